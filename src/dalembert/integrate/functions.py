@@ -1,0 +1,50 @@
+"""What is integrated: functions behind C pointers, so that the driver is compiled once for everything.
+
+    derivative(t, y, dydt, context) -> status              dydt = f(t, y)
+    complete(t, y, dydt, evaluated, context) -> status     y is the end of a step: moved in place onto what it must
+        satisfy (constraints, unit quaternions), with f(t, y) left in dydt, where it already is if `evaluated` is 1. May
+        happen to a state that is then given up for an earlier event.
+    event(t, y, values, context) -> status                 values[i] changes sign at event i
+
+A status is 0, or a code of at least `status.PASSED_THROUGH`, which ends the run and is returned.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..jit import njit
+from ..pointer import COMPLETE, COMPLETE_EVALUATED, DERIVATIVE, call_pointer
+from ..status import OK
+
+
+class Functions(NamedTuple):
+    """The addresses of a system and of its event functions; see `pointer` for what stands there."""
+
+    address: int
+    data: int  # handed to the system
+    completes: int  # 1: the end of a step has to be completed; 0: f is all there is
+    events: NDArray[np.int64]
+
+
+@njit
+def derivative(t, y, dydt, context):
+    return call_pointer(context.address, context.data, DERIVATIVE, t, y, dydt)
+
+
+@njit
+def complete(t, y, dydt, evaluated, context):
+    if context.completes == 0 and evaluated != 0:
+        return OK
+    task = COMPLETE_EVALUATED if evaluated != 0 else COMPLETE
+    return call_pointer(context.address, context.data, task, t, y, dydt)
+
+
+@njit
+def event(t, y, values, context):
+    for i in range(context.events.size):
+        status = call_pointer(context.events[i], 0, DERIVATIVE, t, y, values[i : i + 1])
+        if status != OK:
+            return status
+    return OK

@@ -1,0 +1,44 @@
+"""The kernel behind `solve`: advance a system given by function pointers, and write down where it went."""
+
+import numpy as np
+
+from ..jit import kernel
+from .advance import advance
+from .explicit import dense_coefficients, extra_stages
+from ..status import MAX_STEPS, OK
+
+
+@kernel
+def record(context, plans, y, dydt, work, signs, clock, stops, stop, max_steps, each, out_t, out_y, out_dense):
+    """(status, stop, count): go on from `stop`, the index of the next time in `stops` (s) to end on, until a status that
+    is not OK or until the buffers are full.
+
+    Each step is recorded if `each` is 1, else the state at each stop. out_t: float64[m]; out_y: float64[m, n]; out_dense:
+    float64[m, degree, n], the polynomial that ends at the row, or float64[0, degree, n]. `max_steps` bounds clock.steps.
+    """
+    plan, now = plans[0], clock[0]
+    count = 0
+    y_before = np.empty_like(y)
+    while stop < stops.size and count < out_t.size:
+        steps, t_before = now.steps, now.t
+        y_before[:] = y
+        allowed = max_steps - steps
+        if each != 0:
+            allowed = min(1, allowed)
+        status = advance(context, plan, y, dydt, work, signs, clock, stops[stop], allowed)
+        if (each != 0 and now.steps > steps) or (each == 0 and status == OK):
+            out_t[count] = now.t
+            out_y[count] = y
+            if out_dense.shape[0] > 0:
+                h = now.t - t_before
+                now.evaluations += plan.extra
+                failed = extra_stages(context, t_before, y_before, h, plan, work.k, work.stage)
+                if failed != OK:
+                    return failed, stop, count
+                dense_coefficients(plan, work.k, h, out_dense[count])
+            count += 1
+        if status == OK:
+            stop += 1
+        elif status != MAX_STEPS or now.steps >= max_steps:
+            return status, stop, count
+    return OK, stop, count

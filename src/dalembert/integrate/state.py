@@ -1,0 +1,134 @@
+"""What the driver is told (`Options`), what it remembers between calls (`clock`), and its scratch (`Work`)."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .tableau import Array, Tableau
+
+CLOCK = np.dtype(
+    [
+        ("t", np.float64),  # time of the state y (s)
+        ("h", np.float64),  # fixed: the step dt; adaptive: the step proposed next, 0 = choose one (s)
+        ("error_last", np.float64),  # what the PI controller remembers
+        ("origin", np.float64),  # fixed: step ends lie at origin + i h, with no drift (s)
+        ("count", np.int64),  # fixed: i of the last step end at or before t
+        ("steps", np.int64),  # accepted
+        ("rejected", np.int64),
+        ("evaluations", np.int64),  # of the derivative, completions included
+        ("event", np.int64),  # the event the last call stopped at, or -1
+        ("started", np.int64),  # 0: nothing below has been looked at yet
+        ("valid", np.int64),  # 1: dydt holds f(t, y); set to 0 after changing y (an impulse)
+    ],
+    align=True,
+)
+
+
+PLAN = np.dtype(
+    [
+        ("a", np.float64, (12, 12)),  # the tableau, padded with zeros: see `tableau.Tableau`
+        ("b", np.float64, (12,)),
+        ("c", np.float64, (12,)),
+        ("error", np.float64, (2, 13)),
+        ("dense", np.float64, (16, 7)),
+        ("extra_a", np.float64, (3, 16)),
+        ("extra_c", np.float64, (3,)),
+        ("beta", np.float64),
+        ("stages", np.int64),
+        ("error_order", np.int64),
+        ("error_rows", np.int64),
+        ("rows", np.int64),
+        ("degree", np.int64),
+        ("extra", np.int64),
+        ("fsal", np.int64),
+        ("partitioned", np.int64),
+        ("adaptive", np.int64),  # 1: error control with the tableau's error rows
+        ("land", np.int64),  # fixed steps only: 1 shortens the last step so as to end on t_end
+        ("rtol", np.float64),
+        ("atol", np.float64),
+        ("h_max", np.float64),  # adaptive only: longest step (s)
+    ],
+    align=True,
+)
+
+
+class Options(NamedTuple):
+    """How to integrate; fixed during a run."""
+
+    plan: np.recarray  # (1,) of PLAN: one record, because Numba compiles it much faster than a tuple of arrays
+    weights: Array  # (n,): scales atol; 0 leaves the component out of the error
+    momentum: Array  # (n,): nonzero where y is a momentum (partitioned methods only; else (0,))
+    direction: NDArray[np.int64]  # (events,): -1 falling, +1 rising, 0 either
+
+
+class Work(NamedTuple):
+    """Scratch; holds nothing that matters between calls, but `k` and `y_new` describe the last step taken."""
+
+    k: Array  # (rows, n)
+    stage: Array  # (n,)
+    y_new: Array  # (n,)
+    spare: Array  # (n,)
+    values: Array  # (3, events): at the start of the step, at its end, at a trial point
+    weights: Array  # these three are the options' own
+    momentum: Array
+    direction: NDArray[np.int64]
+
+
+def make_options(
+    tableau: Tableau,
+    n: int,
+    *,
+    adaptive: bool = False,
+    rtol: float = 1e-6,
+    atol: float = 1e-6,
+    weights: ArrayLike | None = None,
+    momentum: ArrayLike | None = None,
+    direction: ArrayLike = (),
+    land: bool = False,
+    h_max: float = np.inf,
+) -> Options:
+    """`Options` for a state of n numbers, with the types the kernels expect. Raises ValueError."""
+    if adaptive and not tableau.error.shape[0]:
+        raise ValueError("this method has no error estimate, so its steps cannot be adaptive")
+    if tableau.partitioned and momentum is None:
+        raise ValueError("a partitioned method needs to know which components are momenta")
+    plan = np.zeros(1, dtype=PLAN).view(np.recarray)
+    for name in ("a", "b", "c", "error", "dense", "extra_a", "extra_c"):
+        array = getattr(tableau, name)
+        plan[name][0][tuple(slice(size) for size in array.shape)] = array
+    for name in ("beta", "stages", "error_order", "rows", "fsal", "partitioned"):
+        plan[name] = getattr(tableau, name)
+    plan["error_rows"], plan["degree"], plan["extra"] = (
+        tableau.error.shape[0],
+        tableau.dense.shape[1],
+        len(tableau.extra_c),
+    )
+    plan["adaptive"], plan["land"] = adaptive, land
+    plan["rtol"], plan["atol"], plan["h_max"] = rtol, atol, h_max
+    return Options(
+        plan,
+        np.ones(n) if weights is None else np.array(weights, dtype=np.float64),
+        np.empty(0) if momentum is None else np.array(momentum, dtype=np.float64),
+        np.array(direction, dtype=np.int64).reshape(-1),
+    )
+
+
+def make_work(options: Options) -> Work:
+    """Scratch for `options`, filled with NaN."""
+    n, events = options.weights.size, options.direction.size
+    shapes = ((int(options.plan.rows[0]), n), (n,), (n,), (n,), (3, events))
+    return Work(*(np.full(shape, np.nan) for shape in shapes), options.weights, options.momentum, options.direction)
+
+
+def make_signs(options: Options) -> Array:
+    """The side of each event the state is on (-1, 0 = on the root, +1), kept between calls: float64[events]."""
+    return np.zeros(options.direction.size)
+
+
+def make_clock(t: float, h: float = 0.0) -> np.recarray:
+    """A clock at time t (s), not started; h: dt for fixed steps, 0 to let an adaptive method choose its first step."""
+    clock = np.zeros(1, dtype=CLOCK).view(np.recarray)
+    clock["t"], clock["h"], clock["origin"] = t, h, t
+    clock["error_last"], clock["event"] = 1e-4, -1
+    return clock

@@ -1,0 +1,112 @@
+"""One step of the chosen method: how long it is, whether it is accepted, and the completed state at its end.
+
+`y` is untouched: the new state is left in work.y_new, its derivative in the row of work.k after the stages.
+"""
+
+import math
+
+from ..jit import njit
+from .control import SMALLEST_ERROR, all_finite, error_norm, growth, reduction
+from .explicit import explicit_step, symplectic_step
+from ..status import NON_FINITE, OK, STEP_UNDERFLOW
+from .functions import complete, derivative
+
+SAME_TIME = 1e-9  # in units of dt: step ends closer than this are one
+EPSILON = 2.220446049250313e-16
+
+
+@njit
+def attempt(context, plan, t, h, y, work, clock):
+    """work.y_new = one raw step of h from y; row 0 of work.k holds f(t, y)."""
+    clock[0].evaluations += plan.stages - 1
+    if plan.partitioned != 0:
+        return symplectic_step(context, t, y, h, work.momentum, work.k, work.stage, work.y_new)
+    return explicit_step(context, t, y, h, plan, work.k, work.stage, work.y_new)
+
+
+@njit
+def finish(context, plan, t_new, evaluated, work, clock):
+    """Complete work.y_new at t_new."""
+    if evaluated == 0:
+        clock[0].evaluations += 1
+    return complete(t_new, work.y_new, work.k[plan.stages], evaluated, context)
+
+
+@njit
+def fixed_end(plan, clock, t_end):
+    """(t_new, h): the end of the next fixed step, on the grid origin + i dt, and its length."""
+    now = clock[0]
+    on_grid = now.t == now.origin + now.count * now.h
+    t_new = now.origin + (now.count + 1) * now.h
+    if not on_grid and t_new - now.t <= SAME_TIME * now.h:
+        now.count += 1
+        t_new = now.origin + (now.count + 1) * now.h
+    if plan.land != 0 and t_new > t_end + SAME_TIME * now.h:
+        return t_end, t_end - now.t
+    if on_grid:
+        return t_new, now.h
+    return t_new, t_new - now.t
+
+
+@njit
+def fixed_step(context, plan, y, work, clock, t_end):
+    """(status, t_new, h) of one fixed step, completed."""
+    t = clock[0].t
+    t_new, h = fixed_end(plan, clock, t_end)
+    status = attempt(context, plan, t, h, y, work, clock)
+    if status == OK and not all_finite(work.y_new):
+        status = NON_FINITE
+    if status == OK:
+        status = finish(context, plan, t_new, 0, work, clock)
+    return status, t_new, h
+
+
+@njit
+def judge(context, plan, t_new, h, y, work, clock):
+    """(status, error) of the raw step in `work`; infinite where the state is not finite."""
+    if not all_finite(work.y_new):
+        return OK, math.inf
+    if plan.fsal != 0:
+        clock[0].evaluations += 1
+        status = derivative(t_new, work.y_new, work.k[plan.stages], context)
+        if status != OK:
+            return status, math.inf
+    return OK, error_norm(plan, h, y, work)
+
+
+@njit
+def adaptive_step(context, plan, y, work, clock, t_end):
+    """(status, t_new, h) of one accepted step, completed, and the clock's next h. The step that reaches t_end is
+    shortened to land on it, without spoiling h."""
+    now = clock[0]
+    t = now.t
+    h = min(now.h, plan.h_max)
+    limit = 1.0
+    while True:
+        shortened = t + h >= t_end - 1e-10 * h
+        proposed = h
+        if shortened:
+            h = t_end - t
+        t_new = t_end if shortened else t + h
+        status = attempt(context, plan, t, h, y, work, clock)
+        if status != OK:
+            return status, t, h
+        status, error = judge(context, plan, t_new, h, y, work, clock)
+        if status != OK:
+            return status, t, h
+        if error <= 1.0:
+            break
+        now.rejected += 1
+        limit = 0.0
+        h *= reduction(plan, error)
+        if h < 16.0 * EPSILON * abs(t) or h < 1e-30:
+            return (NON_FINITE if math.isinf(error) else STEP_UNDERFLOW), t, h
+    factor = growth(plan, error, now.error_last)
+    if limit == 0.0:
+        factor = min(1.0, factor)
+    if shortened:
+        now.h = max(proposed, h * factor) if h < proposed else h * factor
+    else:
+        now.h = h * factor
+        now.error_last = max(error, SMALLEST_ERROR)
+    return finish(context, plan, t_new, plan.fsal, work, clock), t_new, h

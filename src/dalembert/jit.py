@@ -1,0 +1,110 @@
+"""The one way this package compiles: `njit` for inner functions, `kernel` for entry points called from Python.
+
+Inner functions are compiled together with the kernel that calls them; only kernels are written to disk. Numba's own
+cache notices a change in the file of the kernel, but not in the files of the functions it calls. Ours lives in a folder
+named by a hash of every source file of the package, so that a stale kernel is never loaded.
+"""
+
+import functools
+import hashlib
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core import caching, sigutils
+from numba.core.ccallback import CFunc
+
+OPTIONS = {"error_model": "numpy", "nogil": True}
+# What is called from compiled code only needs no entry points for Python and C, which take longer to compile than it does.
+INNER = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+
+@functools.cache
+def source_hash() -> str:
+    """Hexadecimal digest (16 digits) of every Python file of the package, in path order."""
+    digest = hashlib.sha256()
+    root = Path(__file__).parent
+    for path in sorted(root.rglob("*.py")):
+        if "gallery" not in path.relative_to(root).parts:
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+@functools.cache
+def cache_folder() -> Path:
+    """Where compiled kernels live: $DALEMBERT_CACHE, else the user's cache folder, keyed by `source_hash`."""
+    base = os.environ.get("DALEMBERT_CACHE")
+    if base is None:
+        home = os.environ.get("XDG_CACHE_HOME", "")
+        base = os.path.join(home or os.path.expanduser("~/.cache"), "dalembert")
+    return Path(base) / source_hash()
+
+
+class _Locator(caching._CacheLocator):
+    def __init__(self, py_func: Callable[..., Any], py_file: str) -> None:
+        self._py_file = py_file
+        self._line = py_func.__code__.co_firstlineno
+
+    def get_cache_path(self) -> str:
+        return str(cache_folder())
+
+    def get_source_stamp(self) -> str:
+        return source_hash()
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+    @classmethod
+    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> "_Locator":
+        locator = cls(py_func, py_file)
+        locator.ensure_cache_path()
+        return locator
+
+
+class _CacheImpl(caching.CompileResultCacheImpl):
+    _locator_classes = [_Locator]
+
+
+class _KernelCache(caching.FunctionCache):
+    _impl_class = _CacheImpl
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        found = super().load_overload(sig, target_context)
+        if found is None:
+            announce_compilation()
+        return found
+
+
+@functools.cache
+def announce_compilation() -> None:
+    """Say once a process, on stderr, that kernels are being compiled."""
+    print("compiling kernels (first run only) ...", file=sys.stderr, flush=True)
+
+
+def njit(function: Callable[..., Any]) -> Any:
+    """Compile an inner function, called from kernels only."""
+    return numba.njit(**INNER)(function)
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile an entry point, called from Python, and keep its machine code on disk."""
+    dispatcher = numba.njit(**OPTIONS)(function)
+    if not numba.config.DISABLE_JIT:
+        dispatcher._cache = _KernelCache(dispatcher.py_func)
+    return dispatcher
+
+
+class CFunction:
+    """A C function made from Python, compiled when its address is first asked for, and kept on disk like a kernel."""
+
+    def __init__(self, function: Callable[..., int], signature: Any) -> None:
+        self._compiled = CFunc(function, sigutils.normalize_signature(signature), {}, OPTIONS)
+        self._compiled._cache = _KernelCache(function)
+
+    @functools.cached_property
+    def address(self) -> int:
+        self._compiled.compile()
+        return int(self._compiled.address)

@@ -1,0 +1,137 @@
+"""The derivative of the state: mass properties → J and J̇ v → J W Jᵀ → forces → λ → (ẋ, q̇, Ṗ, L̇).
+
+`prepare` does what depends on the state alone and ends with a factorization; `finish` uses it. A step ends with
+`complete`, which uses the same factorization to put the state back on the constraint manifold.
+"""
+
+from ..jit import njit
+from ..model.tables import (
+    ASSEMBLY,
+    CONSTRAINT_WORK,
+    FACTORIZATION,
+    FEEDBACK,
+    FORCE_IMPULSE,
+    FORCES,
+    JACOBIAN,
+    MASS,
+    PENALTY,
+    REACTION_IMPULSE,
+    REACTION_TORQUE,
+    SOLVE,
+    STATE_SIZE,
+    TORQUE_IMPULSE,
+    UPDATE,
+)
+from ..quat import derivative as quaternion_derivative
+from ..ticks import begin, lap
+from ..vec import add, cross, dot, load3
+from .constraints import (
+    acceleration_rhs,
+    factorize,
+    gyroscopic_torque,
+    jacobian_velocity,
+    solve_multipliers,
+    spread,
+    weigh,
+)
+from .coordinates import coordinate_rate
+from .forces import apply_forces
+from .jacobian import fill_rows
+from .kinematics import update_kinematics
+
+SINGULAR = 101  # the constraint system could not be factored
+USER_FUNCTION = 102  # a function of the user's failed
+
+
+@njit
+def derivative(t, y, dydt, system):
+    """f(t, y): the whole right-hand side, ledger included. Returns a status, 0 if all went well."""
+    status = prepare(t, y, system)
+    if status != 0:
+        return status
+    return finish(t, y, dydt, system)
+
+
+@njit
+def prepare(t, y, system):
+    begin(system.ticks)
+    update_kinematics(y, system.bodies, system.kinematics)
+    lap(system.ticks, MASS)
+    if fill_rows(t, y, system) != 0:
+        return USER_FUNCTION
+    lap(system.ticks, JACOBIAN)
+    if system.settings[0].hold == PENALTY:
+        return 0
+    weigh(system)
+    lap(system.ticks, ASSEMBLY)
+    if factorize(system) != 0:
+        return SINGULAR
+    lap(system.ticks, FACTORIZATION)
+    return 0
+
+
+@njit
+def finish(t, y, dydt, system):
+    if apply_forces(t, y, system) != 0:
+        return USER_FUNCTION
+    lap(system.ticks, FORCES)
+    constraint_forces(y, system)
+    lap(system.ticks, SOLVE)
+    write_derivative(y, dydt, system)
+    lap(system.ticks, UPDATE)
+    return 0
+
+
+@njit
+def constraint_forces(y, system):
+    """λ by the rule in force, spread over the bodies."""
+    settings = system.settings[0]
+    if settings.hold == PENALTY:
+        jacobian_velocity(system, system.residual)
+        for r in range(system.error.shape[0]):
+            system.multipliers[r] = -settings.stiffness * system.error[r] - settings.damping * system.residual[r]
+        spread(system, system.multipliers)
+        return
+    gyroscopic_torque(y, system)
+    acceleration_rhs(system)
+    if settings.hold == FEEDBACK:
+        jacobian_velocity(system, system.residual)
+        for i in range(system.joints.shape[0]):
+            joint = system.joints[i]
+            if joint.active != 0:
+                for r in range(joint.row, joint.row + joint.rows):
+                    system.rhs[r] -= settings.stiffness * system.error[r] + settings.damping * system.residual[r]
+    solve_multipliers(system, system.multipliers)
+
+
+@njit
+def write_derivative(y, dydt, system):
+    """(ẋ, q̇, Ṗ, L̇) = (v, ½ ω q, F + F_c, τ + τ_c), the rates of the coordinates, and those of the ledger."""
+    bodies = system.bodies.shape[0]
+    power = system.power
+    ledger = system.settings[0].ledger
+    for i in range(bodies):
+        kin = system.kinematics[i]
+        at = STATE_SIZE * i
+        turning = quaternion_derivative((y[at + 3], y[at + 4], y[at + 5], y[at + 6]), load3(kin.omega))
+        for k in range(4):
+            dydt[at + 3 + k] = turning[k]
+        x, force, torque = load3(kin.x), load3(kin.force), load3(kin.torque)
+        reaction, reaction_torque = load3(kin.linear), load3(kin.angular)
+        moment = add(cross(x, force), torque)
+        reaction_moment = add(cross(x, reaction), reaction_torque)
+        for k in range(3):
+            dydt[at + k] = kin.v[k]
+            dydt[at + 7 + k] = force[k] + reaction[k]
+            dydt[at + 10 + k] = torque[k] + reaction_torque[k]
+            power[ledger + FORCE_IMPULSE + k] += force[k]
+            power[ledger + TORQUE_IMPULSE + k] += moment[k]
+            power[ledger + REACTION_IMPULSE + k] += reaction[k]
+            power[ledger + REACTION_TORQUE + k] += reaction_moment[k]
+        power[ledger + CONSTRAINT_WORK] += dot(reaction, load3(kin.v)) + dot(reaction_torque, load3(kin.omega))
+    for i in range(system.coordinates.shape[0]):
+        coordinate = system.coordinates[i]
+        dydt[coordinate.at] = coordinate_rate(y, coordinate, system.kinematics, system.curves)
+    at = STATE_SIZE * bodies + system.coordinates.shape[0]
+    for i in range(power.shape[0]):
+        dydt[at + i] = power[i]

@@ -1,0 +1,223 @@
+"""Forces, one function a kind; each adds to the force and torque of its bodies and to the power of its ledger entry.
+
+A conservative force has a potential energy here too; only what is not conservative goes to the ledger (the damper of a
+spring, but not its elastic part).
+"""
+
+from ..jit import njit
+from ..model.tables import (
+    CONSTANT,
+    CUSTOM_FORCE,
+    CUSTOM_MOTOR,
+    DRAG,
+    FIELD,
+    MOTOR,
+    SPRING,
+    STATE_SIZE,
+    TORSION,
+)
+from ..pointer import DERIVATIVE, call_pointer
+from ..vec import add, cross, dot, load3, matvec, norm, scale, sub
+from .coordinates import coordinate_rate, coordinate_rows, coordinate_value
+from .jacobian import pack_pose
+from .kinematics import load9
+
+
+@njit
+def apply_forces(t, y, system):
+    """Fill force and torque of every body (world axes, torque about the centre of mass) and the ledger's powers."""
+    kinematics = system.kinematics
+    for i in range(kinematics.shape[0]):
+        kin = kinematics[i]
+        for k in range(3):
+            kin.force[k] = 0.0
+            kin.torque[k] = 0.0
+    for i in range(system.power.shape[0]):
+        system.power[i] = 0.0
+    for i in range(system.forces.shape[0]):
+        force = system.forces[i]
+        if force.active == 0:
+            continue
+        if force.kind == FIELD:
+            field(force, system.bodies, kinematics)
+        elif force.kind == SPRING:
+            spring(force, kinematics, system.power)
+        elif force.kind == DRAG:
+            drag(force, kinematics, system.power)
+        elif force.kind == CONSTANT:
+            constant(force, kinematics, system.power)
+        elif force.kind == CUSTOM_FORCE:
+            status = custom_force(t, y, force, system)
+            if status != 0:
+                return status
+        else:
+            status = on_coordinate(t, y, force, system)
+            if status != 0:
+                return status
+    return 0
+
+
+@njit
+def push(kin, force, arm):
+    """Add a force acting at x + arm."""
+    torque = cross(arm, force)
+    for k in range(3):
+        kin.force[k] += force[k]
+        kin.torque[k] += torque[k]
+
+
+@njit
+def field(force, bodies, kinematics):
+    g = load3(force.vector)
+    for i in range(bodies.shape[0]):
+        m = bodies[i].mass
+        kin = kinematics[i]
+        for k in range(3):
+            kin.force[k] += m * g[k]
+
+
+@njit
+def spring_geometry(force, kinematics):
+    kin_a = kinematics[force.a]
+    kin_b = kinematics[force.b]
+    r_a = matvec(load9(kin_a.rotation), load3(force.anchor_a))
+    r_b = matvec(load9(kin_b.rotation), load3(force.anchor_b))
+    d = sub(add(load3(kin_b.x), r_b), add(load3(kin_a.x), r_a))
+    return r_a, r_b, d, norm(d)
+
+
+# f_b = −(k (|d| − l) + c u·ḋ) u and f_a = −f_b, with d from a to b (the notes' damped spring). Where the ends meet u is
+# not defined, and only a spring of no rest length has a limit, −k d.
+@njit
+def spring(force, kinematics, power):
+    kin_a = kinematics[force.a]
+    kin_b = kinematics[force.b]
+    r_a, r_b, d, length = spring_geometry(force, kinematics)
+    if length == 0.0:
+        return
+    u = scale(1.0 / length, d)
+    rate = dot(
+        u,
+        sub(
+            add(load3(kin_b.v), cross(load3(kin_b.omega), r_b)), add(load3(kin_a.v), cross(load3(kin_a.omega), r_a))
+        ),
+    )
+    f = scale(-force.stiffness * (length - force.rest) - force.damping * rate, u)
+    push(kin_b, f, r_b)
+    push(kin_a, (-f[0], -f[1], -f[2]), r_a)
+    power[force.ledger] -= force.damping * rate * rate
+
+
+# f = −(c₁ + c₂ |v|) v at the centre of mass, τ = −(c₃ + c₄ |ω|) ω. `vector` holds (c₁, c₂) and `torque` (c₃, c₄).
+@njit
+def drag(force, kinematics, power):
+    kin = kinematics[force.a]
+    v = load3(kin.v)
+    w = load3(kin.omega)
+    linear = force.vector[0] + force.vector[1] * norm(v)
+    angular = force.torque[0] + force.torque[1] * norm(w)
+    for k in range(3):
+        kin.force[k] -= linear * v[k]
+        kin.torque[k] -= angular * w[k]
+    power[force.ledger] -= linear * dot(v, v) + angular * dot(w, w)
+
+
+@njit
+def constant(force, kinematics, power):
+    kin = kinematics[force.a]
+    rotation = load9(kin.rotation)
+    f = load3(force.vector)
+    torque = load3(force.torque)
+    if force.in_body != 0:
+        f = matvec(rotation, f)
+        torque = matvec(rotation, torque)
+    wrench(kin, f, torque, matvec(rotation, load3(force.anchor_a)), force.ledger, power)
+
+
+@njit
+def wrench(kin, f, torque, arm, ledger, power):
+    """Add a force at x + arm and a torque, and their power."""
+    push(kin, f, arm)
+    for k in range(3):
+        kin.torque[k] += torque[k]
+    omega = load3(kin.omega)
+    power[ledger] += dot(f, add(load3(kin.v), cross(omega, arm))) + dot(torque, omega)
+
+
+@njit
+def custom_force(t, y, force, system):
+    """The user's function receives (x, q, v, ω) of the body and returns a force at the anchor, and a torque."""
+    out = system.scratch[STATE_SIZE : STATE_SIZE + 6]
+    pack_pose(y, force.a, system.kinematics, system.scratch[:STATE_SIZE])
+    status = call_pointer(force.address, 0, DERIVATIVE, t, system.scratch[:STATE_SIZE], out)
+    if status != 0:
+        return status
+    kin = system.kinematics[force.a]
+    rotation = load9(kin.rotation)
+    f = (out[0], out[1], out[2])
+    torque = (out[3], out[4], out[5])
+    if force.in_body != 0:
+        f = matvec(rotation, f)
+        torque = matvec(rotation, torque)
+    wrench(kin, f, torque, matvec(rotation, load3(force.anchor_a)), force.ledger, system.power)
+    return 0
+
+
+# A generalized force Q on the coordinate s acts on the bodies through its gradient, Q ∇s, and its power is Q ṡ.
+@njit
+def on_coordinate(t, y, force, system):
+    coordinate = system.coordinates[force.coordinate]
+    rate = coordinate_rate(y, coordinate, system.kinematics, system.curves)
+    effort = 0.0
+    dissipated = 0.0
+    if force.kind == TORSION:
+        value = coordinate_value(y, coordinate, system.kinematics, system.curves)
+        dissipated = -force.damping * rate
+        effort = dissipated - force.stiffness * (value - force.rest)
+    elif force.kind == MOTOR:
+        effort = force.rest + force.damping * (force.target - rate)
+        effort = min(max(effort, -force.limit), force.limit)
+        dissipated = effort
+    elif force.kind == CUSTOM_MOTOR:
+        value = coordinate_value(y, coordinate, system.kinematics, system.curves)
+        system.scratch[0] = value
+        system.scratch[1] = rate
+        out = system.scratch[2:3]
+        status = call_pointer(force.address, 0, DERIVATIVE, t, system.scratch[:2], out)
+        if status != 0:
+            return status
+        effort = out[0]
+        dissipated = effort
+    system.power[force.ledger] += dissipated * rate
+    lin_a, ang_a, lin_b, ang_b, _ = coordinate_rows(coordinate, system.kinematics)
+    kin_a = system.kinematics[coordinate.a]
+    kin_b = system.kinematics[coordinate.b]
+    for k in range(3):
+        kin_a.force[k] += effort * lin_a[k]
+        kin_a.torque[k] += effort * ang_a[k]
+        kin_b.force[k] += effort * lin_b[k]
+        kin_b.torque[k] += effort * ang_b[k]
+    return 0
+
+
+@njit
+def potential_energy(y, system):
+    """Energy of the conservative forces (J): fields −m g·x, springs ½ k (|d| − l)², torsion springs ½ k (s − s₀)²."""
+    total = 0.0
+    kinematics = system.kinematics
+    for i in range(system.forces.shape[0]):
+        force = system.forces[i]
+        if force.active == 0:
+            continue
+        if force.kind == FIELD:
+            g = load3(force.vector)
+            for b in range(system.bodies.shape[0]):
+                total -= system.bodies[b].mass * dot(g, load3(kinematics[b].x))
+        elif force.kind == SPRING:
+            _, _, _, length = spring_geometry(force, kinematics)
+            total += 0.5 * force.stiffness * (length - force.rest) ** 2
+        elif force.kind == TORSION:
+            coordinate = system.coordinates[force.coordinate]
+            s = coordinate_value(y, coordinate, kinematics, system.curves)
+            total += 0.5 * force.stiffness * (s - force.rest) ** 2
+    return total

@@ -1,0 +1,243 @@
+"""Parts of joints: for each, the error C, its Jacobian J and the bias J̇ v, with the derivation above the code.
+
+A joint is a list of parts; each part fills its rows. The Jacobian maps the velocities (v, ω) of a body, in world axes,
+to Ċ: a row holds three numbers for v and three for ω. The bias is C̈ at zero accelerations, that is with v and ω of each
+body held constant in world axes.
+"""
+
+import math
+
+from ..jit import njit
+from ..model.tables import (
+    COUPLING,
+    CURVE,
+    CUSTOM,
+    DISTANCE,
+    DOT,
+    PLANE,
+    POINT,
+    STATE_SIZE,
+)
+from ..pointer import DERIVATIVE, call_pointer
+from ..vec import add, cross, dot, load3, matvec, perpendicular, scale, sub
+from .coordinates import coordinate_rows, coordinate_value, parameter_rate, plane_row
+from .curve import curve_point
+from .kinematics import load9
+
+
+@njit
+def put(jacobian, at, linear, angular):
+    for k in range(3):
+        jacobian[at + k] = linear[k]
+        jacobian[at + 3 + k] = angular[k]
+
+
+@njit
+def accumulate(jacobian, at, factor, linear, angular):
+    for k in range(3):
+        jacobian[at + k] += factor * linear[k]
+        jacobian[at + 3 + k] += factor * angular[k]
+
+
+@njit
+def negative(a):
+    return (-a[0], -a[1], -a[2])
+
+
+@njit
+def fill_rows(t, y, system):
+    """Fill `error`, `jacobian` and `bias` of every active joint from the kinematics table; 0, or a user's status."""
+    for i in range(system.parts.shape[0]):
+        part = system.parts[i]
+        if system.joints[part.joint].active == 0:
+            continue
+        if part.kind == POINT:
+            point(part, system.kinematics, system.jacobian, system.error, system.bias)
+        elif part.kind == DOT:
+            dot_product(part, system.kinematics, system.jacobian, system.error, system.bias)
+        elif part.kind == PLANE:
+            plane(part, system.kinematics, system.jacobian, system.error, system.bias)
+        elif part.kind == DISTANCE:
+            distance(part, system.kinematics, system.jacobian, system.error, system.bias)
+        elif part.kind == CURVE:
+            on_curve(y, part, system)
+        elif part.kind == COUPLING:
+            coupling(y, part, system)
+        elif part.kind == CUSTOM:
+            status = custom(t, y, part, system)
+            if status != 0:
+                return status
+    return 0
+
+
+# C = x_b + r_b − x_a − r_a, with r fixed in its body: Ċ = v_b + ω_b × r_b − v_a − ω_a × r_a, and with ω constant
+# C̈ = ω_b × (ω_b × r_b) − ω_a × (ω_a × r_a). The matrix of ω ↦ ω × r is −[r]×.
+@njit
+def point(part, kinematics, jacobian, error, bias):
+    kin_a = kinematics[part.a]
+    kin_b = kinematics[part.b]
+    r_a = matvec(load9(kin_a.rotation), load3(part.anchor_a))
+    r_b = matvec(load9(kin_b.rotation), load3(part.anchor_b))
+    omega_a = load3(kin_a.omega)
+    omega_b = load3(kin_b.omega)
+    gap = sub(add(load3(kin_b.x), r_b), add(load3(kin_a.x), r_a))
+    centripetal = sub(cross(omega_b, cross(omega_b, r_b)), cross(omega_a, cross(omega_a, r_a)))
+    for k in range(3):
+        error[part.row + k] = gap[k]
+        bias[part.row + k] = centripetal[k]
+    a, b = part.block_a, part.block_b
+    put(jacobian, a, (-1.0, 0.0, 0.0), (0.0, -r_a[2], r_a[1]))
+    put(jacobian, a + 6, (0.0, -1.0, 0.0), (r_a[2], 0.0, -r_a[0]))
+    put(jacobian, a + 12, (0.0, 0.0, -1.0), (-r_a[1], r_a[0], 0.0))
+    put(jacobian, b, (1.0, 0.0, 0.0), (0.0, r_b[2], -r_b[1]))
+    put(jacobian, b + 6, (0.0, 1.0, 0.0), (-r_b[2], 0.0, r_b[0]))
+    put(jacobian, b + 12, (0.0, 0.0, 1.0), (r_b[1], -r_b[0], 0.0))
+
+
+# C = t·n − c, with t fixed in a and n in b: Ċ = (ω_a × t)·n + t·(ω_b × n) = (ω_b − ω_a)·(n × t), and with ω constant
+# C̈ = (ω_b − ω_a)·((ω_b × n) × t + n × (ω_a × t)).
+@njit
+def dot_product(part, kinematics, jacobian, error, bias):
+    kin_a = kinematics[part.a]
+    kin_b = kinematics[part.b]
+    t = matvec(load9(kin_a.rotation), load3(part.axis_a))
+    n = matvec(load9(kin_b.rotation), load3(part.axis_b))
+    omega_a = load3(kin_a.omega)
+    omega_b = load3(kin_b.omega)
+    normal = cross(n, t)
+    turning = add(cross(cross(omega_b, n), t), cross(n, cross(omega_a, t)))
+    error[part.row] = dot(t, n) - part.value
+    bias[part.row] = dot(sub(omega_b, omega_a), turning)
+    put(jacobian, part.block_a, (0.0, 0.0, 0.0), negative(normal))
+    put(jacobian, part.block_b, (0.0, 0.0, 0.0), normal)
+
+
+# C = n·(p_b − p_a) − c, with n and p_a fixed in a: see `plane_row`; n·p_a is constant in a and drops out of Ċ.
+@njit
+def plane(part, kinematics, jacobian, error, bias):
+    kin_a = kinematics[part.a]
+    kin_b = kinematics[part.b]
+    rotation_a = load9(kin_a.rotation)
+    axis = matvec(rotation_a, load3(part.axis_a))
+    arm_b = matvec(load9(kin_b.rotation), load3(part.anchor_b))
+    lin_a, ang_a, lin_b, ang_b, b = plane_row(axis, kin_a, kin_b, arm_b)
+    p_a = add(load3(kin_a.x), matvec(rotation_a, load3(part.anchor_a)))
+    error[part.row] = dot(axis, sub(add(load3(kin_b.x), arm_b), p_a)) - part.value
+    bias[part.row] = b
+    put(jacobian, part.block_a, lin_a, ang_a)
+    put(jacobian, part.block_b, lin_b, ang_b)
+
+
+# C = |d| − l with d = p_b − p_a, u = d/|d|: Ċ = u·ḋ and C̈ = u·d̈ + (|ḋ|² − (u·ḋ)²)/|d|.
+@njit
+def distance(part, kinematics, jacobian, error, bias):
+    kin_a = kinematics[part.a]
+    kin_b = kinematics[part.b]
+    r_a = matvec(load9(kin_a.rotation), load3(part.anchor_a))
+    r_b = matvec(load9(kin_b.rotation), load3(part.anchor_b))
+    omega_a = load3(kin_a.omega)
+    omega_b = load3(kin_b.omega)
+    d = sub(add(load3(kin_b.x), r_b), add(load3(kin_a.x), r_a))
+    length = math.sqrt(dot(d, d))
+    u = scale(1.0 / length, d)
+    spin_a = cross(omega_a, r_a)
+    spin_b = cross(omega_b, r_b)
+    rate = sub(add(load3(kin_b.v), spin_b), add(load3(kin_a.v), spin_a))
+    along = dot(u, rate)
+    error[part.row] = length - part.value
+    bias[part.row] = (
+        dot(u, sub(cross(omega_b, spin_b), cross(omega_a, spin_a))) + (dot(rate, rate) - along * along) / length
+    )
+    put(jacobian, part.block_a, negative(u), negative(cross(r_a, u)))
+    put(jacobian, part.block_b, u, cross(r_b, u))
+
+
+# C_i = n_i·(Rᵀ(p_b − x_a) − r(s)), i = 1, 2, in the frame of a, where s is the parameter of the nearest point and n_i
+# span the plane normal to r′(s). On the curve the change of n_i with s does not enter Ċ, and enters C̈ only through
+# r″: C̈_i = (bias of a plane with normal n_i) − n_i·r″ ṡ².
+@njit
+def on_curve(y, part, system):
+    coordinate = system.coordinates[part.first]
+    kin_a = system.kinematics[part.a]
+    kin_b = system.kinematics[part.b]
+    rotation_a = load9(kin_a.rotation)
+    arm_b = matvec(load9(kin_b.rotation), load3(part.anchor_b))
+    s = coordinate_value(y, coordinate, system.kinematics, system.curves)
+    rate = parameter_rate(s, coordinate, system.kinematics, system.curves)
+    r, d1, d2 = curve_point(system.curves, coordinate.curve, s)
+    tangent = scale(1.0 / math.sqrt(dot(d1, d1)), d1)
+    normal = perpendicular(tangent)
+    offset = sub(add(load3(kin_b.x), arm_b), load3(kin_a.x))
+    gap = sub(offset, matvec(rotation_a, r))
+    for k in range(2):
+        n = matvec(rotation_a, normal)
+        lin_a, ang_a, lin_b, ang_b, b = plane_row(n, kin_a, kin_b, arm_b)
+        system.error[part.row + k] = dot(n, gap)
+        system.bias[part.row + k] = b - dot(normal, d2) * rate * rate
+        put(system.jacobian, part.block_a + 6 * k, lin_a, ang_a)
+        put(system.jacobian, part.block_b + 6 * k, lin_b, ang_b)
+        normal = cross(tangent, normal)
+
+
+# C = ratio·s_1 + ratio_2·s_2 − c of two coordinates: gears (two angles), rack and pinion, screw (angle and length).
+# Bodies may coincide (a common carrier), so that the blocks are cleared first and added to.
+@njit
+def coupling(y, part, system):
+    zero = (0.0, 0.0, 0.0)
+    put(system.jacobian, part.block_a, zero, zero)
+    put(system.jacobian, part.block_b, zero, zero)
+    put(system.jacobian, part.block_c, zero, zero)
+    put(system.jacobian, part.block_d, zero, zero)
+    first = system.coordinates[part.first]
+    second = system.coordinates[part.second]
+    lin_a, ang_a, lin_b, ang_b, bias_1 = coordinate_rows(first, system.kinematics)
+    accumulate(system.jacobian, part.block_a, part.ratio, lin_a, ang_a)
+    accumulate(system.jacobian, part.block_b, part.ratio, lin_b, ang_b)
+    lin_c, ang_c, lin_d, ang_d, bias_2 = coordinate_rows(second, system.kinematics)
+    accumulate(system.jacobian, part.block_c, part.ratio_2, lin_c, ang_c)
+    accumulate(system.jacobian, part.block_d, part.ratio_2, lin_d, ang_d)
+    value_1 = coordinate_value(y, first, system.kinematics, system.curves)
+    value_2 = coordinate_value(y, second, system.kinematics, system.curves)
+    system.error[part.row] = part.ratio * value_1 + part.ratio_2 * value_2 - part.value
+    system.bias[part.row] = part.ratio * bias_1 + part.ratio_2 * bias_2
+
+
+# The user's function receives (x, q, v, ω) of up to four bodies, 13 numbers each, and returns C (m), then J (m × 6 for
+# each body), then the bias (m).
+@njit
+def custom(t, y, part, system):
+    rows = system.joints[part.joint].rows
+    scratch = system.scratch
+    bodies = (part.a, part.b, part.first, part.second)
+    blocks = (part.block_a, part.block_b, part.block_c, part.block_d)
+    for k in range(4):
+        pack_pose(y, bodies[k], system.kinematics, scratch[STATE_SIZE * k : STATE_SIZE * (k + 1)])
+    out = scratch[4 * STATE_SIZE :]
+    status = call_pointer(part.address, 0, DERIVATIVE, t, scratch[: 4 * STATE_SIZE], out[: 26 * rows])
+    if status != 0:
+        return status
+    for r in range(rows):
+        system.error[part.row + r] = out[r]
+        system.bias[part.row + r] = out[25 * rows + r]
+        for k in range(4):
+            for c in range(6):
+                system.jacobian[blocks[k] + 6 * r + c] = out[rows + 6 * (rows * k + r) + c]
+    return 0
+
+
+@njit
+def pack_pose(y, body, kinematics, out):
+    """(x, q, v, ω) of a body, 13 numbers; the world is at rest at the origin."""
+    kin = kinematics[body]
+    for k in range(3):
+        out[k] = kin.x[k]
+        out[7 + k] = kin.v[k]
+        out[10 + k] = kin.omega[k]
+    if body < kinematics.shape[0] - 1:
+        for k in range(4):
+            out[3 + k] = y[STATE_SIZE * body + 3 + k]
+    else:
+        out[3] = 1.0
+        out[4] = 0.0
+        out[5] = 0.0
+        out[6] = 0.0

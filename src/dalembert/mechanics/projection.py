@@ -1,0 +1,147 @@
+"""The end of a step: quaternions to unit length, state back on the constraint manifold, derivative there.
+
+Position: δ = W Jᵀ μ with J W Jᵀ μ = −C is the smallest correction in the mass metric; x ← x + δx, q ← exp(½ δθ) q.
+Velocity: P ← P + Jᵀ ν with J W Jᵀ ν = −J v. Both use the factorization at the end of the step, which the derivative
+there needs anyway. The energy and momentum that the corrections add go to the ledger.
+"""
+
+import math
+
+from ..jit import njit
+from ..model.tables import PROJECTION, PROJECTION_WORK, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE, UPDATE
+from ..quat import normalize, rotate_by
+from ..ticks import lap
+from ..vec import cross, dot, load3, scale, symvec
+from .constraints import jacobian_velocity, solve_multipliers
+from .dynamics import finish, prepare
+from .forces import potential_energy
+from .kinematics import load6
+
+POSITION_ROUNDING = 1e-14  # relative to the model's length: errors below are rounding
+STALE = 1e-11  # relative: a larger correction needs the Jacobian anew
+ITERATIONS = 25
+NOT_CLOSED = 103  # the joints could not be closed by projection
+
+
+@njit
+def complete(t, y, dydt, evaluated, system):
+    """Finish a step in place: y back on its manifold, f(t, y) in dydt. Returns a status."""
+    normalize_quaternions(y, system.bodies.shape[0])
+    if not evaluated:
+        status = prepare(t, y, system)
+        if status != 0:
+            return status
+    if system.settings[0].hold != PROJECTION or system.error.shape[0] == 0:
+        return 0 if evaluated else finish(t, y, dydt, system)
+    status = project(t, y, system)
+    lap(system.ticks, UPDATE)
+    if status != 0:
+        return status
+    return finish(t, y, dydt, system)
+
+
+@njit
+def normalize_quaternions(y, bodies):
+    for i in range(bodies):
+        at = STATE_SIZE * i + 3
+        q = normalize((y[at], y[at + 1], y[at + 2], y[at + 3]))
+        for k in range(4):
+            y[at + k] = q[k]
+
+
+@njit
+def project(t, y, system):
+    """Newton on C(q) = 0 in the mass metric, then J v = 0; the tables hold for the new state afterwards."""
+    length = system.settings[0].length
+    before = potential_energy(y, system)
+    gained = 0.0
+    worst = largest(system.error)
+    for iteration in range(ITERATIONS):
+        if not worst > POSITION_ROUNDING * length:
+            break
+        gained += correct_positions(y, system)
+        if worst <= STALE * length:
+            break
+        previous = worst
+        status = prepare(t, y, system)
+        if status != 0:
+            return status
+        worst = largest(system.error)
+        if iteration > 3 and not worst < 0.9 * previous:
+            break
+    if not worst <= 1e-6 * length:
+        return NOT_CLOSED
+    gained += correct_velocities(y, system)
+    gained += potential_energy(y, system) - before
+    y[ledger_start(system) + PROJECTION_WORK] += gained
+    return 0
+
+
+@njit
+def ledger_start(system):
+    """Where the ledger's common entries stand in the state vector."""
+    return STATE_SIZE * system.bodies.shape[0] + system.coordinates.shape[0] + system.settings[0].ledger
+
+
+@njit
+def largest(values):
+    worst = 0.0
+    for i in range(values.shape[0]):
+        size = abs(values[i])
+        if not size <= worst:
+            worst = size if not math.isnan(size) else math.inf
+    return worst
+
+
+@njit
+def correct_positions(y, system):
+    """One Newton step; returns the kinetic energy gained: with L fixed, a turn δθ changes it by δθ·(ω × L)."""
+    for r in range(system.error.shape[0]):
+        system.rhs[r] = -system.error[r]
+    for r in range(system.error.shape[0], system.rhs.shape[0]):
+        system.rhs[r] = 0.0
+    solve_multipliers(system, system.multipliers)
+    gained = 0.0
+    ledger = ledger_start(system)
+    for i in range(system.bodies.shape[0]):
+        kin = system.kinematics[i]
+        at = STATE_SIZE * i
+        w = system.bodies[i].inverse_mass
+        moment = cross(scale(w, load3(kin.linear)), (y[at + 7], y[at + 8], y[at + 9]))
+        turn = symvec(load6(kin.inverse_inertia), load3(kin.angular))
+        q = rotate_by((y[at + 3], y[at + 4], y[at + 5], y[at + 6]), turn)
+        for k in range(3):
+            y[at + k] += w * kin.linear[k]
+            kin.x[k] = y[at + k]
+            y[ledger + REACTION_TORQUE + k] += moment[k]
+        for k in range(4):
+            y[at + 3 + k] = q[k]
+        gained += dot(turn, cross(load3(kin.omega), (y[at + 10], y[at + 11], y[at + 12])))
+    return gained
+
+
+@njit
+def correct_velocities(y, system):
+    """P, L ← P, L + Jᵀ ν; returns the kinetic energy gained, ½ (v + v′)·ΔP + ½ (ω + ω′)·ΔL."""
+    jacobian_velocity(system, system.rhs)
+    for r in range(system.rhs.shape[0]):
+        system.rhs[r] = -system.rhs[r]
+    solve_multipliers(system, system.multipliers)
+    gained = 0.0
+    ledger = ledger_start(system)
+    for i in range(system.bodies.shape[0]):
+        kin = system.kinematics[i]
+        at = STATE_SIZE * i
+        w = system.bodies[i].inverse_mass
+        moment = cross(load3(kin.x), load3(kin.linear))
+        spin = symvec(load6(kin.inverse_inertia), load3(kin.angular))
+        for k in range(3):
+            y[at + 7 + k] += kin.linear[k]
+            y[at + 10 + k] += kin.angular[k]
+            y[ledger + REACTION_IMPULSE + k] += kin.linear[k]
+            y[ledger + REACTION_TORQUE + k] += moment[k] + kin.angular[k]
+            gained += (kin.v[k] + 0.5 * w * kin.linear[k]) * kin.linear[k]
+            gained += (kin.omega[k] + 0.5 * spin[k]) * kin.angular[k]
+            kin.v[k] += w * kin.linear[k]
+            kin.omega[k] += spin[k]
+    return gained

@@ -1,0 +1,179 @@
+"""From a scene to a model: names become indices, world points become body points, functions become pointers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..pointer import Pointer
+from ..scene.checks import quaternion_of
+from ..scene.body import WORLD, Body
+from ..scene.force import Event
+from ..scene.joint import Frame, Joint
+from ..scene.scene import Scene
+from . import tables
+from .elements import ForceCompiler, part_rows
+from .graph import Graph, build_graph
+from .tables import LEDGER, STAGES, STATE_SIZE, System
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A scene compiled: immutable tables, names, the initial state, and what keeps the user's functions alive."""
+
+    name: str
+    body_names: tuple[str, ...]
+    joint_names: tuple[str, ...]
+    force_names: tuple[str, ...]  # of the entries of the ledger
+    tables: dict[str, np.ndarray]
+    graph: Graph
+    initial: np.ndarray  # the state vector at the start
+    weights: np.ndarray  # scales of the absolute tolerance; 0 outside the motion
+    momentum: np.ndarray  # 1 where the state is a momentum
+    length: float  # size of the model (m)
+    event_addresses: np.ndarray
+    events: tuple[Event, ...]
+    pointers: tuple[Pointer, ...]
+    pointer_names: tuple[str, ...]
+    scene: Scene
+    slow: tuple[str, ...] = field(default=())  # names of plain Python functions in the loop
+
+    def body_slice(self, name: str) -> slice:
+        """Where a body's (x, q, P, L) stands in the state vector."""
+        at = STATE_SIZE * self.body_names.index(name)
+        return slice(at, at + STATE_SIZE)
+
+    @property
+    def size(self) -> int:
+        return int(self.initial.size)
+
+    def system(self) -> System:
+        """The tables with a fresh workspace, poisoned with NaN."""
+        graph, bodies = self.graph, len(self.body_names)
+
+        def blank(n: int) -> np.ndarray:
+            return np.full(n, np.nan)
+
+        kinematics = np.zeros(bodies + 1, tables.KINEMATICS).view(np.recarray)
+        kinematics.rotation[bodies] = np.eye(3).ravel()
+        settings = np.zeros(1, tables.SETTINGS).view(np.recarray)
+        settings.length, settings.ledger = self.length, len(self.force_names)
+        jacobian = np.zeros(graph.jacobian_size)
+        own = {key: np.array(value).view(type(value)) for key, value in self.tables.items()}
+        return System(
+            joints=np.array(graph.joints).view(np.recarray),
+            incidences=graph.incidences,
+            pairs=graph.pairs,
+            hubs=graph.hubs,
+            columns=graph.symbolic.columns,
+            entries=graph.symbolic.entries,
+            updates=graph.symbolic.updates,
+            settings=settings,
+            kinematics=kinematics,
+            jacobian=jacobian,
+            weighted=np.zeros(graph.jacobian_size),
+            error=np.zeros(graph.rows),
+            bias=np.zeros(graph.rows),
+            scale=blank(graph.unknowns),
+            values=blank(graph.symbolic.values),
+            lower=blank(graph.symbolic.values),
+            rhs=blank(graph.unknowns),
+            multipliers=np.zeros(graph.unknowns),
+            residual=blank(graph.unknowns),
+            scratch=blank(4 * STATE_SIZE + 26 * 6),
+            power=blank(len(self.force_names) + len(LEDGER)),
+            energies=blank(2),
+            rates=blank(graph.rows),
+            wrenches=blank(6 * len(self.joint_names)),
+            ticks=np.zeros(len(STAGES) + 3),
+            **own,
+        )
+
+
+def compile_scene(scene: Scene) -> Model:
+    """Compile a scene. Raises ValueError, naming the object, where it cannot be run."""
+    if not scene.bodies:
+        raise ValueError(f"scene {scene.name!r}: it has no bodies; add one with add_body")
+    bodies = list(scene.bodies.values())
+    index: dict[Any, int] = {body: i for i, body in enumerate(bodies)}
+    index[WORLD] = len(bodies)
+    joints = list(scene.joints.values())
+    graph = build_graph([j.rows for j in joints], [[index[b] for b in j.bodies] for j in joints], len(bodies))
+    pointers: list[Pointer] = []
+    names: list[str] = []
+    slow: list[str] = []
+
+    def pointer(function: Any, name: str, scalar: bool = False) -> int:
+        pointers.append(Pointer(function, scalar=scalar))
+        names.append(name)
+        if not hasattr(function, "py_func"):
+            slow.append(name)
+        return pointers[-1].address
+
+    compiler = ForceCompiler(index, STATE_SIZE * len(bodies), pointer)
+    parts = [row for j, joint in enumerate(joints) for row in part_rows(joint, j, graph, compiler)]
+    forces = compiler.forces(scene)
+    if scene.events:
+        compiler.entry("events")
+    addresses = [pointer(event.function, event.name, scalar=True) for event in scene.events.values()]
+    own = {
+        "bodies": np.array([_body_row(b) for b in bodies], tables.BODY).view(np.recarray),
+        "parts": np.array(parts, tables.PART).view(np.recarray),
+        "coordinates": np.array(compiler.coordinates, tables.COORDINATE).view(np.recarray),
+        "forces": np.array(forces, tables.FORCE).view(np.recarray),
+        "curves": np.concatenate(compiler.curves) if compiler.curves else np.zeros(1),
+        "reactions": _reactions(joints, index, graph),
+    }
+    extra = len(compiler.coordinates) + len(compiler.ledger) + len(LEDGER)
+    initial = np.concatenate([_initial_state(b) for b in bodies] + [np.array(compiler.starts), np.zeros(extra - len(compiler.starts))])
+    scales = [[1.0] * 7 + [b.mass] * 3 + [float(np.linalg.eigvalsh(b.inertia)[-1])] * 3 for b in bodies]
+    weights = np.concatenate([np.ravel(scales), np.zeros(extra)])
+    momentum = np.concatenate([np.tile([0.0] * 7 + [1.0] * 6, len(bodies)), np.zeros(extra)])
+    return Model(
+        scene.name, tuple(scene.bodies), tuple(scene.joints), tuple(compiler.ledger), own, graph, initial, weights,
+        momentum, _length(scene, bodies), np.array(addresses, np.int64), tuple(scene.events.values()), tuple(pointers), tuple(names), scene,
+        tuple(slow),
+    )  # fmt: skip
+
+
+def _six(m: np.ndarray) -> tuple[float, ...]:
+    return (m[0, 0], m[1, 1], m[2, 2], m[0, 1], m[0, 2], m[1, 2])
+
+
+def _body_row(body: Body) -> tuple[Any, ...]:
+    moments, axes = np.linalg.eigh(body.inertia)
+    if np.linalg.det(axes) < 0.0:
+        axes[:, 0] = -axes[:, 0]
+    principal = quaternion_of(axes)
+    inverse = np.linalg.inv(body.inertia)
+    return (body.mass, 1.0 / body.mass, _six(body.inertia), _six(0.5 * (inverse + inverse.T)), principal, moments)
+
+
+def _initial_state(body: Body) -> np.ndarray:
+    rotation = body.rotation
+    spin = rotation @ body.inertia @ rotation.T @ body.angular_velocity
+    return np.concatenate([body.position, body.orientation, body.mass * body.velocity, spin])
+
+
+def _length(scene: Scene, bodies: list[Body]) -> float:
+    """The model's size: the largest distance from a body's centre of mass to one of its joints, else 1 m."""
+    arms = [
+        float(np.linalg.norm(point - body.position))
+        for joint in scene.joints.values()
+        for part in joint.parts
+        for body, point in ((joint.a, part.point_a), (joint.b, part.point_b))
+        if isinstance(body, Body) and part.kind not in ("dot",)
+    ]
+    return max([*arms, 1e-3]) if arms else 1.0
+
+
+def _reactions(joints: list[Joint], index: dict[Any, int], graph: Graph) -> np.ndarray:
+    rows = []
+    for j, joint in enumerate(joints):
+        body: Frame = joint.b if joint.b is not WORLD else joint.a
+        sign = 1.0 if joint.b is not WORLD else -1.0
+        anchor = body.to_body(joint.at) if isinstance(body, Body) else joint.at
+        rows.append((graph.block[j, index[body]], index[body], sign, anchor))
+    return np.array(rows, tables.REACTION).view(np.recarray)

@@ -1,0 +1,213 @@
+"""Rows of the part, coordinate and force tables, from the joints and forces of a scene."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..scene.body import WORLD, Body
+from ..scene.force import Force
+from ..scene.joint import Frame, Joint
+from ..scene.scene import Scene
+from . import tables
+from .graph import Graph
+from .user_functions import automatic_constraint, load_adapter, motor_adapter, supplied_constraint
+
+KINDS = {
+    "point": tables.POINT,
+    "dot": tables.DOT,
+    "plane": tables.PLANE,
+    "distance": tables.DISTANCE,
+    "curve": tables.CURVE,
+}
+ZERO = np.zeros(3)
+
+
+def to_frame(frame: Frame, point: np.ndarray) -> np.ndarray:
+    """A world point in the frame of a body, or of the world."""
+    return frame.to_body(point) if isinstance(frame, Body) else point
+
+
+def turn(frame: Frame, axis: np.ndarray) -> np.ndarray:
+    """A world direction in the axes of a body, or of the world."""
+    return frame.rotation.T @ axis if isinstance(frame, Body) else axis
+
+
+class ForceCompiler:
+    """Collects coordinates, curves, ledger entries and force rows while a scene is compiled."""
+
+    def __init__(self, index: dict[Any, int], first: int, pointer: Callable[..., int]) -> None:
+        self.index = index
+        self.first = first  # where the coordinates start in the state vector
+        self.pointer = pointer
+        self.coordinates: list[tuple[Any, ...]] = []
+        self.starts: list[float] = []  # initial values of the coordinates
+        self.curves: list[np.ndarray] = []
+        self.ledger: list[str] = []
+        self._known: dict[tuple[str, str], int] = {}
+
+    def coordinate(self, joint: Joint, which: str) -> int:
+        """Index of a joint's coordinate, made when first asked for."""
+        key = (joint.name, which)
+        if key not in self._known:
+            self._known[key] = len(self.coordinates)
+            self._add_coordinate(joint, which)
+        return self._known[key]
+
+    def _add_coordinate(self, joint: Joint, which: str) -> None:
+        axis = np.array([0.0, 0.0, 1.0]) if joint.axis is None else joint.axis
+        side = np.cross(axis, np.eye(3)[int(np.argmin(np.abs(axis)))])
+        side /= np.linalg.norm(side)
+        kind = {"angle": tables.ANGLE, "displacement": tables.DISPLACEMENT, "parameter": tables.PARAMETER}[which]
+        point = joint.parts[0].point_b
+        curve, start = 0, 0.0
+        if joint.curve is not None:
+            curve, start = self._curve(joint)
+        self.coordinates.append(
+            (kind, self.index[joint.a], self.index[joint.b], self.first + len(self.coordinates), curve,
+             turn(joint.a, axis), turn(joint.a, side), turn(joint.b, side), to_frame(joint.a, joint.parts[0].point_a),
+             to_frame(joint.b, point))
+        )  # fmt: skip
+        self.starts.append(start)
+
+    def _curve(self, joint: Joint) -> tuple[int, float]:
+        """The curve in the frame of body a, and the parameter nearest to the joint's point."""
+        assert joint.curve is not None
+        table = np.array(joint.curve.table())
+        coefficients = table[4:].reshape(-1, 6, 3)
+        if isinstance(joint.a, Body):
+            coefficients[:, 0] -= joint.a.position
+            coefficients[:] = coefficients @ joint.a.rotation
+        at = sum(piece.size for piece in self.curves)
+        self.curves.append(table)
+        s = np.linspace(joint.curve.first, joint.curve.last, 4 * joint.curve.pieces + 1)
+        distance = [np.linalg.norm(np.asarray(joint.curve.function(v), float) - joint.parts[0].point_b) for v in s]
+        return at, float(s[int(np.argmin(distance))])
+
+    def entry(self, name: str) -> int:
+        """A new entry of the ledger."""
+        self.ledger.append(name)
+        return len(self.ledger) - 1
+
+    def forces(self, scene: Scene) -> list[tuple[Any, ...]]:
+        rows = [self._row(tables.FIELD, vector=scene.gravity)] if np.any(scene.gravity) else []
+        for force in scene.forces.values():
+            rows += getattr(self, f"_{force.kind}")(force, scene)
+        return rows
+
+    def _row(self, kind: int, **fields: Any) -> tuple[Any, ...]:
+        row = np.zeros(1, tables.FORCE)
+        row["kind"], row["active"], row["limit"] = kind, 1, np.inf
+        for key, value in fields.items():
+            row[key] = value
+        return tuple(row[0])
+
+    def _spring(self, force: Force, scene: Scene) -> list[tuple[Any, ...]]:
+        a, b = force.a, force.b
+        assert a is not None and b is not None
+        return [
+            self._row(
+                tables.SPRING, a=self.index[a], b=self.index[b], ledger=self.entry(force.name),
+                anchor_a=to_frame(a, force.at_a), anchor_b=to_frame(b, force.at_b), stiffness=force.stiffness,
+                damping=force.damping, rest=force.rest,
+            )
+        ]  # fmt: skip
+
+    def _torsion_spring(self, force: Force, scene: Scene) -> list[tuple[Any, ...]]:
+        assert force.joint is not None
+        return [
+            self._row(
+                tables.TORSION, coordinate=self.coordinate(force.joint, force.coordinate), rest=force.rest,
+                ledger=self.entry(force.name), stiffness=force.stiffness, damping=force.damping,
+            )
+        ]  # fmt: skip
+
+    def _drag(self, force: Force, scene: Scene) -> list[tuple[Any, ...]]:
+        entry = self.entry(force.name)
+        bodies = scene.bodies.values() if force.bodies is None else force.bodies
+        return [
+            self._row(tables.DRAG, a=self.index[body], ledger=entry, vector=force.vector, torque=force.torque)
+            for body in bodies
+        ]
+
+    def _load(self, force: Force, scene: Scene) -> list[tuple[Any, ...]]:
+        assert force.a is not None
+        fields = {
+            "a": self.index[force.a], "ledger": self.entry(force.name), "in_body": int(force.in_body),
+            "anchor_a": to_frame(force.a, force.at_a), "vector": force.vector, "torque": force.torque,
+        }  # fmt: skip
+        if force.function is None:
+            return [self._row(tables.CONSTANT, **fields)]
+        address = self.pointer(load_adapter(force.function), force.name)
+        return [self._row(tables.CUSTOM_FORCE, address=address, **fields)]
+
+    def _motor(self, force: Force, scene: Scene) -> list[tuple[Any, ...]]:
+        assert force.joint is not None
+        fields = {
+            "coordinate": self.coordinate(force.joint, force.coordinate), "ledger": self.entry(force.name),
+            "rest": force.rest, "target": force.target, "damping": force.damping, "limit": force.limit,
+        }  # fmt: skip
+        if force.function is None:
+            return [self._row(tables.MOTOR, **fields)]
+        address = self.pointer(motor_adapter(force.function), force.name)
+        return [self._row(tables.CUSTOM_MOTOR, address=address, **fields)]
+
+
+def part_rows(joint: Joint, j: int, graph: Graph, compiler: ForceCompiler) -> list[tuple[Any, ...]]:
+    """PART rows of one joint; its rows follow one another."""
+    index, start = compiler.index, int(graph.joints[j].row)
+    spare = graph.block[j, index_of_world(index)]
+
+    def row(kind: int, local: int, bodies: tuple[Frame, ...], **fields: Any) -> tuple[Any, ...]:
+        out = np.zeros(1, tables.PART)
+        out["kind"], out["joint"], out["row"] = kind, j, start + local
+        numbers = [index[body] for body in bodies]
+        out["a"], out["b"] = numbers[0], numbers[1]
+        world = index_of_world(index)
+        blocks = [spare if n == world else graph.block[j, n] + 6 * local for n in numbers]
+        blocks += [spare] * (4 - len(blocks))
+        out["block_a"], out["block_b"], out["block_c"], out["block_d"] = blocks
+        for key, value in fields.items():
+            out[key] = value
+        return tuple(out[0])
+
+    if joint.coupling is not None:
+        first, second = joint.coupling.joints
+        which = ["angle" if k.angle else "displacement" for k in (first, second)]
+        return [
+            row(tables.COUPLING, 0, joint.bodies, first=compiler.coordinate(first, which[0]),
+                second=compiler.coordinate(second, which[1]), ratio=joint.coupling.ratio, ratio_2=-1.0)
+        ]  # fmt: skip
+    if joint.custom is not None:
+        return [_custom_row(joint, row, compiler)]
+    rows, local = [], 0
+    for part in joint.parts:
+        first = compiler.coordinate(joint, "parameter") if part.kind == "curve" else 0
+        rows.append(
+            row(KINDS[part.kind], local, (joint.a, joint.b), anchor_a=to_frame(joint.a, part.point_a), first=first,
+                anchor_b=to_frame(joint.b, part.point_b), axis_a=turn(joint.a, part.axis_a),
+                axis_b=turn(joint.b, part.axis_b), value=part.value)
+        )  # fmt: skip
+        local += part.rows
+    return rows
+
+
+def index_of_world(index: dict[Any, int]) -> int:
+    return max(index.values())
+
+
+def _custom_row(joint: Joint, row: Callable[..., tuple[Any, ...]], compiler: ForceCompiler) -> tuple[Any, ...]:
+    custom = joint.custom
+    assert custom is not None
+    count = len(custom.bodies)
+    if custom.jacobian is None:
+        adapter = automatic_constraint(custom.function, custom.rows, count)
+    else:
+        adapter = supplied_constraint(custom.function, custom.jacobian, custom.bias, custom.rows, count)
+    bodies = (*custom.bodies, *([WORLD] * (4 - count)))
+    address = compiler.pointer(adapter, joint.name)
+    return row(
+        tables.CUSTOM, 0, bodies, address=address, first=compiler.index[bodies[2]], second=compiler.index[bodies[3]]
+    )

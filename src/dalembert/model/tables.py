@@ -1,0 +1,136 @@
+"""The tables a kernel reads: one record array a kind of element, with named fields.
+
+A body index equal to the number of bodies means the world, which takes part as a body of infinite mass: its row of the
+`kinematics` table never changes, and its Jacobian blocks go to an area that nobody reads.
+Vectors called anchor_* and axis_* are in the frame of the body of the same letter. SI units.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+STATE_SIZE = 13  # numbers a body has in the state vector: x (3), q (4), P (3), L (3)
+
+# Parts of joints ------------------------------------------------------------------------------------------------------
+POINT = 0  # anchor_b of body b lies at anchor_a of body a: 3 rows
+DOT = 1  # axis_a · axis_b = value: 1 row
+PLANE = 2  # axis_a · (anchor_b − anchor_a) = value: 1 row
+DISTANCE = 3  # |anchor_b − anchor_a| = value: 1 row
+CURVE = 4  # anchor_b lies on a curve fixed in body a: 2 rows
+COUPLING = 5  # ratio s_1 + ratio₂ s_2 = value, of two coordinates: 1 row (gears, racks, screws)
+CUSTOM = 6  # C(t, poses) by a function of the user's: any number of rows up to 6
+
+# Coordinates ----------------------------------------------------------------------------------------------------------
+ANGLE = 0  # turn of body b about axis_a of body a (rad), counted over full turns
+DISPLACEMENT = 1  # axis_a · (anchor_b − anchor_a) (m)
+PARAMETER = 2  # parameter of the point nearest to anchor_b on a curve fixed in body a
+
+# Forces ---------------------------------------------------------------------------------------------------------------
+FIELD = 0  # uniform acceleration field `vector` on every body
+SPRING = 1  # damped spring between two points
+TORSION = 2  # damped spring on a coordinate
+DRAG = 3  # linear and quadratic drag, on the velocity and on the spin
+CONSTANT = 4  # constant force and torque, at a point, in world or body axes
+MOTOR = 5  # force or torque on a coordinate: constant, or towards a speed within a limit
+CUSTOM_FORCE = 6  # force and torque by a function of the user's
+CUSTOM_MOTOR = 7  # force or torque on a coordinate by a function of the user's
+
+BODY = np.dtype(
+    [("mass", "f8"), ("inverse_mass", "f8"), ("inertia", "f8", 6), ("inverse_inertia", "f8", 6),
+     ("principal", "f8", 4), ("moments", "f8", 3)],
+    align=True,
+)  # fmt: skip
+KINEMATICS = np.dtype(
+    [("x", "f8", 3), ("rotation", "f8", 9), ("v", "f8", 3), ("omega", "f8", 3), ("inverse_inertia", "f8", 6),
+     ("force", "f8", 3), ("torque", "f8", 3), ("linear", "f8", 3), ("angular", "f8", 3)],
+    align=True,
+)  # fmt: skip
+JOINT = np.dtype(
+    [("row", "i8"), ("rows", "i8"), ("first", "i8"), ("last", "i8"), ("active", "i8"), ("pivot", "i8")], align=True
+)
+INCIDENCE = np.dtype([("joint", "i8"), ("body", "i8"), ("offset", "i8"), ("hub", "i8"), ("target", "i8"),
+                      ("swapped", "i8")], align=True)  # fmt: skip
+PAIR = np.dtype([("left", "i8"), ("rows", "i8"), ("right", "i8"), ("columns", "i8"), ("target", "i8")], align=True)
+HUB = np.dtype([("body", "i8"), ("pivot", "i8"), ("x", "i8")], align=True)
+PART = np.dtype(
+    [("kind", "i8"), ("joint", "i8"), ("row", "i8"), ("a", "i8"), ("b", "i8"), ("block_a", "i8"), ("block_b", "i8"),
+     ("block_c", "i8"), ("block_d", "i8"), ("first", "i8"), ("second", "i8"), ("address", "i8"),
+     ("anchor_a", "f8", 3), ("anchor_b", "f8", 3), ("axis_a", "f8", 3), ("axis_b", "f8", 3), ("value", "f8"),
+     ("ratio", "f8"), ("ratio_2", "f8")],
+    align=True,
+)  # fmt: skip
+COORDINATE = np.dtype(
+    [("kind", "i8"), ("a", "i8"), ("b", "i8"), ("at", "i8"), ("curve", "i8"), ("axis_a", "f8", 3), ("side_a", "f8", 3),
+     ("side_b", "f8", 3), ("anchor_a", "f8", 3), ("anchor_b", "f8", 3)],
+    align=True,
+)  # fmt: skip
+FORCE = np.dtype(
+    [("kind", "i8"), ("a", "i8"), ("b", "i8"), ("ledger", "i8"), ("coordinate", "i8"), ("in_body", "i8"),
+     ("address", "i8"), ("active", "i8"), ("anchor_a", "f8", 3), ("anchor_b", "f8", 3), ("vector", "f8", 3),
+     ("torque", "f8", 3), ("stiffness", "f8"), ("damping", "f8"), ("rest", "f8"), ("target", "f8"), ("limit", "f8")],
+    align=True,
+)  # fmt: skip
+
+REACTION = np.dtype([("block", "i8"), ("body", "i8"), ("sign", "f8"), ("anchor", "f8", 3)], align=True)
+
+# How constraints are held ---------------------------------------------------------------------------------------------
+PROJECTION = 0
+FEEDBACK = 1
+PENALTY = 2
+SETTINGS = np.dtype(
+    [("hold", "i8"), ("stiffness", "f8"), ("damping", "f8"), ("regularization", "f8"), ("deficient", "i8"),
+     ("condition", "f8"), ("linear_residual", "f8"), ("length", "f8"), ("failed", "i8"), ("refactored", "i8"),
+     ("sampling", "i8"), ("ledger", "i8")],
+    align=True,
+)  # fmt: skip
+
+# Stages of a step, timed ----------------------------------------------------------------------------------------------
+STAGES = ("mass properties", "J and J̇q̇", "assembly", "factorization", "solve", "forces", "update")
+MASS, JACOBIAN, ASSEMBLY, FACTORIZATION, SOLVE, FORCES, UPDATE = range(7)
+
+# Entries of the ledger after the work of each non-conservative force ----------------------------------------------------
+LEDGER = ("constraint work", "projection work") + tuple(
+    f"{impulse} {axis}"
+    for impulse in ("force impulse", "torque impulse", "reaction impulse", "reaction torque impulse")
+    for axis in "xyz"
+)
+CONSTRAINT_WORK, PROJECTION_WORK, FORCE_IMPULSE, TORQUE_IMPULSE, REACTION_IMPULSE, REACTION_TORQUE = 0, 1, 2, 5, 8, 11
+
+
+class System(NamedTuple):
+    """Everything the mechanics needs, as flat arrays: tables of the model first, then the workspace.
+
+    The order is that of `mechanics.evaluate.unpack`: 14 tables of records, then arrays of float64.
+    """
+
+    bodies: np.ndarray  # BODY
+    parts: np.ndarray  # PART
+    joints: np.ndarray  # JOINT
+    incidences: np.ndarray  # INCIDENCE, one a (joint, body), sorted by joint
+    pairs: np.ndarray  # PAIR, two incidences of one body
+    hubs: np.ndarray  # HUB, bodies of many joints, kept as unknowns
+    coordinates: np.ndarray  # COORDINATE
+    forces: np.ndarray  # FORCE
+    reactions: np.ndarray  # REACTION, one a joint
+    columns: np.ndarray  # linalg.ordering.COLUMN
+    entries: np.ndarray  # linalg.ordering.ENTRY
+    updates: np.ndarray  # linalg.ordering.UPDATE
+    settings: np.ndarray  # SETTINGS, one row
+    kinematics: np.ndarray  # KINEMATICS, one a body, and the world
+    curves: np.ndarray  # piecewise polynomials, see `mechanics.curve`
+    jacobian: np.ndarray  # blocks of (rows × 6), linear then angular
+    weighted: np.ndarray  # J W, laid out as the Jacobian
+    error: np.ndarray  # (rows,), C
+    bias: np.ndarray  # (rows,), J̇ v
+    scale: np.ndarray  # (unknowns,), diagonal of J W Jᵀ
+    values: np.ndarray  # blocks of the factorization
+    lower: np.ndarray  # its factor
+    rhs: np.ndarray  # (unknowns,)
+    multipliers: np.ndarray  # (unknowns,), λ of the last solve
+    residual: np.ndarray  # (unknowns,)
+    scratch: np.ndarray  # arguments and results of user functions
+    power: np.ndarray  # (ledger,), rates of the ledger
+    energies: np.ndarray  # kinetic and potential (J)
+    rates: np.ndarray  # (rows,), J v
+    wrenches: np.ndarray  # (6 joints,), force and torque of each joint on its second body
+    ticks: np.ndarray  # (stages + 3,), see `ticks`

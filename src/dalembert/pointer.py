@@ -1,0 +1,147 @@
+"""Calling a user's function from a compiled kernel without compiling the kernel anew: through a C function pointer
+
+    int64 function(int64 data, int64 task, double t, double *in, int64 n_in, double *out, int64 n_out)
+
+which returns 0, or a code of at least `status.PASSED_THROUGH`. `data` is whatever the function was given when it was set
+up (an address, say); a user's function has none, and knows one task only. The pointer is also what keeps compile time
+low: what stands on either side of it is compiled once, on its own.
+"""
+
+import ctypes
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core.dispatcher import Dispatcher
+from numba.extending import intrinsic
+
+from .jit import njit
+from .status import OK, PASSED_THROUGH
+
+RAISED = PASSED_THROUGH  # a Python function raised: see `Pointer.error`
+WRONG_LENGTH = PASSED_THROUGH + 1  # a compiled function returned another number of values than it should
+
+# Tasks: what a system of equations is asked for.
+DERIVATIVE = 0  # out = f(t, in)
+COMPLETE = 1  # in: the end of a step, moved in place onto what it must satisfy; out = f there
+COMPLETE_EVALUATED = 2  # the same, where out holds f(t, in) already
+MEASURE = 3  # evaluate, and leave what is recorded in the system's own tables
+
+C_TYPE = ctypes.CFUNCTYPE(
+    ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_double, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p,
+    ctypes.c_int64,
+)  # fmt: skip
+_C_ARRAY = types.CPointer(types.float64)
+C_SIGNATURE = types.int64(
+    types.int64, types.int64, types.float64, _C_ARRAY, types.int64, _C_ARRAY, types.int64
+)
+
+
+@intrinsic
+def _call_address(typing_context, address, data, task, t, data_in, n_in, data_out, n_out):
+    """Call the C function at `address`; data_in and data_out are addresses of float64 arrays."""
+
+    def generate(context, builder, signature, arguments):
+        number, word = ir.DoubleType(), ir.IntType(64)
+        kind = ir.FunctionType(word, [word, word, number, word, word, word, word])
+        function = builder.inttoptr(arguments[0], kind.as_pointer())
+        return builder.call(function, arguments[1:])
+
+    word = types.int64
+    return word(word, word, word, types.float64, types.uint64, word, types.uint64, word), generate
+
+
+@intrinsic
+def as_pointer(typing_context, address):
+    """An int64 address as a pointer, for `numba.carray`."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.inttoptr(arguments[0], ir.IntType(8).as_pointer())
+
+    return types.voidptr(types.int64), generate
+
+
+if numba.config.DISABLE_JIT:
+
+    def call_pointer(address, data, task, t, values_in, values_out):
+        """Call the C function at `address` (int64) on two contiguous float64[n] arrays; returns its status."""
+        function = C_TYPE(int(address))
+        return function(
+            data, task, t, values_in.ctypes.data, values_in.size, values_out.ctypes.data, values_out.size
+        )
+
+else:
+
+    @njit
+    def call_pointer(address, data, task, t, values_in, values_out):
+        """Call the C function at `address` (int64) on two contiguous float64[n] arrays; returns its status."""
+        return _call_address(
+            address, data, task, t, values_in.ctypes.data, values_in.size, values_out.ctypes.data, values_out.size
+        )
+
+
+class Pointer:
+    """A user's function f(t, y) as a C function pointer. Keep it alive while its `address` is in use.
+
+    f is compiled by Numba, or any Python callable; it returns n_out numbers (a single number if `scalar`). An exception
+    raised by a Python function is kept in `error`, and the status is then RAISED. A compiled function that raises leaves
+    NaN in its output.
+    """
+
+    def __init__(self, function: Callable[..., Any], scalar: bool = False) -> None:
+        self.error: BaseException | None = None
+        if isinstance(function, Dispatcher):
+            self._wrapper: Any = _compiled_wrapper(function, scalar)
+            self.address = int(self._wrapper.address)
+        else:
+            self._wrapper = C_TYPE(functools.partial(self._call, function, scalar))
+            self.address = int(ctypes.cast(self._wrapper, ctypes.c_void_p).value or 0)
+
+    def _call(
+        self, function: Callable[..., Any], scalar: bool, data: int, task: int, t: float, source: int, n: int,
+        target: int, m: int,
+    ) -> int:  # fmt: skip
+        try:
+            result = np.asarray(function(t, view(source, n).copy()), dtype=np.float64)
+            if result.shape != (() if scalar else (m,)):
+                raise ValueError(f"the function returned an array of shape {result.shape} at t = {t!r}, not ({m},)")
+            view(target, m)[:] = result
+        except BaseException as error:  # noqa: BLE001 - a C callback cannot let an exception pass
+            self.error = error
+            return RAISED
+        return OK
+
+
+def view(address: int, n: int) -> np.ndarray:
+    """The float64[n] array at an address."""
+    return np.frombuffer((ctypes.c_double * n).from_address(address))
+
+
+@functools.lru_cache(maxsize=256)
+def _compiled_wrapper(function: Any, scalar: bool) -> Any:
+    if scalar:
+
+        def call(data, task, t, source, n, target, m):
+            out = numba.carray(target, m)
+            out[0] = math.nan
+            out[0] = function(t, numba.carray(source, n))
+            return OK
+
+    else:
+
+        def call(data, task, t, source, n, target, m):
+            out = numba.carray(target, m)
+            out[:] = math.nan
+            result = function(t, numba.carray(source, n))
+            if len(result) != m:
+                return WRONG_LENGTH
+            for i in range(m):
+                out[i] = result[i]
+            return OK
+
+    return numba.cfunc(C_SIGNATURE)(call)

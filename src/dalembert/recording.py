@@ -1,0 +1,167 @@
+"""What is kept of a run, frame by frame, and the trajectory made of it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from .mechanics.evaluate import Mechanism
+from .model.compile import Model
+from .model.tables import (
+    CONSTRAINT_WORK,
+    FORCE_IMPULSE,
+    LEDGER,
+    PROJECTION_WORK,
+    REACTION_IMPULSE,
+    REACTION_TORQUE,
+    STATE_SIZE,
+    TORQUE_IMPULSE,
+)
+from .pointer import MEASURE
+from .trajectory import Trajectory
+
+
+class Recorder:
+    """Collects frames: the state, the energies, the reactions and the errors of the joints."""
+
+    def __init__(self, model: Model, mechanism: Mechanism) -> None:
+        self.model, self.mechanism, self.system = model, mechanism, mechanism.system
+        self.frames: dict[str, list[Any]] = {
+            key: []
+            for key in ("time", "state", "energies", "joint_error", "joint_velocity_error", "reaction_force",
+                        "reaction_torque", "condition")
+        }  # fmt: skip
+        self._dydt = np.empty(model.size)
+        self._firsts = np.array(model.graph.joints.row, dtype=np.int64).reshape(-1)
+        self._active = self.system.joints.active
+
+    def record(self, time: float, y: np.ndarray) -> None:
+        """Keep one frame; `y` is read, and the workspace of the system is used."""
+        self.mechanism(MEASURE, time, y, self._dydt)
+        wrenches = self.system.wrenches.reshape(-1, 6)
+        frames = self.frames
+        frames["time"].append(time)
+        frames["state"].append(y.copy())
+        frames["energies"].append(self.system.energies.copy())
+        frames["joint_error"].append(self._worst(self.system.error))
+        frames["joint_velocity_error"].append(self._worst(self.system.rates))
+        frames["reaction_force"].append(wrenches[:, :3].copy())
+        frames["reaction_torque"].append(wrenches[:, 3:].copy())
+        frames["condition"].append(float(self.system.settings[0].condition))
+
+    def _worst(self, values: np.ndarray) -> np.ndarray:
+        if not self._firsts.size:
+            return np.zeros(0)
+        return np.asarray(np.maximum.reduceat(np.abs(values), self._firsts) * self._active)
+
+    def __len__(self) -> int:
+        return len(self.frames["time"])
+
+    def drop_from(self, time: float) -> None:
+        """Forget frames at or after a time (they are recorded anew after an event changed the state)."""
+        while len(self) and self.frames["time"][-1] >= time:
+            for values in self.frames.values():
+                values.pop()
+
+    def ledger(self) -> dict[str, np.ndarray]:
+        """The audit, frame by frame; see `Trajectory` for the names and units."""
+        model = self.model
+        state = np.array(self.frames["state"])
+        bodies = len(model.body_names)
+        energies = np.array(self.frames["energies"])
+        table = model.tables["bodies"]
+        parts = state[:, : STATE_SIZE * bodies].reshape(len(self), bodies, STATE_SIZE)
+        at = STATE_SIZE * bodies + len(model.tables["coordinates"])
+        common = state[:, at + len(model.force_names) :]
+        work = state[:, at : at + len(model.force_names)]
+        total = energies.sum(axis=1)
+        momentum = parts[:, :, 7:10].sum(axis=1)
+        spin = (np.cross(parts[:, :, 0:3], parts[:, :, 7:10]) + parts[:, :, 10:13]).sum(axis=1)
+        impulse = common[:, FORCE_IMPULSE : FORCE_IMPULSE + 3] + common[:, REACTION_IMPULSE : REACTION_IMPULSE + 3]
+        turning = common[:, TORQUE_IMPULSE : TORQUE_IMPULSE + 3] + common[:, REACTION_TORQUE : REACTION_TORQUE + 3]
+        spent = work.sum(axis=1) + common[:, CONSTRAINT_WORK] + common[:, PROJECTION_WORK]
+        earned = total - spent
+        assert common.shape[1] == len(LEDGER) and table.size == bodies
+        return {
+            "position": parts[:, :, 0:3],
+            "orientation": parts[:, :, 3:7],
+            "momentum": parts[:, :, 7:10],
+            "angular_momentum": parts[:, :, 10:13],
+            "kinetic": energies[:, 0],
+            "potential": energies[:, 1],
+            "work": work,
+            "projection_loss": -common[:, PROJECTION_WORK],
+            "constraint_work": common[:, CONSTRAINT_WORK],
+            "balance": earned - earned[0],
+            "linear_impulse_balance": (momentum - impulse) - (momentum - impulse)[0],
+            "angular_impulse_balance": (spin - turning) - (spin - turning)[0],
+        }
+
+    def trajectory(self, attrs: dict[str, Any]) -> Trajectory:
+        """Everything recorded so far as labelled arrays."""
+        model, joints = self.model, len(self.model.joint_names)
+        count = len(self)
+        variables = self.ledger()
+        variables.update(
+            time=np.array(self.frames["time"]),
+            state=np.array(self.frames["state"]),
+            reaction_force=np.array(self.frames["reaction_force"]).reshape(count, joints, 3),
+            reaction_torque=np.array(self.frames["reaction_torque"]).reshape(count, joints, 3),
+            joint_error=np.array(self.frames["joint_error"]).reshape(count, joints),
+            joint_velocity_error=np.array(self.frames["joint_velocity_error"]).reshape(count, joints),
+        )
+        return Trajectory.from_arrays(
+            variables,
+            bodies=list(model.body_names),
+            joints=list(model.joint_names),
+            forces=list(model.force_names),
+            attrs=attrs,
+        )
+
+
+def scene_description(model: Model) -> dict[str, Any]:
+    """The scene as plain data, for drawing and for the record: bodies with their meshes, joints, springs, curves."""
+    from .scene.body import Body
+    from .scene.shape_dict import shape_to_dict
+
+    scene = model.scene
+
+    def anchor(frame: Any, point: np.ndarray) -> list[float]:
+        return (frame.to_body(point) if isinstance(frame, Body) else point).tolist()
+
+    bodies = []
+    for body in scene.bodies.values():
+        vertices, faces = body.shape.triangles() if body.shape is not None else (np.zeros((0, 3)), np.zeros((0, 3), int))
+        bodies.append(
+            {"name": body.name, "mass": body.mass, "color": body.color, "center": body.center.tolist(),
+             "shape": None if body.shape is None else shape_to_dict(body.shape),
+             "vertices": np.round(vertices, 9).tolist(), "faces": faces.tolist()}
+        )  # fmt: skip
+    joints = []
+    for joint in scene.joints.values():
+        first = joint.parts[0] if joint.parts else None
+        row = {"name": joint.name, "kind": joint.kind, "body_a": joint.a.name, "body_b": joint.b.name,
+               "anchor_a": anchor(joint.a, joint.at if first is None else first.point_a),
+               "anchor_b": anchor(joint.b, joint.at)}  # fmt: skip
+        if joint.axis is not None:
+            row["axis_a"] = (joint.a.rotation.T @ joint.axis if isinstance(joint.a, Body) else joint.axis).tolist()
+        joints.append(row)
+    springs = [
+        {"name": force.name, "body_a": force.a.name, "body_b": force.b.name, "anchor_a": anchor(force.a, force.at_a),
+         "anchor_b": anchor(force.b, force.at_b)}
+        for force in scene.forces.values()
+        if force.kind == "spring" and force.a is not None and force.b is not None
+    ]  # fmt: skip
+    curves = [
+        {"name": joint.name, "points": joint.curve.points().tolist()}
+        for joint in scene.joints.values()
+        if joint.curve is not None
+    ]
+    return {"name": scene.name, "gravity": scene.gravity.tolist(), "description": scene.description, "bodies": bodies,
+            "joints": joints, "springs": springs, "curves": curves}  # fmt: skip
+
+
+def as_json(value: dict[str, Any]) -> str:
+    return json.dumps(value, allow_nan=False, separators=(",", ":"))

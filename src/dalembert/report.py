@@ -1,0 +1,139 @@
+"""The table at the end of a run: how far, how fast, how right, and where the time went."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from .model.tables import STAGES
+
+
+@dataclass(frozen=True)
+class Report:
+    """Numbers of one run; `str(report)` is the table, `as_dict` the same for programs. SI units."""
+
+    scene: str
+    method: str
+    simulated_time: float
+    wall_time: float
+    real_time_factor: float
+    steps: int
+    rejected: int
+    evaluations: int
+    time_per_step: float
+    energy_start: float
+    energy_end: float
+    energy_scale: float
+    energy_residual: float  # worst over the frames, J
+    energy_residual_relative: float
+    work: dict[str, float]
+    constraint_work: float
+    projection_loss: float
+    momentum_residual: float  # worst over the frames, kg m/s
+    angular_momentum_residual: float  # kg m²/s, about the origin
+    joint_error: float  # worst over the frames, m
+    joint_velocity_error: float  # m/s
+    worst_joint: str
+    redundant: bool
+    condition: float
+    stages: dict[str, float]  # s
+    slow_functions: list[str]
+    interrupted: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON; a number that is not finite becomes None."""
+        values = asdict(self)
+        return {key: _plain(value) for key, value in values.items()}
+
+    def rows(self) -> list[tuple[str, str]]:
+        """The lines of the table."""
+        lines = [
+            ("scene", f"{self.scene}, {self.method}" + (" (interrupted)" if self.interrupted else "")),
+            ("simulated time", f"{self.simulated_time:.6g} s"),
+            ("wall time", f"{self.wall_time:.4g} s  ({self.real_time_factor:.4g} × real time)"),
+            ("steps", f"{self.steps} accepted, {self.rejected} rejected, {self.time_per_step * 1e6:.3g} µs each"),
+            ("energy", f"{self.energy_start:.9g} J → {self.energy_end:.9g} J"),
+        ]
+        lines += [(f"  work of {name}", f"{value:.6g} J") for name, value in list(self.work.items())[:12]]
+        lines += [
+            ("  lost in projection", f"{self.projection_loss:.3g} J"),
+            ("  work of constraints", f"{self.constraint_work:.3g} J"),
+            ("energy balance residual", f"{self.energy_residual:.3g} J  ({self.energy_residual_relative:.3g} relative)"),
+            ("momentum balance residual",
+             f"{self.momentum_residual:.3g} kg m/s, {self.angular_momentum_residual:.3g} kg m²/s"),
+        ]  # fmt: skip
+        if self.worst_joint:
+            lines.append(
+                ("worst joint error",
+                 f"{self.joint_error:.3g} m, {self.joint_velocity_error:.3g} m/s  ({self.worst_joint})")
+            )  # fmt: skip
+            rank = "redundant constraints, resolved" if self.redundant else f"pivot ratio {self.condition:.3g}"
+            lines.append(("constraint system", rank))
+        total = sum(self.stages.values()) or 1.0
+        lines += [(f"  {name}", f"{value:.4g} s  ({100 * value / total:.0f} %)") for name, value in self.stages.items()]
+        if self.slow_functions:
+            lines.append(("plain Python in the loop", ", ".join(self.slow_functions) + " (compile them: numba.njit)"))
+        return lines
+
+    def __str__(self) -> str:
+        rows = self.rows()
+        width = max(len(name) for name, _ in rows)
+        return "\n".join(f"{name:<{width}}  {value}" for name, value in rows)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value
+
+
+def make_report(simulation: Any) -> Report:
+    """The report of a `Simulation`, from its frames, its clock and its counters."""
+    ledger = simulation.recorder.ledger()
+    frames = simulation.recorder.frames
+    clock, system = simulation._clock[0], simulation._system
+    energy = ledger["kinetic"] + ledger["potential"]
+    scale = float(max(np.ptp(ledger["kinetic"]), np.abs(ledger["kinetic"]).max(), abs(energy[0]), 1e-300))
+    errors = np.array(frames["joint_error"])
+    rates = np.array(frames["joint_velocity_error"])
+    joint = ""
+    if errors.size:
+        joint = simulation.model.joint_names[int(np.argmax(errors.max(axis=0)))]
+    ticks = system.ticks[: len(STAGES)]
+    share = ticks / ticks.sum() if ticks.sum() > 0.0 else np.zeros(len(STAGES))
+    simulated = float(frames["time"][-1] - frames["time"][0])
+    residual = float(np.abs(ledger["balance"]).max())
+    steps = int(clock.steps)
+    return Report(
+        scene=simulation.model.name,
+        method=simulation.method,
+        simulated_time=simulated,
+        wall_time=simulation.wall_time,
+        real_time_factor=simulated / simulation.wall_time if simulation.wall_time > 0.0 else 0.0,
+        steps=steps,
+        rejected=int(clock.rejected),
+        evaluations=int(clock.evaluations),
+        time_per_step=simulation.kernel_time / max(steps, 1),
+        energy_start=float(energy[0]),
+        energy_end=float(energy[-1]),
+        energy_scale=scale,
+        energy_residual=residual,
+        energy_residual_relative=residual / scale,
+        work={name: float(w) for name, w in zip(simulation.model.force_names, ledger["work"][-1], strict=True)},
+        constraint_work=float(ledger["constraint_work"][-1]),
+        projection_loss=float(ledger["projection_loss"][-1]),
+        momentum_residual=float(np.abs(ledger["linear_impulse_balance"]).max()),
+        angular_momentum_residual=float(np.abs(ledger["angular_impulse_balance"]).max()),
+        joint_error=float(errors.max(initial=0.0)),
+        joint_velocity_error=float(rates.max(initial=0.0)),
+        worst_joint=joint,
+        redundant=bool(system.settings[0].deficient),
+        condition=float(min(frames["condition"])),
+        stages={name: float(s * simulation.kernel_time) for name, s in zip(STAGES, share, strict=True)},
+        slow_functions=list(simulation.model.slow),
+        interrupted=simulation.interrupted,
+    )

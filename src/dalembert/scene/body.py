@@ -1,0 +1,95 @@
+"""A rigid body as the user describes it, and the world."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .checks import positive, real_array, rotation_matrix, unit_quaternion
+from .mass import mass_properties, validate_inertia
+
+
+class World:
+    """What does not move. Joints and springs may be fixed to it."""
+
+    name = "world"
+
+    def __repr__(self) -> str:
+        return "WORLD"
+
+
+WORLD = World()
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """A rigid body in its initial state; made by `Scene.add_body`, which explains the fields."""
+
+    name: str
+    shape: Any
+    mass: float
+    inertia: np.ndarray  # (3, 3) about the centre of mass, in body axes, kg m²
+    center: np.ndarray  # (3,) centre of mass in the frame of the shape, m
+    position: np.ndarray  # (3,) of the centre of mass, world, m
+    orientation: tuple[float, float, float, float]
+    velocity: np.ndarray  # (3,) of the centre of mass, world, m/s
+    angular_velocity: np.ndarray  # (3,) world, rad/s
+    color: str = field(default="#8899aa")
+
+    @property
+    def rotation(self) -> np.ndarray:
+        """Rotation matrix, body → world."""
+        return rotation_matrix(self.orientation)
+
+    def to_body(self, point: np.ndarray) -> np.ndarray:
+        """A world point in the frame at the centre of mass (m)."""
+        return self.rotation.T @ (point - self.position)
+
+
+def make_body(
+    name: str,
+    shape: Any,
+    mass: float | None,
+    density: float | None,
+    inertia: ArrayLike | None,
+    position: ArrayLike,
+    orientation: ArrayLike,
+    velocity: ArrayLike,
+    angular_velocity: ArrayLike,
+    color: str,
+) -> Body:
+    """Check everything and bring it to the centre of mass. Raises ValueError naming the body and the value."""
+    owner = f"body {name!r}"
+    center = np.zeros(3)
+    if shape is not None and inertia is None:
+        try:
+            solid = mass_properties(shape, mass=mass, density=density)
+        except ValueError as error:
+            raise ValueError(f"{owner}: {error}") from None
+        total, tensor, center = solid.mass, np.array(solid.inertia), np.array(solid.center)
+    elif inertia is not None:
+        total = positive(owner, "mass", mass, "kg")
+        values = np.asarray(inertia, dtype=float)
+        tensor = np.array(np.diag(values) if values.shape == (3,) else values)
+        if density is not None:
+            raise ValueError(f"{owner}: density and inertia are both given; give mass and inertia, or a shape and density")
+    else:
+        raise ValueError(f"{owner}: neither shape nor inertia is given; give a shape with mass or density, or mass and inertia")
+    tensor = validate_inertia(owner, tensor)
+    q = unit_quaternion(owner, "orientation", orientation)
+    origin = real_array(owner, "position", position, (3,))
+    return Body(
+        name=name,
+        shape=shape,
+        mass=total,
+        inertia=tensor,
+        center=center,
+        position=origin + rotation_matrix(q) @ center,
+        orientation=q,
+        velocity=real_array(owner, "velocity", velocity, (3,)),
+        angular_velocity=real_array(owner, "angular_velocity", angular_velocity, (3,)),
+        color=color,
+    )

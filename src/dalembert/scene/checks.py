@@ -1,0 +1,101 @@
+"""The checks that everything a user writes passes through: one positive number, one array of numbers, one quaternion.
+
+Each refuses with a ``ValueError`` that names the object, the value and the way out.
+"""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+
+def positive(owner: str, name: str, value: object, unit: str = "") -> float:
+    """``value`` as a float; it must be a real number, finite and above zero.
+
+    >>> positive("Sphere", "radius", 2, "m")
+    2.0
+    """
+    if isinstance(value, Real) and not isinstance(value, bool):
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        if math.isfinite(number) and number > 0.0:
+            return number
+    raise ValueError(
+        f"{owner}: {name} must be a finite number above zero{f', in {unit}' * bool(unit)}; got {value!r:.80}"
+    )
+
+
+def real_array(owner: str, name: str, value: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
+    """A read-only float64 copy of ``value``, finite and of the given shape (−1 stands for any length)."""
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        array = np.empty(0, dtype=object)
+    wanted = str(shape).replace("-1", "n")
+    fits = array.ndim == len(shape) and all(want in (-1, have) for want, have in zip(shape, array.shape, strict=True))
+    if array.dtype.kind not in "iuf" or not fits:
+        raise ValueError(
+            f"{owner}: {name} must be numbers of shape {wanted}; got {array.dtype} of shape {array.shape}: "
+            f"{value!r:.80}"
+        )
+    array = np.array(array, dtype=np.float64, order="C")
+    if not np.isfinite(array).all():
+        where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise ValueError(f"{owner}: {name}{list(where)} is {array[where]}; give finite numbers")
+    array.flags.writeable = False
+    return array
+
+
+def unit_quaternion(owner: str, name: str, value: ArrayLike) -> tuple[float, float, float, float]:
+    """``value`` (w, x, y, z) divided by its norm; a quaternion that is unit already to rounding keeps its bits.
+
+    >>> unit_quaternion("Body", "orientation", (2, 0, 0, 0))
+    (1.0, 0.0, 0.0, 0.0)
+    """
+    q = real_array(owner, name, value, (4,))
+    norm = float(np.linalg.norm(q))
+    if not (1e-150 < norm < 1e150):
+        raise ValueError(
+            f"{owner}: {name} {q.tolist()} has no direction; give (w, x, y, z), for no rotation (1, 0, 0, 0)"
+        )
+    w, x, y, z = (q if abs(norm - 1.0) < 1e-15 else q / norm).tolist()
+    return (w, x, y, z)
+
+
+def rotation_matrix(q: ArrayLike) -> np.ndarray:
+    """The rotation matrix (3, 3) of a unit quaternion (w, x, y, z): columns are the body axes in the outer frame.
+
+    >>> rotation_matrix((0.0, 0.0, 0.0, 1.0)).tolist()  # half a turn about z
+    [[-1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+    w, x, y, z = np.asarray(q, dtype=np.float64).tolist()
+    return np.array(
+        [
+            [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
+            [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
+            [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)],
+        ]
+    )
+
+
+def quaternion_of(rotation: ArrayLike) -> tuple[float, float, float, float]:
+    """The unit quaternion (w, x, y, z), w ≥ 0, of a rotation matrix (3, 3), without branches: the eigenvector of the
+    largest eigenvalue of Bar-Itzhack's symmetric matrix (J. Guidance 23(6), 2000).
+
+    >>> quaternion_of([[-1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 1.0]])
+    (0.0, 0.0, 0.0, 1.0)
+    """
+    (a, b, c), (d, e, f), (g, h, i) = np.asarray(rotation, dtype=np.float64).tolist()
+    k = np.array(
+        [[a + e + i, h - f, c - g, d - b], [h - f, a - e - i, b + d, c + g],
+         [c - g, b + d, e - a - i, f + h], [d - b, c + g, f + h, i - a - e]]
+    )  # fmt: skip
+    w, x, y, z = np.linalg.eigh(k / 3.0)[1][:, -1].tolist()
+    largest = max((w, x, y, z), key=abs)
+    sign = math.copysign(1.0, w if abs(w) > 1e-12 else largest)
+    return (sign * w + 0.0, sign * x + 0.0, sign * y + 0.0, sign * z + 0.0)

@@ -1,0 +1,298 @@
+"""The methods of `Scene` that connect bodies: joints and forces. Split off so that each file can be read at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .checks import real_array
+from .force import Force
+from .joint import Coupling, Curve, Custom, Frame, Joint, Part
+
+Point = ArrayLike
+
+
+def _unit(owner: str, name: str, value: ArrayLike) -> np.ndarray:
+    v = real_array(owner, name, value, (3,))
+    size = float(np.linalg.norm(v))
+    if size < 1e-12:
+        raise ValueError(f"{owner}: {name} {v.tolist()} has no direction; give a vector of some length")
+    return v / size
+
+
+def _number(owner: str, name: str, value: object, least: float = -np.inf) -> float:
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        number = np.nan
+    if not (np.isfinite(number) and number >= least):
+        what = "a finite number" if least == -np.inf else f"a finite number not below {least:g}"
+        raise ValueError(f"{owner}: {name} must be {what}; got {value!r:.80}")
+    return number
+
+
+def _sides(axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Two unit vectors that make a right-handed frame with the axis."""
+    helper = np.eye(3)[int(np.argmin(np.abs(axis)))]
+    first = np.cross(axis, helper)
+    first /= np.linalg.norm(first)
+    return first, np.cross(axis, first)
+
+
+def _point(pa: np.ndarray, pb: np.ndarray) -> Part:
+    return Part("point", 3, pa, pb, np.zeros(3), np.zeros(3))
+
+
+def _dot(axis_a: np.ndarray, axis_b: np.ndarray, value: float = 0.0) -> Part:
+    return Part("dot", 1, np.zeros(3), np.zeros(3), axis_a, axis_b, value)
+
+
+def _plane(normal: np.ndarray, pa: np.ndarray, pb: np.ndarray) -> Part:
+    return Part("plane", 1, pa, pb, normal, np.zeros(3))
+
+
+class Connections:
+    """Joints and forces of a scene."""
+
+    joints: dict[str, Joint]
+    forces: dict[str, Force]
+    _frame: Callable[..., Frame]
+    _frames: Callable[..., tuple[Frame, Frame]]
+    _joint: Callable[..., Joint]
+    _bodies: Callable[..., list[Frame]]
+    _new_name: Callable[..., None]
+
+    def _start(self, kind: str, name: str, a: Any, b: Any, at: Point, at_b: Point | None) -> tuple[Any, ...]:
+        self._new_name(name, self.joints, kind)
+        owner = f"{kind} {name!r}"
+        first, second = self._frames(owner, a, b)
+        pa = real_array(owner, "at", at, (3,))
+        return owner, first, second, pa, pa if at_b is None else real_array(owner, "at_b", at_b, (3,))
+
+    def _add_joint(self, joint: Joint) -> Joint:
+        self.joints[joint.name] = joint
+        return joint
+
+    # Joints -----------------------------------------------------------------------------------------------------------
+
+    def ball(self, name: str, a: str | Frame, b: str | Frame, at: Point, *, at_b: Point | None = None) -> Joint:
+        """A point of b stays at a point of a: 3 constraints. `at_b`, where it is not `at`, tells an open joint."""
+        _, a, b, pa, pb = self._start("ball", name, a, b, at, at_b)
+        return self._add_joint(Joint(name, "ball", a, b, [_point(pa, pb)], pb))
+
+    def hinge(
+        self, name: str, a: str | Frame, b: str | Frame, at: Point, axis: ArrayLike, *, at_b: Point | None = None,
+        axis_b: ArrayLike | None = None,
+    ) -> Joint:  # fmt: skip
+        """b turns about an axis of a: 5 constraints. The angle is zero at the initial pose, positive by the right hand."""
+        owner, a, b, pa, pb = self._start("hinge", name, a, b, at, at_b)
+        n = _unit(owner, "axis", axis)
+        nb = n if axis_b is None else _unit(owner, "axis_b", axis_b)
+        parts = [_point(pa, pb), *(_dot(side, nb) for side in _sides(n))]
+        return self._add_joint(Joint(name, "hinge", a, b, parts, pb, axis=n, angle=True))
+
+    def slider(
+        self, name: str, a: str | Frame, b: str | Frame, at: Point, axis: ArrayLike, *, at_b: Point | None = None
+    ) -> Joint:
+        """b slides along an axis of a without turning: 5 constraints."""
+        owner, a, b, pa, pb = self._start("slider", name, a, b, at, at_b)
+        n = _unit(owner, "axis", axis)
+        s, t = _sides(n)
+        parts = [_plane(s, pa, pb), _plane(t, pa, pb), _dot(s, n), _dot(t, n), _dot(s, t)]
+        return self._add_joint(Joint(name, "slider", a, b, parts, pb, axis=n, displacement=True))
+
+    def cylindrical(
+        self, name: str, a: str | Frame, b: str | Frame, at: Point, axis: ArrayLike, *, at_b: Point | None = None
+    ) -> Joint:
+        """b slides along and turns about an axis of a: 4 constraints."""
+        owner, a, b, pa, pb = self._start("cylindrical", name, a, b, at, at_b)
+        n = _unit(owner, "axis", axis)
+        s, t = _sides(n)
+        parts = [_plane(s, pa, pb), _plane(t, pa, pb), _dot(s, n), _dot(t, n)]
+        return self._add_joint(Joint(name, "cylindrical", a, b, parts, pb, axis=n, angle=True, displacement=True))
+
+    def universal(
+        self, name: str, a: str | Frame, b: str | Frame, at: Point, axis_a: ArrayLike, axis_b: ArrayLike, *,
+        at_b: Point | None = None,
+    ) -> Joint:  # fmt: skip
+        """A cross: `axis_a`, fixed in a, and `axis_b`, fixed in b, meet at a point at right angles: 4 constraints."""
+        owner, a, b, pa, pb = self._start("universal", name, a, b, at, at_b)
+        parts = [_point(pa, pb), _dot(_unit(owner, "axis_a", axis_a), _unit(owner, "axis_b", axis_b))]
+        return self._add_joint(Joint(name, "universal", a, b, parts, pb))
+
+    def weld(self, name: str, a: str | Frame, b: str | Frame, at: Point, *, at_b: Point | None = None) -> Joint:
+        """b is fixed to a as it stands: 6 constraints."""
+        _, a, b, pa, pb = self._start("weld", name, a, b, at, at_b)
+        x, y, z = np.eye(3)
+        return self._add_joint(Joint(name, "weld", a, b, [_point(pa, pb), _dot(x, y), _dot(y, z), _dot(z, x)], pb))
+
+    def rod(
+        self, name: str, a: str | Frame, b: str | Frame, at_a: Point, at_b: Point, *, length: float | None = None
+    ) -> Joint:
+        """Two points keep their distance (m; the initial one where no length is given): 1 constraint."""
+        owner, a, b, pa, pb = self._start("rod", name, a, b, at_a, at_b)
+        value = float(np.linalg.norm(pb - pa)) if length is None else _number(owner, "length", length)
+        if value <= 0.0:
+            raise ValueError(f"{owner}: its length is {value:g} m; a rod needs one above zero (use ball for none)")
+        part = Part("distance", 1, pa, pb, np.zeros(3), np.zeros(3), value)
+        return self._add_joint(Joint(name, "rod", a, b, [part], pb))
+
+    def point_on_line(
+        self, name: str, a: str | Frame, b: str | Frame, at: Point, axis: ArrayLike, *, at_b: Point | None = None
+    ) -> Joint:
+        """A point of b stays on a line of a through `at`: 2 constraints."""
+        owner, a, b, pa, pb = self._start("point_on_line", name, a, b, at, at_b)
+        n = _unit(owner, "axis", axis)
+        parts = [_plane(side, pa, pb) for side in _sides(n)]
+        return self._add_joint(Joint(name, "point_on_line", a, b, parts, pb, axis=n, displacement=True))
+
+    def point_on_plane(
+        self, name: str, a: str | Frame, b: str | Frame, at: Point, normal: ArrayLike, *, at_b: Point | None = None
+    ) -> Joint:
+        """A point of b stays in a plane of a through `at`: 1 constraint."""
+        owner, a, b, pa, pb = self._start("point_on_plane", name, a, b, at, at_b)
+        return self._add_joint(Joint(name, "point_on_plane", a, b, [_plane(_unit(owner, "normal", normal), pa, pb)], pb))
+
+    def point_on_curve(self, name: str, a: str | Frame, b: str | Frame, at: Point, curve: Curve) -> Joint:
+        """The point `at` of b stays on a curve of a (a bead on a wire), given in world coordinates: 2 constraints."""
+        _, a, b, pa, pb = self._start("point_on_curve", name, a, b, at, None)
+        part = Part("curve", 2, pa, pb, np.zeros(3), np.zeros(3))
+        return self._add_joint(Joint(name, "point_on_curve", a, b, [part], pb, curve=curve))
+
+    def gear(self, name: str, first: str | Joint, second: str | Joint, ratio: float) -> Joint:
+        """Coordinate of `second` = ratio × coordinate of `first`: 1 constraint.
+
+        Two hinges make gears (a negative ratio for outer teeth), a hinge and a slider a rack (ratio in m/rad).
+        """
+        self._new_name(name, self.joints, "gear")
+        owner = f"gear {name!r}"
+        j1, j2 = self._joint(owner, first), self._joint(owner, second)
+        for joint in (j1, j2):
+            if not (joint.angle or joint.displacement):
+                raise ValueError(f"{owner}: {joint.kind} {joint.name!r} has no coordinate; couple hinges or sliders")
+        value = _number(owner, "ratio", ratio)
+        return self._add_joint(Joint(name, "gear", j1.b, j2.b, [], j2.at, coupling=Coupling((j1, j2), value)))
+
+    def constraint(
+        self, name: str, bodies: Sequence[str | Frame], function: Callable[..., Any], rows: int, *,
+        jacobian: Callable[..., Any] | None = None, bias: Callable[..., Any] | None = None,
+    ) -> Joint:  # fmt: skip
+        """A constraint of the user's own, C(x, q) = 0, on up to four bodies.
+
+        function : (x, q) → (rows,) with x (k, 3) positions in m and q (k, 4) quaternions of the k bodies; compiled by
+            Numba, or plain Python, which is slower. Without `jacobian` its derivatives are taken by a complex step, so
+            that it must be made of analytic operations (no abs, no comparisons).
+        jacobian : (x, q) → (rows, 6 k), Ċ = J (v, ω, v, ω, …). bias : (x, q, v, ω) → (rows,), J̇ v.
+        """
+        self._new_name(name, self.joints, "constraint")
+        owner = f"constraint {name!r}"
+        frames = self._bodies(owner, bodies)
+        if not (1 <= rows <= 6 and 1 <= len(frames) <= 4):
+            raise ValueError(f"{owner}: {rows} rows on {len(frames)} bodies; give 1 to 6 rows on 1 to 4 bodies")
+        if (jacobian is None) != (bias is None):
+            raise ValueError(f"{owner}: give both jacobian and bias, or neither")
+        custom = Custom(frames, rows, function, jacobian, bias)
+        at = frames[-1].position if hasattr(frames[-1], "position") else np.zeros(3)
+        return self._add_joint(Joint(name, "constraint", frames[0], frames[-1], [], at, custom=custom))
+
+    # Forces -----------------------------------------------------------------------------------------------------------
+
+    def _add_force(self, force: Force) -> Force:
+        self._new_name(force.name, self.forces, force.kind)
+        self.forces[force.name] = force
+        return force
+
+    def spring(
+        self, name: str, a: str | Frame, b: str | Frame, at_a: Point, at_b: Point, *, stiffness: float,
+        damping: float = 0.0, rest: float | None = None,
+    ) -> Force:  # fmt: skip
+        """A damped spring between two points: stiffness N/m, damping N s/m, rest length m (the initial one)."""
+        owner = f"spring {name!r}"
+        a, b = self._frames(owner, a, b)
+        pa, pb = real_array(owner, "at_a", at_a, (3,)), real_array(owner, "at_b", at_b, (3,))
+        k, c = _number(owner, "stiffness", stiffness, 0.0), _number(owner, "damping", damping, 0.0)
+        length = float(np.linalg.norm(pb - pa)) if rest is None else _number(owner, "rest", rest, 0.0)
+        return self._add_force(Force(name, "spring", a, b, pa, pb, stiffness=k, damping=c, rest=length))
+
+    def torsion_spring(
+        self, name: str, joint: str | Joint, *, stiffness: float, damping: float = 0.0, rest: float = 0.0,
+        coordinate: str | None = None,
+    ) -> Force:  # fmt: skip
+        """A damped spring on the coordinate of a joint: N m/rad and N m s/rad about a hinge, N/m and N s/m on a slider."""
+        owner = f"torsion spring {name!r}"
+        k, c = _number(owner, "stiffness", stiffness, 0.0), _number(owner, "damping", damping, 0.0)
+        j, which = self._coordinate(owner, joint, coordinate)
+        value = _number(owner, "rest", rest)
+        return self._add_force(
+            Force(name, "torsion_spring", joint=j, coordinate=which, stiffness=k, damping=c, rest=value)
+        )
+
+    def _coordinate(self, owner: str, joint: str | Joint, coordinate: str | None) -> tuple[Joint, str]:
+        j = self._joint(owner, joint)
+        which = coordinate or ("angle" if j.angle else "displacement")
+        if which not in ("angle", "displacement") or not getattr(j, which):
+            raise ValueError(f"{owner}: {j.kind} {j.name!r} has no {which}; use a hinge or a slider")
+        return j, which
+
+    def drag(
+        self, name: str, bodies: Sequence[str | Frame] | None = None, *, linear: float = 0.0, quadratic: float = 0.0,
+        angular: float = 0.0, angular_quadratic: float = 0.0,
+    ) -> Force:  # fmt: skip
+        """−(linear + quadratic |v|) v on each body (N s/m, N s²/m²), and the same on its spin (N m s, N m s²)."""
+        owner = f"drag {name!r}"
+        values = [
+            _number(owner, key, value, 0.0)
+            for key, value in (("linear", linear), ("quadratic", quadratic), ("angular", angular),
+                               ("angular_quadratic", angular_quadratic))
+        ]  # fmt: skip
+        force = Force(
+            name, "drag", bodies=None if bodies is None else self._bodies(owner, bodies),
+            vector=np.array([values[0], values[1], 0.0]), torque=np.array([values[2], values[3], 0.0]),
+        )  # fmt: skip
+        return self._add_force(force)
+
+    def load(
+        self, name: str, body: str | Frame, *, force: ArrayLike = (0, 0, 0), torque: ArrayLike = (0, 0, 0),
+        at: Point | None = None, frame: str = "world", function: Callable[..., Any] | None = None,
+    ) -> Force:  # fmt: skip
+        """A force (N) at a point that moves with the body (its centre of mass), and a torque (N m).
+
+        frame : "world", or "body" for axes that turn with it.
+        function : (t, x, q, v, ω) → (3,) force or (6,) force and torque, instead of constants; compiled by Numba, or
+            plain Python, which is slower.
+        """
+        owner = f"load {name!r}"
+        target = self._frame(owner, body)
+        if not hasattr(target, "position"):
+            raise ValueError(f"{owner}: it acts on the world, which does not move; name a body")
+        if frame not in ("world", "body"):
+            raise ValueError(f"{owner}: frame is {frame!r}; give 'world' or 'body'")
+        f, m = real_array(owner, "force", force, (3,)), real_array(owner, "torque", torque, (3,))
+        point = target.position if at is None else real_array(owner, "at", at, (3,))
+        return self._add_force(
+            Force(name, "load", a=target, at_a=point, vector=f, torque=m, in_body=frame == "body", function=function)
+        )
+
+    def motor(
+        self, name: str, joint: str | Joint, *, effort: float = 0.0, speed: float | None = None, gain: float = 0.0,
+        limit: float = np.inf, function: Callable[..., Any] | None = None, coordinate: str | None = None,
+    ) -> Force:  # fmt: skip
+        """A motor on the coordinate of a joint: effort + gain (speed − ṡ), kept within ± limit (N m or N).
+
+        function : (t, s, ṡ) → effort, instead; compiled by Numba, or plain Python, which is slower.
+        """
+        owner = f"motor {name!r}"
+        j, which = self._coordinate(owner, joint, coordinate)
+        if not limit > 0.0:
+            raise ValueError(f"{owner}: limit is {limit!r}; give an effort above zero")
+        if speed is not None and not _number(owner, "gain", gain, 0.0) > 0.0:
+            raise ValueError(f"{owner}: a speed needs a gain above zero (N m s/rad or N s/m); got {gain!r}")
+        force = Force(
+            name, "motor", joint=j, coordinate=which, rest=_number(owner, "effort", effort),
+            target=0.0 if speed is None else _number(owner, "speed", speed), damping=_number(owner, "gain", gain, 0.0),
+            limit=float(limit), function=function,
+        )  # fmt: skip
+        return self._add_force(force)

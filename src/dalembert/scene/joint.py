@@ -1,0 +1,138 @@
+"""Joints as the user describes them: compositions of parts, written in world coordinates at the initial pose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .body import Body, World
+
+Frame = Body | World
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of a joint: its kind, and its points and axes in world coordinates at the initial pose."""
+
+    kind: str  # point, dot, plane, distance, curve
+    rows: int
+    point_a: np.ndarray
+    point_b: np.ndarray
+    axis_a: np.ndarray
+    axis_b: np.ndarray
+    value: float = 0.0
+
+
+@dataclass(eq=False)
+class Joint:
+    """A joint between bodies a and b; made by the methods of `Scene`.
+
+    `angle` and `displacement` say whether those coordinates of b relative to a exist (hinge and cylindrical; slider and
+    cylindrical); both are zero at the initial pose.
+    """
+
+    name: str
+    kind: str
+    a: Frame
+    b: Frame
+    parts: list[Part]
+    at: np.ndarray  # where reactions act: on b, world coordinates at the initial pose
+    axis: np.ndarray | None = None
+    angle: bool = False
+    displacement: bool = False
+    curve: Curve | None = None
+    coupling: Coupling | None = None
+    custom: Custom | None = None
+
+    @property
+    def bodies(self) -> tuple[Frame, ...]:
+        if self.coupling is not None:
+            first, second = self.coupling.joints
+            return (first.a, first.b, second.a, second.b)
+        return (self.a, self.b) if self.custom is None else tuple(self.custom.bodies)
+
+    @property
+    def rows(self) -> int:
+        if self.custom is not None:
+            return self.custom.rows
+        return 1 if self.coupling is not None else sum(part.rows for part in self.parts)
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """ratio · s(first) = s(second) + constant."""
+
+    joints: tuple[Joint, Joint]
+    ratio: float
+
+
+@dataclass(frozen=True)
+class Custom:
+    """C(t, poses) = 0 by a user's function; see `Scene.constraint`."""
+
+    bodies: Sequence[Frame]
+    rows: int
+    function: Callable[..., Any]
+    jacobian: Callable[..., Any] | None = None
+    bias: Callable[..., Any] | None = None
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A smooth curve in space: quintic pieces through a function of one parameter.
+
+    Parameters
+    ----------
+    function : s → (3,) point in m, smooth on [first, last].
+    first, last : range of the parameter.
+    closed : whether the curve closes on itself smoothly. An open one goes on straight past its ends.
+    pieces : number of pieces; their error falls as its sixth power.
+
+    >>> import numpy as np
+    >>> ring = Curve(lambda s: (np.cos(s), np.sin(s), 0.0), 0.0, 2 * np.pi, closed=True)
+    """
+
+    function: Callable[[float], Any]
+    first: float
+    last: float
+    closed: bool = False
+    pieces: int = 256
+    _table: list[np.ndarray] = field(default_factory=list, repr=False, compare=False)
+
+    def table(self) -> np.ndarray:
+        """The flat table that `mechanics.curve` reads."""
+        if not self._table:
+            self._table.append(_tabulate(self))
+        return self._table[0]
+
+    def points(self, count: int = 200) -> np.ndarray:
+        """(count, 3) points along the curve, for drawing."""
+        return np.array([self.function(s) for s in np.linspace(self.first, self.last, count)], dtype=float)
+
+
+def _tabulate(curve: Curve) -> np.ndarray:
+    """Each piece interpolates the function in its six Chebyshev–Lobatto points, the ends among them."""
+    if not (np.isfinite(curve.first) and np.isfinite(curve.last) and curve.last > curve.first):
+        raise ValueError(f"curve: the range [{curve.first}, {curve.last}] is empty; give first < last")
+    if not 8 <= curve.pieces <= 100_000:
+        raise ValueError(f"curve: pieces is {curve.pieces}; give 8 to 100000")
+    width = (curve.last - curve.first) / curve.pieces
+    nodes = 0.5 - 0.5 * np.cos(np.pi * np.arange(6) / 5)
+    starts = curve.first + width * np.arange(curve.pieces)
+    try:
+        points = np.array([[curve.function(s + width * u) for u in nodes] for s in starts], dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"curve: its function must return three numbers for every parameter ({error})") from None
+    if points.shape != (curve.pieces, 6, 3) or not np.isfinite(points).all():
+        raise ValueError("curve: its function must return three finite numbers for every parameter in its range")
+    extent = np.ptp(points.reshape(-1, 3), axis=0).max()
+    if np.linalg.norm(np.diff(points, axis=1), axis=2).min() <= 1e-12 * extent:
+        raise ValueError("curve: two points of it coincide; it must move with its parameter")
+    if curve.closed and np.linalg.norm(points[0, 0] - points[-1, -1]) > 1e-9 * extent:
+        raise ValueError("curve: it is called closed, but its ends differ; give closed=False, or the full period")
+    coefficients = np.linalg.solve(np.vander(nodes, increasing=True), points)
+    coefficients /= (width ** np.arange(6))[None, :, None]
+    return np.concatenate([[float(curve.closed), curve.first, width, float(curve.pieces)], coefficients.ravel()])

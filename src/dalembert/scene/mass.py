@@ -1,0 +1,196 @@
+"""Mass, centre of mass and inertia of solids: closed forms, exact polyhedra, and the algebra to combine them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .checks import positive, real_array, rotation_matrix
+from .polyhedron import Moments, inertia_from_second_moment, polyhedron_moments
+from .shapes import Box, Capsule, Compound, ConvexHull, Cylinder, Ellipsoid, Mesh, Shape, Sphere
+
+
+def validate_inertia(name: str, inertia: ArrayLike, *, rtol: float = 1e-6) -> np.ndarray:
+    """The inertia tensor of a real solid, or a refusal.
+
+    It must be symmetric and positive definite, and no principal moment may exceed the sum of the two others:
+    I₁ + I₂ − I₃ = 2∫x₃² dm ≥ 0. ``rtol`` forgives files that print seven digits.
+
+    Args:
+        name: the object, for the message.
+        inertia: (3, 3), kg m², about the centre of mass, in any axes.
+
+    Returns:
+        (3, 3) read-only float64, exactly symmetric.
+
+    Raises:
+        ValueError: names the object, the value and the remedy.
+    """
+    tensor = real_array(name, "inertia", inertia, (3, 3))
+    size = float(np.abs(tensor).max())
+    skew = np.abs(tensor - tensor.T)
+    if skew.max() > rtol * size:
+        i, j = np.unravel_index(int(skew.argmax()), (3, 3))
+        raise ValueError(
+            f"{name}: inertia is not symmetric: [{i},{j}] is {tensor[i, j]:.9g} and [{j},{i}] is {tensor[j, i]:.9g} "
+            "kg m²; make the two equal"
+        )
+    tensor = 0.5 * (tensor + tensor.T)
+    first, second, third = np.linalg.eigvalsh(tensor).tolist()
+    moments = f"principal moments {first:.9g}, {second:.9g}, {third:.9g} kg m²"
+    if first <= 4.0 * np.finfo(float).eps * third or first < np.finfo(float).tiny:
+        raise ValueError(
+            f"{name}: inertia is not positive definite ({moments}); give the body an extent in all three directions, "
+            "or use a Particle"
+        )
+    if third - first - second > rtol * third:
+        raise ValueError(
+            f"{name}: no solid has this inertia: the largest of the {moments} exceeds the sum of the others by "
+            f"{third - first - second:.3g}; check the units and the signs of the products of inertia, or leave the "
+            "inertia to mass_properties(shape, mass=...)"
+        )
+    tensor.flags.writeable = False
+    return tensor
+
+
+@dataclass(frozen=True, eq=False)
+class MassProperties:
+    """Mass (kg), centre of mass (3,) in m and inertia (3, 3) in kg m² about it, all in one frame. Arrays are read-only.
+
+    >>> half = mass_properties(Box(1, 1, 1), mass=1.0)
+    >>> whole = half.moved((0.5, 0, 0)) + half.moved((-0.5, 0, 0))
+    >>> whole.inertia.diagonal().round(3).tolist()  # the box 2 × 1 × 1 of 2 kg
+    [0.333, 0.833, 0.833]
+    """
+
+    mass: float
+    center: np.ndarray
+    inertia: np.ndarray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mass", positive("MassProperties", "mass", self.mass, "kg"))
+        object.__setattr__(self, "center", real_array("MassProperties", "center", self.center, (3,)))
+        object.__setattr__(self, "inertia", validate_inertia("MassProperties", self.inertia))
+
+    def principal(self) -> tuple[np.ndarray, np.ndarray]:
+        """Principal moments (3,), ascending, kg m², and axes: the columns of a proper rotation (3, 3).
+
+        inertia = axes @ diag(moments) @ axes.T. The largest entry of each of the first two axes is positive.
+        """
+        moments, axes = np.linalg.eigh(self.inertia)
+        largest = np.take_along_axis(axes, np.abs(axes).argmax(axis=0)[None], axis=0)
+        axes = axes * np.where(largest < 0.0, -1.0, 1.0)
+        axes[:, 2] = np.cross(axes[:, 0], axes[:, 1])
+        return moments, axes
+
+    def inertia_about(self, point: ArrayLike) -> np.ndarray:
+        """The inertia (3, 3) about another point (3,) of the frame (parallel axes; Huygens, Steiner)."""
+        arm = self.center - real_array("MassProperties", "point", point, (3,))
+        return self.inertia + self.mass * inertia_from_second_moment(np.outer(arm, arm))
+
+    def rotated(self, rotation: ArrayLike) -> MassProperties:
+        """The solid turned about the origin of the frame by a rotation matrix (3, 3)."""
+        matrix = real_array("MassProperties", "rotation", rotation, (3, 3))
+        if np.abs(matrix @ matrix.T - np.eye(3)).max() > 1e-9 or np.linalg.det(matrix) < 0.0:
+            raise ValueError(f"MassProperties: {matrix.tolist()} is not a rotation; give orthonormal right-handed axes")
+        return MassProperties(self.mass, matrix @ self.center, matrix @ self.inertia @ matrix.T)
+
+    def moved(self, offset: ArrayLike) -> MassProperties:
+        """The solid moved by an offset (3,), m."""
+        return MassProperties(
+            self.mass, self.center + real_array("MassProperties", "offset", offset, (3,)), self.inertia
+        )
+
+    def __add__(self, other: MassProperties) -> MassProperties:
+        """Both solids as one, about their common centre of mass."""
+        return combine([self, other])
+
+
+def combine(solids: Sequence[MassProperties]) -> MassProperties:
+    """Several solids of one frame as one, about their common centre of mass (parallel axes)."""
+    mass = math.fsum(solid.mass for solid in solids)
+    center = np.sum([(solid.mass / mass) * solid.center for solid in solids], axis=0)
+    return MassProperties(mass, center, np.sum([solid.inertia_about(center) for solid in solids], axis=0))
+
+
+def mass_properties(shape: Shape, *, mass: float | None = None, density: float | None = None) -> MassProperties:
+    """Mass properties of a uniform solid in the frame of its shape; give its mass (kg) or its density (kg/m³).
+
+    The parts of a compound have ``density_ratio`` times the density; with ``mass`` given, the whole weighs that.
+
+    Raises:
+        ValueError: neither or both of mass and density, one that is not positive, or an inertia out of range.
+
+    >>> mass_properties(Sphere(1.0), mass=5.0).inertia.diagonal().tolist()
+    [2.0, 2.0, 2.0]
+    """
+    name = type(shape).__name__
+    if (mass is None) == (density is None):
+        given = "neither" if mass is None else f"mass={mass!r} and density={density!r}"
+        raise ValueError(f"{name}: give exactly one of mass (kg) and density (kg/m³); got {given}")
+    if isinstance(shape, Compound):
+        return _compound(shape, mass, density)
+    volume, center, gyration = _moments(shape)
+    kilograms = (
+        positive(name, "density", density, "kg/m³") * volume if mass is None else positive(name, "mass", mass, "kg")
+    )
+    positive(name, "mass from density × volume", kilograms, "kg")
+    return MassProperties(kilograms, center, validate_inertia(name, kilograms * gyration))
+
+
+def _compound(shape: Compound, mass: float | None, density: float | None) -> MassProperties:
+    if density is None:
+        total = positive("Compound", "mass", mass, "kg")
+        volume = math.fsum(part.density_ratio * _moments(part.shape).volume for part in shape.parts)
+        density = total / positive("Compound", "volume", volume, "m³")
+    else:
+        density = positive("Compound", "density", density, "kg/m³")
+    return combine(
+        [
+            mass_properties(part.shape, density=part.density_ratio * density)
+            .rotated(rotation_matrix(part.orientation))
+            .moved(part.position)
+            for part in shape.parts
+        ]
+    )
+
+
+def _moments(shape: Shape) -> Moments:
+    """Volume, centre of mass and gyration tensor of one solid (closed forms: any handbook of mechanics)."""
+    match shape:
+        case Box(x, y, z):
+            return _centered(x * y * z, (x * x / 12.0, y * y / 12.0, z * z / 12.0))
+        case Sphere(r):
+            return _centered(4.0 / 3.0 * math.pi * r * r * r, (r * r / 5.0,) * 3)
+        case Ellipsoid(a, b, c):
+            return _centered(4.0 / 3.0 * math.pi * a * b * c, (a * a / 5.0, b * b / 5.0, c * c / 5.0))
+        case Cylinder(r, length):
+            return _centered(math.pi * r * r * length, (r * r / 4.0, r * r / 4.0, length * length / 12.0))
+        case Capsule(r, length):
+            return _capsule(r, length)
+        case ConvexHull() | Mesh():
+            return polyhedron_moments(shape.vertices, shape.faces)
+    raise ValueError(f"mass_properties: {shape!r:.80} is not a shape; give one such as Box(1, 1, 1)")
+
+
+def _centered(volume: float, second: tuple[float, float, float]) -> Moments:
+    """A solid centred at the origin whose mean squares of x, y and z are ``second``, m²."""
+    x, y, z = second
+    return Moments(volume, np.zeros(3), np.diag([y + z, z + x, x + y]))
+
+
+def _capsule(r: float, length: float) -> Moments:
+    """A cylinder and two half spheres, whose centres of mass lie 3r/8 above their discs.
+
+    For a half sphere on a disc at height h = length/2, the mean of z² is h² + 2h(3r/8) + r²/5.
+    """
+    equivalent = length + 4.0 / 3.0 * r  # the length of a cylinder of this radius and volume
+    in_tube = length / equivalent
+    in_ball = 4.0 / 3.0 * r / equivalent
+    across = in_tube * r * r / 4.0 + in_ball * r * r / 5.0
+    along = in_tube * length * length / 12.0 + in_ball * (length * length / 4.0 + 3.0 / 8.0 * length * r + r * r / 5.0)
+    return _centered(math.pi * r * r * equivalent, (across, across, along))

@@ -1,0 +1,146 @@
+"""`Scene`: what the user writes. Bodies, joints and forces have names, and errors use them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .body import WORLD, Body, World, make_body
+from .checks import real_array
+from .connect import Connections
+from .force import Event, Force
+from .joint import Frame, Joint
+
+PALETTE = ("#4c78a8", "#f58518", "#54a24b", "#e45756", "#72b7b2", "#b279a2", "#eeca3b", "#9d755d")
+
+
+class Scene(Connections):
+    """A description of a mechanism: bodies, joints, forces and events.
+
+    Parameters
+    ----------
+    name : what the scene is called in tables and files.
+    gravity : (3,) m/s², world axes; z is up.
+
+    Points and axes (`at`, `axis`) are always given in world coordinates, at the pose in which the bodies were added.
+
+    >>> import dalembert as dal
+    >>> scene = dal.Scene("double pendulum")
+    >>> upper = scene.add_body("upper", dal.Box(0.1, 0.1, 1.0), mass=1, position=(0, 0, -0.5))
+    >>> lower = scene.add_body("lower", dal.Box(0.1, 0.1, 1.0), mass=1, position=(0, 0, -1.5))
+    >>> shoulder = scene.hinge("shoulder", dal.WORLD, upper, at=(0, 0, 0), axis=(0, 1, 0))
+    >>> elbow = scene.hinge("elbow", upper, lower, at=(0, 0, -1), axis=(0, 1, 0))
+    """
+
+    def __init__(self, name: str = "scene", *, gravity: ArrayLike = (0.0, 0.0, -9.81)) -> None:
+        self.name = str(name)
+        self.gravity = real_array(f"scene {name!r}", "gravity", gravity, (3,))
+        self.bodies: dict[str, Body] = {}
+        self.joints: dict[str, Joint] = {}
+        self.forces: dict[str, Force] = {}
+        self.events: dict[str, Event] = {}
+        self.description = ""
+
+    def add_body(
+        self,
+        name: str,
+        shape: Any = None,
+        *,
+        mass: float | None = None,
+        density: float | None = None,
+        inertia: ArrayLike | None = None,
+        position: ArrayLike = (0.0, 0.0, 0.0),
+        orientation: ArrayLike = (1.0, 0.0, 0.0, 0.0),
+        velocity: ArrayLike = (0.0, 0.0, 0.0),
+        angular_velocity: ArrayLike = (0.0, 0.0, 0.0),
+        color: str | None = None,
+    ) -> Body:
+        """Add a rigid body.
+
+        shape : gives the inertia (with `mass` in kg or `density` in kg/m³) and the picture. With `inertia`, (3,)
+            principal or (3, 3) in body axes about the centre of mass (kg m²), it is a picture only.
+        position : (3,) m, of the origin of the shape's frame. orientation : (w, x, y, z), shape → world.
+        velocity : (3,) m/s, of the centre of mass. angular_velocity : (3,) rad/s; both in world axes.
+
+        Raises ValueError naming the body and the value.
+        """
+        self._new_name(name, self.bodies, "body")
+        body = make_body(
+            name, shape, mass, density, inertia, position, orientation, velocity, angular_velocity,
+            PALETTE[len(self.bodies) % len(PALETTE)] if color is None else color,
+        )  # fmt: skip
+        self.bodies[name] = body
+        return body
+
+    def event(
+        self,
+        name: str,
+        function: Callable[..., float],
+        *,
+        direction: int = 0,
+        release: str | Joint | Force | Iterable[str | Joint | Force] = (),
+        stop: bool = False,
+        action: Callable[[Any], None] | None = None,
+        once: bool = True,
+    ) -> Event:
+        """Let something happen when `function(t, y)` changes sign (direction +1: rising, −1: falling, 0: both).
+
+        function : t in s and the flat state vector y → number; compiled by Numba, or plain Python, which is slower.
+            `model.body_slice(name)` says where a body's (x, q, P, L) stands in y.
+        release : joints or forces to let go. stop : end the run. action : called with the simulation's state, which it
+        may change (an impulse). once : whether the event is spent afterwards.
+        """
+        self._new_name(name, self.events, "event")
+        if direction not in (-1, 0, 1):
+            raise ValueError(f"event {name!r}: direction is {direction!r}; give -1, 0 or 1")
+        names = [release] if isinstance(release, str | Joint | Force) else list(release)
+        names = [item if isinstance(item, str) else item.name for item in names]
+        for item in names:
+            if item not in self.joints and item not in self.forces:
+                raise ValueError(f"event {name!r}: it releases {item!r}, which is no joint or force of the scene")
+        self.events[name] = Event(name, function, direction, names, stop, action, once)
+        return self.events[name]
+
+    # Looking things up ------------------------------------------------------------------------------------------------
+
+    def _new_name(self, name: str, table: dict[str, Any], kind: str) -> None:
+        if not isinstance(name, str) or not name or len(name) > 200:
+            raise ValueError(f"{kind}: its name must be a text of 1 to 200 characters; got {name!r:.80}")
+        if name in table:
+            raise ValueError(f"{kind} {name!r}: the scene has one of that name already; choose another")
+        if name == WORLD.name and kind == "body":
+            raise ValueError("body 'world': that name means what does not move; choose another")
+
+    def _frame(self, owner: str, item: str | Frame) -> Frame:
+        if isinstance(item, World):
+            return item
+        if isinstance(item, Body):
+            if self.bodies.get(item.name) is not item:
+                raise ValueError(f"{owner}: body {item.name!r} belongs to another scene; add it to this one first")
+            return item
+        if item == WORLD.name:
+            return WORLD
+        if item in self.bodies:
+            return self.bodies[item]
+        known = ", ".join(list(self.bodies)[:8]) or "none yet"
+        raise ValueError(f"{owner}: there is no body {item!r}; bodies: {known}")
+
+    def _frames(self, owner: str, a: str | Frame, b: str | Frame) -> tuple[Frame, Frame]:
+        first, second = self._frame(owner, a), self._frame(owner, b)
+        if first is second:
+            raise ValueError(f"{owner}: both ends are {first.name!r}; connect two different bodies")
+        return first, second
+
+    def _joint(self, owner: str, item: str | Joint) -> Joint:
+        found = self.joints.get(item if isinstance(item, str) else item.name)
+        if found is None or (isinstance(item, Joint) and found is not item):
+            raise ValueError(f"{owner}: there is no joint {item!r} in this scene; joints: {', '.join(self.joints)}")
+        return found
+
+    def _bodies(self, owner: str, items: Sequence[str | Frame] | None) -> list[Frame]:
+        if items is None:
+            return list(self.bodies.values())
+        return [self._frame(owner, item) for item in items]

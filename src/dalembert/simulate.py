@@ -1,0 +1,328 @@
+"""`Simulation`: a model, its state, and the loop over frames. `simulate` runs one from start to end."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .errors import SimulationError, explain
+from .integrate import state as integration
+from .integrate.functions import Functions
+from .integrate.methods import METHODS
+from .integrate.record import record
+from .mechanics.evaluate import Mechanism
+from .model.compile import Model, compile_scene
+from .model.tables import FEEDBACK, PENALTY, PROJECTION
+from .pointer import COMPLETE
+from .recording import Recorder, as_json, scene_description
+from .report import Report, make_report
+from .scene.scene import Scene
+from .state import State
+from .status import EVENT, MAX_STEPS, OK
+from .trajectory import Trajectory
+
+HOLD = {"projection": PROJECTION, "feedback": FEEDBACK, "penalty": PENALTY}
+CLOSED = 1e-6  # joints open by more than this part of the model's size are refused
+BATCH = 200_000  # steps between looks at the keyboard
+NEARLY_DEPENDENT = 1e-9
+
+
+class Simulation:
+    """A run in progress.
+
+    Parameters
+    ----------
+    scene : Scene, or a compiled Model.
+    method : name of an integration method, see `dalembert.method_names()`.
+    dt : step in s, for methods of fixed step; an adaptive method given `dt` takes fixed steps.
+    rtol, atol : tolerances of adaptive methods, per step: relative, and absolute in m, rad, m/s and rad/s.
+    hold : "projection" (Lagrange multipliers, and the state put back on the constraints after each step), "feedback"
+        (multipliers with −k_s C − k_d Ċ; `stiffness` in 1/s², `damping` in 1/s) or "penalty" (springs; N/m, N s/m).
+    frames : recorded frames a second of simulated time.
+    assemble : close open joints and make velocities consistent first, by the smallest change in the mass metric;
+        without it a scene that does not fit is refused.
+
+    Raises ValueError for bad arguments and scenes that cannot be run.
+    """
+
+    def __init__(
+        self,
+        scene: Scene | Model,
+        *,
+        method: str = "dormand_prince",
+        dt: float | None = None,
+        rtol: float = 1e-8,
+        atol: float | None = None,
+        hold: str = "projection",
+        stiffness: float = 0.0,
+        damping: float = 0.0,
+        frames: float = 60.0,
+        assemble: bool = False,
+    ) -> None:
+        self.model = scene if isinstance(scene, Model) else compile_scene(scene)
+        self.method = method
+        self.frames = _positive("frames", frames, "frames a second")
+        self.options, step = _options(self.model, method, dt, rtol, atol)
+        self.settings = {"method": method, "dt": dt, "rtol": None if step else rtol, "hold": hold}
+        self._mechanism = Mechanism(self.model.system())
+        self._system = self._mechanism.system
+        self._functions = Functions(self._mechanism.address, self._mechanism.data, 1, self.model.event_addresses)
+        if hold not in HOLD:
+            raise ValueError(f"hold is {hold!r}; give one of {', '.join(HOLD)}")
+        own = self._system.settings[0]
+        own.hold, own.stiffness, own.damping = HOLD[hold], stiffness, damping
+        self._y = self.model.initial.copy()
+        self._dydt = np.full(self.model.size, np.nan)
+        self._work = integration.make_work(self.options)
+        self._signs = integration.make_signs(self.options)
+        self._clock = integration.make_clock(0.0, step)
+        self._plan = self.options.plan
+        self._stops = np.zeros(1)
+        self._buffers = np.empty(1), np.empty((1, self.model.size)), np.empty((0, 1, self.model.size))
+        self._step = step
+        self._spent: set[str] = set()
+        self.kernel_time = 0.0
+        self.wall_time = 0.0
+        self.interrupted = False
+        self.stopped = False
+        self._prepare(assemble)
+        self.recorder = Recorder(self.model, self._mechanism)
+        self.recorder.record(0.0, self._y)
+
+    # Setting out ------------------------------------------------------------------------------------------------------
+
+    def _prepare(self, assemble: bool) -> None:
+        """Look at the joints, their rates and their independence at the start; close them if asked."""
+        worst, rates = self._residuals()
+        length = self.model.length
+        if not assemble:
+            if worst.size and worst.max() > CLOSED * length:
+                raise ValueError(self._open("is open", worst, "m", "the poses or the joint's points"))
+            speed = self._speed()
+            if rates.size and rates.max() > CLOSED * max(speed, length):
+                raise ValueError(self._open("moves apart", rates, "m/s", "the velocities"))
+        self._system.settings[0].deficient = int(self._system.settings[0].condition < NEARLY_DEPENDENT)
+        if self._system.settings[0].hold == PROJECTION:
+            status = self._mechanism(COMPLETE, 0.0, self._y, self._dydt)
+            worst, rates = self._residuals()
+            if status != OK or (worst.size and worst.max() > CLOSED * length):
+                raise ValueError(self._open("cannot be closed", worst, "m", "the poses, which are too far from closing"))
+            ledger = self.model.initial[-self._ledger_size() :]
+            self._y[-ledger.size :] = 0.0
+
+    def _ledger_size(self) -> int:
+        from .model.tables import LEDGER
+
+        return len(LEDGER) + len(self.model.force_names)
+
+    def _residuals(self) -> tuple[np.ndarray, np.ndarray]:
+        recorder = Recorder(self.model, self._mechanism)
+        recorder.record(0.0, self._y)
+        return recorder.frames["joint_error"][0], recorder.frames["joint_velocity_error"][0]
+
+    def _speed(self) -> float:
+        return float(np.abs(self.state.velocity).max(initial=0.0))
+
+    def _open(self, what: str, errors: np.ndarray, unit: str, cause: str) -> str:
+        worst = int(np.nanargmax(np.where(np.isfinite(errors), errors, np.inf)))
+        name = self.model.joint_names[worst]
+        return (
+            f"joint {name!r} {what} at the start by {errors[worst]:.3g} {unit}; correct {cause}, "
+            "or pass assemble=True to let the smallest change close it"
+        )
+
+    # Running ----------------------------------------------------------------------------------------------------------
+
+    @property
+    def time(self) -> float:
+        """Simulated time, s."""
+        return float(self._clock[0].t)
+
+    @property
+    def state(self) -> State:
+        """Named views on the current state. After changing it call `changed`."""
+        return State(self.model, self._y, self.time)
+
+    def changed(self) -> None:
+        """The state was changed from outside (an impulse): forget what was derived from it."""
+        self._clock[0].valid = 0
+
+    def advance(self, duration: float, *, progress: Callable[[Simulation], Any] | None = None) -> Simulation:
+        """Run on for `duration` seconds, recording frames; `progress` is called after each.
+
+        Raises SimulationError where the run fails; all that was recorded is kept. Ctrl-C ends the run cleanly
+        (`interrupted`).
+        """
+        start = time.perf_counter()
+        begin, count = self.time, 0
+        end = begin + _positive("duration", duration, "s")
+        try:
+            while self.time < end - 1e-12 * max(1.0, end) and not self.stopped:
+                count += 1
+                self._to(min(begin + count / self.frames, end), end)
+                if progress is not None:
+                    progress(self)
+        except KeyboardInterrupt:
+            self.interrupted = True
+        finally:
+            self.wall_time += time.perf_counter() - start
+        return self
+
+    def _to(self, target: float, end: float) -> None:
+        """Integrate to one frame and record it, stopping at events on the way."""
+        self._plan.land = int(target >= end - 1e-9 * self._step)
+        while True:
+            status = self._run(target)
+            if status == MAX_STEPS:
+                continue
+            if status == EVENT:
+                self._happen(self.model.events[int(self._clock[0].event)])
+                if not self.stopped and self.time < target:
+                    continue
+                status = OK
+            break
+        if status != OK:
+            raise self._failure(status)
+        if self.time > self.recorder.frames["time"][-1]:
+            self.recorder.record(self.time, self._y)
+
+    def _run(self, target: float) -> int:
+        start = time.perf_counter()
+        self._stops[0] = target
+        status, _, _ = record(
+            self._functions, self._plan, self._y, self._dydt, self._work, self._signs, self._clock, self._stops, 0,
+            int(self._clock[0].steps) + BATCH, 0, *self._buffers,
+        )  # fmt: skip
+        self.kernel_time += time.perf_counter() - start
+        return int(status)
+
+    def _failure(self, status: int) -> SimulationError:
+        error = SimulationError(explain(self, status), self.time)
+        error.simulation = self
+        for pointer in self.model.pointers:
+            if pointer.error is not None:
+                error.__cause__ = pointer.error
+        return error
+
+    # Events -----------------------------------------------------------------------------------------------------------
+
+    def _happen(self, event: Any) -> None:
+        """Do what an event asks; what it changes of the energy is booked under "events"."""
+        if event.name in self._spent:
+            return
+        if event.once:
+            self._spent.add(event.name)
+        self.recorder.record(self.time, self._y)
+        before = float(np.sum(self.recorder.frames["energies"][-1]))
+        for name in event.release:
+            self.release(name)
+        if event.action is not None:
+            event.action(self.state)
+        self.recorder.drop_from(self.time)
+        self.recorder.record(self.time, self._y)
+        entry = self.model.size - self._ledger_size() + self.model.force_names.index("events")
+        self._y[entry] += float(np.sum(self.recorder.frames["energies"][-1])) - before
+        self.recorder.drop_from(self.time)
+        self.recorder.record(self.time, self._y)
+        self.changed()
+        self.stopped = self.stopped or event.stop
+
+    def release(self, name: str) -> None:
+        """Let a joint or a force go, from now on."""
+        if name in self.model.joint_names:
+            index = self.model.joint_names.index(name)
+            joint = self._system.joints[index]
+            joint.active = 0
+            for incidence in self._system.incidences[joint.first : joint.last]:
+                self._system.jacobian[incidence.offset : incidence.offset + 6 * joint.rows] = 0.0
+            rows = slice(joint.row, joint.row + joint.rows)
+            for values in (self._system.error, self._system.bias, self._system.multipliers):
+                values[rows] = 0.0
+        elif name in self.model.force_names:
+            entry = self.model.force_names.index(name)
+            forces = self._system.forces
+            forces.active[(forces.ledger == entry) & (forces.kind != 0)] = 0
+        else:
+            raise ValueError(f"there is no joint or force {name!r} to release")
+        self.changed()
+
+    # Results ----------------------------------------------------------------------------------------------------------
+
+    @property
+    def report(self) -> Report:
+        """The table of the run so far."""
+        return make_report(self)
+
+    @property
+    def trajectory(self) -> Trajectory:
+        """Everything recorded so far."""
+        from . import __version__
+
+        attrs = {
+            "scene": self.model.name,
+            "method": self.method,
+            "settings": json.dumps(self.settings),
+            "version": __version__,
+            "scene_json": as_json(scene_description(self.model)),
+            "report_json": as_json(self.report.as_dict()),
+        }
+        return self.recorder.trajectory(attrs)
+
+    def resume(self, trajectory: Trajectory) -> Simulation:
+        """Go on from the last state of a saved run of the same scene."""
+        y = np.asarray(trajectory.last_state, float)
+        if y.shape != self._y.shape:
+            raise ValueError(
+                f"the saved run has {y.size} numbers in its state and this scene {self._y.size}; resume the same scene"
+            )
+        self._y[:] = y
+        self._clock = integration.make_clock(float(trajectory.times[-1]), self._step)
+        self.recorder = Recorder(self.model, self._mechanism)
+        self.recorder.record(self.time, self._y)
+        return self
+
+
+def _positive(name: str, value: float, unit: str) -> float:
+    if not (np.isfinite(value) and value > 0.0):
+        raise ValueError(f"{name} is {value!r}; give a finite number above zero ({unit})")
+    return float(value)
+
+
+def _options(model: Model, method: str, dt: float | None, rtol: float, atol: float | None) -> tuple[Any, float]:
+    """(integration options, fixed step or 0)."""
+    if method not in METHODS:
+        raise ValueError(f"unknown method {method!r}; the methods are {', '.join(METHODS)}")
+    tableau = METHODS[method]
+    step = 0.0 if dt is None else _positive("dt", dt, "s")
+    adaptive = dt is None
+    if adaptive and not tableau.error.shape[0]:
+        raise ValueError(f"method {method!r} has no error estimate; give its step, dt, in s")
+    _positive("rtol", rtol, "relative")
+    options = integration.make_options(
+        tableau,
+        model.size,
+        adaptive=adaptive,
+        rtol=rtol,
+        atol=rtol if atol is None else _positive("atol", atol, "m, rad, m/s, rad/s"),
+        weights=model.weights,
+        momentum=model.momentum if tableau.partitioned else None,
+        direction=[event.direction for event in model.events],
+    )
+    return options, step
+
+
+def simulate(scene: Scene | Model, duration: float, **settings: Any) -> Simulation:
+    """Run a scene for `duration` seconds and return the finished `Simulation`; see it for the settings.
+
+    >>> import dalembert as dal
+    >>> scene = dal.Scene("falling")
+    >>> ball = scene.add_body("ball", dal.Sphere(0.1), mass=1.0)
+    >>> run = dal.simulate(scene, 1.0, method="rk4", dt=0.01)
+    >>> round(float(run.state.position[0, 2]), 9)
+    -4.905
+    """
+    return Simulation(scene, **settings).advance(duration)

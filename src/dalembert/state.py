@@ -1,0 +1,33 @@
+"""The point in phase space: one flat vector, with named views."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .model.compile import Model
+from .model.tables import STATE_SIZE
+
+
+class State:
+    """Named views on the state vector of a model; writing to them changes it.
+
+    position (n, 3) m; orientation (n, 4) (w, x, y, z); momentum (n, 3) kg m/s; angular_momentum (n, 3) kg m²/s about
+    the centre of mass; world axes, bodies in the order of `model.body_names`.
+    """
+
+    def __init__(self, model: Model, y: np.ndarray, time: float) -> None:
+        bodies = y[: STATE_SIZE * len(model.body_names)].reshape(-1, STATE_SIZE)
+        self.model, self.y, self.time = model, y, time
+        self.position = bodies[:, 0:3]
+        self.orientation = bodies[:, 3:7]
+        self.momentum = bodies[:, 7:10]
+        self.angular_momentum = bodies[:, 10:13]
+
+    @property
+    def velocity(self) -> np.ndarray:
+        """(n, 3) m/s, a copy."""
+        return self.momentum / self.model.tables["bodies"].mass[:, None]
+
+    def index(self, body: str) -> int:
+        """Row of a body in the views."""
+        return self.model.body_names.index(body)

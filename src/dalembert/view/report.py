@@ -1,0 +1,209 @@
+"""A run as one self-contained HTML page: the animation, the energy ledger, joint errors, reactions and the tables.
+
+The page is `report.html` with its style and scripts inside, and the run as JSON with base64 arrays. It fetches nothing:
+its content security policy forbids it. Names enter the page as text only.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import os
+import re
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.view.drawing import BodyDrawing, Extent, LinkDrawing, trajectory_drawing
+
+if TYPE_CHECKING:
+    from dalembert.trajectory import Trajectory
+
+__all__ = ["write_report"]
+
+MAX_FRAMES = 1500
+MAX_NUMBERS = 700_000  # poses, errors and reactions together: about 4 MB of page
+SCRIPTS = ("report_scene.js", "report_panels.js", "report_plots.js", "report_app.js")
+
+
+def write_report(trajectory: Trajectory, path: str | os.PathLike[str]) -> Path:
+    """Write the report of `trajectory` to `path`, one HTML file without outside references.
+
+    Long runs are thinned to at most 1500 frames, fewer when there are many bodies; joint errors keep the largest value
+    between two kept frames.
+
+    Raises:
+        ValueError: the trajectory has no instants.
+    """
+    if not len(trajectory):
+        raise ValueError("the trajectory is empty: there is nothing to report")
+    path = Path(path)
+    page = _fill(
+        _resource("report.html"),
+        title=html.escape(trajectory.scene_name),
+        subtitle=html.escape(_subtitle(trajectory)),
+        style=_resource("report.css"),
+        data=_json_for_html(page_data(trajectory)),
+        script="\n".join(_resource(name) for name in SCRIPTS),
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(page, encoding="utf-8")
+    return path
+
+
+def page_data(trajectory: Trajectory) -> dict[str, Any]:
+    """What the page's scripts read: thinned arrays in base64, the drawn scene, and the tables."""
+    drawing, extent = trajectory_drawing(trajectory)
+    frames = kept_frames(trajectory)
+    meshes, mesh_of = _shared_meshes(drawing.bodies)
+    has = trajectory.__contains__
+    moving = [np.linalg.norm(np.ptp(track, axis=0)) for track in np.moveaxis(trajectory["position"].values, 1, 0)]
+    return {
+        "times": _pack(trajectory.times[frames], "<f8"),
+        "recorded": len(trajectory.bodies),
+        "recordedJoints": len(trajectory.joints),
+        "position": _pack(trajectory["position"].values[frames]),
+        "orientation": _pack(trajectory["orientation"].values[frames]),
+        "bodies": [_body(body, mesh) for body, mesh in zip(drawing.bodies, mesh_of, strict=True)],
+        "meshes": meshes,
+        "joints": [_link(link, drawing.bodies) for link in drawing.joints],
+        "springs": [_link(link, drawing.bodies) for link in drawing.springs],
+        "lines": [_link(link, drawing.bodies) for link in drawing.lines],
+        "curves": [{"name": curve.name, "points": curve.points.tolist()} for curve in drawing.curves],
+        "ground": extent.ground,
+        "camera": _camera(extent),
+        "trail": int(np.argmax(moving)) if moving else -1,
+        "energies": _energies(trajectory, frames),
+        "balance": _pack(trajectory["balance"].values[frames]) if has("balance") else None,
+        "jointError": _largest(trajectory, "joint_error", frames),
+        "jointVelocityError": _largest(trajectory, "joint_velocity_error", frames),
+        "reactionForce": _reaction(trajectory, "reaction_force", frames),
+        "reactionTorque": _reaction(trajectory, "reaction_torque", frames),
+        "report": list(_rows(trajectory.report)),
+    }
+
+
+def kept_frames(trajectory: Trajectory) -> np.ndarray:
+    """Indices of the frames the page shows, (k,), evenly spaced, the first and the last among them."""
+    each = 7 * len(trajectory.bodies) + 8 * len(trajectory.joints) + 10
+    count = min(len(trajectory), MAX_FRAMES, max(40, MAX_NUMBERS // each))
+    return np.unique(np.linspace(0, len(trajectory) - 1, count).round().astype(int))
+
+
+def _energies(trajectory: Trajectory, frames: np.ndarray) -> list[dict[str, Any]]:
+    total = trajectory["kinetic"].values + trajectory["potential"].values
+    lines = [("kinetic", trajectory["kinetic"].values), ("potential", trajectory["potential"].values)]
+    if "work" in trajectory:
+        lines += [(f"work: {name}", trajectory["work"].values[:, i]) for i, name in enumerate(trajectory.forces)]
+    if "projection_loss" in trajectory and np.any(trajectory["projection_loss"].values):
+        lines.append(("projection loss", trajectory["projection_loss"].values))
+    packed: list[dict[str, Any]] = [{"name": name, "values": _pack(values[frames])} for name, values in lines]
+    return [*packed, {"name": "kinetic + potential", "values": _pack(total[frames]), "strong": True}]
+
+
+def _largest(trajectory: Trajectory, name: str, frames: np.ndarray) -> str | None:
+    if name not in trajectory or not trajectory.joints:
+        return None
+    return _pack(np.maximum.reduceat(trajectory[name].values, frames, axis=0))
+
+
+def _reaction(trajectory: Trajectory, name: str, frames: np.ndarray) -> str | None:
+    if name not in trajectory or not trajectory.joints:
+        return None
+    return _pack(trajectory[name].values[frames])
+
+
+def _camera(extent: Extent) -> dict[str, Any]:
+    """The first view: yaw and pitch in radians, distance, target and size in m."""
+    return {
+        "yaw": float(extent.yaw),
+        "pitch": 0.32,
+        "distance": 1.75 * extent.size,
+        "target": extent.center.tolist(),
+        "size": extent.size,
+    }
+
+
+def _body(body: BodyDrawing, mesh: int) -> dict[str, Any]:
+    return {
+        "name": body.name,
+        "mass": body.mass,
+        "color": body.color,
+        "shape": body.shape,
+        "mesh": mesh,
+        "center": body.center.tolist(),
+        "radius": body.radius,
+        "position": body.position.tolist(),
+        "orientation": body.orientation.tolist(),
+    }
+
+
+def _link(link: LinkDrawing, bodies: list[BodyDrawing]) -> dict[str, Any]:
+    ends = [bodies[i].name if i >= 0 else "world" for i in (link.body_a, link.body_b)]
+    return {
+        "name": link.name,
+        "kind": link.kind,
+        "between": " – ".join(ends),
+        "a": link.body_a,
+        "b": link.body_b,
+        "anchorA": link.anchor_a.tolist(),
+        "anchorB": link.anchor_b.tolist(),
+        "coils": link.coils,
+    }
+
+
+def _shared_meshes(bodies: list[BodyDrawing]) -> tuple[list[dict[str, str]], list[int]]:
+    """Each different mesh once, and the index of every body's mesh (−1 for none)."""
+    index: dict[tuple[str, str], int] = {}
+    which = []
+    for body in bodies:
+        if not len(body.faces):
+            which.append(-1)
+            continue
+        key = (_pack(body.vertices), _pack(body.faces, "<u4"))
+        which.append(index.setdefault(key, len(index)))
+    return [{"vertices": vertices, "faces": faces} for vertices, faces in index], which
+
+
+def _rows(table: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    """The end-of-run table as (name, value) rows; a nested table starts with (name, None)."""
+    rows: list[tuple[str, Any]] = []
+    for key, value in table.items():
+        name = str(key).replace("_", " ")
+        if isinstance(value, dict):
+            rows += [(prefix + name, None), *_rows(value, f"{prefix}{name}: " if prefix else "")]
+        elif isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
+            rows.append((name, str(value)))
+        else:
+            rows.append((name, value))
+    return rows
+
+
+def _subtitle(trajectory: Trajectory) -> str:
+    span = trajectory.times[-1] - trajectory.times[0]
+    parts = [f"{len(trajectory.bodies)} bodies, {len(trajectory.joints)} joints", f"{span:g} s"]
+    parts += [f"method {trajectory.attrs['method']}"] if trajectory.attrs.get("method") else []
+    parts += [f"dalembert {trajectory.attrs['version']}"] if trajectory.attrs.get("version") else []
+    return " · ".join(parts)
+
+
+def _pack(values: np.ndarray, kind: str = "<f4") -> str:
+    return base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode("ascii")
+
+
+def _json_for_html(data: dict[str, Any]) -> str:
+    """JSON that cannot end the script element it stands in."""
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _fill(template: str, **parts: str) -> str:
+    """Replace every ``{{name}}`` in one pass, so that no part is searched for placeholders."""
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], template)
+
+
+def _resource(name: str) -> str:
+    return (files("dalembert.view") / name).read_text(encoding="utf-8")

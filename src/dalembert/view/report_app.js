@@ -1,0 +1,266 @@
+// The report page: playback, camera, panels and tables. `run` is the recorded run; arrays are flat, frame by frame.
+
+const times = unpack(run.times, Float64Array);
+const position = unpack(run.position, Float32Array);
+const orientation = unpack(run.orientation, Float32Array);
+const bodyCount = run.recorded;
+const byId = (id) => document.getElementById(id);
+const rgb = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16) / 255);
+const state = { t: times[0], index: 0, playing: false, speed: 1, follow: -1, trail: run.trail, dirty: true };
+const duration = times[times.length - 1] - times[0];
+
+// Position and orientation of body b at time state.t: linear between frames, normalized for the quaternion.
+function pose(b) {
+  if (b >= bodyCount) return [run.bodies[b].position, run.bodies[b].orientation];
+  const i = state.index, j = Math.min(i + 1, times.length - 1);
+  const gap = times[j] - times[i];
+  const s = gap > 0 ? (state.t - times[i]) / gap : 0;
+  const [p, r] = [3 * (i * bodyCount + b), 3 * (j * bodyCount + b)];
+  const [q, u] = [4 * (i * bodyCount + b), 4 * (j * bodyCount + b)];
+  const sign = [0, 1, 2, 3].reduce((sum, k) => sum + orientation[q + k] * orientation[u + k], 0) < 0 ? -1 : 1;
+  const mix = [0, 1, 2, 3].map((k) => (1 - s) * orientation[q + k] + s * sign * orientation[u + k]);
+  const length = Math.hypot(...mix) || 1;
+  return [[0, 1, 2].map((k) => (1 - s) * position[p + k] + s * position[r + k]), mix.map((v) => v / length)];
+}
+
+function frameAt(t) {
+  let low = 0, high = times.length - 1;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (times[middle] <= t) low = middle;
+    else high = middle;
+  }
+  return times[high] <= t ? high : low;
+}
+
+function seek(t) {
+  state.t = Math.min(Math.max(t, times[0]), times[times.length - 1]);
+  state.index = frameAt(state.t);
+  state.dirty = true;
+}
+
+// Stop at time t and show it now rather than at the next animation frame.
+function jump(t) {
+  play(false);
+  seek(t);
+  refresh();
+}
+
+const step = (frames) => jump(times[Math.min(Math.max(state.index + frames, 0), times.length - 1)]);
+let refresh = () => {};
+
+function play(on) {
+  if (on && state.t >= times[times.length - 1]) seek(times[0]);
+  state.playing = on && duration > 0;
+  byId("play").textContent = state.playing ? "❚❚" : "▶";
+  byId("play").setAttribute("aria-label", state.playing ? "Pause" : "Play");
+}
+
+// ---- the picture -----------------------------------------------------------------------------------------------
+
+const view = { yaw: run.camera.yaw, pitch: run.camera.pitch, distance: run.camera.distance, target: run.camera.target.slice() };
+const FOV = 0.6;
+const size = run.camera.size;
+
+function makeScene(canvas) {
+  const renderer = new Renderer(canvas);
+  const meshes = run.meshes.map((m) => [unpack(m.vertices, Float32Array), unpack(m.faces, Uint32Array)]);
+  const items = run.bodies.map((body) => {
+    let [vertices, faces] = body.mesh >= 0 ? meshes[body.mesh] : [[], []];
+    if (!faces.length) ({ vertices, faces } = ball(body.radius || 0.012 * size));
+    const corners = meshCorners(vertices, faces, body.mesh >= 0 ? body.center : [0, 0, 0]);
+    return { buffer: renderer.upload(corners), count: corners.length / 6, color: rgb(body.color) };
+  });
+  const cell = 10 ** Math.floor(Math.log10(size / 4));
+  const spacing = size / cell > 20 ? 5 * cell : size / cell > 8 ? 2 * cell : cell;
+  const [cx, cy] = run.camera.target.map((v) => Math.round(v / spacing) * spacing);
+  const half = 24, far = half * spacing, grid = [];
+  for (let i = -half; i <= half; i++) {
+    const tint = [0.42, 0.47, 0.56, i % 5 ? 0.22 : 0.42];
+    grid.push([[cx + i * spacing, cy - far, run.ground], [cx + i * spacing, cy + far, run.ground], tint]);
+    grid.push([[cx - far, cy + i * spacing, run.ground], [cx + far, cy + i * spacing, run.ground], tint]);
+  }
+  const curves = run.curves.flatMap(({ points }) => points.slice(1).map((p, i) => [points[i], p]));
+  const fixed = [grid, curves].map((pairs, i) => {
+    const corners = segmentCorners(pairs, [0.35, 0.38, 0.45, 1]);
+    return { buffer: renderer.upload(corners), count: corners.length / 12, width: i ? 2 : 1 };
+  });
+  const [moving, dots] = [renderer.upload(new Float32Array(0)), renderer.upload(new Float32Array(0))];
+  byId("cell").textContent = `grid ${formatNumber(spacing)} m`;
+
+  return function draw() {
+    const models = run.bodies.map((_, b) => poseMatrix(...pose(b)));
+    const anchor = (body, point) => (body < 0 ? point : transform(models[body], point));
+    if (state.follow >= 0) view.target = add(models[state.follow].slice(12, 15), state.offset);
+    const direction = [Math.cos(view.pitch) * Math.cos(view.yaw), Math.cos(view.pitch) * Math.sin(view.yaw), Math.sin(view.pitch)];
+    const aspect = canvas.clientWidth / Math.max(1, canvas.clientHeight);
+    const distance = view.distance / Math.min(1, aspect); // a narrow picture is seen from further away
+    const eye = add(view.target, scale(direction, distance));
+    const near = 0.01 * distance;
+    const camera = viewProjection(eye, view.target, FOV, aspect, near, 40 * distance + 40 * size);
+    Object.assign(view, { right: camera.right, up: camera.up });
+    renderer.begin(camera.matrix, near);
+    renderer.drawLines(fixed[0].buffer, fixed[0].count, 1, [cx, cy, far]);
+    renderer.drawMeshes(items.map((item, b) => ({ ...item, model: models[b] })), run.ground);
+    renderer.drawLines(fixed[1].buffer, fixed[1].count, 2);
+    const pairs = run.lines.flatMap((s) => coil(anchor(s.a, s.anchorA), anchor(s.b, s.anchorB), s.coils));
+    const corners = segmentCorners([...pairs, ...trail(models)], [0.25, 0.29, 0.36, 1]);
+    renderer.drawLines(renderer.upload(corners, moving, renderer.gl.DYNAMIC_DRAW), corners.length / 12, 2);
+    if (byId("anchors").checked) {
+      const points = run.joints.flatMap((j) => [...anchor(j.b < 0 ? j.a : j.b, j.b < 0 ? j.anchorA : j.anchorB), 0.13, 0.16, 0.22, 1]);
+      renderer.drawDots(renderer.upload(new Float32Array(points), dots, renderer.gl.DYNAMIC_DRAW), points.length / 7, 8);
+    }
+  };
+}
+
+// A helix from a to b (pairs of points), or the straight segment when it has no coils.
+function coil(a, b, coils) {
+  if (!coils) return [[a, b]];
+  const axis = sub(b, a);
+  const side = unit(cross(axis, Math.abs(axis[2]) > 0.9 * norm(axis) ? [1, 0, 0] : [0, 0, 1]));
+  const other = unit(cross(axis, side));
+  const points = [a];
+  for (let i = 0; i <= 14 * coils; i++) {
+    const [s, angle] = [0.1 + (0.8 * i) / (14 * coils), (2 * Math.PI * i) / 14];
+    const radius = 0.016 * size;
+    points.push(add(add(a, scale(axis, s)), add(scale(side, radius * Math.cos(angle)), scale(other, radius * Math.sin(angle)))));
+  }
+  points.push(b);
+  return points.slice(1).map((p, i) => [points[i], p]);
+}
+
+function trail(models) {
+  const b = state.trail;
+  if (b < 0) return [];
+  const at = (i) => position.subarray(3 * (i * bodyCount + b), 3 * (i * bodyCount + b) + 3);
+  const color = rgb(run.bodies[b].color).map((c) => 0.75 * c);
+  const pairs = [];
+  for (let i = 0; i < state.index; i++) pairs.push([at(i), at(i + 1), [...color, 0.15 + (0.65 * i) / state.index]]);
+  pairs.push([at(state.index), models[b].slice(12, 15), [...color, 0.8]]);
+  return pairs;
+}
+
+function orbitControls(canvas) {
+  const pointers = new Map();
+  const pan = (dx, dy) => {
+    const k = (2 * view.distance * Math.tan(FOV / 2)) / canvas.clientHeight;
+    const shift = add(scale(view.right, -dx * k), scale(view.up, dy * k));
+    view.target = add(view.target, shift);
+    if (state.follow >= 0) state.offset = add(state.offset, shift);
+  };
+  const zoom = (factor) => (view.distance = Math.min(Math.max(view.distance * factor, 0.02 * size), 60 * size));
+  canvas.addEventListener("pointerdown", (e) => {
+    canvas.setPointerCapture(e.pointerId);
+    pointers.set(e.pointerId, [e.clientX, e.clientY]);
+  });
+  for (const name of ["pointerup", "pointercancel"]) canvas.addEventListener(name, (e) => pointers.delete(e.pointerId));
+  canvas.addEventListener("pointermove", (e) => {
+    const last = pointers.get(e.pointerId);
+    if (!last) return;
+    const [dx, dy] = [e.clientX - last[0], e.clientY - last[1]];
+    const others = [...pointers].filter(([id]) => id !== e.pointerId).map(([, p]) => p);
+    if (others.length) {
+      const spread = (p) => Math.hypot(p[0] - others[0][0], p[1] - others[0][1]);
+      zoom(spread(last) / Math.max(1, spread([e.clientX, e.clientY])));
+      pan(dx / 2, dy / 2);
+    } else if (e.shiftKey || e.buttons & 6) pan(dx, dy);
+    else {
+      view.yaw -= 0.008 * dx;
+      view.pitch = Math.min(Math.max(view.pitch + 0.008 * dy, -1.5), 1.5);
+    }
+    pointers.set(e.pointerId, [e.clientX, e.clientY]);
+    state.dirty = true;
+  });
+  canvas.addEventListener("contextmenu", (e) => e.preventDefault());
+  canvas.addEventListener("wheel", (e) => {
+    e.preventDefault();
+    zoom(Math.exp(0.0012 * e.deltaY));
+    state.dirty = true;
+  }, { passive: false });
+}
+
+// ---- controls --------------------------------------------------------------------------------------------------
+
+function chooser(id, first, names, value, onChange) {
+  const select = byId(id);
+  if (first) element("option", { value: "-1", text: first }, select);
+  names.forEach((name, i) => element("option", { value: String(i), text: name }, select));
+  select.value = String(value);
+  select.addEventListener("change", () => (onChange(Number(select.value)), (state.dirty = true)));
+}
+
+function wireControls() {
+  const recorded = run.bodies.slice(0, bodyCount).map((b) => b.name);
+  chooser("follow", "free camera", recorded, -1, (b) => {
+    state.follow = b;
+    state.offset = [0, 0, 0];
+  });
+  chooser("trail", "no trail", recorded, state.trail, (b) => (state.trail = b));
+  byId("speed").addEventListener("change", (e) => (state.speed = Number(e.target.value)));
+  byId("play").addEventListener("click", () => play(!state.playing));
+  byId("back").addEventListener("click", () => step(-1));
+  byId("forward").addEventListener("click", () => step(1));
+  byId("anchors").addEventListener("change", () => (state.dirty = true));
+  byId("reset").addEventListener("click", () => {
+    Object.assign(view, { ...run.camera, target: run.camera.target.slice() });
+    state.offset = [0, 0, 0];
+    state.dirty = true;
+  });
+  const scrub = byId("scrub");
+  scrub.addEventListener("input", () => jump(times[0] + (duration * scrub.value) / scrub.max));
+  window.addEventListener("keydown", (e) => {
+    const tag = e.target.tagName;
+    if (tag === "SELECT" || (tag === "BUTTON" && e.key === " ")) return;
+    const big = e.shiftKey ? 10 : 1;
+    const action = { " ": () => play(!state.playing), ArrowLeft: () => step(-big), ArrowRight: () => step(big),
+      Home: () => jump(times[0]), End: () => jump(times[times.length - 1]) }[e.key];
+    if (action) (e.preventDefault(), action());
+  });
+}
+
+function start() {
+  const stage = byId("stage");
+  let draw = () => {};
+  try {
+    draw = makeScene(stage);
+    orbitControls(stage);
+    document.body.dataset.renderer = "webgl";
+  } catch (error) {
+    document.body.dataset.renderer = "none";
+    byId("no-webgl").hidden = false;
+  }
+  wireControls();
+  const plots = makePanels(jump);
+  fillTables();
+  new ResizeObserver(() => (state.dirty = true)).observe(stage);
+  refresh = () => {
+    state.dirty = false;
+    draw();
+    const k = state.t - times[state.index] > times[Math.min(state.index + 1, times.length - 1)] - state.t ? 1 : 0;
+    for (const plot of plots) plot.seek(state.t, state.index + k);
+    byId("scrub").value = duration > 0 ? (byId("scrub").max * (state.t - times[0])) / duration : 0;
+    byId("clock").textContent = `${state.t.toFixed(3)} s`;
+    const shown = Math.max(0, state.follow >= 0 ? state.follow : state.trail);
+    if (bodyCount) {
+      const p = pose(shown)[0].map((v) => v.toFixed(4).replace("-", "\u2212"));
+      byId("where").textContent = `${run.bodies[shown].name}: x ${p[0]}, y ${p[1]}, z ${p[2]} m`;
+    }
+  };
+  let last = 0;
+  const tick = (now) => {
+    const elapsed = Math.min(now - last, 100) / 1000;
+    last = now;
+    if (state.playing) {
+      seek(state.t + state.speed * elapsed);
+      if (state.t >= times[times.length - 1]) byId("loop").checked ? seek(times[0]) : play(false);
+    }
+    if (state.dirty) refresh();
+    requestAnimationFrame(tick);
+  };
+  const wanted = /^#t=([0-9.e+-]+)$/.exec(location.hash);
+  seek(wanted ? Number(wanted[1]) : times[0]);
+  refresh();
+  requestAnimationFrame(tick);
+}
+
+start();

@@ -1,0 +1,79 @@
+"""The driver's contract with `complete`, with functions of our own: only where nothing need be compiled for it."""
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+import pytest
+
+from dalembert.integrate import METHODS
+from dalembert.integrate.advance import advance
+from dalembert.integrate.state import make_clock, make_options, make_signs, make_work
+from dalembert.integrate.status import OK, PASSED_THROUGH
+from dalembert.integrate.system import register
+
+pytestmark = pytest.mark.skipif(not numba.config.DISABLE_JIT, reason="runs where NUMBA_DISABLE_JIT=1")
+
+
+class Circle(NamedTuple):
+    times: list[float]  # of every completion
+
+
+def derivative(t, y, dydt, context):
+    dydt[:] = -y[1], y[0]
+    return OK
+
+
+def complete(t, y, dydt, evaluated, context):
+    """Onto the unit circle."""
+    y /= np.hypot(*y)
+    context.times.append(t)
+    return PASSED_THROUGH + 7 if t > 2.0 else derivative(t, y, dydt, context)
+
+
+def no_event(t, y, values, context):
+    raise AssertionError("there is no event to ask for")
+
+
+register(Circle, derivative, complete, no_event)
+
+
+def run(name, adaptive, t_ends, land=True):
+    options = make_options(METHODS[name], 2, adaptive=adaptive, land=land)
+    y, dydt, calls = np.array([1.0, 0.0]), np.full(2, np.nan), []
+    work, signs, clock = make_work(options), make_signs(options), make_clock(0.0, 0.0 if adaptive else 0.1)
+    for t_end in t_ends:
+        status = advance(Circle(calls), options.plan[0], y, dydt, work, signs, clock, t_end, 10_000)
+    return status, y, dydt, clock[0], calls
+
+
+@pytest.mark.parametrize(("name", "adaptive"), [("euler", False), ("rk4", False), ("dormand_prince", True)])
+def test_the_state_is_completed_at_the_start_and_after_each_step(name, adaptive):
+    status, y, dydt, now, calls = run(name, adaptive, [1.0])
+    assert status == OK
+    assert len(calls) == now.steps + 1
+    assert np.hypot(*y) == pytest.approx(1.0, abs=1e-15)
+    np.testing.assert_array_equal(dydt, [-y[1], y[0]])
+    assert now.t == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["euler", "rk4"])
+def test_calling_again_and_again_changes_no_bit(name):
+    once, again = run(name, False, [1.5]), run(name, False, np.linspace(0.1, 1.5, 15))
+    np.testing.assert_array_equal(once[1], again[1])
+    assert once[3].t == again[3].t
+    assert once[4] == again[4]
+
+
+def test_whole_steps_only_unless_told_to_land():
+    assert run("rk4", False, [0.25], land=False)[3].t == 3 * 0.1
+    assert run("rk4", False, [0.25], land=True)[3].t == 0.25
+    assert run("rk4", False, [0.3 + 1e-12], land=False)[3].steps == 3
+
+
+def test_a_code_is_passed_through_and_the_last_good_state_kept():
+    status, y, dydt, now, _ = run("rk4", False, [5.0])
+    assert status == PASSED_THROUGH + 7
+    assert now.t == 2.0
+    np.testing.assert_allclose(y, [np.cos(2.0), np.sin(2.0)], atol=1e-5)
+    np.testing.assert_array_equal(dydt, [-y[1], y[0]])

@@ -1,0 +1,145 @@
+"""Trajectories: labelled access, and files that survive a round trip or are refused with a clear message."""
+
+import json
+
+import h5py
+import numpy as np
+import pytest
+
+from dalembert.trajectory import VARIABLES, Trajectory, TrajectoryError
+
+SIZES = {"time": 5, "body": 2, "joint": 1, "force": 2, "xyz": 3, "wxyz": 4, "phase": 26}
+
+
+def arrays():
+    rng = np.random.default_rng(0)
+    out = {name: rng.normal(size=[SIZES[d] for d in variable.dims]) for name, variable in VARIABLES.items()}
+    out["orientation"] /= np.linalg.norm(out["orientation"], axis=-1, keepdims=True)
+    return {"time": np.linspace(0, 1, 5), **out}
+
+
+def build(variables=None, **attrs):
+    return Trajectory.from_arrays(
+        variables or arrays(), bodies=["bob", "Körper/2"], joints=["pivot"], forces=["drag", "motor"], attrs=attrs
+    )
+
+
+def test_access_by_name_and_by_body():
+    trajectory = build(scene="two bodies", scene_json='{"name": "x"}')
+    assert len(trajectory) == 5
+    assert trajectory.bodies == ["bob", "Körper/2"] and trajectory.joints == ["pivot"]
+    assert trajectory["position"].dims == ("time", "body", "xyz")
+    assert trajectory.position.attrs["units"] == "m"
+    assert all(trajectory[name].attrs["units"] == VARIABLES[name].units for name in VARIABLES)
+    bob = trajectory.body("bob")
+    np.testing.assert_array_equal(bob["position"], trajectory.position.values[:, 0])
+    assert set(bob) == {"position", "orientation", "momentum", "angular_momentum"}
+    assert trajectory.joint("pivot")["reaction_force"].shape == (5, 3)
+    np.testing.assert_array_equal(trajectory.last_state, trajectory.state.values[-1])
+    assert trajectory.scene_description == {"name": "x"}
+    with pytest.raises(KeyError, match="no body is called 'bib'; there are bob"):
+        trajectory.body("bib")
+    with pytest.raises(AttributeError, match="'speed' was not recorded"):
+        _ = trajectory.speed
+
+
+def test_round_trip_keeps_every_bit(tmp_path):
+    trajectory = build(scene="two bodies", method="rk4", report_json=json.dumps({"steps": 3}), version="0.1")
+    path = trajectory.save(tmp_path / "sub" / "run.nc")
+    assert [p.name for p in path.parent.iterdir()] == ["run.nc"]  # no temporary file stays
+    loaded = Trajectory.load(path)
+    assert loaded.bodies == trajectory.bodies and loaded.forces == trajectory.forces
+    for name in VARIABLES:
+        np.testing.assert_array_equal(loaded[name].values, trajectory[name].values, err_msg=name)
+        assert loaded[name].attrs["units"] == VARIABLES[name].units
+    np.testing.assert_array_equal(loaded.times, trajectory.times)
+    assert loaded.attrs == trajectory.attrs and loaded.report == {"steps": 3}
+    loaded.save(path)  # over itself
+    assert len(Trajectory.load(path)) == 5
+
+
+def test_without_joints_and_forces(tmp_path):
+    keep = ("time", "position", "orientation", "kinetic", "potential")
+    variables = {name: value for name, value in arrays().items() if name in keep}
+    trajectory = Trajectory.from_arrays(variables, bodies=["a", "b"])
+    loaded = Trajectory.load(trajectory.save(tmp_path / "bare.nc"))
+    assert loaded.joints == [] and loaded.forces == [] and "work" not in loaded
+
+
+def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch):
+    path = build().save(tmp_path / "run.nc")
+    before = path.read_bytes()
+    trajectory = build()
+    trajectory.dataset.attrs["bad"] = object()
+    with pytest.raises(Exception, match=r".+"):
+        trajectory.save(path)
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["run.nc"]
+
+
+def test_bad_arrays_are_refused():
+    with pytest.raises(TrajectoryError, match=r"'position' has shape \(5, 3, 3\), expected \(time=5, body=2, xyz=3\)"):
+        build({**arrays(), "position": np.zeros((5, 3, 3))})
+    with pytest.raises(TrajectoryError, match="unknown variable 'speed'"):
+        build({**arrays(), "speed": np.zeros(5)})
+    with pytest.raises(TrajectoryError, match="never decrease"):
+        build({**arrays(), "time": np.array([0, 1, 0.5, 2, 3])})
+    with pytest.raises(TrajectoryError, match="not a unit quaternion"):
+        build({**arrays(), "orientation": np.zeros((5, 2, 4))})
+    poisoned = arrays()
+    poisoned["kinetic"][3] = np.nan
+    with pytest.raises(TrajectoryError, match=r"'kinetic' is not finite at t = 0.75 s"):
+        build(poisoned)
+    unsolved = arrays()
+    unsolved["reaction_force"][0] = np.nan
+    assert np.isnan(build(unsolved).reaction_force.values[0]).all()
+    with pytest.raises(TrajectoryError, match="'scene_json' is not JSON"):
+        build(scene_json="{")
+
+
+def test_missing_damaged_and_foreign_files(tmp_path):
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        Trajectory.load(tmp_path / "nowhere.nc")
+    text = tmp_path / "notes.nc"
+    text.write_text("not a trajectory")
+    with pytest.raises(TrajectoryError, match=r"notes\.nc.* is not a readable NetCDF-4 file"):
+        Trajectory.load(text)
+    path = build().save(tmp_path / "cut.nc")
+    path.write_bytes(path.read_bytes()[:2000])
+    with pytest.raises(TrajectoryError, match=r"cut\.nc"):
+        Trajectory.load(path)
+    foreign = tmp_path / "foreign.nc"
+    with h5py.File(foreign, "w") as file:
+        file["temperature"] = np.zeros(3)
+    with pytest.raises(TrajectoryError, match=r"foreign\.nc is not a trajectory: it has no time, body, position"):
+        Trajectory.load(foreign)
+
+
+@pytest.mark.parametrize(
+    ("name", "edit", "message"),
+    [
+        ("kinetic", lambda old: np.full(5, np.inf), "'kinetic' is not finite"),
+        ("orientation", lambda old: old * 2, "not a unit quaternion"),
+        ("potential", lambda old: np.array([b"x"] * 5), "'potential' holds .* expected numbers"),
+    ],
+)
+def test_edited_files_are_refused(tmp_path, name, edit, message):
+    path = build().save(tmp_path / "edited.nc")
+    with h5py.File(path, "r+") as file:
+        values = edit(file[name][...])
+        scales = [file[name].dims[i][0].name for i in range(file[name].ndim)]
+        del file[name]
+        file[name] = values
+        for i, scale in enumerate(scales):
+            file[name].dims[i].attach_scale(file[scale])
+    with pytest.raises(TrajectoryError, match=message) as caught:
+        Trajectory.load(path)
+    assert "edited.nc" in str(caught.value)
+
+
+def test_a_file_that_claims_a_huge_array_is_refused_before_it_is_read(tmp_path):
+    path = build().save(tmp_path / "huge.nc")
+    with h5py.File(path, "r+") as file:
+        file.create_dataset("extra", shape=(10**7, 10**4), dtype="f8", chunks=(10**4, 10**2))
+    with pytest.raises(TrajectoryError, match=r"huge\.nc: variable 'extra' has 100000000000 values"):
+        Trajectory.load(path)

@@ -1,0 +1,139 @@
+"""The HTML report, opened in a real browser: it draws, it moves, it says nothing on the console, it fetches nothing."""
+
+import base64
+import io
+import json
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from conftest import HOSTILE, synthetic
+
+from dalembert.trajectory import Trajectory
+from dalembert.view.report import kept_frames, page_data, write_report
+
+CHROMIUM = next(
+    (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
+)
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no chromium or chrome to open the report in")
+
+WATCH = """<script>window.problems = [];
+addEventListener("error", (e) => problems.push(e.message));
+addEventListener("securitypolicyviolation", (e) => problems.push("blocked " + e.blockedURI));
+console.error = console.warn = (...words) => problems.push(words.join(" "));</script>"""
+DRIVE = """<script>
+const read = () => document.getElementById("where").textContent;
+const frame = () => new Promise((done) => setTimeout(done, 100));
+(async () => {
+  const seen = [];
+  const scrub = document.getElementById("scrub");
+  for (const value of [0, 2500, 10000]) {
+    scrub.value = value;
+    scrub.dispatchEvent(new Event("input"));
+    await frame();
+    seen.push(read());
+  }
+  dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowLeft" }));
+  await frame();
+  seen.push(document.getElementById("clock").textContent);
+  for (const select of document.querySelectorAll("select")) {
+    select.selectedIndex = select.options.length - 1;
+    select.dispatchEvent(new Event("change"));
+    await frame();
+  }
+  document.body.dataset.seen = seen.join("|");
+})()
+  .catch((error) => problems.push(error.message))
+  .finally(() => (document.body.dataset.problems = problems.join("|")));
+</script>"""
+
+
+def browse(page, folder, *flags):
+    """Open `page` headless; the final DOM and the picture (height, width, 3) in 0..255."""
+    from PIL import Image
+
+    picture = folder / "picture.png"
+    command = [CHROMIUM, "--headless=new", "--no-sandbox", "--hide-scrollbars", f"--user-data-dir={folder / 'profile'}"]
+    command += ["--virtual-time-budget=8000", "--window-size=1280,900", f"--screenshot={picture}", "--dump-dom"]
+    done = subprocess.run([*command, *flags, page], capture_output=True, text=True, timeout=240, check=True)
+    return done.stdout, np.asarray(Image.open(io.BytesIO(picture.read_bytes())).convert("RGB"), int)
+
+
+SOFTWARE_GL = ("--use-angle=swiftshader", "--enable-unsafe-swiftshader")
+
+
+@pytest.fixture(scope="module")
+def page(run, tmp_path_factory):
+    """The report of the synthetic run."""
+    return write_report(run, tmp_path_factory.mktemp("report") / "report.html")
+
+
+@needs_browser
+def test_the_page_draws_moves_and_reports_no_error(page, tmp_path):
+    driven = tmp_path / "driven.html"
+    text = page.read_text(encoding="utf-8")
+    driven.write_text(text.replace("<head>", "<head>" + WATCH).replace("</body>", DRIVE + "</body>"), encoding="utf-8")
+    dom, picture = browse(driven.as_uri(), tmp_path, *SOFTWARE_GL)
+    assert 'data-renderer="webgl"' in dom
+    assert re.search(r'data-problems="([^"]*)"', dom)[1] == ""
+    start, quarter, end, clock = re.search(r'data-seen="([^"]*)"', dom)[1].split("|")
+    assert start == "bob: x 0.7833, y 0.0000, z −0.6216 m"  # sin and −cos of 0.9 rad
+    assert len({start, quarter, end}) == 3
+    assert clock == f"{6.0 * 398 / 399:.3f} s"
+    stage = picture[80:620, 30:690]
+    orange = (stage[..., 0] - stage[..., 2] > 80).sum()
+    blue = (stage[..., 2] - stage[..., 0] > 80).sum()
+    assert orange > 500 and blue > 200, "the box and the bob are in the picture"
+    assert "<script>alert(1)" not in dom.replace("&lt;", "<").split("<script")[0]
+
+
+@needs_browser
+def test_without_webgl_the_page_says_so(page, tmp_path):
+    dom, _ = browse(page.as_uri() + "#t=1.5", tmp_path, "--disable-3d-apis")
+    assert 'data-renderer="none"' in dom
+    assert re.search(r'<div id="no-webgl">', dom), "the message is shown"
+    assert '<span id="clock">1.500 s</span>' in dom
+
+
+def test_the_page_fetches_nothing_and_names_are_only_text(page):
+    text = page.read_text(encoding="utf-8")
+    assert not re.search(r"https?:|//cdn|@import|url\(", text)
+    assert re.findall(r'(?:src|href)="([^"]*)"', text) == ["data:,"]
+    assert HOSTILE not in text
+    assert text.count("<script") == 2 and text.count("</script>") == 2
+    assert "<title>pendulum &amp; tumbling box</title>" in text
+    assert "default-src 'none'" in text
+    assert page.stat().st_size < 1_000_000
+
+
+def test_long_runs_are_thinned_and_keep_the_largest_error():
+    run = synthetic(count=6001)
+    spike = run.dataset["joint_error"].values
+    spike[3001, 0] = 1e-3
+    frames = kept_frames(run)
+    assert len(frames) <= 1500 and frames[0] == 0 and frames[-1] == 6000
+    assert page_data(run)["jointError"] is not None
+    kept = np.frombuffer(base64.b64decode(page_data(run)["jointError"]), "<f4").reshape(-1, 2)
+    assert kept.max() == np.float32(1e-3)
+
+
+def test_equal_meshes_are_sent_once(run):
+    description = run.scene_description
+    description["bodies"][2] |= {
+        "vertices": description["bodies"][1]["vertices"],
+        "faces": description["bodies"][1]["faces"],
+    }
+    twin = Trajectory(run.dataset.assign_attrs(scene_json=json.dumps(description)))
+    data = page_data(twin)
+    assert len(data["meshes"]) == 2 and [body["mesh"] for body in data["bodies"]] == [0, 1, 1]
+
+
+def test_a_run_with_least_content_and_an_empty_one(tmp_path):
+    variables = {"time": [0.0], "position": np.zeros((1, 1, 3)), "orientation": [[[1.0, 0, 0, 0]]], "kinetic": [0.0]}
+    bare = Trajectory.from_arrays({**variables, "potential": [0.0]}, bodies=["lone"])
+    assert write_report(bare, tmp_path / "bare.html").stat().st_size > 10_000
+    empty = {name: np.asarray(values)[:0] for name, values in variables.items()}
+    with pytest.raises(ValueError, match="empty"):
+        write_report(Trajectory.from_arrays({**empty, "potential": []}, bodies=["lone"]), tmp_path / "empty.html")
