@@ -2,7 +2,7 @@
 
 Inner functions are compiled together with the kernel that calls them; only kernels are written to disk. Numba's own
 cache notices a change in the file of the kernel, but not in the files of the functions it calls. Ours lives in a folder
-named by a hash of every source file of the package, so that a stale kernel is never loaded.
+named by a hash of every source file that kernels are made of, so that a stale kernel is never loaded.
 """
 
 import functools
@@ -17,19 +17,25 @@ import numba
 from numba.core import caching, sigutils
 from numba.core.ccallback import CFunc
 
+from . import light
+
 OPTIONS = {"error_model": "numpy", "nogil": True}
 # What is called from compiled code only needs no entry points for Python and C, which take longer to compile than it does.
 INNER = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
+# The files whose functions end up in kernels.
+COMPILED = ("jit.py", "light.py", "pointer.py", "quat.py", "status.py", "ticks.py", "vec.py", "model/tables.py",
+            "linalg/*.py", "integrate/*.py", "mechanics/*.py")  # fmt: skip
+
+
 @functools.cache
 def source_hash() -> str:
-    """Hexadecimal digest (16 digits) of every Python file of the package, in path order."""
+    """Hexadecimal digest (16 digits) of every file that kernels are made of, in path order."""
     digest = hashlib.sha256()
     root = Path(__file__).parent
-    for path in sorted(root.rglob("*.py")):
-        if "gallery" not in path.relative_to(root).parts:
-            digest.update(path.read_bytes())
+    for path in sorted(path for pattern in COMPILED for path in root.glob(pattern)):
+        digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 
@@ -86,7 +92,10 @@ def announce_compilation() -> None:
 
 def njit(function: Callable[..., Any]) -> Any:
     """Compile an inner function, called from kernels only."""
-    return numba.njit(**INNER)(function)
+    dispatcher = numba.njit(**INNER)(function)
+    if not numba.config.DISABLE_JIT:
+        light.use(dispatcher)
+    return dispatcher
 
 
 def kernel(function: Callable[..., Any]) -> Any:

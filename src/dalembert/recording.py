@@ -133,7 +133,9 @@ def scene_description(model: Model) -> dict[str, Any]:
 
     bodies = []
     for body in scene.bodies.values():
-        vertices, faces = body.shape.triangles() if body.shape is not None else (np.zeros((0, 3)), np.zeros((0, 3), int))
+        vertices, faces = (
+            body.shape.triangles() if body.shape is not None else (np.zeros((0, 3)), np.zeros((0, 3), int))
+        )
         bodies.append(
             {"name": body.name, "mass": body.mass, "color": body.color, "center": body.center.tolist(),
              "shape": None if body.shape is None else shape_to_dict(body.shape),

@@ -16,8 +16,8 @@ from .integrate.methods import METHODS
 from .integrate.record import record
 from .mechanics.evaluate import Mechanism
 from .model.compile import Model, compile_scene
-from .model.tables import FEEDBACK, PENALTY, PROJECTION
-from .pointer import COMPLETE
+from .model.tables import FEEDBACK, LEDGER, PENALTY, PROJECTION
+from .pointer import COMPLETE, MEASURE
 from .recording import Recorder, as_json, scene_description
 from .report import Report, make_report
 from .scene.scene import Scene
@@ -68,6 +68,8 @@ class Simulation:
         self.frames = _positive("frames", frames, "frames a second")
         self.options, step = _options(self.model, method, dt, rtol, atol)
         self.settings = {"method": method, "dt": dt, "rtol": None if step else rtol, "hold": hold}
+        if len(self.model.graph.hubs) and _redundant(self.model):
+            self.model = compile_scene(self.model.scene, hubs=False)
         self._mechanism = Mechanism(self.model.system())
         self._system = self._mechanism.system
         self._functions = Functions(self._mechanism.address, self._mechanism.data, 1, self.model.event_addresses)
@@ -110,13 +112,12 @@ class Simulation:
             status = self._mechanism(COMPLETE, 0.0, self._y, self._dydt)
             worst, rates = self._residuals()
             if status != OK or (worst.size and worst.max() > CLOSED * length):
-                raise ValueError(self._open("cannot be closed", worst, "m", "the poses, which are too far from closing"))
-            ledger = self.model.initial[-self._ledger_size() :]
-            self._y[-ledger.size :] = 0.0
+                raise ValueError(
+                    self._open("cannot be closed", worst, "m", "the poses, which are too far from closing")
+                )
+            self._y[-self._ledger_size() :] = 0.0
 
     def _ledger_size(self) -> int:
-        from .model.tables import LEDGER
-
         return len(LEDGER) + len(self.model.force_names)
 
     def _residuals(self) -> tuple[np.ndarray, np.ndarray]:
@@ -284,6 +285,13 @@ class Simulation:
         self.recorder = Recorder(self.model, self._mechanism)
         self.recorder.record(self.time, self._y)
         return self
+
+
+def _redundant(model: Model) -> bool:
+    """Whether the constraints depend on each other at the start."""
+    mechanism = Mechanism(model.system())
+    mechanism(MEASURE, 0.0, model.initial.copy(), np.empty(model.size))
+    return bool(mechanism.system.settings[0].condition < NEARLY_DEPENDENT)
 
 
 def _positive(name: str, value: float, unit: str) -> float:

@@ -317,7 +317,7 @@ def _check_values(dataset: xarray.Dataset, source: str) -> None:
             if bad.any():
                 first = np.argwhere(bad)[0]
                 raise TrajectoryError(
-                    f"{source}: variable {name!r} is not finite at t = {times[first[0]]:g} s, index {tuple(first.tolist())}"
+                    f"{source}: {name!r} is not finite at t = {times[first[0]]:g} s, index {tuple(first.tolist())}"
                 )
     norms = np.linalg.norm(dataset["orientation"].values, axis=-1)
     if norms.size and np.abs(norms - 1.0).max() > 1e-3:

@@ -1,50 +1,46 @@
-"""The driver's contract with `complete`, with functions of our own: only where nothing need be compiled for it."""
+"""The driver's contract with `complete`, with a system of our own behind a C pointer."""
 
-from typing import NamedTuple
+import ctypes
 
-import numba
 import numpy as np
 import pytest
 
 from dalembert.integrate import METHODS
-from dalembert.integrate.advance import advance
+from dalembert.integrate.functions import Functions
+from dalembert.integrate.record import record
 from dalembert.integrate.state import make_clock, make_options, make_signs, make_work
-from dalembert.integrate.status import OK, PASSED_THROUGH
-from dalembert.integrate.system import register
-
-pytestmark = pytest.mark.skipif(not numba.config.DISABLE_JIT, reason="runs where NUMBA_DISABLE_JIT=1")
+from dalembert.pointer import C_TYPE, COMPLETE, COMPLETE_EVALUATED, view
+from dalembert.status import OK, PASSED_THROUGH
 
 
-class Circle(NamedTuple):
-    times: list[float]  # of every completion
+class Circle:
+    """y' = (-y1, y0), completed onto the unit circle; `times` are those of the completions."""
 
+    def __init__(self):
+        self.times = []
+        self.callback = C_TYPE(self.call)
+        address = ctypes.cast(self.callback, ctypes.c_void_p).value
+        self.functions = Functions(address, 0, 1, np.empty(0, np.int64))
 
-def derivative(t, y, dydt, context):
-    dydt[:] = -y[1], y[0]
-    return OK
-
-
-def complete(t, y, dydt, evaluated, context):
-    """Onto the unit circle."""
-    y /= np.hypot(*y)
-    context.times.append(t)
-    return PASSED_THROUGH + 7 if t > 2.0 else derivative(t, y, dydt, context)
-
-
-def no_event(t, y, values, context):
-    raise AssertionError("there is no event to ask for")
-
-
-register(Circle, derivative, complete, no_event)
+    def call(self, data, task, t, source, n, target, m):
+        y, dydt = view(source, n), view(target, m)
+        if task in (COMPLETE, COMPLETE_EVALUATED):
+            y /= np.hypot(*y)
+            self.times.append(t)
+        dydt[:] = -y[1], y[0]
+        return PASSED_THROUGH + 7 if task in (COMPLETE, COMPLETE_EVALUATED) and t > 2.0 else OK
 
 
 def run(name, adaptive, t_ends, land=True):
     options = make_options(METHODS[name], 2, adaptive=adaptive, land=land)
-    y, dydt, calls = np.array([1.0, 0.0]), np.full(2, np.nan), []
+    circle, y, dydt = Circle(), np.array([1.0, 0.0]), np.full(2, np.nan)
     work, signs, clock = make_work(options), make_signs(options), make_clock(0.0, 0.0 if adaptive else 0.1)
+    buffers = np.empty(1), np.empty((1, 2)), np.empty((0, 3, 2))
     for t_end in t_ends:
-        status = advance(Circle(calls), options.plan[0], y, dydt, work, signs, clock, t_end, 10_000)
-    return status, y, dydt, clock[0], calls
+        status, _, _ = record(
+            circle.functions, options.plan, y, dydt, work, signs, clock, np.array([t_end]), 0, 10_000, 0, *buffers
+        )
+    return status, y, dydt, clock[0], circle.times
 
 
 @pytest.mark.parametrize(("name", "adaptive"), [("euler", False), ("rk4", False), ("dormand_prince", True)])

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from dalembert.integrate import METHODS, Event, solve
-from dalembert.integrate.pointer import Pointer
-from dalembert.integrate.record import Functions, record
+from dalembert.integrate.functions import Functions
+from dalembert.integrate.record import record
 from dalembert.integrate.state import make_clock, make_options, make_signs, make_work
-from dalembert.integrate.status import EVENT, OK
+from dalembert.pointer import Pointer
+from dalembert.status import EVENT, OK
 
 from .problems import falling, kepler, kepler_start, oscillator
 
@@ -76,7 +77,7 @@ def test_bouncing(name, dt, direction):
     restitution, impacts, y = 0.8, [], np.array([1.0, 0.0])
     options = make_options(METHODS[name], 2, adaptive=dt == 0.0, rtol=1e-10, atol=1e-10, direction=[direction])
     pointers = Pointer(falling), Pointer(height, scalar=True)
-    functions = Functions(pointers[0].address, np.array([pointers[1].address]))
+    functions = Functions(pointers[0].address, 0, 0, np.array([pointers[1].address]))
     dydt, work, signs, clock = np.full(2, np.nan), make_work(options), make_signs(options), make_clock(0.0, dt)
     buffers = np.empty(1000), np.empty((1000, 2)), np.empty((0, 3, 2))
     status = EVENT

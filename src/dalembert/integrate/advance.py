@@ -59,7 +59,7 @@ def begin(context, plan, y, dydt, work, signs, clock, t_end):
     if signs.size > 0:
         status = event(now.t, y, work.values[0], context)
         if status == OK and (now.started == 0 or now.event >= 0):
-            status = departure(event, context, y, dydt, work, signs, clock, t_end)
+            status = departure(context, y, dydt, work, signs, clock, t_end)
         if status != OK:
             return status
     now.event = -1

@@ -5,7 +5,7 @@
 
 from ..jit import njit
 from ..status import OK
-from .functions import derivative
+from .functions import derivative, drift
 
 
 @njit
@@ -36,17 +36,38 @@ def explicit_step(context, t, y, h, plan, k, stage, y_new):
 @njit
 def symplectic_step(context, t, y, h, momentum, k, stage, y_new):
     """Symplectic Euler: p += h ṗ(t, q, p), then q += h q̇(t, q, p_new) (Hairer, Lubich & Wanner, *Geometric Numerical
-    Integration*, I.1.2). `momentum` is float64[n], nonzero where y is a momentum. Row 1 of `k` becomes
+    Integration*, I.1.2). `momentum` is float64[n], positive where y is a momentum. Row 1 of `k` becomes
     (y_new - y)/h."""
     for j in range(y.size):
-        stage[j] = y[j] + h * k[0, j] if momentum[j] != 0.0 else y[j]
+        stage[j] = y[j] + h * k[0, j] if momentum[j] > 0.0 else y[j]
     status = derivative(t, stage, k[1], context)
     if status != OK:
         return status
     for j in range(y.size):
-        if momentum[j] != 0.0:
+        if momentum[j] > 0.0:
             k[1, j] = k[0, j]
         y_new[j] = y[j] + h * k[1, j]
+    return OK
+
+
+@njit
+def splitting_step(context, t, y, h, momentum, k, y_new):
+    """Kick, drift, kick (Strang): p += ½h ṗ; q moves freely over h at constant p, exactly preserving what a free system
+    preserves; p += ½h ṗ. `momentum` is +1 at momenta, -1 at what the drift moves, 0 at the rest, which takes the mean
+    of its rates. Row 1 of `k` becomes (y_new - y)/h."""
+    for j in range(y.size):
+        y_new[j] = y[j] + 0.5 * h * k[0, j] if momentum[j] > 0.0 else y[j]
+    status = drift(h, y_new, k[1], context)
+    if status == OK:
+        status = derivative(t + h, y_new, k[1], context)
+    if status != OK:
+        return status
+    for j in range(y.size):
+        if momentum[j] > 0.0:
+            y_new[j] += 0.5 * h * k[1, j]
+        elif momentum[j] == 0.0:
+            y_new[j] += 0.5 * h * (k[0, j] + k[1, j])
+        k[1, j] = (y_new[j] - y[j]) / h
     return OK
 
 

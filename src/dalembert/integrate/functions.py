@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..jit import njit
-from ..pointer import COMPLETE, COMPLETE_EVALUATED, DERIVATIVE, call_pointer
+from ..pointer import COMPLETE, COMPLETE_EVALUATED, DERIVATIVE, DRIFT, call_pointer
 from ..status import OK
 
 
@@ -39,6 +39,13 @@ def complete(t, y, dydt, evaluated, context):
         return OK
     task = COMPLETE_EVALUATED if evaluated != 0 else COMPLETE
     return call_pointer(context.address, context.data, task, t, y, dydt)
+
+
+@njit
+def drift(h, y, spare, context):
+    """Move y freely over h, in place, at constant momenta; for systems that can."""
+    spare[0] = h
+    return call_pointer(context.address, context.data, DRIFT, 0.0, y, spare)
 
 
 @njit

@@ -22,7 +22,7 @@ def sign(value):
 
 
 @njit
-def departure(event, context, y, dydt, work, signs, clock, t_end):
+def departure(context, y, dydt, work, signs, clock, t_end):
     """Set the side of every event at the start of a run, or of the event just stopped at. On a root, it is the side that
     y is about to move to; the value there, a rounding error, gives way to the one a little ahead."""
     now = clock[0]

@@ -33,6 +33,12 @@ def symplectic_euler() -> Tableau:
     return build("symplectic_euler", [[], []], [0.0, 1.0], 1, partitioned=1)
 
 
+def splitting() -> Tableau:
+    """Strang splitting for mechanisms: free rigid bodies move exactly on their momentum spheres between kicks; see
+    `explicit.splitting_step`. Row 1 of k is its mean derivative."""
+    return build("splitting", [[], []], [0.0, 1.0], 1, partitioned=2)
+
+
 def midpoint() -> Tableau:
     """The explicit midpoint rule (Runge 1895)."""
     return build("midpoint", [[], [1 / 2]], [0.0, 1.0], 2)
@@ -132,6 +138,7 @@ class _Methods(Mapping[str, Tableau]):
         euler,
         adaptive_euler,
         symplectic_euler,
+        splitting,
         midpoint,
         rk4,
         bogacki_shampine,

@@ -58,7 +58,7 @@ class Options(NamedTuple):
 
     plan: np.recarray  # (1,) of PLAN: one record, because Numba compiles it much faster than a tuple of arrays
     weights: Array  # (n,): scales atol; 0 leaves the component out of the error
-    momentum: Array  # (n,): nonzero where y is a momentum (partitioned methods only; else (0,))
+    momentum: Array  # (n,): +1 where y is a momentum, -1 where a drift moves it (partitioned methods only; else (0,))
     direction: NDArray[np.int64]  # (events,): -1 falling, +1 rising, 0 either
 
 

@@ -7,7 +7,7 @@ import math
 
 from ..jit import njit
 from .control import SMALLEST_ERROR, all_finite, error_norm, growth, reduction
-from .explicit import explicit_step, symplectic_step
+from .explicit import explicit_step, splitting_step, symplectic_step
 from ..status import NON_FINITE, OK, STEP_UNDERFLOW
 from .functions import complete, derivative
 
@@ -19,7 +19,9 @@ EPSILON = 2.220446049250313e-16
 def attempt(context, plan, t, h, y, work, clock):
     """work.y_new = one raw step of h from y; row 0 of work.k holds f(t, y)."""
     clock[0].evaluations += plan.stages - 1
-    if plan.partitioned != 0:
+    if plan.partitioned == 2:
+        return splitting_step(context, t, y, h, work.momentum, work.k, work.y_new)
+    if plan.partitioned == 1:
         return symplectic_step(context, t, y, h, work.momentum, work.k, work.stage, work.y_new)
     return explicit_step(context, t, y, h, plan, work.k, work.stage, work.y_new)
 

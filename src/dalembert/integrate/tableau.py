@@ -38,7 +38,7 @@ class Tableau(NamedTuple):
     error_order: int  # the error estimate shrinks as h^(error_order + 1)
     dense_order: int
     fsal: int  # 1 if the error estimate uses the derivative at the end
-    partitioned: int  # 1: momenta move first and positions see them (symplectic Euler)
+    partitioned: int  # 1: momenta move first and positions see them (symplectic Euler); 2: kick, drift, kick
     beta: float  # memory of the step-size controller: 0 looks at the last error only
 
     @property

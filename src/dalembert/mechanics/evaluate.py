@@ -25,7 +25,8 @@ from ..model.tables import (
     SETTINGS,
     System,
 )
-from ..pointer import C_SIGNATURE, C_TYPE, COMPLETE_EVALUATED, DERIVATIVE, MEASURE, as_pointer, view
+from ..pointer import C_SIGNATURE, C_TYPE, COMPLETE_EVALUATED, DERIVATIVE, DRIFT, MEASURE, as_pointer, view
+from .drift import drift
 from .dynamics import derivative
 from .measure import measure
 from .projection import complete
@@ -36,6 +37,8 @@ def perform(task, t, y, dydt, system):
     """Do one of the tasks of `pointer`; returns a status."""
     if task == DERIVATIVE:
         return derivative(t, y, dydt, system)
+    if task == DRIFT:
+        return drift(dydt[0], y, system.bodies)
     if task == MEASURE:
         return measure(t, y, dydt, system)
     return complete(t, y, dydt, task == COMPLETE_EVALUATED, system)

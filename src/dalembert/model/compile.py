@@ -27,11 +27,11 @@ class Model:
     body_names: tuple[str, ...]
     joint_names: tuple[str, ...]
     force_names: tuple[str, ...]  # of the entries of the ledger
-    tables: dict[str, np.ndarray]
+    tables: dict[str, Any]
     graph: Graph
     initial: np.ndarray  # the state vector at the start
     weights: np.ndarray  # scales of the absolute tolerance; 0 outside the motion
-    momentum: np.ndarray  # 1 where the state is a momentum
+    momentum: np.ndarray  # +1 where the state is a momentum, -1 where a drift moves it
     length: float  # size of the model (m)
     event_addresses: np.ndarray
     events: tuple[Event, ...]
@@ -92,15 +92,15 @@ class Model:
         )
 
 
-def compile_scene(scene: Scene) -> Model:
-    """Compile a scene. Raises ValueError, naming the object, where it cannot be run."""
+def compile_scene(scene: Scene, *, hubs: bool = True) -> Model:
+    """Compile a scene (`hubs`: see `graph.build_graph`). Raises ValueError, naming the object, where it cannot be run."""
     if not scene.bodies:
         raise ValueError(f"scene {scene.name!r}: it has no bodies; add one with add_body")
     bodies = list(scene.bodies.values())
     index: dict[Any, int] = {body: i for i, body in enumerate(bodies)}
     index[WORLD] = len(bodies)
     joints = list(scene.joints.values())
-    graph = build_graph([j.rows for j in joints], [[index[b] for b in j.bodies] for j in joints], len(bodies))
+    graph = build_graph([j.rows for j in joints], [[index[b] for b in j.bodies] for j in joints], len(bodies), hubs)
     pointers: list[Pointer] = []
     names: list[str] = []
     slow: list[str] = []
@@ -127,14 +127,16 @@ def compile_scene(scene: Scene) -> Model:
         "reactions": _reactions(joints, index, graph),
     }
     extra = len(compiler.coordinates) + len(compiler.ledger) + len(LEDGER)
-    initial = np.concatenate([_initial_state(b) for b in bodies] + [np.array(compiler.starts), np.zeros(extra - len(compiler.starts))])
+    initial = np.concatenate(
+        [_initial_state(b) for b in bodies] + [np.array(compiler.starts), np.zeros(extra - len(compiler.starts))]
+    )
     scales = [[1.0] * 7 + [b.mass] * 3 + [float(np.linalg.eigvalsh(b.inertia)[-1])] * 3 for b in bodies]
     weights = np.concatenate([np.ravel(scales), np.zeros(extra)])
-    momentum = np.concatenate([np.tile([0.0] * 7 + [1.0] * 6, len(bodies)), np.zeros(extra)])
+    momentum = np.concatenate([np.tile([-1.0] * 7 + [1.0] * 6, len(bodies)), np.zeros(extra)])
     return Model(
         scene.name, tuple(scene.bodies), tuple(scene.joints), tuple(compiler.ledger), own, graph, initial, weights,
-        momentum, _length(scene, bodies), np.array(addresses, np.int64), tuple(scene.events.values()), tuple(pointers), tuple(names), scene,
-        tuple(slow),
+        momentum, _length(scene, bodies), np.array(addresses, np.int64), tuple(scene.events.values()),
+        tuple(pointers), tuple(names), scene, tuple(slow),
     )  # fmt: skip
 
 

@@ -174,11 +174,11 @@ def part_rows(joint: Joint, j: int, graph: Graph, compiler: ForceCompiler) -> li
         return tuple(out[0])
 
     if joint.coupling is not None:
-        first, second = joint.coupling.joints
-        which = ["angle" if k.angle else "displacement" for k in (first, second)]
+        one, two = joint.coupling.joints
+        which = ["angle" if k.angle else "displacement" for k in (one, two)]
         return [
-            row(tables.COUPLING, 0, joint.bodies, first=compiler.coordinate(first, which[0]),
-                second=compiler.coordinate(second, which[1]), ratio=joint.coupling.ratio, ratio_2=-1.0)
+            row(tables.COUPLING, 0, joint.bodies, first=compiler.coordinate(one, which[0]),
+                second=compiler.coordinate(two, which[1]), ratio=joint.coupling.ratio, ratio_2=-1.0)
         ]  # fmt: skip
     if joint.custom is not None:
         return [_custom_row(joint, row, compiler)]

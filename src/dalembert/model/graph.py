@@ -31,14 +31,18 @@ class Graph:
     jacobian_size: int
 
 
-def build_graph(rows: Sequence[int], bodies: Sequence[Sequence[int]], world: int) -> Graph:
-    """rows[j]: constraints of joint j; bodies[j]: indices of its bodies (`world` may be among them)."""
+def build_graph(rows: Sequence[int], bodies: Sequence[Sequence[int]], world: int, hubs: bool = True) -> Graph:
+    """rows[j]: constraints of joint j; bodies[j]: indices of its bodies (`world` may be among them).
+
+    Without `hubs` every body is eliminated first: more fill, but also right where the constraints are redundant, as a
+    joint's own block may then be singular until those of all its bodies are in it.
+    """
     touching: list[list[int]] = [[] for _ in range(world)]
     moving = [sorted(set(b for b in own if b != world)) for own in bodies]
     for joint, own in enumerate(moving):
         for body in own:
             touching[body].append(joint)
-    hub_of = {body: k for k, body in enumerate(b for b in range(world) if len(touching[b]) >= HUB_DEGREE)}
+    hub_of = {body: k for k, body in enumerate(b for b in range(world) if hubs and len(touching[b]) >= HUB_DEGREE)}
 
     starts = list(np.concatenate([[0], np.cumsum(rows, dtype=int)]).tolist())
     total_rows = int(starts[-1])
@@ -83,9 +87,7 @@ def build_graph(rows: Sequence[int], bodies: Sequence[Sequence[int]], world: int
         for left, right in combinations_with_replacement(touching[body], 2)
     ]
     first.append(len(incidences))
-    joints = [
-        (starts[j], rows[j], first[j], first[j + 1], 1, symbolic.block(j, j)[0]) for j in range(count)
-    ]
+    joints = [(starts[j], rows[j], first[j], first[j + 1], 1, symbolic.block(j, j)[0]) for j in range(count)]
     hubs = [(body, symbolic.block(count + k, count + k)[0], offsets[count + k]) for body, k in hub_of.items()]
     return Graph(
         joints=np.array(joints, JOINT).view(np.recarray),

@@ -75,9 +75,13 @@ def make_body(
         values = np.asarray(inertia, dtype=float)
         tensor = np.array(np.diag(values) if values.shape == (3,) else values)
         if density is not None:
-            raise ValueError(f"{owner}: density and inertia are both given; give mass and inertia, or a shape and density")
+            raise ValueError(
+                f"{owner}: density and inertia are both given; give mass and inertia, or a shape and density"
+            )
     else:
-        raise ValueError(f"{owner}: neither shape nor inertia is given; give a shape with mass or density, or mass and inertia")
+        raise ValueError(
+            f"{owner}: neither shape nor inertia is given; give a shape with mass or density, or mass and inertia"
+        )
     tensor = validate_inertia(owner, tensor)
     q = unit_quaternion(owner, "orientation", orientation)
     origin = real_array(owner, "position", position, (3,))

@@ -80,87 +80,91 @@ class Connections:
 
     def ball(self, name: str, a: str | Frame, b: str | Frame, at: Point, *, at_b: Point | None = None) -> Joint:
         """A point of b stays at a point of a: 3 constraints. `at_b`, where it is not `at`, tells an open joint."""
-        _, a, b, pa, pb = self._start("ball", name, a, b, at, at_b)
-        return self._add_joint(Joint(name, "ball", a, b, [_point(pa, pb)], pb))
+        _, first, second, pa, pb = self._start("ball", name, a, b, at, at_b)
+        return self._add_joint(Joint(name, "ball", first, second, [_point(pa, pb)], pb))
 
     def hinge(
         self, name: str, a: str | Frame, b: str | Frame, at: Point, axis: ArrayLike, *, at_b: Point | None = None,
         axis_b: ArrayLike | None = None,
     ) -> Joint:  # fmt: skip
-        """b turns about an axis of a: 5 constraints. The angle is zero at the initial pose, positive by the right hand."""
-        owner, a, b, pa, pb = self._start("hinge", name, a, b, at, at_b)
+        """b turns about an axis of a: 5 constraints. The angle is 0 at the initial pose, positive by the right hand."""
+        owner, first, second, pa, pb = self._start("hinge", name, a, b, at, at_b)
         n = _unit(owner, "axis", axis)
         nb = n if axis_b is None else _unit(owner, "axis_b", axis_b)
         parts = [_point(pa, pb), *(_dot(side, nb) for side in _sides(n))]
-        return self._add_joint(Joint(name, "hinge", a, b, parts, pb, axis=n, angle=True))
+        return self._add_joint(Joint(name, "hinge", first, second, parts, pb, axis=n, angle=True))
 
     def slider(
         self, name: str, a: str | Frame, b: str | Frame, at: Point, axis: ArrayLike, *, at_b: Point | None = None
     ) -> Joint:
         """b slides along an axis of a without turning: 5 constraints."""
-        owner, a, b, pa, pb = self._start("slider", name, a, b, at, at_b)
+        owner, first, second, pa, pb = self._start("slider", name, a, b, at, at_b)
         n = _unit(owner, "axis", axis)
         s, t = _sides(n)
         parts = [_plane(s, pa, pb), _plane(t, pa, pb), _dot(s, n), _dot(t, n), _dot(s, t)]
-        return self._add_joint(Joint(name, "slider", a, b, parts, pb, axis=n, displacement=True))
+        return self._add_joint(Joint(name, "slider", first, second, parts, pb, axis=n, displacement=True))
 
     def cylindrical(
         self, name: str, a: str | Frame, b: str | Frame, at: Point, axis: ArrayLike, *, at_b: Point | None = None
     ) -> Joint:
         """b slides along and turns about an axis of a: 4 constraints."""
-        owner, a, b, pa, pb = self._start("cylindrical", name, a, b, at, at_b)
+        owner, first, second, pa, pb = self._start("cylindrical", name, a, b, at, at_b)
         n = _unit(owner, "axis", axis)
         s, t = _sides(n)
         parts = [_plane(s, pa, pb), _plane(t, pa, pb), _dot(s, n), _dot(t, n)]
-        return self._add_joint(Joint(name, "cylindrical", a, b, parts, pb, axis=n, angle=True, displacement=True))
+        joint = Joint(name, "cylindrical", first, second, parts, pb, axis=n, angle=True, displacement=True)
+        return self._add_joint(joint)
 
     def universal(
         self, name: str, a: str | Frame, b: str | Frame, at: Point, axis_a: ArrayLike, axis_b: ArrayLike, *,
         at_b: Point | None = None,
     ) -> Joint:  # fmt: skip
         """A cross: `axis_a`, fixed in a, and `axis_b`, fixed in b, meet at a point at right angles: 4 constraints."""
-        owner, a, b, pa, pb = self._start("universal", name, a, b, at, at_b)
+        owner, first, second, pa, pb = self._start("universal", name, a, b, at, at_b)
         parts = [_point(pa, pb), _dot(_unit(owner, "axis_a", axis_a), _unit(owner, "axis_b", axis_b))]
-        return self._add_joint(Joint(name, "universal", a, b, parts, pb))
+        return self._add_joint(Joint(name, "universal", first, second, parts, pb))
 
     def weld(self, name: str, a: str | Frame, b: str | Frame, at: Point, *, at_b: Point | None = None) -> Joint:
         """b is fixed to a as it stands: 6 constraints."""
-        _, a, b, pa, pb = self._start("weld", name, a, b, at, at_b)
+        _, first, second, pa, pb = self._start("weld", name, a, b, at, at_b)
         x, y, z = np.eye(3)
-        return self._add_joint(Joint(name, "weld", a, b, [_point(pa, pb), _dot(x, y), _dot(y, z), _dot(z, x)], pb))
+        parts = [_point(pa, pb), _dot(x, y), _dot(y, z), _dot(z, x)]
+        return self._add_joint(Joint(name, "weld", first, second, parts, pb))
 
     def rod(
         self, name: str, a: str | Frame, b: str | Frame, at_a: Point, at_b: Point, *, length: float | None = None
     ) -> Joint:
         """Two points keep their distance (m; the initial one where no length is given): 1 constraint."""
-        owner, a, b, pa, pb = self._start("rod", name, a, b, at_a, at_b)
+        owner, first, second, pa, pb = self._start("rod", name, a, b, at_a, at_b)
         value = float(np.linalg.norm(pb - pa)) if length is None else _number(owner, "length", length)
         if value <= 0.0:
             raise ValueError(f"{owner}: its length is {value:g} m; a rod needs one above zero (use ball for none)")
         part = Part("distance", 1, pa, pb, np.zeros(3), np.zeros(3), value)
-        return self._add_joint(Joint(name, "rod", a, b, [part], pb))
+        return self._add_joint(Joint(name, "rod", first, second, [part], pb))
 
     def point_on_line(
         self, name: str, a: str | Frame, b: str | Frame, at: Point, axis: ArrayLike, *, at_b: Point | None = None
     ) -> Joint:
         """A point of b stays on a line of a through `at`: 2 constraints."""
-        owner, a, b, pa, pb = self._start("point_on_line", name, a, b, at, at_b)
+        owner, first, second, pa, pb = self._start("point_on_line", name, a, b, at, at_b)
         n = _unit(owner, "axis", axis)
         parts = [_plane(side, pa, pb) for side in _sides(n)]
-        return self._add_joint(Joint(name, "point_on_line", a, b, parts, pb, axis=n, displacement=True))
+        return self._add_joint(Joint(name, "point_on_line", first, second, parts, pb, axis=n, displacement=True))
 
     def point_on_plane(
         self, name: str, a: str | Frame, b: str | Frame, at: Point, normal: ArrayLike, *, at_b: Point | None = None
     ) -> Joint:
         """A point of b stays in a plane of a through `at`: 1 constraint."""
-        owner, a, b, pa, pb = self._start("point_on_plane", name, a, b, at, at_b)
-        return self._add_joint(Joint(name, "point_on_plane", a, b, [_plane(_unit(owner, "normal", normal), pa, pb)], pb))
+        owner, first, second, pa, pb = self._start("point_on_plane", name, a, b, at, at_b)
+        return self._add_joint(
+            Joint(name, "point_on_plane", first, second, [_plane(_unit(owner, "normal", normal), pa, pb)], pb)
+        )
 
     def point_on_curve(self, name: str, a: str | Frame, b: str | Frame, at: Point, curve: Curve) -> Joint:
         """The point `at` of b stays on a curve of a (a bead on a wire), given in world coordinates: 2 constraints."""
-        _, a, b, pa, pb = self._start("point_on_curve", name, a, b, at, None)
+        _, first, second, pa, pb = self._start("point_on_curve", name, a, b, at, None)
         part = Part("curve", 2, pa, pb, np.zeros(3), np.zeros(3))
-        return self._add_joint(Joint(name, "point_on_curve", a, b, [part], pb, curve=curve))
+        return self._add_joint(Joint(name, "point_on_curve", first, second, [part], pb, curve=curve))
 
     def gear(self, name: str, first: str | Joint, second: str | Joint, ratio: float) -> Joint:
         """Coordinate of `second` = ratio × coordinate of `first`: 1 constraint.
@@ -211,17 +215,17 @@ class Connections:
     ) -> Force:  # fmt: skip
         """A damped spring between two points: stiffness N/m, damping N s/m, rest length m (the initial one)."""
         owner = f"spring {name!r}"
-        a, b = self._frames(owner, a, b)
+        first, second = self._frames(owner, a, b)
         pa, pb = real_array(owner, "at_a", at_a, (3,)), real_array(owner, "at_b", at_b, (3,))
         k, c = _number(owner, "stiffness", stiffness, 0.0), _number(owner, "damping", damping, 0.0)
         length = float(np.linalg.norm(pb - pa)) if rest is None else _number(owner, "rest", rest, 0.0)
-        return self._add_force(Force(name, "spring", a, b, pa, pb, stiffness=k, damping=c, rest=length))
+        return self._add_force(Force(name, "spring", first, second, pa, pb, stiffness=k, damping=c, rest=length))
 
     def torsion_spring(
         self, name: str, joint: str | Joint, *, stiffness: float, damping: float = 0.0, rest: float = 0.0,
         coordinate: str | None = None,
     ) -> Force:  # fmt: skip
-        """A damped spring on the coordinate of a joint: N m/rad and N m s/rad about a hinge, N/m and N s/m on a slider."""
+        """A damped spring on the coordinate of a joint: N m/rad, N m s/rad on a hinge; N/m, N s/m on a slider."""
         owner = f"torsion spring {name!r}"
         k, c = _number(owner, "stiffness", stiffness, 0.0), _number(owner, "damping", damping, 0.0)
         j, which = self._coordinate(owner, joint, coordinate)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from .body import WORLD, Body, World, make_body
@@ -96,8 +95,8 @@ class Scene(Connections):
         self._new_name(name, self.events, "event")
         if direction not in (-1, 0, 1):
             raise ValueError(f"event {name!r}: direction is {direction!r}; give -1, 0 or 1")
-        names = [release] if isinstance(release, str | Joint | Force) else list(release)
-        names = [item if isinstance(item, str) else item.name for item in names]
+        items = [release] if isinstance(release, str | Joint | Force) else list(release)
+        names = [item if isinstance(item, str) else item.name for item in items]
         for item in names:
             if item not in self.joints and item not in self.forces:
                 raise ValueError(f"event {name!r}: it releases {item!r}, which is no joint or force of the scene")

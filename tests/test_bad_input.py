@@ -1,0 +1,257 @@
+"""What cannot be run is refused before it runs, with the name of the object and what to do."""
+
+import numpy as np
+import pytest
+
+import dalembert as dal
+
+
+def pair():
+    scene = dal.Scene("pair")
+    scene.add_body("one", dal.Sphere(0.1), mass=1.0)
+    scene.add_body("two", dal.Sphere(0.1), mass=1.0, position=(1, 0, 0))
+    return scene
+
+
+def refused(pattern):
+    return pytest.raises(ValueError, match=pattern)
+
+
+# Bodies ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("gravity", [(0, 0, np.nan), (0, np.inf, 0), (0, 0), "down"])
+def test_gravity(gravity):
+    with refused("gravity"):
+        dal.Scene("s", gravity=gravity)
+
+
+@pytest.mark.parametrize(
+    "fields, pattern",
+    [
+        ({"mass": 0.0}, "mass.*above zero"),
+        ({"mass": -1.0}, "mass.*above zero"),
+        ({"mass": np.nan}, "mass.*above zero"),
+        ({"mass": np.inf}, "mass.*above zero"),
+        ({"mass": "1"}, "mass.*above zero"),
+        ({"density": -1.0}, "density"),
+        ({"mass": 1.0, "density": 1.0}, "exactly one"),
+        ({}, "exactly one"),
+        ({"mass": 1.0, "position": (0, 0, np.nan)}, "position"),
+        ({"mass": 1.0, "position": (0, 0)}, "position"),
+        ({"mass": 1.0, "velocity": (np.inf, 0, 0)}, "velocity"),
+        ({"mass": 1.0, "angular_velocity": (np.inf, 0, 0)}, "angular_velocity"),
+        ({"mass": 1.0, "orientation": (0, 0, 0, 0)}, "orientation"),
+        ({"mass": 1.0, "orientation": (1, 0, 0)}, "orientation"),
+        ({"mass": 1.0, "inertia": (1.0, 1.0, 3.0)}, "inertia"),
+        ({"mass": 1.0, "inertia": (1.0, 1.0, -1.0)}, "inertia"),
+        ({"mass": 1.0, "inertia": (1.0, 1.0, np.nan)}, "inertia"),
+        ({"mass": 1.0, "inertia": [[1, 0.5, 0], [0, 1, 0], [0, 0, 1]]}, "inertia"),
+        ({"mass": 1.0, "inertia": (1.0, 1.0)}, "inertia"),
+        ({"mass": 1.0, "inertia": "heavy"}, "inertia"),
+        ({"inertia": (1.0, 1.0, 1.0)}, "mass"),
+        ({"density": 1.0, "mass": 1.0, "inertia": (1.0, 1.0, 1.0)}, "density"),
+    ],
+)
+def test_body(fields, pattern):
+    with refused(pattern) as caught:
+        dal.Scene().add_body("brick", dal.Box(1, 1, 1), **fields)
+    assert "'brick'" in str(caught.value)
+
+
+def test_a_body_without_shape_or_inertia():
+    with refused("'brick'.*shape.*inertia"):
+        dal.Scene().add_body("brick", mass=1.0)
+
+
+@pytest.mark.parametrize("name", ["", 7, None, "x" * 201, "world"])
+def test_name(name):
+    with refused("name"):
+        dal.Scene().add_body(name, dal.Sphere(1), mass=1)
+
+
+def test_names_are_given_once():
+    scene = pair()
+    with refused("'one'.*already"):
+        scene.add_body("one", dal.Sphere(1), mass=1)
+    scene.ball("j", "one", "two", (0, 0, 0))
+    with refused("'j'.*already"):
+        scene.ball("j", "one", "two", (0, 0, 0))
+    scene.drag("f", linear=1.0)
+    with refused("'f'.*already"):
+        scene.load("f", "one")
+    scene.event("e", lambda t, y: t - 1.0)
+    with refused("'e'.*already"):
+        scene.event("e", lambda t, y: t - 1.0)
+
+
+# Joints and forces ----------------------------------------------------------------------------------------------------
+
+
+def test_an_unknown_body_is_named_and_the_known_ones_listed():
+    with refused("'j'.*no body 'three'.*one, two"):
+        pair().ball("j", "one", "three", (0, 0, 0))
+
+
+def test_a_body_of_another_scene():
+    with refused("'one'.*another scene"):
+        pair().ball("j", pair().bodies["one"], "two", (0, 0, 0))
+
+
+def test_both_ends_of_a_joint_are_one_body():
+    with refused("'j'.*both ends"):
+        pair().ball("j", "one", "one", (0, 0, 0))
+    with refused("'f'.*both ends"):
+        pair().spring("f", "one", "one", (0, 0, 0), (0, 0, 1), stiffness=1.0)
+    with refused("'j'.*both ends"):
+        pair().ball("j", "world", dal.WORLD, (0, 0, 0))
+
+
+@pytest.mark.parametrize(
+    "add, pattern",
+    [
+        (lambda s: s.ball("j", "one", "two", (0, 0)), "'j'.*at"),
+        (lambda s: s.ball("j", "one", "two", (0, 0, np.nan)), "'j'.*at"),
+        (lambda s: s.hinge("j", "one", "two", (0, 0, 0), (0, 0, 0)), "'j'.*axis.*direction"),
+        (lambda s: s.hinge("j", "one", "two", (0, 0, 0), (0, 0, np.inf)), "'j'.*axis"),
+        (lambda s: s.slider("j", "one", "two", (0, 0, 0), (0, 0, 0)), "'j'.*axis"),
+        (lambda s: s.universal("j", "one", "two", (0, 0, 0), (0, 0, 1), (0, 0, 0)), "'j'.*axis_b"),
+        (lambda s: s.point_on_plane("j", "one", "two", (0, 0, 0), (0, 0, 0)), "'j'.*normal"),
+        (lambda s: s.rod("j", "one", "two", (0, 0, 0), (0, 0, 0)), "'j'.*length"),
+        (lambda s: s.rod("j", "one", "two", (0, 0, 0), (1, 0, 0), length=-1.0), "'j'.*length"),
+        (lambda s: s.rod("j", "one", "two", (0, 0, 0), (1, 0, 0), length=np.nan), "'j'.*length"),
+        (lambda s: s.gear("j", "one", "two", 1.0), "'j'.*no joint"),
+        (lambda s: s.gear("j", s.ball("b", "one", "two", (0, 0, 0)), "b", 1.0), "'j'.*no coordinate"),
+        (lambda s: s.constraint("j", ["one"], lambda x, q: x[0], 7), "'j'.*1 to 6 rows"),
+        (lambda s: s.constraint("j", [], lambda x, q: x[0], 3), "'j'.*1 to 4 bodies"),
+        (lambda s: s.constraint("j", ["one"], lambda x, q: x[0], 3, bias=lambda x: x), "'j'.*both"),
+        (lambda s: s.spring("f", "one", "two", (0, 0, 0), (1, 0, 0), stiffness=-1.0), "'f'.*stiffness"),
+        (lambda s: s.spring("f", "one", "two", (0, 0, 0), (1, 0, 0), stiffness=np.nan), "'f'.*stiffness"),
+        (lambda s: s.spring("f", "one", "two", (0, 0, 0), (1, 0, 0), stiffness=1.0, damping=-1.0), "'f'.*damping"),
+        (lambda s: s.spring("f", "one", "two", (0, 0, 0), (1, 0, 0), stiffness=1.0, rest=-1.0), "'f'.*rest"),
+        (lambda s: s.torsion_spring("f", "elbow", stiffness=1.0), "'f'.*no joint"),
+        (lambda s: s.torsion_spring("f", s.ball("b", "one", "two", (0, 0, 0)), stiffness=1.0), "'b'.*no displacement"),
+        (lambda s: s.drag("f", linear=-1.0), "'f'.*linear"),
+        (lambda s: s.drag("f", ["three"], linear=1.0), "'f'.*'three'"),
+        (lambda s: s.load("f", dal.WORLD, force=(0, 0, 1)), "'f'.*world"),
+        (lambda s: s.load("f", "one", force=(0, 0, np.nan)), "'f'.*force"),
+        (lambda s: s.load("f", "one", frame="moon"), "'f'.*frame"),
+        (lambda s: s.motor("f", s.hinge("h", "one", "two", (0, 0, 0), (0, 0, 1)), speed=1.0), "'f'.*gain"),
+        (lambda s: s.motor("f", s.hinge("h", "one", "two", (0, 0, 0), (0, 0, 1)), limit=0.0), "'f'.*limit"),
+        (lambda s: s.event("e", lambda t, y: t, direction=2), "'e'.*direction"),
+        (lambda s: s.event("e", lambda t, y: t, release="pin"), "'e'.*'pin'"),
+    ],
+)
+def test_joint_or_force(add, pattern):
+    with refused(pattern):
+        add(pair())
+
+
+@pytest.mark.parametrize(
+    "curve",
+    [
+        dal.Curve(lambda s: (s, 0, 0), 1.0, 1.0),
+        dal.Curve(lambda s: (s, 0, 0), 0.0, np.inf),
+        dal.Curve(lambda s: (s, 0), 0.0, 1.0),
+        dal.Curve(lambda s: (np.nan, 0, 0), 0.0, 1.0),
+        dal.Curve(lambda s: (1.0, 0, 0), 0.0, 1.0),
+        dal.Curve(lambda s: (s, 0, 0), 0.0, 1.0, closed=True),
+        dal.Curve(lambda s: (s, 0, 0), 0.0, 1.0, pieces=2),
+    ],
+)
+def test_curve(curve):
+    scene = pair()
+    with refused("curve"):
+        scene.point_on_curve("j", dal.WORLD, "one", (0, 0, 0), curve)
+        dal.Simulation(scene)
+
+
+# Runs -----------------------------------------------------------------------------------------------------------------
+
+
+def test_a_scene_without_bodies():
+    with refused("'nothing'.*no bodies"):
+        dal.Simulation(dal.Scene("nothing"))
+
+
+def test_an_unknown_method_is_answered_with_the_list():
+    with refused("'rk5'") as caught:
+        dal.Simulation(pair(), method="rk5")
+    assert all(name in str(caught.value) for name in dal.METHODS)
+
+
+@pytest.mark.parametrize(
+    "settings, pattern",
+    [
+        ({"method": "rk4"}, "'rk4'.*dt"),
+        ({"dt": 0.0}, "dt"),
+        ({"dt": -0.1}, "dt"),
+        ({"dt": np.nan}, "dt"),
+        ({"rtol": 0.0}, "rtol"),
+        ({"rtol": -1e-6}, "rtol"),
+        ({"rtol": np.inf}, "rtol"),
+        ({"atol": 0.0}, "atol"),
+        ({"frames": 0.0}, "frames"),
+        ({"frames": np.nan}, "frames"),
+        ({"hold": "glue"}, "'glue'.*projection"),
+        ({"hold": "feedback", "stiffness": np.nan}, "stiffness"),
+        ({"hold": "penalty", "stiffness": -1.0}, "stiffness"),
+        ({"hold": "penalty", "stiffness": 1.0, "damping": -1.0}, "damping"),
+    ],
+)
+def test_settings(settings, pattern):
+    with refused(pattern):
+        dal.Simulation(pair(), **settings)
+
+
+@pytest.mark.parametrize("duration", [0.0, -1.0, np.nan, np.inf])
+def test_duration(duration):
+    with refused("duration"):
+        dal.simulate(pair(), duration, dt=0.1)
+
+
+def test_an_open_joint_is_refused_or_closed_on_request():
+    scene = pair()
+    scene.ball("gap", "one", "two", (0.5, 0, 0), at_b=(0.5, 0, 0.1))
+    with refused("'gap' is open.*0.1 m.*assemble=True"):
+        dal.Simulation(scene)
+    run = dal.Simulation(scene, assemble=True)
+    assert run.report.joint_error <= 1e-14
+    np.testing.assert_allclose(run.state.position.mean(axis=0), [0.5, 0, 0], atol=1e-14)
+
+
+def test_inconsistent_velocities_are_refused_or_mended_on_request():
+    scene = dal.Scene("spin")
+    scene.add_body("rod", dal.Box(0.1, 0.1, 1), mass=1.0, position=(0, 0, -0.5), velocity=(0.3, 0, 0))
+    scene.hinge("pin", dal.WORLD, "rod", (0, 0, 0), (0, 1, 0))
+    with refused("'pin' moves apart.*0.3 m/s.*assemble=True"):
+        dal.Simulation(scene)
+    run = dal.Simulation(scene, assemble=True)
+    assert run.report.joint_velocity_error <= 1e-15
+    assert 0.1 < run.state.velocity[0, 0] < 0.3
+
+
+def test_joints_that_cannot_be_closed():
+    scene = pair()
+    scene.rod("short", "one", "two", (0, 0, 0), (1, 0, 0), length=0.5)
+    scene.rod("long", "one", "two", (0, 0, 0), (1, 0, 0), length=2.0)
+    with refused("cannot be closed"):
+        dal.Simulation(scene, assemble=True)
+
+
+def test_resuming_another_scene():
+    other = dal.Scene("other")
+    other.add_body("alone", dal.Sphere(0.1), mass=1.0)
+    saved = dal.simulate(other, 0.1, method="rk4", dt=0.05).trajectory
+    with refused("same scene"):
+        dal.Simulation(pair(), method="rk4", dt=0.05).resume(saved)
+
+
+def test_releasing_what_is_not_there():
+    with refused("'pin'"):
+        dal.Simulation(pair(), dt=0.1).release("pin")
+
+
+def test_a_constraint_names_each_body_once():
+    with refused("'j'"):
+        pair().constraint("j", ["one", "one"], lambda x, q: x[0] - x[1], 3)
