@@ -9,10 +9,10 @@ import time
 from pathlib import Path
 
 import numpy as np
-import peers
-from scenes import chain
 
 import dalembert as dal
+import peers
+from scenes import chain
 
 SIZES = (2, 20, 200)
 GROWTH = (10, 30, 100, 300, 1000, 3000, 10000)

@@ -1,5 +1,6 @@
 """Vectors and quaternions, in plain Python: started by `linalg/test_plain.py`."""
 
+import itertools
 import math
 
 import numba
@@ -72,7 +73,7 @@ def test_rotation_matrix_is_proper_and_comes_back(q):
 
 
 def test_product_is_the_composition():
-    for p, q in zip(QUATERNIONS, QUATERNIONS[1:], strict=False):
+    for p, q in itertools.pairwise(QUATERNIONS):
         near(matrix(quat.multiply(p, q)), matrix(p) @ matrix(q), 3e-15)
         near(quat.multiply(q, quat.conjugate(q)), (1, 0, 0, 0))
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from .status import MESSAGES
 from .mechanics.dynamics import SINGULAR, USER_FUNCTION
 from .mechanics.projection import NOT_CLOSED
 from .model.tables import STATE_SIZE
+from .status import MESSAGES
 
 
 class SimulationError(RuntimeError):

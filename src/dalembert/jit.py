@@ -19,14 +19,16 @@ from numba.core.ccallback import CFunc
 
 from . import light
 
-OPTIONS = {"error_model": "numpy", "nogil": True}
-# What is called from compiled code only needs no entry points for Python and C, which take longer to compile than it does.
-INNER = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True}
+# What only compiled code calls needs no entry points for Python and C, which take longer to compile than it does.
+INNER: dict[str, Any] = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 # The files whose functions end up in kernels.
-COMPILED = ("jit.py", "light.py", "pointer.py", "quat.py", "status.py", "ticks.py", "vec.py", "model/tables.py",
-            "linalg/*.py", "integrate/*.py", "mechanics/*.py")  # fmt: skip
+COMPILED = (
+    "jit.py", "light.py", "pointer.py", "quat.py", "status.py", "ticks.py", "unchecked.py", "vec.py",
+    "model/tables.py", "linalg/*.py", "integrate/*.py", "mechanics/*.py",
+)  # fmt: skip
 
 
 @functools.cache
@@ -71,7 +73,7 @@ class _Locator(caching._CacheLocator):
 
 
 class _CacheImpl(caching.CompileResultCacheImpl):
-    _locator_classes = [_Locator]
+    _locator_classes = (_Locator,)
 
 
 class _KernelCache(caching.FunctionCache):

@@ -2,8 +2,8 @@
 
     int64 function(int64 data, int64 task, double t, double *in, int64 n_in, double *out, int64 n_out)
 
-which returns 0, or a code of at least `status.PASSED_THROUGH`. `data` is whatever the function was given when it was set
-up (an address, say); a user's function has none, and knows one task only. The pointer is also what keeps compile time
+which returns 0, or a code of at least `status.PASSED_THROUGH`. `data` is whatever the function was given when it was
+set up (an address, say); a user's function has none, and knows one task only. The pointer is also what keeps compile time
 low: what stands on either side of it is compiled once, on its own.
 """
 
@@ -38,9 +38,7 @@ C_TYPE = ctypes.CFUNCTYPE(
     ctypes.c_int64,
 )  # fmt: skip
 _C_ARRAY = types.CPointer(types.float64)
-C_SIGNATURE = types.int64(
-    types.int64, types.int64, types.float64, _C_ARRAY, types.int64, _C_ARRAY, types.int64
-)
+C_SIGNATURE = types.int64(types.int64, types.int64, types.float64, _C_ARRAY, types.int64, _C_ARRAY, types.int64)
 
 
 @intrinsic
@@ -72,9 +70,7 @@ if numba.config.DISABLE_JIT:
     def call_pointer(address, data, task, t, values_in, values_out):
         """Call the C function at `address` (int64) on two contiguous float64[n] arrays; returns its status."""
         function = C_TYPE(int(address))
-        return function(
-            data, task, t, values_in.ctypes.data, values_in.size, values_out.ctypes.data, values_out.size
-        )
+        return function(data, task, t, values_in.ctypes.data, values_in.size, values_out.ctypes.data, values_out.size)
 
 else:
 

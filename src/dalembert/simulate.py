@@ -15,6 +15,7 @@ from .integrate.functions import Functions
 from .integrate.methods import METHODS
 from .integrate.record import record
 from .mechanics.evaluate import Mechanism
+from .mechanics.projection import NOT_CLOSED
 from .model.compile import Model, compile_scene
 from .model.tables import FEEDBACK, LEDGER, PENALTY, PROJECTION
 from .pointer import COMPLETE, MEASURE
@@ -73,8 +74,7 @@ class Simulation:
         self._mechanism = Mechanism(self.model.system())
         self._system = self._mechanism.system
         self._functions = Functions(self._mechanism.address, self._mechanism.data, 1, self.model.event_addresses)
-        if hold not in HOLD:
-            raise ValueError(f"hold is {hold!r}; give one of {', '.join(HOLD)}")
+        _check_hold(hold, stiffness, damping)
         own = self._system.settings[0]
         own.hold, own.stiffness, own.damping = HOLD[hold], stiffness, damping
         self._y = self.model.initial.copy()
@@ -110,6 +110,8 @@ class Simulation:
         self._system.settings[0].deficient = int(self._system.settings[0].condition < NEARLY_DEPENDENT)
         if self._system.settings[0].hold == PROJECTION:
             status = self._mechanism(COMPLETE, 0.0, self._y, self._dydt)
+            if status not in (OK, NOT_CLOSED):
+                raise self._failure(status)
             worst, rates = self._residuals()
             if status != OK or (worst.size and worst.max() > CLOSED * length):
                 raise ValueError(
@@ -292,6 +294,16 @@ def _redundant(model: Model) -> bool:
     mechanism = Mechanism(model.system())
     mechanism(MEASURE, 0.0, model.initial.copy(), np.empty(model.size))
     return bool(mechanism.system.settings[0].condition < NEARLY_DEPENDENT)
+
+
+def _check_hold(hold: str, stiffness: float, damping: float) -> None:
+    if hold not in HOLD:
+        raise ValueError(f"hold is {hold!r}; give one of {', '.join(HOLD)}")
+    for name, value in (("stiffness", stiffness), ("damping", damping)):
+        if not (np.isfinite(value) and value >= 0.0):
+            raise ValueError(f"{name} is {value!r}; give a finite number not below zero")
+    if hold == "penalty" and not stiffness > 0.0:
+        raise ValueError("hold='penalty' without stiffness holds nothing; give stiffness in N/m, and damping in N s/m")
 
 
 def _positive(name: str, value: float, unit: str) -> float:

@@ -54,7 +54,7 @@ def inertia_and_height(phi: float) -> tuple[float, float]:
 
 
 def build(phi: float = 1.0, speed: float = 8.0) -> Scene:
-    """The linkage with its crank at φ (rad), turning at `speed` (rad/s) from x towards z."""
+    """The linkage with its crank at φ (rad), turning at `speed` (rad/s) from x towards z, enough to go round."""
     scene = Scene("four-bar")
     scene.description = "a crank and rocker on four hinges, three constraints of which are redundant"
     near, far = joints(phi)

@@ -35,9 +35,7 @@ def build(loops: int = 2) -> Scene:
         )  # fmt: skip
         scene.hinge(f"foot {i}", WORLD, uprights[i], at=feet[i], axis=ACROSS)
     for i in range(loops):
-        coupler = thin_rod(
-            scene, f"coupler {i}", tips[i], tips[i + 1], 1.0, color="#f58518", velocity=(1.0, 0.0, 0.0)
-        )
+        coupler = thin_rod(scene, f"coupler {i}", tips[i], tips[i + 1], 1.0, color="#f58518", velocity=(1.0, 0.0, 0.0))
         scene.hinge(f"left {i}", uprights[i], coupler, at=tips[i], axis=ACROSS)
         scene.hinge(f"right {i}", coupler, uprights[i + 1], at=tips[i + 1], axis=ACROSS)
     return scene
@@ -51,11 +49,12 @@ def tip(run: Simulation) -> np.ndarray:
 def check(run: Simulation) -> None:
     """B₀ against the published place after 10 s and the pendulum at all frames; the loops closed; the energy."""
     loops = sum(name.startswith("coupler") for name in run.model.body_names)
+    tolerance = 1e-8 if loops <= 4 else 1e-7  # near the singular positions a longer row is more sensitive
     moment, weight = (loops + 1) / 3.0 + loops, (loops + 1) / 2.0 + loops
     reference = integrate(
         lambda t, y: (y[1], weight / moment * 9.81 * np.sin(y[0])), (0.0, 1.0), run.trajectory.times
     ).y[0]
-    require("tip", tip(run), np.stack([np.sin(reference), np.cos(reference)], axis=1), 1e-8)
+    require("tip", tip(run), np.stack([np.sin(reference), np.cos(reference)], axis=1), tolerance)
     if abs(run.time - 10.0) < 1e-9 and loops in AT_10_S:
-        require("tip at 10 s", tip(run)[-1], AT_10_S[loops], 1e-8)
-    require_ledger(run, energy=1e-9)
+        require("tip at 10 s", tip(run)[-1], AT_10_S[loops], tolerance)
+    require_ledger(run, energy=0.1 * tolerance)

@@ -17,9 +17,7 @@ from ._common import PlanarTree, integrate, require, require_ledger, thin_rod
 SETTINGS = {"duration": 1.5, "method": "dop853", "rtol": 1e-11, "frames": 30.0}
 
 
-def build(
-    segments: int = 20, length: float = 5.0, mass: float = 2.0, ball: float = 10.0, radius: float = 0.1
-) -> Scene:
+def build(segments: int = 20, length: float = 5.0, mass: float = 2.0, ball: float = 10.0, radius: float = 0.1) -> Scene:
     """A rope of some length (m) and mass (kg) that starts straight down and bends up to the level; `ball` in kg."""
     scene = Scene("rope")
     scene.description = "a rope of rods with a heavy ball at its end"
@@ -29,7 +27,13 @@ def build(
     above: Body | World = WORLD
     for i in range(segments):
         rod = thin_rod(
-            scene, f"rod {i}", points[i], points[i + 1], mass / segments, radius=0.015, color=("#9d755d", "#d8b08c")[i % 2]
+            scene,
+            f"rod {i}",
+            points[i],
+            points[i + 1],
+            mass / segments,
+            radius=0.015,
+            color=("#9d755d", "#d8b08c")[i % 2],
         )
         scene.ball(f"joint {i}", above, rod, at=points[i])
         above = rod

@@ -21,7 +21,7 @@ from ._common import integrate, pointing, require, require_ledger
 SETTINGS = {"duration": 2.0, "method": "dop853", "rtol": 1e-11, "frames": 60.0}
 
 
-def build(tilt: float = np.pi / 6, spin: float = 80.0, steady: bool = False) -> Scene:
+def build(tilt: float = np.pi / 6, spin: float = 100.0, steady: bool = False) -> Scene:
     """A disc on an axle, `tilt` rad off the vertical and spinning at `spin` rad/s about its own axis.
 
     It is let go with its axis at rest, or, if `steady`, with the rate of slow precession.
@@ -29,7 +29,10 @@ def build(tilt: float = np.pi / 6, spin: float = 80.0, steady: bool = False) -> 
     scene = Scene("top")
     scene.description = "a heavy symmetric top on a fixed point"
     shape = Compound(
-        [(Cylinder(0.06, 0.02), (0.0, 0.0, 0.08), (1, 0, 0, 0)), (Cylinder(0.005, 0.12), (0.0, 0.0, 0.06), (1, 0, 0, 0))]
+        [
+            (Cylinder(0.06, 0.02), (0.0, 0.0, 0.08), (1, 0, 0, 0)),
+            (Cylinder(0.005, 0.12), (0.0, 0.0, 0.06), (1, 0, 0, 0)),
+        ]
     )
     axis = np.array([np.sin(tilt), 0.0, np.cos(tilt)])
     fields = {"mass": 0.5, "orientation": pointing(axis), "color": "#b279a2"}
@@ -39,7 +42,9 @@ def build(tilt: float = np.pi / 6, spin: float = 80.0, steady: bool = False) -> 
     if steady:
         rest = (along * spin) ** 2 - 4.0 * across * weight * np.cos(tilt)
         if rest < 0.0:
-            raise ValueError(f"top: at {spin} rad/s it cannot precess steadily {tilt} rad off the vertical; spin it faster")
+            raise ValueError(
+                f"top: at {spin} rad/s it cannot precess steadily {tilt} rad off the vertical; spin it faster"
+            )
         rate = 2.0 * weight / (along * spin + np.sqrt(rest))
     turning = rate * np.array([0.0, 0.0, 1.0])
     omega = turning + (spin - rate * np.cos(tilt)) * axis

@@ -54,7 +54,9 @@ def check(run: Simulation) -> None:
     spins = trajectory.angular_momentum.sel(body="box").values
     turns = trajectory.orientation.sel(body="box").values
     inertia = run.model.scene.bodies["box"].inertia
-    found = np.array([np.linalg.solve(inertia, rotation_matrix(q).T @ spin) for q, spin in zip(turns, spins, strict=True)])
+    found = np.array(
+        [np.linalg.solve(inertia, rotation_matrix(q).T @ spin) for q, spin in zip(turns, spins, strict=True)]
+    )
     require("angular velocity in the body", found, expected, 2e-9)
     require("angular momentum", spins, spins[0], 1e-15)
     require("turning over once each half period", found[:, 1].min(), -found[:, 1].max(), 1e-2)

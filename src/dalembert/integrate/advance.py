@@ -4,11 +4,11 @@ What is integrated is behind the pointers of `context`: see `functions`.
 """
 
 from ..jit import njit
-from .control import initial_step
-from .locate import departure, stop_at_event
 from ..status import EVENT, MAX_STEPS, OK
-from .step import SAME_TIME, adaptive_step, fixed_step
+from .control import initial_step
 from .functions import complete, event
+from .locate import departure, stop_at_event
+from .step import SAME_TIME, adaptive_step, fixed_step
 
 
 @njit

@@ -7,8 +7,8 @@ II.10 (DOP853's error estimate); Gustafsson (1991) for the PI controller.
 import math
 
 from ..jit import njit
-from .explicit import combine
 from ..status import OK
+from .explicit import combine
 from .functions import derivative
 
 SAFETY = 0.9

@@ -1,6 +1,7 @@
 """One step of any explicit Runge–Kutta method, and its dense output. Conventions: see `tableau`.
 
-`plan` is the record of `state` that holds the tableau; `k` is float64[rows, n]; row 0 is f(t, y) on entry. `stage` and `y_new` are float64[n]. Nothing is allocated.
+`plan` is the record of `state` that holds the tableau; `k` is float64[rows, n]; row 0 is f(t, y) on entry. `stage` and
+`y_new` are float64[n]. Nothing is allocated.
 """
 
 from ..jit import njit
@@ -51,15 +52,20 @@ def symplectic_step(context, t, y, h, momentum, k, stage, y_new):
 
 
 @njit
-def splitting_step(context, t, y, h, momentum, k, y_new):
+def splitting_step(context, t, y, h, momentum, k, stage, y_new):
     """Kick, drift, kick (Strang): p += ½h ṗ; q moves freely over h at constant p, exactly preserving what a free system
     preserves; p += ½h ṗ. `momentum` is +1 at momenta, -1 at what the drift moves, 0 at the rest, which takes the mean
-    of its rates. Row 1 of `k` becomes (y_new - y)/h."""
+    of its rates. The last kick is taken at the momenta it leads to, by one correction. Row 1 of `k` becomes (y_new - y)/h."""
     for j in range(y.size):
         y_new[j] = y[j] + 0.5 * h * k[0, j] if momentum[j] > 0.0 else y[j]
     status = drift(h, y_new, k[1], context)
     if status == OK:
         status = derivative(t + h, y_new, k[1], context)
+    if status != OK:
+        return status
+    for j in range(y.size):
+        stage[j] = y_new[j] + 0.5 * h * k[1, j] if momentum[j] > 0.0 else y_new[j]
+    status = derivative(t + h, stage, k[1], context)
     if status != OK:
         return status
     for j in range(y.size):

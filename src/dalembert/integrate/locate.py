@@ -7,11 +7,11 @@ event is on between calls, so that a root just found is not found again and one 
 import math
 
 from ..jit import njit
+from ..status import NON_FINITE, OK
 from .control import all_finite
 from .explicit import dense_state, extra_stages
-from ..status import NON_FINITE, OK
-from .step import EPSILON, attempt, finish
 from .functions import event
+from .step import EPSILON, attempt, finish
 
 RESOLUTION = 1e-14  # of the step
 

@@ -3,9 +3,9 @@
 import numpy as np
 
 from ..jit import kernel
+from ..status import MAX_STEPS, OK
 from .advance import advance
 from .explicit import dense_coefficients, extra_stages
-from ..status import MAX_STEPS, OK
 
 
 @kernel

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .methods import method as find_method
 from ..pointer import RAISED, WRONG_LENGTH, Pointer
+from ..status import EVENT, MAX_STEPS, MESSAGES, OK
 from .functions import Functions
+from .methods import method as find_method
 from .record import record
 from .state import Options, make_clock, make_options, make_signs, make_work
-from ..status import EVENT, MAX_STEPS, MESSAGES, OK
 from .tableau import Array, Tableau
 
 Function = Callable[[float, Array], Any]

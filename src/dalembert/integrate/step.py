@@ -6,9 +6,9 @@
 import math
 
 from ..jit import njit
+from ..status import NON_FINITE, OK, STEP_UNDERFLOW
 from .control import SMALLEST_ERROR, all_finite, error_norm, growth, reduction
 from .explicit import explicit_step, splitting_step, symplectic_step
-from ..status import NON_FINITE, OK, STEP_UNDERFLOW
 from .functions import complete, derivative
 
 SAME_TIME = 1e-9  # in units of dt: step ends closer than this are one
@@ -20,7 +20,7 @@ def attempt(context, plan, t, h, y, work, clock):
     """work.y_new = one raw step of h from y; row 0 of work.k holds f(t, y)."""
     clock[0].evaluations += plan.stages - 1
     if plan.partitioned == 2:
-        return splitting_step(context, t, y, h, work.momentum, work.k, work.y_new)
+        return splitting_step(context, t, y, h, work.momentum, work.k, work.stage, work.y_new)
     if plan.partitioned == 1:
         return symplectic_step(context, t, y, h, work.momentum, work.k, work.stage, work.y_new)
     return explicit_step(context, t, y, h, plan, work.k, work.stage, work.y_new)

@@ -1,10 +1,30 @@
 """Small dense blocks inside flat arrays: products, and the inverse of a symmetric definite block.
 
-Blocks are row-major at an offset. Sizes up to 6 occur; 3 (a ball joint) is by far the most frequent, so it has its own
-loops, whose constant bounds the compiler unrolls.
+Blocks are row-major at an offset. Sizes up to 6 occur; 3 (a ball joint) is by far the most frequent, so it is written out
+in scalars: the compiler cannot know that two arrays do not overlap, and would load them again after every store.
 """
 
 from ..jit import njit
+from ..unchecked import peek, poke
+
+
+@njit
+def clear(a):
+    for i in range(a.shape[0]):
+        a[i] = 0.0
+
+
+@njit
+def load_3x3(a, o):
+    return (
+        peek(a, o), peek(a, o + 1), peek(a, o + 2), peek(a, o + 3), peek(a, o + 4), peek(a, o + 5), peek(a, o + 6),
+        peek(a, o + 7), peek(a, o + 8),
+    )  # fmt: skip
+
+
+@njit
+def load_6(a, o):
+    return (peek(a, o), peek(a, o + 1), peek(a, o + 2), peek(a, o + 3), peek(a, o + 4), peek(a, o + 5))
 
 
 @njit
@@ -12,56 +32,60 @@ def add_product_6(c, oc, a, oa, rows, b, ob, columns):
     """C += A Bᵀ with A (rows × 6) and B (columns × 6): the assembly of J W Jᵀ."""
     if rows == 3 and columns == 3:
         for i in range(3):
+            left = load_6(a, oa + 6 * i)
             for j in range(3):
-                s = 0.0
-                for k in range(6):
-                    s += a[oa + 6 * i + k] * b[ob + 6 * j + k]
-                c[oc + 3 * i + j] += s
+                right = load_6(b, ob + 6 * j)
+                s = left[0] * right[0] + left[1] * right[1] + left[2] * right[2]
+                s += left[3] * right[3] + left[4] * right[4] + left[5] * right[5]
+                poke(c, oc + 3 * i + j, peek(c, oc + 3 * i + j) + s)
         return
     for i in range(rows):
         for j in range(columns):
             s = 0.0
             for k in range(6):
-                s += a[oa + 6 * i + k] * b[ob + 6 * j + k]
-            c[oc + columns * i + j] += s
+                s += peek(a, oa + 6 * i + k) * peek(b, ob + 6 * j + k)
+            at = oc + columns * i + j
+            poke(c, at, peek(c, at) + s)
 
 
 @njit
 def product(c, oc, a, oa, d, od, rows, size):
     """C = A D with A (rows × size) and D (size × size)."""
     if rows == 3 and size == 3:
+        m = load_3x3(d, od)
         for i in range(3):
-            for j in range(3):
-                s = 0.0
-                for k in range(3):
-                    s += a[oa + 3 * i + k] * d[od + 3 * k + j]
-                c[oc + 3 * i + j] = s
+            x, y, z = peek(a, oa + 3 * i), peek(a, oa + 3 * i + 1), peek(a, oa + 3 * i + 2)
+            poke(c, oc + 3 * i, x * m[0] + y * m[3] + z * m[6])
+            poke(c, oc + 3 * i + 1, x * m[1] + y * m[4] + z * m[7])
+            poke(c, oc + 3 * i + 2, x * m[2] + y * m[5] + z * m[8])
         return
     for i in range(rows):
         for j in range(size):
             s = 0.0
             for k in range(size):
-                s += a[oa + size * i + k] * d[od + size * k + j]
-            c[oc + size * i + j] = s
+                s += peek(a, oa + size * i + k) * peek(d, od + size * k + j)
+            poke(c, oc + size * i + j, s)
 
 
 @njit
 def subtract_product_t(c, oc, a, oa, rows, b, ob, columns, size):
     """C −= A Bᵀ with A (rows × size) and B (columns × size)."""
     if rows == 3 and columns == 3 and size == 3:
+        m = load_3x3(b, ob)
         for i in range(3):
-            for j in range(3):
-                s = 0.0
-                for k in range(3):
-                    s += a[oa + 3 * i + k] * b[ob + 3 * j + k]
-                c[oc + 3 * i + j] -= s
+            x, y, z = peek(a, oa + 3 * i), peek(a, oa + 3 * i + 1), peek(a, oa + 3 * i + 2)
+            at = oc + 3 * i
+            poke(c, at, peek(c, at) - (x * m[0] + y * m[1] + z * m[2]))
+            poke(c, at + 1, peek(c, at + 1) - (x * m[3] + y * m[4] + z * m[5]))
+            poke(c, at + 2, peek(c, at + 2) - (x * m[6] + y * m[7] + z * m[8]))
         return
     for i in range(rows):
         for j in range(columns):
             s = 0.0
             for k in range(size):
-                s += a[oa + size * i + k] * b[ob + size * j + k]
-            c[oc + columns * i + j] -= s
+                s += peek(a, oa + size * i + k) * peek(b, ob + size * j + k)
+            at = oc + columns * i + j
+            poke(c, at, peek(c, at) - s)
 
 
 @njit
@@ -90,6 +114,33 @@ def _sweep(d, o, size, scale, scale_at):
 
 
 @njit
+def _invert_3(d, o, scale, scale_at):
+    """By cofactors; the pivots of LDLᵀ are ratios of the leading minors."""
+    a, b, c, _, e, f, _, _, i = load_3x3(d, o)
+    minor = a * e - b * b
+    c00, c01, c02 = e * i - f * f, c * f - b * i, b * f - c * e
+    determinant = a * c00 + b * c01 + c * c02
+    smallest = min(abs(a) / scale[scale_at], abs(minor / a) / scale[scale_at + 1])
+    smallest = min(smallest, abs(determinant / minor) / scale[scale_at + 2])
+    if not smallest > 0.0:
+        return 0.0
+    inverse = 1.0 / determinant
+    c12 = (b * c - a * f) * inverse
+    c01 *= inverse
+    c02 *= inverse
+    poke(d, o, c00 * inverse)
+    poke(d, o + 1, c01)
+    poke(d, o + 2, c02)
+    poke(d, o + 3, c01)
+    poke(d, o + 4, (a * i - c * c) * inverse)
+    poke(d, o + 5, c12)
+    poke(d, o + 6, c02)
+    poke(d, o + 7, c12)
+    poke(d, o + 8, minor * inverse)
+    return min(smallest, 1.0)
+
+
+@njit
 def invert(d, o, size, scale, scale_at):
     """Replace a symmetric definite block by its inverse (Gauss–Jordan, pivots down the diagonal).
 
@@ -97,7 +148,5 @@ def invert(d, o, size, scale, scale_at):
     block depends on those eliminated before it.
     """
     if size == 3:
-        return _sweep(d, o, 3, scale, scale_at)
-    if size == 5:
-        return _sweep(d, o, 5, scale, scale_at)
+        return _invert_3(d, o, scale, scale_at)
     return _sweep(d, o, size, scale, scale_at)

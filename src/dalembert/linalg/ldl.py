@@ -6,7 +6,8 @@ so that a solution is products only.
 """
 
 from ..jit import njit
-from .block import invert, product, subtract_product_t
+from ..unchecked import peek, poke
+from .block import invert, load_3x3, product, subtract_product_t
 
 
 @njit
@@ -41,44 +42,75 @@ def solve(columns, entries, values, lower, x):
     """Solve in place with the factors of `factor`; x holds the right-hand side on entry."""
     for k in range(columns.shape[0]):
         column = columns[k]
-        size, at = column.width, column.x
         for e in range(column.first, column.last):
             entry = entries[e]
-            for i in range(entry.rows):
-                s = 0.0
-                for j in range(size):
-                    s += lower[entry.offset + size * i + j] * x[at + j]
-                x[entry.x + i] -= s
+            subtract_times(lower, entry.offset, entry.rows, column.width, x, column.x, entry.x)
     for k in range(columns.shape[0] - 1, -1, -1):
         column = columns[k]
-        size, at = column.width, column.x
-        _apply_inverse(values, column.pivot, size, x, at)
+        apply_inverse(values, column.pivot, column.width, x, column.x)
         for e in range(column.first, column.last):
             entry = entries[e]
-            for i in range(entry.rows):
-                xi = x[entry.x + i]
-                for j in range(size):
-                    x[at + j] -= lower[entry.offset + size * i + j] * xi
+            subtract_transposed_times(lower, entry.offset, entry.rows, column.width, x, entry.x, column.x)
 
 
 @njit
-def _apply_inverse(values, offset, size, x, at):
+def subtract_times(a, o, rows, size, x, source, target):
+    """x[target] −= A x[source] with A (rows × size)."""
+    if rows == 3 and size == 3:
+        m = load_3x3(a, o)
+        u, v, w = peek(x, source), peek(x, source + 1), peek(x, source + 2)
+        poke(x, target, peek(x, target) - (m[0] * u + m[1] * v + m[2] * w))
+        poke(x, target + 1, peek(x, target + 1) - (m[3] * u + m[4] * v + m[5] * w))
+        poke(x, target + 2, peek(x, target + 2) - (m[6] * u + m[7] * v + m[8] * w))
+        return
+    for i in range(rows):
+        s = 0.0
+        for j in range(size):
+            s += a[o + size * i + j] * x[source + j]
+        x[target + i] -= s
+
+
+@njit
+def subtract_transposed_times(a, o, rows, size, x, source, target):
+    """x[target] −= Aᵀ x[source] with A (rows × size)."""
+    if rows == 3 and size == 3:
+        m = load_3x3(a, o)
+        u, v, w = peek(x, source), peek(x, source + 1), peek(x, source + 2)
+        poke(x, target, peek(x, target) - (m[0] * u + m[3] * v + m[6] * w))
+        poke(x, target + 1, peek(x, target + 1) - (m[1] * u + m[4] * v + m[7] * w))
+        poke(x, target + 2, peek(x, target + 2) - (m[2] * u + m[5] * v + m[8] * w))
+        return
+    for i in range(rows):
+        xi = x[source + i]
+        for j in range(size):
+            x[target + j] -= a[o + size * i + j] * xi
+
+
+@njit
+def apply_inverse(values, o, size, x, at):
     """x ← D⁻¹ x for one block of at most six rows."""
-    x0 = x[at]
-    x1 = x[at + 1] if size > 1 else 0.0
-    x2 = x[at + 2] if size > 2 else 0.0
-    x3 = x[at + 3] if size > 3 else 0.0
-    x4 = x[at + 4] if size > 4 else 0.0
-    x5 = x[at + 5] if size > 5 else 0.0
+    u, v, w = x[at], 0.0, 0.0
+    if size == 3:
+        m = load_3x3(values, o)
+        v, w = peek(x, at + 1), peek(x, at + 2)
+        poke(x, at, m[0] * u + m[1] * v + m[2] * w)
+        poke(x, at + 1, m[3] * u + m[4] * v + m[5] * w)
+        poke(x, at + 2, m[6] * u + m[7] * v + m[8] * w)
+        return
+    p, q, r = 0.0, 0.0, 0.0
+    if size > 1:
+        v = x[at + 1]
+    if size > 2:
+        w = x[at + 2]
+    if size > 3:
+        p = x[at + 3]
+    if size > 4:
+        q = x[at + 4]
+    if size > 5:
+        r = x[at + 5]
+    rest = (u, v, w, p, q, r)
     for i in range(size):
-        row = offset + size * i
-        s = values[row] * x0
-        if size > 1:
-            s += values[row + 1] * x1
-        if size > 2:
-            s += values[row + 2] * x2
-        if size > 3:
-            s += values[row + 3] * x3 + (values[row + 4] * x4 if size > 4 else 0.0)
-        if size > 5:
-            s += values[row + 5] * x5
+        s = 0.0
+        for j in range(size):
+            s += peek(values, o + size * i + j) * rest[j]
         x[at + i] = s

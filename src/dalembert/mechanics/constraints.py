@@ -14,11 +14,33 @@ Mansard (RSS 2021), whose limit is exact.
 """
 
 from ..jit import njit
-from ..linalg.block import add_product_6
+from ..linalg.block import add_product_6, clear, load_6
 from ..linalg.ldl import factor, solve
 from ..model.tables import STATE_SIZE
-from ..vec import add, congruence, cross, load3, symvec
+from ..unchecked import peek, poke
+from ..vec import add, add_scaled, congruence, cross, load3, store3, symvec
 from .kinematics import load6, load9
+from .system import (
+    bias_of,
+    bodies_of,
+    columns_of,
+    entries_of,
+    error_of,
+    hubs_of,
+    incidences_of,
+    jacobian_of,
+    joints_of,
+    kinematics_of,
+    lower_of,
+    pairs_of,
+    residual_of,
+    rhs_of,
+    scale_of,
+    settings_of,
+    updates_of,
+    values_of,
+    weighted_of,
+)
 
 NEARLY_DEPENDENT = 1e-9
 REGULARIZATION = 1e-10
@@ -29,71 +51,91 @@ CONVERGED = 1e-14
 @njit
 def weigh(system):
     """J W of every block of the Jacobian, and the diagonal of J W Jᵀ."""
-    system.scale[:] = 0.0
-    for i in range(system.incidences.shape[0]):
-        incidence = system.incidences[i]
-        joint = system.joints[incidence.joint]
-        kin = system.kinematics[incidence.body]
+    scale = scale_of(system)
+    incidences = incidences_of(system)
+    joints = joints_of(system)
+    kinematics = kinematics_of(system)
+    bodies = bodies_of(system)
+    weighted = weighted_of(system)
+    jacobian = jacobian_of(system)
+    clear(scale)
+    for i in range(incidences.shape[0]):
+        incidence = incidences[i]
+        joint = joints[incidence.joint]
+        kin = kinematics[incidence.body]
         inverse = load6(kin.inverse_inertia)
-        w = system.bodies[incidence.body].inverse_mass
+        w = bodies[incidence.body].inverse_mass
         for r in range(joint.rows):
             at = incidence.offset + 6 * r
-            turned = symvec(
-                inverse, (system.jacobian[at + 3], system.jacobian[at + 4], system.jacobian[at + 5])
-            )
-            s = 0.0
-            for k in range(3):
-                system.weighted[at + k] = w * system.jacobian[at + k]
-                system.weighted[at + 3 + k] = turned[k]
-                s += w * system.jacobian[at + k] ** 2 + turned[k] * system.jacobian[at + 3 + k]
-            system.scale[joint.row + r] += s
+            m = load_6(jacobian, at)
+            turned = symvec(inverse, (m[3], m[4], m[5]))
+            poke(weighted, at, w * m[0])
+            poke(weighted, at + 1, w * m[1])
+            poke(weighted, at + 2, w * m[2])
+            poke(weighted, at + 3, turned[0])
+            poke(weighted, at + 4, turned[1])
+            poke(weighted, at + 5, turned[2])
+            s = w * (m[0] * m[0] + m[1] * m[1] + m[2] * m[2])
+            s += turned[0] * m[3] + turned[1] * m[4] + turned[2] * m[5]
+            poke(scale, joint.row + r, peek(scale, joint.row + r) + s)
 
 
 @njit
 def assemble(system):
     """The blocks of the matrix, from the pairs of joints that share a body."""
-    values = system.values
-    values[:] = 0.0
-    for i in range(system.pairs.shape[0]):
-        pair = system.pairs[i]
-        add_product_6(
-            values, pair.target, system.weighted, pair.left, pair.rows, system.jacobian, pair.right, pair.columns
-        )
-    for i in range(system.joints.shape[0]):
-        joint = system.joints[i]
+    pairs = pairs_of(system)
+    weighted = weighted_of(system)
+    jacobian = jacobian_of(system)
+    joints = joints_of(system)
+    hubs = hubs_of(system)
+    scale = scale_of(system)
+    values = values_of(system)
+    clear(values)
+    for i in range(pairs.shape[0]):
+        pair = pairs[i]
+        add_product_6(values, pair.target, weighted, pair.left, pair.rows, jacobian, pair.right, pair.columns)
+    for i in range(joints.shape[0]):
+        joint = joints[i]
         if joint.active == 0:
             for r in range(joint.rows):
                 values[joint.pivot + joint.rows * r + r] = 1.0
-                system.scale[joint.row + r] = 1.0
-    if system.hubs.shape[0] > 0:
+                scale[joint.row + r] = 1.0
+    if hubs.shape[0] > 0:
         assemble_hubs(system)
 
 
 @njit
 def assemble_hubs(system):
-    values = system.values
-    for i in range(system.hubs.shape[0]):
-        hub = system.hubs[i]
-        body = system.bodies[hub.body]
-        inertia = world_inertia(body, system.kinematics[hub.body])
+    hubs = hubs_of(system)
+    bodies = bodies_of(system)
+    incidences = incidences_of(system)
+    kinematics = kinematics_of(system)
+    scale = scale_of(system)
+    joints = joints_of(system)
+    jacobian = jacobian_of(system)
+    values = values_of(system)
+    for i in range(hubs.shape[0]):
+        hub = hubs[i]
+        body = bodies[hub.body]
+        inertia = world_inertia(body, kinematics[hub.body])
         for k in range(3):
             values[hub.pivot + 7 * k] = -body.mass
-            system.scale[hub.x + k] = body.mass
+            scale[hub.x + k] = body.mass
             values[hub.pivot + 7 * (k + 3)] = -inertia[k]
-            system.scale[hub.x + 3 + k] = inertia[k]
+            scale[hub.x + 3 + k] = inertia[k]
         for k in range(3):
             row, column = (0, 1) if k == 0 else ((0, 2) if k == 1 else (1, 2))
             values[hub.pivot + 6 * (3 + row) + 3 + column] = -inertia[3 + k]
             values[hub.pivot + 6 * (3 + column) + 3 + row] = -inertia[3 + k]
-    for i in range(system.incidences.shape[0]):
-        incidence = system.incidences[i]
+    for i in range(incidences.shape[0]):
+        incidence = incidences[i]
         if incidence.hub < 0:
             continue
-        rows = system.joints[incidence.joint].rows
+        rows = joints[incidence.joint].rows
         for r in range(rows):
             for k in range(6):
                 at = incidence.target + (rows * k + r if incidence.swapped != 0 else 6 * r + k)
-                values[at] = system.jacobian[incidence.offset + 6 * r + k]
+                values[at] = jacobian[incidence.offset + 6 * r + k]
 
 
 @njit
@@ -105,10 +147,17 @@ def world_inertia(body, kin):
 @njit
 def factorize(system):
     """Assemble and factor; with ε on the diagonal where rows are (nearly) dependent. 0 or 1 (failed)."""
-    settings = system.settings[0]
+    columns = columns_of(system)
+    entries = entries_of(system)
+    updates = updates_of(system)
+    values = values_of(system)
+    lower = lower_of(system)
+    scale = scale_of(system)
+    joints = joints_of(system)
+    settings = settings_of(system)[0]
     if settings.deficient == 0:
         assemble(system)
-        ratio = factor(system.columns, system.entries, system.updates, system.values, system.lower, system.scale)
+        ratio = factor(columns, entries, updates, values, lower, scale)
         settings.condition = ratio
         settings.regularization = 0.0
         if ratio > NEARLY_DEPENDENT:
@@ -116,11 +165,11 @@ def factorize(system):
     settings.refactored += 1
     assemble(system)
     settings.regularization = REGULARIZATION
-    for i in range(system.joints.shape[0]):
-        joint = system.joints[i]
+    for i in range(joints.shape[0]):
+        joint = joints[i]
         for r in range(joint.rows):
-            system.values[joint.pivot + joint.rows * r + r] += REGULARIZATION * system.scale[joint.row + r]
-    ratio = factor(system.columns, system.entries, system.updates, system.values, system.lower, system.scale)
+            values[joint.pivot + joint.rows * r + r] += REGULARIZATION * scale[joint.row + r]
+    ratio = factor(columns, entries, updates, values, lower, scale)
     settings.condition = ratio
     return 0 if ratio > 0.0 else 1
 
@@ -128,93 +177,114 @@ def factorize(system):
 @njit
 def jacobian_velocity(system, out):
     """out = J v."""
-    out[:] = 0.0
-    for i in range(system.incidences.shape[0]):
-        incidence = system.incidences[i]
-        joint = system.joints[incidence.joint]
+    incidences = incidences_of(system)
+    joints = joints_of(system)
+    kinematics = kinematics_of(system)
+    jacobian = jacobian_of(system)
+    clear(out)
+    for i in range(incidences.shape[0]):
+        incidence = incidences[i]
+        joint = joints[incidence.joint]
         if joint.active == 0:
             continue
-        kin = system.kinematics[incidence.body]
-        add_rows(system.jacobian, incidence.offset, joint.rows, load3(kin.v), load3(kin.omega), out, joint.row)
+        kin = kinematics[incidence.body]
+        add_rows(jacobian, incidence.offset, joint.rows, load3(kin.v), load3(kin.omega), out, joint.row)
 
 
 @njit
 def add_rows(blocks, offset, rows, linear, angular, out, row):
     for r in range(rows):
         at = offset + 6 * r
-        out[row + r] += (
-            blocks[at] * linear[0] + blocks[at + 1] * linear[1] + blocks[at + 2] * linear[2]
-            + blocks[at + 3] * angular[0] + blocks[at + 4] * angular[1] + blocks[at + 5] * angular[2]
-        )  # fmt: skip
+        m = load_6(blocks, at)
+        s = m[0] * linear[0] + m[1] * linear[1] + m[2] * linear[2]
+        s += m[3] * angular[0] + m[4] * angular[1] + m[5] * angular[2]
+        poke(out, row + r, peek(out, row + r) + s)
 
 
 @njit
 def spread(system, multipliers):
     """Jᵀ λ of every body, into (`linear`, `angular`) of the kinematics table."""
-    kinematics = system.kinematics
+    incidences = incidences_of(system)
+    joints = joints_of(system)
+    jacobian = jacobian_of(system)
+    kinematics = kinematics_of(system)
     for i in range(kinematics.shape[0]):
         kin = kinematics[i]
         for k in range(3):
             kin.linear[k] = 0.0
             kin.angular[k] = 0.0
-    for i in range(system.incidences.shape[0]):
-        incidence = system.incidences[i]
-        joint = system.joints[incidence.joint]
+    for i in range(incidences.shape[0]):
+        incidence = incidences[i]
+        joint = joints[incidence.joint]
         if joint.active == 0:
             continue
         kin = kinematics[incidence.body]
+        force = load3(kin.linear)
+        torque = load3(kin.angular)
         for r in range(joint.rows):
-            at = incidence.offset + 6 * r
+            m = load_6(jacobian, incidence.offset + 6 * r)
             f = multipliers[joint.row + r]
-            for k in range(3):
-                kin.linear[k] += f * system.jacobian[at + k]
-                kin.angular[k] += f * system.jacobian[at + 3 + k]
+            force = add_scaled(force, f, (m[0], m[1], m[2]))
+            torque = add_scaled(torque, f, (m[3], m[4], m[5]))
+        store3(kin.linear, force)
+        store3(kin.angular, torque)
 
 
 @njit
 def solve_multipliers(system, multipliers):
     """λ with J W Jᵀ λ = `rhs`; then `spread` holds for it."""
-    settings = system.settings[0]
-    count = system.error.shape[0]
-    multipliers[:] = system.rhs
-    solve(system.columns, system.entries, system.values, system.lower, multipliers)
+    rhs = rhs_of(system)
+    columns = columns_of(system)
+    entries = entries_of(system)
+    values = values_of(system)
+    lower = lower_of(system)
+    error = error_of(system)
+    settings = settings_of(system)[0]
+    count = error.shape[0]
+    for r in range(multipliers.shape[0]):
+        multipliers[r] = rhs[r]
+    solve(columns, entries, values, lower, multipliers)
     spread(system, multipliers)
     if settings.regularization == 0.0:
         return
     previous = 1e300
     size = 0.0
     for r in range(count):
-        size = max(size, abs(system.rhs[r]))
+        size = max(size, abs(rhs[r]))
     for _ in range(PROXIMAL_STEPS):
         residual = schur_residual(system)
         settings.linear_residual = residual / size if size > 0.0 else 0.0
         if not (residual < 0.5 * previous) or residual <= CONVERGED * size:
             break
         previous = residual
-        solve(system.columns, system.entries, system.values, system.lower, system.residual)
+        solve(columns, entries, values, lower, residual_of(system))
         for r in range(multipliers.shape[0]):
-            multipliers[r] += system.residual[r]
+            multipliers[r] += residual_of(system)[r]
         spread(system, multipliers)
 
 
 @njit
 def schur_residual(system):
     """b − J W Jᵀ λ for the λ that was spread, into `residual`; returns its largest entry."""
-    residual = system.residual
-    count = system.error.shape[0]
-    residual[:] = 0.0
-    for i in range(system.incidences.shape[0]):
-        incidence = system.incidences[i]
-        joint = system.joints[incidence.joint]
+    error = error_of(system)
+    incidences = incidences_of(system)
+    joints = joints_of(system)
+    kinematics = kinematics_of(system)
+    weighted = weighted_of(system)
+    rhs = rhs_of(system)
+    residual = residual_of(system)
+    count = error.shape[0]
+    clear(residual)
+    for i in range(incidences.shape[0]):
+        incidence = incidences[i]
+        joint = joints[incidence.joint]
         if joint.active == 0:
             continue
-        kin = system.kinematics[incidence.body]
-        add_rows(
-            system.weighted, incidence.offset, joint.rows, load3(kin.linear), load3(kin.angular), residual, joint.row
-        )
+        kin = kinematics[incidence.body]
+        add_rows(weighted, incidence.offset, joint.rows, load3(kin.linear), load3(kin.angular), residual, joint.row)
     worst = 0.0
     for r in range(count):
-        residual[r] = system.rhs[r] - residual[r]
+        residual[r] = rhs[r] - residual[r]
         worst = max(worst, abs(residual[r]))
     return worst
 
@@ -222,29 +292,34 @@ def schur_residual(system):
 @njit
 def acceleration_rhs(system):
     """b = −J̇ v − J W Q, with the gyroscopic term: I ω̇ = τ − ω × L and L̇ = τ."""
-    rhs = system.rhs
-    rhs[:] = 0.0
-    for i in range(system.incidences.shape[0]):
-        incidence = system.incidences[i]
-        joint = system.joints[incidence.joint]
+    incidences = incidences_of(system)
+    joints = joints_of(system)
+    kinematics = kinematics_of(system)
+    weighted = weighted_of(system)
+    bias = bias_of(system)
+    rhs = rhs_of(system)
+    clear(rhs)
+    for i in range(incidences.shape[0]):
+        incidence = incidences[i]
+        joint = joints[incidence.joint]
         if joint.active == 0:
             continue
-        kin = system.kinematics[incidence.body]
-        add_rows(
-            system.weighted, incidence.offset, joint.rows, load3(kin.force), load3(kin.angular), rhs, joint.row
-        )
-    for i in range(system.joints.shape[0]):
-        joint = system.joints[i]
+        kin = kinematics[incidence.body]
+        add_rows(weighted, incidence.offset, joint.rows, load3(kin.force), load3(kin.angular), rhs, joint.row)
+    for i in range(joints.shape[0]):
+        joint = joints[i]
         if joint.active != 0:
             for r in range(joint.row, joint.row + joint.rows):
-                rhs[r] = -rhs[r] - system.bias[r]
+                rhs[r] = -rhs[r] - bias[r]
 
 
 @njit
 def gyroscopic_torque(y, system):
     """τ − ω × L of every body, into `angular`."""
-    for i in range(system.bodies.shape[0]):
-        kin = system.kinematics[i]
+    kinematics = kinematics_of(system)
+    bodies = bodies_of(system)
+    for i in range(bodies.shape[0]):
+        kin = kinematics[i]
         at = STATE_SIZE * i + 10
         spin = cross((y[at], y[at + 1], y[at + 2]), load3(kin.omega))
         effective = add(load3(kin.torque), spin)

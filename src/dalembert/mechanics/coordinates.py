@@ -65,9 +65,7 @@ def plane_row(axis, kin_a, kin_b, arm_b):
     spin = cross(omega_b, arm_b)
     velocity = sub(add(load3(kin_b.v), spin), load3(kin_a.v))
     turning = cross(omega_a, axis)
-    bias = (
-        dot(axis, cross(omega_b, spin)) + 2.0 * dot(turning, velocity) + dot(cross(omega_a, turning), offset)
-    )
+    bias = dot(axis, cross(omega_b, spin)) + 2.0 * dot(turning, velocity) + dot(cross(omega_a, turning), offset)
     back = (-axis[0], -axis[1], -axis[2])
     return back, cross(axis, offset), axis, cross(arm_b, axis), bias
 

@@ -38,6 +38,20 @@ from .coordinates import coordinate_rate
 from .forces import apply_forces
 from .jacobian import fill_rows
 from .kinematics import update_kinematics
+from .system import (
+    bodies_of,
+    coordinates_of,
+    curves_of,
+    error_of,
+    joints_of,
+    kinematics_of,
+    multipliers_of,
+    power_of,
+    residual_of,
+    rhs_of,
+    settings_of,
+    ticks_of,
+)
 
 SINGULAR = 101  # the constraint system could not be factored
 USER_FUNCTION = 102  # a function of the user's failed
@@ -54,64 +68,78 @@ def derivative(t, y, dydt, system):
 
 @njit
 def prepare(t, y, system):
-    begin(system.ticks)
-    update_kinematics(y, system.bodies, system.kinematics)
-    lap(system.ticks, MASS)
+    ticks = ticks_of(system)
+    bodies = bodies_of(system)
+    kinematics = kinematics_of(system)
+    settings = settings_of(system)
+    begin(ticks)
+    update_kinematics(y, bodies, kinematics)
+    lap(ticks, MASS)
     if fill_rows(t, y, system) != 0:
         return USER_FUNCTION
-    lap(system.ticks, JACOBIAN)
-    if system.settings[0].hold == PENALTY:
+    lap(ticks, JACOBIAN)
+    if settings[0].hold == PENALTY:
         return 0
     weigh(system)
-    lap(system.ticks, ASSEMBLY)
+    lap(ticks, ASSEMBLY)
     if factorize(system) != 0:
         return SINGULAR
-    lap(system.ticks, FACTORIZATION)
+    lap(ticks, FACTORIZATION)
     return 0
 
 
 @njit
 def finish(t, y, dydt, system):
+    ticks = ticks_of(system)
     if apply_forces(t, y, system) != 0:
         return USER_FUNCTION
-    lap(system.ticks, FORCES)
+    lap(ticks, FORCES)
     constraint_forces(y, system)
-    lap(system.ticks, SOLVE)
+    lap(ticks, SOLVE)
     write_derivative(y, dydt, system)
-    lap(system.ticks, UPDATE)
+    lap(ticks, UPDATE)
     return 0
 
 
 @njit
 def constraint_forces(y, system):
     """λ by the rule in force, spread over the bodies."""
-    settings = system.settings[0]
+    multipliers = multipliers_of(system)
+    residual = residual_of(system)
+    joints = joints_of(system)
+    error = error_of(system)
+    rhs = rhs_of(system)
+    settings = settings_of(system)[0]
     if settings.hold == PENALTY:
-        jacobian_velocity(system, system.residual)
-        for r in range(system.error.shape[0]):
-            system.multipliers[r] = -settings.stiffness * system.error[r] - settings.damping * system.residual[r]
-        spread(system, system.multipliers)
+        jacobian_velocity(system, residual)
+        for r in range(error.shape[0]):
+            multipliers[r] = -settings.stiffness * error[r] - settings.damping * residual[r]
+        spread(system, multipliers)
         return
     gyroscopic_torque(y, system)
     acceleration_rhs(system)
     if settings.hold == FEEDBACK:
-        jacobian_velocity(system, system.residual)
-        for i in range(system.joints.shape[0]):
-            joint = system.joints[i]
+        jacobian_velocity(system, residual)
+        for i in range(joints.shape[0]):
+            joint = joints[i]
             if joint.active != 0:
                 for r in range(joint.row, joint.row + joint.rows):
-                    system.rhs[r] -= settings.stiffness * system.error[r] + settings.damping * system.residual[r]
-    solve_multipliers(system, system.multipliers)
+                    rhs[r] -= settings.stiffness * error[r] + settings.damping * residual[r]
+    solve_multipliers(system, multipliers)
 
 
 @njit
 def write_derivative(y, dydt, system):
     """(ẋ, q̇, Ṗ, L̇) = (v, ½ ω q, F + F_c, τ + τ_c), the rates of the coordinates, and those of the ledger."""
-    bodies = system.bodies.shape[0]
-    power = system.power
-    ledger = system.settings[0].ledger
+    settings = settings_of(system)
+    kinematics = kinematics_of(system)
+    coordinates = coordinates_of(system)
+    curves = curves_of(system)
+    bodies = bodies_of(system).shape[0]
+    power = power_of(system)
+    ledger = settings[0].ledger
     for i in range(bodies):
-        kin = system.kinematics[i]
+        kin = kinematics[i]
         at = STATE_SIZE * i
         turning = quaternion_derivative((y[at + 3], y[at + 4], y[at + 5], y[at + 6]), load3(kin.omega))
         for k in range(4):
@@ -129,9 +157,9 @@ def write_derivative(y, dydt, system):
             power[ledger + REACTION_IMPULSE + k] += reaction[k]
             power[ledger + REACTION_TORQUE + k] += reaction_moment[k]
         power[ledger + CONSTRAINT_WORK] += dot(reaction, load3(kin.v)) + dot(reaction_torque, load3(kin.omega))
-    for i in range(system.coordinates.shape[0]):
-        coordinate = system.coordinates[i]
-        dydt[coordinate.at] = coordinate_rate(y, coordinate, system.kinematics, system.curves)
-    at = STATE_SIZE * bodies + system.coordinates.shape[0]
+    for i in range(coordinates.shape[0]):
+        coordinate = coordinates[i]
+        dydt[coordinate.at] = coordinate_rate(y, coordinate, kinematics, curves)
+    at = STATE_SIZE * bodies + coordinates.shape[0]
     for i in range(power.shape[0]):
         dydt[at + i] = power[i]

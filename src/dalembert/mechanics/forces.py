@@ -21,31 +21,35 @@ from ..vec import add, cross, dot, load3, matvec, norm, scale, sub
 from .coordinates import coordinate_rate, coordinate_rows, coordinate_value
 from .jacobian import pack_pose
 from .kinematics import load9
+from .system import bodies_of, coordinates_of, curves_of, forces_of, kinematics_of, power_of, scratch_of
 
 
 @njit
 def apply_forces(t, y, system):
     """Fill force and torque of every body (world axes, torque about the centre of mass) and the ledger's powers."""
-    kinematics = system.kinematics
+    power = power_of(system)
+    forces = forces_of(system)
+    bodies = bodies_of(system)
+    kinematics = kinematics_of(system)
     for i in range(kinematics.shape[0]):
         kin = kinematics[i]
         for k in range(3):
             kin.force[k] = 0.0
             kin.torque[k] = 0.0
-    for i in range(system.power.shape[0]):
-        system.power[i] = 0.0
-    for i in range(system.forces.shape[0]):
-        force = system.forces[i]
+    for i in range(power.shape[0]):
+        power[i] = 0.0
+    for i in range(forces.shape[0]):
+        force = forces[i]
         if force.active == 0:
             continue
         if force.kind == FIELD:
-            field(force, system.bodies, kinematics)
+            field(force, bodies, kinematics)
         elif force.kind == SPRING:
-            spring(force, kinematics, system.power)
+            spring(force, kinematics, power)
         elif force.kind == DRAG:
-            drag(force, kinematics, system.power)
+            drag(force, kinematics, power)
         elif force.kind == CONSTANT:
-            constant(force, kinematics, system.power)
+            constant(force, kinematics, power)
         elif force.kind == CUSTOM_FORCE:
             status = custom_force(t, y, force, system)
             if status != 0:
@@ -98,9 +102,7 @@ def spring(force, kinematics, power):
     u = scale(1.0 / length, d)
     rate = dot(
         u,
-        sub(
-            add(load3(kin_b.v), cross(load3(kin_b.omega), r_b)), add(load3(kin_a.v), cross(load3(kin_a.omega), r_a))
-        ),
+        sub(add(load3(kin_b.v), cross(load3(kin_b.omega), r_b)), add(load3(kin_a.v), cross(load3(kin_a.omega), r_a))),
     )
     f = scale(-force.stiffness * (length - force.rest) - force.damping * rate, u)
     push(kin_b, f, r_b)
@@ -147,31 +149,39 @@ def wrench(kin, f, torque, arm, ledger, power):
 @njit
 def custom_force(t, y, force, system):
     """The user's function receives (x, q, v, ω) of the body and returns a force at the anchor, and a torque."""
-    out = system.scratch[STATE_SIZE : STATE_SIZE + 6]
-    pack_pose(y, force.a, system.kinematics, system.scratch[:STATE_SIZE])
-    status = call_pointer(force.address, 0, DERIVATIVE, t, system.scratch[:STATE_SIZE], out)
+    scratch = scratch_of(system)
+    kinematics = kinematics_of(system)
+    power = power_of(system)
+    out = scratch[STATE_SIZE : STATE_SIZE + 6]
+    pack_pose(y, force.a, kinematics, scratch[:STATE_SIZE])
+    status = call_pointer(force.address, 0, DERIVATIVE, t, scratch[:STATE_SIZE], out)
     if status != 0:
         return status
-    kin = system.kinematics[force.a]
+    kin = kinematics[force.a]
     rotation = load9(kin.rotation)
     f = (out[0], out[1], out[2])
     torque = (out[3], out[4], out[5])
     if force.in_body != 0:
         f = matvec(rotation, f)
         torque = matvec(rotation, torque)
-    wrench(kin, f, torque, matvec(rotation, load3(force.anchor_a)), force.ledger, system.power)
+    wrench(kin, f, torque, matvec(rotation, load3(force.anchor_a)), force.ledger, power)
     return 0
 
 
 # A generalized force Q on the coordinate s acts on the bodies through its gradient, Q ∇s, and its power is Q ṡ.
 @njit
 def on_coordinate(t, y, force, system):
-    coordinate = system.coordinates[force.coordinate]
-    rate = coordinate_rate(y, coordinate, system.kinematics, system.curves)
+    coordinates = coordinates_of(system)
+    kinematics = kinematics_of(system)
+    curves = curves_of(system)
+    power = power_of(system)
+    scratch = scratch_of(system)
+    coordinate = coordinates[force.coordinate]
+    rate = coordinate_rate(y, coordinate, kinematics, curves)
     effort = 0.0
     dissipated = 0.0
     if force.kind == TORSION:
-        value = coordinate_value(y, coordinate, system.kinematics, system.curves)
+        value = coordinate_value(y, coordinate, kinematics, curves)
         dissipated = -force.damping * rate
         effort = dissipated - force.stiffness * (value - force.rest)
     elif force.kind == MOTOR:
@@ -179,19 +189,19 @@ def on_coordinate(t, y, force, system):
         effort = min(max(effort, -force.limit), force.limit)
         dissipated = effort
     elif force.kind == CUSTOM_MOTOR:
-        value = coordinate_value(y, coordinate, system.kinematics, system.curves)
-        system.scratch[0] = value
-        system.scratch[1] = rate
-        out = system.scratch[2:3]
-        status = call_pointer(force.address, 0, DERIVATIVE, t, system.scratch[:2], out)
+        value = coordinate_value(y, coordinate, kinematics, curves)
+        scratch[0] = value
+        scratch[1] = rate
+        out = scratch[2:3]
+        status = call_pointer(force.address, 0, DERIVATIVE, t, scratch[:2], out)
         if status != 0:
             return status
         effort = out[0]
         dissipated = effort
-    system.power[force.ledger] += dissipated * rate
-    lin_a, ang_a, lin_b, ang_b, _ = coordinate_rows(coordinate, system.kinematics)
-    kin_a = system.kinematics[coordinate.a]
-    kin_b = system.kinematics[coordinate.b]
+    power[force.ledger] += dissipated * rate
+    lin_a, ang_a, lin_b, ang_b, _ = coordinate_rows(coordinate, kinematics)
+    kin_a = kinematics[coordinate.a]
+    kin_b = kinematics[coordinate.b]
     for k in range(3):
         kin_a.force[k] += effort * lin_a[k]
         kin_a.torque[k] += effort * ang_a[k]
@@ -203,21 +213,25 @@ def on_coordinate(t, y, force, system):
 @njit
 def potential_energy(y, system):
     """Energy of the conservative forces (J): fields −m g·x, springs ½ k (|d| − l)², torsion springs ½ k (s − s₀)²."""
+    forces = forces_of(system)
+    bodies = bodies_of(system)
+    coordinates = coordinates_of(system)
+    curves = curves_of(system)
     total = 0.0
-    kinematics = system.kinematics
-    for i in range(system.forces.shape[0]):
-        force = system.forces[i]
+    kinematics = kinematics_of(system)
+    for i in range(forces.shape[0]):
+        force = forces[i]
         if force.active == 0:
             continue
         if force.kind == FIELD:
             g = load3(force.vector)
-            for b in range(system.bodies.shape[0]):
-                total -= system.bodies[b].mass * dot(g, load3(kinematics[b].x))
+            for b in range(bodies.shape[0]):
+                total -= bodies[b].mass * dot(g, load3(kinematics[b].x))
         elif force.kind == SPRING:
             _, _, _, length = spring_geometry(force, kinematics)
             total += 0.5 * force.stiffness * (length - force.rest) ** 2
         elif force.kind == TORSION:
-            coordinate = system.coordinates[force.coordinate]
-            s = coordinate_value(y, coordinate, kinematics, system.curves)
+            coordinate = coordinates[force.coordinate]
+            s = coordinate_value(y, coordinate, kinematics, curves)
             total += 0.5 * force.stiffness * (s - force.rest) ** 2
     return total

@@ -23,6 +23,17 @@ from ..vec import add, cross, dot, load3, matvec, perpendicular, scale, sub
 from .coordinates import coordinate_rows, coordinate_value, parameter_rate, plane_row
 from .curve import curve_point
 from .kinematics import load9
+from .system import (
+    bias_of,
+    coordinates_of,
+    curves_of,
+    error_of,
+    jacobian_of,
+    joints_of,
+    kinematics_of,
+    parts_of,
+    scratch_of,
+)
 
 
 @njit
@@ -47,18 +58,24 @@ def negative(a):
 @njit
 def fill_rows(t, y, system):
     """Fill `error`, `jacobian` and `bias` of every active joint from the kinematics table; 0, or a user's status."""
-    for i in range(system.parts.shape[0]):
-        part = system.parts[i]
-        if system.joints[part.joint].active == 0:
+    parts = parts_of(system)
+    kinematics = kinematics_of(system)
+    jacobian = jacobian_of(system)
+    error = error_of(system)
+    bias = bias_of(system)
+    joints = joints_of(system)
+    for i in range(parts.shape[0]):
+        part = parts[i]
+        if joints[part.joint].active == 0:
             continue
         if part.kind == POINT:
-            point(part, system.kinematics, system.jacobian, system.error, system.bias)
+            point(part, kinematics, jacobian, error, bias)
         elif part.kind == DOT:
-            dot_product(part, system.kinematics, system.jacobian, system.error, system.bias)
+            dot_product(part, kinematics, jacobian, error, bias)
         elif part.kind == PLANE:
-            plane(part, system.kinematics, system.jacobian, system.error, system.bias)
+            plane(part, kinematics, jacobian, error, bias)
         elif part.kind == DISTANCE:
-            distance(part, system.kinematics, system.jacobian, system.error, system.bias)
+            distance(part, kinematics, jacobian, error, bias)
         elif part.kind == CURVE:
             on_curve(y, part, system)
         elif part.kind == COUPLING:
@@ -157,14 +174,20 @@ def distance(part, kinematics, jacobian, error, bias):
 # r″: C̈_i = (bias of a plane with normal n_i) − n_i·r″ ṡ².
 @njit
 def on_curve(y, part, system):
-    coordinate = system.coordinates[part.first]
-    kin_a = system.kinematics[part.a]
-    kin_b = system.kinematics[part.b]
+    coordinates = coordinates_of(system)
+    kinematics = kinematics_of(system)
+    curves = curves_of(system)
+    error = error_of(system)
+    bias = bias_of(system)
+    jacobian = jacobian_of(system)
+    coordinate = coordinates[part.first]
+    kin_a = kinematics[part.a]
+    kin_b = kinematics[part.b]
     rotation_a = load9(kin_a.rotation)
     arm_b = matvec(load9(kin_b.rotation), load3(part.anchor_b))
-    s = coordinate_value(y, coordinate, system.kinematics, system.curves)
-    rate = parameter_rate(s, coordinate, system.kinematics, system.curves)
-    r, d1, d2 = curve_point(system.curves, coordinate.curve, s)
+    s = coordinate_value(y, coordinate, kinematics, curves)
+    rate = parameter_rate(s, coordinate, kinematics, curves)
+    r, d1, d2 = curve_point(curves, coordinate.curve, s)
     tangent = scale(1.0 / math.sqrt(dot(d1, d1)), d1)
     normal = perpendicular(tangent)
     offset = sub(add(load3(kin_b.x), arm_b), load3(kin_a.x))
@@ -172,10 +195,10 @@ def on_curve(y, part, system):
     for k in range(2):
         n = matvec(rotation_a, normal)
         lin_a, ang_a, lin_b, ang_b, b = plane_row(n, kin_a, kin_b, arm_b)
-        system.error[part.row + k] = dot(n, gap)
-        system.bias[part.row + k] = b - dot(normal, d2) * rate * rate
-        put(system.jacobian, part.block_a + 6 * k, lin_a, ang_a)
-        put(system.jacobian, part.block_b + 6 * k, lin_b, ang_b)
+        error[part.row + k] = dot(n, gap)
+        bias[part.row + k] = b - dot(normal, d2) * rate * rate
+        put(jacobian, part.block_a + 6 * k, lin_a, ang_a)
+        put(jacobian, part.block_b + 6 * k, lin_b, ang_b)
         normal = cross(tangent, normal)
 
 
@@ -183,45 +206,56 @@ def on_curve(y, part, system):
 # Bodies may coincide (a common carrier), so that the blocks are cleared first and added to.
 @njit
 def coupling(y, part, system):
+    jacobian = jacobian_of(system)
+    coordinates = coordinates_of(system)
+    kinematics = kinematics_of(system)
+    curves = curves_of(system)
+    error = error_of(system)
+    bias = bias_of(system)
     zero = (0.0, 0.0, 0.0)
-    put(system.jacobian, part.block_a, zero, zero)
-    put(system.jacobian, part.block_b, zero, zero)
-    put(system.jacobian, part.block_c, zero, zero)
-    put(system.jacobian, part.block_d, zero, zero)
-    first = system.coordinates[part.first]
-    second = system.coordinates[part.second]
-    lin_a, ang_a, lin_b, ang_b, bias_1 = coordinate_rows(first, system.kinematics)
-    accumulate(system.jacobian, part.block_a, part.ratio, lin_a, ang_a)
-    accumulate(system.jacobian, part.block_b, part.ratio, lin_b, ang_b)
-    lin_c, ang_c, lin_d, ang_d, bias_2 = coordinate_rows(second, system.kinematics)
-    accumulate(system.jacobian, part.block_c, part.ratio_2, lin_c, ang_c)
-    accumulate(system.jacobian, part.block_d, part.ratio_2, lin_d, ang_d)
-    value_1 = coordinate_value(y, first, system.kinematics, system.curves)
-    value_2 = coordinate_value(y, second, system.kinematics, system.curves)
-    system.error[part.row] = part.ratio * value_1 + part.ratio_2 * value_2 - part.value
-    system.bias[part.row] = part.ratio * bias_1 + part.ratio_2 * bias_2
+    put(jacobian, part.block_a, zero, zero)
+    put(jacobian, part.block_b, zero, zero)
+    put(jacobian, part.block_c, zero, zero)
+    put(jacobian, part.block_d, zero, zero)
+    first = coordinates[part.first]
+    second = coordinates[part.second]
+    lin_a, ang_a, lin_b, ang_b, bias_1 = coordinate_rows(first, kinematics)
+    accumulate(jacobian, part.block_a, part.ratio, lin_a, ang_a)
+    accumulate(jacobian, part.block_b, part.ratio, lin_b, ang_b)
+    lin_c, ang_c, lin_d, ang_d, bias_2 = coordinate_rows(second, kinematics)
+    accumulate(jacobian, part.block_c, part.ratio_2, lin_c, ang_c)
+    accumulate(jacobian, part.block_d, part.ratio_2, lin_d, ang_d)
+    value_1 = coordinate_value(y, first, kinematics, curves)
+    value_2 = coordinate_value(y, second, kinematics, curves)
+    error[part.row] = part.ratio * value_1 + part.ratio_2 * value_2 - part.value
+    bias[part.row] = part.ratio * bias_1 + part.ratio_2 * bias_2
 
 
 # The user's function receives (x, q, v, ω) of up to four bodies, 13 numbers each, and returns C (m), then J (m × 6 for
 # each body), then the bias (m).
 @njit
 def custom(t, y, part, system):
-    rows = system.joints[part.joint].rows
-    scratch = system.scratch
+    joints = joints_of(system)
+    kinematics = kinematics_of(system)
+    error = error_of(system)
+    bias = bias_of(system)
+    jacobian = jacobian_of(system)
+    rows = joints[part.joint].rows
+    scratch = scratch_of(system)
     bodies = (part.a, part.b, part.first, part.second)
     blocks = (part.block_a, part.block_b, part.block_c, part.block_d)
     for k in range(4):
-        pack_pose(y, bodies[k], system.kinematics, scratch[STATE_SIZE * k : STATE_SIZE * (k + 1)])
+        pack_pose(y, bodies[k], kinematics, scratch[STATE_SIZE * k : STATE_SIZE * (k + 1)])
     out = scratch[4 * STATE_SIZE :]
     status = call_pointer(part.address, 0, DERIVATIVE, t, scratch[: 4 * STATE_SIZE], out[: 26 * rows])
     if status != 0:
         return status
     for r in range(rows):
-        system.error[part.row + r] = out[r]
-        system.bias[part.row + r] = out[25 * rows + r]
+        error[part.row + r] = out[r]
+        bias[part.row + r] = out[25 * rows + r]
         for k in range(4):
             for c in range(6):
-                system.jacobian[blocks[k] + 6 * r + c] = out[rows + 6 * (rows * k + r) + c]
+                jacobian[blocks[k] + 6 * r + c] = out[rows + 6 * (rows * k + r) + c]
     return 0
 
 

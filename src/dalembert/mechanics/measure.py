@@ -6,18 +6,34 @@ from .constraints import jacobian_velocity
 from .dynamics import finish, prepare
 from .forces import potential_energy
 from .kinematics import kinetic_energy, load9
+from .system import (
+    bodies_of,
+    energies_of,
+    jacobian_of,
+    joints_of,
+    kinematics_of,
+    multipliers_of,
+    rates_of,
+    reactions_of,
+    wrenches_of,
+)
 
 
 @njit
 def measure(t, y, dydt, system):
     """Evaluate one state and fill `energies`, `rates` and `wrenches` of the system. Returns a status."""
+    energies = energies_of(system)
+    kinematics = kinematics_of(system)
+    rates = rates_of(system)
+    bodies = bodies_of(system)
+    reactions = reactions_of(system)
     status = prepare(t, y, system)
     if status == 0:
         status = finish(t, y, dydt, system)
-    system.energies[0] = kinetic_energy(y, system.kinematics, system.bodies.shape[0])
-    system.energies[1] = potential_energy(y, system)
-    jacobian_velocity(system, system.rates)
-    for j in range(system.reactions.shape[0]):
+    energies[0] = kinetic_energy(y, kinematics, bodies.shape[0])
+    energies[1] = potential_energy(y, system)
+    jacobian_velocity(system, rates)
+    for j in range(reactions.shape[0]):
         reaction(j, system)
     return status
 
@@ -25,15 +41,21 @@ def measure(t, y, dydt, system):
 @njit
 def reaction(j, system):
     """Jᵀ λ of one joint on one body, moved from the centre of mass to the joint: force and torque, world axes."""
-    joint = system.joints[j]
-    where = system.reactions[j]
+    joints = joints_of(system)
+    reactions = reactions_of(system)
+    wrenches = wrenches_of(system)
+    kinematics = kinematics_of(system)
+    multipliers = multipliers_of(system)
+    jacobian = jacobian_of(system)
+    joint = joints[j]
+    where = reactions[j]
     for k in range(6):
         total = 0.0
         if joint.active != 0:
             for r in range(joint.rows):
-                total += system.multipliers[joint.row + r] * system.jacobian[where.block + 6 * r + k]
-        system.wrenches[6 * j + k] = where.sign * total
-    arm = matvec(load9(system.kinematics[where.body].rotation), load3(where.anchor))
-    moment = cross(arm, (system.wrenches[6 * j], system.wrenches[6 * j + 1], system.wrenches[6 * j + 2]))
+                total += multipliers[joint.row + r] * jacobian[where.block + 6 * r + k]
+        wrenches[6 * j + k] = where.sign * total
+    arm = matvec(load9(kinematics[where.body].rotation), load3(where.anchor))
+    moment = cross(arm, (wrenches[6 * j], wrenches[6 * j + 1], wrenches[6 * j + 2]))
     for k in range(3):
-        system.wrenches[6 * j + 3 + k] -= moment[k]
+        wrenches[6 * j + 3 + k] -= moment[k]

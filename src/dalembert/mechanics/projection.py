@@ -16,6 +16,7 @@ from .constraints import jacobian_velocity, solve_multipliers
 from .dynamics import finish, prepare
 from .forces import potential_energy
 from .kinematics import load6
+from .system import bodies_of, coordinates_of, error_of, kinematics_of, multipliers_of, rhs_of, settings_of, ticks_of
 
 POSITION_ROUNDING = 1e-14  # relative to the model's length: errors below are rounding
 STALE = 1e-11  # relative: a larger correction needs the Jacobian anew
@@ -26,15 +27,19 @@ NOT_CLOSED = 103  # the joints could not be closed by projection
 @njit
 def complete(t, y, dydt, evaluated, system):
     """Finish a step in place: y back on its manifold, f(t, y) in dydt. Returns a status."""
-    normalize_quaternions(y, system.bodies.shape[0])
+    ticks = ticks_of(system)
+    bodies = bodies_of(system)
+    settings = settings_of(system)
+    error = error_of(system)
+    normalize_quaternions(y, bodies.shape[0])
     if not evaluated:
         status = prepare(t, y, system)
         if status != 0:
             return status
-    if system.settings[0].hold != PROJECTION or system.error.shape[0] == 0:
+    if settings[0].hold != PROJECTION or error.shape[0] == 0:
         return 0 if evaluated else finish(t, y, dydt, system)
     status = project(t, y, system)
-    lap(system.ticks, UPDATE)
+    lap(ticks, UPDATE)
     if status != 0:
         return status
     return finish(t, y, dydt, system)
@@ -52,10 +57,12 @@ def normalize_quaternions(y, bodies):
 @njit
 def project(t, y, system):
     """Newton on C(q) = 0 in the mass metric, then J v = 0; the tables hold for the new state afterwards."""
-    length = system.settings[0].length
+    error = error_of(system)
+    settings = settings_of(system)
+    length = settings[0].length
     before = potential_energy(y, system)
     gained = 0.0
-    worst = largest(system.error)
+    worst = largest(error)
     for iteration in range(ITERATIONS):
         if not worst > POSITION_ROUNDING * length:
             break
@@ -66,7 +73,7 @@ def project(t, y, system):
         status = prepare(t, y, system)
         if status != 0:
             return status
-        worst = largest(system.error)
+        worst = largest(error)
         if iteration > 3 and not worst < 0.9 * previous:
             break
     if not worst <= 1e-6 * length:
@@ -80,7 +87,10 @@ def project(t, y, system):
 @njit
 def ledger_start(system):
     """Where the ledger's common entries stand in the state vector."""
-    return STATE_SIZE * system.bodies.shape[0] + system.coordinates.shape[0] + system.settings[0].ledger
+    settings = settings_of(system)
+    coordinates = coordinates_of(system)
+    bodies = bodies_of(system)
+    return STATE_SIZE * bodies.shape[0] + coordinates.shape[0] + settings[0].ledger
 
 
 @njit
@@ -96,17 +106,22 @@ def largest(values):
 @njit
 def correct_positions(y, system):
     """One Newton step; returns the kinetic energy gained: with L fixed, a turn δθ changes it by δθ·(ω × L)."""
-    for r in range(system.error.shape[0]):
-        system.rhs[r] = -system.error[r]
-    for r in range(system.error.shape[0], system.rhs.shape[0]):
-        system.rhs[r] = 0.0
-    solve_multipliers(system, system.multipliers)
+    multipliers = multipliers_of(system)
+    rhs = rhs_of(system)
+    kinematics = kinematics_of(system)
+    error = error_of(system)
+    bodies = bodies_of(system)
+    for r in range(error.shape[0]):
+        rhs[r] = -error[r]
+    for r in range(error.shape[0], rhs.shape[0]):
+        rhs[r] = 0.0
+    solve_multipliers(system, multipliers)
     gained = 0.0
     ledger = ledger_start(system)
-    for i in range(system.bodies.shape[0]):
-        kin = system.kinematics[i]
+    for i in range(bodies.shape[0]):
+        kin = kinematics[i]
         at = STATE_SIZE * i
-        w = system.bodies[i].inverse_mass
+        w = bodies[i].inverse_mass
         moment = cross(scale(w, load3(kin.linear)), (y[at + 7], y[at + 8], y[at + 9]))
         turn = symvec(load6(kin.inverse_inertia), load3(kin.angular))
         q = rotate_by((y[at + 3], y[at + 4], y[at + 5], y[at + 6]), turn)
@@ -123,16 +138,20 @@ def correct_positions(y, system):
 @njit
 def correct_velocities(y, system):
     """P, L ← P, L + Jᵀ ν; returns the kinetic energy gained, ½ (v + v′)·ΔP + ½ (ω + ω′)·ΔL."""
-    jacobian_velocity(system, system.rhs)
-    for r in range(system.rhs.shape[0]):
-        system.rhs[r] = -system.rhs[r]
-    solve_multipliers(system, system.multipliers)
+    rhs = rhs_of(system)
+    multipliers = multipliers_of(system)
+    kinematics = kinematics_of(system)
+    bodies = bodies_of(system)
+    jacobian_velocity(system, rhs)
+    for r in range(rhs.shape[0]):
+        rhs[r] = -rhs[r]
+    solve_multipliers(system, multipliers)
     gained = 0.0
     ledger = ledger_start(system)
-    for i in range(system.bodies.shape[0]):
-        kin = system.kinematics[i]
+    for i in range(bodies.shape[0]):
+        kin = kinematics[i]
         at = STATE_SIZE * i
-        w = system.bodies[i].inverse_mass
+        w = bodies[i].inverse_mass
         moment = cross(load3(kin.x), load3(kin.linear))
         spin = symvec(load6(kin.inverse_inertia), load3(kin.angular))
         for k in range(3):

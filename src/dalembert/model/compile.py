@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..pointer import Pointer
-from ..scene.checks import quaternion_of
 from ..scene.body import WORLD, Body
+from ..scene.checks import quaternion_of
 from ..scene.force import Event
 from ..scene.joint import Frame, Joint
 from ..scene.scene import Scene

@@ -42,6 +42,7 @@ def build_graph(rows: Sequence[int], bodies: Sequence[Sequence[int]], world: int
     for joint, own in enumerate(moving):
         for body in own:
             touching[body].append(joint)
+    hubs = hubs and _limbs_are_free(rows, moving, {b for b in range(world) if len(touching[b]) >= HUB_DEGREE})
     hub_of = {body: k for k, body in enumerate(b for b in range(world) if hubs and len(touching[b]) >= HUB_DEGREE)}
 
     starts = list(np.concatenate([[0], np.cumsum(rows, dtype=int)]).tolist())
@@ -100,6 +101,32 @@ def build_graph(rows: Sequence[int], bodies: Sequence[Sequence[int]], world: int
         unknowns=total_rows + 6 * len(hub_of),
         jacobian_size=at + SPARE,
     )
+
+
+def _limbs_are_free(rows: Sequence[int], moving: Sequence[Sequence[int]], hubs: set[int]) -> bool:
+    """Whether no group of bodies left between the hubs has more constraints than it can move.
+
+    If one has (the legs of a parallel mechanism), its own part of the matrix is singular without the hubs'.
+    """
+    group: dict[int, int] = {}
+
+    def find(body: int) -> int:
+        while group.setdefault(body, body) != body:
+            group[body] = group[group[body]]
+            body = group[body]
+        return body
+
+    limbs = [[body for body in own if body not in hubs] for own in moving]
+    for own in limbs:
+        for body in own[1:]:
+            group[find(body)] = find(own[0])
+    freedom: dict[int, int] = {}
+    for body in {body for own in limbs for body in own}:
+        freedom[find(body)] = freedom.get(find(body), 0) + 6
+    for own, count in zip(limbs, rows, strict=True):
+        if own:
+            freedom[find(own[0])] -= count
+    return all(left >= 0 for left in freedom.values())
 
 
 def _pair(

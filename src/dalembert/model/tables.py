@@ -5,7 +5,7 @@ A body index equal to the number of bodies means the world, which takes part as 
 Vectors called anchor_* and axis_* are in the frame of the body of the same letter. SI units.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ CUSTOM = 6  # C(t, poses) by a function of the user's: any number of rows up to 
 # Coordinates ----------------------------------------------------------------------------------------------------------
 ANGLE = 0  # turn of body b about axis_a of body a (rad), counted over full turns
 DISPLACEMENT = 1  # axis_a · (anchor_b − anchor_a) (m)
-PARAMETER = 2  # parameter of the point nearest to anchor_b on a curve fixed in body a
+PARAMETER = 2  # parameter of the point of a curve fixed in body a that is nearest to anchor_b
 
 # Forces ---------------------------------------------------------------------------------------------------------------
 FIELD = 0  # uniform acceleration field `vector` on every body
@@ -79,8 +79,8 @@ FEEDBACK = 1
 PENALTY = 2
 SETTINGS = np.dtype(
     [("hold", "i8"), ("stiffness", "f8"), ("damping", "f8"), ("regularization", "f8"), ("deficient", "i8"),
-     ("condition", "f8"), ("linear_residual", "f8"), ("length", "f8"), ("failed", "i8"), ("refactored", "i8"),
-     ("sampling", "i8"), ("ledger", "i8")],
+     ("condition", "f8"), ("linear_residual", "f8"), ("length", "f8"), ("refactored", "i8"),
+     ("ledger", "i8")],
     align=True,
 )  # fmt: skip
 
@@ -100,23 +100,23 @@ CONSTRAINT_WORK, PROJECTION_WORK, FORCE_IMPULSE, TORQUE_IMPULSE, REACTION_IMPULS
 class System(NamedTuple):
     """Everything the mechanics needs, as flat arrays: tables of the model first, then the workspace.
 
-    The order is that of `mechanics.evaluate.unpack`: 14 tables of records, then arrays of float64.
+    See `mechanics.system` for how compiled code is given it. 14 tables of records, then arrays of float64.
     """
 
-    bodies: np.ndarray  # BODY
-    parts: np.ndarray  # PART
-    joints: np.ndarray  # JOINT
-    incidences: np.ndarray  # INCIDENCE, one a (joint, body), sorted by joint
-    pairs: np.ndarray  # PAIR, two incidences of one body
-    hubs: np.ndarray  # HUB, bodies of many joints, kept as unknowns
-    coordinates: np.ndarray  # COORDINATE
-    forces: np.ndarray  # FORCE
-    reactions: np.ndarray  # REACTION, one a joint
-    columns: np.ndarray  # linalg.ordering.COLUMN
-    entries: np.ndarray  # linalg.ordering.ENTRY
-    updates: np.ndarray  # linalg.ordering.UPDATE
-    settings: np.ndarray  # SETTINGS, one row
-    kinematics: np.ndarray  # KINEMATICS, one a body, and the world
+    bodies: Any  # BODY
+    parts: Any  # PART
+    joints: Any  # JOINT
+    incidences: Any  # INCIDENCE, one a (joint, body), sorted by joint
+    pairs: Any  # PAIR, two incidences of one body
+    hubs: Any  # HUB, bodies of many joints, kept as unknowns
+    coordinates: Any  # COORDINATE
+    forces: Any  # FORCE
+    reactions: Any  # REACTION, one a joint
+    columns: Any  # linalg.ordering.COLUMN
+    entries: Any  # linalg.ordering.ENTRY
+    updates: Any  # linalg.ordering.UPDATE
+    settings: Any  # SETTINGS, one row
+    kinematics: Any  # KINEMATICS, one a body, and the world
     curves: np.ndarray  # piecewise polynomials, see `mechanics.curve`
     jacobian: np.ndarray  # blocks of (rows × 6), linear then angular
     weighted: np.ndarray  # J W, laid out as the Jacobian

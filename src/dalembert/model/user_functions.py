@@ -24,9 +24,11 @@ def load_adapter(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def adapter(t: float, s: np.ndarray) -> np.ndarray:
         result = function(t, s[0:3], s[3:7], s[7:10], s[10:13])
-        out = np.zeros(6)
-        for i in range(len(result)):
-            out[i] = result[i]
+        out = np.full(6, np.nan)  # what another number of values than 3 or 6 leaves: the run stops and says so
+        if len(result) == 3 or len(result) == 6:
+            out[3:] = 0.0
+            for i in range(len(result)):
+                out[i] = result[i]
         return out
 
     return _like(function, adapter)

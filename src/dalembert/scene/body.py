@@ -72,7 +72,10 @@ def make_body(
         total, tensor, center = solid.mass, np.array(solid.inertia), np.array(solid.center)
     elif inertia is not None:
         total = positive(owner, "mass", mass, "kg")
-        values = np.asarray(inertia, dtype=float)
+        try:
+            values = np.asarray(inertia, dtype=float)
+        except (TypeError, ValueError):
+            raise ValueError(f"{owner}: inertia must be (3,) or (3, 3) numbers in kg m²; got {inertia!r:.80}") from None
         tensor = np.array(np.diag(values) if values.shape == (3,) else values)
         if density is not None:
             raise ValueError(

@@ -194,6 +194,8 @@ class Connections:
         self._new_name(name, self.joints, "constraint")
         owner = f"constraint {name!r}"
         frames = self._bodies(owner, bodies)
+        if len({id(frame) for frame in frames}) < len(frames):
+            raise ValueError(f"{owner}: a body is named twice; name each once")
         if not (1 <= rows <= 6 and 1 <= len(frames) <= 4):
             raise ValueError(f"{owner}: {rows} rows on {len(frames)} bodies; give 1 to 6 rows on 1 to 4 bodies")
         if (jacobian is None) != (bias is None):

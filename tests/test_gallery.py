@@ -1,0 +1,113 @@
+"""Every scene of the gallery runs and passes its own check; the registry; what the checks lean on."""
+
+import numpy as np
+import pytest
+from scipy.special import ellipk
+
+import dalembert as dal
+from dalembert import gallery
+from dalembert.gallery import _common, n_four_bar, rotation_drift, top, trebuchet
+
+
+def run_scene(name, changes=None, **parameters):
+    module = gallery.load(name)
+    settings = module.SETTINGS | (changes or {})
+    return module, dal.simulate(module.build(**parameters), settings.pop("duration"), **settings)
+
+
+@pytest.mark.parametrize("name", gallery.names())
+def test_scene(name):
+    module, run = run_scene(name)
+    module.check(run)
+    assert not run.interrupted
+    assert module.__doc__ and run.model.scene.description
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("double-pendulum", {"tilt": 0.0}),
+        ("force-pair", {"force": 2.5, "length": 0.8, "mass": 3.0}),
+        ("force-puzzle", {"force": 2.5, "length": 0.8, "mass": 3.0}),
+        ("bead", {"start": 2.0, "speed": 1.5, "mass": 2.0}),
+        ("four-bar", {"phi": -2.0, "speed": 20.0}),
+        ("top", {"steady": True}),
+        ("trebuchet", {"counterweight": 1500.0, "sling": 3.4, "angle": 0.7}),
+        ("tumbling", {"off": 1.0}),
+        ("rope", {"segments": 5}),
+    ],
+)
+def test_other_parameters(name, parameters):
+    module, run = run_scene(name, **parameters)
+    module.check(run)
+
+
+@pytest.mark.slow
+def test_forty_four_bars():
+    module, run = run_scene("n-four-bar", {"dt": 5e-4}, loops=40)
+    module.check(run)
+
+
+@pytest.mark.parametrize("name", ["pendulum", "double-pendulum", "top", "tumbling", "bead", "four-bar"])
+def test_a_check_fails_a_coarse_run(name):
+    module, run = run_scene(name, {"method": "rk4", "dt": 0.005})
+    with pytest.raises(AssertionError):
+        module.check(run)
+
+
+def test_names_are_files_of_the_gallery():
+    assert gallery.names() == tuple(sorted(gallery.names()))
+    for name in gallery.names():
+        assert gallery.load(name).__name__ == "dalembert.gallery." + name.replace("-", "_")
+
+
+def test_an_unknown_name_is_answered_with_the_names():
+    with pytest.raises(ValueError, match=r"no scene 'rop' .*pendulum, rope"):
+        gallery.load("rop")
+
+
+def test_the_trebuchet_throws_far():
+    scene = trebuchet.build()
+    settings = trebuchet.SETTINGS | {"frames": 5.0}
+    run = dal.simulate(scene, settings.pop("duration"), **settings)
+    stone, weight = scene.bodies["stone"], scene.bodies["counterweight"]
+    reach = run.state.position[0, 0] - stone.position[0]
+    fall = weight.position[2] - run.trajectory.position.sel(body="counterweight", xyz="z").values.min()
+    ideal = 2.0 * weight.mass * fall / stone.mass  # all of the fall into a throw at 45°, from the ground and back
+    assert 0.5 * ideal < reach < ideal
+    assert run.trajectory.position.sel(body="stone", xyz="z").values[:-1].min() > trebuchet.STONE
+
+
+def test_a_top_too_slow_to_precess_steadily_is_refused():
+    with pytest.raises(ValueError, match="spin it faster"):
+        top.build(spin=5.0, steady=True)
+
+
+def test_planar_tree_of_one_rod_has_the_period_of_a_pendulum():
+    length, swing = 0.7, 1.2
+    tree = _common.PlanarTree([2.0], [[-0.5j * length]], [2.0 * length**2 / 12.0], gravity=9.81)
+    period = 4.0 * np.sqrt(2.0 * length / (3.0 * 9.81)) * ellipk(np.sin(0.5 * swing) ** 2)
+    end = _common.integrate(tree, [swing, 0.0], [0.0, period]).y[:, -1]
+    np.testing.assert_allclose(end, [swing, 0.0], atol=1e-10)
+
+
+@pytest.mark.parametrize("direction", [(0, 0, 1), (0, 0, -1), (1, 0, 0), (-2, 3, -0.5), (1e-9, 0, -1)])
+def test_pointing_takes_z_to_the_direction(direction):
+    from dalembert.scene.checks import rotation_matrix
+
+    axis = np.array(direction) / np.linalg.norm(direction)
+    np.testing.assert_allclose(rotation_matrix(_common.pointing(direction))[:, 2], axis, atol=2e-8)
+
+
+def test_the_published_places_fit_the_pendulum_equation():
+    for loops, place in n_four_bar.AT_10_S.items():
+        moment, weight = (loops + 1) / 3.0 + loops, (loops + 1) / 2.0 + loops
+        angle = _common.integrate(
+            lambda t, y, ratio=weight / moment: (y[1], ratio * 9.81 * np.sin(y[0])), (0.0, 1.0), (0.0, 10.0)
+        ).y[0, -1]
+        np.testing.assert_allclose([np.sin(angle), np.cos(angle)], place, atol=1e-9)
+
+
+def test_nearest_rotation_undoes_a_stretch():
+    turn = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    np.testing.assert_allclose(rotation_drift.nearest_rotation(turn @ np.diag([1.1, 0.9, 1.2])), turn, atol=1e-15)
