@@ -54,7 +54,9 @@ def test_matrices():
     near(vec.congruence(M, S), [full[0, 0], full[1, 1], full[2, 2], full[0, 1], full[0, 2], full[1, 2]], 2e-14)
 
 
-@pytest.mark.parametrize("axis", [(1, 0, 0), (0, 1, 0), (0, 0, 1), (0.6, 0.8, 0), (-0.6, 0, 0.8), (0.577, 0.577, 0.578)])
+@pytest.mark.parametrize(
+    "axis", [(1, 0, 0), (0, 1, 0), (0, 0, 1), (0.6, 0.8, 0), (-0.6, 0, 0.8), (0.577, 0.577, 0.578)]
+)
 def test_perpendicular(axis):
     unit = tuple(np.array(axis, float) / np.linalg.norm(axis))
     p = vec.perpendicular(unit)

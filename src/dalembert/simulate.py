@@ -92,6 +92,8 @@ class Simulation:
         self.interrupted = False
         self.stopped = False
         self._prepare(assemble)
+        self._run(0.0)  # loads the driver, so that the time of the first step is a step's
+        self.kernel_time = 0.0
         self.recorder = Recorder(self.model, self._mechanism)
         self.recorder.record(0.0, self._y)
 

@@ -54,7 +54,7 @@ def test_longest_step_is_respected():
 
 
 def test_a_singularity_ends_the_run_and_keeps_what_came_before():
-    with np.errstate(all="ignore"), pytest.raises(IntegrationError, match="too small|infinite") as caught:
+    with np.errstate(all="ignore"), pytest.raises(IntegrationError, match=r"too small|infinite") as caught:
         solve(lambda t, y: y**2, [1.0], 0.0, 2.0, rtol=1e-6, atol=1e-9)
     partial = caught.value.solution
     assert partial.t[-1] == pytest.approx(1.0, abs=1e-4)

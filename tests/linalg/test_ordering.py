@@ -31,7 +31,9 @@ def test_order_is_a_permutation(seed):
     order, structure = minimum_degree(neighbours, always)
     assert sorted(order) == list(range(40))
     position = {node: k for k, node in enumerate(order)}
-    assert all(position[other] > position[node] for node, later in zip(order, structure, strict=True) for other in later)
+    assert all(
+        position[other] > position[node] for node, later in zip(order, structure, strict=True) for other in later
+    )
 
 
 def test_input_is_left_alone():

@@ -16,7 +16,9 @@ def two_bodies(gravity=(0.0, 0.0, 0.0)):
     scene = dal.Scene("force", gravity=gravity)
     inertia = np.diag([0.3, 0.5, 0.6]) + 0.05 * (np.ones((3, 3)) - np.eye(3))
     scene.add_body("one", mass=1.3, inertia=inertia, position=(0.1, 0.5, -0.3), orientation=(0.8, -0.3, 0.4, 0.3))
-    scene.add_body("two", mass=0.7, inertia=(0.2, 0.3, 0.25), position=(-0.6, 0.3, 0.2), orientation=(0.3, 0.4, -0.3, 1))
+    scene.add_body(
+        "two", mass=0.7, inertia=(0.2, 0.3, 0.25), position=(-0.6, 0.3, 0.2), orientation=(0.3, 0.4, -0.3, 1)
+    )
     return scene
 
 
@@ -86,7 +88,9 @@ LOADS = {
     "own load": lambda s: s.load("f", "one", at=AT, function=lambda t, x, q, v, w: np.concatenate([x - v, 2 * w + v])),
     "motor": lambda s: s.motor("f", s.hinge("j", "one", "two", AT, AXIS), effort=3.0),
     "motor at a speed": lambda s: s.motor("f", s.hinge("j", "one", "two", AT, AXIS), speed=3.0, gain=2.0),
-    "own motor": lambda s: s.motor("f", s.slider("j", "one", "two", AT, AXIS), function=lambda t, x, u: 3.0 - x - 2 * u),
+    "own motor": lambda s: s.motor(
+        "f", s.slider("j", "one", "two", AT, AXIS), function=lambda t, x, u: 3.0 - x - 2 * u
+    ),
 }
 
 

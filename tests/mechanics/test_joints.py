@@ -25,7 +25,9 @@ def two_bodies(world):
 
 
 def helix(s):
-    return np.array([0.5 * np.cos(s), 0.5 * np.sin(s), 0.2 * s]) + AT - np.array([0.5 * np.cos(1), 0.5 * np.sin(1), 0.2])
+    return (
+        np.array([0.5 * np.cos(s), 0.5 * np.sin(s), 0.2 * s]) + AT - np.array([0.5 * np.cos(1), 0.5 * np.sin(1), 0.2])
+    )
 
 
 def on_sphere(x, q):
@@ -72,7 +74,9 @@ ROWS = {"ball": 3, "hinge": 5, "slider": 5, "cylindrical": 4, "universal": 4, "w
 
 def geared(world, second):
     scene, a, b = two_bodies(world)
-    third = scene.add_body("three", mass=0.4, inertia=(0.1, 0.2, 0.15), position=(0.4, 0.4, 0.4), orientation=(1, 2, 0, 1))
+    third = scene.add_body(
+        "three", mass=0.4, inertia=(0.1, 0.2, 0.15), position=(0.4, 0.4, 0.4), orientation=(1, 2, 0, 1)
+    )
     scene.hinge("first", a, b, AT, AXIS)
     if second == "hinge":
         scene.hinge("second", a, third, (0.6, 0.2, 0.1), (0.1, 0.5, 0.8))
@@ -160,7 +164,6 @@ def test_bias_is_the_derivative_of_the_rates_at_constant_velocity(scene, rows):
 
     np.testing.assert_allclose(bias, derivative_of(rates), atol=TOLERANCE)
     np.testing.assert_allclose(rates(0.0), measured.jacobian(y) @ measured.velocity(y), atol=1e-14)
-
 
 
 @pytest.mark.slow

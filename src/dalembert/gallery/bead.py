@@ -5,6 +5,8 @@ In the parameter s of the curve r(s) the motion is |r′|² s̈ + (r′·r″) �
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..scene.body import WORLD
@@ -17,7 +19,7 @@ from ._common import integrate, require, require_ledger
 SETTINGS = {"duration": 4.0, "method": "dop853", "rtol": 1e-11, "frames": 30.0}
 
 
-def wire(s: float) -> np.ndarray:
+def wire(s: Any) -> np.ndarray:
     """A point of the wire, m: once around the z axis, with two high places and two low ones."""
     return np.array([np.cos(s), 0.8 * np.sin(s), 0.4 * np.cos(2.0 * s) + 0.1 * np.sin(s)])
 

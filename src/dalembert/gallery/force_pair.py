@@ -43,7 +43,7 @@ def check(run: Simulation) -> None:
     require("path of the couple", moved[:, 1], 0.0, 1e-12)
     along = np.array([[rotation_matrix(q)[:, 2] for q in frame] for frame in trajectory.orientation.values])
     require("direction of the pair", along[:, 0], (1.0, 0.0, 0.0), 1e-12)
-    require("direction of the couple", along[:, 1], np.stack([np.cos(angle), np.sin(angle), still], axis=1), 1e-9)
+    require("direction of the couple", along[:, 1], np.stack([np.cos(angle), np.sin(angle), still], axis=1), 1e-11)
     work = np.stack([force * path, force * path, force * arm * angle, force * arm * angle], axis=1)
     require("work of the forces", trajectory.work.values, work, 1e-12)
     require_ledger(run, energy=1e-13)

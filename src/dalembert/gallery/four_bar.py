@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..scene.body import WORLD
+from ..scene.joint import Frame
 from ..scene.scene import Scene
 from ..simulate import Simulation
 from ._common import integrate, mobility, require, require_ledger, thin_rod
@@ -71,7 +72,7 @@ def build(phi: float = 1.0, speed: float = 8.0) -> Scene:
             zip(names, lengths, middles, spins, ("#e45756", "#4c78a8", "#54a24b"), strict=True)
         )
     ]  # fmt: skip
-    frames = [WORLD, *bars, WORLD]
+    frames: list[Frame] = [WORLD, *bars, WORLD]
     for i, name in enumerate(("motor end", "crank pin", "rocker pin", "rocker end")):
         scene.hinge(name, frames[i], frames[i + 1], at=points[i], axis=ACROSS)
     return scene

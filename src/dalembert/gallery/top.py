@@ -9,6 +9,8 @@ It precesses steadily where I₁ Ω² cos θ − p_ψ Ω + m g l = 0.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..scene.body import WORLD, Body
@@ -35,7 +37,7 @@ def build(tilt: float = np.pi / 6, spin: float = 100.0, steady: bool = False) ->
         ]
     )
     axis = np.array([np.sin(tilt), 0.0, np.cos(tilt)])
-    fields = {"mass": 0.5, "orientation": pointing(axis), "color": "#b279a2"}
+    fields: dict[str, Any] = {"mass": 0.5, "orientation": pointing(axis), "color": "#b279a2"}
     still = Scene("still").add_body("top", shape, **fields)
     across, along, weight = moments(still, scene.gravity)
     rate = 0.0
