@@ -160,7 +160,7 @@ def test_a_double_pendulum_is_that_of_lagrange():
 def test_joints_of_a_rope_stay_closed():
     run = dal.simulate(chain(20, sideways=True), 1.0, method="rk4", dt=2e-3)
     assert run.report.joint_error <= 5e-15
-    assert run.report.joint_velocity_error <= 2e-14
+    assert run.report.joint_velocity_error <= 2e-13
 
 
 def test_a_falling_ball_is_exact():
@@ -206,7 +206,8 @@ def test_energy_and_momentum_close_at_the_order_of_the_method(method):
     energies = [report.energy_residual for report in reports]
     assert slope(sizes, energies) >= FIXED[method] - 0.35
     assert reports[-1].momentum_residual <= 1e-13
-    assert energies[-1] <= {2: 3e-5, 4: 2e-10, 5: 5e-12}[FIXED[method]]
+    limits = {"midpoint": 3e-5, "rk4": 2e-10, "dormand_prince": 5e-12, "splitting": 1.5e-4}
+    assert energies[-1] <= limits[method]
 
 
 def test_splitting_is_of_second_order_with_drag():
@@ -219,15 +220,20 @@ def test_splitting_is_of_second_order_with_drag():
     assert slope(sizes, [run.report.energy_residual for run in runs]) >= 1.9
 
 
-def test_energy_of_the_splitting_stays_bounded():
-    """Over some fifty swings its mean moves by a small part of what it oscillates by."""
-    run = dal.simulate(pendulum(1.0), 80.0, method="splitting", dt=1e-2, frames=100)
-    trajectory = run.trajectory
-    energy = (trajectory.kinetic + trajectory.potential).values
-    third = len(energy) // 3
-    assert np.ptp(energy[:third]) <= 1e-2
-    assert abs(energy[-third:].mean() - energy[:third].mean()) <= 0.05 * np.ptp(energy[:third])
-    assert run.report.energy_residual <= 1e-2
+def test_splitting_keeps_the_energy_of_a_free_body_bounded_and_its_angular_momentum_exact():
+    """Over 100 s at 20 ms its mean moves by a small part of what it oscillates by; midpoint, of the same order, drifts."""
+    drift = {}
+    for method in ("splitting", "midpoint"):
+        scene = dal.Scene("free", gravity=(0, 0, 0))
+        scene.add_body("body", dal.Box(0.1, 0.2, 0.3), mass=1.0, angular_velocity=(0.5, 3.0, 0.4))
+        run = dal.simulate(scene, 100.0, method=method, dt=0.02, frames=50)
+        energy = run.trajectory.kinetic.values
+        third = len(energy) // 3
+        drift[method] = abs(energy[-third:].mean() - energy[:third].mean()) / np.ptp(energy[:third])
+        spin = run.trajectory.angular_momentum.values[:, 0]
+        np.testing.assert_array_equal(spin, np.broadcast_to(spin[0], spin.shape))
+    assert drift["splitting"] <= 0.05
+    assert drift["midpoint"] >= 0.5
 
 
 def test_energy_of_a_conservative_chain_at_high_accuracy():

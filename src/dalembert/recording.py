@@ -34,7 +34,7 @@ class Recorder:
                         "reaction_torque", "condition")
         }  # fmt: skip
         self._dydt = np.empty(model.size)
-        self._firsts = np.array(model.graph.joints.row, dtype=np.int64).reshape(-1)
+        self._firsts = np.array(model.graph.joints["row"], dtype=np.int64).reshape(-1)
         self._active = self.system.joints.active
 
     def record(self, time: float, y: np.ndarray) -> None:

@@ -67,7 +67,10 @@ def build_graph(rows: Sequence[int], bodies: Sequence[Sequence[int]], world: int
         return any(body not in hub_of or count + hub_of[body] in eliminated for body in moving[node])
 
     symbolic = analyse(sizes, offsets, neighbours, ready)
-    incidences, block, first, at = [], {}, [], 0
+    incidences: list[tuple[int, ...]] = []
+    block: dict[tuple[int, int], int] = {}
+    first: list[int] = []
+    at = 0
     for joint, own in enumerate(moving):
         first.append(len(incidences))
         for body in own:
@@ -78,7 +81,6 @@ def build_graph(rows: Sequence[int], bodies: Sequence[Sequence[int]], world: int
                 target, swapped = symbolic.block(joint, count + hub)
             incidences.append((joint, body, at, hub, target, int(swapped)))
             at += 6 * rows[joint]
-        block[joint, world] = -1
     for joint in range(count):
         block[joint, world] = at
     pairs = [
@@ -89,12 +91,12 @@ def build_graph(rows: Sequence[int], bodies: Sequence[Sequence[int]], world: int
     ]
     first.append(len(incidences))
     joints = [(starts[j], rows[j], first[j], first[j + 1], 1, symbolic.block(j, j)[0]) for j in range(count)]
-    hubs = [(body, symbolic.block(count + k, count + k)[0], offsets[count + k]) for body, k in hub_of.items()]
+    hub_rows = [(body, symbolic.block(count + k, count + k)[0], offsets[count + k]) for body, k in hub_of.items()]
     return Graph(
         joints=np.array(joints, JOINT).view(np.recarray),
         incidences=np.array(incidences, INCIDENCE).view(np.recarray),
         pairs=np.array(pairs, PAIR).view(np.recarray),
-        hubs=np.array(hubs, HUB).view(np.recarray),
+        hubs=np.array(hub_rows, HUB).view(np.recarray),
         symbolic=symbolic,
         block=block,
         rows=total_rows,

@@ -221,7 +221,8 @@ def _body(name: str, item: Mapping[str, Any], index: int) -> BodyDrawing:
     if not re.fullmatch(r"#[0-9a-fA-F]{6}", color):
         raise ValueError(f"{what}: colour {color[:40]!r} is not of the form #rrggbb")
     center = _array(item.get("center") or (0, 0, 0), (3,), f"{what}: center")
-    shape = item.get("shape") if isinstance(item.get("shape"), Mapping) else {}
+    found = item.get("shape")
+    shape: Mapping[str, Any] = found if isinstance(found, Mapping) else {}
     radius = shape.get("radius")
     mass = item.get("mass")
     return BodyDrawing(

@@ -226,8 +226,8 @@ class LiveViewer:
                 scene.add_icosphere(f"{path}/mesh", radius=body.radius or 0.012 * size, color=body.rgb)
         self._dots = []
         for i, joint in enumerate(self.drawing.joints):
-            for body, anchor in ((joint.body_a, joint.anchor_a), (joint.body_b, joint.anchor_b)):
-                path = f"/bodies/{body}/joint_{i}" if body >= 0 else f"/world/joint_{i}"
+            for index, anchor in ((joint.body_a, joint.anchor_a), (joint.body_b, joint.anchor_b)):
+                path = f"/bodies/{index}/joint_{i}" if index >= 0 else f"/world/joint_{i}"
                 self._dots.append(scene.add_icosphere(path, 0.01 * size, (35, 42, 53), subdivisions=2, position=anchor))
         for i, curve in enumerate(self.drawing.curves):
             self._add_lines(f"/curves/{i}", _segments(curve.points), (90, 97, 115))
