@@ -21,7 +21,8 @@ def main(names: list[str]) -> None:
         settings = dict(module.SETTINGS)
         run = dal.simulate(module.build(), settings.pop("duration"), **settings)
         module.check(run)
-        still(run.trajectory, HERE / "gallery" / f"{name}.png", time=0.4 * run.time)
+        moment = min([0.4 * run.time, *(0.85 * time for time in run.released.values())])
+        still(run.trajectory, HERE / "gallery" / f"{name}.png", time=moment)
         print(name, "energy residual", run.report.energy_residual, "joint error", run.report.joint_error, flush=True)
     lines = ["# Gallery", "", "Each scene is a file of `src/dalembert/gallery/`; `dalembert run NAME` runs it.", ""]
     for name in gallery.names():

@@ -121,8 +121,11 @@ class Recorder:
         )
 
 
-def scene_description(model: Model) -> dict[str, Any]:
-    """The scene as plain data, for drawing and for the record: bodies with their meshes, joints, springs, curves."""
+def scene_description(model: Model, released: dict[str, float]) -> dict[str, Any]:
+    """The scene as plain data, for drawing and for the record: bodies with their meshes, joints, springs, curves.
+
+    released: when joints or springs were let go (s).
+    """
     from .scene.body import Body
     from .scene.shape_dict import shape_to_dict
 
@@ -161,6 +164,9 @@ def scene_description(model: Model) -> dict[str, Any]:
         for joint in scene.joints.values()
         if joint.curve is not None
     ]
+    for row in (*joints, *springs):
+        if row["name"] in released:
+            row["until"] = released[row["name"]]
     return {"name": scene.name, "gravity": scene.gravity.tolist(), "description": scene.description, "bodies": bodies,
             "joints": joints, "springs": springs, "curves": curves}  # fmt: skip
 

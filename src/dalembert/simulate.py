@@ -87,6 +87,8 @@ class Simulation:
         self._buffers = np.empty(1), np.empty((1, self.model.size)), np.empty((0, 1, self.model.size))
         self._step = step
         self._spent: set[str] = set()
+        self.released: dict[str, float] = {}  # when each joint or force was let go, s
+        self.event_times: dict[str, list[float]] = {name: [] for name in self.model.scene.events}  # s
         self.kernel_time = 0.0
         self.wall_time = 0.0
         self.interrupted = False
@@ -217,6 +219,7 @@ class Simulation:
 
     def _happen(self, event: Any) -> None:
         """Do what an event asks; what it changes of the energy is booked under "events"."""
+        self.event_times[event.name].append(self.time)
         if event.name in self._spent:
             return
         if event.once:
@@ -238,6 +241,7 @@ class Simulation:
 
     def release(self, name: str) -> None:
         """Let a joint or a force go, from now on."""
+        self.released[name] = self.time
         if name in self.model.joint_names:
             index = self.model.joint_names.index(name)
             joint = self._system.joints[index]
@@ -272,7 +276,7 @@ class Simulation:
             "method": self.method,
             "settings": json.dumps(self.settings),
             "version": __version__,
-            "scene_json": as_json(scene_description(self.model)),
+            "scene_json": as_json(scene_description(self.model, self.released)),
             "report_json": as_json(self.report.as_dict()),
         }
         return self.recorder.trajectory(attrs)

@@ -65,6 +65,7 @@ class LinkDrawing:
     anchor_a: np.ndarray
     anchor_b: np.ndarray
     coils: int = 0
+    until: float = np.inf  # when it was let go, s
 
 
 @dataclass(frozen=True)
@@ -263,4 +264,8 @@ def _link(item: Mapping[str, Any], index: Mapping[str, int], default: str) -> Li
         _array(item.get(key) or (0, 0, 0), (3,), f"{default} {name!r}: {key}") for key in ("anchor_a", "anchor_b")
     ]
     kind = str(item.get("kind", default))
-    return LinkDrawing(name, kind, ends[0], ends[1], anchors[0], anchors[1], coils=10 if kind == "spring" else 0)
+    until = item.get("until")
+    return LinkDrawing(
+        name, kind, ends[0], ends[1], anchors[0], anchors[1], coils=10 if kind == "spring" else 0,
+        until=float(until) if isinstance(until, int | float) else np.inf,
+    )  # fmt: skip

@@ -299,6 +299,7 @@ class LiveViewer:
                 frame.position, frame.wxyz = position, orientation
             for handle, link in zip(self._line_handles, self.drawing.lines, strict=True):
                 handle.points = _segments(self._line_points(link)).astype(np.float32)
+                handle.visible = self._time <= link.until
             self._draw_trails(index)
         self._follow_body()
         self._numbers.value = f"t = {self._time:.3f} s"

@@ -137,6 +137,8 @@ def still(
         return point if body < 0 else positions[body] + rotate(turns[body], point)
 
     for link in drawing.lines:
+        if trajectory.times[i] > link.until:
+            continue
         points = coil_points(
             anchor(link.body_a, link.anchor_a), anchor(link.body_b, link.anchor_b), link.coils, 0.016 * extent.size
         )

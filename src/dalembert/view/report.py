@@ -152,6 +152,7 @@ def _link(link: LinkDrawing, bodies: list[BodyDrawing]) -> dict[str, Any]:
         "anchorA": link.anchor_a.tolist(),
         "anchorB": link.anchor_b.tolist(),
         "coils": link.coils,
+        "until": link.until if np.isfinite(link.until) else None,
     }
 
 

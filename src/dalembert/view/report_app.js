@@ -103,7 +103,8 @@ function makeScene(canvas) {
     renderer.drawLines(fixed[0].buffer, fixed[0].count, 1, [cx, cy, far]);
     renderer.drawMeshes(items.map((item, b) => ({ ...item, model: models[b] })), run.ground);
     renderer.drawLines(fixed[1].buffer, fixed[1].count, 2);
-    const pairs = run.lines.flatMap((s) => coil(anchor(s.a, s.anchorA), anchor(s.b, s.anchorB), s.coils));
+    const held = run.lines.filter((s) => s.until === null || state.t <= s.until);
+    const pairs = held.flatMap((s) => coil(anchor(s.a, s.anchorA), anchor(s.b, s.anchorB), s.coils));
     const corners = segmentCorners([...pairs, ...trail(models)], [0.25, 0.29, 0.36, 1]);
     renderer.drawLines(renderer.upload(corners, moving, renderer.gl.DYNAMIC_DRAW), corners.length / 12, 2);
     if (byId("anchors").checked) {
