@@ -21,7 +21,7 @@ def test_serves_replays_and_closes(run, capsys):
     try:
         assert viewer.address.startswith("http://127.0.0.1:")
         assert viewer.address in capsys.readouterr().out
-        with urllib.request.urlopen(viewer.address, timeout=10) as answer:
+        with urllib.request.urlopen(viewer.address, timeout=60) as answer:
             assert answer.status == 200 and b"<html" in answer.read()
         with pytest.raises(OSError, match=r"port \d+ on 127\.0\.0\.1 is in use"):
             LiveViewer(run.scene_description, port=int(viewer.address.rsplit(":", 1)[1]), open_page=False)
