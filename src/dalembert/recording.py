@@ -144,7 +144,7 @@ def scene_description(model: Model, released: dict[str, float]) -> dict[str, Any
              "shape": None if body.shape is None else shape_to_dict(body.shape),
              "vertices": np.round(vertices, 9).tolist(), "faces": faces.tolist()}
         )  # fmt: skip
-    joints = []
+    joints: list[dict[str, Any]] = []
     for joint in scene.joints.values():
         first = joint.parts[0] if joint.parts else None
         row = {"name": joint.name, "kind": joint.kind, "body_a": joint.a.name, "body_b": joint.b.name,
@@ -153,7 +153,7 @@ def scene_description(model: Model, released: dict[str, float]) -> dict[str, Any
         if joint.axis is not None:
             row["axis_a"] = (joint.a.rotation.T @ joint.axis if isinstance(joint.a, Body) else joint.axis).tolist()
         joints.append(row)
-    springs = [
+    springs: list[dict[str, Any]] = [
         {"name": force.name, "body_a": force.a.name, "body_b": force.b.name, "anchor_a": anchor(force.a, force.at_a),
          "anchor_b": anchor(force.b, force.at_b)}
         for force in scene.forces.values()
@@ -164,9 +164,9 @@ def scene_description(model: Model, released: dict[str, float]) -> dict[str, Any
         for joint in scene.joints.values()
         if joint.curve is not None
     ]
-    for row in (*joints, *springs):
-        if row["name"] in released:
-            row["until"] = released[row["name"]]
+    for drawn in (*joints, *springs):
+        if drawn["name"] in released:
+            drawn["until"] = released[drawn["name"]]
     return {"name": scene.name, "gravity": scene.gravity.tolist(), "description": scene.description, "bodies": bodies,
             "joints": joints, "springs": springs, "curves": curves}  # fmt: skip
 
