@@ -1,116 +1,86 @@
-"""The chain of `scenes.chain` in other engines. Each function returns the seconds a step takes."""
+"""The chain of `scenes.chain` in other engines. Each function returns what takes it on by so many steps of 1 ms."""
 
-import time
-from collections.abc import Callable
+import mjcf
+from race import Advance
+from scenes import LINK, chain
 
-SIZE = 0.02, 0.02, 0.1  # of a link, m
-MASS = 0.1
-
-
-def best(advance: Callable[[int], None], steps: int, repeats: int = 3) -> float:
-    """Shortest time of a step over a few repeats, s."""
-    advance(max(steps // 10, 1))
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        advance(steps)
-        times.append((time.perf_counter() - start) / steps)
-    return min(times)
+PYBULLET_LINKS = 30  # its interface cannot turn off the motors of more spherical joints than these
 
 
-def mujoco_xml(links: int, integrator: str) -> str:
-    """MJCF of the chain: ball joints, no contact, no damping."""
-    x, y, z = (s / 2 for s in SIZE)
-    body = ""
-    for i in reversed(range(links)):
-        at = "0 0 0" if i == 0 else f"{SIZE[2]} 0 0"
-        body = (
-            f'<body pos="{at}"><joint type="ball"/>'
-            f'<geom type="box" size="{z} {x} {y}" pos="{SIZE[2] / 2} 0 0" mass="{MASS}" contype="0" conaffinity="0"/>'
-            f"{body}</body>"
-        )
-    return (
-        f'<mujoco><option timestep="0.001" integrator="{integrator}"><flag contact="disable"/></option>'
-        f'<size memory="2000M"/><worldbody>{body}</worldbody></mujoco>'
-    )
-
-
-def mujoco_step(links: int, integrator: str, steps: int) -> float:
+def mujoco_chain(links: int, integrator: str) -> Advance:
     """MuJoCo with its "RK4", "Euler" or "implicitfast"."""
     import mujoco
 
-    model = mujoco.MjModel.from_xml_string(mujoco_xml(links, integrator))
-    data = mujoco.MjData(model)
+    model, data = mjcf.mujoco_scene(chain(links), integrator, 1e-3)
 
     def advance(count: int) -> None:
+        mujoco.mj_resetData(model, data)  # its Euler steps go unstable after some seconds of whipping
         mujoco.mj_step(model, data, count)
 
-    return best(advance, steps)
+    return advance
 
 
-def pybullet_step(links: int, steps: int) -> float:
-    """PyBullet's multibody with spherical joints."""
+def pybullet_chain(links: int) -> Advance:
+    """PyBullet's multibody with spherical joints, which it drives with a motor unless told otherwise."""
     import pybullet as p
 
+    if links > PYBULLET_LINKS:
+        raise ValueError(f"joints of more than {PYBULLET_LINKS} links cannot be freed of their motors")
     client = p.connect(p.DIRECT)
-    try:
-        p.setGravity(0, 0, -9.81, physicsClientId=client)
-        p.setTimeStep(1e-3, physicsClientId=client)
-        length = SIZE[2]
-        shape = p.createCollisionShape(p.GEOM_BOX, halfExtents=[length / 2, 0.01, 0.01], physicsClientId=client)
-        none = -1
-        p.createMultiBody(
-            0, none, none, [0, 0, 0], [0, 0, 0, 1], linkMasses=[MASS] * links, linkCollisionShapeIndices=[shape] * links,
-            linkVisualShapeIndices=[none] * links,
-            linkPositions=[[0, 0, 0] if i == 0 else [length, 0, 0] for i in range(links)],
-            linkOrientations=[[0, 0, 0, 1]] * links, linkInertialFramePositions=[[length / 2, 0, 0]] * links,
-            linkInertialFrameOrientations=[[0, 0, 0, 1]] * links, linkParentIndices=list(range(links)),
-            linkJointTypes=[p.JOINT_SPHERICAL] * links, linkJointAxis=[[0, 0, 1]] * links, physicsClientId=client,
+    here = {"physicsClientId": client}
+    p.setGravity(0, 0, -9.81, **here)
+    p.setTimeStep(1e-3, **here)
+    x, y, z = LINK.size
+    moments = [LINK.mass / 12 * v for v in (x * x + y * y, x * x + z * z, y * y + z * z)]
+    none = -1
+    body = p.createMultiBody(
+        0, none, none, [0, 0, 0], [0, 0, 0, 1], linkMasses=[LINK.mass] * links,
+        linkCollisionShapeIndices=[none] * links, linkVisualShapeIndices=[none] * links,
+        linkPositions=[[0, 0, 0] if i == 0 else [z, 0, 0] for i in range(links)],
+        linkOrientations=[[0, 0, 0, 1]] * links, linkInertialFramePositions=[[z / 2, 0, 0]] * links,
+        linkInertialFrameOrientations=[[0, 0, 0, 1]] * links, linkParentIndices=list(range(links)),
+        linkJointTypes=[p.JOINT_SPHERICAL] * links, linkJointAxis=[[0, 0, 1]] * links, **here,
+    )  # fmt: skip
+    for link in range(links):
+        p.setJointMotorControlMultiDof(
+            body, link, p.POSITION_CONTROL, targetPosition=[0, 0, 0, 1], positionGain=0, velocityGain=0,
+            force=[0, 0, 0], **here,
         )  # fmt: skip
-        for link in range(links):
-            p.setCollisionFilterGroupMask(0, link, 0, 0, physicsClientId=client)
+        p.changeDynamics(
+            body, link, linearDamping=0, angularDamping=0, jointDamping=0, localInertiaDiagonal=moments, **here
+        )
 
-        def advance(count: int) -> None:
-            for _ in range(count):
-                p.stepSimulation(physicsClientId=client)
+    def advance(count: int) -> None:
+        for _ in range(count):
+            p.stepSimulation(**here)
 
-        return best(advance, steps)
-    finally:
-        p.disconnect(client)
+    return advance
 
 
-def drake_step(links: int, steps: int) -> float:
-    """Drake's continuous multibody plant under its third-order Runge–Kutta at fixed steps of 1 ms."""
-    from pydrake.all import (
-        BallRpyJoint,
-        FixedOffsetFrame,
-        MultibodyPlant,
-        RigidTransform,
-        RungeKutta3Integrator,
-        Simulator,
-        SpatialInertia,
-        UnitInertia,
-    )
+def drake_chain(links: int) -> Advance:
+    """Drake's continuous multibody plant under its third-order Runge–Kutta at fixed steps."""
+    from pydrake.math import RigidTransform
+    from pydrake.multibody.plant import MultibodyPlant
+    from pydrake.multibody.tree import BallRpyJoint, FixedOffsetFrame, SpatialInertia, UnitInertia
+    from pydrake.systems.analysis import ResetIntegratorFromFlags, Simulator
 
     plant = MultibodyPlant(time_step=0.0)
+    # Its joints have angles, singular at a pitch of 90°: the chain swings about z here, which is their yaw.
+    plant.mutable_gravity_field().set_gravity_vector([0, -9.81, 0])
     parent = plant.world_frame()
-    z, x, y = SIZE[2], SIZE[0], SIZE[1]
+    x, y, z = LINK.size
+    unit = UnitInertia.SolidBox(z, x, y).ShiftFromCenterOfMass([z / 2, 0, 0])
     for i in range(links):
-        inertia = SpatialInertia(
-            MASS, [z / 2, 0, 0], UnitInertia.SolidBox(z, x, y).ShiftFromCenterOfMass([z / 2, 0, 0])
-        )
-        body = plant.AddRigidBody(f"link{i}", inertia)
-        plant.AddJoint(BallRpyJoint(f"joint{i}", parent, body.body_frame()))
-        parent = plant.AddFrame(FixedOffsetFrame(f"end{i}", body.body_frame(), RigidTransform([z, 0, 0])))
+        body = plant.AddRigidBody(f"link {i}", SpatialInertia(LINK.mass, [z / 2, 0, 0], unit))
+        plant.AddJoint(BallRpyJoint(f"joint {i}", parent, body.body_frame()))
+        parent = plant.AddFrame(FixedOffsetFrame(f"end {i}", body.body_frame(), RigidTransform([z, 0, 0])))
     plant.Finalize()
     simulator = Simulator(plant)
-    simulator.reset_integrator(RungeKutta3Integrator(plant))
-    integrator = simulator.get_mutable_integrator()
+    integrator = ResetIntegratorFromFlags(simulator, "runge_kutta3", 1e-3)
     integrator.set_fixed_step_mode(True)
-    integrator.set_maximum_step_size(1e-3)
     simulator.Initialize()
 
     def advance(count: int) -> None:
         simulator.AdvanceTo(simulator.get_context().get_time() + count * 1e-3)
 
-    return best(advance, steps)
+    return advance

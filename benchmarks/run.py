@@ -1,9 +1,11 @@
-"""`make bench`: the chain of N ball-jointed links at 1 ms in every engine at hand, and how time grows with N.
+"""`make bench`: the chain of N ball-jointed links at 1 ms in every engine at hand, how time grows with N, work–precision.
 
-Writes docs/benchmarks.md. Ratios are what counts: they are taken in one run on one machine.
+Writes docs/benchmarks.md, docs/work-precision.png and the table in README.md. Ratios are what counts: engines take turns in
+one run on one machine. `--quick` runs small sizes to see that everything works, and writes to out/ only.
 """
 
 import platform
+import re
 import sys
 import time
 from pathlib import Path
@@ -12,89 +14,118 @@ import numpy as np
 
 import dalembert as dal
 import peers
+import work_precision
+from problems import PROBLEMS
+from race import Advance, built, race
 from scenes import chain
 
-SIZES = (2, 20, 200)
+ROOT = Path(__file__).parent.parent
+OURS = "dalembert RK4"
+SIZES = (2, 20, 100, 200)
 GROWTH = (10, 30, 100, 300, 1000, 3000, 10000)
-OUT = Path(__file__).parent.parent / "docs" / "benchmarks.md"
+MARKERS = "<!-- benchmark -->", "<!-- /benchmark -->"
 
 
-def steps_for(links: int) -> int:
-    return int(np.clip(60_000 // links, 5, 20_000))
-
-
-def ours(links: int, method: str = "rk4") -> float:
-    """Seconds a step, measured around the compiled loop."""
-    simulation = dal.Simulation(chain(links), method=method, dt=1e-3, frames=1e-3)
+def our_chain(links: int) -> Advance:
+    """Ours by RK4; no frames but the last are recorded."""
+    simulation = dal.Simulation(chain(links), method="rk4", dt=1e-3, frames=1e-3)
 
     def advance(count: int) -> None:
         simulation.advance(count * 1e-3)
 
-    return peers.best(advance, steps_for(links))
+    return advance
 
 
-def row(name: str, measure) -> tuple[str, list[float | None]]:
-    """One engine's times; None where it fails, with the reason printed."""
-    times: list[float | None] = []
-    for links in SIZES:
-        try:
-            times.append(measure(links))
-        except Exception as error:
-            print(f"{name}, N = {links}: {type(error).__name__}: {error}", file=sys.stderr)
-            times.append(None)
-    print(name, times, flush=True)
-    return name, times
+def most_steps(links: int) -> int:
+    """Steps of a turn: long enough to be timed, short enough that no chain whips itself to pieces."""
+    return int(np.clip(60_000 // links, 5, 20_000))
 
 
-def table() -> str:
+def times_of(links: int) -> dict[str, float]:
+    """Seconds a step of every engine that can run the chain."""
+    makers = {
+        OURS: lambda: our_chain(links),
+        "MuJoCo RK4": lambda: peers.mujoco_chain(links, "RK4"),
+        "MuJoCo Euler": lambda: peers.mujoco_chain(links, "Euler"),
+        "PyBullet": lambda: peers.pybullet_chain(links),
+        "Drake RK3": lambda: peers.drake_chain(links),
+    }
+    times = race(built(makers), most_steps(links))
+    print(f"N = {links}:", ", ".join(f"{name} {t * 1e6:.4g} µs" for name, t in times.items()), flush=True)
+    return {name: times.get(name, float("nan")) for name in makers}
+
+
+def table(sizes: tuple[int, ...]) -> str:
     """Markdown: microseconds a step, and the ratio to ours."""
-    rows = [
-        row("dalembert RK4", ours),
-        row("MuJoCo RK4", lambda n: peers.mujoco_step(n, "RK4", max(steps_for(n) // (20 if n > 100 else 1), 3))),
-        row("MuJoCo Euler", lambda n: peers.mujoco_step(n, "Euler", max(steps_for(n) // (20 if n > 100 else 1), 3))),
-        row("PyBullet", lambda n: peers.pybullet_step(n, steps_for(n)) if n <= 100 else float("nan")),
-        row("Drake RK3", lambda n: peers.drake_step(n, max(steps_for(n) // 20, 3)) if n <= 100 else float("nan")),
-    ]
-    base = rows[0][1]
-    lines = ["| engine | " + " | ".join(f"N = {n}" for n in SIZES) + " |", "|---|" + "---|" * len(SIZES)]
-    for name, times in rows:
+    columns = [times_of(links) for links in sizes]
+    lines = ["| engine | " + " | ".join(f"N = {n}" for n in sizes) + " |", "|---|" + "---|" * len(sizes)]
+    for name in columns[0]:
         cells = []
-        for t, own in zip(times, base, strict=True):
-            if t is None or np.isnan(t) or own is None:
-                cells.append("—")
-            else:
-                cells.append(f"{t * 1e6:.3g} µs" + ("" if name.startswith("dalembert") else f" ({t / own:.3g} ×)"))
+        for column in columns:
+            ratio = "" if name == OURS else f" ({column[name] / column[OURS]:.3g} ×)"
+            cells.append("—" if np.isnan(column[name]) else f"{column[name] * 1e6:.3g} µs{ratio}")
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
-def growth() -> str:
-    """How the time of a step grows with the number of links."""
-    times = []
-    for n in GROWTH:
-        times.append(ours(n))
-        print(f"N = {n}: {times[-1] * 1e6:.4g} µs", flush=True)
-    slope = np.polyfit(np.log(GROWTH), np.log(times), 1)[0]
-    cells = " | ".join(f"{t * 1e6:.3g}" for t in times)
-    head = " | ".join(str(n) for n in GROWTH)
-    return f"| N | {head} |\n|---|{'---|' * len(GROWTH)}\n| µs a step | {cells} |\n\nTime ∝ N^{slope:.3f}."
+def growth(sizes: tuple[int, ...]) -> tuple[str, float]:
+    """Markdown of how the time of a step grows with the number of links, and the exponent."""
+    best = dict.fromkeys(sizes, np.inf)
+    chains = {str(n): our_chain(n) for n in sizes}
+    for _ in range(3):  # rounds over all sizes, so that a load on the machine tilts no line
+        for n in sizes:
+            best[n] = min(best[n], *race({str(n): chains[str(n)]}, most_steps(n), turns=2).values())
+    slope = float(np.polyfit(np.log(sizes), np.log(list(best.values())), 1)[0])
+    print("growth:", ", ".join(f"{n}: {t * 1e6:.4g} µs" for n, t in best.items()), f"; N^{slope:.3f}", flush=True)
+    head, cells = (" | ".join(row) for row in (map(str, sizes), (f"{t * 1e6:.3g}" for t in best.values())))
+    return f"| N | {head} |\n|---|{'---|' * len(sizes)}\n| µs a step | {cells} |\n\nTime ∝ N^{slope:.3f}.", slope
 
 
-def main() -> None:
-    start = time.strftime("%Y-%m-%d")
-    text = f"""# Benchmarks
+def refreshed(readme: str, block: str) -> str:
+    """The text with what is between the markers replaced. Raises ValueError where they are missing."""
+    opening, closing = MARKERS
+    pattern = re.compile(re.escape(opening) + ".*?" + re.escape(closing), re.DOTALL)
+    if not pattern.search(readme):
+        raise ValueError(f"README.md has no {opening} … {closing}")
+    return pattern.sub(lambda _: f"{opening}\n{block}\n{closing}", readme)
 
-Chain of N ball-jointed links, RK4 at 1 ms, one scene, one thread; the time of one step, and its ratio to ours (larger:
-slower than dalembert). Written by `make bench` on {start}, Python {platform.python_version()}, {platform.machine()}.
-Compare the ratios, not the times.
 
-{table()}
+def main(quick: bool) -> None:
+    sizes, growth_sizes = ((2, 20), (10, 30, 100)) if quick else (SIZES, GROWTH)
+    folder = ROOT / "out" if quick else ROOT / "docs"
+    folder.mkdir(exist_ok=True)
+    engines = table(sizes)
+    grown, slope = growth(growth_sizes)
+    section = work_precision.section(
+        PROBLEMS[:1] if quick else PROBLEMS, 1 if quick else 5, folder / work_precision.PICTURE.name
+    )
+    page = f"""# Benchmarks
 
-{growth()}
+Written by `make bench` on {time.strftime("%Y-%m-%d")}, Python {platform.python_version()}, {platform.machine()}. Compare the
+ratios, not the times.
+
+## A chain of N ball-jointed links
+
+RK4 at 1 ms, one scene, one thread: the time of one step, and its ratio to ours (above 1: slower than dalembert). Engines
+take turns; the shortest counts. A dash: the engine cannot run that chain.
+
+{engines}
+
+How our time grows:
+
+{grown}
+
+{section}"""
+    block = f"""Time of a step, chain of N ball-jointed links at 1 ms (in brackets: its ratio to ours):
+
+{engines}
+
+From N = {growth_sizes[0]} to {growth_sizes[-1]} our time grows as N^{slope:.2f}.
 """
-    OUT.write_text(text, encoding="utf-8")
-    print(text)
+    (folder / "benchmarks.md").write_text(page, encoding="utf-8")
+    readme = refreshed((ROOT / "README.md").read_text(encoding="utf-8"), block)
+    (folder if quick else ROOT).joinpath("README.md").write_text(readme, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    main(quick="--quick" in sys.argv[1:])

@@ -1,20 +1,44 @@
 """Scenes that several benchmarks and tests share."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 import dalembert as dal
 
 
-def chain(links: int, length: float = 0.1) -> dal.Scene:
-    """A chain of ball-jointed links, hung at one end and released level: 0.1 kg boxes `length` long."""
+class Link(NamedTuple):
+    """A link of the chain: a box, long in its z."""
+
+    size: tuple[float, float, float] = (0.02, 0.02, 0.1)  # m
+    mass: float = 0.1  # kg
+
+
+LINK = Link()
+
+
+def chain(links: int, ball: float = 0.0, spin: float = 0.0) -> dal.Scene:
+    """A chain of ball-jointed boxes, hung at one end and released level along x.
+
+    ball: mass of a ball at its other end (kg), 5 cm in radius. spin: rate about the vertical at the start (rad/s).
+    """
     scene = dal.Scene(f"chain of {links}")
+    length = LINK.size[2]
     along_x = (np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0)  # z of the box points along x
-    below = dal.WORLD
+    above = dal.WORLD
     for i in range(links):
+        middle = (i + 0.5) * length
         link = scene.add_body(
-            f"link {i}", dal.Box(0.02, 0.02, length), mass=0.1, position=((i + 0.5) * length, 0.0, 0.0),
-            orientation=along_x,
+            f"link {i}", dal.Box(*LINK.size), mass=LINK.mass, position=(middle, 0.0, 0.0), orientation=along_x,
+            velocity=(0.0, spin * middle, 0.0), angular_velocity=(0.0, 0.0, spin),
         )  # fmt: skip
-        scene.ball(f"joint {i}", below, link, at=(i * length, 0.0, 0.0))
-        below = link
+        scene.ball(f"joint {i}", above, link, at=(i * length, 0.0, 0.0))
+        above = link
+    if ball > 0.0:
+        end, radius = links * length, 0.05
+        weight = scene.add_body(
+            "ball", dal.Sphere(radius), mass=ball, position=(end + radius, 0.0, 0.0),
+            velocity=(0.0, spin * (end + radius), 0.0), angular_velocity=(0.0, 0.0, spin),
+        )  # fmt: skip
+        scene.ball("knot", above, weight, at=(end, 0.0, 0.0))
     return scene

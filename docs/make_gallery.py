@@ -2,15 +2,46 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
-import matplotlib
+import numpy as np
+from matplotlib.figure import Figure
 
 import dalembert as dal
 from dalembert import gallery
-from dalembert.view.plots import still
+from dalembert.gallery import rotation_drift
+from dalembert.view.still import Arrow, still
 
-matplotlib.use("Agg")
 HERE = Path(__file__).parent
+LEFT, RIGHT = (0.0, 0.0, -0.5), (0.0, 0.0, 0.5)  # ends of a bar of 1 m
+FORCE, BACK = (0.0, 0.45, 0.0), (0.0, -0.45, 0.0)
+
+# What shows best what a scene is about: the instant, s, the ghosts before it, the view.
+PICTURES: dict[str, dict[str, Any]] = {
+    "bead": {"time": 1.35, "ghosts": (0.0, 0.4, 0.65, 0.85, 1.05, 1.2), "elevation": 24, "azimuth": -40},
+    "double-pendulum": {"time": 0.9, "ghosts": (0.0, 0.35, 0.6)},
+    "force-pair": {
+        "time": 0.7, "ghosts": (0.0, 0.35, 0.55), "elevation": 50, "azimuth": -75,
+        "arrows": [
+            Arrow("pair", LEFT, FORCE, turns=True), Arrow("pair", RIGHT, FORCE, turns=True),
+            Arrow("couple", LEFT, BACK, turns=True), Arrow("couple", RIGHT, FORCE, turns=True),
+        ],
+    },
+    "force-puzzle": {
+        "time": 1.6, "ghosts": (0.0, 0.8, 1.25), "elevation": 50, "azimuth": -75,
+        "arrows": [Arrow("pushed at its centre", (0.0, 0.0, 0.0), FORCE), Arrow("pushed at its end", RIGHT, FORCE)],
+    },
+    "four-bar": {"time": 0.9, "ghosts": (0.3, 0.6), "azimuth": -78},
+    "n-four-bar": {"time": 1.05, "ghosts": (0.0, 0.5, 0.8), "azimuth": -78},
+    "pendulum": {"time": 0.95, "ghosts": (0.0, 0.3, 0.45, 0.57, 0.68, 0.8), "azimuth": -80},
+    "rope": {"time": 0.75, "ghosts": (0.0, 0.3, 0.55)},
+    "top": {"time": 0.6, "ghosts": (0.0, 0.3)},
+    "trebuchet": {"time": 0.93, "ghosts": (0.0, 0.55), "azimuth": -80, "ground": 0.0},
+    "tumbling": {
+        "time": 1.15, "azimuth": -25,
+        "arrows": [Arrow("box", (0.0, 0.0, 0.0), (0.0, 0.26, 0.0))],
+    },
+}  # fmt: skip
 
 
 def main(names: list[str]) -> None:
@@ -21,14 +52,36 @@ def main(names: list[str]) -> None:
         settings = dict(module.SETTINGS)
         run = dal.simulate(module.build(), settings.pop("duration"), **settings)
         module.check(run)
-        moment = min([0.4 * run.time, *(0.85 * time for time in run.released.values())])
-        still(run.trajectory, HERE / "gallery" / f"{name}.png", time=moment)
+        picture = HERE / "gallery" / f"{name}.png"
+        if name == "rotation-drift":
+            drift(run, picture)
+        else:
+            still(run.trajectory, picture, **PICTURES.get(name, {"time": 0.4 * run.time}))
         print(name, "energy residual", run.report.energy_residual, "joint error", run.report.joint_error, flush=True)
     lines = ["# Gallery", "", "Each scene is a file of `src/dalembert/gallery/`; `dalembert run NAME` runs it.", ""]
     for name in gallery.names():
         text = (gallery.load(name).__doc__ or "").strip()
         lines += [f"## {name}", "", text, "", f"![{name}](gallery/{name}.png)", ""]
     (HERE / "gallery.md").write_text("\n".join(lines), encoding="utf-8")
+
+
+def drift(run: dal.Simulation, path: Path) -> None:
+    """Plot how far a matrix and a quaternion depart from a rotation, for two steps."""
+    times = run.trajectory.times
+    figure = Figure(figsize=(8, 6), dpi=150, layout="constrained")
+    axis = figure.subplots()
+    for dt, dash in ((rotation_drift.STEP, "-"), (0.5 * rotation_drift.STEP, "--")):
+        found = rotation_drift.compare(run.model.scene, times, dt=dt)
+        for kind, color in (("matrix", "#b4434d"), ("quaternion", "#3566b0")):
+            rotation = found[kind].rotation
+            defect = np.linalg.norm(rotation.transpose(0, 2, 1) @ rotation - np.eye(3), axis=(1, 2))
+            label = f"{kind}, {found[kind].numbers} numbers, step {dt:g} s"
+            axis.plot(times[1:], defect[1:], dash, color=color, linewidth=2, label=label)
+    axis.set(xlabel="time, s", ylabel="‖RᵀR − 1‖", yscale="log", title="How far from a rotation?")
+    axis.grid(color="#e4e7ec")
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.legend(frameon=False)
+    figure.savefig(path)
 
 
 if __name__ == "__main__":

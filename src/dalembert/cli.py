@@ -6,9 +6,10 @@ Exit codes: 0 done, 1 the run failed in the middle, 2 the input was refused, 130
 from __future__ import annotations
 
 import json
-import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
@@ -61,7 +62,7 @@ def run(
     report
         Write a page with the animation, the plots and the table here (HTML).
     view
-        Show the motion in the browser; without a display, write the report and say where.
+        Show the run in the browser while it goes on, and stay; without a display, write the report and say where.
     as_json
         Print the table as JSON.
     """
@@ -83,15 +84,21 @@ def run(
         print(f"dalembert: {error}", file=sys.stderr)
         return REFUSED
     code = 0
+    screen = _open_screen(simulation) if view else None
     try:
-        _advance(simulation, length)
+        _advance(simulation, length, screen)
     except SimulationError as error:
         print(f"dalembert: {error}", file=sys.stderr)
         code = FAILED
     if simulation.interrupted:
         code = INTERRUPTED
-    print(json.dumps(simulation.report.as_dict()) if as_json else simulation.report)
-    return _keep(simulation, out, report, view, as_json) or code
+    print(json.dumps(simulation.report.as_dict()) if as_json else simulation.report, flush=True)
+    if view and screen is None and report is None:
+        report = Path("out") / f"{simulation.model.name.replace(' ', '-').replace('/', '-')}.html"
+    code = _keep(simulation, out, report, as_json) or code
+    if screen is not None:
+        screen.stay("failed" if code == FAILED else "interrupted" if code == INTERRUPTED else "done")
+    return code
 
 
 @app.command(name="list")
@@ -128,57 +135,81 @@ def _load(name: str) -> tuple[Any, dict[str, Any]]:
     return names["build"](), dict(names.get("SETTINGS", {}))
 
 
-def _advance(simulation: Simulation, duration: float) -> None:
-    """Run, with a progress bar when a person is looking and it takes longer than a second."""
-    if not sys.stderr.isatty():
-        simulation.advance(duration)
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+def _advance(simulation: Simulation, duration: float, screen: Screen | None) -> None:
+    """Run, shown in the browser if asked, with a progress bar when a person is looking."""
+    from contextlib import ExitStack
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:.0f} %"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(simulation.model.name, total=duration)
-        start = simulation.time
-        simulation.advance(duration, progress=lambda s: bar.update(task, completed=s.time - start))
+    watchers: list[Callable[[Simulation], None]] = [] if screen is None else [screen.update]
+    with ExitStack() as stack:
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+            text, share = TextColumn("{task.description}"), TextColumn("{task.percentage:.0f} %")
+            columns = (text, BarColumn(), share, TimeRemainingColumn())
+            bar = stack.enter_context(Progress(*columns, console=Console(stderr=True), transient=True))
+            task, start = bar.add_task(simulation.model.name, total=duration), simulation.time
+            watchers.append(lambda s: bar.update(task, completed=s.time - start))
+
+        def progress(s: Simulation) -> None:
+            for watch in watchers:
+                watch(s)
+
+        simulation.advance(duration, progress=progress if watchers else None)
 
 
-def _keep(simulation: Simulation, out: Path | None, report: Path | None, view: bool, quiet: bool) -> int:
-    """Save, write the report, show; returns an exit code."""
-    from .view.report import write_report
-
+def _keep(simulation: Simulation, out: Path | None, report: Path | None, quiet: bool) -> int:
+    """Save and write the report; returns an exit code."""
     try:
         if out is not None:
             print(f"saved {simulation.trajectory.save(out)}", file=sys.stderr)
-        has_display = sys.platform in ("darwin", "win32") or bool(
-            os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
-        )
-        if view and not has_display and report is None:
-            report = Path("out") / f"{simulation.model.name.replace(' ', '-').replace('/', '-')}.html"
         if report is not None:
-            report.parent.mkdir(parents=True, exist_ok=True)
+            from .view.report import write_report
+
             written = write_report(simulation.trajectory, report)
             print(f"report written to {written.resolve()}", file=sys.stderr if quiet else sys.stdout)
-        if view and has_display:
-            _show(simulation)
     except (ValueError, OSError) as error:
         print(f"dalembert: {error}", file=sys.stderr)
         return REFUSED
     return 0
 
 
-def _show(simulation: Simulation) -> None:
-    from .view.live import LiveViewer
+class Screen:
+    """Shows a run in the browser while it goes on: hands each frame that was recorded to the viewer."""
 
-    trajectory = simulation.trajectory
-    with LiveViewer(trajectory.scene_description) as viewer:
-        viewer.show(trajectory)
-        viewer.serve_forever()
+    def __init__(self, simulation: Simulation) -> None:
+        from .recording import scene_description
+        from .view.live import LiveViewer
+
+        self.viewer = LiveViewer(scene_description(simulation.model, simulation.released))
+        self.simulation = simulation
+        self._sent, self._at = 0, 0.0
+        self._send()
+
+    def update(self, _: Simulation) -> None:
+        """Called after each recorded frame; frames that come faster than the screen go together."""
+        if monotonic() - self._at > 1.0 / 30.0:
+            self._send()
+
+    def stay(self, words: str) -> None:
+        """The run is over: leave it to be looked at until Ctrl-C."""
+        self._send()
+        self.viewer.finish(words)
+        print("the viewer stays open; Ctrl-C ends it", file=sys.stderr, flush=True)
+        self.viewer.serve_forever()
+
+    def _send(self) -> None:
+        recorder = self.simulation.recorder
+        if len(recorder) > self._sent:
+            self.viewer.push(recorder.since(self._sent), self.simulation.released)
+        self._sent, self._at = len(recorder), monotonic()
+
+
+def _open_screen(simulation: Simulation) -> Screen | None:
+    """The viewer, open at once; None where no browser could show it."""
+    from .view.live_server import has_browser
+
+    return Screen(simulation) if has_browser() else None
 
 
 def main() -> None:

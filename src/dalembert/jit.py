@@ -8,6 +8,7 @@ named by a hash of every source file that kernels are made of, so that a stale k
 import functools
 import hashlib
 import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -19,14 +20,15 @@ from numba.core.ccallback import CFunc
 
 from . import light
 
-OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True}
+# Kernels allocate nothing, so that no array needs its references counted: counting would cost more than the arithmetic.
+OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False}
 # What only compiled code calls needs no entry points for Python and C, which take longer to compile than it does.
 INNER: dict[str, Any] = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 # The files whose functions end up in kernels.
 COMPILED = (
-    "jit.py", "light.py", "pointer.py", "quat.py", "status.py", "ticks.py", "unchecked.py", "vec.py",
+    "arrays.py", "jit.py", "light.py", "pointer.py", "quat.py", "status.py", "ticks.py", "unchecked.py", "vec.py",
     "model/tables.py", "linalg/*.py", "integrate/*.py", "mechanics/*.py",
 )  # fmt: skip
 
@@ -86,18 +88,50 @@ class _KernelCache(caching.FunctionCache):
         return found
 
 
+DRIVER = "import dalembert; dalembert.solve(lambda t, y: -y, [1.0], 0.0, 1.0, method='euler', dt=1.0)"
+
+
+def compile_driver_aside() -> Callable[[], Any]:
+    """Before anything is on disk, start compiling the driver in a second process, while this one compiles the mechanics:
+    the first run then waits less. Returns what to call before the driver is used.
+    """
+    if numba.config.DISABLE_JIT or any(cache_folder().glob("*.nbi")):
+        return lambda: None
+    announce_compilation()
+    root = str(Path(__file__).parents[1])
+    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
+    quiet = subprocess.DEVNULL
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-c", DRIVER],
+            env={**os.environ, "PYTHONPATH": path},
+            stdin=quiet,
+            stdout=quiet,
+            stderr=quiet,
+        )
+    except OSError:  # no second process to be had: this one will do it all
+        return lambda: None
+    return process.wait
+
+
 @functools.cache
 def announce_compilation() -> None:
     """Say once a process, on stderr, that kernels are being compiled."""
     print("compiling kernels (first run only) ...", file=sys.stderr, flush=True)
 
 
-def njit(function: Callable[..., Any]) -> Any:
+def njit(function: Callable[..., Any], **more: Any) -> Any:
     """Compile an inner function, called from kernels only."""
-    dispatcher = numba.njit(**INNER)(function)
+    dispatcher = numba.njit(**INNER, **more)(function)
     if not numba.config.DISABLE_JIT:
         light.use(dispatcher)
     return dispatcher
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """Compile an inner function that becomes part of each of its callers: for the innermost loops, and for functions of
+    many arguments with one caller, as a call hands over seven numbers for every array."""
+    return njit(function, forceinline=True)
 
 
 def kernel(function: Callable[..., Any]) -> Any:

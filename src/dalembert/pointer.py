@@ -19,6 +19,7 @@ from llvmlite import ir
 from numba import types
 from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic
+from numba.np.arrayobj import populate_array
 
 from .jit import njit
 from .status import OK, PASSED_THROUGH
@@ -55,14 +56,35 @@ def _call_address(typing_context, address, data, task, t, data_in, n_in, data_ou
     return word(word, word, word, types.float64, types.uint64, word, types.uint64, word), generate
 
 
-@intrinsic
-def as_pointer(typing_context, address):
-    """An int64 address as a pointer, for `numba.carray`."""
+def array_type(dtype: Any) -> types.Array:
+    """The Numba type of a contiguous array of a NumPy dtype."""
+    return types.Array(numba.from_dtype(np.dtype(dtype)), 1, "C")
 
-    def generate(context, builder, signature, arguments):
-        return builder.inttoptr(arguments[0], ir.IntType(8).as_pointer())
 
-    return types.voidptr(types.int64), generate
+def make_view(context: Any, builder: Any, kind: types.Array, data: Any, count: Any) -> Any:
+    """Code for an array of `count` items at the LLVM pointer `data`, which it does not own."""
+    item = context.get_data_type(kind.dtype)
+    size = context.get_constant(types.intp, context.get_abi_sizeof(item))
+    array = context.make_array(kind)(context, builder)
+    populate_array(array, builder.bitcast(data, item.as_pointer()), [count], [size], size, None)
+    return array._getvalue()
+
+
+def viewer(dtype: Any) -> Any:
+    """A function (pointer, count) → array, for compiled code; `numba.carray` counts references."""
+    kind = array_type(dtype)
+
+    @intrinsic
+    def view_at(typing_context, pointer, count):
+        def generate(context, builder, signature, arguments):
+            data = arguments[0]
+            if not isinstance(data.type, ir.PointerType):
+                data = builder.inttoptr(data, ir.IntType(8).as_pointer())
+            return make_view(context, builder, kind, data, arguments[1])
+
+        return kind(pointer, types.int64), generate
+
+    return view_at
 
 
 if numba.config.DISABLE_JIT:

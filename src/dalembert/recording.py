@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from typing import Any
 
@@ -98,6 +99,13 @@ class Recorder:
             "linear_impulse_balance": (momentum - impulse) - (momentum - impulse)[0],
             "angular_impulse_balance": (spin - turning) - (spin - turning)[0],
         }
+
+    def since(self, index: int) -> dict[str, np.ndarray]:
+        """Times and ledger of the frames from `index` on; residuals are counted from the first frame of all."""
+        part = copy.copy(self)
+        part.frames = {key: [values[0], *values[index:]] for key, values in self.frames.items()}
+        found = {"time": np.array(part.frames["time"]), **part.ledger()}
+        return {key: values[1:] for key, values in found.items()}
 
     def trajectory(self, attrs: dict[str, Any]) -> Trajectory:
         """Everything recorded so far as labelled arrays."""

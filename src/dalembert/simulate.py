@@ -14,9 +14,11 @@ from .integrate import state as integration
 from .integrate.functions import Functions
 from .integrate.methods import METHODS
 from .integrate.record import record
+from .jit import compile_driver_aside
 from .mechanics.evaluate import Mechanism
 from .mechanics.projection import NOT_CLOSED
 from .model.compile import Model, compile_scene
+from .model.graph import POINT_SIZE
 from .model.tables import FEEDBACK, LEDGER, PENALTY, PROJECTION
 from .pointer import COMPLETE, MEASURE
 from .recording import Recorder, as_json, scene_description
@@ -64,6 +66,7 @@ class Simulation:
         frames: float = 60.0,
         assemble: bool = False,
     ) -> None:
+        driver_ready = compile_driver_aside()
         self.model = scene if isinstance(scene, Model) else compile_scene(scene)
         self.method = method
         self.frames = _positive("frames", frames, "frames a second")
@@ -94,6 +97,7 @@ class Simulation:
         self.interrupted = False
         self.stopped = False
         self._prepare(assemble)
+        driver_ready()
         self._run(0.0)  # loads the driver, so that the time of the first step is a step's
         self.kernel_time = 0.0
         self.recorder = Recorder(self.model, self._mechanism)
@@ -247,7 +251,8 @@ class Simulation:
             joint = self._system.joints[index]
             joint.active = 0
             for incidence in self._system.incidences[joint.first : joint.last]:
-                self._system.jacobian[incidence.offset : incidence.offset + 6 * joint.rows] = 0.0
+                size = POINT_SIZE if incidence.is_point else 6 * incidence.rows
+                self._system.jacobian[incidence.offset : incidence.offset + size] = 0.0
             rows = slice(joint.row, joint.row + joint.rows)
             for values in (self._system.error, self._system.bias, self._system.multipliers):
                 values[rows] = 0.0

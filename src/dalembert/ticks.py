@@ -10,7 +10,7 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-from .jit import njit
+from .jit import inlined
 
 SAMPLE = 16  # one evaluation in so many is timed
 
@@ -28,21 +28,23 @@ if numba.config.DISABLE_JIT:
     _cycles = time.perf_counter
 
 
-@njit
+@inlined
 def begin(ticks):
-    """Start an evaluation; every SAMPLE-th is timed. `ticks` ends with (evaluations, timed or not, last reading)."""
-    count = ticks[-3] + 1.0
-    ticks[-3] = count
-    timed = count % SAMPLE == 1.0
-    ticks[-2] = 1.0 if timed else 0.0
+    """Start an evaluation; every SAMPLE-th is timed. `ticks` ends with (how many to leave out, timed?, last reading)."""
+    size = ticks.shape[0]
+    left = ticks[size - 3] - 1.0
+    timed = left < 0.0
+    ticks[size - 3] = SAMPLE - 1.0 if timed else left
+    ticks[size - 2] = 1.0 if timed else 0.0
     if timed:
-        ticks[-1] = _cycles()
+        ticks[size - 1] = _cycles()
 
 
-@njit
+@inlined
 def lap(ticks, stage):
     """The time since the last reading belongs to `stage`."""
-    if ticks[-2] > 0.0:
+    size = ticks.shape[0]
+    if ticks[size - 2] > 0.0:
         now = _cycles()
-        ticks[stage] += now - ticks[-1]
-        ticks[-1] = now
+        ticks[stage] += now - ticks[size - 1]
+        ticks[size - 1] = now

@@ -131,7 +131,3 @@ def test_products_of_blocks(rows, columns, size):
     out = np.full(rows * size, np.nan)
     block.product(out, 0, a.ravel(), 0, d.ravel(), 0, rows, size)
     np.testing.assert_allclose(out.reshape(a.shape), a @ d, rtol=0, atol=1e-14)
-    left, right = rng.normal(size=(rows, 6)), rng.normal(size=(columns, 6))
-    out = c.ravel().copy()
-    block.add_product_6(out, 0, left.ravel(), 0, rows, right.ravel(), 0, columns)
-    np.testing.assert_allclose(out.reshape(c.shape), c + left @ right.T, rtol=0, atol=1e-14)

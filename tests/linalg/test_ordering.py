@@ -103,18 +103,23 @@ def test_updates_of_a_chain_are_one_a_node():
 
 def test_a_mechanism_that_is_a_tree_costs_one_block_a_pair_of_joints():
     """A chain hung from the world, and the same with a body of many joints, which becomes an unknown of its own."""
-    chain = build_graph([3] * 40, [[k - 1 if k else 40, k] for k in range(40)], 40)
+    chain = build_graph([3] * 40, [True] * 40, [[k - 1 if k else 40, k] for k in range(40)], 40)
     assert len(chain.symbolic.entries) == 39 and len(chain.hubs) == 0
-    star = build_graph([3] * 40, [[0, k + 1] for k in range(40)], 41)
+    star = build_graph([3] * 40, [True] * 40, [[0, k + 1] for k in range(40)], 41)
     assert len(star.hubs) == 1
     assert len(star.symbolic.entries) == 40
 
 
 def test_blocks_of_the_jacobian_do_not_overlap():
     rows, bodies = [3, 5, 1, 2], [[0, 1], [1, 3], [2, 0], [0, 1]]
-    graph = build_graph(rows, bodies, 3)
+    graph = build_graph(rows, [True, True, False, False], bodies, 3)
     used = np.zeros(graph.jacobian_size, int)
     for incidence in graph.incidences:
-        used[incidence.offset : incidence.offset + 6 * rows[incidence.joint]] += 1
+        used[incidence.offset : incidence.offset + (4 if incidence.is_point else 6 * incidence.rows)] += 1
     assert used.max() == 1 and used[-36:].max() == 0
-    assert graph.block[1, 3] == graph.jacobian_size - 36
+    assert graph.offset(1, 3, 0) == graph.jacobian_size - 36
+
+
+def test_a_chain_is_eliminated_from_both_ends_in_turn():
+    neighbours = [{k for k in (i - 1, i + 1) if 0 <= k < 6} for i in range(6)]
+    assert minimum_degree(neighbours, always)[0] == [0, 5, 1, 4, 2, 3]

@@ -83,9 +83,14 @@ class Measured:
         self.measure(y)
         out = np.zeros((self.model.graph.rows, 6 * self.count))
         for incidence in self.system.incidences:
-            joint = self.system.joints[incidence.joint]
-            block = self.system.jacobian[incidence.offset : incidence.offset + 6 * joint.rows].reshape(-1, 6)
-            out[joint.row : joint.row + joint.rows, 6 * incidence.body : 6 * incidence.body + 6] = block
+            stored = self.system.jacobian[incidence.offset :]
+            if incidence.is_point:
+                sign, (x, y_, z) = stored[0], stored[1:4]
+                block = sign * np.hstack([np.eye(3), -np.array([[0, -z, y_], [z, 0, -x], [-y_, x, 0]])])
+            else:
+                block = stored[: 6 * incidence.rows].reshape(-1, 6)
+            rows = slice(incidence.row, incidence.row + incidence.rows)
+            out[rows, 6 * incidence.body : 6 * incidence.body + 6] = block
         return out
 
     def inverse_mass(self, y):

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from dalembert.view.drawing import coil_points, motion_extent, parse_scene, rotate
+from dalembert.view.drawing import parse_scene
+from dalembert.view.extent import motion_extent
+from dalembert.view.geometry import coil_points, rotate
 
 
 @pytest.mark.parametrize(
@@ -32,7 +34,8 @@ def test_a_large_floor_does_not_set_the_view():
     drawing = parse_scene({"bodies": [{"name": "ball", "shape": {"radius": 0.1}}, {"name": "floor", "vertices": slab}]})
     positions = np.zeros((10, 2, 3))
     positions[:, 0, 2] = np.linspace(1, 0.1, 10)
-    assert motion_extent(drawing, positions).size < 2
+    turns = np.tile([1.0, 0.0, 0.0, 0.0], (10, 2, 1))
+    assert motion_extent(drawing, positions, turns).size < 2
 
 
 def test_rotation_and_coil():

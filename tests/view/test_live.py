@@ -1,4 +1,4 @@
-"""The live viewer serves its page on loopback, follows runs, refuses a taken port and closes."""
+"""The live viewer serves its page on loopback, follows runs, is seen and steered in a browser, and closes."""
 
 import socket
 import time
@@ -6,42 +6,55 @@ import urllib.request
 
 import numpy as np
 import pytest
+from browser import Page, needs_browser, wait_until
 
 from dalembert.trajectory import Trajectory
 from dalembert.view.live import LiveViewer
 
 
-def frame_of(run, i):
+def frames_of(run, part):
     names = ("position", "orientation", "kinetic", "potential", "balance")
-    return {"time": run.times[i], **{name: run[name].values[i] for name in names}}
+    return {"time": run.times[part], **{name: run[name].values[part] for name in names}}
 
 
-def test_serves_replays_and_closes(run, capsys):
-    viewer = LiveViewer(run.scene_description, port=0, open_page=False)
-    try:
-        assert viewer.address.startswith("http://127.0.0.1:")
-        assert viewer.address in capsys.readouterr().out
-        with urllib.request.urlopen(viewer.address, timeout=60) as answer:
-            assert answer.status == 200 and b"<html" in answer.read()
-        with pytest.raises(OSError, match=r"port \d+ on 127\.0\.0\.1 is in use"):
-            LiveViewer(run.scene_description, port=int(viewer.address.rsplit(":", 1)[1]), open_page=False)
-        for i in range(0, 60, 20):
-            viewer.push(frame_of(run, i))
-            time.sleep(0.05)
-        np.testing.assert_allclose(viewer.body_frames[1].position, run.position.values[40, 1], atol=1e-6)
-        viewer.show(run)
-        deadline = time.monotonic() + 10
-        while viewer.time < run.times[0] + 0.2 and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert viewer.time >= 0.2, "the replay plays by itself"
-    finally:
-        viewer.close()
-        viewer.close()
+@pytest.fixture
+def viewer(run):
+    with LiveViewer(run.scene_description, port=0, open_page=False) as opened:
+        yield opened
+
+
+def test_serves_replays_and_closes(run, viewer, capsys):
+    assert viewer.address.startswith("http://127.0.0.1:")
+    with urllib.request.urlopen(viewer.address, timeout=60) as answer:
+        assert answer.status == 200 and b"<html" in answer.read()
+    port = int(viewer.address.rsplit(":", 1)[1])
+    with pytest.raises(OSError, match=rf"port {port} on 127\.0\.0\.1 is in use"):
+        LiveViewer(run.scene_description, port=port, open_page=False)
+    viewer.show(run)
+    assert viewer.time == run.times[0]
+    viewer.play()
+    wait_until(lambda: viewer.time >= 0.2, "it does not play")
+    viewer.close()
+    viewer.close()
     with socket.socket() as probe, pytest.raises(OSError, match="refused"):
-        probe.connect(("127.0.0.1", int(viewer.address.rsplit(":", 1)[1])))
+        probe.connect(("127.0.0.1", port))
 
 
-def test_a_run_of_another_scene_is_refused(run):
+def test_a_run_in_progress_is_played_as_far_as_it_has_come(run, viewer):
+    viewer.play()
+    viewer.push(frames_of(run, slice(0, 10)))
+    wait_until(lambda: viewer.time >= run.times[9], "it does not play what there is")
+    time.sleep(0.2)
+    assert viewer.time == run.times[9]
+    np.testing.assert_allclose(viewer.body_frames[1].position, run.position.values[9, 1], atol=1e-6)
+    viewer.push(frames_of(run, slice(10, 20)))
+    wait_until(lambda: viewer.time >= run.times[19], "it does not go on")
+    viewer.finish()
+    with pytest.raises(ValueError, match="follow one another"):
+        viewer.push(frames_of(run, slice(0, 1)))
+
+
+def test_a_run_of_another_scene_is_refused(viewer):
     other = Trajectory.from_arrays(
         {
             "time": [0.0],
@@ -52,6 +65,36 @@ def test_a_run_of_another_scene_is_refused(run):
         },
         bodies=["stranger"],
     )
-    viewer = LiveViewer(run.scene_description, port=0, open_page=False)
-    with viewer, pytest.raises(ValueError, match="stranger"):
+    with pytest.raises(ValueError, match="stranger"):
         viewer.show(other)
+
+
+@needs_browser
+@pytest.mark.slow
+def test_in_a_browser_the_run_is_seen_and_steered(run, viewer, tmp_path):
+    viewer.push(frames_of(run, slice(0, 200)))
+    with Page(viewer.address, tmp_path) as page:
+        wait_until(lambda: viewer.time > 0.1, "opening the page does not start the show")
+        page.click("Pause")
+        wait_until(lambda: not viewer.playing, "the button does not pause")
+        viewer.push(frames_of(run, slice(200, len(run))))
+        viewer.finish()
+        before = viewer.time
+        page.click("+10")
+        wait_until(lambda: viewer.time > before, "the button does not step")
+
+        def bodies_are_seen():
+            stage = page.picture()[:, :320]  # the panel is on the right
+            orange = (stage[..., 0] - stage[..., 2] > 60).sum()
+            blue = (stage[..., 2] - stage[..., 0] > 40).sum()
+            return orange > 100 and blue > 50
+
+        wait_until(bodies_are_seen, "the box and the bob are not in the picture")
+        for words in ("done, 6.000 s", "energy, J", "residual of the ledger, nJ", "follow", "trail", "speed"):
+            wait_until(lambda w=words: w in page.evaluate("document.body.innerText"), f"the page does not say {words!r}")
+        assert page.evaluate("document.querySelectorAll('.uplot canvas').length") == 2
+        client = next(iter(viewer.server.get_clients().values()))
+        eye = client.camera.position.copy()
+        viewer.follow("box")
+        page.click("+10")
+        wait_until(lambda: np.linalg.norm(client.camera.position - eye) > 0.01, "the camera does not follow")

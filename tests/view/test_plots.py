@@ -6,7 +6,8 @@ import pytest
 from conftest import HOSTILE
 
 from dalembert.trajectory import Trajectory
-from dalembert.view.plots import plot_energy, plot_joint_errors, plot_phase, plot_reaction, still
+from dalembert.view.plots import plot_energy, plot_joint_errors, plot_phase, plot_reaction
+from dalembert.view.still import still
 
 
 def test_figures_show_what_was_recorded(run, tmp_path):

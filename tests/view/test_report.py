@@ -4,20 +4,15 @@ import base64
 import io
 import json
 import re
-import shutil
 import subprocess
 
 import numpy as np
 import pytest
+from browser import CHROMIUM, needs_browser
 from conftest import HOSTILE, synthetic
 
 from dalembert.trajectory import Trajectory
 from dalembert.view.report import kept_frames, page_data, write_report
-
-CHROMIUM = next(
-    (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
-)
-needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no chromium or chrome to open the report in")
 
 WATCH = """<script>window.problems = [];
 addEventListener("error", (e) => problems.push(e.message));

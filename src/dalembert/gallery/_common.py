@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.integrate import solve_ivp
 
 from ..scene.body import Body
 from ..scene.scene import Scene
@@ -62,6 +61,8 @@ def require_ledger(run: Simulation, *, energy: float, joints: float = 1e-12, rat
 
 def integrate(function: Callable[..., Any], start: ArrayLike, times: ArrayLike, **options: Any) -> Any:
     """SciPy's DOP853 at tight tolerance from times[0], where the state is `start`; the result's `y` is (n, times)."""
+    from scipy.integrate import solve_ivp  # only checks need it, and it is slow to load
+
     t = np.asarray(times, float)
     result = solve_ivp(
         function, (t[0], t[-1]), start, method="DOP853", t_eval=t, **({"rtol": 1e-12, "atol": 1e-13} | options)

@@ -7,9 +7,9 @@ With ω₂ = θ̇₁ a₁ + θ̇₂ R₁ a₂ and so on, the motion in the two a
 from __future__ import annotations
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from ..scene.body import WORLD
+from ..scene.checks import rotation_matrix
 from ..scene.scene import Scene
 from ..scene.shapes import Box
 from ..simulate import Simulation
@@ -44,7 +44,8 @@ class _Angles:
 
     def rotations(self, angles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         first, second = (
-            Rotation.from_rotvec(angle * axis).as_matrix() for angle, axis in zip(angles, self.axes, strict=True)
+            rotation_matrix((np.cos(0.5 * angle), *(np.sin(0.5 * angle) * axis)))
+            for angle, axis in zip(angles, self.axes, strict=True)
         )
         return first, first @ second
 

@@ -11,7 +11,6 @@ in axes of the body, of period 4 K(k) in τ (Landau & Lifshitz, Mechanics, § 37
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import ellipj, ellipk, ellipkinc
 
 from ..scene.checks import rotation_matrix
 from ..scene.scene import Scene
@@ -32,6 +31,8 @@ def build(spin: float = 10.0, off: float = 0.05) -> Scene:
 
 def euler(run: Simulation) -> tuple[np.ndarray, float]:
     """(frames, 3) angular velocities in axes of the body (rad/s) by elliptic functions, and their period (s)."""
+    from scipy.special import ellipj, ellipk, ellipkinc  # only checks need it, and it is slow to load
+
     body = run.model.scene.bodies["box"]
     i1, i2, i3 = np.diag(body.inertia)
     w1, w2, w3 = body.rotation.T @ body.angular_velocity

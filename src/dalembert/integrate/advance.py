@@ -3,7 +3,8 @@
 What is integrated is behind the pointers of `context`: see `functions`.
 """
 
-from ..jit import njit
+from ..arrays import copy
+from ..jit import inlined, njit
 from ..status import EVENT, MAX_STEPS, OK
 from .control import initial_step
 from .functions import complete, event
@@ -31,7 +32,7 @@ def advance(context, plan, y, dydt, work, signs, clock, t_end, max_steps):
     return OK if reached(plan, clock, t_end) else MAX_STEPS
 
 
-@njit
+@inlined
 def reached(plan, clock, t_end):
     now = clock[0]
     slack = 0.0 if plan.adaptive != 0 else SAME_TIME * now.h
@@ -67,11 +68,11 @@ def begin(context, plan, y, dydt, work, signs, clock, t_end):
     return OK
 
 
-@njit
+@inlined
 def step(context, plan, y, dydt, work, signs, clock, t_end):
     """One accepted step, committed: y, dydt and the clock move together."""
     now = clock[0]
-    work.k[0] = dydt
+    copy(work.k[0], dydt)
     if plan.adaptive != 0:
         status, t_new, h = adaptive_step(context, plan, y, work, clock, t_end)
     else:
@@ -83,8 +84,8 @@ def step(context, plan, y, dydt, work, signs, clock, t_end):
         status, index, t_new = stop_at_event(context, plan, now.t, t_new, h, y, work, signs, clock)
         if status != OK:
             return status
-    y[:] = work.y_new
-    dydt[:] = work.k[plan.stages]
+    copy(y, work.y_new)
+    copy(dydt, work.k[plan.stages])
     now.t = t_new
     now.steps += 1
     now.event = index

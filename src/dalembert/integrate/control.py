@@ -6,6 +6,7 @@ II.10 (DOP853's error estimate); Gustafsson (1991) for the PI controller.
 
 import math
 
+from ..arrays import clear
 from ..jit import njit
 from ..status import OK
 from .explicit import combine
@@ -47,7 +48,7 @@ def error_norm(plan, h, y, work):
 
     With one error row, its norm. With DOP853's two, e = e₅²/√(e₅² + 0.01 e₃²) of their norms.
     """
-    work.stage[:] = 0.0
+    clear(work.stage)
     combine(work.spare, work.stage, h, plan.error[0], plan.stages + 1, work.k)
     first = scaled_norm(work.spare, y, work.y_new, plan, work.weights)
     if plan.error_rows == 1 or first == 0.0 or math.isinf(first):

@@ -4,22 +4,37 @@
 `y_new` are float64[n]. Nothing is allocated.
 """
 
-from ..jit import njit
+from ..arrays import clear
+from ..jit import inlined, njit
 from ..status import OK
 from .functions import derivative, drift
 
 
-@njit
+@inlined
 def combine(out, y, h, coefficients, count, k):
     """out = y + h Σ_{i < count} coefficients_i k_i; rows with a zero coefficient are not read."""
-    out[:] = 0.0
-    for i in range(count):
+    n = out.size
+    first, last = 0, count - 1
+    while first < last and coefficients[first] == 0.0:
+        first += 1
+    while last > first and coefficients[last] == 0.0:
+        last -= 1
+    weight = coefficients[first]
+    if first == last:
+        weight *= h
+        for j in range(n):
+            out[j] = y[j] + weight * k[first, j]
+        return
+    for j in range(n):
+        out[j] = weight * k[first, j]
+    for i in range(first + 1, last):
         weight = coefficients[i]
         if weight != 0.0:
-            for j in range(out.size):
+            for j in range(n):
                 out[j] += weight * k[i, j]
-    for j in range(out.size):
-        out[j] = y[j] + h * out[j]
+    weight = coefficients[last]
+    for j in range(n):
+        out[j] = y[j] + h * (out[j] + weight * k[last, j])
 
 
 @njit
@@ -93,7 +108,7 @@ def extra_stages(context, t, y, h, plan, k, stage):
 def dense_state(plan, k, y, h, theta, out):
     """out = the dense output at t + θ h, 0 ≤ θ ≤ 1."""
     rows, degree = plan.rows, plan.degree
-    out[:] = 0.0
+    clear(out)
     for i in range(rows):
         weight = 0.0
         for j in range(degree - 1, -1, -1):
@@ -109,7 +124,8 @@ def dense_state(plan, k, y, h, theta, out):
 def dense_coefficients(plan, k, h, out):
     """out[j] (float64[degree, n]) = the coefficient of θ^(j+1) in the dense output."""
     rows, degree = plan.rows, plan.degree
-    out[:] = 0.0
+    for j in range(degree):
+        clear(out[j])
     for i in range(rows):
         for j in range(degree):
             weight = h * plan.dense[i, j]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..jit import njit
+from ..jit import inlined, njit
 from ..pointer import COMPLETE, COMPLETE_EVALUATED, DERIVATIVE, DRIFT, call_pointer
 from ..status import OK
 
@@ -28,12 +28,12 @@ class Functions(NamedTuple):
     events: NDArray[np.int64]
 
 
-@njit
+@inlined
 def derivative(t, y, dydt, context):
     return call_pointer(context.address, context.data, DERIVATIVE, t, y, dydt)
 
 
-@njit
+@inlined
 def complete(t, y, dydt, evaluated, context):
     if context.completes == 0 and evaluated != 0:
         return OK

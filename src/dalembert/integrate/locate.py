@@ -6,6 +6,7 @@ event is on between calls, so that a root just found is not found again and one 
 
 import math
 
+from ..arrays import copy
 from ..jit import njit
 from ..status import NON_FINITE, OK
 from .control import all_finite
@@ -169,5 +170,5 @@ def stop_at_event(context, plan, t, t_new, h, y, work, signs, clock):
             return status, -1, t
         latest = 2
     keep_sides(work.values[latest], work.direction, signs)
-    work.values[0] = work.values[latest]
+    copy(work.values[0], work.values[latest])
     return OK, index, t_new

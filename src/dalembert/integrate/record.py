@@ -1,7 +1,6 @@
 """The kernel behind `solve`: advance a system given by function pointers, and write down where it went."""
 
-import numpy as np
-
+from ..arrays import copy
 from ..jit import kernel
 from ..status import MAX_STEPS, OK
 from .advance import advance
@@ -18,21 +17,20 @@ def record(context, plans, y, dydt, work, signs, clock, stops, stop, max_steps, 
     """
     plan, now = plans[0], clock[0]
     count = 0
-    y_before = np.empty_like(y)
     while stop < stops.size and count < out_t.size:
         steps, t_before = now.steps, now.t
-        y_before[:] = y
+        copy(work.y_before, y)
         allowed = max_steps - steps
         if each != 0:
             allowed = min(1, allowed)
         status = advance(context, plan, y, dydt, work, signs, clock, stops[stop], allowed)
         if (each != 0 and now.steps > steps) or (each == 0 and status == OK):
             out_t[count] = now.t
-            out_y[count] = y
+            copy(out_y[count], y)
             if out_dense.shape[0] > 0:
                 h = now.t - t_before
                 now.evaluations += plan.extra
-                failed = extra_stages(context, t_before, y_before, h, plan, work.k, work.stage)
+                failed = extra_stages(context, t_before, work.y_before, h, plan, work.k, work.stage)
                 if failed != OK:
                     return failed, stop, count
                 dense_coefficients(plan, work.k, h, out_dense[count])

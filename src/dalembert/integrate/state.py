@@ -69,6 +69,7 @@ class Work(NamedTuple):
     stage: Array  # (n,)
     y_new: Array  # (n,)
     spare: Array  # (n,)
+    y_before: Array  # (n,): the state before the last step that was recorded
     values: Array  # (3, events): at the start of the step, at its end, at a trial point
     weights: Array  # these three are the options' own
     momentum: Array
@@ -117,7 +118,7 @@ def make_options(
 def make_work(options: Options) -> Work:
     """Scratch for `options`, filled with NaN."""
     n, events = options.weights.size, options.direction.size
-    shapes = ((int(options.plan.rows[0]), n), (n,), (n,), (n,), (3, events))
+    shapes = ((int(options.plan.rows[0]), n), (n,), (n,), (n,), (n,), (3, events))
     return Work(*(np.full(shape, np.nan) for shape in shapes), options.weights, options.momentum, options.direction)
 
 

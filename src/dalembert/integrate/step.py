@@ -5,7 +5,7 @@
 
 import math
 
-from ..jit import njit
+from ..jit import inlined, njit
 from ..status import NON_FINITE, OK, STEP_UNDERFLOW
 from .control import SMALLEST_ERROR, all_finite, error_norm, growth, reduction
 from .explicit import explicit_step, splitting_step, symplectic_step
@@ -15,7 +15,7 @@ SAME_TIME = 1e-9  # in units of dt: step ends closer than this are one
 EPSILON = 2.220446049250313e-16
 
 
-@njit
+@inlined
 def attempt(context, plan, t, h, y, work, clock):
     """work.y_new = one raw step of h from y; row 0 of work.k holds f(t, y)."""
     clock[0].evaluations += plan.stages - 1
@@ -26,7 +26,7 @@ def attempt(context, plan, t, h, y, work, clock):
     return explicit_step(context, t, y, h, plan, work.k, work.stage, work.y_new)
 
 
-@njit
+@inlined
 def finish(context, plan, t_new, evaluated, work, clock):
     """Complete work.y_new at t_new."""
     if evaluated == 0:
@@ -34,7 +34,7 @@ def finish(context, plan, t_new, evaluated, work, clock):
     return complete(t_new, work.y_new, work.k[plan.stages], evaluated, context)
 
 
-@njit
+@inlined
 def fixed_end(plan, clock, t_end):
     """(t_new, h): the end of the next fixed step, on the grid origin + i dt, and its length."""
     now = clock[0]
@@ -50,7 +50,7 @@ def fixed_end(plan, clock, t_end):
     return t_new, t_new - now.t
 
 
-@njit
+@inlined
 def fixed_step(context, plan, y, work, clock, t_end):
     """(status, t_new, h) of one fixed step, completed."""
     t = clock[0].t

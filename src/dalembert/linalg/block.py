@@ -4,17 +4,11 @@ Blocks are row-major at an offset. Sizes up to 6 occur; 3 (a ball joint) is by f
 in scalars: the compiler cannot know that two arrays do not overlap, and would load them again after every store.
 """
 
-from ..jit import njit
+from ..jit import inlined, njit
 from ..unchecked import peek, poke
 
 
-@njit
-def clear(a):
-    for i in range(a.shape[0]):
-        a[i] = 0.0
-
-
-@njit
+@inlined
 def load_3x3(a, o):
     return (
         peek(a, o), peek(a, o + 1), peek(a, o + 2), peek(a, o + 3), peek(a, o + 4), peek(a, o + 5), peek(a, o + 6),
@@ -22,33 +16,12 @@ def load_3x3(a, o):
     )  # fmt: skip
 
 
-@njit
+@inlined
 def load_6(a, o):
     return (peek(a, o), peek(a, o + 1), peek(a, o + 2), peek(a, o + 3), peek(a, o + 4), peek(a, o + 5))
 
 
-@njit
-def add_product_6(c, oc, a, oa, rows, b, ob, columns):
-    """C += A Bᵀ with A (rows × 6) and B (columns × 6): the assembly of J W Jᵀ."""
-    if rows == 3 and columns == 3:
-        for i in range(3):
-            left = load_6(a, oa + 6 * i)
-            for j in range(3):
-                right = load_6(b, ob + 6 * j)
-                s = left[0] * right[0] + left[1] * right[1] + left[2] * right[2]
-                s += left[3] * right[3] + left[4] * right[4] + left[5] * right[5]
-                poke(c, oc + 3 * i + j, peek(c, oc + 3 * i + j) + s)
-        return
-    for i in range(rows):
-        for j in range(columns):
-            s = 0.0
-            for k in range(6):
-                s += peek(a, oa + 6 * i + k) * peek(b, ob + 6 * j + k)
-            at = oc + columns * i + j
-            poke(c, at, peek(c, at) + s)
-
-
-@njit
+@inlined
 def product(c, oc, a, oa, d, od, rows, size):
     """C = A D with A (rows × size) and D (size × size)."""
     if rows == 3 and size == 3:
@@ -67,7 +40,7 @@ def product(c, oc, a, oa, d, od, rows, size):
             poke(c, oc + size * i + j, s)
 
 
-@njit
+@inlined
 def subtract_product_t(c, oc, a, oa, rows, b, ob, columns, size):
     """C −= A Bᵀ with A (rows × size) and B (columns × size)."""
     if rows == 3 and columns == 3 and size == 3:
@@ -113,17 +86,14 @@ def _sweep(d, o, size, scale, scale_at):
     return smallest
 
 
-@njit
+@inlined
 def _invert_3(d, o, scale, scale_at):
-    """By cofactors; the pivots of LDLᵀ are ratios of the leading minors."""
-    a, b, c, _, e, f, _, _, i = load_3x3(d, o)
+    """By cofactors, from the upper triangle; the pivots of LDLᵀ are ratios of the leading minors."""
+    a, b, c = peek(d, o), peek(d, o + 1), peek(d, o + 2)
+    e, f, i = peek(d, o + 4), peek(d, o + 5), peek(d, o + 8)
     minor = a * e - b * b
     c00, c01, c02 = e * i - f * f, c * f - b * i, b * f - c * e
     determinant = a * c00 + b * c01 + c * c02
-    smallest = min(abs(a) / scale[scale_at], abs(minor / a) / scale[scale_at + 1])
-    smallest = min(smallest, abs(determinant / minor) / scale[scale_at + 2])
-    if not smallest > 0.0:
-        return 0.0
     inverse = 1.0 / determinant
     c12 = (b * c - a * f) * inverse
     c01 *= inverse
@@ -137,10 +107,18 @@ def _invert_3(d, o, scale, scale_at):
     poke(d, o + 6, c02)
     poke(d, o + 7, c12)
     poke(d, o + 8, minor * inverse)
-    return min(smallest, 1.0)
+    # The smallest of |a| / s_0, |minor / a| / s_1 and |determinant / minor| / s_2, kept as a fraction: one division.
+    a, minor = abs(a), abs(minor)
+    over, under = a, peek(scale, scale_at)
+    if not minor * under >= over * (a * peek(scale, scale_at + 1)):
+        over, under = minor, a * peek(scale, scale_at + 1)
+    if not abs(determinant) * under >= over * (minor * peek(scale, scale_at + 2)):
+        over, under = abs(determinant), minor * peek(scale, scale_at + 2)
+    smallest = over / under
+    return min(smallest, 1.0) if smallest > 0.0 else 0.0
 
 
-@njit
+@inlined
 def invert(d, o, size, scale, scale_at):
     """Replace a symmetric definite block by its inverse (Gauss–Jordan, pivots down the diagonal).
 

@@ -5,7 +5,7 @@ elimination of k subtracts X_i B_jᵀ from every later block (i, j). The inverse
 so that a solution is products only.
 """
 
-from ..jit import njit
+from ..jit import inlined, njit
 from ..unchecked import peek, poke
 from .block import invert, load_3x3, product, subtract_product_t
 
@@ -45,15 +45,17 @@ def solve(columns, entries, values, lower, x):
         for e in range(column.first, column.last):
             entry = entries[e]
             subtract_times(lower, entry.offset, entry.rows, column.width, x, column.x, entry.x)
-    for k in range(columns.shape[0] - 1, -1, -1):
+    for k in range(columns.shape[0]):
         column = columns[k]
         apply_inverse(values, column.pivot, column.width, x, column.x)
+    for k in range(columns.shape[0] - 1, -1, -1):
+        column = columns[k]
         for e in range(column.first, column.last):
             entry = entries[e]
             subtract_transposed_times(lower, entry.offset, entry.rows, column.width, x, entry.x, column.x)
 
 
-@njit
+@inlined
 def subtract_times(a, o, rows, size, x, source, target):
     """x[target] −= A x[source] with A (rows × size)."""
     if rows == 3 and size == 3:
@@ -70,7 +72,7 @@ def subtract_times(a, o, rows, size, x, source, target):
         x[target + i] -= s
 
 
-@njit
+@inlined
 def subtract_transposed_times(a, o, rows, size, x, source, target):
     """x[target] −= Aᵀ x[source] with A (rows × size)."""
     if rows == 3 and size == 3:
@@ -86,7 +88,7 @@ def subtract_transposed_times(a, o, rows, size, x, source, target):
             x[target + j] -= a[o + size * i + j] * xi
 
 
-@njit
+@inlined
 def apply_inverse(values, o, size, x, at):
     """x ← D⁻¹ x for one block of at most six rows."""
     u, v, w = x[at], 0.0, 0.0

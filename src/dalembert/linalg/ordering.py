@@ -38,14 +38,15 @@ def minimum_degree(neighbours: Sequence[set[int]], ready: Callable[[int, set[int
     `ready(node, eliminated)` says whether a node may be eliminated yet (its pivot block is definite).
     """
     graph = [set(s) for s in neighbours]
-    heap = [(len(s), node) for node, s in enumerate(graph)]
+    level = [0] * len(graph)  # a chain is eliminated from both ends in turn: the processor does both at once
+    heap = [(len(s), 0, node) for node, s in enumerate(graph)]
     heapq.heapify(heap)
     order: list[int] = []
     structure: list[list[int]] = []
     eliminated: set[int] = set()
     waiting: list[int] = []
     while heap:
-        degree, node = heapq.heappop(heap)
+        degree, _, node = heapq.heappop(heap)
         if node in eliminated or degree != len(graph[node]):
             continue
         if not ready(node, eliminated):
@@ -61,11 +62,12 @@ def minimum_degree(neighbours: Sequence[set[int]], ready: Callable[[int, set[int
             before = len(graph[other])
             graph[other] |= clique
             graph[other] -= {other, node}
+            level[other] = max(level[other], level[node] + 1)
             if len(graph[other]) != before or len(clique) == 1:
-                heapq.heappush(heap, (len(graph[other]), other))
+                heapq.heappush(heap, (len(graph[other]), level[other], other))
         for other in waiting:
             if other not in eliminated:
-                heapq.heappush(heap, (len(graph[other]), other))
+                heapq.heappush(heap, (len(graph[other]), level[other], other))
         waiting.clear()
     return order, structure
 

@@ -4,9 +4,8 @@
 `complete`, which uses the same factorization to put the state back on the constraint manifold.
 """
 
-from ..jit import njit
+from ..jit import inlined, njit
 from ..model.tables import (
-    ASSEMBLY,
     CONSTRAINT_WORK,
     FACTORIZATION,
     FEEDBACK,
@@ -24,16 +23,10 @@ from ..model.tables import (
 )
 from ..quat import derivative as quaternion_derivative
 from ..ticks import begin, lap
+from ..unchecked import poke
 from ..vec import add, cross, dot, load3
-from .constraints import (
-    acceleration_rhs,
-    factorize,
-    gyroscopic_torque,
-    jacobian_velocity,
-    solve_multipliers,
-    spread,
-    weigh,
-)
+from .assembly import factorize
+from .constraints import acceleration_rhs, jacobian_velocity, solve_multipliers, spread
 from .coordinates import coordinate_rate
 from .forces import apply_forces
 from .jacobian import fill_rows
@@ -57,7 +50,7 @@ SINGULAR = 101  # the constraint system could not be factored
 USER_FUNCTION = 102  # a function of the user's failed
 
 
-@njit
+@inlined
 def derivative(t, y, dydt, system):
     """f(t, y): the whole right-hand side, ledger included. Returns a status, 0 if all went well."""
     status = prepare(t, y, system)
@@ -80,8 +73,6 @@ def prepare(t, y, system):
     lap(ticks, JACOBIAN)
     if settings[0].hold == PENALTY:
         return 0
-    weigh(system)
-    lap(ticks, ASSEMBLY)
     if factorize(system) != 0:
         return SINGULAR
     lap(ticks, FACTORIZATION)
@@ -101,7 +92,7 @@ def finish(t, y, dydt, system):
     return 0
 
 
-@njit
+@inlined
 def constraint_forces(y, system):
     """λ by the rule in force, spread over the bodies."""
     multipliers = multipliers_of(system)
@@ -116,8 +107,7 @@ def constraint_forces(y, system):
             multipliers[r] = -settings.stiffness * error[r] - settings.damping * residual[r]
         spread(system, multipliers)
         return
-    gyroscopic_torque(y, system)
-    acceleration_rhs(system)
+    acceleration_rhs(y, system)
     if settings.hold == FEEDBACK:
         jacobian_velocity(system, residual)
         for i in range(joints.shape[0]):
@@ -128,7 +118,14 @@ def constraint_forces(y, system):
     solve_multipliers(system, multipliers)
 
 
-@njit
+@inlined
+def store_3(values, at, a):
+    poke(values, at, a[0])
+    poke(values, at + 1, a[1])
+    poke(values, at + 2, a[2])
+
+
+@inlined
 def write_derivative(y, dydt, system):
     """(ẋ, q̇, Ṗ, L̇) = (v, ½ ω q, F + F_c, τ + τ_c), the rates of the coordinates, and those of the ledger."""
     settings = settings_of(system)
@@ -138,25 +135,31 @@ def write_derivative(y, dydt, system):
     bodies = bodies_of(system).shape[0]
     power = power_of(system)
     ledger = settings[0].ledger
+    zero = (0.0, 0.0, 0.0)
+    total, moment, reaction_total, reaction_moment = zero, zero, zero, zero
+    work = 0.0
     for i in range(bodies):
         kin = kinematics[i]
         at = STATE_SIZE * i
-        turning = quaternion_derivative((y[at + 3], y[at + 4], y[at + 5], y[at + 6]), load3(kin.omega))
-        for k in range(4):
-            dydt[at + 3 + k] = turning[k]
+        v, omega = load3(kin.v), load3(kin.omega)
+        turning = quaternion_derivative((y[at + 3], y[at + 4], y[at + 5], y[at + 6]), omega)
         x, force, torque = load3(kin.x), load3(kin.force), load3(kin.torque)
         reaction, reaction_torque = load3(kin.linear), load3(kin.angular)
-        moment = add(cross(x, force), torque)
-        reaction_moment = add(cross(x, reaction), reaction_torque)
-        for k in range(3):
-            dydt[at + k] = kin.v[k]
-            dydt[at + 7 + k] = force[k] + reaction[k]
-            dydt[at + 10 + k] = torque[k] + reaction_torque[k]
-            power[ledger + FORCE_IMPULSE + k] += force[k]
-            power[ledger + TORQUE_IMPULSE + k] += moment[k]
-            power[ledger + REACTION_IMPULSE + k] += reaction[k]
-            power[ledger + REACTION_TORQUE + k] += reaction_moment[k]
-        power[ledger + CONSTRAINT_WORK] += dot(reaction, load3(kin.v)) + dot(reaction_torque, load3(kin.omega))
+        store_3(dydt, at, v)
+        for k in range(4):
+            poke(dydt, at + 3 + k, turning[k])
+        store_3(dydt, at + 7, add(force, reaction))
+        store_3(dydt, at + 10, add(torque, reaction_torque))
+        total = add(total, force)
+        moment = add(moment, add(cross(x, force), torque))
+        reaction_total = add(reaction_total, reaction)
+        reaction_moment = add(reaction_moment, add(cross(x, reaction), reaction_torque))
+        work += dot(reaction, v) + dot(reaction_torque, omega)
+    store_3(power, ledger + FORCE_IMPULSE, total)
+    store_3(power, ledger + TORQUE_IMPULSE, moment)
+    store_3(power, ledger + REACTION_IMPULSE, reaction_total)
+    store_3(power, ledger + REACTION_TORQUE, reaction_moment)
+    power[ledger + CONSTRAINT_WORK] = work
     for i in range(coordinates.shape[0]):
         coordinate = coordinates[i]
         dydt[coordinate.at] = coordinate_rate(y, coordinate, kinematics, curves)

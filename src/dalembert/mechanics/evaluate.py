@@ -11,7 +11,7 @@ import numpy as np
 
 from ..jit import CFunction, njit
 from ..model.tables import System
-from ..pointer import C_SIGNATURE, C_TYPE, COMPLETE_EVALUATED, DERIVATIVE, DRIFT, MEASURE, as_pointer, view
+from ..pointer import C_SIGNATURE, C_TYPE, COMPLETE_EVALUATED, DERIVATIVE, DRIFT, MEASURE, view, viewer
 from .drift import drift
 from .dynamics import derivative
 from .measure import measure
@@ -19,6 +19,8 @@ from .projection import complete
 from .system import bodies_of
 
 FIELDS = 2 * len(System._fields)
+_floats = viewer(np.float64)
+_addresses = viewer(np.int64)
 
 
 @njit
@@ -34,9 +36,7 @@ def perform(task, t, y, dydt, system):
 
 
 def evaluate(data, task, t, y, n, dydt, m):
-    return perform(
-        task, t, numba.carray(y, (n,)), numba.carray(dydt, (m,)), numba.carray(as_pointer(data), (FIELDS,), np.int64)
-    )
+    return perform(task, t, _floats(y, n), _floats(dydt, m), _addresses(data, FIELDS))
 
 
 COMPILED = CFunction(evaluate, C_SIGNATURE)

@@ -4,7 +4,7 @@ A conservative force has a potential energy here too; only what is not conservat
 spring, but not its elastic part).
 """
 
-from ..jit import njit
+from ..jit import inlined, njit
 from ..model.tables import (
     CONSTANT,
     CUSTOM_FORCE,
@@ -24,7 +24,7 @@ from .kinematics import load9
 from .system import bodies_of, coordinates_of, curves_of, forces_of, kinematics_of, power_of, scratch_of
 
 
-@njit
+@inlined
 def apply_forces(t, y, system):
     """Fill force and torque of every body (world axes, torque about the centre of mass) and the ledger's powers."""
     power = power_of(system)
@@ -61,7 +61,7 @@ def apply_forces(t, y, system):
     return 0
 
 
-@njit
+@inlined
 def push(kin, force, arm):
     """Add a force acting at x + arm."""
     torque = cross(arm, force)
@@ -70,7 +70,7 @@ def push(kin, force, arm):
         kin.torque[k] += torque[k]
 
 
-@njit
+@inlined
 def field(force, bodies, kinematics):
     g = load3(force.vector)
     for i in range(bodies.shape[0]):

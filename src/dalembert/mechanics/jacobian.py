@@ -7,7 +7,7 @@ body held constant in world axes.
 
 import math
 
-from ..jit import njit
+from ..jit import inlined, njit
 from ..model.tables import (
     COUPLING,
     CURVE,
@@ -19,6 +19,7 @@ from ..model.tables import (
     STATE_SIZE,
 )
 from ..pointer import DERIVATIVE, call_pointer
+from ..unchecked import poke
 from ..vec import add, cross, dot, load3, matvec, perpendicular, scale, sub
 from .coordinates import coordinate_rows, coordinate_value, parameter_rate, plane_row
 from .curve import curve_point
@@ -36,11 +37,19 @@ from .system import (
 )
 
 
-@njit
+@inlined
 def put(jacobian, at, linear, angular):
     for k in range(3):
-        jacobian[at + k] = linear[k]
-        jacobian[at + 3 + k] = angular[k]
+        poke(jacobian, at + k, linear[k])
+        poke(jacobian, at + 3 + k, angular[k])
+
+
+@inlined
+def put_point(jacobian, at, sign, arm):
+    """The three rows sign · (1, −[arm]×) of a body whose point at `arm` from its centre is held."""
+    poke(jacobian, at, sign)
+    for k in range(3):
+        poke(jacobian, at + 1 + k, arm[k])
 
 
 @njit
@@ -55,7 +64,7 @@ def negative(a):
     return (-a[0], -a[1], -a[2])
 
 
-@njit
+@inlined
 def fill_rows(t, y, system):
     """Fill `error`, `jacobian` and `bias` of every active joint from the kinematics table; 0, or a user's status."""
     parts = parts_of(system)
@@ -88,8 +97,8 @@ def fill_rows(t, y, system):
 
 
 # C = x_b + r_b − x_a − r_a, with r fixed in its body: Ċ = v_b + ω_b × r_b − v_a − ω_a × r_a, and with ω constant
-# C̈ = ω_b × (ω_b × r_b) − ω_a × (ω_a × r_a). The matrix of ω ↦ ω × r is −[r]×.
-@njit
+# C̈ = ω_b × (ω_b × r_b) − ω_a × (ω_a × r_a). The matrix of ω ↦ ω × r is −[r]×; only the sign and r are kept.
+@inlined
 def point(part, kinematics, jacobian, error, bias):
     kin_a = kinematics[part.a]
     kin_b = kinematics[part.b]
@@ -100,20 +109,15 @@ def point(part, kinematics, jacobian, error, bias):
     gap = sub(add(load3(kin_b.x), r_b), add(load3(kin_a.x), r_a))
     centripetal = sub(cross(omega_b, cross(omega_b, r_b)), cross(omega_a, cross(omega_a, r_a)))
     for k in range(3):
-        error[part.row + k] = gap[k]
-        bias[part.row + k] = centripetal[k]
-    a, b = part.block_a, part.block_b
-    put(jacobian, a, (-1.0, 0.0, 0.0), (0.0, -r_a[2], r_a[1]))
-    put(jacobian, a + 6, (0.0, -1.0, 0.0), (r_a[2], 0.0, -r_a[0]))
-    put(jacobian, a + 12, (0.0, 0.0, -1.0), (-r_a[1], r_a[0], 0.0))
-    put(jacobian, b, (1.0, 0.0, 0.0), (0.0, r_b[2], -r_b[1]))
-    put(jacobian, b + 6, (0.0, 1.0, 0.0), (-r_b[2], 0.0, r_b[0]))
-    put(jacobian, b + 12, (0.0, 0.0, 1.0), (r_b[1], -r_b[0], 0.0))
+        poke(error, part.row + k, gap[k])
+        poke(bias, part.row + k, centripetal[k])
+    put_point(jacobian, part.block_a, -1.0, r_a)
+    put_point(jacobian, part.block_b, 1.0, r_b)
 
 
 # C = t·n − c, with t fixed in a and n in b: Ċ = (ω_a × t)·n + t·(ω_b × n) = (ω_b − ω_a)·(n × t), and with ω constant
 # C̈ = (ω_b − ω_a)·((ω_b × n) × t + n × (ω_a × t)).
-@njit
+@inlined
 def dot_product(part, kinematics, jacobian, error, bias):
     kin_a = kinematics[part.a]
     kin_b = kinematics[part.b]
@@ -130,7 +134,7 @@ def dot_product(part, kinematics, jacobian, error, bias):
 
 
 # C = n·(p_b − p_a) − c, with n and p_a fixed in a: see `plane_row`; n·p_a is constant in a and drops out of Ċ.
-@njit
+@inlined
 def plane(part, kinematics, jacobian, error, bias):
     kin_a = kinematics[part.a]
     kin_b = kinematics[part.b]
@@ -146,7 +150,7 @@ def plane(part, kinematics, jacobian, error, bias):
 
 
 # C = |d| − l with d = p_b − p_a, u = d/|d|: Ċ = u·ḋ and C̈ = u·d̈ + (|ḋ|² − (u·ḋ)²)/|d|.
-@njit
+@inlined
 def distance(part, kinematics, jacobian, error, bias):
     kin_a = kinematics[part.a]
     kin_b = kinematics[part.b]

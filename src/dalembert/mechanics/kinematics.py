@@ -4,23 +4,23 @@ The state of a body is the notes' (x, q, P, L); v = P/m and ω = I⁻¹ L with I
 notes, §2.9–2.11).
 """
 
-from ..jit import njit
+from ..jit import inlined, njit
 from ..model.tables import STATE_SIZE
 from ..quat import to_matrix
 from ..vec import congruence, symvec
 
 
-@njit
+@inlined
 def load6(a):
     return (a[0], a[1], a[2], a[3], a[4], a[5])
 
 
-@njit
+@inlined
 def load9(a):
     return (a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8])
 
 
-@njit
+@inlined
 def update_kinematics(y, bodies, kinematics):
     """Fill the kinematics table from the state vector."""
     for i in range(bodies.shape[0]):

@@ -1,14 +1,15 @@
 """What is recorded of a state: energies, rates of the constraints, and what each joint does to its second body."""
 
-from ..jit import njit
-from ..vec import cross, load3, matvec
-from .constraints import jacobian_velocity
+from ..jit import inlined
+from ..vec import add_scaled, cross, load3, matvec
+from .constraints import jacobian_velocity, wrench_of
 from .dynamics import finish, prepare
 from .forces import potential_energy
 from .kinematics import kinetic_energy, load9
 from .system import (
     bodies_of,
     energies_of,
+    incidences_of,
     jacobian_of,
     joints_of,
     kinematics_of,
@@ -19,7 +20,7 @@ from .system import (
 )
 
 
-@njit
+@inlined
 def measure(t, y, dydt, system):
     """Evaluate one state and fill `energies`, `rates` and `wrenches` of the system. Returns a status."""
     energies = energies_of(system)
@@ -38,7 +39,7 @@ def measure(t, y, dydt, system):
     return status
 
 
-@njit
+@inlined
 def reaction(j, system):
     """Jᵀ λ of one joint on one body, moved from the centre of mass to the joint: force and torque, world axes."""
     joints = joints_of(system)
@@ -47,15 +48,18 @@ def reaction(j, system):
     kinematics = kinematics_of(system)
     multipliers = multipliers_of(system)
     jacobian = jacobian_of(system)
+    incidences = incidences_of(system)
     joint = joints[j]
     where = reactions[j]
-    for k in range(6):
-        total = 0.0
-        if joint.active != 0:
-            for r in range(joint.rows):
-                total += multipliers[joint.row + r] * jacobian[where.block + 6 * r + k]
-        wrenches[6 * j + k] = where.sign * total
+    force = (0.0, 0.0, 0.0)
+    torque = (0.0, 0.0, 0.0)
+    for i in range(joint.first, joint.last):
+        if incidences[i].body == where.body:
+            f, m = wrench_of(incidences[i], jacobian, multipliers)
+            force = add_scaled(force, where.sign, f)
+            torque = add_scaled(torque, where.sign, m)
     arm = matvec(load9(kinematics[where.body].rotation), load3(where.anchor))
-    moment = cross(arm, (wrenches[6 * j], wrenches[6 * j + 1], wrenches[6 * j + 2]))
+    moment = cross(arm, force)
     for k in range(3):
-        wrenches[6 * j + 3 + k] -= moment[k]
+        wrenches[6 * j + k] = force[k]
+        wrenches[6 * j + 3 + k] = torque[k] - moment[k]

@@ -7,7 +7,7 @@ there needs anyway. The energy and momentum that the corrections add go to the l
 
 import math
 
-from ..jit import njit
+from ..jit import inlined, njit
 from ..model.tables import PROJECTION, PROJECTION_WORK, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE, UPDATE
 from ..quat import normalize, rotate_by
 from ..ticks import lap
@@ -45,7 +45,7 @@ def complete(t, y, dydt, evaluated, system):
     return finish(t, y, dydt, system)
 
 
-@njit
+@inlined
 def normalize_quaternions(y, bodies):
     for i in range(bodies):
         at = STATE_SIZE * i + 3
@@ -54,7 +54,7 @@ def normalize_quaternions(y, bodies):
             y[at + k] = q[k]
 
 
-@njit
+@inlined
 def project(t, y, system):
     """Newton on C(q) = 0 in the mass metric, then J v = 0; the tables hold for the new state afterwards."""
     error = error_of(system)
@@ -93,7 +93,7 @@ def ledger_start(system):
     return STATE_SIZE * bodies.shape[0] + coordinates.shape[0] + settings[0].ledger
 
 
-@njit
+@inlined
 def largest(values):
     worst = 0.0
     for i in range(values.shape[0]):
@@ -103,7 +103,7 @@ def largest(values):
     return worst
 
 
-@njit
+@inlined
 def correct_positions(y, system):
     """One Newton step; returns the kinetic energy gained: with L fixed, a turn δθ changes it by δθ·(ω × L)."""
     multipliers = multipliers_of(system)
@@ -135,7 +135,7 @@ def correct_positions(y, system):
     return gained
 
 
-@njit
+@inlined
 def correct_velocities(y, system):
     """P, L ← P, L + Jᵀ ν; returns the kinetic energy gained, ½ (v + v′)·ΔP + ½ (ω + ω′)·ΔL."""
     rhs = rhs_of(system)

@@ -8,8 +8,10 @@ from typing import Any
 
 import numba
 import numpy as np
+from llvmlite import ir
+from numba.core import cgutils
+from numba.extending import intrinsic
 
-from ..jit import njit
 from ..linalg.ordering import COLUMN, ENTRY, UPDATE
 from ..model.tables import (
     BODY,
@@ -25,7 +27,7 @@ from ..model.tables import (
     SETTINGS,
     System,
 )
-from ..pointer import as_pointer
+from ..pointer import array_type, make_view
 
 
 def _table(name: str, dtype: Any = np.float64) -> Any:
@@ -33,10 +35,16 @@ def _table(name: str, dtype: Any = np.float64) -> Any:
     if numba.config.DISABLE_JIT:
         return lambda system: getattr(system, name)
     at = 2 * System._fields.index(name)
+    kind = array_type(dtype)
 
-    @njit
-    def of(system):
-        return numba.carray(as_pointer(system[at]), (system[at + 1],), dtype)
+    @intrinsic
+    def of(typing_context, system):
+        def generate(context, builder, signature, arguments):
+            table = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+            address, count = (builder.load(cgutils.gep_inbounds(builder, table, at + k)) for k in range(2))
+            return make_view(context, builder, kind, builder.inttoptr(address, ir.IntType(8).as_pointer()), count)
+
+        return kind(system), generate
 
     return of
 
@@ -57,7 +65,6 @@ settings_of = _table("settings", SETTINGS)
 kinematics_of = _table("kinematics", KINEMATICS)
 curves_of = _table("curves")
 jacobian_of = _table("jacobian")
-weighted_of = _table("weighted")
 error_of = _table("error")
 bias_of = _table("bias")
 scale_of = _table("scale")

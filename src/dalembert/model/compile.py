@@ -73,7 +73,6 @@ class Model:
             settings=settings,
             kinematics=kinematics,
             jacobian=jacobian,
-            weighted=np.zeros(graph.jacobian_size),
             error=np.zeros(graph.rows),
             bias=np.zeros(graph.rows),
             scale=blank(graph.unknowns),
@@ -100,7 +99,10 @@ def compile_scene(scene: Scene, *, hubs: bool = True) -> Model:
     index: dict[Any, int] = {body: i for i, body in enumerate(bodies)}
     index[WORLD] = len(bodies)
     joints = list(scene.joints.values())
-    graph = build_graph([j.rows for j in joints], [[index[b] for b in j.bodies] for j in joints], len(bodies), hubs)
+    graph = build_graph(
+        [j.rows for j in joints], [j.starts_with_point for j in joints], [[index[b] for b in j.bodies] for j in joints],
+        len(bodies), hubs,
+    )  # fmt: skip
     pointers: list[Pointer] = []
     names: list[str] = []
     slow: list[str] = []
@@ -124,7 +126,7 @@ def compile_scene(scene: Scene, *, hubs: bool = True) -> Model:
         "coordinates": np.array(compiler.coordinates, tables.COORDINATE).view(np.recarray),
         "forces": np.array(forces, tables.FORCE).view(np.recarray),
         "curves": np.concatenate(compiler.curves) if compiler.curves else np.zeros(1),
-        "reactions": _reactions(joints, index, graph),
+        "reactions": _reactions(joints, index),
     }
     extra = len(compiler.coordinates) + len(compiler.ledger) + len(LEDGER)
     initial = np.concatenate(
@@ -171,11 +173,11 @@ def _length(scene: Scene, bodies: list[Body]) -> float:
     return max([*arms, 1e-3]) if arms else 1.0
 
 
-def _reactions(joints: list[Joint], index: dict[Any, int], graph: Graph) -> np.ndarray:
+def _reactions(joints: list[Joint], index: dict[Any, int]) -> np.ndarray:
     rows = []
-    for j, joint in enumerate(joints):
+    for joint in joints:
         body: Frame = joint.b if joint.b is not WORLD else joint.a
         sign = 1.0 if joint.b is not WORLD else -1.0
         anchor = body.to_body(joint.at) if isinstance(body, Body) else joint.at
-        rows.append((graph.block[j, index[body]], index[body], sign, anchor))
+        rows.append((index[body], sign, anchor))
     return np.array(rows, tables.REACTION).view(np.recarray)

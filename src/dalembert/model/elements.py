@@ -158,15 +158,14 @@ class ForceCompiler:
 def part_rows(joint: Joint, j: int, graph: Graph, compiler: ForceCompiler) -> list[tuple[Any, ...]]:
     """PART rows of one joint; its rows follow one another."""
     index, start = compiler.index, int(graph.joints[j].row)
-    spare = graph.block[j, index_of_world(index)]
+    spare = graph.offset(j, index[WORLD], 0)
 
     def row(kind: int, local: int, bodies: tuple[Frame, ...], **fields: Any) -> tuple[Any, ...]:
         out = np.zeros(1, tables.PART)
         out["kind"], out["joint"], out["row"] = kind, j, start + local
         numbers = [index[body] for body in bodies]
         out["a"], out["b"] = numbers[0], numbers[1]
-        world = index_of_world(index)
-        blocks = [spare if n == world else graph.block[j, n] + 6 * local for n in numbers]
+        blocks = [graph.offset(j, n, local) for n in numbers]
         blocks += [spare] * (4 - len(blocks))
         out["block_a"], out["block_b"], out["block_c"], out["block_d"] = blocks
         for key, value in fields.items():
@@ -192,10 +191,6 @@ def part_rows(joint: Joint, j: int, graph: Graph, compiler: ForceCompiler) -> li
         )  # fmt: skip
         local += part.rows
     return rows
-
-
-def index_of_world(index: dict[Any, int]) -> int:
-    return max(index.values())
 
 
 def _custom_row(joint: Joint, row: Callable[..., tuple[Any, ...]], compiler: ForceCompiler) -> tuple[Any, ...]:

@@ -10,29 +10,40 @@ from itertools import combinations_with_replacement
 import numpy as np
 
 from ..linalg.ordering import Symbolic, analyse
-from .tables import HUB, INCIDENCE, JOINT, PAIR
+from .tables import HUB, INCIDENCE, JOINT, PAIR, POINT_POINT, POINT_ROWS, ROWS_ROWS
 
 HUB_DEGREE = 4  # a body of so many joints is kept as an unknown
 SPARE = 36  # numbers that Jacobian blocks of the world may overwrite
+POINT_SIZE = 4  # numbers that stand for the rows of a POINT: its sign and its arm
 
 
 @dataclass(frozen=True)
 class Graph:
-    """Tables of the constraint graph; `block[joint, body]` is the offset of a Jacobian block."""
+    """Tables of the constraint graph.
+
+    The rows of a joint on a body are one or two incidences: the three of its point, if it has one, and the others.
+    """
 
     joints: np.ndarray  # JOINT
     incidences: np.ndarray  # INCIDENCE
     pairs: np.ndarray  # PAIR
     hubs: np.ndarray  # HUB
     symbolic: Symbolic
-    block: dict[tuple[int, int], int]
+    offsets: dict[tuple[int, int, int], int]
     rows: int
     unknowns: int
     jacobian_size: int
 
+    def offset(self, joint: int, body: int, row: int) -> int:
+        """Where a part of a joint that starts with its `row` keeps its Jacobian on a body, or the spare for the world."""
+        return self.offsets.get((joint, body, row), self.jacobian_size - SPARE)
 
-def build_graph(rows: Sequence[int], bodies: Sequence[Sequence[int]], world: int, hubs: bool = True) -> Graph:
-    """rows[j]: constraints of joint j; bodies[j]: indices of its bodies (`world` may be among them).
+
+def build_graph(
+    rows: Sequence[int], points: Sequence[bool], bodies: Sequence[Sequence[int]], world: int, hubs: bool = True
+) -> Graph:
+    """rows[j]: constraints of joint j; points[j]: whether the first three are a point's; bodies[j]: indices of its bodies
+    (`world` may be among them).
 
     Without `hubs` every body is eliminated first: more fill, but also right where the constraints are redundant, as a
     joint's own block may then be singular until those of all its bodies are in it.
@@ -68,27 +79,25 @@ def build_graph(rows: Sequence[int], bodies: Sequence[Sequence[int]], world: int
 
     symbolic = analyse(sizes, offsets, neighbours, ready)
     incidences: list[tuple[int, ...]] = []
-    block: dict[tuple[int, int], int] = {}
+    at_row: dict[tuple[int, int, int], int] = {}
+    groups: list[list[tuple[int, bool, int, int, int]]] = [[] for _ in range(world)]
     first: list[int] = []
     at = 0
     for joint, own in enumerate(moving):
         first.append(len(incidences))
         for body in own:
-            block[joint, body] = at
-            hub, target, swapped = -1, 0, False
-            if body in hub_of:
-                hub = hub_of[body]
-                target, swapped = symbolic.block(joint, count + hub)
-            incidences.append((joint, body, at, hub, target, int(swapped)))
-            at += 6 * rows[joint]
-    for joint in range(count):
-        block[joint, world] = at
-    pairs = [
-        _pair(symbolic, rows, block, left, right, body)
-        for body in range(world)
-        if body not in hub_of
-        for left, right in combinations_with_replacement(touching[body], 2)
-    ]
+            hub = hub_of.get(body, -1)
+            for is_point, local, width in _groups(rows[joint], points[joint]):
+                target = (0, 0, 0)
+                if hub >= 0:
+                    target = _target(symbolic, sizes, (joint, local), (count + hub, 0))
+                else:
+                    groups[body].append((joint, is_point, local, width, at))
+                incidences.append((joint, body, int(is_point), starts[joint] + local, width, at, hub, *target))
+                for row in range(1 if is_point else width):
+                    at_row[joint, body, local + row] = at + 6 * row
+                at += POINT_SIZE if is_point else 6 * width
+    pairs = [pair for body, own in enumerate(groups) for pair in _pairs(symbolic, sizes, body, own)]
     first.append(len(incidences))
     joints = [(starts[j], rows[j], first[j], first[j + 1], 1, symbolic.block(j, j)[0]) for j in range(count)]
     hub_rows = [(body, symbolic.block(count + k, count + k)[0], offsets[count + k]) for body, k in hub_of.items()]
@@ -98,7 +107,7 @@ def build_graph(rows: Sequence[int], bodies: Sequence[Sequence[int]], world: int
         pairs=np.array(pairs, PAIR).view(np.recarray),
         hubs=np.array(hub_rows, HUB).view(np.recarray),
         symbolic=symbolic,
-        block=block,
+        offsets=at_row,
         rows=total_rows,
         unknowns=total_rows + 6 * len(hub_of),
         jacobian_size=at + SPARE,
@@ -131,10 +140,36 @@ def _limbs_are_free(rows: Sequence[int], moving: Sequence[Sequence[int]], hubs: 
     return all(left >= 0 for left in freedom.values())
 
 
-def _pair(
-    symbolic: Symbolic, rows: Sequence[int], block: dict[tuple[int, int], int], left: int, right: int, body: int
-) -> tuple[int, int, int, int, int]:
-    target, swapped = symbolic.block(left, right)
-    if swapped:
-        left, right = right, left
-    return (block[left, body], rows[left], block[right, body], rows[right], target)
+def _groups(rows: int, starts_with_point: bool) -> list[tuple[bool, int, int]]:
+    """(whether it is a point, first row, rows) of each group of a joint's rows."""
+    point = [(True, 0, 3)] if starts_with_point else []
+    first = 3 if starts_with_point else 0
+    return point + ([(False, first, rows - first)] if rows > first else [])
+
+
+def _target(
+    symbolic: Symbolic, sizes: Sequence[int], left: tuple[int, int], right: tuple[int, int], mirror: bool = False
+) -> tuple[int, int, int]:
+    """Where the product of the rows of two nodes, (node, first row) each, goes: (offset, row step, column step).
+
+    `mirror`: to the other side of the diagonal, in a node's own block.
+    """
+    offset, swapped = symbolic.block(left[0], right[0])
+    row_step, column_step = (1, sizes[left[0]]) if swapped or mirror else (sizes[right[0]], 1)
+    return offset + row_step * left[1] + column_step * right[1], row_step, column_step
+
+
+def _pairs(
+    symbolic: Symbolic, sizes: Sequence[int], body: int, groups: Sequence[tuple[int, bool, int, int, int]]
+) -> list[tuple[int, ...]]:
+    """The products between the groups (joint, is_point, first row, rows, offset) of one body, points on the left.
+
+    A joint's own block is stored whole, so that two of its groups meet twice.
+    """
+    pairs: list[tuple[int, ...]] = []
+    for one, two in combinations_with_replacement(sorted(groups, key=lambda group: not group[1]), 2):
+        kind = (ROWS_ROWS, POINT_ROWS, POINT_POINT)[one[1] + two[1]]
+        for mirror in (False, True) if one[0] == two[0] and one != two else (False,):
+            target = _target(symbolic, sizes, (one[0], one[2]), (two[0], two[2]), mirror)
+            pairs.append((kind, body, one[4], one[3], two[4], two[3], *target))
+    return pairs

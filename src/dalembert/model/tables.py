@@ -42,15 +42,24 @@ BODY = np.dtype(
 )  # fmt: skip
 KINEMATICS = np.dtype(
     [("x", "f8", 3), ("rotation", "f8", 9), ("v", "f8", 3), ("omega", "f8", 3), ("inverse_inertia", "f8", 6),
-     ("force", "f8", 3), ("torque", "f8", 3), ("linear", "f8", 3), ("angular", "f8", 3)],
+     ("force", "f8", 3), ("torque", "f8", 3), ("linear", "f8", 3), ("angular", "f8", 3), ("acceleration", "f8", 3),
+     ("turning", "f8", 3)],
     align=True,
 )  # fmt: skip
 JOINT = np.dtype(
     [("row", "i8"), ("rows", "i8"), ("first", "i8"), ("last", "i8"), ("active", "i8"), ("pivot", "i8")], align=True
 )
-INCIDENCE = np.dtype([("joint", "i8"), ("body", "i8"), ("offset", "i8"), ("hub", "i8"), ("target", "i8"),
-                      ("swapped", "i8")], align=True)  # fmt: skip
-PAIR = np.dtype([("left", "i8"), ("rows", "i8"), ("right", "i8"), ("columns", "i8"), ("target", "i8")], align=True)
+INCIDENCE = np.dtype(
+    [("joint", "i8"), ("body", "i8"), ("is_point", "i8"), ("row", "i8"), ("rows", "i8"), ("offset", "i8"), ("hub", "i8"),
+     ("target", "i8"), ("row_step", "i8"), ("column_step", "i8")],
+    align=True,
+)  # fmt: skip
+PAIR = np.dtype(
+    [("kind", "i8"), ("body", "i8"), ("left", "i8"), ("rows", "i8"), ("right", "i8"), ("columns", "i8"),
+     ("target", "i8"), ("row_step", "i8"), ("column_step", "i8")],
+    align=True,
+)  # fmt: skip
+POINT_POINT, POINT_ROWS, ROWS_ROWS = range(3)  # kinds of pairs
 HUB = np.dtype([("body", "i8"), ("pivot", "i8"), ("x", "i8")], align=True)
 PART = np.dtype(
     [("kind", "i8"), ("joint", "i8"), ("row", "i8"), ("a", "i8"), ("b", "i8"), ("block_a", "i8"), ("block_b", "i8"),
@@ -71,7 +80,7 @@ FORCE = np.dtype(
     align=True,
 )  # fmt: skip
 
-REACTION = np.dtype([("block", "i8"), ("body", "i8"), ("sign", "f8"), ("anchor", "f8", 3)], align=True)
+REACTION = np.dtype([("body", "i8"), ("sign", "f8"), ("anchor", "f8", 3)], align=True)
 
 # How constraints are held ---------------------------------------------------------------------------------------------
 PROJECTION = 0
@@ -106,8 +115,8 @@ class System(NamedTuple):
     bodies: Any  # BODY
     parts: Any  # PART
     joints: Any  # JOINT
-    incidences: Any  # INCIDENCE, one a (joint, body), sorted by joint
-    pairs: Any  # PAIR, two incidences of one body
+    incidences: Any  # INCIDENCE, one a (joint's group of rows, body), sorted by joint
+    pairs: Any  # PAIR, two incidences of one body; the target block is stepped through by row_step and column_step
     hubs: Any  # HUB, bodies of many joints, kept as unknowns
     coordinates: Any  # COORDINATE
     forces: Any  # FORCE
@@ -118,8 +127,7 @@ class System(NamedTuple):
     settings: Any  # SETTINGS, one row
     kinematics: Any  # KINEMATICS, one a body, and the world
     curves: np.ndarray  # piecewise polynomials, see `mechanics.curve`
-    jacobian: np.ndarray  # blocks of (rows × 6), linear then angular
-    weighted: np.ndarray  # J W, laid out as the Jacobian
+    jacobian: np.ndarray  # of a POINT: its sign and arm (4 numbers); of other rows: (rows × 6), linear then angular
     error: np.ndarray  # (rows,), C
     bias: np.ndarray  # (rows,), J̇ v
     scale: np.ndarray  # (unknowns,), diagonal of J W Jᵀ

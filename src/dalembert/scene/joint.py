@@ -60,6 +60,11 @@ class Joint:
             return self.custom.rows
         return 1 if self.coupling is not None else sum(part.rows for part in self.parts)
 
+    @property
+    def starts_with_point(self) -> bool:
+        """Whether the first part is a point; no other part is."""
+        return bool(self.parts) and self.parts[0].kind == "point"
+
 
 @dataclass(frozen=True)
 class Coupling:

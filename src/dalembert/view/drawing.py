@@ -1,4 +1,4 @@
-"""What there is to draw in a run: checked meshes, colours and links, and the extent of the motion.
+"""What there is to draw in a run: checked meshes, colours, links and curves.
 
 The scene description comes from a file that may be anybody's, so everything is checked here, once, for the report, the
 live viewer and the pictures. A body's vertices are in the frame of its shape: x_world = position + R(q) (v − center).
@@ -9,14 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from dalembert.trajectory import Trajectory
-
-__all__ = ["BodyDrawing", "CurveDrawing", "Extent", "LinkDrawing", "SceneDrawing", "motion_extent", "parse_scene"]
+__all__ = ["BodyDrawing", "CurveDrawing", "LinkDrawing", "SceneDrawing", "parse_scene"]
 
 COLORS = ("#4e79a7", "#e1812c", "#59a14f", "#b07aa1", "#d35d60", "#76b7b2", "#c9a227", "#9c755f")
 STRAIGHT_KINDS = ("distance", "rod", "rope", "tether", "cable")
@@ -53,10 +50,20 @@ class BodyDrawing:
             return float(np.linalg.norm(self.vertices - self.center, axis=1).max())
         return self.radius or 0.0
 
+    @property
+    def box(self) -> np.ndarray:
+        """The lowest and the highest corner, (2, 3) m, of the mesh in axes of the body, from its centre of mass."""
+        if len(self.vertices):
+            return np.stack([self.vertices.min(axis=0), self.vertices.max(axis=0)]) - self.center
+        return (self.radius or 0.0) * np.array([[-1.0] * 3, [1.0] * 3])
+
 
 @dataclass(frozen=True)
 class LinkDrawing:
-    """A joint or spring between two bodies (indices, −1 for the world), anchors (3,) in m in each body's frame."""
+    """A joint or spring between two bodies (indices, −1 for the world), anchors (3,) in m in each body's frame.
+
+    `axis` (3,) is the unit vector of a hinge or slider in the first body's frame, None for joints without one.
+    """
 
     name: str
     kind: str
@@ -66,6 +73,7 @@ class LinkDrawing:
     anchor_b: np.ndarray
     coils: int = 0
     until: float = np.inf  # when it was let go, s
+    axis: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -91,31 +99,6 @@ class SceneDrawing:
         return self.springs + [joint for joint in self.joints if joint.kind in STRAIGHT_KINDS]
 
 
-@dataclass(frozen=True)
-class Extent:
-    """The box the motion stays in, corners (3,) in m, and the height of the ground drawn under it, m."""
-
-    low: np.ndarray
-    high: np.ndarray
-    ground: float
-
-    @property
-    def center(self) -> np.ndarray:
-        """Middle of the box, (3,) m."""
-        return 0.5 * (self.low + self.high)
-
-    @property
-    def size(self) -> float:
-        """Diagonal of the box, m."""
-        return float(np.linalg.norm(self.high - self.low))
-
-    @property
-    def yaw(self) -> float:
-        """Direction to look from, radians about z from x: across the plane in which most of the motion lies."""
-        wide_x = self.high[0] - self.low[0] >= self.high[1] - self.low[1]
-        return -np.pi / 2 + 0.45 if wide_x else 0.45
-
-
 def parse_scene(description: Mapping[str, Any], recorded: Sequence[str] | None = None) -> SceneDrawing:
     """Check a scene description; bodies named in `recorded` come first, in that order.
 
@@ -133,66 +116,6 @@ def parse_scene(description: Mapping[str, Any], recorded: Sequence[str] | None =
         name = str(item.get("name", "curve"))
         curves.append(CurveDrawing(name, _array(item.get("points", []), (-1, 3), f"curve {name!r}: points")))
     return SceneDrawing(bodies, joints, springs, curves)
-
-
-def motion_extent(drawing: SceneDrawing, positions: np.ndarray) -> Extent:
-    """The box around a motion, from the recorded bodies' positions (time, body, 3) in m.
-
-    Bodies that stand still and are much larger than the motion (a floor, a terrain) do not count.
-    """
-    count = positions.shape[1]
-    bound = np.array([body.bound for body in drawing.bodies])
-    still = [np.broadcast_to(body.position, (len(positions), 3)) for body in drawing.bodies[count:]]
-    tracks = np.concatenate([positions, np.stack(still, axis=1)], axis=1) if still else positions
-    if not tracks.size:
-        return Extent(-np.ones(3), np.ones(3), -1.0)
-    low, high = tracks.min(axis=0) - bound[:, None], tracks.max(axis=0) + bound[:, None]
-    first_low, first_high = tracks[0] - bound[:, None], tracks[0] + bound[:, None]
-    counted = np.ptp(tracks, axis=0).max(axis=1) > 1e-9
-    counted = counted if counted.any() else np.ones(len(bound), bool)
-    size = np.linalg.norm(high[counted].max(axis=0) - low[counted].min(axis=0))
-    counted |= bound <= size
-    low, high = low[counted].min(axis=0), high[counted].max(axis=0)
-    first_low, first_high = first_low[counted].min(axis=0), first_high[counted].max(axis=0)
-    first = np.linalg.norm(first_high - first_low)
-    if first > 0 and np.linalg.norm(high - low) > 15 * first:  # something flew away: show where it started
-        low, high = first_low - first, first_high + first
-    for link in drawing.joints + drawing.springs:
-        for body, anchor in ((link.body_a, link.anchor_a), (link.body_b, link.anchor_b)):
-            if body < 0:
-                low, high = np.minimum(low, anchor), np.maximum(high, anchor)
-    if np.linalg.norm(high - low) < 1e-9:
-        low, high = low - 0.5, high + 0.5
-    size = np.linalg.norm(high - low)
-    on_floor = -0.02 * size < low[2] < size
-    return Extent(low, high, float(-0.002 * size if on_floor else low[2] - 0.04 * size))
-
-
-def trajectory_drawing(trajectory: Trajectory) -> tuple[SceneDrawing, Extent]:
-    """What `trajectory` shows: its scene, and the extent of its motion."""
-    drawing = parse_scene(trajectory.scene_description, trajectory.bodies)
-    return drawing, motion_extent(drawing, trajectory["position"].values)
-
-
-def rotate(q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Vectors v (..., 3) turned by unit quaternions q (..., 4), (w, x, y, z)."""
-    t = 2.0 * np.cross(q[..., 1:], v)
-    return v + q[..., :1] * t + np.cross(q[..., 1:], t)
-
-
-def coil_points(a: np.ndarray, b: np.ndarray, coils: int, radius: float) -> np.ndarray:
-    """Points (n, 3) of a helix with straight ends from a to b, in m; only a and b when `coils` is 0."""
-    axis = b - a
-    if not coils or not np.any(axis):
-        return np.stack([a, b])
-    other = np.array([1.0, 0, 0]) if abs(axis[2]) > 0.9 * np.linalg.norm(axis) else np.array([0.0, 0, 1])
-    side = np.cross(axis, other)
-    side /= np.linalg.norm(side)
-    up = np.cross(axis, side) / np.linalg.norm(axis)
-    s = np.linspace(0.0, 1.0, 14 * coils + 1)[:, None]
-    turn = 2 * np.pi * coils * s
-    helix = a + axis * (0.1 + 0.8 * s) + radius * (side * np.cos(turn) + up * np.sin(turn))
-    return np.concatenate([a[None], helix, b[None]])
 
 
 def _items(description: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
@@ -264,8 +187,11 @@ def _link(item: Mapping[str, Any], index: Mapping[str, int], default: str) -> Li
         _array(item.get(key) or (0, 0, 0), (3,), f"{default} {name!r}: {key}") for key in ("anchor_a", "anchor_b")
     ]
     kind = str(item.get("kind", default))
-    until = item.get("until")
+    until, axis = item.get("until"), None
+    if item.get("axis_a") is not None:
+        axis = _array(item["axis_a"], (3,), f"{default} {name!r}: axis_a")
+        axis = axis / (np.linalg.norm(axis) or 1.0)
     return LinkDrawing(
         name, kind, ends[0], ends[1], anchors[0], anchors[1], coils=10 if kind == "spring" else 0,
-        until=float(until) if isinstance(until, int | float) else np.inf,
+        until=float(until) if isinstance(until, int | float) else np.inf, axis=axis,
     )  # fmt: skip

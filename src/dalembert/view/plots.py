@@ -1,25 +1,20 @@
-"""Figures of a run with matplotlib: energies, joint errors, reactions, phase portraits, and still pictures."""
+"""Figures of a run with matplotlib: energies, joint errors, reactions and phase portraits."""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
-from dalembert.view.drawing import BodyDrawing, coil_points, rotate, trajectory_drawing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from dalembert.trajectory import Trajectory
 
-__all__ = ["plot_energy", "plot_joint_errors", "plot_phase", "plot_reaction", "still"]
+__all__ = ["plot_energy", "plot_joint_errors", "plot_phase", "plot_reaction"]
 
 INK, MUTED, GRID = "#232a35", "#6a7382", "#e4e7ec"
 PALETTE = ("#3566b0", "#d1772a", "#3b8a5a", "#8a5aa8", "#b4434d", "#2d8f9b", "#8b7a2f", "#6b7280")
-LIGHT = np.array([0.35, -0.5, 1.0]) / np.linalg.norm([0.35, -0.5, 1.0])
 
 
 def plot_energy(trajectory: Trajectory) -> Figure:
@@ -106,98 +101,6 @@ def plot_phase(trajectory: Trajectory, body: str) -> Figure:
         _style(axis)
     figure.suptitle(_plain(f"{trajectory.scene_name}: {body}"), color=INK, fontsize=11)
     return figure
-
-
-def still(
-    trajectory: Trajectory, path: str | os.PathLike[str], *, time: float | None = None, trail: bool = True
-) -> Figure:
-    """Write a PNG picture (1200 × 900) of the scene at the recorded instant nearest `time` s (default: the last).
-
-    Bodies are shaded meshes in their colours, with their trails up to that instant, springs, curves and joint anchors.
-    """
-    from matplotlib.figure import Figure
-
-    drawing, extent = trajectory_drawing(trajectory)
-    last = len(trajectory) - 1
-    i = last if time is None else int(np.argmin(np.abs(trajectory.times - time)))
-    count = len(trajectory.bodies)
-    positions = [
-        trajectory.position.values[i, b] if b < count else body.position for b, body in enumerate(drawing.bodies)
-    ]
-    turns = [
-        trajectory.orientation.values[i, b] if b < count else body.orientation for b, body in enumerate(drawing.bodies)
-    ]
-    figure = Figure(figsize=(8, 6), dpi=150, facecolor="white")
-    axis: Any = figure.add_axes((-0.25, -0.5, 1.5, 2.0), projection="3d")  # wider than the page: nothing is cut
-    _frame(axis, extent.low, extent.high, extent.ground, np.degrees(extent.yaw))
-    for body, p, q in zip(drawing.bodies, positions, turns, strict=True):
-        _draw_body(axis, body, p, q, extent.size, extent.ground)
-
-    def anchor(body: int, point: np.ndarray) -> np.ndarray:
-        return point if body < 0 else positions[body] + rotate(turns[body], point)
-
-    for link in drawing.lines:
-        if trajectory.times[i] > link.until:
-            continue
-        points = coil_points(
-            anchor(link.body_a, link.anchor_a), anchor(link.body_b, link.anchor_b), link.coils, 0.016 * extent.size
-        )
-        axis.plot(*points.T, color="#404a5c", linewidth=1.5)
-    for curve in drawing.curves:
-        axis.plot(*curve.points.T, color="#596173", linewidth=1.2, alpha=0.8)
-    if drawing.joints:
-        dots = np.array([anchor(joint.body_b, joint.anchor_b) for joint in drawing.joints])
-        axis.scatter(*dots.T, s=14, color=INK, edgecolors="white", linewidths=0.8, depthshade=False)
-    for b in range(count if trail and i > 0 else 0):
-        track = trajectory.position.values[: i + 1, b]
-        axis.plot(*track[:: max(1, i // 800)].T, color=drawing.bodies[b].color, linewidth=1.0, alpha=0.55)
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, format="png")
-    return figure
-
-
-def _draw_body(axis: Any, body: BodyDrawing, p: np.ndarray, q: np.ndarray, size: float, ground: float) -> None:
-    """The shaded mesh and its shadow on the ground; a dot for a body without a mesh."""
-    from matplotlib.colors import to_rgb
-    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
-
-    if not len(body.faces):
-        axis.scatter(*p, s=60, color=body.color, edgecolors="none", depthshade=False)
-        return
-    triangles = (p + rotate(q[None], body.vertices - body.center))[body.faces]
-    normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
-    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
-    lit = 0.62 + 0.14 * normals[:, 2] + 0.36 * np.maximum(normals @ LIGHT, 0.0)
-    colors = np.clip(np.array(to_rgb(body.color)) * lit[:, None] + 0.03, 0.0, 1.0)
-    if triangles[..., 2].min() > ground and body.bound < 2 * size:
-        shadow = triangles - LIGHT * ((triangles[..., 2:] - ground) / LIGHT[2])
-        axis.add_collection3d(
-            Poly3DCollection(shadow, facecolors="#dfe2e8", edgecolors="#dfe2e8", zorder=0), autolim=False
-        )
-    axis.add_collection3d(
-        Poly3DCollection(triangles, facecolors=colors, edgecolors=colors, linewidths=0.2), autolim=False
-    )
-
-
-def _frame(axis: Any, low: np.ndarray, high: np.ndarray, ground: float, azimuth: float) -> None:
-    """Equal scales, a quiet ground grid instead of matplotlib's box, and the usual view."""
-    center, half = 0.5 * (low + high), 0.5 * np.max(high - low)
-    low, high = center - half, center + half
-    axis.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(low[2], high[2]))
-    axis.set_box_aspect((1, 1, 1), zoom=0.64)
-    axis.set_proj_type("persp", focal_length=1.6)
-    axis.view_init(elev=18, azim=azimuth)
-    axis.set_axis_off()
-    step = 10.0 ** np.floor(np.log10(half))
-    step = step if 2 * half / step < 14 else 2 * step
-    reach = np.arange(-6, 7) * step
-    cx, cy = np.round(center[:2] / step) * step
-    for offset in reach:
-        for xs, ys in (
-            ((cx + offset,) * 2, (cy + reach[0], cy + reach[-1])),
-            ((cx + reach[0], cx + reach[-1]), (cy + offset,) * 2),
-        ):
-            axis.plot(xs, ys, (ground, ground), color=GRID, linewidth=0.7, zorder=-1)
 
 
 def _figure(rows: int, heights: tuple[float, ...]) -> tuple[Figure, list[Any]]:

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.view.drawing import BodyDrawing, Extent, LinkDrawing, trajectory_drawing
+from dalembert.view.drawing import BodyDrawing, LinkDrawing
+from dalembert.view.extent import Extent, trajectory_drawing
 
 if TYPE_CHECKING:
     from dalembert.trajectory import Trajectory
@@ -26,7 +27,7 @@ __all__ = ["write_report"]
 
 MAX_FRAMES = 1500
 MAX_NUMBERS = 700_000  # poses, errors and reactions together: about 4 MB of page
-SCRIPTS = ("report_scene.js", "report_panels.js", "report_plots.js", "report_app.js")
+SCRIPTS = ("report_scene.js", "report_panels.js", "report_plots.js", "report_picture.js", "report_app.js")
 
 
 def write_report(trajectory: Trajectory, path: str | os.PathLike[str]) -> Path:
@@ -78,6 +79,8 @@ def page_data(trajectory: Trajectory) -> dict[str, Any]:
         "trail": int(np.argmax(moving)) if moving else -1,
         "energies": _energies(trajectory, frames),
         "balance": _pack(trajectory["balance"].values[frames]) if has("balance") else None,
+        "momentumBalance": _vectors(trajectory, "linear_impulse_balance", frames),
+        "spinBalance": _vectors(trajectory, "angular_impulse_balance", frames),
         "jointError": _largest(trajectory, "joint_error", frames),
         "jointVelocityError": _largest(trajectory, "joint_velocity_error", frames),
         "reactionForce": _reaction(trajectory, "reaction_force", frames),
@@ -110,6 +113,10 @@ def _largest(trajectory: Trajectory, name: str, frames: np.ndarray) -> str | Non
     return _pack(np.maximum.reduceat(trajectory[name].values, frames, axis=0))
 
 
+def _vectors(trajectory: Trajectory, name: str, frames: np.ndarray) -> str | None:
+    return _pack(trajectory[name].values[frames]) if name in trajectory else None
+
+
 def _reaction(trajectory: Trajectory, name: str, frames: np.ndarray) -> str | None:
     if name not in trajectory or not trajectory.joints:
         return None
@@ -121,7 +128,7 @@ def _camera(extent: Extent) -> dict[str, Any]:
     return {
         "yaw": float(extent.yaw),
         "pitch": 0.32,
-        "distance": 1.75 * extent.size,
+        "distance": 1.6 * extent.size,
         "target": extent.center.tolist(),
         "size": extent.size,
     }
@@ -152,6 +159,7 @@ def _link(link: LinkDrawing, bodies: list[BodyDrawing]) -> dict[str, Any]:
         "anchorA": link.anchor_a.tolist(),
         "anchorB": link.anchor_b.tolist(),
         "coils": link.coils,
+        "axis": None if link.axis is None else link.axis.tolist(),
         "until": link.until if np.isfinite(link.until) else None,
     }
 

@@ -18,6 +18,8 @@ function unpack(text, Type) {
 
 const PALETTE = ["#3566b0", "#d1772a", "#3b8a5a", "#8a5aa8", "#b4434d", "#2d8f9b", "#8b7a2f", "#6b7280"];
 
+const AXES = [4, 2, 0]; // of the palette: red, green and blue for x, y and z
+
 const column = (flat, width, k) => Float32Array.from({ length: flat.length / width }, (_, i) => flat[i * width + k]);
 
 function makePanels(onSeek) {
@@ -32,7 +34,10 @@ function makePanels(onSeek) {
     plot.setSeries([{ name: "balance", values, color: PALETTE[4] }]);
     plots.push(plot);
   }
-  if (run.jointError || run.jointVelocityError) plots.push(errorPanel(parent, onSeek));
+  const momenta = [["linear", run.momentumBalance, "kg m/s"], ["angular", run.spinBalance, "kg m²/s"]];
+  for (const [kind, data, unit] of momenta) if (data) plots.push(momentumPanel(parent, kind, data, unit, onSeek));
+  const errors = [["position", run.jointError, "m"], ["velocity", run.jointVelocityError, "m/s"]];
+  for (const [kind, data, unit] of errors) if (data) plots.push(errorPanel(parent, kind, data, unit, onSeek));
   if (run.reactionForce || run.reactionTorque) plots.push(reactionPanel(parent, onSeek));
   return plots;
 }
@@ -45,13 +50,20 @@ function jointChooser(plot, first, onChange) {
   return select;
 }
 
-function errorPanel(parent, onSeek) {
+// What momentum has changed beyond the impulses of forces and reactions.
+function momentumPanel(parent, kind, data, unit, onSeek) {
+  const flat = unpack(data, Float32Array);
+  const plot = new Plot(parent, times, { title: `Residual of ${kind} momentum, ${unit}`, unit, onSeek });
+  plot.setSeries([0, 1, 2].map((k) => ({ name: "xyz"[k], values: column(flat, 3, k), color: PALETTE[AXES[k]] })));
+  return plot;
+}
+
+function errorPanel(parent, kind, data, unit, onSeek) {
   const n = run.recordedJoints;
-  const kinds = [["position, m", run.jointError, PALETTE[0]], ["velocity, m/s", run.jointVelocityError, PALETTE[1]]]
-    .filter(([, data]) => data).map(([name, data, color]) => ({ name, color, flat: unpack(data, Float32Array) }));
-  const plot = new Plot(parent, times, { title: "Joint errors", unit: "", log: true, onSeek });
-  const worst = (flat) => Float32Array.from({ length: times.length }, (_, i) => Math.max(...flat.subarray(i * n, i * n + n)));
-  const show = (j) => plot.setSeries(kinds.map(({ name, color, flat }) => ({ name, color, values: j < 0 ? worst(flat) : column(flat, n, j) })));
+  const flat = unpack(data, Float32Array);
+  const plot = new Plot(parent, times, { title: `Joint error: ${kind}, ${unit}`, unit, log: true, onSeek });
+  const worst = () => Float32Array.from({ length: times.length }, (_, i) => Math.max(...flat.subarray(i * n, i * n + n)));
+  const show = (j) => plot.setSeries([{ name: j < 0 ? "largest" : run.joints[j].name, color: PALETTE[0], values: j < 0 ? worst() : column(flat, n, j) }]);
   jointChooser(plot, "largest of all", show);
   show(-1);
   return plot;
@@ -67,7 +79,7 @@ function reactionPanel(parent, onSeek) {
     const size = Float32Array.from(parts[0], (_, i) => Math.hypot(parts[0][i], parts[1][i], parts[2][i]));
     plot.options.unit = kind.value;
     plot.setTitle(`Reaction ${kind.value === "N" ? "force, N" : "torque, N m"}`);
-    plot.setSeries([...parts.map((values, k) => ({ name: "xyz"[k], values, color: PALETTE[[4, 2, 0][k]] })),
+    plot.setSeries([...parts.map((values, k) => ({ name: "xyz"[k], values, color: PALETTE[AXES[k]] })),
       { name: "magnitude", values: size, color: INK, dash: true }]);
   };
   const kind = element("select", { "aria-label": "Reaction: force or torque" }, plot.tools);

@@ -1,0 +1,222 @@
+"""The matrix of the constraint system: J W Jᵀ block by block, and its factorization.
+
+A body whose joints have the rows J_i and J_j adds J_i W J_jᵀ to block (i, j), with W = (1/m, I⁻¹). The rows of a point at
+the arm r are σ (1, −[r]×), so that two points give σ σ′ (1/m + [r]× I⁻¹ [s]×ᵀ), and a point and another row (l, a) give
+σ (l/m + (I⁻¹ a) × r): the products are never written out as matrices.
+
+A body of many joints (a hub) would make a dense block of all of them. It is kept as an unknown instead: with
+a = W Jᵀ λ its constraint acceleration, the rows −M a + Jᵀ λ = 0 and J a + (J W Jᵀ of the other bodies) λ = b have one
+block a body, and eliminating the hub last leaves a tree a tree. The matrix is quasi-definite, so that every
+admissible order has its LDLᵀ.
+"""
+
+from ..arrays import clear
+from ..jit import inlined, njit
+from ..linalg.block import load_6
+from ..linalg.ldl import factor
+from ..model.tables import ASSEMBLY, POINT_POINT, POINT_ROWS
+from ..ticks import lap
+from ..unchecked import peek, poke
+from ..vec import congruence, cross, scale, sub, symvec
+from .kinematics import load6, load9
+from .system import (
+    bodies_of,
+    columns_of,
+    entries_of,
+    hubs_of,
+    incidences_of,
+    jacobian_of,
+    joints_of,
+    kinematics_of,
+    lower_of,
+    pairs_of,
+    scale_of,
+    settings_of,
+    ticks_of,
+    updates_of,
+    values_of,
+)
+
+NEARLY_DEPENDENT = 1e-9
+REGULARIZATION = 1e-10
+
+
+@njit
+def assemble(system):
+    """The blocks of the matrix, and the diagonal that J W Jᵀ has before any elimination."""
+    pairs = pairs_of(system)
+    joints = joints_of(system)
+    bodies = bodies_of(system)
+    kinematics = kinematics_of(system)
+    jacobian = jacobian_of(system)
+    values = values_of(system)
+    sizes = scale_of(system)
+    clear(values)
+    for i in range(pairs.shape[0]):
+        pair = pairs[i]
+        w = bodies[pair.body].inverse_mass
+        inverse = load6(kinematics[pair.body].inverse_inertia)
+        if pair.kind == POINT_POINT:
+            point_point(pair, w, inverse, jacobian, values)
+        elif pair.kind == POINT_ROWS:
+            point_rows(pair, w, inverse, jacobian, values)
+        else:
+            rows_rows(pair, w, inverse, jacobian, values)
+    for i in range(joints.shape[0]):
+        joint = joints[i]
+        for r in range(joint.rows):
+            at = joint.pivot + (joint.rows + 1) * r
+            if joint.active == 0:
+                poke(values, at, 1.0)
+            poke(sizes, joint.row + r, peek(values, at))
+    if hubs_of(system).shape[0] > 0:
+        assemble_hubs(system)
+
+
+@inlined
+def load_point(jacobian, at):
+    """(sign, arm) of a point's rows."""
+    return peek(jacobian, at), (peek(jacobian, at + 1), peek(jacobian, at + 2), peek(jacobian, at + 3))
+
+
+@inlined
+def increase(values, at, amount):
+    poke(values, at, peek(values, at) + amount)
+
+
+@inlined
+def point_point(pair, w, inverse, jacobian, values):
+    sign, r = load_point(jacobian, pair.left)
+    other, s = load_point(jacobian, pair.right)
+    both = sign * other
+    r = scale(both, r)
+    # I⁻¹ [s]×ᵀ row by row: the row i of I⁻¹ gives s × i.
+    g_x = cross(s, (inverse[0], inverse[3], inverse[4]))
+    g_y = cross(s, (inverse[3], inverse[1], inverse[5]))
+    g_z = cross(s, (inverse[4], inverse[5], inverse[2]))
+    k_x = sub(scale(r[1], g_z), scale(r[2], g_y))
+    k_y = sub(scale(r[2], g_x), scale(r[0], g_z))
+    k_z = sub(scale(r[0], g_y), scale(r[1], g_x))
+    w *= both
+    add_row(values, pair.target, pair.column_step, (k_x[0] + w, k_x[1], k_x[2]))
+    add_row(values, pair.target + pair.row_step, pair.column_step, (k_y[0], k_y[1] + w, k_y[2]))
+    add_row(values, pair.target + 2 * pair.row_step, pair.column_step, (k_z[0], k_z[1], k_z[2] + w))
+
+
+@inlined
+def add_row(values, at, step, a):
+    increase(values, at, a[0])
+    increase(values, at + step, a[1])
+    increase(values, at + 2 * step, a[2])
+
+
+@inlined
+def point_rows(pair, w, inverse, jacobian, values):
+    sign, r = load_point(jacobian, pair.left)
+    for j in range(pair.columns):
+        m = load_6(jacobian, pair.right + 6 * j)
+        turned = cross(symvec(inverse, (m[3], m[4], m[5])), r)
+        column = (
+            sign * (w * m[0] + turned[0]), sign * (w * m[1] + turned[1]), sign * (w * m[2] + turned[2])
+        )  # fmt: skip
+        add_row(values, pair.target + pair.column_step * j, pair.row_step, column)
+
+
+@inlined
+def rows_rows(pair, w, inverse, jacobian, values):
+    for j in range(pair.columns):
+        m = load_6(jacobian, pair.right + 6 * j)
+        linear = (w * m[0], w * m[1], w * m[2])
+        angular = symvec(inverse, (m[3], m[4], m[5]))
+        for i in range(pair.rows):
+            amount = row_dot(load_6(jacobian, pair.left + 6 * i), linear, angular)
+            increase(values, pair.target + pair.row_step * i + pair.column_step * j, amount)
+
+
+@inlined
+def row_dot(m, linear, angular):
+    """A row of the Jacobian (six floats) times a motion."""
+    s = m[0] * linear[0] + m[1] * linear[1] + m[2] * linear[2]
+    return s + (m[3] * angular[0] + m[4] * angular[1] + m[5] * angular[2])
+
+
+@inlined
+def load_row(incidence, r, jacobian):
+    """Row r of an incidence, written out: six floats."""
+    if incidence.is_point == 0:
+        return load_6(jacobian, incidence.offset + 6 * r)
+    sign, arm = load_point(jacobian, incidence.offset)
+    x, y, z = scale(sign, arm)
+    if r == 0:
+        return (sign, 0.0, 0.0, 0.0, z, -y)
+    if r == 1:
+        return (0.0, sign, 0.0, -z, 0.0, x)
+    return (0.0, 0.0, sign, y, -x, 0.0)
+
+
+@njit
+def assemble_hubs(system):
+    """The rows and columns of the hubs: −M, and J as it stands."""
+    hubs = hubs_of(system)
+    bodies = bodies_of(system)
+    incidences = incidences_of(system)
+    kinematics = kinematics_of(system)
+    sizes = scale_of(system)
+    jacobian = jacobian_of(system)
+    values = values_of(system)
+    for i in range(hubs.shape[0]):
+        hub = hubs[i]
+        body = bodies[hub.body]
+        inertia = congruence(load9(kinematics[hub.body].rotation), load6(body.inertia))
+        for k in range(3):
+            values[hub.pivot + 7 * k] = -body.mass
+            sizes[hub.x + k] = body.mass
+            values[hub.pivot + 7 * (k + 3)] = -inertia[k]
+            sizes[hub.x + 3 + k] = inertia[k]
+        for k in range(3):
+            row, column = (0, 1) if k == 0 else ((0, 2) if k == 1 else (1, 2))
+            values[hub.pivot + 6 * (3 + row) + 3 + column] = -inertia[3 + k]
+            values[hub.pivot + 6 * (3 + column) + 3 + row] = -inertia[3 + k]
+    for i in range(incidences.shape[0]):
+        incidence = incidences[i]
+        if incidence.hub < 0:
+            continue
+        w = bodies[incidence.body].inverse_mass
+        inverse = load6(kinematics[incidence.body].inverse_inertia)
+        for r in range(incidence.rows):
+            m = load_row(incidence, r, jacobian)
+            for k in range(6):
+                values[incidence.target + incidence.row_step * r + incidence.column_step * k] = m[k]
+            weighted = symvec(inverse, (m[3], m[4], m[5]))
+            sizes[incidence.row + r] += row_dot(m, (w * m[0], w * m[1], w * m[2]), weighted)
+
+
+@inlined
+def factorize(system):
+    """Assemble and factor; with ε on the diagonal where rows are (nearly) dependent. 0 or 1 (failed)."""
+    columns = columns_of(system)
+    entries = entries_of(system)
+    updates = updates_of(system)
+    values = values_of(system)
+    lower = lower_of(system)
+    sizes = scale_of(system)
+    joints = joints_of(system)
+    settings = settings_of(system)[0]
+    assemble(system)
+    lap(ticks_of(system), ASSEMBLY)
+    if settings.deficient == 0:
+        ratio = factor(columns, entries, updates, values, lower, sizes)
+        settings.condition = ratio
+        settings.regularization = 0.0
+        if ratio > NEARLY_DEPENDENT:
+            return 0
+        assemble(system)
+    settings.refactored += 1
+    settings.regularization = REGULARIZATION
+    for i in range(joints.shape[0]):
+        joint = joints[i]
+        for r in range(joint.rows):
+            values[joint.pivot + joint.rows * r + r] += REGULARIZATION * sizes[joint.row + r]
+    ratio = factor(columns, entries, updates, values, lower, sizes)
+    settings.condition = ratio
+    return 0 if ratio > 0.0 else 1

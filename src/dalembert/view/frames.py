@@ -1,0 +1,99 @@
+"""Recorded frames as plain arrays that grow while a run goes on, and the poses at any instant between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from dalembert.trajectory import Trajectory
+
+__all__ = ["ENERGIES", "Frames"]
+
+ENERGIES = ("kinetic", "potential", "balance")
+
+
+class Frames:
+    """Times (n,) s, positions (n, b, 3) m, orientations (n, b, 4) and `ENERGIES` (n, 3) J of n frames of b bodies.
+
+    Bodies that a run does not record stand where `position` and `orientation` say.
+    """
+
+    def __init__(self, position: np.ndarray, orientation: np.ndarray) -> None:
+        self._still = {"position": position, "orientation": orientation}
+        bodies = len(position)
+        self._parts = {
+            "time": np.empty(64),
+            "position": np.empty((64, bodies, 3)),
+            "orientation": np.empty((64, bodies, 4)),
+            "energies": np.zeros((64, len(ENERGIES))),
+        }
+        self._count = 0
+
+    def add(self, frames: Mapping[str, Any], rows: np.ndarray) -> None:
+        """Append k frames: ``time`` (k,), ``position`` and ``orientation`` (k, len(rows), …) of the bodies `rows`, and
+        any of `ENERGIES` (k,).
+
+        Raises:
+            ValueError: their times do not go on from the last.
+        """
+        time = np.asarray(frames["time"], float)
+        if np.any(np.diff(time, prepend=self.times[-1] if len(self) else -np.inf) < 0):
+            raise ValueError(f"frames must follow one another in time; the last was at {self.times[-1]:g} s")
+        first, last = self._count, self._count + len(time)
+        while last > len(self._parts["time"]):
+            self._parts = {name: np.concatenate([part, np.zeros_like(part)]) for name, part in self._parts.items()}
+        self._parts["time"][first:last] = time
+        for name, still in self._still.items():
+            self._parts[name][first:last] = still
+            self._parts[name][first:last, rows] = frames[name]
+        for k, name in enumerate(ENERGIES):
+            self._parts["energies"][first:last, k] = frames.get(name, 0.0)
+        self._count = last
+
+    def add_trajectory(self, trajectory: Trajectory, rows: np.ndarray) -> None:
+        """Append all frames of a recorded run of the bodies `rows`."""
+        names = ("time", "position", "orientation", *ENERGIES)
+        self.add({name: trajectory[name].values for name in names if name in trajectory}, rows)
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def times(self) -> np.ndarray:
+        """(n,), s."""
+        return self._parts["time"][: self._count]
+
+    @property
+    def positions(self) -> np.ndarray:
+        """(n, b, 3), m."""
+        return self._parts["position"][: self._count]
+
+    @property
+    def orientations(self) -> np.ndarray:
+        """(n, b, 4), unit quaternions."""
+        return self._parts["orientation"][: self._count]
+
+    @property
+    def energies(self) -> np.ndarray:
+        """(n, 3), J, in the order of `ENERGIES`."""
+        return self._parts["energies"][: self._count]
+
+    def index(self, time: float) -> int:
+        """The last frame that is not later than `time` s."""
+        return int(np.clip(np.searchsorted(self.times, time, side="right") - 1, 0, self._count - 1))
+
+    def at(self, time: float) -> tuple[np.ndarray, np.ndarray]:
+        """Positions (b, 3) and orientations (b, 4) at `time` s: between two frames, linear and made unit again."""
+        i = self.index(time)
+        j = min(i + 1, self._count - 1)
+        gap = self.times[j] - self.times[i]
+        s = float(np.clip((time - self.times[i]) / gap, 0.0, 1.0)) if gap > 0.0 else 0.0
+        a, b = self.orientations[i], self.orientations[j]
+        nearer = np.where(np.sum(a * b, axis=1, keepdims=True) < 0.0, -b, b)  # q and −q are the same rotation
+        mixed = (1.0 - s) * a + s * nearer
+        length = np.linalg.norm(mixed, axis=1, keepdims=True)
+        positions = (1.0 - s) * self.positions[i] + s * self.positions[j]
+        return positions, mixed / np.where(length > 0.0, length, 1.0)

@@ -1,0 +1,129 @@
+// The picture of a run: bodies, lines, trails and joints at one instant, and the camera that a person moves.
+
+const view = { yaw: run.camera.yaw, pitch: run.camera.pitch, distance: run.camera.distance, target: run.camera.target.slice() };
+const FOV = 0.6;
+const size = run.camera.size;
+
+function makeScene(canvas) {
+  const renderer = new Renderer(canvas);
+  const meshes = run.meshes.map((m) => [unpack(m.vertices, Float32Array), unpack(m.faces, Uint32Array)]);
+  const items = run.bodies.map((body) => {
+    let [vertices, faces] = body.mesh >= 0 ? meshes[body.mesh] : [[], []];
+    if (!faces.length) ({ vertices, faces } = ball(body.radius || 0.012 * size));
+    const corners = meshCorners(vertices, faces, body.mesh >= 0 ? body.center : [0, 0, 0]);
+    return { buffer: renderer.upload(corners), count: corners.length / 6, color: rgb(body.color) };
+  });
+  const cell = 10 ** Math.floor(Math.log10(size / 4));
+  const spacing = size / cell > 20 ? 5 * cell : size / cell > 8 ? 2 * cell : cell;
+  const [cx, cy] = run.camera.target.map((v) => Math.round(v / spacing) * spacing);
+  const half = 24, far = half * spacing, grid = [];
+  for (let i = -half; i <= half; i++) {
+    const tint = [0.42, 0.47, 0.56, i % 5 ? 0.22 : 0.42];
+    grid.push([[cx + i * spacing, cy - far, run.ground], [cx + i * spacing, cy + far, run.ground], tint]);
+    grid.push([[cx - far, cy + i * spacing, run.ground], [cx + far, cy + i * spacing, run.ground], tint]);
+  }
+  const curves = run.curves.flatMap(({ points }) => points.slice(1).map((p, i) => [points[i], p]));
+  const fixed = [grid, curves].map((pairs, i) => {
+    const corners = segmentCorners(pairs, [0.35, 0.38, 0.45, 1]);
+    return { buffer: renderer.upload(corners), count: corners.length / 12, width: i ? 2 : 1 };
+  });
+  const [moving, dots] = [renderer.upload(new Float32Array(0)), renderer.upload(new Float32Array(0))];
+  byId("cell").textContent = `grid ${formatNumber(spacing)} m`;
+
+  return function draw() {
+    const models = run.bodies.map((_, b) => poseMatrix(...pose(b)));
+    const anchor = (body, point) => (body < 0 ? point : transform(models[body], point));
+    if (state.follow >= 0) view.target = add(models[state.follow].slice(12, 15), state.offset);
+    const direction = [Math.cos(view.pitch) * Math.cos(view.yaw), Math.cos(view.pitch) * Math.sin(view.yaw), Math.sin(view.pitch)];
+    const aspect = canvas.clientWidth / Math.max(1, canvas.clientHeight);
+    const distance = view.distance / Math.min(1, aspect); // a narrow picture is seen from further away
+    const eye = add(view.target, scale(direction, distance));
+    const near = 0.01 * distance;
+    const camera = viewProjection(eye, view.target, FOV, aspect, near, 40 * distance + 40 * size);
+    Object.assign(view, { right: camera.right, up: camera.up });
+    renderer.begin(camera.matrix, near);
+    renderer.drawLines(fixed[0].buffer, fixed[0].count, 1, [cx, cy, far]);
+    renderer.drawMeshes(items.map((item, b) => ({ ...item, model: models[b] })), run.ground);
+    renderer.drawLines(fixed[1].buffer, fixed[1].count, 2);
+    const held = run.lines.filter((s) => s.until === null || state.t <= s.until);
+    const pairs = held.flatMap((s) => coil(anchor(s.a, s.anchorA), anchor(s.b, s.anchorB), s.coils));
+    const corners = segmentCorners([...pairs, ...trail(models)], [0.25, 0.29, 0.36, 1]);
+    renderer.drawLines(renderer.upload(corners, moving, renderer.gl.DYNAMIC_DRAW), corners.length / 12, 2);
+    if (byId("anchors").checked) {
+      const strokes = run.joints.filter((j) => j.axis && !(state.t > j.until && j.until !== null)).map((j) => {
+        const along = scale(j.axis, 0.035 * size);
+        return [anchor(j.a, sub(j.anchorA, along)), anchor(j.a, add(j.anchorA, along))];
+      });
+      const axes = segmentCorners(strokes, [0.13, 0.16, 0.22, 1]);
+      renderer.drawLines(renderer.upload(axes, moving, renderer.gl.DYNAMIC_DRAW), axes.length / 12, 3);
+      const points = run.joints.flatMap((j) => [...anchor(j.b < 0 ? j.a : j.b, j.b < 0 ? j.anchorA : j.anchorB), 0.13, 0.16, 0.22, 1]);
+      renderer.drawDots(renderer.upload(new Float32Array(points), dots, renderer.gl.DYNAMIC_DRAW), points.length / 7, 8);
+    }
+  };
+}
+
+// A helix from a to b (pairs of points), or the straight segment when it has no coils.
+function coil(a, b, coils) {
+  if (!coils) return [[a, b]];
+  const axis = sub(b, a);
+  const side = unit(cross(axis, Math.abs(axis[2]) > 0.9 * norm(axis) ? [1, 0, 0] : [0, 0, 1]));
+  const other = unit(cross(axis, side));
+  const points = [a];
+  for (let i = 0; i <= 14 * coils; i++) {
+    const [s, angle] = [0.1 + (0.8 * i) / (14 * coils), (2 * Math.PI * i) / 14];
+    const radius = 0.016 * size;
+    points.push(add(add(a, scale(axis, s)), add(scale(side, radius * Math.cos(angle)), scale(other, radius * Math.sin(angle)))));
+  }
+  points.push(b);
+  return points.slice(1).map((p, i) => [points[i], p]);
+}
+
+function trail(models) {
+  const b = state.trail;
+  if (b < 0) return [];
+  const at = (i) => position.subarray(3 * (i * bodyCount + b), 3 * (i * bodyCount + b) + 3);
+  const color = rgb(run.bodies[b].color).map((c) => 0.75 * c);
+  const pairs = [];
+  for (let i = 0; i < state.index; i++) pairs.push([at(i), at(i + 1), [...color, 0.15 + (0.65 * i) / state.index]]);
+  pairs.push([at(state.index), models[b].slice(12, 15), [...color, 0.8]]);
+  return pairs;
+}
+
+function orbitControls(canvas) {
+  const pointers = new Map();
+  const pan = (dx, dy) => {
+    const k = (2 * view.distance * Math.tan(FOV / 2)) / canvas.clientHeight;
+    const shift = add(scale(view.right, -dx * k), scale(view.up, dy * k));
+    view.target = add(view.target, shift);
+    if (state.follow >= 0) state.offset = add(state.offset, shift);
+  };
+  const zoom = (factor) => (view.distance = Math.min(Math.max(view.distance * factor, 0.02 * size), 60 * size));
+  canvas.addEventListener("pointerdown", (e) => {
+    canvas.setPointerCapture(e.pointerId);
+    pointers.set(e.pointerId, [e.clientX, e.clientY]);
+  });
+  for (const name of ["pointerup", "pointercancel"]) canvas.addEventListener(name, (e) => pointers.delete(e.pointerId));
+  canvas.addEventListener("pointermove", (e) => {
+    const last = pointers.get(e.pointerId);
+    if (!last) return;
+    const [dx, dy] = [e.clientX - last[0], e.clientY - last[1]];
+    const others = [...pointers].filter(([id]) => id !== e.pointerId).map(([, p]) => p);
+    if (others.length) {
+      const spread = (p) => Math.hypot(p[0] - others[0][0], p[1] - others[0][1]);
+      zoom(spread(last) / Math.max(1, spread([e.clientX, e.clientY])));
+      pan(dx / 2, dy / 2);
+    } else if (e.shiftKey || e.buttons & 6) pan(dx, dy);
+    else {
+      view.yaw -= 0.008 * dx;
+      view.pitch = Math.min(Math.max(view.pitch + 0.008 * dy, -1.5), 1.5);
+    }
+    pointers.set(e.pointerId, [e.clientX, e.clientY]);
+    state.dirty = true;
+  });
+  canvas.addEventListener("contextmenu", (e) => e.preventDefault());
+  canvas.addEventListener("wheel", (e) => {
+    e.preventDefault();
+    zoom(Math.exp(0.0012 * e.deltaY));
+    state.dirty = true;
+  }, { passive: false });
+}

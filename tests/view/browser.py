@@ -1,0 +1,89 @@
+"""A page in headless Chromium, driven over its DevTools protocol."""
+
+import base64
+import io
+import json
+import shutil
+import subprocess
+import time
+import urllib.request
+
+import numpy as np
+import pytest
+
+CHROMIUM = next(
+    (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
+)
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no chromium or chrome to open the page in")
+SOFTWARE_GL = ("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
+PATIENCE = 240.0  # s: drawing without a graphics card is slow
+
+
+class Page:
+    """One page at `address`; leaves nothing running."""
+
+    def __init__(self, address, folder, width=640, height=480):
+        self.address, self.folder, self.size, self.count = address, folder, (width, height), 0
+
+    def __enter__(self):
+        from websockets.sync.client import connect
+
+        command = [CHROMIUM, "--headless=new", "--no-sandbox", "--hide-scrollbars", "--disable-dev-shm-usage"]
+        command += [*SOFTWARE_GL, "--remote-debugging-port=0", f"--user-data-dir={self.folder}", "about:blank"]
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            port_file = self.folder / "DevToolsActivePort"
+            wait_until(lambda: port_file.exists() and port_file.read_text().count("\n"), "the browser did not start")
+            with urllib.request.urlopen(f"http://127.0.0.1:{port_file.read_text().split()[0]}/json") as answer:
+                tab = next(tab for tab in json.load(answer) if tab["type"] == "page")
+            self.socket = connect(tab["webSocketDebuggerUrl"], max_size=None, open_timeout=PATIENCE)
+            self.call("Emulation.setDeviceMetricsOverride", width=self.size[0], height=self.size[1],
+                      deviceScaleFactor=1, mobile=False)  # fmt: skip
+            self.call("Page.navigate", url=self.address)
+        except BaseException:
+            self.process.kill()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+        self.process.terminate()
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+
+    def call(self, method, **parameters):
+        """The result of a DevTools method; events in between are dropped."""
+        self.count += 1
+        self.socket.send(json.dumps({"id": self.count, "method": method, "params": parameters}))
+        while (answer := json.loads(self.socket.recv(timeout=PATIENCE))).get("id") != self.count:
+            pass
+        return answer["result"]
+
+    def evaluate(self, expression):
+        """The value of a JavaScript expression."""
+        return self.call("Runtime.evaluate", expression=expression, returnByValue=True)["result"].get("value")
+
+    def click(self, words):
+        """Click the button that says `words`."""
+        found = (
+            f"[...document.querySelectorAll('button, label')].find((b) => b.innerText.trim() === {json.dumps(words)})"
+        )
+        wait_until(lambda: self.evaluate(f"Boolean({found})"), f"no button {words!r}")
+        self.evaluate(f"{found}.click()")
+
+    def picture(self):
+        """The page as it looks, (height, width, 3) in 0..255."""
+        from PIL import Image
+
+        data = base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
+        return np.asarray(Image.open(io.BytesIO(data)).convert("RGB"), int)
+
+
+def wait_until(condition, problem):
+    """Wait for `condition()`; AssertionError with `problem` when it does not come."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, problem
+        time.sleep(0.1)
