@@ -91,7 +91,9 @@ def test_in_a_browser_the_run_is_seen_and_steered(run, viewer, tmp_path):
 
         wait_until(bodies_are_seen, "the box and the bob are not in the picture")
         for words in ("done, 6.000 s", "energy, J", "residual of the ledger, nJ", "follow", "trail", "speed"):
-            wait_until(lambda w=words: w in page.evaluate("document.body.innerText"), f"the page does not say {words!r}")
+            wait_until(
+                lambda w=words: w in page.evaluate("document.body.innerText"), f"the page does not say {words!r}"
+            )
         assert page.evaluate("document.querySelectorAll('.uplot canvas').length") == 2
         client = next(iter(viewer.server.get_clients().values()))
         eye = client.camera.position.copy()
