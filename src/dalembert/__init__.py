@@ -6,16 +6,17 @@ from .errors import SimulationError
 from .integrate.methods import METHODS
 from .integrate.solve import solve
 from .scene.body import WORLD
+from .scene.contact import HalfSpace, Material
 from .scene.joint import Curve
 from .scene.mass import MassProperties, mass_properties
 from .scene.scene import Scene
-from .scene.shapes import Box, Capsule, Compound, ConvexHull, Cylinder, Ellipsoid, Mesh, Sphere
+from .scene.shapes import Box, Capsule, Compound, Cone, ConvexHull, Cylinder, Ellipsoid, Mesh, Sphere
 from .simulate import Simulation, simulate
 from .state import State
 from .trajectory import Trajectory
 
 __all__ = [
-    "METHODS", "WORLD", "Box", "Capsule", "Compound", "ConvexHull", "Curve", "Cylinder", "Ellipsoid", "MassProperties",
-    "Mesh", "Scene", "Simulation", "SimulationError", "Sphere", "State", "Trajectory", "__version__",
-    "mass_properties", "simulate", "solve",
+    "METHODS", "WORLD", "Box", "Capsule", "Compound", "Cone", "ConvexHull", "Curve", "Cylinder", "Ellipsoid",
+    "HalfSpace", "MassProperties", "Material", "Mesh", "Scene", "Simulation", "SimulationError", "Sphere", "State",
+    "Trajectory", "__version__", "mass_properties", "simulate", "solve",
 ]  # fmt: skip

@@ -49,7 +49,7 @@ def _worst_joint(simulation: Any) -> str:
 
 def _fastest_body(simulation: Any) -> str:
     names = simulation.model.body_names
-    state = simulation._work.y_new[: STATE_SIZE * len(names)].reshape(-1, STATE_SIZE)
+    state = simulation._driver.attempt(simulation._y)[: STATE_SIZE * len(names)].reshape(-1, STATE_SIZE)
     if not np.isfinite(state).all():
         index = int(np.argmax(~np.isfinite(state).all(axis=1)))
         return f"{names[index]!r} (its state is not finite)"

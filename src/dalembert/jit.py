@@ -2,7 +2,7 @@
 
 Inner functions are compiled together with the kernel that calls them; only kernels are written to disk. Numba's own
 cache notices a change in the file of the kernel, but not in the files of the functions it calls. Ours lives in a folder
-named by a hash of every source file that kernels are made of, so that a stale kernel is never loaded.
+named by a hash of every source file that the kernels of a package are made of, so that a stale kernel is never loaded.
 """
 
 import functools
@@ -26,43 +26,58 @@ OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False}
 INNER: dict[str, Any] = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
-# The files whose functions end up in kernels.
-COMPILED = (
-    "arrays.py", "jit.py", "light.py", "pointer.py", "quat.py", "status.py", "ticks.py", "unchecked.py", "vec.py",
-    "model/tables.py", "linalg/*.py", "integrate/*.py", "mechanics/*.py",
+# The files whose functions end up in the kernels of a package, besides its own: an edit compiles only what it can change.
+COMMON = (
+    "addresses.py", "arrays.py", "jit.py", "light.py", "pointer.py", "quat.py", "status.py", "ticks.py", "unchecked.py",
+    "vec.py",
 )  # fmt: skip
+USED_BY = {
+    "linalg": (),
+    "integrate": (),
+    "collide": ("model/tables.py",),
+    "mechanics": ("model/tables.py", "linalg/block.py", "linalg/ldl.py", "linalg/ordering.py"),
+    "contact": ("model/tables.py", "linalg/*.py", "mechanics/*.py", "collide/*.py"),
+}
+
+
+def package_of(module: str) -> str:
+    """The subpackage that a module belongs to; "contact", which uses all the others, for modules of no package of kernels."""
+    parts = module.split(".")
+    return parts[1] if parts[0] == "dalembert" and len(parts) > 2 and parts[1] in USED_BY else "contact"
 
 
 @functools.cache
-def source_hash() -> str:
-    """Hexadecimal digest (16 digits) of every file that kernels are made of, in path order."""
-    digest = hashlib.sha256()
+def source_hash(package: str) -> str:
+    """Hexadecimal digest (16 digits) of every file that kernels of a package are made of, in path order."""
+    digest = hashlib.sha256(package.encode())
     root = Path(__file__).parent
-    for path in sorted(path for pattern in COMPILED for path in root.glob(pattern)):
+    patterns = (*COMMON, f"{package}/*.py", *USED_BY[package])
+    for path in sorted(path for pattern in patterns for path in root.glob(pattern)):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 
 @functools.cache
-def cache_folder() -> Path:
+def cache_folder(package: str) -> Path:
     """Where compiled kernels live: $DALEMBERT_CACHE, else the user's cache folder, keyed by `source_hash`."""
     base = os.environ.get("DALEMBERT_CACHE")
     if base is None:
         home = os.environ.get("XDG_CACHE_HOME", "")
         base = os.path.join(home or os.path.expanduser("~/.cache"), "dalembert")
-    return Path(base) / source_hash()
+    return Path(base) / f"{package}-{source_hash(package)}"
 
 
 class _Locator(caching._CacheLocator):
     def __init__(self, py_func: Callable[..., Any], py_file: str) -> None:
         self._py_file = py_file
         self._line = py_func.__code__.co_firstlineno
+        self._package = package_of(py_func.__module__)
 
     def get_cache_path(self) -> str:
-        return str(cache_folder())
+        return str(cache_folder(self._package))
 
     def get_source_stamp(self) -> str:
-        return source_hash()
+        return source_hash(self._package)
 
     def get_disambiguator(self) -> str:
         return str(self._line)
@@ -95,7 +110,7 @@ def compile_driver_aside() -> Callable[[], Any]:
     """Before anything is on disk, start compiling the driver in a second process, while this one compiles the mechanics:
     the first run then waits less. Returns what to call before the driver is used.
     """
-    if numba.config.DISABLE_JIT or any(cache_folder().glob("*.nbi")):
+    if numba.config.DISABLE_JIT or any(cache_folder("integrate").glob("*.nbi")):
         return lambda: None
     announce_compilation()
     root = str(Path(__file__).parents[1])

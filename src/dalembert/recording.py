@@ -23,6 +23,8 @@ from .model.tables import (
 from .pointer import MEASURE
 from .trajectory import Trajectory
 
+CONTACT_FRAMES = ("contact_force", "contacts", "penetration", "contact_residual")
+
 
 class Recorder:
     """Collects frames: the state, the energies, the reactions and the errors of the joints."""
@@ -38,8 +40,8 @@ class Recorder:
         self._firsts = np.array(model.graph.joints["row"], dtype=np.int64).reshape(-1)
         self._active = self.system.joints.active
 
-    def record(self, time: float, y: np.ndarray) -> None:
-        """Keep one frame; `y` is read, and the workspace of the system is used."""
+    def record(self, time: float, y: np.ndarray, contact: dict[str, Any] | None = None) -> None:
+        """Keep one frame; `y` is read, and the workspace of the system is used. contact: what is known of contacts."""
         self.mechanism(MEASURE, time, y, self._dydt)
         wrenches = self.system.wrenches.reshape(-1, 6)
         frames = self.frames
@@ -51,6 +53,8 @@ class Recorder:
         frames["reaction_force"].append(wrenches[:, :3].copy())
         frames["reaction_torque"].append(wrenches[:, 3:].copy())
         frames["condition"].append(float(self.system.settings[0].condition))
+        for key, value in (contact or {}).items():
+            frames.setdefault(key, []).append(value)
 
     def _worst(self, values: np.ndarray) -> np.ndarray:
         if not self._firsts.size:
@@ -120,6 +124,7 @@ class Recorder:
             joint_error=np.array(self.frames["joint_error"]).reshape(count, joints),
             joint_velocity_error=np.array(self.frames["joint_velocity_error"]).reshape(count, joints),
         )
+        variables.update({key: np.array(self.frames[key]) for key in CONTACT_FRAMES if key in self.frames})
         return Trajectory.from_arrays(
             variables,
             bodies=list(model.body_names),

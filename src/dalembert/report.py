@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .contact.time_stepping import ContactReport
 from .model.tables import STAGES
 
 
@@ -39,6 +40,7 @@ class Report:
     redundant: bool
     condition: float
     stages: dict[str, float]  # s
+    contact: ContactReport | None
     slow_functions: list[str]
     interrupted: bool
 
@@ -71,6 +73,13 @@ class Report:
             )  # fmt: skip
             rank = "redundant constraints, resolved" if self.redundant else f"pivot ratio {self.condition:.3g}"
             lines.append(("constraint system", rank))
+        if self.contact is not None:
+            lines += [
+                ("worst penetration", f"{self.contact.penetration:.3g} m"),
+                ("contact residual",
+                 f"{self.contact.residual:.3g} m/s at worst ({self.contact.solver}; above its tolerance in "
+                 f"{self.contact.unsolved} steps)"),
+            ]  # fmt: skip
         total = sum(self.stages.values()) or 1.0
         lines += [(f"  {name}", f"{value:.4g} s  ({100 * value / total:.0f} %)") for name, value in self.stages.items()]
         if self.slow_functions:
@@ -95,7 +104,7 @@ def make_report(simulation: Any) -> Report:
     """The report of a `Simulation`, from its frames, its clock and its counters."""
     ledger = simulation.recorder.ledger()
     frames = simulation.recorder.frames
-    clock, system = simulation._clock[0], simulation._system
+    counts, system = simulation._driver.counts, simulation._system
     energy = ledger["kinetic"] + ledger["potential"]
     scale = float(max(np.ptp(ledger["kinetic"]), np.abs(ledger["kinetic"]).max(), abs(energy[0]), 1e-300))
     errors = np.array(frames["joint_error"])
@@ -103,11 +112,11 @@ def make_report(simulation: Any) -> Report:
     joint = ""
     if errors.size:
         joint = simulation.model.joint_names[int(np.argmax(errors.max(axis=0)))]
-    ticks = system.ticks[: len(STAGES)]
-    share = ticks / ticks.sum() if ticks.sum() > 0.0 else np.zeros(len(STAGES))
+    ticks = simulation._driver.ticks or dict(zip(STAGES, system.ticks.tolist(), strict=False))
+    tick = simulation.kernel_time / sum(ticks.values()) if sum(ticks.values()) > 0.0 else 0.0
     simulated = float(frames["time"][-1] - frames["time"][0])
     residual = float(np.abs(ledger["balance"]).max())
-    steps = int(clock.steps)
+    steps = counts["steps"]
     return Report(
         scene=simulation.model.name,
         method=simulation.method,
@@ -115,8 +124,8 @@ def make_report(simulation: Any) -> Report:
         wall_time=simulation.wall_time,
         real_time_factor=simulated / simulation.wall_time if simulation.wall_time > 0.0 else 0.0,
         steps=steps,
-        rejected=int(clock.rejected),
-        evaluations=int(clock.evaluations),
+        rejected=counts["rejected"],
+        evaluations=counts["evaluations"],
         time_per_step=simulation.kernel_time / max(steps, 1),
         energy_start=float(energy[0]),
         energy_end=float(energy[-1]),
@@ -133,7 +142,8 @@ def make_report(simulation: Any) -> Report:
         worst_joint=joint,
         redundant=bool(system.settings[0].deficient),
         condition=float(min(frames["condition"])),
-        stages={name: float(s * simulation.kernel_time) for name, s in zip(STAGES, share, strict=True)},
+        stages={name: float(count * tick) for name, count in ticks.items()},
+        contact=simulation._driver.contact_report(),
         slow_functions=list(simulation.model.slow),
         interrupted=simulation.interrupted,
     )

@@ -9,11 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from .contact.time_stepping import Contact, TimeStepping
+from .drivers import TIME_STEPPING, make_driver, positive
 from .errors import SimulationError, explain
-from .integrate import state as integration
-from .integrate.functions import Functions
-from .integrate.methods import METHODS
-from .integrate.record import record
 from .jit import compile_driver_aside
 from .mechanics.evaluate import Mechanism
 from .mechanics.projection import NOT_CLOSED
@@ -30,7 +28,6 @@ from .trajectory import Trajectory
 
 HOLD = {"projection": PROJECTION, "feedback": FEEDBACK, "penalty": PENALTY}
 CLOSED = 1e-6  # joints open by more than this part of the model's size are refused
-BATCH = 200_000  # steps between looks at the keyboard
 NEARLY_DEPENDENT = 1e-9
 
 
@@ -40,12 +37,16 @@ class Simulation:
     Parameters
     ----------
     scene : Scene, or a compiled Model.
-    method : name of an integration method, see `dalembert.method_names()`.
+    method : name of an integration method, see `dalembert.METHODS`, or "time_stepping", the method of scenes whose bodies
+        touch. If not given: "time_stepping" where bodies touch, else "dormand_prince".
     dt : step in s, for methods of fixed step; an adaptive method given `dt` takes fixed steps.
     rtol, atol : tolerances of adaptive methods, per step: relative, and absolute in m, rad, m/s and rad/s.
     hold : "projection" (Lagrange multipliers, and the state put back on the constraints after each step), "feedback"
         (multipliers with −k_s C − k_d Ċ; `stiffness` in 1/s², `damping` in 1/s) or "penalty" (springs; N/m, N s/m).
     frames : recorded frames a second of simulated time.
+    solver : of contact: "gauss_seidel" (real time; stops where a pass changes no velocity by more than `tolerance`, m/s) or
+        "interior_point" (converges to a residual of `tolerance` times the typical speed of the step).
+    iterations : most iterations of the solver in a step; 20 and 80 if not given.
     assemble : close open joints and make velocities consistent first, by the smallest change in the mass metric;
         without it a scene that does not fit is refused.
 
@@ -56,7 +57,7 @@ class Simulation:
         self,
         scene: Scene | Model,
         *,
-        method: str = "dormand_prince",
+        method: str | None = None,
         dt: float | None = None,
         rtol: float = 1e-8,
         atol: float | None = None,
@@ -64,31 +65,29 @@ class Simulation:
         stiffness: float = 0.0,
         damping: float = 0.0,
         frames: float = 60.0,
+        solver: str = "gauss_seidel",
+        iterations: int | None = None,
+        tolerance: float = 1e-10,
         assemble: bool = False,
     ) -> None:
-        driver_ready = compile_driver_aside()
         self.model = scene if isinstance(scene, Model) else compile_scene(scene)
-        self.method = method
-        self.frames = _positive("frames", frames, "frames a second")
-        self.options, step = _options(self.model, method, dt, rtol, atol)
-        self.settings = {"method": method, "dt": dt, "rtol": None if step else rtol, "hold": hold}
+        self.method = method or (TIME_STEPPING if self.model.scene.touching() else "dormand_prince")
+        driver_ready = compile_driver_aside() if self.method != TIME_STEPPING else None
+        self.frames = positive("frames", frames, "frames a second")
+        chosen = {
+            "dt": dt, "rtol": rtol, "atol": atol, "solver": solver, "iterations": iterations, "tolerance": tolerance
+        }  # fmt: skip
         if len(self.model.graph.hubs) and _redundant(self.model):
             self.model = compile_scene(self.model.scene, hubs=False)
         self._mechanism = Mechanism(self.model.system())
         self._system = self._mechanism.system
-        self._functions = Functions(self._mechanism.address, self._mechanism.data, 1, self.model.event_addresses)
+        self._driver = make_driver(self.model, self._mechanism, self.method, chosen)
         _check_hold(hold, stiffness, damping)
+        self.settings = {"method": self.method, "dt": dt, "rtol": rtol if dt is None else None, "hold": hold}
         own = self._system.settings[0]
         own.hold, own.stiffness, own.damping = HOLD[hold], stiffness, damping
         self._y = self.model.initial.copy()
         self._dydt = np.full(self.model.size, np.nan)
-        self._work = integration.make_work(self.options)
-        self._signs = integration.make_signs(self.options)
-        self._clock = integration.make_clock(0.0, step)
-        self._plan = self.options.plan
-        self._stops = np.zeros(1)
-        self._buffers = np.empty(1), np.empty((1, self.model.size)), np.empty((0, 1, self.model.size))
-        self._step = step
         self._spent: set[str] = set()
         self.released: dict[str, float] = {}  # when each joint or force was let go, s
         self.event_times: dict[str, list[float]] = {name: [] for name in self.model.scene.events}  # s
@@ -97,11 +96,12 @@ class Simulation:
         self.interrupted = False
         self.stopped = False
         self._prepare(assemble)
-        driver_ready()
-        self._run(0.0)  # loads the driver, so that the time of the first step is a step's
+        if driver_ready is not None:
+            driver_ready()
+        self._run(0.0, 0.0)  # loads the driver, so that the time of the first step is a step's
         self.kernel_time = 0.0
         self.recorder = Recorder(self.model, self._mechanism)
-        self.recorder.record(0.0, self._y)
+        self._record()
 
     # Setting out ------------------------------------------------------------------------------------------------------
 
@@ -151,7 +151,7 @@ class Simulation:
     @property
     def time(self) -> float:
         """Simulated time, s."""
-        return float(self._clock[0].t)
+        return self._driver.time
 
     @property
     def state(self) -> State:
@@ -160,7 +160,7 @@ class Simulation:
 
     def changed(self) -> None:
         """The state was changed from outside (an impulse): forget what was derived from it."""
-        self._clock[0].valid = 0
+        self._driver.changed()
 
     def advance(self, duration: float, *, progress: Callable[[Simulation], Any] | None = None) -> Simulation:
         """Run on for `duration` seconds, recording frames; `progress` is called after each.
@@ -170,7 +170,7 @@ class Simulation:
         """
         start = time.perf_counter()
         begin, count = self.time, 0
-        end = begin + _positive("duration", duration, "s")
+        end = begin + positive("duration", duration, "s")
         try:
             while self.time < end - 1e-12 * max(1.0, end) and not self.stopped:
                 count += 1
@@ -185,13 +185,12 @@ class Simulation:
 
     def _to(self, target: float, end: float) -> None:
         """Integrate to one frame and record it, stopping at events on the way."""
-        self._plan.land = int(target >= end - 1e-9 * self._step)
         while True:
-            status = self._run(target)
+            status = self._run(target, end)
             if status == MAX_STEPS:
                 continue
             if status == EVENT:
-                self._happen(self.model.events[int(self._clock[0].event)])
+                self._happen(self.model.events[self._driver.event])
                 if not self.stopped and self.time < target:
                     continue
                 status = OK
@@ -199,17 +198,16 @@ class Simulation:
         if status != OK:
             raise self._failure(status)
         if self.time > self.recorder.frames["time"][-1]:
-            self.recorder.record(self.time, self._y)
+            self._record()
 
-    def _run(self, target: float) -> int:
+    def _run(self, target: float, end: float) -> int:
         start = time.perf_counter()
-        self._stops[0] = target
-        status, _, _ = record(
-            self._functions, self._plan, self._y, self._dydt, self._work, self._signs, self._clock, self._stops, 0,
-            int(self._clock[0].steps) + BATCH, 0, *self._buffers,
-        )  # fmt: skip
+        status = self._driver.run(self._y, self._dydt, target, end)
         self.kernel_time += time.perf_counter() - start
-        return int(status)
+        return status
+
+    def _record(self) -> None:
+        self.recorder.record(self.time, self._y, self._driver.frame())
 
     def _failure(self, status: int) -> SimulationError:
         error = SimulationError(explain(self, status), self.time)
@@ -228,18 +226,18 @@ class Simulation:
             return
         if event.once:
             self._spent.add(event.name)
-        self.recorder.record(self.time, self._y)
+        self._record()
         before = float(np.sum(self.recorder.frames["energies"][-1]))
         for name in event.release:
             self.release(name)
         if event.action is not None:
             event.action(self.state)
         self.recorder.drop_from(self.time)
-        self.recorder.record(self.time, self._y)
+        self._record()
         entry = self.model.size - self._ledger_size() + self.model.force_names.index("events")
         self._y[entry] += float(np.sum(self.recorder.frames["energies"][-1])) - before
         self.recorder.drop_from(self.time)
-        self.recorder.record(self.time, self._y)
+        self._record()
         self.changed()
         self.stopped = self.stopped or event.stop
 
@@ -263,6 +261,11 @@ class Simulation:
         else:
             raise ValueError(f"there is no joint or force {name!r} to release")
         self.changed()
+
+    @property
+    def contacts(self) -> list[Contact]:
+        """The points of contact of the last time step, those that bear a force and those that nearly touch."""
+        return self._driver.contacts(self.model) if isinstance(self._driver, TimeStepping) else []
 
     # Results ----------------------------------------------------------------------------------------------------------
 
@@ -294,9 +297,9 @@ class Simulation:
                 f"the saved run has {y.size} numbers in its state and this scene {self._y.size}; resume the same scene"
             )
         self._y[:] = y
-        self._clock = integration.make_clock(float(trajectory.times[-1]), self._step)
+        self._driver.restart(float(trajectory.times[-1]))
         self.recorder = Recorder(self.model, self._mechanism)
-        self.recorder.record(self.time, self._y)
+        self._record()
         return self
 
 
@@ -315,35 +318,6 @@ def _check_hold(hold: str, stiffness: float, damping: float) -> None:
             raise ValueError(f"{name} is {value!r}; give a finite number not below zero")
     if hold == "penalty" and not stiffness > 0.0:
         raise ValueError("hold='penalty' without stiffness holds nothing; give stiffness in N/m, and damping in N s/m")
-
-
-def _positive(name: str, value: float, unit: str) -> float:
-    if not (np.isfinite(value) and value > 0.0):
-        raise ValueError(f"{name} is {value!r}; give a finite number above zero ({unit})")
-    return float(value)
-
-
-def _options(model: Model, method: str, dt: float | None, rtol: float, atol: float | None) -> tuple[Any, float]:
-    """(integration options, fixed step or 0)."""
-    if method not in METHODS:
-        raise ValueError(f"unknown method {method!r}; the methods are {', '.join(METHODS)}")
-    tableau = METHODS[method]
-    step = 0.0 if dt is None else _positive("dt", dt, "s")
-    adaptive = dt is None
-    if adaptive and not tableau.error.shape[0]:
-        raise ValueError(f"method {method!r} has no error estimate; give its step, dt, in s")
-    _positive("rtol", rtol, "relative")
-    options = integration.make_options(
-        tableau,
-        model.size,
-        adaptive=adaptive,
-        rtol=rtol,
-        atol=rtol if atol is None else _positive("atol", atol, "m, rad, m/s, rad/s"),
-        weights=model.weights,
-        momentum=model.momentum if tableau.partitioned else None,
-        direction=[event.direction for event in model.events],
-    )
-    return options, step
 
 
 def simulate(scene: Scene | Model, duration: float, **settings: Any) -> Simulation:

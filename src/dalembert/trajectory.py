@@ -51,6 +51,10 @@ VARIABLES: dict[str, Variable] = {
     ),
     "joint_error": Variable(("time", "joint"), "m", "position-level constraint error, largest component"),
     "joint_velocity_error": Variable(("time", "joint"), "m/s", "velocity-level constraint error, largest component"),
+    "contact_force": Variable(("time", "body", "xyz"), "N", "of all contacts on the body in the last step, world axes"),
+    "contacts": Variable(("time",), "1", "points of contact looked at in the last step"),
+    "penetration": Variable(("time",), "m", "deepest overlap met since the frame before"),
+    "contact_residual": Variable(("time",), "m/s", "largest natural-map residual since the frame before"),
 }
 
 MAX_VALUES = 500_000_000  # numbers in one variable: 4 GB

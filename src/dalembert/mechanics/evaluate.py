@@ -9,6 +9,7 @@ import ctypes
 import numba
 import numpy as np
 
+from ..addresses import address_table
 from ..jit import CFunction, njit
 from ..model.tables import System
 from ..pointer import C_SIGNATURE, C_TYPE, COMPLETE_EVALUATED, DERIVATIVE, DRIFT, MEASURE, view, viewer
@@ -47,7 +48,7 @@ class Mechanism:
 
     def __init__(self, system: System) -> None:
         self.system = system
-        self._table = np.array([[array.ctypes.data, array.size] for array in system], np.int64)
+        self._table = address_table(system)
         self.data = int(self._table.ctypes.data)
         if numba.config.DISABLE_JIT:
             self._callback = C_TYPE(self._call)

@@ -16,7 +16,7 @@ from ..scene.scene import Scene
 from . import tables
 from .elements import ForceCompiler, part_rows
 from .graph import Graph, build_graph
-from .tables import LEDGER, STAGES, STATE_SIZE, System
+from .tables import CONTACT_WORK, LEDGER, STAGES, STATE_SIZE, System
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +119,9 @@ def compile_scene(scene: Scene, *, hubs: bool = True) -> Model:
     forces = compiler.forces(scene)
     if scene.events:
         compiler.entry("events")
+    if scene.touching():
+        for name in CONTACT_WORK:
+            compiler.entry(name)
     addresses = [pointer(event.function, event.name, scalar=True) for event in scene.events.values()]
     own = {
         "bodies": np.array([_body_row(b) for b in bodies], tables.BODY).view(np.recarray),

@@ -97,6 +97,8 @@ SETTINGS = np.dtype(
 STAGES = ("mass properties", "J and J̇q̇", "assembly", "factorization", "solve", "forces", "update")
 MASS, JACOBIAN, ASSEMBLY, FACTORIZATION, SOLVE, FORCES, UPDATE = range(7)
 
+# Entries of the ledger of a scene whose bodies touch: the work of normal forces (impacts), and of friction.
+CONTACT_WORK = ("contact: impacts", "contact: friction")
 # Entries of the ledger after the work of each non-conservative force ----------------------------------------------------
 LEDGER = ("constraint work", "projection work") + tuple(
     f"{impulse} {axis}"

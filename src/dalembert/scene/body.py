@@ -38,6 +38,8 @@ class Body:
     velocity: np.ndarray  # (3,) of the centre of mass, world, m/s
     angular_velocity: np.ndarray  # (3,) world, rad/s
     color: str = field(default="#8899aa")
+    material: Any = None  # scene.contact.Material, or None: it touches nothing
+    group: str = ""
 
     @property
     def rotation(self) -> np.ndarray:
@@ -60,6 +62,8 @@ def make_body(
     velocity: ArrayLike,
     angular_velocity: ArrayLike,
     color: str,
+    material: Any,
+    group: str,
 ) -> Body:
     """Check everything and bring it to the centre of mass. Raises ValueError naming the body and the value."""
     owner = f"body {name!r}"
@@ -99,4 +103,6 @@ def make_body(
         velocity=real_array(owner, "velocity", velocity, (3,)),
         angular_velocity=real_array(owner, "angular_velocity", angular_velocity, (3,)),
         color=color,
+        material=material,
+        group=group,
     )

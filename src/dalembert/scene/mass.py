@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from .checks import positive, real_array, rotation_matrix
 from .polyhedron import Moments, inertia_from_second_moment, polyhedron_moments
-from .shapes import Box, Capsule, Compound, ConvexHull, Cylinder, Ellipsoid, Mesh, Shape, Sphere
+from .shapes import Box, Capsule, Compound, Cone, ConvexHull, Cylinder, Ellipsoid, Mesh, Shape, Sphere
 
 
 def validate_inertia(name: str, inertia: ArrayLike, *, rtol: float = 1e-6) -> np.ndarray:
@@ -170,6 +170,11 @@ def _moments(shape: Shape) -> Moments:
             return _centered(4.0 / 3.0 * math.pi * a * b * c, (a * a / 5.0, b * b / 5.0, c * c / 5.0))
         case Cylinder(r, length):
             return _centered(math.pi * r * r * length, (r * r / 4.0, r * r / 4.0, length * length / 12.0))
+        case Cone(r, height):  # a quarter of the height above its base; mean squares 3r²/20 and 3h²/80 about that
+            volume, _, gyration = _centered(
+                math.pi / 3.0 * r * r * height, (3.0 / 20.0 * r * r, 3.0 / 20.0 * r * r, 3.0 / 80.0 * height * height)
+            )
+            return Moments(volume, np.array([0.0, 0.0, -0.25 * height]), gyration)
         case Capsule(r, length):
             return _capsule(r, length)
         case ConvexHull() | Mesh():

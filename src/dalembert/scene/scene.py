@@ -10,19 +10,21 @@ from numpy.typing import ArrayLike
 from .body import WORLD, Body, World, make_body
 from .checks import real_array
 from .connect import Connections
+from .contact import Contacts, Material, require_convex
 from .force import Event, Force
 from .joint import Frame, Joint
 
 PALETTE = ("#4c78a8", "#f58518", "#54a24b", "#e45756", "#72b7b2", "#b279a2", "#eeca3b", "#9d755d")
 
 
-class Scene(Connections):
-    """A description of a mechanism: bodies, joints, forces and events.
+class Scene(Connections, Contacts):
+    """A description of a mechanism: bodies, joints, forces, events, and what touches what.
 
     Parameters
     ----------
     name : what the scene is called in tables and files.
     gravity : (3,) m/s², world axes; z is up.
+    material : `Material` of the bodies that have a shape and no material of their own; None: those touch nothing.
 
     Points and axes (`at`, `axis`) are always given in world coordinates, at the pose in which the bodies were added.
 
@@ -34,13 +36,17 @@ class Scene(Connections):
     >>> elbow = scene.hinge("elbow", upper, lower, at=(0, 0, -1), axis=(0, 1, 0))
     """
 
-    def __init__(self, name: str = "scene", *, gravity: ArrayLike = (0.0, 0.0, -9.81)) -> None:
+    def __init__(
+        self, name: str = "scene", *, gravity: ArrayLike = (0.0, 0.0, -9.81), material: Material | None = None
+    ) -> None:
+        super().__init__()
         self.name = str(name)
         self.gravity = real_array(f"scene {name!r}", "gravity", gravity, (3,))
         self.bodies: dict[str, Body] = {}
         self.joints: dict[str, Joint] = {}
         self.forces: dict[str, Force] = {}
         self.events: dict[str, Event] = {}
+        self.material = material
         self.description = ""
 
     def add_body(
@@ -56,6 +62,8 @@ class Scene(Connections):
         velocity: ArrayLike = (0.0, 0.0, 0.0),
         angular_velocity: ArrayLike = (0.0, 0.0, 0.0),
         color: str | None = None,
+        material: Material | None = None,
+        group: str = "",
     ) -> Body:
         """Add a rigid body.
 
@@ -63,13 +71,21 @@ class Scene(Connections):
             principal or (3, 3) in body axes about the centre of mass (kg m²), it is a picture only.
         position : (3,) m, of the origin of the shape's frame. orientation : (w, x, y, z), shape → world.
         velocity : (3,) m/s, of the centre of mass. angular_velocity : (3,) rad/s; both in world axes.
+        material : its surface; that of the scene if not given. A body of no material touches nothing.
+        group : a name that `set_contact` may use.
 
         Raises ValueError naming the body and the value.
         """
         self._new_name(name, self.bodies, "body")
+        if name in self.obstacles:
+            raise ValueError(f"body {name!r}: an obstacle has that name already; choose another")
+        material = self.material if material is None else material
+        if shape is not None and material is not None:
+            require_convex(f"body {name!r}", shape)
         body = make_body(
             name, shape, mass, density, inertia, position, orientation, velocity, angular_velocity,
             PALETTE[len(self.bodies) % len(PALETTE)] if color is None else color,
+            material if shape is not None else None, str(group),
         )  # fmt: skip
         self.bodies[name] = body
         return body

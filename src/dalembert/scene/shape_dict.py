@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from .shapes import Box, Capsule, Compound, ConvexHull, Cylinder, Ellipsoid, Mesh, Shape, Sphere
+from .shapes import Box, Capsule, Compound, Cone, ConvexHull, Cylinder, Ellipsoid, Mesh, Shape, Sphere
 
-_BY_DIMENSIONS = {cls.__name__: cls for cls in (Box, Sphere, Cylinder, Capsule, Ellipsoid)}
+_BY_DIMENSIONS = {cls.__name__: cls for cls in (Box, Sphere, Cylinder, Cone, Capsule, Ellipsoid)}
 _KEYS = {
     **{name: tuple(field.name for field in fields(cls)) for name, cls in _BY_DIMENSIONS.items()},
     "ConvexHull": ("points",),

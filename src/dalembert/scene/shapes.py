@@ -73,6 +73,21 @@ class Cylinder(_Dimensions):
 
 
 @dataclass(frozen=True)
+class Cone(_Dimensions):
+    """A solid cone about z, its base of the given radius at z = −height/2 and its apex at z = +height/2, m.
+
+    Its centre of mass lies at z = −height/4.
+    """
+
+    radius: float
+    height: float
+
+    def triangles(self, segments: int = 24) -> Surface:
+        """An inscribed surface with ``segments`` facets around z, for display."""
+        return tessellation.cone_surface(self.radius, self.height, segments)
+
+
+@dataclass(frozen=True)
 class Capsule(_Dimensions):
     """The points within ``radius`` of a segment on z of length ``length`` centred at the origin, m.
 
@@ -181,7 +196,7 @@ class Mesh:
 class Part:
     """One solid of a compound: where it is, how it is turned, and how dense it is beside the others."""
 
-    shape: Box | Sphere | Cylinder | Capsule | Ellipsoid | ConvexHull | Mesh
+    shape: Box | Sphere | Cylinder | Cone | Capsule | Ellipsoid | ConvexHull | Mesh
     position: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """origin of the part in the frame of the compound, m"""
     orientation: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
@@ -243,8 +258,8 @@ class Compound:
         return np.concatenate(vertices), np.concatenate([f + n for (_, f), n in zip(surfaces, first, strict=False)])
 
 
-SIMPLE_SHAPES = (Box, Sphere, Cylinder, Capsule, Ellipsoid, ConvexHull, Mesh)
-Shape: TypeAlias = Box | Sphere | Cylinder | Capsule | Ellipsoid | ConvexHull | Mesh | Compound
+SIMPLE_SHAPES = (Box, Sphere, Cylinder, Cone, Capsule, Ellipsoid, ConvexHull, Mesh)
+Shape: TypeAlias = Box | Sphere | Cylinder | Cone | Capsule | Ellipsoid | ConvexHull | Mesh | Compound
 
 
 def bounding_radius(shape: Shape) -> float:
@@ -262,6 +277,8 @@ def bounding_radius(shape: Shape) -> float:
             return shape.radius
         case Cylinder():
             return float(np.hypot(shape.radius, 0.5 * shape.length))
+        case Cone():
+            return float(np.hypot(shape.radius, 0.5 * shape.height))
         case Capsule():
             return shape.radius + 0.5 * shape.length
         case Ellipsoid():

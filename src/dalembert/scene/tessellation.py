@@ -49,6 +49,12 @@ def cylinder_surface(radius: float, length: float, segments: int) -> tuple[np.nd
     return lathe(np.array([0.0, radius, radius, 0.0]), np.array([-half, -half, half, half]), segments)
 
 
+def cone_surface(radius: float, height: float, segments: int) -> tuple[np.ndarray, np.ndarray]:
+    """A cone about z, its base below and its apex above."""
+    half = 0.5 * height
+    return lathe(np.array([0.0, radius, 0.0]), np.array([-half, -half, half]), segments)
+
+
 def capsule_surface(radius: float, length: float, segments: int) -> tuple[np.ndarray, np.ndarray]:
     """A cylinder about z, closed by two half spheres."""
     angle = np.linspace(0.0, 0.5 * np.pi, max(segments // 4, 1) + 1)

@@ -1,0 +1,1 @@
+"""Collision detection: bounds → sweep and prune → narrow phase → contact manifolds; and queries."""

@@ -1,0 +1,127 @@
+"""Where the colliders are: the pose of each in the world, and the axis-aligned box about it, grown by a margin."""
+
+import math
+
+from ..jit import inlined, njit
+from ..model.tables import STATE_SIZE
+from ..quat import to_matrix
+from ..unchecked import peek
+from ..vec import add, load3, matvec, matvec_t, store3
+from .tables import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, HALF_SPACE, HULL, SPHERE
+from .tables_of import colliders_of, places_of, vertices_of
+
+
+@inlined
+def nine(array):
+    """A field of nine floats as a tuple."""
+    return (array[0], array[1], array[2], array[3], array[4], array[5], array[6], array[7], array[8])
+
+
+@njit
+def product(a, b):
+    """A B of two 3×3 matrices."""
+    return (
+        a[0] * b[0] + a[1] * b[3] + a[2] * b[6], a[0] * b[1] + a[1] * b[4] + a[2] * b[7],
+        a[0] * b[2] + a[1] * b[5] + a[2] * b[8],
+        a[3] * b[0] + a[4] * b[3] + a[5] * b[6], a[3] * b[1] + a[4] * b[4] + a[5] * b[7],
+        a[3] * b[2] + a[4] * b[5] + a[5] * b[8],
+        a[6] * b[0] + a[7] * b[3] + a[8] * b[6], a[6] * b[1] + a[7] * b[4] + a[8] * b[7],
+        a[6] * b[2] + a[7] * b[5] + a[8] * b[8],
+    )  # fmt: skip
+
+
+@njit
+def place_colliders(y, bodies, margin, collision):
+    """Fill `places` from the poses in the state vector y of so many bodies; returns the first collider whose pose is not
+    finite, or −1."""
+    colliders = colliders_of(collision)
+    places = places_of(collision)
+    vertices = vertices_of(collision)
+    for i in range(colliders.shape[0]):
+        collider = colliders[i]
+        place = places[i]
+        rotation = nine(collider.rotation)
+        x = load3(collider.position)
+        if collider.body < bodies:
+            at = STATE_SIZE * collider.body
+            turn = to_matrix((peek(y, at + 3), peek(y, at + 4), peek(y, at + 5), peek(y, at + 6)))
+            x = add((peek(y, at), peek(y, at + 1), peek(y, at + 2)), matvec(turn, x))
+            rotation = product(turn, rotation)
+        store3(place.x, x)
+        for k in range(9):
+            place.rotation[k] = rotation[k]
+        bound(collider, place, x, rotation, vertices, margin)
+        if not math.isfinite(place.lower[0] + place.lower[1] + place.lower[2]):
+            return i
+    return -1
+
+
+# The box reaches from −h(−e) to h(e) along each axis e, with h the support function of the shape.
+@njit
+def bound(collider, place, x, rotation, vertices, margin):
+    kind = collider.kind
+    for k in range(3):
+        row = (rotation[3 * k], rotation[3 * k + 1], rotation[3 * k + 2])
+        up = margin
+        down = margin
+        if kind == HALF_SPACE:
+            up = 1e30
+            down = 1e30
+        elif kind == HULL:
+            high, low = hull_reach(collider, row, vertices)
+            up += high
+            down -= low
+        elif kind == CONE:
+            disc = collider["size"][0] * math.sqrt(max(0.0, 1.0 - row[2] * row[2]))
+            apex = collider["size"][1] * row[2]
+            up += max(apex, disc - apex)
+            down += max(-apex, disc + apex)
+        else:
+            reach = symmetric_reach(kind, collider, row)
+            up += reach
+            down += reach
+        place.lower[k] = x[k] - down
+        place.upper[k] = x[k] + up
+
+
+@njit
+def symmetric_reach(kind, collider, row):
+    """h of the shapes that are the same on both sides; `row` is the world axis in the frame of the shape."""
+    size = collider["size"]
+    if kind == SPHERE:
+        return size[0]
+    if kind == CAPSULE:
+        return size[0] + size[1] * abs(row[2])
+    if kind == BOX:
+        return size[0] * abs(row[0]) + size[1] * abs(row[1]) + size[2] * abs(row[2])
+    if kind == CYLINDER:
+        return size[0] * math.sqrt(max(0.0, 1.0 - row[2] * row[2])) + size[1] * abs(row[2])
+    if kind == ELLIPSOID:
+        return math.sqrt((size[0] * row[0]) ** 2 + (size[1] * row[1]) ** 2 + (size[2] * row[2]) ** 2)
+    return collider.radius
+
+
+@njit
+def hull_reach(collider, row, vertices):
+    """The largest and the least of row · corner."""
+    high = -1e300
+    low = 1e300
+    for i in range(collider.first_vertex, collider.first_vertex + collider.vertices):
+        s = row[0] * peek(vertices, 3 * i) + row[1] * peek(vertices, 3 * i + 1) + row[2] * peek(vertices, 3 * i + 2)
+        high = max(high, s)
+        low = min(low, s)
+    return high, low
+
+
+@njit
+def plane_reach(collider, place, normal, vertices):
+    """The least of normal · x over a bounded collider (world)."""
+    local = matvec_t(nine(place.rotation), normal)
+    centre = normal[0] * place.x[0] + normal[1] * place.x[1] + normal[2] * place.x[2]
+    if collider.kind == HULL:
+        return centre + hull_reach(collider, local, vertices)[1]
+    if collider.kind == CONE:
+        disc = collider["size"][0] * math.sqrt(max(0.0, 1.0 - local[2] * local[2]))
+        apex = collider["size"][1] * local[2]
+        return centre - max(-apex, disc + apex)
+    return centre - symmetric_reach(collider.kind, collider, local)

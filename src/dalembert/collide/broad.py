@@ -1,0 +1,235 @@
+"""The broad phase: pairs of colliders whose boxes overlap, by sweep and prune in strips.
+
+Along the axis on which the colliders spread most, their boxes are kept sorted by lower end from step to step, so that
+the insertion sort is nearly linear (Baraff, PhD thesis 1992, §2). A sweep over one axis compares everything that stands in
+one slice of the scene; so the colliders are dealt, in that order, into strips along a second axis, a few of their sizes
+wide, and each strip is swept on its own. A pair that shares several strips is taken in the one where the later of the two
+begins. Half-spaces have no end: each is compared with every collider.
+"""
+
+from ..jit import inlined, njit
+from .bounds import plane_reach
+from .pair_table import add_pair, remember_pairs
+from .tables import (
+    FIRST_PAIR,
+    NEED_PAIRS,
+    NEED_STRIPS,
+    PAIRS,
+    STRIP_AXIS,
+    SWEEP_AXIS,
+)
+from .tables_of import (
+    colliders_of,
+    counts_of,
+    entries_of,
+    order_of,
+    pairs_of,
+    places_of,
+    scratch_of,
+    strips_of,
+    unbounded_of,
+    vertices_of,
+)
+
+NEED_ROOM = 1  # status: `counts` says how much
+STRIP_SIZES = 2.0  # width of a strip, in mean sizes of the colliders
+STAY = 1.5  # another axis is chosen only when the spread on it is so many times larger
+
+
+@njit
+def find_pairs(bodies, margin, collision):
+    """Fill this step's half of `pairs` from `places`; returns 0 or NEED_ROOM."""
+    counts = counts_of(collision)
+    order = order_of(collision)
+    pairs = pairs_of(collision)
+    old_first, old_count = counts[FIRST_PAIR], counts[PAIRS]
+    choose_axes(collision)
+    sort_along(counts[SWEEP_AXIS], order, places_of(collision))
+    strips = 0
+    if order.shape[0] > 0:
+        strips = deal_into_strips(collision)
+        if strips < 0:
+            return NEED_ROOM
+    remember_pairs(old_first, old_count, collision)
+    half = pairs.shape[0] // 2
+    first = half if old_first == 0 else 0
+    found = 0
+    for strip in range(strips):
+        found = sweep(strip, strips, bodies, first, found, half, old_first, collision)
+    found = meet_half_spaces(bodies, margin, first, found, half, old_first, collision)
+    if found > half:
+        counts[NEED_PAIRS] = found
+        return NEED_ROOM
+    counts[FIRST_PAIR], counts[PAIRS] = first, found
+    return 0
+
+
+@njit
+def choose_axes(collision):
+    """The axis of the largest spread for the sweep, the next for the strips; changed only where it pays."""
+    counts = counts_of(collision)
+    order = order_of(collision)
+    places = places_of(collision)
+    spread = (0.0, 0.0, 0.0)
+    for k in range(3):
+        total = 0.0
+        squares = 0.0
+        for i in range(order.shape[0]):
+            c = 0.5 * (places[order[i]].lower[k] + places[order[i]].upper[k])
+            total += c
+            squares += c * c
+        value = squares - total * total / max(order.shape[0], 1)
+        if k == counts[SWEEP_AXIS]:
+            value *= STAY * STAY
+        spread = (value, spread[1], spread[2]) if k == 0 else (spread[0], value if k == 1 else spread[1], value)
+    sweep_axis = 0
+    for k in range(1, 3):
+        if spread[k] > spread[sweep_axis]:
+            sweep_axis = k
+    strip_axis = (sweep_axis + 1) % 3
+    if spread[(sweep_axis + 2) % 3] > spread[strip_axis]:
+        strip_axis = (sweep_axis + 2) % 3
+    if sweep_axis != counts[SWEEP_AXIS]:
+        sort_anew(sweep_axis, order, places)
+    counts[SWEEP_AXIS], counts[STRIP_AXIS] = sweep_axis, strip_axis
+
+
+@njit
+def sort_along(axis, order, places):
+    """Insertion sort by lower end; few things have moved since the last step."""
+    for i in range(1, order.shape[0]):
+        item = order[i]
+        key = places[item].lower[axis]
+        j = i - 1
+        while j >= 0 and places[order[j]].lower[axis] > key:
+            order[j + 1] = order[j]
+            j -= 1
+        order[j + 1] = item
+
+
+@njit
+def sort_anew(axis, order, places):
+    """Heap sort, for an order that was made along another axis."""
+    n = order.shape[0]
+    for start in range(n // 2 - 1, -1, -1):
+        sift(axis, order, places, start, n)
+    for end in range(n - 1, 0, -1):
+        order[0], order[end] = order[end], order[0]
+        sift(axis, order, places, 0, end)
+
+
+@njit
+def sift(axis, order, places, root, end):
+    while True:
+        child = 2 * root + 1
+        if child >= end:
+            return
+        if child + 1 < end and places[order[child]].lower[axis] < places[order[child + 1]].lower[axis]:
+            child += 1
+        if places[order[root]].lower[axis] >= places[order[child]].lower[axis]:
+            return
+        order[root], order[child] = order[child], order[root]
+        root = child
+
+
+@inlined
+def strip_number(value, origin, width, count):
+    return min(max(int((value - origin) / width), 0), count - 1)
+
+
+@njit
+def deal_into_strips(collision):
+    """Fill `strips` and `entries`, and leave where the strips begin and how wide they are in `scratch`; returns the number
+    of strips, or −1 where there is no room."""
+    counts = counts_of(collision)
+    order = order_of(collision)
+    places = places_of(collision)
+    strips = strips_of(collision)
+    entries = entries_of(collision)
+    axis = counts[STRIP_AXIS]
+    n = order.shape[0]
+    low, high, size = 1e300, -1e300, 0.0
+    for i in range(n):
+        place = places[order[i]]
+        low = min(low, place.lower[axis])
+        high = max(high, place.lower[axis])
+        size += (place.upper[axis] - place.lower[axis]) / n
+    width = max(STRIP_SIZES * size, (high - low) / n, 1e-300)
+    count = min(int((high - low) / width) + 1, n)
+    scratch_of(collision)[0], scratch_of(collision)[1] = low, width
+    for s in range(count + 1):
+        strips[s] = 0
+    for i in range(n):
+        place = places[order[i]]
+        for s in range(
+            strip_number(place.lower[axis], low, width, count), strip_number(place.upper[axis], low, width, count) + 1
+        ):
+            strips[s + 1] += 1
+    for s in range(count):
+        strips[s + 1] += strips[s]
+    if strips[count] > entries.shape[0]:
+        counts[NEED_STRIPS] = strips[count]
+        return -1
+    cursor = count + 1  # the second part of `strips`: where the next entry of each goes
+    for s in range(count):
+        strips[cursor + s] = strips[s]
+    for i in range(n):
+        place = places[order[i]]
+        for s in range(
+            strip_number(place.lower[axis], low, width, count), strip_number(place.upper[axis], low, width, count) + 1
+        ):
+            entries[strips[cursor + s]] = order[i]
+            strips[cursor + s] += 1
+    return count
+
+
+@njit
+def sweep(strip, count, bodies, first, found, room, old_first, collision):
+    """Add the pairs of one strip; returns how many were found so far, with or without room."""
+    counts = counts_of(collision)
+    places = places_of(collision)
+    strips = strips_of(collision)
+    entries = entries_of(collision)
+    axis, across = counts[SWEEP_AXIS], counts[STRIP_AXIS]
+    third = 3 - axis - across
+    low, width = scratch_of(collision)[0], scratch_of(collision)[1]
+    begin, end = strips[strip], strips[strip + 1]
+    for p in range(begin, end):
+        i = entries[p]
+        one = places[i]
+        upper = one.upper[axis]
+        for q in range(p + 1, end):
+            j = entries[q]
+            other = places[j]
+            if other.lower[axis] > upper:
+                break
+            if (
+                one.lower[third] > other.upper[third]
+                or other.lower[third] > one.upper[third]
+                or one.lower[across] > other.upper[across]
+                or other.lower[across] > one.upper[across]
+            ):
+                continue
+            if strip_number(max(one.lower[across], other.lower[across]), low, width, count) != strip:
+                continue
+            found = add_pair(i, j, bodies, first, found, room, old_first, collision)
+    return found
+
+
+@njit
+def meet_half_spaces(bodies, margin, first, found, room, old_first, collision):
+    """Add every collider that reaches below the surface of a half-space, or nearly."""
+    colliders = colliders_of(collision)
+    places = places_of(collision)
+    order = order_of(collision)
+    unbounded = unbounded_of(collision)
+    vertices = vertices_of(collision)
+    for u in range(unbounded.shape[0]):
+        plane = places[unbounded[u]]
+        normal = (plane.rotation[2], plane.rotation[5], plane.rotation[8])
+        height = normal[0] * plane.x[0] + normal[1] * plane.x[1] + normal[2] * plane.x[2] + margin
+        for p in range(order.shape[0]):
+            i = order[p]
+            if plane_reach(colliders[i], places[i], normal, vertices) <= height:
+                found = add_pair(i, unbounded[u], bodies, first, found, room, old_first, collision)
+    return found

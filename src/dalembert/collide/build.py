@@ -1,0 +1,186 @@
+"""From the shapes of a scene to the tables of collision detection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..scene.checks import rotation_matrix
+from ..scene.contact import HalfSpace, Material
+from ..scene.shapes import Box, Capsule, Compound, Cone, ConvexHull, Cylinder, Ellipsoid, Sphere, bounding_radius
+from . import tables
+from .hull import HullTables, hull_tables
+from .tables import (
+    COLLIDER,
+    CONTACT,
+    COUNTS,
+    EDGE,
+    FACE,
+    FAMILIES,
+    FIRST_PAIR,
+    MANIFOLD,
+    PAIR,
+    PAIRS,
+    PLACE,
+    SCRATCH,
+    STRIP_AXIS,
+    SWEEP_AXIS,
+    Collision,
+)
+
+UNBOUNDED = 1e30
+NO_HULL = (0, 0, 0, 0, 0, 0)
+MOST_CORNERS = 200  # of a hull
+
+
+class Solid(NamedTuple):
+    """A shape fixed to a body: its pose is that of the shape's frame in the frame of the body (m)."""
+
+    shape: Any
+    body: int
+    position: Sequence[float] = (0.0, 0.0, 0.0)
+    orientation: Sequence[float] = (1.0, 0.0, 0.0, 0.0)
+    material: Material = Material()
+
+
+def make_collision(
+    solids: Iterable[Solid], excluded: Iterable[tuple[int, int]] = (), rules: Iterable[tuple[Any, ...]] = ()
+) -> Collision:
+    """The tables of solids; a compound becomes one collider a part.
+
+    excluded : pairs of numbers of solids that pass through each other.
+    rules : (solid, solid, friction, restitution) of pairs whose coefficients are not what their materials make.
+    """
+    pieces = [(solid, _pieces(solid)) for solid in solids]
+    with_hulls = any(isinstance(shape, ConvexHull) for _, own in pieces for shape, _, _ in own)
+    rows: list[tuple[Any, ...]] = []
+    hulls: list[HullTables] = []
+    numbers: list[list[int]] = []
+    for solid, own in pieces:
+        numbers.append([])
+        for shape, position, rotation in own:
+            numbers[-1].append(len(rows))
+            cornered = isinstance(shape, ConvexHull) or (with_hulls and isinstance(shape, Box))
+            hull = _hull(shape, hulls) if cornered else NO_HULL
+            rows.append(_collider(shape, solid, position, rotation, hull))
+    count = len(rows)
+    barred = sorted({_key(i, j, count) for a, b in excluded for i in numbers[a] for j in numbers[b]})
+    special = sorted(
+        {_key(i, j, count): (f, e) for a, b, f, e in rules for i in numbers[a] for j in numbers[b]}.items()
+    )
+
+    def joined(parts: list[np.ndarray], dtype: Any) -> np.ndarray:
+        return np.concatenate([np.zeros(0, dtype), *parts]).astype(dtype)
+
+    def records(dtype: Any, size: int) -> Any:
+        return np.zeros(size, dtype).view(np.recarray)
+
+    bounded = [i for i, row in enumerate(rows) if row[0] != tables.HALF_SPACE]
+    counts = np.zeros(COUNTS, np.int64)
+    counts[SWEEP_AXIS], counts[STRIP_AXIS] = -1, -1
+    return with_room(
+        Collision(
+            colliders=np.array(rows, COLLIDER).view(np.recarray),
+            places=records(PLACE, count),
+            vertices=joined([hull.vertices.reshape(-1) for hull in hulls], np.float64),
+            faces=joined([hull.faces for hull in hulls], FACE).view(np.recarray),
+            edges=joined([hull.edges for hull in hulls], EDGE).view(np.recarray),
+            loops=joined([hull.loops for hull in hulls], np.int64),
+            excluded=np.array(barred, np.int64),
+            rule_keys=np.array([key for key, _ in special], np.int64),
+            rule_values=np.ravel([values for _, values in special]).astype(np.float64),
+            scratch=np.full(SCRATCH, np.nan),
+            pairs=records(PAIR, 0),
+            order=np.array(bounded, np.int64),
+            unbounded=np.setdiff1d(np.arange(count), bounded),
+            strips=np.zeros(2 * count + 2, np.int64),
+            entries=np.zeros(0, np.int64),
+            slots=np.zeros(0, np.int64),
+            counts=counts,
+            manifold=records(MANIFOLD, 1),
+            contacts=records(CONTACT, 0),
+            functions=np.zeros(FAMILIES, np.int64),
+        ),
+        pairs=16 + 4 * count, contacts=64 + 8 * count, entries=16 + 4 * count,
+    )  # fmt: skip
+
+
+def with_room(collision: Collision, pairs: int, contacts: int, entries: int) -> Collision:
+    """The same with at least so much room; what was found before is kept."""
+    half = len(collision.pairs) // 2
+    if pairs > half:
+        table = np.zeros(2 * pairs, PAIR).view(np.recarray)
+        first, used = collision.counts[FIRST_PAIR], collision.counts[PAIRS]
+        table[:used] = collision.pairs[first : first + used]
+        collision.counts[FIRST_PAIR] = 0
+        size = 1 << int(np.ceil(np.log2(2 * pairs)))
+        collision = collision._replace(pairs=table, slots=np.zeros(size, np.int64))
+    if contacts > len(collision.contacts):
+        collision = collision._replace(contacts=np.zeros(contacts, CONTACT).view(np.recarray))
+    if entries > len(collision.entries):
+        collision = collision._replace(entries=np.zeros(entries, np.int64))
+    return collision
+
+
+def _key(i: int, j: int, count: int) -> int:
+    """One number for a pair of colliders, smaller first."""
+    return min(i, j) * count + max(i, j)
+
+
+def _pieces(solid: Solid) -> list[tuple[Any, np.ndarray, np.ndarray]]:
+    """(convex shape, position, rotation) in the frame of the body."""
+    position, rotation = np.asarray(solid.position, float), rotation_matrix(solid.orientation)
+    if not isinstance(solid.shape, Compound):
+        return [(solid.shape, position, rotation)]
+    return [
+        (part.shape, position + rotation @ part.position, rotation @ rotation_matrix(part.orientation))
+        for part in solid.shape.parts
+    ]
+
+
+def _hull(shape: Any, hulls: list[HullTables]) -> tuple[int, ...]:
+    """Append the tables of a shape with corners; returns first and number of its vertices, faces and edges."""
+    hull = hull_tables(*shape.triangles())
+    if len(hull.vertices) > MOST_CORNERS:
+        raise ValueError(
+            f"contact: {shape!r} has {len(hull.vertices)} corners; simplify it to {MOST_CORNERS}, or make it a Compound"
+        )
+    firsts = [sum(len(getattr(other, name)) for other in hulls) for name in ("vertices", "faces", "edges", "loops")]
+    hull.faces["first"] += firsts[3]
+    hulls.append(hull)
+    return (firsts[0], len(hull.vertices), firsts[1], len(hull.faces), firsts[2], len(hull.edges))
+
+
+def _collider(
+    shape: Any, solid: Solid, position: np.ndarray, rotation: np.ndarray, hull: tuple[int, ...]
+) -> tuple[Any, ...]:
+    kind, size = _kind(shape)
+    radius = UNBOUNDED if kind == tables.HALF_SPACE else bounding_radius(shape)
+    material = solid.material
+    return (
+        kind, solid.body, *hull, size, position, rotation.ravel(), radius, material.friction, material.restitution,
+    )  # fmt: skip
+
+
+def _kind(shape: Any) -> tuple[int, tuple[float, float, float]]:
+    """The kind of a shape and its `size`; see `tables`."""
+    match shape:
+        case Sphere(r):
+            return tables.SPHERE, (r, 0.0, 0.0)
+        case Capsule(r, length):
+            return tables.CAPSULE, (r, 0.5 * length, 0.0)
+        case Box(x, y, z):
+            return tables.BOX, (0.5 * x, 0.5 * y, 0.5 * z)
+        case ConvexHull():
+            return tables.HULL, (0.0, 0.0, 0.0)
+        case Cylinder(r, length):
+            return tables.CYLINDER, (r, 0.5 * length, 0.0)
+        case Cone(r, height):
+            return tables.CONE, (r, 0.5 * height, 0.0)
+        case Ellipsoid(a, b, c):
+            return tables.ELLIPSOID, (a, b, c)
+        case HalfSpace():
+            return tables.HALF_SPACE, (0.0, 0.0, 0.0)
+    raise ValueError(f"contact: {shape!r:.80} is not a convex shape; give one such as Box(1, 1, 1)")

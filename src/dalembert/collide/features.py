@@ -1,0 +1,150 @@
+"""Which features of two cores meet, read off a simplex, and how their points move with the direction."""
+
+import math
+
+from ..jit import njit
+from ..vec import cross, dot, norm, scale, sub
+from .gjk import CORNER, witness
+from .support import core_support, load_point, rim_point
+from .tables import BOX, CONE, CYLINDER, ELLIPSOID, HULL
+
+POINT, EDGE, FLAT_FACE = range(3)
+PART_A, PART_B = 3, 6  # where their points are in a corner of the simplex
+INSIDE = 1e-6  # of the radius: points of a flat end further inside than that are not on its rim
+
+
+@njit
+def curved_feature(collider, scratch, count, part):
+    """Which feature of a cylinder or cone the corners of the simplex lie on: a point of a rim (or the apex), the line
+    between an upper and a lower one, or a flat end."""
+    upper = False
+    lower = False
+    for i in range(count):
+        if scratch[CORNER * i + part + 2] > 0.0:
+            upper = True
+        else:
+            lower = True
+    if upper and lower:
+        return EDGE
+    p = witness(scratch, count, part)
+    flat = collider.kind == CYLINDER or lower
+    if flat and math.sqrt(p[0] * p[0] + p[1] * p[1]) < (1.0 - INSIDE) * collider["size"][0]:
+        return FLAT_FACE
+    return POINT
+
+
+@njit
+def cornered_feature(scratch, count, part):
+    """(feature, first corner, second): which corners of a polytope the simplex has; see `same_corner`."""
+    second = -1
+    for i in range(1, count):
+        if not same_corner(scratch, i, 0, part):
+            if second < 0:
+                second = i
+            elif not same_corner(scratch, i, second, part):
+                return FLAT_FACE, 0, second
+    if second < 0:
+        return POINT, 0, 0
+    return EDGE, 0, second
+
+
+@njit
+def same_corner(scratch, i, j, part):
+    p = load_point(scratch, CORNER * i + part)
+    q = load_point(scratch, CORNER * j + part)
+    return p[0] == q[0] and p[1] == q[1] and p[2] == q[2]
+
+
+@njit
+def feature_of(collider, scratch, count, part):
+    """(feature, first corner, second) of one core; the corners matter to polytopes only."""
+    if collider.kind == ELLIPSOID:
+        return POINT, 0, 0
+    if collider.kind == CYLINDER or collider.kind == CONE:
+        return curved_feature(collider, scratch, count, part), 0, 0
+    return cornered_feature(scratch, count, part)
+
+
+@njit
+def face_normal(collider, scratch, part):
+    """A normal (either way) of the flat face that the simplex lies on, or zero if its corners are in line."""
+    if collider.kind == CYLINDER or collider.kind == CONE:
+        return (0.0, 0.0, 1.0)
+    p = load_point(scratch, part)
+    n = cross(sub(load_point(scratch, CORNER + part), p), sub(load_point(scratch, 2 * CORNER + part), p))
+    length = norm(n)
+    return scale(1.0 / length, n) if length > 0.0 else n
+
+
+@njit
+def flat_normal(collider, vertices, u):
+    """Outward unit normal of the flat face whose corners reach furthest along u; zero if there is none."""
+    kind = collider.kind
+    if kind == CYLINDER or (kind == CONE and u[2] < 0.0):
+        return (0.0, 0.0, math.copysign(1.0, u[2]))
+    if kind == BOX:
+        x, y, z = abs(u[0]), abs(u[1]), abs(u[2])
+        if x >= y and x >= z:
+            return (math.copysign(1.0, u[0]), 0.0, 0.0)
+        return (0.0, math.copysign(1.0, u[1]), 0.0) if y >= z else (0.0, 0.0, math.copysign(1.0, u[2]))
+    if kind != HULL:
+        return (0.0, 0.0, 0.0)
+    top, second, third = 0, 0, 0
+    highest, high, lower = -math.inf, -math.inf, -math.inf
+    for i in range(collider.first_vertex, collider.first_vertex + collider.vertices):
+        h = dot(u, load_point(vertices, 3 * i))
+        if h > highest:
+            third, second, top = second, top, i
+            lower, high, highest = high, highest, h
+        elif h > high:
+            third, second = second, i
+            lower, high = high, h
+        elif h > lower:
+            third, lower = i, h
+    p = load_point(vertices, 3 * top)
+    m = cross(sub(load_point(vertices, 3 * second), p), sub(load_point(vertices, 3 * third), p))
+    length = norm(m)
+    if not length > 0.0:
+        return (0.0, 0.0, 0.0)
+    return scale(math.copysign(1.0 / length, dot(m, u)), m)
+
+
+@njit
+def ends(collider, vertices, feature, first, second, scratch, part, u):
+    """The two ends of the edge that faces u, or twice the point, in the frame of the shape."""
+    kind = collider.kind
+    if kind == ELLIPSOID:
+        p = core_support(collider, vertices, u)
+        return p, p
+    if kind in (CYLINDER, CONE):
+        radius, half = collider["size"][0], collider["size"][1]
+        lower = rim_point(radius, -half, u)
+        upper = rim_point(radius, half, u) if kind == CYLINDER else (0.0, 0.0, half)
+        if feature == EDGE:
+            return lower, upper
+        p = upper if scratch[part + 2] > 0.0 else lower
+        return p, p
+    return load_point(scratch, CORNER * first + part), load_point(scratch, CORNER * second + part)
+
+
+@njit
+def curvature(collider, p, u):
+    """H = dp/du (six floats) at the point p of the core that faces the unit vector u, for u at unit length.
+
+    Ellipsoid: h = |D u|, p = D² u / h, H = (D² − p pᵀ)/h. A point at the distance r of the axis of a shape of revolution
+    turns about it with u: H = (r/ρ) t tᵀ with ρ the length of u across the axis, and t the direction about it.
+    """
+    if collider.kind == ELLIPSOID:
+        size = collider["size"]
+        h = dot(p, u)
+        return (
+            (size[0] * size[0] - p[0] * p[0]) / h, (size[1] * size[1] - p[1] * p[1]) / h,
+            (size[2] * size[2] - p[2] * p[2]) / h, -p[0] * p[1] / h, -p[0] * p[2] / h, -p[1] * p[2] / h,
+        )  # fmt: skip
+    if collider.kind == CYLINDER or collider.kind == CONE:
+        rho = math.sqrt(u[0] * u[0] + u[1] * u[1])
+        r = math.sqrt(p[0] * p[0] + p[1] * p[1])
+        if r > 0.0 and rho > 0.0:
+            s = r / (rho * rho * rho)
+            return (s * u[1] * u[1], s * u[0] * u[0], 0.0, -s * u[0] * u[1], 0.0, 0.0)
+    return (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)

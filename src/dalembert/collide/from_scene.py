@@ -1,0 +1,45 @@
+"""The tables of collision detection of a scene."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from ..scene.body import Body
+from ..scene.contact import Touching, rule_for
+from ..scene.scene import Scene
+from .build import Solid, make_collision
+from .tables import Collision
+
+
+def collision_of(scene: Scene) -> Collision:
+    """Colliders of all that has a material; which pairs pass through each other, and whose coefficients are special."""
+    number = {name: i for i, name in enumerate(scene.bodies)}
+    touching = scene.touching()
+    solids = [_solid(item, number) for item in touching]
+    joined = {frozenset(body.name for body in joint.bodies) for joint in scene.joints.values()}
+    excluded, rules = [], []
+    if scene.contact_rules or joined:
+        for (i, a), (j, b) in combinations(enumerate(touching), 2):
+            rule = rule_for(scene.contact_rules, a, b)
+            if not rule.enabled if rule is not None else {a.name, b.name} in joined:
+                excluded.append((i, j))
+            elif rule is not None and (rule.friction is not None or rule.restitution is not None):
+                friction, restitution = pair_coefficients(a, b)
+                rules.append(
+                    (i, j, friction if rule.friction is None else rule.friction,
+                     restitution if rule.restitution is None else rule.restitution)
+                )  # fmt: skip
+    return make_collision(solids, excluded, rules)
+
+
+def pair_coefficients(a: Touching, b: Touching) -> tuple[float, float]:
+    """Friction and restitution of two materials; compiled code does the same in `detect.coefficients`."""
+    one, two = a.material, b.material
+    return (one.friction * two.friction) ** 0.5, max(one.restitution, two.restitution)
+
+
+def _solid(item: Touching, number: dict[str, int]) -> Solid:
+    """A body's frame is at its centre of mass; an obstacle's body is the world."""
+    if isinstance(item, Body):
+        return Solid(item.shape, number[item.name], -item.center, material=item.material)
+    return Solid(item.shape, len(number), item.position, item.orientation, item.material)

@@ -1,0 +1,195 @@
+"""The narrow phase, family by family: each a C function (collision tables, number of the pair, margin) → points.
+
+It fills `manifold` and the witness of the pair. Only the families of a scene are compiled.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+
+from ..jit import CFunction, inlined, njit
+from ..pointer import C_SIGNATURE, C_TYPE, viewer
+from .box import box_box
+from .curved import convex_pair
+from .plane import box_plane, capsule_plane, ellipsoid_plane, hull_plane, sphere_plane
+from .plane_round import cone_plane, cylinder_plane
+from .polyhedron import hull_hull
+from .round import capsule_capsule, sphere_box, sphere_capsule, sphere_sphere
+from .tables import (
+    BOX,
+    BOX_PAIR,
+    CAPSULE,
+    CONE,
+    CONVEX_PAIR,
+    CYLINDER,
+    FAMILIES,
+    HALF_SPACE,
+    HULL,
+    HULL_PAIR,
+    PLANE_PAIR,
+    ROUND_PAIR,
+    SPHERE,
+    Collision,
+)
+from .tables_of import (
+    colliders_of,
+    edges_of,
+    faces_of,
+    loops_of,
+    manifold_of,
+    pairs_of,
+    places_of,
+    scratch_of,
+    vertices_of,
+)
+
+FIELDS = 2 * len(Collision._fields)
+_addresses = viewer(np.int64)
+
+
+@inlined
+def family_of(kind_a, kind_b):
+    """The family of a pair of kinds, kind_a ≤ kind_b."""
+    if kind_b == HALF_SPACE:
+        return PLANE_PAIR
+    if kind_b <= CAPSULE or (kind_a == SPHERE and kind_b == BOX):
+        return ROUND_PAIR
+    if kind_a == BOX and kind_b == BOX:
+        return BOX_PAIR
+    if kind_b == HULL and kind_a >= BOX:
+        return HULL_PAIR
+    return CONVEX_PAIR
+
+
+@njit
+def round_pair(number, margin, collision):
+    pair = pairs_of(collision)[number]
+    a, b = colliders_of(collision)[pair.a], colliders_of(collision)[pair.b]
+    place_a, place_b = places_of(collision)[pair.a], places_of(collision)[pair.b]
+    manifold = manifold_of(collision)[0]
+    if b.kind == BOX:
+        return sphere_box(pair, a, place_a, b, place_b, margin, manifold)
+    if a.kind == CAPSULE:
+        return capsule_capsule(pair, a, place_a, b, place_b, margin, manifold)
+    if b.kind == CAPSULE:
+        return sphere_capsule(pair, a, place_a, b, place_b, margin, manifold)
+    return sphere_sphere(pair, a, place_a, b, place_b, margin, manifold)
+
+
+@njit
+def box_pair(number, margin, collision):
+    pair = pairs_of(collision)[number]
+    a, b = colliders_of(collision)[pair.a], colliders_of(collision)[pair.b]
+    place_a, place_b = places_of(collision)[pair.a], places_of(collision)[pair.b]
+    return box_box(pair, a, place_a, b, place_b, scratch_of(collision), margin, manifold_of(collision)[0])
+
+
+@njit
+def hull_pair(number, margin, collision):
+    pair = pairs_of(collision)[number]
+    a, b = colliders_of(collision)[pair.a], colliders_of(collision)[pair.b]
+    place_a, place_b = places_of(collision)[pair.a], places_of(collision)[pair.b]
+    return hull_hull(
+        pair, a, place_a, b, place_b, vertices_of(collision), faces_of(collision), edges_of(collision),
+        loops_of(collision), scratch_of(collision), margin, manifold_of(collision)[0],
+    )  # fmt: skip
+
+
+@njit
+def plane_pair(number, margin, collision):
+    pair = pairs_of(collision)[number]
+    a, b = colliders_of(collision)[pair.a], colliders_of(collision)[pair.b]
+    place_a, place_b = places_of(collision)[pair.a], places_of(collision)[pair.b]
+    manifold, scratch, vertices = manifold_of(collision)[0], scratch_of(collision), vertices_of(collision)
+    kind = a.kind
+    if kind == SPHERE:
+        return sphere_plane(pair, a, place_a, b, place_b, margin, manifold)
+    if kind == CAPSULE:
+        return capsule_plane(pair, a, place_a, b, place_b, margin, manifold)
+    if kind == BOX:
+        return box_plane(pair, a, place_a, b, place_b, scratch, margin, manifold)
+    if kind == HULL:
+        return hull_plane(pair, a, place_a, b, place_b, vertices, scratch, margin, manifold)
+    if kind == CYLINDER:
+        return cylinder_plane(pair, a, place_a, b, place_b, margin, manifold)
+    if kind == CONE:
+        return cone_plane(pair, a, place_a, b, place_b, margin, manifold)
+    return ellipsoid_plane(pair, a, place_a, b, place_b, vertices, margin, manifold)
+
+
+@njit
+def general_pair(number, margin, collision):
+    pair = pairs_of(collision)[number]
+    a, b = colliders_of(collision)[pair.a], colliders_of(collision)[pair.b]
+    place_a, place_b = places_of(collision)[pair.a], places_of(collision)[pair.b]
+    return convex_pair(
+        pair, a, place_a, b, place_b, vertices_of(collision), faces_of(collision), loops_of(collision),
+        scratch_of(collision), margin, manifold_of(collision)[0],
+    )  # fmt: skip
+
+
+def evaluate_round(data, number, margin, y, n, more, m):
+    return round_pair(number, margin, _addresses(data, FIELDS))
+
+
+def evaluate_box(data, number, margin, y, n, more, m):
+    return box_pair(number, margin, _addresses(data, FIELDS))
+
+
+def evaluate_hull(data, number, margin, y, n, more, m):
+    return hull_pair(number, margin, _addresses(data, FIELDS))
+
+
+def evaluate_plane(data, number, margin, y, n, more, m):
+    return plane_pair(number, margin, _addresses(data, FIELDS))
+
+
+def evaluate_general(data, number, margin, y, n, more, m):
+    return general_pair(number, margin, _addresses(data, FIELDS))
+
+
+FUNCTIONS: dict[int, tuple[Any, CFunction]] = {
+    ROUND_PAIR: (round_pair, CFunction(evaluate_round, C_SIGNATURE)),
+    BOX_PAIR: (box_pair, CFunction(evaluate_box, C_SIGNATURE)),
+    HULL_PAIR: (hull_pair, CFunction(evaluate_hull, C_SIGNATURE)),
+    PLANE_PAIR: (plane_pair, CFunction(evaluate_plane, C_SIGNATURE)),
+    CONVEX_PAIR: (general_pair, CFunction(evaluate_general, C_SIGNATURE)),
+}
+
+
+def families(kinds: np.ndarray) -> list[int]:
+    """The families of all pairs of colliders of these kinds."""
+    present = sorted(set(kinds.tolist()))
+    plain = getattr(family_of, "py_func", family_of)
+    return sorted({int(plain(a, b)) for a in present for b in present if a <= b and a != HALF_SPACE})
+
+
+class Narrow:
+    """The functions of the families that some kinds of colliders need: `addresses`, zero for the others.
+
+    tables : returns the collision tables, for runs without compilation.
+    """
+
+    def __init__(self, kinds: np.ndarray, tables: Callable[[], Collision]) -> None:
+        self.addresses = np.zeros(FAMILIES, np.int64)
+        self._callbacks = []
+        for family in families(kinds):
+            plain, compiled = FUNCTIONS[family]
+            if numba.config.DISABLE_JIT:
+                callback = C_TYPE(self._caller(plain, tables))
+                self._callbacks.append(callback)
+                self.addresses[family] = int(ctypes.cast(callback, ctypes.c_void_p).value or 0)
+            else:
+                self.addresses[family] = compiled.address
+
+    @staticmethod
+    def _caller(plain: Callable[..., int], tables: Callable[[], Collision]) -> Callable[..., int]:
+        def call(data: int, number: int, margin: float, y: int, n: int, more: int, m: int) -> int:
+            return int(plain(number, margin, tables()))
+
+        return call

@@ -1,0 +1,156 @@
+"""Questions about colliders where they are: nearest points, overlap, and what a ray hits first.
+
+All take a `Collision` whose `places` have been filled (`bounds.place_colliders`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..jit import kernel, njit
+from ..vec import add_scaled, dot, load3, matvec, sub
+from .bounds import nine
+from .distance import signed_distance
+from .ray import ray_hit
+from .support import core_radius, support
+from .tables import HALF_SPACE, Collision
+
+
+class ClosestPoints(NamedTuple):
+    """The nearest points of two colliders, world axes, m."""
+
+    distance: float  # negative where they overlap: the least translation that separates them
+    normal: np.ndarray  # (3,) unit, from a to b
+    point_a: np.ndarray  # (3,) on the surface of a
+    point_b: np.ndarray  # (3,) on the surface of b
+
+
+class RayHit(NamedTuple):
+    """Where a ray first meets a collider, world axes, m."""
+
+    collider: int
+    distance: float
+    point: np.ndarray  # (3,)
+    normal: np.ndarray  # (3,) unit, outward; against the ray if it starts within
+
+
+def closest_points(collision: Collision, a: int, b: int) -> ClosestPoints:
+    """The nearest points of colliders a and b, or the deepest where they overlap.
+
+    Distances are right to about 1e-15 of the size of the colliders, and so are depths of boxes and hulls; of curved shapes,
+    unless the overlap is deep, where it may be 1e-7. See `distance.signed_distance`.
+
+    Raises ValueError for two half-spaces, and for a pose that is not finite.
+    """
+    _check(collision, a, b)
+    out = np.empty(10)
+    _closest(collision.colliders, collision.places, collision.vertices, collision.scratch, a, b, math.inf, out)
+    return ClosestPoints(float(out[0]), out[1:4], out[4:7], out[7:])
+
+
+def overlap(collision: Collision, a: int, b: int) -> bool:
+    """Whether colliders a and b have a point in common. Raises ValueError as `closest_points` does."""
+    _check(collision, a, b)
+    out = np.empty(10)
+    _closest(collision.colliders, collision.places, collision.vertices, collision.scratch, a, b, 0.0, out)
+    return bool(out[0] <= 0.0)
+
+
+def ray_cast(collision: Collision, origin: ArrayLike, direction: ArrayLike, reach: float = math.inf) -> RayHit | None:
+    """The first collider that a ray meets within `reach` (m), or None.
+
+    origin, direction : (3,) world axes; the direction need not be a unit vector.
+
+    Raises ValueError for a ray that is not finite or has no direction.
+    """
+    start, along = np.array(origin, float), np.array(direction, float)
+    if start.shape != (3,) or along.shape != (3,) or not np.isfinite([start, along]).all() or not along.any():
+        raise ValueError(f"ray_cast: origin {origin!r} and direction {direction!r} must be three finite numbers each, "
+                         "and the direction not zero")  # fmt: skip
+    along /= np.abs(along).max()
+    along /= np.linalg.norm(along)
+    out = np.empty(4)
+    found = _cast(collision.colliders, collision.places, collision.faces, start, along, reach, out)
+    if found < 0:
+        return None
+    return RayHit(int(found), float(out[0]), start + out[0] * along, out[1:])
+
+
+def _check(collision: Collision, a: int, b: int) -> None:
+    for i in (a, b):
+        place = collision.places[i]
+        if not (np.isfinite(place["x"]).all() and np.isfinite(place["rotation"]).all()):
+            raise ValueError(f"collider {i} is at {place['x']}: place the colliders at a finite pose first")
+    if all(collision.colliders[i]["kind"] == HALF_SPACE for i in (a, b)):
+        raise ValueError(f"colliders {a} and {b} are both half-spaces: one of them must be bounded")
+
+
+@kernel
+def _closest(colliders, places, vertices, scratch, a, b, bound, out):
+    if colliders[a].kind == HALF_SPACE:
+        from_plane(places[a], colliders[b], places[b], vertices, 1.0, out, 4, 7)
+    elif colliders[b].kind == HALF_SPACE:
+        from_plane(places[b], colliders[a], places[a], vertices, -1.0, out, 7, 4)
+    else:
+        _, n, s, p, q = signed_distance(
+            colliders[a], places[a], colliders[b], places[b], vertices, (0.0, 0.0, 0.0), bound, scratch
+        )
+        out[0] = s
+        for k in range(3):
+            out[1 + k] = n[k]
+            out[4 + k] = p[k]
+            out[7 + k] = q[k]
+
+
+@njit
+def from_plane(plane, collider, place, vertices, sign, out, at_plane, at_collider):
+    """The same for a half-space, with the normal sign · (out of it)."""
+    rotation = nine(plane.rotation)
+    n = matvec(rotation, (0.0, 0.0, 1.0))
+    q = support(collider, place, vertices, (-n[0], -n[1], -n[2]))
+    q = add_scaled(q, -core_radius(collider), n)
+    s = dot(n, sub(q, load3(plane.x)))
+    p = add_scaled(q, -s, n)
+    out[0] = s
+    for k in range(3):
+        out[1 + k] = sign * n[k]
+        out[at_plane + k] = p[k]
+        out[at_collider + k] = q[k]
+
+
+@kernel
+def _cast(colliders, places, faces, start, along, reach, out):
+    best = -1
+    origin, direction = load3(start), load3(along)
+    out[0] = reach
+    for i in range(colliders.shape[0]):
+        place = places[i]
+        if not meets_box(place, origin, direction, out[0]):
+            continue
+        distance, normal = ray_hit(colliders[i], place, faces, origin, direction)
+        if distance < out[0] or (best < 0 and distance == out[0] and distance < math.inf):
+            best = i
+            out[0] = distance
+            for k in range(3):
+                out[1 + k] = normal[k]
+    return best
+
+
+@njit
+def meets_box(place, origin, direction, reach):
+    """Whether the ray meets the collider's box within `reach`: the slab method (Kay and Kajiya 1986)."""
+    enter, leave = 0.0, reach
+    for k in range(3):
+        if direction[k] == 0.0:
+            if origin[k] < place.lower[k] or origin[k] > place.upper[k]:
+                return False
+        else:
+            s = (place.lower[k] - origin[k]) / direction[k]
+            t = (place.upper[k] - origin[k]) / direction[k]
+            enter = max(enter, min(s, t))
+            leave = min(leave, max(s, t))
+    return enter <= leave

@@ -1,0 +1,100 @@
+"""The tables of collision detection: one record array a kind of thing.
+
+A collider is one convex shape (or half-space) in its own frame, fixed to a body; the body index equal to the number of
+bodies means the world. A compound is several colliders of one body. Lengths in metres.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+# Kinds of colliders, and what `size` holds ----------------------------------------------------------------------------
+SPHERE = 0  # radius
+CAPSULE = 1  # radius, half the length of the segment on z
+BOX = 2  # half the sides
+HULL = 3  # nothing: the vertices, faces and edges tell
+CYLINDER = 4  # radius, half the length, on z
+CONE = 5  # radius of the base, at z = −half; half the height; the apex is at z = +half
+ELLIPSOID = 6  # semi-axes
+HALF_SPACE = 7  # nothing: the solid is z ≤ 0
+
+COLLIDER = np.dtype(
+    [("kind", "i8"), ("body", "i8"),
+     ("first_vertex", "i8"), ("vertices", "i8"), ("first_face", "i8"), ("faces", "i8"),
+     ("first_edge", "i8"), ("edges", "i8"),
+     ("size", "f8", 3), ("position", "f8", 3), ("rotation", "f8", 9),  # collider → frame of the body
+     ("radius", "f8"), ("friction", "f8"), ("restitution", "f8")],
+    align=True,
+)  # fmt: skip
+# Where a collider is: the pose of its frame in the world, and its box, grown by the margin.
+PLACE = np.dtype(
+    [("x", "f8", 3), ("rotation", "f8", 9), ("lower", "f8", 3), ("upper", "f8", 3)], align=True
+)  # fmt: skip
+# A polygon of a hull: outward unit normal, normal · x = offset on it, its corners in `loops[first : first + count]`
+# (numbers of vertices counted from the hull's first), anticlockwise seen from outside.
+FACE = np.dtype([("normal", "f8", 3), ("offset", "f8"), ("first", "i8"), ("count", "i8")], align=True)
+# An edge of a hull, from vertex `tail` to `head`, with the face on its left and on its right seen from outside.
+EDGE = np.dtype([("tail", "i8"), ("head", "i8"), ("left", "i8"), ("right", "i8")], align=True)
+
+POINTS = 4  # most points of a manifold
+# What the narrow phase finds of two colliders a and b: the unit normal from a to b (world axes), and points midway
+# between the surfaces (world) with their separation (m), negative where they overlap. A feature names what met, the same
+# from step to step while the same features meet.
+MANIFOLD = np.dtype(
+    [("points", "i8"), ("normal", "f8", 3), ("feature", "i8", POINTS), ("position", "f8", 3 * POINTS),
+     ("separation", "f8", POINTS)],
+    align=True,
+)  # fmt: skip
+
+# What separated two colliders last time, tried first the next (the notes' witness).
+NO_WITNESS, FACE_A, FACE_B, EDGE_EDGE, DIRECTION = range(5)
+# Two colliders whose boxes overlap. `axis`: the last search direction, in world axes; feature_a, feature_b: of the
+# witness. Impulses (normal, two tangents) of the last step are kept by feature, to start the next.
+PAIR = np.dtype(
+    [("a", "i8"), ("b", "i8"), ("witness", "i8"), ("feature_a", "i8"), ("feature_b", "i8"), ("axis", "f8", 3),
+     ("points", "i8"), ("feature", "i8", POINTS), ("impulse", "f8", 3 * POINTS)],
+    align=True,
+)  # fmt: skip
+
+
+# One point of contact as the solvers take it, at a position in the world. Arms reach from the centres of mass of bodies a and
+# b to the point; `frame` holds the normal (from a to b) and two tangents row by row; all in world axes. Relative velocity: of
+# b's point less a's.
+CONTACT = np.dtype(
+    [("a", "i8"), ("b", "i8"), ("pair", "i8"), ("point", "i8"),
+     ("position", "f8", 3), ("frame", "f8", 9), ("arm_a", "f8", 3), ("arm_b", "f8", 3), ("separation", "f8"),
+     ("friction", "f8"), ("restitution", "f8"), ("bias", "f8"), ("impulse", "f8", 3)],
+    align=True,
+)  # fmt: skip
+
+# Entries of `counts`: where the pairs of this step begin in their table (its halves take turns) and how many there are; the
+# contacts; how many there should be room for, where there was not enough; the axes of the sweep and of its strips.
+FIRST_PAIR, PAIRS, CONTACTS, NEED_PAIRS, NEED_CONTACTS, NEED_STRIPS, SWEEP_AXIS, STRIP_AXIS, COUNTS = range(9)
+SCRATCH = 4096
+# Families of pairs, each one function of the narrow phase, compiled where a scene has such a pair.
+ROUND_PAIR, BOX_PAIR, HULL_PAIR, PLANE_PAIR, CONVEX_PAIR, FAMILIES = range(6)
+
+
+class Collision(NamedTuple):
+    """Everything collision detection reads and writes."""
+
+    colliders: Any  # COLLIDER
+    places: Any  # PLACE, one a collider
+    vertices: np.ndarray  # (3 n,) corners of hulls, in the frame of their collider
+    faces: Any  # FACE
+    edges: Any  # EDGE
+    loops: np.ndarray  # int64, see FACE
+    excluded: np.ndarray  # int64, sorted keys i · colliders + j, i < j, of pairs that pass through each other
+    rule_keys: np.ndarray  # int64, sorted keys of pairs whose coefficients are not what the materials make
+    rule_values: np.ndarray  # (2 n,) their friction and restitution
+    scratch: np.ndarray  # float64 workspace of the narrow phase, SCRATCH numbers
+    pairs: Any  # PAIR, two halves: of this step, and of the one before
+    order: np.ndarray  # int64, bounded colliders along the axis of the sweep, kept sorted
+    unbounded: np.ndarray  # int64, the half-spaces
+    strips: np.ndarray  # int64, first entry of each strip, and then one more
+    entries: np.ndarray  # int64, colliders of each strip, in the order of the sweep
+    slots: np.ndarray  # int64, hash table from (a, b) to a pair of the step before; its size is a power of two
+    counts: np.ndarray  # int64, see FIRST_PAIR and those that follow
+    manifold: Any  # MANIFOLD, one: what the narrow phase fills
+    contacts: Any  # CONTACT
+    functions: np.ndarray  # int64, addresses of the narrow phase's functions, see `narrow`

@@ -1,0 +1,84 @@
+"""The impulses of a step on the momenta, and what the audit books of them.
+
+Work is p·½ (u⁻ + u⁺), with u⁻ the velocities before forces and impulses acted: see `step`.
+"""
+
+from ..collide.tables import CONTACTS
+from ..collide.tables_of import contacts_of, counts_of
+from ..jit import inlined, njit
+from ..mechanics.constraints import wrench_of
+from ..mechanics.system import bodies_of, incidences_of, jacobian_of, kinematics_of
+from ..model.tables import CONSTRAINT_WORK, LEDGER, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE
+from ..unchecked import peek
+from ..vec import add, cross, dot, load3, scale
+from .gauss_seidel import axes_of, world_impulse
+from .tables import ANGULAR, BEFORE, LINEAR, MOTION, ROW
+from .tables_of import joint_impulses_of, motion_of, options_of, rows_of
+from .velocities import relative_velocity, three
+
+
+@njit
+def apply_impulses(y, system, collision, stepping):
+    """P, L ← P, L + Jᵀ p for contacts and joints; work and reactions to the ledger."""
+    contacts = contacts_of(collision)
+    motion = motion_of(stepping)
+    rows = rows_of(stepping)
+    bodies = bodies_of(system).shape[0]
+    entry = options_of(stepping)[0].ledger
+    for i in range(counts_of(collision)[CONTACTS]):
+        contact = contacts[i]
+        p = load3(contact.impulse)
+        if p[0] == 0.0:
+            continue
+        n, t, s = axes_of(contact)
+        arm_a, arm_b = load3(contact.arm_a), load3(contact.arm_b)
+        u = relative_velocity(motion, contact, arm_a, arm_b)
+        at = ROW * i + BEFORE
+        y[entry] += 0.5 * p[0] * (peek(rows, at) + dot(n, u))
+        y[entry + 1] += 0.5 * p[1] * (peek(rows, at + 1) + dot(t, u)) + 0.5 * p[2] * (peek(rows, at + 2) + dot(s, u))
+        impulse = world_impulse(n, t, s, p[0], p[1], p[2])
+        opposite = scale(-1.0, impulse)
+        if contact.b < bodies:
+            give(y, contact.b, impulse, cross(arm_b, impulse))
+        else:
+            book_reaction(y, opposite, cross(arm_b, opposite))
+        if contact.a < bodies:
+            give(y, contact.a, opposite, cross(arm_a, opposite))
+        else:
+            book_reaction(y, impulse, cross(arm_a, impulse))
+    apply_joint_impulses(y, system, stepping)
+
+
+@inlined
+def give(y, body, impulse, moment):
+    at = STATE_SIZE * body + 7
+    for k in range(3):
+        y[at + k] += impulse[k]
+        y[at + 3 + k] += moment[k]
+
+
+@inlined
+def book_reaction(y, impulse, moment):
+    """An impulse from outside, and its moment about the origin."""
+    ledger = y.shape[0] - len(LEDGER)
+    for k in range(3):
+        y[ledger + REACTION_IMPULSE + k] += impulse[k]
+        y[ledger + REACTION_TORQUE + k] += moment[k]
+
+
+@njit
+def apply_joint_impulses(y, system, stepping):
+    incidences = incidences_of(system)
+    jacobian = jacobian_of(system)
+    kinematics = kinematics_of(system)
+    motion = motion_of(stepping)
+    work = 0.0
+    for i in range(incidences.shape[0]):
+        body = incidences[i].body
+        kin = kinematics[body]
+        force, torque = wrench_of(incidences[i], jacobian, joint_impulses_of(stepping))
+        give(y, body, force, torque)
+        book_reaction(y, force, add(cross(load3(kin.x), force), torque))
+        work += 0.5 * dot(force, add(load3(kin.v), three(motion, MOTION * body + LINEAR)))
+        work += 0.5 * dot(torque, add(load3(kin.omega), three(motion, MOTION * body + ANGULAR)))
+    y[y.shape[0] - len(LEDGER) + CONSTRAINT_WORK] += work

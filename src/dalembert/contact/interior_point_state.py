@@ -1,0 +1,232 @@
+"""The iterate of the contact solver: where it starts, how far it is from the solution, moving it, and keeping the best."""
+
+import math
+
+from ..jit import njit
+from ..vec import add, load3, norm, scale, store3
+from .interior_point_system import to_impulse
+from .interior_point_tables import (
+    DIRECTION,
+    FREE,
+    GRADIENT,
+    LEFT,
+    POINT,
+    SAVED,
+    cones_of,
+    contacts_of,
+    groups_of,
+    inertia_of,
+    inverse_inertia_of,
+    inverse_mass_of,
+    jacobian_of,
+    links_of,
+    mass_of,
+    multiplier_of,
+    step_of,
+    target_of,
+    vectors_of,
+    velocity_of,
+)
+from .motion import (
+    add_load,
+    add_momentum,
+    contact_compliance,
+    coulomb_velocity,
+    push,
+    push_row,
+    relative_velocity,
+    row_compliance,
+    row_velocity,
+    unbalance,
+)
+from .residual import natural_map, typical_speed
+
+HUGE = 1e300  # the residual of what is not finite
+
+
+@njit
+def start(system):
+    """Copy the free velocities, find compliances and the typical speed. Returns 1 where the input is not finite."""
+    step = step_of(system)[0]
+    n = step.bodies
+    velocity, vectors = velocity_of(system), vectors_of(system)
+    inverse_mass, inverse_inertia = inverse_mass_of(system), inverse_inertia_of(system)
+    step.speed = typical_speed(system)
+    step.residual = HUGE
+    check = step.speed
+    for i in range(6 * n):
+        vectors[6 * n * FREE + i] = velocity[i]
+        check += abs(velocity[i])
+    contacts, cones = contacts_of(system), cones_of(system)
+    for i in range(step.contacts):
+        c = contact_compliance(contacts[i], inverse_mass, inverse_inertia, n)
+        cones[i].compliance = c
+        check += c + abs(contacts[i].bias) + contacts[i].friction
+    groups, jacobian, links = groups_of(system), jacobian_of(system), links_of(system)
+    target = target_of(system)
+    for i in range(step.groups):
+        for row in range(groups[i].first, groups[i].first + groups[i].rows):
+            c = row_compliance(groups[i], row, jacobian, inverse_mass, inverse_inertia, n)
+            links[row].compliance = c
+            check += c + abs(target[row])
+    return 0 if check < HUGE else 1
+
+
+@njit
+def place_on_axes(system, share, factor):
+    """Place the iterate at `share` of the free velocities (0: at rest) and on the axes of the cones, with the same λ·z at
+    every contact, so that it is on the central path but for feasibility; `factor` pushes it further inside."""
+    step = step_of(system)[0]
+    size = 6 * step.bodies
+    vectors, inverse_mass = vectors_of(system), inverse_mass_of(system)
+    for i in range(size):
+        part = share if inverse_mass[i // 6] > 0.0 else 1.0
+        vectors[size * POINT + i] = part * vectors[size * FREE + i]
+        vectors[size * DIRECTION + i] = 0.0
+    cones, groups, links = cones_of(system), groups_of(system), links_of(system)
+    stiffness, count = 0.0, 0
+    for i in range(step.contacts):
+        if cones[i].compliance > 0.0:
+            stiffness += 1.0 / cones[i].compliance
+            count += 1
+    unit = factor * step.speed * math.sqrt(stiffness / max(count, 1))
+    for i in range(step.contacts):
+        cone = cones[i]
+        for k in range(6):
+            cone.d[k] = 0.0
+        store3(cone.f, (0.0, 0.0, 0.0))
+        store3(cone.force_step, (0.0, 0.0, 0.0))
+        store3(cone.slack_step, (0.0, 0.0, 0.0))
+        root = math.sqrt(cone.compliance)
+        store3(cone.slack, (unit * root, 0.0, 0.0))
+        store3(cone.force, (unit / root if root > 0.0 else 0.0, 0.0, 0.0))
+    for i in range(step.groups):
+        for row in range(groups[i].first, groups[i].first + groups[i].rows):
+            links[row].force = 0.0
+            links[row].force_step = 0.0
+
+
+@njit
+def evaluate(system):
+    """z(v) and the direction of sliding of each contact, the defects of joint rows and the unbalanced momentum; returns the
+    residual: the worst of natural map, joint rows and balance, as `residual.measure` defines them."""
+    step = step_of(system)[0]
+    vectors, mass, inertia = vectors_of(system), mass_of(system), inertia_of(system)
+    inverse_mass, inverse_inertia = inverse_mass_of(system), inverse_inertia_of(system)
+    size = 6 * step.bodies
+    gradient, point, loads = GRADIENT * size, POINT * size, LEFT * size
+    worst, total = 0.0, 0.0
+    for i in range(size):
+        vectors[gradient + i] = 0.0
+        vectors[loads + i] = 0.0
+    for i in range(step.bodies):
+        if inverse_mass[i] > 0.0:
+            at = gradient + 6 * i
+            add_momentum(mass, inertia, i, 1.0, vectors, point + 6 * i, vectors, at)
+            add_momentum(mass, inertia, i, -1.0, vectors, FREE * size + 6 * i, vectors, at)
+    contacts, cones = contacts_of(system), cones_of(system)
+    for i in range(step.contacts):
+        if cones[i].compliance > 0.0:
+            error = evaluate_contact(contacts[i], cones[i], vectors, point, gradient, loads, step.bodies) / step.speed
+            worst = max(worst, error)
+            total += error
+    groups, jacobian, links, target = groups_of(system), jacobian_of(system), links_of(system), target_of(system)
+    for i in range(step.groups):
+        for row in range(groups[i].first, groups[i].first + groups[i].rows):
+            defect = row_velocity(groups[i], row, jacobian, vectors, point, step.bodies) - target[row]
+            push_row(groups[i], row, jacobian, -links[row].force, vectors, gradient, step.bodies)
+            add_load(groups[i].a, groups[i].b, abs(links[row].force), vectors, loads, step.bodies)
+            links[row].defect = defect
+            worst = max(worst, abs(defect) / step.speed)
+            total += abs(defect)
+    for i in range(step.bodies):
+        if inverse_mass[i] > 0.0:
+            at = gradient + 6 * i
+            error = unbalance(inverse_mass, inverse_inertia, i, vectors, at, vectors, loads, step.speed)
+            worst = max(worst, error)
+            total += error
+    return worst if total < HUGE else HUGE
+
+
+@njit
+def evaluate_contact(contact, cone, vectors, point, gradient, loads, bodies):
+    u = relative_velocity(contact, vectors, point, bodies)
+    u_hat = coulomb_velocity(contact, u)
+    mu = contact.friction
+    store3(cone.value, (u_hat[0], mu * u[1], mu * u[2]))
+    t = math.hypot(u[1], u[2])
+    cone.sliding[0] = u[1] / t if t > 0.0 else 0.0
+    cone.sliding[1] = u[2] / t if t > 0.0 else 0.0
+    p = to_impulse(mu, load3(cone.force))
+    push(contact, (-p[0], -p[1], -p[2]), vectors, gradient, bodies)
+    add_load(contact.a, contact.b, norm(p), vectors, loads, bodies)
+    return natural_map(p, u_hat, mu, cone.compliance)
+
+
+@njit
+def move(system, length):
+    """Add `length` times the step to velocities, forces, slacks and multipliers."""
+    step = step_of(system)[0]
+    vectors = vectors_of(system)
+    size = 6 * step.bodies
+    for i in range(size):
+        vectors[POINT * size + i] += length * vectors[DIRECTION * size + i]
+    cones, links, groups = cones_of(system), links_of(system), groups_of(system)
+    for i in range(step.contacts):
+        cone = cones[i]
+        store3(cone.force, add(load3(cone.force), scale(length, load3(cone.force_step))))
+        store3(cone.slack, add(load3(cone.slack), scale(length, load3(cone.slack_step))))
+    for i in range(step.groups):
+        for row in range(groups[i].first, groups[i].first + groups[i].rows):
+            links[row].force += length * links[row].force_step
+
+
+@njit
+def keep_best(system, residual):
+    """Write the iterate to the outputs if it is the best so far."""
+    step = step_of(system)[0]
+    if not residual < step.residual:
+        return
+    step.residual = residual
+    velocity, vectors = velocity_of(system), vectors_of(system)
+    contacts, cones = contacts_of(system), cones_of(system)
+    groups, links, multiplier = groups_of(system), links_of(system), multiplier_of(system)
+    size = 6 * step.bodies
+    for i in range(size):
+        velocity[i] = vectors[POINT * size + i]
+    for i in range(step.contacts):
+        store3(contacts[i].impulse, to_impulse(contacts[i].friction, load3(cones[i].force)))
+    for i in range(step.groups):
+        for row in range(groups[i].first, groups[i].first + groups[i].rows):
+            multiplier[row] = links[row].force
+
+
+@njit
+def save(system):
+    """Keep the iterate; the slacks stay as they are while it is polished."""
+    step = step_of(system)[0]
+    vectors = vectors_of(system)
+    size = 6 * step.bodies
+    for i in range(size):
+        vectors[SAVED * size + i] = vectors[POINT * size + i]
+    cones, links, groups = cones_of(system), links_of(system), groups_of(system)
+    for i in range(step.contacts):
+        store3(cones[i].saved, load3(cones[i].force))
+    for i in range(step.groups):
+        for row in range(groups[i].first, groups[i].first + groups[i].rows):
+            links[row].saved = links[row].force
+
+
+@njit
+def restore(system):
+    step = step_of(system)[0]
+    vectors = vectors_of(system)
+    size = 6 * step.bodies
+    for i in range(size):
+        vectors[POINT * size + i] = vectors[SAVED * size + i]
+    cones, links, groups = cones_of(system), links_of(system), groups_of(system)
+    for i in range(step.contacts):
+        store3(cones[i].force, load3(cones[i].saved))
+    for i in range(step.groups):
+        for row in range(groups[i].first, groups[i].first + groups[i].rows):
+            links[row].force = links[row].saved

@@ -1,0 +1,96 @@
+"""The tables of the contact solver of one time step, and how large its workspace must be."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..addresses import reader
+from ..collide.tables import CONTACT
+
+# Statuses. Of the first two the solution is at hand; NEED_MORE asks for a longer `envelope` (`Step.envelope_needed`).
+SOLVED, NOT_CONVERGED, NEED_MORE, NOT_FINITE = range(4)
+
+# What the solver is told (the first five), and what it tells.
+STEP = np.dtype(
+    [("bodies", "i8"), ("contacts", "i8"), ("groups", "i8"), ("max_iterations", "i8"), ("tolerance", "f8"),
+     ("iterations", "i8"), ("envelope_needed", "i8"), ("placed", "i8"), ("half", "i8"),
+     ("speed", "f8"), ("residual", "f8"), ("cone", "f8"), ("dual", "f8"), ("complementarity", "f8"),
+     ("natural_map", "f8"), ("joints", "f8"), ("balance", "f8")],
+    align=True,
+)  # fmt: skip
+# A contact in the variables of the Lorentz cone (see `interior_point`): force λ, slack, and their steps; value z(v) and the
+# direction of sliding there; f and the symmetric D of λ's step f − D B δv; the scaling (β, w) and its right-hand side q;
+# compliance: J W Jᵀ of the normal, 0 between bodies that nothing moves; saved: the force before polishing.
+CONE = np.dtype(
+    [("force", "f8", 3), ("slack", "f8", 3), ("force_step", "f8", 3), ("slack_step", "f8", 3), ("value", "f8", 3),
+     ("sliding", "f8", 2), ("q", "f8", 3), ("f", "f8", 3), ("d", "f8", 6), ("beta", "f8"), ("w", "f8", 3),
+     ("compliance", "f8"), ("saved", "f8", 3)],
+    align=True,
+)  # fmt: skip
+# A group of joint rows, over bodies a and b.
+GROUP = np.dtype([("first", "i8"), ("rows", "i8"), ("a", "i8"), ("b", "i8")], align=True)
+ROW = 12  # numbers a row in `jacobian`: linear and angular part of body a, then of body b
+# What is kept of a joint row: the multiplier, its step, what it was before polishing, G v − g, and G W Gᵀ.
+LINK = np.dtype(
+    [("force", "f8"), ("force_step", "f8"), ("saved", "f8"), ("defect", "f8"), ("compliance", "f8")], align=True
+)
+
+
+class Problem(NamedTuple):
+    """One time step at velocity level, n bodies; world axes, SI units. Body index n is the world. In and out:"""
+
+    step: Any  # STEP, one
+    mass: np.ndarray  # (n,) kg
+    inverse_mass: np.ndarray  # (n,) 1/kg; 0: a body that nothing moves
+    inertia: np.ndarray  # (6 n,) xx, yy, zz, xy, xz, yz, kg m²
+    inverse_inertia: np.ndarray  # (6 n,)
+    velocity: np.ndarray  # (6 n,) v then ω of each body; in: free of contacts and joints, out: the solution
+    contacts: Any  # CONTACT; out: impulse
+    groups: Any  # GROUP
+    jacobian: np.ndarray  # (12 rows,)
+    target: np.ndarray  # (rows,) what J v must be
+    multiplier: np.ndarray  # (rows,) out
+    # Workspace
+    cones: Any  # CONE, as many as contacts
+    links: Any  # LINK, as many as rows
+    vectors: np.ndarray  # (VECTORS 6 n,)
+    numbers: np.ndarray  # int64, (INTEGERS + 1) n + 4 (contacts + groups) + 1
+    envelope: np.ndarray  # float64, both triangles
+
+
+# Vectors of 6 n numbers in `vectors`: v_free, the iterate, its step, the best iterate, M (v − v_free) − Jᵀ p − Gᵀ y, a
+# right-hand side, what is left of it, and the same in the order of elimination.
+FREE, POINT, DIRECTION, SAVED, GRADIENT, RIGHT, LEFT, ORDERED = range(8)
+VECTORS = 8
+INTEGERS = 6  # integers a body: place in the order, first column, start, degree, queue, level
+
+step_of = reader(Problem, "step", STEP)
+mass_of = reader(Problem, "mass")
+inverse_mass_of = reader(Problem, "inverse_mass")
+inertia_of = reader(Problem, "inertia")
+inverse_inertia_of = reader(Problem, "inverse_inertia")
+velocity_of = reader(Problem, "velocity")
+contacts_of = reader(Problem, "contacts", CONTACT)
+groups_of = reader(Problem, "groups", GROUP)
+jacobian_of = reader(Problem, "jacobian")
+target_of = reader(Problem, "target")
+multiplier_of = reader(Problem, "multiplier")
+cones_of = reader(Problem, "cones", CONE)
+links_of = reader(Problem, "links", LINK)
+vectors_of = reader(Problem, "vectors")
+numbers_of = reader(Problem, "numbers", np.int64)
+envelope_of = reader(Problem, "envelope")
+
+
+def workspace(bodies: int, contacts: int, groups: int, rows: int) -> dict[str, Any]:
+    """The fields of `Problem` that are workspace, for so many bodies, contacts, groups of joint rows and rows.
+
+    `envelope` starts empty: how long it must be is known once the bodies are ordered.
+    """
+    return {
+        "cones": np.zeros(contacts, CONE).view(np.recarray),
+        "links": np.zeros(rows, LINK).view(np.recarray),
+        "vectors": np.zeros(VECTORS * 6 * bodies),
+        "numbers": np.zeros((INTEGERS + 1) * bodies + 4 * (contacts + groups) + 1, np.int64),
+        "envelope": np.zeros(0),
+    }

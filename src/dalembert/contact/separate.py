@@ -1,0 +1,89 @@
+"""What overlaps is put apart by displacements: the smallest in the metric of the masses, min ½ δᵀ M δ with gap + J δ ≥ 0.
+
+As for joints (`mechanics.projection`), the velocities have no part in it. Momenta stay, positions and orientations change;
+what that does to the energy is booked as the work of projection.
+"""
+
+from ..arrays import clear, copy
+from ..collide.tables import CONTACTS
+from ..collide.tables_of import contacts_of, counts_of
+from ..jit import njit
+from ..mechanics.system import bodies_of, kinematics_of
+from ..model.tables import LEDGER, PROJECTION_WORK, REACTION_TORQUE, STATE_SIZE
+from ..quat import rotate_by
+from ..vec import cross, dot, load3
+from .gauss_seidel import axes_of, sweep_positions
+from .tables import ANGULAR, LINEAR, MOTION
+from .tables_of import corrections_of, motion_of, report_of, rows_of, shift_of
+from .velocities import put_three, relative_velocity, three
+
+ROUNDING = 1e-13  # m: overlap that is left alone
+PASSES = 10
+ENOUGH = 0.01  # passes end when so small a part of the overlap is left
+
+
+@njit
+def plan_separation(system, collision, stepping):
+    """Find the displacements, into `shift`; `separation` of the contacts is then that of the new places.
+
+    They are made at the end of the step (`displace`), so that equal and opposite impulses act at one place until then.
+    Returns whether there are any.
+    """
+    contacts = contacts_of(collision)
+    report = report_of(stepping)[0]
+    count = counts_of(collision)[CONTACTS]
+    deepest = 0.0
+    for i in range(count):
+        deepest = max(deepest, -contacts[i].separation)
+    report.deepest = max(report.deepest, deepest)
+    report.worst_penetration = max(report.worst_penetration, deepest)
+    if deepest <= ROUNDING:
+        return False
+    shift = shift_of(stepping)
+    copy(shift, motion_of(stepping))
+    for i in range(kinematics_of(system).shape[0]):
+        put_three(shift, MOTION * i + LINEAR, (0.0, 0.0, 0.0))
+        put_three(shift, MOTION * i + ANGULAR, (0.0, 0.0, 0.0))
+    clear(corrections_of(stepping))
+    for _ in range(PASSES):
+        left = sweep_positions(contacts, count, shift, rows_of(stepping), corrections_of(stepping), deepest)
+        if left <= max(ROUNDING, ENOUGH * deepest):
+            break
+    for i in range(count):
+        contact = contacts[i]
+        n, _, _ = axes_of(contact)
+        contact.separation += dot(n, relative_velocity(shift, contact, load3(contact.arm_a), load3(contact.arm_b)))
+    return True
+
+
+@njit
+def displace(y, dydt, system, stepping):
+    """x ← x + δx, q ← exp(½ δθ) q of every body, with the energy and the moment of momentum that come of it; dydt: the
+    forces here."""
+    shift = shift_of(stepping)
+    motion = motion_of(stepping)
+    ledger = y.shape[0] - len(LEDGER)
+    gained = 0.0
+    for i in range(bodies_of(system).shape[0]):
+        move = three(shift, MOTION * i + LINEAR)
+        turn = three(shift, MOTION * i + ANGULAR)
+        if (
+            move[0] == 0.0
+            and move[1] == 0.0
+            and move[2] == 0.0
+            and turn[0] == 0.0
+            and turn[1] == 0.0
+            and turn[2] == 0.0
+        ):
+            continue
+        at = STATE_SIZE * i
+        q = rotate_by((y[at + 3], y[at + 4], y[at + 5], y[at + 6]), turn)
+        moment = cross(move, three(y, at + 7))
+        gained -= dot(three(dydt, at + 7), move) + dot(three(dydt, at + 10), turn)
+        gained += dot(turn, cross(three(motion, MOTION * i + ANGULAR), three(y, at + 10)))
+        for k in range(3):
+            y[at + k] += move[k]
+            y[ledger + REACTION_TORQUE + k] += moment[k]
+        for k in range(4):
+            y[at + 3 + k] = q[k]
+    y[ledger + PROJECTION_WORK] += gained

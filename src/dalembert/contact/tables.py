@@ -1,0 +1,53 @@
+"""The tables of contact: how a step is made, what it did, and the workspace of its solvers."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+# Solvers of the velocities of a step
+GAUSS_SEIDEL = 0
+INTERIOR_POINT = 1
+
+OPTIONS = np.dtype(
+    [("dt", "f8"), ("margin", "f8"), ("solver", "i8"), ("iterations", "i8"), ("tolerance", "f8"), ("ledger", "i8")],
+    align=True,
+)  # fmt: skip
+# What the steps found and reached. `deepest`: the worst overlap (m) before it was put right, `largest_residual`: of the
+# natural map (m/s), both since the last frame; `worst_` the same of the whole run; `unsolved`: steps whose solver did not
+# reach its tolerance.
+REPORT = np.dtype(
+    [("steps", "i8"), ("contacts", "i8"), ("iterations", "i8"), ("unsolved", "i8"), ("deepest", "f8"),
+     ("worst_penetration", "f8"), ("largest_residual", "f8"), ("worst_residual", "f8"), ("need", "i8")],
+    align=True,
+)  # fmt: skip
+
+# Numbers a body has in `motion`: v, ω (world axes), 1/m, and I⁻¹ in world axes as six; the world's last row is zero.
+MOTION = 13
+LINEAR, ANGULAR, INVERSE_MASS, INVERSE_INERTIA = 0, 3, 6, 7
+# Numbers a contact has in `rows`: its 3 × 3 matrix of responses K as six (nn, n1, n2, 11, 12, 22), 1/K_nn, a step for
+# friction (1 over the larger eigenvalue of its 2 × 2 part) and its relative velocity (n, 1, 2) before the step.
+ROW = 11
+RESPONSE, INVERSE_NORMAL, FRICTION_STEP, BEFORE = 0, 6, 7, 8
+
+
+# Stages of a step, timed; see `ticks`
+STEP_STAGES = ("forces and joints", "collision detection", "contact solver", "update")
+SMOOTH, DETECTION, SOLVER, UPDATE = range(4)
+
+
+class Stepping(NamedTuple):
+    """Everything a time step of contact needs besides the mechanism and the collision tables."""
+
+    options: Any  # OPTIONS, one
+    report: Any  # REPORT, one
+    saved: np.ndarray  # the state at the start of the step
+    motion: np.ndarray  # (MOTION (bodies + 1),)
+    shift: np.ndarray  # the same of displacements, where overlap is put right
+    rows: np.ndarray  # (ROW contacts,)
+    corrections: np.ndarray  # (contacts,)
+    blocks: np.ndarray  # (36 joints,) inverse of the response of each joint
+    scale: np.ndarray  # (6,) scratch
+    joint_impulses: np.ndarray  # (rows of joints,) N s or N m s, of this step, besides those of the smooth motion
+    change: np.ndarray  # (rows of joints,) scratch, zero between uses
+    rates: np.ndarray  # (rows of joints,) the same
+    ticks: np.ndarray  # (stages + 3,), see `ticks`

@@ -1,0 +1,18 @@
+"""The tables of a `Stepping` inside compiled code; see `addresses`."""
+
+from ..addresses import reader
+from .tables import OPTIONS, REPORT, Stepping
+
+options_of = reader(Stepping, "options", OPTIONS)
+report_of = reader(Stepping, "report", REPORT)
+saved_of = reader(Stepping, "saved")
+motion_of = reader(Stepping, "motion")
+shift_of = reader(Stepping, "shift")
+rows_of = reader(Stepping, "rows")
+corrections_of = reader(Stepping, "corrections")
+blocks_of = reader(Stepping, "blocks")
+scale_of = reader(Stepping, "scale")
+joint_impulses_of = reader(Stepping, "joint_impulses")
+change_of = reader(Stepping, "change")
+rates_of = reader(Stepping, "rates")
+ticks_of = reader(Stepping, "ticks")

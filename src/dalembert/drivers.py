@@ -1,0 +1,101 @@
+"""What steps a run: an integration method for smooth motion, or time steps of contact. Checks what the user asked for."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from .collide.from_scene import collision_of
+from .contact.time_stepping import SOLVERS, StepSettings, TimeStepping
+from .integrate import state as integration
+from .integrate.driver import Driver
+from .integrate.functions import Functions
+from .integrate.methods import METHODS
+from .mechanics.evaluate import Mechanism
+from .model.compile import Model
+from .model.tables import CONTACT_WORK, LEDGER
+
+TIME_STEPPING = "time_stepping"
+Stepper: TypeAlias = Driver | TimeStepping
+ITERATIONS = {"gauss_seidel": 20, "interior_point": 80}
+MARGIN = 0.02  # of the size of the smallest thing that touches: pairs nearer than this are looked at
+
+
+def method_names() -> list[str]:
+    """The names of all methods."""
+    return [*METHODS, TIME_STEPPING]
+
+
+def positive(name: str, value: float, unit: str) -> float:
+    """The value as a float. Raises ValueError unless it is finite and above zero."""
+    if not (np.isfinite(value) and value > 0.0):
+        raise ValueError(f"{name} is {value!r}; give a finite number above zero ({unit})")
+    return float(value)
+
+
+def smooth_driver(
+    model: Model, mechanism: Mechanism, method: str, dt: float | None, rtol: float, atol: float | None
+) -> Driver:
+    """The driver of an integration method. Raises ValueError."""
+    if method not in METHODS:
+        raise ValueError(f"unknown method {method!r}; the methods are {', '.join(method_names())}")
+    if model.scene.touching():
+        raise ValueError(
+            f"method {method!r} is for smooth motion, and bodies of this scene touch; use method={TIME_STEPPING!r}, "
+            "or give no materials"
+        )
+    tableau = METHODS[method]
+    step = 0.0 if dt is None else positive("dt", dt, "s")
+    adaptive = dt is None
+    if adaptive and not tableau.error.shape[0]:
+        raise ValueError(f"method {method!r} has no error estimate; give its step, dt, in s")
+    positive("rtol", rtol, "relative")
+    options = integration.make_options(
+        tableau,
+        model.size,
+        adaptive=adaptive,
+        rtol=rtol,
+        atol=rtol if atol is None else positive("atol", atol, "m, rad, m/s, rad/s"),
+        weights=model.weights,
+        momentum=model.momentum if tableau.partitioned else None,
+        direction=[event.direction for event in model.events],
+    )
+    return Driver(Functions(mechanism.address, mechanism.data, 1, model.event_addresses), options, step)
+
+
+def time_stepping(
+    model: Model, mechanism: Mechanism, dt: float | None, solver: str, iterations: int | None, tolerance: float
+) -> TimeStepping:
+    """The driver of time steps with contact. Raises ValueError."""
+    if dt is None:
+        raise ValueError(f"method {TIME_STEPPING!r} takes fixed steps; give dt, in s")
+    if solver not in SOLVERS:
+        raise ValueError(f"unknown solver {solver!r}; the solvers of contact are {', '.join(SOLVERS)}")
+    if model.events:
+        raise ValueError(
+            f"scene {model.name!r}: event {model.events[0].name!r} cannot be located by method {TIME_STEPPING!r}; "
+            "leave events out, or use another method"
+        )
+    iterations = ITERATIONS[solver] if iterations is None else iterations
+    if not (isinstance(iterations, int) and iterations >= 1):
+        raise ValueError(f"iterations is {iterations!r}; give a whole number of at least 1")
+    collision = collision_of(model.scene)
+    sizes = collision.colliders.radius[collision.order]
+    settings = StepSettings(
+        positive("dt", dt, "s"), solver, iterations, positive("tolerance", tolerance, "m/s, or relative"),
+        MARGIN * float(sizes.min(initial=1.0)),
+    )  # fmt: skip
+    if CONTACT_WORK[0] not in model.force_names:
+        raise ValueError(f"scene {model.name!r}: nothing in it has a material, so that nothing can touch; give one")
+    entry = model.size - len(LEDGER) - len(model.force_names) + model.force_names.index(CONTACT_WORK[0])
+    return TimeStepping(mechanism, collision, model.size, entry, settings)
+
+
+def make_driver(model: Model, mechanism: Mechanism, method: str, settings: dict[str, Any]) -> Stepper:
+    """What steps the model by `method`; settings: dt, rtol, atol, solver, iterations, tolerance. Raises ValueError."""
+    if method == TIME_STEPPING:
+        return time_stepping(
+            model, mechanism, settings["dt"], settings["solver"], settings["iterations"], settings["tolerance"]
+        )
+    return smooth_driver(model, mechanism, method, settings["dt"], settings["rtol"], settings["atol"])

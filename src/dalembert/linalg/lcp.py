@@ -1,0 +1,92 @@
+"""The linear complementarity problem, from Python."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..jit import kernel
+from . import lcp_dantzig, lcp_lemke
+from .lcp_dantzig import INACCURATE, INFEASIBLE, NOT_SEMIDEFINITE, OK, STALLED, dantzig
+from .lcp_lemke import lemke
+
+METHODS = ("dantzig", "lemke")
+MESSAGES = {
+    OK: "solved",
+    INFEASIBLE: "no solution was found: no f >= 0 makes a >= 0 (for a positive semidefinite A that is proven)",
+    NOT_SEMIDEFINITE: "A is not positive semidefinite; method='lemke' takes any matrix",
+    STALLED: "the number of changes allowed was used up, which rounding in a nearly singular A can cause; "
+    "try the other method",
+    INACCURATE: "the result keeps to the conditions less well than 1e-10: A is too badly conditioned; try the other method",
+}
+SYMMETRIC = 1e-12  # relative to the largest entry
+
+
+@kernel
+def _dantzig(n, matrix, stride, work, ints):
+    return dantzig(n, matrix, stride, work, ints)
+
+
+@kernel
+def _lemke(n, matrix, stride, b, table, names, f, a):
+    return lemke(n, matrix, stride, b, table, names, f, a)
+
+
+def lcp(A: ArrayLike, b: ArrayLike, method: str = "dantzig") -> tuple[np.ndarray, int]:
+    """Find f (n,) with a = A f + b ≥ 0, f ≥ 0 and f·a = 0, for A (n, n) and b (n,).
+
+    Returns (f, status); the status is one of OK, INFEASIBLE, NOT_SEMIDEFINITE, STALLED and INACCURATE, which `MESSAGES`
+    explains, and f is a solution when it is OK: then a is zero or positive as it should be to 1e-10 of the terms that it is
+    the sum of. Where A is singular f need not be unique, but a is.
+
+    "dantzig" (Baraff, Fast contact force computation for nonpenetrating rigid bodies, SIGGRAPH 1994, section 4) is for
+    symmetric positive semidefinite A, such as the J W Jᵀ of contacts; "lemke" for any A.
+
+    Raises ValueError: unknown method, sizes that do not fit, numbers that are not finite, an unsymmetric A for "dantzig".
+    """
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
+    matrix, right = checked(A, b)
+    n = len(right)
+    f, a = np.zeros(n), np.zeros(n)
+    if method == "lemke":
+        table, names = np.zeros(lcp_lemke.table_size(n)), np.zeros(lcp_lemke.names_size(n), np.int64)
+        return f, int(_lemke(n, matrix.ravel(), n, right, table, names, f, a))
+    check_symmetric(matrix)
+    status, f = boxed(matrix, right, np.zeros(n), np.full(n, np.inf))
+    return f, status
+
+
+def boxed(matrix: np.ndarray, b: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> tuple[int, np.ndarray]:
+    """(status, f) by Dantzig's algorithm with bounds on f, see `lcp_dantzig`; nothing is checked."""
+    n = len(b)
+    work = np.zeros(lcp_dantzig.work_size(n))
+    rows = work[: lcp_dantzig.FACTOR * n].reshape(lcp_dantzig.FACTOR, n)
+    rows[lcp_dantzig.B], rows[lcp_dantzig.LOWER], rows[lcp_dantzig.UPPER] = b, lower, upper
+    status = _dantzig(n, matrix.ravel(), n, work, np.zeros(lcp_dantzig.ints_size(n), np.int64))
+    return int(status), rows[lcp_dantzig.F].copy()
+
+
+def checked(A: ArrayLike, b: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """A and b as contiguous float64 arrays; ValueError when they do not fit or are not finite."""
+    matrix = np.ascontiguousarray(A, dtype=np.float64)
+    right = np.ascontiguousarray(b, dtype=np.float64)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"A must be a square matrix, not of shape {matrix.shape}")
+    if right.shape != matrix.shape[:1]:
+        raise ValueError(f"b must have shape {matrix.shape[:1]} to fit A of shape {matrix.shape}, not {right.shape}")
+    for name, array in (("A", matrix), ("b", right)):
+        bad = np.argwhere(~np.isfinite(array))
+        if len(bad):
+            where = tuple(map(int, bad[0]))
+            raise ValueError(f"{name}{list(where)} is {array[where]}: every entry must be a finite number")
+    return matrix, right
+
+
+def check_symmetric(matrix: np.ndarray) -> None:
+    """ValueError when A differs from its transpose by more than rounding."""
+    difference = np.abs(matrix - matrix.T)
+    if difference.size and difference.max() > SYMMETRIC * np.abs(matrix).max():
+        i, j = map(int, np.unravel_index(int(np.argmax(difference)), difference.shape))
+        raise ValueError(
+            f"A[{i}, {j}] = {matrix[i, j]} but A[{j}, {i}] = {matrix[j, i]}: method 'dantzig' needs a symmetric A; "
+            "method='lemke' takes any matrix"
+        )

@@ -1,0 +1,183 @@
+"""Contact as the user describes it: materials, obstacles that do not move, and which pairs touch.
+
+A body or an obstacle takes part in contact when it has a material. The friction of two that meet is the geometric mean of
+theirs, √(μ_a μ_b), the restitution the larger of the two, unless a rule says otherwise. Two bodies that a joint connects
+do not touch, unless a rule says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .body import Body
+from .checks import real_array, rotation_matrix, unit_quaternion
+from .shapes import Compound, Mesh, Shape
+
+MOST_FRICTION = 1e3
+
+
+@dataclass(frozen=True)
+class Material:
+    """Dry friction coefficient μ ≥ 0 (Coulomb) and restitution 0 ≤ e ≤ 1 of a surface.
+
+    >>> Material(friction=0.6)
+    Material(friction=0.6, restitution=0.0)
+    """
+
+    friction: float = 0.5
+    restitution: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            object.__setattr__(self, name, _coefficient("Material", name, value))
+
+
+@dataclass(frozen=True)
+class HalfSpace:
+    """All that lies below the plane z = 0 of its frame; for obstacles only, as it has no mass."""
+
+    def triangles(self, segments: int = 24) -> tuple[np.ndarray, np.ndarray]:
+        """Nothing: a half-space is drawn as the ground."""
+        return np.zeros((0, 3)), np.zeros((0, 3), np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Obstacle:
+    """What bodies touch and nothing moves; made by `Scene.add_obstacle`, which explains the fields."""
+
+    name: str
+    shape: Shape | HalfSpace
+    position: np.ndarray  # (3,) of the shape's frame, world, m
+    orientation: tuple[float, float, float, float]
+    material: Material
+    group: str
+    color: str
+
+    @property
+    def rotation(self) -> np.ndarray:
+        """Rotation matrix, shape → world."""
+        return rotation_matrix(self.orientation)
+
+
+@dataclass(frozen=True)
+class ContactRule:
+    """What `Scene.set_contact` said of the pairs of two names (of bodies, obstacles or groups). None: as the materials."""
+
+    a: str
+    b: str
+    enabled: bool
+    friction: float | None
+    restitution: float | None
+
+
+Touching: TypeAlias = Body | Obstacle
+
+
+class Contacts:
+    """The part of a scene about contact."""
+
+    bodies: dict[str, Body]
+    material: Material | None
+    _new_name: Callable[..., None]
+
+    def __init__(self) -> None:
+        self.obstacles: dict[str, Obstacle] = {}
+        self.contact_rules: list[ContactRule] = []
+
+    def add_obstacle(
+        self,
+        name: str,
+        shape: Shape | HalfSpace,
+        *,
+        position: ArrayLike = (0.0, 0.0, 0.0),
+        orientation: ArrayLike = (1.0, 0.0, 0.0, 0.0),
+        material: Material | None = None,
+        group: str = "",
+        color: str = "#b8b0a4",
+    ) -> Obstacle:
+        """Add something that bodies touch and nothing moves.
+
+        shape : a solid, or `HalfSpace()`, the ground z ≤ 0.
+        position, orientation : (3,) m and (w, x, y, z) of the shape's frame in the world.
+        material : its surface; that of the scene if not given, or Material() where the scene has none.
+
+        Raises ValueError naming the obstacle and the value.
+        """
+        self._new_name(name, self.obstacles, "obstacle")
+        owner = f"obstacle {name!r}"
+        if name in self.bodies:
+            raise ValueError(f"{owner}: a body has that name already; choose another")
+        require_convex(owner, shape)
+        obstacle = Obstacle(
+            name, shape, real_array(owner, "position", position, (3,)),
+            unit_quaternion(owner, "orientation", orientation), material or self.material or Material(), group, color,
+        )  # fmt: skip
+        self.obstacles[name] = obstacle
+        return obstacle
+
+    def touching(self) -> list[Touching]:
+        """Bodies and obstacles that have a material, bodies first."""
+        return [*(body for body in self.bodies.values() if body.material is not None), *self.obstacles.values()]
+
+    def set_contact(
+        self,
+        a: str | Touching,
+        b: str | Touching,
+        *,
+        enabled: bool = True,
+        friction: float | None = None,
+        restitution: float | None = None,
+    ) -> None:
+        """Say how two touch: `a` and `b` are bodies, obstacles or their names, or names of groups.
+
+        enabled : False lets them pass through each other. friction, restitution : of this pair, instead of what the two
+        materials make. The last rule that fits a pair counts.
+
+        Raises ValueError for a name that is nobody's, or an absurd coefficient.
+        """
+        names = [item if isinstance(item, str) else item.name for item in (a, b)]
+        owners: list[Touching] = [*self.bodies.values(), *self.obstacles.values()]
+        groups = {item.group for item in owners} - {""}
+        for name in names:
+            if name not in self.bodies and name not in self.obstacles and name not in groups:
+                raise ValueError(f"set_contact: {name!r} is no body, obstacle or group of this scene; add it first")
+        if friction is not None:
+            friction = _coefficient(f"set_contact({names[0]!r}, {names[1]!r})", "friction", friction)
+        if restitution is not None:
+            restitution = _coefficient(f"set_contact({names[0]!r}, {names[1]!r})", "restitution", restitution)
+        self.contact_rules.append(ContactRule(names[0], names[1], bool(enabled), friction, restitution))
+
+
+def rule_for(rules: Iterable[ContactRule], a: Touching, b: Touching) -> ContactRule | None:
+    """The last rule that fits the two."""
+    found = None
+    first, second = {a.name, a.group} - {""}, {b.name, b.group} - {""}
+    for rule in rules:
+        if (rule.a in first and rule.b in second) or (rule.a in second and rule.b in first):
+            found = rule
+    return found
+
+
+def require_convex(owner: str, shape: Any) -> None:
+    """Refuse what collision detection cannot take: a mesh that is not convex has to be given as a compound of hulls."""
+    shapes = [part.shape for part in shape.parts] if isinstance(shape, Compound) else [shape]
+    if any(isinstance(item, Mesh) for item in shapes):
+        raise ValueError(
+            f"{owner}: a Mesh cannot touch others; give ConvexHull(mesh.vertices), or a Compound of convex pieces"
+        )
+
+
+def _coefficient(owner: str, name: str, value: object) -> float:
+    most = 1.0 if name == "restitution" else MOST_FRICTION
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        number = np.nan
+    if not 0.0 <= number <= most:
+        raise ValueError(f"{owner}: {name} is {value!r:.80}; give a number from 0 to {most:g}")
+    return number

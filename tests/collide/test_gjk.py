@@ -1,0 +1,125 @@
+"""Warm starts, and the manifolds of curved shapes."""
+
+import math
+
+import numpy as np
+import pytest
+from numba import config
+
+from dalembert import Box, Capsule, Cone, ConvexHull, Cylinder, Ellipsoid, Sphere
+from dalembert.collide.curved import convex_pair
+from dalembert.collide.tables import PAIR
+from dalembert.jit import kernel
+
+from .oracle import KINDS, placed, random_pair, random_rotation
+
+pytestmark = pytest.mark.skipif(
+    not config.DISABLE_JIT, reason="the general convex pair takes too long to compile yet: run with NUMBA_DISABLE_JIT=1"
+)
+
+EYE = np.eye(3)
+GROUND = (Box(4, 4, 2), (0, 0, -1), EYE)
+
+
+@kernel
+def _meet(pairs, colliders, places, vertices, faces, loops, scratch, margin, manifolds):
+    return convex_pair(
+        pairs[0],
+        colliders[0],
+        places[0],
+        colliders[1],
+        places[1],
+        vertices,
+        faces,
+        loops,
+        scratch,
+        margin,
+        manifolds[0],
+    )
+
+
+def meet(collision, margin=0.01, axis=(0, 0, 0)):
+    """(normal, positions, separations, axis left in the pair) of colliders 0 and 1."""
+    pairs = np.zeros(1, PAIR).view(np.recarray)
+    pairs[0]["axis"][:] = axis
+    collision.scratch[:] = np.nan
+    n = _meet(
+        pairs, collision.colliders, collision.places, collision.vertices, collision.faces, collision.loops,
+        collision.scratch, margin, collision.manifold,
+    )  # fmt: skip
+    found = collision.manifold[0]
+    return (
+        found["normal"].copy(), found["position"].reshape(-1, 3)[:n].copy(), found["separation"][:n].copy(),
+        pairs[0]["axis"].copy(),
+    )  # fmt: skip
+
+
+def about_y(angle):
+    c, s = math.cos(angle), math.sin(angle)
+    return np.array([[c, 0, s], [0, 1, 0], [-s, 0, c]])
+
+
+@pytest.mark.parametrize(
+    ("shape", "turn", "height", "points"),
+    [
+        (Cylinder(0.5, 1), EYE, 0.5, 4),
+        (Cylinder(0.5, 1), about_y(math.pi / 2), 0.5, 2),
+        (Cylinder(0.5, 1), about_y(0.3), 0.5 * math.sin(0.3) + 0.5 * math.cos(0.3), 1),
+        (Capsule(0.5, 1), about_y(math.pi / 2), 0.5, 2),
+        (Cone(0.5, 1), EYE, 0.5, 4),
+        (Ellipsoid(0.5, 0.4, 0.3), EYE, 0.3, 1),
+        (Sphere(0.3), EYE, 0.3, 1),
+        (Box(1, 1, 1), EYE, 0.5, 4),
+        (ConvexHull([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]), EYE, 1, 4),
+    ],
+)
+@pytest.mark.parametrize("gap", [1e-3, 0.0, -1e-3])
+def test_a_shape_on_a_box_has_the_points_that_carry_it(shape, turn, height, points, gap):
+    normal, position, separation, _ = meet(placed(GROUND, (shape, (0.1, 0.2, height + gap), turn)))
+    assert normal == pytest.approx([0, 0, 1], abs=1e-10)
+    assert len(position) == points
+    assert separation == pytest.approx(gap, abs=1e-12)
+    assert position[:, 2] == pytest.approx(gap / 2, abs=1e-12)
+    if points == 4:
+        assert np.ptp(position[:, :2], axis=0).min() > 0.6
+
+
+def test_a_coin_on_its_rim_keeps_its_lowest_point_however_flat_it_lies():
+    for tilt in (1e-6, 1e-4, 1e-2, 0.04, 0.06):
+        turn = about_y(tilt) @ np.array([[0.8, -0.6, 0], [0.6, 0.8, 0], [0, 0, 1]])
+        height = 0.5 * math.sin(tilt) + 0.05 * math.cos(tilt)
+        normal, _, separation, _ = meet(placed(GROUND, (Cylinder(0.5, 0.1), (0, 0, height), turn)))
+        assert normal == pytest.approx([0, 0, 1], abs=1e-9)
+        assert separation.min() == pytest.approx(0, abs=1e-9)
+
+
+def test_a_cone_rolling_on_its_side_touches_along_it():
+    turn = about_y(-(math.pi / 2 + math.atan2(0.5, 1.0)))
+    low = (turn @ [[0.5, -0.5], [0, 0], [-0.5, -0.5]])[2].min()
+    normal, position, separation, _ = meet(placed(GROUND, (Cone(0.5, 1), (0, 0, -low), turn)))
+    assert normal == pytest.approx([0, 0, 1], abs=1e-10)
+    assert len(position) == 2
+    assert separation == pytest.approx(0, abs=1e-12)
+
+
+def test_pairs_beyond_the_margin_have_no_points_but_leave_their_direction():
+    collision = placed(GROUND, (Cylinder(0.5, 1), (0, 0, 2), EYE))
+    _, position, _, axis = meet(collision)
+    assert len(position) == 0
+    assert axis[2] > 0.5
+
+
+@pytest.mark.parametrize("kind_a", KINDS)
+@pytest.mark.parametrize("kind_b", ["hull", "cylinder", "ellipsoid"])
+def test_any_start_leads_to_the_same_distance_and_normal(kind_a, kind_b):
+    rng = np.random.default_rng(9)
+    for _ in range(2 if config.DISABLE_JIT else 40):
+        collision = random_pair(kind_a, kind_b, rng)
+        normal, _, separation, axis = meet(collision, margin=100)
+        for start in (axis, -axis, random_rotation(rng)[0]):
+            again = meet(collision, margin=100, axis=start)
+            if separation.min() > 1e-6:
+                assert again[2].min() == pytest.approx(separation.min(), abs=1e-9)
+                assert again[0] == pytest.approx(normal, abs=1e-7)
+            else:  # the depth does not depend on the start at all
+                assert again[2].min() == pytest.approx(separation.min(), abs=1e-12)
