@@ -6,7 +6,7 @@ from ..jit import inlined, njit
 from ..model.tables import STATE_SIZE
 from ..quat import to_matrix
 from ..unchecked import peek
-from ..vec import add, load3, matvec, matvec_t, store3
+from ..vec import add, load3, matvec, matvec_t, norm, store3
 from .tables import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, HALF_SPACE, HULL, SPHERE
 from .tables_of import colliders_of, places_of, vertices_of
 
@@ -97,7 +97,7 @@ def symmetric_reach(kind, collider, row):
     if kind == CYLINDER:
         return size[0] * math.sqrt(max(0.0, 1.0 - row[2] * row[2])) + size[1] * abs(row[2])
     if kind == ELLIPSOID:
-        return math.sqrt((size[0] * row[0]) ** 2 + (size[1] * row[1]) ** 2 + (size[2] * row[2]) ** 2)
+        return norm((size[0] * row[0], size[1] * row[1], size[2] * row[2]))
     return collider.radius
 
 

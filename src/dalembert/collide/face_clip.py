@@ -120,7 +120,7 @@ def cut_by_sides(n, to, count, at, side, grow, label, slack, scratch):
     for i in range(min(count, ROOM // 2)):
         q = corner(at, i + 1 if i + 1 < count else 0, scratch)
         nu, nv = side * (q[1] - p[1]), side * (p[0] - q[0])
-        length = (nu * nu + nv * nv) ** 0.5
+        length = math.sqrt(nu * nu + nv * nv)
         if length > 0.0 and n > 0:
             nu, nv = nu / length, nv / length
             n, to = cut(n, to, nu, nv, nu * p[0] + nv * p[1] + grow, label + i, slack, scratch)
@@ -139,10 +139,11 @@ def join_edges(count_a, at_a, count_b, at_b, frame, margin, slack, scratch, mani
         g = d[2] / dd
         slope = (p[2] - g * (d[0] * p[0] + d[1] * p[1]), g * d[0], g * d[1])
         n, to = lay_out(2, at_b, slope, 1.0, LABEL_B, scratch)
-        unit = scale(dd**-0.5, d)
+        length = math.sqrt(dd)
+        unit = scale(1.0 / length, d)
         near = unit[0] * p[0] + unit[1] * p[1]
         n, to = cut(n, to, -unit[0], -unit[1], -near, 0, slack, scratch)
-        n, to = cut(n, to, unit[0], unit[1], near + dd**0.5, 1, slack, scratch)
+        n, to = cut(n, to, unit[0], unit[1], near + length, 1, slack, scratch)
         if n > 0:
             name_corners(n, to, scratch)
             return store_points(n, to, frame, slope, 0.5, margin, slack, 0, scratch, manifold)

@@ -55,7 +55,7 @@ def gjk(collider_a, collider_b, rotation, translation, vertices, direction, boun
     v = load_point(scratch, 0)
     vv = dot(v, v)
     for _ in range(ITERATIONS):
-        if not vv > (TOUCHING * size) ** 2:
+        if not vv > TOUCHING * TOUCHING * size * size:
             return OVERLAPPING, count, v
         length = math.sqrt(vv)
         # A direction of length about one: squares of a short v would lose digits.

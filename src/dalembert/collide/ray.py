@@ -136,7 +136,7 @@ def tube(part, o, d, radius):
 @njit
 def nappe(part, o, d, radius, half):
     """x² + y² ≤ (k w)² with w = half − z ≥ 0, the height below the apex, and k = radius / (2 half)."""
-    kk = (0.5 * radius / half) ** 2
+    kk = 0.25 * radius * radius / (half * half)
     w = half - o[2]
     a = d[0] * d[0] + d[1] * d[1] - kk * d[2] * d[2]
     b = o[0] * d[0] + o[1] * d[1] + kk * w * d[2]

@@ -115,9 +115,10 @@ def regularized_inverse(beta, w, delta):
     """(W² + δ)⁻¹ as a symmetric matrix: W² has the eigenvalues β² (w_0 ± |w_t|)² along (1, ±w_t/|w_t|), and β² across."""
     large = w[0] + tangent_norm(w)
     a, b = tangent_direction(w)
-    plus = 1.0 / ((beta * large) ** 2 + delta)
-    minus = 1.0 / ((beta / large) ** 2 + delta)
-    return spectral(plus, minus, 1.0 / (beta * beta + delta), a, b)
+    square = beta * beta
+    plus = 1.0 / (square * large * large + delta)
+    minus = 1.0 / (square / (large * large) + delta)
+    return spectral(plus, minus, 1.0 / (square + delta), a, b)
 
 
 @njit

@@ -97,7 +97,8 @@ def interior_step(system):
     after, _ = complementarity(system, predicted)
     sigma = 0.0
     if gap > 0.0:
-        sigma = min(1.0, max(0.0, after / gap)) ** 3
+        ratio = min(1.0, max(0.0, after / gap))
+        sigma = ratio * ratio * ratio
         sigma = max(sigma, min(10.0, CENTRING * infeasible / gap))
     share = max(0.0, 1.0 - sigma)
     correct(system, sigma * gap, predicted > 0.1, share)

@@ -3,6 +3,8 @@
 `x[base + 6 i]` is where body i begins; the body index `bodies` is the world, which has no motion.
 """
 
+import math
+
 from ..jit import njit
 from ..mechanics.kinematics import load9
 from ..unchecked import peek, poke
@@ -119,7 +121,7 @@ def speed_of_momentum(inverse_mass, inverse_inertia, body, x, at):
     """√(xᵀ W x / m) of a momentum, m/s: the speed of a point mass of the same kinetic energy."""
     line, a = linear(x, at), linear(x, at + 3)
     w = inverse_mass[body]
-    return (w * (w * dot(line, line) + dot(a, symvec(sym6(inverse_inertia, body), a)))) ** 0.5
+    return math.sqrt(w * (w * dot(line, line) + dot(a, symvec(sym6(inverse_inertia, body), a))))
 
 
 @njit
@@ -142,4 +144,4 @@ def unbalance(inverse_mass, inverse_inertia, body, x, at, loads, base, speed):
 @njit
 def coulomb_velocity(contact, u):
     """De Saxcé's û = u + (bias + μ |u_t|) e_n, which is orthogonal to the impulse under Coulomb's law."""
-    return (u[0] + contact.bias + contact.friction * (u[1] * u[1] + u[2] * u[2]) ** 0.5, u[1], u[2])
+    return (u[0] + contact.bias + contact.friction * math.sqrt(u[1] * u[1] + u[2] * u[2]), u[1], u[2])
