@@ -42,3 +42,13 @@ def chain(links: int, ball: float = 0.0, spin: float = 0.0) -> dal.Scene:
         )  # fmt: skip
         scene.ball("knot", above, weight, at=(end, 0.0, 0.0))
     return scene
+
+
+def wall(n: int) -> dal.Scene:
+    """A wall of n columns of n unit boxes of 1 kg, side by side on the ground, with a friction of 0.5."""
+    scene = dal.Scene(f"wall of {n} × {n}", material=dal.Material(friction=0.5))
+    scene.add_obstacle("ground", dal.HalfSpace())
+    for row in range(n):
+        for column in range(n):
+            scene.add_body(f"box {row} {column}", dal.Box(1, 1, 1), mass=1.0, position=(column, 0.0, row + 0.5))
+    return scene

@@ -1,9 +1,12 @@
-"""Two shapes in the world, handed to a function of the narrow phase; and what a manifold must satisfy, by brute force."""
+"""Two shapes in the world, handed to the narrow phase; and what a manifold must satisfy, by brute force."""
 
 import numpy as np
 
+from dalembert.addresses import address_table
 from dalembert.collide.build import Solid, make_collision
-from dalembert.collide.tables import PAIR
+from dalembert.collide.narrow import Narrow, family_of
+from dalembert.collide.tables import CONVEX_PAIR, CYLINDER, PAIR
+from dalembert.pointer import C_TYPE
 
 AXES = np.eye(3)
 
@@ -40,32 +43,38 @@ class Met:
         self.feature = np.array(manifold.feature)[:n]
 
 
-class Two:
-    """Two shapes: `meet` calls kernel(colliders, places, pairs, vertices, faces, edges, loops, scratch, margin, manifold)."""
+def pair_by(family, collision, margin):
+    """The manifold of colliders 0 and 1, by the C function of a family; `pairs[0]` remembers it."""
+    kinds = np.append(collision.colliders.kind, CYLINDER) if family == CONVEX_PAIR else collision.colliders.kind
+    narrow = Narrow(kinds, lambda: collision)
+    collision.functions[:] = narrow.addresses
+    addresses = address_table(collision)
+    collision.manifold.view(np.uint8)[:] = 0xFF
+    collision.scratch[:] = np.nan
+    found = C_TYPE(int(narrow.addresses[family]))(addresses.ctypes.data, 0, margin, 0, 0, 0, 0)
+    assert found == collision.manifold[0].points
+    collision.pairs[0].points = found
+    return Met(collision.manifold[0])
 
-    def __init__(self, kernel, a, b):
-        self.kernel = kernel
-        self.tables = make_collision([Solid(a, 0), Solid(b, 1)])
-        self.pairs = np.zeros(1, PAIR).view(np.recarray)
-        self.pairs[0].b = 1
+
+class Two:
+    """Two shapes, whose kinds are in order."""
+
+    def __init__(self, a, b):
+        pairs = np.zeros(1, PAIR).view(np.recarray)
+        pairs[0].b = 1
+        self.tables = make_collision([Solid(a, 0), Solid(b, 1)])._replace(pairs=pairs)
 
     def meet(self, pose_a, pose_b, margin=0.0, forget=True):
         """The manifold at two poses (x, rotation matrix); `forget` the witness of the last call."""
-        t = self.tables
-        for place, (x, turn) in zip(t.places, (pose_a, pose_b), strict=True):
+        for place, (x, turn) in zip(self.tables.places, (pose_a, pose_b), strict=True):
             place.x = x
             place.rotation = np.asarray(turn).ravel()
         if forget:
-            self.pairs[:] = 0
-            self.pairs[0].b = 1
-        t.manifold.view(np.uint8)[:] = 0xFF
-        t.scratch[:] = np.nan
-        found = self.kernel(
-            t.colliders, t.places, self.pairs, t.vertices, t.faces, t.edges, t.loops, t.scratch, margin, t.manifold
-        )
-        assert found == t.manifold[0].points
-        self.pairs[0].points = found
-        return Met(t.manifold[0])
+            self.tables.pairs[:] = 0
+            self.tables.pairs[0].b = 1
+        family = getattr(family_of, "py_func", family_of)(*self.tables.colliders.kind)
+        return pair_by(family, self.tables, margin)
 
 
 class Solid3:

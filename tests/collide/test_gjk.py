@@ -7,51 +7,23 @@ import pytest
 from numba import config
 
 from dalembert import Box, Capsule, Cone, ConvexHull, Cylinder, Ellipsoid, Sphere
-from dalembert.collide.curved import convex_pair
-from dalembert.collide.tables import PAIR
-from dalembert.jit import kernel
+from dalembert.collide.tables import CONVEX_PAIR, PAIR
 
 from .oracle import KINDS, placed, random_pair, random_rotation
-
-pytestmark = pytest.mark.skipif(
-    not config.DISABLE_JIT, reason="the general convex pair takes too long to compile yet: run with NUMBA_DISABLE_JIT=1"
-)
+from .pairs import pair_by
 
 EYE = np.eye(3)
 GROUND = (Box(4, 4, 2), (0, 0, -1), EYE)
 
 
-@kernel
-def _meet(pairs, colliders, places, vertices, faces, loops, scratch, margin, manifolds):
-    return convex_pair(
-        pairs[0],
-        colliders[0],
-        places[0],
-        colliders[1],
-        places[1],
-        vertices,
-        faces,
-        loops,
-        scratch,
-        margin,
-        manifolds[0],
-    )
-
-
 def meet(collision, margin=0.01, axis=(0, 0, 0)):
-    """(normal, positions, separations, axis left in the pair) of colliders 0 and 1."""
+    """(normal, positions, separations, axis left in the pair) of colliders 0 and 1 by the general method."""
     pairs = np.zeros(1, PAIR).view(np.recarray)
+    pairs[0].b = 1
     pairs[0]["axis"][:] = axis
-    collision.scratch[:] = np.nan
-    n = _meet(
-        pairs, collision.colliders, collision.places, collision.vertices, collision.faces, collision.loops,
-        collision.scratch, margin, collision.manifold,
-    )  # fmt: skip
-    found = collision.manifold[0]
-    return (
-        found["normal"].copy(), found["position"].reshape(-1, 3)[:n].copy(), found["separation"][:n].copy(),
-        pairs[0]["axis"].copy(),
-    )  # fmt: skip
+    collision = collision._replace(pairs=pairs)
+    found = pair_by(CONVEX_PAIR, collision, margin)
+    return found.normal, found.position, found.separation, pairs[0]["axis"].copy()
 
 
 def about_y(angle):

@@ -3,10 +3,6 @@
 import numpy as np
 import pytest
 
-from dalembert.collide.plane import box_plane, capsule_plane, ellipsoid_plane, hull_plane, sphere_plane
-from dalembert.collide.plane_round import cone_plane, cylinder_plane
-from dalembert.collide.tables import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, HULL
-from dalembert.jit import kernel
 from dalembert.scene.contact import HalfSpace
 from dalembert.scene.shapes import Box, Capsule, Cone, ConvexHull, Cylinder, Ellipsoid, Sphere
 
@@ -18,27 +14,8 @@ OVER = np.diag([1.0, -1.0, -1.0])
 CUBE = ConvexHull(0.5 * np.array([[i, j, k] for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)], float))
 
 
-@kernel
-def meet_plane(colliders, places, pairs, vertices, faces, edges, loops, scratch, margin, manifold):
-    a, b, pair, m = colliders[0], colliders[1], pairs[0], manifold[0]
-    one, two = places[0], places[1]
-    if a.kind == CAPSULE:
-        return capsule_plane(pair, a, one, b, two, margin, m)
-    if a.kind == BOX:
-        return box_plane(pair, a, one, b, two, scratch, margin, m)
-    if a.kind == HULL:
-        return hull_plane(pair, a, one, b, two, vertices, scratch, margin, m)
-    if a.kind == CYLINDER:
-        return cylinder_plane(pair, a, one, b, two, margin, m)
-    if a.kind == CONE:
-        return cone_plane(pair, a, one, b, two, margin, m)
-    if a.kind == ELLIPSOID:
-        return ellipsoid_plane(pair, a, one, b, two, vertices, margin, m)
-    return sphere_plane(pair, a, one, b, two, margin, m)
-
-
 def on_ground(shape, turn, height, margin=0.01):
-    return Two(meet_plane, shape, HalfSpace()).meet(((0.3, -0.2, height), turn), GROUND, margin=margin)
+    return Two(shape, HalfSpace()).meet(((0.3, -0.2, height), turn), GROUND, margin=margin)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +80,7 @@ def surface(shape, rng):
 def test_the_deepest_point_is_the_lowest_of_the_surface(shape):
     rng = np.random.default_rng(1)
     points = surface(shape, rng)
-    pair = Two(meet_plane, shape, HalfSpace())
+    pair = Two(shape, HalfSpace())
     tolerance = 2e-4 if isinstance(shape, Ellipsoid) else 1e-7
     for _ in range(20):
         ground, x = (rng.normal(size=3), rotation(rng)), rng.normal(size=3)

@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-from dalembert.collide.polyhedron import hull_hull
-from dalembert.jit import kernel
 from dalembert.scene.shapes import ConvexHull
 
 from .pairs import AXES, Solid3, Two, about_z, best_gap, by_place, check_points, rotation
@@ -13,16 +11,8 @@ STILL = ((0.0, 0.0, 0.0), AXES)
 CUBE = 0.5 * np.array([[i, j, k] for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)], float)
 
 
-@kernel
-def meet_hulls(colliders, places, pairs, vertices, faces, edges, loops, scratch, margin, manifold):
-    return hull_hull(
-        pairs[0], colliders[0], places[0], colliders[1], places[1], vertices, faces, edges, loops, scratch, margin,
-        manifold[0],
-    )  # fmt: skip
-
-
 def two(a, b):
-    return Two(meet_hulls, ConvexHull(a), ConvexHull(b))
+    return Two(ConvexHull(a), ConvexHull(b))
 
 
 def solid(pair, which, pose):
@@ -78,7 +68,7 @@ def test_random_hulls_agree_with_the_optimum_over_all_axes():
                 continue
             assert met.points > 0
             touching += 1
-            kinds.add(int(pair.pairs[0].witness))
+            kinds.add(int(pair.tables.pairs[0].witness))
             along = (other.corners @ met.normal).min() - (one.corners @ met.normal).max()
             worst = max(worst, gap - along)
             assert met.separation.min() > along - 1e-11
@@ -170,7 +160,7 @@ def test_the_witness_changes_nothing_but_the_work():
                 assert np.array_equal(one.normal, other.normal)
             else:
                 apart += 1
-                kinds.add(int(with_memory.pairs[0].witness))
+                kinds.add(int(with_memory.tables.pairs[0].witness))
     assert met > 200 and apart > 200 and len(kinds) > 1
 
 

@@ -11,10 +11,6 @@ from dalembert.collide.query import closest_points, overlap, ray_cast
 
 from .oracle import KINDS, coal_distance, gap_along, placed, random_pair, random_rotation
 
-pytestmark = pytest.mark.skipif(
-    not config.DISABLE_JIT, reason="the general convex pair takes too long to compile yet: run with NUMBA_DISABLE_JIT=1"
-)
-
 PAIRS = list(itertools.combinations_with_replacement(KINDS, 2))
 TRIALS = 3 if config.DISABLE_JIT else 200
 EYE = np.eye(3)

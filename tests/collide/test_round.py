@@ -3,9 +3,6 @@
 import numpy as np
 import pytest
 
-from dalembert.collide.round import capsule_capsule, sphere_box, sphere_capsule, sphere_sphere
-from dalembert.collide.tables import BOX, CAPSULE
-from dalembert.jit import kernel
 from dalembert.scene.shapes import Box, Capsule, Sphere
 
 from .pairs import AXES, Two, rotation
@@ -14,22 +11,10 @@ STILL = ((0.0, 0.0, 0.0), AXES)
 ALONG_X = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])
 
 
-@kernel
-def meet_round(colliders, places, pairs, vertices, faces, edges, loops, scratch, margin, manifold):
-    a, b, pair, m = colliders[0], colliders[1], pairs[0], manifold[0]
-    if a.kind == CAPSULE:
-        return capsule_capsule(pair, a, places[0], b, places[1], margin, m)
-    if b.kind == CAPSULE:
-        return sphere_capsule(pair, a, places[0], b, places[1], margin, m)
-    if b.kind == BOX:
-        return sphere_box(pair, a, places[0], b, places[1], margin, m)
-    return sphere_sphere(pair, a, places[0], b, places[1], margin, m)
-
-
 @pytest.mark.parametrize("gap", [-0.3, 0.0, 0.01])
 def test_spheres_touch_on_the_line_of_centres(gap):
     n = np.array([2.0, -1.0, 2.0]) / 3.0
-    met = Two(meet_round, Sphere(0.5), Sphere(0.2)).meet(STILL, ((0.7 + gap) * n, AXES), margin=0.02)
+    met = Two(Sphere(0.5), Sphere(0.2)).meet(STILL, ((0.7 + gap) * n, AXES), margin=0.02)
     assert met.points == 1
     assert np.allclose(met.normal, n, atol=1e-15)
     assert np.allclose(met.separation, gap, atol=1e-15)
@@ -37,22 +22,22 @@ def test_spheres_touch_on_the_line_of_centres(gap):
 
 
 def test_spheres_beyond_the_margin_do_not_meet():
-    assert Two(meet_round, Sphere(0.5), Sphere(0.2)).meet(STILL, ((0.73, 0, 0), AXES), margin=0.02).points == 0
+    assert Two(Sphere(0.5), Sphere(0.2)).meet(STILL, ((0.73, 0, 0), AXES), margin=0.02).points == 0
 
 
 def test_coincident_centres_part_along_a_fixed_normal():
-    met = Two(meet_round, Sphere(0.5), Sphere(0.2)).meet(STILL, STILL)
+    met = Two(Sphere(0.5), Sphere(0.2)).meet(STILL, STILL)
     assert np.array_equal(met.normal, [0, 0, 1]) and np.allclose(met.separation, -0.7)
-    met = Two(meet_round, Sphere(0.5), Capsule(0.2, 1.0)).meet(STILL, STILL)
+    met = Two(Sphere(0.5), Capsule(0.2, 1.0)).meet(STILL, STILL)
     assert np.array_equal(met.normal, [1, 0, 0]) and np.allclose(met.separation, -0.7)
-    met = Two(meet_round, Capsule(0.5, 1.0), Capsule(0.2, 1.0)).meet(STILL, STILL)
+    met = Two(Capsule(0.5, 1.0), Capsule(0.2, 1.0)).meet(STILL, STILL)
     assert np.array_equal(met.normal, [1, 0, 0]) and np.allclose(met.separation, -0.7)
-    met = Two(meet_round, Capsule(0.5, 1.0), Capsule(0.2, 1.0)).meet(STILL, ((0, 0, 0), ALONG_X))
+    met = Two(Capsule(0.5, 1.0), Capsule(0.2, 1.0)).meet(STILL, ((0, 0, 0), ALONG_X))
     assert abs(met.normal[1]) == 1.0 and np.allclose(met.separation, -0.7)
 
 
 def test_parallel_capsules_touch_at_the_ends_of_what_they_share():
-    pair = Two(meet_round, Capsule(0.5, 2.0), Capsule(0.25, 2.0))
+    pair = Two(Capsule(0.5, 2.0), Capsule(0.25, 2.0))
     met = pair.meet(STILL, ((0.0, 0.74, 0.5), AXES))
     assert met.points == 2
     assert np.allclose(met.normal, [0, 1, 0])
@@ -76,10 +61,10 @@ def test_capsules_agree_with_the_nearest_of_many_points():
         poses = (rng.normal(size=3), rotation(rng)), (rng.normal(size=3), rotation(rng))
         p, q = brute_axis(a, poses[0], 501), brute_axis(b, poses[1], 501)
         distance = np.linalg.norm(p[:, None] - q[None], axis=2).min()
-        met = Two(meet_round, a, b).meet(*poses, margin=100.0)
+        met = Two(a, b).meet(*poses, margin=100.0)
         assert met.points == 1
         assert -1e-12 < distance - (met.separation[0] + a.radius + b.radius) < 3e-3 * distance + 1e-5
-        swapped = Two(meet_round, b, a).meet(poses[1], poses[0], margin=100.0)
+        swapped = Two(b, a).meet(poses[1], poses[0], margin=100.0)
         assert np.allclose(swapped.normal, -met.normal, atol=1e-12)
         assert np.allclose(swapped.position, met.position, atol=1e-12)
 
@@ -90,7 +75,7 @@ def test_a_sphere_agrees_with_the_nearest_of_many_points_of_a_capsule():
         a, b = Sphere(rng.uniform(0.1, 1.0)), Capsule(*rng.uniform(0.1, 1.0, 2))
         poses = (rng.normal(size=3), AXES), (rng.normal(size=3), rotation(rng))
         distance = np.linalg.norm(brute_axis(b, poses[1]) - poses[0][0], axis=1).min()
-        met = Two(meet_round, a, b).meet(*poses, margin=100.0)
+        met = Two(a, b).meet(*poses, margin=100.0)
         assert -1e-12 < distance - (met.separation[0] + a.radius + b.radius) < 1e-6
 
 
@@ -100,7 +85,7 @@ def test_a_sphere_on_a_box_touches_the_nearest_point_of_face_edge_or_corner():
         sides, turn, x = rng.uniform(0.3, 2.0, 3), rotation(rng), rng.normal(size=3)
         local = rng.uniform(-1.5, 1.5, 3)
         nearest = np.clip(local, -sides / 2, sides / 2)
-        met = Two(meet_round, Sphere(0.4), Box(*sides)).meet((x + turn @ local, AXES), (x, turn), margin=10.0)
+        met = Two(Sphere(0.4), Box(*sides)).meet((x + turn @ local, AXES), (x, turn), margin=10.0)
         distance = np.linalg.norm(local - nearest)
         if distance > 0.0:
             assert np.allclose(met.normal, turn @ (nearest - local) / distance, atol=1e-12)
@@ -110,7 +95,7 @@ def test_a_sphere_on_a_box_touches_the_nearest_point_of_face_edge_or_corner():
 
 
 def test_a_centre_inside_the_box_leaves_by_the_nearest_face():
-    pair = Two(meet_round, Sphere(0.1), Box(2.0, 2.0, 2.0))
+    pair = Two(Sphere(0.1), Box(2.0, 2.0, 2.0))
     met = pair.meet(((0.2, -0.7, 0.5), AXES), STILL)
     assert np.array_equal(met.normal, [0, 1, 0])  # from the sphere to the box: it leaves to −y
     assert np.allclose(met.separation, -0.4)
@@ -120,4 +105,4 @@ def test_a_centre_inside_the_box_leaves_by_the_nearest_face():
 
 def test_not_a_number_meets_nothing():
     for a, b in [(Sphere(1.0), Sphere(1.0)), (Sphere(1.0), Box(1, 1, 1)), (Capsule(1.0, 1.0), Capsule(1.0, 1.0))]:
-        assert Two(meet_round, a, b).meet(STILL, ((np.nan, 0, 0), AXES)).points == 0
+        assert Two(a, b).meet(STILL, ((np.nan, 0, 0), AXES)).points == 0

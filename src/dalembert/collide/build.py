@@ -18,8 +18,8 @@ from .tables import (
     COUNTS,
     EDGE,
     FACE,
-    FAMILIES,
     FIRST_PAIR,
+    FUNCTIONS,
     MANIFOLD,
     PAIR,
     PAIRS,
@@ -101,7 +101,7 @@ def make_collision(
             counts=counts,
             manifold=records(MANIFOLD, 1),
             contacts=records(CONTACT, 0),
-            functions=np.zeros(FAMILIES, np.int64),
+            functions=np.zeros(FUNCTIONS, np.int64),
         ),
         pairs=16 + 4 * count, contacts=64 + 8 * count, entries=16 + 4 * count,
     )  # fmt: skip

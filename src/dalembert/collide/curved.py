@@ -3,13 +3,15 @@
 import math
 
 from ..jit import njit
+from ..pointer import call_pointer
 from ..unchecked import peek, poke
 from ..vec import add, dot, load3, matvec, matvec_t, scale, store3
 from .bounds import nine
-from .distance import signed_distance
+from .distance import NORMAL, POINT_A, POINT_B, SEPARATION
 from .face_clip import clip_faces
 from .gjk import FAR
 from .manifold import add_point, start
+from .support import load_point
 from .tables import BOX, CAPSULE, CONE, CYLINDER, DIRECTION, HULL, POINTS
 
 # A flat part within this angle (rad, about) of the tangent plane takes part in the contact.
@@ -165,17 +167,20 @@ def hull_vertex(collider, i, vertices):
 
 @njit
 def convex_pair(
-    pair, collider_a, place_a, collider_b, place_b, vertices, faces, loops, scratch, margin, manifold
+    pair, collider_a, place_a, collider_b, place_b, vertices, faces, loops, scratch, margin, manifold, measure, data, number
 ):  # fmt: skip
     """Fill the manifold of any two bounded convex colliders; returns the number of its points, 0 beyond `margin` (m).
 
     The search starts from `pair.axis`, where it leaves the direction found. Where both have something flat there, it is the
     patch that the two flat parts share; the nearest points are always among them, so that the least separation is exact.
+    measure, data, number : what `distance` of the pair is called with.
     """
     start((0.0, 0.0, 0.0), manifold)
-    status, n, separation, p, q = signed_distance(
-        collider_a, place_a, collider_b, place_b, vertices, load3(pair.axis), margin, scratch
-    )
+    for k in range(3):
+        poke(scratch, k, pair.axis[k])
+    status = call_pointer(measure, data, number, margin, scratch, scratch)
+    n, separation = load_point(scratch, NORMAL), peek(scratch, SEPARATION)
+    middle = scale(0.5, add(load_point(scratch, POINT_A), load_point(scratch, POINT_B)))
     store3(pair.axis, n)
     pair.witness = DIRECTION
     if status == FAR or not separation <= margin:
@@ -188,7 +193,7 @@ def convex_pair(
         count_b = supporting_face(collider_b, place_b, back, vertices, faces, loops, scratch, AT_B)
         if count_b > 0:
             clip_faces(count_a, AT_A, count_b, AT_B, n, margin, scratch, manifold)
-    keep_nearest(scale(0.5, add(p, q)), separation, SAME * size, manifold)
+    keep_nearest(middle, separation, SAME * size, manifold)
     return manifold.points
 
 

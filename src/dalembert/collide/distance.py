@@ -1,19 +1,68 @@
-"""The signed distance of two convex shapes, with its direction and points: GJK, EPA where the cores overlap, Newton."""
+"""The signed distance of two convex shapes, with its direction and points: GJK, EPA where the cores overlap, Newton.
 
-from ..jit import njit
+It is a C function of its own, as its code is long: the narrow phase and the queries call it.
+"""
+
+import numba
+import numpy as np
+
+from ..addresses import address_table
+from ..jit import CFunction, njit
+from ..pointer import C_SIGNATURE, C_TYPE, viewer
 from ..vec import add, add_scaled, dot, load3, matvec, matvec_t, norm, scale
 from .bounds import nine
 from .epa import FOUND, epa
 from .features import PART_A, PART_B
 from .gjk import FAR, OVERLAPPING, gjk, pair_size, witness
 from .refine import refine
-from .support import core_radius, is_curved, relative_pose
+from .support import core_radius, is_curved, load_point, relative_pose
+from .tables import Collision
+from .tables_of import colliders_of, places_of, scratch_of, vertices_of
+
+FIELDS = 2 * len(Collision._fields)
+_addresses = viewer(np.int64)
+# What `distance` leaves in scratch: the separation (m), the unit normal, the points on a and on b (world axes).
+SEPARATION, NORMAL, POINT_A, POINT_B = 0, 1, 4, 7
 
 # Tolerances, as fractions of the size of the pair.
 DISTANCE_SLACK = 1e-6  # how much less a refined distance may be: there is one optimum only
 DEPTH_SLACK = 1e-12  # how much more a refined depth may be: there are many
 POLYTOPE_DEPTH = 1e-13  # a polytope of finitely many corners is found exactly
 CURVED_DEPTH = 1e-7  # near enough for Newton's method
+
+
+@njit
+def distance(number, bound, collision):
+    """Measure colliders a and b of number = a · colliders + b, from the direction in scratch[0:3], into scratch; returns
+    the status. See `signed_distance`."""
+    colliders, places, scratch = colliders_of(collision), places_of(collision), scratch_of(collision)
+    a, b = number // colliders.shape[0], number % colliders.shape[0]
+    status, n, s, p, q = signed_distance(
+        colliders[a], places[a], colliders[b], places[b], vertices_of(collision), load_point(scratch, 0), bound, scratch
+    )
+    scratch[SEPARATION] = s
+    for k in range(3):
+        scratch[NORMAL + k], scratch[POINT_A + k], scratch[POINT_B + k] = n[k], p[k], q[k]
+    return status
+
+
+def evaluate(data, number, bound, y, n, more, m):
+    return distance(number, bound, _addresses(data, FIELDS))
+
+
+COMPILED = CFunction(evaluate, C_SIGNATURE)
+
+
+def measure(collision: Collision, a: int, b: int, bound: float) -> np.ndarray:
+    """Call `distance` from Python: its ten numbers in scratch."""
+    number = a * len(collision.colliders) + b
+    collision.scratch[:3] = 0.0
+    if numba.config.DISABLE_JIT:
+        distance(number, bound, collision)
+    else:
+        table = address_table(collision)
+        C_TYPE(COMPILED.address)(table.ctypes.data, number, bound, 0, 0, 0, 0)
+    return collision.scratch[:10]
 
 
 @njit

@@ -6,6 +6,7 @@ It fills `manifold` and the witness of the pair. Only the families of a scene ar
 from __future__ import annotations
 
 import ctypes
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,8 @@ from ..jit import CFunction, inlined, njit
 from ..pointer import C_SIGNATURE, C_TYPE, viewer
 from .box import box_box
 from .curved import convex_pair
+from .distance import COMPILED as COMPILED_DISTANCE
+from .distance import distance
 from .plane import box_plane, capsule_plane, ellipsoid_plane, hull_plane, sphere_plane
 from .plane_round import cone_plane, cylinder_plane
 from .polyhedron import hull_hull
@@ -27,7 +30,8 @@ from .tables import (
     CONE,
     CONVEX_PAIR,
     CYLINDER,
-    FAMILIES,
+    DISTANCE,
+    FUNCTIONS,
     HALF_SPACE,
     HULL,
     HULL_PAIR,
@@ -40,6 +44,7 @@ from .tables_of import (
     colliders_of,
     edges_of,
     faces_of,
+    functions_of,
     loops_of,
     manifold_of,
     pairs_of,
@@ -123,13 +128,14 @@ def plane_pair(number, margin, collision):
 
 
 @njit
-def general_pair(number, margin, collision):
+def general_pair(data, number, margin, collision):
     pair = pairs_of(collision)[number]
     a, b = colliders_of(collision)[pair.a], colliders_of(collision)[pair.b]
     place_a, place_b = places_of(collision)[pair.a], places_of(collision)[pair.b]
     return convex_pair(
         pair, a, place_a, b, place_b, vertices_of(collision), faces_of(collision), loops_of(collision),
-        scratch_of(collision), margin, manifold_of(collision)[0],
+        scratch_of(collision), margin, manifold_of(collision)[0], functions_of(collision)[DISTANCE], data,
+        pair.a * colliders_of(collision).shape[0] + pair.b,
     )  # fmt: skip
 
 
@@ -150,23 +156,26 @@ def evaluate_plane(data, number, margin, y, n, more, m):
 
 
 def evaluate_general(data, number, margin, y, n, more, m):
-    return general_pair(number, margin, _addresses(data, FIELDS))
+    return general_pair(data, number, margin, _addresses(data, FIELDS))
 
 
-FUNCTIONS: dict[int, tuple[Any, CFunction]] = {
+# Each plain (without the address of the tables) and compiled.
+BY_FAMILY: dict[int, tuple[Any, CFunction]] = {
     ROUND_PAIR: (round_pair, CFunction(evaluate_round, C_SIGNATURE)),
     BOX_PAIR: (box_pair, CFunction(evaluate_box, C_SIGNATURE)),
     HULL_PAIR: (hull_pair, CFunction(evaluate_hull, C_SIGNATURE)),
     PLANE_PAIR: (plane_pair, CFunction(evaluate_plane, C_SIGNATURE)),
-    CONVEX_PAIR: (general_pair, CFunction(evaluate_general, C_SIGNATURE)),
+    CONVEX_PAIR: (functools.partial(general_pair, 0), CFunction(evaluate_general, C_SIGNATURE)),
+    DISTANCE: (distance, COMPILED_DISTANCE),
 }
 
 
 def families(kinds: np.ndarray) -> list[int]:
-    """The families of all pairs of colliders of these kinds."""
+    """The families of all pairs of colliders of these kinds, and what they call."""
     present = sorted(set(kinds.tolist()))
     plain = getattr(family_of, "py_func", family_of)
-    return sorted({int(plain(a, b)) for a in present for b in present if a <= b and a != HALF_SPACE})
+    found = {int(plain(a, b)) for a in present for b in present if a <= b and a != HALF_SPACE}
+    return sorted(found | {DISTANCE} if CONVEX_PAIR in found else found)
 
 
 class Narrow:
@@ -176,10 +185,10 @@ class Narrow:
     """
 
     def __init__(self, kinds: np.ndarray, tables: Callable[[], Collision]) -> None:
-        self.addresses = np.zeros(FAMILIES, np.int64)
+        self.addresses = np.zeros(FUNCTIONS, np.int64)
         self._callbacks = []
         for family in families(kinds):
-            plain, compiled = FUNCTIONS[family]
+            plain, compiled = BY_FAMILY[family]
             if numba.config.DISABLE_JIT:
                 callback = C_TYPE(self._caller(plain, tables))
                 self._callbacks.append(callback)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from ..jit import kernel, njit
 from ..vec import add_scaled, dot, load3, matvec, sub
 from .bounds import nine
-from .distance import signed_distance
+from .distance import NORMAL, POINT_A, POINT_B, SEPARATION, measure
 from .ray import ray_hit
 from .support import core_radius, support
 from .tables import HALF_SPACE, Collision
@@ -47,17 +47,14 @@ def closest_points(collision: Collision, a: int, b: int) -> ClosestPoints:
     Raises ValueError for two half-spaces, and for a pose that is not finite.
     """
     _check(collision, a, b)
-    out = np.empty(10)
-    _closest(collision.colliders, collision.places, collision.vertices, collision.scratch, a, b, math.inf, out)
+    out = _measure(collision, a, b, math.inf)
     return ClosestPoints(float(out[0]), out[1:4], out[4:7], out[7:])
 
 
 def overlap(collision: Collision, a: int, b: int) -> bool:
     """Whether colliders a and b have a point in common. Raises ValueError as `closest_points` does."""
     _check(collision, a, b)
-    out = np.empty(10)
-    _closest(collision.colliders, collision.places, collision.vertices, collision.scratch, a, b, 0.0, out)
-    return bool(out[0] <= 0.0)
+    return bool(_measure(collision, a, b, 0.0)[0] <= 0.0)
 
 
 def ray_cast(collision: Collision, origin: ArrayLike, direction: ArrayLike, reach: float = math.inf) -> RayHit | None:
@@ -89,35 +86,32 @@ def _check(collision: Collision, a: int, b: int) -> None:
         raise ValueError(f"colliders {a} and {b} are both half-spaces: one of them must be bounded")
 
 
-@kernel
-def _closest(colliders, places, vertices, scratch, a, b, bound, out):
-    if colliders[a].kind == HALF_SPACE:
-        from_plane(places[a], colliders[b], places[b], vertices, 1.0, out, 4, 7)
-    elif colliders[b].kind == HALF_SPACE:
-        from_plane(places[b], colliders[a], places[a], vertices, -1.0, out, 7, 4)
+def _measure(collision: Collision, a: int, b: int, bound: float) -> np.ndarray:
+    """Separation, normal, point on a, point on b; see `distance`."""
+    planes = [collision.colliders[i]["kind"] == HALF_SPACE for i in (a, b)]
+    if not any(planes):
+        return measure(collision, a, b, bound).copy()
+    out = np.empty(10)
+    if planes[0]:
+        _from_plane(collision.colliders, collision.places, collision.vertices, a, b, 1.0, out, POINT_A, POINT_B)
     else:
-        _, n, s, p, q = signed_distance(
-            colliders[a], places[a], colliders[b], places[b], vertices, (0.0, 0.0, 0.0), bound, scratch
-        )
-        out[0] = s
-        for k in range(3):
-            out[1 + k] = n[k]
-            out[4 + k] = p[k]
-            out[7 + k] = q[k]
+        _from_plane(collision.colliders, collision.places, collision.vertices, b, a, -1.0, out, POINT_B, POINT_A)
+    return out
 
 
-@njit
-def from_plane(plane, collider, place, vertices, sign, out, at_plane, at_collider):
+@kernel
+def _from_plane(colliders, places, vertices, half_space, other, sign, out, at_plane, at_collider):
     """The same for a half-space, with the normal sign · (out of it)."""
+    plane, collider, place = places[half_space], colliders[other], places[other]
     rotation = nine(plane.rotation)
     n = matvec(rotation, (0.0, 0.0, 1.0))
     q = support(collider, place, vertices, (-n[0], -n[1], -n[2]))
     q = add_scaled(q, -core_radius(collider), n)
     s = dot(n, sub(q, load3(plane.x)))
     p = add_scaled(q, -s, n)
-    out[0] = s
+    out[SEPARATION] = s
     for k in range(3):
-        out[1 + k] = sign * n[k]
+        out[NORMAL + k] = sign * n[k]
         out[at_plane + k] = p[k]
         out[at_collider + k] = q[k]
 

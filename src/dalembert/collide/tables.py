@@ -71,8 +71,9 @@ CONTACT = np.dtype(
 # contacts; how many there should be room for, where there was not enough; the axes of the sweep and of its strips.
 FIRST_PAIR, PAIRS, CONTACTS, NEED_PAIRS, NEED_CONTACTS, NEED_STRIPS, SWEEP_AXIS, STRIP_AXIS, COUNTS = range(9)
 SCRATCH = 4096
-# Families of pairs, each one function of the narrow phase, compiled where a scene has such a pair.
-ROUND_PAIR, BOX_PAIR, HULL_PAIR, PLANE_PAIR, CONVEX_PAIR, FAMILIES = range(6)
+# Families of pairs, each one function of the narrow phase, compiled where a scene has such a pair; and the function that
+# measures the distance of a convex pair.
+ROUND_PAIR, BOX_PAIR, HULL_PAIR, PLANE_PAIR, CONVEX_PAIR, DISTANCE, FUNCTIONS = range(7)
 
 
 class Collision(NamedTuple):

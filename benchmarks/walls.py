@@ -1,0 +1,79 @@
+"""Walls of n × n boxes in every engine at hand: time a step and worst penetration, side by side.
+
+Penetration is measured alike for all, from the poses, by our box–box detection in double precision, over the second that
+follows on the first.
+"""
+
+import sys
+
+import numpy as np
+
+import contact_peers
+import dalembert as dal
+from contact_peers import Engine
+from dalembert.collide.detect import Detector
+from dalembert.collide.from_scene import collision_of
+from race import built, race
+from scenes import wall
+
+DT = 1 / 240
+SIZES = (5, 10, 20, 40)
+SETTLE = 240  # steps
+LOOKS = 24  # at penetration, over as many steps again
+
+
+class Penetration:
+    """The deepest overlap of a scene's bodies at given poses."""
+
+    def __init__(self, scene: dal.Scene) -> None:
+        self._detector = Detector(collision_of(scene))
+
+    def __call__(self, poses: np.ndarray) -> float:
+        """m; poses : (n, 7)."""
+        y = np.zeros((len(poses), 13))
+        y[:, :7] = poses
+        if self._detector(y.ravel(), 0.0) != 0:
+            return float("nan")
+        collision = self._detector.collision
+        contacts = collision.contacts[: collision.counts[dal_contacts()]]
+        return float(max(0.0, -contacts["separation"].min(initial=0.0)))
+
+
+def dal_contacts() -> int:
+    from dalembert.collide.tables import CONTACTS
+
+    return CONTACTS
+
+
+def settle(engine: Engine, penetration: Penetration) -> float:
+    """Let it stand; returns the worst penetration of the second half (m)."""
+    engine.advance(SETTLE)
+    worst = 0.0
+    for _ in range(LOOKS):
+        engine.advance(SETTLE // LOOKS)
+        worst = max(worst, penetration(engine.poses()))
+    return worst
+
+
+def measure(n: int) -> dict[str, tuple[float, float]]:
+    """(seconds a step, worst penetration in m) of every engine."""
+    scene = wall(n)
+    makers = {
+        "dalembert": lambda: contact_peers.ours(scene, DT),
+        "dalembert, converging": lambda: contact_peers.ours(scene, DT, solver="interior_point"),
+        "MuJoCo": lambda: contact_peers.mujoco(scene, DT),
+        "PyBullet": lambda: contact_peers.pybullet(scene, DT),
+        "Rapier": lambda: contact_peers.rapier(scene, DT),
+    }
+    engines = built(makers)
+    penetration = Penetration(scene)
+    worst = {name: settle(engine, penetration) for name, engine in engines.items()}
+    times = race({name: engine.advance for name, engine in engines.items()}, 100)
+    for name, seconds in times.items():
+        print(f"n = {n}: {name}: {seconds * 1e6:.4g} µs, {worst[name] * 1e3:.4g} mm", flush=True)
+    return {name: (times[name], worst[name]) for name in times}
+
+
+if __name__ == "__main__":
+    for size in map(int, sys.argv[1:]) if len(sys.argv) > 1 else SIZES:
+        measure(size)

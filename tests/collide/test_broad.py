@@ -1,0 +1,143 @@
+"""The broad phase finds the pairs that the comparison of all with all finds, and remembers what was known of them."""
+
+import numba
+import numpy as np
+import pytest
+
+import dalembert as dal
+from dalembert.addresses import address_table
+from dalembert.collide.bounds import place_colliders
+from dalembert.collide.broad import NEED_ROOM, find_pairs
+from dalembert.collide.build import Solid, make_collision, with_room
+from dalembert.collide.tables import FIRST_PAIR, NEED_PAIRS, NEED_STRIPS, PAIRS
+from dalembert.jit import kernel
+from dalembert.scene.contact import HalfSpace
+
+
+@kernel
+def place_and_find(y, bodies, margin, collision):
+    bad = place_colliders(y, bodies, margin, collision)
+    if bad >= 0:
+        return -1 - bad
+    return find_pairs(bodies, margin, collision)
+
+
+def state_of(positions, orientations=None):
+    y = np.zeros((len(positions), 13))
+    y[:, :3] = positions
+    y[:, 3:7] = (1.0, 0.0, 0.0, 0.0) if orientations is None else orientations
+    return y.ravel()
+
+
+def found(collision, y, margin=0.0):
+    """The collision tables (grown where they had to be), and the set of pairs."""
+    while True:
+        tables = collision if numba.config.DISABLE_JIT else address_table(collision)
+        status = place_and_find(y, y.size // 13, margin, tables)
+        if status != NEED_ROOM:
+            break
+        collision = with_room(collision, int(collision.counts[NEED_PAIRS]), 0, int(collision.counts[NEED_STRIPS]))
+    assert status == 0
+    first, count = collision.counts[FIRST_PAIR], collision.counts[PAIRS]
+    pairs = collision.pairs[first : first + count]
+    keys = {frozenset((int(p.a), int(p.b))) for p in pairs}
+    assert len(keys) == count  # none twice
+    return collision, keys
+
+
+def all_with_all(collision):
+    """The oracle: every pair of bounded colliders of different bodies whose boxes overlap."""
+    places, colliders, order = collision.places, collision.colliders, sorted(collision.order.tolist())
+    world = colliders.body.max()
+    keys = set()
+    for i in order:
+        for j in order:
+            apart = (places.lower[i] > places.upper[j]).any() or (places.lower[j] > places.upper[i]).any()
+            if i < j and not apart and colliders.body[i] != colliders.body[j]:
+                keys.add(frozenset((i, j)))
+    return keys if world else set()
+
+
+def random_cloud(rng, count, box):
+    shapes = [dal.Box(0.6, 0.3, 0.4), dal.Sphere(0.3), dal.Capsule(0.1, 0.7), dal.Ellipsoid(0.4, 0.2, 0.3),
+              dal.Cone(0.3, 0.6), dal.Cylinder(0.2, 0.5), dal.ConvexHull(rng.normal(size=(12, 3)) * 0.2)]  # fmt: skip
+    solids = [Solid(shapes[i % len(shapes)], i) for i in range(count)]
+    quaternions = rng.normal(size=(count, 4))
+    quaternions /= np.linalg.norm(quaternions, axis=1)[:, None]
+    return solids, rng.uniform(size=(count, 3)) * box, quaternions
+
+
+@pytest.mark.parametrize("box", [(4.0, 4.0, 4.0), (30.0, 1.0, 1.0), (0.1, 0.1, 20.0), (8.0, 8.0, 0.0)])
+def test_pairs_are_those_of_all_with_all_while_things_move(box):
+    rng = np.random.default_rng(3)
+    solids, positions, quaternions = random_cloud(rng, 120, box)
+    collision = make_collision(solids)
+    total = 0
+    for _ in range(12):
+        collision, keys = found(collision, state_of(positions, quaternions))
+        assert keys == all_with_all(collision)
+        total += len(keys)
+        positions = positions + rng.normal(size=positions.shape) * 0.2
+    assert total > 100
+
+
+def test_the_box_of_each_kind_holds_its_surface():
+    rng = np.random.default_rng(5)
+    solids, positions, quaternions = random_cloud(rng, 70, (3.0, 3.0, 3.0))
+    collision, _ = found(make_collision(solids), state_of(positions, quaternions))
+    for i, solid in enumerate(solids):
+        corners = solid.shape.triangles(64)[0] @ collision.places.rotation[i].reshape(3, 3).T + positions[i]
+        reach = corners.max(axis=0) - corners.min(axis=0)
+        assert (corners.min(axis=0) >= collision.places.lower[i] - 1e-12).all()
+        assert (corners.max(axis=0) <= collision.places.upper[i] + 1e-12).all()
+        slack = collision.places.upper[i] - collision.places.lower[i] - reach
+        assert slack.max() <= (1e-12 if isinstance(solid.shape, dal.Box | dal.ConvexHull) else 0.03)
+
+
+def test_what_is_known_of_a_pair_is_carried_over():
+    positions = np.stack([0.9 * np.arange(30), np.zeros(30), np.zeros(30)], axis=1)
+    collision = make_collision([Solid(dal.Box(1.0, 1.0, 1.0), i) for i in range(30)])
+    collision, keys = found(collision, state_of(positions))
+    assert len(keys) == 29
+    first = collision.counts[FIRST_PAIR]
+    for p in range(first, first + 29):
+        collision.pairs.feature_a[p] = 100 + collision.pairs.a[p]
+    positions[7:] += (5.0, 0.0, 0.0)  # parts the chain in two
+    collision, keys = found(collision, state_of(positions))
+    assert len(keys) == 28
+    positions[7:] -= (5.0, 0.0, 0.0)
+    collision, keys = found(collision, state_of(positions))
+    first = collision.counts[FIRST_PAIR]
+    kept = {int(p.a): int(p.feature_a) for p in collision.pairs[first : first + 29]}
+    assert kept == {a: (0 if a == 6 else 100 + a) for a in range(29)}
+
+
+def test_excluded_pairs_one_body_and_two_of_the_world_are_left_out():
+    box = dal.Box(1.0, 1.0, 1.0)
+    pair = dal.Compound([(box, (0, 0, 0), (1, 0, 0, 0)), (box, (0.1, 0, 0), (1, 0, 0, 0))])
+    solids = [Solid(pair, 0), Solid(box, 1), Solid(box, 2), Solid(box, 2)]  # body 2 is the world
+    _, keys = found(make_collision(solids, excluded=[(0, 1)]), state_of(np.zeros((2, 3))))
+    assert keys == {frozenset(k) for k in ((0, 3), (1, 3), (0, 4), (1, 4), (2, 3), (2, 4))}
+
+
+def test_half_spaces_meet_what_reaches_them_only():
+    solids = [Solid(dal.Sphere(0.5), 0), Solid(dal.Cone(0.5, 1.0), 1), Solid(HalfSpace(), 2)]
+    collision = make_collision(solids)
+    for height, expected in ((0.4, 2), (0.505, 2), (0.6, 0)):
+        positions = [(0.0, 0.0, height), (3.0, 0.0, height)]
+        assert len(found(collision, state_of(positions), margin=0.01)[1]) == expected
+
+
+def test_room_is_asked_for_and_nothing_is_lost():
+    rng = np.random.default_rng(1)
+    solids = [Solid(dal.Sphere(1.0), i) for i in range(60)]
+    _, keys = found(make_collision(solids), state_of(rng.uniform(size=(60, 3))))
+    assert len(keys) == 60 * 59 // 2
+
+
+def test_a_pose_that_is_not_a_number_is_reported():
+    collision = make_collision([Solid(dal.Sphere(1.0), i) for i in range(3)])
+    positions = np.zeros((3, 3))
+    positions[1, 2] = np.nan
+    tables = collision if numba.config.DISABLE_JIT else address_table(collision)
+    assert place_and_find(state_of(positions), 3, 0.0, tables) == -2
