@@ -22,7 +22,10 @@ class Engine(NamedTuple):
 
 def boxes_of(scene: dal.Scene) -> list[tuple[np.ndarray, np.ndarray, float]]:
     """(position, half the sides, mass) of each body."""
-    return [(body.position, 0.5 * np.array([body.shape.x, body.shape.y, body.shape.z]), body.mass) for body in scene.bodies.values()]
+    return [
+        (body.position, 0.5 * np.array([body.shape.x, body.shape.y, body.shape.z]), body.mass)
+        for body in scene.bodies.values()
+    ]
 
 
 def friction_of(scene: dal.Scene) -> float:

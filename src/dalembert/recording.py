@@ -135,11 +135,13 @@ class Recorder:
 
 
 def scene_description(model: Model, released: dict[str, float]) -> dict[str, Any]:
-    """The scene as plain data, for drawing and for the record: bodies with their meshes, joints, springs, curves.
+    """The scene as plain data, for drawing and for the record: bodies and obstacles with their meshes, joints, springs,
+    curves.
 
     released: when joints or springs were let go (s).
     """
     from .scene.body import Body
+    from .scene.contact import HalfSpace
     from .scene.shape_dict import shape_to_dict
 
     scene = model.scene
@@ -156,6 +158,15 @@ def scene_description(model: Model, released: dict[str, float]) -> dict[str, Any
             {"name": body.name, "mass": body.mass, "color": body.color, "center": body.center.tolist(),
              "shape": None if body.shape is None else shape_to_dict(body.shape),
              "vertices": np.round(vertices, 9).tolist(), "faces": faces.tolist()}
+        )  # fmt: skip
+    for obstacle in scene.obstacles.values():
+        if isinstance(obstacle.shape, HalfSpace):
+            continue
+        vertices, faces = obstacle.shape.triangles()
+        bodies.append(
+            {"name": obstacle.name, "color": obstacle.color, "shape": shape_to_dict(obstacle.shape),
+             "vertices": np.round(vertices, 9).tolist(), "faces": faces.tolist(),
+             "position": obstacle.position.tolist(), "orientation": list(obstacle.orientation)}
         )  # fmt: skip
     joints: list[dict[str, Any]] = []
     for joint in scene.joints.values():

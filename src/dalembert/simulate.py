@@ -82,7 +82,7 @@ class Simulation:
         self._mechanism = Mechanism(self.model.system())
         self._system = self._mechanism.system
         self._driver = make_driver(self.model, self._mechanism, self.method, chosen)
-        _check_hold(hold, stiffness, damping)
+        _check_hold(hold, stiffness, damping, self.method)
         self.settings = {"method": self.method, "dt": dt, "rtol": rtol if dt is None else None, "hold": hold}
         own = self._system.settings[0]
         own.hold, own.stiffness, own.damping = HOLD[hold], stiffness, damping
@@ -310,9 +310,11 @@ def _redundant(model: Model) -> bool:
     return bool(mechanism.system.settings[0].condition < NEARLY_DEPENDENT)
 
 
-def _check_hold(hold: str, stiffness: float, damping: float) -> None:
+def _check_hold(hold: str, stiffness: float, damping: float, method: str) -> None:
     if hold not in HOLD:
         raise ValueError(f"hold is {hold!r}; give one of {', '.join(HOLD)}")
+    if method == TIME_STEPPING and hold != "projection":
+        raise ValueError(f"hold is {hold!r}, and method {method!r} holds joints by 'projection' only")
     for name, value in (("stiffness", stiffness), ("damping", damping)):
         if not (np.isfinite(value) and value >= 0.0):
             raise ValueError(f"{name} is {value!r}; give a finite number not below zero")

@@ -1,4 +1,4 @@
-"""Time inside a kernel: the processor's cycle counter, read on a sample of the evaluations so that it costs nothing.
+"""Time inside a kernel: the processor's cycle counter, read on a sample of short evaluations so that it costs nothing.
 
 Only the shares of the stages are used; the wall time of the whole run turns them into seconds.
 """
@@ -12,7 +12,7 @@ from numba.extending import intrinsic
 
 from .jit import inlined
 
-SAMPLE = 16  # one evaluation in so many is timed
+SAMPLE = 16  # one short evaluation in so many is timed
 
 
 @intrinsic
@@ -29,12 +29,12 @@ if numba.config.DISABLE_JIT:
 
 
 @inlined
-def begin(ticks):
-    """Start an evaluation; every SAMPLE-th is timed. `ticks` ends with (how many to leave out, timed?, last reading)."""
+def begin(ticks, sample):
+    """Start an evaluation; one in `sample` is timed. `ticks` ends with (how many to leave out, timed?, last reading)."""
     size = ticks.shape[0]
     left = ticks[size - 3] - 1.0
     timed = left < 0.0
-    ticks[size - 3] = SAMPLE - 1.0 if timed else left
+    ticks[size - 3] = sample - 1.0 if timed else left
     ticks[size - 2] = 1.0 if timed else 0.0
     if timed:
         ticks[size - 1] = _cycles()

@@ -97,7 +97,10 @@ def sweep_contacts(contacts, count, motion, rows):
         arm_a, arm_b = load3(contact.arm_a), load3(contact.arm_b)
         u = relative_velocity(motion, contact, arm_a, arm_b)
         old_n, old_t, old_s = load3(contact.impulse)
-        new_n = max(0.0, old_n - (dot(n, u) + contact.bias) * peek(rows, at + INVERSE_NORMAL))
+        excess = dot(n, u) + contact.bias
+        if excess >= 0.0 and old_n == 0.0:
+            continue
+        new_n = max(0.0, old_n - excess * peek(rows, at + INVERSE_NORMAL))
         d_n = new_n - old_n
         step = peek(rows, at + FRICTION_STEP)
         new_t = old_t - step * (dot(t, u) + peek(rows, at + RESPONSE + 1) * d_n)

@@ -12,9 +12,10 @@ from ..model.tables import CONSTRAINT_WORK, LEDGER, REACTION_IMPULSE, REACTION_T
 from ..unchecked import peek
 from ..vec import add, cross, dot, load3, scale
 from .gauss_seidel import axes_of, world_impulse
-from .tables import ANGULAR, BEFORE, LINEAR, MOTION, ROW
+from .joints import joint_work
+from .tables import BEFORE, ROW
 from .tables_of import joint_impulses_of, motion_of, options_of, rows_of
-from .velocities import relative_velocity, three
+from .velocities import relative_velocity
 
 
 @njit
@@ -32,10 +33,9 @@ def apply_impulses(y, system, collision, stepping):
             continue
         n, t, s = axes_of(contact)
         arm_a, arm_b = load3(contact.arm_a), load3(contact.arm_b)
-        u = relative_velocity(motion, contact, arm_a, arm_b)
-        at = ROW * i + BEFORE
-        y[entry] += 0.5 * p[0] * (peek(rows, at) + dot(n, u))
-        y[entry + 1] += 0.5 * p[1] * (peek(rows, at + 1) + dot(t, u)) + 0.5 * p[2] * (peek(rows, at + 2) + dot(s, u))
+        normal_work, friction_work = contact_work(contact, p, motion, rows, ROW * i + BEFORE)
+        y[entry] += normal_work
+        y[entry + 1] += friction_work
         impulse = world_impulse(n, t, s, p[0], p[1], p[2])
         opposite = scale(-1.0, impulse)
         if contact.b < bodies:
@@ -47,6 +47,16 @@ def apply_impulses(y, system, collision, stepping):
         else:
             book_reaction(y, impulse, cross(arm_a, impulse))
     apply_joint_impulses(y, system, stepping)
+
+
+@njit
+def contact_work(contact, p, motion, rows, before):
+    """(work of the normal part, of friction) of an impulse p, with the velocities before at rows[before:]."""
+    n, t, s = axes_of(contact)
+    u = relative_velocity(motion, contact, load3(contact.arm_a), load3(contact.arm_b))
+    normal = 0.5 * p[0] * (peek(rows, before) + dot(n, u))
+    friction = 0.5 * p[1] * (peek(rows, before + 1) + dot(t, u)) + 0.5 * p[2] * (peek(rows, before + 2) + dot(s, u))
+    return normal, friction
 
 
 @inlined
@@ -71,14 +81,9 @@ def apply_joint_impulses(y, system, stepping):
     incidences = incidences_of(system)
     jacobian = jacobian_of(system)
     kinematics = kinematics_of(system)
-    motion = motion_of(stepping)
-    work = 0.0
     for i in range(incidences.shape[0]):
         body = incidences[i].body
-        kin = kinematics[body]
         force, torque = wrench_of(incidences[i], jacobian, joint_impulses_of(stepping))
         give(y, body, force, torque)
-        book_reaction(y, force, add(cross(load3(kin.x), force), torque))
-        work += 0.5 * dot(force, add(load3(kin.v), three(motion, MOTION * body + LINEAR)))
-        work += 0.5 * dot(torque, add(load3(kin.omega), three(motion, MOTION * body + ANGULAR)))
-    y[y.shape[0] - len(LEDGER) + CONSTRAINT_WORK] += work
+        book_reaction(y, force, add(cross(load3(kinematics[body].x), force), torque))
+    y[y.shape[0] - len(LEDGER) + CONSTRAINT_WORK] += joint_work(system, stepping)

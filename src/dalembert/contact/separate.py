@@ -57,11 +57,11 @@ def plan_separation(system, collision, stepping):
 
 
 @njit
-def displace(y, dydt, system, stepping):
-    """x ← x + δx, q ← exp(½ δθ) q of every body, with the energy and the moment of momentum that come of it; dydt: the
-    forces here."""
+def displace(y, system, stepping):
+    """x ← x + δx, q ← exp(½ δθ) q of every body, with the energy and the moment of momentum that come of it."""
     shift = shift_of(stepping)
     motion = motion_of(stepping)
+    kinematics = kinematics_of(system)
     ledger = y.shape[0] - len(LEDGER)
     gained = 0.0
     for i in range(bodies_of(system).shape[0]):
@@ -79,7 +79,7 @@ def displace(y, dydt, system, stepping):
         at = STATE_SIZE * i
         q = rotate_by((y[at + 3], y[at + 4], y[at + 5], y[at + 6]), turn)
         moment = cross(move, three(y, at + 7))
-        gained -= dot(three(dydt, at + 7), move) + dot(three(dydt, at + 10), turn)
+        gained -= dot(load3(kinematics[i].force), move) + dot(load3(kinematics[i].torque), turn)
         gained += dot(turn, cross(three(motion, MOTION * i + ANGULAR), three(y, at + 10)))
         for k in range(3):
             y[at + k] += move[k]

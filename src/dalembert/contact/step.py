@@ -2,8 +2,8 @@
 
     half a drift → forces, joints, contacts there → kick → contact impulses → half a drift
 
-Over the drifts bodies move freely, with exactly constant momenta; all impulses act at the midpoint. The impulses p satisfy,
-with u the velocities after them, the law of a hard contact with friction:
+Over the drifts bodies move freely, with exactly constant momenta; all impulses act at the midpoint, those of joints as
+`joints` says. The impulses p of contacts satisfy, with u the velocities after them, the law of a hard contact with friction:
 
     gap + h u_n ≥ 0 ⊥ p_n ≥ 0 (u_n + e u_n⁻ ≥ 0 where it bounces),   |p_t| ≤ μ p_n, opposed to u_t where it slides.
 
@@ -12,52 +12,27 @@ the smallest in the metric of the masses. As forces and impulses change the velo
 energy changes by exactly (h F + Jᵀ p)·½ (v⁻ + v⁺), which is what the audit books.
 """
 
-from typing import NamedTuple
-
-from ..arrays import clear, copy
+from ..arrays import copy
 from ..collide.detect import NEED_ROOM, keep_impulses
 from ..collide.tables import CONTACTS
 from ..collide.tables_of import contacts_of, counts_of
 from ..jit import kernel, njit
 from ..mechanics.system import bodies_of, joints_of, kinematics_of
-from ..model.tables import STATE_SIZE
+from ..model.tables import CONSTRAINT_WORK, LEDGER, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE
 from ..pointer import COMPLETE, DERIVATIVE, DRIFT, call_pointer
 from ..status import NON_FINITE, OK
 from ..ticks import begin, lap
 from ..unchecked import peek, poke
 from ..vec import dot, load3
-from .converge import load_problem, unload_problem
-from .gauss_seidel import axes_of, prepare_contacts, sweep_contacts, warm_start, worst_residual
+from .gauss_seidel import axes_of, prepare_contacts
 from .impulses import apply_impulses
-from .interior_point_tables import NEED_MORE, NOT_FINITE, step_of
-from .joints import prepare_joints, sweep_joints
+from .joints import set_targets
+from .restitution import limit_restitution
 from .separate import displace, plan_separation
-from .tables import BEFORE, DETECTION, INTERIOR_POINT, ROW, SMOOTH, SOLVER, UPDATE
-from .tables_of import (
-    blocks_of,
-    change_of,
-    joint_impulses_of,
-    motion_of,
-    options_of,
-    rates_of,
-    report_of,
-    rows_of,
-    saved_of,
-    scale_of,
-    ticks_of,
-)
+from .solve import solve
+from .tables import BEFORE, DETECTION, ROW, SMOOTH, SOLVER, UPDATE
+from .tables_of import motion_of, options_of, report_of, rows_of, saved_of, ticks_of
 from .velocities import load_motion, relative_velocity
-
-
-class Walls(NamedTuple):
-    """Addresses of the C functions that a step calls, and what each is handed; see `pointer`."""
-
-    mechanism: int
-    mechanism_data: int
-    detector: int
-    detector_data: int
-    solver: int
-    solver_data: int
 
 
 @kernel
@@ -78,11 +53,11 @@ def step(walls, t, y, dydt, system, collision, stepping, problem):
     """One step of `options.dt` from t, in place. Returns a status."""
     h = options_of(stepping)[0].dt
     ticks = ticks_of(stepping)
-    begin(ticks)
+    begin(ticks, 1.0)
     copy(saved_of(stepping), y)
     status = drift(walls, 0.5 * h, y, dydt)
     if status == OK:
-        status = call_pointer(walls.mechanism, walls.mechanism_data, DERIVATIVE, t + 0.5 * h, y, dydt)
+        status = find_forces(walls, t + 0.5 * h, h, y, dydt, system, stepping)
     if status != OK:
         return status
     lap(ticks, SMOOTH)
@@ -94,16 +69,14 @@ def step(walls, t, y, dydt, system, collision, stepping, problem):
     lap(ticks, DETECTION)
     load_motion(y, bodies, kinematics_of(system), motion_of(stepping))
     prepare_contacts(contacts_of(collision), counts_of(collision)[CONTACTS], motion_of(stepping), rows_of(stepping))
+    set_targets(system, stepping)
     overlaps = plan_separation(system, collision, stepping)
-    for i in range(bodies.shape[0]):
-        at = STATE_SIZE * i
-        for k in range(at + 7, at + STATE_SIZE):
-            poke(y, k, peek(y, k) + h * peek(dydt, k))
-    for i in range(STATE_SIZE * bodies.shape[0], y.shape[0]):
-        y[i] += h * dydt[i]
+    kick(h, y, dydt, system)
     load_motion(y, bodies, kinematics_of(system), motion_of(stepping))
-    set_biases(h, collision, stepping)
+    bounces = set_biases(h, collision, stepping)
     status = solve(walls, system, collision, stepping, problem)
+    if status == OK and bounces:
+        status = limit_restitution(walls, h, y, system, collision, stepping, problem)
     if status != OK:
         copy(y, saved_of(stepping))
         return status
@@ -111,7 +84,7 @@ def step(walls, t, y, dydt, system, collision, stepping, problem):
     apply_impulses(y, system, collision, stepping)
     keep_impulses(collision)
     if overlaps:
-        displace(y, dydt, system, stepping)
+        displace(y, system, stepping)
     status = drift(walls, 0.5 * h, y, dydt)
     if status == OK and joints_of(system).shape[0] > 0:
         status = call_pointer(walls.mechanism, walls.mechanism_data, COMPLETE, t + h, y, dydt)
@@ -127,11 +100,52 @@ def drift(walls, h, y, spare):
 
 
 @njit
+def find_forces(walls, t, h, y, dydt, system, stepping):
+    """Forces at the middle of the step, in the kinematics table; those that depend on velocities, at velocities that are
+    half a step further than those in y."""
+    status = call_pointer(walls.mechanism, walls.mechanism_data, DERIVATIVE, t, y, dydt)
+    if status != OK or options_of(stepping)[0].predict == 0:
+        return status
+    bodies = bodies_of(system)
+    for i in range(bodies.shape[0]):
+        for k in range(STATE_SIZE * i + 7, STATE_SIZE * (i + 1)):
+            poke(y, k, peek(y, k) + 0.5 * h * peek(dydt, k))
+    status = call_pointer(walls.mechanism, walls.mechanism_data, DERIVATIVE, t, y, dydt)
+    saved = saved_of(stepping)
+    for i in range(bodies.shape[0]):
+        for k in range(STATE_SIZE * i + 7, STATE_SIZE * (i + 1)):
+            poke(y, k, peek(saved, k))
+    return status
+
+
+@njit
+def kick(h, y, dydt, system):
+    """Momenta and the ledger over the whole step, by the applied forces; constraint forces follow as impulses."""
+    kinematics = kinematics_of(system)
+    bodies = bodies_of(system).shape[0]
+    for i in range(bodies):
+        kin = kinematics[i]
+        at = STATE_SIZE * i + 7
+        for k in range(3):
+            poke(y, at + k, peek(y, at + k) + h * kin.force[k])
+            poke(y, at + 3 + k, peek(y, at + 3 + k) + h * kin.torque[k])
+    common = y.shape[0] - len(LEDGER)
+    dydt[common + CONSTRAINT_WORK] = 0.0
+    for k in range(3):
+        dydt[common + REACTION_IMPULSE + k] = 0.0
+        dydt[common + REACTION_TORQUE + k] = 0.0
+    for i in range(STATE_SIZE * bodies, y.shape[0]):
+        y[i] += h * dydt[i]
+
+
+@njit
 def set_biases(h, collision, stepping):
-    """What the law adds to the normal velocity: gap / h, or e u_n⁻ of a contact that closes within the step."""
+    """What the law adds to the normal velocity: gap / h, or e u_n⁻ of a contact that closes within the step. Returns
+    whether there is one of these."""
     contacts = contacts_of(collision)
     motion = motion_of(stepping)
     rows = rows_of(stepping)
+    bounces = False
     for i in range(counts_of(collision)[CONTACTS]):
         contact = contacts[i]
         gap = max(contact.separation, 0.0)
@@ -142,62 +156,5 @@ def set_biases(h, collision, stepping):
             u = dot(n, relative_velocity(motion, contact, load3(contact.arm_a), load3(contact.arm_b)))
             if gap + h * u < 0.0:
                 contact.bias = contact.restitution * before
-
-
-@njit
-def solve(walls, system, collision, stepping, problem):
-    """The impulses of contacts and joints, by the solver of `options`; `motion` then holds the velocities after them."""
-    options = options_of(stepping)[0]
-    report = report_of(stepping)[0]
-    contacts = contacts_of(collision)
-    count = counts_of(collision)[CONTACTS]
-    motion, rows = motion_of(stepping), rows_of(stepping)
-    joints = joints_of(system).shape[0]
-    report.contacts = count
-    clear(joint_impulses_of(stepping))
-    if count == 0:
-        return OK
-    if options.solver == INTERIOR_POINT:
-        return converge(walls, system, collision, stepping, problem)
-    if joints > 0:
-        prepare_joints(system, motion, blocks_of(stepping), scale_of(stepping), change_of(stepping), rates_of(stepping))
-    warm_start(contacts, count, motion)
-    for iteration in range(options.iterations):
-        if joints > 0:
-            sweep_joints(
-                system, motion, blocks_of(stepping), joint_impulses_of(stepping), change_of(stepping),
-                rates_of(stepping),
-            )  # fmt: skip
-        change = sweep_contacts(contacts, count, motion, rows)
-        report.iterations = iteration + 1
-        if change <= options.tolerance:
-            break
-    note_residual(report, worst_residual(contacts, count, motion, rows), options.tolerance)
-    return OK
-
-
-@njit
-def converge(walls, system, collision, stepping, problem):
-    """Contacts and joints by the interior-point method."""
-    motion = motion_of(stepping)
-    report = report_of(stepping)[0]
-    load_problem(system, collision, motion, change_of(stepping), problem)
-    status = call_pointer(walls.solver, walls.solver_data, 0, 0.0, motion, motion)
-    if status == NEED_MORE:
-        return NEED_ROOM
-    if status == NOT_FINITE:
-        return NON_FINITE
-    unload_problem(problem, motion, joint_impulses_of(stepping))
-    reached = step_of(problem)[0]
-    report.iterations = reached.iterations
-    note_residual(report, reached.natural_map * reached.speed, reached.tolerance * reached.speed)
-    return OK
-
-
-@njit
-def note_residual(report, residual, tolerance):
-    """Keep the worst residual of the solver, and count the steps in which it missed its tolerance."""
-    report.largest_residual = max(report.largest_residual, residual)
-    report.worst_residual = max(report.worst_residual, residual)
-    if residual > tolerance:
-        report.unsolved += 1
+                bounces = True
+    return bounces

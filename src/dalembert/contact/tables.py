@@ -8,8 +8,10 @@ import numpy as np
 GAUSS_SEIDEL = 0
 INTERIOR_POINT = 1
 
+# `predict`: whether some force may depend on velocities.
 OPTIONS = np.dtype(
-    [("dt", "f8"), ("margin", "f8"), ("solver", "i8"), ("iterations", "i8"), ("tolerance", "f8"), ("ledger", "i8")],
+    [("dt", "f8"), ("margin", "f8"), ("solver", "i8"), ("iterations", "i8"), ("tolerance", "f8"), ("ledger", "i8"),
+     ("predict", "i8")],
     align=True,
 )  # fmt: skip
 # What the steps found and reached. `deepest`: the worst overlap (m) before it was put right, `largest_residual`: of the
@@ -45,9 +47,11 @@ class Stepping(NamedTuple):
     shift: np.ndarray  # the same of displacements, where overlap is put right
     rows: np.ndarray  # (ROW contacts,)
     corrections: np.ndarray  # (contacts,)
-    blocks: np.ndarray  # (36 joints,) inverse of the response of each joint
-    scale: np.ndarray  # (6,) scratch
-    joint_impulses: np.ndarray  # (rows of joints,) N s or N m s, of this step, besides those of the smooth motion
-    change: np.ndarray  # (rows of joints,) scratch, zero between uses
-    rates: np.ndarray  # (rows of joints,) the same
+    first_impulses: np.ndarray  # (3 contacts,) of a first solution with restitution, see `restitution`
+    first_motion: np.ndarray  # (MOTION (bodies + 1),) the velocities that they lead to
+    first_joint_impulses: np.ndarray  # (rows of joints,)
+    targets: np.ndarray  # (rows of joints,) what J v must be after the step, m/s or rad/s
+    joint_impulses: np.ndarray  # (rows of joints,) N s or N m s
+    change: np.ndarray  # (rows of joints,) scratch
+    rates: np.ndarray  # (rows of joints,) scratch
     ticks: np.ndarray  # (stages + 3,), see `ticks`

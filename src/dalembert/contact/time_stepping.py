@@ -14,11 +14,13 @@ from ..collide.detect import NEED_ROOM, Detector
 from ..collide.tables import CONTACT, CONTACTS, Collision
 from ..mechanics.evaluate import Mechanism
 from ..model.compile import Model
+from ..model.tables import FIELD
 from ..pointer import C_TYPE
 from .converge import COMPILED
 from .interior_point import solve_system
 from .interior_point_tables import GROUP, STEP, Problem, workspace
-from .step import Walls, march
+from .solve import Walls
+from .step import march
 from .tables import GAUSS_SEIDEL, INTERIOR_POINT, MOTION, OPTIONS, REPORT, ROW, STEP_STAGES, Stepping
 
 SOLVERS = {"gauss_seidel": GAUSS_SEIDEL, "interior_point": INTERIOR_POINT}
@@ -80,6 +82,7 @@ class TimeStepping:
         options = row(OPTIONS)
         options.dt, options.margin, options.iterations = settings.dt, settings.margin, settings.iterations
         options.tolerance, options.solver, options.ledger = settings.tolerance, SOLVERS[settings.solver], ledger
+        options.predict = int((system.forces.kind != FIELD).any())
         self.settings = settings
         self.report = row(REPORT)
         self._mechanism = mechanism
@@ -92,15 +95,17 @@ class TimeStepping:
             shift=np.zeros(MOTION * (bodies + 1)),
             rows=np.zeros(0),
             corrections=np.zeros(0),
-            blocks=np.zeros(36 * len(system.joints)),
-            scale=np.zeros(6),
+            first_impulses=np.zeros(0),
+            first_motion=np.zeros(MOTION * (bodies + 1)),
+            first_joint_impulses=np.zeros(rows),
+            targets=np.zeros(rows),
             joint_impulses=np.zeros(rows),
             change=np.zeros(rows),
             rates=np.zeros(rows),
             ticks=np.zeros(len(STEP_STAGES) + 3),
         )
         self._start = 0.0
-        self._problem = _problem(mechanism, settings)
+        self._problem = _problem(mechanism, settings)._replace(target=self._tables.targets)
         self._fit()
 
     @property
@@ -111,7 +116,9 @@ class TimeStepping:
     def _fit(self) -> None:
         """As much room as the contacts need, and the addresses of it all."""
         room = len(self.collision.contacts)
-        self._tables = self._tables._replace(rows=np.zeros(ROW * room), corrections=np.zeros(room))
+        self._tables = self._tables._replace(
+            rows=np.zeros(ROW * room), corrections=np.zeros(room), first_impulses=np.zeros(3 * room)
+        )
         self._problem = self._problem._replace(contacts=self.collision.contacts)
         needed = int(self._problem.step[0].envelope_needed)
         if needed > len(self._problem.envelope):
@@ -252,7 +259,7 @@ def _problem(mechanism: Mechanism, settings: StepSettings) -> Problem:
         contacts=np.zeros(0, CONTACT).view(np.recarray),
         groups=groups,
         jacobian=np.zeros(12 * rows),
-        target=np.zeros(rows),
+        target=np.zeros(0),
         multiplier=np.zeros(rows),
         **workspace(bodies, 0, 0, 0),
     )

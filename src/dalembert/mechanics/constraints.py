@@ -28,6 +28,7 @@ from .system import (
     joints_of,
     kinematics_of,
     lower_of,
+    multipliers_of,
     residual_of,
     rhs_of,
     settings_of,
@@ -148,6 +149,21 @@ def solve_multipliers(system, multipliers):
         for r in range(multipliers.shape[0]):
             multipliers[r] += residual_of(system)[r]
         spread(system, multipliers)
+
+
+@njit
+def constrain(rates, impulses, system):
+    """The impulses λ that change the rates J v by so much: J W Jᵀ λ = `rates`, with the factorization at hand. Their
+    wrenches are in the kinematics table."""
+    rhs = rhs_of(system)
+    clear(rhs)
+    for r in range(rates.shape[0]):
+        rhs[r] = rates[r]
+    multipliers = multipliers_of(system)
+    solve_multipliers(system, multipliers)
+    for r in range(rates.shape[0]):
+        impulses[r] = multipliers[r]
+    return 0
 
 
 @inlined

@@ -22,7 +22,7 @@ from ..model.tables import (
     UPDATE,
 )
 from ..quat import derivative as quaternion_derivative
-from ..ticks import begin, lap
+from ..ticks import SAMPLE, begin, lap
 from ..unchecked import poke
 from ..vec import add, cross, dot, load3
 from .assembly import factorize
@@ -65,7 +65,7 @@ def prepare(t, y, system):
     bodies = bodies_of(system)
     kinematics = kinematics_of(system)
     settings = settings_of(system)
-    begin(ticks)
+    begin(ticks, SAMPLE)
     update_kinematics(y, bodies, kinematics)
     lap(ticks, MASS)
     if fill_rows(t, y, system) != 0:

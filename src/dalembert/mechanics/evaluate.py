@@ -12,7 +12,8 @@ import numpy as np
 from ..addresses import address_table
 from ..jit import CFunction, njit
 from ..model.tables import System
-from ..pointer import C_SIGNATURE, C_TYPE, COMPLETE_EVALUATED, DERIVATIVE, DRIFT, MEASURE, view, viewer
+from ..pointer import C_SIGNATURE, C_TYPE, COMPLETE_EVALUATED, CONSTRAIN, DERIVATIVE, DRIFT, MEASURE, view, viewer
+from .constraints import constrain
 from .drift import drift
 from .dynamics import derivative
 from .measure import measure
@@ -31,6 +32,8 @@ def perform(task, t, y, dydt, system):
         return derivative(t, y, dydt, system)
     if task == DRIFT:
         return drift(dydt[0], y, bodies_of(system))
+    if task == CONSTRAIN:
+        return constrain(y, dydt, system)
     if task == MEASURE:
         return measure(t, y, dydt, system)
     return complete(t, y, dydt, task == COMPLETE_EVALUATED, system)

@@ -1,0 +1,54 @@
+"""A row of dominoes: the first is pushed, each strikes the next, and the wave runs at a speed that settles.
+
+Once it has settled, every domino does what the one before it did, a fixed time later.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..scene.contact import HalfSpace, Material
+from ..scene.scene import Scene
+from ..scene.shapes import Box
+from ..simulate import Simulation
+from ._common import require
+
+SETTINGS = {"duration": 2.5, "dt": 1 / 960, "iterations": 60, "frames": 120.0}
+THICKNESS, WIDTH, HEIGHT = 0.01, 0.03, 0.05  # m
+SPACING = 0.025  # m, from one to the next
+
+
+def build(dominoes: int = 24, push: float = 0.3, friction: float = 0.3) -> Scene:
+    """So many dominoes of 10 g; the first is given a speed (m/s) at its top."""
+    scene = Scene("dominoes", material=Material(friction))
+    scene.description = "a row of dominoes falls"
+    scene.add_obstacle("ground", HalfSpace())
+    for i in range(dominoes):
+        rate = push / HEIGHT if i == 0 else 0.0
+        scene.add_body(
+            f"domino {i + 1}", Box(THICKNESS, WIDTH, HEIGHT), mass=0.01, position=(SPACING * i, 0.0, 0.5 * HEIGHT),
+            velocity=(0.5 * HEIGHT * rate, 0.0, 0.0), angular_velocity=(0.0, rate, 0.0),
+        )  # fmt: skip
+    return scene
+
+
+def falls(run: Simulation) -> np.ndarray:
+    """(dominoes,) s: when each is tilted by 30° (NaN: never)."""
+    q = run.trajectory.orientation.values
+    upright = 1.0 - 2.0 * (q[:, :, 1] ** 2 + q[:, :, 2] ** 2)
+    tilted = upright < np.cos(np.radians(30.0))
+    first = np.where(tilted.any(axis=0), tilted.argmax(axis=0), -1)
+    return np.where(first >= 0, run.trajectory.times[first], np.nan)
+
+
+def check(run: Simulation) -> None:
+    """All fall, one after the other, at last at a steady pace; friction and impacts take energy, and the books close."""
+    times = falls(run)
+    assert np.isfinite(times).all(), f"dominoes that still stand: {np.flatnonzero(np.isnan(times)) + 1}"
+    pace = np.diff(times)
+    assert (pace > 0.0).all(), "they fall out of order"
+    middle = pace[len(pace) // 3 : -3]
+    require("steady pace", middle / middle.mean(), 1.0, 0.25)
+    require("energy balance", run.report.energy_residual_relative, 0.0, 1e-9)
+    for part in ("contact: impacts", "contact: friction"):
+        assert run.report.work[part] < 0.0, f"{part} brought energy"
