@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 import dalembert as dal
+from mjcf import text
 from race import Advance
 
 
@@ -48,8 +49,8 @@ def mujoco(scene: dal.Scene, dt: float) -> Engine:
 
     friction = friction_of(scene)
     bodies = "".join(
-        f'<body pos="{x[0]!r} {x[1]!r} {x[2]!r}"><freejoint/><geom type="box" size="{h[0]} {h[1]} {h[2]}" mass="{mass}"/></body>'
-        for x, h, mass in ((x.tolist(), h.tolist(), mass) for x, h, mass in boxes_of(scene))
+        f'<body pos="{text(x)}"><freejoint/><geom type="box" size="{text(half)}" mass="{mass}"/></body>'
+        for x, half, mass in boxes_of(scene)
     )
     model = mj.MjModel.from_xml_string(
         f'<mujoco><option timestep="{dt!r}"/><size memory="1G"/><default><geom friction="{friction} 0.005 0.0001"/></default>'

@@ -13,6 +13,7 @@ import dalembert as dal
 from contact_peers import Engine
 from dalembert.collide.detect import Detector
 from dalembert.collide.from_scene import collision_of
+from dalembert.collide.tables import CONTACTS
 from race import built, race
 from scenes import wall
 
@@ -35,14 +36,8 @@ class Penetration:
         if self._detector(y.ravel(), 0.0) != 0:
             return float("nan")
         collision = self._detector.collision
-        contacts = collision.contacts[: collision.counts[dal_contacts()]]
+        contacts = collision.contacts[: collision.counts[CONTACTS]]
         return float(max(0.0, -contacts["separation"].min(initial=0.0)))
-
-
-def dal_contacts() -> int:
-    from dalembert.collide.tables import CONTACTS
-
-    return CONTACTS
 
 
 def settle(engine: Engine, penetration: Penetration) -> float:

@@ -35,6 +35,12 @@ def test_scene(name):
         ("trebuchet", {"counterweight": 1500.0, "sling": 3.4, "angle": 0.7}),
         ("tumbling", {"off": 1.0}),
         ("rope", {"segments": 5}),
+        ("arch", {"thickness": 0.09}),
+        ("arch", {"thickness": 0.115}),
+        ("card-house", {"friction": 0.15}),
+        ("incline", {"friction": 0.7}),
+        ("stack", {"boxes": 5, "mass": 3.0}),
+        ("rolling", {"speed": 2.0, "friction": 0.5}),
     ],
 )
 def test_other_parameters(name, parameters):

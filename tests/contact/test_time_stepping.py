@@ -92,7 +92,7 @@ def test_a_pendulum_hits_a_wall_and_its_joint_holds():
     assert run.report.contact.penetration < 5e-3
     assert run.trajectory.position[:, 0, 0].max() < 0.2 + 1e-3
     assert run.report.energy_residual_relative < 1e-12
-    assert float(run.trajectory.contact_force[:, 0, 0].min()) < -1.0
+    assert run.report.work["contact: impacts"] < -10.0
 
 
 def two_rods():

@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from ..scene.contact import HalfSpace, Material
-from ..scene.mass import mass_properties
 from ..scene.scene import Scene
 from ..scene.shapes import ConvexHull
 from ..simulate import Simulation
@@ -38,16 +37,9 @@ def build(thickness: float = 0.15, stones: int = 20, friction: float = 0.7) -> S
     scene.add_obstacle("ground", HalfSpace())
     angles = np.linspace(0.0, np.pi, stones + 1)
     for i in range(stones):
-        corners = stone(angles[i], angles[i + 1], thickness)
-        shape = ConvexHull(corners)
-        centre = mass_centre(corners)
-        scene.add_body(f"stone {i + 1}", shape, density=DENSITY, position=centre)
+        shape = ConvexHull(stone(angles[i], angles[i + 1], thickness))
+        scene.add_body(f"stone {i + 1}", shape, density=DENSITY)
     return scene
-
-
-def mass_centre(corners: np.ndarray) -> np.ndarray:
-    """(3,) of a stone."""
-    return np.asarray(mass_properties(ConvexHull(corners), density=DENSITY).center)
 
 
 def check(run: Simulation) -> None:
