@@ -68,7 +68,7 @@ def test_names_are_files_of_the_gallery():
 
 
 def test_an_unknown_name_is_answered_with_the_names():
-    with pytest.raises(ValueError, match=r"no scene 'rop' .*pendulum, rope"):
+    with pytest.raises(ValueError, match=r"no scene 'rop' .*rolling, rope"):
         gallery.load("rop")
 
 
