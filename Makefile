@@ -19,6 +19,7 @@ check: $(VENV)/tested
 
 bench: $(VENV)/benched
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/walls.py
 
 # Bytecode is compiled at installation: it halves the start of a fresh machine.
 $(VENV)/uv:
@@ -36,7 +37,7 @@ $(VENV)/tested: $(VENV)/installed requirements-test.lock
 	touch $@
 
 $(VENV)/benched: $(VENV)/tested
-	for peer in mujoco pybullet drake; do $(BIN)/uv pip install --quiet --python $(BIN)/python $$peer || echo "benchmark: $$peer could not be installed"; done
+	for peer in mujoco pybullet drake rapier3d; do $(BIN)/uv pip install --quiet --python $(BIN)/python $$peer || echo "benchmark: $$peer could not be installed"; done
 	touch $@
 
 lock:

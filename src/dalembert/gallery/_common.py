@@ -59,12 +59,12 @@ def require_ledger(run: Simulation, *, energy: float, joints: float = 1e-12, rat
     require("joint velocity error", report.joint_velocity_error, 0.0, rates)
 
 
-def require_solved(run: Simulation, *, penetration: float, balance: float = 1e-10) -> None:
+def require_solved(run: Simulation, *, penetration: float) -> None:
     """Every step met the solver's tolerance, nothing overlapped by more than `penetration` (m), and the books close."""
     contact = run.report.contact
     assert contact is not None and contact.unsolved == 0, f"steps above the tolerance: {contact}"
     require("penetration", contact.penetration, 0.0, penetration)
-    require("energy balance", run.report.energy_residual_relative, 0.0, balance)
+    require("energy balance", run.report.energy_residual_relative, 0.0, 1e-10)
 
 
 def integrate(function: Callable[..., Any], start: ArrayLike, times: ArrayLike, **options: Any) -> Any:
