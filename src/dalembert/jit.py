@@ -31,17 +31,21 @@ COMMON = (
     "addresses.py", "arrays.py", "jit.py", "light.py", "pointer.py", "quat.py", "status.py", "ticks.py", "unchecked.py",
     "vec.py",
 )  # fmt: skip
-USED_BY = {
+USED_BY: dict[str, tuple[str, ...]] = {
     "linalg": (),
     "integrate": (),
     "collide": ("model/tables.py",),
     "mechanics": ("model/tables.py", "linalg/block.py", "linalg/ldl.py", "linalg/ordering.py"),
     "contact": ("model/tables.py", "linalg/*.py", "mechanics/*.py", "collide/*.py"),
+    "impact": (
+        "model/tables.py", "linalg/block.py", "linalg/ldl.py", "linalg/ordering.py", "mechanics/*.py", "collide/tables.py",
+        "collide/tables_of.py",
+    ),  # fmt: skip
 }
 
 
 def package_of(module: str) -> str:
-    """The subpackage that a module belongs to; "contact", which uses all the others, for modules of no package of kernels."""
+    """The subpackage that a module belongs to; "contact", which uses most others, for modules of no package of kernels."""
     parts = module.split(".")
     return parts[1] if parts[0] == "dalembert" and len(parts) > 2 and parts[1] in USED_BY else "contact"
 

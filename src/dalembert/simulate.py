@@ -12,6 +12,7 @@ import numpy as np
 from .contact.time_stepping import Contact, TimeStepping
 from .drivers import TIME_STEPPING, make_driver, positive
 from .errors import SimulationError, explain
+from .impact.driver import ContactEvent, EventDriver
 from .jit import compile_driver_aside
 from .mechanics.evaluate import Mechanism
 from .mechanics.projection import NOT_CLOSED
@@ -47,6 +48,8 @@ class Simulation:
     solver : of contact: "gauss_seidel" (real time; stops where a pass changes no velocity by more than `tolerance`, m/s) or
         "interior_point" (converges to a residual of `tolerance` times the typical speed of the step).
     iterations : most iterations of the solver in a step; 20 and 80 if not given.
+    impacts : law of impacts where an integration method runs a scene whose bodies touch, by events: "simultaneous",
+        "sequential" or "poisson"; see `impact.laws`.
     assemble : close open joints and make velocities consistent first, by the smallest change in the mass metric;
         without it a scene that does not fit is refused.
 
@@ -68,6 +71,7 @@ class Simulation:
         solver: str = "gauss_seidel",
         iterations: int | None = None,
         tolerance: float = 1e-10,
+        impacts: str = "simultaneous",
         assemble: bool = False,
     ) -> None:
         self.model = scene if isinstance(scene, Model) else compile_scene(scene)
@@ -75,7 +79,8 @@ class Simulation:
         driver_ready = compile_driver_aside() if self.method != TIME_STEPPING else None
         self.frames = positive("frames", frames, "frames a second")
         chosen = {
-            "dt": dt, "rtol": rtol, "atol": atol, "solver": solver, "iterations": iterations, "tolerance": tolerance
+            "dt": dt, "rtol": rtol, "atol": atol, "solver": solver, "iterations": iterations, "tolerance": tolerance,
+            "impacts": impacts,
         }  # fmt: skip
         if len(self.model.graph.hubs) and _redundant(self.model):
             self.model = compile_scene(self.model.scene, hubs=False)
@@ -265,7 +270,12 @@ class Simulation:
     @property
     def contacts(self) -> list[Contact]:
         """The points of contact of the last time step, those that bear a force and those that nearly touch."""
-        return self._driver.contacts(self.model) if isinstance(self._driver, TimeStepping) else []
+        return self._driver.contacts(self.model) if isinstance(self._driver, (TimeStepping, EventDriver)) else []
+
+    @property
+    def contact_events(self) -> list[ContactEvent]:
+        """What happened to the points of contact so far, where an integration method runs a scene whose bodies touch."""
+        return self._driver.log if isinstance(self._driver, EventDriver) else []
 
     # Results ----------------------------------------------------------------------------------------------------------
 
