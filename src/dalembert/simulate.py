@@ -13,6 +13,7 @@ from .contact.time_stepping import Contact, TimeStepping
 from .drivers import TIME_STEPPING, make_driver, positive
 from .errors import SimulationError, explain
 from .impact.driver import ContactEvent, EventDriver
+from .impact.laws import NoSolution
 from .jit import compile_driver_aside
 from .mechanics.evaluate import Mechanism
 from .mechanics.projection import NOT_CLOSED
@@ -207,7 +208,12 @@ class Simulation:
 
     def _run(self, target: float, end: float) -> int:
         start = time.perf_counter()
-        status = self._driver.run(self._y, self._dydt, target, end)
+        try:
+            status = self._driver.run(self._y, self._dydt, target, end)
+        except NoSolution as error:
+            failure = SimulationError(str(error), self.time)
+            failure.simulation = self
+            raise failure from error
         self.kernel_time += time.perf_counter() - start
         return status
 

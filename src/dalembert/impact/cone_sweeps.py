@@ -15,7 +15,7 @@ from ..jit import inlined, kernel, njit
 from ..unchecked import peek
 
 FREE, GIVEN, CONE = range(3)
-CONVERGED = 1e-15
+CONVERGED = 1e-13
 SWEEPS = 200_000
 
 

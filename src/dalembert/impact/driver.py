@@ -90,6 +90,8 @@ class EventDriver:
         while True:
             if self._unsettled and target > self.time:
                 self.settle(y)
+            elif self._unsettled:
+                self._find(y)  # says what overlaps at the start
             stop, last = self._stop(y, dydt, target, end)
             status = self._driver.run(y, dydt, stop, last)
             if status == NEED_ROOM:
@@ -299,7 +301,8 @@ class EventDriver:
         frames = table.frame[resting].reshape(-1, 3, 3)
         table.slide[resting] = np.einsum("ij,ijk->ik", rest.slide, frames[:, 1:])
         largest = float(np.abs(rest.force).max(initial=0.0))
-        self.system.options.tiny_force = max(TINY_FORCE * largest, 1e-300)
+        weight = float(np.linalg.norm(self.model.scene.gravity) * self.model.tables["bodies"]["mass"].max())
+        self.system.options.tiny_force = max(TINY_FORCE * largest, 1e-6 * TINY_FORCE * weight, 1e-300)
         self._activate(y, table, sides)
         self._quiet(y)
 

@@ -15,7 +15,7 @@ from .cone_sweeps import CONE, FREE, GIVEN, solve
 from .laws import NoSolution
 from .tables import FRICTIONLESS, OPEN, SLIDING, STICKING
 
-ZERO = 1e-8  # accelerations below this part of the largest are zero
+ZERO = 1e-9  # accelerations below this part of the largest are zero
 
 
 class Rest(NamedTuple):
