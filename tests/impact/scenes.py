@@ -21,14 +21,14 @@ def sliding_sphere(speed=1.0, friction=0.3):
     return scene
 
 
-def block_on_a_slope(friction, degrees=30.0):
+def block_on_a_slope(friction, degrees=30.0, speed=0.0):
     """The slope is level, and gravity leans."""
     angle = np.radians(degrees)
     scene = dal.Scene(
         "slope", gravity=(G * np.sin(angle), 0, -G * np.cos(angle)), material=dal.Material(friction=friction)
     )
     scene.add_obstacle("ground", dal.HalfSpace())
-    scene.add_body("block", dal.Box(1.0, 0.6, 0.4), mass=2.0, position=(0, 0, 0.2))
+    scene.add_body("block", dal.Box(1.0, 0.6, 0.4), mass=2.0, position=(0, 0, 0.2), velocity=(speed, 0, 0))
     return scene
 
 

@@ -256,7 +256,7 @@ class EventDriver:
             times = self._bounces.setdefault(key, [])
             times.append(self.time)
             del times[:-3]
-            if e[k] < 1.0 and a > 0.0 and speed * speed < 2.0 * a * LOWEST_BOUNCE * self.settings.size:
+            if 0.0 < e[k] < 1.0 and a > 0.0 and speed * speed < 2.0 * a * LOWEST_BOUNCE * self.settings.size:
                 wait = 2.0 * speed / (a * (1.0 - e[k]))
                 geometric = len(times) == 3 and abs((times[2] - times[1]) / (times[1] - times[0]) - e[k]) < GEOMETRIC
                 self._log(self.time + (wait if geometric else 0.0), REST, touches[k], np.zeros(3))

@@ -32,6 +32,7 @@ from ..vec import add, add_scaled, cross, dot, load3, matvec, norm, perpendicula
 from .tables import EDGES, LINE, PLANE
 from .tables_of import touches_of
 
+BLIND = 1e4  # of the tiniest speed
 PARALLEL = 1e-9  # sine of the angle of two edges below which their normal is not defined
 
 
@@ -139,13 +140,14 @@ def along(touch, f_n, f_t, f_b):
 @njit
 def sliding_direction(touch, tiny):
     """The way the contact slides, in its two tangents: along u where that agrees with the way it slid, else against it, so that
-    the force of friction goes on smoothly over the moment where u vanishes, and that moment can be located."""
+    the force of friction goes on smoothly over the moment where u vanishes, and that moment can be located. Where u is next to
+    nothing its direction is rounding, and the way it slid before counts."""
     f, slide = touch.frame, load3(touch.slide)
     u, v = touch.velocity[1], touch.velocity[2]
     before_u = slide[0] * f[3] + slide[1] * f[4] + slide[2] * f[5]
     before_v = slide[0] * f[6] + slide[1] * f[7] + slide[2] * f[8]
     speed = math.sqrt(u * u + v * v)
-    if speed <= tiny:
+    if speed <= BLIND * tiny:
         size = math.sqrt(before_u * before_u + before_v * before_v)
         return (before_u / size, before_v / size) if size > 0.0 else (1.0, 0.0)
     if u * before_u + v * before_v < 0.0:
