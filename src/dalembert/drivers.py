@@ -8,13 +8,13 @@ import numpy as np
 
 from .collide.from_scene import collision_of
 from .contact.time_stepping import SOLVERS, StepSettings, TimeStepping
+from .impact.driver import EventDriver, EventSettings
+from .impact.evaluate import ContactSystem
+from .impact.laws import LAWS
 from .integrate import state as integration
 from .integrate.driver import Driver
 from .integrate.functions import Functions
 from .integrate.methods import METHODS
-from .impact.driver import EventDriver, EventSettings
-from .impact.evaluate import ContactSystem
-from .impact.laws import LAWS
 from .mechanics.evaluate import Mechanism
 from .model.compile import Model
 from .model.tables import CONTACT_WORK, LEDGER

@@ -11,12 +11,15 @@ from types import ModuleType
 
 SCENES = {
     "bead": "dalembert.gallery.bead",
+    "bouncing-ball": "dalembert.gallery.bouncing_ball",
+    "cradle": "dalembert.gallery.cradle",
     "double-pendulum": "dalembert.gallery.double_pendulum",
     "force-pair": "dalembert.gallery.force_pair",
     "force-puzzle": "dalembert.gallery.force_puzzle",
     "four-bar": "dalembert.gallery.four_bar",
     "n-four-bar": "dalembert.gallery.n_four_bar",
     "pendulum": "dalembert.gallery.pendulum",
+    "rocking-block": "dalembert.gallery.rocking_block",
     "rope": "dalembert.gallery.rope",
     "rotation-drift": "dalembert.gallery.rotation_drift",
     "top": "dalembert.gallery.top",

@@ -2,7 +2,7 @@
 
 Find f with a = A f + b such that for each contact, with the frame (n, t, s),
 
-    f_n ≥ lower ⊥ a_n ≥ 0,   and   f_t = 0 (FREE),   f_t = −μ f_n d (GIVEN),   |f_t| ≤ μ f_n, against a_t where it slips (CONE).
+    f_n ≥ lower ⊥ a_n ≥ 0,   and   f_t = 0 (FREE),   f_t = −μ f_n d (GIVEN),   |f_t| ≤ μ f_n, against a_t (CONE).
 
 f are forces and a accelerations, or impulses and velocities.
 """
@@ -79,7 +79,7 @@ def _solve(n, matrix, b, kinds, friction, direction, lower, f, tolerance, sweeps
 def solve(
     matrix: np.ndarray, b: np.ndarray, kinds: np.ndarray, friction: np.ndarray, direction: np.ndarray, lower: np.ndarray
 ) -> tuple[np.ndarray, float]:
-    """(f, change): forces (n, 3), and the change of accelerations in the last sweep over the largest of b: the accuracy reached.
+    """(f, change): forces (n, 3), and the change of accelerations in the last sweep over the largest of b.
 
     matrix : (3 n, 3 n). b : (n, 3). kinds : (n,) of FREE, GIVEN, CONE. friction : (n,). direction : (n, 2), unit, for GIVEN.
     lower : (n,) least normal forces.

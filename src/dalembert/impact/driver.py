@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..collide.tables import CONTACTS
 from ..contact.time_stepping import Contact, ContactReport
 from ..integrate.driver import Driver
 from ..integrate.functions import Functions
@@ -20,8 +19,8 @@ from .features import Place, make_touch
 from .laws import LAWS, NoSolution
 from .reach import Reach
 from .rest import classify
-from .tables import FRICTIONLESS, OPEN, RESPOND, SLIDING, STICKING, TOUCH
-from .watch import CLOSES, NEED_ROOM
+from .tables import OPEN, RESPOND, SLIDING, STICKING, TOUCH
+from .watch import NEED_ROOM
 
 TINY_GAP = 1e-12  # of the size of the smallest thing that touches: gaps below are closed
 TOUCHES = 1e-9  # of the same: what is nearer at an event takes part in it
@@ -40,9 +39,9 @@ IMPACT, REST, PARTS, SLIPS, STICKS = "impact", "rest", "parts", "slips", "sticks
 class ContactEvent:
     """Something that happened to one point of contact.
 
-    time : s. kind : "impact"; "rest", it stays; "parts"; "slips", it starts to slide; "sticks", or starts to roll. a, b : names of
-    bodies or "world". position : (3,) m. impulse : (3,) N s on b, of an impact. Where bounces piled up to rest, time is
-    the limit of their times.
+    time : s. kind : "impact"; "rest", it stays; "parts"; "slips", it starts to slide; "sticks", or starts to roll.
+    a, b : names of bodies or "world". position : (3,) m. impulse : (3,) N s on b, of an impact. Where bounces piled up to
+    rest, time is the limit of their times.
     """
 
     time: float
@@ -171,8 +170,8 @@ class EventDriver:
         if deepest > OVERLAP * size and self._driver.counts["steps"] == 0:
             worst = max(near, key=lambda contact: -contact.separation)
             raise ValueError(
-                f"{self._name(worst.a)!r} and {self._name(worst.b)!r} overlap at the start by {deepest:.3g} m; put them apart, or "
-                "use method='time_stepping', which does so itself"
+                f"{self._name(worst.a)!r} and {self._name(worst.b)!r} overlap at the start by {deepest:.3g} m; put them "
+                "apart, or use method='time_stepping', which does so itself"
             )
         self._worst_gap = max(self._worst_gap, deepest)
         self._frame_gap = max(self._frame_gap, deepest)
@@ -247,7 +246,7 @@ class EventDriver:
     def _restitution(self, closing: np.ndarray, free: np.ndarray, tiny: float) -> np.ndarray:
         """e of each contact; none where the bounce would rise next to nothing: then all bounces to come are over at once.
 
-        Bounces at e u, e² u, ... under an acceleration −a take the times 2 e u/a (1 + e + e² + ...), whose sum is 2 e u/(a (1 − e)).
+        Bounces at e u, e² u, ... under an acceleration −a take the times 2 e u/a (1 + e + ...), in all 2 e u/(a (1 − e)).
         """
         touches = self.system.tables.touches
         e = np.array(touches.restitution)
@@ -367,7 +366,9 @@ class EventDriver:
 
     def _log(self, time: float, kind: str, touch: Any, impulse: np.ndarray) -> None:
         self.log.append(
-            ContactEvent(time, kind, self._name(touch["j"]), self._name(touch["i"]), np.array(touch["position"]), impulse)
+            ContactEvent(
+                time, kind, self._name(touch["j"]), self._name(touch["i"]), np.array(touch["position"]), impulse
+            )
         )
 
     def _name(self, body: int) -> str:

@@ -44,7 +44,7 @@ _addresses = viewer(np.int64)
 def perform(task, t, y, dydt, system, touching):
     """Do one of the tasks; returns a status."""
     options = options_of(touching)[0]
-    if task == COMPLETE or task == COMPLETE_EVALUATED:
+    if task in (COMPLETE, COMPLETE_EVALUATED):
         return complete(t, y, dydt, system, touching)
     inner = DERIVATIVE if task == RESPOND else task
     status = call_pointer(options.mechanism, options.mechanism_data, inner, t, y, dydt)

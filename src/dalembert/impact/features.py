@@ -21,8 +21,8 @@ CORNER_POINT, EDGE_LINE, FACE_PLANE = range(3)
 
 
 class Feature(NamedTuple):
-    """What one collider shows at a point, in the frame of its body: a corner or ball (point), an edge or the axis of a capsule
-    (a point of it, and its direction), or a face (a point, and its outward normal). radius: of the ball about it, m.
+    """What one collider shows at a point, in the frame of its body: a corner or ball (point), an edge or the axis of a
+    capsule (a point of it, and its direction), or a face (a point, and its outward normal). radius: of the ball about it, m.
     sides: (n, 4) of the planes that bound it."""
 
     kind: int
@@ -81,8 +81,8 @@ def corners(collision: Collision, c: int) -> np.ndarray:
 
 
 def show(collision: Collision, c: int, place: Place, point: np.ndarray, outward: np.ndarray) -> list[Feature]:
-    """The features of a collider at a point (world) of its surface, `outward` the normal of the contact out of it (world): the
-    face there if it looks that way, then the corner, edge or ball."""
+    """The features of a collider at a point (world) of its surface, `outward` the normal of the contact out of it (world):
+    the face there if it looks that way, then the corner, edge or ball."""
     collider = collision.colliders[c]
     p, n = place.local(point), place.turn(outward)
     size = collider["size"]
@@ -137,8 +137,8 @@ def _polytope(collision: Collision, c: int, place: Place, p: np.ndarray, n: np.n
 
 
 def pair_up(shown_a: list[Feature], shown_b: list[Feature], normal: np.ndarray, lines_cross: bool) -> Any:
-    """(kind, True if the first is body i, feature of i, feature of j) of the two features that make a contact, a smooth one; None
-    if there is none. normal: from a to b."""
+    """(kind, True if the first is body i, feature of i, feature of j) of the two features that make a smooth contact;
+    None if there is none. normal: from a to b."""
     a = {feature.kind: feature for feature in shown_a}
     b = {feature.kind: feature for feature in shown_b}
     if CORNER_POINT in a and FACE_PLANE in b:
@@ -157,9 +157,11 @@ def pair_up(shown_a: list[Feature], shown_b: list[Feature], normal: np.ndarray, 
     return None
 
 
-def make_touch(contact: Any, collision: Collision, places: list[Place]) -> tuple[np.void, np.ndarray, np.ndarray] | None:
-    """A row of the table for a contact that was found, with the sides that bound its two features; None where the features there
-    make no contact of their own."""
+def make_touch(
+    contact: Any, collision: Collision, places: list[Place]
+) -> tuple[np.void, np.ndarray, np.ndarray] | None:
+    """A row of the table for a contact that was found, with the sides that bound its two features; None where the features
+    there make no contact of their own."""
     pair = collision.pairs[contact.pair]
     normal = np.array(contact.frame[:3])
     shift = 0.5 * contact.separation * normal

@@ -3,15 +3,16 @@
 Seen from body j, whose features stand still, a point c of i has, with d = c − x_j and w = v_c − v_j − ω_j × d,
 
     velocity      w
-    acceleration  a_r = a_c − a_j − α_j × d − ω_j × (ω_j × d) − 2 ω_j × w,   a_c = a_i + α_i × s + ω_i × (ω_i × s), s = c − x_i.
+    acceleration  a_r = a_c − a_j − α_j × d − ω_j × (ω_j × d) − 2 ω_j × w
+    with          a_c = a_i + α_i × s + ω_i × (ω_i × s),   s = c − x_i.
 
 The distance of c from a plane, a line or a point of j then changes, with n the unit normal from there to c, like
 
     ġ = n·w,   g̈ = n·a_r + |w⊥|² / distance,
 
 where w⊥ is w across n, and across the line; for a plane the second term is not there. Of two lines, with e_i, e_j their
-directions, n = ± e_i × e_j / |e_i × e_j| turns at ṅ = ± ((ω_i − ω_j) × e_i × e_j)⊥ / |e_i × e_j| as seen from j, and with c the
-material point of i that is nearest,
+directions, n = ± e_i × e_j / |e_i × e_j| turns at ṅ = ± ((ω_i − ω_j) × e_i × e_j)⊥ / |e_i × e_j| as seen from j, and with c
+the material point of i that is nearest,
 
     ġ = n·w,   g̈ = n·a_r + 2 ṅ·w − distance |ṅ|².
 
@@ -139,9 +140,9 @@ def along(touch, f_n, f_t, f_b):
 
 @njit
 def sliding_direction(touch, tiny):
-    """The way the contact slides, in its two tangents: along u where that agrees with the way it slid, else against it, so that
-    the force of friction goes on smoothly over the moment where u vanishes, and that moment can be located. Where u is next to
-    nothing its direction is rounding, and the way it slid before counts."""
+    """The way the contact slides, in its two tangents: along u where that agrees with the way it slid, else against it, so
+    that the force of friction goes on smoothly over the moment where u vanishes, and that moment can be located. Where u is
+    next to nothing its direction is rounding, and the way it slid before counts."""
     f, slide = touch.frame, load3(touch.slide)
     u, v = touch.velocity[1], touch.velocity[2]
     before_u = slide[0] * f[3] + slide[1] * f[4] + slide[2] * f[5]

@@ -6,10 +6,12 @@ All three laws keep Coulomb's law with the exact cone on u⁺, and none adds ene
 simultaneous  Newton's hypothesis for all at once: u_n⁺ ≥ −e u_n ⊥ p_n ≥ 0, one complementarity problem. In Newton's cradle of
               equal balls the first one recoils, and all others move: momentum and energy are kept, but the shock is spread.
               Where Newton's law with friction would add energy (Kane's paradox), e is taken just small enough not to.
-sequential    Contacts one at a time, the one that closes fastest first, with j = −(1 + e) u_n / (J W Jᵀ)_nn, until none closes: the
-              limit of contacts that are far stiffer than they are many. In the cradle the last ball takes the velocity.
-poisson       All at once, in two phases: compression until none closes, then restitution with e times the impulses of compression.
-              In the cradle it does what "simultaneous" does; with friction and with several contacts of one body it differs.
+sequential    Contacts one at a time, the one that closes fastest first, with j = −(1 + e) u_n / (J W Jᵀ)_nn, until none
+              closes: the limit of contacts that are far stiffer than they are many. In the cradle the last ball takes the
+              velocity.
+poisson       All at once, in two phases: compression until none closes, then restitution with e times the impulses of
+              compression. In the cradle it does what "simultaneous" does; with friction and with several contacts of one
+              body it differs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Resting contact at one instant: which contacts bear force, and which of them slide, by the accelerations they would have.
 
-Normal forces are those of the linear complementarity problem A f + b ≥ 0 ⊥ f ≥ 0 (Baraff 1994): by Dantzig's algorithm without
-friction, by Lemke's where some slide (A is then not symmetric), by sweeps over the exact cone where some may stick.
+Normal forces are those of the linear complementarity problem A f + b ≥ 0 ⊥ f ≥ 0 (Baraff 1994): by Dantzig's algorithm
+without friction, by Lemke's where some slide (A is then not symmetric), by sweeps over the exact cone where some may stick.
 """
 
 from __future__ import annotations
@@ -26,15 +26,12 @@ class Rest(NamedTuple):
     force: np.ndarray
 
 
-def classify(
-    matrix: np.ndarray, free: np.ndarray, velocity: np.ndarray, friction: np.ndarray, still: float
-) -> Rest:
+def classify(matrix: np.ndarray, free: np.ndarray, velocity: np.ndarray, friction: np.ndarray, still: float) -> Rest:
     """Forces and modes of contacts that neither close nor part.
 
-    matrix : (3 n, 3 n). free : (n, 3) m/s², relative accelerations without these forces. velocity : (n, 3) m/s; tangential speeds
-    up to `still` are none. Raises NoSolution.
+    matrix : (3 n, 3 n). free : (n, 3) m/s², relative accelerations without these forces. velocity : (n, 3) m/s; tangential
+    speeds up to `still` are none. Raises NoSolution.
     """
-    n = len(free)
     speed = np.hypot(velocity[:, 1], velocity[:, 2])
     slides = (speed > still) & (friction > 0.0)
     slide = np.where(slides[:, None], velocity[:, 1:] / np.where(slides, speed, 1.0)[:, None], 0.0)
@@ -57,7 +54,9 @@ def resting_forces(
     n = len(free)
     if not (kinds == CONE).any():
         sliding = np.where(kinds == GIVEN, friction, 0.0)
-        reduced = matrix[::3, ::3] - matrix[::3, 1::3] * (sliding * slide[:, 0]) - matrix[::3, 2::3] * (sliding * slide[:, 1])
+        reduced = (
+            matrix[::3, ::3] - matrix[::3, 1::3] * (sliding * slide[:, 0]) - matrix[::3, 2::3] * (sliding * slide[:, 1])
+        )
         if sliding.any():
             normal, status = lcp(reduced, free[:, 0], "lemke")
         else:
@@ -67,7 +66,7 @@ def resting_forces(
     force, change = solve(matrix, free, kinds, friction, slide, np.zeros(n))
     if not change <= 1e-9:
         raise NoSolution(
-            f"the forces of {n} resting contacts were not found (last change {change:.3g}); with much friction there may be none "
-            "(Painlevé): give less friction, or use method='time_stepping'"
+            f"the forces of {n} resting contacts were not found (last change {change:.3g}); with much friction there may be "
+            "none (Painlevé): give less friction, or use method='time_stepping'"
         )
     return force

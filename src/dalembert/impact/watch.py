@@ -94,7 +94,9 @@ def inside(position, kin, first, last, sides):
     least = math.inf
     for s in range(first, last):
         at = SIDE * s
-        least = min(least, peek(sides, at + 3) - dot((peek(sides, at), peek(sides, at + 1), peek(sides, at + 2)), local))
+        least = min(
+            least, peek(sides, at + 3) - dot((peek(sides, at), peek(sides, at + 1), peek(sides, at + 2)), local)
+        )
     return least
 
 
