@@ -65,3 +65,36 @@ def test_a_box_pushed_over_the_edge_of_a_table_falls():
     run = dal.simulate(scene, 0.8, method="dormand_prince")
     assert run.state.position[0, 2] < -0.2
     assert run.report.energy_residual_relative < 1e-9
+
+
+def rubbing_oscillator():
+    """A block on a spring along x, at μ = 0.2: half swings about ± μ m g/k, one after the other, until the spring cannot move
+    it. The spring holds the block low, so that it does not tip."""
+    scene = dal.Scene("rubbing oscillator", gravity=(0, 0, -G), material=dal.Material(friction=0.2))
+    scene.add_obstacle("ground", dal.HalfSpace())
+    block = scene.add_body("block", dal.Box(1.0, 0.6, 0.2), mass=1.0, position=(1.0, 0, 0.1))
+    scene.spring("spring", dal.WORLD, block, (-3.0, 0, 0.1), (1.0, 0, 0.1), stiffness=20.0, rest=3.0)
+    return scene
+
+
+def test_a_block_on_a_spring_rubs_to_a_stop_half_swing_by_half_swing():
+    run = dal.simulate(rubbing_oscillator(), 4.0, method="dop853", rtol=1e-11)
+    turns = sorted({round(event.time, 12) for event in run.contact_events if event.kind in ("sticks", "slips")})
+    half = np.pi * np.sqrt(1.0 / 20.0)
+    shift = 0.2 * G / 20.0
+    swings = int(np.ceil((1.0 - shift) / (2 * shift)))
+    assert run.state.position[0, 0] == pytest.approx((-1) ** swings * (1.0 - 2 * swings * shift), abs=1e-9)
+    assert np.abs(run.state.velocity).max() < 1e-10
+    assert turns[-1] == pytest.approx(swings * half, abs=1e-8)
+    assert run.report.energy_residual_relative < 1e-10
+
+
+def test_the_order_of_the_method_is_kept_through_changes_of_friction():
+    """The error of fixed steps of RK4 after a turn of the rubbing block falls by 2⁴ a halving."""
+    end, turns, rate, shift = 1.2, 1, np.sqrt(20.0), 0.2 * G / 20.0
+    assert turns * np.pi / rate < end < (turns + 1) * np.pi / rate
+    exact = -(shift + (1.0 - 3 * shift) * np.cos(rate * end - turns * np.pi))
+    runs = [dal.simulate(rubbing_oscillator(), end, method="rk4", dt=dt, frames=1) for dt in (0.05, 0.025, 0.0125)]
+    errors = np.array([abs(run.state.position[0, 0] - exact) for run in runs])
+    orders = np.log2(errors[:-1] / errors[1:])
+    assert (orders > 3.7).all(), (errors, orders)
