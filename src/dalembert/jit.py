@@ -38,9 +38,14 @@ USED_BY: dict[str, tuple[str, ...]] = {
     "mechanics": ("model/tables.py", "linalg/block.py", "linalg/ldl.py", "linalg/ordering.py"),
     "contact": ("model/tables.py", "linalg/*.py", "mechanics/*.py", "collide/*.py"),
     "impact": (
-        "model/tables.py", "linalg/block.py", "linalg/ldl.py", "linalg/ordering.py", "mechanics/*.py", "collide/tables.py",
+        "model/tables.py",
+        "linalg/block.py",
+        "linalg/ldl.py",
+        "linalg/ordering.py",
+        "mechanics/*.py",
+        "collide/tables.py",
         "collide/tables_of.py",
-    ),  # fmt: skip
+    ),
 }
 
 

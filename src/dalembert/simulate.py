@@ -12,8 +12,9 @@ import numpy as np
 from .contact.time_stepping import Contact, TimeStepping
 from .drivers import TIME_STEPPING, make_driver, positive
 from .errors import SimulationError, explain
-from .impact.driver import ContactEvent, EventDriver
+from .impact.driver import EventDriver
 from .impact.laws import NoSolution
+from .impact.log import ContactEvent
 from .jit import compile_driver_aside
 from .mechanics.evaluate import Mechanism
 from .mechanics.projection import NOT_CLOSED

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,45 +10,25 @@ from ..contact.time_stepping import Contact, ContactReport
 from ..integrate.driver import Driver
 from ..integrate.functions import Functions
 from ..model.compile import Model
-from ..model.tables import CONSTRAINT_WORK, LEDGER, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE
 from ..pointer import DERIVATIVE
 from ..status import EVENT, OK
+from .books import give
 from .evaluate import ContactSystem
 from .features import Place, make_touch
 from .laws import LAWS, NoSolution
+from .log import IMPACT, ContactEvent, Log, key_of
 from .reach import Reach
 from .rest import classify
-from .tables import OPEN, RESPOND, SLIDING, STICKING, TOUCH
+from .tables import OPEN, RESPOND, STICKING, TOUCH
 from .watch import NEED_ROOM
 
 TINY_GAP = 1e-12  # of the size of the smallest thing that touches: gaps below are closed
 TOUCHES = 1e-9  # of the same: what is nearer at an event takes part in it
 TINY_SPEED = 1e-10  # of the typical speed: contacts that close more slowly rest
 TINY_FORCE = 1e-8  # of the largest force of contact
-LOWEST_BOUNCE = 1e-9  # of the size: bounces that would rise less are summed up, all of those to come
-GEOMETRIC = 1e-2  # how well the times of bounces have to follow e before their sum is believed
 OVERLAP = 1e-6  # of the size: more at the start is refused
 MUTED = 1e-2  # of μ f_n: how much more a contact is let rub when the friction of others holds
 AT_ONCE = 200  # events at one instant
-
-IMPACT, REST, PARTS, SLIPS, STICKS = "impact", "rest", "parts", "slips", "sticks"
-
-
-@dataclass(frozen=True)
-class ContactEvent:
-    """Something that happened to one point of contact.
-
-    time : s. kind : "impact"; "rest", it stays; "parts"; "slips", it starts to slide; "sticks", or starts to roll.
-    a, b : names of bodies or "world". position : (3,) m. impulse : (3,) N s on b, of an impact. Where bounces piled up to
-    rest, time is the limit of their times.
-    """
-
-    time: float
-    kind: str
-    a: str
-    b: str
-    position: np.ndarray
-    impulse: np.ndarray
 
 
 class EventSettings(NamedTuple):
@@ -75,8 +54,7 @@ class EventDriver:
         self._dydt = np.zeros(model.size)
         self._law = LAWS[settings.law]
         self._bodies = len(model.body_names)
-        self.log: list[ContactEvent] = []
-        self._bounces: dict[tuple[Any, ...], list[float]] = {}
+        self._log = Log((*model.body_names, "world"), settings.size)
         self._worst_gap, self._frame_gap = 0.0, 0.0
         self._unsettled, self._at_once, self._last = True, 0, -np.inf
         own: Any = system.options[0]
@@ -133,7 +111,7 @@ class EventDriver:
         Raises ValueError where bodies overlap at the start, NoSolution where a law has no solution.
         """
         self._count()
-        before = self._modes()
+        before = self.system.tables.touches
         touches = self._find(y)
         own: Any = self.system.options[0]
         if len(touches):
@@ -144,7 +122,7 @@ class EventDriver:
                 self._respond(y)
             own.tiny_speed = tiny
             self._rest(y, tiny)
-        self._note_changes(before)
+        self._log.note_changes(self.time, before, self.system.tables.touches)
         clock: Any = self._driver._clock[0]
         clock.event = -1
         self._driver.changed()
@@ -184,7 +162,7 @@ class EventDriver:
             if made is None:
                 continue
             row, sides_i, sides_j = made
-            key = _key(row)
+            key = key_of(row)
             if key in keys:
                 continue
             keys.add(key)
@@ -233,55 +211,16 @@ class EventDriver:
         touches = self.system.tables.touches
         matrix, free = self._matrix()
         velocity = np.where(np.abs(touches.velocity) > 0.1 * tiny, touches.velocity, 0.0)
-        restitution = self._restitution(velocity[:, 0], free[:, 0], tiny)
+        restitution = self._log.restitution(self.time, touches, velocity[:, 0], free[:, 0], tiny)
         impulse = self._law(matrix, velocity, restitution, np.array(touches.friction))
         after = touches.velocity + (matrix @ impulse.ravel()).reshape(-1, 3)
         mean = 0.5 * (touches.velocity + after)
         columns = self.system.tables.columns.reshape(-1, 6 * self._bodies)
-        self._give(y, (impulse.ravel() @ columns).reshape(-1, 6), impulse, mean)
+        wrench = (impulse.ravel() @ columns).reshape(-1, 6)
+        give(y, self.system.mechanism.system, int(self.system.options.ledger[0]), wrench, impulse, mean)
         for k in np.flatnonzero(touches.velocity[:, 0] < -tiny):
             touch = touches[k]
-            self._log(self.time, IMPACT, touch, touch.frame.reshape(3, 3).T @ impulse[k])
-
-    def _restitution(self, closing: np.ndarray, free: np.ndarray, tiny: float) -> np.ndarray:
-        """e of each contact; none where the bounce would rise next to nothing: then all bounces to come are over at once.
-
-        Bounces at e u, e² u, ... under an acceleration −a take the times 2 e u/a (1 + e + ...), in all 2 e u/(a (1 − e)).
-        """
-        touches = self.system.tables.touches
-        e = np.array(touches.restitution)
-        for k in np.flatnonzero(closing < -tiny):
-            key, a, speed = _key(touches[k]), -free[k], -e[k] * closing[k]
-            times = self._bounces.setdefault(key, [])
-            times.append(self.time)
-            del times[:-3]
-            if 0.0 < e[k] < 1.0 and a > 0.0 and speed * speed < 2.0 * a * LOWEST_BOUNCE * self.settings.size:
-                wait = 2.0 * speed / (a * (1.0 - e[k]))
-                geometric = len(times) == 3 and abs((times[2] - times[1]) / (times[1] - times[0]) - e[k]) < GEOMETRIC
-                self._log(self.time + (wait if geometric else 0.0), REST, touches[k], np.zeros(3))
-                self._bounces.pop(key)
-                e[k] = 0.0
-        return e
-
-    def _give(self, y: np.ndarray, wrench: np.ndarray, impulse: np.ndarray, mean: np.ndarray) -> None:
-        """Add impulses (m, 6) to the momenta, and book their work: that of the contacts is p·½ (u + u⁺)."""
-        system = self.system.mechanism.system
-        kinematics = system.kinematics[:-1]
-        state = y[: STATE_SIZE * self._bodies].reshape(-1, STATE_SIZE)
-        state[:, 7:] += wrench
-        six = kinematics.inverse_inertia
-        inverse = six[:, [0, 3, 4, 3, 1, 5, 4, 5, 2]].reshape(-1, 3, 3)
-        v = kinematics.v + 0.5 * system.bodies.inverse_mass[:, None] * wrench[:, :3]
-        omega = kinematics.omega + 0.5 * np.einsum("ijk,ik->ij", inverse, wrench[:, 3:])
-        gained = float(np.sum(wrench[:, :3] * v) + np.sum(wrench[:, 3:] * omega))
-        work = np.sum(impulse * mean, axis=0)
-        entry, common = int(self.system.options.ledger[0]), y.size - len(LEDGER)
-        y[entry] += work[0]
-        y[entry + 1] += work[1] + work[2]
-        y[common + CONSTRAINT_WORK] += gained - float(work.sum())
-        y[common + REACTION_IMPULSE : common + REACTION_IMPULSE + 3] += wrench[:, :3].sum(axis=0)
-        moment = np.cross(kinematics.x, wrench[:, :3]) + wrench[:, 3:]
-        y[common + REACTION_TORQUE : common + REACTION_TORQUE + 3] += moment.sum(axis=0)
+            self._log.add(self.time, IMPACT, touch, touch.frame.reshape(3, 3).T @ impulse[k])
 
     # Rest -------------------------------------------------------------------------------------------------------------
 
@@ -344,32 +283,10 @@ class EventDriver:
 
     # What is told of it -----------------------------------------------------------------------------------------------
 
-    def _modes(self) -> dict[tuple[Any, ...], Any]:
-        return {_key(touch): touch.copy() for touch in self.system.tables.touches}
-
-    def _note_changes(self, before: dict[tuple[Any, ...], Any]) -> None:
-        """Log contacts that came to rest, parted, began to slip or to stick."""
-        now = self._modes()
-        resting = {event.kind for event in self.log[-len(now) - 1 :] if event.time >= self.time and event.kind == REST}
-        for key, touch in now.items():
-            was = int(before[key]["mode"]) if key in before else OPEN
-            mode = int(touch["mode"])
-            if was == OPEN and mode != OPEN and not resting:
-                self._log(self.time, REST, touch, np.zeros(3))
-            elif was == SLIDING and mode == STICKING:
-                self._log(self.time, STICKS, touch, np.zeros(3))
-            elif was == STICKING and mode == SLIDING:
-                self._log(self.time, SLIPS, touch, np.zeros(3))
-        for key, touch in before.items():
-            if int(touch["mode"]) != OPEN and (key not in now or int(now[key]["mode"]) == OPEN):
-                self._log(self.time, PARTS, touch, np.zeros(3))
-
-    def _log(self, time: float, kind: str, touch: Any, impulse: np.ndarray) -> None:
-        self.log.append(
-            ContactEvent(
-                time, kind, self._name(touch["j"]), self._name(touch["i"]), np.array(touch["position"]), impulse
-            )
-        )
+    @property
+    def log(self) -> list[ContactEvent]:
+        """What happened to the contacts so far."""
+        return self._log.events
 
     def _name(self, body: int) -> str:
         return self.model.body_names[body] if body < self._bodies else "world"
@@ -427,11 +344,3 @@ class EventDriver:
     def counts(self) -> dict[str, int]:
         """Steps accepted and rejected, and evaluations of f."""
         return self._driver.counts
-
-
-def _key(touch: Any) -> tuple[Any, ...]:
-    """What tells a contact from others while the same features meet."""
-    return (
-        int(touch["kind"]), int(touch["a"]), int(touch["b"]), int(touch["i"]), int(touch["j"]),
-        *np.round(np.concatenate([touch["point_i"], touch["axis_j"]]), 6).tolist(),
-    )  # fmt: skip
