@@ -68,7 +68,16 @@ def set_system(n, friction, touching):
             if slides:
                 value -= touch.friction * (d[0] * peek(matrix, at + 1) + d[1] * peek(matrix, at + 2))
             poke(system, i * n + j, value)
-        poke(weight, j, peek(matrix, column * width + column))
+        poke(weight, j, largest_response(matrix, width, column - column % 3))
+
+
+@njit
+def largest_response(matrix, width, first):
+    """The largest diagonal entry of a contact: one weight for its three components, as no axis is to be preferred."""
+    largest = peek(matrix, first * (width + 1))
+    for i in range(first + 1, first + 3):
+        largest = max(largest, peek(matrix, i * (width + 1)))
+    return largest
 
 
 @njit
