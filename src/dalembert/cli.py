@@ -1,4 +1,4 @@
-"""The command line: `dalembert run NAME|FILE.py`, `dalembert list`.
+"""The command line: `dalembert run NAME|FILE.py`, `dalembert list`, `dalembert compile`.
 
 Exit codes: 0 done, 1 the run failed in the middle, 2 the input was refused, 130 interrupted (what was recorded is kept).
 """
@@ -109,6 +109,15 @@ def list_scenes() -> int:
     for name in gallery.names():
         lines = (gallery.load(name).__doc__ or "").strip().splitlines()
         print(f"{name:16} {lines[0] if lines else ''}")
+    return 0
+
+
+@app.command(name="compile")
+def compile_everything() -> int:
+    """Compile every kernel now, with every core, so that no first run waits (when an image is built, say)."""
+    from .ahead import EVERYTHING, compile_ahead
+
+    compile_ahead(EVERYTHING)
     return 0
 
 

@@ -6,18 +6,31 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from .ahead import INTEGRATION, Compiled
+from .collide.detect import COMPILED as DETECT
 from .collide.from_scene import collision_of
+from .collide.narrow import BY_FAMILY, families
+from .contact.interior_point import COMPILED as INTERIOR_POINT
+from .contact.step import COMPILED as STEP
 from .contact.time_stepping import SOLVERS, StepSettings, TimeStepping
+from .impact.driver import EventDriver, EventSettings
+from .impact.evaluate import COMPILED as EVENTS
+from .impact.evaluate import COMPILED_WATCH as WATCH
+from .impact.evaluate import ContactSystem
+from .impact.laws import LAWS
 from .integrate import state as integration
 from .integrate.driver import Driver
 from .integrate.functions import Functions
 from .integrate.methods import METHODS
+from .mechanics.evaluate import COMPILED as MECHANICS
 from .mechanics.evaluate import Mechanism
 from .model.compile import Model
 from .model.tables import CONTACT_WORK, LEDGER
+from .scene.contact import HalfSpace
+from .scene.shapes import Box, Capsule, ConvexHull, Sphere
 
 TIME_STEPPING = "time_stepping"
-Stepper: TypeAlias = Driver | TimeStepping
+Stepper: TypeAlias = Driver | TimeStepping | EventDriver
 ITERATIONS = {"gauss_seidel": 20, "interior_point": 80}
 MARGIN = 0.02  # of the size of the smallest thing that touches: pairs nearer than this are looked at
 
@@ -25,6 +38,18 @@ MARGIN = 0.02  # of the size of the smallest thing that touches: pairs nearer th
 def method_names() -> list[str]:
     """The names of all methods."""
     return [*METHODS, TIME_STEPPING]
+
+
+def compiled_parts(model: Model, method: str, solver: str) -> list[Compiled]:
+    """What a run of the model is compiled of."""
+    parts: list[Compiled] = [MECHANICS]
+    touching = bool(model.scene.touching())
+    if touching:
+        kinds = collision_of(model.scene).colliders.kind
+        parts += [DETECT, *(BY_FAMILY[family][1] for family in families(kinds))]
+    if method == TIME_STEPPING:
+        return [*parts, STEP, *([INTERIOR_POINT] if solver == "interior_point" else [])]
+    return [*parts, INTEGRATION, *([EVENTS, WATCH] if touching else [])]
 
 
 def positive(name: str, value: float, unit: str) -> float:
@@ -35,16 +60,12 @@ def positive(name: str, value: float, unit: str) -> float:
 
 
 def smooth_driver(
-    model: Model, mechanism: Mechanism, method: str, dt: float | None, rtol: float, atol: float | None
-) -> Driver:
-    """The driver of an integration method. Raises ValueError."""
+    model: Model, mechanism: Mechanism, method: str, dt: float | None, rtol: float, atol: float | None, impacts: str
+) -> Driver | EventDriver:
+    """The driver of an integration method, by events where bodies touch. Raises ValueError."""
     if method not in METHODS:
         raise ValueError(f"unknown method {method!r}; the methods are {', '.join(method_names())}")
-    if model.scene.touching():
-        raise ValueError(
-            f"method {method!r} is for smooth motion, and bodies of this scene touch; use method={TIME_STEPPING!r}, "
-            "or give no materials"
-        )
+    touching = bool(model.scene.touching())
     tableau = METHODS[method]
     step = 0.0 if dt is None else positive("dt", dt, "s")
     adaptive = dt is None
@@ -59,9 +80,40 @@ def smooth_driver(
         atol=rtol if atol is None else positive("atol", atol, "m, rad, m/s, rad/s"),
         weights=model.weights,
         momentum=model.momentum if tableau.partitioned else None,
-        direction=[event.direction for event in model.events],
+        direction=[event.direction for event in model.events] + [-1] * touching,
     )
-    return Driver(Functions(mechanism.address, mechanism.data, 1, model.event_addresses), options, step)
+    if touching:
+        return event_driver(model, mechanism, method, options, step, impacts)
+    none = np.zeros(len(model.events), np.int64)
+    return Driver(Functions(mechanism.address, mechanism.data, 1, model.event_addresses, none), options, step)
+
+
+def event_driver(
+    model: Model, mechanism: Mechanism, method: str, options: integration.Options, step: float, impacts: str
+) -> EventDriver:
+    """The driver of an integration method for a scene whose bodies touch. Raises ValueError."""
+    if impacts not in LAWS:
+        raise ValueError(f"unknown law of impacts {impacts!r}; the laws are {', '.join(LAWS)}")
+    if METHODS[method].partitioned:
+        raise ValueError(
+            f"method {method!r} takes forces of position only, and contact forces are not; use 'dormand_prince', or "
+            f"{TIME_STEPPING!r}"
+        )
+    collision = collision_of(model.scene)
+    for solid in model.scene.touching():
+        parts = getattr(solid.shape, "parts", None)
+        shapes = [solid.shape] if parts is None else [part.shape for part in parts]
+        for shape in shapes:
+            if not isinstance(shape, (Sphere, Capsule, Box, ConvexHull, HalfSpace)):
+                raise ValueError(
+                    f"{solid.name!r}: a {type(shape).__name__} cannot be run by events (method {method!r}); use "
+                    f"method={TIME_STEPPING!r}, or a ConvexHull"
+                )
+    sizes = collision.colliders.radius[collision.order]
+    size = float(sizes.min(initial=1.0))
+    entry = model.size - len(LEDGER) - len(model.force_names) + model.force_names.index(CONTACT_WORK[0])
+    system = ContactSystem(mechanism, collision, model.size, entry, MARGIN * size)
+    return EventDriver(system, model, options, model.event_addresses, EventSettings(impacts, step, size))
 
 
 def time_stepping(
@@ -93,9 +145,12 @@ def time_stepping(
 
 
 def make_driver(model: Model, mechanism: Mechanism, method: str, settings: dict[str, Any]) -> Stepper:
-    """What steps the model by `method`; settings: dt, rtol, atol, solver, iterations, tolerance. Raises ValueError."""
+    """What steps the model by `method`; settings: dt, rtol, atol, solver, iterations,
+    tolerance, impacts. Raises ValueError."""
     if method == TIME_STEPPING:
         return time_stepping(
             model, mechanism, settings["dt"], settings["solver"], settings["iterations"], settings["tolerance"]
         )
-    return smooth_driver(model, mechanism, method, settings["dt"], settings["rtol"], settings["atol"])
+    return smooth_driver(
+        model, mechanism, method, settings["dt"], settings["rtol"], settings["atol"], settings["impacts"]
+    )

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .impact.forces import UNSOLVED
 from .mechanics.dynamics import SINGULAR, USER_FUNCTION
 from .mechanics.projection import NOT_CLOSED
 from .model.tables import STATE_SIZE
@@ -34,6 +35,8 @@ def explain(simulation: Any, status: int) -> str:
         worst = _worst_joint(simulation)
         what = "the constraint system cannot be solved" if status == SINGULAR else "the joints cannot be closed"
         return f"{at} {what}, worst at joint {worst}; use a smaller step, or look for joints that contradict each other"
+    if status == UNSOLVED:
+        return f"{at} the forces of contact cannot be found; look for contacts that contradict each other"
     reason = MESSAGES.get(status, f"status {status}")
     return f"{at} {reason}; the fastest body is {_fastest_body(simulation)}"
 

@@ -8,7 +8,6 @@ named by a hash of every source file that the kernels of a package are made of, 
 import functools
 import hashlib
 import os
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +19,11 @@ from numba.core.ccallback import CFunc
 
 from . import light
 
+try:
+    import fcntl
+except ImportError:  # no such locks on Windows: two processes may compile the same kernel
+    fcntl = None  # type: ignore[assignment]
+
 # Kernels allocate nothing, so that no array needs its references counted: counting would cost more than the arithmetic.
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False}
 # What only compiled code calls needs no entry points for Python and C, which take longer to compile than it does.
@@ -27,21 +31,23 @@ INNER: dict[str, Any] = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrappe
 
 
 # The files whose functions end up in the kernels of a package, besides its own: an edit compiles only what it can change.
-COMMON = (
-    "addresses.py", "arrays.py", "jit.py", "light.py", "pointer.py", "quat.py", "status.py", "ticks.py", "unchecked.py",
-    "vec.py",
-)  # fmt: skip
-USED_BY = {
+COMMON = tuple(
+    f"{name}.py"
+    for name in ("addresses", "arrays", "jit", "light", "pointer", "quat", "status", "ticks", "unchecked", "vec")
+)
+FACTORIZATION = ("linalg/block.py", "linalg/ldl.py", "linalg/ordering.py")
+USED_BY: dict[str, tuple[str, ...]] = {
     "linalg": (),
     "integrate": (),
     "collide": ("model/tables.py",),
-    "mechanics": ("model/tables.py", "linalg/block.py", "linalg/ldl.py", "linalg/ordering.py"),
+    "mechanics": ("model/tables.py", *FACTORIZATION),
     "contact": ("model/tables.py", "linalg/*.py", "mechanics/*.py", "collide/*.py"),
+    "impact": ("model/tables.py", *FACTORIZATION, "mechanics/*.py", "collide/tables.py", "collide/tables_of.py"),
 }
 
 
 def package_of(module: str) -> str:
-    """The subpackage that a module belongs to; "contact", which uses all the others, for modules of no package of kernels."""
+    """The subpackage that a module belongs to; "contact", which uses most others, for modules of no package of kernels."""
     parts = module.split(".")
     return parts[1] if parts[0] == "dalembert" and len(parts) > 2 and parts[1] in USED_BY else "contact"
 
@@ -93,40 +99,56 @@ class _CacheImpl(caching.CompileResultCacheImpl):
     _locator_classes = (_Locator,)
 
 
+class Busy(Exception):
+    """Another process is compiling this kernel."""
+
+
+patient = True  # wait for a kernel that another process is compiling; else `Busy` is raised
+
+
 class _KernelCache(caching.FunctionCache):
+    """What one process compiles, others wait for: a lock on a file beside the machine code, let go when that is written."""
+
     _impl_class = _CacheImpl
+    _lock: Any = None
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         found = super().load_overload(sig, target_context)
+        if found is not None:
+            return found
+        self._take()
+        found = super().load_overload(sig, target_context)
         if found is None:
             announce_compilation()
+        else:
+            self._let_go()
         return found
 
+    def save_overload(self, sig: Any, data: Any) -> None:
+        super().save_overload(sig, data)
+        self._let_go()
 
-DRIVER = "import dalembert; dalembert.solve(lambda t, y: -y, [1.0], 0.0, 1.0, method='euler', dt=1.0)"
+    @property
+    def kept(self) -> bool:
+        """Whether there is machine code on disk."""
+        return Path(self._cache_path, f"{self._impl.filename_base}.nbi").exists()
 
+    def _take(self) -> None:
+        if fcntl is None:
+            return
+        self._let_go()
+        self._lock = open(Path(self._cache_path, f"{self._impl.filename_base}.lock"), "w")  # noqa: SIM115 - kept open
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | (0 if patient else fcntl.LOCK_NB))
+        except OSError as error:
+            self._let_go()
+            if not patient:
+                raise Busy from error
 
-def compile_driver_aside() -> Callable[[], Any]:
-    """Before anything is on disk, start compiling the driver in a second process, while this one compiles the mechanics:
-    the first run then waits less. Returns what to call before the driver is used.
-    """
-    if numba.config.DISABLE_JIT or any(cache_folder("integrate").glob("*.nbi")):
-        return lambda: None
-    announce_compilation()
-    root = str(Path(__file__).parents[1])
-    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
-    quiet = subprocess.DEVNULL
-    try:
-        process = subprocess.Popen(
-            [sys.executable, "-c", DRIVER],
-            env={**os.environ, "PYTHONPATH": path},
-            stdin=quiet,
-            stdout=quiet,
-            stderr=quiet,
-        )
-    except OSError:  # no second process to be had: this one will do it all
-        return lambda: None
-    return process.wait
+    def _let_go(self) -> None:
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
 
 
 @functools.cache
@@ -161,10 +183,20 @@ class CFunction:
     """A C function made from Python, compiled when its address is first asked for, and kept on disk like a kernel."""
 
     def __init__(self, function: Callable[..., int], signature: Any) -> None:
+        self.name = f"{function.__module__.removeprefix('dalembert.')}.{function.__name__}"
         self._compiled = CFunc(function, sigutils.normalize_signature(signature), {}, OPTIONS)
         self._compiled._cache = _KernelCache(function)
 
+    @property
+    def kept(self) -> bool:
+        """Whether its machine code is on disk."""
+        return bool(self._compiled._cache.kept)
+
+    def compile(self) -> None:
+        """Load its machine code, or make it."""
+        self._compiled.compile()
+
     @functools.cached_property
     def address(self) -> int:
-        self._compiled.compile()
+        self.compile()
         return int(self._compiled.address)

@@ -58,18 +58,14 @@ class _Codegen(codegen.JITCPUCodegen):
 
 
 _NEEDED = ("_optimize_final_module", "_finalize_final_module", "_finalize_dynamic_globals")
-AVAILABLE = all(hasattr(codegen.JITCodeLibrary, name) for name in _NEEDED)
-
-if AVAILABLE:
-    codegen.JITCodeLibrary._optimize_final_module = _Library._optimize_final_module
-    codegen.JITCodeLibrary._finalize_final_module = _Library._finalize_final_module
-    codegen.JITCPUCodegen.set_env = _Codegen.set_env
+_RULE = getattr(npydecl, "NumpyRulesArrayOperator", None)
+AVAILABLE = hasattr(_RULE, "generic") and all(hasattr(codegen.JITCodeLibrary, name) for name in _NEEDED)
 
 
 class _ArrayOperator:
     """What replaces the rule of array operators."""
 
-    _full_generic = npydecl.NumpyRulesArrayOperator.generic
+    _full_generic = getattr(_RULE, "generic", None)
 
     def generic(self, args: Any, kws: Any) -> Any:
         if not any(isinstance(argument, types.ArrayCompatible) for argument in args):
@@ -77,7 +73,11 @@ class _ArrayOperator:
         return _ArrayOperator._full_generic(self, args, kws)
 
 
-npydecl.NumpyRulesArrayOperator.generic = _ArrayOperator.generic
+if AVAILABLE:
+    codegen.JITCodeLibrary._optimize_final_module = _Library._optimize_final_module
+    codegen.JITCodeLibrary._finalize_final_module = _Library._finalize_final_module
+    codegen.JITCPUCodegen.set_env = _Codegen.set_env
+    _RULE.generic = _ArrayOperator.generic
 
 
 def _compile_for_types(function: Any) -> None:

@@ -31,9 +31,9 @@ WRONG_LENGTH = PASSED_THROUGH + 1  # a compiled function returned another number
 DERIVATIVE = 0  # out = f(t, in)
 COMPLETE = 1  # in: the end of a step, moved in place onto what it must satisfy; out = f there
 COMPLETE_EVALUATED = 2  # the same, where out holds f(t, in) already
+MEASURE = 3  # evaluate, and leave what is recorded in the system's own tables
 DRIFT = 4  # in: moved in place over out[0] seconds, at constant momenta
 CONSTRAIN = 5  # in: changes wanted of the rates J v, at the state evaluated last; out: the impulses that make them
-MEASURE = 3  # evaluate, and leave what is recorded in the system's own tables
 
 C_TYPE = ctypes.CFUNCTYPE(
     ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_double, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p,

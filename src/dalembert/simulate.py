@@ -9,10 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from .ahead import compile_ahead
 from .contact.time_stepping import Contact, TimeStepping
-from .drivers import TIME_STEPPING, make_driver, positive
+from .drivers import TIME_STEPPING, compiled_parts, make_driver, positive
 from .errors import SimulationError, explain
-from .jit import compile_driver_aside
+from .impact.driver import EventDriver
+from .impact.laws import NoSolution
+from .impact.log import ContactEvent
 from .mechanics.evaluate import Mechanism
 from .mechanics.projection import NOT_CLOSED
 from .model.compile import Model, compile_scene
@@ -47,6 +50,8 @@ class Simulation:
     solver : of contact: "gauss_seidel" (real time; stops where a pass changes no velocity by more than `tolerance`, m/s) or
         "interior_point" (converges to a residual of `tolerance` times the typical speed of the step).
     iterations : most iterations of the solver in a step; 20 and 80 if not given.
+    impacts : law of impacts where an integration method runs a scene whose bodies touch, by events: "simultaneous",
+        "sequential" or "poisson"; see `impact.laws`.
     assemble : close open joints and make velocities consistent first, by the smallest change in the mass metric;
         without it a scene that does not fit is refused.
 
@@ -68,15 +73,17 @@ class Simulation:
         solver: str = "gauss_seidel",
         iterations: int | None = None,
         tolerance: float = 1e-10,
+        impacts: str = "simultaneous",
         assemble: bool = False,
     ) -> None:
         self.model = scene if isinstance(scene, Model) else compile_scene(scene)
         self.method = method or (TIME_STEPPING if self.model.scene.touching() else "dormand_prince")
-        driver_ready = compile_driver_aside() if self.method != TIME_STEPPING else None
         self.frames = positive("frames", frames, "frames a second")
         chosen = {
-            "dt": dt, "rtol": rtol, "atol": atol, "solver": solver, "iterations": iterations, "tolerance": tolerance
+            "dt": dt, "rtol": rtol, "atol": atol, "solver": solver, "iterations": iterations, "tolerance": tolerance,
+            "impacts": impacts,
         }  # fmt: skip
+        compile_ahead(compiled_parts(self.model, self.method, solver))
         if len(self.model.graph.hubs) and _redundant(self.model):
             self.model = compile_scene(self.model.scene, hubs=False)
         self._mechanism = Mechanism(self.model.system())
@@ -96,8 +103,6 @@ class Simulation:
         self.interrupted = False
         self.stopped = False
         self._prepare(assemble)
-        if driver_ready is not None:
-            driver_ready()
         self._run(0.0, 0.0)  # loads the driver, so that the time of the first step is a step's
         self.kernel_time = 0.0
         self.recorder = Recorder(self.model, self._mechanism)
@@ -202,7 +207,12 @@ class Simulation:
 
     def _run(self, target: float, end: float) -> int:
         start = time.perf_counter()
-        status = self._driver.run(self._y, self._dydt, target, end)
+        try:
+            status = self._driver.run(self._y, self._dydt, target, end)
+        except NoSolution as error:
+            failure = SimulationError(str(error), self.time)
+            failure.simulation = self
+            raise failure from error
         self.kernel_time += time.perf_counter() - start
         return status
 
@@ -265,7 +275,12 @@ class Simulation:
     @property
     def contacts(self) -> list[Contact]:
         """The points of contact of the last time step, those that bear a force and those that nearly touch."""
-        return self._driver.contacts(self.model) if isinstance(self._driver, TimeStepping) else []
+        return self._driver.contacts(self.model) if isinstance(self._driver, (TimeStepping, EventDriver)) else []
+
+    @property
+    def contact_events(self) -> list[ContactEvent]:
+        """What happened to the points of contact so far, where an integration method runs a scene whose bodies touch."""
+        return self._driver.log if isinstance(self._driver, EventDriver) else []
 
     # Results ----------------------------------------------------------------------------------------------------------
 

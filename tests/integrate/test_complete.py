@@ -20,7 +20,7 @@ class Circle:
         self.times = []
         self.callback = C_TYPE(self.call)
         address = ctypes.cast(self.callback, ctypes.c_void_p).value
-        self.functions = Functions(address, 0, 1, np.empty(0, np.int64))
+        self.functions = Functions(address, 0, 1, np.empty(0, np.int64), np.empty(0, np.int64))
 
     def call(self, data, task, t, source, n, target, m):
         y, dydt = view(source, n), view(target, m)

@@ -77,7 +77,7 @@ def test_bouncing(name, dt, direction):
     restitution, impacts, y = 0.8, [], np.array([1.0, 0.0])
     options = make_options(METHODS[name], 2, adaptive=dt == 0.0, rtol=1e-10, atol=1e-10, direction=[direction])
     pointers = Pointer(falling), Pointer(height, scalar=True)
-    functions = Functions(pointers[0].address, 0, 0, np.array([pointers[1].address]))
+    functions = Functions(pointers[0].address, 0, 0, np.array([pointers[1].address]), np.zeros(1, np.int64))
     dydt, work, signs, clock = np.full(2, np.nan), make_work(options), make_signs(options), make_clock(0.0, dt)
     buffers = np.empty(1000), np.empty((1000, 2)), np.empty((0, 3, 2))
     status = EVENT

@@ -1,21 +1,16 @@
-"""The converging solver of a step: contacts and joints as a `Problem` of `interior_point`, behind a C pointer."""
-
-import numpy as np
+"""The converging solver of a step: contacts and joints as a `Problem` of `interior_point`."""
 
 from ..arrays import clear
 from ..collide.tables import CONTACTS
 from ..collide.tables_of import counts_of
-from ..jit import CFunction, njit
+from ..jit import njit
 from ..mechanics.constraints import wrench_of
 from ..mechanics.kinematics import load6, load9
 from ..mechanics.system import bodies_of, incidences_of, jacobian_of, joints_of, kinematics_of
-from ..pointer import C_SIGNATURE, viewer
 from ..vec import congruence
 from . import interior_point_tables as problem_tables
-from .interior_point import solve_system
 from .interior_point_tables import (
     ROW,
-    Problem,
     groups_of,
     inertia_of,
     inverse_inertia_of,
@@ -25,16 +20,6 @@ from .interior_point_tables import (
 )
 from .tables import ANGULAR, LINEAR, MOTION
 from .velocities import put_three, three
-
-FIELDS = 2 * len(Problem._fields)
-_addresses = viewer(np.int64)
-
-
-def evaluate(data, task, t, nothing, n, more, m):
-    return solve_system(_addresses(data, FIELDS))
-
-
-COMPILED = CFunction(evaluate, C_SIGNATURE)
 
 
 @njit

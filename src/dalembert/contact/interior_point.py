@@ -15,14 +15,13 @@ the work in a few steps, where it converges quadratically, degenerate or not. Re
 regularized inside Newton's matrix only, by 1e-9 of their compliance: the limit is exact (proximal method of multipliers).
 """
 
-from typing import Any
-
 import numba
 import numpy as np
 
 from ..addresses import address_table
-from ..jit import kernel, njit
+from ..jit import CFunction, njit
 from ..linalg.envelope_order import adjacency, cuthill_mckee, row_starts
+from ..pointer import C_SIGNATURE, C_TYPE, viewer
 from ..vec import store3
 from .interior_point_phases import (
     CENTRING,
@@ -58,6 +57,9 @@ SHORTEST, SHORT_STEPS = 0.05, 4  # so many steps in a row shorter than this: the
 MOST_STEPS = 25  # of the interior point from one start
 POLISHING = 12  # most steps of polishing at a time
 TO_BOUNDARY = 0.99
+
+FIELDS = 2 * len(Problem._fields)
+_addresses = viewer(np.int64)
 
 
 @njit
@@ -190,9 +192,11 @@ def solve_system(system):
     return SOLVED if step.residual <= step.tolerance else NOT_CONVERGED
 
 
-@kernel
-def _solve(system):
-    return solve_system(system)
+def evaluate_problem(data, task, t, nothing, n, more, m):
+    return solve_system(_addresses(data, FIELDS))
+
+
+COMPILED = CFunction(evaluate_problem, C_SIGNATURE)
 
 
 def solve(problem: Problem) -> tuple[int, Problem]:
@@ -201,18 +205,21 @@ def solve(problem: Problem) -> tuple[int, Problem]:
 
     Raises ValueError where a mass, velocity, contact or joint row is not finite.
     """
-    status = _solve(_tables(problem))
+    status = _solve(problem)
     if status == NEED_MORE:
         needed = int(problem.step[0]["envelope_needed"])
         problem = problem._replace(envelope=np.zeros(needed + needed // 4))
-        status = _solve(_tables(problem))
+        status = _solve(problem)
     if status == NOT_FINITE:
         raise ValueError(
             "the contact problem holds a number that is not finite; look for NaN or infinity in velocities, masses, arms, "
             "bias and joint rows"
         )
-    return int(status), problem
+    return status, problem
 
 
-def _tables(problem: Problem) -> Any:
-    return problem if numba.config.DISABLE_JIT else address_table(problem)
+def _solve(problem: Problem) -> int:
+    if numba.config.DISABLE_JIT:
+        return int(solve_system(problem))
+    table = address_table(problem)
+    return int(C_TYPE(COMPILED.address)(table.ctypes.data, 0, 0.0, 0, 0, 0, 0))

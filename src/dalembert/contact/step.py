@@ -12,30 +12,39 @@ the smallest in the metric of the masses. As forces and impulses change the velo
 energy changes by exactly (h F + Jᵀ p)·½ (v⁻ + v⁺), which is what the audit books.
 """
 
+import numpy as np
+
 from ..arrays import copy
 from ..collide.detect import NEED_ROOM, keep_impulses
-from ..collide.tables import CONTACTS
+from ..collide.tables import CONTACTS, Collision
 from ..collide.tables_of import contacts_of, counts_of
-from ..jit import kernel, njit
+from ..jit import CFunction, njit
 from ..mechanics.system import bodies_of, joints_of, kinematics_of
-from ..model.tables import CONSTRAINT_WORK, LEDGER, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE
-from ..pointer import COMPLETE, DERIVATIVE, DRIFT, call_pointer
+from ..model.tables import CONSTRAINT_WORK, LEDGER, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE, System
+from ..pointer import C_SIGNATURE, COMPLETE, DERIVATIVE, DRIFT, call_pointer, viewer
 from ..status import NON_FINITE, OK
 from ..ticks import begin, lap
 from ..unchecked import peek, poke
 from ..vec import dot, load3
 from .gauss_seidel import axes_of, prepare_contacts
 from .impulses import apply_impulses
+from .interior_point_tables import Problem
 from .joints import set_targets
 from .restitution import limit_restitution
 from .separate import displace, plan_separation
-from .solve import solve
-from .tables import BEFORE, DETECTION, ROW, SMOOTH, SOLVER, UPDATE
+from .solve import Walls, solve
+from .tables import BEFORE, DETECTION, ROW, SMOOTH, SOLVER, UPDATE, Stepping
 from .tables_of import motion_of, options_of, report_of, rows_of, saved_of, ticks_of
 from .velocities import load_motion, relative_velocity
 
+WALLS = len(Walls._fields)
+SYSTEM, COLLISION = 2 * len(System._fields), 2 * len(Collision._fields)
+STEPPING, PROBLEM = 2 * len(Stepping._fields), 2 * len(Problem._fields)
+_floats = viewer(np.float64)
+_addresses = viewer(np.int64)
 
-@kernel
+
+@njit
 def march(walls, y, dydt, stop, system, collision, stepping, problem):
     """Steps until `stop` (s) is reached. Returns a status; at NEED_ROOM y is the start of the step that was not made."""
     options = options_of(stepping)[0]
@@ -46,6 +55,19 @@ def march(walls, y, dydt, stop, system, collision, stepping, problem):
             return status
         report.steps += 1
     return OK
+
+
+# `data` is the address of the walls and, after them, of the addresses of the four tables.
+def evaluate(data, task, stop, y, n, dydt, m):
+    at = _addresses(data, WALLS + 4)
+    walls = Walls(at[0], at[1], at[2], at[3], at[4], at[5])
+    return march(
+        walls, _floats(y, n), _floats(dydt, m), stop, _addresses(at[WALLS], SYSTEM),
+        _addresses(at[WALLS + 1], COLLISION), _addresses(at[WALLS + 2], STEPPING), _addresses(at[WALLS + 3], PROBLEM),
+    )  # fmt: skip
+
+
+COMPILED = CFunction(evaluate, C_SIGNATURE)
 
 
 @njit

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,11 +17,11 @@ from ..mechanics.evaluate import Mechanism
 from ..model.compile import Model
 from ..model.tables import FIELD
 from ..pointer import C_TYPE
-from .converge import COMPILED
+from .interior_point import COMPILED as COMPILED_SOLVER
 from .interior_point import solve_system
 from .interior_point_tables import GROUP, STEP, Problem, workspace
 from .solve import Walls
-from .step import march
+from .step import COMPILED, march
 from .tables import GAUSS_SEIDEL, INTERIOR_POINT, MOTION, OPTIONS, REPORT, ROW, STEP_STAGES, Stepping
 
 SOLVERS = {"gauss_seidel": GAUSS_SEIDEL, "interior_point": INTERIOR_POINT}
@@ -127,12 +128,20 @@ class TimeStepping:
             self._problem = self._problem._replace(**self._workspace(room))
         tables = (self._mechanism.system, self.collision, self._tables, self._problem)
         addresses = tuple(address_table(table) for table in tables)
-        self._arguments = tables if numba.config.DISABLE_JIT else addresses
-        self._walls = Walls(
+        walls = Walls(
             self._mechanism.address, self._mechanism.data, self._detector.address, self._detector.data,
             self._solver_address(), int(addresses[-1].ctypes.data),
         )  # fmt: skip
-        self._addresses = addresses
+        self._addresses = addresses, np.array([*walls, *(table.ctypes.data for table in addresses)], np.int64)
+        self._march = self._plain(walls, *tables) if numba.config.DISABLE_JIT else self._compiled()
+
+    @staticmethod
+    def _plain(walls: Walls, *tables: Any) -> Callable[[np.ndarray, np.ndarray, float], int]:
+        return lambda y, dydt, stop: int(march(walls, y, dydt, stop, *tables))
+
+    def _compiled(self) -> Callable[[np.ndarray, np.ndarray, float], int]:
+        function, data = C_TYPE(COMPILED.address), int(self._addresses[1].ctypes.data)
+        return lambda y, dydt, stop: int(function(data, 0, stop, y.ctypes.data, y.size, dydt.ctypes.data, dydt.size))
 
     def _workspace(self, contacts: int) -> dict[str, Any]:
         system = self._mechanism.system
@@ -143,7 +152,7 @@ class TimeStepping:
         if self.settings.solver == "gauss_seidel":
             return 0
         if not numba.config.DISABLE_JIT:
-            return COMPILED.address
+            return COMPILED_SOLVER.address
         self._callback = C_TYPE(lambda *_: int(solve_system(self._problem)))
         return int(ctypes.cast(self._callback, ctypes.c_void_p).value or 0)
 
@@ -158,7 +167,7 @@ class TimeStepping:
     def run(self, y: np.ndarray, dydt: np.ndarray, target: float, end: float) -> int:
         """Step y until `target` (s) is reached, in place. Returns a status."""
         while True:
-            status = int(march(self._walls, y, dydt, target - self._start, *self._arguments))
+            status = self._march(y, dydt, target - self._start)
             if status != NEED_ROOM:
                 return status
             self._detector.make_room()

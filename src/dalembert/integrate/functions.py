@@ -26,6 +26,7 @@ class Functions(NamedTuple):
     data: int  # handed to the system
     completes: int  # 1: the end of a step has to be completed; 0: f is all there is
     events: NDArray[np.int64]
+    event_data: NDArray[np.int64]  # handed to each event function
 
 
 @inlined
@@ -51,7 +52,7 @@ def drift(h, y, spare, context):
 @njit
 def event(t, y, values, context):
     for i in range(context.events.size):
-        status = call_pointer(context.events[i], 0, DERIVATIVE, t, y, values[i : i + 1])
+        status = call_pointer(context.events[i], context.event_data[i], DERIVATIVE, t, y, values[i : i + 1])
         if status != OK:
             return status
     return OK

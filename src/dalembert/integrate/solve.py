@@ -128,7 +128,9 @@ class _Run:
         self.watched, self.options, self.y, self.clock, self.dense = watched, options, y, clock, dense
         self.pointers = [Pointer(f), *(Pointer(item.function, scalar=True) for item in watched)]
         addresses = [pointer.address for pointer in self.pointers]
-        self.functions = Functions(addresses[0], 0, 0, np.array(addresses[1:], dtype=np.int64))
+        self.functions = Functions(
+            addresses[0], 0, 0, np.array(addresses[1:], dtype=np.int64), np.zeros(len(addresses) - 1, np.int64)
+        )
         self.t, self.states, self.polynomials = [], [], []
         self.found: list[tuple[int, float, Array]] = []
 

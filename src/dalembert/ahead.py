@@ -1,0 +1,91 @@
+"""Compiling ahead, with every core: processes take from one list what none has begun, the longest first."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import numba
+
+from . import jit
+from .collide import detect, narrow
+from .contact import interior_point, step
+from .impact import evaluate as impact
+from .integrate.solve import solve
+from .mechanics import evaluate as mechanics
+
+
+class Compiled(Protocol):
+    """What is compiled as a whole: `kept` tells whether it is on disk."""
+
+    name: str
+
+    @property
+    def kept(self) -> bool: ...
+
+    def compile(self) -> None: ...
+
+
+class Integration:
+    """The kernel of integration methods, which takes arrays and so is compiled by a call."""
+
+    name = "integrate"
+
+    @property
+    def kept(self) -> bool:
+        return any(jit.cache_folder("integrate").glob("*.nbi"))
+
+    def compile(self) -> None:
+        solve(lambda t, y: -y, [1.0], 0.0, 1.0, method="euler", dt=1.0)
+
+
+INTEGRATION = Integration()
+EVERYTHING: tuple[Compiled, ...] = (
+    interior_point.COMPILED, impact.COMPILED, mechanics.COMPILED, step.COMPILED, 
+    INTEGRATION, detect.COMPILED, *(compiled for _, compiled in narrow.BY_FAMILY.values()), impact.COMPILED_WATCH,
+)  # fmt: skip
+"""All that takes long to compile, the longest first."""
+
+
+def compile_ahead(wanted: Iterable[Compiled]) -> None:
+    """Compile what is not on disk yet, with as many processes as there are cores."""
+    chosen = set(map(id, wanted))
+    missing = [item for item in EVERYTHING if id(item) in chosen and not item.kept]
+    if numba.config.DISABLE_JIT or len(missing) < 2:  # type: ignore[attr-defined]
+        return
+    jit.announce_compilation()
+    names = [item.name for item in missing]
+    helpers = [_start(names) for _ in range(min(os.cpu_count() or 1, len(missing)) - 1)]
+    compile_free(names)
+    for helper in helpers:
+        if helper is not None:
+            helper.wait()
+
+
+def compile_free(names: Sequence[str]) -> None:
+    """Compile those of these names that no other process is at."""
+    jit.patient = False
+    try:
+        for item in EVERYTHING:
+            if item.name in names and not item.kept:
+                try:
+                    item.compile()
+                except jit.Busy:
+                    continue
+    finally:
+        jit.patient = True
+
+
+def _start(names: Sequence[str]) -> "subprocess.Popen[bytes] | None":
+    """A process that does the same; None where none is to be had: this one will do it all."""
+    path = os.pathsep.join(filter(None, [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH")]))
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-c", f"from dalembert.ahead import compile_free; compile_free({list(names)!r})"],
+            env={**os.environ, "PYTHONPATH": path}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+    except OSError:
+        return None
