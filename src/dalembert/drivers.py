@@ -11,6 +11,7 @@ from .collide.detect import COMPILED as DETECT
 from .collide.from_scene import collision_of
 from .collide.narrow import BY_FAMILY, families
 from .contact.interior_point import COMPILED as INTERIOR_POINT
+from .contact.separate import ROUNDING
 from .contact.step import COMPILED as STEP
 from .contact.time_stepping import SOLVERS, StepSettings, TimeStepping
 from .impact.driver import EventDriver, EventSettings
@@ -32,6 +33,8 @@ from .scene.shapes import Box, Capsule, ConvexHull, Sphere
 TIME_STEPPING = "time_stepping"
 Stepper: TypeAlias = Driver | TimeStepping | EventDriver
 ITERATIONS = {"gauss_seidel": 20, "interior_point": 80}
+TOLERANCE = {"gauss_seidel": 1e-6, "interior_point": 1e-10}  # m/s; relative
+SLOP = {"gauss_seidel": 1e-5, "interior_point": 0.0}  # of the same size: overlap that is left alone
 MARGIN = 0.02  # of the size of the smallest thing that touches: pairs nearer than this are looked at
 
 
@@ -71,6 +74,12 @@ def smooth_driver(
     adaptive = dt is None
     if adaptive and not tableau.error.shape[0]:
         raise ValueError(f"method {method!r} has no error estimate; give its step, dt, in s")
+    bounded = model.scene.bounded()
+    if bounded:
+        raise ValueError(
+            f"method {method!r} cannot run {bounded[0]!r}: stops, dry friction and motors without a gain take time steps; "
+            f"use method={TIME_STEPPING!r}"
+        )
     positive("rtol", rtol, "relative")
     options = integration.make_options(
         tableau,
@@ -117,7 +126,12 @@ def event_driver(
 
 
 def time_stepping(
-    model: Model, mechanism: Mechanism, dt: float | None, solver: str, iterations: int | None, tolerance: float
+    model: Model,
+    mechanism: Mechanism,
+    dt: float | None,
+    solver: str,
+    iterations: int | None,
+    tolerance: float | None,
 ) -> TimeStepping:
     """The driver of time steps with contact. Raises ValueError."""
     if dt is None:
@@ -133,13 +147,17 @@ def time_stepping(
     if not (isinstance(iterations, int) and iterations >= 1):
         raise ValueError(f"iterations is {iterations!r}; give a whole number of at least 1")
     collision = collision_of(model.scene)
-    sizes = collision.colliders.radius[collision.order]
+    size = float(collision.colliders.radius[collision.order].min(initial=1.0))
     settings = StepSettings(
-        positive("dt", dt, "s"), solver, iterations, positive("tolerance", tolerance, "m/s, or relative"),
-        MARGIN * float(sizes.min(initial=1.0)),
+        positive("dt", dt, "s"), solver, iterations,
+        TOLERANCE[solver] if tolerance is None else positive("tolerance", tolerance, "m/s, or relative"),
+        MARGIN * size, max(SLOP[solver] * size, ROUNDING),
     )  # fmt: skip
     if CONTACT_WORK[0] not in model.force_names:
-        raise ValueError(f"scene {model.name!r}: nothing in it has a material, so that nothing can touch; give one")
+        raise ValueError(
+            f"scene {model.name!r}: nothing in it has a material, so that nothing can touch, and no joint has a stop, dry "
+            "friction or an ideal motor; another method runs it better"
+        )
     entry = model.size - len(LEDGER) - len(model.force_names) + model.force_names.index(CONTACT_WORK[0])
     return TimeStepping(mechanism, collision, model.size, entry, settings)
 

@@ -41,7 +41,8 @@ class Simulation:
     ----------
     scene : Scene, or a compiled Model.
     method : name of an integration method, see `dalembert.METHODS`, or "time_stepping", the method of scenes whose bodies
-        touch. If not given: "time_stepping" where bodies touch, else "dormand_prince".
+        touch or whose joints have stops, dry friction or ideal motors. If not given: "time_stepping" for these, else
+        "dormand_prince".
     dt : step in s, for methods of fixed step; an adaptive method given `dt` takes fixed steps.
     rtol, atol : tolerances of adaptive methods, per step: relative, and absolute in m, rad, m/s and rad/s.
     hold : "projection" (Lagrange multipliers, and the state put back on the constraints after each step), "feedback"
@@ -49,7 +50,7 @@ class Simulation:
     frames : recorded frames a second of simulated time.
     solver : of contact: "gauss_seidel" (real time; stops where a pass changes no velocity by more than `tolerance`, m/s) or
         "interior_point" (converges to a residual of `tolerance` times the typical speed of the step).
-    iterations : most iterations of the solver in a step; 20 and 80 if not given.
+    iterations : most iterations of the solver in a step; 20 and 80 if not given. tolerance : 1e-6 and 1e-10 if not given.
     impacts : law of impacts where an integration method runs a scene whose bodies touch, by events: "simultaneous",
         "sequential" or "poisson"; see `impact.laws`.
     assemble : close open joints and make velocities consistent first, by the smallest change in the mass metric;
@@ -72,12 +73,14 @@ class Simulation:
         frames: float = 60.0,
         solver: str = "gauss_seidel",
         iterations: int | None = None,
-        tolerance: float = 1e-10,
+        tolerance: float | None = None,
         impacts: str = "simultaneous",
         assemble: bool = False,
     ) -> None:
         self.model = scene if isinstance(scene, Model) else compile_scene(scene)
-        self.method = method or (TIME_STEPPING if self.model.scene.touching() else "dormand_prince")
+        self.method = method or (
+            TIME_STEPPING if self.model.scene.touching() or self.model.scene.bounded() else "dormand_prince"
+        )
         self.frames = positive("frames", frames, "frames a second")
         chosen = {
             "dt": dt, "rtol": rtol, "atol": atol, "solver": solver, "iterations": iterations, "tolerance": tolerance,
@@ -276,6 +279,11 @@ class Simulation:
     def contacts(self) -> list[Contact]:
         """The points of contact of the last time step, those that bear a force and those that nearly touch."""
         return self._driver.contacts(self.model) if isinstance(self._driver, (TimeStepping, EventDriver)) else []
+
+    @property
+    def efforts(self) -> dict[str, float]:
+        """What each stop, dry friction and ideal motor exerted in the last time step, N or N m along its coordinate."""
+        return self._driver.efforts(self.model) if isinstance(self._driver, TimeStepping) else {}
 
     @property
     def contact_events(self) -> list[ContactEvent]:

@@ -19,7 +19,7 @@ def place_and_find(y, bodies, margin, collision):
     bad = place_colliders(y, bodies, margin, collision)
     if bad >= 0:
         return -1 - bad
-    return find_pairs(bodies, margin, collision)
+    return find_pairs(bodies, collision)
 
 
 def state_of(positions, orientations=None):

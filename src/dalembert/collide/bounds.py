@@ -8,7 +8,7 @@ from ..quat import to_matrix
 from ..unchecked import peek
 from ..vec import add, load3, matvec, matvec_t, norm, store3
 from .tables import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, HALF_SPACE, HULL, SPHERE
-from .tables_of import colliders_of, places_of, vertices_of
+from .tables_of import colliders_of, places_of, travel_of, vertices_of
 
 
 @inlined
@@ -32,11 +32,11 @@ def product(a, b):
 
 @njit
 def place_colliders(y, bodies, margin, collision):
-    """Fill `places` from the poses in the state vector y of so many bodies; returns the first collider whose pose is not
-    finite, or −1."""
+    """Fill `places` from the poses in the state vector y of so many bodies, with boxes grown by `margin` (m) or more;
+    returns the first collider whose pose is not finite, or −1."""
     colliders = colliders_of(collision)
     places = places_of(collision)
-    vertices = vertices_of(collision)
+    vertices, travel = vertices_of(collision), travel_of(collision)
     for i in range(colliders.shape[0]):
         collider = colliders[i]
         place = places[i]
@@ -50,7 +50,11 @@ def place_colliders(y, bodies, margin, collision):
         store3(place.x, x)
         for k in range(9):
             place.rotation[k] = rotation[k]
-        bound(collider, place, x, rotation, vertices, margin)
+        place.reach = margin
+        if collider.body < bodies:
+            sweep = peek(travel, 2 * collider.body + 1) * (norm(load3(collider.position)) + collider.radius)
+            place.reach = max(margin, peek(travel, 2 * collider.body) + sweep)
+        bound(collider, place, x, rotation, vertices, place.reach)
         if not math.isfinite(place.lower[0] + place.lower[1] + place.lower[2]):
             return i
     return -1

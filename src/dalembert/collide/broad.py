@@ -37,7 +37,7 @@ STAY = 1.5  # another axis is chosen only when the spread on it is so many times
 
 
 @njit
-def find_pairs(bodies, margin, collision):
+def find_pairs(bodies, collision):
     """Fill this step's half of `pairs` from `places`; returns 0 or NEED_ROOM."""
     counts = counts_of(collision)
     order = order_of(collision)
@@ -56,7 +56,7 @@ def find_pairs(bodies, margin, collision):
     found = 0
     for strip in range(strips):
         found = sweep(strip, strips, bodies, first, found, half, old_first, collision)
-    found = meet_half_spaces(bodies, margin, first, found, half, old_first, collision)
+    found = meet_half_spaces(bodies, first, found, half, old_first, collision)
     if found > half:
         counts[NEED_PAIRS] = found
         return NEED_ROOM
@@ -217,7 +217,7 @@ def sweep(strip, count, bodies, first, found, room, old_first, collision):
 
 
 @njit
-def meet_half_spaces(bodies, margin, first, found, room, old_first, collision):
+def meet_half_spaces(bodies, first, found, room, old_first, collision):
     """Add every collider that reaches below the surface of a half-space, or nearly."""
     colliders = colliders_of(collision)
     places = places_of(collision)
@@ -227,9 +227,9 @@ def meet_half_spaces(bodies, margin, first, found, room, old_first, collision):
     for u in range(unbounded.shape[0]):
         plane = places[unbounded[u]]
         normal = (plane.rotation[2], plane.rotation[5], plane.rotation[8])
-        height = normal[0] * plane.x[0] + normal[1] * plane.x[1] + normal[2] * plane.x[2] + margin
+        height = normal[0] * plane.x[0] + normal[1] * plane.x[1] + normal[2] * plane.x[2] + plane.reach
         for p in range(order.shape[0]):
             i = order[p]
-            if plane_reach(colliders[i], places[i], normal, vertices) <= height:
+            if plane_reach(colliders[i], places[i], normal, vertices) <= height + places[i].reach:
                 found = add_pair(i, unbounded[u], bodies, first, found, room, old_first, collision)
     return found

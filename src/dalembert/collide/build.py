@@ -88,6 +88,7 @@ def make_collision(
             faces=joined([hull.faces for hull in hulls], FACE).view(np.recarray),
             edges=joined([hull.edges for hull in hulls], EDGE).view(np.recarray),
             loops=joined([hull.loops for hull in hulls], np.int64),
+            travel=np.zeros(2 * (max((solid.body for solid, _ in pieces), default=0) + 2)),
             excluded=np.array(barred, np.int64),
             rule_keys=np.array([key for key, _ in special], np.int64),
             rule_values=np.ravel([values for _, values in special]).astype(np.float64),

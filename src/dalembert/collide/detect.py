@@ -37,6 +37,7 @@ from .tables_of import (
     functions_of,
     manifold_of,
     pairs_of,
+    places_of,
     rule_keys_of,
     rule_values_of,
 )
@@ -49,25 +50,27 @@ NOT_FINITE = 2  # status: a pose is not a number
 
 @njit
 def detect(y, bodies, margin, data, collision):
-    """Fill `contacts` from the poses in y: every point where two colliders are nearer than `margin` (m).
+    """Fill `contacts` from the poses in y: every point where two colliders are nearer than `margin` (m), or than they may
+    come on their ways (`travel`).
 
     Impulses of the step before stand in the contacts, by feature. Returns 0, NEED_ROOM or NOT_FINITE.
     """
     if place_colliders(y, bodies, 0.5 * margin, collision) >= 0:
         return NOT_FINITE
-    if find_pairs(bodies, margin, collision) != 0:
+    if find_pairs(bodies, collision) != 0:
         return NEED_ROOM
     counts = counts_of(collision)
     pairs = pairs_of(collision)
     colliders = colliders_of(collision)
-    functions = functions_of(collision)
+    functions, places = functions_of(collision), places_of(collision)
     room = contacts_of(collision).shape[0]
     found = 0
     first = counts[FIRST_PAIR]
     for p in range(first, first + counts[PAIRS]):
         pair = pairs[p]
         family = family_of(colliders[pair.a].kind, colliders[pair.b].kind)
-        points = call_pointer(functions[family], data, p, margin, y, y)
+        reach = places[pair.a].reach + places[pair.b].reach
+        points = call_pointer(functions[family], data, p, reach, y, y)
         if points > 0 and found + points <= room:
             write_contacts(p, found, y, bodies, collision)
         found += points

@@ -26,10 +26,11 @@ COLLIDER = np.dtype(
      ("radius", "f8"), ("friction", "f8"), ("restitution", "f8")],
     align=True,
 )  # fmt: skip
-# Where a collider is: the pose of its frame in the world, and its box, grown by the margin.
+# Where a collider is: the pose of its frame in the world, and its box, grown by its reach (half the margin, or how far it may
+# move before the next look, where that is more).
 PLACE = np.dtype(
-    [("x", "f8", 3), ("rotation", "f8", 9), ("lower", "f8", 3), ("upper", "f8", 3)], align=True
-)  # fmt: skip
+    [("x", "f8", 3), ("rotation", "f8", 9), ("lower", "f8", 3), ("upper", "f8", 3), ("reach", "f8")], align=True
+)
 # A polygon of a hull: outward unit normal, normal · x = offset on it, its corners in `loops[first : first + count]`
 # (numbers of vertices counted from the hull's first), anticlockwise seen from outside.
 FACE = np.dtype([("normal", "f8", 3), ("offset", "f8"), ("first", "i8"), ("count", "i8")], align=True)
@@ -85,6 +86,7 @@ class Collision(NamedTuple):
     faces: Any  # FACE
     edges: Any  # EDGE
     loops: np.ndarray  # int64, see FACE
+    travel: np.ndarray  # (2 (bodies + 1),) m and rad that each body may move before the next look; zero: not known
     excluded: np.ndarray  # int64, sorted keys i · colliders + j, i < j, of pairs that pass through each other
     rule_keys: np.ndarray  # int64, sorted keys of pairs whose coefficients are not what the materials make
     rule_values: np.ndarray  # (2 n,) their friction and restitution

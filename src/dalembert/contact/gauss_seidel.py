@@ -135,17 +135,21 @@ def worst_residual(contacts, count, motion, rows):
 
 
 @njit
-def sweep_positions(contacts, count, shift, rows, corrections, reach):
+def sweep_positions(contacts, count, shift, rows, corrections, reach, slop):
     """One pass of the same for displacements instead of velocities: `shift` (as `motion`) is pushed until nothing
-    overlaps; contacts farther apart than `reach` (m) are left out. `corrections` are the normal multipliers (kg m).
-    Returns the deepest left."""
+    overlaps by more than `slop` (m); contacts farther apart than `reach` (m) are left out. `corrections` are the normal
+    multipliers (kg m). Returns the deepest left."""
     deepest = 0.0
     for i in range(count):
         contact = contacts[i]
         if contact.separation > reach:
             continue
         n, _, _ = axes_of(contact)
-        gap = contact.separation + dot(n, relative_velocity(shift, contact, load3(contact.arm_a), load3(contact.arm_b)))
+        gap = (
+            contact.separation
+            + slop
+            + dot(n, relative_velocity(shift, contact, load3(contact.arm_a), load3(contact.arm_b)))
+        )
         deepest = max(deepest, -gap)
         old = corrections[i]
         new = max(0.0, old - gap * peek(rows, ROW * i + INVERSE_NORMAL))

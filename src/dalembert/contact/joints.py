@@ -40,16 +40,35 @@ def set_targets(system, stepping):
 
 
 @njit
-def hold_joints(mechanism, data, system, stepping):
+def hold_joints(walls, system, stepping):
     """Change `motion` by the joint impulses that bring J v to its target, and book them. Returns a status."""
-    motion, rates, change = motion_of(stepping), rates_of(stepping), change_of(stepping)
     total, targets = joint_impulses_of(stepping), targets_of(stepping)
-    rates_of_motion(system, motion, rates)
+    rates, change = rates_of(stepping), change_of(stepping)
+    rates_of_motion(system, motion_of(stepping), rates)
     for r in range(rates.shape[0]):
         rates[r] = targets[r] - rates[r]
-    status = call_pointer(mechanism, data, CONSTRAIN, 0.0, rates, change)
+    status = change_rates(walls, system, stepping, motion_of(stepping))
     for r in range(rates.shape[0]):
         total[r] += change[r]
+    return status
+
+
+@njit
+def answer_joints(walls, system, stepping, motion):
+    """Change the velocities in `motion` by the joint impulses that bring J v to zero. Returns a status."""
+    rates = rates_of(stepping)
+    rates_of_motion(system, motion, rates)
+    for r in range(rates.shape[0]):
+        rates[r] = -rates[r]
+    return change_rates(walls, system, stepping, motion)
+
+
+@njit
+def change_rates(walls, system, stepping, motion):
+    """Change `motion` by the joint impulses that change J v by `rates`, and leave these impulses in `change`."""
+    status = call_pointer(
+        walls.mechanism, walls.mechanism_data, CONSTRAIN, 0.0, rates_of(stepping), change_of(stepping)
+    )
     kinematics = kinematics_of(system)
     for i in range(bodies_of(system).shape[0]):
         kin = kinematics[i]

@@ -19,11 +19,13 @@ from ..jit import njit
 from ..mechanics.system import bodies_of, kinematics_of
 from ..status import OK
 from ..vec import add, load3, scale, store3
+from .bounded import passive_work, set_bounces
 from .impulses import contact_work
 from .joints import joint_work
 from .solve import solve
 from .tables import BEFORE, ROW
 from .tables_of import (
+    bounds_of,
     first_impulses_of,
     first_joint_impulses_of,
     first_motion_of,
@@ -47,6 +49,7 @@ def limit_restitution(walls, h, y, system, collision, stepping, problem):
     count = counts_of(collision)[CONTACTS]
     motion, first_motion = motion_of(stepping), first_motion_of(stepping)
     first, first_joints = first_impulses_of(stepping), first_joint_impulses_of(stepping)
+    bounds = bounds_of(stepping)
     copy(first_motion, motion)
     copy(first_joints, joint_impulses_of(stepping))
     for i in range(count):
@@ -54,6 +57,9 @@ def limit_restitution(walls, h, y, system, collision, stepping, problem):
         for k in range(3):
             first[3 * i + k] = contact.impulse[k]
         contact.bias = max(contact.separation, 0.0) / h
+    for i in range(bounds.shape[0]):
+        bounds[i].first_impulse = bounds[i].impulse
+    set_bounces(h, system, stepping, True)
     load_motion(y, bodies_of(system), kinematics_of(system), motion)
     status = solve(walls, system, collision, stepping, problem)
     if status != OK:
@@ -77,11 +83,13 @@ def largest_share(w0, middle, w1):
 
 @njit
 def total_work(system, collision, stepping):
-    """(W, the sum of its contacts' parts without their signs), J."""
+    """(W of contacts, stops and joints, the sum of their parts without their signs), J."""
     contacts = contacts_of(collision)
     motion, rows = motion_of(stepping), rows_of(stepping)
-    work = joint_work(system, stepping)
-    size = abs(work)
+    work, size = passive_work(system, stepping)
+    of_joints = joint_work(system, stepping)
+    work += of_joints
+    size += abs(of_joints)
     for i in range(counts_of(collision)[CONTACTS]):
         contact = contacts[i]
         p = load3(contact.impulse)
@@ -102,6 +110,9 @@ def mixture(share, collision, stepping):
         motion[i] += share * (first_motion[i] - motion[i])
     for i in range(joints.shape[0]):
         joints[i] += share * (first_joints[i] - joints[i])
+    bounds = bounds_of(stepping)
+    for i in range(bounds.shape[0]):
+        bounds[i].impulse += share * (bounds[i].first_impulse - bounds[i].impulse)
     contacts = contacts_of(collision)
     for i in range(counts_of(collision)[CONTACTS]):
         contact = contacts[i]

@@ -4,56 +4,96 @@ As for joints (`mechanics.projection`), the velocities have no part in it. Momen
 what that does to the energy is booked as the work of projection.
 """
 
-from ..arrays import clear, copy
+from ..arrays import clear
 from ..collide.tables import CONTACTS
 from ..collide.tables_of import contacts_of, counts_of
 from ..jit import njit
 from ..mechanics.system import bodies_of, kinematics_of
 from ..model.tables import LEDGER, PROJECTION_WORK, REACTION_TORQUE, STATE_SIZE
 from ..quat import rotate_by
+from ..status import OK
 from ..vec import cross, dot, load3
+from .bounded import part_stops
+from .converge import converge_displacement
 from .gauss_seidel import axes_of, sweep_positions
-from .tables import ANGULAR, LINEAR, MOTION
-from .tables_of import corrections_of, motion_of, report_of, rows_of, shift_of
-from .velocities import put_three, relative_velocity, three
+from .tables import ANGULAR, INTERIOR_POINT, LINEAR, MOTION
+from .tables_of import corrections_of, first_impulses_of, motion_of, options_of, report_of, rows_of, shift_of
+from .velocities import clear_velocities, relative_velocity, three
 
-ROUNDING = 1e-13  # m: overlap that is left alone
+ROUNDING = 1e-13  # m: overlap that is left alone by the converging solver
 PASSES = 10
 ENOUGH = 0.01  # passes end when so small a part of the overlap is left
 
 
 @njit
-def plan_separation(system, collision, stepping):
+def plan_separation(walls, system, collision, stepping, problem):
     """Find the displacements, into `shift`; `separation` of the contacts is then that of the new places.
 
     They are made at the end of the step (`displace`), so that equal and opposite impulses act at one place until then.
-    Returns whether there are any.
+    Returns (whether there are any, a status).
     """
     contacts = contacts_of(collision)
-    report = report_of(stepping)[0]
+    report, options = report_of(stepping)[0], options_of(stepping)[0]
+    shift = shift_of(stepping)
     count = counts_of(collision)[CONTACTS]
     deepest = 0.0
     for i in range(count):
         deepest = max(deepest, -contacts[i].separation)
     report.deepest = max(report.deepest, deepest)
     report.worst_penetration = max(report.worst_penetration, deepest)
-    if deepest <= ROUNDING:
-        return False
-    shift = shift_of(stepping)
-    copy(shift, motion_of(stepping))
-    for i in range(kinematics_of(system).shape[0]):
-        put_three(shift, MOTION * i + LINEAR, (0.0, 0.0, 0.0))
-        put_three(shift, MOTION * i + ANGULAR, (0.0, 0.0, 0.0))
-    clear(corrections_of(stepping))
-    for _ in range(PASSES):
-        left = sweep_positions(contacts, count, shift, rows_of(stepping), corrections_of(stepping), deepest)
-        if left <= max(ROUNDING, ENOUGH * deepest):
-            break
+    clear_velocities(motion_of(stepping), shift)
+    found = part_stops(system, stepping)
+    if deepest <= options.slop:
+        return found, OK
+    left = relax_overlaps(deepest, collision, stepping)
+    if left > max(ROUNDING, ENOUGH * deepest) and options.solver == INTERIOR_POINT:
+        status = part_exactly(walls, system, collision, stepping, problem)
+        if status != OK:
+            return False, status
     for i in range(count):
         contact = contacts[i]
         n, _, _ = axes_of(contact)
         contact.separation += dot(n, relative_velocity(shift, contact, load3(contact.arm_a), load3(contact.arm_b)))
-    return True
+    return True, OK
+
+
+@njit
+def relax_overlaps(deepest, collision, stepping):
+    """By Gauss–Seidel, until nothing overlaps by more than the slop; returns how much does (m) after the last pass."""
+    shift, corrections = shift_of(stepping), corrections_of(stepping)
+    count = counts_of(collision)[CONTACTS]
+    slop = options_of(stepping)[0].slop
+    left = 0.0
+    clear(corrections)
+    for _ in range(PASSES):
+        left = sweep_positions(contacts_of(collision), count, shift, rows_of(stepping), corrections, deepest, slop)
+        if left <= max(ROUNDING, ENOUGH * deepest):
+            break
+    return left
+
+
+@njit
+def part_exactly(walls, system, collision, stepping, problem):
+    """By the converging solver: the displacement is the velocity of a step from rest, without friction, whose biases are
+    the separations and in which joints stay as they are. Returns a status."""
+    contacts = contacts_of(collision)
+    count = counts_of(collision)[CONTACTS]
+    kept, friction = first_impulses_of(stepping), corrections_of(stepping)
+    for i in range(count):
+        contact = contacts[i]
+        for k in range(3):
+            kept[3 * i + k] = contact.impulse[k]
+            contact.impulse[k] = 0.0
+        friction[i] = contact.friction
+        contact.friction, contact.bias = 0.0, contact.separation
+    clear_velocities(motion_of(stepping), shift_of(stepping))
+    status = converge_displacement(walls, system, collision, stepping, problem)
+    for i in range(count):
+        contact = contacts[i]
+        for k in range(3):
+            contact.impulse[k] = kept[3 * i + k]
+        contact.friction = friction[i]
+    return status
 
 
 @njit

@@ -17,7 +17,7 @@ import numpy as np
 from ..arrays import copy
 from ..collide.detect import NEED_ROOM, keep_impulses
 from ..collide.tables import CONTACTS, Collision
-from ..collide.tables_of import contacts_of, counts_of
+from ..collide.tables_of import contacts_of, counts_of, travel_of
 from ..jit import CFunction, njit
 from ..mechanics.system import bodies_of, joints_of, kinematics_of
 from ..model.tables import CONSTRAINT_WORK, LEDGER, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE, System
@@ -25,11 +25,13 @@ from ..pointer import C_SIGNATURE, COMPLETE, DERIVATIVE, DRIFT, call_pointer, vi
 from ..status import NON_FINITE, OK
 from ..ticks import begin, lap
 from ..unchecked import peek, poke
-from ..vec import dot, load3
+from ..vec import dot, load3, norm
+from .bounded import apply_bounds, find_bounds, set_bounces
 from .gauss_seidel import axes_of, prepare_contacts
 from .impulses import apply_impulses
 from .interior_point_tables import Problem
 from .joints import set_targets
+from .report import note_residual
 from .restitution import limit_restitution
 from .separate import displace, plan_separation
 from .solve import Walls, solve
@@ -81,9 +83,11 @@ def step(walls, t, y, dydt, system, collision, stepping, problem):
     if status == OK:
         status = find_forces(walls, t + 0.5 * h, h, y, dydt, system, stepping)
     if status != OK:
+        copy(y, saved_of(stepping))
         return status
     lap(ticks, SMOOTH)
     bodies = bodies_of(system)
+    set_travel(h, system, collision)
     status = call_pointer(walls.detector, walls.detector_data, bodies.shape[0], options_of(stepping)[0].margin, y, y)
     if status != OK:
         copy(y, saved_of(stepping))
@@ -92,26 +96,51 @@ def step(walls, t, y, dydt, system, collision, stepping, problem):
     load_motion(y, bodies, kinematics_of(system), motion_of(stepping))
     prepare_contacts(contacts_of(collision), counts_of(collision)[CONTACTS], motion_of(stepping), rows_of(stepping))
     set_targets(system, stepping)
-    overlaps = plan_separation(system, collision, stepping)
-    kick(h, y, dydt, system)
-    load_motion(y, bodies, kinematics_of(system), motion_of(stepping))
-    bounces = set_biases(h, collision, stepping)
-    status = solve(walls, system, collision, stepping, problem)
-    if status == OK and bounces:
-        status = limit_restitution(walls, h, y, system, collision, stepping, problem)
+    status = find_bounds(walls, h, y, system, stepping)
+    apart = False
+    if status == OK:
+        apart, status = plan_separation(walls, system, collision, stepping, problem)
+    if status == OK:
+        kick(h, y, dydt, system)
+        load_motion(y, bodies, kinematics_of(system), motion_of(stepping))
+        status = find_impulses(walls, h, y, system, collision, stepping, problem)
     if status != OK:
         copy(y, saved_of(stepping))
         return status
     lap(ticks, SOLVER)
     apply_impulses(y, system, collision, stepping)
+    apply_bounds(y, system, stepping)
     keep_impulses(collision)
-    if overlaps:
+    if apart:
         displace(y, system, stepping)
     status = drift(walls, 0.5 * h, y, dydt)
     if status == OK and joints_of(system).shape[0] > 0:
         status = call_pointer(walls.mechanism, walls.mechanism_data, COMPLETE, t + h, y, dydt)
     lap(ticks, UPDATE)
     return status
+
+
+@njit
+def find_impulses(walls, h, y, system, collision, stepping, problem):
+    """`motion`, the velocities without impulses, becomes those after them. Returns a status."""
+    bounces = set_biases(h, collision, stepping)
+    bounces = set_bounces(h, system, stepping, False) or bounces
+    status = solve(walls, system, collision, stepping, problem)
+    if status == OK and bounces:
+        status = limit_restitution(walls, h, y, system, collision, stepping, problem)
+    note_residual(report_of(stepping)[0])
+    return status
+
+
+@njit
+def set_travel(h, system, collision):
+    """How far each body moves within the step, so that what it may meet on the way is looked at."""
+    kinematics = kinematics_of(system)
+    travel = travel_of(collision)
+    for i in range(bodies_of(system).shape[0]):
+        kin = kinematics[i]
+        travel[2 * i] = h * norm(load3(kin.v))
+        travel[2 * i + 1] = h * norm(load3(kin.omega))
 
 
 @njit

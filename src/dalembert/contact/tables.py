@@ -8,20 +8,33 @@ import numpy as np
 GAUSS_SEIDEL = 0
 INTERIOR_POINT = 1
 
-# `predict`: whether some force may depend on velocities.
+# `predict`: whether some force may depend on velocities. `slop`: m, overlap that is left alone.
 OPTIONS = np.dtype(
     [("dt", "f8"), ("margin", "f8"), ("solver", "i8"), ("iterations", "i8"), ("tolerance", "f8"), ("ledger", "i8"),
-     ("predict", "i8")],
+     ("predict", "i8"), ("slop", "f8")],
     align=True,
 )  # fmt: skip
 # What the steps found and reached. `deepest`: the worst overlap (m) before it was put right, `largest_residual`: of the
-# natural map (m/s), both since the last frame; `worst_` the same of the whole run; `unsolved`: steps whose solver did not
-# reach its tolerance.
+# natural map (m/s), both since the last frame; `worst_` the same of the whole run; `residual` and `aim`: of the last step,
+# and what it should be; `unsolved`: steps in which it was not.
 REPORT = np.dtype(
     [("steps", "i8"), ("contacts", "i8"), ("iterations", "i8"), ("unsolved", "i8"), ("deepest", "f8"),
-     ("worst_penetration", "f8"), ("largest_residual", "f8"), ("worst_residual", "f8"), ("need", "i8")],
+     ("worst_penetration", "f8"), ("largest_residual", "f8"), ("worst_residual", "f8"), ("residual", "f8"), ("aim", "f8")],
     align=True,
 )  # fmt: skip
+
+# What acts on a coordinate within bounds (see `bounded`): its force, its entry in the state's ledger, bodies, row (of a stop:
+# toward the inside), bounds of the impulse, what is added to the rate, the rate before the step, the distance to the stop,
+# the response to a unit impulse (OFF: none), the impulse, that of a first solution with restitution, and, for the converging
+# solver, which of the bounds it is at.
+BOUND = np.dtype(
+    [("force", "i8"), ("entry", "i8"), ("a", "i8"), ("b", "i8"), ("linear_a", "f8", 3), ("angular_a", "f8", 3),
+     ("linear_b", "f8", 3), ("angular_b", "f8", 3), ("least", "f8"), ("most", "f8"), ("bias", "f8"), ("before", "f8"),
+     ("gap", "f8"), ("response", "f8"), ("impulse", "f8"), ("first_impulse", "f8"), ("state", "i8")],
+    align=True,
+)  # fmt: skip
+OFF = 0.0
+HELD, AT_LEAST, AT_MOST = range(3)
 
 # Numbers a body has in `motion`: v, ω (world axes), 1/m, and I⁻¹ in world axes as six; the world's last row is zero.
 MOTION = 13
@@ -50,6 +63,7 @@ class Stepping(NamedTuple):
     first_impulses: np.ndarray  # (3 contacts,) of a first solution with restitution, see `restitution`
     first_motion: np.ndarray  # (MOTION (bodies + 1),) the velocities that they lead to
     first_joint_impulses: np.ndarray  # (rows of joints,)
+    bounds: Any  # BOUND
     targets: np.ndarray  # (rows of joints,) what J v must be after the step, m/s or rad/s
     joint_impulses: np.ndarray  # (rows of joints,) N s or N m s
     change: np.ndarray  # (rows of joints,) scratch

@@ -1,7 +1,7 @@
 """The tables of a `Stepping` inside compiled code; see `addresses`."""
 
 from ..addresses import reader
-from .tables import OPTIONS, REPORT, Stepping
+from .tables import BOUND, OPTIONS, REPORT, Stepping
 
 options_of = reader(Stepping, "options", OPTIONS)
 report_of = reader(Stepping, "report", REPORT)
@@ -13,6 +13,7 @@ corrections_of = reader(Stepping, "corrections")
 first_impulses_of = reader(Stepping, "first_impulses")
 first_motion_of = reader(Stepping, "first_motion")
 first_joint_impulses_of = reader(Stepping, "first_joint_impulses")
+bounds_of = reader(Stepping, "bounds", BOUND)
 targets_of = reader(Stepping, "targets")
 joint_impulses_of = reader(Stepping, "joint_impulses")
 change_of = reader(Stepping, "change")

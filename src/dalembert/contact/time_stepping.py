@@ -15,14 +15,26 @@ from ..collide.detect import NEED_ROOM, Detector
 from ..collide.tables import CONTACT, CONTACTS, Collision
 from ..mechanics.evaluate import Mechanism
 from ..model.compile import Model
-from ..model.tables import FIELD
+from ..model.tables import BOUNDED, FIELD, STOP, System
 from ..pointer import C_TYPE
 from .interior_point import COMPILED as COMPILED_SOLVER
 from .interior_point import solve_system
 from .interior_point_tables import GROUP, STEP, Problem, workspace
 from .solve import Walls
 from .step import COMPILED, march
-from .tables import GAUSS_SEIDEL, INTERIOR_POINT, MOTION, OPTIONS, REPORT, ROW, STEP_STAGES, Stepping
+from .tables import (
+    AT_LEAST,
+    BOUND,
+    GAUSS_SEIDEL,
+    HELD,
+    INTERIOR_POINT,
+    MOTION,
+    OPTIONS,
+    REPORT,
+    ROW,
+    STEP_STAGES,
+    Stepping,
+)
 
 SOLVERS = {"gauss_seidel": GAUSS_SEIDEL, "interior_point": INTERIOR_POINT}
 
@@ -39,6 +51,7 @@ class StepSettings(NamedTuple):
     iterations: int
     tolerance: float
     margin: float
+    slop: float
 
 
 @dataclass(frozen=True)
@@ -83,6 +96,7 @@ class TimeStepping:
         options = row(OPTIONS)
         options.dt, options.margin, options.iterations = settings.dt, settings.margin, settings.iterations
         options.tolerance, options.solver, options.ledger = settings.tolerance, SOLVERS[settings.solver], ledger
+        options.slop = settings.slop
         options.predict = int((system.forces.kind != FIELD).any())
         self.settings = settings
         self.report = row(REPORT)
@@ -99,6 +113,7 @@ class TimeStepping:
             first_impulses=np.zeros(0),
             first_motion=np.zeros(MOTION * (bodies + 1)),
             first_joint_impulses=np.zeros(rows),
+            bounds=_bounds(system, size),
             targets=np.zeros(rows),
             joint_impulses=np.zeros(rows),
             change=np.zeros(rows),
@@ -106,7 +121,7 @@ class TimeStepping:
             ticks=np.zeros(len(STEP_STAGES) + 3),
         )
         self._start = 0.0
-        self._problem = _problem(mechanism, settings)._replace(target=self._tables.targets)
+        self._problem = _problem(mechanism, settings, self._tables.bounds)
         self._fit()
 
     @property
@@ -145,7 +160,8 @@ class TimeStepping:
 
     def _workspace(self, contacts: int) -> dict[str, Any]:
         system = self._mechanism.system
-        found = workspace(len(system.bodies), contacts, len(system.joints), len(system.error))
+        groups, rows = len(self._problem.groups), len(self._problem.target)
+        found = workspace(len(system.bodies), contacts, groups, rows)
         return {**found, "envelope": self._problem.envelope}
 
     def _solver_address(self) -> int:
@@ -211,6 +227,15 @@ class TimeStepping:
             for row, impulse in zip(found, impulses, strict=True)
         ]
 
+    def efforts(self, model: Model) -> dict[str, float]:
+        """What each stop, dry friction and ideal motor exerted in the last step, N or N m along its coordinate."""
+        found: dict[str, float] = {}
+        forces = self._mechanism.system.forces
+        for bound in self._tables.bounds:
+            name, side = model.force_names[forces.ledger[bound.force]], float(forces.side[bound.force])
+            found[name] = found.get(name, 0.0) + side * float(bound.impulse) / self.settings.dt
+        return found
+
     def _found(self) -> Any:
         return self.collision.contacts[: int(self.collision.counts[CONTACTS])]
 
@@ -248,16 +273,32 @@ class TimeStepping:
         return {"steps": steps, "rejected": 0, "evaluations": steps}
 
 
-def _problem(mechanism: Mechanism, settings: StepSettings) -> Problem:
+def _bounds(system: System, size: int) -> Any:
+    """What acts on coordinates within bounds, one row a force; `size` is that of the state."""
+    chosen = np.flatnonzero(system.forces.kind >= BOUNDED)
+    bounds = np.zeros(len(chosen), BOUND).view(np.recarray)
+    for bound, number in zip(bounds, chosen, strict=True):
+        force = system.forces[number]
+        coordinate = system.coordinates[force.coordinate]
+        bound.force, bound.a, bound.b = number, coordinate.a, coordinate.b
+        bound.entry = size - len(system.power) + force.ledger
+        bound.least, bound.most = (0.0, np.inf) if force.kind == STOP else (-np.inf, np.inf)
+        bound.state = AT_LEAST if force.kind == STOP else HELD
+    return bounds
+
+
+def _problem(mechanism: Mechanism, settings: StepSettings, bounds: Any) -> Problem:
     """The tables of the converging solver, with no room for contacts yet."""
     system = mechanism.system
-    bodies, rows, world = len(system.bodies), len(system.error), len(system.bodies)
+    bodies, rows, world = len(system.bodies), len(system.error) + len(bounds), len(system.bodies)
     step = np.zeros(1, STEP).view(np.recarray)
     step.max_iterations, step.tolerance = settings.iterations, settings.tolerance
-    groups = np.zeros(len(system.joints), GROUP).view(np.recarray)
-    for group, joint in zip(groups, system.joints, strict=True):
+    joints = len(system.joints)
+    groups = np.zeros(joints + len(bounds), GROUP).view(np.recarray)
+    for group, joint in zip(groups[:joints], system.joints, strict=True):
         held = sorted(set(system.incidences.body[joint.first : joint.last].tolist()))
         group.a, group.b = held[0], held[1] if len(held) > 1 else world
+    groups.a[joints:], groups.b[joints:] = bounds.a, bounds.b
     return Problem(
         step=step,
         mass=np.array(system.bodies.mass),
@@ -268,7 +309,7 @@ def _problem(mechanism: Mechanism, settings: StepSettings) -> Problem:
         contacts=np.zeros(0, CONTACT).view(np.recarray),
         groups=groups,
         jacobian=np.zeros(12 * rows),
-        target=np.zeros(0),
+        target=np.zeros(rows),
         multiplier=np.zeros(rows),
         **workspace(bodies, 0, 0, 0),
     )

@@ -1,5 +1,6 @@
 """The velocities of bodies as Gauss–Seidel takes them: one packed row a body, in `motion`; the world's is zero."""
 
+from ..arrays import copy
 from ..jit import inlined, njit
 from ..model.tables import STATE_SIZE
 from ..unchecked import peek, poke
@@ -47,6 +48,15 @@ def push(motion, body, impulse, arm, sign):
 def relative_velocity(motion, contact, arm_a, arm_b):
     """Of b's point less a's, world axes."""
     return sub(point_velocity(motion, contact.b, arm_b), point_velocity(motion, contact.a, arm_a))
+
+
+@njit
+def clear_velocities(motion, out):
+    """Fill `out` with the masses of `motion` and no velocities."""
+    copy(out, motion)
+    for i in range(motion.shape[0] // MOTION):
+        put_three(out, MOTION * i + LINEAR, (0.0, 0.0, 0.0))
+        put_three(out, MOTION * i + ANGULAR, (0.0, 0.0, 0.0))
 
 
 @njit

@@ -6,6 +6,7 @@ spring, but not its elastic part).
 
 from ..jit import inlined, njit
 from ..model.tables import (
+    BOUNDED,
     CONSTANT,
     CUSTOM_FORCE,
     CUSTOM_MOTOR,
@@ -40,7 +41,7 @@ def apply_forces(t, y, system):
         power[i] = 0.0
     for i in range(forces.shape[0]):
         force = forces[i]
-        if force.active == 0:
+        if force.active == 0 or force.kind >= BOUNDED:
             continue
         if force.kind == FIELD:
             field(force, bodies, kinematics)
@@ -221,7 +222,7 @@ def potential_energy(y, system):
     kinematics = kinematics_of(system)
     for i in range(forces.shape[0]):
         force = forces[i]
-        if force.active == 0:
+        if force.active == 0 or force.kind >= BOUNDED:
             continue
         if force.kind == FIELD:
             g = load3(force.vector)

@@ -119,7 +119,7 @@ def compile_scene(scene: Scene, *, hubs: bool = True) -> Model:
     forces = compiler.forces(scene)
     if scene.events:
         compiler.entry("events")
-    if scene.touching():
+    if scene.touching() or scene.bounded():
         for name in CONTACT_WORK:
             compiler.entry(name)
     addresses = [pointer(event.function, event.name, scalar=True) for event in scene.events.values()]

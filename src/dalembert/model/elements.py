@@ -154,6 +154,30 @@ class ForceCompiler:
         address = self.pointer(motor_adapter(force.function), force.name)
         return [self._row(tables.CUSTOM_MOTOR, address=address, **fields)]
 
+    def _limit(self, force: Force, scene: Scene) -> list[tuple[Any, ...]]:
+        assert force.joint is not None
+        fields = {
+            "coordinate": self.coordinate(force.joint, force.coordinate), "ledger": self.entry(force.name),
+            "restitution": force.restitution,
+        }  # fmt: skip
+        sides = zip((1.0, -1.0), force.stops, strict=True)
+        return [self._row(tables.STOP, side=side, rest=stop, **fields) for side, stop in sides if np.isfinite(stop)]
+
+    def _friction(self, force: Force, scene: Scene) -> list[tuple[Any, ...]]:
+        return self._bounded(tables.DRY_FRICTION, force)
+
+    def _servo(self, force: Force, scene: Scene) -> list[tuple[Any, ...]]:
+        return self._bounded(tables.SERVO, force)
+
+    def _bounded(self, kind: int, force: Force) -> list[tuple[Any, ...]]:
+        assert force.joint is not None
+        return [
+            self._row(
+                kind, coordinate=self.coordinate(force.joint, force.coordinate), ledger=self.entry(force.name),
+                target=force.target, limit=force.limit, side=1.0,
+            )
+        ]  # fmt: skip
+
 
 def part_rows(joint: Joint, j: int, graph: Graph, compiler: ForceCompiler) -> list[tuple[Any, ...]]:
     """PART rows of one joint; its rows follow one another."""

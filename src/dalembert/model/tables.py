@@ -34,6 +34,11 @@ CONSTANT = 4  # constant force and torque, at a point, in world or body axes
 MOTOR = 5  # force or torque on a coordinate: constant, or towards a speed within a limit
 CUSTOM_FORCE = 6  # force and torque by a function of the user's
 CUSTOM_MOTOR = 7  # force or torque on a coordinate by a function of the user's
+# From here on, the impulses of time steps: on a coordinate, within bounds.
+BOUNDED = 8
+STOP = 8  # s ≥ `rest` (side +1) or s ≤ `rest` (side −1)
+DRY_FRICTION = 9  # as much as `limit` against the motion
+SERVO = 10  # as much as `limit` either way, towards the speed `target`
 
 BODY = np.dtype(
     [("mass", "f8"), ("inverse_mass", "f8"), ("inertia", "f8", 6), ("inverse_inertia", "f8", 6),
@@ -76,7 +81,8 @@ COORDINATE = np.dtype(
 FORCE = np.dtype(
     [("kind", "i8"), ("a", "i8"), ("b", "i8"), ("ledger", "i8"), ("coordinate", "i8"), ("in_body", "i8"),
      ("address", "i8"), ("active", "i8"), ("anchor_a", "f8", 3), ("anchor_b", "f8", 3), ("vector", "f8", 3),
-     ("torque", "f8", 3), ("stiffness", "f8"), ("damping", "f8"), ("rest", "f8"), ("target", "f8"), ("limit", "f8")],
+     ("torque", "f8", 3), ("stiffness", "f8"), ("damping", "f8"), ("rest", "f8"), ("target", "f8"), ("limit", "f8"),
+     ("side", "f8"), ("restitution", "f8")],
     align=True,
 )  # fmt: skip
 

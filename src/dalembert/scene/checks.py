@@ -30,6 +30,18 @@ def positive(owner: str, name: str, value: object, unit: str = "") -> float:
     )
 
 
+def finite(owner: str, name: str, value: object, least: float = -np.inf) -> float:
+    """``value`` as a float; it must be finite, and not below ``least``."""
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        number = np.nan
+    if not (np.isfinite(number) and number >= least):
+        what = "a finite number" if least == -np.inf else f"a finite number not below {least:g}"
+        raise ValueError(f"{owner}: {name} must be {what}; got {value!r:.80}")
+    return number
+
+
 def real_array(owner: str, name: str, value: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
     """A read-only float64 copy of ``value``, finite and of the given shape (−1 stands for any length)."""
     try:

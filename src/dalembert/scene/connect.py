@@ -1,4 +1,4 @@
-"""The methods of `Scene` that connect bodies: joints and forces. Split off so that each file can be read at once."""
+"""The methods of `Scene` that connect bodies by joints. Split off so that each file can be read at once."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .checks import real_array
-from .force import Force
+from .checks import finite, real_array
 from .joint import Coupling, Curve, Custom, Frame, Joint, Part
 
 Point = ArrayLike
@@ -21,17 +20,6 @@ def _unit(owner: str, name: str, value: ArrayLike) -> np.ndarray:
     if size < 1e-12:
         raise ValueError(f"{owner}: {name} {v.tolist()} has no direction; give a vector of some length")
     return v / size
-
-
-def _number(owner: str, name: str, value: object, least: float = -np.inf) -> float:
-    try:
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        number = np.nan
-    if not (np.isfinite(number) and number >= least):
-        what = "a finite number" if least == -np.inf else f"a finite number not below {least:g}"
-        raise ValueError(f"{owner}: {name} must be {what}; got {value!r:.80}")
-    return number
 
 
 def _sides(axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -55,10 +43,9 @@ def _plane(normal: np.ndarray, pa: np.ndarray, pb: np.ndarray) -> Part:
 
 
 class Connections:
-    """Joints and forces of a scene."""
+    """Joints of a scene."""
 
     joints: dict[str, Joint]
-    forces: dict[str, Force]
     _frame: Callable[..., Frame]
     _frames: Callable[..., tuple[Frame, Frame]]
     _joint: Callable[..., Joint]
@@ -136,7 +123,7 @@ class Connections:
     ) -> Joint:
         """Two points keep their distance (m; the initial one where no length is given): 1 constraint."""
         owner, first, second, pa, pb = self._start("rod", name, a, b, at_a, at_b)
-        value = float(np.linalg.norm(pb - pa)) if length is None else _number(owner, "length", length)
+        value = float(np.linalg.norm(pb - pa)) if length is None else finite(owner, "length", length)
         if value <= 0.0:
             raise ValueError(f"{owner}: its length is {value:g} m; a rod needs one above zero (use ball for none)")
         part = Part("distance", 1, pa, pb, np.zeros(3), np.zeros(3), value)
@@ -177,7 +164,7 @@ class Connections:
         for joint in (j1, j2):
             if not (joint.angle or joint.displacement):
                 raise ValueError(f"{owner}: {joint.kind} {joint.name!r} has no coordinate; couple hinges or sliders")
-        value = _number(owner, "ratio", ratio)
+        value = finite(owner, "ratio", ratio)
         return self._add_joint(Joint(name, "gear", j1.b, j2.b, [], j2.at, coupling=Coupling((j1, j2), value)))
 
     def constraint(
@@ -203,102 +190,3 @@ class Connections:
         custom = Custom(frames, rows, function, jacobian, bias)
         at = frames[-1].position if hasattr(frames[-1], "position") else np.zeros(3)
         return self._add_joint(Joint(name, "constraint", frames[0], frames[-1], [], at, custom=custom))
-
-    # Forces -----------------------------------------------------------------------------------------------------------
-
-    def _add_force(self, force: Force) -> Force:
-        self._new_name(force.name, self.forces, force.kind)
-        self.forces[force.name] = force
-        return force
-
-    def spring(
-        self, name: str, a: str | Frame, b: str | Frame, at_a: Point, at_b: Point, *, stiffness: float,
-        damping: float = 0.0, rest: float | None = None,
-    ) -> Force:  # fmt: skip
-        """A damped spring between two points: stiffness N/m, damping N s/m, rest length m (the initial one)."""
-        owner = f"spring {name!r}"
-        first, second = self._frames(owner, a, b)
-        pa, pb = real_array(owner, "at_a", at_a, (3,)), real_array(owner, "at_b", at_b, (3,))
-        k, c = _number(owner, "stiffness", stiffness, 0.0), _number(owner, "damping", damping, 0.0)
-        length = float(np.linalg.norm(pb - pa)) if rest is None else _number(owner, "rest", rest, 0.0)
-        return self._add_force(Force(name, "spring", first, second, pa, pb, stiffness=k, damping=c, rest=length))
-
-    def torsion_spring(
-        self, name: str, joint: str | Joint, *, stiffness: float, damping: float = 0.0, rest: float = 0.0,
-        coordinate: str | None = None,
-    ) -> Force:  # fmt: skip
-        """A damped spring on the coordinate of a joint: N m/rad, N m s/rad on a hinge; N/m, N s/m on a slider."""
-        owner = f"torsion spring {name!r}"
-        k, c = _number(owner, "stiffness", stiffness, 0.0), _number(owner, "damping", damping, 0.0)
-        j, which = self._coordinate(owner, joint, coordinate)
-        value = _number(owner, "rest", rest)
-        return self._add_force(
-            Force(name, "torsion_spring", joint=j, coordinate=which, stiffness=k, damping=c, rest=value)
-        )
-
-    def _coordinate(self, owner: str, joint: str | Joint, coordinate: str | None) -> tuple[Joint, str]:
-        j = self._joint(owner, joint)
-        which = coordinate or ("angle" if j.angle else "displacement")
-        if which not in ("angle", "displacement") or not getattr(j, which):
-            raise ValueError(f"{owner}: {j.kind} {j.name!r} has no {which}; use a hinge or a slider")
-        return j, which
-
-    def drag(
-        self, name: str, bodies: Sequence[str | Frame] | None = None, *, linear: float = 0.0, quadratic: float = 0.0,
-        angular: float = 0.0, angular_quadratic: float = 0.0,
-    ) -> Force:  # fmt: skip
-        """−(linear + quadratic |v|) v on each body (N s/m, N s²/m²), and the same on its spin (N m s, N m s²)."""
-        owner = f"drag {name!r}"
-        values = [
-            _number(owner, key, value, 0.0)
-            for key, value in (("linear", linear), ("quadratic", quadratic), ("angular", angular),
-                               ("angular_quadratic", angular_quadratic))
-        ]  # fmt: skip
-        force = Force(
-            name, "drag", bodies=None if bodies is None else self._bodies(owner, bodies),
-            vector=np.array([values[0], values[1], 0.0]), torque=np.array([values[2], values[3], 0.0]),
-        )  # fmt: skip
-        return self._add_force(force)
-
-    def load(
-        self, name: str, body: str | Frame, *, force: ArrayLike = (0, 0, 0), torque: ArrayLike = (0, 0, 0),
-        at: Point | None = None, frame: str = "world", function: Callable[..., Any] | None = None,
-    ) -> Force:  # fmt: skip
-        """A force (N) at a point that moves with the body (its centre of mass), and a torque (N m).
-
-        frame : "world", or "body" for axes that turn with it.
-        function : (t, x, q, v, ω) → (3,) force or (6,) force and torque, instead of constants; compiled by Numba, or
-            plain Python, which is slower.
-        """
-        owner = f"load {name!r}"
-        target = self._frame(owner, body)
-        if not hasattr(target, "position"):
-            raise ValueError(f"{owner}: it acts on the world, which does not move; name a body")
-        if frame not in ("world", "body"):
-            raise ValueError(f"{owner}: frame is {frame!r}; give 'world' or 'body'")
-        f, m = real_array(owner, "force", force, (3,)), real_array(owner, "torque", torque, (3,))
-        point = target.position if at is None else real_array(owner, "at", at, (3,))
-        return self._add_force(
-            Force(name, "load", a=target, at_a=point, vector=f, torque=m, in_body=frame == "body", function=function)
-        )
-
-    def motor(
-        self, name: str, joint: str | Joint, *, effort: float = 0.0, speed: float | None = None, gain: float = 0.0,
-        limit: float = np.inf, function: Callable[..., Any] | None = None, coordinate: str | None = None,
-    ) -> Force:  # fmt: skip
-        """A motor on the coordinate of a joint: effort + gain (speed − ṡ), kept within ± limit (N m or N).
-
-        function : (t, s, ṡ) → effort, instead; compiled by Numba, or plain Python, which is slower.
-        """
-        owner = f"motor {name!r}"
-        j, which = self._coordinate(owner, joint, coordinate)
-        if not limit > 0.0:
-            raise ValueError(f"{owner}: limit is {limit!r}; give an effort above zero")
-        if speed is not None and not _number(owner, "gain", gain, 0.0) > 0.0:
-            raise ValueError(f"{owner}: a speed needs a gain above zero (N m s/rad or N s/m); got {gain!r}")
-        force = Force(
-            name, "motor", joint=j, coordinate=which, rest=_number(owner, "effort", effort),
-            target=0.0 if speed is None else _number(owner, "speed", speed), damping=_number(owner, "gain", gain, 0.0),
-            limit=float(limit), function=function,
-        )  # fmt: skip
-        return self._add_force(force)

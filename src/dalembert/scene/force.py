@@ -13,7 +13,8 @@ from .joint import Frame, Joint
 
 @dataclass(eq=False)
 class Force:
-    """A force of the scene; made by its methods. `kind` is spring, torsion_spring, drag, load, or motor."""
+    """A force of the scene; made by its methods. `kind` is spring, torsion_spring, drag, load, motor,
+    limit, friction, or servo (a motor without a gain)."""
 
     name: str
     kind: str
@@ -29,6 +30,8 @@ class Force:
     rest: float = 0.0
     target: float = 0.0
     limit: float = np.inf
+    stops: tuple[float, float] = (-np.inf, np.inf)
+    restitution: float = 0.0
     vector: np.ndarray = field(default_factory=lambda: np.zeros(3))
     torque: np.ndarray = field(default_factory=lambda: np.zeros(3))
     in_body: bool = False

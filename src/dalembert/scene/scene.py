@@ -11,13 +11,14 @@ from .body import WORLD, Body, World, make_body
 from .checks import real_array
 from .connect import Connections
 from .contact import Contacts, Material, require_convex
+from .exert import Exertions
 from .force import Event, Force
 from .joint import Frame, Joint
 
 PALETTE = ("#4c78a8", "#f58518", "#54a24b", "#e45756", "#72b7b2", "#b279a2", "#eeca3b", "#9d755d")
 
 
-class Scene(Connections, Contacts):
+class Scene(Connections, Exertions, Contacts):
     """A description of a mechanism: bodies, joints, forces, events, and what touches what.
 
     Parameters

@@ -1,0 +1,204 @@
+"""What acts on one coordinate of a joint within bounds: stops, dry friction, motors that hold a speed.
+
+With ṡ the rate of the coordinate, K its response to a unit impulse (joints taking part) and λ⁻ ≤ λ ≤ λ⁺ the impulse,
+
+    λ = clamp(λ − (ṡ + bias)/K):   ṡ + bias = 0 inside the bounds, ≥ 0 at the lower, ≤ 0 at the upper one.
+
+A stop pushes only, 0 ≤ λ, with the law of a frictionless contact; dry friction and motors have |λ| ≤ h · effort. The work
+of λ is λ · ½ (ṡ⁻ + ṡ⁺), as that of contacts.
+"""
+
+from ..jit import njit
+from ..mechanics.coordinates import coordinate_rows, coordinate_value
+from ..mechanics.system import bodies_of, coordinates_of, curves_of, forces_of, kinematics_of
+from ..model.tables import STOP
+from ..vec import add_scaled, dot, load3, scale, store3, symvec
+from .impulses import book_reaction, give
+from .joints import answer_joints, hold_joints
+from .tables import ANGULAR, INVERSE_INERTIA, INVERSE_MASS, LINEAR, MOTION, OFF
+from .tables_of import bounds_of, motion_of, shift_of
+from .velocities import clear_velocities, put_three, six, three
+
+LOCKED = 1e-9  # of the response without joints: joints leave the coordinate no freedom
+ROUNDING = 1e-13  # m or rad: so much beyond a stop is left alone
+
+
+@njit
+def find_bounds(walls, h, y, system, stepping):
+    """Rows, gaps and responses at the configuration of the kinematics table. Returns a status."""
+    bounds = bounds_of(stepping)
+    forces, kinematics = forces_of(system), kinematics_of(system)
+    for i in range(bounds.shape[0]):
+        bound = bounds[i]
+        force = forces[bound.force]
+        coordinate = coordinates_of(system)[force.coordinate]
+        linear_a, angular_a, linear_b, angular_b, _ = coordinate_rows(coordinate, kinematics)
+        store3(bound.linear_a, scale(force.side, linear_a))
+        store3(bound.angular_a, scale(force.side, angular_a))
+        store3(bound.linear_b, scale(force.side, linear_b))
+        store3(bound.angular_b, scale(force.side, angular_b))
+        bound.before = rate(bound, motion_of(stepping))
+        if force.kind == STOP:
+            bound.gap = force.side * (coordinate_value(y, coordinate, kinematics, curves_of(system)) - force.rest)
+        else:
+            bound.least, bound.most = -h * force.limit, h * force.limit
+            bound.bias = -force.target
+        status = respond(walls, bound, system, stepping)
+        if status != 0:
+            return status
+        if force.active == 0:
+            bound.response = OFF
+        if bound.response == OFF:
+            bound.impulse = 0.0
+        bound.impulse = min(bound.most, max(bound.least, bound.impulse))
+    return 0
+
+
+@njit
+def respond(walls, bound, system, stepping):
+    """`response` of a bound: its rate after a unit impulse that the joints have answered. `shift` is used."""
+    shift = shift_of(stepping)
+    clear_velocities(motion_of(stepping), shift)
+    push(bound, 1.0, shift)
+    alone = rate(bound, shift)
+    status = answer_joints(walls, system, stepping, shift)
+    found = rate(bound, shift)
+    bound.response = found if found > LOCKED * alone else OFF
+    return status
+
+
+@njit
+def rate(bound, motion):
+    """ṡ, toward the inside for a stop."""
+    at, to = MOTION * bound.a, MOTION * bound.b
+    return (
+        dot(load3(bound.linear_a), three(motion, at + LINEAR)) + dot(load3(bound.angular_a), three(motion, at + ANGULAR))
+        + dot(load3(bound.linear_b), three(motion, to + LINEAR)) + dot(load3(bound.angular_b), three(motion, to + ANGULAR))
+    )  # fmt: skip
+
+
+@njit
+def push(bound, impulse, motion):
+    """Change the velocities of both bodies by an impulse on the coordinate."""
+    push_body(bound.a, load3(bound.linear_a), load3(bound.angular_a), impulse, motion)
+    push_body(bound.b, load3(bound.linear_b), load3(bound.angular_b), impulse, motion)
+
+
+@njit
+def push_body(body, linear, angular, impulse, motion):
+    at = MOTION * body
+    turn = symvec(six(motion, at + INVERSE_INERTIA), angular)
+    put_three(motion, at + LINEAR, add_scaled(three(motion, at + LINEAR), impulse * motion[at + INVERSE_MASS], linear))
+    put_three(motion, at + ANGULAR, add_scaled(three(motion, at + ANGULAR), impulse, turn))
+
+
+@njit
+def set_bounces(h, system, stepping, plastic):
+    """What the law adds to the rate at stops: gap / h, or e ṡ⁻ of one that is met within the step, unless `plastic`. Returns
+    whether there is one of these."""
+    bounds = bounds_of(stepping)
+    bounces = False
+    for i in range(bounds.shape[0]):
+        bound = bounds[i]
+        force = forces_of(system)[bound.force]
+        if force.kind != STOP:
+            continue
+        gap = max(bound.gap, 0.0)
+        bound.bias = gap / h
+        meets = bound.before < 0.0 and gap + h * rate(bound, motion_of(stepping)) < 0.0
+        if force.restitution > 0.0 and meets and not plastic:
+            bound.bias = force.restitution * bound.before
+            bounces = True
+    return bounces
+
+
+@njit
+def push_bounds(stepping):
+    """Apply the impulses that the bounds have."""
+    bounds = bounds_of(stepping)
+    for i in range(bounds.shape[0]):
+        push(bounds[i], bounds[i].impulse, motion_of(stepping))
+
+
+@njit
+def sweep_bounds(walls, system, stepping):
+    """One pass over all bounds, each answered by the joints; returns (the largest change of a rate, a status)."""
+    bounds = bounds_of(stepping)
+    motion = motion_of(stepping)
+    largest = 0.0
+    for i in range(bounds.shape[0]):
+        bound = bounds[i]
+        if bound.response == OFF:
+            continue
+        wanted = bound.impulse - (rate(bound, motion) + bound.bias) / bound.response
+        change = min(bound.most, max(bound.least, wanted)) - bound.impulse
+        if change == 0.0:
+            continue
+        bound.impulse += change
+        push(bound, change, motion)
+        status = hold_joints(walls, system, stepping)
+        if status != 0:
+            return largest, status
+        largest = max(largest, abs(change) * bound.response)
+    return largest, 0
+
+
+@njit
+def bounds_residual(stepping):
+    """The largest |λ − clamp(λ − (ṡ + bias)/K)| K over the bounds, m/s or rad/s."""
+    bounds = bounds_of(stepping)
+    worst = 0.0
+    for i in range(bounds.shape[0]):
+        bound = bounds[i]
+        if bound.response != OFF:
+            wanted = bound.impulse - (rate(bound, motion_of(stepping)) + bound.bias) / bound.response
+            worst = max(worst, bound.response * abs(min(bound.most, max(bound.least, wanted)) - bound.impulse))
+    return worst
+
+
+@njit
+def passive_work(system, stepping):
+    """(work of stops, the same of its parts without their signs): what restitution may have brought."""
+    bounds = bounds_of(stepping)
+    work, size = 0.0, 0.0
+    for i in range(bounds.shape[0]):
+        bound = bounds[i]
+        if forces_of(system)[bound.force].kind == STOP:
+            own = 0.5 * bound.impulse * (bound.before + rate(bound, motion_of(stepping)))
+            work += own
+            size += abs(bound.impulse * bound.before)
+    return work, size
+
+
+@njit
+def apply_bounds(y, system, stepping):
+    """P, L ← P, L + λ sᵀ; work and reactions to the ledger."""
+    bounds = bounds_of(stepping)
+    bodies = bodies_of(system).shape[0]
+    for i in range(bounds.shape[0]):
+        bound = bounds[i]
+        impulse = bound.impulse
+        y[bound.entry] += 0.5 * impulse * (bound.before + rate(bound, motion_of(stepping)))
+        for side in range(2):
+            body = bound.a if side == 0 else bound.b
+            linear = load3(bound.linear_a) if side == 0 else load3(bound.linear_b)
+            angular = load3(bound.angular_a) if side == 0 else load3(bound.angular_b)
+            if body < bodies:
+                give(y, body, scale(impulse, linear), scale(impulse, angular))
+            else:
+                book_reaction(y, scale(-impulse, linear), scale(-impulse, angular))
+
+
+@njit
+def part_stops(system, stepping):
+    """Add to `shift` what brings joints back that are beyond a stop; the end of the step moves the joints along. Returns
+    whether there were any."""
+    bounds = bounds_of(stepping)
+    found = False
+    for i in range(bounds.shape[0]):
+        bound = bounds[i]
+        if forces_of(system)[bound.force].kind == STOP and bound.response != OFF and bound.gap < -ROUNDING:
+            push(bound, -bound.gap / bound.response, shift_of(stepping))
+            bound.gap = 0.0
+            found = True
+    return found
