@@ -13,6 +13,7 @@ from . import jit
 from .collide import detect, narrow
 from .contact import interior_point, step
 from .impact import evaluate as impact
+from .integrate import record
 from .integrate.solve import solve
 from .mechanics import evaluate as mechanics
 
@@ -35,7 +36,7 @@ class Integration:
 
     @property
     def kept(self) -> bool:
-        return any(jit.cache_folder("integrate").glob("*.nbi"))
+        return any(jit.cache_folder(Path(record.__file__)).glob("*.nbi"))
 
     def compile(self) -> None:
         solve(lambda t, y: -y, [1.0], 0.0, 1.0, method="euler", dt=1.0)

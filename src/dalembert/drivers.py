@@ -13,12 +13,13 @@ from .collide.narrow import BY_FAMILY, families
 from .contact.interior_point import COMPILED as INTERIOR_POINT
 from .contact.separate import ROUNDING
 from .contact.step import COMPILED as STEP
+from .contact.step_events import StepEvents
 from .contact.time_stepping import SOLVERS, StepSettings, TimeStepping
 from .impact.driver import EventDriver, EventSettings
 from .impact.evaluate import COMPILED as EVENTS
 from .impact.evaluate import COMPILED_WATCH as WATCH
-from .impact.evaluate import ContactSystem
 from .impact.laws import LAWS
+from .impact.system import ContactSystem
 from .integrate import state as integration
 from .integrate.driver import Driver
 from .integrate.functions import Functions
@@ -138,11 +139,6 @@ def time_stepping(
         raise ValueError(f"method {TIME_STEPPING!r} takes fixed steps; give dt, in s")
     if solver not in SOLVERS:
         raise ValueError(f"unknown solver {solver!r}; the solvers of contact are {', '.join(SOLVERS)}")
-    if model.events:
-        raise ValueError(
-            f"scene {model.name!r}: event {model.events[0].name!r} cannot be located by method {TIME_STEPPING!r}; "
-            "leave events out, or use another method"
-        )
     iterations = ITERATIONS[solver] if iterations is None else iterations
     if not (isinstance(iterations, int) and iterations >= 1):
         raise ValueError(f"iterations is {iterations!r}; give a whole number of at least 1")
@@ -159,7 +155,8 @@ def time_stepping(
             "friction or an ideal motor; another method runs it better"
         )
     entry = model.size - len(LEDGER) - len(model.force_names) + model.force_names.index(CONTACT_WORK[0])
-    return TimeStepping(mechanism, collision, model.size, entry, settings)
+    events = StepEvents(model.event_addresses, [event.direction for event in model.events])
+    return TimeStepping(mechanism, collision, model.size, entry, settings, events)
 
 
 def make_driver(model: Model, mechanism: Mechanism, method: str, settings: dict[str, Any]) -> Stepper:

@@ -2,12 +2,14 @@
 
 Inner functions are compiled together with the kernel that calls them; only kernels are written to disk. Numba's own
 cache notices a change in the file of the kernel, but not in the files of the functions it calls. Ours lives in a folder
-named by a hash of every source file that the kernels of a package are made of, so that a stale kernel is never loaded.
+named by a hash of the file and of all that it imports, so that a stale kernel is never loaded, and an edit compiles only what
+it can change.
 """
 
 import functools
 import hashlib
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -30,60 +32,74 @@ OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False}
 INNER: dict[str, Any] = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
-# The files whose functions end up in the kernels of a package, besides its own: an edit compiles only what it can change.
-COMMON = tuple(
-    f"{name}.py"
-    for name in ("addresses", "arrays", "jit", "light", "pointer", "quat", "status", "ticks", "unchecked", "vec")
-)
-FACTORIZATION = ("linalg/block.py", "linalg/ldl.py", "linalg/ordering.py")
-USED_BY: dict[str, tuple[str, ...]] = {
-    "linalg": (),
-    "integrate": (),
-    "collide": ("model/tables.py",),
-    "mechanics": ("model/tables.py", *FACTORIZATION),
-    "contact": ("model/tables.py", "linalg/*.py", "mechanics/*.py", "collide/*.py"),
-    "impact": ("model/tables.py", *FACTORIZATION, "mechanics/*.py", "collide/tables.py", "collide/tables_of.py"),
-}
-
-
-def package_of(module: str) -> str:
-    """The subpackage that a module belongs to; "contact", which uses most others, for modules of no package of kernels."""
-    parts = module.split(".")
-    return parts[1] if parts[0] == "dalembert" and len(parts) > 2 and parts[1] in USED_BY else "contact"
+ROOT = Path(__file__).parent
+KERNELS = ("linalg", "integrate", "mechanics", "collide", "contact", "impact")  # subpackages with compiled functions
+IMPORT = re.compile(r"^from (\.+)([\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 
 
 @functools.cache
-def source_hash(package: str) -> str:
-    """Hexadecimal digest (16 digits) of every file that kernels of a package are made of, in path order."""
-    digest = hashlib.sha256(package.encode())
-    root = Path(__file__).parent
-    patterns = (*COMMON, f"{package}/*.py", *USED_BY[package])
-    for path in sorted(path for pattern in patterns for path in root.glob(pattern)):
-        digest.update(path.read_bytes())
+def imported(path: Path) -> frozenset[Path]:
+    """The files with compiled functions, or tables of theirs, that a file of this package imports."""
+    found = set()
+    for dots, name, names in IMPORT.findall(path.read_text("utf-8")):
+        folder = path.parents[len(dots) - 1].joinpath(*filter(None, name.split(".")))
+        files = [folder.with_suffix(".py"), *(folder / f"{word}.py" for word in re.findall(r"\w+", names))]
+        found |= {file for file in files if file.is_file() and _is_compiled(file)}
+    return frozenset(found)
+
+
+def _is_compiled(path: Path) -> bool:
+    folder = path.parent
+    return folder == ROOT or folder.name in KERNELS or (folder.name == "model" and path.stem == "tables")
+
+
+@functools.cache
+def sources(path: Path) -> frozenset[Path]:
+    """The files that the kernels in a file are made of: itself, and what it imports, directly or not."""
+    found, left = {path}, [path]
+    while left:
+        fresh = imported(left.pop()) - found
+        found |= fresh
+        left.extend(fresh)
+    return frozenset(found | {ROOT / "jit.py", ROOT / "light.py"})
+
+
+@functools.cache
+def source_hash(path: Path) -> str:
+    """Hexadecimal digest (16 digits) of every file that the kernels in a file are made of."""
+    digest = hashlib.sha256()
+    if ROOT in path.parents:
+        parts = sources(path)
+    else:  # of a user, or a test: it may use anything
+        parts = frozenset(
+            [path, *ROOT.glob("*.py"), *(file for name in KERNELS for file in (ROOT / name).glob("*.py"))]
+        )
+    for part in sorted(parts):
+        digest.update(part.name.encode() + part.read_bytes())
     return digest.hexdigest()[:16]
 
 
 @functools.cache
-def cache_folder(package: str) -> Path:
-    """Where compiled kernels live: $DALEMBERT_CACHE, else the user's cache folder, keyed by `source_hash`."""
+def cache_folder(path: Path) -> Path:
+    """Where the compiled kernels of a file live: $DALEMBERT_CACHE, else the user's cache folder, keyed by `source_hash`."""
     base = os.environ.get("DALEMBERT_CACHE")
     if base is None:
         home = os.environ.get("XDG_CACHE_HOME", "")
         base = os.path.join(home or os.path.expanduser("~/.cache"), "dalembert")
-    return Path(base) / f"{package}-{source_hash(package)}"
+    name = ".".join(path.relative_to(ROOT).with_suffix("").parts) if ROOT in path.parents else path.stem
+    return Path(base) / f"{name}-{source_hash(path)}"
 
 
 class _Locator(caching._CacheLocator):
     def __init__(self, py_func: Callable[..., Any], py_file: str) -> None:
         self._py_file = py_file
         self._line = py_func.__code__.co_firstlineno
-        self._package = package_of(py_func.__module__)
 
     def get_cache_path(self) -> str:
-        return str(cache_folder(self._package))
+        return str(cache_folder(Path(self._py_file)))
 
     def get_source_stamp(self) -> str:
-        return source_hash(self._package)
+        return source_hash(Path(self._py_file))
 
     def get_disambiguator(self) -> str:
         return str(self._line)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import math
 import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .ahead import compile_ahead
 from .contact.time_stepping import Contact, TimeStepping
@@ -22,6 +25,7 @@ from .model.compile import Model, compile_scene
 from .model.graph import POINT_SIZE
 from .model.tables import FEEDBACK, LEDGER, PENALTY, PROJECTION
 from .pointer import COMPLETE, MEASURE
+from .queries import Gap, Queries, RayHit
 from .recording import Recorder, as_json, scene_description
 from .report import Report, make_report
 from .scene.scene import Scene
@@ -289,6 +293,30 @@ class Simulation:
     def contact_events(self) -> list[ContactEvent]:
         """What happened to the points of contact so far, where an integration method runs a scene whose bodies touch."""
         return self._driver.log if isinstance(self._driver, EventDriver) else []
+
+    # Queries ----------------------------------------------------------------------------------------------------------
+
+    def ray_cast(self, origin: ArrayLike, direction: ArrayLike, reach: float = math.inf) -> RayHit | None:
+        """What a ray from `origin` (m) along `direction` first meets within `reach` (m), of all that has a material.
+
+        Raises ValueError for a ray that is not finite or has no direction.
+        """
+        return self._queries.place(self._y).ray_cast(origin, direction, reach)
+
+    def gap(self, a: str, b: str) -> Gap:
+        """The nearest points of two bodies or obstacles with a material, and their distance; negative where they overlap.
+
+        Raises ValueError for a name that is nobody's.
+        """
+        return self._queries.place(self._y).gap(a, b)
+
+    def overlapping(self) -> list[tuple[str, str]]:
+        """The pairs, by name, that have a point in common; those that pass through each other are left out."""
+        return self._queries.place(self._y).overlapping()
+
+    @functools.cached_property
+    def _queries(self) -> Queries:
+        return Queries(self.model)
 
     # Results ----------------------------------------------------------------------------------------------------------
 

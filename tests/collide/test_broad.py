@@ -7,9 +7,9 @@ import pytest
 import dalembert as dal
 from dalembert.addresses import address_table
 from dalembert.collide.bounds import place_colliders
-from dalembert.collide.broad import NEED_ROOM, find_pairs
+from dalembert.collide.broad import find_pairs
 from dalembert.collide.build import Solid, make_collision, with_room
-from dalembert.collide.tables import FIRST_PAIR, NEED_PAIRS, NEED_STRIPS, PAIRS
+from dalembert.collide.tables import FIRST_PAIR, NEED_PAIRS, NEED_ROOM, NEED_STRIPS, PAIRS
 from dalembert.jit import kernel
 from dalembert.scene.contact import HalfSpace
 

@@ -13,6 +13,7 @@ from .pair_table import add_pair, remember_pairs
 from .tables import (
     FIRST_PAIR,
     NEED_PAIRS,
+    NEED_ROOM,
     NEED_STRIPS,
     PAIRS,
     STRIP_AXIS,
@@ -31,7 +32,6 @@ from .tables_of import (
     vertices_of,
 )
 
-NEED_ROOM = 1  # status: `counts` says how much
 STRIP_SIZES = 2.0  # width of a strip, in mean sizes of the colliders
 STAY = 1.5  # another axis is chosen only when the spread on it is so many times larger
 

@@ -17,8 +17,9 @@ from ..pointer import C_SIGNATURE, C_TYPE, call_pointer, view, viewer
 from ..unchecked import peek
 from ..vec import cross, dot, load3, perpendicular, store3, sub
 from .bounds import place_colliders
-from .broad import NEED_ROOM, find_pairs
+from .broad import find_pairs
 from .build import with_room
+from .kept import impulse_before, keep_impulse
 from .narrow import Narrow, family_of
 from .pair_table import search
 from .tables import (
@@ -26,6 +27,7 @@ from .tables import (
     FIRST_PAIR,
     NEED_CONTACTS,
     NEED_PAIRS,
+    NEED_ROOM,
     NEED_STRIPS,
     PAIRS,
     Collision,
@@ -123,15 +125,6 @@ def write_contacts(p, at, y, bodies, collision):
         keep_impulse(contacts[at + k], pair)
 
 
-@inlined
-def impulse_before(pair, feature):
-    """The impulse (world axes) of the same feature in the step before, or none."""
-    for k in range(pair.points):
-        if pair.feature[k] == feature:
-            return (pair.impulse[3 * k], pair.impulse[3 * k + 1], pair.impulse[3 * k + 2])
-    return (0.0, 0.0, 0.0)
-
-
 @njit
 def coefficients(pair, one, two, count, collision):
     """Friction and restitution of a pair: geometric mean, and the larger of the two, or what a rule says."""
@@ -142,27 +135,6 @@ def coefficients(pair, one, two, count, collision):
             values = rule_values_of(collision)
             return values[2 * found], values[2 * found + 1]
     return math.sqrt(one.friction * two.friction), max(one.restitution, two.restitution)
-
-
-@inlined
-def keep_impulse(contact, pair):
-    """Put the impulse of a contact back to its pair, in world axes."""
-    at = 3 * contact.point
-    for c in range(3):
-        pair.impulse[at + c] = (
-            contact.impulse[0] * contact.frame[c]
-            + contact.impulse[1] * contact.frame[3 + c]
-            + contact.impulse[2] * contact.frame[6 + c]
-        )
-
-
-@njit
-def keep_impulses(collision):
-    """Put the impulses of the contacts back to their pairs, to start the next step from."""
-    contacts = contacts_of(collision)
-    pairs = pairs_of(collision)
-    for i in range(counts_of(collision)[CONTACTS]):
-        keep_impulse(contacts[i], pairs[contacts[i].pair])
 
 
 def evaluate(data, bodies, margin, y, n, nothing, m):

@@ -71,6 +71,7 @@ CONTACT = np.dtype(
 # Entries of `counts`: where the pairs of this step begin in their table (its halves take turns) and how many there are; the
 # contacts; how many there should be room for, where there was not enough; the axes of the sweep and of its strips.
 FIRST_PAIR, PAIRS, CONTACTS, NEED_PAIRS, NEED_CONTACTS, NEED_STRIPS, SWEEP_AXIS, STRIP_AXIS, COUNTS = range(9)
+NEED_ROOM = 1  # status: `counts` says how much
 SCRATCH = 4096
 # Families of pairs, each one function of the narrow phase, compiled where a scene has such a pair; and the function that
 # measures the distance of a convex pair.

@@ -6,8 +6,7 @@ one at a time, lowest first (K. G. Murty 1974).
 """
 
 from ..arrays import clear
-from ..collide.detect import NEED_ROOM
-from ..collide.tables import CONTACTS
+from ..collide.tables import CONTACTS, NEED_ROOM
 from ..collide.tables_of import counts_of
 from ..jit import njit
 from ..mechanics.constraints import wrench_of

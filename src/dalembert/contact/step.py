@@ -15,8 +15,8 @@ energy changes by exactly (h F + Jᵀ p)·½ (v⁻ + v⁺), which is what the au
 import numpy as np
 
 from ..arrays import copy
-from ..collide.detect import NEED_ROOM, keep_impulses
-from ..collide.tables import CONTACTS, Collision
+from ..collide.kept import forget_impulses, keep_impulses
+from ..collide.tables import CONTACTS, NEED_ROOM, Collision
 from ..collide.tables_of import contacts_of, counts_of, travel_of
 from ..jit import CFunction, njit
 from ..mechanics.system import bodies_of, joints_of, kinematics_of
@@ -51,6 +51,11 @@ def march(walls, y, dydt, stop, system, collision, stepping, problem):
     """Steps until `stop` (s) is reached. Returns a status; at NEED_ROOM y is the start of the step that was not made."""
     options = options_of(stepping)[0]
     report = report_of(stepping)[0]
+    if options.fresh != 0:
+        status = look_ahead(walls, report.steps * options.dt, y, dydt, system, collision, stepping, problem)
+        if status != OK:
+            return status
+        options.fresh = 0
     while (report.steps + 1e-9) * options.dt < stop:
         status = step(walls, report.steps * options.dt, y, dydt, system, collision, stepping, problem)
         if status != OK:
@@ -74,7 +79,7 @@ COMPILED = CFunction(evaluate, C_SIGNATURE)
 
 @njit
 def step(walls, t, y, dydt, system, collision, stepping, problem):
-    """One step of `options.dt` from t, in place. Returns a status."""
+    """One step of `options.dt` from t, in place. Returns a status; where it is not OK, y is as it was."""
     h = options_of(stepping)[0].dt
     ticks = ticks_of(stepping)
     begin(ticks, 1.0)
@@ -82,30 +87,57 @@ def step(walls, t, y, dydt, system, collision, stepping, problem):
     status = drift(walls, 0.5 * h, y, dydt)
     if status == OK:
         status = find_forces(walls, t + 0.5 * h, h, y, dydt, system, stepping)
+    lap(ticks, SMOOTH)
+    if status == OK:
+        status = strike(walls, h, True, y, dydt, system, collision, stepping, problem)
+    if status == OK:
+        status = drift(walls, 0.5 * h, y, dydt)
+    if status == OK and joints_of(system).shape[0] > 0:
+        status = call_pointer(walls.mechanism, walls.mechanism_data, COMPLETE, t + h, y, dydt)
+    lap(ticks, UPDATE)
     if status != OK:
         copy(y, saved_of(stepping))
-        return status
-    lap(ticks, SMOOTH)
-    bodies = bodies_of(system)
+    return status
+
+
+@njit
+def look_ahead(walls, t, y, dydt, system, collision, stepping, problem):
+    """At the start, what would be met in the half drift before the first look. Returns a status."""
+    copy(saved_of(stepping), y)
+    status = call_pointer(walls.mechanism, walls.mechanism_data, DERIVATIVE, t, y, dydt)
+    if status == OK:
+        half = 0.5 * options_of(stepping)[0].dt
+        status = strike(walls, half, False, y, dydt, system, collision, stepping, problem)
+    if status != OK:
+        copy(y, saved_of(stepping))
+    return status
+
+
+@njit
+def strike(walls, h, kicked, y, dydt, system, collision, stepping, problem):
+    """All changes of momentum of a step, where the bodies are: by forces over h, if `kicked`, and by impulses. Returns a
+    status."""
+    ticks = ticks_of(stepping)
+    bodies, kinematics, motion = bodies_of(system), kinematics_of(system), motion_of(stepping)
     set_travel(h, system, collision)
     status = call_pointer(walls.detector, walls.detector_data, bodies.shape[0], options_of(stepping)[0].margin, y, y)
     if status != OK:
-        copy(y, saved_of(stepping))
         return NEED_ROOM if status == NEED_ROOM else NON_FINITE
     lap(ticks, DETECTION)
-    load_motion(y, bodies, kinematics_of(system), motion_of(stepping))
-    prepare_contacts(contacts_of(collision), counts_of(collision)[CONTACTS], motion_of(stepping), rows_of(stepping))
+    load_motion(y, bodies, kinematics, motion)
+    prepare_contacts(contacts_of(collision), counts_of(collision)[CONTACTS], motion, rows_of(stepping))
     set_targets(system, stepping)
     status = find_bounds(walls, h, y, system, stepping)
     apart = False
-    if status == OK:
+    if status == OK and kicked:
         apart, status = plan_separation(walls, system, collision, stepping, problem)
-    if status == OK:
         kick(h, y, dydt, system)
-        load_motion(y, bodies, kinematics_of(system), motion_of(stepping))
+        load_motion(y, bodies, kinematics, motion)
+    elif status == OK:
+        forget_impulses(collision)  # they are those of another step, or of none
+    if status == OK:
         status = find_impulses(walls, h, y, system, collision, stepping, problem)
     if status != OK:
-        copy(y, saved_of(stepping))
         return status
     lap(ticks, SOLVER)
     apply_impulses(y, system, collision, stepping)
@@ -113,11 +145,7 @@ def step(walls, t, y, dydt, system, collision, stepping, problem):
     keep_impulses(collision)
     if apart:
         displace(y, system, stepping)
-    status = drift(walls, 0.5 * h, y, dydt)
-    if status == OK and joints_of(system).shape[0] > 0:
-        status = call_pointer(walls.mechanism, walls.mechanism_data, COMPLETE, t + h, y, dydt)
-    lap(ticks, UPDATE)
-    return status
+    return OK
 
 
 @njit

@@ -8,10 +8,11 @@ import numpy as np
 GAUSS_SEIDEL = 0
 INTERIOR_POINT = 1
 
-# `predict`: whether some force may depend on velocities. `slop`: m, overlap that is left alone.
+# `predict`: whether some force may depend on velocities. `slop`: m, overlap that is left alone. `fresh`:
+# whether the state was given, so that nothing is known of what is ahead of it.
 OPTIONS = np.dtype(
     [("dt", "f8"), ("margin", "f8"), ("solver", "i8"), ("iterations", "i8"), ("tolerance", "f8"), ("ledger", "i8"),
-     ("predict", "i8"), ("slop", "f8")],
+     ("predict", "i8"), ("slop", "f8"), ("fresh", "i8")],
     align=True,
 )  # fmt: skip
 # What the steps found and reached. `deepest`: the worst overlap (m) before it was put right, `largest_residual`: of the

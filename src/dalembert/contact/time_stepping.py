@@ -11,17 +11,19 @@ import numba
 import numpy as np
 
 from ..addresses import address_table
-from ..collide.detect import NEED_ROOM, Detector
-from ..collide.tables import CONTACT, CONTACTS, Collision
+from ..collide.detect import Detector
+from ..collide.tables import CONTACT, CONTACTS, NEED_ROOM, Collision
 from ..mechanics.evaluate import Mechanism
 from ..model.compile import Model
 from ..model.tables import BOUNDED, FIELD, STOP, System
 from ..pointer import C_TYPE
+from ..status import EVENT, OK
 from .interior_point import COMPILED as COMPILED_SOLVER
 from .interior_point import solve_system
 from .interior_point_tables import GROUP, STEP, Problem, workspace
 from .solve import Walls
 from .step import COMPILED, march
+from .step_events import StepEvents
 from .tables import (
     AT_LEAST,
     BOUND,
@@ -85,8 +87,9 @@ class TimeStepping:
     """Steps a mechanism with contact from frame to frame."""
 
     def __init__(
-        self, mechanism: Mechanism, collision: Collision, size: int, ledger: int, settings: StepSettings
-    ) -> None:
+        self, mechanism: Mechanism, collision: Collision, size: int, ledger: int, settings: StepSettings,
+        events: StepEvents,
+    ) -> None:  # fmt: skip
         system = mechanism.system
         bodies, rows = len(system.bodies), len(system.error)
 
@@ -98,6 +101,7 @@ class TimeStepping:
         options.tolerance, options.solver, options.ledger = settings.tolerance, SOLVERS[settings.solver], ledger
         options.slop = settings.slop
         options.predict = int((system.forces.kind != FIELD).any())
+        options.fresh = 1
         self.settings = settings
         self.report = row(REPORT)
         self._mechanism = mechanism
@@ -121,6 +125,8 @@ class TimeStepping:
             ticks=np.zeros(len(STEP_STAGES) + 3),
         )
         self._start = 0.0
+        self._events, self._fresh = events, True  # fresh: not looked at since the state was given
+        self.event = -1  # the event that the last call stopped at
         self._problem = _problem(mechanism, settings, self._tables.bounds)
         self._fit()
 
@@ -176,14 +182,38 @@ class TimeStepping:
         """Begin anew at a time (s)."""
         self._start = time
         self.report.steps = 0
+        self._events.waiting.clear()
+        self.changed()
 
     def changed(self) -> None:
-        """The state was changed from outside: nothing is kept of it."""
+        """The state was changed from outside: what events were is not known."""
+        self._events.forget()
+        self._fresh = True
+        self._tables.options.fresh = 1
 
     def run(self, y: np.ndarray, dydt: np.ndarray, target: float, end: float) -> int:
         """Step y until `target` (s) is reached, in place. Returns a status."""
+        if len(self._events) == 0:
+            return self._steps(y, dydt, target - self._start)
         while True:
-            status = self._march(y, dydt, target - self._start)
+            if self._events.waiting:
+                self.event = self._events.waiting.pop(0)
+                return EVENT
+            status = self._events.look(self.time, y) if self._fresh else OK
+            self._fresh = False
+            done = float(self.report.steps[0]) * self.settings.dt
+            if status != OK or done + 1e-9 * self.settings.dt >= target - self._start:
+                return status
+            status = self._steps(y, dydt, done + self.settings.dt)
+            if status == OK:
+                status = self._events.look(self.time, y)
+            if status != OK:
+                return status
+
+    def _steps(self, y: np.ndarray, dydt: np.ndarray, stop: float) -> int:
+        """Steps until so long after the start, with as much room as they need. Returns a status."""
+        while True:
+            status = self._march(y, dydt, stop)
             if status != NEED_ROOM:
                 return status
             self._detector.make_room()
@@ -260,11 +290,6 @@ class TimeStepping:
     def time(self) -> float:
         """Time of the state, s."""
         return self._start + int(self.report.steps[0]) * self.settings.dt
-
-    @property
-    def event(self) -> int:
-        """No event stops a time step."""
-        return -1
 
     @property
     def counts(self) -> dict[str, int]:

@@ -13,12 +13,12 @@ from ..model.compile import Model
 from ..pointer import DERIVATIVE
 from ..status import EVENT, OK
 from .books import give
-from .evaluate import ContactSystem
 from .features import Place, make_touch
 from .laws import LAWS, NoSolution
 from .log import IMPACT, ContactEvent, Log, key_of
 from .reach import Reach
 from .rest import classify
+from .system import ContactSystem
 from .tables import OPEN, RESPOND, STICKING, TOUCH
 from .watch import NEED_ROOM
 

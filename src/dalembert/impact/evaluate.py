@@ -4,33 +4,24 @@ The first does the tasks of the mechanism with the forces of contact in them, an
 the tables of the system, those of contact following. The second is the event function.
 """
 
-import ctypes
-from typing import Any
-
-import numba
 import numpy as np
 
-from ..addresses import address_table
-from ..collide.detect import Detector
-from ..collide.tables import CONTACTS, Collision
+from ..collide.tables import Collision
 from ..jit import CFunction, njit
-from ..mechanics.evaluate import Mechanism
-from ..model.tables import STATE_SIZE, System
+from ..model.tables import System
 from ..pointer import (
     C_SIGNATURE,
-    C_TYPE,
     COMPLETE,
     COMPLETE_EVALUATED,
     DERIVATIVE,
     call_pointer,
-    view,
     viewer,
 )
 from .forces import contact_forces
 from .geometry import place_touches
 from .hold import complete
 from .response import free_accelerations, respond
-from .tables import OPTIONS, RESPOND, TOUCH, Touching
+from .tables import RESPOND, Touching
 from .tables_of import options_of
 from .watch import watch
 
@@ -72,86 +63,3 @@ def evaluate_watch(data, task, t, y, n, values, m):
 
 COMPILED = CFunction(evaluate, C_SIGNATURE)
 COMPILED_WATCH = CFunction(evaluate_watch, C_SIGNATURE)
-
-
-class ContactSystem:
-    """A mechanism and what touches in it: C functions at `address` and `watch`, to be handed `data`; keeps the arrays alive.
-
-    ledger : where the entries of contact stand in the state. margin : m, features nearer than this are looked at.
-    """
-
-    def __init__(self, mechanism: Mechanism, collision: Collision, size: int, ledger: int, margin: float) -> None:
-        self.mechanism, self.detector = mechanism, Detector(collision)
-        self.options = np.zeros(1, OPTIONS).view(np.recarray)
-        options: Any = self.options[0]
-        options.ledger, options.margin = ledger, margin
-        options.mechanism, options.mechanism_data = mechanism.address, mechanism.data
-        options.detector = self.detector.address
-        self._size = size
-        self._data = np.zeros(SYSTEM + TOUCHING + COLLISION, np.int64)
-        self.data = int(self._data.ctypes.data)
-        if numba.config.DISABLE_JIT:
-            self._callbacks = C_TYPE(self._call), C_TYPE(self._call_watch)
-            self.address, self.watch = (
-                int(ctypes.cast(callback, ctypes.c_void_p).value or 0) for callback in self._callbacks
-            )
-        else:
-            self.address, self.watch = COMPILED.address, COMPILED_WATCH.address
-        self._function, self._watch = C_TYPE(self.address), C_TYPE(self.watch)
-        self.tables = self._workspace(0)
-        self.place_tables()
-
-    def _workspace(self, touches: int) -> Touching:
-        """Tables for so many touches."""
-        rows, size = 3 * touches, 6 * len(self.mechanism.system.bodies)
-        return Touching(
-            options=self.options, touches=np.zeros(touches, TOUCH).view(np.recarray), sides=np.zeros(0),
-            columns=np.full(rows * size, np.nan), matrix=np.full(rows * rows, np.nan), free=np.full(rows, np.nan),
-            system=np.full(rows * rows, np.nan), factor=np.full(rows * rows, np.nan), right=np.full(rows, np.nan),
-            weight=np.full(rows, np.nan), unknown=np.full(rows, np.nan), change=np.full(rows, np.nan),
-            rows=np.zeros(rows, np.int64), pivots=np.zeros(rows, np.int64), shift=np.full(size, np.nan),
-            spare=np.full(self._size, np.nan),
-        )  # fmt: skip
-
-    def place_tables(self) -> None:
-        """Write the addresses of all tables where the C functions look for them; after any of them moved."""
-        self.options.detector_data = self.detector.data
-        tables = (self.mechanism.system, self.tables, self.detector.collision)
-        self._data[:] = np.concatenate([address_table(table) for table in tables])
-
-    def set_touches(self, touches: np.ndarray, sides: np.ndarray, active: int) -> None:
-        """What touches from now on; the first `active` bear force. sides: (m, 4), see `tables`."""
-        self.tables = self._workspace(len(touches))._replace(sides=np.ascontiguousarray(sides, float).reshape(-1))
-        self.tables.touches[:] = touches
-        self.options.touches, self.options.active = len(touches), active
-        self.place_tables()
-
-    def make_room(self) -> None:
-        """After NEED_ROOM of the watch."""
-        self.detector.make_room()
-        self.place_tables()
-
-    def detect(self, y: np.ndarray, margin: float) -> Any:
-        """The contacts (`collide.tables.CONTACT`) of features nearer than `margin` (m). Raises FloatingPointError."""
-        if self.detector(y[: STATE_SIZE * len(self.mechanism.system.bodies)], margin) != 0:
-            raise FloatingPointError("a pose is not finite")
-        self.place_tables()
-        collision = self.detector.collision
-        return collision.contacts[: int(collision.counts[CONTACTS])]
-
-    def _call(self, data: int, task: int, t: float, y: int, n: int, dydt: int, m: int) -> int:
-        return int(perform(task, t, view(y, n), view(dydt, m), self.mechanism.system, self.tables))
-
-    def _call_watch(self, data: int, task: int, t: float, y: int, n: int, values: int, m: int) -> int:
-        collision = self.detector.collision
-        return int(watch(t, view(y, n), view(values, m), self.mechanism.system, collision, self.tables))
-
-    def __call__(self, task: int, t: float, y: np.ndarray, dydt: np.ndarray) -> int:
-        """Do a task on two contiguous float64 arrays; returns a status."""
-        return int(self._function(self.data, task, t, y.ctypes.data, y.size, dydt.ctypes.data, dydt.size))
-
-    def look(self, t: float, y: np.ndarray) -> float:
-        """The number that is watched, at a state."""
-        values = np.zeros(1)
-        self._watch(self.data, 0, t, y.ctypes.data, y.size, values.ctypes.data, 1)
-        return float(values[0])
