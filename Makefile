@@ -8,8 +8,11 @@ export PYTHONDONTWRITEBYTECODE :=
 demo: $(VENV)/installed
 	$(BIN)/dalembert run trebuchet --view
 
+# Kernels first, by all cores; what looks at browsers has the machine to itself.
 test: $(VENV)/tested check
-	$(BIN)/python -m pytest
+	$(BIN)/dalembert compile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --ignore=tests/view
+	$(BIN)/python -m pytest tests/view
 
 check: $(VENV)/tested
 	$(BIN)/ruff check src tests benchmarks

@@ -54,7 +54,7 @@ def compile_ahead(wanted: Iterable[Compiled]) -> None:
     """Compile what is not on disk yet, with as many processes as there are cores."""
     chosen = set(map(id, wanted))
     missing = [item for item in EVERYTHING if id(item) in chosen and not item.kept]
-    if numba.config.DISABLE_JIT or len(missing) < 2:  # type: ignore[attr-defined]
+    if numba.config.DISABLE_JIT or not missing:  # type: ignore[attr-defined]
         return
     jit.announce_compilation()
     names = [item.name for item in missing]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from itertools import combinations
 
+import numpy as np
+
 from ..scene.body import Body
 from ..scene.contact import Touching, rule_for
 from ..scene.scene import Scene
@@ -29,7 +31,7 @@ def collision_of(scene: Scene) -> Collision:
                     (i, j, friction if rule.friction is None else rule.friction,
                      restitution if rule.restitution is None else rule.restitution)
                 )  # fmt: skip
-    return make_collision(solids, excluded, rules)
+    return make_collision(solids, excluded, rules)._replace(travel=np.zeros(2 * (len(number) + 1)))
 
 
 def pair_coefficients(a: Touching, b: Touching) -> tuple[float, float]:

@@ -21,6 +21,7 @@ from .velocities import clear_velocities, put_three, six, three
 
 LOCKED = 1e-9  # of the response without joints: joints leave the coordinate no freedom
 ROUNDING = 1e-13  # m or rad: so much beyond a stop is left alone
+PASSES, ENOUGH = 50, 1e-3  # of bringing back; they end when so small a part is left
 
 
 @njit
@@ -190,15 +191,39 @@ def apply_bounds(y, system, stepping):
 
 
 @njit
-def part_stops(system, stepping):
-    """Add to `shift` what brings joints back that are beyond a stop; the end of the step moves the joints along. Returns
-    whether there were any."""
-    bounds = bounds_of(stepping)
-    found = False
+def part_stops(walls, system, stepping):
+    """Add to `shift` the least displacement, joints taking part, that brings back what is beyond a stop: Gauss–Seidel over
+    the stops. Returns (whether there is anything, a status)."""
+    bounds, shift = bounds_of(stepping), shift_of(stepping)
+    deepest = 0.0
     for i in range(bounds.shape[0]):
-        bound = bounds[i]
-        if forces_of(system)[bound.force].kind == STOP and bound.response != OFF and bound.gap < -ROUNDING:
-            push(bound, -bound.gap / bound.response, shift_of(stepping))
-            bound.gap = 0.0
-            found = True
-    return found
+        bounds[i].correction = 0.0
+        if is_stop(bounds[i], system):
+            deepest = max(deepest, -bounds[i].gap)
+    if deepest <= ROUNDING:
+        return False, 0
+    for _ in range(PASSES):
+        left = 0.0
+        for i in range(bounds.shape[0]):
+            bound = bounds[i]
+            if not is_stop(bound, system):
+                continue
+            gap = bound.gap + rate(bound, shift)
+            left = max(left, -gap)
+            change = max(0.0, bound.correction - gap / bound.response) - bound.correction
+            if change != 0.0:
+                bound.correction += change
+                push(bound, change, shift)
+                status = answer_joints(walls, system, stepping, shift)
+                if status != 0:
+                    return True, status
+        if left <= max(ROUNDING, ENOUGH * deepest):
+            break
+    for i in range(bounds.shape[0]):
+        bounds[i].gap += rate(bounds[i], shift)
+    return True, 0
+
+
+@njit
+def is_stop(bound, system):
+    return forces_of(system)[bound.force].kind == STOP and bound.response != OFF

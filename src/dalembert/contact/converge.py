@@ -89,8 +89,6 @@ def change_sides(one_only, stepping, problem):
                 state = HELD
         if state != bound.state:
             bound.state = state
-            if state != HELD:
-                bound.impulse = bound.least if state == AT_LEAST else bound.most
             changed = True
             if one_only:
                 return True
@@ -185,6 +183,8 @@ def load_bounds(stepping, problem):
             rows[at + k], rows[at + 3 + k] = bound.linear_a[k], bound.angular_a[k]
             rows[at + 6 + k], rows[at + 9 + k] = bound.linear_b[k], bound.angular_b[k]
         target[first_row + i] = -bound.bias
+        if bound.state != HELD and bound.response != OFF:
+            bound.impulse = bound.least if bound.state == AT_LEAST else bound.most
         if group.rows == 0 and bound.impulse != 0.0:
             for side in range(2):
                 body = group.a if side == 0 else group.b

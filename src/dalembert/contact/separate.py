@@ -42,14 +42,16 @@ def plan_separation(walls, system, collision, stepping, problem):
     report.deepest = max(report.deepest, deepest)
     report.worst_penetration = max(report.worst_penetration, deepest)
     clear_velocities(motion_of(stepping), shift)
-    found = part_stops(system, stepping)
-    if deepest <= options.slop:
-        return found, OK
-    left = relax_overlaps(deepest, collision, stepping)
-    if left > max(ROUNDING, ENOUGH * deepest) and options.solver == INTERIOR_POINT:
-        status = part_exactly(walls, system, collision, stepping, problem)
-        if status != OK:
-            return False, status
+    apart = deepest > options.slop
+    if apart:
+        left = relax_overlaps(deepest, collision, stepping)
+        if left > max(ROUNDING, ENOUGH * deepest) and options.solver == INTERIOR_POINT:
+            status = part_exactly(walls, system, collision, stepping, problem)
+            if status != OK:
+                return False, status
+    back, status = part_stops(walls, system, stepping)
+    if status != OK or not (apart or back):
+        return False, status
     for i in range(count):
         contact = contacts[i]
         n, _, _ = axes_of(contact)

@@ -26,12 +26,13 @@ REPORT = np.dtype(
 
 # What acts on a coordinate within bounds (see `bounded`): its force, its entry in the state's ledger, bodies, row (of a stop:
 # toward the inside), bounds of the impulse, what is added to the rate, the rate before the step, the distance to the stop,
-# the response to a unit impulse (OFF: none), the impulse, that of a first solution with restitution, and, for the converging
-# solver, which of the bounds it is at.
+# the response to a unit impulse (OFF: none), the impulse, that of a first solution with restitution, that of a
+# displacement, and, for the converging solver, which of the bounds it is at.
 BOUND = np.dtype(
     [("force", "i8"), ("entry", "i8"), ("a", "i8"), ("b", "i8"), ("linear_a", "f8", 3), ("angular_a", "f8", 3),
      ("linear_b", "f8", 3), ("angular_b", "f8", 3), ("least", "f8"), ("most", "f8"), ("bias", "f8"), ("before", "f8"),
-     ("gap", "f8"), ("response", "f8"), ("impulse", "f8"), ("first_impulse", "f8"), ("state", "i8")],
+     ("gap", "f8"), ("response", "f8"), ("impulse", "f8"), ("first_impulse", "f8"), ("correction", "f8"),
+     ("state", "i8")],
     align=True,
 )  # fmt: skip
 OFF = 0.0
