@@ -31,7 +31,6 @@ SCENES = {
     "rolling": "dalembert.gallery.rolling",
     "rope": "dalembert.gallery.rope",
     "rotation-drift": "dalembert.gallery.rotation_drift",
-    "siege": "dalembert.gallery.siege",
     "stack": "dalembert.gallery.stack",
     "tippe-top": "dalembert.gallery.tippe_top",
     "top": "dalembert.gallery.top",
