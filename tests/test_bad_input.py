@@ -136,7 +136,7 @@ def test_both_ends_of_a_joint_are_one_body():
         (lambda s: s.load("f", dal.WORLD, force=(0, 0, 1)), "'f'.*world"),
         (lambda s: s.load("f", "one", force=(0, 0, np.nan)), "'f'.*force"),
         (lambda s: s.load("f", "one", frame="moon"), "'f'.*frame"),
-        (lambda s: s.motor("f", s.hinge("h", "one", "two", (0, 0, 0), (0, 0, 1)), speed=1.0), "'f'.*gain"),
+        (lambda s: s.motor("f", s.hinge("h", "one", "two", (0, 0, 0), (0, 0, 1)), speed=1.0, effort=2.0), "'f'.*gain"),
         (lambda s: s.motor("f", s.hinge("h", "one", "two", (0, 0, 0), (0, 0, 1)), limit=0.0), "'f'.*limit"),
         (lambda s: s.event("e", lambda t, y: t, direction=2), "'e'.*direction"),
         (lambda s: s.event("e", lambda t, y: t, release="pin"), "'e'.*'pin'"),

@@ -44,7 +44,7 @@ class Integration:
 
 INTEGRATION = Integration()
 EVERYTHING: tuple[Compiled, ...] = (
-    interior_point.COMPILED, impact.COMPILED, mechanics.COMPILED, step.COMPILED, 
+    interior_point.COMPILED, impact.COMPILED, mechanics.COMPILED, step.COMPILED,
     INTEGRATION, detect.COMPILED, *(compiled for _, compiled in narrow.BY_FAMILY.values()), impact.COMPILED_WATCH,
 )  # fmt: skip
 """All that takes long to compile, the longest first."""

@@ -26,6 +26,11 @@ class StepEvents:
     def __len__(self) -> int:
         return len(self._functions)
 
+    @property
+    def known(self) -> bool:
+        """Whether the functions were looked at since the state was given."""
+        return self._before is not None
+
     def forget(self) -> None:
         """The state was changed from outside: what it was before tells nothing."""
         self._before = None

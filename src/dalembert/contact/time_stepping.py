@@ -45,7 +45,7 @@ class StepSettings(NamedTuple):
     """How a step is made.
 
     dt : s. solver : a name of `SOLVERS`. iterations : most passes of the solver. tolerance : m/s, the change of velocities
-    in a pass at which it stops. margin : m, pairs nearer than this are looked at.
+    in a pass at which it stops. margin : m, pairs nearer than this are looked at. slop : m, overlap that is left alone.
     """
 
     dt: float
@@ -125,7 +125,7 @@ class TimeStepping:
             ticks=np.zeros(len(STEP_STAGES) + 3),
         )
         self._start = 0.0
-        self._events, self._fresh = events, True  # fresh: not looked at since the state was given
+        self._events = events
         self.event = -1  # the event that the last call stopped at
         self._problem = _problem(mechanism, settings, self._tables.bounds)
         self._fit()
@@ -188,7 +188,6 @@ class TimeStepping:
     def changed(self) -> None:
         """The state was changed from outside: what events were is not known."""
         self._events.forget()
-        self._fresh = True
         self._tables.options.fresh = 1
 
     def run(self, y: np.ndarray, dydt: np.ndarray, target: float, end: float) -> int:
@@ -199,8 +198,7 @@ class TimeStepping:
             if self._events.waiting:
                 self.event = self._events.waiting.pop(0)
                 return EVENT
-            status = self._events.look(self.time, y) if self._fresh else OK
-            self._fresh = False
+            status = OK if self._events.known else self._events.look(self.time, y)
             done = float(self.report.steps[0]) * self.settings.dt
             if status != OK or done + 1e-9 * self.settings.dt >= target - self._start:
                 return status

@@ -17,7 +17,6 @@ from ..simulate import Simulation
 from ._common import require
 
 SETTINGS = {"duration": 2.0, "dt": 1 / 4000, "frames": 60.0}
-G = 9.81
 RADIUS, LOW = 0.02, 0.004  # of the ball; of the centre of mass below the ball's, m
 MASS = 0.015
 UPRIGHT = (1.0, 0.0, 0.0, 0.0)
