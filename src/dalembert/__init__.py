@@ -11,12 +11,13 @@ from .scene.joint import Curve
 from .scene.mass import MassProperties, mass_properties
 from .scene.scene import Scene
 from .scene.shapes import Box, Capsule, Compound, Cone, ConvexHull, Cylinder, Ellipsoid, Mesh, Sphere
+from .scene.surfaces import HeightField, TriangleMesh
 from .simulate import Simulation, simulate
 from .state import State
 from .trajectory import Trajectory
 
 __all__ = [
     "METHODS", "WORLD", "Box", "Capsule", "Compound", "Cone", "ConvexHull", "Curve", "Cylinder", "Ellipsoid",
-    "HalfSpace", "MassProperties", "Material", "Mesh", "Scene", "Simulation", "SimulationError", "Sphere", "State",
-    "Trajectory", "__version__", "mass_properties", "simulate", "solve",
+    "HalfSpace", "HeightField", "MassProperties", "Material", "Mesh", "Scene", "Simulation", "SimulationError", "Sphere",
+    "State", "Trajectory", "TriangleMesh", "__version__", "mass_properties", "simulate", "solve",
 ]  # fmt: skip

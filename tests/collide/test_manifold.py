@@ -14,7 +14,7 @@ SQUARE = np.array([[-1.0, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]])
 
 @kernel
 def clip(count_a, count_b, x, y, z, margin, scratch, manifolds):
-    return clip_faces(count_a, 0, count_b, 300, (x, y, z), margin, scratch, manifolds[0])
+    return clip_faces(count_a, 0, count_b, 300, (x, y, z), margin, margin, scratch, manifolds[0])
 
 
 def meet(a, b, normal=(0.0, 0.0, 1.0), margin=0.5):

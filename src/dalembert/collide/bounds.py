@@ -7,7 +7,7 @@ from ..model.tables import STATE_SIZE
 from ..quat import to_matrix
 from ..unchecked import peek
 from ..vec import add, load3, matvec, matvec_t, norm, store3
-from .tables import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, HALF_SPACE, HULL, SPHERE
+from .tables import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, HALF_SPACE, HULL, MESH, SPHERE
 from .tables_of import colliders_of, places_of, travel_of, vertices_of
 
 
@@ -96,7 +96,7 @@ def symmetric_reach(kind, collider, row):
         return size[0]
     if kind == CAPSULE:
         return size[0] + size[1] * abs(row[2])
-    if kind == BOX:
+    if kind in (BOX, MESH):
         return size[0] * abs(row[0]) + size[1] * abs(row[1]) + size[2] * abs(row[2])
     if kind == CYLINDER:
         return size[0] * math.sqrt(max(0.0, 1.0 - row[2] * row[2])) + size[1] * abs(row[2])

@@ -126,7 +126,7 @@ def edge_contact(place_a, size_a, i, place_b, size_b, j, r, t, gap, margin, scra
     put_rectangle(place_a, size_a, ka, side_a, POLYGON_A, scratch)
     put_rectangle(place_b, size_b, kb, side_b, POLYGON_B, scratch)
     base = BY_FEATURE * (72 + 6 * (2 * ka + (side_a > 0.0)) + 2 * kb + (side_b > 0.0))
-    if clip_faces(4, POLYGON_A, 4, POLYGON_B, n, margin, scratch, manifold) == 0:
+    if clip_faces(4, POLYGON_A, 4, POLYGON_B, n, margin, margin, scratch, manifold) == 0:
         p, d = supporting_edge(place_a, size_a, i, n)
         q, f = supporting_edge(place_b, size_b, j, scale(-1.0, n))
         near_a, near_b = nearest_points(p, d, q, f)

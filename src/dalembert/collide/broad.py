@@ -4,11 +4,13 @@ Along the axis on which the colliders spread most, their boxes are kept sorted b
 the insertion sort is nearly linear (Baraff, PhD thesis 1992, §2). A sweep over one axis compares everything that stands in
 one slice of the scene; so the colliders are dealt, in that order, into strips along a second axis, a few of their sizes
 wide, and each strip is swept on its own. A pair that shares several strips is taken in the one where the later of the two
-begins. Half-spaces have no end: each is compared with every collider.
+begins. Half-spaces have no end: each is compared with every collider. So is each mesh, as its box may be as large as the
+scene (`broad_mesh`).
 """
 
 from ..jit import inlined, njit
 from .bounds import plane_reach
+from .broad_mesh import meet_meshes
 from .pair_table import add_pair, remember_pairs
 from .tables import (
     FIRST_PAIR,
@@ -57,6 +59,7 @@ def find_pairs(bodies, collision):
     for strip in range(strips):
         found = sweep(strip, strips, bodies, first, found, half, old_first, collision)
     found = meet_half_spaces(bodies, first, found, half, old_first, collision)
+    found = meet_meshes(bodies, first, found, half, old_first, collision)
     if found > half:
         counts[NEED_PAIRS] = found
         return NEED_ROOM
@@ -212,7 +215,7 @@ def sweep(strip, count, bodies, first, found, room, old_first, collision):
                 continue
             if strip_number(max(one.lower[across], other.lower[across]), low, width, count) != strip:
                 continue
-            found = add_pair(i, j, bodies, first, found, room, old_first, collision)
+            found = add_pair(i, j, 0, bodies, first, found, room, old_first, collision)
     return found
 
 
@@ -231,5 +234,5 @@ def meet_half_spaces(bodies, first, found, room, old_first, collision):
         for p in range(order.shape[0]):
             i = order[p]
             if plane_reach(colliders[i], places[i], normal, vertices) <= height + places[i].reach:
-                found = add_pair(i, unbounded[u], bodies, first, found, room, old_first, collision)
+                found = add_pair(i, unbounded[u], 0, bodies, first, found, room, old_first, collision)
     return found

@@ -10,8 +10,10 @@ import numpy as np
 from ..scene.checks import rotation_matrix
 from ..scene.contact import HalfSpace, Material
 from ..scene.shapes import Box, Capsule, Compound, Cone, ConvexHull, Cylinder, Ellipsoid, Sphere, bounding_radius
+from ..scene.surfaces import SURFACES
 from . import tables
 from .hull import HullTables, hull_tables
+from .mesh_tables import MeshTables, join_meshes, mesh_tables
 from .tables import (
     COLLIDER,
     CONTACT,
@@ -57,11 +59,16 @@ def make_collision(
     with_hulls = any(isinstance(shape, ConvexHull) for _, own in pieces for shape, _, _ in own)
     rows: list[tuple[Any, ...]] = []
     hulls: list[HullTables] = []
+    meshes: dict[int, MeshTables] = {}
     numbers: list[list[int]] = []
     for solid, own in pieces:
         numbers.append([])
         for shape, position, rotation in own:
             numbers[-1].append(len(rows))
+            if isinstance(shape, SURFACES):
+                mesh = meshes[len(rows)] = mesh_tables(*shape.triangles())
+                rows.append(_mesh_collider(mesh, solid, position, rotation))
+                continue
             cornered = isinstance(shape, ConvexHull) or (with_hulls and isinstance(shape, Box))
             hull = _hull(shape, hulls) if cornered else NO_HULL
             rows.append(_collider(shape, solid, position, rotation, hull))
@@ -77,25 +84,33 @@ def make_collision(
     def records(dtype: Any, size: int) -> Any:
         return np.zeros(size, dtype).view(np.recarray)
 
-    bounded = [i for i, row in enumerate(rows) if row[0] != tables.HALF_SPACE]
+    bounded = [i for i, row in enumerate(rows) if row[0] < tables.HALF_SPACE]
+    corners = joined([hull.vertices.reshape(-1) for hull in hulls], np.float64)
+    faces, loops = joined([hull.faces for hull in hulls], FACE), joined([hull.loops for hull in hulls], np.int64)
+    of_meshes = join_meshes(meshes, len(corners) // 3, len(faces), len(loops))
     counts = np.zeros(COUNTS, np.int64)
     counts[SWEEP_AXIS], counts[STRIP_AXIS] = -1, -1
     return with_room(
         Collision(
             colliders=np.array(rows, COLLIDER).view(np.recarray),
             places=records(PLACE, count),
-            vertices=joined([hull.vertices.reshape(-1) for hull in hulls], np.float64),
-            faces=joined([hull.faces for hull in hulls], FACE).view(np.recarray),
+            vertices=np.concatenate([corners, of_meshes.vertices.reshape(-1)]),
+            faces=np.concatenate([faces, of_meshes.faces]).view(np.recarray),
             edges=joined([hull.edges for hull in hulls], EDGE).view(np.recarray),
-            loops=joined([hull.loops for hull in hulls], np.int64),
             travel=np.zeros(2 * (max((solid.body for solid, _ in pieces), default=0) + 2)),
+            loops=np.concatenate([loops, of_meshes.loops]),
+            facets=of_meshes.facets.view(np.recarray),
+            sides=of_meshes.sides.view(np.recarray),
+            rings=of_meshes.rings.reshape(-1),
+            nodes=of_meshes.nodes.view(np.recarray),
+            trees=of_meshes.trees.view(np.recarray),
             excluded=np.array(barred, np.int64),
             rule_keys=np.array([key for key, _ in special], np.int64),
             rule_values=np.ravel([values for _, values in special]).astype(np.float64),
             scratch=np.full(SCRATCH, np.nan),
             pairs=records(PAIR, 0),
             order=np.array(bounded, np.int64),
-            unbounded=np.setdiff1d(np.arange(count), bounded),
+            unbounded=np.array([i for i, row in enumerate(rows) if row[0] == tables.HALF_SPACE], np.int64),
             strips=np.zeros(2 * count + 2, np.int64),
             entries=np.zeros(0, np.int64),
             slots=np.zeros(0, np.int64),
@@ -131,7 +146,7 @@ def _key(i: int, j: int, count: int) -> int:
 
 
 def _pieces(solid: Solid) -> list[tuple[Any, np.ndarray, np.ndarray]]:
-    """(convex shape, position, rotation) in the frame of the body."""
+    """(convex shape or surface, position, rotation) in the frame of the body."""
     position, rotation = np.asarray(solid.position, float), rotation_matrix(solid.orientation)
     if not isinstance(solid.shape, Compound):
         return [(solid.shape, position, rotation)]
@@ -165,6 +180,14 @@ def _collider(
     )  # fmt: skip
 
 
+def _mesh_collider(mesh: MeshTables, solid: Solid, position: np.ndarray, rotation: np.ndarray) -> tuple[Any, ...]:
+    """Its frame is that of the shape, moved to the centre of the mesh's box."""
+    return (
+        tables.MESH, solid.body, *NO_HULL, mesh.half, position + rotation @ mesh.center, rotation.ravel(),
+        float(np.linalg.norm(mesh.half)), solid.material.friction, solid.material.restitution,
+    )  # fmt: skip
+
+
 def _kind(shape: Any) -> tuple[int, tuple[float, float, float]]:
     """The kind of a shape and its `size`; see `tables`."""
     match shape:
@@ -184,4 +207,4 @@ def _kind(shape: Any) -> tuple[int, tuple[float, float, float]]:
             return tables.ELLIPSOID, (a, b, c)
         case HalfSpace():
             return tables.HALF_SPACE, (0.0, 0.0, 0.0)
-    raise ValueError(f"contact: {shape!r:.80} is not a convex shape; give one such as Box(1, 1, 1)")
+    raise ValueError(f"contact: {shape!r:.80} is not a shape; give one such as Box(1, 1, 1)")

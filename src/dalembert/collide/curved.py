@@ -12,7 +12,7 @@ from .face_clip import clip_faces
 from .gjk import FAR
 from .manifold import add_point, start
 from .support import load_point
-from .tables import BOX, CAPSULE, CONE, CYLINDER, DIRECTION, HULL, POINTS
+from .tables import BOX, CAPSULE, CONE, CYLINDER, DIRECTION, HULL, MESH, POINTS
 
 # A flat part within this angle (rad, about) of the tangent plane takes part in the contact.
 TILT = 0.05
@@ -45,7 +45,7 @@ def supporting_face(collider, place, direction, vertices, faces, loops, scratch,
     u = matvec_t(axes, direction)
     if collider.kind == BOX:
         return box_face(load3(collider["size"]), u, x, axes, scratch, at)
-    if collider.kind == HULL:
+    if collider.kind == HULL or collider.kind == MESH:
         return hull_face(collider, u, x, axes, vertices, faces, loops, scratch, at)
     radius, half = collider["size"][0], collider["size"][1]
     if collider.kind == CAPSULE:
@@ -185,16 +185,26 @@ def convex_pair(
     pair.witness = DIRECTION
     if status == FAR or not separation <= margin:
         return 0
+    flat_patch(
+        collider_a, place_a, collider_b, place_b, n, vertices, faces, loops, margin, margin, scratch, manifold
+    )  # fmt: skip
+    keep_nearest(middle, separation, SAME * min(collider_a.radius, collider_b.radius), manifold)
+    return manifold.points
+
+
+@njit
+def flat_patch(
+    collider_a, place_a, collider_b, place_b, n, vertices, faces, loops, margin, widen, scratch, manifold
+):  # fmt: skip
+    """Begin a manifold of normal n with the patch that flat parts of both share along it, if they have any; see
+    `clip_faces`."""
     start(n, manifold)
-    size = min(collider_a.radius, collider_b.radius)
     count_a = supporting_face(collider_a, place_a, n, vertices, faces, loops, scratch, AT_A)
     if count_a > 0:
         back = (-n[0], -n[1], -n[2])
         count_b = supporting_face(collider_b, place_b, back, vertices, faces, loops, scratch, AT_B)
         if count_b > 0:
-            clip_faces(count_a, AT_A, count_b, AT_B, n, margin, scratch, manifold)
-    keep_nearest(middle, separation, SAME * size, manifold)
-    return manifold.points
+            clip_faces(count_a, AT_A, count_b, AT_B, n, margin, widen, scratch, manifold)
 
 
 @njit

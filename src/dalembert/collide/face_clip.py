@@ -56,7 +56,7 @@ def facing(count, m):
 
 
 @njit
-def clip_faces(count_a, at_a, count_b, at_b, normal, margin, scratch, manifold):
+def clip_faces(count_a, at_a, count_b, at_b, normal, margin, widen, scratch, manifold):
     """Fill the manifold of two convex polygons that touch along `normal` (unit, from a to b); returns its points.
 
     count, at : corners of a polygon, and where in `scratch` their xyz (world, m) begin, before `clip.WORK`; in order around,
@@ -65,7 +65,7 @@ def clip_faces(count_a, at_a, count_b, at_b, normal, margin, scratch, manifold):
     Seen along the normal, the polygons overlap in a convex patch. Its corners are kept where the gap between the planes of
     the polygons, along the normal, is at most `margin`; midway between them; at most four. The polygon that faces the normal
     best is the reference, whose sides clip the other. Where the patch is empty, as it is when the nearest features are
-    corners that pass each other, the sides are moved out by the margin: such points keep the polygon clear of the plane it
+    corners that pass each other, the sides are moved out by `widen` (m): such points keep the polygon clear of the plane it
     would hit. 0 when that is empty too.
     """
     start(normal, manifold)
@@ -93,10 +93,10 @@ def clip_faces(count_a, at_a, count_b, at_b, normal, margin, scratch, manifold):
     else:
         incident, count, at_incident, label, sides = -1.0, count_a, at_a, 0, count_b
     n, to, grow = 0, WORK, 0.0
-    while n == 0 and grow <= margin:
+    while n == 0 and grow <= widen:
         n, to = lay_out(count, at_incident, slope, incident, label, scratch)
         n, to = cut_by_sides(n, to, sides, at, side, grow, LABEL_B - label, slack, scratch)
-        grow = grow + margin if grow < margin else math.inf
+        grow = widen if grow < widen else math.inf
     if n == 0:
         return 0
     name_corners(n, to, scratch)

@@ -6,7 +6,7 @@ from ..jit import njit
 from ..vec import cross, dot, norm, scale, sub
 from .gjk import CORNER, witness
 from .support import core_support, load_point, rim_point
-from .tables import BOX, CONE, CYLINDER, ELLIPSOID, HULL
+from .tables import BOX, CONE, CYLINDER, ELLIPSOID, HULL, MESH
 
 POINT, EDGE, FLAT_FACE = range(3)
 PART_A, PART_B = 3, 6  # where their points are in a corner of the simplex
@@ -87,7 +87,7 @@ def flat_normal(collider, vertices, u):
         if x >= y and x >= z:
             return (math.copysign(1.0, u[0]), 0.0, 0.0)
         return (0.0, math.copysign(1.0, u[1]), 0.0) if y >= z else (0.0, 0.0, math.copysign(1.0, u[2]))
-    if kind != HULL:
+    if kind != HULL and kind != MESH:
         return (0.0, 0.0, 0.0)
     top, second, third = 0, 0, 0
     highest, high, lower = -math.inf, -math.inf, -math.inf

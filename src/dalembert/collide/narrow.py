@@ -19,6 +19,7 @@ from .box import box_box
 from .curved import convex_pair
 from .distance import COMPILED as COMPILED_DISTANCE
 from .distance import distance
+from .mesh import mesh_contact
 from .plane import box_plane, capsule_plane, ellipsoid_plane, hull_plane, sphere_plane
 from .plane_round import cone_plane, cylinder_plane
 from .polyhedron import hull_hull
@@ -35,6 +36,8 @@ from .tables import (
     HALF_SPACE,
     HULL,
     HULL_PAIR,
+    MESH,
+    MESH_PAIR,
     PLANE_PAIR,
     ROUND_PAIR,
     SPHERE,
@@ -62,6 +65,8 @@ def family_of(kind_a, kind_b):
     """The family of a pair of kinds, kind_a ≤ kind_b."""
     if kind_b == HALF_SPACE:
         return PLANE_PAIR
+    if kind_b == MESH:
+        return MESH_PAIR
     if kind_b <= CAPSULE or (kind_a == SPHERE and kind_b == BOX):
         return ROUND_PAIR
     if kind_a == BOX and kind_b == BOX:
@@ -139,6 +144,12 @@ def general_pair(data, number, margin, collision):
     )  # fmt: skip
 
 
+@njit
+def mesh_pair(data, number, margin, collision):
+    pair = pairs_of(collision)[number]
+    return mesh_contact(pair, margin, collision, functions_of(collision)[DISTANCE], data)
+
+
 def evaluate_round(data, number, margin, y, n, more, m):
     return round_pair(number, margin, _addresses(data, FIELDS))
 
@@ -159,6 +170,10 @@ def evaluate_general(data, number, margin, y, n, more, m):
     return general_pair(data, number, margin, _addresses(data, FIELDS))
 
 
+def evaluate_mesh(data, number, margin, y, n, more, m):
+    return mesh_pair(data, number, margin, _addresses(data, FIELDS))
+
+
 # Each plain (without the address of the tables) and compiled.
 BY_FAMILY: dict[int, tuple[Any, CFunction]] = {
     ROUND_PAIR: (round_pair, CFunction(evaluate_round, C_SIGNATURE)),
@@ -166,6 +181,7 @@ BY_FAMILY: dict[int, tuple[Any, CFunction]] = {
     HULL_PAIR: (hull_pair, CFunction(evaluate_hull, C_SIGNATURE)),
     PLANE_PAIR: (plane_pair, CFunction(evaluate_plane, C_SIGNATURE)),
     CONVEX_PAIR: (functools.partial(general_pair, 0), CFunction(evaluate_general, C_SIGNATURE)),
+    MESH_PAIR: (functools.partial(mesh_pair, 0), CFunction(evaluate_mesh, C_SIGNATURE)),
     DISTANCE: (distance, COMPILED_DISTANCE),
 }
 
@@ -174,8 +190,8 @@ def families(kinds: np.ndarray) -> list[int]:
     """The families of all pairs of colliders of these kinds, and what they call."""
     present = sorted(set(kinds.tolist()))
     plain = getattr(family_of, "py_func", family_of)
-    found = {int(plain(a, b)) for a in present for b in present if a <= b and a != HALF_SPACE}
-    return sorted(found | {DISTANCE} if CONVEX_PAIR in found else found)
+    found = {int(plain(a, b)) for a in present for b in present if a <= b and a < HALF_SPACE}
+    return sorted(found | {DISTANCE} if found & {CONVEX_PAIR, MESH_PAIR} else found)
 
 
 class Narrow:

@@ -11,8 +11,11 @@ EMPTY = -1
 
 
 @njit
-def add_pair(i, j, bodies, first, found, room, old_first, collision):
-    """Add a pair unless it can never touch, with what was known of it; returns the number of pairs found."""
+def add_pair(i, j, facet, bodies, first, found, room, old_first, collision):
+    """Add a pair unless it can never touch, with what was known of it; returns the number of pairs found.
+
+    facet : of a mesh, if one of the two is one; else zero.
+    """
     colliders = colliders_of(collision)
     body_i, body_j = colliders[i].body, colliders[j].body
     if body_i == body_j or (body_i >= bodies and body_j >= bodies):
@@ -26,11 +29,11 @@ def add_pair(i, j, bodies, first, found, room, old_first, collision):
         i, j = j, i
     pairs = pairs_of(collision)
     pair = pairs[first + found]
-    known = recall(i, j, old_first, collision)
+    known = recall(i, j, facet, old_first, collision)
     if known >= 0:
         copy_pair(pair, pairs[known])
         return found + 1
-    pair.a, pair.b = i, j
+    pair.a, pair.b, pair.facet = i, j, facet
     pair.witness = NO_WITNESS
     pair.feature_a, pair.feature_b = 0, 0
     pair.points = 0
@@ -52,10 +55,10 @@ def search(keys, key):
     return low if low < keys.shape[0] and keys[low] == key else -1
 
 
-# The hash table holds numbers of pairs; a pair starts at a mixture of its two numbers and takes the next free slot.
+# The hash table holds numbers of pairs; a pair starts at a mixture of its numbers and takes the next free slot.
 @inlined
-def slot_of(a, b, mask):
-    return ((a * 73856093) ^ (b * 19349663)) & mask
+def slot_of(a, b, facet, mask):
+    return ((a * 73856093) ^ (b * 19349663) ^ (facet * 83492791)) & mask
 
 
 @njit
@@ -66,21 +69,22 @@ def remember_pairs(first, count, collision):
     for s in range(slots.shape[0]):
         slots[s] = EMPTY
     for p in range(first, first + count):
-        s = slot_of(pairs[p].a, pairs[p].b, mask)
+        s = slot_of(pairs[p].a, pairs[p].b, pairs[p].facet, mask)
         while slots[s] != EMPTY:
             s = (s + 1) & mask
         slots[s] = p
 
 
 @njit
-def recall(a, b, old_first, collision):
+def recall(a, b, facet, old_first, collision):
     """The number of the pair in the half of the step before, or −1."""
     slots = slots_of(collision)
     pairs = pairs_of(collision)
     mask = slots.shape[0] - 1
-    s = slot_of(a, b, mask)
+    s = slot_of(a, b, facet, mask)
     while slots[s] != EMPTY:
-        if pairs[slots[s]].a == a and pairs[slots[s]].b == b:
+        known = pairs[slots[s]]
+        if known.a == a and known.b == b and known.facet == facet:
             return slots[s]
         s = (s + 1) & mask
     return -1
@@ -88,7 +92,7 @@ def recall(a, b, old_first, collision):
 
 @njit
 def copy_pair(to, source):
-    to.a, to.b = source.a, source.b
+    to.a, to.b, to.facet = source.a, source.b, source.facet
     to.witness = source.witness
     to.feature_a, to.feature_b = source.feature_a, source.feature_b
     to.points = source.points

@@ -50,7 +50,7 @@ def hull_contact(
         face_a, face_b = supporting_face(hull_a, vertices, faces, matvec_t(rotation_a, n)), other
     count_a = put_face(hull_a, place_a, face_a, vertices, faces, loops, POLYGON_A, scratch)
     count_b = put_face(hull_b, place_b, face_b, vertices, faces, loops, POLYGON_B, scratch)
-    if clip_faces(count_a, POLYGON_A, count_b, POLYGON_B, n, margin, scratch, manifold) == 0:
+    if clip_faces(count_a, POLYGON_A, count_b, POLYGON_B, n, margin, margin, scratch, manifold) == 0:
         if kind == EDGE_EDGE:
             p = world_point(hull_a, place_a, row_a.tail, vertices)
             q = world_point(hull_b, place_b, row_b.tail, vertices)

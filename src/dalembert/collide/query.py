@@ -8,16 +8,21 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numba
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..jit import kernel, njit
+from ..addresses import address_table
+from ..jit import kernel
 from ..vec import add_scaled, dot, load3, matvec, sub
 from .bounds import nine
 from .distance import NORMAL, POINT_A, POINT_B, SEPARATION, measure
+from .query_mesh import nearest_facet
 from .ray import ray_hit
+from .ray_mesh import meets_box, ray_on_mesh
 from .support import core_radius, support
-from .tables import HALF_SPACE, Collision
+from .tables import HALF_SPACE, MESH, Collision
+from .tables_of import colliders_of, faces_of, places_of
 
 
 class ClosestPoints(NamedTuple):
@@ -44,7 +49,10 @@ def closest_points(collision: Collision, a: int, b: int) -> ClosestPoints:
     Distances are right to about 1e-15 of the size of the colliders, and so are depths of boxes and hulls; of curved shapes,
     unless the overlap is deep, where it may be 1e-7. See `distance.signed_distance`.
 
-    Raises ValueError for two half-spaces, and for a pose that is not finite.
+    Of a mesh it is the nearest facet, seen from either side, or the one overlapped most deeply: the other is to be moved at
+    least that far, and perhaps further.
+
+    Raises ValueError for two that are half-spaces or meshes, and for a pose that is not finite.
     """
     _check(collision, a, b)
     out = _measure(collision, a, b, math.inf)
@@ -62,6 +70,8 @@ def ray_cast(collision: Collision, origin: ArrayLike, direction: ArrayLike, reac
 
     origin, direction : (3,) world axes; the direction need not be a unit vector.
 
+    A mesh is met from outside only; what starts behind one of its facets does not meet that facet.
+
     Raises ValueError for a ray that is not finite or has no direction.
     """
     start, along = np.array(origin, float), np.array(direction, float)
@@ -71,7 +81,8 @@ def ray_cast(collision: Collision, origin: ArrayLike, direction: ArrayLike, reac
     along /= np.abs(along).max()
     along /= np.linalg.norm(along)
     out = np.empty(4)
-    found = _cast(collision.colliders, collision.places, collision.faces, start, along, reach, out)
+    tables = collision if numba.config.DISABLE_JIT else address_table(collision)
+    found = _cast(tables, start, along, reach, out)
     if found < 0:
         return None
     return RayHit(int(found), float(out[0]), start + out[0] * along, out[1:])
@@ -82,12 +93,16 @@ def _check(collision: Collision, a: int, b: int) -> None:
         place = collision.places[i]
         if not (np.isfinite(place["x"]).all() and np.isfinite(place["rotation"]).all()):
             raise ValueError(f"collider {i} is at {place['x']}: place the colliders at a finite pose first")
-    if all(collision.colliders[i]["kind"] == HALF_SPACE for i in (a, b)):
-        raise ValueError(f"colliders {a} and {b} are both half-spaces: one of them must be bounded")
+    if all(collision.colliders[i]["kind"] in (HALF_SPACE, MESH) for i in (a, b)):
+        raise ValueError(f"colliders {a} and {b} are half-spaces or meshes, both: one of them must be a solid")
 
 
 def _measure(collision: Collision, a: int, b: int, bound: float) -> np.ndarray:
     """Separation, normal, point on a, point on b; see `distance`."""
+    if collision.colliders[b]["kind"] == MESH:
+        return nearest_facet(collision, a, b, b, bound)
+    if collision.colliders[a]["kind"] == MESH:
+        return nearest_facet(collision, a, b, a, bound)
     planes = [collision.colliders[i]["kind"] == HALF_SPACE for i in (a, b)]
     if not any(planes):
         return measure(collision, a, b, bound).copy()
@@ -117,7 +132,8 @@ def _from_plane(colliders, places, vertices, half_space, other, sign, out, at_pl
 
 
 @kernel
-def _cast(colliders, places, faces, start, along, reach, out):
+def _cast(collision, start, along, reach, out):
+    colliders, places = colliders_of(collision), places_of(collision)
     best = -1
     origin, direction = load3(start), load3(along)
     out[0] = reach
@@ -125,26 +141,13 @@ def _cast(colliders, places, faces, start, along, reach, out):
         place = places[i]
         if not meets_box(place, origin, direction, out[0]):
             continue
-        distance, normal = ray_hit(colliders[i], place, faces, origin, direction)
+        if colliders[i].kind == MESH:
+            distance, normal = ray_on_mesh(i, origin, direction, out[0], collision)
+        else:
+            distance, normal = ray_hit(colliders[i], place, faces_of(collision), origin, direction)
         if distance < out[0] or (best < 0 and distance == out[0] and distance < math.inf):
             best = i
             out[0] = distance
             for k in range(3):
                 out[1 + k] = normal[k]
     return best
-
-
-@njit
-def meets_box(place, origin, direction, reach):
-    """Whether the ray meets the collider's box within `reach`: the slab method (Kay and Kajiya 1986)."""
-    enter, leave = 0.0, reach
-    for k in range(3):
-        if direction[k] == 0.0:
-            if origin[k] < place.lower[k] or origin[k] > place.upper[k]:
-                return False
-        else:
-            s = (place.lower[k] - origin[k]) / direction[k]
-            t = (place.upper[k] - origin[k]) / direction[k]
-            enter = max(enter, min(s, t))
-            leave = min(leave, max(s, t))
-    return enter <= leave

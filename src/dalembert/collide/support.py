@@ -9,7 +9,7 @@ import math
 from ..jit import njit
 from ..vec import add, dot, load3, matvec, matvec_t, scale
 from .bounds import nine
-from .tables import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, HULL, SPHERE
+from .tables import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, HULL, MESH, SPHERE
 
 
 @njit
@@ -60,7 +60,7 @@ def core_support(collider, vertices, u):
     An extreme point of the core, except the centre of a flat end met head on. Among equals the choice is fixed.
     """
     kind = collider.kind
-    if kind == HULL:
+    if kind in (HULL, MESH):
         return hull_support(collider, vertices, u)
     size = load3(collider["size"])
     if kind == BOX:

@@ -1,7 +1,10 @@
 """The tables of collision detection: one record array a kind of thing.
 
-A collider is one convex shape (or half-space) in its own frame, fixed to a body; the body index equal to the number of
-bodies means the world. A compound is several colliders of one body. Lengths in metres.
+A collider is one convex shape (or half-space, or mesh) in its own frame, fixed to a body; the body index equal to the number
+of bodies means the world. A compound is several colliders of one body. Lengths in metres.
+
+A mesh is one collider, made of facets: flat convex polygons with an outside. Its row shows one of them at a time, as a hull
+of no thickness (see `facets.show`), so that what handles hulls handles facets.
 """
 
 from typing import Any, NamedTuple
@@ -17,6 +20,7 @@ CYLINDER = 4  # radius, half the length, on z
 CONE = 5  # radius of the base, at z = −half; half the height; the apex is at z = +half
 ELLIPSOID = 6  # semi-axes
 HALF_SPACE = 7  # nothing: the solid is z ≤ 0
+MESH = 8  # half the sides of its box, which is centred at the origin; corners and face are those of the facet it shows
 
 COLLIDER = np.dtype(
     [("kind", "i8"), ("body", "i8"),
@@ -37,6 +41,20 @@ FACE = np.dtype([("normal", "f8", 3), ("offset", "f8"), ("first", "i8"), ("count
 # An edge of a hull, from vertex `tail` to `head`, with the face on its left and on its right seen from outside.
 EDGE = np.dtype([("tail", "i8"), ("head", "i8"), ("left", "i8"), ("right", "i8")], align=True)
 
+# A facet of a mesh: its corners, anticlockwise seen from outside, its face, and as many sides; `sharp` where a direction
+# other than its normal can push at one of its corners or sides (see `facets`).
+FACET = np.dtype(
+    [("first_vertex", "i8"), ("vertices", "i8"), ("face", "i8"), ("first_side", "i8"), ("sharp", "i8")], align=True
+)
+# The side of a facet that begins at a corner, in the frame of the mesh. `beside`: unit vector at right angles to it, into the
+# facet beyond it; straight on where that is level or rises, zero at a rim. Unit vectors along the edges of the mesh that
+# leave the corner are rings[3 first_ring : 3 (first_ring + ring)].
+SIDE = np.dtype([("beside", "f8", 3), ("first_ring", "i8"), ("ring", "i8")], align=True)
+# A box about facets, in the frame of the mesh, of a tree in depth-first order: the next node outside of it is `skip`; a leaf
+# has a facet, others −1.
+NODE = np.dtype([("lower", "f8", 3), ("upper", "f8", 3), ("skip", "i8"), ("facet", "i8")], align=True)
+TREE = np.dtype([("collider", "i8"), ("first_node", "i8"), ("end_node", "i8")], align=True)  # of one mesh
+
 POINTS = 4  # most points of a manifold
 # What the narrow phase finds of two colliders a and b: the unit normal from a to b (world axes), and points midway
 # between the surfaces (world) with their separation (m), negative where they overlap. A feature names what met, the same
@@ -49,11 +67,12 @@ MANIFOLD = np.dtype(
 
 # What separated two colliders last time, tried first the next (the notes' witness).
 NO_WITNESS, FACE_A, FACE_B, EDGE_EDGE, DIRECTION = range(5)
-# Two colliders whose boxes overlap. `axis`: the last search direction, in world axes; feature_a, feature_b: of the
-# witness. Impulses (normal, two tangents) of the last step are kept by feature, to start the next.
+# Two colliders whose boxes overlap; b may be a mesh, and then the pair is of one `facet` of it. `axis`: the last search
+# direction, in world axes; feature_a, feature_b: of the witness. Impulses (normal, two tangents) of the last step are kept by
+# feature, to start the next.
 PAIR = np.dtype(
-    [("a", "i8"), ("b", "i8"), ("witness", "i8"), ("feature_a", "i8"), ("feature_b", "i8"), ("axis", "f8", 3),
-     ("points", "i8"), ("feature", "i8", POINTS), ("impulse", "f8", 3 * POINTS)],
+    [("a", "i8"), ("b", "i8"), ("facet", "i8"), ("witness", "i8"), ("feature_a", "i8"), ("feature_b", "i8"),
+     ("axis", "f8", 3), ("points", "i8"), ("feature", "i8", POINTS), ("impulse", "f8", 3 * POINTS)],
     align=True,
 )  # fmt: skip
 
@@ -75,7 +94,7 @@ NEED_ROOM = 1  # status: `counts` says how much
 SCRATCH = 4096
 # Families of pairs, each one function of the narrow phase, compiled where a scene has such a pair; and the function that
 # measures the distance of a convex pair.
-ROUND_PAIR, BOX_PAIR, HULL_PAIR, PLANE_PAIR, CONVEX_PAIR, DISTANCE, FUNCTIONS = range(7)
+ROUND_PAIR, BOX_PAIR, HULL_PAIR, PLANE_PAIR, CONVEX_PAIR, MESH_PAIR, DISTANCE, FUNCTIONS = range(8)
 
 
 class Collision(NamedTuple):
@@ -83,17 +102,22 @@ class Collision(NamedTuple):
 
     colliders: Any  # COLLIDER
     places: Any  # PLACE, one a collider
-    vertices: np.ndarray  # (3 n,) corners of hulls, in the frame of their collider
+    vertices: np.ndarray  # (3 n,) corners of hulls and facets, in the frame of their collider
     faces: Any  # FACE
     edges: Any  # EDGE
     loops: np.ndarray  # int64, see FACE
     travel: np.ndarray  # (2 (bodies + 1),) m and rad that each body may move before the next look; zero: not known
+    facets: Any  # FACET, of all meshes
+    sides: Any  # SIDE
+    rings: np.ndarray  # (3 n,) see SIDE
+    nodes: Any  # NODE
+    trees: Any  # TREE, one a mesh
     excluded: np.ndarray  # int64, sorted keys i · colliders + j, i < j, of pairs that pass through each other
     rule_keys: np.ndarray  # int64, sorted keys of pairs whose coefficients are not what the materials make
     rule_values: np.ndarray  # (2 n,) their friction and restitution
     scratch: np.ndarray  # float64 workspace of the narrow phase, SCRATCH numbers
     pairs: Any  # PAIR, two halves: of this step, and of the one before
-    order: np.ndarray  # int64, bounded colliders along the axis of the sweep, kept sorted
+    order: np.ndarray  # int64, bounded colliders but meshes, along the axis of the sweep, kept sorted
     unbounded: np.ndarray  # int64, the half-spaces
     strips: np.ndarray  # int64, first entry of each strip, and then one more
     entries: np.ndarray  # int64, colliders of each strip, in the order of the sweep

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..addresses import reader
-from .tables import COLLIDER, CONTACT, EDGE, FACE, MANIFOLD, PAIR, PLACE, Collision
+from .tables import COLLIDER, CONTACT, EDGE, FACE, FACET, MANIFOLD, NODE, PAIR, PLACE, SIDE, TREE, Collision
 
 colliders_of = reader(Collision, "colliders", COLLIDER)
 places_of = reader(Collision, "places", PLACE)
@@ -12,6 +12,11 @@ faces_of = reader(Collision, "faces", FACE)
 edges_of = reader(Collision, "edges", EDGE)
 loops_of = reader(Collision, "loops", np.int64)
 travel_of = reader(Collision, "travel")
+facets_of = reader(Collision, "facets", FACET)
+sides_of = reader(Collision, "sides", SIDE)
+rings_of = reader(Collision, "rings")
+nodes_of = reader(Collision, "nodes", NODE)
+trees_of = reader(Collision, "trees", TREE)
 excluded_of = reader(Collision, "excluded", np.int64)
 rule_keys_of = reader(Collision, "rule_keys", np.int64)
 rule_values_of = reader(Collision, "rule_values")

@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike
 
 from .body import Body
 from .checks import real_array, rotation_matrix, unit_quaternion
-from .shapes import Compound, Mesh, Shape
+from .shapes import Shape
+from .surfaces import HeightField, TriangleMesh, is_surface
 
 MOST_FRICTION = 1e3
 
@@ -46,12 +47,15 @@ class HalfSpace:
         return np.zeros((0, 3)), np.zeros((0, 3), np.int64)
 
 
+Fixed: TypeAlias = Shape | HalfSpace | TriangleMesh | HeightField
+
+
 @dataclass(frozen=True, eq=False)
 class Obstacle:
     """What bodies touch and nothing moves; made by `Scene.add_obstacle`, which explains the fields."""
 
     name: str
-    shape: Shape | HalfSpace
+    shape: Fixed
     position: np.ndarray  # (3,) of the shape's frame, world, m
     orientation: tuple[float, float, float, float]
     material: Material
@@ -92,7 +96,7 @@ class Contacts:
     def add_obstacle(
         self,
         name: str,
-        shape: Shape | HalfSpace,
+        shape: Fixed,
         *,
         position: ArrayLike = (0.0, 0.0, 0.0),
         orientation: ArrayLike = (1.0, 0.0, 0.0, 0.0),
@@ -102,7 +106,8 @@ class Contacts:
     ) -> Obstacle:
         """Add something that bodies touch and nothing moves.
 
-        shape : a solid, or `HalfSpace()`, the ground z ≤ 0.
+        shape : a solid; a surface: a `Mesh`, `TriangleMesh` or `HeightField`, which keeps bodies on the side where its
+            normals point; or `HalfSpace()`, the ground z ≤ 0.
         position, orientation : (3,) m and (w, x, y, z) of the shape's frame in the world.
         material : its surface; that of the scene if not given, or Material() where the scene has none.
 
@@ -112,7 +117,6 @@ class Contacts:
         owner = f"obstacle {name!r}"
         if name in self.bodies:
             raise ValueError(f"{owner}: a body has that name already; choose another")
-        require_convex(owner, shape)
         obstacle = Obstacle(
             name, shape, real_array(owner, "position", position, (3,)),
             unit_quaternion(owner, "orientation", orientation), material or self.material or Material(), group, color,
@@ -164,11 +168,12 @@ def rule_for(rules: Iterable[ContactRule], a: Touching, b: Touching) -> ContactR
 
 
 def require_convex(owner: str, shape: Any) -> None:
-    """Refuse what collision detection cannot take: a mesh that is not convex has to be given as a compound of hulls."""
-    shapes = [part.shape for part in shape.parts] if isinstance(shape, Compound) else [shape]
-    if any(isinstance(item, Mesh) for item in shapes):
+    """Refuse for a body what only an obstacle can be: a mesh has to be given as its hull, or as a compound of hulls."""
+    if is_surface(shape):
+        name = type(shape).__name__
         raise ValueError(
-            f"{owner}: a Mesh cannot touch others; give ConvexHull(mesh.vertices), or a Compound of convex pieces"
+            f"{owner}: a {name} can be an obstacle only (add_obstacle), as it has no convex inside to touch with; for a body "
+            "that moves give ConvexHull(vertices), or a Compound of convex pieces"
         )
 
 

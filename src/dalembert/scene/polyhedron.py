@@ -8,6 +8,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
+
+from .checks import real_array
 
 
 class Moments(NamedTuple):
@@ -51,6 +54,22 @@ def polyhedron_moments(vertices: np.ndarray, faces: np.ndarray) -> Moments:
     return Moments(volume, origin + offset, inertia_from_second_moment(second - np.outer(offset, offset)))
 
 
+def require_indices(owner: str, count: int, faces: ArrayLike) -> np.ndarray:
+    """Faces as (m, 3) int64 indices of so many vertices. Raises ValueError for other numbers, and those out of range."""
+    numbers = real_array(owner, "faces", faces, (-1, 3))
+    indices = np.asarray(faces)
+    if indices.dtype.kind not in "iu":
+        raise ValueError(f"{owner}: faces must be integers, got {indices.dtype}; the first is {numbers[:1].tolist()}")
+    indices = np.array(indices, dtype=np.int64, order="C")
+    outside = np.flatnonzero((indices < 0).any(axis=1) | (indices >= count).any(axis=1))
+    if len(outside):
+        bad = int(outside[0])
+        raise ValueError(
+            f"{owner}: face {bad} {indices[bad].tolist()} names a vertex outside 0..{count - 1}; indices count from 0"
+        )
+    return indices
+
+
 def require_solid(owner: str, vertices: np.ndarray, faces: np.ndarray) -> None:
     """Refuse a surface that bounds no solid: open, inconsistently oriented, repeated, inverted or flat.
 
@@ -63,11 +82,6 @@ def require_solid(owner: str, vertices: np.ndarray, faces: np.ndarray) -> None:
     count = len(vertices)
     if len(faces) < 4:
         raise ValueError(f"{owner}: {len(faces)} faces cannot close a solid; give at least 4 triangles")
-    if faces.min() < 0 or faces.max() >= count:
-        bad = int(np.flatnonzero((faces < 0).any(axis=1) | (faces >= count).any(axis=1))[0])
-        raise ValueError(
-            f"{owner}: face {bad} {faces[bad].tolist()} names a vertex outside 0..{count - 1}; indices count from 0"
-        )
     repeated = np.flatnonzero((faces == np.roll(faces, 1, axis=1)).any(axis=1))
     if len(repeated):
         bad = int(repeated[0])

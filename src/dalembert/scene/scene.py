@@ -14,6 +14,7 @@ from .contact import Contacts, Material, require_convex
 from .exert import Exertions
 from .force import Event, Force
 from .joint import Frame, Joint
+from .surfaces import HeightField, TriangleMesh
 
 PALETTE = ("#4c78a8", "#f58518", "#54a24b", "#e45756", "#72b7b2", "#b279a2", "#eeca3b", "#9d755d")
 
@@ -81,7 +82,7 @@ class Scene(Connections, Exertions, Contacts):
         if name in self.obstacles:
             raise ValueError(f"body {name!r}: an obstacle has that name already; choose another")
         material = self.material if material is None else material
-        if shape is not None and material is not None:
+        if material is not None or isinstance(shape, TriangleMesh | HeightField):
             require_convex(f"body {name!r}", shape)
         body = make_body(
             name, shape, mass, density, inertia, position, orientation, velocity, angular_velocity,

@@ -6,12 +6,16 @@ from dataclasses import fields
 from typing import Any
 
 from .shapes import Box, Capsule, Compound, Cone, ConvexHull, Cylinder, Ellipsoid, Mesh, Shape, Sphere
+from .surfaces import HeightField, TriangleMesh
 
 _BY_DIMENSIONS = {cls.__name__: cls for cls in (Box, Sphere, Cylinder, Cone, Capsule, Ellipsoid)}
+_BY_ARRAYS = {cls.__name__: cls for cls in (Mesh, TriangleMesh, HeightField)}
 _KEYS = {
     **{name: tuple(field.name for field in fields(cls)) for name, cls in _BY_DIMENSIONS.items()},
     "ConvexHull": ("points",),
     "Mesh": ("vertices", "faces"),
+    "TriangleMesh": ("vertices", "faces"),
+    "HeightField": ("heights", "spacing"),
     "Compound": ("parts",),
 }
 _PART_KEYS = ("shape", "position", "orientation", "density_ratio")
@@ -19,7 +23,7 @@ MAX_ROWS = 10_000_000
 """most points, vertices, faces or parts in one shape"""
 
 
-def shape_to_dict(shape: Shape) -> dict[str, Any]:
+def shape_to_dict(shape: Shape | TriangleMesh | HeightField) -> dict[str, Any]:
     """The shape as a dictionary that ``json.dumps`` takes; every bit comes back with ``shape_from_dict``.
 
     >>> shape_to_dict(Sphere(0.5))
@@ -28,7 +32,9 @@ def shape_to_dict(shape: Shape) -> dict[str, Any]:
     kind = type(shape).__name__
     if isinstance(shape, ConvexHull):
         return {"type": kind, "points": shape.points.tolist()}
-    if isinstance(shape, Mesh):
+    if isinstance(shape, HeightField):
+        return {"type": kind, "heights": shape.heights.tolist(), "spacing": list(shape.spacing)}
+    if isinstance(shape, Mesh | TriangleMesh):
         return {"type": kind, "vertices": shape.vertices.tolist(), "faces": shape.faces.tolist()}
     if isinstance(shape, Compound):
         return {
@@ -48,7 +54,7 @@ def shape_to_dict(shape: Shape) -> dict[str, Any]:
     return {"type": kind, **{name: getattr(shape, name) for name in _KEYS[kind]}}
 
 
-def shape_from_dict(data: dict[str, Any]) -> Shape:
+def shape_from_dict(data: dict[str, Any]) -> Shape | TriangleMesh | HeightField:
     """The shape that ``shape_to_dict`` wrote, checked as if it were built by hand.
 
     Raises:
@@ -65,8 +71,8 @@ def shape_from_dict(data: dict[str, Any]) -> Shape:
             raise ValueError(f"{kind}: '{key}' must be a list of at most {MAX_ROWS} rows; got {type(rows).__name__}")
     if kind == "ConvexHull":
         return ConvexHull(values[0])
-    if kind == "Mesh":
-        return Mesh(*values)
+    if kind in _BY_ARRAYS:
+        return _BY_ARRAYS[kind](*values)
     return Compound([_part_from_dict(index, part) for index, part in enumerate(values[0])])
 
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from . import tessellation
 from .checks import positive, real_array, rotation_matrix, unit_quaternion
 from .mesh_file import read_mesh_file
-from .polyhedron import hull_surface, require_solid
+from .polyhedron import hull_surface, require_indices, require_solid
 
 Surface: TypeAlias = tuple[np.ndarray, np.ndarray]
 """vertices (n, 3) float64, m, and faces (m, 3) int64, anticlockwise seen from outside."""
@@ -158,11 +158,7 @@ class Mesh:
 
     def __init__(self, vertices: ArrayLike, faces: ArrayLike) -> None:
         corners = real_array("Mesh", "vertices", vertices, (-1, 3))
-        numbers = real_array("Mesh", "faces", faces, (-1, 3))
-        indices = np.asarray(faces)
-        if indices.dtype.kind not in "iu":
-            raise ValueError(f"Mesh: faces must be integers, got {indices.dtype}; the first is {numbers[:1].tolist()}")
-        indices = np.array(indices, dtype=np.int64, order="C")
+        indices = require_indices("Mesh", len(corners), faces)
         require_solid("Mesh", corners, indices)
         _set_arrays(self, surface=(corners, indices))
 
