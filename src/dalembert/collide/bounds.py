@@ -50,10 +50,11 @@ def place_colliders(y, bodies, margin, collision):
         store3(place.x, x)
         for k in range(9):
             place.rotation[k] = rotation[k]
-        place.reach = margin
+        place.moves = 0.0
         if collider.body < bodies:
             sweep = peek(travel, 2 * collider.body + 1) * (norm(load3(collider.position)) + collider.radius)
-            place.reach = max(margin, peek(travel, 2 * collider.body) + sweep)
+            place.moves = peek(travel, 2 * collider.body) + sweep
+        place.reach = max(margin, place.moves)
         bound(collider, place, x, rotation, vertices, place.reach)
         if not math.isfinite(place.lower[0] + place.lower[1] + place.lower[2]):
             return i

@@ -16,6 +16,7 @@ from .support import relative_pose
 from .tables import EDGE_EDGE, FACE_A, FACE_B, NO_WITNESS
 
 BIAS = 1e-6  # of the smallest half side: a later axis must have a gap larger by this to be taken before an earlier one
+STAY = 1e-5  # of the same: and by this, to be taken before the face that touched last time
 PARALLEL = 1e-12  # squared sine of the angle of two edges below which the faces beside them tell as much
 
 
@@ -24,8 +25,10 @@ def box_box(pair, collider_a, place_a, collider_b, place_b, scratch, margin, man
     """Fill the manifold of two boxes; returns its number of points.
 
     The normal is the axis of the largest gap, faces of a taken before those of b, and these before pairs of edges, where
-    they are equal within `BIAS`. That gap is the distance of the boxes where a face is involved, or two edges; where a
-    corner passes a corner or an edge it is less: such contacts come early, never late.
+    they are equal within `BIAS`; and the face that touched last time before all, within `STAY`. That gap is the distance of
+    the boxes where a face is involved, or two edges; where a corner passes a corner or an edge it is less: such contacts come
+    early, never late. Boxes that touch along their edges only, within `STAY`, and move no further than that, as in a wall
+    each and the next but one, do not meet: neither of two normals is better than the other.
     """
     manifold.points = 0
     ha, hb = load3(collider_a["size"]), load3(collider_b["size"])
@@ -34,11 +37,18 @@ def box_box(pair, collider_a, place_a, collider_b, place_b, scratch, margin, man
     slack = BIAS * min(min(ha[0], ha[1], ha[2]), min(hb[0], hb[1], hb[2]))
     r, t = relative_pose(place_a, place_b)
     lay_out(r, t, ha, hb, scratch)
-    axis, gap = best_face(0, -math.inf, 0, 3, 1, SHIFT, SIZE_A, SIZE_B, slack, scratch)
+    axis, last, ahead = -1, -math.inf, 0.0
+    if pair.points > 0 and (pair.witness == FACE_A or pair.witness == FACE_B):
+        axis = pair.feature_a if pair.witness == FACE_A else 3 + pair.feature_b
+        last, ahead = witness_gap(pair, place_a, ha, place_b, hb), STAY / BIAS * slack
+    before, gap = axis, last + ahead
+    axis, gap = best_face(axis, gap, 0, 3, 1, SHIFT, SIZE_A, SIZE_B, slack, scratch)
     if gap <= margin:
         axis, gap = best_face(axis, gap, 3, 1, 3, BACK, SIZE_B, SIZE_A, slack, scratch)
     if gap <= margin:
         axis, gap = best_edges(axis, gap, slack, scratch)
+    if axis == before:
+        gap = last
     pair.feature_a, pair.feature_b = 0, 0
     if axis < 3:
         pair.witness, pair.feature_a = FACE_A, axis
@@ -56,7 +66,10 @@ def box_box(pair, collider_a, place_a, collider_b, place_b, scratch, margin, man
         place_a, ha, place_b, hb = place_b, hb, place_a, ha
     else:
         turn = 1.0
-    return face_contact(place_a, ha, axis, place_b, hb, turn, gap, margin, slack, scratch, manifold)
+    graze = STAY / BIAS * slack
+    if place_a.moves + place_b.moves > graze:
+        graze = -1.0
+    return face_contact(place_a, ha, axis, place_b, hb, turn, gap, margin, slack, graze, scratch, manifold)
 
 
 @njit

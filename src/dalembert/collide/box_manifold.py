@@ -35,8 +35,9 @@ def facing_side(place, n):
 
 
 @njit
-def face_contact(place, size, k, other_place, other, turn, gap, margin, slack, scratch, manifold):
-    """Contact on a face of axis k of the box at `place`; turn = 1 if that is box a, −1 if it is b.
+def face_contact(place, size, k, other_place, other, turn, gap, margin, slack, graze, scratch, manifold):
+    """Contact on a face of axis k of the box at `place`; turn = 1 if that is box a, −1 if it is b. None where the gap is
+    within `graze` (m) of zero and the faces overlap by no more than that.
 
     In the frame of the face, u and v along its sides, the nearest face of the other box is a parallelogram, which the four
     sides clip; w, the height of a corner over the face, is its separation.
@@ -69,6 +70,8 @@ def face_contact(place, size, k, other_place, other, turn, gap, margin, slack, s
             s = 1.0 if side % 2 == 0 else -1.0
             nu, nv, h = (s, 0.0, hu) if side < 2 else (0.0, s, hv)
             count, at = cut(count, at, nu, nv, h + grow, 4 + side, slack, scratch)
+        if abs(gap) <= graze and is_narrow(count, at, graze, scratch):
+            return 0
         # Where corners or edges pass each other the rectangles do not overlap, and are made to; see `clip_faces`.
         grow = grow + margin if grow < margin else math.inf
     if count > 0:
@@ -80,6 +83,17 @@ def face_contact(place, size, k, other_place, other, turn, gap, margin, slack, s
         lowest = add_scaled(lowest, -math.copysign(1.0, fw), f)
         add_point(add_scaled(add(load3(place.x), lowest), -0.5 * gap, n), gap, base, manifold)
     return manifold.points
+
+
+@njit
+def is_narrow(count, at, width, scratch):
+    """Whether a polygon is empty or lies within a strip so wide along u or v."""
+    low_u, high_u, low_v, high_v = math.inf, -math.inf, math.inf, -math.inf
+    for i in range(count):
+        u, v = peek(scratch, at + STRIDE * i), peek(scratch, at + STRIDE * i + 1)
+        low_u, high_u = min(low_u, u), max(high_u, u)
+        low_v, high_v = min(low_v, v), max(high_v, v)
+    return not (high_u - low_u > width and high_v - low_v > width)
 
 
 @inlined

@@ -30,11 +30,12 @@ COLLIDER = np.dtype(
      ("radius", "f8"), ("friction", "f8"), ("restitution", "f8")],
     align=True,
 )  # fmt: skip
-# Where a collider is: the pose of its frame in the world, and its box, grown by its reach (half the margin, or how far it may
-# move before the next look, where that is more).
+# Where a collider is: the pose of its frame in the world; how far it may move before the next look; its box, grown by its
+# reach, which is that or half the margin.
 PLACE = np.dtype(
-    [("x", "f8", 3), ("rotation", "f8", 9), ("lower", "f8", 3), ("upper", "f8", 3), ("reach", "f8")], align=True
-)
+    [("x", "f8", 3), ("rotation", "f8", 9), ("lower", "f8", 3), ("upper", "f8", 3), ("moves", "f8"), ("reach", "f8")],
+    align=True,
+)  # fmt: skip
 # A polygon of a hull: outward unit normal, normal · x = offset on it, its corners in `loops[first : first + count]`
 # (numbers of vertices counted from the hull's first), anticlockwise seen from outside.
 FACE = np.dtype([("normal", "f8", 3), ("offset", "f8"), ("first", "i8"), ("count", "i8")], align=True)

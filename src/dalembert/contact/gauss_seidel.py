@@ -14,6 +14,7 @@ import math
 from ..jit import inlined, njit
 from ..unchecked import peek, poke
 from ..vec import add, cross, dot, load3, scale, store3, symvec
+from .cone import project_coulomb
 from .motion import coulomb_velocity
 from .residual import natural_map
 from .tables import BEFORE, FRICTION_STEP, INVERSE_INERTIA, INVERSE_MASS, INVERSE_NORMAL, MOTION, RESPONSE, ROW
@@ -32,37 +33,42 @@ def prepare_contacts(contacts, count, motion, rows):
     """Fill `rows`: responses, and the velocities as they are now."""
     for i in range(count):
         contact = contacts[i]
-        at = ROW * i
         n, t, s = axes_of(contact)
         arm_a, arm_b = load3(contact.arm_a), load3(contact.arm_b)
-        k_nn, k_nt, k_ns, k_tt, k_ts, k_ss = response(contact, arm_a, arm_b, n, t, s, motion)
-        for k, value in enumerate((k_nn, k_nt, k_ns, k_tt, k_ts, k_ss)):
-            poke(rows, at + RESPONSE + k, value)
-        poke(rows, at + INVERSE_NORMAL, 1.0 / k_nn)
-        half, spread = 0.5 * (k_tt + k_ss), 0.5 * (k_tt - k_ss)
-        poke(rows, at + FRICTION_STEP, 1.0 / (half + math.sqrt(spread * spread + k_ts * k_ts)))
+        k = add_six(response(contact.a, arm_a, n, t, s, motion), response(contact.b, arm_b, n, t, s, motion))
+        put_row(k, rows, ROW * i)
         u = relative_velocity(motion, contact, arm_a, arm_b)
-        poke(rows, at + BEFORE, dot(n, u))
-        poke(rows, at + BEFORE + 1, dot(t, u))
-        poke(rows, at + BEFORE + 2, dot(s, u))
+        poke(rows, ROW * i + BEFORE, dot(n, u))
+        poke(rows, ROW * i + BEFORE + 1, dot(t, u))
+        poke(rows, ROW * i + BEFORE + 2, dot(s, u))
 
 
 @njit
-def response(contact, arm_a, arm_b, n, t, s, motion):
-    """K = J W Jᵀ in the frame of the contact, as (nn, nt, ns, tt, ts, ss)."""
-    k = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    for side in range(2):
-        at = MOTION * (contact.a if side == 0 else contact.b)
-        arm = arm_a if side == 0 else arm_b
-        w = peek(motion, at + INVERSE_MASS)
-        inverse = six(motion, at + INVERSE_INERTIA)
-        an, at_, as_ = cross(arm, n), cross(arm, t), cross(arm, s)
-        in_, it, is_ = symvec(inverse, an), symvec(inverse, at_), symvec(inverse, as_)
-        k = (
-            k[0] + w + dot(an, in_), k[1] + dot(an, it), k[2] + dot(an, is_), k[3] + w + dot(at_, it),
-            k[4] + dot(at_, is_), k[5] + w + dot(as_, is_),
-        )  # fmt: skip
-    return k
+def response(body, arm, n, t, s, motion):
+    """What a body adds to K = J W Jᵀ in the frame of the contact, as (nn, nt, ns, tt, ts, ss)."""
+    w = peek(motion, MOTION * body + INVERSE_MASS)
+    inverse = six(motion, MOTION * body + INVERSE_INERTIA)
+    of_n, of_t, of_s = cross(arm, n), cross(arm, t), cross(arm, s)
+    turn_n, turn_t, turn_s = symvec(inverse, of_n), symvec(inverse, of_t), symvec(inverse, of_s)
+    return (
+        w + dot(of_n, turn_n), dot(of_n, turn_t), dot(of_n, turn_s), w + dot(of_t, turn_t), dot(of_t, turn_s),
+        w + dot(of_s, turn_s),
+    )  # fmt: skip
+
+
+@inlined
+def add_six(a, b):
+    return (a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4], a[5] + b[5])
+
+
+@inlined
+def put_row(k, rows, at):
+    """Write the responses K of a contact, and what is found from them."""
+    for i in range(6):
+        poke(rows, at + RESPONSE + i, k[i])
+    poke(rows, at + INVERSE_NORMAL, 1.0 / k[0])
+    half, spread = 0.5 * (k[3] + k[5]), 0.5 * (k[3] - k[5])
+    poke(rows, at + FRICTION_STEP, 1.0 / (half + math.sqrt(spread * spread + k[4] * k[4])))
 
 
 @inlined
@@ -72,11 +78,13 @@ def world_impulse(n, t, s, p_n, p_t, p_s):
 
 @njit
 def warm_start(contacts, count, motion):
-    """Apply the impulses that the contacts bring from the step before."""
+    """Apply the impulses that the contacts bring from the step before; in axes that have turned they may not be in the
+    cone, and are put there."""
     for i in range(count):
         contact = contacts[i]
         n, t, s = axes_of(contact)
-        p = contact.impulse
+        p = project_coulomb(load3(contact.impulse), contact.friction)
+        store3(contact.impulse, p)
         apply(contact, world_impulse(n, t, s, p[0], p[1], p[2]), motion)
 
 
@@ -86,37 +94,53 @@ def apply(contact, impulse, motion):
     push(motion, contact.a, impulse, load3(contact.arm_a), -1.0)
 
 
+@inlined
+def improve(contact, n, t, s, u, share, rows, at):
+    """Give a contact the impulse that the law asks for at its velocity u (world), or a step of this share of the way to it;
+    returns how it changed, (n, t, s)."""
+    old_n, old_t, old_s = load3(contact.impulse)
+    excess = dot(n, u) + contact.bias
+    if excess >= 0.0 and old_n == 0.0:
+        return (0.0, 0.0, 0.0)
+    new_n = max(0.0, old_n - share * excess * peek(rows, at + INVERSE_NORMAL))
+    d_n = new_n - old_n
+    step = share * peek(rows, at + FRICTION_STEP)
+    new_t = old_t - step * (dot(t, u) + peek(rows, at + RESPONSE + 1) * d_n)
+    new_s = old_s - step * (dot(s, u) + peek(rows, at + RESPONSE + 2) * d_n)
+    most = contact.friction * new_n
+    size = new_t * new_t + new_s * new_s
+    if size > most * most:
+        shrink = most / math.sqrt(size)
+        new_t *= shrink
+        new_s *= shrink
+    store3(contact.impulse, (new_n, new_t, new_s))
+    return (d_n, new_t - old_t, new_s - old_s)
+
+
+@inlined
+def is_zero(d):
+    return d[0] == 0.0 and d[1] == 0.0 and d[2] == 0.0
+
+
+@inlined
+def size_of(d, rows, at):
+    """How much a change of its impulse changes the velocity of a contact, about (m/s)."""
+    of_friction = max(abs(d[1]), abs(d[2])) / peek(rows, at + FRICTION_STEP)
+    return max(abs(d[0]) * peek(rows, at + RESPONSE), of_friction)
+
+
 @njit
 def sweep_contacts(contacts, count, motion, rows):
     """One pass over all contacts; returns the largest change of a velocity that it made (m/s)."""
     largest = 0.0
     for i in range(count):
         contact = contacts[i]
-        at = ROW * i
         n, t, s = axes_of(contact)
-        arm_a, arm_b = load3(contact.arm_a), load3(contact.arm_b)
-        u = relative_velocity(motion, contact, arm_a, arm_b)
-        old_n, old_t, old_s = load3(contact.impulse)
-        excess = dot(n, u) + contact.bias
-        if excess >= 0.0 and old_n == 0.0:
-            continue
-        new_n = max(0.0, old_n - excess * peek(rows, at + INVERSE_NORMAL))
-        d_n = new_n - old_n
-        step = peek(rows, at + FRICTION_STEP)
-        new_t = old_t - step * (dot(t, u) + peek(rows, at + RESPONSE + 1) * d_n)
-        new_s = old_s - step * (dot(s, u) + peek(rows, at + RESPONSE + 2) * d_n)
-        most = contact.friction * new_n
-        size = new_t * new_t + new_s * new_s
-        if size > most * most:
-            shrink = most / math.sqrt(size)
-            new_t *= shrink
-            new_s *= shrink
-        d_t, d_s = new_t - old_t, new_s - old_s
-        if d_n == 0.0 and d_t == 0.0 and d_s == 0.0:
-            continue
-        store3(contact.impulse, (new_n, new_t, new_s))
-        apply(contact, world_impulse(n, t, s, d_n, d_t, d_s), motion)
-        largest = max(largest, abs(d_n) * peek(rows, at + RESPONSE), max(abs(d_t), abs(d_s)) / step)
+        u = relative_velocity(motion, contact, load3(contact.arm_a), load3(contact.arm_b))
+        d = improve(contact, n, t, s, u, 1.0, rows, ROW * i)
+        if not is_zero(d):
+            apply(contact, world_impulse(n, t, s, d[0], d[1], d[2]), motion)
+            largest = max(largest, size_of(d, rows, ROW * i))
     return largest
 
 

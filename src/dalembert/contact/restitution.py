@@ -15,7 +15,7 @@ import math
 from ..arrays import copy
 from ..collide.tables import CONTACTS
 from ..collide.tables_of import contacts_of, counts_of
-from ..jit import njit
+from ..jit import inlined, njit
 from ..mechanics.system import bodies_of, kinematics_of
 from ..status import OK
 from ..vec import add, load3, scale, store3
@@ -31,11 +31,22 @@ from .tables_of import (
     first_motion_of,
     joint_impulses_of,
     motion_of,
+    options_of,
     rows_of,
 )
 from .velocities import load_motion, three
 
 ROUNDING = 1e-12  # of the work done either way
+CLOSED = 0.1  # of the slop: a gap that is none
+
+
+@inlined
+def gap_bias(contact, h, slop):
+    """What the law of contact without restitution adds to the normal velocity: gap / h.
+
+    A gap of next to nothing is none: of four corners that stand on the ground, which ones do is not to change with rounding.
+    """
+    return max(contact.separation - CLOSED * slop, 0.0) / h
 
 
 @njit
@@ -49,14 +60,14 @@ def limit_restitution(walls, h, y, system, collision, stepping, problem):
     count = counts_of(collision)[CONTACTS]
     motion, first_motion = motion_of(stepping), first_motion_of(stepping)
     first, first_joints = first_impulses_of(stepping), first_joint_impulses_of(stepping)
-    bounds = bounds_of(stepping)
+    bounds, slop = bounds_of(stepping), options_of(stepping)[0].slop
     copy(first_motion, motion)
     copy(first_joints, joint_impulses_of(stepping))
     for i in range(count):
         contact = contacts[i]
         for k in range(3):
             first[3 * i + k] = contact.impulse[k]
-        contact.bias = max(contact.separation, 0.0) / h
+        contact.bias = gap_bias(contact, h, slop)
     for i in range(bounds.shape[0]):
         bounds[i].first_impulse = bounds[i].impulse
     set_bounces(h, system, stepping, True)

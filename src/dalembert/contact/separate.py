@@ -10,15 +10,15 @@ from ..collide.tables_of import contacts_of, counts_of
 from ..jit import njit
 from ..mechanics.system import bodies_of, kinematics_of
 from ..model.tables import LEDGER, PROJECTION_WORK, REACTION_TORQUE, STATE_SIZE
-from ..quat import rotate_by
+from ..quat import from_rotation_vector, rotate_by, to_matrix
 from ..status import OK
-from ..vec import cross, dot, load3
+from ..vec import cross, dot, load3, matvec, matvec_t, sub, symvec
 from .bounded import part_stops
 from .converge import converge_displacement
 from .gauss_seidel import axes_of, sweep_positions
-from .tables import ANGULAR, INTERIOR_POINT, LINEAR, MOTION
+from .tables import ANGULAR, INTERIOR_POINT, INVERSE_INERTIA, LINEAR, MOTION
 from .tables_of import corrections_of, first_impulses_of, motion_of, options_of, report_of, rows_of, shift_of
-from .velocities import clear_velocities, relative_velocity, three
+from .velocities import clear_velocities, relative_velocity, six, three
 
 ROUNDING = 1e-13  # m: overlap that is left alone by the converging solver
 PASSES = 10
@@ -122,7 +122,11 @@ def displace(y, system, stepping):
         q = rotate_by((y[at + 3], y[at + 4], y[at + 5], y[at + 6]), turn)
         moment = cross(move, three(y, at + 7))
         gained -= dot(load3(kinematics[i].force), move) + dot(load3(kinematics[i].torque), turn)
-        gained += dot(turn, cross(three(motion, MOTION * i + ANGULAR), three(y, at + 10)))
+        # L stays, the inertia turns with the body, and with it the kinetic energy ½ ω·L.
+        angular = three(y, at + 10)
+        turned, inverse = to_matrix(from_rotation_vector(turn)), six(motion, MOTION * i + INVERSE_INERTIA)
+        omega = matvec(turned, symvec(inverse, matvec_t(turned, angular)))
+        gained += 0.5 * dot(sub(omega, symvec(inverse, angular)), angular)
         for k in range(3):
             y[at + k] += move[k]
             y[ledger + REACTION_TORQUE + k] += moment[k]

@@ -12,6 +12,8 @@ from .bounded import bounds_residual, push_bounds, sweep_bounds
 from .converge import converge
 from .gauss_seidel import sweep_contacts, warm_start, worst_residual
 from .joints import hold_joints
+from .loads import EVERY, carry_loads
+from .search import keep, take_best
 from .tables import INTERIOR_POINT
 from .tables_of import bounds_of, joint_impulses_of, motion_of, options_of, report_of, rows_of
 
@@ -46,28 +48,34 @@ def solve(walls, system, collision, stepping, problem):
 
 @njit
 def relax(walls, system, collision, stepping):
-    """Gauss–Seidel: contact by contact, bound by bound, and then all joints at once, over and over."""
+    """Gauss–Seidel: contact by contact, bound by bound, and then all joints at once, over and over; now and then loads are
+    carried down at once, as long as it helps."""
     options = options_of(stepping)[0]
     contacts = contacts_of(collision)
     count = counts_of(collision)[CONTACTS]
     motion, rows = motion_of(stepping), rows_of(stepping)
     joints = joints_of(system).shape[0] > 0
     report = report_of(stepping)[0]
-    status = OK
+    status, hopeful = OK, True
+    keep(contacts, count, 0.0, stepping)
     warm_start(contacts, count, motion)
+    take_best(contacts, count, stepping)
     if joints:
         push_bounds(stepping)
         status = hold_joints(walls, system, stepping)
-    for iteration in range(options.iterations):
+    report.iterations = 0
+    report.residual = max(worst_residual(contacts, count, motion, rows), bounds_residual(stepping))
+    while report.residual > options.tolerance and report.iterations < options.iterations and status == OK:
+        if hopeful and report.iterations % EVERY == 0:
+            hopeful = carry_loads(options.tolerance, system, collision, stepping)
         change = sweep_contacts(contacts, count, motion, rows)
-        if joints and status == OK:
+        if joints:
             of_bounds, status = sweep_bounds(walls, system, stepping)
             change = max(change, of_bounds)
             if status == OK and count > 0:
                 status = hold_joints(walls, system, stepping)
-        report.iterations = iteration + 1
-        if change <= options.tolerance or status != OK:
-            break
-    report.residual = max(worst_residual(contacts, count, motion, rows), bounds_residual(stepping))
+        report.iterations += 1
+        if change <= options.tolerance or report.iterations == options.iterations:
+            report.residual = max(worst_residual(contacts, count, motion, rows), bounds_residual(stepping))
     report.aim = options.tolerance
     return status

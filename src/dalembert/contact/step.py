@@ -32,7 +32,7 @@ from .impulses import apply_impulses
 from .interior_point_tables import Problem
 from .joints import set_targets
 from .report import note_residual
-from .restitution import limit_restitution
+from .restitution import gap_bias, limit_restitution
 from .separate import displace, plan_separation
 from .solve import Walls, solve
 from .tables import BEFORE, DETECTION, ROW, SMOOTH, SOLVER, UPDATE, Stepping
@@ -224,16 +224,16 @@ def set_biases(h, collision, stepping):
     contacts = contacts_of(collision)
     motion = motion_of(stepping)
     rows = rows_of(stepping)
+    slop = options_of(stepping)[0].slop
     bounces = False
     for i in range(counts_of(collision)[CONTACTS]):
         contact = contacts[i]
-        gap = max(contact.separation, 0.0)
-        contact.bias = gap / h
+        contact.bias = gap_bias(contact, h, slop)
         before = peek(rows, ROW * i + BEFORE)
         if contact.restitution > 0.0 and before < 0.0:
             n, _, _ = axes_of(contact)
             u = dot(n, relative_velocity(motion, contact, load3(contact.arm_a), load3(contact.arm_b)))
-            if gap + h * u < 0.0:
+            if contact.bias + u < 0.0:
                 contact.bias = contact.restitution * before
                 bounces = True
     return bounces

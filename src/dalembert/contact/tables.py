@@ -71,3 +71,12 @@ class Stepping(NamedTuple):
     change: np.ndarray  # (rows of joints,) scratch
     rates: np.ndarray  # (rows of joints,) scratch
     ticks: np.ndarray  # (stages + 3,), see `ticks`
+    # Workspace of `loads`
+    levels: np.ndarray  # int64, (bodies + 1,)
+    queue: np.ndarray  # int64, (bodies + 1,)
+    link_starts: np.ndarray  # int64, (bodies + 2,)
+    links: np.ndarray  # int64, (2 contacts,)
+    own_rows: np.ndarray  # (ROW contacts,)
+    standing: np.ndarray  # (MOTION (bodies + 1),) velocities of bodies that do not feel what they bear
+    kept_motion: np.ndarray  # (MOTION (bodies + 1),)
+    kept_impulses: np.ndarray  # (3 contacts,)

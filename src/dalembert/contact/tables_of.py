@@ -1,5 +1,7 @@
 """The tables of a `Stepping` inside compiled code; see `addresses`."""
 
+import numpy as np
+
 from ..addresses import reader
 from .tables import BOUND, OPTIONS, REPORT, Stepping
 
@@ -19,3 +21,11 @@ joint_impulses_of = reader(Stepping, "joint_impulses")
 change_of = reader(Stepping, "change")
 rates_of = reader(Stepping, "rates")
 ticks_of = reader(Stepping, "ticks")
+levels_of = reader(Stepping, "levels", np.int64)
+queue_of = reader(Stepping, "queue", np.int64)
+link_starts_of = reader(Stepping, "link_starts", np.int64)
+links_of = reader(Stepping, "links", np.int64)
+own_rows_of = reader(Stepping, "own_rows")
+standing_of = reader(Stepping, "standing")
+kept_motion_of = reader(Stepping, "kept_motion")
+kept_impulses_of = reader(Stepping, "kept_impulses")

@@ -123,6 +123,14 @@ class TimeStepping:
             change=np.zeros(rows),
             rates=np.zeros(rows),
             ticks=np.zeros(len(STEP_STAGES) + 3),
+            levels=np.zeros(bodies + 1, np.int64),
+            queue=np.zeros(bodies + 1, np.int64),
+            link_starts=np.zeros(bodies + 2, np.int64),
+            links=np.zeros(0, np.int64),
+            own_rows=np.zeros(0),
+            standing=np.zeros(MOTION * (bodies + 1)),
+            kept_motion=np.zeros(MOTION * (bodies + 1)),
+            kept_impulses=np.zeros(0),
         )
         self._start = 0.0
         self._events = events
@@ -139,8 +147,9 @@ class TimeStepping:
         """As much room as the contacts need, and the addresses of it all."""
         room = len(self.collision.contacts)
         self._tables = self._tables._replace(
-            rows=np.zeros(ROW * room), corrections=np.zeros(room), first_impulses=np.zeros(3 * room)
-        )
+            rows=np.zeros(ROW * room), corrections=np.zeros(room), first_impulses=np.zeros(3 * room),
+            links=np.zeros(2 * room, np.int64), own_rows=np.zeros(ROW * room), kept_impulses=np.zeros(3 * room),
+        )  # fmt: skip
         self._problem = self._problem._replace(contacts=self.collision.contacts)
         needed = int(self._problem.step[0].envelope_needed)
         if needed > len(self._problem.envelope):

@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..scene.body import WORLD
+from ..scene.contact import Material
 from ..scene.scene import Scene
 from ..scene.shapes import Box, Compound, Cylinder, Sphere
 from ..simulate import Simulation
@@ -29,9 +30,10 @@ STONE = 0.11  # radius, m
 
 def build(
     counterweight: float = 1000.0, stone: float = 15.0, pivot: float = 3.6, long_arm: float = 4.2, short_arm: float = 1.2,
-    sling: float = 3.6, hang: float = 0.9, angle: float = np.pi / 4,
+    sling: float = 3.6, hang: float = 0.9, angle: float = np.pi / 4, material: Material | None = None,
 ) -> Scene:  # fmt: skip
-    """Masses in kg, lengths in m; `pivot` is the height of the axle, `angle` (rad) the direction of flight at release."""
+    """Masses in kg, lengths in m; `pivot` is the height of the axle, `angle` (rad) the direction of flight at release,
+    `material` that of the stone."""
     scene = Scene("trebuchet")
     scene.description = "a trebuchet on wheels: counterweight, beam, sling and stone"
     axle = np.array([0.0, 0.0, pivot])
@@ -40,7 +42,7 @@ def build(
     tip, end = axle + long_arm * reach, axle - short_arm * reach
     low = 0.8  # height of the stone at the start, m
     place = np.array([tip[0] + np.sqrt(sling**2 - (tip[2] - low) ** 2), 0.0, low])
-    ball = scene.add_body("stone", Sphere(STONE), mass=stone, position=place, color="#777777")
+    ball = scene.add_body("stone", Sphere(STONE), mass=stone, position=place, material=material, color="#777777")
 
     post = Box(0.15, 0.15, pivot - WHEEL)
     sides = [(post, (0.0, y, 0.5 * (pivot + WHEEL)), UPRIGHT) for y in (-0.6, 0.6)]

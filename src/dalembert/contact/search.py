@@ -1,0 +1,67 @@
+"""How far to follow a guess at the impulses.
+
+Without friction the impulses p of a step are where D is least: kinetic energy, with the biases b,
+
+    D(p) = ½ vᵀ M v + bᵀ p,   D(p + α Δp) = D(p) + α (u + b)·Δp + ½ α² Δu·Δp   with v = v_free + W Jᵀ p, u = J v.
+
+Each change that Gauss–Seidel makes brings D down. From p to a guess p + Δp, this goes on to the α in [0, 1] where D is least:
+mixtures of impulses in the cones are in the cones. So the impulses of the step before, with which a step starts, bring no
+energy, whatever has changed since; and nothing goes too far, to be undone in the next step, and so on, ever more.
+"""
+
+from ..arrays import copy
+from ..jit import njit
+from ..unchecked import peek, poke
+from ..vec import add_scaled, dot, load3, store3, sub
+from .gauss_seidel import axes_of, is_zero, world_impulse
+from .tables_of import kept_impulses_of, kept_motion_of, motion_of
+from .velocities import relative_velocity, three
+
+
+@njit
+def keep(contacts, count, share, stepping):
+    """The velocities as they are, and this share of the impulses (1: as they are; 0: those that made the velocities)."""
+    kept = kept_impulses_of(stepping)
+    copy(kept_motion_of(stepping), motion_of(stepping))
+    for i in range(count):
+        for k in range(3):
+            poke(kept, 3 * i + k, share * contacts[i].impulse[k])
+
+
+@njit
+def take_best(contacts, count, stepping):
+    """Go back to where D is least between what was kept and what is; returns α."""
+    share = best_share(contacts, count, stepping)
+    if share < 1.0:
+        go_back(share, contacts, count, stepping)
+    return share
+
+
+@njit
+def best_share(contacts, count, stepping):
+    """The α in [0, 1] at which D is least between what was kept (0) and what is (1)."""
+    motion, before, kept = motion_of(stepping), kept_motion_of(stepping), kept_impulses_of(stepping)
+    slope, curvature = 0.0, 0.0
+    for i in range(count):
+        contact = contacts[i]
+        n, t, s = axes_of(contact)
+        d = sub(load3(contact.impulse), three(kept, 3 * i))
+        if is_zero(d):
+            continue
+        impulse = world_impulse(n, t, s, d[0], d[1], d[2])
+        arm_a, arm_b = load3(contact.arm_a), load3(contact.arm_b)
+        first = dot(impulse, relative_velocity(before, contact, arm_a, arm_b))
+        slope += first + contact.bias * d[0]
+        curvature += dot(impulse, relative_velocity(motion, contact, arm_a, arm_b)) - first
+    return min(1.0, max(0.0, -slope / curvature)) if curvature > 0.0 else 0.0
+
+
+@njit
+def go_back(share, contacts, count, stepping):
+    """So far from what was kept to what is: mixtures of impulses in the cones are in the cones."""
+    motion, before, kept = motion_of(stepping), kept_motion_of(stepping), kept_impulses_of(stepping)
+    for i in range(motion.shape[0]):
+        poke(motion, i, peek(before, i) + share * (peek(motion, i) - peek(before, i)))
+    for i in range(count):
+        old = three(kept, 3 * i)
+        store3(contacts[i].impulse, add_scaled(old, share, sub(load3(contacts[i].impulse), old)))
