@@ -4,9 +4,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..jit import kernel
-from . import lcp_dantzig, lcp_lemke
-from .lcp_dantzig import INACCURATE, INFEASIBLE, NOT_SEMIDEFINITE, OK, STALLED, dantzig
+from . import lcp_lemke, lcp_problem
+from .lcp_dantzig import dantzig
 from .lcp_lemke import lemke
+from .lcp_problem import INACCURATE, INFEASIBLE, NOT_SEMIDEFINITE, OK, STALLED
 
 METHODS = ("dantzig", "lemke")
 MESSAGES = {
@@ -58,11 +59,11 @@ def lcp(A: ArrayLike, b: ArrayLike, method: str = "dantzig") -> tuple[np.ndarray
 def boxed(matrix: np.ndarray, b: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> tuple[int, np.ndarray]:
     """(status, f) by Dantzig's algorithm with bounds on f, see `lcp_dantzig`; nothing is checked."""
     n = len(b)
-    work = np.zeros(lcp_dantzig.work_size(n))
-    rows = work[: lcp_dantzig.FACTOR * n].reshape(lcp_dantzig.FACTOR, n)
-    rows[lcp_dantzig.B], rows[lcp_dantzig.LOWER], rows[lcp_dantzig.UPPER] = b, lower, upper
-    status = _dantzig(n, matrix.ravel(), n, work, np.zeros(lcp_dantzig.ints_size(n), np.int64))
-    return int(status), rows[lcp_dantzig.F].copy()
+    work = np.zeros(lcp_problem.work_size(n))
+    rows = work[: lcp_problem.FACTOR * n].reshape(lcp_problem.FACTOR, n)
+    rows[lcp_problem.B], rows[lcp_problem.LOWER], rows[lcp_problem.UPPER] = b, lower, upper
+    status = _dantzig(n, matrix.ravel(), n, work, np.zeros(lcp_problem.ints_size(n), np.int64))
+    return int(status), rows[lcp_problem.F].copy()
 
 
 def checked(A: ArrayLike, b: ArrayLike) -> tuple[np.ndarray, np.ndarray]:

@@ -19,23 +19,45 @@ to zero, but which depends on C, is left out for this d: its acceleration change
 Of several changes at the same moment the one of least index is taken, which excludes cycles (Chang 1979). The number of
 changes is bounded all the same.
 
-Workspace: `work` of `work_size(n)` floats, rows of n numbers (B, LOWER, UPPER given; F, A found) and the factor;
-`ints` of `ints_size(n)`: the state of each index, the members of C in the order of the factor, and how many they are.
+Most problems are solved before anything is driven: `lcp_predict` foretells C. Where it is wrong, forces that it puts beyond
+a bound are released, and the driver begins with what is left, among indices that already are as they should be.
+
+Workspace: see `lcp_problem`.
 """
 
 import math
 
 from ..jit import njit
-from ..unchecked import peek, poke
 from .lcp_factor import add_multiple, append, dot, eliminate, remove, substitute
-
-# Rows of `work`; the factor comes after them.
-B, LOWER, UPPER, F, A, SIZE, Y, X, DF, DA, FACTOR = range(11)
-# Blocks of `ints`.
-STATE, ORDER, COUNT = range(3)
-WAITING, OUTSIDE, CLAMPED, IGNORED, DRIVEN = range(5)
-
-OK, INFEASIBLE, NOT_SEMIDEFINITE, STALLED, INACCURATE = range(5)
+from .lcp_predict import by_position, predict
+from .lcp_problem import (
+    CLAMPED,
+    COUNT,
+    DA,
+    DF,
+    DRIVEN,
+    FACTOR,
+    IGNORED,
+    INACCURATE,
+    INFEASIBLE,
+    LOWER,
+    NOT_SEMIDEFINITE,
+    OK,
+    ORDER,
+    OUTSIDE,
+    SIZE,
+    STALLED,
+    STATE,
+    UPPER,
+    WAITING,
+    A,
+    B,
+    F,
+    X,
+    Y,
+    add_four,
+    violation,
+)  # fmt: skip
 
 ROUNDING = 2e-14
 SATISFIED = 1e-12  # an acceleration this small beside the terms it is the sum of is zero
@@ -44,25 +66,14 @@ PASSES = 3
 CHANGES = 50  # an index, at most
 
 
-def work_size(n: int) -> int:
-    """How many float64 a problem of n unknowns takes."""
-    return FACTOR * n + n * n
-
-
-def ints_size(n: int) -> int:
-    """How many int64 a problem of n unknowns takes."""
-    return COUNT * n + 1
-
-
 @njit
 def dantzig(n, matrix, stride, work, ints):
     """Solve; `matrix` is flat, row i from i * stride. Returns a status, and leaves f and a in `work`."""
-    ints[COUNT * n] = 0
+    status, kept = predict(n, matrix, stride, work, ints)
+    if status != OK or (kept and violation(n, matrix, stride, work) <= SATISFIED):
+        return status
+    begin(n, matrix, stride, work, ints)
     left = CHANGES * (n + 1)
-    for i in range(n):
-        ints[STATE * n + i] = WAITING
-        work[SIZE * n + i] = math.sqrt(max(matrix[i * stride + i], 0.0))
-        work[F * n + i] = work[LOWER * n + i] if work[LOWER * n + i] == work[UPPER * n + i] else 0.0
     for _ in range(PASSES):
         for d in range(n):
             if ints[STATE * n + d] != CLAMPED:
@@ -76,11 +87,37 @@ def dantzig(n, matrix, stride, work, ints):
 
 
 @njit
+def begin(n, matrix, stride, work, ints):
+    """Release from the C foretold what is beyond its bounds, until nothing is. What is not in C waits to be driven."""
+    by_position(n, work, ints)
+    for i in range(n):
+        ints[STATE * n + i] = WAITING
+        work[SIZE * n + i] = math.sqrt(max(matrix[i * stride + i], 0.0))
+    for c in range(ints[COUNT * n]):
+        ints[STATE * n + ints[ORDER * n + c]] = CLAMPED
+    released = True
+    while released:
+        released = False
+        correct(n, matrix, stride, work, ints)
+        for c in range(ints[COUNT * n]):
+            i = ints[ORDER * n + c]
+            work[DF * n + i] = work[F * n + i] + work[X * n + c]
+        for i in range(n):
+            if ints[STATE * n + i] == CLAMPED:
+                lower, f, upper = work[LOWER * n + i], work[DF * n + i], work[UPPER * n + i]
+                work[F * n + i] = min(max(f, lower), upper)
+                if f < lower or f > upper:
+                    leave(n, work, ints, i)
+                    ints[STATE * n + i] = WAITING
+                    released = True
+
+
+@njit
 def acceleration(n, matrix, stride, work, i):
     """(A f + b)_i and the sum of the sizes of its terms."""
     value, size = work[B * n + i], abs(work[B * n + i])
     for j in range(n):
-        term = peek(matrix, i * stride + j) * peek(work, F * n + j)
+        term = matrix[i * stride + j] * work[F * n + j]
         value += term
         size += abs(term)
     return value, size
@@ -166,23 +203,15 @@ def direction(n, matrix, stride, work, ints, d, sign):
         work[DA * n + i] = sign * matrix[d * stride + i]
     whole = k - k % 4 if count > 0 else 0
     for c in range(0, whole, 4):
-        add_four(work, DA * n, matrix, stride, ints, ORDER * n + c, DF * n, count)
+        e, g, h, j = (ints[ORDER * n + c], ints[ORDER * n + c + 1], ints[ORDER * n + c + 2], ints[ORDER * n + c + 3])
+        add_four(
+            work, DA * n, matrix, e * stride, g * stride, h * stride, j * stride,
+            work[DF * n + e], work[DF * n + g], work[DF * n + h], work[DF * n + j], count,
+        )  # fmt: skip
     for c in range(whole, k if count > 0 else 0):
         j = ints[ORDER * n + c]
         add_multiple(work, DA * n, matrix, j * stride, work[DF * n + j], count)
     return pivot, span
-
-
-@njit
-def add_four(work, target, matrix, stride, ints, order, factors, count):
-    """Add multiples of four rows of the matrix: each sum is loaded and stored once instead of four times."""
-    c, d, e, g = ints[order], ints[order + 1], ints[order + 2], ints[order + 3]
-    p, q, r, s = work[factors + c], work[factors + d], work[factors + e], work[factors + g]
-    c, d, e, g = c * stride, d * stride, e * stride, g * stride
-    for i in range(count):
-        first = p * peek(matrix, c + i) + q * peek(matrix, d + i)
-        second = r * peek(matrix, e + i) + s * peek(matrix, g + i)
-        poke(work, target + i, peek(work, target + i) + (first + second))
 
 
 @njit
@@ -267,32 +296,23 @@ def leave(n, work, ints, i):
 
 
 @njit
-def refine(n, matrix, stride, work, ints):
-    """Remove what rounding left of the accelerations in C, and find those outside anew."""
+def correct(n, matrix, stride, work, ints):
+    """Into X what the forces in C must change by, to make their accelerations zero."""
     k = ints[COUNT * n]
     for c in range(k):
         i = ints[ORDER * n + c]
         work[X * n + c] = -dot(matrix, i * stride, work, F * n, n) - work[B * n + i]
     eliminate(work, FACTOR * n, n, k, X * n)
     substitute(work, FACTOR * n, n, k, X * n)
-    for c in range(k):
+
+
+@njit
+def refine(n, matrix, stride, work, ints):
+    """Remove what rounding left of the accelerations in C, and find those outside anew."""
+    correct(n, matrix, stride, work, ints)
+    for c in range(ints[COUNT * n]):
         i = ints[ORDER * n + c]
         work[F * n + i] = min(max(work[F * n + i] + work[X * n + c], work[LOWER * n + i]), work[UPPER * n + i])
     for i in range(n):
         if ints[STATE * n + i] in (OUTSIDE, IGNORED):
             work[A * n + i] = dot(matrix, i * stride, work, F * n, n) + work[B * n + i]
-
-
-@njit
-def violation(n, matrix, stride, work):
-    """Find a everywhere. Returns how far the conditions are violated at most, beside the terms that a is the sum of."""
-    worst = 0.0
-    for i in range(n):
-        a, scale = acceleration(n, matrix, stride, work, i)
-        work[A * n + i] = a
-        if not scale < math.inf:
-            return math.inf
-        lower, f, upper = work[LOWER * n + i], work[F * n + i], work[UPPER * n + i]
-        if lower != upper and ((a < 0.0 and f < upper) or (a > 0.0 and f > lower)) and abs(a) > worst * scale:
-            worst = abs(a) / scale
-    return worst

@@ -1,0 +1,74 @@
+"""What the parts of Dantzig's algorithm share: where the numbers of a problem lie, what a result may be, and its test.
+
+The problem is that of `lcp_dantzig`: f and a = A f + b with lower ≤ f ≤ upper. The matrix is symmetric, so that its rows are
+taken for its columns: a sum of columns runs along rows, four at a time.
+
+Workspace: `work` of `work_size(n)` floats, rows of n numbers (B, LOWER, UPPER given; F, A found) and the factor;
+`ints` of `ints_size(n)`: the state of each index, the members of C in the order of the factor, and how many they are.
+"""
+
+import math
+
+from ..jit import inlined, njit
+from ..unchecked import peek, poke
+
+# Rows of `work`; the factor comes after them.
+B, LOWER, UPPER, F, A, SIZE, Y, X, DF, DA, RISE, FALL, GAIN, FACTOR = range(14)
+# Blocks of `ints`.
+STATE, ORDER, COUNT = range(3)
+WAITING, OUTSIDE, CLAMPED, IGNORED, DRIVEN = range(5)
+
+OK, INFEASIBLE, NOT_SEMIDEFINITE, STALLED, INACCURATE = range(5)
+
+
+def work_size(n: int) -> int:
+    """How many float64 a problem of n unknowns takes."""
+    return FACTOR * n + n * n
+
+
+def ints_size(n: int) -> int:
+    """How many int64 a problem of n unknowns takes."""
+    return COUNT * n + 1
+
+
+@inlined
+def add_four(target, o, source, c, d, e, g, p, q, r, s, count):
+    """Add multiples p, q, r, s of the rows at c, d, e, g: each sum is loaded and stored once instead of four times."""
+    for i in range(count):
+        first = p * peek(source, c + i) + q * peek(source, d + i)
+        second = r * peek(source, e + i) + s * peek(source, g + i)
+        poke(target, o + i, peek(target, o + i) + (first + second))
+
+
+@njit
+def accelerations(n, matrix, stride, work, sizes):
+    """a = A f + b into A, and the sums of the sizes of the terms into the row `sizes`."""
+    a, sizes = A * n, sizes * n
+    for i in range(n):
+        b = peek(work, B * n + i)
+        poke(work, a + i, b)
+        poke(work, sizes + i, abs(b))
+    for j in range(0, n, 2):
+        k = min(j + 1, n - 1)
+        p, q = work[F * n + j], work[F * n + k] if k > j else 0.0
+        if p != 0.0 or q != 0.0:
+            j, k = j * stride, k * stride
+            for i in range(n):
+                first, second = p * peek(matrix, j + i), q * peek(matrix, k + i)
+                poke(work, a + i, peek(work, a + i) + (first + second))
+                poke(work, sizes + i, peek(work, sizes + i) + (abs(first) + abs(second)))
+
+
+@njit
+def violation(n, matrix, stride, work):
+    """Find a everywhere. Returns how far the conditions are violated at most, beside the terms that a is the sum of."""
+    accelerations(n, matrix, stride, work, DF)
+    worst = 0.0
+    for i in range(n):
+        a, scale = work[A * n + i], work[DF * n + i]
+        if not scale < math.inf:
+            return math.inf
+        lower, f, upper = work[LOWER * n + i], work[F * n + i], work[UPPER * n + i]
+        if lower != upper and ((a < 0.0 and f < upper) or (a > 0.0 and f > lower)) and abs(a) > worst * scale:
+            worst = abs(a) / scale
+    return worst
