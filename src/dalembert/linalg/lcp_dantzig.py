@@ -45,6 +45,7 @@ from .lcp_problem import (
     OK,
     ORDER,
     OUTSIDE,
+    SATISFIED,
     SIZE,
     STALLED,
     STATE,
@@ -60,7 +61,6 @@ from .lcp_problem import (
 )  # fmt: skip
 
 ROUNDING = 2e-14
-SATISFIED = 1e-12  # an acceleration this small beside the terms it is the sum of is zero
 ACCURATE = 1e-10  # what the result must keep to, on the same scale
 PASSES = 3
 CHANGES = 50  # an index, at most
@@ -205,7 +205,7 @@ def direction(n, matrix, stride, work, ints, d, sign):
     for c in range(0, whole, 4):
         e, g, h, j = (ints[ORDER * n + c], ints[ORDER * n + c + 1], ints[ORDER * n + c + 2], ints[ORDER * n + c + 3])
         add_four(
-            work, DA * n, matrix, e * stride, g * stride, h * stride, j * stride,
+            work, DA * n, DA * n, matrix, e * stride, g * stride, h * stride, j * stride,
             work[DF * n + e], work[DF * n + g], work[DF * n + h], work[DF * n + j], count,
         )  # fmt: skip
     for c in range(whole, k if count > 0 else 0):

@@ -6,14 +6,17 @@ such gain comes next, until no acceleration outside has the wrong sign. What rem
 keep to their bounds. Mostly they do, and the problem is solved at the cost of factoring A_CC; if not, Dantzig's driver goes
 on from here.
 
-Row c of the factor is row p of S when p was taken: U_ci = A_pi − Σ_{e<c} U_ep U_ei / d_e, with d_c = U_cp. It is found for
-all i, so that q_i changes by −U_ci q_p/d_c, S_ii by −U_ci²/d_c. The forces follow backwards, f_p = −(q_p + Σ_i U_ci f_i)/d_c
-with the q_p of that moment and i later in C. Contacts that depend on C, S_ii ≈ 0, are left to the driver.
+Row c of the factor is row p of S when p was taken: U_ci = A_pi − Σ_{e<c} L_ce U_ei, where L_ce = U_ep/d_e and d_e is the
+pivot of row e. It is found for all i, so that q_i changes by −U_ci q_p/d_c and S_ii by −U_ci²/d_c. Backwards along the rows
+of L, which are kept by position in C, the forces follow: f_c = −q_p/d_c − Σ_{e>c} L_ec f_e, with the q_p of the moment when p
+was taken. Contacts that depend on C, S_ii ≈ 0, are left to the driver.
 """
 
-from ..jit import njit
+import math
+
+from ..jit import inlined, njit
 from ..unchecked import peek, poke
-from .lcp_factor import dot
+from .lcp_factor import add_multiple
 from .lcp_problem import (
     COUNT,
     DA,
@@ -28,6 +31,7 @@ from .lcp_problem import (
     RISE,
     SIZE,
     UPPER,
+    ZERO,
     A,
     B,
     F,
@@ -39,9 +43,10 @@ from .lcp_problem import (
 
 INDEPENDENT = 1e-8  # a part of A_ii: S_ii above it is a pivot; below the negative of it, A is not semidefinite
 NEGLIGIBLE = 1e-20  # a gain this small beside the first is rounding
+LEAST = SIZE  # the row of the least pivots, infinite for what is in C
 
 
-@njit
+@inlined
 def predict(n, matrix, stride, work, ints):
     """Fill C, and f if it lies between the bounds. Returns (status, whether it does)."""
     start(n, matrix, stride, work)
@@ -56,12 +61,12 @@ def predict(n, matrix, stride, work, ints):
         k += 1
     ints[COUNT * n] = k
     for i in range(n):
-        if work[DA * n + i] < -work[SIZE * n + i]:
+        if work[DA * n + i] < -work[LEAST * n + i]:
             return NOT_SEMIDEFINITE, False
     return OK, find_forces(n, work, ints, k)
 
 
-@njit
+@inlined
 def start(n, matrix, stride, work):
     """Nothing in C: forces zero, or the bound next to it; which way each may go."""
     at_rest = True
@@ -74,24 +79,20 @@ def start(n, matrix, stride, work):
         at_rest = at_rest and f == 0.0
         diagonal = matrix[i * stride + i]
         work[DA * n + i] = diagonal
-        work[SIZE * n + i] = INDEPENDENT * diagonal
+        work[LEAST * n + i] = INDEPENDENT * diagonal
+        work[ZERO * n + i] = 0.0
         work[A * n + i] = work[B * n + i]
     if not at_rest:
         accelerations(n, matrix, stride, work, DF)
-    for i in range(n):
-        weigh(n, work, i, peek(work, A * n + i), peek(work, DA * n + i))
 
 
-@njit
-def weigh(n, work, i, q, s):
-    """What index i would gain, q²/S where q drives it away from its bound."""
-    wrong = max(-q * peek(work, RISE * n + i), q * peek(work, FALL * n + i))
-    poke(work, GAIN * n + i, wrong * wrong / s if s > peek(work, SIZE * n + i) else 0.0)
-
-
-@njit
+@inlined
 def greatest(n, work):
-    """(index, gain) of the greatest gain."""
+    """(index, gain) of the greatest gain, q²/S where q drives the force away from its bound."""
+    for i in range(n):
+        q, s = peek(work, A * n + i), peek(work, DA * n + i)
+        wrong = max(-q * peek(work, RISE * n + i), q * peek(work, FALL * n + i))
+        poke(work, GAIN * n + i, wrong * wrong / s if s > peek(work, LEAST * n + i) else 0.0)
     p, gain = 0, 0.0
     for i in range(n):
         value = peek(work, GAIN * n + i)
@@ -100,63 +101,66 @@ def greatest(n, work):
     return p, gain
 
 
-@njit
+@inlined
+def lower_row(n, c):
+    """Where row c of −L lies: the rows of U are followed by those of L."""
+    return FACTOR * n + (n + c) * n
+
+
+@inlined
+def row_of(n, work, k, c):
+    """(place of row c of the factor, its part in row k); zeros where there is none."""
+    return (FACTOR * n + c * n, work[lower_row(n, k) + c]) if c < k else (ZERO * n, 0.0)
+
+
+@inlined
 def take(n, matrix, stride, work, ints, k, p):
-    """Take p into C as number k."""
-    row = FACTOR * n + k * n
+    """Take p into C as number k. The last four rows that add to its own are handled along with the changes of q and S."""
+    own, before = FACTOR * n + k * n, ZERO * n
     for c in range(k):
-        work[DF * n + c] = -work[FACTOR * n + c * n + p] * work[X * n + c]
-    for i in range(n):
-        poke(work, row + i, peek(matrix, p * stride + i))
-    for c in range(0, k, 4):
-        d, e, g = min(c + 1, k - 1), min(c + 2, k - 1), min(c + 3, k - 1)
-        add_four(
-            work, row, work, FACTOR * n + c * n, FACTOR * n + d * n, FACTOR * n + e * n, FACTOR * n + g * n,
-            work[DF * n + c], work[DF * n + d] if d > c else 0.0, work[DF * n + e] if e > d else 0.0,
-            work[DF * n + g] if g > e else 0.0, n,
-        )  # fmt: skip
-    inverse = 1.0 / work[row + p]
+        poke(work, lower_row(n, k) + c, -peek(work, FACTOR * n + c * n + p) * peek(work, X * n + c))
+    rest = max(k - 1, 0) // 4 * 4
+    for c in range(0, rest, 4):
+        (c0, f0), (c1, f1) = row_of(n, work, k, c), row_of(n, work, k, c + 1)
+        (c2, f2), (c3, f3) = row_of(n, work, k, c + 2), row_of(n, work, k, c + 3)
+        add_four(work, own, before, work, c0, c1, c2, c3, f0, f1, f2, f3, n)
+        before = own
+    (c0, f0), (c1, f1) = row_of(n, work, k, rest), row_of(n, work, k, rest + 1)
+    (c2, f2), (c3, f3) = row_of(n, work, k, rest + 2), row_of(n, work, k, rest + 3)
+    inverse = 1.0 / work[DA * n + p]
     force = work[A * n + p] * inverse
     for i in range(n):
-        u = peek(work, row + i)
-        q = peek(work, A * n + i) - u * force
-        s = peek(work, DA * n + i) - u * u * inverse
-        poke(work, A * n + i, q)
-        poke(work, DA * n + i, s)
-        weigh(n, work, i, q, s)
-    work[GAIN * n + p] = 0.0
-    work[RISE * n + p], work[FALL * n + p] = 0.0, 0.0
+        first = f0 * peek(work, c0 + i) + f1 * peek(work, c1 + i)
+        second = f2 * peek(work, c2 + i) + f3 * peek(work, c3 + i)
+        poke(work, own + i, (peek(matrix, p * stride + i) + peek(work, before + i)) + (first + second))
+    add_multiple(work, A * n, work, own, -force, n)
+    for i in range(n):
+        u = peek(work, own + i)
+        poke(work, DA * n + i, peek(work, DA * n + i) - u * u * inverse)
+    work[LEAST * n + p] = math.inf
     work[Y * n + k] = -force
     work[X * n + k] = inverse
     ints[ORDER * n + k] = p
 
 
-@njit
+@inlined
 def find_forces(n, work, ints, k):
-    """The forces of C, backwards, added to F if all of them keep to their bounds. Returns whether they do."""
-    for i in range(n):
-        work[DF * n + i] = 0.0
+    """The forces of C, backwards. Returns whether all of them keep to their bounds."""
     kept = True
     for c in range(k - 1, -1, -1):
-        p = ints[ORDER * n + c]
-        x = work[Y * n + c] - dot(work, FACTOR * n + c * n, work, DF * n, n) * work[X * n + c]
-        work[DF * n + p] = x
+        p, x = ints[ORDER * n + c], work[Y * n + c]
+        add_multiple(work, Y * n, work, lower_row(n, c), x, c)
         f = work[F * n + p] + x
+        work[F * n + p] = f
         kept = kept and work[LOWER * n + p] <= f <= work[UPPER * n + p]
-    if kept:
-        for i in range(n):
-            work[F * n + i] += work[DF * n + i]
     return kept
 
 
 @njit
 def by_position(n, work, ints):
-    """Turn the factor into that of `lcp_factor`: columns in the order of C, rows divided by their pivots."""
+    """Put U in the place of L that `lcp_factor` wants: U_cr = L_rc, with the pivots on the diagonal."""
     k = ints[COUNT * n]
-    for c in range(k):
-        row = FACTOR * n + c * n
-        for i in range(n):
-            work[DF * n + i] = work[row + i]
-        for r in range(c + 1, k):
-            work[row + r] = work[DF * n + ints[ORDER * n + r]] * work[X * n + c]
-        work[row + c] = 1.0 / work[X * n + c]
+    for r in range(k):
+        work[FACTOR * n + r * n + r] = 1.0 / work[X * n + r]
+        for c in range(r):
+            work[FACTOR * n + c * n + r] = -work[lower_row(n, r) + c]

@@ -13,17 +13,19 @@ from ..jit import inlined, njit
 from ..unchecked import peek, poke
 
 # Rows of `work`; the factor comes after them.
-B, LOWER, UPPER, F, A, SIZE, Y, X, DF, DA, RISE, FALL, GAIN, FACTOR = range(14)
+B, LOWER, UPPER, F, A, SIZE, Y, X, DF, DA, RISE, FALL, GAIN, ZERO, FACTOR = range(15)
 # Blocks of `ints`.
 STATE, ORDER, COUNT = range(3)
 WAITING, OUTSIDE, CLAMPED, IGNORED, DRIVEN = range(5)
 
 OK, INFEASIBLE, NOT_SEMIDEFINITE, STALLED, INACCURATE = range(5)
 
+SATISFIED = 1e-12  # an acceleration this small beside the terms it is the sum of is zero
+
 
 def work_size(n: int) -> int:
     """How many float64 a problem of n unknowns takes."""
-    return FACTOR * n + n * n
+    return FACTOR * n + 2 * n * n
 
 
 def ints_size(n: int) -> int:
@@ -32,12 +34,12 @@ def ints_size(n: int) -> int:
 
 
 @inlined
-def add_four(target, o, source, c, d, e, g, p, q, r, s, count):
-    """Add multiples p, q, r, s of the rows at c, d, e, g: each sum is loaded and stored once instead of four times."""
+def add_four(target, o, before, source, c, d, e, g, p, q, r, s, count):
+    """Row o becomes row `before` plus multiples p, q, r, s of the rows at c, d, e, g, all loaded and stored but once."""
     for i in range(count):
         first = p * peek(source, c + i) + q * peek(source, d + i)
         second = r * peek(source, e + i) + s * peek(source, g + i)
-        poke(target, o + i, peek(target, o + i) + (first + second))
+        poke(target, o + i, peek(target, before + i) + (first + second))
 
 
 @njit
@@ -61,14 +63,15 @@ def accelerations(n, matrix, stride, work, sizes):
 
 @njit
 def violation(n, matrix, stride, work):
-    """Find a everywhere. Returns how far the conditions are violated at most, beside the terms that a is the sum of."""
+    """Find a everywhere. Returns how far the conditions are violated at most, beside the terms that a is the sum of; what is
+    less than SATISFIED is not told apart."""
     accelerations(n, matrix, stride, work, DF)
-    worst = 0.0
+    worst = SATISFIED
     for i in range(n):
         a, scale = work[A * n + i], work[DF * n + i]
         if not scale < math.inf:
             return math.inf
         lower, f, upper = work[LOWER * n + i], work[F * n + i], work[UPPER * n + i]
-        if lower != upper and ((a < 0.0 and f < upper) or (a > 0.0 and f > lower)) and abs(a) > worst * scale:
+        if abs(a) > worst * scale and lower != upper and ((a < 0.0 and f < upper) or (a > 0.0 and f > lower)):
             worst = abs(a) / scale
     return worst
