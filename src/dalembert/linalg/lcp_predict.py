@@ -93,12 +93,16 @@ def greatest(n, work):
         q, s = peek(work, A * n + i), peek(work, DA * n + i)
         wrong = max(-q * peek(work, RISE * n + i), q * peek(work, FALL * n + i))
         poke(work, GAIN * n + i, wrong * wrong / s if s > peek(work, LEAST * n + i) else 0.0)
-    p, gain = 0, 0.0
-    for i in range(n):
-        value = peek(work, GAIN * n + i)
-        p = i if value > gain else p
-        gain = value if value > gain else gain
-    return p, gain
+    p, gain, other, of_other = 0, 0.0, 0, 0.0  # the even and the odd ones, which are compared side by side
+    for i in range(0, n - 1, 2):
+        even, odd = peek(work, GAIN * n + i), peek(work, GAIN * n + i + 1)
+        p = i if even > gain else p
+        gain = even if even > gain else gain
+        other = i + 1 if odd > of_other else other
+        of_other = odd if odd > of_other else of_other
+    if n % 2 == 1 and work[GAIN * n + n - 1] > gain:
+        p, gain = n - 1, work[GAIN * n + n - 1]
+    return (p, gain) if gain >= of_other else (other, of_other)
 
 
 @inlined
@@ -133,9 +137,9 @@ def take(n, matrix, stride, work, ints, k, p):
         first = f0 * peek(work, c0 + i) + f1 * peek(work, c1 + i)
         second = f2 * peek(work, c2 + i) + f3 * peek(work, c3 + i)
         poke(work, own + i, (peek(matrix, p * stride + i) + peek(work, before + i)) + (first + second))
-    add_multiple(work, A * n, work, own, -force, n)
     for i in range(n):
         u = peek(work, own + i)
+        poke(work, A * n + i, peek(work, A * n + i) - u * force)
         poke(work, DA * n + i, peek(work, DA * n + i) - u * u * inverse)
     work[LEAST * n + p] = math.inf
     work[Y * n + k] = -force
