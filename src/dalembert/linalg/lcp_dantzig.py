@@ -28,15 +28,26 @@ Workspace: see `lcp_problem`.
 import math
 
 from ..jit import njit
-from .lcp_factor import add_multiple, append, dot, eliminate, remove, substitute
+from .lcp_clamped import correct, join, leave, reduce, refine, uncouple
+from .lcp_factor import add_multiple
+from .lcp_friction import (
+    add_tied,
+    couple,
+    follow,
+    nearer_upper,
+    rate_of_bound,
+    start_loose,
+    tie,
+    time_of_friction,
+)
 from .lcp_predict import by_position, predict
 from .lcp_problem import (
     CLAMPED,
     COUNT,
+    COUPLED,
     DA,
     DF,
     DRIVEN,
-    FACTOR,
     IGNORED,
     INACCURATE,
     INFEASIBLE,
@@ -45,22 +56,23 @@ from .lcp_problem import (
     OK,
     ORDER,
     OUTSIDE,
+    OWNER,
+    ROUNDING,
     SATISFIED,
     SIZE,
     STALLED,
     STATE,
+    TIED,
     UPPER,
     WAITING,
     A,
-    B,
     F,
     X,
-    Y,
+    acceleration,
     add_four,
     violation,
 )  # fmt: skip
 
-ROUNDING = 2e-14
 ACCURATE = 1e-10  # what the result must keep to, on the same scale
 PASSES = 3
 CHANGES = 50  # an index, at most
@@ -69,10 +81,13 @@ CHANGES = 50  # an index, at most
 @njit
 def dantzig(n, matrix, stride, work, ints):
     """Solve; `matrix` is flat, row i from i * stride. Returns a status, and leaves f and a in `work`."""
-    status, kept = predict(n, matrix, stride, work, ints)
-    if status != OK or (kept and violation(n, matrix, stride, work) <= SATISFIED):
-        return status
-    begin(n, matrix, stride, work, ints)
+    if ints[COUNT * n + COUPLED] != 0:
+        start_loose(n, matrix, stride, work, ints)
+    else:
+        status, kept = predict(n, matrix, stride, work, ints)
+        if status != OK or (kept and violation(n, matrix, stride, work) <= SATISFIED):
+            return status
+        begin(n, matrix, stride, work, ints)
     left = CHANGES * (n + 1)
     for _ in range(PASSES):
         for d in range(n):
@@ -113,37 +128,29 @@ def begin(n, matrix, stride, work, ints):
 
 
 @njit
-def acceleration(n, matrix, stride, work, i):
-    """(A f + b)_i and the sum of the sizes of its terms."""
-    value, size = work[B * n + i], abs(work[B * n + i])
-    for j in range(n):
-        term = matrix[i * stride + j] * work[F * n + j]
-        value += term
-        size += abs(term)
-    return value, size
-
-
-@njit
 def drive(n, matrix, stride, work, ints, d, left):
     """Bring index d to complementarity. Returns (status, how many changes are left)."""
-    lower, upper = work[LOWER * n + d], work[UPPER * n + d]
     a, scale = acceleration(n, matrix, stride, work, d)
     work[A * n + d] = a
     ints[STATE * n + d] = OUTSIDE
-    if lower == upper or (abs(a) <= SATISFIED * scale and not lower < work[F * n + d] < upper):
+    lower, f, upper = work[LOWER * n + d], work[F * n + d], work[UPPER * n + d]
+    coupled = ints[COUNT * n + COUPLED] != 0
+    if lower == upper or (abs(a) <= SATISFIED * scale and not lower < f < upper):
         return OK, left
+    if coupled:
+        couple(n, work, ints, d)
     for i in range(n):
         if ints[STATE * n + i] == IGNORED:
             ints[STATE * n + i] = OUTSIDE
     sign = 1.0 if a < 0.0 else -1.0
-    goal = upper if a < 0.0 else lower
-    while work[F * n + d] != goal:
+    goal = (UPPER if a < 0.0 else LOWER) * n + d  # where that bound stands: with friction it may move
+    while work[F * n + d] != work[goal]:
         if left == 0:
             return STALLED, left
         left -= 1
         ints[STATE * n + d] = DRIVEN
         pivot, span = direction(n, matrix, stride, work, ints, d, sign)
-        if pivot < -ROUNDING * span * span:
+        if pivot < -ROUNDING * span * span and not coupled:
             return NOT_SEMIDEFINITE, left
         independent = pivot > ROUNDING * span * span
         if not independent:
@@ -154,37 +161,30 @@ def drive(n, matrix, stride, work, ints, d, left):
                 ints[STATE * n + d] = OUTSIDE
                 return OK, left
         at_zero = abs(work[A * n + d]) / pivot if independent else math.inf
-        own = min(abs(goal - work[F * n + d]), at_zero)
-        i, step = first_change(n, work, ints, own, span)
-        ints[STATE * n + d] = OUTSIDE
+        i, step = first_change(n, work, ints, min(time_to_goal(n, work, ints, d, goal), at_zero), span)
         if step == math.inf:
             # Nothing stops this direction. An acceleration within the accuracy of the result may stay as it is.
+            ints[STATE * n + d] = OUTSIDE
             return (OK if abs(a) <= ACCURATE * scale else INFEASIBLE), left
         move(n, work, ints, d, step, sign * pivot)
+        ints[STATE * n + d] = OUTSIDE
         if i >= 0:
             exchange(n, matrix, stride, work, ints, i)
         elif at_zero <= step:
             join(n, work, ints, d, pivot)
             return OK, left
         else:
-            work[F * n + d] = goal
+            work[F * n + d] = work[goal]
+    if coupled:
+        tie(n, work, ints, d, sign)
     return OK, left
 
 
 @njit
-def reduce(n, matrix, stride, work, ints, d):
-    """Row d against C: l into Y, x into X. Returns the pivot, and Σ √A_jj |v_j| of the direction v = (x, 1)."""
-    k = ints[COUNT * n]
-    for c in range(k):
-        work[Y * n + c] = matrix[d * stride + ints[ORDER * n + c]]
-    pivot = matrix[d * stride + d] - eliminate(work, FACTOR * n, n, k, Y * n)
-    for c in range(k):
-        work[X * n + c] = -work[Y * n + c]
-    substitute(work, FACTOR * n, n, k, X * n)
-    span = work[SIZE * n + d]
-    for c in range(k):
-        span += work[SIZE * n + ints[ORDER * n + c]] * abs(work[X * n + c])
-    return pivot, span
+def time_to_goal(n, work, ints, d, goal):
+    """How far the direction can be followed until the driven force is at its bound."""
+    closing = 1.0 - rate_of_bound(n, work, ints, d)
+    return abs(work[goal] - work[F * n + d]) / closing if closing > 0.0 else math.inf
 
 
 @njit
@@ -211,12 +211,16 @@ def direction(n, matrix, stride, work, ints, d, sign):
     for c in range(whole, k if count > 0 else 0):
         j = ints[ORDER * n + c]
         add_multiple(work, DA * n, matrix, j * stride, work[DF * n + j], count)
+    if ints[COUNT * n + COUPLED] != 0:
+        add_tied(n, matrix, stride, work, ints, count)
     return pivot, span
 
 
 @njit
 def time_to_change(n, work, ints, i, span):
     """How far the direction can be followed until index i changes side."""
+    if ints[COUNT * n + COUPLED] != 0 and ints[OWNER * n + i] >= 0:
+        return time_of_friction(n, work, ints, i, span)
     lower, upper = work[LOWER * n + i], work[UPPER * n + i]
     f, a = work[F * n + i], work[A * n + i]
     if ints[STATE * n + i] == CLAMPED:
@@ -253,66 +257,30 @@ def move(n, work, ints, d, step, change):
         elif state != WAITING:
             work[A * n + i] += step * work[DA * n + i]
     work[A * n + d] += step * change
+    if ints[COUNT * n + COUPLED] != 0:
+        follow(n, work, ints)
 
 
 @njit
 def exchange(n, matrix, stride, work, ints, i):
-    """Index i leaves C, its force at the nearer bound; or it joins C, or is ignored when it depends on C."""
+    """Index i leaves C, its force at the bound it came to; or it joins C, or is ignored when it depends on C."""
+    coupled = ints[COUNT * n + COUPLED] != 0
     work[A * n + i] = 0.0
     if ints[STATE * n + i] == CLAMPED:
-        lower, upper = work[LOWER * n + i], work[UPPER * n + i]
-        work[F * n + i] = lower if work[DF * n + i] < 0.0 else upper
+        rises = work[DF * n + i] > 0.0 if not coupled else nearer_upper(n, work, i)
+        work[F * n + i] = work[(UPPER if rises else LOWER) * n + i]
         work[DF * n + i] = 0.0
         leave(n, work, ints, i)
+        if coupled:
+            uncouple(n, work, ints, i)
+            tie(n, work, ints, i, 1.0 if rises else -1.0)
         return
+    side = work[TIED * n + i]
+    if coupled:
+        couple(n, work, ints, i)
     pivot, span = reduce(n, matrix, stride, work, ints, i)
     if pivot > ROUNDING * span * span:
         join(n, work, ints, i, pivot)
     else:
+        work[TIED * n + i] = side
         ints[STATE * n + i] = IGNORED
-
-
-@njit
-def join(n, work, ints, i, pivot):
-    k = ints[COUNT * n]
-    append(work, FACTOR * n, n, k, Y * n, pivot)
-    ints[ORDER * n + k] = i
-    ints[COUNT * n] = k + 1
-    ints[STATE * n + i] = CLAMPED
-    work[A * n + i] = 0.0
-
-
-@njit
-def leave(n, work, ints, i):
-    k = ints[COUNT * n]
-    j = 0
-    while ints[ORDER * n + j] != i:
-        j += 1
-    remove(work, FACTOR * n, n, k, j, Y * n)
-    for c in range(j, k - 1):
-        ints[ORDER * n + c] = ints[ORDER * n + c + 1]
-    ints[COUNT * n] = k - 1
-    ints[STATE * n + i] = OUTSIDE
-
-
-@njit
-def correct(n, matrix, stride, work, ints):
-    """Into X what the forces in C must change by, to make their accelerations zero."""
-    k = ints[COUNT * n]
-    for c in range(k):
-        i = ints[ORDER * n + c]
-        work[X * n + c] = -dot(matrix, i * stride, work, F * n, n) - work[B * n + i]
-    eliminate(work, FACTOR * n, n, k, X * n)
-    substitute(work, FACTOR * n, n, k, X * n)
-
-
-@njit
-def refine(n, matrix, stride, work, ints):
-    """Remove what rounding left of the accelerations in C, and find those outside anew."""
-    correct(n, matrix, stride, work, ints)
-    for c in range(ints[COUNT * n]):
-        i = ints[ORDER * n + c]
-        work[F * n + i] = min(max(work[F * n + i] + work[X * n + c], work[LOWER * n + i]), work[UPPER * n + i])
-    for i in range(n):
-        if ints[STATE * n + i] in (OUTSIDE, IGNORED):
-            work[A * n + i] = dot(matrix, i * stride, work, F * n, n) + work[B * n + i]

@@ -4,7 +4,8 @@ The problem is that of `lcp_dantzig`: f and a = A f + b with lower ≤ f ≤ upp
 taken for its columns: a sum of columns runs along rows, four at a time.
 
 Workspace: `work` of `work_size(n)` floats, rows of n numbers (B, LOWER, UPPER given; F, A found) and the factor;
-`ints` of `ints_size(n)`: the state of each index, the members of C in the order of the factor, and how many they are.
+`ints` of `ints_size(n)`: the state of each index, the members of C in the order of the factor, and how many they are. With
+friction, COUPLED is 1, and SLOPE, SIDE and OWNER are given (`lcp_friction`); else these need not be set.
 """
 
 import math
@@ -13,13 +14,15 @@ from ..jit import inlined, njit
 from ..unchecked import peek, poke
 
 # Rows of `work`; the factor comes after them.
-B, LOWER, UPPER, F, A, SIZE, Y, X, DF, DA, RISE, FALL, GAIN, ZERO, FACTOR = range(15)
+B, LOWER, UPPER, F, A, SIZE, Y, X, DF, DA, RISE, FALL, GAIN, ZERO, SLOPE, SIDE, TIED, FACTOR = range(18)
 # Blocks of `ints`.
-STATE, ORDER, COUNT = range(3)
+STATE, ORDER, OWNER, PIVOTS, COUNT = range(5)
+COUPLED = 1  # after COUNT: whether there is friction
 WAITING, OUTSIDE, CLAMPED, IGNORED, DRIVEN = range(5)
 
 OK, INFEASIBLE, NOT_SEMIDEFINITE, STALLED, INACCURATE = range(5)
 
+ROUNDING = 2e-14  # see `lcp_dantzig`
 SATISFIED = 1e-12  # an acceleration this small beside the terms it is the sum of is zero
 
 
@@ -30,7 +33,7 @@ def work_size(n: int) -> int:
 
 def ints_size(n: int) -> int:
     """How many int64 a problem of n unknowns takes."""
-    return COUNT * n + 1
+    return COUNT * n + 2
 
 
 @inlined
@@ -59,6 +62,17 @@ def accelerations(n, matrix, stride, work, sizes):
                 first, second = p * peek(matrix, j + i), q * peek(matrix, k + i)
                 poke(work, a + i, peek(work, a + i) + (first + second))
                 poke(work, sizes + i, peek(work, sizes + i) + (abs(first) + abs(second)))
+
+
+@njit
+def acceleration(n, matrix, stride, work, i):
+    """(A f + b)_i and the sum of the sizes of its terms."""
+    value, size = work[B * n + i], abs(work[B * n + i])
+    for j in range(n):
+        term = matrix[i * stride + j] * work[F * n + j]
+        value += term
+        size += abs(term)
+    return value, size
 
 
 @njit
