@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dalembert.linalg.lcp import lcp, lcp_with_friction
-from dalembert.linalg.lcp_problem import OK
+from dalembert.linalg.lcp_problem import INFEASIBLE, OK, STALLED
 
 G = 9.81
 
@@ -108,7 +108,7 @@ def test_conditions_hold_and_the_solution_is_one_that_enumeration_finds(seed):
     assert min(np.abs(a @ f + b - w).max() for w in all_solutions(a, b, owner, friction)) <= 1e-7 * scale
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(st.integers(0, 10**6))
 def test_conditions_hold_with_more_contacts(seed):
     solved(*problem(seed, 12, 5))
@@ -179,7 +179,7 @@ def rod(friction, height=1.0, reach=0.5, inertia=0.05, lift=0.0):
 def test_a_rod_that_slides_as_painleve_has_it_is_inconsistent_and_said_to_be():
     a, b = rod(2.0)
     assert a[0, 0] + 2.0 * a[0, 1] < 0.0 and b[0] < 0.0
-    f, status = lcp_with_friction(a, b, [-1, 0], [0.0, 2.0], [0.0, 1.0])
+    _, status = lcp_with_friction(a, b, [-1, 0], [0.0, 2.0], [0.0, 1.0])
     assert status in (INFEASIBLE, STALLED)
     assert solved(a, b, [-1, 0], [0.0, 0.1], [0.0, 1.0])[0] > 0.0
     assert (solved(*rod(2.0, lift=2 * G), [-1, 0], [0.0, 2.0], [0.0, 1.0]) == 0.0).all()

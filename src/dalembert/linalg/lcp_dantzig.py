@@ -76,21 +76,40 @@ from .lcp_problem import (
 ACCURATE = 1e-10  # what the result must keep to, on the same scale
 PASSES = 3
 CHANGES = 50  # an index, at most
+ORDERS = 12  # that are tried with friction
 
 
 @njit
 def dantzig(n, matrix, stride, work, ints):
     """Solve; `matrix` is flat, row i from i * stride. Returns a status, and leaves f and a in `work`."""
     if ints[COUNT * n + COUPLED] != 0:
+        return dantzig_with_friction(n, matrix, stride, work, ints)
+    status, kept = predict(n, matrix, stride, work, ints)
+    if status != OK or (kept and violation(n, matrix, stride, work) <= SATISFIED):
+        return status
+    begin(n, matrix, stride, work, ints)
+    return drive_all(n, matrix, stride, work, ints, 0)
+
+
+@njit
+def dantzig_with_friction(n, matrix, stride, work, ints):
+    """The same with friction, where what stalls in one order of the indices seldom does so in another."""
+    status = OK
+    for first in range(max(1, min(n, ORDERS))):
         start_loose(n, matrix, stride, work, ints)
-    else:
-        status, kept = predict(n, matrix, stride, work, ints)
-        if status != OK or (kept and violation(n, matrix, stride, work) <= SATISFIED):
-            return status
-        begin(n, matrix, stride, work, ints)
+        status = drive_all(n, matrix, stride, work, ints, first)
+        if status == OK:
+            break
+    return status
+
+
+@njit
+def drive_all(n, matrix, stride, work, ints, first):
+    """Drive index after index, beginning with `first`, until the conditions hold everywhere. Returns a status."""
     left = CHANGES * (n + 1)
     for _ in range(PASSES):
-        for d in range(n):
+        for e in range(n):
+            d = (first + e) % n
             if ints[STATE * n + d] != CLAMPED:
                 status, left = drive(n, matrix, stride, work, ints, d, left)
                 if status != OK:
