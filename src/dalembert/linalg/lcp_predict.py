@@ -15,6 +15,7 @@ was taken. Contacts that depend on C, S_ii ≈ 0, are left to the driver.
 import math
 
 from ..jit import inlined, njit
+from ..lanes import larger4, over4, peek4, plus4, poke4, spread, times4, where4
 from ..unchecked import peek, poke
 from .lcp_factor import add_multiple
 from .lcp_problem import (
@@ -89,7 +90,13 @@ def start(n, matrix, stride, work):
 @inlined
 def greatest(n, work):
     """(index, gain) of the greatest gain, q²/S where q drives the force away from its bound."""
-    for i in range(n):
+    whole = n - n % 4
+    for i in range(0, whole, 4):
+        q, s = peek4(work, A * n + i), peek4(work, DA * n + i)
+        rise, fall = times4(q, peek4(work, RISE * n + i)), times4(q, peek4(work, FALL * n + i))
+        wrong = larger4(times4(spread(-1.0), rise), fall)
+        poke4(work, GAIN * n + i, where4(s, peek4(work, LEAST * n + i), over4(times4(wrong, wrong), s)))
+    for i in range(whole, n):
         q, s = peek(work, A * n + i), peek(work, DA * n + i)
         wrong = max(-q * peek(work, RISE * n + i), q * peek(work, FALL * n + i))
         poke(work, GAIN * n + i, wrong * wrong / s if s > peek(work, LEAST * n + i) else 0.0)
@@ -131,14 +138,18 @@ def take(n, matrix, stride, work, ints, k, p):
         before = own
     (c0, f0), (c1, f1) = row_of(n, work, k, rest), row_of(n, work, k, rest + 1)
     (c2, f2), (c3, f3) = row_of(n, work, k, rest + 2), row_of(n, work, k, rest + 3)
+    add_four(work, own, before, work, c0, c1, c2, c3, f0, f1, f2, f3, n)
     inverse = 1.0 / work[DA * n + p]
     force = work[A * n + p] * inverse
-    for i in range(n):
-        first = f0 * peek(work, c0 + i) + f1 * peek(work, c1 + i)
-        second = f2 * peek(work, c2 + i) + f3 * peek(work, c3 + i)
-        poke(work, own + i, (peek(matrix, p * stride + i) + peek(work, before + i)) + (first + second))
-    for i in range(n):
-        u = peek(work, own + i)
+    whole = n - n % 4
+    for i in range(0, whole, 4):
+        u = plus4(peek4(matrix, p * stride + i), peek4(work, own + i))
+        poke4(work, own + i, u)
+        poke4(work, A * n + i, plus4(peek4(work, A * n + i), times4(spread(-force), u)))
+        poke4(work, DA * n + i, plus4(peek4(work, DA * n + i), times4(spread(-inverse), times4(u, u))))
+    for i in range(whole, n):
+        u = peek(matrix, p * stride + i) + peek(work, own + i)
+        poke(work, own + i, u)
         poke(work, A * n + i, peek(work, A * n + i) - u * force)
         poke(work, DA * n + i, peek(work, DA * n + i) - u * u * inverse)
     work[LEAST * n + p] = math.inf

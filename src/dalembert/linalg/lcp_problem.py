@@ -11,6 +11,7 @@ friction, COUPLED is 1, and SLOPE, SIDE and OWNER are given (`lcp_friction`); el
 import math
 
 from ..jit import inlined, njit
+from ..lanes import larger4, peek4, plus4, poke4, spread, times4
 from ..unchecked import peek, poke
 
 # Rows of `work`; the factor comes after them.
@@ -39,7 +40,12 @@ def ints_size(n: int) -> int:
 @inlined
 def add_four(target, o, before, source, c, d, e, g, p, q, r, s, count):
     """Row o becomes row `before` plus multiples p, q, r, s of the rows at c, d, e, g, all loaded and stored but once."""
-    for i in range(count):
+    whole = count - count % 4
+    for i in range(0, whole, 4):
+        first = plus4(times4(spread(p), peek4(source, c + i)), times4(spread(q), peek4(source, d + i)))
+        second = plus4(times4(spread(r), peek4(source, e + i)), times4(spread(s), peek4(source, g + i)))
+        poke4(target, o + i, plus4(peek4(target, before + i), plus4(first, second)))
+    for i in range(whole, count):
         first = p * peek(source, c + i) + q * peek(source, d + i)
         second = r * peek(source, e + i) + s * peek(source, g + i)
         poke(target, o + i, peek(target, before + i) + (first + second))
@@ -58,7 +64,12 @@ def accelerations(n, matrix, stride, work, sizes):
         p, q = work[F * n + j], work[F * n + k] if k > j else 0.0
         if p != 0.0 or q != 0.0:
             j, k = j * stride, k * stride
-            for i in range(n):
+            for i in range(0, n - n % 4, 4):
+                first, second = times4(spread(p), peek4(matrix, j + i)), times4(spread(q), peek4(matrix, k + i))
+                both = plus4(larger4(first, times4(spread(-1.0), first)), larger4(second, times4(spread(-1.0), second)))
+                poke4(work, a + i, plus4(peek4(work, a + i), plus4(first, second)))
+                poke4(work, sizes + i, plus4(peek4(work, sizes + i), both))
+            for i in range(n - n % 4, n):
                 first, second = p * peek(matrix, j + i), q * peek(matrix, k + i)
                 poke(work, a + i, peek(work, a + i) + (first + second))
                 poke(work, sizes + i, peek(work, sizes + i) + (abs(first) + abs(second)))
