@@ -11,7 +11,7 @@ import sys
 import numpy as np
 
 from dalembert.jit import kernel, njit
-from dalembert.linalg import lcp_dantzig
+from dalembert.linalg import lcp_problem
 from dalembert.linalg.lcp_dantzig import dantzig
 from dalembert.unchecked import peek, poke
 from race import race
@@ -74,12 +74,12 @@ def measure(n: int, held: bool, seed: int) -> tuple[float, float, float]:
     """(seconds of Dantzig's algorithm, of the elimination, fraction of the contacts that hold)."""
     matrix, b = problem(n, held, seed)
     flat = np.ascontiguousarray(matrix).ravel()
-    work, ints = np.zeros(lcp_dantzig.work_size(n)), np.zeros(lcp_dantzig.ints_size(n), np.int64)
-    work[lcp_dantzig.B * n : (lcp_dantzig.B + 1) * n] = b
-    work[lcp_dantzig.UPPER * n : (lcp_dantzig.UPPER + 1) * n] = np.inf
+    work, ints = np.zeros(lcp_problem.work_size(n)), np.zeros(lcp_problem.ints_size(n), np.int64)
+    work[lcp_problem.B * n : (lcp_problem.B + 1) * n] = b
+    work[lcp_problem.UPPER * n : (lcp_problem.UPPER + 1) * n] = np.inf
     factors = np.zeros(n * n)
     status = dantzig_often(1, n, flat, work, ints)
-    if status != lcp_dantzig.OK:
+    if status != lcp_problem.OK:
         raise RuntimeError(f"n = {n}, seed {seed}: status {status}")
     times = race(
         {
@@ -89,7 +89,7 @@ def measure(n: int, held: bool, seed: int) -> tuple[float, float, float]:
         most=100000,
         budget=0.02,
     )
-    return times["dantzig"], times["elimination"], ints[lcp_dantzig.COUNT * n] / n
+    return times["dantzig"], times["elimination"], ints[lcp_problem.COUNT * n] / n
 
 
 def main() -> None:

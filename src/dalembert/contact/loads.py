@@ -35,9 +35,9 @@ from .tables_of import (
 from .velocities import point_velocity, push, three
 
 EVERY = 5  # passes over all contacts from one time to the next
-PASSES = 30  # most over the contacts below one body
+PASSES = 40  # most over the contacts below one body
 SHARE = 1.5  # over the number of contacts that bear: how far each goes in a pass
-ENOUGH = 0.1  # of the tolerance: what ends them
+ENOUGH = 0.02  # of the tolerance: what ends them
 UNKNOWN, JOINTED = -1, -2  # levels: not standing on the world; one that joints hold is not to be moved alone
 
 

@@ -4,9 +4,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..jit import kernel
-from . import lcp_dantzig, lcp_lemke
-from .lcp_dantzig import INACCURATE, INFEASIBLE, NOT_SEMIDEFINITE, OK, STALLED, dantzig
+from . import lcp_lemke, lcp_problem
+from .lcp_dantzig import dantzig
 from .lcp_lemke import lemke
+from .lcp_problem import INACCURATE, INFEASIBLE, NOT_SEMIDEFINITE, OK, STALLED
 
 METHODS = ("dantzig", "lemke")
 MESSAGES = {
@@ -55,14 +56,59 @@ def lcp(A: ArrayLike, b: ArrayLike, method: str = "dantzig") -> tuple[np.ndarray
     return f, status
 
 
+def lcp_with_friction(
+    A: ArrayLike, b: ArrayLike, owner: ArrayLike, friction: ArrayLike, side: ArrayLike | None = None
+) -> tuple[np.ndarray, int]:
+    """Find the forces f (n,) of contacts with friction, where a = A f + b, by Dantzig's algorithm (Baraff 1994, section 5).
+
+    owner (n,): −1 for a normal force, for which f ≥ 0, a ≥ 0 and f·a = 0; for a tangent the index of its contact's normal.
+    friction (n,): μ of each tangent, which sticks (a = 0 with |f| ≤ μ f_owner) or not (f = ∓μ f_owner against a).
+    side (n,): 0, or ±1 where a tangent slides already, f = ±μ f_owner whatever a is. Two tangents of a contact make its
+    friction a pyramid, not Coulomb's cone; in the plane, with one tangent each, it is Coulomb's law.
+
+    Returns (f, status) as `lcp` does. With tangents that slide already there may be no solution, or several (Painlevé): where
+    none is found the status is INFEASIBLE or STALLED. That is no proof, unlike without friction. Raises ValueError.
+    """
+    matrix, right = checked(A, b)
+    check_symmetric(matrix)
+    n = len(right)
+    owners = np.ascontiguousarray(owner, dtype=np.int64)
+    slopes = np.ascontiguousarray(friction, dtype=np.float64)
+    sides = np.zeros(n) if side is None else np.ascontiguousarray(side, dtype=np.float64)
+    for name, given in (("owner", owners), ("friction", slopes), ("side", sides)):
+        if given.shape != (n,):
+            raise ValueError(f"{name} must have shape ({n},) to fit A of shape {matrix.shape}, not {given.shape}")
+    for i in np.flatnonzero(owners != -1):
+        if not (0 <= owners[i] < n and owners[owners[i]] == -1):
+            raise ValueError(f"owner[{i}] is {owners[i]}: it must be the index of a normal force, which has owner -1")
+        if not 0.0 <= slopes[i] < np.inf:
+            raise ValueError(f"friction[{i}] is {slopes[i]}: it must be a finite number, and not negative")
+        if sides[i] not in (-1.0, 0.0, 1.0):
+            raise ValueError(f"side[{i}] is {sides[i]}: it must be -1, 0 or 1")
+    work, rows = workspace(n, right)
+    rows[lcp_problem.SLOPE], rows[lcp_problem.SIDE] = slopes, np.where(owners < 0, 0.0, sides)
+    ints = np.zeros(lcp_problem.ints_size(n), np.int64)
+    ints[lcp_problem.OWNER * n : (lcp_problem.OWNER + 1) * n] = owners
+    ints[lcp_problem.COUNT * n + lcp_problem.COUPLED] = 1
+    status = _dantzig(n, matrix.ravel(), n, work, ints)
+    return rows[lcp_problem.F].copy(), int(status)
+
+
+def workspace(n: int, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """`work` of a problem with this b, and its rows."""
+    work = np.zeros(lcp_problem.work_size(n))
+    rows = work[: lcp_problem.FACTOR * n].reshape(lcp_problem.FACTOR, n)
+    rows[lcp_problem.B] = b
+    return work, rows
+
+
 def boxed(matrix: np.ndarray, b: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> tuple[int, np.ndarray]:
     """(status, f) by Dantzig's algorithm with bounds on f, see `lcp_dantzig`; nothing is checked."""
     n = len(b)
-    work = np.zeros(lcp_dantzig.work_size(n))
-    rows = work[: lcp_dantzig.FACTOR * n].reshape(lcp_dantzig.FACTOR, n)
-    rows[lcp_dantzig.B], rows[lcp_dantzig.LOWER], rows[lcp_dantzig.UPPER] = b, lower, upper
-    status = _dantzig(n, matrix.ravel(), n, work, np.zeros(lcp_dantzig.ints_size(n), np.int64))
-    return int(status), rows[lcp_dantzig.F].copy()
+    work, rows = workspace(n, b)
+    rows[lcp_problem.LOWER], rows[lcp_problem.UPPER] = lower, upper
+    status = _dantzig(n, matrix.ravel(), n, work, np.zeros(lcp_problem.ints_size(n), np.int64))
+    return int(status), rows[lcp_problem.F].copy()
 
 
 def checked(A: ArrayLike, b: ArrayLike) -> tuple[np.ndarray, np.ndarray]:

@@ -19,52 +19,85 @@ to zero, but which depends on C, is left out for this d: its acceleration change
 Of several changes at the same moment the one of least index is taken, which excludes cycles (Chang 1979). The number of
 changes is bounded all the same.
 
-Workspace: `work` of `work_size(n)` floats, rows of n numbers (B, LOWER, UPPER given; F, A found) and the factor;
-`ints` of `ints_size(n)`: the state of each index, the members of C in the order of the factor, and how many they are.
+Most problems are solved before anything is driven: `lcp_predict` foretells C. Where it is wrong, forces that it puts beyond
+a bound are released, and the driver begins with what is left, among indices that already are as they should be.
+
+Friction: see `lcp_friction`; the workspace: `lcp_problem`.
 """
 
 import math
 
 from ..jit import njit
-from ..unchecked import peek, poke
-from .lcp_factor import add_multiple, append, dot, eliminate, remove, substitute
+from .lcp_clamped import correct, join, leave, reduce, refine, uncouple
+from .lcp_friction import couple, nearer_upper, start_loose, tie
+from .lcp_motion import direction, first_change, move, time_to_goal
+from .lcp_predict import by_position, predict
+from .lcp_problem import (
+    CLAMPED,
+    COUNT,
+    COUPLED,
+    DF,
+    DRIVEN,
+    IGNORED,
+    INACCURATE,
+    INFEASIBLE,
+    LOWER,
+    NOT_SEMIDEFINITE,
+    OK,
+    ORDER,
+    OUTSIDE,
+    ROUNDING,
+    SATISFIED,
+    SIZE,
+    STALLED,
+    STATE,
+    TIED,
+    UPPER,
+    WAITING,
+    A,
+    F,
+    X,
+    acceleration,
+    violation,
+)
 
-# Rows of `work`; the factor comes after them.
-B, LOWER, UPPER, F, A, SIZE, Y, X, DF, DA, FACTOR = range(11)
-# Blocks of `ints`.
-STATE, ORDER, COUNT = range(3)
-WAITING, OUTSIDE, CLAMPED, IGNORED, DRIVEN = range(5)
-
-OK, INFEASIBLE, NOT_SEMIDEFINITE, STALLED, INACCURATE = range(5)
-
-ROUNDING = 2e-14
-SATISFIED = 1e-12  # an acceleration this small beside the terms it is the sum of is zero
 ACCURATE = 1e-10  # what the result must keep to, on the same scale
 PASSES = 3
 CHANGES = 50  # an index, at most
-
-
-def work_size(n: int) -> int:
-    """How many float64 a problem of n unknowns takes."""
-    return FACTOR * n + n * n
-
-
-def ints_size(n: int) -> int:
-    """How many int64 a problem of n unknowns takes."""
-    return COUNT * n + 1
+ORDERS = 12  # that are tried with friction
 
 
 @njit
 def dantzig(n, matrix, stride, work, ints):
     """Solve; `matrix` is flat, row i from i * stride. Returns a status, and leaves f and a in `work`."""
-    ints[COUNT * n] = 0
+    if ints[COUNT * n + COUPLED] != 0:
+        return dantzig_with_friction(n, matrix, stride, work, ints)
+    status, kept = predict(n, matrix, stride, work, ints)
+    if status != OK or (kept and violation(n, matrix, stride, work) <= SATISFIED):
+        return status
+    begin(n, matrix, stride, work, ints)
+    return drive_all(n, matrix, stride, work, ints, 0)
+
+
+@njit
+def dantzig_with_friction(n, matrix, stride, work, ints):
+    """The same with friction, where what stalls in one order of the indices seldom does so in another."""
+    status = OK
+    for first in range(max(1, min(n, ORDERS))):
+        start_loose(n, matrix, stride, work, ints)
+        status = drive_all(n, matrix, stride, work, ints, first)
+        if status == OK:
+            break
+    return status
+
+
+@njit
+def drive_all(n, matrix, stride, work, ints, first):
+    """Drive index after index, beginning with `first`, until the conditions hold everywhere. Returns a status."""
     left = CHANGES * (n + 1)
-    for i in range(n):
-        ints[STATE * n + i] = WAITING
-        work[SIZE * n + i] = math.sqrt(max(matrix[i * stride + i], 0.0))
-        work[F * n + i] = work[LOWER * n + i] if work[LOWER * n + i] == work[UPPER * n + i] else 0.0
     for _ in range(PASSES):
-        for d in range(n):
+        for e in range(n):
+            d = (first + e) % n
             if ints[STATE * n + d] != CLAMPED:
                 status, left = drive(n, matrix, stride, work, ints, d, left)
                 if status != OK:
@@ -76,37 +109,55 @@ def dantzig(n, matrix, stride, work, ints):
 
 
 @njit
-def acceleration(n, matrix, stride, work, i):
-    """(A f + b)_i and the sum of the sizes of its terms."""
-    value, size = work[B * n + i], abs(work[B * n + i])
-    for j in range(n):
-        term = peek(matrix, i * stride + j) * peek(work, F * n + j)
-        value += term
-        size += abs(term)
-    return value, size
+def begin(n, matrix, stride, work, ints):
+    """Release from the C foretold what is beyond its bounds, until nothing is. What is not in C waits to be driven."""
+    by_position(n, work, ints)
+    for i in range(n):
+        ints[STATE * n + i] = WAITING
+        work[SIZE * n + i] = math.sqrt(max(matrix[i * stride + i], 0.0))
+    for c in range(ints[COUNT * n]):
+        ints[STATE * n + ints[ORDER * n + c]] = CLAMPED
+    released = True
+    while released:
+        released = False
+        correct(n, matrix, stride, work, ints)
+        for c in range(ints[COUNT * n]):
+            i = ints[ORDER * n + c]
+            work[DF * n + i] = work[F * n + i] + work[X * n + c]
+        for i in range(n):
+            if ints[STATE * n + i] == CLAMPED:
+                lower, f, upper = work[LOWER * n + i], work[DF * n + i], work[UPPER * n + i]
+                work[F * n + i] = min(max(f, lower), upper)
+                if f < lower or f > upper:
+                    leave(n, work, ints, i)
+                    ints[STATE * n + i] = WAITING
+                    released = True
 
 
 @njit
 def drive(n, matrix, stride, work, ints, d, left):
     """Bring index d to complementarity. Returns (status, how many changes are left)."""
-    lower, upper = work[LOWER * n + d], work[UPPER * n + d]
     a, scale = acceleration(n, matrix, stride, work, d)
     work[A * n + d] = a
     ints[STATE * n + d] = OUTSIDE
-    if lower == upper or (abs(a) <= SATISFIED * scale and not lower < work[F * n + d] < upper):
+    lower, f, upper = work[LOWER * n + d], work[F * n + d], work[UPPER * n + d]
+    coupled = ints[COUNT * n + COUPLED] != 0
+    if lower == upper or (abs(a) <= SATISFIED * scale and not lower < f < upper):
         return OK, left
+    if coupled:
+        couple(n, work, ints, d)
     for i in range(n):
         if ints[STATE * n + i] == IGNORED:
             ints[STATE * n + i] = OUTSIDE
     sign = 1.0 if a < 0.0 else -1.0
-    goal = upper if a < 0.0 else lower
-    while work[F * n + d] != goal:
+    goal = (UPPER if a < 0.0 else LOWER) * n + d  # where that bound stands: with friction it may move
+    while work[F * n + d] != work[goal]:
         if left == 0:
             return STALLED, left
         left -= 1
         ints[STATE * n + d] = DRIVEN
         pivot, span = direction(n, matrix, stride, work, ints, d, sign)
-        if pivot < -ROUNDING * span * span:
+        if pivot < -ROUNDING * span * span and not coupled:
             return NOT_SEMIDEFINITE, left
         independent = pivot > ROUNDING * span * span
         if not independent:
@@ -117,182 +168,45 @@ def drive(n, matrix, stride, work, ints, d, left):
                 ints[STATE * n + d] = OUTSIDE
                 return OK, left
         at_zero = abs(work[A * n + d]) / pivot if independent else math.inf
-        own = min(abs(goal - work[F * n + d]), at_zero)
-        i, step = first_change(n, work, ints, own, span)
-        ints[STATE * n + d] = OUTSIDE
+        i, step = first_change(n, work, ints, min(time_to_goal(n, work, ints, d, goal), at_zero), span)
         if step == math.inf:
             # Nothing stops this direction. An acceleration within the accuracy of the result may stay as it is.
+            ints[STATE * n + d] = OUTSIDE
             return (OK if abs(a) <= ACCURATE * scale else INFEASIBLE), left
         move(n, work, ints, d, step, sign * pivot)
+        ints[STATE * n + d] = OUTSIDE
         if i >= 0:
             exchange(n, matrix, stride, work, ints, i)
         elif at_zero <= step:
             join(n, work, ints, d, pivot)
             return OK, left
         else:
-            work[F * n + d] = goal
+            work[F * n + d] = work[goal]
+    if coupled:
+        tie(n, work, ints, d, sign)
     return OK, left
 
 
 @njit
-def reduce(n, matrix, stride, work, ints, d):
-    """Row d against C: l into Y, x into X. Returns the pivot, and Σ √A_jj |v_j| of the direction v = (x, 1)."""
-    k = ints[COUNT * n]
-    for c in range(k):
-        work[Y * n + c] = matrix[d * stride + ints[ORDER * n + c]]
-    pivot = matrix[d * stride + d] - eliminate(work, FACTOR * n, n, k, Y * n)
-    for c in range(k):
-        work[X * n + c] = -work[Y * n + c]
-    substitute(work, FACTOR * n, n, k, X * n)
-    span = work[SIZE * n + d]
-    for c in range(k):
-        span += work[SIZE * n + ints[ORDER * n + c]] * abs(work[X * n + c])
-    return pivot, span
-
-
-@njit
-def direction(n, matrix, stride, work, ints, d, sign):
-    """How f and a change when f_d moves by `sign`: into DF and, outside of C, DA. Returns what `reduce` does."""
-    pivot, span = reduce(n, matrix, stride, work, ints, d)
-    k = ints[COUNT * n]
-    for c in range(k):
-        work[DF * n + ints[ORDER * n + c]] = sign * work[X * n + c]
-    work[DF * n + d] = sign
-    count = 0
-    for i in range(n):
-        if ints[STATE * n + i] in (OUTSIDE, IGNORED):
-            count = i + 1
-    for i in range(count):
-        work[DA * n + i] = sign * matrix[d * stride + i]
-    whole = k - k % 4 if count > 0 else 0
-    for c in range(0, whole, 4):
-        add_four(work, DA * n, matrix, stride, ints, ORDER * n + c, DF * n, count)
-    for c in range(whole, k if count > 0 else 0):
-        j = ints[ORDER * n + c]
-        add_multiple(work, DA * n, matrix, j * stride, work[DF * n + j], count)
-    return pivot, span
-
-
-@njit
-def add_four(work, target, matrix, stride, ints, order, factors, count):
-    """Add multiples of four rows of the matrix: each sum is loaded and stored once instead of four times."""
-    c, d, e, g = ints[order], ints[order + 1], ints[order + 2], ints[order + 3]
-    p, q, r, s = work[factors + c], work[factors + d], work[factors + e], work[factors + g]
-    c, d, e, g = c * stride, d * stride, e * stride, g * stride
-    for i in range(count):
-        first = p * peek(matrix, c + i) + q * peek(matrix, d + i)
-        second = r * peek(matrix, e + i) + s * peek(matrix, g + i)
-        poke(work, target + i, peek(work, target + i) + (first + second))
-
-
-@njit
-def time_to_change(n, work, ints, i, span):
-    """How far the direction can be followed until index i changes side."""
-    lower, upper = work[LOWER * n + i], work[UPPER * n + i]
-    f, a = work[F * n + i], work[A * n + i]
-    if ints[STATE * n + i] == CLAMPED:
-        change = work[DF * n + i]
-        if abs(change) * work[SIZE * n + i] <= ROUNDING * span:
-            return math.inf
-        return max((f - lower) / -change if change < 0.0 else (upper - f) / change, 0.0)
-    change = work[DA * n + i]
-    if ints[STATE * n + i] != OUTSIDE or lower == upper or abs(change) <= ROUNDING * span * work[SIZE * n + i]:
-        return math.inf
-    if change < 0.0:
-        return max(a, 0.0) / -change if f < upper else math.inf
-    return max(-a, 0.0) / change if f > lower else math.inf
-
-
-@njit
-def first_change(n, work, ints, own, span):
-    """(index, step) of the first change, of least index among equals; index −1: the driven index itself, after `own`."""
-    best, step = -1, own
-    for i in range(n):
-        time = time_to_change(n, work, ints, i, span)
-        if time < step:
-            best, step = i, time
-    return best, step
-
-
-@njit
-def move(n, work, ints, d, step, change):
-    """Follow the direction; `change` is that of a_d."""
-    for i in range(n):
-        state = ints[STATE * n + i]
-        if state == CLAMPED or i == d:
-            work[F * n + i] += step * work[DF * n + i]
-        elif state != WAITING:
-            work[A * n + i] += step * work[DA * n + i]
-    work[A * n + d] += step * change
-
-
-@njit
 def exchange(n, matrix, stride, work, ints, i):
-    """Index i leaves C, its force at the nearer bound; or it joins C, or is ignored when it depends on C."""
+    """Index i leaves C, its force at the bound it came to; or it joins C, or is ignored when it depends on C."""
+    coupled = ints[COUNT * n + COUPLED] != 0
     work[A * n + i] = 0.0
     if ints[STATE * n + i] == CLAMPED:
-        lower, upper = work[LOWER * n + i], work[UPPER * n + i]
-        work[F * n + i] = lower if work[DF * n + i] < 0.0 else upper
+        rises = work[DF * n + i] > 0.0 if not coupled else nearer_upper(n, work, i)
+        work[F * n + i] = work[(UPPER if rises else LOWER) * n + i]
         work[DF * n + i] = 0.0
         leave(n, work, ints, i)
+        if coupled:
+            uncouple(n, work, ints, i)
+            tie(n, work, ints, i, 1.0 if rises else -1.0)
         return
+    side = work[TIED * n + i]
+    if coupled:
+        couple(n, work, ints, i)
     pivot, span = reduce(n, matrix, stride, work, ints, i)
     if pivot > ROUNDING * span * span:
         join(n, work, ints, i, pivot)
     else:
+        work[TIED * n + i] = side
         ints[STATE * n + i] = IGNORED
-
-
-@njit
-def join(n, work, ints, i, pivot):
-    k = ints[COUNT * n]
-    append(work, FACTOR * n, n, k, Y * n, pivot)
-    ints[ORDER * n + k] = i
-    ints[COUNT * n] = k + 1
-    ints[STATE * n + i] = CLAMPED
-    work[A * n + i] = 0.0
-
-
-@njit
-def leave(n, work, ints, i):
-    k = ints[COUNT * n]
-    j = 0
-    while ints[ORDER * n + j] != i:
-        j += 1
-    remove(work, FACTOR * n, n, k, j, Y * n)
-    for c in range(j, k - 1):
-        ints[ORDER * n + c] = ints[ORDER * n + c + 1]
-    ints[COUNT * n] = k - 1
-    ints[STATE * n + i] = OUTSIDE
-
-
-@njit
-def refine(n, matrix, stride, work, ints):
-    """Remove what rounding left of the accelerations in C, and find those outside anew."""
-    k = ints[COUNT * n]
-    for c in range(k):
-        i = ints[ORDER * n + c]
-        work[X * n + c] = -dot(matrix, i * stride, work, F * n, n) - work[B * n + i]
-    eliminate(work, FACTOR * n, n, k, X * n)
-    substitute(work, FACTOR * n, n, k, X * n)
-    for c in range(k):
-        i = ints[ORDER * n + c]
-        work[F * n + i] = min(max(work[F * n + i] + work[X * n + c], work[LOWER * n + i]), work[UPPER * n + i])
-    for i in range(n):
-        if ints[STATE * n + i] in (OUTSIDE, IGNORED):
-            work[A * n + i] = dot(matrix, i * stride, work, F * n, n) + work[B * n + i]
-
-
-@njit
-def violation(n, matrix, stride, work):
-    """Find a everywhere. Returns how far the conditions are violated at most, beside the terms that a is the sum of."""
-    worst = 0.0
-    for i in range(n):
-        a, scale = acceleration(n, matrix, stride, work, i)
-        work[A * n + i] = a
-        if not scale < math.inf:
-            return math.inf
-        lower, f, upper = work[LOWER * n + i], work[F * n + i], work[UPPER * n + i]
-        if lower != upper and ((a < 0.0 and f < upper) or (a > 0.0 and f > lower)) and abs(a) > worst * scale:
-            worst = abs(a) / scale
-    return worst
