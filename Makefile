@@ -41,6 +41,7 @@ $(VENV)/tested: $(VENV)/installed requirements-test.lock
 
 $(VENV)/benched: $(VENV)/tested
 	for peer in mujoco pybullet drake rapier3d; do $(BIN)/uv pip install --quiet --python $(BIN)/python $$peer || echo "benchmark: $$peer could not be installed"; done
+	$(BIN)/uv venv --quiet --allow-existing --python 3.13 $(VENV)-jolt && $(BIN)/uv pip install --quiet --python $(VENV)-jolt/bin/python culverin || echo "benchmark: Jolt could not be installed"
 	touch $@
 
 lock:
@@ -48,4 +49,4 @@ lock:
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --extra test -c requirements.lock pyproject.toml -o requirements-test.lock
 
 clean:
-	rm -rf $(VENV) out
+	rm -rf $(VENV) $(VENV)-jolt out

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 import dalembert as dal
+from jolt_peer import Jolt
 from mjcf import text
 from race import Advance
 
@@ -86,6 +87,13 @@ def pybullet(scene: dal.Scene, dt: float) -> Engine:
         return np.array([[*x, q[3], *q[:3]] for x, q in found])
 
     return Engine(advance, poses)
+
+
+def jolt(scene: dal.Scene, dt: float) -> Engine:
+    """Jolt with its defaults, in single precision."""
+    boxes = [(x.tolist(), half.tolist(), mass) for x, half, mass in boxes_of(scene)]
+    other = Jolt(boxes, friction_of(scene), dt)
+    return Engine(other.advance, lambda: np.array(other.poses()))
 
 
 def rapier(scene: dal.Scene, dt: float) -> Engine:

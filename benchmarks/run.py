@@ -5,7 +5,6 @@ one run on one machine. `--quick` runs small sizes to see that everything works,
 """
 
 import platform
-import re
 import sys
 import time
 from pathlib import Path
@@ -17,6 +16,7 @@ import peers
 import work_precision
 from problems import PROBLEMS
 from race import Advance, built, race
+from readme import refreshed
 from scenes import chain
 
 ROOT = Path(__file__).parent.parent
@@ -24,7 +24,6 @@ OURS = "dalembert RK4"
 SIZES = (2, 20, 100, 200)
 GROWTH = (10, 30, 100, 300, 1000, 3000, 10000)
 IN_CACHE = 1000  # links whose tables a processor's caches hold
-MARKERS = "<!-- benchmark -->", "<!-- /benchmark -->"
 
 
 def our_chain(links: int) -> Advance:
@@ -91,15 +90,6 @@ def growth(sizes: tuple[int, ...]) -> tuple[str, str]:
     return f"| N | {head} |\n|---|{'---|' * len(sizes)}\n| µs a step | {cells} |\n\n{law}", law
 
 
-def refreshed(readme: str, block: str) -> str:
-    """The text with what is between the markers replaced. Raises ValueError where they are missing."""
-    opening, closing = MARKERS
-    pattern = re.compile(re.escape(opening) + ".*?" + re.escape(closing), re.DOTALL)
-    if not pattern.search(readme):
-        raise ValueError(f"README.md has no {opening} … {closing}")
-    return pattern.sub(lambda _: f"{opening}\n{block}\n{closing}", readme)
-
-
 def main(quick: bool) -> None:
     sizes, growth_sizes = ((2, 20), (10, 30, 100)) if quick else (SIZES, GROWTH)
     folder = ROOT / "out" if quick else ROOT / "docs"
@@ -133,7 +123,7 @@ How our time grows:
 {law}
 """
     (folder / "benchmarks.md").write_text(page, encoding="utf-8")
-    readme = refreshed((ROOT / "README.md").read_text(encoding="utf-8"), block)
+    readme = refreshed((ROOT / "README.md").read_text(encoding="utf-8"), "benchmark", block)
     (folder if quick else ROOT).joinpath("README.md").write_text(readme, encoding="utf-8")
 
 

@@ -1,10 +1,11 @@
-"""Walls of n × n boxes in every engine at hand: time a step and worst penetration, side by side.
+"""Walls of n × n boxes in every engine at hand: time a step and worst penetration, side by side, for the README.
 
 Penetration is measured alike for all, from the poses, by our box–box detection in double precision, over the second that
 follows on the first.
 """
 
 import sys
+from pathlib import Path
 
 import numpy as np
 
@@ -15,8 +16,10 @@ from dalembert.collide.detect import Detector
 from dalembert.collide.from_scene import collision_of
 from dalembert.collide.tables import CONTACTS
 from race import built, race
+from readme import refreshed
 from scenes import wall
 
+ROOT = Path(__file__).parent.parent
 DT = 1 / 240
 SIZES = (5, 10, 20, 40)
 CONVERGING = 10  # the largest wall for the converging solver, which is not made for real time
@@ -60,6 +63,7 @@ def measure(n: int) -> dict[str, tuple[float, float]]:
         "MuJoCo": lambda: contact_peers.mujoco(scene, DT),
         "PyBullet": lambda: contact_peers.pybullet(scene, DT),
         "Rapier": lambda: contact_peers.rapier(scene, DT),
+        "Jolt": lambda: contact_peers.jolt(scene, DT),
     }
     if n > CONVERGING:
         del makers["dalembert, converging"]
@@ -72,6 +76,27 @@ def measure(n: int) -> dict[str, tuple[float, float]]:
     return {name: (times[name], worst[name]) for name in times}
 
 
+def table(sizes: tuple[int, ...]) -> str:
+    """Markdown: microseconds a step, and worst penetration in millimetres."""
+    columns = [measure(n) for n in sizes]
+    lines = ["| engine | " + " | ".join(f"{n} × {n}" for n in sizes) + " |", "|---|" + "---|" * len(sizes)]
+    for name in dict.fromkeys(name for column in columns for name in column):
+        found = [column.get(name) for column in columns]
+        cells = ["—" if pair is None else f"{pair[0] * 1e6:.3g} µs, {pair[1] * 1e3:.2g} mm" for pair in found]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def main(sizes: tuple[int, ...]) -> None:
+    block = f"""Time of a step of 1/240 s, and the deepest overlap in the second after the first, of a wall of unit boxes:
+
+{table(sizes)}
+
+One thread. Engines take turns in one run; the shortest counts. Sleeping is off; else each is as it comes.
+"""
+    path = ROOT / "README.md"
+    path.write_text(refreshed(path.read_text(encoding="utf-8"), "walls", block), encoding="utf-8")
+
+
 if __name__ == "__main__":
-    for size in map(int, sys.argv[1:]) if len(sys.argv) > 1 else SIZES:
-        measure(size)
+    main(tuple(map(int, sys.argv[1:])) or SIZES)

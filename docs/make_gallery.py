@@ -19,15 +19,23 @@ FORCE, BACK = (0.0, 0.45, 0.0), (0.0, -0.45, 0.0)
 # What shows best what a scene is about: the instant, s, the ghosts before it, the view.
 PICTURES: dict[str, dict[str, Any]] = {
     "arch": {"time": 1.5, "ground": 0.0, "azimuth": -70},
+    "bouncing-ball": {"time": 3.0, "ground": 0.0, "ghosts": (0.0, 0.9, 1.6), "azimuth": -75},
+    "cradle": {"time": 1.0, "ghosts": (0.0,), "azimuth": -75},
+    "rocking-block": {"time": 0.6, "ghosts": (0.0,), "ground": 0.0, "azimuth": -75},
+    "tippe-top": {"time": 2.0, "ghosts": (0.0, 0.9), "ground": 0.0},
     "billiards": {"time": 0.2, "ghosts": (0.0,), "elevation": 55, "azimuth": -80, "ground": 0.0},
     "card-house": {"time": 1.0, "ground": 0.0, "azimuth": -70},
     "dominoes": {"time": 0.6, "ground": 0.0, "azimuth": -75, "trail": False},
+    "euler-disk": {"time": 1.0, "ground": 0.0, "ghosts": (0.0,)},
     "heavy-on-light": {"time": 1.0, "ground": 0.0, "azimuth": -60},
     "incline": {"time": 1.0, "ghosts": (0.0, 0.5, 0.75), "ground": 0.0, "azimuth": -75},
     "pile": {"time": 2.5, "ground": 0.0, "trail": False, "elevation": 68},
     "pyramid": {"time": 2.0, "ground": 0.0, "azimuth": -75},
     "rolling": {"time": 0.4, "ghosts": (0.0, 0.1, 0.2, 0.3), "ground": 0.0, "azimuth": -75},
+    "siege": {"time": 7.6, "ground": 0.0, "azimuth": -75},
     "stack": {"time": 2.0, "ground": 0.0, "azimuth": -65},
+    "terrain": {"time": 6.0, "trail": False, "elevation": 40},
+    "wall": {"time": 5.0, "ground": 0.0, "azimuth": -75},
     "bead": {"time": 1.35, "ghosts": (0.0, 0.4, 0.65, 0.85, 1.05, 1.2), "elevation": 24, "azimuth": -40},
     "double-pendulum": {"time": 0.9, "ghosts": (0.0, 0.35, 0.6)},
     "force-pair": {

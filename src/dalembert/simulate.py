@@ -52,8 +52,8 @@ class Simulation:
     hold : "projection" (Lagrange multipliers, and the state put back on the constraints after each step), "feedback"
         (multipliers with −k_s C − k_d Ċ; `stiffness` in 1/s², `damping` in 1/s) or "penalty" (springs; N/m, N s/m).
     frames : recorded frames a second of simulated time.
-    solver : of contact: "gauss_seidel" (real time; stops where a pass changes no velocity by more than `tolerance`, m/s) or
-        "interior_point" (converges to a residual of `tolerance` times the typical speed of the step).
+    solver : of contact: "gauss_seidel" (real time; stops where the residual of the law of contact is within `tolerance`,
+        m/s) or "interior_point" (converges to a residual of `tolerance` times the typical speed of the step).
     iterations : most iterations of the solver in a step; 20 and 80 if not given. tolerance : 1e-6 and 1e-10 if not given.
     impacts : law of impacts where an integration method runs a scene whose bodies touch, by events: "simultaneous",
         "sequential" or "poisson"; see `impact.laws`.

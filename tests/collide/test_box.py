@@ -61,6 +61,27 @@ def test_a_corner_on_a_face_touches_at_the_corner():
     assert np.allclose(met.position, [[0.1, 0.2, 0.49]], atol=1e-14)
 
 
+def test_boxes_that_touch_along_edges_only_meet_when_they_move():
+    pair, beside = two(), ((1.0, 0.0, 1.0), AXES)
+    assert pair.meet(STILL, beside, margin=0.02).points == 0
+    pair.tables.places.moves = 0.01
+    assert pair.meet(STILL, beside, margin=0.02).points > 0
+    pair.tables.places.moves = 0.0
+    assert pair.meet(STILL, ((1.0 - 2e-5, 0.0, 1.0 - 2e-5), AXES), margin=0.02).points > 0
+
+
+def test_the_face_that_touched_last_stays_the_one_until_another_is_clearly_better():
+    pair = two()
+
+    def normal(x, z, forget=False):
+        return tuple(np.abs(pair.meet(STILL, ((1.0 - x, 0.0, 1.0 - z), AXES), forget=forget).normal))
+
+    assert normal(2e-5, 3e-5, forget=True) == (1.0, 0.0, 0.0)
+    assert normal(2.3e-5, 2.1e-5) == (1.0, 0.0, 0.0)
+    assert normal(2.3e-5, 2.1e-5, forget=True) == (0.0, 0.0, 1.0)
+    assert normal(4e-5, 2e-5) == (0.0, 0.0, 1.0)
+
+
 def random_poses(rng, sides_a, sides_b):
     """Two boxes near enough to touch, more or less."""
     reach = 0.5 * (np.linalg.norm(sides_a) + np.linalg.norm(sides_b))

@@ -7,7 +7,7 @@ one at a time, lowest first (K. G. Murty 1974).
 
 from ..arrays import clear
 from ..collide.tables import CONTACTS, NEED_ROOM
-from ..collide.tables_of import counts_of
+from ..collide.tables_of import contacts_of, counts_of
 from ..jit import njit
 from ..mechanics.constraints import wrench_of
 from ..mechanics.kinematics import load6, load9
@@ -16,6 +16,7 @@ from ..pointer import call_pointer
 from ..status import NON_FINITE, OK
 from ..vec import add_scaled, congruence, symvec
 from . import interior_point_tables as problem_tables
+from . import tables
 from .bounded import bounds_residual
 from .interior_point_tables import (
     NEED_MORE,
@@ -31,11 +32,22 @@ from .interior_point_tables import (
     velocity_of,
 )
 from .motion import row_velocity
-from .tables import ANGULAR, AT_LEAST, AT_MOST, HELD, LINEAR, MOTION, OFF
-from .tables_of import bounds_of, change_of, joint_impulses_of, motion_of, rates_of, report_of, shift_of, targets_of
+from .tables import ANGULAR, AT_LEAST, AT_MOST, HELD, LINEAR, MOTION, OFF, RESPONSE
+from .tables_of import (
+    bounds_of,
+    change_of,
+    joint_impulses_of,
+    motion_of,
+    rates_of,
+    report_of,
+    rows_of,
+    shift_of,
+    targets_of,
+)
 from .velocities import put_three, six, three
 
 TRIALS = 12  # of all sides at once
+ROUNDING = 1e-15  # of what a residual is the difference of
 
 
 @njit
@@ -57,8 +69,18 @@ def converge(walls, system, collision, stepping, problem):
             break
     unload_problem(problem, motion_of(stepping), joint_impulses_of(stepping))
     report.residual = max(found.natural_map * found.speed, bounds_residual(stepping))
-    report.aim = found.tolerance * found.speed
+    report.aim = max(found.tolerance * found.speed, ROUNDING * largest_compliant(collision, stepping))
     return OK
+
+
+@njit
+def largest_compliant(collision, stepping):
+    """The largest K p of a contact (m/s), of which the residual is a difference."""
+    contacts, rows = contacts_of(collision), rows_of(stepping)
+    largest = 0.0
+    for i in range(counts_of(collision)[CONTACTS]):
+        largest = max(largest, contacts[i].impulse[0] * rows[tables.ROW * i + RESPONSE])
+    return largest
 
 
 @njit

@@ -44,9 +44,11 @@ CLOSED = 0.1  # of the slop: a gap that is none
 def gap_bias(contact, h, slop):
     """What the law of contact without restitution adds to the normal velocity: gap / h.
 
-    A gap of next to nothing is none: of four corners that stand on the ground, which ones do is not to change with rounding.
+    Where force was borne a gap of next to nothing is none: of four corners that stand on the ground, which ones do is not
+    to change with rounding.
     """
-    return max(contact.separation - CLOSED * slop, 0.0) / h
+    gap = max(contact.separation, 0.0)
+    return 0.0 if contact.impulse[0] > 0.0 and gap <= CLOSED * slop else gap / h
 
 
 @njit

@@ -13,7 +13,7 @@ from .converge import converge
 from .gauss_seidel import sweep_contacts, warm_start, worst_residual
 from .joints import hold_joints
 from .loads import EVERY, carry_loads
-from .search import keep, take_best
+from .search import go_back, keep, take_best
 from .tables import INTERIOR_POINT
 from .tables_of import bounds_of, joint_impulses_of, motion_of, options_of, report_of, rows_of
 
@@ -57,25 +57,33 @@ def relax(walls, system, collision, stepping):
     joints = joints_of(system).shape[0] > 0
     report = report_of(stepping)[0]
     status, hopeful = OK, True
+    calm = report.iterations == 1  # all was at rest in the last step, and is likely to be in this one
+    report.iterations = 0
     keep(contacts, count, 0.0, stepping)
     warm_start(contacts, count, motion)
     take_best(contacts, count, stepping)
     if joints:
         push_bounds(stepping)
         status = hold_joints(walls, system, stepping)
-    report.iterations = 0
-    report.residual = max(worst_residual(contacts, count, motion, rows), bounds_residual(stepping))
-    while report.residual > options.tolerance and report.iterations < options.iterations and status == OK:
-        if hopeful and report.iterations % EVERY == 0:
+    if calm:
+        keep(contacts, count, 1.0, stepping)
+    while report.iterations < options.iterations and status == OK:
+        if hopeful and not calm and report.iterations % EVERY == 0:
             hopeful = carry_loads(options.tolerance, system, collision, stepping)
         change = sweep_contacts(contacts, count, motion, rows)
+        if calm and change > options.tolerance:
+            go_back(0.0, contacts, count, stepping)  # loads are best carried before a pass has set things swaying
+            calm = False
+            continue
+        calm = False
         if joints:
             of_bounds, status = sweep_bounds(walls, system, stepping)
             change = max(change, of_bounds)
             if status == OK and count > 0:
                 status = hold_joints(walls, system, stepping)
         report.iterations += 1
-        if change <= options.tolerance or report.iterations == options.iterations:
-            report.residual = max(worst_residual(contacts, count, motion, rows), bounds_residual(stepping))
+        if change <= options.tolerance:
+            break
+    report.residual = max(worst_residual(contacts, count, motion, rows), bounds_residual(stepping))
     report.aim = options.tolerance
     return status

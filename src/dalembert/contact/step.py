@@ -55,7 +55,7 @@ def march(walls, y, dydt, stop, system, collision, stepping, problem):
         status = look_ahead(walls, report.steps * options.dt, y, dydt, system, collision, stepping, problem)
         if status != OK:
             return status
-        options.fresh = 0
+        options.fresh, report.iterations = 0, 0
     while (report.steps + 1e-9) * options.dt < stop:
         status = step(walls, report.steps * options.dt, y, dydt, system, collision, stepping, problem)
         if status != OK:

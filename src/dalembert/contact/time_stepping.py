@@ -44,8 +44,8 @@ SOLVERS = {"gauss_seidel": GAUSS_SEIDEL, "interior_point": INTERIOR_POINT}
 class StepSettings(NamedTuple):
     """How a step is made.
 
-    dt : s. solver : a name of `SOLVERS`. iterations : most passes of the solver. tolerance : m/s, the change of velocities
-    in a pass at which it stops. margin : m, pairs nearer than this are looked at. slop : m, overlap that is left alone.
+    dt : s. solver : a name of `SOLVERS`. iterations : most passes of the solver. tolerance : m/s, the residual at
+    which it stops. margin : m, pairs nearer than this are looked at. slop : m, overlap that is left alone.
     """
 
     dt: float
@@ -190,7 +190,7 @@ class TimeStepping:
     def restart(self, time: float) -> None:
         """Begin anew at a time (s)."""
         self._start = time
-        self.report.steps = 0
+        self.report.steps = self.report.iterations = 0
         self._events.waiting.clear()
         self.changed()
 

@@ -18,6 +18,7 @@ SCENES = {
     "cradle": "dalembert.gallery.cradle",
     "dominoes": "dalembert.gallery.dominoes",
     "double-pendulum": "dalembert.gallery.double_pendulum",
+    "euler-disk": "dalembert.gallery.euler_disk",
     "force-pair": "dalembert.gallery.force_pair",
     "force-puzzle": "dalembert.gallery.force_puzzle",
     "four-bar": "dalembert.gallery.four_bar",
@@ -31,11 +32,14 @@ SCENES = {
     "rolling": "dalembert.gallery.rolling",
     "rope": "dalembert.gallery.rope",
     "rotation-drift": "dalembert.gallery.rotation_drift",
+    "siege": "dalembert.gallery.siege",
     "stack": "dalembert.gallery.stack",
+    "terrain": "dalembert.gallery.terrain",
     "tippe-top": "dalembert.gallery.tippe_top",
     "top": "dalembert.gallery.top",
     "trebuchet": "dalembert.gallery.trebuchet",
     "tumbling": "dalembert.gallery.tumbling",
+    "wall": "dalembert.gallery.wall",
 }
 
 
