@@ -76,6 +76,11 @@ def main(names: list[str]) -> None:
         else:
             still(run.trajectory, picture, **PICTURES.get(name, {"time": 0.4 * run.time}))
         print(name, "energy residual", run.report.energy_residual, "joint error", run.report.joint_error, flush=True)
+    page()
+
+
+def page() -> None:
+    """Write the page of all scenes."""
     lines = ["# Gallery", "", "Each scene is a file of `src/dalembert/gallery/`; `dalembert run NAME` runs it.", ""]
     for name in gallery.names():
         text = (gallery.load(name).__doc__ or "").strip()

@@ -133,6 +133,7 @@ def time_stepping(
     solver: str,
     iterations: int | None,
     tolerance: float | None,
+    stop_unsolved: bool,
 ) -> TimeStepping:
     """The driver of time steps with contact. Raises ValueError."""
     if dt is None:
@@ -147,7 +148,7 @@ def time_stepping(
     settings = StepSettings(
         positive("dt", dt, "s"), solver, iterations,
         TOLERANCE[solver] if tolerance is None else positive("tolerance", tolerance, "m/s, or relative"),
-        MARGIN * size, max(SLOP[solver] * size, ROUNDING),
+        MARGIN * size, max(SLOP[solver] * size, ROUNDING), stop_unsolved,
     )  # fmt: skip
     if CONTACT_WORK[0] not in model.force_names:
         raise ValueError(
@@ -161,11 +162,12 @@ def time_stepping(
 
 def make_driver(model: Model, mechanism: Mechanism, method: str, settings: dict[str, Any]) -> Stepper:
     """What steps the model by `method`; settings: dt, rtol, atol, solver, iterations,
-    tolerance, impacts. Raises ValueError."""
+    tolerance, stop_unsolved, impacts. Raises ValueError."""
     if method == TIME_STEPPING:
         return time_stepping(
-            model, mechanism, settings["dt"], settings["solver"], settings["iterations"], settings["tolerance"]
-        )
+            model, mechanism, settings["dt"], settings["solver"], settings["iterations"], settings["tolerance"],
+            settings["stop_unsolved"],
+        )  # fmt: skip
     return smooth_driver(
         model, mechanism, method, settings["dt"], settings["rtol"], settings["atol"], settings["impacts"]
     )

@@ -17,13 +17,13 @@ from .contact.time_stepping import Contact, TimeStepping
 from .drivers import TIME_STEPPING, compiled_parts, make_driver, positive
 from .errors import SimulationError, explain
 from .impact.driver import EventDriver
-from .impact.laws import NoSolution
 from .impact.log import ContactEvent
 from .mechanics.evaluate import Mechanism
 from .mechanics.projection import NOT_CLOSED
 from .model.compile import Model, compile_scene
 from .model.graph import POINT_SIZE
 from .model.tables import FEEDBACK, LEDGER, PENALTY, PROJECTION
+from .no_solution import NoSolution
 from .pointer import COMPLETE, MEASURE
 from .queries import Gap, Queries, RayHit
 from .recording import Recorder, as_json, scene_description
@@ -55,6 +55,8 @@ class Simulation:
     solver : of contact: "gauss_seidel" (real time; stops where the residual of the law of contact is within `tolerance`,
         m/s) or "interior_point" (converges to a residual of `tolerance` times the typical speed of the step).
     iterations : most iterations of the solver in a step; 20 and 80 if not given. tolerance : 1e-6 and 1e-10 if not given.
+    stop_unsolved : whether a step whose solver misses the tolerance ends the run, with a SimulationError; the report counts
+        such steps in any case.
     impacts : law of impacts where an integration method runs a scene whose bodies touch, by events: "simultaneous",
         "sequential" or "poisson"; see `impact.laws`.
     assemble : close open joints and make velocities consistent first, by the smallest change in the mass metric;
@@ -78,6 +80,7 @@ class Simulation:
         solver: str = "gauss_seidel",
         iterations: int | None = None,
         tolerance: float | None = None,
+        stop_unsolved: bool = False,
         impacts: str = "simultaneous",
         assemble: bool = False,
     ) -> None:
@@ -88,7 +91,7 @@ class Simulation:
         self.frames = positive("frames", frames, "frames a second")
         chosen = {
             "dt": dt, "rtol": rtol, "atol": atol, "solver": solver, "iterations": iterations, "tolerance": tolerance,
-            "impacts": impacts,
+            "stop_unsolved": stop_unsolved, "impacts": impacts,
         }  # fmt: skip
         compile_ahead(compiled_parts(self.model, self.method, solver))
         if len(self.model.graph.hubs) and _redundant(self.model):

@@ -16,6 +16,7 @@ from ..collide.tables import CONTACT, CONTACTS, NEED_ROOM, Collision
 from ..mechanics.evaluate import Mechanism
 from ..model.compile import Model
 from ..model.tables import BOUNDED, FIELD, STOP, System
+from ..no_solution import NoSolution
 from ..pointer import C_TYPE
 from ..status import EVENT, OK
 from .interior_point import COMPILED as COMPILED_SOLVER
@@ -46,6 +47,7 @@ class StepSettings(NamedTuple):
 
     dt : s. solver : a name of `SOLVERS`. iterations : most passes of the solver. tolerance : m/s, the residual at
     which it stops. margin : m, pairs nearer than this are looked at. slop : m, overlap that is left alone.
+    stop_unsolved : whether a step whose solver misses the tolerance ends the run.
     """
 
     dt: float
@@ -54,6 +56,7 @@ class StepSettings(NamedTuple):
     tolerance: float
     margin: float
     slop: float
+    stop_unsolved: bool
 
 
 @dataclass(frozen=True)
@@ -200,8 +203,9 @@ class TimeStepping:
         self._tables.options.fresh = 1
 
     def run(self, y: np.ndarray, dydt: np.ndarray, target: float, end: float) -> int:
-        """Step y until `target` (s) is reached, in place. Returns a status."""
-        if len(self._events) == 0:
+        """Step y until `target` (s) is reached, in place. Returns a status. Raises NoSolution at a step that misses the
+        tolerance, if that is to end the run."""
+        if len(self._events) == 0 and not self.settings.stop_unsolved:
             return self._steps(y, dydt, target - self._start)
         while True:
             if self._events.waiting:
@@ -211,11 +215,23 @@ class TimeStepping:
             done = float(self.report.steps[0]) * self.settings.dt
             if status != OK or done + 1e-9 * self.settings.dt >= target - self._start:
                 return status
+            unsolved = int(self.report.unsolved[0])
             status = self._steps(y, dydt, done + self.settings.dt)
+            if self.settings.stop_unsolved and self.report.unsolved[0] > unsolved:
+                raise NoSolution(self._missed())
             if status == OK:
                 status = self._events.look(self.time, y)
             if status != OK:
                 return status
+
+    def _missed(self) -> str:
+        """What to say of a step that misses the tolerance."""
+        report = self.report[0]
+        return (
+            f"at t = {self.time:.9g} s the contact solver {self.settings.solver!r} ends with a residual of "
+            f"{report.residual:.3g} m/s instead of {report.aim:.3g}; allow more iterations than {self.settings.iterations}, "
+            "a larger tolerance or a smaller dt"
+        )
 
     def _steps(self, y: np.ndarray, dydt: np.ndarray, stop: float) -> int:
         """Steps until so long after the start, with as much room as they need. Returns a status."""

@@ -10,11 +10,12 @@ from ..contact.time_stepping import Contact, ContactReport
 from ..integrate.driver import Driver
 from ..integrate.functions import Functions
 from ..model.compile import Model
+from ..no_solution import NoSolution
 from ..pointer import DERIVATIVE
 from ..status import EVENT, OK
 from .books import give
 from .features import Place, make_touch
-from .laws import LAWS, NoSolution
+from .laws import LAWS
 from .log import IMPACT, ContactEvent, Log, key_of
 from .reach import Reach
 from .rest import classify

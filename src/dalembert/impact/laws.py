@@ -21,14 +21,11 @@ from collections.abc import Callable
 import numpy as np
 
 from ..linalg.lcp import OK, boxed
+from ..no_solution import NoSolution
 from .cone_sweeps import CONE, FREE, solve
 
 ROUNDS = 100_000  # of single impacts
 BISECTIONS = 60
-
-
-class NoSolution(RuntimeError):
-    """The impulses of an impact, or the forces of resting contacts, were not found."""
 
 
 def coulomb(matrix: np.ndarray, b: np.ndarray, friction: np.ndarray, lower: np.ndarray | None = None) -> np.ndarray:

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..linalg.lcp import OK, boxed, lcp
+from ..no_solution import NoSolution
 from .cone_sweeps import CONE, FREE, GIVEN, solve
-from .laws import NoSolution
 from .tables import FRICTIONLESS, OPEN, SLIDING, STICKING
 
 ZERO = 1e-9  # accelerations below this part of the largest are zero
