@@ -19,10 +19,11 @@ from ..collide.tables_of import contacts_of, counts_of
 from ..jit import njit
 from ..mechanics.system import incidences_of
 from ..unchecked import peek
-from ..vec import add, cross, load3, sub
-from .gauss_seidel import apply, axes_of, improve, is_zero, put_row, response, size_of, world_impulse
+from ..vec import load3
+from .bearing import settle
+from .gauss_seidel import axes_of, put_row, response
 from .search import go_back, keep, take_best
-from .tables import ANGULAR, INVERSE_MASS, LINEAR, MOTION, ROW
+from .tables import INVERSE_MASS, MOTION, ROW
 from .tables_of import (
     levels_of,
     link_starts_of,
@@ -32,12 +33,8 @@ from .tables_of import (
     queue_of,
     standing_of,
 )
-from .velocities import point_velocity, push, three
 
 EVERY = 5  # passes over all contacts from one time to the next
-PASSES = 40  # most over the contacts below one body
-SHARE = 1.5  # over the number of contacts that bear: how far each goes in a pass
-ENOUGH = 0.02  # of the tolerance: what ends them
 UNKNOWN, JOINTED = -1, -2  # levels: not standing on the world; one that joints hold is not to be moved alone
 
 
@@ -53,11 +50,11 @@ def carry_loads(tolerance, system, collision, stepping):
     prepare_own(contacts, count, stepping)
     keep(contacts, count, 1.0, stepping)
     for q in range(reached):
-        settle(queue[q], motion, False, tolerance, contacts, stepping)
+        settle(queue[q], motion, False, tolerance, contacts, system, stepping)
     copy(standing, motion)
     go_back(0.0, contacts, count, stepping)
     for q in range(reached - 1, -1, -1):
-        settle(queue[q], standing, True, tolerance, contacts, stepping)
+        settle(queue[q], standing, True, tolerance, contacts, system, stepping)
     return take_best(contacts, count, stepping) > 0.0
 
 
@@ -127,47 +124,3 @@ def prepare_own(contacts, count, stepping):
         else:
             k = response(a, load3(contact.arm_a), n, t, s, motion)
         put_row(k, rows, ROW * i)
-
-
-@njit
-def settle(body, supports, react, tolerance, contacts, stepping):
-    """Bring a body to what the law asks for on what bears it, whose velocities are in `supports`. react : whether these
-    feel it.
-
-    All contacts below it change at once, by a share of the way, and not in turn: alike in like places, they bear alike, and
-    none is wedged against another.
-    """
-    levels, starts, links = levels_of(stepping), link_starts_of(stepping), links_of(stepping)
-    motion, rows = motion_of(stepping), own_rows_of(stepping)
-    at = MOTION * body
-    bearing = starts[body + 1] - starts[body]
-    for _ in range(PASSES):
-        v, omega = three(motion, at + LINEAR), three(motion, at + ANGULAR)
-        share = min(1.0, SHARE / max(bearing, 1))
-        bearing, largest = 0, 0.0
-        for k in range(starts[body], starts[body + 1]):
-            i = links[k]
-            contact = contacts[i]
-            below = levels[contact.a + contact.b - body]
-            if below < 0 or below >= levels[body]:
-                continue
-            n, t, s = axes_of(contact)
-            arm_a, arm_b = load3(contact.arm_a), load3(contact.arm_b)
-            if contact.b == body:
-                u = sub(add(v, cross(omega, arm_b)), point_velocity(supports, contact.a, arm_a))
-            else:
-                u = sub(point_velocity(supports, contact.b, arm_b), add(v, cross(omega, arm_a)))
-            d = improve(contact, n, t, s, u, share, rows, ROW * i)
-            bearing += contact.impulse[0] > 0.0
-            if is_zero(d):
-                continue
-            impulse = world_impulse(n, t, s, d[0], d[1], d[2])
-            if react:
-                apply(contact, impulse, motion)
-            elif contact.b == body:
-                push(motion, body, impulse, arm_b, 1.0)
-            else:
-                push(motion, body, impulse, arm_a, -1.0)
-            largest = max(largest, size_of(d, rows, ROW * i))
-        if largest <= ENOUGH * tolerance:
-            return

@@ -77,6 +77,7 @@ class Stepping(NamedTuple):
     link_starts: np.ndarray  # int64, (bodies + 2,)
     links: np.ndarray  # int64, (2 contacts,)
     own_rows: np.ndarray  # (ROW contacts,)
+    own_system: np.ndarray  # see `bearing`
     standing: np.ndarray  # (MOTION (bodies + 1),) velocities of bodies that do not feel what they bear
     kept_motion: np.ndarray  # (MOTION (bodies + 1),)
     kept_impulses: np.ndarray  # (3 contacts,)

@@ -19,6 +19,7 @@ from ..model.tables import BOUNDED, FIELD, STOP, System
 from ..no_solution import NoSolution
 from ..pointer import C_TYPE
 from ..status import EVENT, OK
+from .bearing import SIZE as SIZE_OF_SYSTEM
 from .interior_point import COMPILED as COMPILED_SOLVER
 from .interior_point import solve_system
 from .interior_point_tables import GROUP, STEP, Problem, workspace
@@ -131,6 +132,7 @@ class TimeStepping:
             link_starts=np.zeros(bodies + 2, np.int64),
             links=np.zeros(0, np.int64),
             own_rows=np.zeros(0),
+            own_system=np.zeros(SIZE_OF_SYSTEM),
             standing=np.zeros(MOTION * (bodies + 1)),
             kept_motion=np.zeros(MOTION * (bodies + 1)),
             kept_impulses=np.zeros(0),

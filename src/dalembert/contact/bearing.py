@@ -1,0 +1,179 @@
+"""One body on what bears it, which moves as given."""
+
+from ..arrays import clear
+from ..jit import inlined, njit
+from ..linalg.block import invert
+from ..mechanics.kinematics import load6, load9
+from ..mechanics.system import bodies_of, kinematics_of
+from ..unchecked import peek, poke
+from ..vec import add, congruence, cross, dot, load3, scale, store3, sub, symvec
+from .cone import project_coulomb
+from .gauss_seidel import apply, axes_of, improve, is_zero, size_of, world_impulse
+from .tables import ANGULAR, FRICTION_STEP, INVERSE_NORMAL, LINEAR, MOTION, ROW
+from .tables_of import levels_of, link_starts_of, links_of, motion_of, own_rows_of, own_system_of
+from .velocities import point_velocity, push, three
+
+PASSES = 10  # most over the contacts below one body
+SHARE = 1.5  # over the number of contacts that bear: how far each goes in a pass
+ENOUGH = 0.02  # of the tolerance: what ends them
+INDEPENDENT = 1e-6  # the least pivot, of its diagonal, of contacts that hold a body in all directions
+# Blocks of `own_system`: S and its inverse, its diagonal, and vectors of six.
+BLOCK, DIAGONAL, RIGHT, WANTED = 0, 36, 42, 48
+SIZE = 54
+
+
+@inlined
+def velocity_on(contact, body, v, omega, supports):
+    """The relative velocity of a contact, with v and ω those of the body."""
+    arm_a, arm_b = load3(contact.arm_a), load3(contact.arm_b)
+    if contact.b == body:
+        return sub(add(v, cross(omega, arm_b)), point_velocity(supports, contact.a, arm_a))
+    return sub(point_velocity(supports, contact.b, arm_b), add(v, cross(omega, arm_a)))
+
+
+@njit
+def exert(contact, body, d, react, motion):
+    """Change velocities by a change d (n, t, s) of the impulse; of the body alone, if the other is not to `react`."""
+    n, t, s = axes_of(contact)
+    impulse = world_impulse(n, t, s, d[0], d[1], d[2])
+    if react:
+        apply(contact, impulse, motion)
+    elif contact.b == body:
+        push(motion, body, impulse, load3(contact.arm_b), 1.0)
+    else:
+        push(motion, body, impulse, load3(contact.arm_a), -1.0)
+
+
+@njit
+def settle(body, supports, react, tolerance, contacts, system, stepping):
+    """Bring a body to what the law asks for on what bears it, whose velocities are in `supports`. react : whether these
+    feel it.
+
+    At once (`balance`), and then, for what that leaves undone, in passes over the contacts below it. In a pass all change
+    together, by a share of the way, and not in turn: alike in like places, they bear alike, and none is wedged.
+    """
+    balance(body, supports, react, contacts, system, stepping)
+    levels, starts, links = levels_of(stepping), link_starts_of(stepping), links_of(stepping)
+    motion, rows = motion_of(stepping), own_rows_of(stepping)
+    at = MOTION * body
+    bearing = starts[body + 1] - starts[body]
+    for _ in range(PASSES):
+        v, omega = three(motion, at + LINEAR), three(motion, at + ANGULAR)
+        share = min(1.0, SHARE / max(bearing, 1))
+        bearing, largest = 0, 0.0
+        for k in range(starts[body], starts[body + 1]):
+            i = links[k]
+            contact = contacts[i]
+            below = levels[contact.a + contact.b - body]
+            if below < 0 or below >= levels[body]:
+                continue
+            n, t, s = axes_of(contact)
+            u = velocity_on(contact, body, v, omega, supports)
+            d = improve(contact, n, t, s, u, share, rows, ROW * i)
+            bearing += contact.impulse[0] > 0.0
+            if is_zero(d):
+                continue
+            exert(contact, body, d, react, motion)
+            largest = max(largest, size_of(d, rows, ROW * i))
+        if largest <= ENOUGH * tolerance:
+            return
+
+
+# With g = (d, r × d) for each direction d = n, t, s of each contact that bears, at r from the centre of mass, the velocities
+# V that leave no contact moving satisfy g·V = c with c what its support does. S = Σ g gᵀ/K_d, with K_d the response: V is
+# S⁻¹ Σ g c/K_d, the best there is where supports move apart, and the impulse M (V − V_now) that it takes is shared out by
+# p_d = g·y/K_d with S y = M (V − V_now), which makes Σ K_d p_d² least.
+@njit
+def balance(body, supports, react, contacts, system, stepping):
+    """Give a body the impulses that bring it to what bears it at once, as far as these lie in the cones. Nothing is done
+    where it is not held in all directions."""
+    block, motion, rows = own_system_of(stepping), motion_of(stepping), own_rows_of(stepping)
+    starts, links, levels = link_starts_of(stepping), links_of(stepping), levels_of(stepping)
+    v, omega = three(motion, MOTION * body + LINEAR), three(motion, MOTION * body + ANGULAR)
+    clear(block)
+    for k in range(starts[body], starts[body + 1]):
+        contact = contacts[links[k]]
+        if bears(contact, body, v, omega, supports, levels):
+            add_to_system(contact, body, supports, rows, ROW * links[k], block)
+    for i in range(6):
+        if peek(block, BLOCK + 7 * i) == 0.0:
+            return
+        poke(block, DIAGONAL + i, peek(block, BLOCK + 7 * i))
+    if not invert(block, BLOCK, 6, block, DIAGONAL) > INDEPENDENT:
+        return
+    multiply_block(block)
+    inertia = congruence(load9(kinematics_of(system)[body].rotation), load6(bodies_of(system)[body].inertia))
+    linear = scale(bodies_of(system)[body].mass, sub(three(block, WANTED), v))
+    angular = symvec(inertia, sub(three(block, WANTED + 3), omega))
+    for c in range(3):
+        poke(block, RIGHT + c, linear[c])
+        poke(block, RIGHT + 3 + c, angular[c])
+    multiply_block(block)
+    y, z = three(block, WANTED), three(block, WANTED + 3)
+    for k in range(starts[body], starts[body + 1]):
+        contact = contacts[links[k]]
+        if bears(contact, body, v, omega, supports, levels):
+            share_out(contact, body, y, z, react, rows, ROW * links[k], motion)
+
+
+@njit
+def bears(contact, body, v, omega, supports, levels):
+    """Whether a contact is below the body, and bears force or is about to."""
+    below = levels[contact.a + contact.b - body]
+    if below < 0 or below >= levels[body]:
+        return False
+    if contact.impulse[0] > 0.0:
+        return True
+    n, _, _ = axes_of(contact)
+    return dot(n, velocity_on(contact, body, v, omega, supports)) + contact.bias < 0.0
+
+
+@inlined
+def weights(contact, rows, at):
+    """1/K of the normal and of the tangents; without friction these bear nothing."""
+    return peek(rows, at + INVERSE_NORMAL), peek(rows, at + FRICTION_STEP) if contact.friction > 0.0 else 0.0
+
+
+@njit
+def add_to_system(contact, body, supports, rows, at, block):
+    axes = axes_of(contact)
+    of_normal, of_tangent = weights(contact, rows, at)
+    if contact.b == body:
+        arm, u, sign = load3(contact.arm_b), point_velocity(supports, contact.a, load3(contact.arm_a)), 1.0
+    else:
+        arm, u, sign = load3(contact.arm_a), point_velocity(supports, contact.b, load3(contact.arm_b)), -1.0
+    for k in range(3):
+        d = axes[k]
+        r = cross(arm, d)
+        g = (d[0], d[1], d[2], r[0], r[1], r[2])
+        w = of_normal if k == 0 else of_tangent
+        wanted = dot(d, u) - (sign * contact.bias if k == 0 else 0.0)
+        for i in range(6):
+            poke(block, RIGHT + i, peek(block, RIGHT + i) + w * g[i] * wanted)
+            for j in range(6):
+                poke(block, BLOCK + 6 * i + j, peek(block, BLOCK + 6 * i + j) + w * g[i] * g[j])
+
+
+@njit
+def multiply_block(block):
+    """WANTED = S⁻¹ RIGHT."""
+    for i in range(6):
+        total = 0.0
+        for j in range(6):
+            total += peek(block, BLOCK + 6 * i + j) * peek(block, RIGHT + j)
+        poke(block, WANTED + i, total)
+
+
+@njit
+def share_out(contact, body, y, z, react, rows, at, motion):
+    """Change the impulse of a contact by its share, as far as the cone has room."""
+    n, t, s = axes_of(contact)
+    of_normal, of_tangent = weights(contact, rows, at)
+    arm = load3(contact.arm_b) if contact.b == body else load3(contact.arm_a)
+    sign = 1.0 if contact.b == body else -1.0
+    w = add(y, cross(z, arm))  # g·(y, z) = d·w
+    old = load3(contact.impulse)
+    wanted = add(old, scale(sign, (of_normal * dot(n, w), of_tangent * dot(t, w), of_tangent * dot(s, w))))
+    new = project_coulomb(wanted, contact.friction)
+    store3(contact.impulse, new)
+    exert(contact, body, sub(new, old), react, motion)
