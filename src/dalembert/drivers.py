@@ -11,10 +11,11 @@ from .collide.detect import COMPILED as DETECT
 from .collide.from_scene import collision_of
 from .collide.narrow import BY_FAMILY, families
 from .contact.interior_point import COMPILED as INTERIOR_POINT
+from .contact.make_tables import SOLVERS, StepSettings
 from .contact.separate import ROUNDING
 from .contact.step import COMPILED as STEP
 from .contact.step_events import StepEvents
-from .contact.time_stepping import SOLVERS, StepSettings, TimeStepping
+from .contact.time_stepping import TimeStepping
 from .impact.driver import EventDriver, EventSettings
 from .impact.evaluate import COMPILED as EVENTS
 from .impact.evaluate import COMPILED_WATCH as WATCH

@@ -5,59 +5,27 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numba
 import numpy as np
 
 from ..addresses import address_table
 from ..collide.detect import Detector
-from ..collide.tables import CONTACT, CONTACTS, NEED_ROOM, Collision
+from ..collide.tables import CONTACTS, NEED_ROOM, Collision
 from ..mechanics.evaluate import Mechanism
 from ..model.compile import Model
-from ..model.tables import BOUNDED, FIELD, STOP, System
 from ..no_solution import NoSolution
 from ..pointer import C_TYPE
 from ..status import EVENT, OK
-from .bearing import SIZE as SIZE_OF_SYSTEM
 from .interior_point import COMPILED as COMPILED_SOLVER
 from .interior_point import solve_system
-from .interior_point_tables import GROUP, STEP, Problem, workspace
+from .interior_point_tables import workspace
+from .make_tables import StepSettings, make_problem, make_tables, with_room
 from .solve import Walls
 from .step import COMPILED, march
 from .step_events import StepEvents
-from .tables import (
-    AT_LEAST,
-    BOUND,
-    GAUSS_SEIDEL,
-    HELD,
-    INTERIOR_POINT,
-    MOTION,
-    OPTIONS,
-    REPORT,
-    ROW,
-    STEP_STAGES,
-    Stepping,
-)
-
-SOLVERS = {"gauss_seidel": GAUSS_SEIDEL, "interior_point": INTERIOR_POINT}
-
-
-class StepSettings(NamedTuple):
-    """How a step is made.
-
-    dt : s. solver : a name of `SOLVERS`. iterations : most passes of the solver. tolerance : m/s, the residual at
-    which it stops. margin : m, pairs nearer than this are looked at. slop : m, overlap that is left alone.
-    stop_unsolved : whether a step whose solver misses the tolerance ends the run.
-    """
-
-    dt: float
-    solver: str
-    iterations: int
-    tolerance: float
-    margin: float
-    slop: float
-    stop_unsolved: bool
+from .tables import STEP_STAGES
 
 
 @dataclass(frozen=True)
@@ -94,53 +62,15 @@ class TimeStepping:
         self, mechanism: Mechanism, collision: Collision, size: int, ledger: int, settings: StepSettings,
         events: StepEvents,
     ) -> None:  # fmt: skip
-        system = mechanism.system
-        bodies, rows = len(system.bodies), len(system.error)
-
-        def row(dtype: Any) -> Any:
-            return np.zeros(1, dtype).view(np.recarray)
-
-        options = row(OPTIONS)
-        options.dt, options.margin, options.iterations = settings.dt, settings.margin, settings.iterations
-        options.tolerance, options.solver, options.ledger = settings.tolerance, SOLVERS[settings.solver], ledger
-        options.slop = settings.slop
-        options.predict = int((system.forces.kind != FIELD).any())
-        options.fresh = 1
         self.settings = settings
-        self.report = row(REPORT)
         self._mechanism = mechanism
         self._detector = Detector(collision)
-        self._tables = Stepping(
-            options=options,
-            report=self.report,
-            saved=np.zeros(size),
-            motion=np.zeros(MOTION * (bodies + 1)),
-            shift=np.zeros(MOTION * (bodies + 1)),
-            rows=np.zeros(0),
-            corrections=np.zeros(0),
-            first_impulses=np.zeros(0),
-            first_motion=np.zeros(MOTION * (bodies + 1)),
-            first_joint_impulses=np.zeros(rows),
-            bounds=_bounds(system, size),
-            targets=np.zeros(rows),
-            joint_impulses=np.zeros(rows),
-            change=np.zeros(rows),
-            rates=np.zeros(rows),
-            ticks=np.zeros(len(STEP_STAGES) + 3),
-            levels=np.zeros(bodies + 1, np.int64),
-            queue=np.zeros(bodies + 1, np.int64),
-            link_starts=np.zeros(bodies + 2, np.int64),
-            links=np.zeros(0, np.int64),
-            own_rows=np.zeros(0),
-            own_system=np.zeros(SIZE_OF_SYSTEM),
-            standing=np.zeros(MOTION * (bodies + 1)),
-            kept_motion=np.zeros(MOTION * (bodies + 1)),
-            kept_impulses=np.zeros(0),
-        )
+        self._tables = make_tables(mechanism.system, size, ledger, settings)
+        self.report = self._tables.report
         self._start = 0.0
         self._events = events
         self.event = -1  # the event that the last call stopped at
-        self._problem = _problem(mechanism, settings, self._tables.bounds)
+        self._problem = make_problem(mechanism, settings, self._tables.bounds)
         self._fit()
 
     @property
@@ -151,10 +81,7 @@ class TimeStepping:
     def _fit(self) -> None:
         """As much room as the contacts need, and the addresses of it all."""
         room = len(self.collision.contacts)
-        self._tables = self._tables._replace(
-            rows=np.zeros(ROW * room), corrections=np.zeros(room), first_impulses=np.zeros(3 * room),
-            links=np.zeros(2 * room, np.int64), own_rows=np.zeros(ROW * room), kept_impulses=np.zeros(3 * room),
-        )  # fmt: skip
+        self._tables = with_room(self._tables, room)
         self._problem = self._problem._replace(contacts=self.collision.contacts)
         needed = int(self._problem.step[0].envelope_needed)
         if needed > len(self._problem.envelope):
@@ -321,45 +248,3 @@ class TimeStepping:
         """Steps made; each takes one evaluation of the forces."""
         steps = int(self.report.steps[0])
         return {"steps": steps, "rejected": 0, "evaluations": steps}
-
-
-def _bounds(system: System, size: int) -> Any:
-    """What acts on coordinates within bounds, one row a force; `size` is that of the state."""
-    chosen = np.flatnonzero(system.forces.kind >= BOUNDED)
-    bounds = np.zeros(len(chosen), BOUND).view(np.recarray)
-    for bound, number in zip(bounds, chosen, strict=True):
-        force = system.forces[number]
-        coordinate = system.coordinates[force.coordinate]
-        bound.force, bound.a, bound.b = number, coordinate.a, coordinate.b
-        bound.entry = size - len(system.power) + force.ledger
-        bound.least, bound.most = (0.0, np.inf) if force.kind == STOP else (-np.inf, np.inf)
-        bound.state = AT_LEAST if force.kind == STOP else HELD
-    return bounds
-
-
-def _problem(mechanism: Mechanism, settings: StepSettings, bounds: Any) -> Problem:
-    """The tables of the converging solver, with no room for contacts yet."""
-    system = mechanism.system
-    bodies, rows, world = len(system.bodies), len(system.error) + len(bounds), len(system.bodies)
-    step = np.zeros(1, STEP).view(np.recarray)
-    step.max_iterations, step.tolerance = settings.iterations, settings.tolerance
-    joints = len(system.joints)
-    groups = np.zeros(joints + len(bounds), GROUP).view(np.recarray)
-    for group, joint in zip(groups[:joints], system.joints, strict=True):
-        held = sorted(set(system.incidences.body[joint.first : joint.last].tolist()))
-        group.a, group.b = held[0], held[1] if len(held) > 1 else world
-    groups.a[joints:], groups.b[joints:] = bounds.a, bounds.b
-    return Problem(
-        step=step,
-        mass=np.array(system.bodies.mass),
-        inverse_mass=np.array(system.bodies.inverse_mass),
-        inertia=np.zeros(6 * bodies),
-        inverse_inertia=np.zeros(6 * bodies),
-        velocity=np.zeros(6 * bodies),
-        contacts=np.zeros(0, CONTACT).view(np.recarray),
-        groups=groups,
-        jacobian=np.zeros(12 * rows),
-        target=np.zeros(rows),
-        multiplier=np.zeros(rows),
-        **workspace(bodies, 0, 0, 0),
-    )

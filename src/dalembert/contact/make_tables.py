@@ -1,0 +1,137 @@
+"""The tables of time steps, as long as a mechanism needs them; room for contacts comes when they are known."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..collide.tables import CONTACT
+from ..mechanics.evaluate import Mechanism
+from ..model.tables import BOUNDED, FIELD, STOP, System
+from .bearing import SIZE as SIZE_OF_SYSTEM
+from .interior_point_tables import GROUP, STEP, Problem, workspace
+from .tables import (
+    AT_LEAST,
+    BOUND,
+    GAUSS_SEIDEL,
+    HELD,
+    INTERIOR_POINT,
+    MOTION,
+    OPTIONS,
+    REPORT,
+    ROW,
+    STEP_STAGES,
+    Stepping,
+)
+
+SOLVERS = {"gauss_seidel": GAUSS_SEIDEL, "interior_point": INTERIOR_POINT}
+
+
+class StepSettings(NamedTuple):
+    """How a step is made.
+
+    dt : s. solver : a name of `SOLVERS`. iterations : most passes of the solver. tolerance : m/s, the residual at
+    which it stops. margin : m, pairs nearer than this are looked at. slop : m, overlap that is left alone.
+    stop_unsolved : whether a step whose solver misses the tolerance ends the run.
+    """
+
+    dt: float
+    solver: str
+    iterations: int
+    tolerance: float
+    margin: float
+    slop: float
+    stop_unsolved: bool
+
+
+def _row(dtype: Any) -> Any:
+    return np.zeros(1, dtype).view(np.recarray)
+
+
+def make_tables(system: System, size: int, ledger: int, settings: StepSettings) -> Stepping:
+    """The tables of a step, with no room for contacts. size : of the state; ledger : where its entries of contact begin."""
+    bodies, rows = len(system.bodies), len(system.error)
+    options = _row(OPTIONS)
+    options.dt, options.margin, options.iterations = settings.dt, settings.margin, settings.iterations
+    options.tolerance, options.solver, options.ledger = settings.tolerance, SOLVERS[settings.solver], ledger
+    options.slop = settings.slop
+    options.predict = int((system.forces.kind != FIELD).any())
+    options.fresh = 1
+    return Stepping(
+        options=options,
+        report=_row(REPORT),
+        saved=np.zeros(size),
+        motion=np.zeros(MOTION * (bodies + 1)),
+        shift=np.zeros(MOTION * (bodies + 1)),
+        rows=np.zeros(0),
+        corrections=np.zeros(0),
+        first_impulses=np.zeros(0),
+        first_motion=np.zeros(MOTION * (bodies + 1)),
+        first_joint_impulses=np.zeros(rows),
+        bounds=make_bounds(system, size),
+        targets=np.zeros(rows),
+        joint_impulses=np.zeros(rows),
+        change=np.zeros(rows),
+        rates=np.zeros(rows),
+        ticks=np.zeros(len(STEP_STAGES) + 3),
+        levels=np.zeros(bodies + 1, np.int64),
+        queue=np.zeros(bodies + 1, np.int64),
+        link_starts=np.zeros(bodies + 2, np.int64),
+        links=np.zeros(0, np.int64),
+        own_rows=np.zeros(0),
+        own_system=np.zeros(SIZE_OF_SYSTEM),
+        standing=np.zeros(MOTION * (bodies + 1)),
+        kept_motion=np.zeros(MOTION * (bodies + 1)),
+        kept_impulses=np.zeros(0),
+    )
+
+
+def with_room(tables: Stepping, contacts: int) -> Stepping:
+    """The same with room for so many contacts."""
+    return tables._replace(
+        rows=np.zeros(ROW * contacts), corrections=np.zeros(contacts), first_impulses=np.zeros(3 * contacts),
+        links=np.zeros(2 * contacts, np.int64), own_rows=np.zeros(ROW * contacts), kept_impulses=np.zeros(3 * contacts),
+    )  # fmt: skip
+
+
+def make_bounds(system: System, size: int) -> Any:
+    """What acts on coordinates within bounds, one row a force; `size` is that of the state."""
+    chosen = np.flatnonzero(system.forces.kind >= BOUNDED)
+    bounds = np.zeros(len(chosen), BOUND).view(np.recarray)
+    for bound, number in zip(bounds, chosen, strict=True):
+        force = system.forces[number]
+        coordinate = system.coordinates[force.coordinate]
+        bound.force, bound.a, bound.b = number, coordinate.a, coordinate.b
+        bound.entry = size - len(system.power) + force.ledger
+        bound.least, bound.most = (0.0, np.inf) if force.kind == STOP else (-np.inf, np.inf)
+        bound.state = AT_LEAST if force.kind == STOP else HELD
+    return bounds
+
+
+def make_problem(mechanism: Mechanism, settings: StepSettings, bounds: Any) -> Problem:
+    """The tables of the converging solver, with no room for contacts yet."""
+    system = mechanism.system
+    bodies, rows, world = len(system.bodies), len(system.error) + len(bounds), len(system.bodies)
+    step = np.zeros(1, STEP).view(np.recarray)
+    step.max_iterations, step.tolerance = settings.iterations, settings.tolerance
+    joints = len(system.joints)
+    groups = np.zeros(joints + len(bounds), GROUP).view(np.recarray)
+    for group, joint in zip(groups[:joints], system.joints, strict=True):
+        held = sorted(set(system.incidences.body[joint.first : joint.last].tolist()))
+        group.a, group.b = held[0], held[1] if len(held) > 1 else world
+    groups.a[joints:], groups.b[joints:] = bounds.a, bounds.b
+    return Problem(
+        step=step,
+        mass=np.array(system.bodies.mass),
+        inverse_mass=np.array(system.bodies.inverse_mass),
+        inertia=np.zeros(6 * bodies),
+        inverse_inertia=np.zeros(6 * bodies),
+        velocity=np.zeros(6 * bodies),
+        contacts=np.zeros(0, CONTACT).view(np.recarray),
+        groups=groups,
+        jacobian=np.zeros(12 * rows),
+        target=np.zeros(rows),
+        multiplier=np.zeros(rows),
+        **workspace(bodies, 0, 0, 0),
+    )
