@@ -26,7 +26,6 @@ PICTURES: dict[str, dict[str, Any]] = {
     "billiards": {"time": 0.2, "ghosts": (0.0,), "elevation": 55, "azimuth": -80, "ground": 0.0},
     "card-house": {"time": 1.0, "ground": 0.0, "azimuth": -70},
     "dominoes": {"time": 0.6, "ground": 0.0, "azimuth": -75, "trail": False},
-    "euler-disk": {"time": 1.0, "ground": 0.0, "ghosts": (0.0,)},
     "heavy-on-light": {"time": 1.0, "ground": 0.0, "azimuth": -60},
     "incline": {"time": 1.0, "ghosts": (0.0, 0.5, 0.75), "ground": 0.0, "azimuth": -75},
     "pile": {"time": 2.5, "ground": 0.0, "trail": False, "elevation": 68},

@@ -10,7 +10,7 @@ number of contacts between it and the world:
    supports, whose turn comes next.
 
 Where every body ends with v*, this is the solution: so it is for whatever stands. Where bodies slide under a load, or hold
-each other up, it is a guess, which is followed as far as that is good (`search`).
+each other up, it is a guess, which is followed as far as that is good (`search`), or not at all.
 """
 
 from ..arrays import copy
@@ -21,7 +21,7 @@ from ..mechanics.system import incidences_of
 from ..unchecked import peek
 from ..vec import load3
 from .bearing import settle
-from .gauss_seidel import axes_of, put_row, response
+from .gauss_seidel import axes_of, put_row, response, worst_residual
 from .search import go_back, keep, take_best
 from .tables import INVERSE_MASS, MOTION, ROW
 from .tables_of import (
@@ -31,6 +31,7 @@ from .tables_of import (
     motion_of,
     own_rows_of,
     queue_of,
+    rows_of,
     standing_of,
 )
 
@@ -47,6 +48,7 @@ def carry_loads(tolerance, system, collision, stepping):
     reached = find_levels(contacts, count, system, stepping)
     if levels[queue[reached - 1]] < 2:
         return False
+    before = worst_residual(contacts, count, motion, rows_of(stepping))
     prepare_own(contacts, count, stepping)
     keep(contacts, count, 1.0, stepping)
     for q in range(reached):
@@ -55,7 +57,11 @@ def carry_loads(tolerance, system, collision, stepping):
     go_back(0.0, contacts, count, stepping)
     for q in range(reached - 1, -1, -1):
         settle(queue[q], standing, True, tolerance, contacts, system, stepping)
-    return take_best(contacts, count, stepping) > 0.0
+    if take_best(contacts, count, stepping) > 0.0:
+        if worst_residual(contacts, count, motion, rows_of(stepping)) < before:
+            return True
+        go_back(0.0, contacts, count, stepping)
+    return False
 
 
 @njit

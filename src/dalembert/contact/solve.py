@@ -82,8 +82,9 @@ def relax(walls, system, collision, stepping):
             if status == OK and count > 0:
                 status = hold_joints(walls, system, stepping)
         report.iterations += 1
-        if change <= options.tolerance:
-            break
-    report.residual = max(worst_residual(contacts, count, motion, rows), bounds_residual(stepping))
+        if change <= options.tolerance or report.iterations == options.iterations:
+            report.residual = max(worst_residual(contacts, count, motion, rows), bounds_residual(stepping))
+            if report.residual <= options.tolerance:
+                break
     report.aim = options.tolerance
     return status
