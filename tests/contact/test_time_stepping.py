@@ -290,7 +290,9 @@ def test_a_run_may_be_stopped_at_a_step_whose_solver_misses_the_tolerance():
         scene.add_body(f"box {i}", dal.Box(1, 1, 1), mass=1, position=(0.05 * i, 0, 0.5 + i), velocity=(1.0, 0, 0))
     settings = {"dt": 1 / 240, "iterations": 1, "tolerance": 1e-9}
     assert dal.simulate(scene, 0.1, **settings).report.contact.unsolved > 0
-    with pytest.raises(dal.SimulationError, match=r"at t = .* residual of .* m/s instead of 1e-09; allow more") as failed:
+    with pytest.raises(
+        dal.SimulationError, match=r"at t = .* residual of .* m/s instead of 1e-09; allow more"
+    ) as failed:
         dal.simulate(scene, 0.1, stop_unsolved=True, **settings)
     assert failed.value.simulation.report.contact.unsolved == 1
     solved = dal.simulate(block_on_a_slope(0.7), 0.1, dt=1 / 240, iterations=200, stop_unsolved=True)
