@@ -16,20 +16,23 @@ CHROMIUM = next(
 )
 needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no chromium or chrome to open the page in")
 SOFTWARE_GL = ("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
-PATIENCE = 240.0  # s: drawing without a graphics card is slow
+NO_GL = ("--disable-3d-apis",)
+# It looks for updates and accounts at every start otherwise, and waits for answers where there is no network.
+ALONE = ("--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync")
+PATIENCE = 600.0  # s: drawing without a graphics card is slow
 
 
 class Page:
     """One page at `address`; leaves nothing running."""
 
-    def __init__(self, address, folder, width=640, height=480):
-        self.address, self.folder, self.size, self.count = address, folder, (width, height), 0
+    def __init__(self, address, folder, width=640, height=480, drawing=SOFTWARE_GL):
+        self.address, self.folder, self.size, self.drawing, self.count = address, folder, (width, height), drawing, 0
 
     def __enter__(self):
         from websockets.sync.client import connect
 
         command = [CHROMIUM, "--headless=new", "--no-sandbox", "--hide-scrollbars", "--disable-dev-shm-usage"]
-        command += [*SOFTWARE_GL, "--remote-debugging-port=0", f"--user-data-dir={self.folder}", "about:blank"]
+        command += [*ALONE, *self.drawing, "--remote-debugging-port=0", f"--user-data-dir={self.folder}", "about:blank"]
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             port_file = self.folder / "DevToolsActivePort"

@@ -1,14 +1,12 @@
 """The HTML report, opened in a real browser: it draws, it moves, it says nothing on the console, it fetches nothing."""
 
 import base64
-import io
 import json
 import re
-import subprocess
 
 import numpy as np
 import pytest
-from browser import CHROMIUM, needs_browser
+from browser import NO_GL, Page, needs_browser, wait_until
 from conftest import HOSTILE, synthetic
 
 from dalembert.trajectory import Trajectory
@@ -20,7 +18,7 @@ addEventListener("securitypolicyviolation", (e) => problems.push("blocked " + e.
 console.error = console.warn = (...words) => problems.push(words.join(" "));</script>"""
 DRIVE = """<script>
 const read = () => document.getElementById("where").textContent;
-const frame = () => new Promise((done) => setTimeout(done, 100));
+const frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
 (async () => {
   const seen = [];
   const scrub = document.getElementById("scrub");
@@ -45,20 +43,6 @@ const frame = () => new Promise((done) => setTimeout(done, 100));
 </script>"""
 
 
-def browse(page, folder, *flags):
-    """Open `page` headless; the final DOM and the picture (height, width, 3) in 0..255."""
-    from PIL import Image
-
-    picture = folder / "picture.png"
-    command = [CHROMIUM, "--headless=new", "--no-sandbox", "--hide-scrollbars", f"--user-data-dir={folder / 'profile'}"]
-    command += ["--virtual-time-budget=8000", "--window-size=1280,900", f"--screenshot={picture}", "--dump-dom"]
-    done = subprocess.run([*command, *flags, page], capture_output=True, text=True, timeout=240, check=True)
-    return done.stdout, np.asarray(Image.open(io.BytesIO(picture.read_bytes())).convert("RGB"), int)
-
-
-SOFTWARE_GL = ("--use-angle=swiftshader", "--enable-unsafe-swiftshader")
-
-
 @pytest.fixture(scope="module")
 def page(run, tmp_path_factory):
     """The report of the synthetic run."""
@@ -70,7 +54,9 @@ def test_the_page_draws_moves_and_reports_no_error(page, tmp_path):
     driven = tmp_path / "driven.html"
     text = page.read_text(encoding="utf-8")
     driven.write_text(text.replace("<head>", "<head>" + WATCH).replace("</body>", DRIVE + "</body>"), encoding="utf-8")
-    dom, picture = browse(driven.as_uri(), tmp_path, *SOFTWARE_GL)
+    with Page(driven.as_uri(), tmp_path, 1280, 900) as opened:
+        wait_until(lambda: opened.evaluate("'problems' in document.body.dataset"), "the page was not driven to its end")
+        dom, picture = opened.evaluate("document.documentElement.outerHTML"), opened.picture()
     assert 'data-renderer="webgl"' in dom
     assert re.search(r'data-problems="([^"]*)"', dom)[1] == ""
     start, quarter, end, clock = re.search(r'data-seen="([^"]*)"', dom)[1].split("|")
@@ -86,7 +72,9 @@ def test_the_page_draws_moves_and_reports_no_error(page, tmp_path):
 
 @needs_browser
 def test_without_webgl_the_page_says_so(page, tmp_path):
-    dom, _ = browse(page.as_uri() + "#t=1.5", tmp_path, "--disable-3d-apis")
+    with Page(page.as_uri() + "#t=1.5", tmp_path, 1280, 900, drawing=NO_GL) as opened:
+        wait_until(lambda: opened.evaluate("Boolean(document.body.dataset.renderer)"), "the page did not start")
+        dom = opened.evaluate("document.documentElement.outerHTML")
     assert 'data-renderer="none"' in dom
     assert re.search(r'<div id="no-webgl">', dom), "the message is shown"
     assert '<span id="clock">1.500 s</span>' in dom
