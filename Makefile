@@ -23,6 +23,7 @@ check: $(VENV)/tested
 bench: $(VENV)/benched
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/walls.py
+	$(BIN)/python benchmarks/pour.py
 
 # Bytecode is compiled at installation: it halves the start of a fresh machine.
 $(VENV)/uv:

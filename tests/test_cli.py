@@ -58,6 +58,13 @@ def test_json_is_the_table_for_programs(scene, capsys):
     assert set(table["stages"]) >= {"factorization", "solve", "forces"}
 
 
+def test_contact_is_solved_as_asked(capsys):
+    assert run("run", "stack", "--duration", "0.05", "--solver", "gauss_seidel", "--threads", "2") == 0
+    assert "gauss_seidel" in capsys.readouterr().out
+    assert run("run", "stack", "--threads", "0") == REFUSED
+    assert "threads is 0" in capsys.readouterr().err
+
+
 def test_a_run_is_saved_and_resumed_where_it_stopped(scene, tmp_path, capsys):
     out = tmp_path / "run.nc"
     assert run("run", scene, "--out", str(out)) == 0

@@ -8,6 +8,8 @@ import dalembert as dal
 from dalembert import gallery
 from dalembert.gallery import _common, n_four_bar, rotation_drift, top, trebuchet
 
+CONVERGED = 1e-8  # m/s
+
 
 def run_scene(name, changes=None, **parameters):
     module = gallery.load(name)
@@ -21,6 +23,8 @@ def test_scene(name):
     module.check(run)
     assert not run.interrupted
     assert module.__doc__ and run.model.scene.description
+    if run.report.contact is not None and run.report.contact.solver == "interior_point":
+        assert run.trajectory.contact_residual.values.max() <= CONVERGED, "the solver did not converge in every step"
 
 
 @pytest.mark.parametrize(
@@ -53,6 +57,12 @@ def test_scene(name):
 def test_other_parameters(name, parameters):
     module, run = run_scene(name, **parameters)
     module.check(run)
+
+
+@pytest.mark.slow
+def test_the_converging_solver_converges_on_the_tippe_top():
+    _module, run = run_scene("tippe-top", {"method": "time_stepping", "solver": "interior_point", "duration": 0.5})
+    assert run.trajectory.contact_residual.values.max() <= CONVERGED
 
 
 @pytest.mark.slow

@@ -9,9 +9,9 @@ from typing import Protocol
 
 import numba
 
-from . import jit
+from . import board, jit
 from .collide import detect, narrow
-from .contact import interior_point, step
+from .contact import interior_point, jobs, step
 from .impact import evaluate as impact
 from .integrate import record
 from .integrate.solve import solve
@@ -44,8 +44,9 @@ class Integration:
 
 INTEGRATION = Integration()
 EVERYTHING: tuple[Compiled, ...] = (
-    interior_point.COMPILED, impact.COMPILED, mechanics.COMPILED, step.COMPILED,
-    INTEGRATION, detect.COMPILED, *(compiled for _, compiled in narrow.BY_FAMILY.values()), impact.COMPILED_WATCH,
+    interior_point.COMPILED, impact.COMPILED, mechanics.COMPILED, step.COMPILED, jobs.COMPILED, INTEGRATION,
+    detect.COMPILED, detect.COMPILED_JOB, *(compiled for _, compiled in narrow.BY_FAMILY.values()), impact.COMPILED_WATCH,
+    board.COMPILED,
 )  # fmt: skip
 """All that takes long to compile, the longest first."""
 

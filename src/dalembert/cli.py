@@ -32,6 +32,8 @@ def run(
     rtol: float | None = None,
     method: str | None = None,
     frames: float | None = None,
+    solver: str | None = None,
+    threads: int | None = None,
     out: Path | None = None,
     resume: Path | None = None,
     report: Path | None = None,
@@ -52,9 +54,13 @@ def run(
         Relative tolerance of an adaptive method.
     method
         Integration method: euler, midpoint, rk4, bogacki_shampine, dormand_prince, dop853, adaptive_euler,
-        symplectic_euler, splitting.
+        symplectic_euler, splitting; or time_stepping, for contact in fixed steps.
     frames
         Recorded frames a second.
+    solver
+        Of contact, in time steps: gauss_seidel (real time) or interior_point (converges).
+    threads
+        How many share the work of time steps with contact.
     out
         Save the recorded run here (NetCDF).
     resume
@@ -72,7 +78,10 @@ def run(
 
     try:
         built, settings = _load(scene)
-        given = {"duration": duration, "dt": dt, "rtol": rtol, "method": method, "frames": frames}
+        given = {
+            "duration": duration, "dt": dt, "rtol": rtol, "method": method, "frames": frames, "solver": solver,
+            "threads": threads,
+        }  # fmt: skip
         settings.update({key: value for key, value in given.items() if value is not None})
         if dt is None and rtol is not None:
             settings.pop("dt", None)

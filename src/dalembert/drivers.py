@@ -7,10 +7,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .ahead import INTEGRATION, Compiled
+from .board import MOST_THREADS
 from .collide.detect import COMPILED as DETECT
-from .collide.from_scene import collision_of
+from .collide.detect import COMPILED_JOB as DETECT_JOBS
+from .collide.from_scene import collision_of, kinds_of
 from .collide.narrow import BY_FAMILY, families
 from .contact.interior_point import COMPILED as INTERIOR_POINT
+from .contact.jobs import COMPILED as JOBS
 from .contact.make_tables import SOLVERS, StepSettings
 from .contact.separate import ROUNDING
 from .contact.step import COMPILED as STEP
@@ -40,6 +43,9 @@ SLOP = {"gauss_seidel": 1e-5, "interior_point": 0.0}  # of the same size: overla
 MARGIN = 0.02  # of the size of the smallest thing that touches: pairs nearer than this are looked at
 
 
+SLEEP_SPEED = 0.01  # sizes of the same thing a second: what is slower may fall asleep
+
+
 def method_names() -> list[str]:
     """The names of all methods."""
     return [*METHODS, TIME_STEPPING]
@@ -50,10 +56,9 @@ def compiled_parts(model: Model, method: str, solver: str) -> list[Compiled]:
     parts: list[Compiled] = [MECHANICS]
     touching = bool(model.scene.touching())
     if touching:
-        kinds = collision_of(model.scene).colliders.kind
-        parts += [DETECT, *(BY_FAMILY[family][1] for family in families(kinds))]
+        parts += [DETECT, DETECT_JOBS, *(BY_FAMILY[family][1] for family in families(kinds_of(model.scene)))]
     if method == TIME_STEPPING:
-        return [*parts, STEP, *([INTERIOR_POINT] if solver == "interior_point" else [])]
+        return [*parts, STEP, JOBS, *([INTERIOR_POINT] if solver == "interior_point" else [])]
     return [*parts, INTEGRATION, *([EVENTS, WATCH] if touching else [])]
 
 
@@ -135,6 +140,8 @@ def time_stepping(
     iterations: int | None,
     tolerance: float | None,
     stop_unsolved: bool,
+    threads: int,
+    sleep_after: float | None,
 ) -> TimeStepping:
     """The driver of time steps with contact. Raises ValueError."""
     if dt is None:
@@ -144,12 +151,15 @@ def time_stepping(
     iterations = ITERATIONS[solver] if iterations is None else iterations
     if not (isinstance(iterations, int) and iterations >= 1):
         raise ValueError(f"iterations is {iterations!r}; give a whole number of at least 1")
+    if not (isinstance(threads, int) and 1 <= threads <= MOST_THREADS):
+        raise ValueError(f"threads is {threads!r}; give a whole number from 1 to {MOST_THREADS}")
     collision = collision_of(model.scene)
     size = float(collision.colliders.radius[collision.order].min(initial=1.0))
     settings = StepSettings(
         positive("dt", dt, "s"), solver, iterations,
         TOLERANCE[solver] if tolerance is None else positive("tolerance", tolerance, "m/s, or relative"),
-        MARGIN * size, max(SLOP[solver] * size, ROUNDING), stop_unsolved,
+        MARGIN * size, max(SLOP[solver] * size, ROUNDING), stop_unsolved, threads,
+        0.0 if sleep_after is None else positive("sleep_after", sleep_after, "s"), SLEEP_SPEED * size,
     )  # fmt: skip
     if CONTACT_WORK[0] not in model.force_names:
         raise ValueError(
@@ -163,11 +173,11 @@ def time_stepping(
 
 def make_driver(model: Model, mechanism: Mechanism, method: str, settings: dict[str, Any]) -> Stepper:
     """What steps the model by `method`; settings: dt, rtol, atol, solver, iterations,
-    tolerance, stop_unsolved, impacts. Raises ValueError."""
+    tolerance, stop_unsolved, threads, sleep_after, impacts. Raises ValueError."""
     if method == TIME_STEPPING:
         return time_stepping(
             model, mechanism, settings["dt"], settings["solver"], settings["iterations"], settings["tolerance"],
-            settings["stop_unsolved"],
+            settings["stop_unsolved"], settings["threads"], settings["sleep_after"],
         )  # fmt: skip
     return smooth_driver(
         model, mechanism, method, settings["dt"], settings["rtol"], settings["atol"], settings["impacts"]

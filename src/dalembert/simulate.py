@@ -57,6 +57,11 @@ class Simulation:
     iterations : most iterations of the solver in a step; 20 and 80 if not given. tolerance : 1e-6 and 1e-10 if not given.
     stop_unsolved : whether a step whose solver misses the tolerance ends the run, with a SimulationError; the report counts
         such steps in any case.
+    threads : how many share the work of time steps with contact; the results are the same, to the last bit. Worth it for
+        hundreds of contacts.
+    sleep_after : s; with it bodies that touch, and have all been slower than a hundredth of the size of the smallest a
+        second for so long, are stopped and left alone until something else touches them, or the state is changed. Not those
+        with joints, springs or forces of their own. Their contacts are not reported. In time steps only.
     impacts : law of impacts where an integration method runs a scene whose bodies touch, by events: "simultaneous",
         "sequential" or "poisson"; see `impact.laws`.
     assemble : close open joints and make velocities consistent first, by the smallest change in the mass metric;
@@ -81,6 +86,8 @@ class Simulation:
         iterations: int | None = None,
         tolerance: float | None = None,
         stop_unsolved: bool = False,
+        threads: int = 1,
+        sleep_after: float | None = None,
         impacts: str = "simultaneous",
         assemble: bool = False,
     ) -> None:
@@ -91,7 +98,7 @@ class Simulation:
         self.frames = positive("frames", frames, "frames a second")
         chosen = {
             "dt": dt, "rtol": rtol, "atol": atol, "solver": solver, "iterations": iterations, "tolerance": tolerance,
-            "stop_unsolved": stop_unsolved, "impacts": impacts,
+            "stop_unsolved": stop_unsolved, "threads": threads, "sleep_after": sleep_after, "impacts": impacts,
         }  # fmt: skip
         compile_ahead(compiled_parts(self.model, self.method, solver))
         if len(self.model.graph.hubs) and _redundant(self.model):
@@ -286,6 +293,11 @@ class Simulation:
     def contacts(self) -> list[Contact]:
         """The points of contact of the last time step, those that bear a force and those that nearly touch."""
         return self._driver.contacts(self.model) if isinstance(self._driver, (TimeStepping, EventDriver)) else []
+
+    @property
+    def asleep(self) -> list[str]:
+        """The names of bodies that sleep: see `sleep_after`."""
+        return self._driver.asleep(self.model) if isinstance(self._driver, TimeStepping) else []
 
     @property
     def efforts(self) -> dict[str, float]:

@@ -41,13 +41,15 @@ def place_colliders(y, bodies, margin, collision):
         collider = colliders[i]
         place = places[i]
         rotation = nine(collider.rotation)
-        x = load3(collider.position)
+        x, centre = load3(collider.position), (0.0, 0.0, 0.0)
         if collider.body < bodies:
             at = STATE_SIZE * collider.body
             turn = to_matrix((peek(y, at + 3), peek(y, at + 4), peek(y, at + 5), peek(y, at + 6)))
-            x = add((peek(y, at), peek(y, at + 1), peek(y, at + 2)), matvec(turn, x))
+            centre = (peek(y, at), peek(y, at + 1), peek(y, at + 2))
+            x = add(centre, matvec(turn, x))
             rotation = product(turn, rotation)
         store3(place.x, x)
+        store3(place.centre, centre)
         for k in range(9):
             place.rotation[k] = rotation[k]
         place.moves = 0.0

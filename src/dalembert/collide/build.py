@@ -15,20 +15,25 @@ from . import tables
 from .hull import HullTables, hull_tables
 from .mesh_tables import MeshTables, join_meshes, mesh_tables
 from .tables import (
+    AWAKE,
     COLLIDER,
     CONTACT,
     COUNTS,
     EDGE,
     FACE,
     FIRST_PAIR,
+    FREE,
     FUNCTIONS,
+    ISLAND,
     MANIFOLD,
+    NO_ISLAND,
     PAIR,
     PAIRS,
     PLACE,
     SCRATCH,
     STRIP_AXIS,
     SWEEP_AXIS,
+    UNMOVED,
     Collision,
 )
 
@@ -48,17 +53,24 @@ class Solid(NamedTuple):
 
 
 def make_collision(
-    solids: Iterable[Solid], excluded: Iterable[tuple[int, int]] = (), rules: Iterable[tuple[Any, ...]] = ()
+    solids: Iterable[Solid],
+    excluded: Iterable[tuple[int, int]] = (),
+    rules: Iterable[tuple[Any, ...]] = (),
+    bodies: int | None = None,
 ) -> Collision:
     """The tables of solids; a compound becomes one collider a part.
 
     excluded : pairs of numbers of solids that pass through each other.
     rules : (solid, solid, friction, restitution) of pairs whose coefficients are not what their materials make.
+    bodies : how many there are, the number of the world; all that the solids name if not given.
     """
     pieces = [(solid, _pieces(solid)) for solid in solids]
+    if bodies is None:
+        bodies = max((solid.body for solid, _ in pieces), default=-1) + 1
     with_hulls = any(isinstance(shape, ConvexHull) for _, own in pieces for shape, _, _ in own)
     rows: list[tuple[Any, ...]] = []
     hulls: list[HullTables] = []
+    firsts = [0, 0, 0, 0]
     meshes: dict[int, MeshTables] = {}
     numbers: list[list[int]] = []
     for solid, own in pieces:
@@ -70,7 +82,7 @@ def make_collision(
                 rows.append(_mesh_collider(mesh, solid, position, rotation))
                 continue
             cornered = isinstance(shape, ConvexHull) or (with_hulls and isinstance(shape, Box))
-            hull = _hull(shape, hulls) if cornered else NO_HULL
+            hull = _hull(shape, hulls, firsts) if cornered else NO_HULL
             rows.append(_collider(shape, solid, position, rotation, hull))
     count = len(rows)
     barred = sorted({_key(i, j, count) for a, b in excluded for i in numbers[a] for j in numbers[b]})
@@ -97,7 +109,7 @@ def make_collision(
             vertices=np.concatenate([corners, of_meshes.vertices.reshape(-1)]),
             faces=np.concatenate([faces, of_meshes.faces]).view(np.recarray),
             edges=joined([hull.edges for hull in hulls], EDGE).view(np.recarray),
-            travel=np.zeros(2 * (max((solid.body for solid, _ in pieces), default=0) + 2)),
+            travel=np.zeros(2 * (bodies + 1)),
             loops=np.concatenate([loops, of_meshes.loops]),
             facets=of_meshes.facets.view(np.recarray),
             sides=of_meshes.sides.view(np.recarray),
@@ -116,7 +128,17 @@ def make_collision(
             slots=np.zeros(0, np.int64),
             counts=counts,
             manifold=records(MANIFOLD, 1),
+            manifolds=records(MANIFOLD, 0),
             contacts=records(CONTACT, 0),
+            linked=np.full(bodies + 1, FREE),
+            parents=np.zeros(bodies + 1, np.int64),
+            island_of=np.full(bodies + 1, NO_ISLAND),
+            taken=np.zeros(bodies + 1, np.int64),
+            islands=records(ISLAND, bodies + 1),
+            members=np.zeros(bodies, np.int64),
+            colours=np.zeros(0, np.int64),
+            asleep=np.append(np.full(bodies, AWAKE), UNMOVED),
+            board=np.zeros(0, np.int64),
             functions=np.zeros(FUNCTIONS, np.int64),
         ),
         pairs=16 + 4 * count, contacts=64 + 8 * count, entries=16 + 4 * count,
@@ -132,7 +154,10 @@ def with_room(collision: Collision, pairs: int, contacts: int, entries: int) -> 
         table[:used] = collision.pairs[first : first + used]
         collision.counts[FIRST_PAIR] = 0
         size = 1 << int(np.ceil(np.log2(2 * pairs)))
-        collision = collision._replace(pairs=table, slots=np.zeros(size, np.int64))
+        collision = collision._replace(
+            pairs=table, slots=np.zeros(size, np.int64), manifolds=np.zeros(pairs, MANIFOLD).view(np.recarray),
+            colours=np.zeros(pairs, np.int64),
+        )  # fmt: skip
     if contacts > len(collision.contacts):
         collision = collision._replace(contacts=np.zeros(contacts, CONTACT).view(np.recarray))
     if entries > len(collision.entries):
@@ -156,17 +181,22 @@ def _pieces(solid: Solid) -> list[tuple[Any, np.ndarray, np.ndarray]]:
     ]
 
 
-def _hull(shape: Any, hulls: list[HullTables]) -> tuple[int, ...]:
-    """Append the tables of a shape with corners; returns first and number of its vertices, faces and edges."""
+def _hull(shape: Any, hulls: list[HullTables], firsts: list[int]) -> tuple[int, ...]:
+    """Append the tables of a shape with corners; returns first and number of its vertices, faces and edges.
+
+    firsts : where the next vertex, face, edge and loop goes.
+    """
     hull = hull_tables(*shape.triangles())
     if len(hull.vertices) > MOST_CORNERS:
         raise ValueError(
             f"contact: {shape!r} has {len(hull.vertices)} corners; simplify it to {MOST_CORNERS}, or make it a Compound"
         )
-    firsts = [sum(len(getattr(other, name)) for other in hulls) for name in ("vertices", "faces", "edges", "loops")]
     hull.faces["first"] += firsts[3]
     hulls.append(hull)
-    return (firsts[0], len(hull.vertices), firsts[1], len(hull.faces), firsts[2], len(hull.edges))
+    rows = (firsts[0], len(hull.vertices), firsts[1], len(hull.faces), firsts[2], len(hull.edges))
+    for k, table in enumerate(hull):
+        firsts[k] += len(table)
+    return rows
 
 
 def _collider(
@@ -186,6 +216,14 @@ def _mesh_collider(mesh: MeshTables, solid: Solid, position: np.ndarray, rotatio
         tables.MESH, solid.body, *NO_HULL, mesh.half, position + rotation @ mesh.center, rotation.ravel(),
         float(np.linalg.norm(mesh.half)), solid.material.friction, solid.material.restitution,
     )  # fmt: skip
+
+
+def kinds_in(shape: Any) -> set[int]:
+    """The kinds of the colliders that a shape becomes."""
+    if isinstance(shape, SURFACES):
+        return {tables.MESH}
+    parts = [part.shape for part in shape.parts] if isinstance(shape, Compound) else [shape]
+    return {_kind(part)[0] for part in parts}
 
 
 def _kind(shape: Any) -> tuple[int, tuple[float, float, float]]:

@@ -11,33 +11,40 @@ import numba
 import numpy as np
 
 from ..addresses import address_table
-from ..jit import CFunction, inlined, njit
+from ..board import COLLIDE_JOBS, COLLISION_DESK, FUNCTIONS, share
+from ..jit import CFunction, njit
 from ..model.tables import STATE_SIZE
 from ..pointer import C_SIGNATURE, C_TYPE, call_pointer, view, viewer
-from ..unchecked import peek
+from ..team import Team
 from ..vec import cross, dot, load3, perpendicular, store3, sub
 from .bounds import place_colliders
 from .broad import find_pairs
 from .build import with_room
+from .islands import order_contacts
 from .kept import impulse_before, keep_impulse
 from .narrow import Narrow, family_of
 from .pair_table import search
+from .sleep import wake_touched
 from .tables import (
-    CONTACTS,
+    AWAKE,
     FIRST_PAIR,
     NEED_CONTACTS,
     NEED_PAIRS,
     NEED_ROOM,
     NEED_STRIPS,
     PAIRS,
+    SKIPPED,
     Collision,
 )
 from .tables_of import (
+    asleep_of,
+    board_of,
     colliders_of,
     contacts_of,
     counts_of,
     functions_of,
     manifold_of,
+    manifolds_of,
     pairs_of,
     places_of,
     rule_keys_of,
@@ -48,12 +55,14 @@ FIELDS = 2 * len(Collision._fields)
 _floats = viewer(np.float64)
 _addresses = viewer(np.int64)
 NOT_FINITE = 2  # status: a pose is not a number
+MEET, MEET_WOKEN, WRITE = range(3)  # kinds of jobs
+A_CHUNK = 16  # pairs
 
 
 @njit
-def detect(y, bodies, margin, data, collision):
+def detect(y, bodies, margin, collision):
     """Fill `contacts` from the poses in y: every point where two colliders are nearer than `margin` (m), or than they may
-    come on their ways (`travel`).
+    come on their ways (`travel`); in the order that `islands` tells.
 
     Impulses of the step before stand in the contacts, by feature. Returns 0, NEED_ROOM or NOT_FINITE.
     """
@@ -61,59 +70,70 @@ def detect(y, bodies, margin, data, collision):
         return NOT_FINITE
     if find_pairs(bodies, collision) != 0:
         return NEED_ROOM
-    counts = counts_of(collision)
-    pairs = pairs_of(collision)
-    colliders = colliders_of(collision)
-    functions, places = functions_of(collision), places_of(collision)
-    room = contacts_of(collision).shape[0]
-    found = 0
-    first = counts[FIRST_PAIR]
-    for p in range(first, first + counts[PAIRS]):
-        pair = pairs[p]
-        family = family_of(colliders[pair.a].kind, colliders[pair.b].kind)
-        reach = places[pair.a].reach + places[pair.b].reach
-        points = call_pointer(functions[family], data, p, reach, y, y)
-        if points > 0 and found + points <= room:
-            write_contacts(p, found, y, bodies, collision)
-        found += points
-        if points == 0:
-            pair.points = 0
-    counts[CONTACTS] = min(found, room)
-    if found > room:
-        counts[NEED_CONTACTS] = found
+    board, pairs = board_of(collision), counts_of(collision)[PAIRS]
+    share(board, COLLIDE_JOBS, MEET, 0, pairs, A_CHUNK)
+    while wake_touched(bodies, collision):
+        share(board, COLLIDE_JOBS, MEET_WOKEN, 0, pairs, A_CHUNK)
+    if order_contacts(bodies, collision) != 0:
         return NEED_ROOM
+    share(board, COLLIDE_JOBS, WRITE, 0, pairs, A_CHUNK)
     return 0
 
 
-@inlined
-def centre(y, body, bodies):
-    """Where the arms of a body begin: at its centre of mass; those of the world at the origin."""
-    at = STATE_SIZE * body
-    return (peek(y, at), peek(y, at + 1), peek(y, at + 2)) if body < bodies else (0.0, 0.0, 0.0)
+@njit
+def do_job(kind, begin, end, data, collision):
+    """Pairs begin … end of this step: their narrow phase, that of those that have slept, or their contacts."""
+    first, manifolds = counts_of(collision)[FIRST_PAIR], manifolds_of(collision)
+    for k in range(begin, end):
+        pair = pairs_of(collision)[first + k]
+        if kind == WRITE:
+            if manifolds[k].points > 0:
+                write_contacts(pair, first + k, manifolds[k], collision)
+        elif kind == MEET or manifolds[k].points == SKIPPED:
+            meet(pair, first + k, manifolds[k], data, collision)
 
 
 @njit
-def write_contacts(p, at, y, bodies, collision):
+def meet(pair, number, found, data, collision):
+    """The narrow phase of a pair, unless nothing in it moves: what it found becomes `found`."""
+    colliders, places, functions = colliders_of(collision), places_of(collision), functions_of(collision)
+    asleep, manifold = asleep_of(collision), manifold_of(collision)[0]
+    one, two = colliders[pair.a], colliders[pair.b]
+    if asleep[one.body] != AWAKE and asleep[two.body] != AWAKE:
+        found.points = SKIPPED
+        return
+    reach = places[pair.a].reach + places[pair.b].reach
+    family = family_of(one.kind, two.kind)
+    found.points = call_pointer(functions[family], data, number, reach, functions, functions)
+    if found.points <= 0:
+        pair.points = 0
+        return
+    store3(found.normal, load3(manifold.normal))
+    for k in range(found.points):
+        found.feature[k], found.separation[k] = manifold.feature[k], manifold.separation[k]
+        for c in range(3 * k, 3 * k + 3):
+            found.position[c] = manifold.position[c]
+
+
+@njit
+def write_contacts(pair, number, manifold, collision):
     """One contact a point of the manifold, with the impulse that the same feature bore in the step before."""
-    pair = pairs_of(collision)[p]
-    manifold = manifold_of(collision)[0]
-    colliders = colliders_of(collision)
-    contacts = contacts_of(collision)
+    colliders, places, contacts = colliders_of(collision), places_of(collision), contacts_of(collision)
     one, two = colliders[pair.a], colliders[pair.b]
     normal = load3(manifold.normal)
     tangent = perpendicular(normal)
     other = cross(normal, tangent)
     friction, restitution = coefficients(pair, one, two, colliders.shape[0], collision)
     for k in range(manifold.points):
-        contact = contacts[at + k]
+        contact = contacts[manifold.first + k]
         position = (manifold.position[3 * k], manifold.position[3 * k + 1], manifold.position[3 * k + 2])
         contact.a, contact.b = one.body, two.body
-        contact.pair, contact.point = p, k
+        contact.pair, contact.point = number, k
         store3(contact.position, position)
         for c in range(3):
             contact.frame[c], contact.frame[3 + c], contact.frame[6 + c] = normal[c], tangent[c], other[c]
-        store3(contact.arm_a, sub(position, centre(y, one.body, bodies)))
-        store3(contact.arm_b, sub(position, centre(y, two.body, bodies)))
+        store3(contact.arm_a, sub(position, load3(places[pair.a].centre)))
+        store3(contact.arm_b, sub(position, load3(places[pair.b].centre)))
         contact.separation = manifold.separation[k]
         contact.friction, contact.restitution = friction, restitution
         contact.bias = 0.0
@@ -122,7 +142,7 @@ def write_contacts(p, at, y, bodies, collision):
     pair.points = manifold.points
     for k in range(manifold.points):
         pair.feature[k] = manifold.feature[k]
-        keep_impulse(contacts[at + k], pair)
+        keep_impulse(contacts[manifold.first + k], pair)
 
 
 @njit
@@ -138,10 +158,17 @@ def coefficients(pair, one, two, count, collision):
 
 
 def evaluate(data, bodies, margin, y, n, nothing, m):
-    return detect(_floats(y, n), bodies, margin, data, _addresses(data, FIELDS))
+    return detect(_floats(y, n), bodies, margin, _addresses(data, FIELDS))
+
+
+def evaluate_job(desk, kind, t, nothing, begin, result, end):
+    data = _addresses(desk, 1)[COLLISION_DESK]
+    do_job(kind, begin, end, data, _addresses(data, FIELDS))
+    return 0
 
 
 COMPILED = CFunction(evaluate, C_SIGNATURE)
+COMPILED_JOB = CFunction(evaluate_job, C_SIGNATURE)
 
 
 class Detector:
@@ -150,21 +177,32 @@ class Detector:
     The pointer's task is the number of bodies, its time the margin.
     """
 
-    def __init__(self, collision: Collision) -> None:
+    def __init__(self, collision: Collision, team: Team | None = None) -> None:
+        self.team = team or Team()
         self._narrow = Narrow(collision.colliders.kind, lambda: self.collision)
         collision.functions[:] = self._narrow.addresses
-        self._place(collision)
+        self._place(collision._replace(board=self.team.board))
         if numba.config.DISABLE_JIT:
-            self._callback = C_TYPE(self._call)
-            self.address = int(ctypes.cast(self._callback, ctypes.c_void_p).value or 0)
+            self._callbacks = C_TYPE(self._call), C_TYPE(self._call_job)
+            self.address, job = (int(ctypes.cast(one, ctypes.c_void_p).value or 0) for one in self._callbacks)
         else:
-            self.address = COMPILED.address
+            self.address, job = COMPILED.address, COMPILED_JOB.address
+        self.team.board[FUNCTIONS + COLLIDE_JOBS] = job
         self._function = C_TYPE(self.address)
 
     def _place(self, collision: Collision) -> None:
+        """Put the tables on the desks of all threads; each has its own room to work."""
         self.collision = collision
-        self._table = address_table(collision)
-        self.data = int(self._table.ctypes.data)
+        own = [collision]
+        for _ in range(1, self.team.threads):
+            more = collision._replace(scratch=collision.scratch.copy(), manifold=collision.manifold.copy())
+            if len(collision.trees):  # the row of a mesh shows one facet at a time
+                more = more._replace(colliders=collision.colliders.copy())
+            own.append(more)
+        self._tables = own, [address_table(tables) for tables in own]
+        for thread, table in enumerate(self._tables[1]):
+            self.team.seat(thread, COLLISION_DESK, int(table.ctypes.data))
+        self.data = int(self._tables[1][0].ctypes.data)
 
     def make_room(self) -> None:
         """After NEED_ROOM: more room, half as much again as was needed."""
@@ -173,7 +211,11 @@ class Detector:
         self._place(with_room(self.collision, *wanted))
 
     def _call(self, data: int, bodies: int, margin: float, y: int, n: int, nothing: int, m: int) -> int:
-        return int(detect(view(y, n), bodies, margin, data, self.collision))
+        return int(detect(view(y, n), bodies, margin, self.collision))
+
+    def _call_job(self, desk: int, kind: int, t: float, nothing: int, begin: int, result: int, end: int) -> int:
+        do_job(kind, begin, end, self.data, self.collision)
+        return 0
 
     def __call__(self, y: np.ndarray, margin: float) -> int:
         """Detect once, making room as needed; returns the status."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import combinations
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from ..scene.body import Body
 from ..scene.contact import Touching, rule_for
 from ..scene.scene import Scene
-from .build import Solid, make_collision
+from .build import Solid, kinds_in, make_collision
 from .tables import Collision
 
 
@@ -20,18 +21,32 @@ def collision_of(scene: Scene) -> Collision:
     solids = [_solid(item, number) for item in touching]
     joined = {frozenset(body.name for body in joint.bodies) for joint in scene.joints.values()}
     excluded, rules = [], []
-    if scene.contact_rules or joined:
-        for (i, a), (j, b) in combinations(enumerate(touching), 2):
-            rule = rule_for(scene.contact_rules, a, b)
-            if not rule.enabled if rule is not None else {a.name, b.name} in joined:
-                excluded.append((i, j))
-            elif rule is not None and (rule.friction is not None or rule.restitution is not None):
-                friction, restitution = pair_coefficients(a, b)
-                rules.append(
-                    (i, j, friction if rule.friction is None else rule.friction,
-                     restitution if rule.restitution is None else rule.restitution)
-                )  # fmt: skip
-    return make_collision(solids, excluded, rules)._replace(travel=np.zeros(2 * (len(number) + 1)))
+    for i, j in _special_pairs(scene, touching, joined):
+        a, b = touching[i], touching[j]
+        rule = rule_for(scene.contact_rules, a, b)
+        if not rule.enabled if rule is not None else {a.name, b.name} in joined:
+            excluded.append((i, j))
+        elif rule is not None and (rule.friction is not None or rule.restitution is not None):
+            friction, restitution = pair_coefficients(a, b)
+            rules.append(
+                (i, j, friction if rule.friction is None else rule.friction,
+                 restitution if rule.restitution is None else rule.restitution)
+            )  # fmt: skip
+    return make_collision(solids, excluded, rules, len(number))
+
+
+def _special_pairs(scene: Scene, touching: list[Touching], joined: set[frozenset[str]]) -> Iterable[tuple[int, int]]:
+    """The pairs that may not be as others are: all, where there are rules; else those that joints connect."""
+    if scene.contact_rules:
+        return combinations(range(len(touching)), 2)
+    place = {item.name: i for i, item in enumerate(touching)}
+    found = (sorted(place[name] for name in names if name in place) for names in joined)
+    return [(pair[0], pair[1]) for pair in found if len(pair) == 2]
+
+
+def kinds_of(scene: Scene) -> np.ndarray:
+    """The kinds of colliders that `collision_of` makes, once each."""
+    return np.array(sorted({kind for item in scene.touching() for kind in kinds_in(item.shape)}), np.int64)
 
 
 def pair_coefficients(a: Touching, b: Touching) -> tuple[float, float]:

@@ -37,11 +37,13 @@ def hull_hull(pair, hull_a, place_a, hull_b, place_b, vertices, faces, edges, lo
     corners_a = 3 * hull_b.vertices
     move_corners(hull_b, r, t, vertices, 0, scratch)
     kind, other = FACE_A, 0
-    one, corner_b, gap = best_face(hull_a, faces, hull_b.vertices, 0, scratch, margin)
+    likely = pair.feature_a if pair.witness == FACE_A else 0
+    one, corner_b, gap = best_face(hull_a, likely, faces, hull_b.vertices, 0, scratch, margin)
     if gap <= margin:
         back = (r[0], r[3], r[6], r[1], r[4], r[7], r[2], r[5], r[8])
         move_corners(hull_a, back, scale(-1.0, matvec(back, t)), vertices, corners_a, scratch)
-        found, corner_a, candidate = best_face(hull_b, faces, hull_a.vertices, corners_a, scratch, margin)
+        likely = pair.feature_a if pair.witness == FACE_B else 0
+        found, corner_a, candidate = best_face(hull_b, likely, faces, hull_a.vertices, corners_a, scratch, margin)
         if candidate > gap + slack:
             kind, one, other, gap = FACE_B, 0, found, candidate
     if gap <= margin:
@@ -90,12 +92,13 @@ def lowest(array, at, count, n):
 
 
 @njit
-def best_face(hull, faces, count, at, scratch, margin):
+def best_face(hull, likely, faces, count, at, scratch, margin):
     """(face, corner, gap): the face over which the lowest of the other hull's corners is highest, that corner, and its
-    height; the first face where it is more than the margin."""
+    height; the first face where it is more than the margin. The `likely` one is tried first."""
     face, corner, gap = 0, 0, -math.inf
     last = 0
-    for f in range(hull.faces):
+    for k in range(-1, hull.faces):
+        f = likely if k < 0 else k
         row = faces[hull.first_face + f]
         n = load3(row.normal)
         bound = gap + row.offset

@@ -30,10 +30,11 @@ COLLIDER = np.dtype(
      ("radius", "f8"), ("friction", "f8"), ("restitution", "f8")],
     align=True,
 )  # fmt: skip
-# Where a collider is: the pose of its frame in the world; how far it may move before the next look; its box, grown by its
-# reach, which is that or half the margin.
+# Where a collider is: the pose of its frame in the world; the centre of mass of its body (of the world: the origin); how far
+# it may move before the next look; its box, grown by its reach, which is that or half the margin.
 PLACE = np.dtype(
-    [("x", "f8", 3), ("rotation", "f8", 9), ("lower", "f8", 3), ("upper", "f8", 3), ("moves", "f8"), ("reach", "f8")],
+    [("x", "f8", 3), ("rotation", "f8", 9), ("centre", "f8", 3), ("lower", "f8", 3), ("upper", "f8", 3), ("moves", "f8"),
+     ("reach", "f8")],
     align=True,
 )  # fmt: skip
 # A polygon of a hull: outward unit normal, normal · x = offset on it, its corners in `loops[first : first + count]`
@@ -59,12 +60,14 @@ TREE = np.dtype([("collider", "i8"), ("first_node", "i8"), ("end_node", "i8")], 
 POINTS = 4  # most points of a manifold
 # What the narrow phase finds of two colliders a and b: the unit normal from a to b (world axes), and points midway
 # between the surfaces (world) with their separation (m), negative where they overlap. A feature names what met, the same
-# from step to step while the same features meet.
+# from step to step while the same features meet. Where the points stand in `contacts`: `first`, and the island and colour
+# that say so (see `islands`).
 MANIFOLD = np.dtype(
     [("points", "i8"), ("normal", "f8", 3), ("feature", "i8", POINTS), ("position", "f8", 3 * POINTS),
-     ("separation", "f8", POINTS)],
+     ("separation", "f8", POINTS), ("island", "i8"), ("colour", "i8"), ("first", "i8")],
     align=True,
 )  # fmt: skip
+SKIPPED = -1  # `points` of a pair that sleeps
 
 # What separated two colliders last time, tried first the next (the notes' witness).
 NO_WITNESS, FACE_A, FACE_B, EDGE_EDGE, DIRECTION = range(5)
@@ -88,11 +91,23 @@ CONTACT = np.dtype(
     align=True,
 )  # fmt: skip
 
+# Bodies that touch each other, or hang together by joints (`jointed`). Its contacts are contacts[first : end], those of its
+# k-th colour from colours[first_colour + k] on; its bodies are members[first_member : end_member]. What its solver did in
+# this step: its passes, the residual reached (m/s), the overlap left (m), and the energy that restitution would bring (J).
+ISLAND = np.dtype(
+    [("first", "i8"), ("end", "i8"), ("first_colour", "i8"), ("colours", "i8"), ("first_member", "i8"), ("end_member", "i8"),
+     ("jointed", "i8"), ("iterations", "i8"), ("residual", "f8"), ("overlap", "f8"), ("gained", "f8")],
+    align=True,
+)  # fmt: skip
+
 # Entries of `counts`: where the pairs of this step begin in their table (its halves take turns) and how many there are; the
-# contacts; how many there should be room for, where there was not enough; the axes of the sweep and of its strips.
-FIRST_PAIR, PAIRS, CONTACTS, NEED_PAIRS, NEED_CONTACTS, NEED_STRIPS, SWEEP_AXIS, STRIP_AXIS, COUNTS = range(9)
+# contacts and islands; how many there should be room for, where there was not enough; the axes of the sweep and its strips.
+FIRST_PAIR, PAIRS, CONTACTS, ISLANDS, NEED_PAIRS, NEED_CONTACTS, NEED_STRIPS, SWEEP_AXIS, STRIP_AXIS, COUNTS = range(10)
 NEED_ROOM = 1  # status: `counts` says how much
 SCRATCH = 4096
+NO_ISLAND = -1
+FREE = -1  # `linked` of a body without joints
+AWAKE, UNMOVED = 0, -1
 # Families of pairs, each one function of the narrow phase, compiled where a scene has such a pair; and the function that
 # measures the distance of a convex pair.
 ROUND_PAIR, BOX_PAIR, HULL_PAIR, PLANE_PAIR, CONVEX_PAIR, MESH_PAIR, DISTANCE, FUNCTIONS = range(8)
@@ -125,5 +140,17 @@ class Collision(NamedTuple):
     slots: np.ndarray  # int64, hash table from (a, b) to a pair of the step before; its size is a power of two
     counts: np.ndarray  # int64, see FIRST_PAIR and those that follow
     manifold: Any  # MANIFOLD, one: what the narrow phase fills
+    manifolds: Any  # MANIFOLD, one a pair of this step
     contacts: Any  # CONTACT
+    linked: np.ndarray  # int64, (bodies + 1,) the first of the bodies with joints, for each of them; FREE for others
+    parents: np.ndarray  # int64, (bodies + 1,) see `islands`
+    island_of: np.ndarray  # int64, (bodies + 1,) or NO_ISLAND
+    taken: np.ndarray  # int64, (bodies + 1,) the colours that a body has, one bit each
+    islands: Any  # ISLAND
+    members: np.ndarray  # int64, (bodies,)
+    colours: np.ndarray  # int64
+    asleep: (
+        np.ndarray
+    )  # int64, (bodies + 1,) AWAKE, or the number of those that fell asleep together; the world: UNMOVED
+    board: np.ndarray  # int64, see `board`
     functions: np.ndarray  # int64, addresses of the narrow phase's functions, see `narrow`

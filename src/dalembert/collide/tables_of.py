@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..addresses import reader
-from .tables import COLLIDER, CONTACT, EDGE, FACE, FACET, MANIFOLD, NODE, PAIR, PLACE, SIDE, TREE, Collision
+from .tables import COLLIDER, CONTACT, EDGE, FACE, FACET, ISLAND, MANIFOLD, NODE, PAIR, PLACE, SIDE, TREE, Collision
 
 colliders_of = reader(Collision, "colliders", COLLIDER)
 places_of = reader(Collision, "places", PLACE)
@@ -29,5 +29,15 @@ entries_of = reader(Collision, "entries", np.int64)
 slots_of = reader(Collision, "slots", np.int64)
 counts_of = reader(Collision, "counts", np.int64)
 manifold_of = reader(Collision, "manifold", MANIFOLD)
+manifolds_of = reader(Collision, "manifolds", MANIFOLD)
 contacts_of = reader(Collision, "contacts", CONTACT)
+linked_of = reader(Collision, "linked", np.int64)
+parents_of = reader(Collision, "parents", np.int64)
+island_of = reader(Collision, "island_of", np.int64)
+taken_of = reader(Collision, "taken", np.int64)
+islands_of = reader(Collision, "islands", ISLAND)
+members_of = reader(Collision, "members", np.int64)
+colours_of = reader(Collision, "colours", np.int64)
+asleep_of = reader(Collision, "asleep", np.int64)
+board_of = reader(Collision, "board", np.int64)
 functions_of = reader(Collision, "functions", np.int64)

@@ -1,6 +1,7 @@
 """One body on what bears it, which moves as given."""
 
 from ..arrays import clear
+from ..collide.tables_of import contacts_of
 from ..jit import inlined, njit
 from ..linalg.block import invert
 from ..mechanics.kinematics import load6, load9
@@ -8,9 +9,20 @@ from ..mechanics.system import bodies_of, kinematics_of
 from ..unchecked import peek, poke
 from ..vec import add, congruence, cross, dot, load3, scale, store3, sub, symvec
 from .cone import project_coulomb
-from .gauss_seidel import apply, axes_of, improve, is_zero, size_of, world_impulse
+from .gauss_seidel import axes_of, improve, is_zero, size_of, world_impulse
 from .tables import ANGULAR, FRICTION_STEP, INVERSE_NORMAL, LINEAR, MOTION, ROW
-from .tables_of import levels_of, link_starts_of, links_of, motion_of, own_rows_of, own_system_of
+from .tables_of import (
+    kept_impulses_of,
+    levels_of,
+    link_ends_of,
+    link_starts_of,
+    links_of,
+    motion_of,
+    options_of,
+    own_rows_of,
+    own_system_of,
+    standing_of,
+)
 from .velocities import point_velocity, push, three
 
 PASSES = 10  # most over the contacts below one body
@@ -32,36 +44,39 @@ def velocity_on(contact, body, v, omega, supports):
 
 
 @njit
-def exert(contact, body, d, react, motion):
-    """Change velocities by a change d (n, t, s) of the impulse; of the body alone, if the other is not to `react`."""
+def exert(contact, body, d, motion):
+    """Change the velocities of a body alone by a change d (n, t, s) of the impulse."""
     n, t, s = axes_of(contact)
     impulse = world_impulse(n, t, s, d[0], d[1], d[2])
-    if react:
-        apply(contact, impulse, motion)
-    elif contact.b == body:
+    if contact.b == body:
         push(motion, body, impulse, load3(contact.arm_b), 1.0)
     else:
         push(motion, body, impulse, load3(contact.arm_a), -1.0)
 
 
 @njit
-def settle(body, supports, react, tolerance, contacts, system, stepping):
-    """Bring a body to what the law asks for on what bears it, whose velocities are in `supports`. react : whether these
-    feel it.
+def settle(body, down, system, collision, stepping):
+    """Bring a body to what the law asks for on what bears it, which does not feel it. On the way `down` it takes the load of
+    what stands on it first, and its supports move as they did in the end on the way up.
 
     At once (`balance`), and then, for what that leaves undone, in passes over the contacts below it. In a pass all change
     together, by a share of the way, and not in turn: alike in like places, they bear alike, and none is wedged.
     """
-    balance(body, supports, react, contacts, system, stepping)
-    levels, starts, links = levels_of(stepping), link_starts_of(stepping), links_of(stepping)
+    contacts, tolerance = contacts_of(collision), options_of(stepping)[0].tolerance
+    levels, links = levels_of(stepping), links_of(stepping)
+    starts, ends = link_starts_of(stepping), link_ends_of(stepping)
     motion, rows = motion_of(stepping), own_rows_of(stepping)
+    supports = standing_of(stepping) if down else motion
+    if down:
+        take_load(body, contacts, stepping)
+    balance(body, supports, contacts, system, stepping)
     at = MOTION * body
-    bearing = starts[body + 1] - starts[body]
+    bearing = ends[body] - starts[body]
     for _ in range(PASSES):
         v, omega = three(motion, at + LINEAR), three(motion, at + ANGULAR)
         share = min(1.0, SHARE / max(bearing, 1))
         bearing, largest = 0, 0.0
-        for k in range(starts[body], starts[body + 1]):
+        for k in range(starts[body], ends[body]):
             i = links[k]
             contact = contacts[i]
             below = levels[contact.a + contact.b - body]
@@ -73,10 +88,22 @@ def settle(body, supports, react, tolerance, contacts, system, stepping):
             bearing += contact.impulse[0] > 0.0
             if is_zero(d):
                 continue
-            exert(contact, body, d, react, motion)
+            exert(contact, body, d, motion)
             largest = max(largest, size_of(d, rows, ROW * i))
         if largest <= ENOUGH * tolerance:
             return
+
+
+@njit
+def take_load(body, contacts, stepping):
+    """What the bodies above have been given since the velocities were kept, on the one that bears them."""
+    levels, links, kept = levels_of(stepping), links_of(stepping), kept_impulses_of(stepping)
+    motion = motion_of(stepping)
+    for k in range(link_starts_of(stepping)[body], link_ends_of(stepping)[body]):
+        i = links[k]
+        contact = contacts[i]
+        if levels[contact.a + contact.b - body] > levels[body]:
+            exert(contact, body, sub(load3(contact.impulse), three(kept, 3 * i)), motion)
 
 
 # With g = (d, r × d) for each direction d = n, t, s of each contact that bears, at r from the centre of mass, the velocities
@@ -84,14 +111,15 @@ def settle(body, supports, react, tolerance, contacts, system, stepping):
 # S⁻¹ Σ g c/K_d, the best there is where supports move apart, and the impulse M (V − V_now) that it takes is shared out by
 # p_d = g·y/K_d with S y = M (V − V_now), which makes Σ K_d p_d² least.
 @njit
-def balance(body, supports, react, contacts, system, stepping):
+def balance(body, supports, contacts, system, stepping):
     """Give a body the impulses that bring it to what bears it at once, as far as these lie in the cones. Nothing is done
     where it is not held in all directions."""
     block, motion, rows = own_system_of(stepping), motion_of(stepping), own_rows_of(stepping)
-    starts, links, levels = link_starts_of(stepping), links_of(stepping), levels_of(stepping)
+    links, levels = links_of(stepping), levels_of(stepping)
+    start, end = link_starts_of(stepping)[body], link_ends_of(stepping)[body]
     v, omega = three(motion, MOTION * body + LINEAR), three(motion, MOTION * body + ANGULAR)
     clear(block)
-    for k in range(starts[body], starts[body + 1]):
+    for k in range(start, end):
         contact = contacts[links[k]]
         if bears(contact, body, v, omega, supports, levels):
             add_to_system(contact, body, supports, rows, ROW * links[k], block)
@@ -110,10 +138,10 @@ def balance(body, supports, react, contacts, system, stepping):
         poke(block, RIGHT + 3 + c, angular[c])
     multiply_block(block)
     y, z = three(block, WANTED), three(block, WANTED + 3)
-    for k in range(starts[body], starts[body + 1]):
+    for k in range(start, end):
         contact = contacts[links[k]]
         if bears(contact, body, v, omega, supports, levels):
-            share_out(contact, body, y, z, react, rows, ROW * links[k], motion)
+            share_out(contact, body, y, z, rows, ROW * links[k], motion)
 
 
 @njit
@@ -165,7 +193,7 @@ def multiply_block(block):
 
 
 @njit
-def share_out(contact, body, y, z, react, rows, at, motion):
+def share_out(contact, body, y, z, rows, at, motion):
     """Change the impulse of a contact by its share, as far as the cone has room."""
     n, t, s = axes_of(contact)
     of_normal, of_tangent = weights(contact, rows, at)
@@ -176,4 +204,4 @@ def share_out(contact, body, y, z, react, rows, at, motion):
     wanted = add(old, scale(sign, (of_normal * dot(n, w), of_tangent * dot(t, w), of_tangent * dot(s, w))))
     new = project_coulomb(wanted, contact.friction)
     store3(contact.impulse, new)
-    exert(contact, body, sub(new, old), react, motion)
+    exert(contact, body, sub(new, old), motion)

@@ -29,9 +29,9 @@ def axes_of(contact):
 
 
 @njit
-def prepare_contacts(contacts, count, motion, rows):
-    """Fill `rows`: responses, and the velocities as they are now."""
-    for i in range(count):
+def prepare_contacts(begin, end, contacts, motion, rows):
+    """Fill `rows`: responses, and the velocities as they are now. As all here, for contacts begin … end."""
+    for i in range(begin, end):
         contact = contacts[i]
         n, t, s = axes_of(contact)
         arm_a, arm_b = load3(contact.arm_a), load3(contact.arm_b)
@@ -77,10 +77,10 @@ def world_impulse(n, t, s, p_n, p_t, p_s):
 
 
 @njit
-def warm_start(contacts, count, motion):
+def warm_start(begin, end, contacts, motion):
     """Apply the impulses that the contacts bring from the step before; in axes that have turned they may not be in the
     cone, and are put there."""
-    for i in range(count):
+    for i in range(begin, end):
         contact = contacts[i]
         n, t, s = axes_of(contact)
         p = project_coulomb(load3(contact.impulse), contact.friction)
@@ -130,10 +130,10 @@ def size_of(d, rows, at):
 
 
 @njit
-def sweep_contacts(contacts, count, motion, rows):
-    """One pass over all contacts; returns the largest change of a velocity that it made (m/s)."""
+def sweep_contacts(begin, end, contacts, motion, rows):
+    """One pass; returns the largest change of a velocity that it made (m/s)."""
     largest = 0.0
-    for i in range(count):
+    for i in range(begin, end):
         contact = contacts[i]
         n, t, s = axes_of(contact)
         u = relative_velocity(motion, contact, load3(contact.arm_a), load3(contact.arm_b))
@@ -145,10 +145,10 @@ def sweep_contacts(contacts, count, motion, rows):
 
 
 @njit
-def worst_residual(contacts, count, motion, rows):
-    """The largest natural-map residual of Coulomb's law over the contacts (m/s); see `residual`."""
+def worst_residual(begin, end, contacts, motion, rows):
+    """The largest natural-map residual of Coulomb's law (m/s); see `residual`."""
     worst = 0.0
-    for i in range(count):
+    for i in range(begin, end):
         contact = contacts[i]
         n, t, s = axes_of(contact)
         u = relative_velocity(motion, contact, load3(contact.arm_a), load3(contact.arm_b))
@@ -159,12 +159,12 @@ def worst_residual(contacts, count, motion, rows):
 
 
 @njit
-def sweep_positions(contacts, count, shift, rows, corrections, reach, slop):
+def sweep_positions(begin, end, contacts, shift, rows, corrections, reach, slop):
     """One pass of the same for displacements instead of velocities: `shift` (as `motion`) is pushed until nothing
     overlaps by more than `slop` (m); contacts farther apart than `reach` (m) are left out. `corrections` are the normal
     multipliers (kg m). Returns the deepest left."""
     deepest = 0.0
-    for i in range(count):
+    for i in range(begin, end):
         contact = contacts[i]
         if contact.separation > reach:
             continue

@@ -6,85 +6,79 @@ that stands on others can be solved for alone, once it is known how these will m
 number of contacts between it and the world:
 
 1. from the ground up, each body is brought to rest on what bears it, which does not feel it: the velocities v*;
-2. from the top down, each body is given the impulses that the law asks for on supports that move with v*; they load the
-   supports, whose turn comes next.
+2. from the top down, each body takes the load of what stands on it, and is given the impulses that the law asks for on
+   supports that move with v*.
+
+Bodies of one level feel nothing of each other in this, so that threads may share them.
 
 Where every body ends with v*, this is the solution: so it is for whatever stands. Where bodies slide under a load, or hold
 each other up, it is a guess, which is followed as far as that is good (`search`), or not at all.
 """
 
-from ..arrays import copy
-from ..collide.tables import CONTACTS
-from ..collide.tables_of import contacts_of, counts_of
+from ..collide.tables import FREE
+from ..collide.tables_of import contacts_of, linked_of, members_of
 from ..jit import njit
-from ..mechanics.system import incidences_of
-from ..unchecked import peek
 from ..vec import load3
-from .bearing import settle
-from .gauss_seidel import axes_of, put_row, response, worst_residual
+from .gauss_seidel import axes_of, put_row, response
 from .search import go_back, keep, take_best
-from .tables import INVERSE_MASS, MOTION, ROW
-from .tables_of import (
-    levels_of,
-    link_starts_of,
-    links_of,
-    motion_of,
-    own_rows_of,
-    queue_of,
-    rows_of,
-    standing_of,
-)
+from .sharing import RESIDUAL, SETTLE_DOWN, SETTLE_UP, over_contacts, over_level
+from .tables import ROW
+from .tables_of import levels_of, link_ends_of, link_starts_of, links_of, motion_of, own_rows_of, queue_of, standing_of
+from .velocities import copy_velocities
 
 EVERY = 5  # passes over all contacts from one time to the next
+HELPED, IN_VAIN, NO_STACK = range(3)
 UNKNOWN, JOINTED = -1, -2  # levels: not standing on the world; one that joints hold is not to be moved alone
 
 
 @njit
-def carry_loads(tolerance, system, collision, stepping):
-    """Change impulses and `motion` as said above; returns whether that did any good."""
-    contacts, count = contacts_of(collision), counts_of(collision)[CONTACTS]
-    motion, standing = motion_of(stepping), standing_of(stepping)
+def carry_loads(island, system, collision, stepping):
+    """Change impulses and `motion` as said above, if that does any good; returns what it did."""
     levels, queue = levels_of(stepping), queue_of(stepping)
-    reached = find_levels(contacts, count, system, stepping)
-    if levels[queue[reached - 1]] < 2:
-        return False
-    before = worst_residual(contacts, count, motion, rows_of(stepping))
-    prepare_own(contacts, count, stepping)
-    keep(contacts, count, 1.0, stepping)
-    for q in range(reached):
-        settle(queue[q], motion, False, tolerance, contacts, system, stepping)
-    copy(standing, motion)
-    go_back(0.0, contacts, count, stepping)
-    for q in range(reached - 1, -1, -1):
-        settle(queue[q], standing, True, tolerance, contacts, system, stepping)
-    if take_best(contacts, count, stepping) > 0.0:
-        if worst_residual(contacts, count, motion, rows_of(stepping)) < before:
-            return True
-        go_back(0.0, contacts, count, stepping)
-    return False
+    end = find_levels(island, collision, stepping)
+    if end == island.first_member or levels[queue[end - 1]] < 2:
+        return NO_STACK
+    before = over_contacts(RESIDUAL, island, collision, stepping)
+    prepare_own(island, collision, stepping)
+    keep(1.0, island, collision, stepping)
+    begin = island.first_member
+    while begin < end:
+        begin = over_level(SETTLE_UP, begin, end, 1, island, system, collision, stepping)
+    copy_velocities(island, members_of(collision), motion_of(stepping), standing_of(stepping))
+    go_back(0.0, island, collision, stepping)
+    last = end - 1
+    while last >= island.first_member:
+        last = over_level(SETTLE_DOWN, last, island.first_member - 1, -1, island, system, collision, stepping)
+    if take_best(island, collision, stepping) > 0.0:
+        if over_contacts(RESIDUAL, island, collision, stepping) < before:
+            return HELPED
+        go_back(0.0, island, collision, stepping)
+    return IN_VAIN
 
 
 @njit
-def find_levels(contacts, count, system, stepping):
+def find_levels(island, collision, stepping):
     """Fill `levels`, and `queue` with the bodies that have one, lowest first, after listing the contacts of each body.
-    Returns how many these are, with the world and whatever cannot be moved."""
-    levels, queue = levels_of(stepping), queue_of(stepping)
-    starts, links = link_starts_of(stepping), links_of(stepping)
-    list_contacts(contacts, count, starts, links)
-    reached = 0
-    for body in range(levels.shape[0]):
-        levels[body] = UNKNOWN
-        if peek(motion_of(stepping), MOTION * body + INVERSE_MASS) == 0.0:
-            levels[body] = 0
-            queue[reached] = body
-            reached += 1
-    incidences = incidences_of(system)
-    for i in range(incidences.shape[0]):
-        levels[incidences[i].body] = JOINTED
-    q = 0
+    Returns where they end there."""
+    contacts, members, linked = contacts_of(collision), members_of(collision), linked_of(collision)
+    levels, queue, links = levels_of(stepping), queue_of(stepping), links_of(stepping)
+    starts, ends = link_starts_of(stepping), link_ends_of(stepping)
+    list_contacts(island, collision, stepping)
+    world = levels.shape[0] - 1
+    reached = island.first_member
+    for m in range(island.first_member, island.end_member):
+        body = members[m]
+        levels[body] = UNKNOWN if linked[body] == FREE else JOINTED
+        for k in range(starts[body], ends[body]):
+            contact = contacts[links[k]]
+            if contact.a + contact.b - body == world and levels[body] == UNKNOWN:
+                levels[body] = 1
+                queue[reached] = body
+                reached += 1
+    q = island.first_member
     while q < reached:
         body = queue[q]
-        for k in range(starts[body], starts[body + 1]):
+        for k in range(starts[body], ends[body]):
             contact = contacts[links[k]]
             other = contact.a + contact.b - body
             if levels[other] == UNKNOWN:
@@ -96,30 +90,36 @@ def find_levels(contacts, count, system, stepping):
 
 
 @njit
-def list_contacts(contacts, count, starts, links):
-    """The contacts of body i become links[starts[i] : starts[i + 1]]."""
-    for body in range(starts.shape[0]):
-        starts[body] = 0
-    for i in range(count):
-        starts[contacts[i].a + 1] += 1
-        starts[contacts[i].b + 1] += 1
-    for body in range(starts.shape[0] - 1):
-        starts[body + 1] += starts[body]
-    # Filled from the ends, so that each start comes to where it should be.
-    for i in range(count - 1, -1, -1):
+def list_contacts(island, collision, stepping):
+    """The contacts of a body become links[link_starts[body] : link_ends[body]]."""
+    contacts, members = contacts_of(collision), members_of(collision)
+    starts, ends, links = link_starts_of(stepping), link_ends_of(stepping), links_of(stepping)
+    world = starts.shape[0]
+    for m in range(island.first_member, island.end_member):
+        ends[members[m]] = 0
+    for i in range(island.first, island.end):
         for body in (contacts[i].a, contacts[i].b):
-            starts[body + 1] -= 1
-            links[starts[body + 1]] = i
-    for body in range(starts.shape[0] - 1):
-        starts[body] = starts[body + 1]
-    starts[starts.shape[0] - 1] = 2 * count
+            if body < world:
+                ends[body] += 1
+    at = 2 * island.first
+    for m in range(island.first_member, island.end_member):
+        body = members[m]
+        starts[body] = at
+        at += ends[body]
+        ends[body] = starts[body]
+    for i in range(island.first, island.end):
+        for body in (contacts[i].a, contacts[i].b):
+            if body < world:
+                links[ends[body]] = i
+                ends[body] += 1
 
 
 @njit
-def prepare_own(contacts, count, stepping):
+def prepare_own(island, collision, stepping):
     """The rows of contacts between levels, with the response of the upper body only."""
+    contacts = contacts_of(collision)
     levels, motion, rows = levels_of(stepping), motion_of(stepping), own_rows_of(stepping)
-    for i in range(count):
+    for i in range(island.first, island.end):
         contact = contacts[i]
         a, b = contact.a, contact.b
         if min(levels[a], levels[b]) < 0 or levels[a] == levels[b]:

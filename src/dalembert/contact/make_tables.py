@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..collide.tables import CONTACT
+from ..collide.tables import CONTACT, FREE
 from ..mechanics.evaluate import Mechanism
-from ..model.tables import BOUNDED, FIELD, STOP, System
+from ..model.tables import BOUNDED, CONSTANT, CUSTOM_FORCE, FIELD, SPRING, STOP, System
 from .bearing import SIZE as SIZE_OF_SYSTEM
 from .interior_point_tables import GROUP, STEP, Problem, workspace
 from .tables import (
@@ -33,7 +33,8 @@ class StepSettings(NamedTuple):
 
     dt : s. solver : a name of `SOLVERS`. iterations : most passes of the solver. tolerance : m/s, the residual at
     which it stops. margin : m, pairs nearer than this are looked at. slop : m, overlap that is left alone.
-    stop_unsolved : whether a step whose solver misses the tolerance ends the run.
+    stop_unsolved : whether a step whose solver misses the tolerance ends the run. threads : how many share the work.
+    sleep_after : s of rest after which things that touch sleep; zero: never. sleep_speed : m/s, what is slower is at rest.
     """
 
     dt: float
@@ -43,6 +44,9 @@ class StepSettings(NamedTuple):
     margin: float
     slop: float
     stop_unsolved: bool
+    threads: int
+    sleep_after: float
+    sleep_speed: float
 
 
 def _row(dtype: Any) -> Any:
@@ -57,7 +61,7 @@ def make_tables(system: System, size: int, ledger: int, settings: StepSettings) 
     options.tolerance, options.solver, options.ledger = settings.tolerance, SOLVERS[settings.solver], ledger
     options.slop = settings.slop
     options.predict = int((system.forces.kind != FIELD).any())
-    options.fresh = 1
+    options.fresh, options.sleep_after, options.sleep_speed = 1, settings.sleep_after, settings.sleep_speed
     return Stepping(
         options=options,
         report=_row(REPORT),
@@ -75,9 +79,13 @@ def make_tables(system: System, size: int, ledger: int, settings: StepSettings) 
         change=np.zeros(rows),
         rates=np.zeros(rows),
         ticks=np.zeros(len(STEP_STAGES) + 3),
+        passes=np.zeros(bodies, np.int64),
+        waits=np.zeros(bodies, np.int64),
+        slow=slowness(system),
         levels=np.zeros(bodies + 1, np.int64),
-        queue=np.zeros(bodies + 1, np.int64),
-        link_starts=np.zeros(bodies + 2, np.int64),
+        queue=np.zeros(bodies, np.int64),
+        link_starts=np.zeros(bodies, np.int64),
+        link_ends=np.zeros(bodies, np.int64),
         links=np.zeros(0, np.int64),
         own_rows=np.zeros(0),
         own_system=np.zeros(SIZE_OF_SYSTEM),
@@ -93,6 +101,24 @@ def with_room(tables: Stepping, contacts: int) -> Stepping:
         rows=np.zeros(ROW * contacts), corrections=np.zeros(contacts), first_impulses=np.zeros(3 * contacts),
         links=np.zeros(2 * contacts, np.int64), own_rows=np.zeros(ROW * contacts), kept_impulses=np.zeros(3 * contacts),
     )  # fmt: skip
+
+
+def slowness(system: System) -> np.ndarray:
+    """(bodies,) for `Stepping.slow`, at the start. What has joints, springs or forces of the user's never sleeps."""
+    found = np.zeros(len(system.bodies) + 1)
+    forces = system.forces[np.isin(system.forces.kind, (SPRING, CONSTANT, CUSTOM_FORCE))]
+    for body in (*forces.a, *forces.b, *system.incidences.body):
+        found[body] = -np.inf
+    return found[:-1]
+
+
+def linked(system: System) -> np.ndarray:
+    """(bodies + 1,) for `Collision.linked`: all that joints hold is taken for one thing."""
+    found = np.full(len(system.bodies) + 1, FREE)
+    jointed = np.unique(system.incidences.body)
+    found[jointed] = jointed.min(initial=len(system.bodies))
+    found[-1] = FREE
+    return found
 
 
 def make_bounds(system: System, size: int) -> Any:

@@ -6,24 +6,24 @@ restitution (e = 0) Coulomb's law makes W ≤ 0. So, where the solution with res
 
     p = (1 − θ) p₀ + θ p_e,   u⁺ = (1 − θ) u₀ + θ u_e
 
-of the solutions without and with it, with the largest θ ≤ 1 at which W = 0. It pushes and never pulls, its friction lies in
-the cone (which is convex), and nothing closes that does not close in either solution.
+of the solutions without and with it, with the largest θ ≤ 1 at which W = 0, each island its own. It pushes and never pulls,
+its friction lies in the cone (which is convex), and nothing closes that does not close in either solution.
 """
 
 import math
 
 from ..arrays import copy
-from ..collide.tables import CONTACTS
-from ..collide.tables_of import contacts_of, counts_of
+from ..collide.tables import CONTACTS, ISLANDS
+from ..collide.tables_of import contacts_of, counts_of, islands_of, members_of
 from ..jit import inlined, njit
 from ..mechanics.system import bodies_of, kinematics_of
 from ..status import OK
-from ..vec import add, load3, scale, store3
+from ..vec import load3
 from .bounded import passive_work, set_bounces
 from .impulses import contact_work
 from .joints import joint_work
 from .solve import solve
-from .tables import BEFORE, ROW
+from .tables import BEFORE, MOTION, ROW, SPEEDS
 from .tables_of import (
     bounds_of,
     first_impulses_of,
@@ -34,7 +34,7 @@ from .tables_of import (
     options_of,
     rows_of,
 )
-from .velocities import load_motion, three
+from .velocities import load_motion
 
 ROUNDING = 1e-12  # of the work done either way
 CLOSED = 0.1  # of the slop: a gap that is none
@@ -53,35 +53,65 @@ def gap_bias(contact, h, slop):
 
 @njit
 def limit_restitution(walls, h, y, system, collision, stepping, problem):
-    """Where the impulses of `solve` bring energy, put the mixture in their place; y holds the momenta without impulses.
-    Returns a status."""
-    gained, turned_over = total_work(system, collision, stepping)
-    if gained <= ROUNDING * turned_over:
+    """Where the impulses of `solve` bring energy to an island, put the mixture in their place; y holds the momenta without
+    impulses. Returns a status."""
+    islands, count = islands_of(collision), counts_of(collision)[ISLANDS]
+    if not measure_gains(system, collision, stepping):
         return OK
-    contacts = contacts_of(collision)
-    count = counts_of(collision)[CONTACTS]
-    motion, first_motion = motion_of(stepping), first_motion_of(stepping)
-    first, first_joints = first_impulses_of(stepping), first_joint_impulses_of(stepping)
-    bounds, slop = bounds_of(stepping), options_of(stepping)[0].slop
-    copy(first_motion, motion)
-    copy(first_joints, joint_impulses_of(stepping))
+    motion = motion_of(stepping)
+    keep_first(collision, stepping)
     for i in range(count):
-        contact = contacts[i]
-        for k in range(3):
-            first[3 * i + k] = contact.impulse[k]
-        contact.bias = gap_bias(contact, h, slop)
-    for i in range(bounds.shape[0]):
-        bounds[i].first_impulse = bounds[i].impulse
-    set_bounces(h, system, stepping, True)
+        if islands[i].gained > 0.0:
+            make_plastic(h, islands[i], system, collision, stepping)
     load_motion(y, bodies_of(system), kinematics_of(system), motion)
     status = solve(walls, system, collision, stepping, problem)
     if status != OK:
         return status
-    plastic, _ = total_work(system, collision, stepping)
-    mixture(0.5, collision, stepping)
-    middle, _ = total_work(system, collision, stepping)
-    mixture(2.0 * largest_share(plastic, middle, gained) - 1.0, collision, stepping)
+    for i in range(count):
+        island = islands[i]
+        if island.gained > 0.0:
+            plastic, _ = work_on(island, system, collision, stepping)
+            mixture(0.5, island, collision, stepping)
+            middle, _ = work_on(island, system, collision, stepping)
+            mixture(2.0 * largest_share(plastic, middle, island.gained) - 1.0, island, collision, stepping)
+        else:
+            mixture(1.0, island, collision, stepping)
     return OK
+
+
+@njit
+def measure_gains(system, collision, stepping):
+    """W of each island, zero where that is rounding or less; returns whether it is more anywhere."""
+    islands = islands_of(collision)
+    some = False
+    for i in range(counts_of(collision)[ISLANDS]):
+        gained, turned_over = work_on(islands[i], system, collision, stepping)
+        islands[i].gained = gained if gained > ROUNDING * turned_over else 0.0
+        some = some or islands[i].gained > 0.0
+    return some
+
+
+@njit
+def keep_first(collision, stepping):
+    """Keep the solution with restitution."""
+    contacts, bounds, first = contacts_of(collision), bounds_of(stepping), first_impulses_of(stepping)
+    copy(first_motion_of(stepping), motion_of(stepping))
+    copy(first_joint_impulses_of(stepping), joint_impulses_of(stepping))
+    for i in range(counts_of(collision)[CONTACTS]):
+        for k in range(3):
+            first[3 * i + k] = contacts[i].impulse[k]
+    for i in range(bounds.shape[0]):
+        bounds[i].first_impulse = bounds[i].impulse
+
+
+@njit
+def make_plastic(h, island, system, collision, stepping):
+    """Let nothing of an island bounce."""
+    contacts, slop = contacts_of(collision), options_of(stepping)[0].slop
+    for i in range(island.first, island.end):
+        contacts[i].bias = gap_bias(contacts[i], h, slop)
+    if island.jointed != 0:
+        set_bounces(h, system, stepping, True)
 
 
 @njit
@@ -95,15 +125,17 @@ def largest_share(w0, middle, w1):
 
 
 @njit
-def total_work(system, collision, stepping):
-    """(W of contacts, stops and joints, the sum of their parts without their signs), J."""
+def work_on(island, system, collision, stepping):
+    """(W of contacts, and of stops and joints if there are some, the sum of their parts without their signs), J."""
     contacts = contacts_of(collision)
     motion, rows = motion_of(stepping), rows_of(stepping)
-    work, size = passive_work(system, stepping)
-    of_joints = joint_work(system, stepping)
-    work += of_joints
-    size += abs(of_joints)
-    for i in range(counts_of(collision)[CONTACTS]):
+    work, size = 0.0, 0.0
+    if island.jointed != 0:
+        work, size = passive_work(system, stepping)
+        of_joints = joint_work(system, stepping)
+        work += of_joints
+        size += abs(of_joints)
+    for i in range(island.first, island.end):
         contact = contacts[i]
         p = load3(contact.impulse)
         if p[0] > 0.0:
@@ -113,21 +145,29 @@ def total_work(system, collision, stepping):
     return work, size
 
 
+@inlined
+def between(share, now, first):
+    return first if share == 1.0 else now + share * (first - now)
+
+
 @njit
-def mixture(share, collision, stepping):
+def mixture(share, island, collision, stepping):
     """Impulses and velocities become (1 − share) of what they are and `share` of the first solution's."""
+    contacts, members = contacts_of(collision), members_of(collision)
     motion, first_motion = motion_of(stepping), first_motion_of(stepping)
-    joints, first_joints = joint_impulses_of(stepping), first_joint_impulses_of(stepping)
     first = first_impulses_of(stepping)
-    for i in range(motion.shape[0]):
-        motion[i] += share * (first_motion[i] - motion[i])
+    for m in range(island.first_member, island.end_member):
+        at = MOTION * members[m]
+        for i in range(at, at + SPEEDS):
+            motion[i] = between(share, motion[i], first_motion[i])
+    for i in range(island.first, island.end):
+        impulse = contacts[i].impulse
+        for k in range(3):
+            impulse[k] = between(share, impulse[k], first[3 * i + k])
+    if island.jointed == 0:
+        return
+    joints, first_joints, bounds = joint_impulses_of(stepping), first_joint_impulses_of(stepping), bounds_of(stepping)
     for i in range(joints.shape[0]):
-        joints[i] += share * (first_joints[i] - joints[i])
-    bounds = bounds_of(stepping)
+        joints[i] = between(share, joints[i], first_joints[i])
     for i in range(bounds.shape[0]):
-        bounds[i].impulse += share * (bounds[i].first_impulse - bounds[i].impulse)
-    contacts = contacts_of(collision)
-    for i in range(counts_of(collision)[CONTACTS]):
-        contact = contacts[i]
-        p = load3(contact.impulse)
-        store3(contact.impulse, add(scale(1.0 - share, p), scale(share, three(first, 3 * i))))
+        bounds[i].impulse = between(share, bounds[i].impulse, bounds[i].first_impulse)

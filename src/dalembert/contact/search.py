@@ -1,4 +1,4 @@
-"""How far to follow a guess at the impulses.
+"""How far to follow a guess at the impulses of an island.
 
 Without friction the impulses p of a step are where D is least: kinetic energy, with the biases b,
 
@@ -9,40 +9,42 @@ mixtures of impulses in the cones are in the cones. So the impulses of the step 
 energy, whatever has changed since; and nothing goes too far, to be undone in the next step, and so on, ever more.
 """
 
-from ..arrays import copy
+from ..collide.tables_of import contacts_of, members_of
 from ..jit import njit
 from ..unchecked import peek, poke
 from ..vec import add_scaled, dot, load3, store3, sub
 from .gauss_seidel import axes_of, is_zero, world_impulse
+from .tables import MOTION, SPEEDS
 from .tables_of import kept_impulses_of, kept_motion_of, motion_of
-from .velocities import relative_velocity, three
+from .velocities import copy_velocities, relative_velocity, three
 
 
 @njit
-def keep(contacts, count, share, stepping):
+def keep(share, island, collision, stepping):
     """The velocities as they are, and this share of the impulses (1: as they are; 0: those that made the velocities)."""
-    kept = kept_impulses_of(stepping)
-    copy(kept_motion_of(stepping), motion_of(stepping))
-    for i in range(count):
+    contacts, kept = contacts_of(collision), kept_impulses_of(stepping)
+    copy_velocities(island, members_of(collision), motion_of(stepping), kept_motion_of(stepping))
+    for i in range(island.first, island.end):
         for k in range(3):
             poke(kept, 3 * i + k, share * contacts[i].impulse[k])
 
 
 @njit
-def take_best(contacts, count, stepping):
+def take_best(island, collision, stepping):
     """Go back to where D is least between what was kept and what is; returns α."""
-    share = best_share(contacts, count, stepping)
+    share = best_share(island, collision, stepping)
     if share < 1.0:
-        go_back(share, contacts, count, stepping)
+        go_back(share, island, collision, stepping)
     return share
 
 
 @njit
-def best_share(contacts, count, stepping):
+def best_share(island, collision, stepping):
     """The α in [0, 1] at which D is least between what was kept (0) and what is (1)."""
+    contacts = contacts_of(collision)
     motion, before, kept = motion_of(stepping), kept_motion_of(stepping), kept_impulses_of(stepping)
     slope, curvature = 0.0, 0.0
-    for i in range(count):
+    for i in range(island.first, island.end):
         contact = contacts[i]
         n, t, s = axes_of(contact)
         d = sub(load3(contact.impulse), three(kept, 3 * i))
@@ -57,11 +59,14 @@ def best_share(contacts, count, stepping):
 
 
 @njit
-def go_back(share, contacts, count, stepping):
+def go_back(share, island, collision, stepping):
     """So far from what was kept to what is: mixtures of impulses in the cones are in the cones."""
+    contacts, members = contacts_of(collision), members_of(collision)
     motion, before, kept = motion_of(stepping), kept_motion_of(stepping), kept_impulses_of(stepping)
-    for i in range(motion.shape[0]):
-        poke(motion, i, peek(before, i) + share * (peek(motion, i) - peek(before, i)))
-    for i in range(count):
+    for m in range(island.first_member, island.end_member):
+        at = MOTION * members[m]
+        for i in range(at, at + SPEEDS):
+            poke(motion, i, peek(before, i) + share * (peek(motion, i) - peek(before, i)))
+    for i in range(island.first, island.end):
         old = three(kept, 3 * i)
         store3(contacts[i].impulse, add_scaled(old, share, sub(load3(contacts[i].impulse), old)))

@@ -4,9 +4,8 @@ As for joints (`mechanics.projection`), the velocities have no part in it. Momen
 what that does to the energy is booked as the work of projection.
 """
 
-from ..arrays import clear
-from ..collide.tables import CONTACTS
-from ..collide.tables_of import contacts_of, counts_of
+from ..collide.tables import CONTACTS, ISLANDS
+from ..collide.tables_of import contacts_of, counts_of, islands_of
 from ..jit import njit
 from ..mechanics.system import bodies_of, kinematics_of
 from ..model.tables import LEDGER, PROJECTION_WORK, REACTION_TORQUE, STATE_SIZE
@@ -15,9 +14,10 @@ from ..status import OK
 from ..vec import cross, dot, load3, matvec, matvec_t, sub, symvec
 from .bounded import part_stops
 from .converge import converge_displacement
-from .gauss_seidel import axes_of, sweep_positions
+from .gauss_seidel import axes_of
+from .sharing import PART, PART_ALONE, SWEEP_POSITIONS, over_colours, over_islands
 from .tables import ANGULAR, INTERIOR_POINT, INVERSE_INERTIA, LINEAR, MOTION
-from .tables_of import corrections_of, first_impulses_of, motion_of, options_of, report_of, rows_of, shift_of
+from .tables_of import corrections_of, first_impulses_of, motion_of, options_of, report_of, shift_of
 from .velocities import clear_velocities, relative_velocity, six, three
 
 ROUNDING = 1e-13  # m: overlap that is left alone by the converging solver
@@ -36,16 +36,14 @@ def plan_separation(walls, system, collision, stepping, problem):
     report, options = report_of(stepping)[0], options_of(stepping)[0]
     shift = shift_of(stepping)
     count = counts_of(collision)[CONTACTS]
-    deepest = 0.0
-    for i in range(count):
-        deepest = max(deepest, -contacts[i].separation)
-    report.deepest = max(report.deepest, deepest)
-    report.worst_penetration = max(report.worst_penetration, deepest)
+    report.overlap = overlap_of(0, count, contacts)
+    report.deepest = max(report.deepest, report.overlap)
+    report.worst_penetration = max(report.worst_penetration, report.overlap)
     clear_velocities(motion_of(stepping), shift)
-    apart = deepest > options.slop
+    apart = report.overlap > options.slop
     if apart:
-        left = relax_overlaps(deepest, collision, stepping)
-        if left > max(ROUNDING, ENOUGH * deepest) and options.solver == INTERIOR_POINT:
+        over_islands(PART, PART_ALONE, collision)
+        if options.solver == INTERIOR_POINT and is_some_left(collision):
             status = part_exactly(walls, system, collision, stepping, problem)
             if status != OK:
                 return False, status
@@ -60,18 +58,39 @@ def plan_separation(walls, system, collision, stepping, problem):
 
 
 @njit
-def relax_overlaps(deepest, collision, stepping):
-    """By Gauss–Seidel, until nothing overlaps by more than the slop; returns how much does (m) after the last pass."""
-    shift, corrections = shift_of(stepping), corrections_of(stepping)
-    count = counts_of(collision)[CONTACTS]
-    slop = options_of(stepping)[0].slop
-    left = 0.0
-    clear(corrections)
+def overlap_of(begin, end, contacts):
+    """The deepest of contacts begin … end (m)."""
+    deepest = 0.0
+    for i in range(begin, end):
+        deepest = max(deepest, -contacts[i].separation)
+    return deepest
+
+
+@njit
+def part(number, collision, stepping):
+    """Put apart an island by Gauss–Seidel, until nothing overlaps by more than the slop; its row tells what is left, where
+    that is too much."""
+    island, corrections = islands_of(collision)[number], corrections_of(stepping)
+    deepest = overlap_of(island.first, island.end, contacts_of(collision))
+    island.overlap = 0.0
+    if deepest <= options_of(stepping)[0].slop:
+        return
+    for i in range(island.first, island.end):
+        corrections[i] = 0.0
     for _ in range(PASSES):
-        left = sweep_positions(contacts_of(collision), count, shift, rows_of(stepping), corrections, deepest, slop)
+        left = over_colours(SWEEP_POSITIONS, island, collision, stepping)
         if left <= max(ROUNDING, ENOUGH * deepest):
-            break
-    return left
+            return
+        island.overlap = left
+
+
+@njit
+def is_some_left(collision):
+    islands = islands_of(collision)
+    for i in range(counts_of(collision)[ISLANDS]):
+        if islands[i].overlap > 0.0:
+            return True
+    return False
 
 
 @njit

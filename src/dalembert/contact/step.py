@@ -15,9 +15,10 @@ energy changes by exactly (h F + Jᵀ p)·½ (v⁻ + v⁺), which is what the au
 import numpy as np
 
 from ..arrays import copy
+from ..board import CONTACT_JOBS, share
 from ..collide.kept import forget_impulses, keep_impulses
-from ..collide.tables import CONTACTS, NEED_ROOM, Collision
-from ..collide.tables_of import contacts_of, counts_of, travel_of
+from ..collide.tables import AWAKE, CONTACTS, NEED_ROOM, Collision
+from ..collide.tables_of import asleep_of, board_of, contacts_of, counts_of, travel_of
 from ..jit import CFunction, njit
 from ..mechanics.system import bodies_of, joints_of, kinematics_of
 from ..model.tables import CONSTRAINT_WORK, LEDGER, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE, System
@@ -27,16 +28,18 @@ from ..ticks import begin, lap
 from ..unchecked import peek, poke
 from ..vec import dot, load3, norm
 from .bounded import apply_bounds, find_bounds, set_bounces
-from .gauss_seidel import axes_of, prepare_contacts
+from .gauss_seidel import axes_of
 from .impulses import apply_impulses
 from .interior_point_tables import Problem
 from .joints import set_targets
 from .report import note_residual
 from .restitution import gap_bias, limit_restitution
 from .separate import displace, plan_separation
+from .sharing import A_CHUNK, PREPARE
+from .sleep import bear_sleeper, fall_asleep
 from .solve import Walls, solve
 from .tables import BEFORE, DETECTION, ROW, SMOOTH, SOLVER, UPDATE, Stepping
-from .tables_of import motion_of, options_of, report_of, rows_of, saved_of, ticks_of
+from .tables_of import motion_of, options_of, passes_of, report_of, rows_of, saved_of, ticks_of, waits_of
 from .velocities import load_motion, relative_velocity
 
 WALLS = len(Walls._fields)
@@ -55,13 +58,22 @@ def march(walls, y, dydt, stop, system, collision, stepping, problem):
         status = look_ahead(walls, report.steps * options.dt, y, dydt, system, collision, stepping, problem)
         if status != OK:
             return status
-        options.fresh, report.iterations = 0, 0
+        options.fresh = 0
+        forget_steps(stepping)
     while (report.steps + 1e-9) * options.dt < stop:
         status = step(walls, report.steps * options.dt, y, dydt, system, collision, stepping, problem)
         if status != OK:
             return status
         report.steps += 1
     return OK
+
+
+@njit
+def forget_steps(stepping):
+    """What was at rest may no longer be, and what was in vain may help."""
+    passes, waits = passes_of(stepping), waits_of(stepping)
+    for body in range(passes.shape[0]):
+        passes[body], waits[body] = 0, 0
 
 
 # `data` is the address of the walls and, after them, of the addresses of the four tables.
@@ -125,13 +137,13 @@ def strike(walls, h, kicked, y, dydt, system, collision, stepping, problem):
         return NEED_ROOM if status == NEED_ROOM else NON_FINITE
     lap(ticks, DETECTION)
     load_motion(y, bodies, kinematics, motion)
-    prepare_contacts(contacts_of(collision), counts_of(collision)[CONTACTS], motion, rows_of(stepping))
+    share(board_of(collision), CONTACT_JOBS, PREPARE, 0, counts_of(collision)[CONTACTS], A_CHUNK)
     set_targets(system, stepping)
     status = find_bounds(walls, h, y, system, stepping)
     apart = False
     if status == OK and kicked:
         apart, status = plan_separation(walls, system, collision, stepping, problem)
-        kick(h, y, dydt, system)
+        kick(h, y, dydt, system, collision)
         load_motion(y, bodies, kinematics, motion)
     elif status == OK:
         forget_impulses(collision)  # they are those of another step, or of none
@@ -145,6 +157,8 @@ def strike(walls, h, kicked, y, dydt, system, collision, stepping, problem):
     keep_impulses(collision)
     if apart:
         displace(y, system, stepping)
+    if kicked and options_of(stepping)[0].sleep_after > 0.0:
+        fall_asleep(y, system, collision, stepping)
     return OK
 
 
@@ -198,11 +212,14 @@ def find_forces(walls, t, h, y, dydt, system, stepping):
 
 
 @njit
-def kick(h, y, dydt, system):
+def kick(h, y, dydt, system, collision):
     """Momenta and the ledger over the whole step, by the applied forces; constraint forces follow as impulses."""
-    kinematics = kinematics_of(system)
+    kinematics, asleep = kinematics_of(system), asleep_of(collision)
     bodies = bodies_of(system).shape[0]
     for i in range(bodies):
+        if asleep[i] != AWAKE:
+            bear_sleeper(i, h, y, system)
+            continue
         kin = kinematics[i]
         at = STATE_SIZE * i + 7
         for k in range(3):

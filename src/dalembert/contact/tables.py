@@ -9,18 +9,21 @@ GAUSS_SEIDEL = 0
 INTERIOR_POINT = 1
 
 # `predict`: whether some force may depend on velocities. `slop`: m, overlap that is left alone. `fresh`:
-# whether the state was given, so that nothing is known of what is ahead of it.
+# whether the state was given, so that nothing is known of what is ahead of it. `sleep_after`: s of slowness, below
+# `sleep_speed` (m/s), after which things sleep; zero: never.
 OPTIONS = np.dtype(
     [("dt", "f8"), ("margin", "f8"), ("solver", "i8"), ("iterations", "i8"), ("tolerance", "f8"), ("ledger", "i8"),
-     ("predict", "i8"), ("slop", "f8"), ("fresh", "i8")],
+     ("predict", "i8"), ("slop", "f8"), ("fresh", "i8"), ("sleep_after", "f8"), ("sleep_speed", "f8")],
     align=True,
 )  # fmt: skip
 # What the steps found and reached. `deepest`: the worst overlap (m) before it was put right, `largest_residual`: of the
 # natural map (m/s), both since the last frame; `worst_` the same of the whole run; `residual` and `aim`: of the last step,
-# and what it should be; `unsolved`: steps in which it was not.
+# and what it should be; `unsolved`: steps in which it was not; `overlap`: the deepest of the last step (m); `status`: what
+# its solver ended with.
 REPORT = np.dtype(
     [("steps", "i8"), ("contacts", "i8"), ("iterations", "i8"), ("unsolved", "i8"), ("deepest", "f8"),
-     ("worst_penetration", "f8"), ("largest_residual", "f8"), ("worst_residual", "f8"), ("residual", "f8"), ("aim", "f8")],
+     ("worst_penetration", "f8"), ("largest_residual", "f8"), ("worst_residual", "f8"), ("residual", "f8"), ("aim", "f8"),
+     ("overlap", "f8"), ("status", "i8"), ("naps", "i8")],
     align=True,
 )  # fmt: skip
 
@@ -41,6 +44,7 @@ HELD, AT_LEAST, AT_MOST = range(3)
 # Numbers a body has in `motion`: v, ω (world axes), 1/m, and I⁻¹ in world axes as six; the world's last row is zero.
 MOTION = 13
 LINEAR, ANGULAR, INVERSE_MASS, INVERSE_INERTIA = 0, 3, 6, 7
+SPEEDS = 6  # of them that are velocities
 # Numbers a contact has in `rows`: its 3 × 3 matrix of responses K as six (nn, n1, n2, 11, 12, 22), 1/K_nn, a step for
 # friction (1 over the larger eigenvalue of its 2 × 2 part) and its relative velocity (n, 1, 2) before the step.
 ROW = 11
@@ -71,10 +75,14 @@ class Stepping(NamedTuple):
     change: np.ndarray  # (rows of joints,) scratch
     rates: np.ndarray  # (rows of joints,) scratch
     ticks: np.ndarray  # (stages + 3,), see `ticks`
+    passes: np.ndarray  # int64, (bodies,) of the solver in the last step, over the island of each body
+    waits: np.ndarray  # int64, (bodies,) steps in which loads are not carried, as it did no good
+    slow: np.ndarray  # (bodies,) for how long each body has been slow, s; −∞ of what never sleeps
     # Workspace of `loads`
-    levels: np.ndarray  # int64, (bodies + 1,)
-    queue: np.ndarray  # int64, (bodies + 1,)
-    link_starts: np.ndarray  # int64, (bodies + 2,)
+    levels: np.ndarray  # int64, (bodies + 1,); of the world: zero
+    queue: np.ndarray  # int64, (bodies,) those of an island where its members stand
+    link_starts: np.ndarray  # int64, (bodies,)
+    link_ends: np.ndarray  # int64, (bodies,)
     links: np.ndarray  # int64, (2 contacts,)
     own_rows: np.ndarray  # (ROW contacts,)
     own_system: np.ndarray  # see `bearing`

@@ -11,17 +11,21 @@ import numba
 import numpy as np
 
 from ..addresses import address_table
+from ..board import CONTACT_JOBS, FUNCTIONS, STEPPING_DESK, SYSTEM_DESK, WALLS_DESK
 from ..collide.detect import Detector
-from ..collide.tables import CONTACTS, NEED_ROOM, Collision
+from ..collide.tables import AWAKE, CONTACTS, NEED_ROOM, Collision
 from ..mechanics.evaluate import Mechanism
 from ..model.compile import Model
 from ..no_solution import NoSolution
-from ..pointer import C_TYPE
+from ..pointer import C_TYPE, view
 from ..status import EVENT, OK
+from ..team import Team
 from .interior_point import COMPILED as COMPILED_SOLVER
 from .interior_point import solve_system
 from .interior_point_tables import workspace
-from .make_tables import StepSettings, make_problem, make_tables, with_room
+from .jobs import COMPILED as COMPILED_JOB
+from .jobs import do_job
+from .make_tables import StepSettings, linked, make_problem, make_tables, slowness, with_room
 from .solve import Walls
 from .step import COMPILED, march
 from .step_events import StepEvents
@@ -64,7 +68,9 @@ class TimeStepping:
     ) -> None:  # fmt: skip
         self.settings = settings
         self._mechanism = mechanism
-        self._detector = Detector(collision)
+        self._team = Team(settings.threads)
+        collision.linked[:] = linked(mechanism.system)
+        self._detector = Detector(collision, self._team)
         self._tables = make_tables(mechanism.system, size, ledger, settings)
         self.report = self._tables.report
         self._start = 0.0
@@ -95,7 +101,31 @@ class TimeStepping:
             self._solver_address(), int(addresses[-1].ctypes.data),
         )  # fmt: skip
         self._addresses = addresses, np.array([*walls, *(table.ctypes.data for table in addresses)], np.int64)
-        self._march = self._plain(walls, *tables) if numba.config.DISABLE_JIT else self._compiled()
+        self._seat_threads()
+        if numba.config.DISABLE_JIT:
+            self._march, self._job = self._plain(walls, *tables), C_TYPE(self._plain_job(walls, *tables[:3]))
+            self._team.board[FUNCTIONS + CONTACT_JOBS] = ctypes.cast(self._job, ctypes.c_void_p).value or 0
+        else:
+            self._march = self._compiled()
+            self._team.board[FUNCTIONS + CONTACT_JOBS] = COMPILED_JOB.address
+
+    def _seat_threads(self) -> None:
+        """The tables of a step on the desk of each thread; all but the first have their own room to work."""
+        own = [self._tables._replace(own_system=self._tables.own_system.copy()) for _ in range(1, self._team.threads)]
+        self._own = own, [self._addresses[0][2], *map(address_table, own)]
+        for thread, table in enumerate(self._own[1]):
+            self._team.seat(thread, STEPPING_DESK, int(table.ctypes.data))
+            self._team.seat(thread, SYSTEM_DESK, int(self._addresses[0][0].ctypes.data))
+            self._team.seat(thread, WALLS_DESK, int(self._addresses[1].ctypes.data))
+
+    @staticmethod
+    def _plain_job(walls: Walls, *tables: Any) -> Callable[..., int]:
+        def job(desk: int, kind: int, t: float, nothing: int, begin: int, result: int, end: int) -> int:
+            best = view(result, 1)
+            best[0] = max(best[0], do_job(kind, begin, end, walls, *tables))
+            return OK
+
+        return job
 
     @staticmethod
     def _plain(walls: Walls, *tables: Any) -> Callable[[np.ndarray, np.ndarray, float], int]:
@@ -130,6 +160,8 @@ class TimeStepping:
         """The state was changed from outside: what events were is not known."""
         self._events.forget()
         self._tables.options.fresh = 1
+        self.collision.asleep[:-1] = AWAKE
+        self._tables.slow[:] = slowness(self._mechanism.system)
 
     def run(self, y: np.ndarray, dydt: np.ndarray, target: float, end: float) -> int:
         """Step y until `target` (s) is reached, in place. Returns a status. Raises NoSolution at a step that misses the
@@ -165,7 +197,8 @@ class TimeStepping:
     def _steps(self, y: np.ndarray, dydt: np.ndarray, stop: float) -> int:
         """Steps until so long after the start, with as much room as they need. Returns a status."""
         while True:
-            status = self._march(y, dydt, stop)
+            with self._team:
+                status = self._march(y, dydt, stop)
             if status != NEED_ROOM:
                 return status
             self._detector.make_room()
@@ -191,6 +224,10 @@ class TimeStepping:
         }
         report.deepest = report.largest_residual = 0.0
         return values
+
+    def asleep(self, model: Model) -> list[str]:
+        """The names of bodies that sleep."""
+        return [name for name, number in zip(model.body_names, self.collision.asleep, strict=False) if number != AWAKE]
 
     def contacts(self, model: Model) -> list[Contact]:
         """The contacts of the last step."""

@@ -5,7 +5,7 @@ from ..jit import inlined, njit
 from ..model.tables import STATE_SIZE
 from ..unchecked import peek, poke
 from ..vec import add, add_scaled, cross, scale, sub, symvec
-from .tables import ANGULAR, INVERSE_INERTIA, INVERSE_MASS, LINEAR, MOTION
+from .tables import ANGULAR, INVERSE_INERTIA, INVERSE_MASS, LINEAR, MOTION, SPEEDS
 
 
 @inlined
@@ -48,6 +48,15 @@ def push(motion, body, impulse, arm, sign):
 def relative_velocity(motion, contact, arm_a, arm_b):
     """Of b's point less a's, world axes."""
     return sub(point_velocity(motion, contact.b, arm_b), point_velocity(motion, contact.a, arm_a))
+
+
+@njit
+def copy_velocities(island, members, source, target):
+    """Those of the bodies of an island."""
+    for m in range(island.first_member, island.end_member):
+        at = MOTION * members[m]
+        for i in range(at, at + SPEEDS):
+            poke(target, i, peek(source, i))
 
 
 @njit

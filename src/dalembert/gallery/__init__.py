@@ -18,6 +18,7 @@ SCENES = {
     "cradle": "dalembert.gallery.cradle",
     "dominoes": "dalembert.gallery.dominoes",
     "double-pendulum": "dalembert.gallery.double_pendulum",
+    "euler-disk": "dalembert.gallery.euler_disk",
     "force-pair": "dalembert.gallery.force_pair",
     "force-puzzle": "dalembert.gallery.force_puzzle",
     "four-bar": "dalembert.gallery.four_bar",

@@ -1,0 +1,181 @@
+"""Islands, and colours: the order in which contacts stand.
+
+Bodies that touch, or that joints hold together, are an island; nothing that happens to one is felt in another, so that
+each is solved for alone. Obstacles join nothing. Islands are found by a union–find over the pairs that touch.
+
+Within an island pairs have colours, such that no body has two pairs of the same: those of one colour can be solved for at the
+same time, and the result does not depend on how many threads do so. A pair takes the first colour that neither of its bodies
+has. Contacts stand island by island and colour by colour, in the order of their pairs.
+"""
+
+from ..jit import njit
+from .tables import CONTACTS, FIRST_PAIR, FREE, ISLANDS, NEED_CONTACTS, NEED_ROOM, NO_ISLAND, PAIRS
+from .tables_of import (
+    colliders_of,
+    colours_of,
+    contacts_of,
+    counts_of,
+    island_of,
+    islands_of,
+    linked_of,
+    manifolds_of,
+    members_of,
+    pairs_of,
+    parents_of,
+    taken_of,
+)
+
+LAST_COLOUR = 62  # of pairs of bodies that have all others; these are not independent of each other
+
+
+@njit
+def order_contacts(bodies, collision):
+    """Find the islands and colours of this step's manifolds, and where the points of each stand in `contacts`. Returns 0 or
+    NEED_ROOM."""
+    counts = counts_of(collision)
+    points, touching = join_bodies(bodies, collision)
+    counts[CONTACTS] = points
+    if points > contacts_of(collision).shape[0]:
+        counts[CONTACTS], counts[NEED_CONTACTS] = 0, points
+        return NEED_ROOM
+    number_islands(bodies, collision)
+    list_members(bodies, collision)
+    if touching > 0:
+        place_points(bodies, collision)
+    return 0
+
+
+@njit
+def root_of(body, parents):
+    while parents[body] != body:
+        parents[body] = parents[parents[body]]  # half the way for whoever comes next
+        body = parents[body]
+    return body
+
+
+@njit
+def join_bodies(bodies, collision):
+    """Unite what touches, and colour the pairs; returns the numbers of points and of pairs that touch."""
+    counts, manifolds, pairs = counts_of(collision), manifolds_of(collision), pairs_of(collision)
+    parents, linked, taken, colliders = (
+        parents_of(collision), linked_of(collision), taken_of(collision), colliders_of(collision),
+    )  # fmt: skip
+    for body in range(bodies):
+        parents[body], taken[body] = linked[body] if linked[body] != FREE else body, 0
+    points, touching = 0, 0
+    for k in range(counts[PAIRS]):
+        manifold = manifolds[k]
+        if manifold.points <= 0:
+            continue
+        pair = pairs[counts[FIRST_PAIR] + k]
+        a, b = colliders[pair.a].body, colliders[pair.b].body
+        busy = 0
+        if a < bodies:
+            busy |= taken[a]
+        if b < bodies:
+            busy |= taken[b]
+        colour = first_free(busy)
+        manifold.colour = colour
+        if a < bodies:
+            taken[a] |= 1 << colour
+        if b < bodies:
+            taken[b] |= 1 << colour
+        if a < bodies and b < bodies:
+            one, two = root_of(a, parents), root_of(b, parents)
+            parents[max(one, two)] = min(one, two)
+        points += manifold.points
+        touching += 1
+    return points, touching
+
+
+@njit
+def first_free(busy):
+    colour = 0
+    while colour < LAST_COLOUR and (busy >> colour) & 1 == 1:
+        colour += 1
+    return colour
+
+
+@njit
+def number_islands(bodies, collision):
+    """Islands in the order of their first bodies, with how many contacts (`end`), bodies (`end_member`) and colours each has.
+    Bodies that touch nothing and have no joints are in none."""
+    counts, manifolds, pairs = counts_of(collision), manifolds_of(collision), pairs_of(collision)
+    parents, numbers, linked, taken = (
+        parents_of(collision), island_of(collision), linked_of(collision), taken_of(collision),
+    )  # fmt: skip
+    islands, colliders = islands_of(collision), colliders_of(collision)
+    count = 0
+    for body in range(bodies):
+        root = root_of(body, parents)  # the first of its island
+        if root == body:
+            numbers[body] = NO_ISLAND
+            if linked[body] != FREE or taken[body] != 0:
+                island = islands[count]
+                island.end, island.colours, island.end_member, island.jointed = 0, 0, 0, 0
+                numbers[body] = count
+                count += 1
+        numbers[body] = numbers[root]
+        if numbers[body] != NO_ISLAND:
+            islands[numbers[body]].end_member += 1
+            if linked[body] != FREE:
+                islands[numbers[body]].jointed = 1
+    counts[ISLANDS] = count
+    for k in range(counts[PAIRS]):
+        manifold = manifolds[k]
+        if manifold.points <= 0:
+            continue
+        pair = pairs[counts[FIRST_PAIR] + k]
+        a = colliders[pair.a].body
+        manifold.island = numbers[a if a < bodies else colliders[pair.b].body]
+        island = islands[manifold.island]
+        island.end += manifold.points
+        island.colours = max(island.colours, manifold.colour + 1)
+
+
+@njit
+def list_members(bodies, collision):
+    """The bodies of each island, and where its contacts and colours begin."""
+    numbers, islands, members = island_of(collision), islands_of(collision), members_of(collision)
+    first, member, colour = 0, 0, 0
+    for number in range(counts_of(collision)[ISLANDS]):
+        island = islands[number]
+        island.first, island.first_member, island.first_colour = first, member, colour
+        first += island.end
+        member += island.end_member
+        colour += island.colours
+        island.end, island.end_member = first, island.first_member
+    for body in range(bodies):
+        if numbers[body] != NO_ISLAND:
+            island = islands[numbers[body]]
+            members[island.end_member] = body
+            island.end_member += 1
+
+
+@njit
+def place_points(bodies, collision):
+    """Where the points of each pair stand: sorted by island and colour, by counting."""
+    counts, manifolds = counts_of(collision), manifolds_of(collision)
+    islands, colours = islands_of(collision), colours_of(collision)
+    last = islands[counts[ISLANDS] - 1]
+    slots = last.first_colour + last.colours
+    for s in range(slots):
+        colours[s] = 0
+    for k in range(counts[PAIRS]):
+        manifold = manifolds[k]
+        if manifold.points > 0:
+            colours[islands[manifold.island].first_colour + manifold.colour] += manifold.points
+    at = 0
+    for s in range(slots):
+        size = colours[s]
+        colours[s] = at
+        at += size
+    for k in range(counts[PAIRS]):
+        manifold = manifolds[k]
+        if manifold.points > 0:
+            s = islands[manifold.island].first_colour + manifold.colour
+            manifold.first = colours[s]
+            colours[s] += manifold.points
+    for s in range(slots - 1, 0, -1):  # each start has come to where the next one was
+        colours[s] = colours[s - 1]
+    colours[0] = 0
