@@ -60,8 +60,13 @@ def test_other_parameters(name, parameters):
 
 
 @pytest.mark.slow
-def test_the_converging_solver_converges_on_the_tippe_top():
-    _module, run = run_scene("tippe-top", {"method": "time_stepping", "solver": "interior_point", "duration": 0.5})
+@pytest.mark.parametrize(
+    ("name", "duration"),
+    [("tippe-top", 0.5), ("wall", 0.25), ("dominoes", 1.1), ("pile", 1.5), ("terrain", 3.0)],
+)
+def test_the_converging_solver_converges_in_scenes_made_for_the_other(name, duration):
+    changes = {"method": "time_stepping", "solver": "interior_point", "duration": duration, "iterations": None}
+    _module, run = run_scene(name, changes)
     assert run.trajectory.contact_residual.values.max() <= CONVERGED
 
 

@@ -37,7 +37,7 @@ from .scene.shapes import Box, Capsule, ConvexHull, Sphere
 
 TIME_STEPPING = "time_stepping"
 Stepper: TypeAlias = Driver | TimeStepping | EventDriver
-ITERATIONS = {"gauss_seidel": 20, "interior_point": 80}
+ITERATIONS = {"gauss_seidel": 20, "interior_point": 1000}
 TOLERANCE = {"gauss_seidel": 1e-6, "interior_point": 1e-10}  # m/s; relative
 SLOP = {"gauss_seidel": 1e-5, "interior_point": 0.0}  # of the same size: overlap that is left alone
 MARGIN = 0.02  # of the size of the smallest thing that touches: pairs nearer than this are looked at

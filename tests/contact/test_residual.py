@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dalembert.contact import cone
 from dalembert.contact.interior_point import solve
+from dalembert.contact.residual import natural_map
 from dalembert.jit import kernel
 
 from .problems import stack
@@ -27,11 +28,13 @@ number = st.floats(-10.0, 10.0)
 
 @settings(deadline=None)
 @given(number, number, number, st.floats(0.0, 2.0))
+@example(-1.0, 0.0, 0.0, 0.0)
 def test_projections_on_a_cone_and_its_polar_make_up_the_point(x, y, z, mu):
     """Moreau: x = P_K(x) − P_K*(−x), at right angles."""
     p, q = np.array(project(x, y, z, mu)), np.array(project_dual(-x, -y, -z, mu))
     np.testing.assert_allclose(p - q, [x, y, z], atol=1e-13)
     assert abs(p @ q) < 1e-12
+    assert p[0] >= 0.0
     assert np.hypot(p[1], p[2]) <= mu * p[0] + 1e-13
     assert mu * np.hypot(q[1], q[2]) <= q[0] + 1e-12
 
@@ -55,6 +58,41 @@ def test_scaling_makes_slack_and_force_the_same_point():
 
 
 @kernel
+def inverse_times(beta, w, delta, x):
+    """(W² + δ)⁻¹ (W² + δ) x."""
+    w, x = (w[0], w[1], w[2]), (x[0], x[1], x[2])
+    y = cone.apply_scaling(beta, w, cone.apply_scaling(beta, w, x))
+    y = (y[0] + delta * x[0], y[1] + delta * x[1], y[2] + delta * x[2])
+    return cone.apply_spectrum(cone.regularized_inverse(beta, w, delta), y)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-3, 10.0])
+def test_the_spectrum_of_the_regularized_inverse_is_its_inverse(delta):
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        t, x = rng.normal(size=2), rng.normal(size=3)
+        w = np.array([np.sqrt(1.0 + t @ t), *t])
+        np.testing.assert_allclose(inverse_times(0.7, w, delta, x), x, rtol=1e-11, atol=1e-11)
+
+
+@kernel
+def applied(spectrum, x):
+    spectrum = (spectrum[0], spectrum[1], spectrum[2], spectrum[3], spectrum[4])
+    return cone.apply_spectrum(spectrum, (x[0], x[1], x[2]))
+
+
+def test_a_large_eigenvalue_leaves_what_a_small_one_gives_alone():
+    """Eigenvalues 1e16 apart, as where a contact slides: a matrix of six numbers would lose the small one."""
+    plus, minus, across = 1e8, 1e-8, 1.0
+    a, b = np.cos(0.3), np.sin(0.3)
+    along, against = np.array([1.0, a, b]), np.array([1.0, -a, -b])
+    got = np.array(applied((plus, minus, across, a, b), against))
+    assert against @ got / 2.0 == pytest.approx(minus, rel=1e-6, abs=0.0)
+    assert np.array(applied((plus, minus, across, a, b), along)) @ along / 2.0 == pytest.approx(plus, rel=1e-14)
+    np.testing.assert_allclose(applied((plus, minus, across, a, b), (0.0, -b, a)), (0.0, -b, a), rtol=1e-14, atol=1e-8)
+
+
+@kernel
 def boundary(x, d):
     return cone.step_to_boundary((x[0], x[1], x[2]), (d[0], d[1], d[2]))
 
@@ -65,6 +103,27 @@ def test_step_ends_on_the_boundary(d):
     end = x + boundary(x, d) * d
     assert np.hypot(end[1], end[2]) == pytest.approx(end[0], abs=1e-7)  # towards the apex the root is double
     assert boundary(x, x) == 1e30
+
+
+@kernel
+def natural(p, u, mu, compliance):
+    return natural_map((p[0], p[1], p[2]), (u[0], u[1], u[2]), mu, compliance)
+
+
+@pytest.mark.parametrize(("mu", "compliance"), [(0.0, 1.0), (0.4, 3.0), (1.3, 0.1)])
+def test_natural_map_is_the_distance_to_the_projection(mu, compliance):
+    rng = np.random.default_rng(2)
+    for _ in range(50):
+        p, u = rng.normal(size=(2, 3))
+        moved = np.array(project(*(p - u / compliance), mu))
+        assert natural(p, u, mu, compliance) == pytest.approx(
+            compliance * np.linalg.norm(p - moved), rel=1e-12, abs=1e-14
+        )
+
+
+def test_natural_map_of_what_sticks_is_its_velocity_however_large_the_impulse():
+    u = np.array([3e-12, 4e-12, 0.0])
+    assert natural(np.array([1e6, 1e4, 0.0]), u, 0.5, 1.0) == pytest.approx(5e-12, rel=1e-12)
 
 
 def test_residuals_vanish_at_the_solution_of_a_box_at_rest():

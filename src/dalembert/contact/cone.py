@@ -24,10 +24,10 @@ def tangent_norm(x):
 def project_coulomb(x, mu):
     """The point of K_μ nearest to x."""
     t = tangent_norm(x)
-    if t <= mu * x[0]:
-        return x
     if mu * t <= -x[0]:
         return (0.0, 0.0, 0.0)
+    if t <= mu * x[0]:
+        return x
     normal = (x[0] + mu * t) / (1.0 + mu * mu)
     along = mu * normal / t if t > 0.0 else 0.0
     return (normal, along * x[1], along * x[2])
@@ -40,12 +40,16 @@ def project_dual(x, mu):
 
 
 @njit
-def spectral(plus, minus, across, a, b):
-    """The symmetric matrix (xx, yy, zz, xy, xz, yz) with these eigenvalues along (1, a, b), (1, −a, −b) and (0, −b, a)."""
-    both, odd = 0.5 * (plus + minus), 0.5 * (plus - minus)
-    return (
-        both, both * a * a + across * b * b, both * b * b + across * a * a, odd * a, odd * b, (both - across) * a * b
-    )  # fmt: skip
+def apply_spectrum(spectrum, x):
+    """S x for the symmetric S with eigenvalues along (1, a, b), (1, −a, −b) and (0, −b, a); spectrum: these three, a and b.
+
+    As a sum over eigenvectors, so that rounding of what a large eigenvalue gives does not get into what a small one gives.
+    """
+    plus, minus, across, a, b = spectrum
+    along = a * x[1] + b * x[2]
+    p, m, c = 0.5 * plus * (x[0] + along), 0.5 * minus * (x[0] - along), across * (a * x[2] - b * x[1])
+    d = p - m
+    return (p + m, d * a - c * b, d * b + c * a)
 
 
 @njit
@@ -112,13 +116,13 @@ def apply_inverse_scaling(beta, w, x):
 
 @njit
 def regularized_inverse(beta, w, delta):
-    """(W² + δ)⁻¹ as a symmetric matrix: W² has the eigenvalues β² (w_0 ± |w_t|)² along (1, ±w_t/|w_t|), and β² across."""
+    """The spectrum of (W² + δ)⁻¹: W² has the eigenvalues β² (w_0 ± |w_t|)² along (1, ±w_t/|w_t|), and β² across."""
     large = w[0] + tangent_norm(w)
     a, b = tangent_direction(w)
     square = beta * beta
     plus = 1.0 / (square * large * large + delta)
     minus = 1.0 / (square / (large * large) + delta)
-    return spectral(plus, minus, 1.0 / (square + delta), a, b)
+    return (plus, minus, 1.0 / (square + delta), a, b)
 
 
 @njit

@@ -1,4 +1,4 @@
-"""Contact with Coulomb friction in one time step, solved to a stated residual: interior point, then semismooth Newton.
+"""Contact with Coulomb friction in one time step, solved to a stated residual: interior point, then Newton.
 
 The bodies' velocities v, the impulses p of contacts and the multipliers y of joint rows satisfy
 
@@ -10,9 +10,10 @@ the Lorentz cone Q: z(v) = (u_n + bias + μ |u_t|, μ u_t) and λ = (p_n, p_t/μ
 Far from the solution, a primal-dual interior point method with Nesterov–Todd scaling and Mehrotra's predictor and
 corrector follows λ ∘ z = σμ e, with the derivative of μ |u_t| in Newton's matrix (V. Acary, P. Armand, H. M. Nguyen,
 M. Shpakovych, "Second-order cone programming for frictional contact mechanics using interior point algorithm", 2023).
-When it has come within HANDOVER, or comes no further, semismooth Newton on the natural map (P. Alart, A. Curnier, 1991) ends
-the work in a few steps, where it converges quadratically, degenerate or not. Redundant contacts and joint rows are
-regularized inside Newton's matrix only, by 1e-9 of their compliance: the limit is exact (proximal method of multipliers).
+When it has come within HANDOVER, semismooth Newton on the natural map (P. Alart, A. Curnier, 1991) ends the work in a few
+steps, unless contacts are degenerate; then the interior point goes on until it comes no further, and hands over to the
+method of multipliers (`interior_point_multipliers`). Redundant contacts and joint rows are regularized inside Newton's
+matrix only, by 1e-9 of their compliance: the limit is exact (proximal method of multipliers).
 """
 
 import numba
@@ -23,16 +24,18 @@ from ..jit import CFunction, njit
 from ..linalg.envelope_order import adjacency, cuthill_mckee, row_starts
 from ..pointer import C_SIGNATURE, C_TYPE, viewer
 from ..vec import store3
+from .interior_point_matrix import factorize
+from .interior_point_multipliers import multiply
 from .interior_point_phases import (
     CENTRING,
     complementarity,
     correct,
     linearize_natural_map,
+    longest_step,
     scale_cones,
-    slack_steps,
 )
 from .interior_point_state import HUGE, evaluate, keep_best, move, place_on_axes, restore, save, start
-from .interior_point_system import direction, factorize
+from .interior_point_system import direction
 from .interior_point_tables import (
     FREE,
     LEFT,
@@ -52,10 +55,11 @@ from .interior_point_tables import (
 )
 from .residual import measure
 
-HANDOVER = 1e-2  # residual at which polishing takes over, a hundred times less after each failure
+HANDOVER = 1e-3  # residual at which polishing takes over, a hundred times less after each failure
 SHORTEST, SHORT_STEPS = 0.05, 4  # so many steps in a row shorter than this: the interior point comes no further
 MOST_STEPS = 25  # of the interior point from one start
 POLISHING = 12  # most steps of polishing at a time
+NEAR = 100.0  # times the tolerance: what is so near and stuck is not helped by starting from elsewhere
 TO_BOUNDARY = 0.99
 
 FIELDS = 2 * len(Problem._fields)
@@ -94,7 +98,7 @@ def interior_step(system):
     if factorize(system) != 0:
         return 0.0
     direction(system, 1.0)
-    predicted = min(1.0, slack_steps(system))
+    predicted = min(1.0, longest_step(system))
     gap, infeasible = complementarity(system, 0.0)
     after, _ = complementarity(system, predicted)
     sigma = 0.0
@@ -105,14 +109,14 @@ def interior_step(system):
     share = max(0.0, 1.0 - sigma)
     correct(system, sigma * gap, predicted > 0.1, share)
     direction(system, share)
-    length = min(1.0, TO_BOUNDARY * slack_steps(system))
+    length = min(1.0, TO_BOUNDARY * longest_step(system))
     move(system, length)
     return length
 
 
 @njit
 def polish(system, residual):
-    """Semismooth Newton with halving; returns the residual reached."""
+    """Semismooth Newton with halving, as long as it gets nearer; returns the residual reached."""
     step = step_of(system)[0]
     for _ in range(POLISHING):
         if step.iterations >= step.max_iterations or residual <= step.tolerance:
@@ -126,11 +130,11 @@ def polish(system, residual):
         length = 1.0
         move(system, length)
         now = evaluate(system)
-        while length > 0.02 and not now < 2.0 * residual:
+        while length > 0.02 and not now < residual:
             length *= 0.5
             move(system, -length)
             now = evaluate(system)
-        if not now < 1e3:
+        if not now < residual:
             break
         residual = now
         keep_best(system, residual)
@@ -165,13 +169,16 @@ def iterate(system):
         save(system)
         if residual < HUGE and polish(system, residual) <= step.tolerance:
             break
-        if stuck:
-            attempt += 1
-            place_on_axes(system, 1.0 if attempt % 3 == 0 else 0.0, 1.0 if attempt % 3 == 2 else 10.0)
-            steps, shorts, handover = 0, 0, HANDOVER
-        else:
-            restore(system)
+        restore(system)
+        if not stuck:
             handover = 0.01 * min(handover, residual)
+            residual = evaluate(system)
+            continue
+        if multiply(system) <= NEAR * step.tolerance:
+            break
+        attempt += 1
+        place_on_axes(system, 1.0 if attempt % 3 == 0 else 0.0, 1.0 if attempt % 3 == 2 else 10.0)
+        steps, shorts, handover = 0, 0, HANDOVER
         residual = evaluate(system)
 
 

@@ -1,7 +1,8 @@
-"""What a contact contributes to Newton's step in the two phases of the solver.
+"""What a contact contributes to Newton's step in the interior point and in polishing.
 
-Interior point (L. Vandenberghe, 2010, §5): with the scaling W of slack z and force λ, and the direction c of complementarity,
-W δλ + W⁻¹ δz = W⁻¹ q, so that δλ = (W² + δ)⁻¹ (q − (z(v) − z) − B δv) and δz = q − W² δλ. The predictor has q = −z; the
+Interior point (L. Vandenberghe, 2010, §5): with the scaling W of slack z and force λ, and the direction c of
+complementarity, W δλ + W⁻¹ δz = W⁻¹ q, so that δλ = (W² + δ)⁻¹ (q − (z(v) − z) − B δv) and δz = z(v) − z + B δv. It is also
+q − W² δλ, but for rounding, which W² blows up where the force is at the boundary of the cone. The predictor has q = −z; the
 corrector q = −z + W (λ̄ \\ (σμ e − (W⁻¹ δz) ∘ (W δλ))) with λ̄ = W λ.
 
 Polishing: semismooth Newton on the natural map φ = λ − P(λ − ρ z(v)), P the projection on the cone, with ρ = 1/compliance:
@@ -9,23 +10,23 @@ Polishing: semismooth Newton on the natural map φ = λ − P(λ − ρ z(v)), P
 """
 
 from ..jit import njit
-from ..mechanics.kinematics import load6
-from ..vec import add, dot, load3, norm, scale, store3, sub, symvec
+from ..vec import add, dot, load3, norm, scale, store3, sub
 from .cone import (
     apply_inverse_scaling,
     apply_scaling,
+    apply_spectrum,
     divide,
     product,
     project_coulomb,
     projection_spectrum,
     regularized_inverse,
     scaling_point,
-    spectral,
     step_to_boundary,
 )
-from .interior_point_system import REGULARIZATION
+from .interior_point_matrix import REGULARIZATION, set_spectrum, spectrum_of
 from .interior_point_tables import cones_of, step_of
 
+PROXIMAL = 1e-11  # ε: a force may change by the velocity over ε in one step
 CENTRING = 0.1  # how much of what is infeasible, times the force, complementarity is not to fall below
 
 
@@ -41,9 +42,7 @@ def scale_cones(system):
         beta, w = scaling_point(slack, load3(cone.force))
         cone.beta = beta
         store3(cone.w, w)
-        d = regularized_inverse(beta, w, REGULARIZATION * cone.compliance)
-        for k in range(6):
-            cone.d[k] = d[k]
+        set_spectrum(cone, regularized_inverse(beta, w, REGULARIZATION * cone.compliance))
         set_right_hand_side(cone, scale(-1.0, slack), 1.0)
 
 
@@ -51,7 +50,7 @@ def scale_cones(system):
 def set_right_hand_side(cone, q, share):
     store3(cone.q, q)
     defect = sub(load3(cone.value), load3(cone.slack))
-    store3(cone.f, symvec(load6(cone.d), sub(q, scale(share, defect))))
+    store3(cone.f, apply_spectrum(spectrum_of(cone), sub(q, scale(share, defect))))
 
 
 @njit
@@ -72,20 +71,16 @@ def correct(system, target, second_order, share):
 
 
 @njit
-def slack_steps(system):
-    """δz = q − W² δλ; returns how far force and slack can go, at most 1e30."""
+def longest_step(system):
+    """How far force and slack can go along their steps, at most 1e30."""
     cones = cones_of(system)
     longest = 1e30
     for i in range(step_of(system)[0].contacts):
         cone = cones[i]
         if cone.compliance == 0.0:
             continue
-        beta, w = cone.beta, load3(cone.w)
-        step = load3(cone.force_step)
-        slack_step = sub(load3(cone.q), apply_scaling(beta, w, apply_scaling(beta, w, step)))
-        store3(cone.slack_step, slack_step)
-        longest = min(longest, step_to_boundary(load3(cone.force), step))
-        longest = min(longest, step_to_boundary(load3(cone.slack), slack_step))
+        longest = min(longest, step_to_boundary(load3(cone.force), load3(cone.force_step)))
+        longest = min(longest, step_to_boundary(load3(cone.slack), load3(cone.slack_step)))
     return longest
 
 
@@ -118,13 +113,11 @@ def linearize_natural_map(system):
         plus, minus, across, a, b = projection_spectrum(x)
         g_plus, g_minus, g_across = gain(plus), gain(minus), gain(across)
         rho = 1.0 / cone.compliance
-        d = spectral(rho * plus * g_plus, rho * minus * g_minus, rho * across * g_across, a, b)
-        for k in range(6):
-            cone.d[k] = d[k]
+        set_spectrum(cone, (rho * plus * g_plus, rho * minus * g_minus, rho * across * g_across, a, b))
         phi = sub(project_coulomb(x, 1.0), force)
-        store3(cone.f, symvec(spectral(g_plus, g_minus, g_across, a, b), phi))
+        store3(cone.f, apply_spectrum((g_plus, g_minus, g_across, a, b), phi))
 
 
 @njit
 def gain(eigenvalue):
-    return 1.0 / (1.0 - (1.0 - REGULARIZATION) * eigenvalue)
+    return 1.0 / (1.0 - (1.0 - PROXIMAL) * eigenvalue)

@@ -4,7 +4,7 @@ import math
 
 from ..jit import njit
 from ..vec import add, load3, norm, scale, store3
-from .interior_point_system import to_impulse
+from .interior_point_matrix import set_spectrum, to_impulse
 from .interior_point_tables import (
     DIRECTION,
     FREE,
@@ -92,8 +92,7 @@ def place_on_axes(system, share, factor):
     unit = factor * step.speed * math.sqrt(stiffness / max(count, 1))
     for i in range(step.contacts):
         cone = cones[i]
-        for k in range(6):
-            cone.d[k] = 0.0
+        set_spectrum(cone, (0.0, 0.0, 0.0, 1.0, 0.0))
         store3(cone.f, (0.0, 0.0, 0.0))
         store3(cone.force_step, (0.0, 0.0, 0.0))
         store3(cone.slack_step, (0.0, 0.0, 0.0))
@@ -166,16 +165,23 @@ def evaluate_contact(contact, cone, vectors, point, gradient, loads, bodies):
 @njit
 def move(system, length):
     """Add `length` times the step to velocities, forces, slacks and multipliers."""
+    move_velocities(system, length)
+    cones = cones_of(system)
+    for i in range(step_of(system)[0].contacts):
+        cone = cones[i]
+        store3(cone.force, add(load3(cone.force), scale(length, load3(cone.force_step))))
+        store3(cone.slack, add(load3(cone.slack), scale(length, load3(cone.slack_step))))
+
+
+@njit
+def move_velocities(system, length):
+    """Add `length` times the step to velocities and to the multipliers of joint rows."""
     step = step_of(system)[0]
     vectors = vectors_of(system)
     size = 6 * step.bodies
     for i in range(size):
         vectors[POINT * size + i] += length * vectors[DIRECTION * size + i]
-    cones, links, groups = cones_of(system), links_of(system), groups_of(system)
-    for i in range(step.contacts):
-        cone = cones[i]
-        store3(cone.force, add(load3(cone.force), scale(length, load3(cone.force_step))))
-        store3(cone.slack, add(load3(cone.slack), scale(length, load3(cone.slack_step))))
+    links, groups = links_of(system), groups_of(system)
     for i in range(step.groups):
         for row in range(groups[i].first, groups[i].first + groups[i].rows):
             links[row].force += length * links[row].force_step
@@ -203,7 +209,7 @@ def keep_best(system, residual):
 
 @njit
 def save(system):
-    """Keep the iterate; the slacks stay as they are while it is polished."""
+    """Keep the iterate; the slacks stay as they are in the method of multipliers."""
     step = step_of(system)[0]
     vectors = vectors_of(system)
     size = 6 * step.bodies

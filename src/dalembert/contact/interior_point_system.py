@@ -1,24 +1,22 @@
-"""The Newton system of the contact solver, reduced to the velocities of the bodies: assembled, factored and solved.
+"""The Newton system of the contact solver, reduced to the velocities of the bodies: solved.
 
     (M + Σ Aᵀ D B + Gᵀ Δ⁻¹ G) δv = −r + Aᵀ f − Gᵀ Δ⁻¹ (G v − g),   δλ = f − D B δv,   δy = −Δ⁻¹ (G (v + δv) − g)
 
-with A = T J, T = diag(1, μ, μ), B = A + e_n μ tᵀ J_t where t is the direction of sliding, and r the unbalanced momentum. A
-contact gives each pair of its bodies the 6×6 block ± P_xᵀ K P_y, with K = Fᵀ T D (T + e_n μ tᵀ) F in world axes, F its
-frame and P = [1, −[r]×] the velocity of its point. Two steps of refinement use the products body by body, not the sum.
+with A = T J, T = diag(1, μ, μ), B = A + e_n μ tᵀ J_t where t is the direction of sliding, and r the unbalanced momentum. Two
+steps of refinement use the products body by body, not the sum.
 """
 
 from ..jit import njit
 from ..linalg import envelope
-from ..mechanics.kinematics import load6, load9
-from ..unchecked import peek, poke
-from ..vec import cross, load3, matvec, matvec_t, symvec
+from ..vec import load3
+from .cone import apply_spectrum
+from .interior_point_matrix import REGULARIZATION, lift, spectrum_of, to_impulse
 from .interior_point_tables import (
     DIRECTION,
     GRADIENT,
     LEFT,
     ORDERED,
     RIGHT,
-    ROW,
     cones_of,
     contacts_of,
     envelope_of,
@@ -34,139 +32,7 @@ from .interior_point_tables import (
 )
 from .motion import add_momentum, push, push_row, relative_velocity, row_velocity
 
-REGULARIZATION = 1e-9  # δ over the compliance, of contacts and joint rows
 REFINEMENTS = 2
-
-
-@njit
-def lift(mu, cone, u):
-    """(T + e_n μ tᵀ) u."""
-    return (u[0] + mu * (cone.sliding[0] * u[1] + cone.sliding[1] * u[2]), mu * u[1], mu * u[2])
-
-
-@njit
-def to_impulse(mu, force):
-    """T λ."""
-    return (force[0], mu * force[1], mu * force[2])
-
-
-@njit
-def stiffness(contact, cone):
-    """K, nine numbers row by row."""
-    frame, d, mu = load9(contact.frame), load6(cone.d), contact.friction
-    x = matvec_t(frame, to_impulse(mu, symvec(d, lift(mu, cone, (frame[0], frame[3], frame[6])))))
-    y = matvec_t(frame, to_impulse(mu, symvec(d, lift(mu, cone, (frame[1], frame[4], frame[7])))))
-    z = matvec_t(frame, to_impulse(mu, symvec(d, lift(mu, cone, (frame[2], frame[5], frame[8])))))
-    return (x[0], y[0], z[0], x[1], y[1], z[1], x[2], y[2], z[2])
-
-
-@njit
-def add_column(values, half, first, start, row, column, k, sign, top, bottom):
-    """Column k of the block (row, column) += sign (top, bottom), wherever the envelope keeps it."""
-    if row > column:
-        at, stride = envelope.place(first, start, row, column) + k, envelope.row_width(first, row)
-    elif row < column:
-        at = half + envelope.place(first, start, column, row) + k * envelope.row_width(first, column)
-        stride = 1
-    else:
-        at, stride = envelope.place(first, start, row, row) + k, envelope.row_width(first, row)
-    for i in range(6):
-        amount = sign * (top[i] if i < 3 else bottom[i - 3])
-        target = at + i * stride
-        if row == column and i < k:
-            target = half + at - k + k * stride + i
-        poke(values, target, peek(values, target) + amount)
-
-
-@njit
-def unit(k):
-    return (1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0)
-
-
-@njit
-def add_contact(contact, cone, place_a, place_b, values, half, first, start):
-    k_world = stiffness(contact, cone)
-    for column_side in range(2):
-        column = place_a if column_side == 0 else place_b
-        arm = load3(contact.arm_a) if column_side == 0 else load3(contact.arm_b)
-        if column < 0:
-            continue
-        for k in range(6):
-            g = matvec(k_world, unit(k) if k < 3 else cross(unit(k - 3), arm))
-            for row_side in range(2):
-                row = place_a if row_side == 0 else place_b
-                if row >= 0:
-                    sign = 1.0 if row_side == column_side else -1.0
-                    turned = cross(load3(contact.arm_a) if row_side == 0 else load3(contact.arm_b), g)
-                    add_column(values, half, first, start, row, column, k, sign, g, turned)
-
-
-@njit
-def add_row_product(jacobian, row, weight, place_a, place_b, values, half, first, start):
-    for column_side in range(2):
-        column = place_a if column_side == 0 else place_b
-        for row_side in range(2):
-            other = place_a if row_side == 0 else place_b
-            if column < 0 or other < 0:
-                continue
-            at = ROW * row + 6 * row_side
-            top = (jacobian[at], jacobian[at + 1], jacobian[at + 2])
-            bottom = (jacobian[at + 3], jacobian[at + 4], jacobian[at + 5])
-            for k in range(6):
-                scale = weight * jacobian[ROW * row + 6 * column_side + k]
-                add_column(values, half, first, start, other, column, k, scale, top, bottom)
-
-
-@njit
-def position_of(system, body):
-    """Place of a body in the order of elimination; −1: the world, or what nothing moves."""
-    step = step_of(system)[0]
-    return numbers_of(system)[body] if body < step.bodies else -1
-
-
-@njit
-def assemble(system):
-    step = step_of(system)[0]
-    numbers, values = numbers_of(system), envelope_of(system)
-    first, start = numbers[step.bodies :], numbers[2 * step.bodies :]
-    half = step.half
-    for i in range(2 * half):
-        values[i] = 0.0
-    mass, inertia = mass_of(system), inertia_of(system)
-    for i in range(step.bodies):
-        if numbers[i] >= 0:
-            m = mass[i]
-            for k in range(6):
-                if k < 3:
-                    top, bottom = (m if k == 0 else 0.0, m if k == 1 else 0.0, m if k == 2 else 0.0), (0.0, 0.0, 0.0)
-                else:
-                    body = 6 * i
-                    s = (inertia[body], inertia[body + 1], inertia[body + 2], inertia[body + 3], inertia[body + 4],
-                         inertia[body + 5])  # fmt: skip
-                    top, bottom = (0.0, 0.0, 0.0), symvec(s, unit(k - 3))
-                add_column(values, half, first, start, numbers[i], numbers[i], k, 1.0, top, bottom)
-    contacts, cones = contacts_of(system), cones_of(system)
-    for i in range(step.contacts):
-        a, b = position_of(system, contacts[i].a), position_of(system, contacts[i].b)
-        add_contact(contacts[i], cones[i], a, b, values, half, first, start)
-    groups, jacobian, links = groups_of(system), jacobian_of(system), links_of(system)
-    for i in range(step.groups):
-        a, b = position_of(system, groups[i].a), position_of(system, groups[i].b)
-        for row in range(groups[i].first, groups[i].first + groups[i].rows):
-            if links[row].compliance > 0.0:
-                weight = 1.0 / (REGULARIZATION * links[row].compliance)
-                add_row_product(jacobian, row, weight, a, b, values, half, first, start)
-
-
-@njit
-def factorize(system):
-    """0, or 1 where a pivot vanished."""
-    assemble(system)
-    step = step_of(system)[0]
-    numbers = numbers_of(system)
-    return envelope.factor(
-        step.placed, numbers[step.bodies :], numbers[2 * step.bodies :], envelope_of(system), step.half
-    )
 
 
 @njit
@@ -191,7 +57,7 @@ def right_hand_side(system, share):
 
 @njit
 def steps_of_forces(system, share):
-    """δλ = f − D B δv and δy from the step of the velocities."""
+    """δλ = f − D B δv, δy, and δz, which keeps the slack equal to z(v) to rounding, from the step of the velocities."""
     step = step_of(system)[0]
     vectors = vectors_of(system)
     base = DIRECTION * 6 * step.bodies
@@ -199,9 +65,10 @@ def steps_of_forces(system, share):
     for i in range(step.contacts):
         cone = cones[i]
         u = lift(contacts[i].friction, cone, relative_velocity(contacts[i], vectors, base, step.bodies))
-        less = symvec(load6(cone.d), u)
+        less = apply_spectrum(spectrum_of(cone), u)
         for k in range(3):
             cone.force_step[k] = cone.f[k] - less[k]
+            cone.slack_step[k] = share * (cone.value[k] - cone.slack[k]) + u[k]
     groups, jacobian, links = groups_of(system), jacobian_of(system), links_of(system)
     for i in range(step.groups):
         for row in range(groups[i].first, groups[i].first + groups[i].rows):

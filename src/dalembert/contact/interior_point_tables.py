@@ -19,18 +19,19 @@ STEP = np.dtype(
     align=True,
 )  # fmt: skip
 # A contact in the variables of the Lorentz cone (see `interior_point`): force λ, slack, and their steps; value z(v) and the
-# direction of sliding there; f and the symmetric D of λ's step f − D B δv; the scaling (β, w) and its right-hand side q;
-# compliance: J W Jᵀ of the normal, 0 between bodies that nothing moves; saved: the force before polishing.
+# direction of sliding there; f and the spectrum of D (see `cone`) of λ's step f − D B δv; the scaling (β, w) and its right
+# side q; compliance: J W Jᵀ of the normal, 0 between bodies that nothing moves; saved, prior: the force before the method
+# of multipliers, and before its round.
 CONE = np.dtype(
     [("force", "f8", 3), ("slack", "f8", 3), ("force_step", "f8", 3), ("slack_step", "f8", 3), ("value", "f8", 3),
-     ("sliding", "f8", 2), ("q", "f8", 3), ("f", "f8", 3), ("d", "f8", 6), ("beta", "f8"), ("w", "f8", 3),
-     ("compliance", "f8"), ("saved", "f8", 3)],
+     ("sliding", "f8", 2), ("q", "f8", 3), ("f", "f8", 3), ("d", "f8", 5), ("beta", "f8"), ("w", "f8", 3),
+     ("compliance", "f8"), ("saved", "f8", 3), ("prior", "f8", 3)],
     align=True,
 )  # fmt: skip
 # A group of joint rows, over bodies a and b.
 GROUP = np.dtype([("first", "i8"), ("rows", "i8"), ("a", "i8"), ("b", "i8")], align=True)
 ROW = 12  # numbers a row in `jacobian`: linear and angular part of body a, then of body b
-# What is kept of a joint row: the multiplier, its step, what it was before polishing, G v − g, and G W Gᵀ.
+# What is kept of a joint row: the multiplier, its step, what it was before the method of multipliers, G v − g, and G W Gᵀ.
 LINK = np.dtype(
     [("force", "f8"), ("force_step", "f8"), ("saved", "f8"), ("defect", "f8"), ("compliance", "f8")], align=True
 )

@@ -49,8 +49,12 @@ from .motion import (
 
 @njit
 def natural_map(p, u_hat, mu, compliance):
-    """|p − proj_K(p − ρ û)| / ρ with ρ = 1/compliance, m/s."""
-    return compliance * norm(sub(p, project_coulomb(sub(p, scale(1.0 / compliance, u_hat)), mu)))
+    """|p − proj_K(p − ρ û)| / ρ with ρ = 1/compliance, m/s.
+
+    With x = p − ρ û it is |û − proj_K*(−x) / ρ| (Moreau), which is û itself where a contact sticks: p does not drown it.
+    """
+    x = sub(p, scale(1.0 / compliance, u_hat))
+    return norm(sub(u_hat, scale(compliance, project_dual(scale(-1.0, x), mu))))
 
 
 @njit

@@ -14,7 +14,7 @@ from ..simulate import Simulation
 from ._common import require, require_solved
 from .stack import interface_forces
 
-SETTINGS = {"duration": 1.0, "dt": 1 / 240, "solver": "interior_point", "tolerance": 1e-9, "frames": 30.0}
+SETTINGS = {"duration": 1.0, "dt": 1 / 240, "solver": "interior_point", "frames": 30.0}
 G = 9.81
 
 

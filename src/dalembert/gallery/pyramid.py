@@ -13,7 +13,7 @@ from ..scene.shapes import Box
 from ..simulate import Simulation
 from ._common import require, require_solved
 
-SETTINGS = {"duration": 2.0, "dt": 1 / 240, "solver": "interior_point", "tolerance": 1e-8, "frames": 30.0}
+SETTINGS = {"duration": 2.0, "dt": 1 / 240, "solver": "interior_point", "frames": 30.0}
 G = 9.81
 
 
