@@ -5,6 +5,7 @@ __version__ = "0.1.0"
 from .errors import SimulationError
 from .integrate.methods import METHODS
 from .integrate.solve import solve
+from .linalg.newton import Minimum, minimize
 from .scene.body import WORLD
 from .scene.contact import HalfSpace, Material
 from .scene.joint import Curve
@@ -18,6 +19,6 @@ from .trajectory import Trajectory
 
 __all__ = [
     "METHODS", "WORLD", "Box", "Capsule", "Compound", "Cone", "ConvexHull", "Curve", "Cylinder", "Ellipsoid",
-    "HalfSpace", "HeightField", "MassProperties", "Material", "Mesh", "Scene", "Simulation", "SimulationError", "Sphere",
-    "State", "Trajectory", "TriangleMesh", "__version__", "mass_properties", "simulate", "solve",
+    "HalfSpace", "HeightField", "MassProperties", "Material", "Mesh", "Minimum", "Scene", "Simulation", "SimulationError",
+    "Sphere", "State", "Trajectory", "TriangleMesh", "__version__", "mass_properties", "minimize", "simulate", "solve",
 ]  # fmt: skip

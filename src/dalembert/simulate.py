@@ -57,8 +57,8 @@ class Simulation:
     iterations : most iterations of the solver in a step; 20 and 1000 if not given. tolerance : 1e-6 and 1e-10 if not given.
     stop_unsolved : whether a step whose solver misses the tolerance ends the run, with a SimulationError; the report counts
         such steps in any case.
-    threads : how many share the work of time steps with contact; the results are the same, to the last bit. Worth it for
-        hundreds of contacts.
+    threads : how many share the work of time steps with contact; the results are the same, to the last bit. Worth it
+        from some thousands of contacts on.
     sleep_after : s; with it bodies that touch, and have all been slower than a hundredth of the size of the smallest a
         second for so long, are stopped and left alone until something else touches them, or the state is changed. Not those
         with joints, springs or forces of their own. Their contacts are not reported. In time steps only.

@@ -23,7 +23,8 @@ def test_order_on_a_free_body(method):
     expected = free_body_reference(duration)
     ends = [end(free_body(), method, n, duration).orientation[0] for n in counts]
     errors = [min(np.linalg.norm(q - expected), np.linalg.norm(q + expected)) for q in ends]
-    assert slope(1.0 / np.array(counts), errors) == pytest.approx(FIXED[method], abs=0.1)
+    order = 4 if method == "splitting" else FIXED[method]  # free rotation is, whatever forces are
+    assert slope(1.0 / np.array(counts), errors) == pytest.approx(order, abs=0.1)
 
 
 @pytest.mark.parametrize("method", FIXED)

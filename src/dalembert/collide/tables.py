@@ -149,8 +149,6 @@ class Collision(NamedTuple):
     islands: Any  # ISLAND
     members: np.ndarray  # int64, (bodies,)
     colours: np.ndarray  # int64
-    asleep: (
-        np.ndarray
-    )  # int64, (bodies + 1,) AWAKE, or the number of those that fell asleep together; the world: UNMOVED
+    asleep: np.ndarray  # int64, (bodies + 1,) AWAKE, or the number of the nap; the world: UNMOVED
     board: np.ndarray  # int64, see `board`
     functions: np.ndarray  # int64, addresses of the narrow phase's functions, see `narrow`

@@ -53,7 +53,7 @@ def check(run: Simulation) -> None:
     above = p[..., 2] - ground(p[..., 0], p[..., 1])
     assert above.min() > 0.05, f"one of them is in the ground, at {above.min():.3g} m"
     report = run.report
-    require("energy balance", report.energy_residual_relative, 0.0, 1e-4)
+    require("energy balance", report.energy_residual_relative, 0.0, 1e-10)
     assert report.contact is not None
     require("penetration", report.contact.penetration, 0.0, 0.03)
     total = (run.trajectory.kinetic + run.trajectory.potential).values
