@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dalembert.scene.shapes import ConvexHull
+from dalembert.scene.shapes import Box, ConvexHull
 
 from .pairs import AXES, Solid3, Two, about_z, best_gap, by_place, check_points, rotation
 
@@ -49,6 +49,23 @@ def near_poses(rng, a, b, closest=0.1):
         x + direction / np.linalg.norm(direction) * reach * rng.uniform(closest, 0.8),
         rotation(rng),
     )
+
+
+def test_a_box_meets_hulls_as_the_hull_of_its_corners_does():
+    rng = np.random.default_rng(11)
+    touching = 0
+    for _ in range(60):
+        size, b = rng.uniform(0.3, 1.5, 3), cloud(rng)
+        box, hull = Two(Box(*size), ConvexHull(b)), two(CUBE * size, b)
+        for _ in range(3):
+            poses = near_poses(rng, CUBE * size, b)
+            one, other = box.meet(*poses, 0.05), hull.meet(*poses, 0.05)
+            assert (one.points > 0) == (other.points > 0)
+            if one.points:
+                touching += 1
+                np.testing.assert_allclose(one.normal, other.normal, atol=1e-9)
+                assert one.separation.min() == pytest.approx(other.separation.min(), abs=1e-12)
+    assert touching > 50
 
 
 def test_random_hulls_agree_with_the_optimum_over_all_axes():
