@@ -7,7 +7,7 @@ axis and A, C its moments of inertia across and along that, angular momentum abo
 
 At the start ω₃ = 0, the centre is at rest, and Ω² sin α = 4 g/R (H. K. Moffatt, "Euler's disk and its finite-time
 singularity", Nature 404, 2000). The air, here a torque against the turning, takes α down slowly, and Ω grows. Time steps
-themselves take something at a rolling contact: 1.6 % of the energy a second at this step, in proportion to it.
+themselves take something at a rolling contact: 2 % of the energy a second at this step, in proportion to it.
 """
 
 from __future__ import annotations
