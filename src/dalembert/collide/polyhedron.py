@@ -7,11 +7,12 @@ corners; its maximum over all directions is at one of these candidates (the pair
 
 import math
 
-from ..jit import inlined, njit
-from ..unchecked import peek, poke
-from ..vec import add, cross, dot, load3, matvec, matvec_t, norm, scale
-from .polyhedron_edges import best_edges, edge_vector
+from ..jit import njit
+from ..vec import load3, matvec, scale
+from .polyhedron_corners import height, move_corners
+from .polyhedron_edges import best_edges
 from .polyhedron_manifold import POLYGON_A, hull_contact
+from .polyhedron_witness import is_still_nearest, witness_gap
 from .support import relative_pose
 from .tables import EDGE_EDGE, FACE_A, FACE_B, NO_WITNESS
 
@@ -33,16 +34,30 @@ def hull_hull(pair, hull_a, place_a, hull_b, place_b, vertices, faces, edges, lo
             return 0
     if not fits(hull_a, hull_b):
         return 0
+    move_corners(hull_b, r, t, vertices, 0, scratch)
+    known, gap = is_still_nearest(pair, hull_a, hull_b, r, t, vertices, faces, edges, loops, scratch)
+    if not (known and gap <= margin):
+        gap = search(pair, hull_a, hull_b, r, t, vertices, faces, edges, scratch, margin)
+    if not -math.inf < gap <= margin:  # −∞ where a pose is not a number
+        return 0
+    return hull_contact(
+        pair.witness, pair.feature_a, pair.feature_b, gap, hull_a, place_a, hull_b, place_b, vertices, faces, edges, loops,
+        scratch, margin, manifold,
+    )  # fmt: skip
+
+
+@njit
+def search(pair, hull_a, hull_b, r, t, vertices, faces, edges, scratch, margin):
+    """The best plane over all candidates: it becomes the witness, its gap is returned. The corners of b are in `scratch`."""
     slack = BIAS * min(hull_a.radius, hull_b.radius)
     corners_a = 3 * hull_b.vertices
-    move_corners(hull_b, r, t, vertices, 0, scratch)
     kind, other = FACE_A, 0
     likely = pair.feature_a if pair.witness == FACE_A else 0
     one, corner_b, gap = best_face(hull_a, likely, faces, hull_b.vertices, 0, scratch, margin)
     if gap <= margin:
         back = (r[0], r[3], r[6], r[1], r[4], r[7], r[2], r[5], r[8])
         move_corners(hull_a, back, scale(-1.0, matvec(back, t)), vertices, corners_a, scratch)
-        likely = pair.feature_a if pair.witness == FACE_B else 0
+        likely = pair.feature_b if pair.witness == FACE_B else 0
         found, corner_a, candidate = best_face(hull_b, likely, faces, hull_a.vertices, corners_a, scratch, margin)
         if candidate > gap + slack:
             kind, one, other, gap = FACE_B, 0, found, candidate
@@ -53,11 +68,7 @@ def hull_hull(pair, hull_a, place_a, hull_b, place_b, vertices, faces, edges, lo
         if i >= 0:
             kind, one, other, gap = EDGE_EDGE, i, j, candidate
     pair.witness, pair.feature_a, pair.feature_b = kind, one, other
-    if not -math.inf < gap <= margin:  # −∞ where a pose is not a number
-        return 0
-    return hull_contact(
-        kind, one, other, gap, hull_a, place_a, hull_b, place_b, vertices, faces, edges, loops, scratch, margin, manifold
-    )  # fmt: skip
+    return gap
 
 
 @njit
@@ -65,30 +76,6 @@ def fits(hull_a, hull_b):
     """Whether there is room in `scratch`: up to 200 corners a hull do."""
     mine, theirs = 3 * (hull_b.vertices + hull_b.faces) + hull_b.edges, 3 * (hull_b.vertices + hull_a.vertices)
     return hull_a.faces > 0 and hull_b.faces > 0 and max(mine, theirs) <= POLYGON_A
-
-
-@njit
-def move_corners(hull, r, t, vertices, at, scratch):
-    """Write the corners to scratch, rotated by r and moved by t."""
-    for i in range(hull.vertices):
-        k = 3 * (hull.first_vertex + i)
-        p = add(matvec(r, (peek(vertices, k), peek(vertices, k + 1), peek(vertices, k + 2))), t)
-        for c in range(3):
-            poke(scratch, at + 3 * i + c, p[c])
-
-
-@inlined
-def height(array, k, n):
-    return n[0] * peek(array, k) + n[1] * peek(array, k + 1) + n[2] * peek(array, k + 2)
-
-
-@njit
-def lowest(array, at, count, n):
-    """The least of n · x over corners."""
-    least = math.inf
-    for i in range(count):
-        least = min(least, height(array, at + 3 * i, n))
-    return least
 
 
 @njit
@@ -117,23 +104,3 @@ def best_face(hull, likely, faces, count, at, scratch, margin):
             if gap > margin:
                 break
     return face, corner, gap
-
-
-@njit
-def witness_gap(pair, hull_a, hull_b, r, t, vertices, faces, edges):
-    """The gap along the direction of the features that separated the hulls last time."""
-    if pair.witness == FACE_A:
-        n = load3(faces[hull_a.first_face + pair.feature_a].normal)
-    elif pair.witness == FACE_B:
-        n = scale(-1.0, matvec(r, load3(faces[hull_b.first_face + pair.feature_b].normal)))
-    else:
-        n = cross(
-            edge_vector(hull_a, pair.feature_a, vertices, edges),
-            matvec(r, edge_vector(hull_b, pair.feature_b, vertices, edges)),
-        )
-        length = norm(n)
-        if not length > 0.0:
-            return -math.inf
-        n = scale(math.copysign(1.0 / length, dot(n, t)), n)
-    high_a = -lowest(vertices, 3 * hull_a.first_vertex, hull_a.vertices, scale(-1.0, n))
-    return lowest(vertices, 3 * hull_b.first_vertex, hull_b.vertices, matvec_t(r, n)) + dot(n, t) - high_a

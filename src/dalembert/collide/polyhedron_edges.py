@@ -75,6 +75,17 @@ def best_edges(hull_a, hull_b, corner_a, corner_b, r, vertices, faces, edges, fl
     return best, partner, gap
 
 
+@inlined
+def edge_gap(e, f, tail, start, outward):
+    """From the plane along edge e of a, through its tail, to that along edge f of b, through its start; −∞ where they are
+    parallel."""
+    n = cross(e, f)
+    square = dot(n, n)
+    if not square > PARALLEL * dot(e, e) * dot(f, f):
+        return -math.inf
+    return math.copysign(1.0, dot(n, outward)) * dot(n, sub(start, tail)) / math.sqrt(square)
+
+
 @njit
 def best_partner(e, tail, left, right, hull_b, edges, normals, listed, count, gap, scratch):
     """(edge of b, gap) of the largest gap above `gap` with one edge of a, or −1."""
@@ -91,11 +102,7 @@ def best_partner(e, tail, left, right, hull_b, edges, normals, listed, count, ga
         fr = dot(f, right)
         if not (es * fr < 0.0 and fr * dot(f, left) < 0.0):
             continue
-        n = cross(e, f)
-        square = dot(n, n)
-        if not square > PARALLEL * dot(e, e) * dot(f, f):
-            continue
-        candidate = math.copysign(1.0, dot(n, outward)) * dot(n, sub(start, tail)) / math.sqrt(square)
+        candidate = edge_gap(e, f, tail, start, outward)
         if candidate > gap:
             best, gap = j, candidate
     return best, gap
