@@ -58,9 +58,12 @@ def test_other_parameters(name, parameters):
     [("tippe-top", 0.5), ("wall", 0.25), ("dominoes", 1.1), ("pile", 1.5), ("terrain", 3.0)],
 )
 def test_the_converging_solver_converges_in_scenes_made_for_the_other(name, duration):
+    """To 1e-8 of the speeds there are, in every step: the error of Acary, Brémond and Huber is relative too."""
     changes = {"method": "time_stepping", "solver": "interior_point", "duration": duration, "iterations": None}
     _module, run = run_scene(name, changes)
-    assert run.trajectory.contact_residual.values.max() <= CONVERGED
+    masses = np.array([body.mass for body in run.model.scene.bodies.values()])
+    fastest = (np.linalg.norm(run.trajectory.momentum.values, axis=2) / masses).max()
+    assert run.trajectory.contact_residual.values.max() <= CONVERGED * max(fastest, 9.81 / 240)
 
 
 @pytest.mark.slow

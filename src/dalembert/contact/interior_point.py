@@ -59,7 +59,7 @@ HANDOVER = 1e-3  # residual at which polishing takes over, a hundred times less 
 SHORTEST, SHORT_STEPS = 0.05, 4  # so many steps in a row shorter than this: the interior point comes no further
 MOST_STEPS = 25  # of the interior point from one start
 POLISHING = 12  # most steps of polishing at a time
-NEAR = 100.0  # times the tolerance: what is so near and stuck is not helped by starting from elsewhere
+NEAR = 10.0  # times the tolerance: what is so near and stuck is not helped by starting from elsewhere
 TO_BOUNDARY = 0.99
 
 FIELDS = 2 * len(Problem._fields)
