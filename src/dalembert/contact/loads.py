@@ -27,6 +27,7 @@ from .tables_of import levels_of, link_ends_of, link_starts_of, links_of, motion
 from .velocities import copy_velocities
 
 EVERY = 5  # passes over all contacts from one time to the next
+WORTH = 0.3  # of the residual: what must be left of it at most, as it takes as long as thirty passes
 HELPED, IN_VAIN, NO_STACK = range(3)
 UNKNOWN, JOINTED = -1, -2  # levels: not standing on the world; one that joints hold is not to be moved alone
 
@@ -50,7 +51,7 @@ def carry_loads(island, system, collision, stepping):
     while last >= island.first_member:
         last = over_level(SETTLE_DOWN, last, island.first_member - 1, -1, island, system, collision, stepping)
     if take_best(island, collision, stepping) > 0.0:
-        if over_contacts(RESIDUAL, island, collision, stepping) < before:
+        if over_contacts(RESIDUAL, island, collision, stepping) < WORTH * before:
             return HELPED
         go_back(0.0, island, collision, stepping)
     return IN_VAIN

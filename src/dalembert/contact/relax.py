@@ -15,7 +15,7 @@ from .search import go_back, keep, take_best
 from .sharing import RESIDUAL, SWEEP, over_colours, over_contacts
 from .tables_of import motion_of, options_of, passes_of, waits_of
 
-WAIT = 4  # steps without carrying loads after it did no good
+WAIT = 16  # steps without carrying loads after it did no good
 
 
 @njit
