@@ -33,7 +33,8 @@ INNER: dict[str, Any] = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrappe
 
 
 ROOT = Path(__file__).parent
-KERNELS = ("linalg", "integrate", "mechanics", "collide", "contact", "impact")  # subpackages with compiled functions
+# subpackages with compiled functions
+KERNELS = ("linalg", "energies", "interact", "integrate", "mechanics", "collide", "contact", "impact", "implicit")
 IMPORT = re.compile(r"^from (\.+)([\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 
 

@@ -1,0 +1,1 @@
+"""Implicit time steps of particles."""
