@@ -12,7 +12,8 @@ from llvmlite import ir
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from .pointer import array_type, make_view
+from .jit import njit
+from .pointer import array_type, make_view, viewer
 
 
 def reader(fields: Any, name: str, dtype: Any = np.float64) -> Any:
@@ -37,3 +38,38 @@ def reader(fields: Any, name: str, dtype: Any = np.float64) -> Any:
 def address_table(tables: Any) -> np.ndarray:
     """(2 n,) int64: address and length of every array of the tuple, which must outlive it."""
     return np.array([[array.ctypes.data, array.size] for array in tables], np.int64).reshape(-1)
+
+
+class Nested(np.ndarray):
+    """The address table of a tuple that is part of another: see `nested`."""
+
+    tables: Any
+
+
+def nested(tables: Any) -> Any:
+    """A tuple of arrays as a field of another tuple. Its `tables` is the tuple itself."""
+    found = address_table(tables).view(Nested)
+    found.tables = tables
+    return found
+
+
+def nested_reader(fields: Any, name: str) -> Any:
+    """The function that finds a field that `nested` made: an argument for the readers of its own fields."""
+    if numba.config.DISABLE_JIT:
+        return lambda tables: getattr(tables, name).tables
+    return reader(fields, name, np.int64)
+
+
+if numba.config.DISABLE_JIT:
+
+    def part_of(array, at, count):
+        """array[at : at + count] of a contiguous float64 array, without a count of references."""
+        return array[at : at + count]
+
+else:
+    _floats = viewer(np.float64)
+
+    @njit
+    def part_of(array, at, count):
+        """array[at : at + count] of a contiguous float64 array, without a count of references."""
+        return _floats(array.ctypes.data + 8 * at, count)

@@ -34,7 +34,7 @@ INNER: dict[str, Any] = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrappe
 
 ROOT = Path(__file__).parent
 # subpackages with compiled functions
-KERNELS = ("linalg", "energies", "interact", "integrate", "mechanics", "collide", "contact", "impact", "implicit")
+KERNELS = ("linalg", "energies", "interact", "integrate", "mechanics", "collide", "contact", "impact", "particles")
 IMPORT = re.compile(r"^from (\.+)([\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 
 

@@ -33,6 +33,8 @@ COMPLETE = 1  # in: the end of a step, moved in place onto what it must satisfy;
 COMPLETE_EVALUATED = 2  # the same, where out holds f(t, in) already
 MEASURE = 3  # evaluate, and leave what is recorded in the system's own tables
 DRIFT = 4  # in: moved in place over out[0] seconds, at constant momenta
+PARTICLE_FORCES = 6  # in: places and velocities of particles; out: forces on them
+PARTICLE_MATRIX = 7  # the same; out: a matrix, to which minus their derivatives are added
 CONSTRAIN = 5  # in: changes wanted of the rates J v, at the state evaluated last; out: the impulses that make them
 
 C_TYPE = ctypes.CFUNCTYPE(

@@ -47,7 +47,7 @@ class Recorder:
         frames = self.frames
         frames["time"].append(time)
         frames["state"].append(y.copy())
-        frames["energies"].append(self.system.energies.copy())
+        frames["energies"].append(self.system.energies[:2].copy())
         frames["joint_error"].append(self._worst(self.system.error))
         frames["joint_velocity_error"].append(self._worst(self.system.rates))
         frames["reaction_force"].append(wrenches[:, :3].copy())
@@ -76,20 +76,23 @@ class Recorder:
         state = np.array(self.frames["state"])
         bodies = len(model.body_names)
         energies = np.array(self.frames["energies"])
-        table = model.tables["bodies"]
         parts = state[:, : STATE_SIZE * bodies].reshape(len(self), bodies, STATE_SIZE)
-        at = STATE_SIZE * bodies + len(model.tables["coordinates"])
+        places, momenta = np.moveaxis(state[:, model.particle_block].reshape(len(self), 2, -1, 3), 1, 0)
+        at = model.particle_block.stop + len(model.tables["coordinates"])
         common = state[:, at + len(model.force_names) :]
         work = state[:, at : at + len(model.force_names)]
         total = energies.sum(axis=1)
-        momentum = parts[:, :, 7:10].sum(axis=1)
+        momentum = parts[:, :, 7:10].sum(axis=1) + momenta.sum(axis=1)
         spin = (np.cross(parts[:, :, 0:3], parts[:, :, 7:10]) + parts[:, :, 10:13]).sum(axis=1)
+        spin += np.array([np.cross(x, p).sum(axis=0) for x, p in zip(places, momenta, strict=True)])
         impulse = common[:, FORCE_IMPULSE : FORCE_IMPULSE + 3] + common[:, REACTION_IMPULSE : REACTION_IMPULSE + 3]
         turning = common[:, TORQUE_IMPULSE : TORQUE_IMPULSE + 3] + common[:, REACTION_TORQUE : REACTION_TORQUE + 3]
         spent = work.sum(axis=1) + common[:, CONSTRAINT_WORK] + common[:, PROJECTION_WORK]
         earned = total - spent
-        assert common.shape[1] == len(LEDGER) and table.size == bodies
+        assert common.shape[1] == len(LEDGER)
+        found = {"particle_position": places, "particle_momentum": momenta} if model.particle_count else {}
         return {
+            **found,
             "position": parts[:, :, 0:3],
             "orientation": parts[:, :, 3:7],
             "momentum": parts[:, :, 7:10],
@@ -142,12 +145,17 @@ def scene_description(model: Model, released: dict[str, float]) -> dict[str, Any
     """
     from .scene.body import Body
     from .scene.contact import HalfSpace
+    from .scene.force import Force
+    from .scene.particles import Particle
     from .scene.shape_dict import shape_to_dict
 
     scene = model.scene
 
-    def anchor(frame: Any, point: np.ndarray) -> list[float]:
-        return (frame.to_body(point) if isinstance(frame, Body) else point).tolist()
+    def end(which: str, frame: Any, point: np.ndarray) -> dict[str, Any]:
+        if isinstance(frame, Particle):
+            return {f"particle_{which}": frame.number}
+        anchor = frame.to_body(point) if isinstance(frame, Body) else point
+        return {f"body_{which}": frame.name, f"anchor_{which}": anchor.tolist()}
 
     bodies = []
     for body in scene.bodies.values():
@@ -171,18 +179,16 @@ def scene_description(model: Model, released: dict[str, float]) -> dict[str, Any
     joints: list[dict[str, Any]] = []
     for joint in scene.joints.values():
         first = joint.parts[0] if joint.parts else None
-        row = {"name": joint.name, "kind": joint.kind, "body_a": joint.a.name, "body_b": joint.b.name,
-               "anchor_a": anchor(joint.a, joint.at if first is None else first.point_a),
-               "anchor_b": anchor(joint.b, joint.at)}  # fmt: skip
+        row = {"name": joint.name, "kind": joint.kind,
+               **end("a", joint.a, joint.at if first is None else first.point_a), **end("b", joint.b, joint.at)}  # fmt: skip
         if joint.axis is not None:
             row["axis_a"] = (joint.a.rotation.T @ joint.axis if isinstance(joint.a, Body) else joint.axis).tolist()
         joints.append(row)
     springs: list[dict[str, Any]] = [
-        {"name": force.name, "body_a": force.a.name, "body_b": force.b.name, "anchor_a": anchor(force.a, force.at_a),
-         "anchor_b": anchor(force.b, force.at_b)}
+        {"name": force.name, **end("a", force.a, force.at_a), **end("b", force.b, force.at_b)}
         for force in scene.forces.values()
-        if force.kind == "spring" and force.a is not None and force.b is not None
-    ]  # fmt: skip
+        if isinstance(force, Force) and force.kind == "spring"
+    ]
     curves = [
         {"name": joint.name, "points": joint.curve.points().tolist()}
         for joint in scene.joints.values()
@@ -192,7 +198,15 @@ def scene_description(model: Model, released: dict[str, float]) -> dict[str, Any
         if drawn["name"] in released:
             drawn["until"] = released[drawn["name"]]
     return {"name": scene.name, "gravity": scene.gravity.tolist(), "description": scene.description, "bodies": bodies,
-            "joints": joints, "springs": springs, "curves": curves}  # fmt: skip
+            "particles": [_group(group) for group in scene.particles.values()], "joints": joints, "springs": springs,
+            "curves": curves}  # fmt: skip
+
+
+def _group(group: Any) -> dict[str, Any]:
+    """A group of particles as plain data: what is drawn between them."""
+    return {"name": group.name, "first": group.first, "number": len(group), "color": group.color, "radius": group.radius,
+            "segments": [pair for rows in group.segments for pair in rows.tolist()],
+            "faces": [face for rows in group.faces for face in rows.tolist()]}  # fmt: skip
 
 
 def as_json(value: dict[str, Any]) -> str:

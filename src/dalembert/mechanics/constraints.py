@@ -194,11 +194,14 @@ def acceleration_rhs(y, system):
     bodies = bodies_of(system)
     bias = bias_of(system)
     rhs = rhs_of(system)
+    rigid = settings_of(system)[0].rigid
     for i in range(bodies.shape[0]):
         kin = kinematics[i]
+        store3(kin.acceleration, scale(bodies[i].inverse_mass, load3(kin.force)))
+        if i >= rigid:
+            continue
         at = STATE_SIZE * i + 10
         torque = add(load3(kin.torque), cross((y[at], y[at + 1], y[at + 2]), load3(kin.omega)))
-        store3(kin.acceleration, scale(bodies[i].inverse_mass, load3(kin.force)))
         store3(kin.turning, symvec(load6(kin.inverse_inertia), torque))
     jacobian_acceleration(system, rhs)
     for i in range(joints.shape[0]):

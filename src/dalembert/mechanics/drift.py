@@ -22,9 +22,9 @@ EQUAL = 1e-12  # difference of moments, relative, that is none
 
 
 @njit
-def drift(h, y, bodies):
-    """Move every body freely over h (s), in place. Returns a status."""
-    for i in range(bodies.shape[0]):
+def drift(h, y, rigid, bodies):
+    """Move every body freely over h (s), in place."""
+    for i in range(rigid):
         body = bodies[i]
         at = STATE_SIZE * i
         principal = (body.principal[0], body.principal[1], body.principal[2], body.principal[3])
@@ -37,7 +37,6 @@ def drift(h, y, bodies):
         q = normalize(multiply(q, conjugate(principal)))
         for k in range(4):
             y[at + 3 + k] = q[k]
-    return 0
 
 
 @njit

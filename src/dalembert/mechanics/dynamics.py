@@ -24,13 +24,14 @@ from ..model.tables import (
 from ..quat import derivative as quaternion_derivative
 from ..ticks import SAMPLE, begin, lap
 from ..unchecked import poke
-from ..vec import add, cross, dot, load3
+from ..vec import add, cross, dot, load3, sub
 from .assembly import factorize
 from .constraints import acceleration_rhs, jacobian_velocity, solve_multipliers, spread
 from .coordinates import coordinate_rate
 from .forces import apply_forces
 from .jacobian import fill_rows
 from .kinematics import update_kinematics
+from .particles import exchange_forces, finish_particles, load_nodes, particle_forces
 from .system import (
     bodies_of,
     coordinates_of,
@@ -39,6 +40,7 @@ from .system import (
     joints_of,
     kinematics_of,
     multipliers_of,
+    nodes_of,
     power_of,
     residual_of,
     rhs_of,
@@ -66,7 +68,8 @@ def prepare(t, y, system):
     kinematics = kinematics_of(system)
     settings = settings_of(system)
     begin(ticks, SAMPLE)
-    update_kinematics(y, bodies, kinematics)
+    update_kinematics(y, bodies, settings[0].rigid, kinematics)
+    load_nodes(y, system)
     lap(ticks, MASS)
     if fill_rows(t, y, system) != 0:
         return USER_FUNCTION
@@ -84,6 +87,10 @@ def finish(t, y, dydt, system):
     ticks = ticks_of(system)
     if apply_forces(t, y, system) != 0:
         return USER_FUNCTION
+    status = particle_forces(t, y, dydt, system)
+    if status != 0:
+        return status
+    exchange_forces(dydt, system)
     lap(ticks, FORCES)
     constraint_forces(y, system)
     lap(ticks, SOLVE)
@@ -132,7 +139,7 @@ def write_derivative(y, dydt, system):
     kinematics = kinematics_of(system)
     coordinates = coordinates_of(system)
     curves = curves_of(system)
-    bodies = bodies_of(system).shape[0]
+    bodies = settings[0].rigid
     power = power_of(system)
     ledger = settings[0].ledger
     zero = (0.0, 0.0, 0.0)
@@ -155,6 +162,15 @@ def write_derivative(y, dydt, system):
         reaction_total = add(reaction_total, reaction)
         reaction_moment = add(reaction_moment, add(cross(x, reaction), reaction_torque))
         work += dot(reaction, v) + dot(reaction_torque, omega)
+    for i in range(bodies, bodies + nodes_of(system).shape[0]):
+        kin = kinematics[i]
+        reaction = load3(kin.linear)
+        reaction_total = add(reaction_total, reaction)
+        reaction_moment = add(reaction_moment, cross(load3(kin.x), reaction))
+        work += dot(reaction, load3(kin.v))
+    force, torque, held, held_moment = finish_particles(y, dydt, system)
+    total, moment = add(total, force), add(moment, torque)
+    reaction_total, reaction_moment = sub(reaction_total, held), sub(reaction_moment, held_moment)
     store_3(power, ledger + FORCE_IMPULSE, total)
     store_3(power, ledger + TORQUE_IMPULSE, moment)
     store_3(power, ledger + REACTION_IMPULSE, reaction_total)
@@ -163,6 +179,6 @@ def write_derivative(y, dydt, system):
     for i in range(coordinates.shape[0]):
         coordinate = coordinates[i]
         dydt[coordinate.at] = coordinate_rate(y, coordinate, kinematics, curves)
-    at = STATE_SIZE * bodies + coordinates.shape[0]
+    at = STATE_SIZE * bodies + 6 * settings[0].particles + coordinates.shape[0]
     for i in range(power.shape[0]):
         dydt[at + i] = power[i]

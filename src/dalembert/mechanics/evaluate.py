@@ -12,13 +12,26 @@ import numpy as np
 from ..addresses import address_table
 from ..jit import CFunction, njit
 from ..model.tables import System
-from ..pointer import C_SIGNATURE, C_TYPE, COMPLETE_EVALUATED, CONSTRAIN, DERIVATIVE, DRIFT, MEASURE, view, viewer
+from ..pointer import (
+    C_SIGNATURE,
+    C_TYPE,
+    COMPLETE_EVALUATED,
+    CONSTRAIN,
+    DERIVATIVE,
+    DRIFT,
+    MEASURE,
+    PARTICLE_FORCES,
+    PARTICLE_MATRIX,
+    view,
+    viewer,
+)
 from .constraints import constrain
 from .drift import drift
 from .dynamics import derivative
 from .measure import measure
+from .particles import add_matrix_of, drift_particles, split_forces
 from .projection import complete
-from .system import bodies_of
+from .system import bodies_of, settings_of
 
 FIELDS = 2 * len(System._fields)
 _floats = viewer(np.float64)
@@ -31,9 +44,16 @@ def perform(task, t, y, dydt, system):
     if task == DERIVATIVE:
         return derivative(t, y, dydt, system)
     if task == DRIFT:
-        return drift(dydt[0], y, bodies_of(system))
+        h = dydt[0]
+        drift(h, y, settings_of(system)[0].rigid, bodies_of(system))
+        drift_particles(h, y, system)
+        return 0
     if task == CONSTRAIN:
         return constrain(y, dydt, system)
+    if task == PARTICLE_FORCES:
+        return split_forces(t, y, dydt, system)
+    if task == PARTICLE_MATRIX:
+        return add_matrix_of(t, y, dydt, system)
     if task == MEASURE:
         return measure(t, y, dydt, system)
     return complete(t, y, dydt, task == COMPLETE_EVALUATED, system)

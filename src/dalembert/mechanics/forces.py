@@ -22,7 +22,17 @@ from ..vec import add, cross, dot, load3, matvec, norm, scale, sub
 from .coordinates import coordinate_rate, coordinate_rows, coordinate_value
 from .jacobian import pack_pose
 from .kinematics import load9
-from .system import bodies_of, coordinates_of, curves_of, forces_of, kinematics_of, power_of, scratch_of
+from .system import (
+    bodies_of,
+    coordinates_of,
+    curves_of,
+    forces_of,
+    kinematics_of,
+    power_of,
+    pushes_of,
+    scratch_of,
+    settings_of,
+)
 
 
 @inlined
@@ -39,12 +49,14 @@ def apply_forces(t, y, system):
             kin.torque[k] = 0.0
     for i in range(power.shape[0]):
         power[i] = 0.0
+    if settings_of(system)[0].stepped != 0:
+        pushes_of_particles(system)
     for i in range(forces.shape[0]):
         force = forces[i]
         if force.active == 0 or force.kind >= BOUNDED:
             continue
         if force.kind == FIELD:
-            field(force, bodies, kinematics)
+            field(force, bodies, settings_of(system)[0].rigid, kinematics)
         elif force.kind == SPRING:
             spring(force, kinematics, power)
         elif force.kind == DRAG:
@@ -62,6 +74,18 @@ def apply_forces(t, y, system):
     return 0
 
 
+@njit
+def pushes_of_particles(system):
+    """What particles with a time step of their own do to the bodies; its power goes to the ledger's entry of contact."""
+    pushes, kinematics, power = pushes_of(system), kinematics_of(system), power_of(system)
+    settings = settings_of(system)[0]
+    for i in range(settings.rigid):
+        kin = kinematics[i]
+        f = (pushes[6 * i], pushes[6 * i + 1], pushes[6 * i + 2])
+        torque = (pushes[6 * i + 3], pushes[6 * i + 4], pushes[6 * i + 5])
+        wrench(kin, f, torque, (0.0, 0.0, 0.0), settings.contact_entry, power)
+
+
 @inlined
 def push(kin, force, arm):
     """Add a force acting at x + arm."""
@@ -72,9 +96,9 @@ def push(kin, force, arm):
 
 
 @inlined
-def field(force, bodies, kinematics):
+def field(force, bodies, rigid, kinematics):
     g = load3(force.vector)
-    for i in range(bodies.shape[0]):
+    for i in range(rigid):
         m = bodies[i].mass
         kin = kinematics[i]
         for k in range(3):
@@ -154,7 +178,7 @@ def custom_force(t, y, force, system):
     kinematics = kinematics_of(system)
     power = power_of(system)
     out = scratch[STATE_SIZE : STATE_SIZE + 6]
-    pack_pose(y, force.a, kinematics, scratch[:STATE_SIZE])
+    pack_pose(y, force.a, settings_of(system)[0].rigid, kinematics, scratch[:STATE_SIZE])
     status = call_pointer(force.address, 0, DERIVATIVE, t, scratch[:STATE_SIZE], out)
     if status != 0:
         return status
@@ -226,7 +250,7 @@ def potential_energy(y, system):
             continue
         if force.kind == FIELD:
             g = load3(force.vector)
-            for b in range(bodies.shape[0]):
+            for b in range(settings_of(system)[0].rigid):
                 total -= bodies[b].mass * dot(g, load3(kinematics[b].x))
         elif force.kind == SPRING:
             _, _, _, length = spring_geometry(force, kinematics)

@@ -34,6 +34,7 @@ from .system import (
     kinematics_of,
     parts_of,
     scratch_of,
+    settings_of,
 )
 
 
@@ -245,11 +246,12 @@ def custom(t, y, part, system):
     bias = bias_of(system)
     jacobian = jacobian_of(system)
     rows = joints[part.joint].rows
+    rigid = settings_of(system)[0].rigid
     scratch = scratch_of(system)
     bodies = (part.a, part.b, part.first, part.second)
     blocks = (part.block_a, part.block_b, part.block_c, part.block_d)
     for k in range(4):
-        pack_pose(y, bodies[k], kinematics, scratch[STATE_SIZE * k : STATE_SIZE * (k + 1)])
+        pack_pose(y, bodies[k], rigid, kinematics, scratch[STATE_SIZE * k : STATE_SIZE * (k + 1)])
     out = scratch[4 * STATE_SIZE :]
     status = call_pointer(part.address, 0, DERIVATIVE, t, scratch[: 4 * STATE_SIZE], out[: 26 * rows])
     if status != 0:
@@ -264,14 +266,14 @@ def custom(t, y, part, system):
 
 
 @njit
-def pack_pose(y, body, kinematics, out):
-    """(x, q, v, ω) of a body, 13 numbers; the world is at rest at the origin."""
+def pack_pose(y, body, rigid, kinematics, out):
+    """(x, q, v, ω) of a body, 13 numbers; particles do not turn, and the world is at rest at the origin."""
     kin = kinematics[body]
     for k in range(3):
         out[k] = kin.x[k]
         out[7 + k] = kin.v[k]
         out[10 + k] = kin.omega[k]
-    if body < kinematics.shape[0] - 1:
+    if body < rigid:
         for k in range(4):
             out[3 + k] = y[STATE_SIZE * body + 3 + k]
     else:

@@ -21,9 +21,9 @@ def load9(a):
 
 
 @inlined
-def update_kinematics(y, bodies, kinematics):
-    """Fill the kinematics table from the state vector."""
-    for i in range(bodies.shape[0]):
+def update_kinematics(y, bodies, rigid, kinematics):
+    """Fill the rows of rigid bodies in the kinematics table from the state vector."""
+    for i in range(rigid):
         body = bodies[i]
         kin = kinematics[i]
         at = STATE_SIZE * i

@@ -6,8 +6,8 @@ from .constraints import jacobian_velocity, wrench_of
 from .dynamics import finish, prepare
 from .forces import potential_energy
 from .kinematics import kinetic_energy, load9
+from .particles import particles_kinetic
 from .system import (
-    bodies_of,
     energies_of,
     incidences_of,
     jacobian_of,
@@ -16,6 +16,7 @@ from .system import (
     multipliers_of,
     rates_of,
     reactions_of,
+    settings_of,
     wrenches_of,
 )
 
@@ -26,13 +27,12 @@ def measure(t, y, dydt, system):
     energies = energies_of(system)
     kinematics = kinematics_of(system)
     rates = rates_of(system)
-    bodies = bodies_of(system)
     reactions = reactions_of(system)
     status = prepare(t, y, system)
     if status == 0:
         status = finish(t, y, dydt, system)
-    energies[0] = kinetic_energy(y, kinematics, bodies.shape[0])
-    energies[1] = potential_energy(y, system)
+    energies[0] = kinetic_energy(y, kinematics, settings_of(system)[0].rigid) + particles_kinetic(y, system)
+    energies[1] = potential_energy(y, system) + energies[2]
     jacobian_velocity(system, rates)
     for j in range(reactions.shape[0]):
         reaction(j, system)

@@ -16,7 +16,18 @@ from .constraints import jacobian_velocity, solve_multipliers
 from .dynamics import finish, prepare
 from .forces import potential_energy
 from .kinematics import load6
-from .system import bodies_of, coordinates_of, error_of, kinematics_of, multipliers_of, rhs_of, settings_of, ticks_of
+from .particles import particle_potential, particles_at
+from .system import (
+    bodies_of,
+    coordinates_of,
+    error_of,
+    kinematics_of,
+    multipliers_of,
+    nodes_of,
+    rhs_of,
+    settings_of,
+    ticks_of,
+)
 
 POSITION_ROUNDING = 1e-14  # relative to the model's length: errors below are rounding
 STALE = 1e-11  # relative: a larger correction needs the Jacobian anew
@@ -28,17 +39,16 @@ NOT_CLOSED = 103  # the joints could not be closed by projection
 def complete(t, y, dydt, evaluated, system):
     """Finish a step in place: y back on its manifold, f(t, y) in dydt. Returns a status."""
     ticks = ticks_of(system)
-    bodies = bodies_of(system)
     settings = settings_of(system)
     error = error_of(system)
-    normalize_quaternions(y, bodies.shape[0])
+    normalize_quaternions(y, settings[0].rigid)
     if not evaluated:
         status = prepare(t, y, system)
         if status != 0:
             return status
     if settings[0].hold != PROJECTION or error.shape[0] == 0:
         return 0 if evaluated else finish(t, y, dydt, system)
-    status = project(t, y, system)
+    status = project(t, y, dydt, system)
     lap(ticks, UPDATE)
     if status != 0:
         return status
@@ -55,12 +65,12 @@ def normalize_quaternions(y, bodies):
 
 
 @inlined
-def project(t, y, system):
+def project(t, y, dydt, system):
     """Newton on C(q) = 0 in the mass metric, then J v = 0; the tables hold for the new state afterwards."""
     error = error_of(system)
     settings = settings_of(system)
     length = settings[0].length
-    before = potential_energy(y, system)
+    before = potential_energy(y, system) + nodes_potential(t, y, dydt, system)
     gained = 0.0
     worst = largest(error)
     for iteration in range(ITERATIONS):
@@ -79,9 +89,15 @@ def project(t, y, system):
     if not worst <= 1e-6 * length:
         return NOT_CLOSED
     gained += correct_velocities(y, system)
-    gained += potential_energy(y, system) - before
+    gained += potential_energy(y, system) + nodes_potential(t, y, dydt, system) - before
     y[ledger_start(system) + PROJECTION_WORK] += gained
     return 0
+
+
+@njit
+def nodes_potential(t, y, dydt, system):
+    """Potential energy of the particles' forces, where projection moves particles; else 0. Overwrites dydt."""
+    return particle_potential(t, y, dydt, system) if nodes_of(system).shape[0] > 0 else 0.0
 
 
 @njit
@@ -89,8 +105,8 @@ def ledger_start(system):
     """Where the ledger's common entries stand in the state vector."""
     settings = settings_of(system)
     coordinates = coordinates_of(system)
-    bodies = bodies_of(system)
-    return STATE_SIZE * bodies.shape[0] + coordinates.shape[0] + settings[0].ledger
+    block = STATE_SIZE * settings[0].rigid + 6 * settings[0].particles
+    return block + coordinates.shape[0] + settings[0].ledger
 
 
 @inlined
@@ -118,7 +134,7 @@ def correct_positions(y, system):
     solve_multipliers(system, multipliers)
     gained = 0.0
     ledger = ledger_start(system)
-    for i in range(bodies.shape[0]):
+    for i in range(settings_of(system)[0].rigid):
         kin = kinematics[i]
         at = STATE_SIZE * i
         w = bodies[i].inverse_mass
@@ -132,7 +148,26 @@ def correct_positions(y, system):
         for k in range(4):
             y[at + 3 + k] = q[k]
         gained += dot(turn, cross(load3(kin.omega), (y[at + 10], y[at + 11], y[at + 12])))
+    move_nodes(y, system)
     return gained
+
+
+@inlined
+def move_nodes(y, system):
+    """The same for particles, which do not turn."""
+    nodes, bodies, kinematics = nodes_of(system), bodies_of(system), kinematics_of(system)
+    settings = settings_of(system)[0]
+    ledger = ledger_start(system)
+    for i in range(nodes.shape[0]):
+        kin = kinematics[settings.rigid + i]
+        at = particles_at(system) + 3 * nodes[i].particle
+        shift = scale(bodies[settings.rigid + i].inverse_mass, load3(kin.linear))
+        p = at + 3 * settings.particles
+        moment = cross(shift, (y[p], y[p + 1], y[p + 2]))
+        for k in range(3):
+            y[at + k] += shift[k]
+            kin.x[k] = y[at + k]
+            y[ledger + REACTION_TORQUE + k] += moment[k]
 
 
 @inlined
@@ -148,7 +183,7 @@ def correct_velocities(y, system):
     solve_multipliers(system, multipliers)
     gained = 0.0
     ledger = ledger_start(system)
-    for i in range(bodies.shape[0]):
+    for i in range(settings_of(system)[0].rigid):
         kin = kinematics[i]
         at = STATE_SIZE * i
         w = bodies[i].inverse_mass
@@ -163,4 +198,27 @@ def correct_velocities(y, system):
             gained += (kin.omega[k] + 0.5 * spin[k]) * kin.angular[k]
             kin.v[k] += w * kin.linear[k]
             kin.omega[k] += spin[k]
+    return gained + push_nodes(y, system)
+
+
+@inlined
+def push_nodes(y, system):
+    """The same for particles. What is pinned gets no momentum, and the impulse that it bears is its support's."""
+    nodes, bodies, kinematics = nodes_of(system), bodies_of(system), kinematics_of(system)
+    settings = settings_of(system)[0]
+    ledger = ledger_start(system)
+    gained = 0.0
+    for i in range(nodes.shape[0]):
+        w = bodies[settings.rigid + i].inverse_mass
+        if w == 0.0:
+            continue
+        kin = kinematics[settings.rigid + i]
+        at = particles_at(system) + 3 * (settings.particles + nodes[i].particle)
+        moment = cross(load3(kin.x), load3(kin.linear))
+        for k in range(3):
+            y[at + k] += kin.linear[k]
+            y[ledger + REACTION_IMPULSE + k] += kin.linear[k]
+            y[ledger + REACTION_TORQUE + k] += moment[k]
+            gained += (kin.v[k] + 0.5 * w * kin.linear[k]) * kin.linear[k]
+            kin.v[k] += w * kin.linear[k]
     return gained

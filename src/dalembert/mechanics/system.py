@@ -1,6 +1,8 @@
 """The tables of a `System` inside compiled code; see `addresses`."""
 
-from ..addresses import reader
+import numpy as np
+
+from ..addresses import nested_reader, reader
 from ..linalg.ordering import COLUMN, ENTRY, UPDATE
 from ..model.tables import (
     BODY,
@@ -10,8 +12,11 @@ from ..model.tables import (
     INCIDENCE,
     JOINT,
     KINEMATICS,
+    NODE,
     PAIR,
+    PANEL,
     PART,
+    PARTICLE_FORCE,
     REACTION,
     SETTINGS,
     System,
@@ -31,6 +36,15 @@ entries_of = reader(System, "entries", ENTRY)
 updates_of = reader(System, "updates", UPDATE)
 settings_of = reader(System, "settings", SETTINGS)
 kinematics_of = reader(System, "kinematics", KINEMATICS)
+nodes_of = reader(System, "nodes", NODE)
+particle_forces_of = reader(System, "particle_forces", PARTICLE_FORCE)
+panels_of = reader(System, "panels", PANEL)
+elements_of = nested_reader(System, "elements")
+interactions_of = nested_reader(System, "interactions")
+pushes_of = reader(System, "pushes")
+diagonal_slots_of = reader(System, "diagonal_slots", np.int64)
+particle_mass_of = reader(System, "particle_mass")
+particle_inverse_mass_of = reader(System, "particle_inverse_mass")
 curves_of = reader(System, "curves")
 jacobian_of = reader(System, "jacobian")
 error_of = reader(System, "error")

@@ -7,15 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from ..addresses import nested
 from ..pointer import Pointer
 from ..scene.body import WORLD, Body
 from ..scene.checks import quaternion_of
 from ..scene.force import Event
-from ..scene.joint import Frame, Joint
+from ..scene.joint import Joint
+from ..scene.particles import Particle
 from ..scene.scene import Scene
 from . import tables
-from .elements import ForceCompiler, part_rows
+from .elements import ForceCompiler, part_rows, to_frame
 from .graph import Graph, build_graph
+from .particles import ParticleCompiler, particles_in_joints
 from .tables import CONTACT_WORK, LEDGER, STAGES, STATE_SIZE, System
 
 
@@ -28,8 +31,10 @@ class Model:
     joint_names: tuple[str, ...]
     force_names: tuple[str, ...]  # of the entries of the ledger
     tables: dict[str, Any]
+    particles: ParticleCompiler
     graph: Graph
     initial: np.ndarray  # the state vector at the start
+    particle_slices: dict[str, slice]  # where each group stands among all particles
     weights: np.ndarray  # scales of the absolute tolerance; 0 outside the motion
     momentum: np.ndarray  # +1 where the state is a momentum, -1 where a drift moves it
     length: float  # size of the model (m)
@@ -49,19 +54,33 @@ class Model:
     def size(self) -> int:
         return int(self.initial.size)
 
+    @property
+    def particle_count(self) -> int:
+        return int(self.tables["particle_mass"].size)
+
+    @property
+    def particle_block(self) -> slice:
+        """Where the particles stand in the state vector: x (3 n), then p (3 n)."""
+        at = STATE_SIZE * len(self.body_names)
+        return slice(at, at + 6 * self.particle_count)
+
     def system(self) -> System:
         """The tables with a fresh workspace, poisoned with NaN."""
-        graph, bodies = self.graph, len(self.body_names)
+        graph, rigid = self.graph, len(self.body_names)
+        bodies = len(self.tables["bodies"])
 
         def blank(n: int) -> np.ndarray:
             return np.full(n, np.nan)
 
         kinematics = np.zeros(bodies + 1, tables.KINEMATICS).view(np.recarray)
-        kinematics.rotation[bodies] = np.eye(3).ravel()
+        kinematics.rotation[rigid:] = np.eye(3).ravel()
         settings = np.zeros(1, tables.SETTINGS).view(np.recarray)
         settings.length, settings.ledger = self.length, len(self.force_names)
+        settings.rigid, settings.particles = rigid, self.particle_count
         jacobian = np.zeros(graph.jacobian_size)
         own = {key: np.array(value).view(type(value)) for key, value in self.tables.items()}
+        own["elements"] = nested(self.particles.make_elements())
+        own["interactions"] = nested(self.particles.make_interactions())
         return System(
             joints=np.array(graph.joints).view(np.recarray),
             incidences=graph.incidences,
@@ -83,7 +102,7 @@ class Model:
             residual=blank(graph.unknowns),
             scratch=blank(4 * STATE_SIZE + 26 * 6),
             power=blank(len(self.force_names) + len(LEDGER)),
-            energies=blank(2),
+            energies=blank(3),
             rates=blank(graph.rows),
             wrenches=blank(6 * len(self.joint_names)),
             ticks=np.zeros(len(STAGES) + 3),
@@ -93,15 +112,18 @@ class Model:
 
 def compile_scene(scene: Scene, *, hubs: bool = True) -> Model:
     """Compile a scene (`hubs`: see `graph.build_graph`). Raises ValueError, naming the object, where it cannot be run."""
-    if not scene.bodies:
-        raise ValueError(f"scene {scene.name!r}: it has no bodies; add one with add_body")
+    if not scene.bodies and not scene.particles:
+        raise ValueError(f"scene {scene.name!r}: it has nothing that moves; add a body with add_body, or add_particles")
     bodies = list(scene.bodies.values())
     index: dict[Any, int] = {body: i for i, body in enumerate(bodies)}
-    index[WORLD] = len(bodies)
+    nodes, pinned = particles_in_joints(scene)
+    index.update({node: len(bodies) + i for i, node in enumerate(nodes)})
+    world = len(bodies) + len(nodes)
+    index.update(dict.fromkeys([WORLD, *pinned], world))
     joints = list(scene.joints.values())
     graph = build_graph(
         [j.rows for j in joints], [j.starts_with_point for j in joints], [[index[b] for b in j.bodies] for j in joints],
-        len(bodies), hubs,
+        world, hubs,
     )  # fmt: skip
     pointers: list[Pointer] = []
     names: list[str] = []
@@ -114,9 +136,11 @@ def compile_scene(scene: Scene, *, hubs: bool = True) -> Model:
             slow.append(name)
         return pointers[-1].address
 
-    compiler = ForceCompiler(index, STATE_SIZE * len(bodies), pointer)
+    count = sum(len(group) for group in scene.particles.values())
+    compiler = ForceCompiler(index, STATE_SIZE * len(bodies) + 6 * count, pointer)
     parts = [row for j, joint in enumerate(joints) for row in part_rows(joint, j, graph, compiler)]
     forces = compiler.forces(scene)
+    particles = ParticleCompiler(scene, compiler.entry, pointer)
     if scene.events:
         compiler.entry("events")
     if scene.touching() or scene.bounded():
@@ -124,7 +148,9 @@ def compile_scene(scene: Scene, *, hubs: bool = True) -> Model:
             compiler.entry(name)
     addresses = [pointer(event.function, event.name, scalar=True) for event in scene.events.values()]
     own = {
-        "bodies": np.array([_body_row(b) for b in bodies], tables.BODY).view(np.recarray),
+        "bodies": np.array([*map(_body_row, bodies), *map(_node_row, nodes)], tables.BODY).view(np.recarray),
+        "nodes": np.array([(node.number,) for node in nodes], tables.NODE).view(np.recarray),
+        **particles.tables(),
         "parts": np.array(parts, tables.PART).view(np.recarray),
         "coordinates": np.array(compiler.coordinates, tables.COORDINATE).view(np.recarray),
         "forces": np.array(forces, tables.FORCE).view(np.recarray),
@@ -133,16 +159,34 @@ def compile_scene(scene: Scene, *, hubs: bool = True) -> Model:
     }
     extra = len(compiler.coordinates) + len(compiler.ledger) + len(LEDGER)
     initial = np.concatenate(
-        [_initial_state(b) for b in bodies] + [np.array(compiler.starts), np.zeros(extra - len(compiler.starts))]
+        [*map(_initial_state, bodies), particles.initial(), compiler.starts, np.zeros(extra - len(compiler.starts))]
     )
     scales = [[1.0] * 7 + [b.mass] * 3 + [float(np.linalg.eigvalsh(b.inertia)[-1])] * 3 for b in bodies]
-    weights = np.concatenate([np.ravel(scales), np.zeros(extra)])
-    momentum = np.concatenate([np.tile([-1.0] * 7 + [1.0] * 6, len(bodies)), np.zeros(extra)])
+    masses = np.repeat(own["particle_mass"], 3)
+    weights = np.concatenate([np.ravel(scales), np.ones(3 * count), masses, np.zeros(extra)])
+    momentum = np.concatenate(
+        [np.tile([-1.0] * 7 + [1.0] * 6, len(bodies)), -np.ones(3 * count), np.ones(3 * count), np.zeros(extra)]
+    )
     return Model(
-        scene.name, tuple(scene.bodies), tuple(scene.joints), tuple(compiler.ledger), own, graph, initial, weights,
-        momentum, _length(scene, bodies), np.array(addresses, np.int64), tuple(scene.events.values()),
-        tuple(pointers), tuple(names), scene, tuple(slow),
-    )  # fmt: skip
+        name=scene.name,
+        body_names=tuple(scene.bodies),
+        joint_names=tuple(scene.joints),
+        force_names=tuple(compiler.ledger),
+        tables=own,
+        particles=particles,
+        graph=graph,
+        initial=initial,
+        particle_slices={group.name: slice(group.first, group.last) for group in particles.groups},
+        weights=weights,
+        momentum=momentum,
+        length=_length(scene, bodies),
+        event_addresses=np.array(addresses, np.int64),
+        events=tuple(scene.events.values()),
+        pointers=tuple(pointers),
+        pointer_names=tuple(names),
+        scene=scene,
+        slow=tuple(slow),
+    )
 
 
 def _six(m: np.ndarray) -> tuple[float, ...]:
@@ -156,6 +200,12 @@ def _body_row(body: Body) -> tuple[Any, ...]:
     principal = quaternion_of(axes)
     inverse = np.linalg.inv(body.inertia)
     return (body.mass, 1.0 / body.mass, _six(body.inertia), _six(0.5 * (inverse + inverse.T)), principal, moments)
+
+
+def _node_row(node: Particle) -> tuple[Any, ...]:
+    """A particle as a body that cannot turn: its inertia has no part in anything, but must not be zero in a hub."""
+    mass = float(node.group.mass[node.index])
+    return (mass, 1.0 / mass, (mass, mass, mass, 0.0, 0.0, 0.0), (0.0,) * 6, (1.0, 0.0, 0.0, 0.0), (mass,) * 3)
 
 
 def _initial_state(body: Body) -> np.ndarray:
@@ -173,14 +223,18 @@ def _length(scene: Scene, bodies: list[Body]) -> float:
         for body, point in ((joint.a, part.point_a), (joint.b, part.point_b))
         if isinstance(body, Body) and part.kind not in ("dot",)
     ]
+    arms += [
+        part.value
+        for joint in scene.joints.values()
+        for part in joint.parts
+        if part.kind == "distance" and isinstance(joint.b, Particle)
+    ]
     return max([*arms, 1e-3]) if arms else 1.0
 
 
 def _reactions(joints: list[Joint], index: dict[Any, int]) -> np.ndarray:
     rows = []
     for joint in joints:
-        body: Frame = joint.b if joint.b is not WORLD else joint.a
-        sign = 1.0 if joint.b is not WORLD else -1.0
-        anchor = body.to_body(joint.at) if isinstance(body, Body) else joint.at
-        rows.append((index[body], sign, anchor))
+        body, sign = (joint.b, 1.0) if index[joint.b] != index[WORLD] else (joint.a, -1.0)
+        rows.append((index[body], sign, to_frame(body, joint.at)))
     return np.array(rows, tables.REACTION).view(np.recarray)

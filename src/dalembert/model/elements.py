@@ -10,6 +10,7 @@ import numpy as np
 from ..scene.body import WORLD, Body
 from ..scene.force import Force
 from ..scene.joint import Frame, Joint
+from ..scene.particles import Particle
 from ..scene.scene import Scene
 from . import tables
 from .graph import Graph
@@ -26,7 +27,9 @@ ZERO = np.zeros(3)
 
 
 def to_frame(frame: Frame, point: np.ndarray) -> np.ndarray:
-    """A world point in the frame of a body, or of the world."""
+    """A world point in the frame of a body, or of the world; a free particle is its own only point."""
+    if isinstance(frame, Particle) and not frame.group.pinned[frame.index]:
+        return ZERO
     return frame.to_body(point) if isinstance(frame, Body) else point
 
 
@@ -94,7 +97,8 @@ class ForceCompiler:
     def forces(self, scene: Scene) -> list[tuple[Any, ...]]:
         rows = [self._row(tables.FIELD, vector=scene.gravity)] if np.any(scene.gravity) else []
         for force in scene.forces.values():
-            rows += getattr(self, f"_{force.kind}")(force, scene)
+            if isinstance(force, Force):
+                rows += getattr(self, f"_{force.kind}")(force, scene)
         return rows
 
     def _row(self, kind: int, **fields: Any) -> tuple[Any, ...]:

@@ -78,6 +78,12 @@ COORDINATE = np.dtype(
      ("side_b", "f8", 3), ("anchor_a", "f8", 3), ("anchor_b", "f8", 3)],
     align=True,
 )  # fmt: skip
+# Forces on each of a range of particles
+PARTICLE_FIELD = 0  # m · vector + force
+MEDIUM = 1  # −(linear + quadratic |u|) u, u the velocity relative to `velocity`
+CUSTOM_FIELD = 2  # by a function of the user's
+WIND = 3  # on the panels `first` to `last`: triangles
+
 FORCE = np.dtype(
     [("kind", "i8"), ("a", "i8"), ("b", "i8"), ("ledger", "i8"), ("coordinate", "i8"), ("in_body", "i8"),
      ("address", "i8"), ("active", "i8"), ("anchor_a", "f8", 3), ("anchor_b", "f8", 3), ("vector", "f8", 3),
@@ -85,6 +91,15 @@ FORCE = np.dtype(
      ("side", "f8"), ("restitution", "f8")],
     align=True,
 )  # fmt: skip
+
+PARTICLE_FORCE = np.dtype(
+    [("kind", "i8"), ("first", "i8"), ("last", "i8"), ("ledger", "i8"), ("active", "i8"), ("address", "i8"),
+     ("vector", "f8", 3), ("force", "f8", 3), ("velocity", "f8", 3), ("linear", "f8"), ("quadratic", "f8"),
+     ("pressure", "f8")],
+    align=True,
+)  # fmt: skip
+PANEL = np.dtype([("nodes", "i8", 3)], align=True)
+NODE = np.dtype([("particle", "i8")], align=True)
 
 REACTION = np.dtype([("body", "i8"), ("sign", "f8"), ("anchor", "f8", 3)], align=True)
 
@@ -95,7 +110,8 @@ PENALTY = 2
 SETTINGS = np.dtype(
     [("hold", "i8"), ("stiffness", "f8"), ("damping", "f8"), ("regularization", "f8"), ("deficient", "i8"),
      ("condition", "f8"), ("linear_residual", "f8"), ("length", "f8"), ("refactored", "i8"),
-     ("ledger", "i8")],
+     ("ledger", "i8"), ("rigid", "i8"), ("particles", "i8"), ("stepped", "i8"), ("contact_entry", "i8"),
+     ("rate", "f8")],
     align=True,
 )  # fmt: skip
 
@@ -117,10 +133,13 @@ CONSTRAINT_WORK, PROJECTION_WORK, FORCE_IMPULSE, TORQUE_IMPULSE, REACTION_IMPULS
 class System(NamedTuple):
     """Everything the mechanics needs, as flat arrays: tables of the model first, then the workspace.
 
-    See `mechanics.system` for how compiled code is given it. 14 tables of records, then arrays of float64.
+    See `mechanics.system` for how compiled code is given it. Tables of records, then arrays of float64.
+
+    Particles that joints or forces of bodies take part in are *nodes*: they have a row of `bodies` and one of `kinematics`
+    after the rigid bodies, as bodies that cannot turn (inverse inertia 0), so that everything there holds for them too.
     """
 
-    bodies: Any  # BODY
+    bodies: Any  # BODY, rigid bodies and then nodes
     parts: Any  # PART
     joints: Any  # JOINT
     incidences: Any  # INCIDENCE, one a (joint's group of rows, body), sorted by joint
@@ -133,7 +152,16 @@ class System(NamedTuple):
     entries: Any  # linalg.ordering.ENTRY
     updates: Any  # linalg.ordering.UPDATE
     settings: Any  # SETTINGS, one row
-    kinematics: Any  # KINEMATICS, one a body, and the world
+    kinematics: Any  # KINEMATICS, one a body or node, and the world
+    nodes: Any  # NODE
+    particle_forces: Any  # PARTICLE_FORCE
+    panels: Any  # PANEL
+    elements: Any  # energies.tables.Elements, see `addresses.nested`
+    interactions: Any  # interact.tables.Interactions, likewise
+    pushes: np.ndarray  # (6 rigid bodies,) forces (N) and torques (N m) from particles with a time step of their own
+    diagonal_slots: np.ndarray  # (particles,) int64, blocks on the diagonal of the matrix of such a step
+    particle_mass: np.ndarray  # (particles,) kg
+    particle_inverse_mass: np.ndarray  # (particles,) 1/kg; 0 for what is pinned
     curves: np.ndarray  # piecewise polynomials, see `mechanics.curve`
     jacobian: np.ndarray  # of a POINT: its sign and arm (4 numbers); of other rows: (rows × 6), linear then angular
     error: np.ndarray  # (rows,), C
@@ -146,7 +174,7 @@ class System(NamedTuple):
     residual: np.ndarray  # (unknowns,)
     scratch: np.ndarray  # arguments and results of user functions
     power: np.ndarray  # (ledger,), rates of the ledger
-    energies: np.ndarray  # kinetic and potential (J)
+    energies: np.ndarray  # kinetic and potential (J); the potential of the particles' own forces, last evaluated
     rates: np.ndarray  # (rows,), J v
     wrenches: np.ndarray  # (6 joints,), force and torque of each joint on its second body
     ticks: np.ndarray  # (stages + 3,), see `ticks`

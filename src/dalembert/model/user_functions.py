@@ -45,6 +45,33 @@ def motor_adapter(function: Callable[..., Any]) -> Callable[..., Any]:
     return _like(function, adapter)
 
 
+def field_adapter(function: Callable[..., Any]) -> Callable[..., Any]:
+    """(t, x, v) → (3,) force on a particle, as f(t, (x, v)) → 3 numbers."""
+
+    def adapter(t: float, s: np.ndarray) -> Any:
+        return function(t, s[0:3], s[3:6])
+
+    return _like(function, adapter)
+
+
+def wind_adapter(function: Callable[..., Any]) -> Callable[..., Any]:
+    """(t, x) → (3,) velocity of the wind, as f(t, x) → 3 numbers."""
+
+    def adapter(t: float, s: np.ndarray) -> Any:
+        return function(t, s)
+
+    return _like(function, adapter)
+
+
+def radial_adapter(function: Callable[..., Any]) -> Callable[..., Any]:
+    """r → (W, dW/dr), as f(t, (r,)) → 2 numbers."""
+
+    def adapter(t: float, s: np.ndarray) -> Any:
+        return function(s[0])
+
+    return _like(function, adapter)
+
+
 def supplied_constraint(function: Any, jacobian: Any, bias: Any, rows: int, bodies: int) -> Callable[..., Any]:
     """C, J and J̇ v by the user's own functions, as f(t, states of four bodies) → 26 rows numbers."""
 

@@ -10,8 +10,19 @@ from numpy.typing import ArrayLike
 
 from .checks import finite, real_array
 from .joint import Coupling, Curve, Custom, Frame, Joint, Part
+from .particles import Particle
 
 Point = ArrayLike
+POINTS = (
+    "ball",
+    "rod",
+    "point_on_line",
+    "point_on_plane",
+    "point_on_curve",
+)  # what particles take; the last three as b
+
+
+SAME_PLACE = 1e-9
 
 
 def _unit(owner: str, name: str, value: ArrayLike) -> np.ndarray:
@@ -42,6 +53,21 @@ def _plane(normal: np.ndarray, pa: np.ndarray, pb: np.ndarray) -> Part:
     return Part("plane", 1, pa, pb, normal, np.zeros(3))
 
 
+def place(owner: str, name: str, frame: Frame, point: Point | None) -> np.ndarray:
+    """A point of a body or the world as it was given; of a particle, where that is. Raises ValueError."""
+    if isinstance(frame, Particle):
+        given = frame.position if point is None else real_array(owner, name, point, (3,))
+        if np.linalg.norm(given - frame.position) > SAME_PLACE * max(1.0, float(np.linalg.norm(given))):
+            raise ValueError(
+                f"{owner}: {name} is {given.tolist()}, and {frame.name} is at {frame.position.tolist()}; a particle is its "
+                "own only point"
+            )
+        return frame.position
+    if point is None:
+        raise ValueError(f"{owner}: {name} is missing; give the point of {frame.name!r}, in world coordinates")
+    return real_array(owner, name, point, (3,))
+
+
 class Connections:
     """Joints of a scene."""
 
@@ -52,12 +78,20 @@ class Connections:
     _bodies: Callable[..., list[Frame]]
     _new_name: Callable[..., None]
 
-    def _start(self, kind: str, name: str, a: Any, b: Any, at: Point, at_b: Point | None) -> tuple[Any, ...]:
+    def _start(self, kind: str, name: str, a: Any, b: Any, at: Point | None, at_b: Point | None) -> tuple[Any, ...]:
         self._new_name(name, self.joints, kind)
         owner = f"{kind} {name!r}"
         first, second = self._frames(owner, a, b)
+        turning = [end.name for end in (first, second) if isinstance(end, Particle)]
+        if turning and kind not in POINTS:
+            raise ValueError(f"{owner}: {turning[0]} is a particle, which has no axes; it takes {', '.join(POINTS)}")
+        if isinstance(first, Particle) and kind not in POINTS[:2]:
+            raise ValueError(f"{owner}: {first.name} is a particle; let it be b, the one that keeps to what a carries")
+        if kind == "rod":
+            return owner, first, second, place(owner, "at_a", first, at), place(owner, "at_b", second, at_b)
         pa = real_array(owner, "at", at, (3,))
-        return owner, first, second, pa, pa if at_b is None else real_array(owner, "at_b", at_b, (3,))
+        pb = pa if at_b is None else real_array(owner, "at_b", at_b, (3,))
+        return owner, first, second, place(owner, "at", first, pa), place(owner, "at", second, pb)
 
     def _add_joint(self, joint: Joint) -> Joint:
         self.joints[joint.name] = joint
@@ -119,9 +153,11 @@ class Connections:
         return self._add_joint(Joint(name, "weld", first, second, parts, pb))
 
     def rod(
-        self, name: str, a: str | Frame, b: str | Frame, at_a: Point, at_b: Point, *, length: float | None = None
-    ) -> Joint:
-        """Two points keep their distance (m; the initial one where no length is given): 1 constraint."""
+        self, name: str, a: str | Frame, b: str | Frame, at_a: Point | None = None, at_b: Point | None = None, *,
+        length: float | None = None,
+    ) -> Joint:  # fmt: skip
+        """Two points keep their distance (m; the initial one where no length is given): 1 constraint. A particle is its
+        own point."""
         owner, first, second, pa, pb = self._start("rod", name, a, b, at_a, at_b)
         value = float(np.linalg.norm(pb - pa)) if length is None else finite(owner, "length", length)
         if value <= 0.0:

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .body import Body
 from .checks import finite, real_array
+from .connect import place
 from .force import Force
 from .joint import Frame, Joint
 
@@ -31,13 +33,14 @@ class Exertions:
         return force
 
     def spring(
-        self, name: str, a: str | Frame, b: str | Frame, at_a: Point, at_b: Point, *, stiffness: float,
-        damping: float = 0.0, rest: float | None = None,
+        self, name: str, a: str | Frame, b: str | Frame, at_a: Point | None = None, at_b: Point | None = None, *,
+        stiffness: float, damping: float = 0.0, rest: float | None = None,
     ) -> Force:  # fmt: skip
-        """A damped spring between two points: stiffness N/m, damping N s/m, rest length m (the initial one)."""
+        """A damped spring between two points: stiffness N/m, damping N s/m, rest length m (the initial one). A particle is
+        its own point."""
         owner = f"spring {name!r}"
         first, second = self._frames(owner, a, b)
-        pa, pb = real_array(owner, "at_a", at_a, (3,)), real_array(owner, "at_b", at_b, (3,))
+        pa, pb = place(owner, "at_a", first, at_a), place(owner, "at_b", second, at_b)
         k, c = finite(owner, "stiffness", stiffness, 0.0), finite(owner, "damping", damping, 0.0)
         length = float(np.linalg.norm(pb - pa)) if rest is None else finite(owner, "rest", rest, 0.0)
         return self._add_force(Force(name, "spring", first, second, pa, pb, stiffness=k, damping=c, rest=length))
@@ -73,6 +76,9 @@ class Exertions:
             for key, value in (("linear", linear), ("quadratic", quadratic), ("angular", angular),
                                ("angular_quadratic", angular_quadratic))
         ]  # fmt: skip
+        for item in [] if bodies is None else self._bodies(owner, bodies):
+            if not isinstance(item, Body):
+                raise ValueError(f"{owner}: {item.name!r} is no body; name bodies, or use medium() for particles")
         force = Force(
             name, "drag", bodies=None if bodies is None else self._bodies(owner, bodies),
             vector=np.array([values[0], values[1], 0.0]), torque=np.array([values[2], values[3], 0.0]),
@@ -91,8 +97,10 @@ class Exertions:
         """
         owner = f"load {name!r}"
         target = self._frame(owner, body)
-        if not hasattr(target, "position"):
-            raise ValueError(f"{owner}: it acts on the world, which does not move; name a body")
+        if not isinstance(target, Body):
+            raise ValueError(
+                f"{owner}: it acts on {target.name!r}, which is no body; name a body, or use field() for particles"
+            )
         if frame not in ("world", "body"):
             raise ValueError(f"{owner}: frame is {frame!r}; give 'world' or 'body'")
         f, m = real_array(owner, "force", force, (3,)), real_array(owner, "torque", torque, (3,))

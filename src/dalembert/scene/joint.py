@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from .body import Body, World
+from .particles import Particle
 
-Frame = Body | World
+Frame = Body | World | Particle
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,17 @@ from .contact import Contacts, Material, require_convex
 from .exert import Exertions
 from .force import Event, Force
 from .joint import Frame, Joint
+from .particle_force import ParticleForce
+from .particles import Particle, ParticleGroups, Particles
+from .pull import Pulls
+from .soft import Soft
 from .surfaces import HeightField, TriangleMesh
 
 PALETTE = ("#4c78a8", "#f58518", "#54a24b", "#e45756", "#72b7b2", "#b279a2", "#eeca3b", "#9d755d")
 
 
-class Scene(Connections, Exertions, Contacts):
-    """A description of a mechanism: bodies, joints, forces, events, and what touches what.
+class Scene(Connections, Exertions, Contacts, ParticleGroups, Pulls, Soft):
+    """A description of a mechanism: bodies, particles, joints, forces, events, and what touches what.
 
     Parameters
     ----------
@@ -46,7 +50,8 @@ class Scene(Connections, Exertions, Contacts):
         self.gravity = real_array(f"scene {name!r}", "gravity", gravity, (3,))
         self.bodies: dict[str, Body] = {}
         self.joints: dict[str, Joint] = {}
-        self.forces: dict[str, Force] = {}
+        self.particles: dict[str, Particles] = {}
+        self.forces: dict[str, Force | ParticleForce] = {}
         self.events: dict[str, Event] = {}
         self.material = material
         self.description = ""
@@ -134,6 +139,12 @@ class Scene(Connections, Exertions, Contacts):
     def _frame(self, owner: str, item: str | Frame) -> Frame:
         if isinstance(item, World):
             return item
+        if isinstance(item, Particle):
+            if self.particles.get(item.group.name) is not item.group:
+                raise ValueError(
+                    f"{owner}: particle {item.name} belongs to another scene; add its group to this one first"
+                )
+            return item
         if isinstance(item, Body):
             if self.bodies.get(item.name) is not item:
                 raise ValueError(f"{owner}: body {item.name!r} belongs to another scene; add it to this one first")
@@ -147,7 +158,7 @@ class Scene(Connections, Exertions, Contacts):
 
     def _frames(self, owner: str, a: str | Frame, b: str | Frame) -> tuple[Frame, Frame]:
         first, second = self._frame(owner, a), self._frame(owner, b)
-        if first is second:
+        if first == second:
             raise ValueError(f"{owner}: both ends are {first.name!r}; connect two different bodies")
         return first, second
 

@@ -1,1 +1,0 @@
-"""Implicit time steps of particles."""

@@ -1,0 +1,203 @@
+"""Forces on each particle of a range, or each triangle of a surface: uniform fields, media, wind, functions of the user's."""
+
+from ..addresses import part_of
+from ..jit import inlined, njit
+from ..model.tables import CUSTOM_FIELD, MEDIUM, PARTICLE_FIELD, STATE_SIZE, WIND
+from ..pointer import DERIVATIVE, call_pointer
+from ..unchecked import peek, poke
+from ..vec import add, cross, dot, load3, norm, scale, sub
+from .system import panels_of, particle_forces_of, particle_mass_of, power_of, scratch_of
+
+
+@inlined
+def vector_of(values, i):
+    return (peek(values, 3 * i), peek(values, 3 * i + 1), peek(values, 3 * i + 2))
+
+
+@inlined
+def push_particle(f, i, force):
+    for k in range(3):
+        poke(f, 3 * i + k, peek(f, 3 * i + k) + force[k])
+
+
+@njit
+def field_forces(t, x, v, about, f, g, system):
+    """Add conservative ones to f and the others to g; (potential energy, status). Velocities count to first order about
+    those in `about`, which may be v."""
+    forces = particle_forces_of(system)
+    potential = 0.0
+    for i in range(forces.shape[0]):
+        force = forces[i]
+        if force.active == 0:
+            continue
+        if force.kind == PARTICLE_FIELD:
+            potential += uniform(force, x, f, particle_mass_of(system))
+        elif force.kind == MEDIUM:
+            medium(force, v, about, g, power_of(system))
+        else:
+            status = (
+                custom_field(t, force, x, about, g, system)
+                if force.kind == CUSTOM_FIELD
+                else wind(t, force, x, v, about, g, system)
+            )
+            if status != 0:
+                return potential, status
+    return potential, 0
+
+
+@njit
+def fields_energy(x, system):
+    """Potential energy of the uniform fields, J."""
+    forces = particle_forces_of(system)
+    total = 0.0
+    for i in range(forces.shape[0]):
+        if forces[i].active != 0 and forces[i].kind == PARTICLE_FIELD:
+            total += uniform_energy(forces[i], x, particle_mass_of(system))
+    return total
+
+
+@njit
+def uniform(force, x, f, mass):
+    """f += m a + c on each; returns the energy, −Σ (m a + c)·x."""
+    a, c = load3(force.vector), load3(force.force)
+    total = 0.0
+    for i in range(force.first, force.last):
+        m = peek(mass, i)
+        pull = (m * a[0] + c[0], m * a[1] + c[1], m * a[2] + c[2])
+        push_particle(f, i, pull)
+        total -= dot(pull, vector_of(x, i))
+    return total
+
+
+@njit
+def uniform_energy(force, x, mass):
+    a, c = load3(force.vector), load3(force.force)
+    total = 0.0
+    for i in range(force.first, force.last):
+        place = vector_of(x, i)
+        total -= peek(mass, i) * dot(a, place) + dot(c, place)
+    return total
+
+
+@njit
+def medium(force, v, about, f, power):
+    flow = load3(force.velocity)
+    total = 0.0
+    for i in range(force.first, force.last):
+        u = sub(vector_of(about, i), flow)
+        more = sub(vector_of(v, i), vector_of(about, i))
+        across, along = medium_drag(force, u)
+        pull = sub(scale(-across, add(u, more)), scale(along * dot(u, more), u))
+        push_particle(f, i, pull)
+        total += dot(pull, vector_of(v, i))
+    power[force.ledger] += total
+
+
+# f = −(c₁ + c₂ |u|) u has the derivative −(c₁ + c₂ |u|) 1 − (c₂/|u|) u uᵀ.
+@inlined
+def medium_drag(force, u):
+    """The two factors of that derivative, of 1 and of u uᵀ."""
+    speed = norm(u)
+    return force.linear + force.quadratic * speed, force.quadratic / speed if speed > 0.0 else 0.0
+
+
+@njit
+def custom_field(t, force, x, v, f, system):
+    """The user's function receives (x, v) of a particle, six numbers, and returns three."""
+    scratch, power = scratch_of(system), power_of(system)
+    given, out = part_of(scratch, 0, 6), part_of(scratch, STATE_SIZE, 3)
+    for i in range(force.first, force.last):
+        for k in range(3):
+            given[k], given[3 + k] = peek(x, 3 * i + k), peek(v, 3 * i + k)
+        status = call_pointer(force.address, 0, DERIVATIVE, t, given, out)
+        if status != 0:
+            return status
+        push_particle(f, i, load3(out))
+        power[force.ledger] += dot(load3(out), vector_of(v, i))
+    return 0
+
+
+# On a triangle with the edges d and e, A n = ½ d × e; the wind meets it with the speed u_n = (w − v̄)·n, and pushes with
+# ½ ρ c A |u_n| u_n along n: with N = d × e = 2 A n and u = w − v̄ that is ¼ ρ c |u·N| (u·N) N / |N|².
+@njit
+def wind(t, force, x, v, about, f, system):
+    panels, scratch, power = panels_of(system), scratch_of(system), power_of(system)
+    given, out = part_of(scratch, 0, 3), part_of(scratch, STATE_SIZE, 3)
+    flow = load3(force.velocity)
+    for i in range(force.first, force.last):
+        nodes = panels[i].nodes
+        a, b, c = nodes[0], nodes[1], nodes[2]
+        corner = vector_of(x, a)
+        normal = panel_normal(x, a, b, c)
+        size = dot(normal, normal)
+        if size == 0.0:
+            continue
+        if force.address != 0:
+            middle = scale(1.0 / 3.0, add(add(corner, vector_of(x, b)), vector_of(x, c)))
+            for k in range(3):
+                given[k] = middle[k]
+            status = call_pointer(force.address, 0, DERIVATIVE, t, given, out)
+            if status != 0:
+                return status
+            flow = load3(out)
+        mean, known = panel_velocity(v, a, b, c), panel_velocity(about, a, b, c)
+        through = dot(sub(flow, known), normal)
+        more = 2.0 * abs(through) * dot(sub(known, mean), normal)
+        push = scale(0.5 * force.pressure * (abs(through) * through + more) / size, normal)
+        third = scale(1.0 / 3.0, push)
+        push_particle(f, a, third)
+        push_particle(f, b, third)
+        push_particle(f, c, third)
+        power[force.ledger] += dot(push, mean)
+    return 0
+
+
+@inlined
+def panel_normal(x, a, b, c):
+    """d × e of the triangle's edges from its first corner: twice its area, along its normal."""
+    corner = vector_of(x, a)
+    return cross(sub(vector_of(x, b), corner), sub(vector_of(x, c), corner))
+
+
+@inlined
+def panel_velocity(v, a, b, c):
+    return scale(1.0 / 3.0, add(add(vector_of(v, a), vector_of(v, b)), vector_of(v, c)))
+
+
+@njit
+def add_field_matrix(x, about, rate, values, starts, system):
+    """Add `rate` times the derivatives −∂f/∂v of media and wind to the diagonal blocks of a matrix; those of wind summed
+    over the corners of each triangle, which is no less than they are together. A wind of the user's is left out."""
+    forces, panels = particle_forces_of(system), panels_of(system)
+    for k in range(forces.shape[0]):
+        force = forces[k]
+        if force.active == 0:
+            continue
+        flow = load3(force.velocity)
+        if force.kind == MEDIUM:
+            for i in range(force.first, force.last):
+                u = sub(vector_of(about, i), flow)
+                across, along = medium_drag(force, u)
+                add_diagonal(values, starts[i], rate * across, rate * along, u)
+        elif force.kind == WIND and force.address == 0:
+            for i in range(force.first, force.last):
+                nodes = panels[i].nodes
+                a, b, c = nodes[0], nodes[1], nodes[2]
+                normal = panel_normal(x, a, b, c)
+                size = dot(normal, normal)
+                if size > 0.0:
+                    through = abs(dot(sub(flow, panel_velocity(about, a, b, c)), normal))
+                    factor = rate * force.pressure * through / (3.0 * size)
+                    add_diagonal(values, starts[a], 0.0, factor, normal)
+                    add_diagonal(values, starts[b], 0.0, factor, normal)
+                    add_diagonal(values, starts[c], 0.0, factor, normal)
+
+
+@inlined
+def add_diagonal(values, block, factor, along, u):
+    """values[block] += factor 1 + along u uᵀ."""
+    for r in range(3):
+        for c in range(3):
+            amount = along * u[r] * u[c] + (factor if r == c else 0.0)
+            at = 9 * block + 3 * r + c
+            poke(values, at, peek(values, at) + amount)

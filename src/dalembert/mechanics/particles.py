@@ -1,0 +1,209 @@
+"""Particles in the derivative: velocities, forces, and what nodes hand on to joints and forces of bodies.
+
+The particles' block of the state is x (3 n) and then p (3 n), after the bodies. Forces are gathered where ṗ stands in the
+derivative, and velocities where ẋ stands, so that nothing is copied.
+"""
+
+from ..addresses import part_of
+from ..arrays import clear
+from ..energies.elements import add_forces, add_matrix, total_energy
+from ..interact.forces import add_diagonal, interact
+from ..jit import inlined, njit
+from ..model.tables import STATE_SIZE
+from ..unchecked import peek, poke
+from ..vec import add, cross, load3
+from .fields import add_field_matrix, field_forces, fields_energy
+from .system import (
+    bodies_of,
+    diagonal_slots_of,
+    elements_of,
+    energies_of,
+    interactions_of,
+    kinematics_of,
+    nodes_of,
+    particle_inverse_mass_of,
+    power_of,
+    settings_of,
+)
+
+
+@inlined
+def particles_at(system):
+    """Where the particles' block starts in the state vector."""
+    return STATE_SIZE * settings_of(system)[0].rigid
+
+
+@inlined
+def three_of(values, i):
+    """The vector of particle i."""
+    return (peek(values, 3 * i), peek(values, 3 * i + 1), peek(values, 3 * i + 2))
+
+
+@njit
+def particle_forces(t, y, dydt, system):
+    """ẋ of all particles, and in place of ṗ the applied forces; potential energy and powers of the ledger. A status."""
+    n = settings_of(system)[0].particles
+    energies_of(system)[2] = 0.0
+    if n == 0:
+        return 0
+    if settings_of(system)[0].stepped != 0:
+        rest_particles(dydt, system)
+        return 0
+    at = particles_at(system)
+    x, p = part_of(y, at, 3 * n), part_of(y, at + 3 * n, 3 * n)
+    v, f = part_of(dydt, at, 3 * n), part_of(dydt, at + 3 * n, 3 * n)
+    inverse_mass, power = particle_inverse_mass_of(system), power_of(system)
+    for i in range(n):
+        w = peek(inverse_mass, i)
+        for k in range(3 * i, 3 * i + 3):
+            poke(v, k, w * peek(p, k))
+            poke(f, k, 0.0)
+    potential, status = field_forces(t, x, v, v, f, f, system)
+    if status != 0:
+        return status
+    potential += add_forces(x, v, f, f, power, elements_of(system))
+    between, status = interact(t, x, v, f, power, interactions_of(system))
+    energies_of(system)[2] = potential + between
+    return status
+
+
+@njit
+def rest_particles(dydt, system):
+    """No rates: the particles have a time step of their own."""
+    at = particles_at(system)
+    for k in range(at, at + 6 * settings_of(system)[0].particles):
+        poke(dydt, k, 0.0)
+
+
+@njit
+def split_forces(t, place, out, system):
+    """Forces for the time step of particles. place : x, v, and the velocities about which forces are linear in v (3 n each);
+    out : conservative forces, then all others; `energies` and `power` as in `particle_forces`. Returns a status."""
+    n = 3 * settings_of(system)[0].particles
+    x, v, about = part_of(place, 0, n), part_of(place, n, n), part_of(place, 2 * n, n)
+    f, g, power = part_of(out, 0, n), part_of(out, n, n), power_of(system)
+    clear(out)
+    clear(power)
+    potential, status = field_forces(t, x, v, about, f, g, system)
+    if status != 0:
+        return status
+    potential += add_forces(x, v, f, g, power, elements_of(system))
+    between, status = interact(t, x, v, f, power, interactions_of(system))
+    energies_of(system)[2] = potential + between
+    return status
+
+
+@njit
+def add_matrix_of(t, place, values, system):
+    """Add minus the derivatives of these forces, −∂f/∂x − rate ∂f/∂v with `rate` of the settings, made positive
+    semidefinite, to a block matrix. Forces of the user's are left out. Returns a status."""
+    n, rate = 3 * settings_of(system)[0].particles, settings_of(system)[0].rate
+    x, about, starts = part_of(place, 0, n), part_of(place, 2 * n, n), diagonal_slots_of(system)
+    add_matrix(x, 1.0, rate, values, elements_of(system))
+    add_field_matrix(x, about, rate, values, starts, system)
+    return add_diagonal(t, x, 1.0, values, starts, interactions_of(system))
+
+
+@njit
+def particle_potential(t, y, dydt, system):
+    """Potential energy (J) of the particles' own forces; overwrites the particles' block of dydt."""
+    n = settings_of(system)[0].particles
+    if n == 0:
+        return 0.0
+    at = particles_at(system)
+    x = part_of(y, at, 3 * n)
+    v, f = part_of(dydt, at, 3 * n), part_of(dydt, at + 3 * n, 3 * n)
+    for k in range(3 * n):
+        poke(v, k, 0.0)
+        poke(f, k, 0.0)
+    total = fields_energy(x, system) + total_energy(x, elements_of(system))
+    between, _ = interact(t, x, v, f, power_of(system), interactions_of(system))
+    return total + between
+
+
+@inlined
+def load_nodes(y, system):
+    """Places and velocities of nodes into the kinematics table."""
+    nodes, bodies, kinematics = nodes_of(system), bodies_of(system), kinematics_of(system)
+    settings = settings_of(system)[0]
+    at = particles_at(system)
+    for i in range(nodes.shape[0]):
+        kin = kinematics[settings.rigid + i]
+        w = bodies[settings.rigid + i].inverse_mass
+        x = at + 3 * nodes[i].particle
+        for k in range(3):
+            kin.x[k] = y[x + k]
+            kin.v[k] = w * y[x + 3 * settings.particles + k]
+
+
+@inlined
+def exchange_forces(dydt, system):
+    """Forces that a node has as a particle and as a body become one sum, in both places."""
+    nodes, kinematics = nodes_of(system), kinematics_of(system)
+    settings = settings_of(system)[0]
+    at = particles_at(system) + 3 * settings.particles
+    for i in range(nodes.shape[0]):
+        kin = kinematics[settings.rigid + i]
+        f = at + 3 * nodes[i].particle
+        for k in range(3):
+            kin.force[k] += dydt[f + k]
+            dydt[f + k] = kin.force[k]
+
+
+@njit
+def finish_particles(y, dydt, system):
+    """ṗ from the forces, with those of constraints; returns the sums of force, moment about the origin, and of what holds
+    pinned particles: force, moment."""
+    nodes, kinematics = nodes_of(system), kinematics_of(system)
+    settings = settings_of(system)[0]
+    n = settings.particles
+    at = particles_at(system)
+    x, f = part_of(y, at, 3 * n), part_of(dydt, at + 3 * n, 3 * n)
+    inverse_mass = particle_inverse_mass_of(system)
+    zero = (0.0, 0.0, 0.0)
+    total, moment, held, held_moment = zero, zero, zero, zero
+    for i in range(n):
+        force = three_of(f, i)
+        turning = cross(three_of(x, i), force)
+        total, moment = add(total, force), add(moment, turning)
+        if peek(inverse_mass, i) == 0.0:
+            held, held_moment = add(held, force), add(held_moment, turning)
+            for k in range(3 * i, 3 * i + 3):
+                poke(f, k, 0.0)
+    for i in range(nodes.shape[0]):
+        kin = kinematics[settings.rigid + i]
+        at = 3 * nodes[i].particle
+        if peek(inverse_mass, nodes[i].particle) != 0.0:
+            for k in range(3):
+                poke(f, at + k, peek(f, at + k) + kin.linear[k])
+        else:
+            held = add(held, load3(kin.linear))
+            held_moment = add(held_moment, cross(load3(kin.x), load3(kin.linear)))
+    return total, moment, held, held_moment
+
+
+@njit
+def drift_particles(h, y, system):
+    """x += h p/m, unless particles have a time step of their own."""
+    if settings_of(system)[0].stepped != 0:
+        return
+    n = settings_of(system)[0].particles
+    at = particles_at(system)
+    inverse_mass = particle_inverse_mass_of(system)
+    for i in range(n):
+        w = h * peek(inverse_mass, i)
+        for k in range(at + 3 * i, at + 3 * i + 3):
+            poke(y, k, peek(y, k) + w * peek(y, k + 3 * n))
+
+
+@njit
+def particles_kinetic(y, system):
+    """½ Σ p²/m, J."""
+    n = settings_of(system)[0].particles
+    at = particles_at(system) + 3 * n
+    inverse_mass = particle_inverse_mass_of(system)
+    total = 0.0
+    for i in range(n):
+        p = three_of(part_of(y, at, 3 * n), i)
+        total += peek(inverse_mass, i) * (p[0] * p[0] + p[1] * p[1] + p[2] * p[2])
+    return 0.5 * total

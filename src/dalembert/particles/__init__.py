@@ -1,0 +1,1 @@
+"""The time step of particles: explicit and implicit schemes, and their contact with shapes."""

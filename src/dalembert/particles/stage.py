@@ -1,0 +1,214 @@
+"""A stage of a step: what is looked for, and how far x is from it.
+
+An implicit step is a minimum (implicit Euler: D. Baraff, A. Witkin, course notes on physically based modelling; the others
+alike): with the positions x at the time of the stage, velocities (x − base)/τ and s where the particles would go freely,
+
+    ½ w |x − s|²_M + W(x)   is least,   its gradient   w M (x − s) − f(x) = 0.
+
+    implicit Euler      τ = h       base = x₀                s = x₀ + h v₀           then x₁ = x, v₁ = (x − base)/τ
+    implicit midpoint   τ = h/2     base = x₀                s = x₀ + τ v₀           then x₁ = 2 x − x₀, v₁ = 2 v − v₀
+    BDF2                τ = 2 h/3   base = (4 x₀ − x₋₁)/3    s = base + τ (4 v₀ − v₋₁)/3
+    explicit            τ = h/2     base = x₀ + τ v₀         s = base + τ v₀         forces at base; then x₁ = x
+
+with w = 1/τ², but 2/h² for the explicit one, whose kick lasts h. Forces that are no gradient, as drag, are added to f, and their
+work along a Newton step to its change of energy. Bodies that touch particles are unknowns too: their displacements since x₀
+and turns, X, with ½ w (X − X₀)ᵀ M (X − X₀), where X₀ is what they would do if no particle touched them.
+"""
+
+import math
+
+from ..jit import inlined, njit
+from ..linalg.block_matrix import load_3, store_3
+from ..mechanics.kinematics import load6, load9
+from ..mechanics.particles import particles_at
+from ..mechanics.system import (
+    bodies_of,
+    energies_of,
+    kinematics_of,
+    particle_inverse_mass_of,
+    particle_mass_of,
+    settings_of,
+)
+from ..mechanics.system import power_of as system_power_of
+from ..pointer import PARTICLE_FORCES, call_pointer
+from ..unchecked import peek, poke
+from ..vec import add_scaled, congruence, dot, load3, scale, sub, symvec
+from .tables import BDF2, BODY_ROW, EXPLICIT, IMPLICIT_MIDPOINT
+from .tables_of import (
+    aim_of,
+    base_of,
+    before_of,
+    inertia_of,
+    moved_of,
+    options_of,
+    place_of,
+    power_of,
+    stage_of,
+    start_of,
+    wanted_of,
+)
+
+
+@njit
+def begin_stage(t, y, system, steps):
+    """Set out from the particles in y: `aim`, `base`, and the first guess, which is where the stage starts."""
+    options, stage = options_of(steps)[0], stage_of(steps)[0]
+    n = settings_of(system)[0].particles
+    h, scheme = options.dt, options.scheme
+    start, before, aim, base, place = start_of(steps), before_of(steps), aim_of(steps), base_of(steps), place_of(steps)
+    inverse_mass = particle_inverse_mass_of(system)
+    at = particles_at(system)
+    for k in range(6 * n):
+        poke(start, k, peek(y, at + k))
+    twice = scheme == BDF2 and options.history != 0
+    half = scheme == IMPLICIT_MIDPOINT or scheme == EXPLICIT  # noqa: SIM109 - for the compiler
+    tau = 2.0 * h / 3.0 if twice else (0.5 * h if half else h)
+    stage.tau, stage.weight = tau, 2.0 / (h * h) if scheme == EXPLICIT else 1.0 / (tau * tau)
+    stage.time = t + (0.5 * h if half else h)
+    for i in range(n):
+        w = peek(inverse_mass, i)
+        for k in range(3 * i, 3 * i + 3):
+            x, v = peek(start, k), w * peek(start, 3 * n + k)
+            origin, speed = x, v
+            if twice:
+                origin = (4.0 * x - peek(before, k)) / 3.0
+                speed = (4.0 * v - w * peek(before, 3 * n + k)) / 3.0
+            elif scheme == EXPLICIT:
+                origin = x + tau * v
+            poke(base, k, origin)
+            poke(aim, k, origin + tau * speed)
+            poke(place, k, origin if scheme == EXPLICIT else x)
+            poke(place, 3 * n + k, v if scheme == EXPLICIT else (x - origin) / tau)
+            poke(place, 6 * n + k, v)
+
+
+@njit
+def begin_bodies(system, steps):
+    """Mass matrices, and the displacements X₀, from the forces in the kinematics table."""
+    options, stage = options_of(steps)[0], stage_of(steps)[0]
+    bodies, kinematics = bodies_of(system), kinematics_of(system)
+    inertia, moved, wanted = inertia_of(steps), moved_of(steps), wanted_of(steps)
+    half = options.scheme == EXPLICIT or options.scheme == IMPLICIT_MIDPOINT  # noqa: SIM109
+    tau = 0.5 * options.dt if half else options.dt
+    kick = options.dt if options.scheme == EXPLICIT else tau
+    stage.body_weight = 1.0 / (tau * kick)
+    for b in range(settings_of(system)[0].rigid):
+        kin, body = kinematics[b], bodies[b]
+        m = congruence(load9(kin.rotation), load6(body.inertia))
+        turn = symvec(load6(kin.inverse_inertia), load3(kin.torque))
+        shift = add_scaled(load3(kin.v), kick * body.inverse_mass, load3(kin.force))
+        spin = add_scaled(load3(kin.omega), kick, turn)
+        at = BODY_ROW * b
+        for k in range(6):
+            poke(inertia, 7 * b + 1 + k, m[k])
+            poke(moved, at + k, 0.0)
+        poke(inertia, 7 * b, body.mass)
+        store_3(wanted, at, scale(tau, shift))
+        store_3(wanted, at + 3, scale(tau, spin))
+
+
+@njit
+def evaluate(walls, place, out, system, steps):
+    """Forces at a place, and their energy into `stage.energy`. Returns a status."""
+    stage = stage_of(steps)[0]
+    status = call_pointer(walls.mechanism, walls.mechanism_data, PARTICLE_FORCES, stage.time, place, out)
+    n = settings_of(system)[0].particles
+    mass, aim = particle_mass_of(system), aim_of(steps)
+    inertial = 0.0
+    for i in range(n):
+        d = sub(load_3(place, 3 * i), load_3(aim, 3 * i))
+        inertial += peek(mass, i) * dot(d, d)
+    bodies = 0.0
+    for b in range(settings_of(system)[0].rigid):
+        u, turn = body_offset(b, steps)
+        m, spin = body_momentum(b, u, turn, steps)
+        bodies += dot(u, m) + dot(turn, spin)
+    stage.elastic = energies_of(system)[2]
+    stage.energy = stage.elastic + 0.5 * (stage.weight * inertial + stage.body_weight * bodies)
+    return status
+
+
+@inlined
+def body_offset(b, steps):
+    """X − X₀ of a body: displacement, turn."""
+    moved, wanted, at = moved_of(steps), wanted_of(steps), BODY_ROW * b
+    return sub(load_3(moved, at), load_3(wanted, at)), sub(load_3(moved, at + 3), load_3(wanted, at + 3))
+
+
+@inlined
+def body_momentum(b, u, turn, steps):
+    """The mass matrix of a body times a displacement and a turn."""
+    inertia, at = inertia_of(steps), 7 * b
+    moments = (
+        peek(inertia, at + 1), peek(inertia, at + 2), peek(inertia, at + 3), peek(inertia, at + 4),
+        peek(inertia, at + 5), peek(inertia, at + 6),
+    )  # fmt: skip
+    return scale(peek(inertia, at), u), symvec(moments, turn)
+
+
+@njit
+def keep_power(system, steps):
+    """Remember the powers of the last evaluation."""
+    power, found = power_of(steps), system_power_of(system)
+    for i in range(power.shape[0]):
+        poke(power, i, peek(found, i))
+
+
+@njit
+def fill_gradient(place, forces, gradient, system, steps):
+    """w M (x − s) − f of every particle, and w M (X − X₀) of every body. Contact forces are what is missing to zero."""
+    n = settings_of(system)[0].particles
+    stage, mass, aim = stage_of(steps)[0], particle_mass_of(system), aim_of(steps)
+    for i in range(n):
+        m = stage.weight * peek(mass, i)
+        for k in range(3 * i, 3 * i + 3):
+            poke(gradient, k, m * (peek(place, k) - peek(aim, k)) - peek(forces, k) - peek(forces, 3 * n + k))
+    for b in range(settings_of(system)[0].rigid):
+        u, turn = body_offset(b, steps)
+        m, spin = body_momentum(b, u, turn, steps)
+        at = 3 * n + BODY_ROW * b
+        store_3(gradient, at, scale(stage.body_weight, m))
+        store_3(gradient, at + 3, scale(stage.body_weight, spin))
+
+
+@njit
+def typical_force(place, forces, system, steps):
+    """Newton: the norm of what a step starts from, the larger of forces and what inertia asks for."""
+    n = settings_of(system)[0].particles
+    stage, mass, aim, inverse = (
+        stage_of(steps)[0],
+        particle_mass_of(system),
+        aim_of(steps),
+        particle_inverse_mass_of(system),
+    )
+    inertial, applied = 0.0, 0.0
+    for i in range(n):
+        if peek(inverse, i) == 0.0:
+            continue
+        d = scale(stage.weight * peek(mass, i), sub(load_3(place, 3 * i), load_3(aim, 3 * i)))
+        f = add_scaled(load_3(forces, 3 * i), 1.0, load_3(forces, 3 * (n + i)))
+        inertial += dot(d, d)
+        applied += dot(f, f)
+    return math.sqrt(max(inertial, applied))
+
+
+@njit
+def move(place, change, length, trial, system, steps):
+    """trial = place + length · change, with the velocities there; forces will be linear about these."""
+    n = settings_of(system)[0].particles
+    tau, base = stage_of(steps)[0].tau, base_of(steps)
+    for k in range(3 * n):
+        x = peek(place, k) + length * peek(change, k)
+        v = (x - peek(base, k)) / tau
+        poke(trial, k, x)
+        poke(trial, 3 * n + k, v)
+        poke(trial, 6 * n + k, v)
+
+
+@njit
+def move_bodies(length, change, system, steps):
+    """X += length · change."""
+    moved = moved_of(steps)
+    first = 3 * settings_of(system)[0].particles
+    for k in range(moved.shape[0]):
+        poke(moved, k, peek(moved, k) + length * peek(change, first + k))

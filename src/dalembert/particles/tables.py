@@ -1,0 +1,92 @@
+"""The tables of the time step of particles.
+
+Positions x, velocities v and displacements are flat arrays, three numbers a particle. A stage of a step looks for the x that
+makes ½ |x − s|²_M / τ² + W(x) least, with the velocity (x − base)/τ; see `stage`.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+# Schemes
+EXPLICIT = 0  # half a drift, kick, half a drift
+LINEAR_EULER = 1  # implicit Euler with one Newton step, from where the step starts (Baraff & Witkin 1998)
+IMPLICIT_EULER = 2
+IMPLICIT_MIDPOINT = 3
+BDF2 = 4
+
+OPTIONS = np.dtype(
+    [("scheme", "i8"), ("dt", "f8"), ("newton", "i8"), ("tolerance", "f8"), ("linear_tolerance", "f8"),
+     ("linear_iterations", "i8"), ("rounds", "i8"), ("margin", "f8"), ("ledger", "i8"), ("contacts", "i8"),
+     ("direct", "i8"), ("direct_data", "i8"), ("history", "i8")],
+    align=True,
+)  # fmt: skip
+# `history` above: whether `before` holds the state before the last step. What a stage is: its τ, and where it is in Newton.
+STAGE = np.dtype(
+    [("tau", "f8"), ("time", "f8"), ("energy", "f8"), ("slope", "f8"), ("typical", "f8"), ("residual", "f8"),
+     ("first_residual", "f8"), ("prescribed", "f8"), ("elastic", "f8"), ("weight", "f8"), ("body_weight", "f8")],
+    align=True,
+)  # fmt: skip
+REPORT = np.dtype(
+    [("steps", "i8"), ("newton", "i8"), ("linear", "i8"), ("solves", "i8"), ("halvings", "i8"), ("unsolved", "i8"),
+     ("worst", "f8"), ("penetration", "f8"), ("contacts", "i8"), ("indefinite", "i8")],
+    align=True,
+)  # fmt: skip
+# A particle that touches: its contacts, the body that carries it and its arm there, and the directions in which it is
+# locked to that body, `locked` orthonormal ones of which the first `normals` span those of its contacts. `target` is its
+# displacement in them since the start of the stage, beside that of the body. `friction` and `force`: N, on the particle.
+TOUCH = np.dtype(
+    [("particle", "i8"), ("first", "i8"), ("last", "i8"), ("body", "i8"), ("locked", "i8"), ("normals", "i8"),
+     ("stick", "i8"), ("arm", "f8", 3), ("axes", "f8", 9), ("target", "f8", 3), ("friction", "f8", 3), ("force", "f8", 3)],
+    align=True,
+)  # fmt: skip
+
+BODY_ROW = 6  # numbers a body: of a displacement, then of a turn
+STEP_STAGES = ("forces", "matrix", "linear solver", "contacts", "update")
+FORCES, MATRIX, LINEAR, CONTACTS, UPDATE = range(5)
+
+
+class Walls(NamedTuple):
+    """Addresses of C functions and of what they are handed: the mechanics, the search for contacts."""
+
+    mechanism: int
+    mechanism_data: int
+    detector: int
+    detector_data: int
+
+
+class Steps(NamedTuple):
+    """n particles, b bodies that can be pushed, m = 3 n + 6 b unknowns."""
+
+    options: Any  # OPTIONS
+    stage: Any  # STAGE
+    report: Any  # REPORT
+    touches: Any  # TOUCH, as many as particles
+    active: np.ndarray  # int64, contact by contact: whether it holds
+    touch_counts: np.ndarray  # int64 (1,): touches there are
+    pinned: np.ndarray  # int64, the particles that stay where they are
+    start: np.ndarray  # (6 n,) x and p at the start of the step
+    before: np.ndarray  # (6 n,) the same a step earlier
+    aim: np.ndarray  # (3 n,) s
+    base: np.ndarray  # (3 n,)
+    place: np.ndarray  # (9 n,) x, v and the velocities about which forces are linear
+    trial: np.ndarray  # (9 n,)
+    forces: np.ndarray  # (6 n,) conservative forces, then all others
+    trial_forces: np.ndarray  # (6 n,)
+    power: np.ndarray  # (ledger,) powers at `place`
+    gradient: np.ndarray  # (m,)
+    change: np.ndarray  # (m,) displacements of a Newton step
+    moved: np.ndarray  # (6 b,) displacement and turn of each body since the start of the stage
+    wanted: np.ndarray  # (6 b,) the same, if no particle touched it
+    inertia: np.ndarray  # (7 b,) mass (kg) and moments (kg m²; xx, yy, zz, xy, xz, yz), world axes
+    pushes: np.ndarray  # (6 b,) impulses of particles on bodies in the step, N s and N m s
+    starts: np.ndarray  # int64 (n + 1,), see linalg.block_pattern
+    columns: np.ndarray  # int32
+    values: np.ndarray  # 9 a block
+    rhs: np.ndarray  # (m,) and the vectors of conjugate gradients
+    residual: np.ndarray
+    direction: np.ndarray
+    image: np.ndarray
+    scaled: np.ndarray
+    diagonal: np.ndarray  # (9 n + 36 b,) inverse of the blocks on the diagonal
+    ticks: np.ndarray

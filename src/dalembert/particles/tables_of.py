@@ -1,0 +1,39 @@
+"""The tables of `Steps` inside compiled code; see `addresses`."""
+
+import numpy as np
+
+from ..addresses import reader
+from .tables import OPTIONS, REPORT, STAGE, TOUCH, Steps
+
+options_of = reader(Steps, "options", OPTIONS)
+stage_of = reader(Steps, "stage", STAGE)
+report_of = reader(Steps, "report", REPORT)
+touches_of = reader(Steps, "touches", TOUCH)
+active_of = reader(Steps, "active", np.int64)
+touch_counts_of = reader(Steps, "touch_counts", np.int64)
+pinned_of = reader(Steps, "pinned", np.int64)
+start_of = reader(Steps, "start")
+before_of = reader(Steps, "before")
+aim_of = reader(Steps, "aim")
+base_of = reader(Steps, "base")
+place_of = reader(Steps, "place")
+trial_of = reader(Steps, "trial")
+forces_of = reader(Steps, "forces")
+trial_forces_of = reader(Steps, "trial_forces")
+power_of = reader(Steps, "power")
+gradient_of = reader(Steps, "gradient")
+change_of = reader(Steps, "change")
+moved_of = reader(Steps, "moved")
+wanted_of = reader(Steps, "wanted")
+inertia_of = reader(Steps, "inertia")
+pushes_of = reader(Steps, "pushes")
+starts_of = reader(Steps, "starts", np.int64)
+columns_of = reader(Steps, "columns", np.int32)
+values_of = reader(Steps, "values")
+rhs_of = reader(Steps, "rhs")
+residual_of = reader(Steps, "residual")
+direction_of = reader(Steps, "direction")
+image_of = reader(Steps, "image")
+scaled_of = reader(Steps, "scaled")
+diagonal_of = reader(Steps, "diagonal")
+ticks_of = reader(Steps, "ticks")

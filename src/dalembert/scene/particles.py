@@ -1,0 +1,145 @@
+"""Particles as the user describes them: points with mass, in groups of one to a million."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .checks import finite, real_array
+
+MOST_PARTICLES = 10_000_000
+COLOR = "#4c78a8"
+
+
+@dataclass(frozen=True, eq=False)
+class Particles:
+    """A group of particles in its initial state; made by `Scene.add_particles`, which explains the fields.
+
+    `group[i]` is one particle of it, which joints and springs take where they take a body.
+    """
+
+    name: str
+    first: int  # number of its first particle among all of the scene
+    position: np.ndarray  # (n, 3) m
+    velocity: np.ndarray  # (n, 3) m/s
+    mass: np.ndarray  # (n,) kg
+    pinned: np.ndarray  # (n,) bool
+    radius: float  # m
+    color: str
+    material: Any = None
+    segments: list[np.ndarray] = field(default_factory=list)  # what is drawn as lines, (m, 2) each
+    faces: list[np.ndarray] = field(default_factory=list)  # what is drawn as a surface, (m, 3) each
+
+    def __len__(self) -> int:
+        return len(self.mass)
+
+    def __getitem__(self, index: int) -> Particle:
+        number = int(index)
+        if not -len(self) <= number < len(self):
+            raise IndexError(f"particles {self.name!r}: there is no particle {number}; there are {len(self)}")
+        return Particle(self, number % len(self))
+
+    @property
+    def last(self) -> int:
+        """One more than the number of its last particle."""
+        return self.first + len(self)
+
+
+@dataclass(frozen=True)
+class Particle:
+    """One particle of a group."""
+
+    group: Particles
+    index: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.group.name}[{self.index}]"
+
+    @property
+    def number(self) -> int:
+        """Among all particles of the scene."""
+        return self.group.first + self.index
+
+    @property
+    def position(self) -> np.ndarray:
+        """(3,) m, at the start."""
+        return np.asarray(self.group.position[self.index])
+
+
+class ParticleGroups:
+    """The part of a scene about particles."""
+
+    particles: dict[str, Particles]
+    material: Any
+    _new_name: Callable[..., None]
+
+    def add_particles(
+        self,
+        name: str,
+        position: ArrayLike,
+        *,
+        mass: ArrayLike,
+        velocity: ArrayLike = (0.0, 0.0, 0.0),
+        pinned: ArrayLike = False,
+        radius: float = 0.0,
+        color: str = COLOR,
+        material: Any = None,
+    ) -> Particles:
+        """Add a group of particles.
+
+        position : (n, 3) m, or (3,) for one. velocity : (n, 3) m/s, or (3,) for all.
+        mass : (n,) kg, or one for all.
+        pinned : (n,) whether each stays where it is, whatever pulls at it; or one for all; or the indices of those that do.
+        radius : m; particles touch shapes, and are drawn, as balls of this size.
+        material : the surface with which they touch bodies and obstacles that have one; None: they pass through all.
+
+        Raises ValueError naming the group and the value.
+        """
+        self._new_name(name, self.particles, "particles")
+        owner = f"particles {name!r}"
+        given = np.asarray(position, dtype=float) if np.ndim(position) == 1 else position
+        x = real_array(owner, "position", np.reshape(given, (1, 3)) if np.shape(given) == (3,) else given, (-1, 3))
+        first = sum(len(group) for group in self.particles.values())
+        if not 0 < len(x) <= MOST_PARTICLES - first:
+            raise ValueError(f"{owner}: {len(x)} particles; give 1 to {MOST_PARTICLES - first}")
+        v = np.broadcast_to(np.asarray(velocity, float), x.shape) if np.shape(velocity) == (3,) else velocity
+        m = np.full(len(x), mass, float) if np.ndim(mass) == 0 else mass
+        group = Particles(
+            name, first, x, real_array(owner, "velocity", v, x.shape), _masses(owner, m, len(x)),
+            _pinned(owner, pinned, len(x)), finite(owner, "radius", radius, 0.0), color, material,
+        )  # fmt: skip
+        if np.any(group.velocity[group.pinned]):
+            i = int(np.argmax(group.pinned & group.velocity.any(axis=1)))
+            raise ValueError(
+                f"{owner}: particle {i} is pinned and has velocity {group.velocity[i].tolist()}; give it none"
+            )
+        self.particles[name] = group
+        return group
+
+
+def _masses(owner: str, mass: ArrayLike, count: int) -> np.ndarray:
+    m = real_array(owner, "mass", mass, (count,))
+    if not (m > 0.0).all():
+        i = int(np.argmin(m))
+        raise ValueError(f"{owner}: mass[{i}] is {m[i]:g}; give numbers above zero, in kg")
+    return m
+
+
+def _pinned(owner: str, pinned: ArrayLike, count: int) -> np.ndarray:
+    given = np.asarray(pinned)
+    if given.dtype.kind == "b" and given.shape in ((), (count,)):
+        return np.array(np.broadcast_to(given, count))
+    if given.size == 0:
+        return np.zeros(count, bool)
+    if given.dtype.kind not in "iu" or given.ndim != 1 or given.min() < -count or given.max() >= count:
+        raise ValueError(
+            f"{owner}: pinned is {pinned!r:.80}; give True or False, one of these for each, or indices below {count}"
+        )
+    found = np.zeros(count, bool)
+    found[given] = True
+    return found
