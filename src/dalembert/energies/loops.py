@@ -1,0 +1,138 @@
+"""Sums over the elements of one kind, made from its two functions.
+
+A kind is given by
+
+    evaluate(e, x, order, out)    out[0] = W; with order ≥ 1, out[1 : 1 + 3 k] = ∂W/∂x of its k nodes; with order 2, its
+                                  Hessian (3 k × 3 k, row by row) from there on; with order 3, a positive semidefinite
+                                  one, which is the same wherever the Hessian is that
+    damping_rows(e, x, rows) → n  n rows rᵢ of 3 k numbers; the damping force is −Σ rᵢ (rᵢ · v). They are √c times the
+                                  gradients of what the energy measures, and so do not see rigid motions.
+
+Where a measure has no gradient (an edge without length, a triangle without area) the element exerts no force, and all
+numbers are finite.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ..jit import inlined, njit
+from ..unchecked import peek, poke
+from ..vec import scale
+from .matrices import outer, times, transposed
+from .tables import OUT
+
+
+class Loops(NamedTuple):
+    """Compiled functions of records first ≤ i < last of a table of elements."""
+
+    energy: Callable[..., Any]  # (elements, first, last, x, scratch) → Σ W
+    forces: Callable[..., Any]  # (elements, first, last, x, v, f, scratch) → Σ W, power of damping; f += forces
+    # (elements, slots, first, last, x, stiffness_weight, damping_weight, values, scratch): values += the weighted sum of
+    # the positive Hessians and of Σ rᵢ rᵢᵀ, in 3×3 blocks (row by row, nine numbers each). Slots of an element: one a
+    # pair a ≤ b of its nodes, in the order (0, 0), (0, 1), … (1, 1), …; slot s means the block s >> 1, and its transpose
+    # where s is odd.
+    matrix: Callable[..., Any]
+
+
+def make_loops(evaluate: Callable[..., Any], damping_rows: Callable[..., Any], nodes: int) -> Loops:
+    """The three loops of a kind; `scratch` has `tables.SCRATCH` numbers."""
+    width = 3 * nodes
+    pairs = nodes * (nodes + 1) // 2
+
+    @njit
+    def energy(elements, first, last, x, scratch):
+        total = 0.0
+        for i in range(first, last):
+            evaluate(elements[i], x, 0, scratch)
+            total += peek(scratch, 0)
+        return total
+
+    @njit
+    def forces(elements, first, last, x, v, f, scratch):
+        rows = scratch[OUT:]
+        total, power = 0.0, 0.0
+        for i in range(first, last):
+            e = elements[i]
+            evaluate(e, x, 1, scratch)
+            count = damping_rows(e, x, rows)
+            total += peek(scratch, 0)
+            for a in range(nodes):
+                subtract(f, 3 * e.nodes[a], 1.0, scratch, 1 + 3 * a)
+            for row in range(count):
+                rate = 0.0
+                for a in range(nodes):
+                    rate += product(v, 3 * e.nodes[a], rows, row * width + 3 * a)
+                power -= rate * rate
+                for a in range(nodes):
+                    subtract(f, 3 * e.nodes[a], rate, rows, row * width + 3 * a)
+        return total, power
+
+    @njit
+    def matrix(elements, slots, first, last, x, stiffness_weight, damping_weight, values, scratch):
+        rows = scratch[OUT:]
+        for i in range(first, last):
+            e = elements[i]
+            evaluate(e, x, 3, scratch)
+            count = damping_rows(e, x, rows)
+            for row in range(count):
+                slot = i * pairs
+                for a in range(nodes):
+                    for b in range(a, nodes):
+                        add_product(values, slots[slot], damping_weight, rows, row * width + 3 * a, row * width + 3 * b)
+                        slot += 1
+            slot = i * pairs
+            for a in range(nodes):
+                for b in range(a, nodes):
+                    add_block(values, slots[slot], stiffness_weight, scratch, 1 + width + 3 * a * width + 3 * b, width)
+                    slot += 1
+
+    return Loops(energy, forces, matrix)
+
+
+@inlined
+def subtract(f, at, s, rows, row):
+    """f −= s times three numbers."""
+    poke(f, at, peek(f, at) - s * peek(rows, row))
+    poke(f, at + 1, peek(f, at + 1) - s * peek(rows, row + 1))
+    poke(f, at + 2, peek(f, at + 2) - s * peek(rows, row + 2))
+
+
+@inlined
+def product(v, at, rows, row):
+    """The inner product of three numbers of each."""
+    return peek(v, at) * peek(rows, row) + peek(v, at + 1) * peek(rows, row + 1) + peek(v, at + 2) * peek(rows, row + 2)
+
+
+@inlined
+def add_product(values, slot, s, rows, a, b):
+    """Add s r_a r_bᵀ to the block of a slot."""
+    add(values, slot, outer(scale(s, three(rows, a)), three(rows, b)))
+
+
+@inlined
+def add_block(values, slot, s, hessian, at, width):
+    """Add s times a block of a matrix of `width` columns to the block of a slot."""
+    m = three(hessian, at) + three(hessian, at + width) + three(hessian, at + 2 * width)
+    add(values, slot, times(s, m))
+
+
+@inlined
+def three(a, at):
+    return (peek(a, at), peek(a, at + 1), peek(a, at + 2))
+
+
+@inlined
+def add(values, slot, m):
+    """Add M, or its transpose, to the block of a slot."""
+    if slot & 1 == 1:
+        m = transposed(m)
+    at = 9 * (slot >> 1)
+    poke(values, at, peek(values, at) + m[0])
+    poke(values, at + 1, peek(values, at + 1) + m[1])
+    poke(values, at + 2, peek(values, at + 2) + m[2])
+    poke(values, at + 3, peek(values, at + 3) + m[3])
+    poke(values, at + 4, peek(values, at + 4) + m[4])
+    poke(values, at + 5, peek(values, at + 5) + m[5])
+    poke(values, at + 6, peek(values, at + 6) + m[6])
+    poke(values, at + 7, peek(values, at + 7) + m[7])
+    poke(values, at + 8, peek(values, at + 8) + m[8])

@@ -1,0 +1,194 @@
+"""Single elements, tables of them, and entry points to the compiled functions."""
+
+import numpy as np
+from numba import config
+
+from dalembert.addresses import address_table
+from dalembert.energies import angle, area, cloth, curvature, hinge, spring, tetrahedron, volume
+from dalembert.energies import elements as loops
+from dalembert.energies.tables import (
+    ANGLE,
+    AREA,
+    CLOTH,
+    CURVATURE,
+    ELEMENT_SET,
+    HINGE,
+    KINDS,
+    OUT,
+    SCRATCH,
+    SPRING,
+    VOLUME,
+    Elements,
+)
+from dalembert.jit import kernel
+
+SLOTS = {name: field for name, field in zip(KINDS, Elements._fields[9:17], strict=True)}
+
+
+@kernel
+def evaluate_one(kind, i, x, order, out, elements):
+    if kind == SPRING:
+        spring.evaluate(loops.springs_of(elements)[i], x, order, out)
+    elif kind == ANGLE:
+        angle.evaluate(loops.angles_of(elements)[i], x, order, out)
+    elif kind == CURVATURE:
+        curvature.evaluate(loops.curvatures_of(elements)[i], x, order, out)
+    elif kind == HINGE:
+        hinge.evaluate(loops.hinges_of(elements)[i], x, order, out)
+    elif kind == CLOTH:
+        cloth.evaluate(loops.cloths_of(elements)[i], x, order, out)
+    elif kind == AREA:
+        area.evaluate(loops.areas_of(elements)[i], x, order, out)
+    elif kind == VOLUME:
+        volume.evaluate(loops.volumes_of(elements)[i], x, order, out)
+    else:
+        tetrahedron.evaluate(loops.tetrahedra_of(elements)[i], x, order, out)
+
+
+@kernel
+def rows_of_one(kind, i, x, rows, elements):
+    if kind == SPRING:
+        return spring.damping_rows(loops.springs_of(elements)[i], x, rows)
+    if kind == ANGLE:
+        return angle.damping_rows(loops.angles_of(elements)[i], x, rows)
+    if kind == CURVATURE:
+        return curvature.damping_rows(loops.curvatures_of(elements)[i], x, rows)
+    if kind == HINGE:
+        return hinge.damping_rows(loops.hinges_of(elements)[i], x, rows)
+    if kind == CLOTH:
+        return cloth.damping_rows(loops.cloths_of(elements)[i], x, rows)
+    if kind == AREA:
+        return area.damping_rows(loops.areas_of(elements)[i], x, rows)
+    if kind == VOLUME:
+        return volume.damping_rows(loops.volumes_of(elements)[i], x, rows)
+    return tetrahedron.damping_rows(loops.tetrahedra_of(elements)[i], x, rows)
+
+
+@kernel
+def total_energy(x, elements):
+    return loops.total_energy(x, elements)
+
+
+@kernel
+def add_forces(x, v, f, power, elements):
+    return loops.add_forces(x, v, f, power, elements)
+
+
+@kernel
+def add_matrix(x, stiffness_weight, damping_weight, values, elements):
+    loops.add_matrix(x, stiffness_weight, damping_weight, values, elements)
+
+
+class Model:
+    """Tables of elements by name, with one set a kind (ledger entry: its place), or the sets given."""
+
+    def __init__(self, sets=None, slots=None, **tables):
+        slots = slots or {}
+        if sets is None:
+            sets = [(KINDS[name].number, 0, len(rows), i, 1) for i, (name, rows) in enumerate(tables.items())]
+        full = [tables.get(name, np.zeros(0, kind.dtype)).view(np.recarray) for name, kind in KINDS.items()]
+        full += [np.array([tuple(s) for s in sets], ELEMENT_SET).view(np.recarray)]
+        full += [np.ascontiguousarray(slots.get(name, np.zeros(0)), np.int64).ravel() for name in KINDS]
+        self.tables = Elements(*full, np.full(SCRATCH, np.nan))
+        self.handle = self.tables if config.DISABLE_JIT else address_table(self.tables)
+
+    def evaluate(self, name, x, order=3, i=0):
+        """W, gradient and Hessian of one element by its own nodes; what was not asked for is NaN."""
+        n = 3 * KINDS[name].nodes
+        out = np.full(OUT, np.nan)
+        evaluate_one(KINDS[name].number, i, flat(x), order, out, self.handle)
+        assert np.isnan(out[1 + n + n * n :]).all(), "writes beyond its end"
+        return out[0], out[1 : 1 + n].copy(), out[1 + n : 1 + n + n * n].reshape(n, n).copy()
+
+    def rows(self, name, x, i=0):
+        n = 3 * KINDS[name].nodes
+        rows = np.full(6 * 12, np.nan)
+        count = rows_of_one(KINDS[name].number, i, flat(x), rows, self.handle)
+        assert count <= KINDS[name].rows and np.isnan(rows[count * n :]).all()
+        return rows[: count * n].reshape(count, n)
+
+    def energy(self, x):
+        return total_energy(flat(x), self.handle)
+
+    def forces(self, x, v=None, ledger=8):
+        """W, forces (n, 3) and powers."""
+        x = flat(x)
+        f, power = np.zeros_like(x), np.zeros(ledger)
+        energy = add_forces(x, np.zeros_like(x) if v is None else flat(v), f, power, self.handle)
+        return energy, f.reshape(-1, 3), power
+
+    def matrix(self, x, blocks, stiffness_weight=1.0, damping_weight=0.0):
+        values = np.zeros(9 * blocks)
+        add_matrix(flat(x), stiffness_weight, damping_weight, values, self.handle)
+        return values.reshape(blocks, 3, 3)
+
+
+def flat(x):
+    return np.ascontiguousarray(x, float).ravel()
+
+
+def table(name, nodes, **fields):
+    """Elements of one kind; nodes (n, k) or (k,)."""
+    nodes = np.atleast_2d(nodes)
+    rows = np.zeros(len(nodes), KINDS[name].dtype)
+    rows["nodes"] = nodes
+    for field, value in fields.items():
+        rows[field] = value
+    return rows
+
+
+def cloth_fields(material):
+    """Inverse and area of a triangle with these material coordinates (3, 2)."""
+    edges = (material[1:] - material[0]).T
+    return {"inverse": np.linalg.inv(edges).ravel(), "area": 0.5 * abs(np.linalg.det(edges))}
+
+
+def tetrahedron_fields(rest):
+    """Inverse and volume of a tetrahedron (4, 3)."""
+    edges = (rest[1:] - rest[0]).T
+    return {"inverse": np.linalg.inv(edges).ravel(), "volume": abs(np.linalg.det(edges)) / 6.0}
+
+
+def random_rotation(rng):
+    q, r = np.linalg.qr(rng.normal(size=(3, 3)))
+    q *= np.sign(np.diag(r))
+    return q * np.sign(np.linalg.det(q))
+
+
+SHAPES = {
+    "springs": np.array([[0.0, 0, 0], [1, 0, 0]]),
+    "angles": np.array([[1.0, 0, 0], [0, 0, 0], [0, 1.2, 0]]),
+    "curvatures": np.array([[0.0, 0, 0], [1, 0, 0], [2.2, 0, 0]]),
+    "hinges": np.array([[0.0, 0, 0], [1, 0, 0], [0.4, 0.9, 0], [0.7, -0.8, 0.3]]),
+    "cloths": np.array([[0.0, 0, 0], [1, 0, 0], [0.3, 0.9, 0]]),
+    "areas": np.array([[0.0, 0, 0], [1, 0, 0], [0.3, 0.9, 0]]),
+    "volumes": np.array([[0.0, 0, 0], [1, 0.1, 0], [0.3, 0.9, 0], [0.2, 0.3, 0.8]]),
+    "tetrahedra": np.array([[0.0, 0, 0], [1, 0.1, 0], [0.3, 0.9, 0], [0.2, 0.3, 0.8]]),
+}
+REST = {"springs": 1.0, "angles": 0.5 * np.pi, "hinges": -np.arctan2(0.3, 0.8), "areas": 0.45}
+REST["volumes"] = np.linalg.det(SHAPES["volumes"][1:]) / 6.0
+
+
+def fields_of(name):
+    """Parameters of an element that is at rest in its shape of `SHAPES`."""
+    shape = SHAPES[name]
+    if name == "cloths":
+        return {
+            **cloth_fields(shape[:, :2]), "stretch_u": 30.0, "stretch_v": 20.0, "shear": 7.0, "stretch_damping": 0.3,
+            "shear_damping": 0.2,
+        }  # fmt: skip
+    if name == "tetrahedra":
+        return {**tetrahedron_fields(shape), "mu": 3.0, "lame": 5.0, "viscosity": 0.4}
+    fields = {"stiffness": 2.5, "damping": 0.7}
+    return fields if name == "curvatures" else {**fields, "rest": REST[name]}
+
+
+def one(name, **changes):
+    """A model of one element on nodes 0, 1, …."""
+    return Model(**{name: table(name, np.arange(KINDS[name].nodes), **(fields_of(name) | changes))})
+
+
+def deformed(name, rng, size):
+    """The shape of a kind, turned, moved and with every number changed by about `size`."""
+    x = SHAPES[name] + size * rng.normal(size=SHAPES[name].shape)
+    return x @ random_rotation(rng).T + rng.normal(size=3)
