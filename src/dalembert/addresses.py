@@ -9,11 +9,11 @@ from typing import Any
 import numba
 import numpy as np
 from llvmlite import ir
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from .jit import njit
-from .pointer import array_type, make_view, viewer
+from .pointer import array_type, make_view
 
 
 def reader(fields: Any, name: str, dtype: Any = np.float64) -> Any:
@@ -60,16 +60,22 @@ def nested_reader(fields: Any, name: str) -> Any:
     return reader(fields, name, np.int64)
 
 
+_FLOATS = array_type(np.float64)
+
+
+@intrinsic
+def part_of(typing_context, array, at, count):
+    """array[at : at + count] of a contiguous float64 array."""
+
+    def generate(context, builder, signature, arguments):
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        return make_view(context, builder, _FLOATS, builder.gep(data, [arguments[1]]), arguments[2])
+
+    return _FLOATS(array, types.int64, types.int64), generate
+
+
 if numba.config.DISABLE_JIT:
 
     def part_of(array, at, count):
-        """array[at : at + count] of a contiguous float64 array, without a count of references."""
+        """array[at : at + count] of a contiguous float64 array."""
         return array[at : at + count]
-
-else:
-    _floats = viewer(np.float64)
-
-    @njit
-    def part_of(array, at, count):
-        """array[at : at + count] of a contiguous float64 array, without a count of references."""
-        return _floats(array.ctypes.data + 8 * at, count)

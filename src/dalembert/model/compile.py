@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -64,8 +65,9 @@ class Model:
         at = STATE_SIZE * len(self.body_names)
         return slice(at, at + 6 * self.particle_count)
 
-    def system(self) -> System:
-        """The tables with a fresh workspace, poisoned with NaN."""
+    def system(self, slots: Mapping[str, np.ndarray] | None = None, diagonal: np.ndarray | None = None) -> System:
+        """The tables with a fresh workspace, poisoned with NaN. slots, diagonal : where the matrix of a time step of particles
+        has the blocks of elements and of particles."""
         graph, rigid = self.graph, len(self.body_names)
         bodies = len(self.tables["bodies"])
 
@@ -79,7 +81,7 @@ class Model:
         settings.rigid, settings.particles = rigid, self.particle_count
         jacobian = np.zeros(graph.jacobian_size)
         own = {key: np.array(value).view(type(value)) for key, value in self.tables.items()}
-        own["elements"] = nested(self.particles.make_elements())
+        own["elements"] = nested(self.particles.make_elements(slots or {}))
         own["interactions"] = nested(self.particles.make_interactions())
         return System(
             joints=np.array(graph.joints).view(np.recarray),
@@ -101,6 +103,8 @@ class Model:
             multipliers=np.zeros(graph.unknowns),
             residual=blank(graph.unknowns),
             scratch=blank(4 * STATE_SIZE + 26 * 6),
+            pushes=np.zeros(6 * rigid),
+            diagonal_slots=np.zeros(0, np.int64) if diagonal is None else diagonal,
             power=blank(len(self.force_names) + len(LEDGER)),
             energies=blank(3),
             rates=blank(graph.rows),

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..energies.elements import make_elements
-from ..energies.tables import ELEMENT_SET, KINDS, Elements
+from ..energies.tables import ELEMENT_SET, KINDS, SCRATCH, Elements
 from ..interact.build import RadialLaw, make_interactions
 from ..interact.tables import (
     ALL_PAIRS,
@@ -31,6 +30,7 @@ from .user_functions import field_adapter, radial_adapter, wind_adapter
 LAWS = {
     "gravitation": GRAVITATION, "coulomb": COULOMB, "lennard_jones": LENNARD_JONES, "repulsion": REPULSION, "radial": CUSTOM,
 }  # fmt: skip
+SLOTS = dict(zip(KINDS, (name for name in Elements._fields if name.endswith("_slots")), strict=True))
 FEW = 64  # particles for which all pairs cost no more than sorting them into cells
 
 
@@ -144,7 +144,10 @@ class ParticleCompiler:
 
     def make_elements(self, slots: Mapping[str, np.ndarray] = MappingProxyType({})) -> Elements:
         """The elements of the scene; slots, by kind: where their matrices go."""
-        return make_elements(self.element_rows(), np.array(self.sets, ELEMENT_SET).view(np.recarray), slots)
+        rows = {name: table.view(np.recarray) for name, table in self.element_rows().items()}
+        where = {SLOTS[name]: slots.get(name, np.zeros(0, np.int64)) for name in KINDS}
+        sets = np.array(self.sets, ELEMENT_SET).view(np.recarray)
+        return Elements(**rows, **where, sets=sets, scratch=np.zeros(SCRATCH))
 
     def element_rows(self) -> dict[str, np.ndarray]:
         """All elements, by kind."""

@@ -10,8 +10,8 @@ alike): with the positions x at the time of the stage, velocities (x − base)/�
     BDF2                τ = 2 h/3   base = (4 x₀ − x₋₁)/3    s = base + τ (4 v₀ − v₋₁)/3
     explicit            τ = h/2     base = x₀ + τ v₀         s = base + τ v₀         forces at base; then x₁ = x
 
-with w = 1/τ², but 2/h² for the explicit one, whose kick lasts h. Forces that are no gradient, as drag, are added to f, and their
-work along a Newton step to its change of energy. Bodies that touch particles are unknowns too: their displacements since x₀
+with w = 1/τ², but 2/h² for the explicit one, whose kick lasts h. Forces that are no gradient, as drag, are added to f, and
+their work along a Newton step to its change of energy. Bodies that touch particles are unknowns too: their displacements since x₀
 and turns, X, with ½ w (X − X₀)ᵀ M (X − X₀), where X₀ is what they would do if no particle touched them.
 """
 
