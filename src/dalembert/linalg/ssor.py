@@ -37,7 +37,8 @@ from .block_matrix import load_3, store_3
 # are unit vectors, and a node is held once.
 HELD = np.dtype([("node", "i8"), ("fixed", "i8"), ("direction", "f8", (3,))], align=True)
 
-# ω. On grids of springs with h² k / m from 1e2 to 1e4 1.5 to 1.7 took the fewest steps, a third less than 1.
+# ω. On grids of springs with h² k / m from 1e2 to 1e4 it takes a quarter to two fifths fewer iterations than 1, and fewer
+# than or about as many as 1.4 and 1.8.
 RELAXATION = 1.6
 
 
