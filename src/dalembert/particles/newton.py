@@ -1,0 +1,180 @@
+"""Newton's method for a stage: projected Hessians, a line search that never accepts a rise, rounds about contacts."""
+
+from ..arrays import copy
+from ..jit import njit
+from ..mechanics.system import settings_of
+from ..status import NON_FINITE, OK
+from ..ticks import lap
+from ..unchecked import peek
+from .linear import assemble, reduced_norm, solve
+from .stage import evaluate, fill_gradient, keep_power, move, move_bodies, typical_force
+from .tables import CONTACTS, EXPLICIT, FORCES, LINEAR, LINEAR_EULER, MATRIX
+from .tables_of import (
+    change_of,
+    forces_of,
+    gradient_of,
+    options_of,
+    place_of,
+    report_of,
+    stage_of,
+    ticks_of,
+    touch_counts_of,
+    touches_of,
+    trial_forces_of,
+    trial_of,
+)
+from .touch import missing, review
+
+SUFFICIENT = 1e-4  # Armijo's: of the decrease that the slope promises
+HALVINGS = 40
+ROUNDING = 1e-11  # of the energy: a smaller change of it is read off the gradients instead
+NEGLIGIBLE = 1e-12  # of the typical force
+
+
+@njit
+def minimize(walls, particles, system, steps):
+    """Solve the stage from where `begin_stage` set out. Returns a status; what was reached is in `place`, with its forces."""
+    options, stage, report = options_of(steps)[0], stage_of(steps)[0], report_of(steps)[0]
+    place, forces = place_of(steps), forces_of(steps)
+    once = options.scheme == EXPLICIT or options.scheme == LINEAR_EULER
+    status = evaluate(walls, place, forces, system, steps)
+    if status != OK:
+        return status
+    lap(ticks_of(steps), FORCES)
+    stage.typical = typical_force(place, forces, system, steps)
+    for iteration in range(1 if once else options.newton):
+        fill_gradient(place, forces, gradient_of(steps), system, steps)
+        stage.residual = reduced_norm(steps, system)
+        pending = unsettled(system, steps)
+        if not once and not pending and stage.residual <= options.tolerance * stage.typical:
+            break
+        report.newton += 1
+        status = assemble(walls, system, steps)
+        if status != OK:
+            return status
+        lap(ticks_of(steps), MATRIX)
+        pending = settle(once, particles, system, steps) or pending
+        if once:
+            accept_whole(system, steps)
+            status = evaluate(walls, place, forces, system, steps)
+        else:
+            status = search(walls, pending, system, steps)
+        if status != OK:
+            return status
+        lap(ticks_of(steps), FORCES)
+    keep_power(system, steps)
+    note(once, system, steps)
+    return OK
+
+
+@njit
+def note(once, system, steps):
+    """How far the stage was solved."""
+    options, stage, report = options_of(steps)[0], stage_of(steps)[0], report_of(steps)[0]
+    fill_gradient(place_of(steps), forces_of(steps), gradient_of(steps), system, steps)
+    stage.residual = reduced_norm(steps, system)
+    if once:
+        return
+    relative = stage.residual / stage.typical if stage.typical > 0.0 else 0.0
+    report.worst = max(report.worst, relative)
+    if relative > options.tolerance:
+        report.unsolved += 1
+
+
+@njit
+def settle(once, particles, system, steps):
+    """Linear solves until the contacts agree with them. Returns whether any contact changed."""
+    options, stage = options_of(steps)[0], stage_of(steps)[0]
+    tolerance = options.linear_tolerance
+    if not once and stage.typical > 0.0:
+        tolerance = min(tolerance, max(1e-12, stage.residual / stage.typical))
+    any_changed = False
+    for round in range(options.rounds):
+        solve(tolerance, system, steps)
+        lap(ticks_of(steps), LINEAR)
+        changed = 0
+        if touch_counts_of(steps)[0] > 0:
+            changed = review(particles, system, steps)
+            lap(ticks_of(steps), CONTACTS)
+        if changed == 0:
+            return any_changed
+        any_changed = True
+    solve(tolerance, system, steps)
+    lap(ticks_of(steps), LINEAR)
+    return any_changed
+
+
+@njit
+def unsettled(system, steps):
+    """Whether a locked particle is not yet where its lock wants it."""
+    touches, margin = touches_of(steps), options_of(steps)[0].margin
+    for k in range(touch_counts_of(steps)[0]):
+        gap = missing(touches[k], system, steps)
+        if abs(gap[0]) + abs(gap[1]) + abs(gap[2]) > 1e-9 * margin:
+            return True
+    return False
+
+
+@njit
+def accept_whole(system, steps):
+    move(place_of(steps), change_of(steps), 1.0, trial_of(steps), system, steps)
+    copy(place_of(steps), trial_of(steps))
+    move_bodies(1.0, change_of(steps), system, steps)
+
+
+# The energy of a stage falls along a Newton step by what its conservative part falls, and by the work of the other forces
+# along the step, which is taken from their mean at its ends. Where contacts have just changed, the step is made whole.
+@njit
+def search(walls, pending, system, steps):
+    """Make a Newton step, halved until it brings the energy down. Returns a status."""
+    stage, report = stage_of(steps)[0], report_of(steps)[0]
+    place, trial, change = place_of(steps), trial_of(steps), change_of(steps)
+    forces, now, gradient = forces_of(steps), trial_forces_of(steps), gradient_of(steps)
+    n = 3 * settings_of(system)[0].particles
+    before, slope, lost = stage.energy, 0.0, 0.0
+    for k in range(change.shape[0]):
+        slope += peek(gradient, k) * peek(change, k)
+    for k in range(n):
+        lost += peek(forces, n + k) * peek(change, k)
+    length, status = 1.0, OK
+    for _ in range(HALVINGS):
+        move(place, change, length, trial, system, steps)
+        move_bodies(length, change, system, steps)
+        status = evaluate(walls, trial, now, system, steps)
+        if status == OK and (pending or falls(before, slope, lost, length, system, steps)):
+            break
+        move_bodies(-length, change, system, steps)
+        length *= 0.5
+        report.halvings += 1
+        status = NON_FINITE
+    if status == NON_FINITE:
+        return stay(walls, system, steps)
+    if status != OK:
+        return status
+    copy(place, trial)
+    copy(forces, now)
+    return OK
+
+
+@njit
+def falls(before, slope, lost, length, system, steps):
+    """Whether the energy at `trial` is lower by enough."""
+    stage, change, now = stage_of(steps)[0], change_of(steps), trial_forces_of(steps)
+    n = 3 * settings_of(system)[0].particles
+    lost_now = 0.0
+    for k in range(n):
+        lost_now += peek(now, n + k) * peek(change, k)
+    fall = stage.energy - before - 0.5 * length * (lost + lost_now)
+    if abs(length * slope) <= ROUNDING * (abs(stage.energy) + abs(before)):
+        fill_gradient(trial_of(steps), now, gradient_of(steps), system, steps)
+        there = 0.0
+        for k in range(change.shape[0]):
+            there += peek(gradient_of(steps), k) * peek(change, k)
+        fall = 0.5 * length * (slope + there)
+    return fall <= SUFFICIENT * length * slope
+
+
+@njit
+def stay(walls, system, steps):
+    """No part of the step brings the energy down: rounding is all that is left. Forces are evaluated anew where it is."""
+    return evaluate(walls, place_of(steps), forces_of(steps), system, steps)
