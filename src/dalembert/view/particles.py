@@ -17,7 +17,7 @@ from dalembert.view.checks import COLORS, checked_array, checked_color, checked_
 
 __all__ = ["POINT_RADIUS", "ParticleDrawing", "chosen_particles", "parse_particles", "regrouped", "thinning_note"]
 
-POINT_RADIUS = 0.004  # of the picture's size: a particle without a radius of its own
+POINT_RADIUS = 0.003  # of the picture's size: a particle without a radius of its own
 
 
 @dataclass(frozen=True)
