@@ -14,7 +14,7 @@ import numpy as np
 
 from dalembert.view.checks import COLORS, checked_array, checked_color, checked_items
 from dalembert.view.geometry import rotate
-from dalembert.view.particles import ParticleDrawing, chosen_particles, parse_particles, regrouped
+from dalembert.view.particles import ParticleDrawing, chosen_particles, parse_particles, regrouped, rgb_of
 
 __all__ = ["BodyDrawing", "CurveDrawing", "End", "LinkDrawing", "SceneDrawing", "parse_scene", "thinned_scene"]
 
@@ -43,7 +43,7 @@ class BodyDrawing:
     @property
     def rgb(self) -> tuple[int, int, int]:
         """The colour as red, green and blue, 0 to 255."""
-        return int(self.color[1:3], 16), int(self.color[3:5], 16), int(self.color[5:7], 16)
+        return rgb_of(self.color)
 
     @property
     def bound(self) -> float:

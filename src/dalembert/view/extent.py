@@ -73,8 +73,8 @@ def motion_extent(
 def particle_box(groups: list[ParticleDrawing], particles: np.ndarray | None) -> np.ndarray:
     """The lowest and the highest corner (2, 3), m, of the particles' way, (time, particle, 3); (0, 3) where there is none.
 
-    Surfaces and threads count whole. Of free particles a group counts as far as its 1st to 99th percentile at each instant
-    and, beyond that, as far again as half of what lies between, so that a few that fly far do not set the view.
+    Surfaces and threads count whole. Of free particles those count, along each axis at each instant, that lie between the
+    group's 1st and 99th percentile or beyond by at most half of what lies between: a few that fly far do not set the view.
     """
     found = [np.zeros((0, 3))]
     instants = thinned(0 if particles is None else len(particles), PARTICLE_INSTANTS)
@@ -83,9 +83,9 @@ def particle_box(groups: list[ParticleDrawing], particles: np.ndarray | None) ->
             continue
         if group.free:
             x = particles[np.ix_(instants, group.first + thinned(group.number, PARTICLES_LOOKED_AT))]
-            low, high = np.quantile(x, (0.01, 0.99), axis=1)
-            margin = 0.5 * (high - low)
-            low, high = np.maximum(x.min(axis=1), low - margin), np.minimum(x.max(axis=1), high + margin)
+            low, high = np.quantile(x, (0.01, 0.99), axis=1)[..., None, :]
+            near = (x >= 1.5 * low - 0.5 * high) & (x <= 1.5 * high - 0.5 * low)
+            low, high = np.where(near, x, np.inf).min(axis=1), np.where(near, x, -np.inf).max(axis=1)
         else:
             x = particles[instants, group.span]
             low, high = x.min(axis=1), x.max(axis=1)

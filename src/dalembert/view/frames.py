@@ -27,7 +27,7 @@ class Frames:
         self._still = {"position": position, "orientation": orientation}
         self._kept = particles
         bodies = len(position)
-        self._parts = {
+        self._parts: dict[str, np.ndarray] = {
             "time": np.empty(64),
             "position": np.empty((64, bodies, 3)),
             "orientation": np.empty((64, bodies, 4)),

@@ -15,7 +15,8 @@ import numpy as np
 from dalembert.trajectory_format import particle_span
 from dalembert.view.checks import COLORS, checked_array, checked_color, checked_indices, checked_items
 
-__all__ = ["POINT_RADIUS", "ParticleDrawing", "chosen_particles", "parse_particles", "regrouped", "thinning_note"]
+__all__ = ["POINT_RADIUS", "ParticleDrawing", "chosen_particles", "parse_particles", "regrouped", "rgb_of",
+           "thinning_note"]  # fmt: skip
 
 POINT_RADIUS = 0.003  # of the picture's size: a particle without a radius of its own
 
@@ -39,7 +40,7 @@ class ParticleDrawing:
     @property
     def rgb(self) -> np.ndarray:
         """The colour of every particle as red, green and blue, 0 to 255: (number, 3) uint8."""
-        return np.tile(np.array(_rgb(self.color), np.uint8), (self.number, 1)) if self.colors is None else self.colors
+        return np.tile(np.array(rgb_of(self.color), np.uint8), (self.number, 1)) if self.colors is None else self.colors
 
     @property
     def span(self) -> slice:
@@ -57,8 +58,8 @@ class ParticleDrawing:
         those on no segment."""
         if len(self.faces):
             return np.zeros(0, np.int64)
-        tied = self.segments if self.radius == 0.0 else []
-        return np.setdiff1d(np.arange(self.number), tied)
+        every = np.arange(self.number)
+        return np.setdiff1d(every, self.segments) if self.radius == 0.0 else every
 
     def dot_radius(self, size: float) -> float:
         """Radius of its dots in a picture of this size, m."""
@@ -90,7 +91,7 @@ def _group(item: Mapping[str, Any], index: int, recorded: int | None) -> Particl
     if colors is not None:
         if not isinstance(colors, list) or len(colors) != number:
             raise ValueError(f"{what}: colors must be a list of {number}, one a particle")
-        colors = np.array([_rgb(checked_color(color, what)) for color in colors], np.uint8).reshape(-1, 3)
+        colors = np.array([rgb_of(checked_color(color, what)) for color in colors], np.uint8).reshape(-1, 3)
     return ParticleDrawing(
         name,
         span.start,
@@ -103,7 +104,8 @@ def _group(item: Mapping[str, Any], index: int, recorded: int | None) -> Particl
     )
 
 
-def _rgb(color: str) -> tuple[int, int, int]:
+def rgb_of(color: str) -> tuple[int, int, int]:
+    """#rrggbb as red, green and blue, 0 to 255."""
     return int(color[1:3], 16), int(color[3:5], 16), int(color[5:7], 16)
 
 

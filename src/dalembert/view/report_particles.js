@@ -104,14 +104,17 @@ class Particles {
 
   placeThreads() {
     const { ends, data, below } = this.threads;
+    const place = (to, at, x, y, z) => {
+      to[at] = x;
+      to[at + 1] = y;
+      to[at + 2] = z;
+    };
     for (let k = 0; k < ends.length; k++) {
-      const p = 3 * ends[k];
-      const [x, y, z] = [this.now[p], this.now[p + 1], this.now[p + 2]];
+      const p = 3 * ends[k], x = this.now[p], y = this.now[p + 1], z = this.now[p + 2];
       const fall = Math.max(z - run.ground, 0) / LIGHT[2];
-      for (let corner = 0; corner < 6; corner++) {
-        const at = 72 * (k >> 1) + 12 * corner + 3 * (k & 1);
-        [data[at], data[at + 1], data[at + 2]] = [x, y, z];
-        [below[at], below[at + 1], below[at + 2]] = [x - fall * LIGHT[0], y - fall * LIGHT[1], run.ground];
+      for (let at = 72 * (k >> 1) + 3 * (k & 1), last = at + 60; at <= last; at += 12) {
+        place(data, at, x, y, z);
+        place(below, at, x - fall * LIGHT[0], y - fall * LIGHT[1], run.ground);
       }
     }
   }
