@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.view.particles import ParticleDrawing, rgb_of
+from dalembert.view.particles import BACK, ParticleDrawing, rgb_of
 
 __all__ = ["LiveParticles"]
-
-BACK = 0.62  # brightness of a surface's back, its front being 1
 
 
 class LiveParticles:
@@ -34,7 +32,13 @@ class LiveParticles:
             for side, color in (("front", plain), ("back", BACK * plain)):
                 self.surface.append(
                     scene.add_mesh_simple(
-                        f"{path}/{side}", nowhere, front, color=tuple(int(c) for c in color), side=side, visible=False
+                        f"{path}/{side}",
+                        nowhere,
+                        front,
+                        color=tuple(int(c) for c in color),
+                        side=side,
+                        cast_shadow=side == "front",
+                        visible=False,
                     )
                 )
         elif len(group.segments):

@@ -15,9 +15,11 @@ import numpy as np
 from dalembert.trajectory_format import particle_span
 from dalembert.view.checks import COLORS, checked_array, checked_color, checked_indices, checked_items
 
-__all__ = ["POINT_RADIUS", "ParticleDrawing", "chosen_particles", "parse_particles", "regrouped", "rgb_of",
-           "thinning_note"]  # fmt: skip
+__all__ = [
+    "BACK", "POINT_RADIUS", "ParticleDrawing", "chosen_particles", "parse_particles", "regrouped", "rgb_of", "thinning_note",
+]  # fmt: skip
 
+BACK = 0.75  # brightness of a surface's back, its front being 1; in report_particles.js too
 POINT_RADIUS = 0.003  # of the picture's size: a particle without a radius of its own
 
 

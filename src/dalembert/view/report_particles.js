@@ -34,8 +34,8 @@ precision mediump float; varying mediump vec3 n; varying mediump vec3 c;
 uniform float flat_; uniform vec4 dark; uniform mediump vec3 light;
 void main() {
   vec3 m = normalize(gl_FrontFacing ? n : -n);
-  float lit = 0.46 + 0.14 * m.z + 0.44 * max(dot(m, light), 0.0);
-  gl_FragColor = flat_ > 0.5 ? dark : vec4(min(c * (gl_FrontFacing ? 1.0 : 0.62) * lit + 0.04, 1.0), 1.0);
+  float lit = 0.56 + 0.08 * m.z + 0.4 * max(dot(m, light), 0.0);
+  gl_FragColor = flat_ > 0.5 ? dark : vec4(min(c * (gl_FrontFacing ? 1.0 : 0.75) * lit + 0.04, 1.0), 1.0);
 }`;
 
 class Particles {

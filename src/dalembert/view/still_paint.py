@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 
 from dalembert.view.extent import Extent
-from dalembert.view.particles import ParticleDrawing
+from dalembert.view.particles import BACK, ParticleDrawing
 
 __all__ = ["SHADOW", "Painter", "lit", "shadow_of", "towards_eye"]
 
 SHADOW = "#dde1e7"
 LIGHT = np.array([0.35, -0.5, 1.0]) / np.linalg.norm([0.35, -0.5, 1.0])
-BACK = 0.62  # brightness of a surface's back, its front being 1
 SLICES = 60  # of depth
 FINE = 0.06  # of the picture's size: the longest edge of what is sorted
 LEAST_DOT = 1.1  # points (1/72 inch)
