@@ -8,7 +8,7 @@ import pytest
 
 from dalembert.trajectory import VARIABLES, Trajectory, TrajectoryError
 
-SIZES = {"time": 5, "body": 2, "joint": 1, "force": 2, "xyz": 3, "wxyz": 4, "phase": 26}
+SIZES = {"time": 5, "body": 2, "joint": 1, "force": 2, "xyz": 3, "wxyz": 4, "phase": 26, "particle": 7}
 
 
 def arrays():
@@ -64,6 +64,70 @@ def test_without_joints_and_forces(tmp_path):
     trajectory = Trajectory.from_arrays(variables, bodies=["a", "b"])
     loaded = Trajectory.load(trajectory.save(tmp_path / "bare.nc"))
     assert loaded.joints == [] and loaded.forces == [] and "work" not in loaded
+
+
+def particle_arrays(particles=7):
+    rng = np.random.default_rng(1)
+    still = {"time": [0.0, 1.0], "position": np.zeros((2, 0, 3)), "orientation": np.zeros((2, 0, 4))}
+    moving = {"particle_position": rng.normal(size=(2, particles, 3))}
+    return {**still, **moving, "kinetic": np.zeros(2), "potential": np.zeros(2)}
+
+
+GROUPS = [{"name": "sand", "first": 0, "number": 4}, {"name": "net", "first": 4, "number": 3}]
+
+
+def test_particles_without_bodies_survive_a_round_trip_and_are_found_by_group(tmp_path):
+    variables = particle_arrays()
+    made = Trajectory.from_arrays(variables, bodies=[], attrs={"scene_json": json.dumps({"particles": GROUPS})})
+    trajectory = Trajectory.load(made.save(tmp_path / "sand.nc"))
+    assert trajectory.bodies == [] and trajectory.particle_number == 7 and "7 particles" in repr(trajectory)
+    assert trajectory.position.shape == (2, 0, 3) and "particle" not in trajectory.dataset.coords
+    net = trajectory.particles("net")
+    assert set(net) == {"particle_position"}
+    np.testing.assert_array_equal(net.particle_position, variables["particle_position"][:, 4:])
+    with pytest.raises(KeyError, match="no particles are called 'rope'; there are sand, net"):
+        trajectory.particles("rope")
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        ({"number": 4}, "'net': 4 [+] 4 goes beyond the last of 7 particles"),
+        ({"first": -1}, "'net': 'first' must be a whole number"),
+        ({"first": True}, "'net': 'first' must be a whole number"),
+        ({"number": "3"}, "'net': 'number' must be a whole number"),
+    ],
+)
+def test_a_group_that_is_not_within_the_recorded_particles_is_refused(edit, message):
+    scene = {"particles": [GROUPS[0], GROUPS[1] | edit]}
+    made = Trajectory.from_arrays(particle_arrays(), bodies=[], attrs={"scene_json": json.dumps(scene)})
+    with pytest.raises(TrajectoryError, match=message):
+        made.particles("net")
+
+
+def test_particle_arrays_must_agree():
+    variables = particle_arrays()
+    momentum = np.zeros((2, 6, 3))
+    with pytest.raises(TrajectoryError, match=r"'particle_momentum' has shape .2, 6, 3., expected .time=2, particle=7"):
+        Trajectory.from_arrays({**variables, "particle_momentum": momentum}, bodies=[])
+    del variables["particle_position"]
+    with pytest.raises(TrajectoryError, match="it has 'particle_momentum' and no 'particle_position'"):
+        Trajectory.from_arrays({**variables, "particle_momentum": momentum}, bodies=[])
+    variables["particle_position"] = np.full((2, 3, 3), np.nan)
+    with pytest.raises(TrajectoryError, match="'particle_position' is not finite"):
+        Trajectory.from_arrays(variables, bodies=[])
+
+
+def test_a_file_that_claims_too_many_particles_is_refused_before_it_is_read(tmp_path):
+    path = Trajectory.from_arrays(particle_arrays(), bodies=[]).save(tmp_path / "crowd.nc")
+    with h5py.File(path, "r+") as file:
+        del file["particle_position"], file["particle"]
+        file.create_dataset("particle", shape=(10**7 + 1,), dtype="f4", chunks=(10**6,)).make_scale()
+        claimed = file.create_dataset("particle_position", shape=(2, 10**7 + 1, 3), dtype="f8", chunks=(2, 10**5, 3))
+        for i, scale in enumerate(("time", "particle", "xyz")):
+            claimed.dims[i].attach_scale(file[scale])
+    with pytest.raises(TrajectoryError, match=r"crowd\.nc: 10000001 particles, at most 10000000"):
+        Trajectory.load(path)
 
 
 def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch):

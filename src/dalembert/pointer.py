@@ -34,6 +34,7 @@ COMPLETE_EVALUATED = 2  # the same, where out holds f(t, in) already
 MEASURE = 3  # evaluate, and leave what is recorded in the system's own tables
 DRIFT = 4  # in: moved in place over out[0] seconds, at constant momenta
 PARTICLE_FORCES = 6  # in: places and velocities of particles; out: forces on them
+SOLVE = 8  # in: a right-hand side; out: the solution, with what is prescribed of it on entry
 PARTICLE_MATRIX = 7  # the same; out: a matrix, to which minus their derivatives are added
 CONSTRAIN = 5  # in: changes wanted of the rates J v, at the state evaluated last; out: the impulses that make them
 

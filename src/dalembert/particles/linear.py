@@ -3,8 +3,8 @@
 A locked particle goes along with its carrier, a body with the displacement δ and the turn θ, in the directions E, and on its
 own in the others: d = (1 − E Eᵀ) z + E Eᵀ (δ + θ × r) + p, p what is prescribed. With d = T (z, δ, θ) + p for all
 particles that is Tᵀ A T (z, δ, θ) = −Tᵀ (g + A p), to which bodies add their inertia: the force that a lock bears acts on the
-body with its moment, as it should. Without bodies that move this is the filter of Baraff & Witkin (1998, §5.3), and the solver
-is that of `linalg.conjugate_gradient`; with them conjugate gradients with the blocks on the diagonal inverted.
+body with its moment, as it should. Without bodies that move this is the filter of Baraff & Witkin (1998, §5.3), and the
+solver is that of `linalg.conjugate_gradient`; with them conjugate gradients with the blocks on the diagonal inverted.
 """
 
 import math

@@ -2,10 +2,12 @@
 
 from ..arrays import copy
 from ..jit import njit
+from ..linalg.block_matrix import load_3
 from ..mechanics.system import settings_of
 from ..status import NON_FINITE, OK
 from ..ticks import lap
 from ..unchecked import peek
+from ..vec import dot, load3
 from .linear import assemble, reduced_norm, solve
 from .stage import evaluate, fill_gradient, keep_power, move, move_bodies, typical_force
 from .tables import CONTACTS, EXPLICIT, FORCES, LINEAR, LINEAR_EULER, MATRIX
@@ -42,7 +44,7 @@ def minimize(walls, particles, system, steps):
         return status
     lap(ticks_of(steps), FORCES)
     stage.typical = typical_force(place, forces, system, steps)
-    for iteration in range(1 if once else options.newton):
+    for _ in range(1 if once else options.newton):
         fill_gradient(place, forces, gradient_of(steps), system, steps)
         stage.residual = reduced_norm(steps, system)
         pending = unsettled(system, steps)
@@ -89,7 +91,7 @@ def settle(once, particles, system, steps):
     if not once and stage.typical > 0.0:
         tolerance = min(tolerance, max(1e-12, stage.residual / stage.typical))
     any_changed = False
-    for round in range(options.rounds):
+    for _ in range(options.rounds):
         solve(tolerance, system, steps)
         lap(ticks_of(steps), LINEAR)
         changed = 0
@@ -136,6 +138,8 @@ def search(walls, pending, system, steps):
         slope += peek(gradient, k) * peek(change, k)
     for k in range(n):
         lost += peek(forces, n + k) * peek(change, k)
+    rubbed = friction_work(steps)
+    slope, lost = slope - rubbed, lost + rubbed
     length, status = 1.0, OK
     for _ in range(HALVINGS):
         move(place, change, length, trial, system, steps)
@@ -164,14 +168,25 @@ def falls(before, slope, lost, length, system, steps):
     lost_now = 0.0
     for k in range(n):
         lost_now += peek(now, n + k) * peek(change, k)
+    lost_now += friction_work(steps)
     fall = stage.energy - before - 0.5 * length * (lost + lost_now)
     if abs(length * slope) <= ROUNDING * (abs(stage.energy) + abs(before)):
         fill_gradient(trial_of(steps), now, gradient_of(steps), system, steps)
-        there = 0.0
+        there = -friction_work(steps)
         for k in range(change.shape[0]):
             there += peek(gradient_of(steps), k) * peek(change, k)
         fall = 0.5 * length * (slope + there)
     return fall <= SUFFICIENT * length * slope
+
+
+@njit
+def friction_work(steps):
+    """The work of sliding friction along `change`."""
+    touches, change = touches_of(steps), change_of(steps)
+    total = 0.0
+    for k in range(touch_counts_of(steps)[0]):
+        total += dot(load3(touches[k].friction), load_3(change, 3 * touches[k].particle))
+    return total
 
 
 @njit

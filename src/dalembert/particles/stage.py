@@ -11,8 +11,8 @@ alike): with the positions x at the time of the stage, velocities (x − base)/�
     explicit            τ = h/2     base = x₀ + τ v₀         s = base + τ v₀         forces at base; then x₁ = x
 
 with w = 1/τ², but 2/h² for the explicit one, whose kick lasts h. Forces that are no gradient, as drag, are added to f, and
-their work along a Newton step to its change of energy. Bodies that touch particles are unknowns too: their displacements since x₀
-and turns, X, with ½ w (X − X₀)ᵀ M (X − X₀), where X₀ is what they would do if no particle touched them.
+their work along a Newton step to its change of energy. Bodies that touch particles are unknowns too: their displacements
+since x₀ and turns, X, with ½ w (X − X₀)ᵀ M (X − X₀), where X₀ is what they would do if no particle touched them.
 """
 
 import math

@@ -88,5 +88,11 @@ class Steps(NamedTuple):
     direction: np.ndarray
     image: np.ndarray
     scaled: np.ndarray
-    diagonal: np.ndarray  # (9 n + 36 b,) inverse of the blocks on the diagonal
+    d: np.ndarray  # (m,), see `linear`
+    t: np.ndarray
+    g: np.ndarray
+    held: Any  # linalg.ssor.HELD, one a particle
+    solution: Any  # linalg.conjugate_gradient.REPORT
+    spare: np.ndarray  # of the size of the state
+    diagonal: np.ndarray  # (9 n + 18 b,) inverse of the blocks on the diagonal
     ticks: np.ndarray

@@ -3,6 +3,8 @@
 import numpy as np
 
 from ..addresses import reader
+from ..linalg.conjugate_gradient import REPORT as SOLUTION
+from ..linalg.ssor import HELD
 from .tables import OPTIONS, REPORT, STAGE, TOUCH, Steps
 
 options_of = reader(Steps, "options", OPTIONS)
@@ -36,4 +38,10 @@ direction_of = reader(Steps, "direction")
 image_of = reader(Steps, "image")
 scaled_of = reader(Steps, "scaled")
 diagonal_of = reader(Steps, "diagonal")
+d_of = reader(Steps, "d")
+t_of = reader(Steps, "t")
+g_of = reader(Steps, "g")
+held_of = reader(Steps, "held", HELD)
+solution_of = reader(Steps, "solution", SOLUTION)
+spare_of = reader(Steps, "spare")
 ticks_of = reader(Steps, "ticks")

@@ -3,8 +3,8 @@
 A contact with the unit normal n asks n·d ≥ −g of the displacement d of its particle beside that of the body, g its
 separation, and f_n ≥ 0 of its force, one of the two an equality; friction keeps the rest of the displacement zero unless that
 takes more than μ f_n, and is as much as that, against the slip, if so. Contacts that hold lock their particle in the normal,
-and one that sticks in all directions; forces come out as what the locks bear. Then contacts that pull are let go, those that would be
-crossed are closed, and sliding and sticking are looked at anew: rounds of linear solves until nothing changes.
+and one that sticks in all directions; forces come out as what the locks bear. Then contacts that pull are let go, those that
+would be crossed are closed, and sliding and sticking are looked at anew: rounds of linear solves until nothing changes.
 """
 
 from ..collide.particle_tables import CONTACTS, particle_contacts_of, particle_counts_of

@@ -6,16 +6,18 @@ live viewer and the pictures. A body's vertices are in the frame of its shape: x
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["BodyDrawing", "CurveDrawing", "LinkDrawing", "SceneDrawing", "parse_scene"]
+from dalembert.view.checks import COLORS, checked_array, checked_color, checked_items
+from dalembert.view.geometry import rotate
+from dalembert.view.particles import ParticleDrawing, chosen_particles, parse_particles, regrouped, rgb_of
 
-COLORS = ("#4e79a7", "#e1812c", "#59a14f", "#b07aa1", "#d35d60", "#76b7b2", "#c9a227", "#9c755f")
+__all__ = ["BodyDrawing", "CurveDrawing", "End", "LinkDrawing", "SceneDrawing", "parse_scene", "thinned_scene"]
+
 STRAIGHT_KINDS = ("distance", "rod", "rope", "tether", "cable")
 
 
@@ -41,7 +43,7 @@ class BodyDrawing:
     @property
     def rgb(self) -> tuple[int, int, int]:
         """The colour as red, green and blue, 0 to 255."""
-        return int(self.color[1:3], 16), int(self.color[3:5], 16), int(self.color[5:7], 16)
+        return rgb_of(self.color)
 
     @property
     def bound(self) -> float:
@@ -58,19 +60,37 @@ class BodyDrawing:
         return (self.radius or 0.0) * np.array([[-1.0] * 3, [1.0] * 3])
 
 
+class End(NamedTuple):
+    """Where a link ends: on a body (its index, −1 for none) at an anchor (3,) in its frame, on a particle (its index over
+    all, −1 for none), or, on neither, at the anchor in the world; m."""
+
+    body: int
+    particle: int
+    anchor: np.ndarray
+
+    @property
+    def fixed(self) -> bool:
+        """Whether it stands still in the world."""
+        return self.body < 0 and self.particle < 0
+
+    def at(self, position: np.ndarray, orientation: np.ndarray, particles: np.ndarray) -> np.ndarray:
+        """Where it is, (3,) m, with the bodies at position (b, 3) and orientation (b, 4), the particles at (p, 3)."""
+        if self.particle >= 0:
+            return particles[self.particle]
+        return self.anchor if self.body < 0 else position[self.body] + rotate(orientation[self.body], self.anchor)
+
+
 @dataclass(frozen=True)
 class LinkDrawing:
-    """A joint or spring between two bodies (indices, −1 for the world), anchors (3,) in m in each body's frame.
+    """A joint or spring between two ends.
 
     `axis` (3,) is the unit vector of a hinge or slider in the first body's frame, None for joints without one.
     """
 
     name: str
     kind: str
-    body_a: int
-    body_b: int
-    anchor_a: np.ndarray
-    anchor_b: np.ndarray
+    a: End
+    b: End
     coils: int = 0
     until: float = np.inf  # when it was let go, s
     axis: np.ndarray | None = None
@@ -92,6 +112,12 @@ class SceneDrawing:
     joints: list[LinkDrawing]
     springs: list[LinkDrawing]
     curves: list[CurveDrawing]
+    particles: list[ParticleDrawing]
+
+    @property
+    def links(self) -> list[LinkDrawing]:
+        """All joints and springs."""
+        return self.joints + self.springs
 
     @property
     def lines(self) -> list[LinkDrawing]:
@@ -99,52 +125,56 @@ class SceneDrawing:
         return self.springs + [joint for joint in self.joints if joint.kind in STRAIGHT_KINDS]
 
 
-def parse_scene(description: Mapping[str, Any], recorded: Sequence[str] | None = None) -> SceneDrawing:
+def parse_scene(
+    description: Mapping[str, Any], recorded: Sequence[str] | None = None, particles: int | None = None
+) -> SceneDrawing:
     """Check a scene description; bodies named in `recorded` come first, in that order.
 
+    particles: how many were recorded, None where that is not known yet.
+
     Raises:
-        ValueError: a mesh, colour, anchor or name cannot be drawn; the message names the object.
+        ValueError: a mesh, colour, anchor, group or name cannot be drawn; the message names the object.
     """
-    described = {str(item.get("name")): item for item in _items(description, "bodies")}
+    described = {str(item.get("name")): item for item in checked_items(description, "bodies")}
     names = list(described) if recorded is None else [*recorded, *(n for n in described if n not in set(recorded))]
     bodies = [_body(name, described.get(name, {}), i) for i, name in enumerate(names)]
     index = {name: i for i, name in enumerate(names)}
-    joints = [_link(item, index, "joint") for item in _items(description, "joints")]
-    springs = [_link(item, index, "spring") for item in _items(description, "springs")]
+    groups = parse_particles(description, particles)
+    total = max((group.span.stop for group in groups), default=0) if particles is None else particles
+    joints = [_link(item, index, total, "joint") for item in checked_items(description, "joints")]
+    springs = [_link(item, index, total, "spring") for item in checked_items(description, "springs")]
     curves = []
-    for item in _items(description, "curves"):
+    for item in checked_items(description, "curves"):
         name = str(item.get("name", "curve"))
-        curves.append(CurveDrawing(name, _array(item.get("points", []), (-1, 3), f"curve {name!r}: points")))
-    return SceneDrawing(bodies, joints, springs, curves)
+        curves.append(CurveDrawing(name, checked_array(item.get("points", []), (-1, 3), f"curve {name!r}: points")))
+    return SceneDrawing(bodies, joints, springs, curves, groups)
 
 
-def _items(description: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
-    items = description.get(key) or []
-    if not isinstance(items, list) or not all(isinstance(item, Mapping) for item in items):
-        raise ValueError(f"the scene description's {key!r} must be a list of objects")
-    return items
+def thinned_scene(drawing: SceneDrawing, most: int) -> tuple[SceneDrawing, np.ndarray]:
+    """The scene with at most about `most` free particles, and the indices (n,) of those it has; see `chosen_particles`."""
+    ends = [end.particle for link in drawing.links for end in (link.a, link.b) if end.particle >= 0]
+    rows = chosen_particles(drawing.particles, most, ends)
 
+    def moved(link: LinkDrawing) -> LinkDrawing:
+        a, b = (
+            end._replace(particle=int(np.searchsorted(rows, end.particle))) if end.particle >= 0 else end
+            for end in (link.a, link.b)
+        )
+        return replace(link, a=a, b=b)
 
-def _array(values: Any, shape: tuple[int, ...], what: str) -> np.ndarray:
-    try:
-        array = np.asarray(values, float).reshape(shape)
-    except (ValueError, TypeError):
-        raise ValueError(f"{what} must be numbers of shape {shape}") from None
-    if not np.all(np.isfinite(array)):
-        raise ValueError(f"{what} must be finite")
-    return array
+    joints, springs = [moved(joint) for joint in drawing.joints], [moved(spring) for spring in drawing.springs]
+    thinned = replace(drawing, joints=joints, springs=springs, particles=regrouped(drawing.particles, rows))
+    return thinned, rows
 
 
 def _body(name: str, item: Mapping[str, Any], index: int) -> BodyDrawing:
     what = f"body {name!r}"
-    vertices = _array(item.get("vertices") or [], (-1, 3), f"{what}: vertices")
-    faces = _array(item.get("faces") or [], (-1, 3), f"{what}: faces").astype(np.int64)
+    vertices = checked_array(item.get("vertices") or [], (-1, 3), f"{what}: vertices")
+    faces = checked_array(item.get("faces") or [], (-1, 3), f"{what}: faces").astype(np.int64)
     if faces.size and (faces.min() < 0 or faces.max() >= len(vertices)):
         raise ValueError(f"{what}: a face names a vertex that is not there (there are {len(vertices)})")
-    color = str(item.get("color") or COLORS[index % len(COLORS)])
-    if not re.fullmatch(r"#[0-9a-fA-F]{6}", color):
-        raise ValueError(f"{what}: colour {color[:40]!r} is not of the form #rrggbb")
-    center = _array(item.get("center") or (0, 0, 0), (3,), f"{what}: center")
+    color = checked_color(item.get("color") or COLORS[index % len(COLORS)], what)
+    center = checked_array(item.get("center") or (0, 0, 0), (3,), f"{what}: center")
     found = item.get("shape")
     shape: Mapping[str, Any] = found if isinstance(found, Mapping) else {}
     radius = shape.get("radius")
@@ -158,8 +188,8 @@ def _body(name: str, item: Mapping[str, Any], index: int) -> BodyDrawing:
         faces,
         center,
         float(radius) if isinstance(radius, int | float) and 0 < radius < np.inf else None,
-        _array(item.get("position") or center, (3,), f"{what}: position") if "position" in item else center,
-        _array(item.get("orientation") or (1, 0, 0, 0), (4,), f"{what}: orientation"),
+        checked_array(item.get("position") or center, (3,), f"{what}: position") if "position" in item else center,
+        checked_array(item.get("orientation") or (1, 0, 0, 0), (4,), f"{what}: orientation"),
     )
 
 
@@ -175,23 +205,28 @@ def _brief(value: Any) -> str:
     return f"{value:g}" if isinstance(value, int | float) else str(value)
 
 
-def _link(item: Mapping[str, Any], index: Mapping[str, int], default: str) -> LinkDrawing:
+def _link(item: Mapping[str, Any], index: Mapping[str, int], particles: int, default: str) -> LinkDrawing:
     name = str(item.get("name", default))
-    ends = []
-    for key in ("body_a", "body_b"):
-        body = item.get(key)
-        if body not in (None, "", "world") and body not in index:
-            raise ValueError(f"{default} {name!r}: there is no body {body!r}")
-        ends.append(index.get(body, -1) if body else -1)
-    anchors = [
-        _array(item.get(key) or (0, 0, 0), (3,), f"{default} {name!r}: {key}") for key in ("anchor_a", "anchor_b")
-    ]
     kind = str(item.get("kind", default))
     until, axis = item.get("until"), None
     if item.get("axis_a") is not None:
-        axis = _array(item["axis_a"], (3,), f"{default} {name!r}: axis_a")
+        axis = checked_array(item["axis_a"], (3,), f"{default} {name!r}: axis_a")
         axis = axis / (np.linalg.norm(axis) or 1.0)
     return LinkDrawing(
-        name, kind, ends[0], ends[1], anchors[0], anchors[1], coils=10 if kind == "spring" else 0,
+        name, kind, _end(item, "a", index, particles, f"{default} {name!r}"),
+        _end(item, "b", index, particles, f"{default} {name!r}"), coils=10 if kind == "spring" else 0,
         until=float(until) if isinstance(until, int | float) else np.inf, axis=axis,
     )  # fmt: skip
+
+
+def _end(item: Mapping[str, Any], which: str, index: Mapping[str, int], particles: int, what: str) -> End:
+    particle = item.get(f"particle_{which}")
+    if particle is not None:
+        if not isinstance(particle, int) or isinstance(particle, bool) or not 0 <= particle < particles:
+            raise ValueError(f"{what}: there is no particle {str(particle)[:40]} (there are {particles})")
+        return End(-1, particle, np.zeros(3))
+    body = item.get(f"body_{which}")
+    if body not in (None, "", "world") and body not in index:
+        raise ValueError(f"{what}: there is no body {body!r}")
+    anchor = checked_array(item.get(f"anchor_{which}") or (0, 0, 0), (3,), f"{what}: anchor_{which}")
+    return End(index.get(body, -1) if body else -1, -1, anchor)

@@ -16,32 +16,39 @@ ENERGIES = ("kinetic", "potential", "balance")
 
 
 class Frames:
-    """Times (n,) s, positions (n, b, 3) m, orientations (n, b, 4) and `ENERGIES` (n, 3) J of n frames of b bodies.
+    """Times (n,) s, positions (n, b, 3) m, orientations (n, b, 4) and `ENERGIES` (n, 3) J of n frames of b bodies, and
+    positions (n, p, 3) m of p particles, in single precision.
 
-    Bodies that a run does not record stand where `position` and `orientation` say.
+    Bodies that a run does not record stand where `position` and `orientation` say. Of the run's particles those with the
+    indices `particles` (p,) are kept.
     """
 
-    def __init__(self, position: np.ndarray, orientation: np.ndarray) -> None:
+    def __init__(self, position: np.ndarray, orientation: np.ndarray, particles: np.ndarray) -> None:
         self._still = {"position": position, "orientation": orientation}
+        self._kept = particles
         bodies = len(position)
-        self._parts = {
+        self._parts: dict[str, np.ndarray] = {
             "time": np.empty(64),
             "position": np.empty((64, bodies, 3)),
             "orientation": np.empty((64, bodies, 4)),
             "energies": np.zeros((64, len(ENERGIES))),
+            "particle_position": np.empty((64, len(particles), 3), np.float32),
         }
         self._count = 0
 
     def add(self, frames: Mapping[str, Any], rows: np.ndarray) -> None:
         """Append k frames: ``time`` (k,), ``position`` and ``orientation`` (k, len(rows), …) of the bodies `rows`, and
-        any of `ENERGIES` (k,).
+        any of `ENERGIES` (k,); and ``particle_position`` (k, all of the run's, 3) where particles are kept.
 
         Raises:
-            ValueError: their times do not go on from the last.
+            ValueError: their times do not go on from the last, or they lack particles.
         """
         time = np.asarray(frames["time"], float)
         if np.any(np.diff(time, prepend=self.times[-1] if len(self) else -np.inf) < 0):
             raise ValueError(f"frames must follow one another in time; the last was at {self.times[-1]:g} s")
+        particles = np.asarray(frames.get("particle_position", np.zeros((len(time), 0, 3))))
+        if len(self._kept) and self._kept[-1] >= particles.shape[1]:
+            raise ValueError(f"the frames have {particles.shape[1]} particles, the scene at least {self._kept[-1] + 1}")
         first, last = self._count, self._count + len(time)
         while last > len(self._parts["time"]):
             self._parts = {name: np.concatenate([part, np.zeros_like(part)]) for name, part in self._parts.items()}
@@ -51,11 +58,12 @@ class Frames:
             self._parts[name][first:last, rows] = frames[name]
         for k, name in enumerate(ENERGIES):
             self._parts["energies"][first:last, k] = frames.get(name, 0.0)
+        self._parts["particle_position"][first:last] = particles[:, self._kept]
         self._count = last
 
     def add_trajectory(self, trajectory: Trajectory, rows: np.ndarray) -> None:
         """Append all frames of a recorded run of the bodies `rows`."""
-        names = ("time", "position", "orientation", *ENERGIES)
+        names = ("time", "position", "orientation", "particle_position", *ENERGIES)
         self.add({name: trajectory[name].values for name in names if name in trajectory}, rows)
 
     def __len__(self) -> int:
@@ -77,6 +85,11 @@ class Frames:
         return self._parts["orientation"][: self._count]
 
     @property
+    def particles(self) -> np.ndarray:
+        """(n, p, 3), m."""
+        return self._parts["particle_position"][: self._count]
+
+    @property
     def energies(self) -> np.ndarray:
         """(n, 3), J, in the order of `ENERGIES`."""
         return self._parts["energies"][: self._count]
@@ -87,13 +100,22 @@ class Frames:
 
     def at(self, time: float) -> tuple[np.ndarray, np.ndarray]:
         """Positions (b, 3) and orientations (b, 4) at `time` s: between two frames, linear and made unit again."""
-        i = self.index(time)
-        j = min(i + 1, self._count - 1)
-        gap = self.times[j] - self.times[i]
-        s = float(np.clip((time - self.times[i]) / gap, 0.0, 1.0)) if gap > 0.0 else 0.0
+        i, j, s = self._between(time)
         a, b = self.orientations[i], self.orientations[j]
         nearer = np.where(np.sum(a * b, axis=1, keepdims=True) < 0.0, -b, b)  # q and −q are the same rotation
         mixed = (1.0 - s) * a + s * nearer
         length = np.linalg.norm(mixed, axis=1, keepdims=True)
         positions = (1.0 - s) * self.positions[i] + s * self.positions[j]
         return positions, mixed / np.where(length > 0.0, length, 1.0)
+
+    def particles_at(self, time: float) -> np.ndarray:
+        """Positions (p, 3) at `time` s, linear between two frames."""
+        i, j, s = self._between(time)
+        return np.float32(1.0 - s) * self.particles[i] + np.float32(s) * self.particles[j]
+
+    def _between(self, time: float) -> tuple[int, int, float]:
+        """The frames before and after `time` s, and how far it is from the one to the other, 0 to 1."""
+        i = self.index(time)
+        j = min(i + 1, self._count - 1)
+        gap = self.times[j] - self.times[i]
+        return i, j, float(np.clip((time - self.times[i]) / gap, 0.0, 1.0)) if gap > 0.0 else 0.0

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from dalembert.view.drawing import parse_scene
+from dalembert.view.drawing import parse_scene, thinned_scene
 from dalembert.view.extent import motion_extent
 from dalembert.view.frames import Frames
 from dalembert.view.live_page import NONE, Panel
+from dalembert.view.live_particles import LiveParticles
 from dalembert.view.live_scene import LiveScene
 from dalembert.view.live_server import has_browser, serve, stop
+from dalembert.view.particles import thinning_note
 
 if TYPE_CHECKING:
     from dalembert.trajectory import Trajectory
@@ -26,6 +28,7 @@ __all__ = ["LiveViewer"]
 FRAME_RATE = 30.0  # drawn frames a second
 PLOT_RATE = 4.0  # drawn plots a second while a run goes on
 TRAIL_POINTS = 400
+MAX_POINTS = 20_000  # free particles drawn
 
 
 class LiveViewer:
@@ -47,7 +50,8 @@ class LiveViewer:
             OSError: the port is in use.
             ValueError: the scene cannot be drawn.
         """
-        self.drawing = parse_scene(scene)
+        whole = parse_scene(scene)
+        self.drawing, self._rows = thinned_scene(whole, MAX_POINTS)
         self.server = serve(host, port, str(scene.get("name", "dalembert")))
         self.address = f"http://{host}:{self.server.get_port()}"
         self._lock = threading.RLock()
@@ -56,7 +60,8 @@ class LiveViewer:
         self._playing = self._running = self._started = False
         self._frames = self._no_frames()
         extent = motion_extent(self.drawing, *(part[None] for part in self._poses_at_rest()))
-        self._panel = Panel(self.server.gui, [body.name for body in self.drawing.bodies])
+        note = thinning_note(whole.particles, self.drawing.particles)
+        self._panel = Panel(self.server.gui, [body.name for body in self.drawing.bodies], note)
         self._scene = LiveScene(self.server, self.drawing, extent)
         self._panel.play.on_click(lambda _: self.play(not self._playing))
         self._panel.on_seek(self._scrub)
@@ -74,7 +79,7 @@ class LiveViewer:
         return positions, np.array([body.orientation for body in bodies]).reshape(-1, 4)
 
     def _no_frames(self) -> Frames:
-        return Frames(*self._poses_at_rest())
+        return Frames(*self._poses_at_rest(), self._rows)
 
     # ---- what is shown ---------------------------------------------------------------------------------------------
 
@@ -102,7 +107,8 @@ class LiveViewer:
 
         Args:
             frames: ``time`` (k,) s, ``position`` (k, n, 3) m and ``orientation`` (k, n, 4) of the scene's first n bodies,
-                and ``kinetic``, ``potential`` and ``balance`` (k,) J.
+                ``particle_position`` (k, p, 3) m of all particles where it has any, and ``kinetic``, ``potential`` and
+                ``balance`` (k,) J.
             released: when joints and springs were let go, s.
         """
         with self._lock:
@@ -130,7 +136,7 @@ class LiveViewer:
         self._panel.status.value = f"{words}, {last:.3f} s"
         self._panel.set_span(first, last)
         self._panel.plot(frames.times, frames.energies)
-        extent = motion_extent(self.drawing, frames.positions, frames.orientations)
+        extent = motion_extent(self.drawing, frames.positions, frames.orientations, frames.particles)
         if aim or extent.size > 1.15 * self._scene.extent.size:
             self._scene.aim(extent)
 
@@ -148,6 +154,11 @@ class LiveViewer:
     def body_frames(self) -> list[Any]:
         """viser's frame handles of the bodies, in the scene's order."""
         return self._scene.frames
+
+    @property
+    def particle_groups(self) -> list[LiveParticles]:
+        """viser's handles of the groups of particles, in the scene's order."""
+        return self._scene.particles
 
     # ---- time ------------------------------------------------------------------------------------------------------
 
@@ -215,7 +226,8 @@ class LiveViewer:
         now = frames.index(wanted)
         past = np.concatenate([frames.positions[max(0, now - TRAIL_POINTS) : now + 1], position[None]])
         self._panel.timeline.value = wanted
-        self._scene.draw(wanted, position, orientation, past, self._panel.trail.value)
+        particles = frames.particles_at(wanted)
+        self._scene.draw(wanted, position, orientation, particles, past, self._panel.trail.value)
         self._scene.follow(self._panel.follow.value, position)
 
     # ---- the end ---------------------------------------------------------------------------------------------------

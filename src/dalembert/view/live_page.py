@@ -21,7 +21,7 @@ MANY = 9  # bodies, from which on trails are drawn only when asked for
 class Panel:
     """viser's controls and plots, by what they mean."""
 
-    def __init__(self, gui: Any, bodies: Sequence[str]) -> None:
+    def __init__(self, gui: Any, bodies: Sequence[str], note: str = "") -> None:
         with gui.add_folder("Playback"):
             self.status = gui.add_text("run", "", disabled=True)
             self.play = gui.add_button("Play")
@@ -40,6 +40,8 @@ class Panel:
             self.trail = gui.add_dropdown("trail", (NONE, ALL, *bodies), initial_value=trail)
             self.joints = gui.add_checkbox("joints", True)
             self.frames = gui.add_checkbox("body axes", False)
+            if note:
+                gui.add_markdown(note)
 
     @property
     def speed(self) -> float:

@@ -1,4 +1,4 @@
-"""The bodies, joints, springs and trails of a scene as viser's objects, and the camera that looks at them."""
+"""The bodies, particles, joints, springs and trails of a scene as viser's objects, and the camera that looks at them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import numpy as np
 
 from dalembert.view.drawing import LinkDrawing, SceneDrawing
 from dalembert.view.extent import Extent
-from dalembert.view.geometry import axis_ends, coil_points, rotate, segments
+from dalembert.view.geometry import axis_ends, coil_points, segments
 from dalembert.view.live_page import ALL
+from dalembert.view.live_particles import LiveParticles
 
 __all__ = ["LiveScene"]
 
@@ -33,6 +34,8 @@ class LiveScene:
             "/ground", infinite_grid=True, cell_color=(222, 226, 232), section_color=(190, 196, 206)
         )
         self.frames = [self._add_body(i) for i in range(len(drawing.bodies))]
+        self.particles = [LiveParticles(server, f"/particles/{i}", g) for i, g in enumerate(drawing.particles)]
+        self._held: list[tuple[Any, int]] = []  # dots of joints that are at particles
         self._joints = [self._add_joint(i, joint) for i, joint in enumerate(drawing.joints)]
         for i, curve in enumerate(drawing.curves):
             self._add_lines(f"/curves/{i}", segments(curve.points), CURVE)
@@ -60,14 +63,19 @@ class LiveScene:
         def path(body: int, what: str) -> str:
             return f"/bodies/{body}/{what}_{i}" if body >= 0 else f"/world/{what}_{i}"
 
-        dots = [
-            self.server.scene.add_icosphere(path(body, end), 0.009 * self._size, DARK, subdivisions=2, position=anchor)
-            for end, body, anchor in (("a", joint.body_a, joint.anchor_a), ("b", joint.body_b, joint.anchor_b))
-        ]
-        if joint.axis is None:
+        dots = []
+        for name, end in (("a", joint.a), ("b", joint.b)):
+            dots.append(
+                self.server.scene.add_icosphere(
+                    path(end.body, name), 0.009 * self._size, DARK, subdivisions=2, position=end.anchor
+                )
+            )
+            if end.particle >= 0:
+                self._held.append((dots[-1], end.particle))
+        if joint.axis is None or joint.a.particle >= 0:
             return dots
-        ends = axis_ends(joint.anchor_a, joint.axis, 0.04 * self._size)
-        return [*dots, self._add_lines(path(joint.body_a, "axis"), ends[None], DARK, 3.0)]
+        ends = axis_ends(joint.a.anchor, joint.axis, 0.04 * self._size)
+        return [*dots, self._add_lines(path(joint.a.body, "axis"), ends[None], DARK, 3.0)]
 
     def _add_lines(self, path: str, pairs: np.ndarray, color: tuple[int, int, int], width: float = 2.0) -> Any:
         return self.server.scene.add_line_segments(
@@ -76,13 +84,27 @@ class LiveScene:
 
     # ---- each picture ----------------------------------------------------------------------------------------------
 
-    def draw(self, time: float, position: np.ndarray, orientation: np.ndarray, past: np.ndarray, trail: str) -> None:
-        """The instant `time` (s): positions (b, 3), orientations (b, 4), and the way there, (n, b, 3)."""
+    def draw(
+        self,
+        time: float,
+        position: np.ndarray,
+        orientation: np.ndarray,
+        particles: np.ndarray,
+        past: np.ndarray,
+        trail: str,
+    ) -> None:
+        """The instant `time` (s): positions (b, 3), orientations (b, 4) and particles (p, 3), and the bodies' way there,
+        (n, b, 3)."""
         with self.server.atomic():
             for frame, x, q in zip(self.frames, position, orientation, strict=True):
                 frame.position, frame.wxyz = x, q
+            for group in self.particles:
+                group.draw(particles)
+            for dot, particle in self._held:
+                dot.position = particles[particle]
             for handle, link in zip(self._lines, self.drawing.lines, strict=True):
-                handle.points = segments(self._line(link, position, orientation)).astype(np.float32)
+                a, b = (end.at(position, orientation, particles) for end in (link.a, link.b))
+                handle.points = segments(coil_points(a, b, link.coils, 0.016 * self._size)).astype(np.float32)
                 handle.visible = time <= self.released.get(link.name, link.until)
             for joint, handles in zip(self.drawing.joints, self._joints, strict=True):
                 if self.released.get(joint.name, joint.until) < np.inf:
@@ -93,13 +115,6 @@ class LiveScene:
                 handle.visible = trail in (ALL, self.names[i]) and len(past) > 1
                 if handle.visible:
                     handle.points = segments(past[:, i]).astype(np.float32)
-
-    def _line(self, link: LinkDrawing, position: np.ndarray, orientation: np.ndarray) -> np.ndarray:
-        ends = [
-            anchor if body < 0 else position[body] + rotate(orientation[body], anchor)
-            for body, anchor in ((link.body_a, link.anchor_a), (link.body_b, link.anchor_b))
-        ]
-        return coil_points(ends[0], ends[1], link.coils, 0.016 * self._size)
 
     def style(self, joints: bool, frames: bool) -> None:
         """Show or hide the joints and the bodies' axes."""
@@ -118,6 +133,8 @@ class LiveScene:
     def aim(self, extent: Extent) -> None:
         """Look at a box: new pages, and those open whose camera nobody has moved since."""
         self.extent = extent
+        for group in self.particles:
+            group.resize(extent.size)
         cell = 10.0 ** np.floor(np.log10(extent.size / 3.0))
         self._grid.position = (0.0, 0.0, extent.ground)
         self._grid.cell_size, self._grid.section_size, self._grid.fade_distance = cell, 5.0 * cell, 10.0 * extent.size

@@ -6,7 +6,6 @@ its content security policy forbids it. Names enter the page as text only.
 
 from __future__ import annotations
 
-import base64
 import html
 import json
 import os
@@ -17,8 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.view.drawing import BodyDrawing, LinkDrawing
+from dalembert.view.drawing import BodyDrawing, thinned_scene
 from dalembert.view.extent import Extent, trajectory_drawing
+from dalembert.view.geometry import thinned
+from dalembert.view.report_particles import MAX_POINTS, links, pack, particle_data
 
 if TYPE_CHECKING:
     from dalembert.trajectory import Trajectory
@@ -27,14 +28,17 @@ __all__ = ["write_report"]
 
 MAX_FRAMES = 1500
 MAX_NUMBERS = 700_000  # poses, errors and reactions together: about 4 MB of page
-SCRIPTS = ("report_scene.js", "report_panels.js", "report_plots.js", "report_picture.js", "report_app.js")
+MAX_PARTICLE_NUMBERS = 2_400_000  # about 13 MB of page
+SCRIPTS = ("report_scene.js", "report_particles.js", "report_panels.js", "report_plots.js", "report_picture.js",
+           "report_app.js")  # fmt: skip
 
 
 def write_report(trajectory: Trajectory, path: str | os.PathLike[str]) -> Path:
     """Write the report of `trajectory` to `path`, one HTML file without outside references.
 
-    Long runs are thinned to at most 1500 frames, fewer when there are many bodies; joint errors keep the largest value
-    between two kept frames.
+    Long runs are thinned to at most 1500 frames, fewer when there are many bodies or particles; joint errors keep the
+    largest value between two kept frames. Of more than 6000 free particles so many are drawn, and the page says so;
+    surfaces and threads are drawn whole.
 
     Raises:
         ValueError: the trajectory has no instants.
@@ -58,27 +62,29 @@ def write_report(trajectory: Trajectory, path: str | os.PathLike[str]) -> Path:
 def page_data(trajectory: Trajectory) -> dict[str, Any]:
     """What the page's scripts read: thinned arrays in base64, the drawn scene, and the tables."""
     drawing, extent = trajectory_drawing(trajectory)
-    frames = kept_frames(trajectory)
+    drawn, rows = thinned_scene(drawing, MAX_POINTS)
+    frames = kept_frames(trajectory, len(rows))
     meshes, mesh_of = _shared_meshes(drawing.bodies)
     has = trajectory.__contains__
     moving = [np.linalg.norm(np.ptp(track, axis=0)) for track in np.moveaxis(trajectory["position"].values, 1, 0)]
     return {
-        "times": _pack(trajectory.times[frames], "<f8"),
+        "times": pack(trajectory.times[frames], "<f8"),
         "recorded": len(trajectory.bodies),
         "recordedJoints": len(trajectory.joints),
-        "position": _pack(trajectory["position"].values[frames]),
-        "orientation": _pack(trajectory["orientation"].values[frames]),
+        "position": pack(trajectory["position"].values[frames]),
+        "orientation": pack(trajectory["orientation"].values[frames]),
         "bodies": [_body(body, mesh) for body, mesh in zip(drawing.bodies, mesh_of, strict=True)],
         "meshes": meshes,
-        "joints": [_link(link, drawing.bodies) for link in drawing.joints],
-        "springs": [_link(link, drawing.bodies) for link in drawing.springs],
-        "lines": [_link(link, drawing.bodies) for link in drawing.lines],
+        "particles": particle_data(trajectory, drawing, drawn, rows, frames, extent.size),
+        "joints": links(drawing, drawing.joints, drawn.joints),
+        "springs": links(drawing, drawing.springs, drawn.springs),
+        "lines": links(drawing, drawing.lines, drawn.lines),
         "curves": [{"name": curve.name, "points": curve.points.tolist()} for curve in drawing.curves],
         "ground": extent.ground,
         "camera": _camera(extent),
         "trail": int(np.argmax(moving)) if moving else -1,
         "energies": _energies(trajectory, frames),
-        "balance": _pack(trajectory["balance"].values[frames]) if has("balance") else None,
+        "balance": pack(trajectory["balance"].values[frames]) if has("balance") else None,
         "momentumBalance": _vectors(trajectory, "linear_impulse_balance", frames),
         "spinBalance": _vectors(trajectory, "angular_impulse_balance", frames),
         "jointError": _largest(trajectory, "joint_error", frames),
@@ -89,11 +95,11 @@ def page_data(trajectory: Trajectory) -> dict[str, Any]:
     }
 
 
-def kept_frames(trajectory: Trajectory) -> np.ndarray:
-    """Indices of the frames the page shows, (k,), evenly spaced, the first and the last among them."""
+def kept_frames(trajectory: Trajectory, particles: int = 0) -> np.ndarray:
+    """Indices of the frames the page shows, (k,), evenly spaced, the first and the last among them; `particles` drawn."""
     each = 7 * len(trajectory.bodies) + 8 * len(trajectory.joints) + 10
-    count = min(len(trajectory), MAX_FRAMES, max(40, MAX_NUMBERS // each))
-    return np.unique(np.linspace(0, len(trajectory) - 1, count).round().astype(int))
+    most = min(MAX_FRAMES, MAX_NUMBERS // each, MAX_PARTICLE_NUMBERS // max(1, 3 * particles))
+    return thinned(len(trajectory), max(40, most))
 
 
 def _energies(trajectory: Trajectory, frames: np.ndarray) -> list[dict[str, Any]]:
@@ -103,24 +109,24 @@ def _energies(trajectory: Trajectory, frames: np.ndarray) -> list[dict[str, Any]
         lines += [(f"work: {name}", trajectory["work"].values[:, i]) for i, name in enumerate(trajectory.forces)]
     if "projection_loss" in trajectory and np.any(trajectory["projection_loss"].values):
         lines.append(("projection loss", trajectory["projection_loss"].values))
-    packed: list[dict[str, Any]] = [{"name": name, "values": _pack(values[frames])} for name, values in lines]
-    return [*packed, {"name": "kinetic + potential", "values": _pack(total[frames]), "strong": True}]
+    packed: list[dict[str, Any]] = [{"name": name, "values": pack(values[frames])} for name, values in lines]
+    return [*packed, {"name": "kinetic + potential", "values": pack(total[frames]), "strong": True}]
 
 
 def _largest(trajectory: Trajectory, name: str, frames: np.ndarray) -> str | None:
     if name not in trajectory or not trajectory.joints:
         return None
-    return _pack(np.maximum.reduceat(trajectory[name].values, frames, axis=0))
+    return pack(np.maximum.reduceat(trajectory[name].values, frames, axis=0))
 
 
 def _vectors(trajectory: Trajectory, name: str, frames: np.ndarray) -> str | None:
-    return _pack(trajectory[name].values[frames]) if name in trajectory else None
+    return pack(trajectory[name].values[frames]) if name in trajectory else None
 
 
 def _reaction(trajectory: Trajectory, name: str, frames: np.ndarray) -> str | None:
     if name not in trajectory or not trajectory.joints:
         return None
-    return _pack(trajectory[name].values[frames])
+    return pack(trajectory[name].values[frames])
 
 
 def _camera(extent: Extent) -> dict[str, Any]:
@@ -148,22 +154,6 @@ def _body(body: BodyDrawing, mesh: int) -> dict[str, Any]:
     }
 
 
-def _link(link: LinkDrawing, bodies: list[BodyDrawing]) -> dict[str, Any]:
-    ends = [bodies[i].name if i >= 0 else "world" for i in (link.body_a, link.body_b)]
-    return {
-        "name": link.name,
-        "kind": link.kind,
-        "between": " – ".join(ends),
-        "a": link.body_a,
-        "b": link.body_b,
-        "anchorA": link.anchor_a.tolist(),
-        "anchorB": link.anchor_b.tolist(),
-        "coils": link.coils,
-        "axis": None if link.axis is None else link.axis.tolist(),
-        "until": link.until if np.isfinite(link.until) else None,
-    }
-
-
 def _shared_meshes(bodies: list[BodyDrawing]) -> tuple[list[dict[str, str]], list[int]]:
     """Each different mesh once, and the index of every body's mesh (−1 for none)."""
     index: dict[tuple[str, str], int] = {}
@@ -172,7 +162,7 @@ def _shared_meshes(bodies: list[BodyDrawing]) -> tuple[list[dict[str, str]], lis
         if not len(body.faces):
             which.append(-1)
             continue
-        key = (_pack(body.vertices), _pack(body.faces, "<u4"))
+        key = (pack(body.vertices), pack(body.faces, "<u4"))
         which.append(index.setdefault(key, len(index)))
     return [{"vertices": vertices, "faces": faces} for vertices, faces in index], which
 
@@ -193,14 +183,13 @@ def _rows(table: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
 
 def _subtitle(trajectory: Trajectory) -> str:
     span = trajectory.times[-1] - trajectory.times[0]
-    parts = [f"{len(trajectory.bodies)} bodies, {len(trajectory.joints)} joints", f"{span:g} s"]
+    bodies, joints, particles = len(trajectory.bodies), len(trajectory.joints), trajectory.particle_number
+    parts = [f"{bodies} bodies, {joints} joints"] if bodies or not particles else []
+    parts += [f"{particles} particles"] if particles else []
+    parts.append(f"{span:g} s")
     parts += [f"method {trajectory.attrs['method']}"] if trajectory.attrs.get("method") else []
     parts += [f"dalembert {trajectory.attrs['version']}"] if trajectory.attrs.get("version") else []
     return " · ".join(parts)
-
-
-def _pack(values: np.ndarray, kind: str = "<f4") -> str:
-    return base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode("ascii")
 
 
 def _json_for_html(data: dict[str, Any]) -> str:

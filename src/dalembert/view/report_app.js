@@ -9,12 +9,17 @@ const rgb = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16) / 25
 const state = { t: times[0], index: 0, playing: false, speed: 1, follow: -1, trail: run.trail, dirty: true };
 const duration = times[times.length - 1] - times[0];
 
+// The frames before and after time state.t, and how far it is from the one to the other, 0 to 1.
+function between() {
+  const i = state.index, j = Math.min(i + 1, times.length - 1);
+  const gap = times[j] - times[i];
+  return [i, j, gap > 0 ? (state.t - times[i]) / gap : 0];
+}
+
 // Position and orientation of body b at time state.t: linear between frames, normalized for the quaternion.
 function pose(b) {
   if (b >= bodyCount) return [run.bodies[b].position, run.bodies[b].orientation];
-  const i = state.index, j = Math.min(i + 1, times.length - 1);
-  const gap = times[j] - times[i];
-  const s = gap > 0 ? (state.t - times[i]) / gap : 0;
+  const [i, j, s] = between();
   const [p, r] = [3 * (i * bodyCount + b), 3 * (j * bodyCount + b)];
   const [q, u] = [4 * (i * bodyCount + b), 4 * (j * bodyCount + b)];
   const sign = [0, 1, 2, 3].reduce((sum, k) => sum + orientation[q + k] * orientation[u + k], 0) < 0 ? -1 : 1;
@@ -68,6 +73,7 @@ function chooser(id, first, names, value, onChange) {
 
 function wireControls() {
   const recorded = run.bodies.slice(0, bodyCount).map((b) => b.name);
+  for (const id of ["follow", "trail"]) byId(id).parentElement.hidden = !bodyCount;
   chooser("follow", "free camera", recorded, -1, (b) => {
     state.follow = b;
     state.offset = [0, 0, 0];

@@ -114,14 +114,25 @@ function fillTables() {
       }
     }
   }
-  const bodies = head(section("Bodies", run.bodies.length), ["name", "mass", "shape"]);
+  const named = (row, { name, color }) => {
+    const cell = element("td", {}, row);
+    element("span", { class: "chip", style: `background:${color}` }, cell);
+    cell.append(name);
+  };
+  const bodies = run.bodies.length && head(section("Bodies", run.bodies.length), ["name", "mass", "shape"]);
   for (const body of run.bodies) {
     const row = element("tr", {}, bodies);
-    const name = element("td", {}, row);
-    element("span", { class: "chip", style: `background:${body.color}` }, name);
-    name.append(body.name);
+    named(row, body);
     element("td", { text: body.mass === null ? "fixed" : `${formatNumber(body.mass)}\u00a0kg` }, row);
     element("td", { text: body.shape }, row);
+  }
+  const groups = run.particles.groups;
+  const particles = groups.length && head(section("Particles", groups.length), ["name", "number", "drawn as"]);
+  for (const group of groups) {
+    const row = element("tr", {}, particles);
+    named(row, group);
+    element("td", { text: String(group.number) }, row);
+    element("td", { text: group.kind }, row);
   }
   for (const [title, links] of [["Joints", run.joints], ["Springs", run.springs]]) {
     if (!links.length) continue;

@@ -1,4 +1,4 @@
-// The picture of a run: bodies, lines, trails and joints at one instant, and the camera that a person moves.
+// The picture of a run: bodies, particles, lines, trails and joints at one instant, and the camera that a person moves.
 
 const view = { yaw: run.camera.yaw, pitch: run.camera.pitch, distance: run.camera.distance, target: run.camera.target.slice() };
 const FOV = 0.6;
@@ -28,11 +28,16 @@ function makeScene(canvas) {
     return { buffer: renderer.upload(corners), count: corners.length / 12, width: i ? 2 : 1 };
   });
   const [moving, dots] = [renderer.upload(new Float32Array(0)), renderer.upload(new Float32Array(0))];
+  const particles = new Particles(renderer, run.particles);
+  byId("thinned").textContent = run.particles.note;
   byId("cell").textContent = `grid ${formatNumber(spacing)} m`;
 
   return function draw() {
     const models = run.bodies.map((_, b) => poseMatrix(...pose(b)));
-    const anchor = (body, point) => (body < 0 ? point : transform(models[body], point));
+    const [i, j, s] = between();
+    particles.seek(i, j, s);
+    const anchor = (end, point = end.anchor) => end.particle >= 0 ? add(particles.at(end.particle), sub(point, end.anchor))
+      : end.body < 0 ? point : transform(models[end.body], point);
     if (state.follow >= 0) view.target = add(models[state.follow].slice(12, 15), state.offset);
     const direction = [Math.cos(view.pitch) * Math.cos(view.yaw), Math.cos(view.pitch) * Math.sin(view.yaw), Math.sin(view.pitch)];
     const aspect = canvas.clientWidth / Math.max(1, canvas.clientHeight);
@@ -42,21 +47,24 @@ function makeScene(canvas) {
     const camera = viewProjection(eye, view.target, FOV, aspect, near, 40 * distance + 40 * size);
     Object.assign(view, { right: camera.right, up: camera.up });
     renderer.begin(camera.matrix, near);
+    renderer.gl.depthMask(false); // the grid hides nothing
     renderer.drawLines(fixed[0].buffer, fixed[0].count, 1, [cx, cy, far]);
+    renderer.gl.depthMask(true);
     renderer.drawMeshes(items.map((item, b) => ({ ...item, model: models[b] })), run.ground);
+    particles.draw({ ...camera, back: direction });
     renderer.drawLines(fixed[1].buffer, fixed[1].count, 2);
     const held = run.lines.filter((s) => s.until === null || state.t <= s.until);
-    const pairs = held.flatMap((s) => coil(anchor(s.a, s.anchorA), anchor(s.b, s.anchorB), s.coils));
+    const pairs = held.flatMap((s) => coil(anchor(s.a), anchor(s.b), s.coils));
     const corners = segmentCorners([...pairs, ...trail(models)], [0.25, 0.29, 0.36, 1]);
     renderer.drawLines(renderer.upload(corners, moving, renderer.gl.DYNAMIC_DRAW), corners.length / 12, 2);
     if (byId("anchors").checked) {
       const strokes = run.joints.filter((j) => j.axis && !(state.t > j.until && j.until !== null)).map((j) => {
         const along = scale(j.axis, 0.035 * size);
-        return [anchor(j.a, sub(j.anchorA, along)), anchor(j.a, add(j.anchorA, along))];
+        return [anchor(j.a, sub(j.a.anchor, along)), anchor(j.a, add(j.a.anchor, along))];
       });
       const axes = segmentCorners(strokes, [0.13, 0.16, 0.22, 1]);
       renderer.drawLines(renderer.upload(axes, moving, renderer.gl.DYNAMIC_DRAW), axes.length / 12, 3);
-      const points = run.joints.flatMap((j) => [...anchor(j.b < 0 ? j.a : j.b, j.b < 0 ? j.anchorA : j.anchorB), 0.13, 0.16, 0.22, 1]);
+      const points = run.joints.flatMap((j) => [...anchor(j.b.body < 0 && j.b.particle < 0 ? j.a : j.b), 0.13, 0.16, 0.22, 1]);
       renderer.drawDots(renderer.upload(new Float32Array(points), dots, renderer.gl.DYNAMIC_DRAW), points.length / 7, 8);
     }
   };

@@ -1,4 +1,6 @@
-"""Still pictures of a run with matplotlib: bodies as shaded meshes, with trails, joints, shadows, ghosts and arrows."""
+"""Still pictures of a run with matplotlib: bodies as shaded meshes, with trails, joints, shadows, ghosts and arrows, and
+particles. With particles, everything is cut into small pieces that hide one another (`still_paint.py`).
+"""
 
 from __future__ import annotations
 
@@ -10,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.view.drawing import BodyDrawing, LinkDrawing, SceneDrawing, parse_scene
-from dalembert.view.extent import Extent, motion_extent
-from dalembert.view.geometry import axis_ends, coil_points, rotate
+from dalembert.view.drawing import BodyDrawing, End, LinkDrawing, SceneDrawing, parse_scene, thinned_scene
+from dalembert.view.extent import Extent, motion_extent, recorded_particles
+from dalembert.view.geometry import axis_ends, coil_points, rotate, segments
+from dalembert.view.still_paint import SHADOW, Painter, lit, shadow_of, towards_eye
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,8 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Arrow", "still"]
 
-INK, GROUND, SHADOW = "#232a35", "#e1e5ea", "#dde1e7"
-LIGHT = np.array([0.35, -0.5, 1.0]) / np.linalg.norm([0.35, -0.5, 1.0])
+INK, STRAIGHT, GROUND = "#232a35", "#404a5c", "#e1e5ea"
+MAX_POINTS = 20_000  # free particles in a picture
 FILL = 0.84  # of the page, by what is drawn
 
 
@@ -39,14 +42,18 @@ class Arrow:
 
 @dataclass(frozen=True)
 class _Instant:
-    """Poses of all bodies at one time: positions and orientations by body."""
+    """Positions and orientations of all bodies at one time, and positions of the particles that are drawn."""
 
     time: float
-    positions: list[np.ndarray]
-    turns: list[np.ndarray]
+    positions: np.ndarray
+    turns: np.ndarray
+    particles: np.ndarray
 
-    def at(self, body: int, point: np.ndarray) -> np.ndarray:
-        return point if body < 0 else self.positions[body] + rotate(self.turns[body], point)
+    def at(self, end: End) -> np.ndarray:
+        return end.at(self.positions, self.turns, self.particles)
+
+    def on_body(self, body: int, point: np.ndarray) -> np.ndarray:
+        return self.positions[body] + rotate(self.turns[body], point)
 
 
 def still(
@@ -56,6 +63,8 @@ def still(
 ) -> Figure:  # fmt: skip
     """Write a PNG picture (1200 × 900) of the scene at the recorded instant nearest `time` s (default: the last).
 
+    Of more than 20 000 free particles so many are drawn, picked at random (`particles.chosen_particles`).
+
     Args:
         ghosts: other instants, s, at which the bodies are drawn faintly as well.
         arrows: vectors at points of bodies, drawn at `time` and at the ghosts.
@@ -64,25 +73,30 @@ def still(
     """
     from matplotlib.figure import Figure
 
-    drawing = parse_scene(trajectory.scene_description, trajectory.bodies)
+    whole = parse_scene(trajectory.scene_description, trajectory.bodies, trajectory.particle_number)
+    drawing, rows = thinned_scene(whole, MAX_POINTS)
+    particles = recorded_particles(trajectory)
     times = trajectory.times
     i = len(times) - 1 if time is None else int(np.argmin(np.abs(times - time)))
     shown = [*(int(np.argmin(np.abs(times - t))) for t in ghosts), i]
     arrows = list(arrows)
-    extent = motion_extent(drawing, trajectory.position.values[: i + 1], trajectory.orientation.values[: i + 1])
+    moved = trajectory.position.values, trajectory.orientation.values, particles
+    extent = motion_extent(whole, *(part[: i + 1] for part in moved))
     extent = extent if ground is None else replace(extent, ground=ground)
-    instants = [_instant(trajectory, drawing.bodies, k) for k in shown]
+    instants = [_instant(trajectory, drawing.bodies, k, particles[k, rows]) for k in shown]
     tracks = trajectory.position.values[: i + 1 if trail else 0].swapaxes(0, 1)
     figure = Figure(figsize=(8, 6), dpi=150, facecolor="white")
     axis: Any = figure.add_axes((0.0, 0.0, 1.0, 1.0), projection="3d", computed_zorder=False)
     _frame(axis, extent, elevation, np.degrees(extent.yaw) if azimuth is None else azimuth)
     names = [body.name for body in drawing.bodies]
+    painter = Painter(axis, extent) if drawing.particles else None
     for instant in instants:
         now = instant is instants[-1]
-        for b in _far_to_near(axis, instant):
-            _draw_body(axis, drawing.bodies[b], instant.positions[b], instant.turns[b], extent, 1.0 if now else 0.22)
+        hides = painter if now else None
+        for b in np.argsort(instant.positions @ towards_eye(axis)):  # matplotlib does not hide what is behind
+            _draw_body(axis, drawing.bodies[b], instant, int(b), extent, 1.0 if now else 0.22, hides)
         for link in drawing.lines:
-            _draw_line(axis, link, instant, extent.size, 1.0 if now else 0.25)
+            _draw_line(axis, link, instant, extent.size, 1.0 if now else 0.25, hides)
         for arrow in arrows:
             _draw_arrow(axis, arrow, instant, names.index(arrow.body), extent.size, 1.0 if now else 0.3)
     for curve in drawing.curves:
@@ -95,7 +109,12 @@ def still(
     )
     for body, track in zip(drawing.bodies, tracks, strict=False):
         axis.plot(*track[:: max(1, i // 800)].T, color=body.color, linewidth=1.3, alpha=0.6, zorder=3)
-    _fill_page(axis, _points(drawing, instants, tracks, arrows))
+    if painter is not None:
+        for group in drawing.particles:
+            painter.add_particles(group, instants[-1].particles)
+    _fill_page(axis, _points(drawing, instants, tracks, arrows, extent))
+    if painter is not None:
+        painter.paint()
     _draw_grid(axis, extent)
     for artist in (*axis.lines, *axis.collections):
         artist.set_clip_on(False)
@@ -104,66 +123,69 @@ def still(
     return figure
 
 
-def _instant(trajectory: Trajectory, bodies: list[BodyDrawing], i: int) -> _Instant:
-    x, q, count = trajectory.position.values[i], trajectory.orientation.values[i], len(trajectory.bodies)
+def _instant(trajectory: Trajectory, bodies: list[BodyDrawing], i: int, particles: np.ndarray) -> _Instant:
+    still = bodies[len(trajectory.bodies) :]
     return _Instant(
         float(trajectory.times[i]),
-        [x[b] if b < count else body.position for b, body in enumerate(bodies)],
-        [q[b] if b < count else body.orientation for b, body in enumerate(bodies)],
+        np.concatenate([trajectory.position.values[i], np.reshape([body.position for body in still], (-1, 3))]),
+        np.concatenate([trajectory.orientation.values[i], np.reshape([body.orientation for body in still], (-1, 4))]),
+        particles,
     )
 
 
-def _far_to_near(axis: Any, instant: _Instant) -> list[int]:
-    """Bodies in the order to paint them: matplotlib does not hide what is behind."""
-    up, around = np.radians(axis.elev), np.radians(axis.azim)
-    towards = np.array([np.cos(up) * np.cos(around), np.cos(up) * np.sin(around), np.sin(up)])
-    return [int(b) for b in np.argsort([x @ towards for x in instant.positions])]
-
-
-def _draw_body(axis: Any, body: BodyDrawing, p: np.ndarray, q: np.ndarray, extent: Extent, alpha: float) -> None:
-    """The shaded mesh and its shadow on the ground; a dot for a body without a mesh."""
+def _draw_body(
+    axis: Any, body: BodyDrawing, instant: _Instant, b: int, extent: Extent, alpha: float, painter: Painter | None
+) -> None:
+    """The shaded mesh and its shadow on the ground; a dot for a body without a mesh. painter: draws the mesh, later."""
     from matplotlib.colors import to_rgb
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
     if not len(body.faces):
-        axis.scatter(*p, s=60, color=body.color, edgecolors="none", depthshade=False, alpha=alpha, zorder=4)
+        place = instant.positions[b]
+        axis.scatter(*place, s=60, color=body.color, edgecolors="none", depthshade=False, alpha=alpha, zorder=4)
         return
-    triangles = (p + rotate(q[None], body.vertices - body.center))[body.faces]
-    normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
-    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
-    lit = 0.62 + 0.14 * normals[:, 2] + 0.36 * np.maximum(normals @ LIGHT, 0.0)
-    colors = np.clip(np.array(to_rgb(body.color)) * lit[:, None] + 0.03, 0.0, 1.0)
-    colors = alpha * colors + (1.0 - alpha)  # a ghost is paler, not transparent: its own back does not shine through
+    vertices, color = instant.on_body(b, body.vertices - body.center), np.array(to_rgb(body.color))
+    triangles = vertices[body.faces]
     if alpha == 1.0 and triangles[..., 2].min() > extent.ground and body.bound < 2 * extent.size:
-        shadow = triangles - LIGHT * ((triangles[..., 2:] - extent.ground) / LIGHT[2])
+        shadow = shadow_of(triangles, extent.ground)
         axis.add_collection3d(Poly3DCollection(shadow, facecolors=SHADOW, edgecolors=SHADOW, zorder=0), autolim=False)
+    if painter is not None:
+        painter.add_mesh(vertices, body.faces, color)
+        return
+    colors = alpha * lit(triangles, color) + (1.0 - alpha)  # a ghost is paler, not transparent: its back stays hidden
     mesh = Poly3DCollection(triangles, facecolors=colors, edgecolors=colors, linewidths=0.2, zorder=2 + 2 * alpha)
     axis.add_collection3d(mesh, autolim=False)
 
 
-def _draw_line(axis: Any, link: LinkDrawing, instant: _Instant, size: float, alpha: float) -> None:
+def _draw_line(
+    axis: Any, link: LinkDrawing, instant: _Instant, size: float, alpha: float, painter: Painter | None
+) -> None:
+    from matplotlib.colors import to_rgb
+
     if instant.time <= link.until:
-        ends = instant.at(link.body_a, link.anchor_a), instant.at(link.body_b, link.anchor_b)
-        points = coil_points(*ends, link.coils, 0.016 * size)
-        axis.plot(*points.T, color="#404a5c", linewidth=1.8, alpha=alpha, zorder=4)
+        points = coil_points(instant.at(link.a), instant.at(link.b), link.coils, 0.016 * size)
+        if painter is not None:
+            painter.add_strokes(segments(points), np.array(to_rgb(STRAIGHT)), 1.8)
+        else:
+            axis.plot(*points.T, color=STRAIGHT, linewidth=1.8, alpha=alpha, zorder=4)
 
 
 def _draw_joints(axis: Any, joints: list[LinkDrawing], instant: _Instant, size: float) -> None:
     """A dot at each joint, and a stroke along its axis."""
     for joint in joints:
         if joint.axis is not None:
-            along = joint.axis if joint.body_a < 0 else rotate(instant.turns[joint.body_a], joint.axis)
-            ends = axis_ends(instant.at(joint.body_a, joint.anchor_a), along, 0.03 * size)
+            along = joint.axis if joint.a.body < 0 else rotate(instant.turns[joint.a.body], joint.axis)
+            ends = axis_ends(instant.at(joint.a), along, 0.03 * size)
             axis.plot(*ends.T, color=INK, linewidth=2.0, zorder=5)
     if joints:
-        places = [(j.body_b, j.anchor_b) if j.body_b >= 0 else (j.body_a, j.anchor_a) for j in joints]
-        places += [(-1, j.anchor_a) for j in joints if j.body_a < 0]
-        dots = np.array([instant.at(body, anchor) for body, anchor in places])
+        places = [joint.a if joint.b.fixed else joint.b for joint in joints]
+        places += [joint.a for joint in joints if joint.a.fixed]
+        dots = np.array([instant.at(end) for end in places])
         axis.scatter(*dots.T, s=26, color=INK, edgecolors="white", linewidths=1.0, depthshade=False, zorder=6)
 
 
 def _draw_arrow(axis: Any, arrow: Arrow, instant: _Instant, body: int, size: float, alpha: float) -> None:
-    start, vector = instant.at(body, np.array(arrow.point)), np.array(arrow.vector)
+    start, vector = instant.on_body(body, np.array(arrow.point)), np.array(arrow.vector)
     vector = rotate(instant.turns[body], vector) if arrow.turns else vector
     end = start + vector
     side = np.cross(vector, (0.0, 0.0, 1.0) if abs(vector[2]) < 0.9 * np.linalg.norm(vector) else (1.0, 0.0, 0.0))
@@ -199,9 +221,13 @@ def _draw_grid(axis: Any, extent: Extent) -> None:
             axis.plot(xs, ys, (extent.ground,) * 2, color=GROUND, linewidth=0.8, zorder=-1)
 
 
-def _points(drawing: SceneDrawing, instants: list[_Instant], tracks: np.ndarray, arrows: list[Arrow]) -> np.ndarray:
-    """Points (n, 3) of all that has to be on the page."""
-    found = [tracks.reshape(-1, 3), *(curve.points for curve in drawing.curves)]
+def _points(
+    drawing: SceneDrawing, instants: list[_Instant], tracks: np.ndarray, arrows: list[Arrow], extent: Extent
+) -> np.ndarray:
+    """Points (n, 3) of all that has to be on the page: particles that flew out of the extent need not be."""
+    particles = instants[-1].particles
+    within = np.all((particles >= extent.low) & (particles <= extent.high), axis=1)
+    found = [tracks.reshape(-1, 3), particles[within], *(curve.points for curve in drawing.curves)]
     for instant in instants:
         for body, x, q in zip(drawing.bodies, instant.positions, instant.turns, strict=True):
             found.append(x + rotate(q[None], body.vertices - body.center) if len(body.vertices) else x[None])
@@ -209,10 +235,13 @@ def _points(drawing: SceneDrawing, instants: list[_Instant], tracks: np.ndarray,
         pushed = [drawn.name for drawn in drawing.bodies].index(arrow.body)
         for instant in instants:
             found.append(
-                (instant.at(pushed, np.array(arrow.point)) + np.array([[-1.0], [1.0]]) * arrow.vector).reshape(-1, 3)
+                (instant.on_body(pushed, np.array(arrow.point)) + np.array([[-1.0], [1.0]]) * arrow.vector).reshape(
+                    -1, 3
+                )
             )
-    found += [joint.anchor_a[None] for joint in drawing.joints if joint.body_a < 0]
-    return np.concatenate(found)
+    found += [end.anchor[None] for link in drawing.links for end in (link.a, link.b) if end.fixed]
+    points = np.concatenate(found)
+    return points if len(points) else np.stack([extent.low, extent.high])
 
 
 def _fill_page(axis: Any, points: np.ndarray) -> None:
