@@ -9,7 +9,7 @@ from dalembert.collide.build import Solid, make_collision
 from dalembert.collide.particle_detect import detect_particles, make_particles, with_contacts
 from dalembert.collide.particle_tables import CELLS_X, CONTACTS, NEED_CONTACTS, WIDE
 from dalembert.collide.particles import meet
-from dalembert.collide.query import ray_cast
+from dalembert.collide.query import closest_points, ray_cast
 from dalembert.collide.query_points import point_distances
 from dalembert.collide.tables import HALF_SPACE, NEED_ROOM
 
@@ -268,6 +268,23 @@ def test_a_mesh_of_a_solid_is_as_far_as_the_solid_from_what_is_outside(kind):
     assert distance[outside, 1] == pytest.approx(distance[outside, 0], abs=1e-13)
     assert np.abs(normal[outside, 1] - normal[outside, 0]).max() < 1e-5
     assert (distance[~outside, 1] > -1e-12).all()
+
+
+def test_the_distance_from_a_terrain_is_that_of_its_nearest_facet_seen_from_its_front():
+    rng = np.random.default_rng(11)
+    surface, turn = terrain(rng), random_rotation(rng)
+    both = world((surface, (0.3, 0.2, 0.1), turn), (dal.Sphere(1e-9), (0, 0, 0), EYE))
+    corners = surface.triangles()[0][rng.integers(81, size=10 if config.DISABLE_JIT else 60)]
+    for corner in corners:
+        for height in (0.5, 0.02, -0.02):
+            p = both.places[1]["x"][:] = (0.3, 0.2, 0.1) + turn @ (corner + [0.0, 0.0, height])
+            distance, normal = (found[0, 0] for found in point_distances(both, [p]))
+            if height < 0.0:
+                assert distance == np.inf and (normal == 0.0).all()
+            else:
+                theirs = closest_points(both, 0, 1)
+                assert distance == pytest.approx(theirs.distance + 1e-9, abs=1e-13)
+                assert normal == pytest.approx(theirs.normal, abs=1e-6)
 
 
 def test_a_valley_holds_from_both_sides_and_a_fast_particle_meets_what_comes_first():

@@ -51,9 +51,10 @@ def from_solid(p, collider, bound, collision):
 def point_distance(p, number, bound, collision):
     """(signed distance (m), outward unit normal) of a point from a collider, world axes.
 
-    Negative within: the least translation that brings the point out. Of a mesh it is the nearest facet in whose front the
-    point is, as bodies meet it (see `point_mesh`); inf and no normal if there is none within the bound. bound : m, beyond
-    which the distance need not be exact; it is more than the bound all the same.
+    Negative within: the least translation that brings the point out. Of a mesh it is the nearest facet, by the rules of
+    bodies (see `point_mesh`); inf and no normal if none is within the bound, or if the nearest is seen from behind.
+
+    bound : m, beyond which the distance need not be exact; it is more than the bound all the same.
     """
     collider, place = colliders_of(collision)[number], places_of(collision)[number]
     axes = nine(place.rotation)

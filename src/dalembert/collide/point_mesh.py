@@ -15,6 +15,7 @@ from .support import load_point
 from .tables_of import colliders_of, faces_of, facets_of, nodes_of, trees_of, vertices_of
 
 ROUNDING = 1e-12  # of the size of the mesh: a point behind a facet by less is on it
+WIDENED = 1.0 + 1e-9  # a distance, for rounding
 STEPS = 40  # as in `point`
 TOUCH = 1e-6
 NOTHING = (math.inf, math.inf, (0.0, 0.0, 0.0))
@@ -47,22 +48,49 @@ def is_passed(node, p, path, near, last):
 
 @njit
 def nearest_on_mesh(p, number, bound, collision):
-    """(distance (m), outward unit normal) of p from the nearest facet in whose front it is; inf beyond `bound`."""
+    """(distance (m), outward unit normal) of p from the nearest facet, by the rules of `approach_facet`; inf beyond `bound`,
+    and where the nearest is seen from behind."""
     nodes, facets, size = nodes_of(collision), facets_of(collision), colliders_of(collision)[number].radius
     best, normal = math.inf, (0.0, 0.0, 0.0)
     k, end = first_node(number, collision)
-    still = (0.0, 0.0, 0.0)
+    likely, reach = likely_facet(p, number, collision), bound  # reach: of the nearest so far, seen from either side
+    if likely >= 0:
+        reach = min(reach, WIDENED * from_facet(p, facets[likely], collision)[0])
     while k < end:
-        if not is_passed(nodes[k], p, still, min(best, bound), 0.0):
+        if box_distance(p, nodes[k]) > reach * reach:
             k = nodes[k].skip
             continue
         if nodes[k].facet >= 0:
             facet = facets[nodes[k].facet]
-            _, distance, n = approach_facet(p, still, min(best, bound), 0.0, 0.0, facet, size, collision)
+            reach = min(reach, WIDENED * from_facet(p, facet, collision)[0])
+            _, distance, n = approach_facet(p, (0.0, 0.0, 0.0), reach, 0.0, 0.0, facet, size, collision)
             if distance < best:
                 best, normal = distance, n
         k += 1
-    return best, normal
+    return (best, normal) if best <= reach else (math.inf, (0.0, 0.0, 0.0))
+
+
+@njit
+def likely_facet(p, number, collision):
+    """Down the tree, to the nearer of two boxes each time; −1 of a mesh without facets."""
+    nodes = nodes_of(collision)
+    k, end = first_node(number, collision)
+    if k == end:
+        return -1
+    while nodes[k].facet < 0:
+        other = nodes[k + 1].skip
+        k = k + 1 if box_distance(p, nodes[k + 1]) <= box_distance(p, nodes[other]) else other
+    return nodes[k].facet
+
+
+@njit
+def box_distance(p, node):
+    """Squared."""
+    square = 0.0
+    for k in range(3):
+        out = max(node.lower[k] - p[k], p[k] - node.upper[k], 0.0)
+        square += out * out
+    return square
 
 
 @njit

@@ -27,8 +27,8 @@ def point_distances(collision: Collision, points: ArrayLike, bound: float = math
     """The signed distances of points (n, 3), m, from the surface of every collider, and the normals there.
 
     Within a solid the distance is minus the least translation that brings the point out, along the normal. They are right to
-    about 1e-15 of the size of the collider. A mesh is met from its front only: inf and a zero normal where the point has no
-    facet in front of it (see `point_mesh`).
+    about 1e-15 of the size of the collider. A mesh has a front only: inf and a zero normal where the nearest of it is
+    seen from behind.
 
     bound : m, beyond which a distance need only be more than the bound; the search ends sooner.
 
