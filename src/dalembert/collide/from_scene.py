@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from ..scene.body import Body
-from ..scene.contact import Touching, rule_for
+from ..scene.contact import Material, Touching, rule_for
 from ..scene.scene import Scene
 from .build import Solid, kinds_in, make_collision
 from .tables import Collision
@@ -27,7 +27,7 @@ def collision_of(scene: Scene) -> Collision:
         if not rule.enabled if rule is not None else {a.name, b.name} in joined:
             excluded.append((i, j))
         elif rule is not None and (rule.friction is not None or rule.restitution is not None):
-            friction, restitution = pair_coefficients(a, b)
+            friction, restitution = combine(a.material, b.material)
             rules.append(
                 (i, j, friction if rule.friction is None else rule.friction,
                  restitution if rule.restitution is None else rule.restitution)
@@ -49,9 +49,8 @@ def kinds_of(scene: Scene) -> np.ndarray:
     return np.array(sorted({kind for item in scene.touching() for kind in kinds_in(item.shape)}), np.int64)
 
 
-def pair_coefficients(a: Touching, b: Touching) -> tuple[float, float]:
+def combine(one: Material, two: Material) -> tuple[float, float]:
     """Friction and restitution of two materials; compiled code does the same in `detect.coefficients`."""
-    one, two = a.material, b.material
     return (one.friction * two.friction) ** 0.5, max(one.restitution, two.restitution)
 
 

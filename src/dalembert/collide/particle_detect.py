@@ -1,0 +1,87 @@
+"""Contact between particles and colliders, from Python: the tables, and one pass over them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numba
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..addresses import address_table
+from ..scene.contact import Material
+from .from_scene import combine
+from .particle_tables import (
+    CHUNK,
+    CHUNK_ROWS,
+    COUNTS,
+    GRID,
+    MOST_CELLS,
+    MOST_ENTRIES,
+    NEED_CONTACTS,
+    PARTICLE_CONTACT,
+    RULE,
+    Particles,
+)
+from .particles import meet
+from .tables import NEED_ROOM, Collision
+
+
+def make_particles(
+    collision: Collision,
+    radius: ArrayLike,
+    materials: Sequence[Material],
+    material: ArrayLike = 0,
+    excluded: Iterable[tuple[int, int]] = (),
+    rules: Iterable[tuple[int, int, float, float]] = (),
+) -> Particles:
+    """The tables of particles that meet the colliders of a `Collision`.
+
+    radius : (n,) m, ≥ 0. A particle needs one to rest on a mesh, which does not bear what is behind its surface.
+    materials : those of the particles; material : (n,) or one, the number of each particle's.
+    excluded : (material, collider) that pass through each other.
+    rules : (material, collider, friction, restitution), where these are not what the materials make.
+    """
+    radii = np.array(radius, np.float64).reshape(-1)
+    colliders = len(collision.colliders)
+    table = np.zeros((len(materials), colliders), RULE)
+    for row, one in zip(table, materials, strict=True):
+        for rule, collider in zip(row, collision.colliders, strict=True):
+            rule["touches"], (rule["friction"], rule["restitution"]) = 1, combine(one, collider)
+    for k, i, friction, restitution in rules:
+        table[k, i]["friction"], table[k, i]["restitution"] = friction, restitution
+    for k, i in excluded:
+        table[k, i]["touches"] = 0
+    return Particles(
+        radius=radii,
+        material=np.full(len(radii), material, np.int64),
+        rules=table.reshape(-1).view(np.recarray),
+        contacts=np.zeros(64 + len(radii), PARTICLE_CONTACT).view(np.recarray),
+        counts=np.zeros(COUNTS, np.int64),
+        chunk=np.zeros(CHUNK_ROWS * CHUNK),
+        wide=np.zeros(colliders, np.int64),
+        grid=np.zeros(GRID),
+        cells=np.zeros(2 * (MOST_CELLS * colliders + 1), np.int64),
+        entries=np.zeros(MOST_ENTRIES * colliders, np.int64),
+        candidates=np.zeros(colliders, np.int64),
+    )
+
+
+def with_contacts(particles: Particles, room: int) -> Particles:
+    """The same with room for so many contacts."""
+    return particles._replace(contacts=np.zeros(room, PARTICLE_CONTACT).view(np.recarray))
+
+
+def detect_particles(
+    particles: Particles, collision: Collision, x: np.ndarray, v: np.ndarray, h: float, margin: float
+) -> Particles:
+    """Fill `contacts` as `particles.meet_particles` does; returns the tables, with more room where it was needed.
+
+    x, v : (3 n,) m and m/s. The colliders' `places` must have been filled.
+    """
+    tables = collision if numba.config.DISABLE_JIT else address_table(collision)
+    while True:
+        own = particles if numba.config.DISABLE_JIT else address_table(particles)
+        if meet(x, v, h, margin, own, tables) != NEED_ROOM:
+            return particles
+        particles = with_contacts(particles, int(1.5 * particles.counts[NEED_CONTACTS]))

@@ -1,0 +1,63 @@
+"""The tables of contact between particles and colliders.
+
+A particle is a ball: its centre, its radius, and one of a few materials. The rules of contact are those of bodies, looked
+up by material and collider.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..addresses import reader
+
+# A particle near a collider. `separation` (m): of its ball from the plane that touches the collider at `position` (world)
+# with the unit normal `normal`, from the body out to the particle; negative where they overlap. `facet`: of a mesh; else
+# zero. `impulse`: N s on the particle, world axes, zero at first.
+PARTICLE_CONTACT = np.dtype(
+    [("particle", "i8"), ("collider", "i8"), ("body", "i8"), ("facet", "i8"), ("normal", "f8", 3), ("position", "f8", 3),
+     ("separation", "f8"), ("friction", "f8"), ("restitution", "f8"), ("impulse", "f8", 3)],
+    align=True,
+)  # fmt: skip
+# What happens where a material meets a collider; `touches` is zero where they pass through each other.
+RULE = np.dtype([("touches", "i8"), ("friction", "f8"), ("restitution", "f8")], align=True)
+
+# Entries of `counts`: contacts; how many there should be room for, where there was not enough; colliders that are looked at
+# one by one; cells of the grid along each axis.
+CONTACTS, NEED_CONTACTS, WIDE, CELLS_X, CELLS_Y, CELLS_Z, COUNTS = range(7)
+# Entries of `grid`, m: its lower and upper corner; cells in a metre along each axis.
+LOWER, UPPER, PER_METRE, GRID = 0, 3, 6, 9
+CHUNK = 128  # particles
+CHUNK_ROWS = 7
+MOST_CELLS = 4  # of the grid, for each collider
+MOST_ENTRIES = 27  # cells that a collider of the grid may cover
+
+
+class Particles(NamedTuple):
+    """What is known of particles beside their positions and velocities, and where they meet colliders."""
+
+    radius: np.ndarray  # (n,) m
+    material: np.ndarray  # (n,) int64
+    rules: Any  # RULE, row by row of a material: one for each collider
+    contacts: Any  # PARTICLE_CONTACT, by particle, then collider
+    counts: np.ndarray  # int64, see CONTACTS and those that follow
+    chunk: np.ndarray  # (CHUNK_ROWS · CHUNK,) see `particle_chunk`
+    wide: np.ndarray  # (colliders,) int64, those that are looked at one by one
+    grid: np.ndarray  # (GRID,)
+    cells: np.ndarray  # int64, first entry of each cell, and then one more; behind them, where the next entry goes
+    entries: np.ndarray  # int64, the colliders of each cell
+    candidates: np.ndarray  # (colliders,) int64, near one particle
+
+
+radius_of = reader(Particles, "radius")
+material_of = reader(Particles, "material", np.int64)
+rules_of = reader(Particles, "rules", RULE)
+particle_contacts_of = reader(Particles, "contacts", PARTICLE_CONTACT)
+particle_counts_of = reader(Particles, "counts", np.int64)
+chunk_of = reader(Particles, "chunk")
+wide_of = reader(Particles, "wide", np.int64)
+grid_of = reader(Particles, "grid")
+cells_of = reader(Particles, "cells", np.int64)
+cell_entries_of = reader(Particles, "entries", np.int64)
+candidates_of = reader(Particles, "candidates", np.int64)

@@ -1,0 +1,59 @@
+"""How far points are from colliders where they are; see `query`."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..addresses import address_table
+from ..jit import kernel
+from .point import point_distance
+from .tables import Collision
+from .tables_of import colliders_of
+
+
+class PointDistances(NamedTuple):
+    """Of n points from each collider, world axes."""
+
+    distance: np.ndarray  # (n, colliders) m, negative within
+    normal: np.ndarray  # (n, colliders, 3) unit, outward, at the nearest point of the surface
+
+
+def point_distances(collision: Collision, points: ArrayLike, bound: float = math.inf) -> PointDistances:
+    """The signed distances of points (n, 3), m, from the surface of every collider, and the normals there.
+
+    Within a solid the distance is minus the least translation that brings the point out, along the normal. They are right to
+    about 1e-15 of the size of the collider. A mesh has a front only: inf and a zero normal where the nearest of it is
+    seen from behind.
+
+    bound : m, beyond which a distance need only be more than the bound; the search ends sooner.
+
+    Raises ValueError for points that are not finite or not of three coordinates, and for a pose that is not finite.
+    """
+    at = np.array(points, float)
+    if at.ndim != 2 or at.shape[1] != 3 or not np.isfinite(at).all():
+        raise ValueError(f"point_distances: points must be (n, 3) finite numbers, not {points!r:.80}")
+    for i, place in enumerate(collision.places):
+        if not (np.isfinite(place["x"]).all() and np.isfinite(place["rotation"]).all()):
+            raise ValueError(f"collider {i} is at {place['x']}: place the colliders at a finite pose first")
+    out = np.empty((len(at), len(collision.colliders), 4))
+    tables = collision if numba.config.DISABLE_JIT else address_table(collision)
+    _measure(tables, at.reshape(-1), bound, out.reshape(-1))
+    return PointDistances(out[..., 0], out[..., 1:])
+
+
+@kernel
+def _measure(collision, points, bound, out):
+    colliders = colliders_of(collision).shape[0]
+    at = 0
+    for i in range(points.shape[0] // 3):
+        p = (points[3 * i], points[3 * i + 1], points[3 * i + 2])
+        for number in range(colliders):
+            out[at], normal = point_distance(p, number, bound, collision)
+            for k in range(3):
+                out[at + 1 + k] = normal[k]
+            at += 4
