@@ -21,7 +21,7 @@ from ..vec import add, add_scaled, cross, dot, norm, perpendicular, scale, sub
 from .matrices import IDENTITY, outer, plus, point, put, put_edge_hessian, skew, times
 
 SWEEPS = 12
-PRECISION = 1e-16  # of the cosine of two columns
+PRECISION = 1e-15  # of the cosine of two columns
 ROOT = math.sqrt(0.5)
 
 
@@ -186,10 +186,9 @@ def rotation(a, b):
     square_a, square_b = dot(a, a), dot(b, b)
     if not mixed * mixed > PRECISION * PRECISION * square_a * square_b:
         return 1.0, 0.0
-    zeta = (square_b - square_a) / (2.0 * mixed)
-    tangent = 1.0 / (abs(zeta) + math.sqrt(1.0 + zeta * zeta))
-    if zeta < 0.0:
-        tangent = -tangent
+    twice, change = 2.0 * mixed, square_b - square_a
+    root = math.sqrt(change * change + twice * twice)
+    tangent = twice / (change + root if change >= 0.0 else change - root)
     c = 1.0 / math.sqrt(1.0 + tangent * tangent)
     return c, c * tangent
 

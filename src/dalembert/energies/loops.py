@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 
 from ..jit import inlined, njit
 from ..unchecked import peek, poke
-from ..vec import scale
-from .matrices import outer, times, transposed
+from .matrices import outer, plus, times, transposed
 from .tables import OUT
 
 
@@ -74,16 +73,14 @@ def make_loops(evaluate: Callable[..., Any], damping_rows: Callable[..., Any], n
             e = elements[i]
             evaluate(e, x, 3, scratch)
             count = damping_rows(e, x, rows)
-            for row in range(count):
-                slot = i * pairs
-                for a in range(nodes):
-                    for b in range(a, nodes):
-                        add_product(values, slots[slot], damping_weight, rows, row * width + 3 * a, row * width + 3 * b)
-                        slot += 1
             slot = i * pairs
             for a in range(nodes):
                 for b in range(a, nodes):
-                    add_block(values, slots[slot], stiffness_weight, scratch, 1 + width + 3 * a * width + 3 * b, width)
+                    block = times(stiffness_weight, nine(scratch, 1 + width + 3 * a * width + 3 * b, width))
+                    for row in range(count):
+                        r_a, r_b = three(rows, row * width + 3 * a), three(rows, row * width + 3 * b)
+                        block = plus(block, damping_weight, outer(r_a, r_b))
+                    add(values, slots[slot], block)
                     slot += 1
 
     return Loops(energy, forces, matrix)
@@ -104,21 +101,14 @@ def product(v, at, rows, row):
 
 
 @inlined
-def add_product(values, slot, s, rows, a, b):
-    """Add s r_a r_bᵀ to the block of a slot."""
-    add(values, slot, outer(scale(s, three(rows, a)), three(rows, b)))
-
-
-@inlined
-def add_block(values, slot, s, hessian, at, width):
-    """Add s times a block of a matrix of `width` columns to the block of a slot."""
-    m = three(hessian, at) + three(hessian, at + width) + three(hessian, at + 2 * width)
-    add(values, slot, times(s, m))
-
-
-@inlined
 def three(a, at):
     return (peek(a, at), peek(a, at + 1), peek(a, at + 2))
+
+
+@inlined
+def nine(a, at, width):
+    """A 3×3 block of a matrix of `width` columns."""
+    return three(a, at) + three(a, at + width) + three(a, at + 2 * width)
 
 
 @inlined
