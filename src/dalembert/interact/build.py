@@ -36,11 +36,15 @@ SPREAD_Y, SPREAD_Z = 0.7548776662466927, 0.5698402909980532
 class RadialLaw(NamedTuple):
     """A law between all pairs of `members` (n,), which are numbers of particles, none twice.
 
-    kind, method : see `tables`. strength : with its sign for W = strength/r: −G for GRAVITATION (m³/(kg s²)), k for COULOMB;
-    the depth (J) of LENNARD_JONES; the stiffness (N/m) of REPULSION. weights (n,) : masses (kg), charges (C); ones if not given.
-    softening, cutoff, diameter : m; REPULSION ends at its diameter. damping : of REPULSION (N s/m). theta : opening angle of TREE.
-    address : of a user's function (t, (r,)) → (W, dW/dr), see `pointer.Pointer`; beyond the cut-off it is not asked, so that
-    it should have come to zero there, with its slope. ledger : where the power of a damper is added.
+    kind, method : see `tables`.
+    strength : that of W = strength/r with its sign, −G for GRAVITATION (m³/(kg s²)) and k for COULOMB (N m²/C²); the depth
+    of LENNARD_JONES (J); the stiffness of REPULSION (N/m).
+    weights (n,) : masses (kg), charges (C); ones if not given.
+    softening, cutoff, diameter : m. REPULSION ends at its diameter.
+    damping : of REPULSION (N s/m). ledger : where the power of the damper is added.
+    theta : opening angle of TREE, see `walk`.
+    address : of a user's function (t, (r,)) → (W, dW/dr), see `pointer.Pointer`. It is not asked beyond the cut-off, and
+    should have come to zero there with its slope.
     """
 
     kind: int
@@ -60,8 +64,8 @@ class RadialLaw(NamedTuple):
 def make_interactions(laws: Sequence[RadialLaw]) -> Interactions:
     """The tables of laws, with all the room that evaluations need.
 
-    Raises ValueError: CELLS without a finite cut-off, TREE for a law that is not GRAVITATION or COULOMB or with an opening angle
-    not in [0, 1], members that are given twice, and weights that are not as many as the members.
+    Raises ValueError: CELLS without a finite cut-off; TREE for a law that is not GRAVITATION or COULOMB, or with an opening
+    angle that is not in [0, 1]; members given twice; weights that are not as many as the members.
     """
     table = np.zeros(len(laws), LAW).view(np.recarray)
     for k, law in enumerate(laws):

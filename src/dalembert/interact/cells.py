@@ -1,12 +1,12 @@
-"""Pairs nearer than the cut-off, found by a grid of cells of that size: each particle looks at its own cell and at the 26 about it.
+"""Pairs nearer than the cut-off, found by a grid of cells of that size: a particle looks at its own cell and those about it.
 
-Cells have numbers: that of the cell (a, b, c) is a + p b + q c modulo the number of cells, M. With (p, q) the grid's own strides
-this is the usual numbering of a box of cells. Where that box would have more cells than M may be, as when one particle is far off,
-p and q are spread numbers instead, and cells that are far apart share their number; what meets there is too far apart to
+The number of the cell (a, b, c) is a + p b + q c modulo the number of cells, M. With (p, q) the grid's own strides this is
+the usual numbering of a box of cells. Where that box would have more cells than there is room for, as when one particle is
+far off, p and q are spread numbers instead, and cells that are far apart share a number; what meets there is too far apart to
 act. Either way the 27 offsets of neighbours are 27 different numbers modulo M, so that each pair of neighbours is found once.
 
 Particles are put in the order of their cells by counting (D. Knuth, The Art of Computer Programming 3, §5.2, Algorithm D).
-Of each two cells that are neighbours one looks at the other: a cell looks at the next one in its row, and at four rows of three.
+Of two cells that are neighbours one looks at the other: a cell looks at the next one in its row, and at four rows of three.
 """
 
 from ..jit import njit

@@ -38,7 +38,7 @@ def curvature_at(laws, k, r, weight):
 def forces(
     tables: Interactions, x: np.ndarray, v: np.ndarray | None = None, t: float = 0.0
 ) -> tuple[float, np.ndarray, int]:
-    """(potential energy (J), forces (3 N,) in N, status) of particles at x (3 N,) in m with velocities v, none if not given."""
+    """(potential energy (J), forces (3 N,) in N, status) of particles at x (3 N,) in m with velocities v (zero)."""
     x = np.ascontiguousarray(x, float).ravel()
     v = np.zeros_like(x) if v is None else np.ascontiguousarray(v, float).ravel()
     f, power = np.zeros_like(x), np.zeros(1 + int(max(tables.laws.ledger, default=0)))

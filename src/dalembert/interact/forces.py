@@ -41,7 +41,7 @@ def add_diagonal(t, x, weight, values, slots, tables):
 
     With P the positive semidefinite part of a pair's block W'' u uᵀ + (W'/r)(I − u uᵀ), the pair's part of the Hessian is at
     most [P −P; −P P], and that at most 2 diag(P, P), as (a − b)·P(a − b) ≤ 2 (a·P a + b·P b). Dampers have no part in it.
-    A node of a tree that acts as one does so by its weight alone here, so that with TREE the bound is kept to its accuracy only.
+    A node of a tree that acts as one does so by its weights alone here: with TREE the bound is as good as that.
 
     values : flat, 9 numbers a block (N/m), added to. slots : int64 (N,), the block of each particle. Returns a status.
     """

@@ -113,7 +113,8 @@ def at_one_place(t, law, i, j, both, tables):
     return both * energy, 0
 
 
-# The damper adds −c u (u · v_rel) to the force on j, as if W'/r were larger by c (d · v_rel)/r². Its power is −c (u · v_rel)².
+# The damper adds −c u (u · v) to the force on j, v its velocity relative to i, as if W'/r were larger by c (d · v)/r². Its
+# power is −c (u · v)².
 @njit
 def damper(law, i, j, dx, dy, dz, r2, both, v, tables):
     members, order, scratch = members_of(tables), order_of(tables), scratch_of(tables)

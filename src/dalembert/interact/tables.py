@@ -44,7 +44,7 @@ NODE = np.dtype(
 
 LEAF = 16  # most particles of a leaf, but for those that no cell tells apart
 BLOCK = 64  # most particles that go through the tree together
-BLOCK_ROWS = 8  # x, y, z, and sums of φ, ∇φ (3), one more unused so that rows of a block differ by a power of two
+BLOCK_ROWS = 7  # of numbers that a block has for each of them
 
 # `scratch`: argument and results of a user's function, then the power of dampers
 ARGUMENT, RESULT, POWER, SCRATCH = 0, 1, 3, 4
