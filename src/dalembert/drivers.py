@@ -19,9 +19,10 @@ from .contact.separate import ROUNDING
 from .contact.step import COMPILED as STEP
 from .contact.step_events import StepEvents
 from .contact.time_stepping import TimeStepping
-from .impact.driver import EventDriver, EventSettings
+from .impact.driver import EventDriver
 from .impact.evaluate import COMPILED as EVENTS
 from .impact.evaluate import COMPILED_WATCH as WATCH
+from .impact.instant import EventSettings
 from .impact.laws import LAWS
 from .impact.system import ContactSystem
 from .integrate import state as integration

@@ -2,43 +2,31 @@
 
 from __future__ import annotations
 
-import functools
 import json
-import math
 import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .ahead import compile_ahead
-from .contact.time_stepping import Contact, TimeStepping
 from .drivers import TIME_STEPPING, compiled_parts, make_driver, positive
 from .errors import SimulationError, explain
-from .impact.driver import EventDriver
-from .impact.log import ContactEvent
 from .mechanics.evaluate import Mechanism
-from .mechanics.projection import NOT_CLOSED
 from .model.compile import Model, compile_scene
-from .model.graph import POINT_SIZE
-from .model.tables import FEEDBACK, LEDGER, PENALTY, PROJECTION
 from .no_solution import NoSolution
-from .pointer import COMPLETE, MEASURE
-from .queries import Gap, Queries, RayHit
+from .questions import Questions
 from .recording import Recorder, as_json, scene_description
+from .release import release
 from .report import Report, make_report
 from .scene.scene import Scene
+from .start import HOLD, check_hold, ledger_size, redundant, set_out
 from .state import State
 from .status import EVENT, MAX_STEPS, OK
 from .trajectory import Trajectory
 
-HOLD = {"projection": PROJECTION, "feedback": FEEDBACK, "penalty": PENALTY}
-CLOSED = 1e-6  # joints open by more than this part of the model's size are refused
-NEARLY_DEPENDENT = 1e-9
 
-
-class Simulation:
+class Simulation(Questions):
     """A run in progress.
 
     Parameters
@@ -101,12 +89,12 @@ class Simulation:
             "stop_unsolved": stop_unsolved, "threads": threads, "sleep_after": sleep_after, "impacts": impacts,
         }  # fmt: skip
         compile_ahead(compiled_parts(self.model, self.method, solver))
-        if len(self.model.graph.hubs) and _redundant(self.model):
+        if len(self.model.graph.hubs) and redundant(self.model):
             self.model = compile_scene(self.model.scene, hubs=False)
         self._mechanism = Mechanism(self.model.system())
         self._system = self._mechanism.system
         self._driver = make_driver(self.model, self._mechanism, self.method, chosen)
-        _check_hold(hold, stiffness, damping, self.method)
+        check_hold(hold, stiffness, damping, self.method)
         self.settings = {"method": self.method, "dt": dt, "rtol": rtol if dt is None else None, "hold": hold}
         own = self._system.settings[0]
         own.hold, own.stiffness, own.damping = HOLD[hold], stiffness, damping
@@ -119,54 +107,13 @@ class Simulation:
         self.wall_time = 0.0
         self.interrupted = False
         self.stopped = False
-        self._prepare(assemble)
+        status = set_out(self.model, self._mechanism, self._y, self._dydt, assemble)
+        if status != OK:
+            raise self._failure(status)
         self._run(0.0, 0.0)  # loads the driver, so that the time of the first step is a step's
         self.kernel_time = 0.0
         self.recorder = Recorder(self.model, self._mechanism)
         self._record()
-
-    # Setting out ------------------------------------------------------------------------------------------------------
-
-    def _prepare(self, assemble: bool) -> None:
-        """Look at the joints, their rates and their independence at the start; close them if asked."""
-        worst, rates = self._residuals()
-        length = self.model.length
-        if not assemble:
-            if worst.size and worst.max() > CLOSED * length:
-                raise ValueError(self._open("is open", worst, "m", "the poses or the joint's points"))
-            speed = self._speed()
-            if rates.size and rates.max() > CLOSED * max(speed, length):
-                raise ValueError(self._open("moves apart", rates, "m/s", "the velocities"))
-        self._system.settings[0].deficient = int(self._system.settings[0].condition < NEARLY_DEPENDENT)
-        if self._system.settings[0].hold == PROJECTION:
-            status = self._mechanism(COMPLETE, 0.0, self._y, self._dydt)
-            if status not in (OK, NOT_CLOSED):
-                raise self._failure(status)
-            worst, rates = self._residuals()
-            if status != OK or (worst.size and worst.max() > CLOSED * length):
-                raise ValueError(
-                    self._open("cannot be closed", worst, "m", "the poses, which are too far from closing")
-                )
-            self._y[-self._ledger_size() :] = 0.0
-
-    def _ledger_size(self) -> int:
-        return len(LEDGER) + len(self.model.force_names)
-
-    def _residuals(self) -> tuple[np.ndarray, np.ndarray]:
-        recorder = Recorder(self.model, self._mechanism)
-        recorder.record(0.0, self._y)
-        return recorder.frames["joint_error"][0], recorder.frames["joint_velocity_error"][0]
-
-    def _speed(self) -> float:
-        return float(np.abs(self.state.velocity).max(initial=0.0))
-
-    def _open(self, what: str, errors: np.ndarray, unit: str, cause: str) -> str:
-        worst = int(np.nanargmax(np.where(np.isfinite(errors), errors, np.inf)))
-        name = self.model.joint_names[worst]
-        return (
-            f"joint {name!r} {what} at the start by {errors[worst]:.3g} {unit}; correct {cause}, "
-            "or pass assemble=True to let the smallest change close it"
-        )
 
     # Running ----------------------------------------------------------------------------------------------------------
 
@@ -261,7 +208,7 @@ class Simulation:
             event.action(self.state)
         self.recorder.drop_from(self.time)
         self._record()
-        entry = self.model.size - self._ledger_size() + self.model.force_names.index("events")
+        entry = self.model.size - ledger_size(self.model) + self.model.force_names.index("events")
         self._y[entry] += float(np.sum(self.recorder.frames["energies"][-1])) - before
         self.recorder.drop_from(self.time)
         self._record()
@@ -271,67 +218,8 @@ class Simulation:
     def release(self, name: str) -> None:
         """Let a joint or a force go, from now on."""
         self.released[name] = self.time
-        if name in self.model.joint_names:
-            index = self.model.joint_names.index(name)
-            joint = self._system.joints[index]
-            joint.active = 0
-            for incidence in self._system.incidences[joint.first : joint.last]:
-                size = POINT_SIZE if incidence.is_point else 6 * incidence.rows
-                self._system.jacobian[incidence.offset : incidence.offset + size] = 0.0
-            rows = slice(joint.row, joint.row + joint.rows)
-            for values in (self._system.error, self._system.bias, self._system.multipliers):
-                values[rows] = 0.0
-        elif name in self.model.force_names:
-            entry = self.model.force_names.index(name)
-            forces = self._system.forces
-            forces.active[(forces.ledger == entry) & (forces.kind != 0)] = 0
-        else:
-            raise ValueError(f"there is no joint or force {name!r} to release")
+        release(self.model, self._system, name)
         self.changed()
-
-    @property
-    def contacts(self) -> list[Contact]:
-        """The points of contact of the last time step, those that bear a force and those that nearly touch."""
-        return self._driver.contacts(self.model) if isinstance(self._driver, (TimeStepping, EventDriver)) else []
-
-    @property
-    def asleep(self) -> list[str]:
-        """The names of bodies that sleep: see `sleep_after`."""
-        return self._driver.asleep(self.model) if isinstance(self._driver, TimeStepping) else []
-
-    @property
-    def efforts(self) -> dict[str, float]:
-        """What each stop, dry friction and ideal motor exerted in the last time step, N or N m along its coordinate."""
-        return self._driver.efforts(self.model) if isinstance(self._driver, TimeStepping) else {}
-
-    @property
-    def contact_events(self) -> list[ContactEvent]:
-        """What happened to the points of contact so far, where an integration method runs a scene whose bodies touch."""
-        return self._driver.log if isinstance(self._driver, EventDriver) else []
-
-    # Queries ----------------------------------------------------------------------------------------------------------
-
-    def ray_cast(self, origin: ArrayLike, direction: ArrayLike, reach: float = math.inf) -> RayHit | None:
-        """What a ray from `origin` (m) along `direction` first meets within `reach` (m), of all that has a material.
-
-        Raises ValueError for a ray that is not finite or has no direction.
-        """
-        return self._queries.place(self._y).ray_cast(origin, direction, reach)
-
-    def gap(self, a: str, b: str) -> Gap:
-        """The nearest points of two bodies or obstacles with a material, and their distance; negative where they overlap.
-
-        Raises ValueError for a name that is nobody's.
-        """
-        return self._queries.place(self._y).gap(a, b)
-
-    def overlapping(self) -> list[tuple[str, str]]:
-        """The pairs, by name, that have a point in common; those that pass through each other are left out."""
-        return self._queries.place(self._y).overlapping()
-
-    @functools.cached_property
-    def _queries(self) -> Queries:
-        return Queries(self.model)
 
     # Results ----------------------------------------------------------------------------------------------------------
 
@@ -367,25 +255,6 @@ class Simulation:
         self.recorder = Recorder(self.model, self._mechanism)
         self._record()
         return self
-
-
-def _redundant(model: Model) -> bool:
-    """Whether the constraints depend on each other at the start."""
-    mechanism = Mechanism(model.system())
-    mechanism(MEASURE, 0.0, model.initial.copy(), np.empty(model.size))
-    return bool(mechanism.system.settings[0].condition < NEARLY_DEPENDENT)
-
-
-def _check_hold(hold: str, stiffness: float, damping: float, method: str) -> None:
-    if hold not in HOLD:
-        raise ValueError(f"hold is {hold!r}; give one of {', '.join(HOLD)}")
-    if method == TIME_STEPPING and hold != "projection":
-        raise ValueError(f"hold is {hold!r}, and method {method!r} holds joints by 'projection' only")
-    for name, value in (("stiffness", stiffness), ("damping", damping)):
-        if not (np.isfinite(value) and value >= 0.0):
-            raise ValueError(f"{name} is {value!r}; give a finite number not below zero")
-    if hold == "penalty" and not stiffness > 0.0:
-        raise ValueError("hold='penalty' without stiffness holds nothing; give stiffness in N/m, and damping in N s/m")
 
 
 def simulate(scene: Scene | Model, duration: float, **settings: Any) -> Simulation:

@@ -12,10 +12,10 @@ from .scenes import G, stack
 def settled(scene):
     """A run that has found its contacts, with their matrix and free accelerations along the normals."""
     run = dal.Simulation(scene, method="dormand_prince")
-    driver = run._driver
-    driver._find(run._y)
-    driver._respond(run._y)
-    matrix, free = driver._matrix()
+    instant = run._driver._instant
+    instant.find(run._y)
+    instant.respond(run._y)
+    matrix, free = instant.matrix()
     return run, matrix[::3, ::3].copy(), free[:, 0].copy()
 
 

@@ -8,8 +8,8 @@ corners; its maximum over all directions is at one of these candidates (the pair
 import math
 
 from ..jit import njit
-from ..vec import load3, matvec, scale
-from .polyhedron_corners import height, move_corners
+from ..vec import load3
+from .polyhedron_corners import height, move_corners, move_corners_back
 from .polyhedron_edges import best_edges
 from .polyhedron_manifold import POLYGON_A, hull_contact
 from .polyhedron_witness import is_still_nearest, witness_gap
@@ -50,13 +50,11 @@ def hull_hull(pair, hull_a, place_a, hull_b, place_b, vertices, faces, edges, lo
 def search(pair, hull_a, hull_b, r, t, vertices, faces, edges, scratch, margin):
     """The best plane over all candidates: it becomes the witness, its gap is returned. The corners of b are in `scratch`."""
     slack = BIAS * min(hull_a.radius, hull_b.radius)
-    corners_a = 3 * hull_b.vertices
     kind, other = FACE_A, 0
     likely = pair.feature_a if pair.witness == FACE_A else 0
     one, corner_b, gap = best_face(hull_a, likely, faces, hull_b.vertices, 0, scratch, margin)
     if gap <= margin:
-        back = (r[0], r[3], r[6], r[1], r[4], r[7], r[2], r[5], r[8])
-        move_corners(hull_a, back, scale(-1.0, matvec(back, t)), vertices, corners_a, scratch)
+        corners_a = move_corners_back(hull_a, hull_b, r, t, vertices, scratch)
         likely = pair.feature_b if pair.witness == FACE_B else 0
         found, corner_a, candidate = best_face(hull_b, likely, faces, hull_a.vertices, corners_a, scratch, margin)
         if candidate > gap + slack:

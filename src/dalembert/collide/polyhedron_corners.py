@@ -4,7 +4,7 @@ import math
 
 from ..jit import inlined, njit
 from ..unchecked import peek, poke
-from ..vec import add, matvec
+from ..vec import add, matvec, scale
 
 
 @njit
@@ -15,6 +15,16 @@ def move_corners(hull, r, t, vertices, at, scratch):
         p = add(matvec(r, (peek(vertices, k), peek(vertices, k + 1), peek(vertices, k + 2))), t)
         for c in range(3):
             poke(scratch, at + 3 * i + c, p[c])
+
+
+@njit
+def move_corners_back(hull_a, hull_b, r, t, vertices, scratch):
+    """Write the corners of a in the frame of b, whose pose in that of a is (r, t), to scratch, behind those of b there;
+    returns where they begin."""
+    at = 3 * hull_b.vertices
+    back = (r[0], r[3], r[6], r[1], r[4], r[7], r[2], r[5], r[8])
+    move_corners(hull_a, back, scale(-1.0, matvec(back, t)), vertices, at, scratch)
+    return at
 
 
 @inlined

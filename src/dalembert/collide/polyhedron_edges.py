@@ -30,6 +30,12 @@ def edge_vector(hull, i, vertices, edges):
 
 
 @inlined
+def normals_beside(hull, edge, faces):
+    """The normals of the faces on the left and on the right of an edge, in the frame of the hull."""
+    return load3(faces[hull.first_face + edge.left].normal), load3(faces[hull.first_face + edge.right].normal)
+
+
+@inlined
 def hopeless(left, right, d, floor):
     """Whether no normal on the arc from left to right has a gap above `floor`, given the vector d from the edge to a corner
     of the other hull: the gap is at most n · d, and that, where both ends are negative, at most the larger of them."""
@@ -61,10 +67,7 @@ def best_edges(hull_a, hull_b, corner_a, corner_b, r, vertices, faces, edges, fl
     best, partner, gap = -1, -1, floor
     for i in range(hull_a.edges):
         row = edges[hull_a.first_edge + i]
-        left, right = (
-            load3(faces[hull_a.first_face + row.left].normal),
-            load3(faces[hull_a.first_face + row.right].normal),
-        )
+        left, right = normals_beside(hull_a, row, faces)
         tail = triple(vertices, at_a + 3 * row.tail)
         if hopeless(left, right, sub(deep_b, tail), gap):
             continue
@@ -76,33 +79,33 @@ def best_edges(hull_a, hull_b, corner_a, corner_b, r, vertices, faces, edges, fl
 
 
 @inlined
-def edge_gap(e, f, tail, start, outward):
-    """From the plane along edge e of a, through its tail, to that along edge f of b, through its start; −∞ where they are
-    parallel."""
+def edge_gap(e, tail, left, right, f, start, s, t):
+    """From the plane along edge e of a, through its tail, to that along edge f of b, through its start, given the normals
+    beside each; −∞ where their arcs do not cross, or they are parallel."""
+    es = dot(e, s)
+    if not es * dot(e, t) < 0.0:
+        return -math.inf
+    fr = dot(f, right)
+    if not (es * fr < 0.0 and fr * dot(f, left) < 0.0):
+        return -math.inf
     n = cross(e, f)
     square = dot(n, n)
     if not square > PARALLEL * dot(e, e) * dot(f, f):
         return -math.inf
-    return math.copysign(1.0, dot(n, outward)) * dot(n, sub(start, tail)) / math.sqrt(square)
+    return math.copysign(1.0, dot(n, add(left, right))) * dot(n, sub(start, tail)) / math.sqrt(square)
 
 
 @njit
 def best_partner(e, tail, left, right, hull_b, edges, normals, listed, count, gap, scratch):
     """(edge of b, gap) of the largest gap above `gap` with one edge of a, or −1."""
     best = -1
-    outward = add(left, right)
     for k in range(count):
         j = int(peek(scratch, listed + k))
         row = edges[hull_b.first_edge + j]
-        es = dot(e, triple(scratch, normals + 3 * row.left))
-        if not es * dot(e, triple(scratch, normals + 3 * row.right)) < 0.0:
-            continue
         start = triple(scratch, 3 * row.tail)
         f = sub(triple(scratch, 3 * row.head), start)
-        fr = dot(f, right)
-        if not (es * fr < 0.0 and fr * dot(f, left) < 0.0):
-            continue
-        candidate = edge_gap(e, f, tail, start, outward)
+        s, t = triple(scratch, normals + 3 * row.left), triple(scratch, normals + 3 * row.right)
+        candidate = edge_gap(e, tail, left, right, f, start, s, t)
         if candidate > gap:
             best, gap = j, candidate
     return best, gap

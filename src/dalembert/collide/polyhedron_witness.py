@@ -14,9 +14,9 @@ the facet's plane, below zero inside C. With the foot of the perpendicular in th
 import math
 
 from ..jit import njit
-from ..vec import add, cross, dot, load3, matvec, matvec_t, norm, scale, sub
-from .polyhedron_corners import height, lowest, move_corners
-from .polyhedron_edges import edge_gap, edge_vector, triple
+from ..vec import cross, dot, load3, matvec, matvec_t, norm, scale, sub
+from .polyhedron_corners import height, lowest, move_corners_back
+from .polyhedron_edges import edge_gap, edge_vector, normals_beside, triple
 from .tables import EDGE_EDGE, FACE_A, FACE_B, NO_WITNESS
 
 INSIDE = 1e-3  # of the smaller radius: w at least, so that planes almost as good are at an angle
@@ -34,9 +34,7 @@ def is_still_nearest(pair, hull_a, hull_b, r, t, vertices, faces, edges, loops, 
     elif pair.witness == FACE_A:
         gap, w = over_face(hull_a, pair.feature_a, hull_b.vertices, 0, vertices, faces, loops, scratch)
     else:
-        back = (r[0], r[3], r[6], r[1], r[4], r[7], r[2], r[5], r[8])
-        at = 3 * hull_b.vertices
-        move_corners(hull_a, back, scale(-1.0, matvec(back, t)), vertices, at, scratch)
+        at = move_corners_back(hull_a, hull_b, r, t, vertices, scratch)
         gap, w = over_face(hull_b, pair.feature_b, hull_a.vertices, at, vertices, faces, loops, scratch)
     return w > max(INSIDE * min(hull_a.radius, hull_b.radius), -DEEP * gap), gap
 
@@ -71,16 +69,9 @@ def over_edges(pair, hull_a, hull_b, r, vertices, faces, edges, scratch):
     at = 3 * hull_a.first_vertex
     tail, start = triple(vertices, at + 3 * row_a.tail), triple(scratch, 3 * row_b.tail)
     e, f = sub(triple(vertices, at + 3 * row_a.head), tail), sub(triple(scratch, 3 * row_b.head), start)
-    left, right = (
-        load3(faces[hull_a.first_face + row_a.left].normal),
-        load3(faces[hull_a.first_face + row_a.right].normal),
-    )
-    es = dot(e, matvec(r, load3(faces[hull_b.first_face + row_b.left].normal)))
-    et = dot(e, matvec(r, load3(faces[hull_b.first_face + row_b.right].normal)))
-    fr = dot(f, right)
-    if not (es * et < 0.0 and es * fr < 0.0 and fr * dot(f, left) < 0.0):
-        return 0.0, -1.0
-    gap = edge_gap(e, f, tail, start, add(left, right))
+    left, right = normals_beside(hull_a, row_a, faces)
+    left_b, right_b = normals_beside(hull_b, row_b, faces)
+    gap = edge_gap(e, tail, left, right, f, start, matvec(r, left_b), matvec(r, right_b))
     if gap == -math.inf:
         return 0.0, -1.0
     n, between = cross(e, f), sub(start, tail)

@@ -150,7 +150,8 @@ def no_slack_steps(system):
 
 @njit
 def iterate(system):
-    """Both phases in turn, until the tolerance or the most iterations. What gets stuck starts again from elsewhere."""
+    """Interior point, polishing and multipliers in turn, until the tolerance or the most iterations. What gets stuck in all
+    of them starts again from elsewhere."""
     step = step_of(system)[0]
     attempt, steps, shorts, handover = 0, 0, 0, HANDOVER
     place_on_axes(system, 1.0, 1.0)
@@ -174,7 +175,8 @@ def iterate(system):
             handover = 0.01 * min(handover, residual)
             residual = evaluate(system)
             continue
-        if multiply(system) <= NEAR * step.tolerance:
+        multiply(system)
+        if step.residual <= NEAR * step.tolerance:
             break
         attempt += 1
         place_on_axes(system, 1.0 if attempt % 3 == 0 else 0.0, 1.0 if attempt % 3 == 2 else 10.0)

@@ -47,12 +47,14 @@ SHORTEST = 0.01  # step of a line search
 
 @njit
 def multiply(system):
-    """Rounds until the tolerance, from the iterate; the best is in the outputs. Returns the residual reached."""
+    """Rounds from the iterate, until the tolerance or the most iterations; the best is in the outputs."""
     step = step_of(system)[0]
     last = HUGE
     residual = evaluate(system)
     kappa = min(FIRST, max(SMALLEST, REACH / residual)) if residual > 0.0 else FIRST
     for _ in range(ROUNDS):
+        if step.residual <= step.tolerance or step.iterations >= step.max_iterations:
+            break
         keep_forces(system)
         imbalance, residual = find_balance(system, kappa)
         if imbalance > FAILED:
@@ -60,12 +62,9 @@ def multiply(system):
             kappa = max(SMALLEST, kappa / GROWTH)
             continue
         keep_best(system, residual)
-        if residual <= step.tolerance or step.iterations >= step.max_iterations:
-            break
         if residual > LITTLE * last:
             kappa = min(GROWTH * kappa, LARGEST)
         last = residual
-    return residual
 
 
 @njit

@@ -20,7 +20,7 @@ from ..model.tables import (
 from ..pointer import DERIVATIVE, call_pointer
 from ..vec import add, cross, dot, load3, matvec, norm, scale, sub
 from .coordinates import coordinate_rate, coordinate_rows, coordinate_value
-from .jacobian import pack_pose
+from .custom import pack_pose
 from .kinematics import load9
 from .system import (
     bodies_of,

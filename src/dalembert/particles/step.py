@@ -23,7 +23,6 @@ from .newton import minimize
 from .stage import begin_bodies, begin_stage
 from .tables import BODY_ROW, CONTACTS, EXPLICIT, IMPLICIT_MIDPOINT, UPDATE, Steps, Walls
 from .tables_of import (
-    base_of,
     before_of,
     forces_of,
     moved_of,

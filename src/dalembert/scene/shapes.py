@@ -8,19 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from os import PathLike
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from . import tessellation
 from .checks import positive, real_array, rotation_matrix, unit_quaternion
-from .mesh_file import read_mesh_file
-from .polyhedron import hull_surface, require_indices, require_solid
-
-Surface: TypeAlias = tuple[np.ndarray, np.ndarray]
-"""vertices (n, 3) float64, m, and faces (m, 3) int64, anticlockwise seen from outside."""
+from .hull_and_mesh import ConvexHull, Mesh
+from .tessellation import Surface
 
 
 class _Dimensions:
@@ -114,78 +109,6 @@ class Ellipsoid(_Dimensions):
         """An inscribed surface with ``segments`` facets around z, for display."""
         vertices, faces = tessellation.sphere_surface(segments)
         return vertices * [self.a, self.b, self.c], faces
-
-
-@dataclass(frozen=True, eq=False, init=False, repr=False)
-class ConvexHull:
-    """The convex hull of points (n, 3), m; at least four, not all in one plane. Compared by identity.
-
-    ``vertices`` (h, 3) are the points that the hull needs, ``faces`` (m, 3) its outward triangles. All are read-only.
-
-    >>> ConvexHull([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [0.1, 0.1, 0.1]]).vertices.shape
-    (4, 3)
-    """
-
-    points: np.ndarray
-    vertices: np.ndarray
-    faces: np.ndarray
-
-    def __init__(self, points: ArrayLike) -> None:
-        cloud = real_array("ConvexHull", "points", points, (-1, 3))
-        _set_arrays(self, points=cloud, surface=hull_surface("ConvexHull", cloud))
-
-    def __repr__(self) -> str:
-        return f"ConvexHull({len(self.points)} points, {len(self.vertices)} vertices, {len(self.faces)} faces)"
-
-    def triangles(self, segments: int = 24) -> Surface:
-        """The faces of the hull; ``segments`` plays no part."""
-        return self.vertices, self.faces
-
-
-@dataclass(frozen=True, eq=False, init=False, repr=False)
-class Mesh:
-    """The solid inside a triangle mesh: vertices (n, 3) in m, faces (m, 3) of indices from 0. Compared by identity.
-
-    The surface is closed and its faces run anticlockwise seen from outside; several shells and cavities are welcome.
-    Both arrays are read-only copies.
-
-    Raises:
-        ValueError: an open, inconsistently oriented, inverted or flat surface, or an index out of range.
-    """
-
-    vertices: np.ndarray
-    faces: np.ndarray
-
-    def __init__(self, vertices: ArrayLike, faces: ArrayLike) -> None:
-        corners = real_array("Mesh", "vertices", vertices, (-1, 3))
-        indices = require_indices("Mesh", len(corners), faces)
-        require_solid("Mesh", corners, indices)
-        _set_arrays(self, surface=(corners, indices))
-
-    @classmethod
-    def load(cls, path: str | PathLike[str], *, scale: float = 1.0) -> Mesh:
-        """Read an STL, OBJ or PLY file of at most 100 MB; nothing that the file refers to is opened.
-
-        Args:
-            path: the file; its suffix (.stl, .obj, .ply) tells the format.
-            scale: metres in one unit of the file: 0.001 for a file in millimetres.
-
-        Raises:
-            ValueError: a missing, unreadable or too large file, an unknown suffix, or a surface that bounds no solid.
-        """
-        factor = positive(f"Mesh.load('{path}')", "scale", scale)
-        vertices, faces = read_mesh_file(path)
-        try:
-            return cls(factor * vertices, faces)
-        except ValueError as error:
-            raise ValueError(f"Mesh.load('{path}'): {error}") from None
-
-    def __repr__(self) -> str:
-        return f"Mesh({len(self.vertices)} vertices, {len(self.faces)} faces)"
-
-    def triangles(self, segments: int = 24) -> Surface:
-        """The mesh itself; ``segments`` plays no part."""
-        return self.vertices, self.faces
 
 
 @dataclass(frozen=True)
@@ -284,9 +207,3 @@ def bounding_radius(shape: Shape) -> float:
         case Compound():
             return max(float(np.linalg.norm(part.position)) + bounding_radius(part.shape) for part in shape.parts)
     raise ValueError(f"bounding_radius: {shape!r:.80} is not a shape; give one such as Box(1, 1, 1)")
-
-
-def _set_arrays(shape: ConvexHull | Mesh, *, surface: Surface, **arrays: np.ndarray) -> None:
-    for name, array in {**arrays, "vertices": surface[0], "faces": surface[1]}.items():
-        array.flags.writeable = False
-        object.__setattr__(shape, name, array)

@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike
 from .checks import positive, real_array
 from .mesh_file import read_mesh_file
 from .polyhedron import require_indices
-from .shapes import Compound, Mesh, Surface
+from .shapes import Compound, Mesh
+from .tessellation import Surface
 
 MOST_FACES = 1_000_000
 FLAT = 1e-12  # of its longest side: a triangle of less height has no area

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 
+Surface: TypeAlias = tuple[np.ndarray, np.ndarray]
+"""vertices (n, 3) float64, m, and faces (m, 3) int64, anticlockwise seen from outside."""
 
-def lathe(radii: np.ndarray, heights: np.ndarray, segments: int) -> tuple[np.ndarray, np.ndarray]:
+
+def lathe(radii: np.ndarray, heights: np.ndarray, segments: int) -> Surface:
     """Turn a profile about z into a closed, outward surface.
 
     Args:
@@ -36,33 +41,33 @@ def lathe(radii: np.ndarray, heights: np.ndarray, segments: int) -> tuple[np.nda
     return vertices, np.concatenate(faces)
 
 
-def sphere_surface(segments: int) -> tuple[np.ndarray, np.ndarray]:
+def sphere_surface(segments: int) -> Surface:
     """The unit sphere: ``segments`` around, half as many from pole to pole."""
     angle = np.linspace(-0.5 * np.pi, 0.5 * np.pi, max(segments // 2, 2) + 1)
     radii = np.cos(angle)
     return lathe(radii, np.sin(angle), segments)
 
 
-def cylinder_surface(radius: float, length: float, segments: int) -> tuple[np.ndarray, np.ndarray]:
+def cylinder_surface(radius: float, length: float, segments: int) -> Surface:
     """A cylinder about z, closed by flat ends."""
     half = 0.5 * length
     return lathe(np.array([0.0, radius, radius, 0.0]), np.array([-half, -half, half, half]), segments)
 
 
-def cone_surface(radius: float, height: float, segments: int) -> tuple[np.ndarray, np.ndarray]:
+def cone_surface(radius: float, height: float, segments: int) -> Surface:
     """A cone about z, its base below and its apex above."""
     half = 0.5 * height
     return lathe(np.array([0.0, radius, 0.0]), np.array([-half, -half, half]), segments)
 
 
-def capsule_surface(radius: float, length: float, segments: int) -> tuple[np.ndarray, np.ndarray]:
+def capsule_surface(radius: float, length: float, segments: int) -> Surface:
     """A cylinder about z, closed by two half spheres."""
     angle = np.linspace(0.0, 0.5 * np.pi, max(segments // 4, 1) + 1)
     arc, rise = radius * np.cos(angle), 0.5 * length + radius * np.sin(angle)
     return lathe(np.concatenate([arc[::-1], arc]), np.concatenate([-rise[::-1], rise]), segments)
 
 
-def box_surface(x: float, y: float, z: float) -> tuple[np.ndarray, np.ndarray]:
+def box_surface(x: float, y: float, z: float) -> Surface:
     """The box of full side lengths x, y, z: vertex 4i + 2j + k is at (±x, ±y, ±z)/2, minus where the bit is 0."""
     bits = np.array([[i, j, k] for i in (0, 1) for j in (0, 1) for k in (0, 1)], dtype=np.float64)
     quads = np.array([[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]])

@@ -1,0 +1,239 @@
+"""What happens at an instant: what touches, the impulses of what closes, and which contacts bear force from there on."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..integrate.driver import Driver
+from ..model.compile import Model
+from ..no_solution import NoSolution
+from ..pointer import DERIVATIVE
+from .books import give
+from .features import Place, make_touch
+from .laws import LAWS
+from .log import IMPACT, Log, key_of
+from .rest import classify
+from .system import ContactSystem
+from .tables import OPEN, RESPOND, STICKING, TOUCH
+
+TINY_GAP = 1e-12  # of the size of the smallest thing that touches: gaps below are closed
+TOUCHES = 1e-9  # of the same: what is nearer at an event takes part in it
+TINY_SPEED = 1e-10  # of the typical speed: contacts that close more slowly rest
+TINY_FORCE = 1e-8  # of the largest force of contact
+OVERLAP = 1e-6  # of the size: more at the start is refused
+MUTED = 1e-2  # of μ f_n: how much more a contact is let rub when the friction of others holds
+AT_ONCE = 200  # events at one instant
+
+
+class EventSettings(NamedTuple):
+    """law : a name of `LAWS`. step : fixed step (s), or 0. size : m, of the smallest thing that touches."""
+
+    law: str
+    step: float
+    size: float
+
+
+class Instant:
+    """Handles the instants of a run at which contacts change; between them `driver` integrates.
+
+    body_radius : (bodies,) m, of the sphere about the centre of mass that holds all that may touch.
+    """
+
+    def __init__(
+        self, system: ContactSystem, model: Model, settings: EventSettings, driver: Driver, body_radius: np.ndarray
+    ) -> None:
+        self.system, self.model, self.settings = system, model, settings
+        self._driver, self._radius = driver, body_radius
+        self._dydt = np.zeros(model.size)
+        self._law = LAWS[settings.law]
+        self._bodies = len(model.body_names)
+        self.log = Log((*model.body_names, "world"), settings.size)
+        self.worst_gap, self.frame_gap = 0.0, 0.0
+        self._at_once, self._last = 0, -np.inf
+        own: Any = system.options[0]
+        own.tiny_gap, own.near = TINY_GAP * settings.size, 1e-3 * settings.size
+
+    def settle(self, y: np.ndarray) -> None:
+        """Find what touches, apply the impulses of what closes, and find which contacts bear force from here on.
+
+        Raises ValueError where bodies overlap at the start, NoSolution where a law has no solution.
+        """
+        self._count()
+        before = self.system.tables.touches
+        touches = self.find(y)
+        own: Any = self.system.options[0]
+        if len(touches):
+            tiny = self._tiny_speed(y)
+            self.respond(y)
+            if (self.system.tables.touches.velocity[:, 0] < -tiny).any():
+                self._strike(y, tiny)
+                self.respond(y)
+            own.tiny_speed = tiny
+            self._rest(y, tiny)
+        self.log.note_changes(self._driver.time, before, self.system.tables.touches)
+        clock: Any = self._driver._clock[0]
+        clock.event = -1
+        self._driver.changed()
+
+    def _count(self) -> None:
+        """Refuse to go on where events follow each other without time passing."""
+        time = self._driver.time
+        self._at_once = self._at_once + 1 if time <= self._last + 1e-14 * max(1.0, abs(time)) else 0
+        self._last = time
+        if self._at_once > AT_ONCE:
+            raise NoSolution(
+                f"contacts changed {AT_ONCE} times at t = {time:.9g} s without coming to rest; use "
+                "method='time_stepping', or shapes that touch in fewer points"
+            )
+
+    def find(self, y: np.ndarray) -> Any:
+        """The table of all that touches at the state y, bearing no force yet."""
+        size = self.settings.size
+        self.system.mechanism(DERIVATIVE, self._driver.time, y, self._dydt)  # for the rotations
+        found = self.system.detect(y, float(self.system.options.margin[0]))
+        near = [contact for contact in found if contact.separation <= TOUCHES * size]
+        deepest = max((-float(contact.separation) for contact in near), default=0.0)
+        if deepest > OVERLAP * size and self._driver.counts["steps"] == 0:
+            worst = max(near, key=lambda contact: -contact.separation)
+            raise ValueError(
+                f"{self.name(worst.a)!r} and {self.name(worst.b)!r} overlap at the start by {deepest:.3g} m; put them "
+                "apart, or use method='time_stepping', which does so itself"
+            )
+        self.worst_gap = max(self.worst_gap, deepest)
+        self.frame_gap = max(self.frame_gap, deepest)
+        places = self._places()
+        collision = self.system.detector.collision
+        rows, sides, keys = [], [np.zeros((0, 4))], set()
+        count = 0
+        for contact in near:
+            made = make_touch(contact, collision, places)
+            if made is None:
+                continue
+            row, sides_i, sides_j = made
+            key = key_of(row)
+            if key in keys:
+                continue
+            keys.add(key)
+            row["first_i"], row["last_i"] = count, count + len(sides_i)
+            row["first_j"], row["last_j"] = row["last_i"], row["last_i"] + len(sides_j)
+            count += len(sides_i) + len(sides_j)
+            sides += [sides_i, sides_j]
+            rows.append(row)
+        table = np.array(rows, TOUCH)
+        self.system.set_touches(table, np.vstack(sides), 0)
+        return table
+
+    def _places(self) -> list[Place]:
+        kinematics = self.system.mechanism.system.kinematics
+        return [
+            Place(
+                int(c.body), np.array(c.position), np.array(c.rotation).reshape(3, 3), np.array(kinematics[c.body].x),
+                np.array(kinematics[c.body].rotation).reshape(3, 3),
+            )
+            for c in self.system.detector.collision.colliders
+        ]  # fmt: skip
+
+    def respond(self, y: np.ndarray) -> None:
+        """Put the matrix and the free accelerations of all touches in the tables. Raises NoSolution."""
+        status = self.system(RESPOND, self._driver.time, y, self._dydt)
+        if status != 0:
+            raise NoSolution(f"the forces at t = {self._driver.time:.9g} s could not be found (status {status})")
+
+    def matrix(self) -> tuple[np.ndarray, np.ndarray]:
+        """A (3 n, 3 n) and the free accelerations (n, 3) of all touches."""
+        tables = self.system.tables
+        rows = len(tables.free)
+        return tables.matrix.reshape(rows, rows), tables.free.reshape(-1, 3)
+
+    def _tiny_speed(self, y: np.ndarray) -> float:
+        """What counts as no speed, m/s."""
+        kinematics = self.system.mechanism.system.kinematics[:-1]
+        radius = self._radius
+        speed = np.linalg.norm(kinematics.v, axis=1) + radius * np.linalg.norm(kinematics.omega, axis=1)
+        gravity = float(np.linalg.norm(self.model.scene.gravity))
+        return TINY_SPEED * max(float(speed.max(initial=0.0)), float(np.sqrt(gravity * self.settings.size)), 1e-300)
+
+    # Impacts ----------------------------------------------------------------------------------------------------------
+
+    def _strike(self, y: np.ndarray, tiny: float) -> None:
+        """Impulses of the contacts that close, by the law in force, on the momenta and in the books."""
+        touches = self.system.tables.touches
+        matrix, free = self.matrix()
+        velocity = np.where(np.abs(touches.velocity) > 0.1 * tiny, touches.velocity, 0.0)
+        restitution = self.log.restitution(self._driver.time, touches, velocity[:, 0], free[:, 0], tiny)
+        impulse = self._law(matrix, velocity, restitution, np.array(touches.friction))
+        after = touches.velocity + (matrix @ impulse.ravel()).reshape(-1, 3)
+        mean = 0.5 * (touches.velocity + after)
+        columns = self.system.tables.columns.reshape(-1, 6 * self._bodies)
+        wrench = (impulse.ravel() @ columns).reshape(-1, 6)
+        give(y, self.system.mechanism.system, int(self.system.options.ledger[0]), wrench, impulse, mean)
+        for k in np.flatnonzero(touches.velocity[:, 0] < -tiny):
+            touch = touches[k]
+            self.log.add(self._driver.time, IMPACT, touch, touch.frame.reshape(3, 3).T @ impulse[k])
+
+    # Rest -------------------------------------------------------------------------------------------------------------
+
+    def _rest(self, y: np.ndarray, tiny: float) -> None:
+        """Which of the touches bear force, and how they go on; the table is sorted, these first."""
+        table = self.system.tables.touches.copy()
+        sides = self.system.tables.sides.reshape(-1, 4)
+        matrix, free = self.matrix()
+        resting = np.flatnonzero(np.abs(table.velocity[:, 0]) <= 10.0 * tiny)
+        rows = (3 * resting[:, None] + np.arange(3)).ravel()
+        rest = classify(
+            matrix[np.ix_(rows, rows)], free[resting], table.velocity[resting], table.friction[resting], 10.0 * tiny
+        )
+        table.mode = OPEN
+        table.mode[resting] = rest.mode
+        frames = table.frame[resting].reshape(-1, 3, 3)
+        table.slide[resting] = np.einsum("ij,ijk->ik", rest.slide, frames[:, 1:])
+        largest = float(np.abs(rest.force).max(initial=0.0))
+        weight = float(np.linalg.norm(self.model.scene.gravity) * self.model.tables["bodies"]["mass"].max())
+        self.system.options.tiny_force = max(TINY_FORCE * largest, 1e-6 * TINY_FORCE * weight, 1e-300)
+        self._activate(y, table, sides)
+        self._quiet(y)
+
+    def _activate(self, y: np.ndarray, table: Any, sides: np.ndarray) -> None:
+        """Let the contacts of a mode other than OPEN bear force, except those that the distribution of forces makes pull."""
+        own: Any = self.system.options[0]
+        while True:
+            order = np.argsort(table.mode == OPEN, kind="stable")
+            table = table[order]
+            active = int(np.sum(table.mode != OPEN))
+            self.system.set_touches(table, sides, active)
+            if active == 0:
+                self.respond(y)
+                return
+            status = self.system(DERIVATIVE, self._driver.time, y, self._dydt)
+            if status != 0:
+                raise NoSolution(
+                    f"the forces of contact at t = {self._driver.time:.9g} s could not be found (status {status})"
+                )
+            forces = self.system.tables.touches.force[:active, 0]
+            weakest = int(np.argmin(forces))
+            if forces[weakest] >= -0.5 * own.tiny_force:
+                return
+            table.mode[weakest] = OPEN
+
+    def _quiet(self, y: np.ndarray) -> None:
+        """Let what is watched begin positive: contacts just handled, at zero but for rounding, must not be events again."""
+        own: Any = self.system.options[0]
+        touches = self.system.tables.touches
+        if own.touches > own.active:
+            self.system.look(self._driver.time, y)  # velocities and gaps of all
+        for k in range(int(own.touches)):
+            touch = touches[k]
+            if k >= own.active:
+                slack = own.tiny_gap if touch.velocity[0] < 0.0 else 3.0 * own.tiny_gap
+                touch.slack_gap = max(0.0, own.tiny_gap - (touch.gap + slack))
+            elif touch.mode == STICKING:
+                most = touch.friction * touch.force[0]
+                rubs = float(np.hypot(touch.force[1], touch.force[2]))
+                if rubs >= most:
+                    touch.slack_cone = rubs - most + MUTED * most
+
+    def name(self, body: int) -> str:
+        """The name of a body by its number."""
+        return self.model.body_names[body] if body < self._bodies else "world"

@@ -1,0 +1,85 @@
+"""How a run starts: its joints must be closed and move together, or are made so; whether they depend on each other."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .drivers import TIME_STEPPING
+from .mechanics.evaluate import Mechanism
+from .mechanics.projection import NOT_CLOSED
+from .model.compile import Model
+from .model.tables import FEEDBACK, LEDGER, PENALTY, PROJECTION
+from .pointer import COMPLETE, MEASURE
+from .recording import Recorder
+from .state import State
+from .status import OK
+
+HOLD = {"projection": PROJECTION, "feedback": FEEDBACK, "penalty": PENALTY}
+CLOSED = 1e-6  # joints open by more than this part of the model's size are refused
+NEARLY_DEPENDENT = 1e-9
+
+
+def redundant(model: Model) -> bool:
+    """Whether the constraints depend on each other at the start."""
+    mechanism = Mechanism(model.system())
+    mechanism(MEASURE, 0.0, model.initial.copy(), np.empty(model.size))
+    return bool(mechanism.system.settings[0].condition < NEARLY_DEPENDENT)
+
+
+def check_hold(hold: str, stiffness: float, damping: float, method: str) -> None:
+    """Raises ValueError for a way of holding joints that there is not, or that the method does not have."""
+    if hold not in HOLD:
+        raise ValueError(f"hold is {hold!r}; give one of {', '.join(HOLD)}")
+    if method == TIME_STEPPING and hold != "projection":
+        raise ValueError(f"hold is {hold!r}, and method {method!r} holds joints by 'projection' only")
+    for name, value in (("stiffness", stiffness), ("damping", damping)):
+        if not (np.isfinite(value) and value >= 0.0):
+            raise ValueError(f"{name} is {value!r}; give a finite number not below zero")
+    if hold == "penalty" and not stiffness > 0.0:
+        raise ValueError("hold='penalty' without stiffness holds nothing; give stiffness in N/m, and damping in N s/m")
+
+
+def set_out(model: Model, mechanism: Mechanism, y: np.ndarray, dydt: np.ndarray, assemble: bool) -> int:
+    """Look at the joints, their rates and their independence at the start; close them if asked, changing y.
+
+    Returns a status. Raises ValueError for joints that are open, or move apart, or cannot be closed.
+    """
+    worst, rates = _residuals(model, mechanism, y)
+    length = model.length
+    settings = mechanism.system.settings[0]
+    if not assemble:
+        if worst.size and worst.max() > CLOSED * length:
+            raise ValueError(_open(model, "is open", worst, "m", "the poses or the joint's points"))
+        speed = float(np.abs(State(model, y, 0.0).velocity).max(initial=0.0))
+        if rates.size and rates.max() > CLOSED * max(speed, length):
+            raise ValueError(_open(model, "moves apart", rates, "m/s", "the velocities"))
+    settings.deficient = int(settings.condition < NEARLY_DEPENDENT)
+    if settings.hold == PROJECTION:
+        status = mechanism(COMPLETE, 0.0, y, dydt)
+        if status not in (OK, NOT_CLOSED):
+            return int(status)
+        worst, rates = _residuals(model, mechanism, y)
+        if status != OK or (worst.size and worst.max() > CLOSED * length):
+            raise ValueError(_open(model, "cannot be closed", worst, "m", "the poses, which are too far from closing"))
+        y[-ledger_size(model) :] = 0.0
+    return OK
+
+
+def ledger_size(model: Model) -> int:
+    """How many numbers at the end of the state are the books."""
+    return len(LEDGER) + len(model.force_names)
+
+
+def _residuals(model: Model, mechanism: Mechanism, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    recorder = Recorder(model, mechanism)
+    recorder.record(0.0, y)
+    return recorder.frames["joint_error"][0], recorder.frames["joint_velocity_error"][0]
+
+
+def _open(model: Model, what: str, errors: np.ndarray, unit: str, cause: str) -> str:
+    worst = int(np.nanargmax(np.where(np.isfinite(errors), errors, np.inf)))
+    name = model.joint_names[worst]
+    return (
+        f"joint {name!r} {what} at the start by {errors[worst]:.3g} {unit}; correct {cause}, "
+        "or pass assemble=True to let the smallest change close it"
+    )
