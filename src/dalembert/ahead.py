@@ -16,6 +16,8 @@ from .impact import evaluate as impact
 from .integrate import record
 from .integrate.solve import solve
 from .mechanics import evaluate as mechanics
+from .particles import detect as particle_detect
+from .particles import step as particle_step
 
 
 class Compiled(Protocol):
@@ -46,7 +48,7 @@ INTEGRATION = Integration()
 EVERYTHING: tuple[Compiled, ...] = (
     interior_point.COMPILED, impact.COMPILED, mechanics.COMPILED, step.COMPILED, jobs.COMPILED, INTEGRATION,
     detect.COMPILED, detect.COMPILED_JOB, *(compiled for _, compiled in narrow.BY_FAMILY.values()), impact.COMPILED_WATCH,
-    board.COMPILED,
+    board.COMPILED, particle_step.COMPILED, particle_detect.COMPILED,
 )  # fmt: skip
 """All that takes long to compile, the longest first."""
 

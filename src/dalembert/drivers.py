@@ -12,6 +12,8 @@ from .collide.detect import COMPILED as DETECT
 from .collide.detect import COMPILED_JOB as DETECT_JOBS
 from .collide.from_scene import collision_of, kinds_of
 from .collide.narrow import BY_FAMILY, families
+from .collide.particle_detect import make_particles
+from .collide.particle_tables import Particles
 from .contact.interior_point import COMPILED as INTERIOR_POINT
 from .contact.jobs import COMPILED as JOBS
 from .contact.make_tables import SOLVERS, StepSettings
@@ -19,6 +21,7 @@ from .contact.separate import ROUNDING
 from .contact.step import COMPILED as STEP
 from .contact.step_events import StepEvents
 from .contact.time_stepping import TimeStepping
+from .energies.tables import KINDS
 from .impact.driver import EventDriver
 from .impact.evaluate import COMPILED as EVENTS
 from .impact.evaluate import COMPILED_WATCH as WATCH
@@ -29,15 +32,21 @@ from .integrate import state as integration
 from .integrate.driver import Driver
 from .integrate.functions import Functions
 from .integrate.methods import METHODS
+from .linalg.block_pattern import block_pattern
 from .mechanics.evaluate import COMPILED as MECHANICS
 from .mechanics.evaluate import Mechanism
 from .model.compile import Model
-from .model.tables import CONTACT_WORK, LEDGER
-from .scene.contact import HalfSpace
+from .model.tables import CONTACT_WORK, LEDGER, System
+from .particles.detect import COMPILED as PARTICLE_DETECT
+from .particles.detect import ParticleDetector
+from .particles.step import COMPILED as PARTICLE_STEP
+from .particles.stepping import SCHEMES, ParticleSettings, ParticleStepping, ledger_at
+from .scene.contact import HalfSpace, Material
 from .scene.shapes import Box, Capsule, ConvexHull, Sphere
 
 TIME_STEPPING = "time_stepping"
-Stepper: TypeAlias = Driver | TimeStepping | EventDriver
+LINEAR_SOLVERS = ("cg", "direct")
+Stepper: TypeAlias = Driver | TimeStepping | EventDriver | ParticleStepping
 ITERATIONS = {"gauss_seidel": 20, "interior_point": 1000}
 TOLERANCE = {"gauss_seidel": 1e-6, "interior_point": 1e-10}  # m/s; relative
 SLOP = {"gauss_seidel": 1e-5, "interior_point": 0.0}  # of the same size: overlap that is left alone
@@ -49,16 +58,20 @@ SLEEP_SPEED = 0.01  # sizes of the same thing a second: what is slower may fall 
 
 def method_names() -> list[str]:
     """The names of all methods."""
-    return [*METHODS, TIME_STEPPING]
+    return [*METHODS, *SCHEMES]
 
 
 def compiled_parts(model: Model, method: str, solver: str) -> list[Compiled]:
     """What a run of the model is compiled of."""
     parts: list[Compiled] = [MECHANICS]
     touching = bool(model.scene.touching())
+    if model.particle_count and method in SCHEMES:
+        parts += [PARTICLE_STEP, *([PARTICLE_DETECT] if touching else [])]
+        if not model.body_names:
+            return parts
     if touching:
         parts += [DETECT, DETECT_JOBS, *(BY_FAMILY[family][1] for family in families(kinds_of(model.scene)))]
-    if method == TIME_STEPPING:
+    if method in SCHEMES:
         return [*parts, STEP, JOBS, *([INTERIOR_POINT] if solver == "interior_point" else [])]
     return [*parts, INTEGRATION, *([EVENTS, WATCH] if touching else [])]
 
@@ -74,6 +87,10 @@ def smooth_driver(
     model: Model, mechanism: Mechanism, method: str, dt: float | None, rtol: float, atol: float | None, impacts: str
 ) -> Driver | EventDriver:
     """The driver of an integration method, by events where bodies touch. Raises ValueError."""
+    if method in SCHEMES:
+        raise ValueError(
+            f"method {method!r} is one for particles, and scene {model.name!r} has none; take {TIME_STEPPING!r}"
+        )
     if method not in METHODS:
         raise ValueError(f"unknown method {method!r}; the methods are {', '.join(method_names())}")
     touching = bool(model.scene.touching())
@@ -172,9 +189,68 @@ def time_stepping(
     return TimeStepping(mechanism, collision, model.size, entry, settings, events)
 
 
+def system_of(model: Model, method: str) -> System:
+    """The tables of a run of the model by `method`."""
+    if not model.particle_count or method not in SCHEMES or method == TIME_STEPPING:
+        return model.system()
+    pattern = model.particles.pattern()
+    slots = dict(zip(KINDS, (slots.ravel() for slots in pattern.slots), strict=True))
+    return model.system(slots, pattern.starts[:-1])
+
+
+def particle_stepping(model: Model, mechanism: Mechanism, method: str, settings: dict[str, Any]) -> ParticleStepping:
+    """The driver of time steps of particles, and of bodies beside them. Raises ValueError."""
+    if settings["dt"] is None:
+        raise ValueError(f"method {method!r} takes fixed steps; give dt, in s")
+    if len(model.tables["nodes"]):
+        name = next(joint.name for joint in model.scene.joints.values())
+        raise ValueError(
+            f"method {method!r} moves particles apart from joints, and {name!r} may connect them; take an integration "
+            "method, such as 'rk4', or attach()"
+        )
+    if settings["linear_solver"] not in LINEAR_SOLVERS:
+        raise ValueError(f"unknown linear solver {settings['linear_solver']!r}; there are {', '.join(LINEAR_SOLVERS)}")
+    explicit = method == TIME_STEPPING
+    pattern = block_pattern(model.particle_count, []) if explicit else model.particles.pattern()
+    entry = ledger_at(model) + (model.force_names.index(CONTACT_WORK[0]) if CONTACT_WORK[0] in model.force_names else 0)
+    touching = [group for group in model.particles.groups if group.material is not None]
+    radii = np.concatenate([np.full(len(group), group.radius) for group in model.particles.groups])
+    margin = MARGIN * float(radii[radii > 0.0].min(initial=1.0))
+    detector = None
+    if touching and model.scene.touching():
+        particles = particles_that_touch(model, radii)
+        detector = ParticleDetector(particles, collision_of(model.scene), len(model.body_names), margin)
+    own = ParticleSettings(
+        method, positive("dt", settings["dt"], "s"), positive("newton_tolerance", settings["newton_tolerance"], "relative"),
+        settings["linear_solver"], positive("linear_tolerance", settings["linear_tolerance"], "relative"), margin, entry,
+    )  # fmt: skip
+    bodies = None
+    if model.body_names:
+        bodies = time_stepping(
+            model, mechanism, settings["dt"], settings["solver"], settings["iterations"], settings["tolerance"],
+            settings["stop_unsolved"], settings["threads"], settings["sleep_after"],
+        )  # fmt: skip
+    events = StepEvents(model.event_addresses, [event.direction for event in model.events])
+    return ParticleStepping(model, mechanism, pattern, own, detector, bodies, events)
+
+
+def particles_that_touch(model: Model, radii: np.ndarray) -> Particles:
+    """The tables of contact of all particles; those of groups without a material pass through everything."""
+    collision = collision_of(model.scene)
+    groups = model.particles.groups
+    materials = [group.material or Material() for group in groups]
+    excluded = [
+        (k, i) for k, group in enumerate(groups) if group.material is None for i in range(len(collision.colliders))
+    ]
+    number = np.concatenate([np.full(len(group), k) for k, group in enumerate(groups)])
+    return make_particles(collision, radii, materials, number, excluded)
+
+
 def make_driver(model: Model, mechanism: Mechanism, method: str, settings: dict[str, Any]) -> Stepper:
     """What steps the model by `method`; settings: dt, rtol, atol, solver, iterations,
     tolerance, stop_unsolved, threads, sleep_after, impacts. Raises ValueError."""
+    if model.particle_count and method in SCHEMES:
+        return particle_stepping(model, mechanism, method, settings)
     if method == TIME_STEPPING:
         return time_stepping(
             model, mechanism, settings["dt"], settings["solver"], settings["iterations"], settings["tolerance"],

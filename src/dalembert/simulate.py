@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .ahead import compile_ahead
-from .drivers import TIME_STEPPING, compiled_parts, make_driver, positive
+from .drivers import TIME_STEPPING, compiled_parts, make_driver, positive, system_of
 from .errors import SimulationError, explain
 from .mechanics.evaluate import Mechanism
 from .model.compile import Model, compile_scene
@@ -52,6 +52,8 @@ class Simulation(Questions):
         with joints, springs or forces of their own. Their contacts are not reported. In time steps only.
     impacts : law of impacts where an integration method runs a scene whose bodies touch, by events: "simultaneous",
         "sequential" or "poisson"; see `impact.laws`.
+    newton_tolerance, linear_solver, linear_tolerance : of implicit steps of particles: the gradient at which Newton's method
+        ends, relative to the forces of the step; "cg" or "direct" (SciPy's sparse LU); the relative residual of the first.
     assemble : close open joints and make velocities consistent first, by the smallest change in the mass metric;
         without it a scene that does not fit is refused.
 
@@ -77,6 +79,9 @@ class Simulation(Questions):
         threads: int = 1,
         sleep_after: float | None = None,
         impacts: str = "simultaneous",
+        newton_tolerance: float = 1e-8,
+        linear_solver: str = "cg",
+        linear_tolerance: float = 1e-4,
         assemble: bool = False,
     ) -> None:
         self.model = scene if isinstance(scene, Model) else compile_scene(scene)
@@ -87,11 +92,12 @@ class Simulation(Questions):
         chosen = {
             "dt": dt, "rtol": rtol, "atol": atol, "solver": solver, "iterations": iterations, "tolerance": tolerance,
             "stop_unsolved": stop_unsolved, "threads": threads, "sleep_after": sleep_after, "impacts": impacts,
+            "newton_tolerance": newton_tolerance, "linear_solver": linear_solver, "linear_tolerance": linear_tolerance,
         }  # fmt: skip
         compile_ahead(compiled_parts(self.model, self.method, solver))
         if len(self.model.graph.hubs) and redundant(self.model):
             self.model = compile_scene(self.model.scene, hubs=False)
-        self._mechanism = Mechanism(self.model.system())
+        self._mechanism = Mechanism(system_of(self.model, self.method))
         self._system = self._mechanism.system
         self._driver = make_driver(self.model, self._mechanism, self.method, chosen)
         check_hold(hold, stiffness, damping, self.method)

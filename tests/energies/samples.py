@@ -71,7 +71,7 @@ def total_energy(x, elements):
 
 @kernel
 def add_forces(x, v, f, power, elements):
-    return loops.add_forces(x, v, f, power, elements)
+    return loops.add_forces(x, v, f, f, power, elements)
 
 
 @kernel

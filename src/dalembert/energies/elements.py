@@ -94,8 +94,8 @@ def set_energy(kind, first, last, x, elements, scratch):
 
 
 @njit
-def add_forces(x, v, f, power, elements):
-    """Add elastic and damping forces (N) to f, and the power of the damping of each set to its entry of `power`; returns
+def add_forces(x, v, f, g, power, elements):
+    """Add elastic forces (N) to f and those of damping to g, which may be f, and the power of damping to `power`; returns
     W."""
     sets = sets_of(elements)
     scratch = scratch_of(elements)
@@ -104,7 +104,7 @@ def add_forces(x, v, f, power, elements):
         s = sets[i]
         if s.active == 0:
             continue
-        energy, lost = set_forces(s.kind, s.first, s.last, x, v, f, elements, scratch)
+        energy, lost = set_forces(s.kind, s.first, s.last, x, v, f, g, elements, scratch)
         total += energy
         if s.ledger >= 0:
             power[s.ledger] += lost
@@ -112,22 +112,22 @@ def add_forces(x, v, f, power, elements):
 
 
 @njit
-def set_forces(kind, first, last, x, v, f, elements, scratch):
+def set_forces(kind, first, last, x, v, f, g, elements, scratch):
     if kind == SPRING:
-        return spring_forces(springs_of(elements), first, last, x, v, f, scratch)
+        return spring_forces(springs_of(elements), first, last, x, v, f, g, scratch)
     if kind == ANGLE:
-        return angle_forces(angles_of(elements), first, last, x, v, f, scratch)
+        return angle_forces(angles_of(elements), first, last, x, v, f, g, scratch)
     if kind == CURVATURE:
-        return curvature_forces(curvatures_of(elements), first, last, x, v, f, scratch)
+        return curvature_forces(curvatures_of(elements), first, last, x, v, f, g, scratch)
     if kind == HINGE:
-        return hinge_forces(hinges_of(elements), first, last, x, v, f, scratch)
+        return hinge_forces(hinges_of(elements), first, last, x, v, f, g, scratch)
     if kind == CLOTH:
-        return cloth_forces(cloths_of(elements), first, last, x, v, f, scratch)
+        return cloth_forces(cloths_of(elements), first, last, x, v, f, g, scratch)
     if kind == AREA:
-        return area_forces(areas_of(elements), first, last, x, v, f, scratch)
+        return area_forces(areas_of(elements), first, last, x, v, f, g, scratch)
     if kind == VOLUME:
-        return volume_forces(volumes_of(elements), first, last, x, v, f, scratch)
-    return tetrahedron_forces(tetrahedra_of(elements), first, last, x, v, f, scratch)
+        return volume_forces(volumes_of(elements), first, last, x, v, f, g, scratch)
+    return tetrahedron_forces(tetrahedra_of(elements), first, last, x, v, f, g, scratch)
 
 
 @njit

@@ -25,7 +25,9 @@ class Loops(NamedTuple):
     """Compiled functions of records first ≤ i < last of a table of elements."""
 
     energy: Callable[..., Any]  # (elements, first, last, x, scratch) → Σ W
-    forces: Callable[..., Any]  # (elements, first, last, x, v, f, scratch) → Σ W, power of damping; f += forces
+    forces: Callable[
+        ..., Any
+    ]  # (elements, first, last, x, v, f, g, scratch) → Σ W, power of damping; f += elastic forces, g += damping
     # (elements, slots, first, last, x, stiffness_weight, damping_weight, values, scratch): values += the weighted sum of
     # the positive Hessians and of Σ rᵢ rᵢᵀ, in 3×3 blocks (row by row, nine numbers each). Slots of an element: one a
     # pair a ≤ b of its nodes, in the order (0, 0), (0, 1), … (1, 1), …; slot s means the block s >> 1, and its transpose
@@ -47,7 +49,7 @@ def make_loops(evaluate: Callable[..., Any], damping_rows: Callable[..., Any], n
         return total
 
     @njit
-    def forces(elements, first, last, x, v, f, scratch):
+    def forces(elements, first, last, x, v, f, g, scratch):
         rows = scratch[OUT:]
         total, power = 0.0, 0.0
         for i in range(first, last):
@@ -63,7 +65,7 @@ def make_loops(evaluate: Callable[..., Any], damping_rows: Callable[..., Any], n
                     rate += product(v, 3 * e.nodes[a], rows, row * width + 3 * a)
                 power -= rate * rate
                 for a in range(nodes):
-                    subtract(f, 3 * e.nodes[a], rate, rows, row * width + 3 * a)
+                    subtract(g, 3 * e.nodes[a], rate, rows, row * width + 3 * a)
         return total, power
 
     @njit

@@ -6,7 +6,7 @@ from .constraints import jacobian_velocity, wrench_of
 from .dynamics import finish, prepare
 from .forces import potential_energy
 from .kinematics import kinetic_energy, load9
-from .particles import particles_kinetic
+from .particles import particle_potential, particles_kinetic
 from .system import (
     energies_of,
     incidences_of,
@@ -32,6 +32,8 @@ def measure(t, y, dydt, system):
     if status == 0:
         status = finish(t, y, dydt, system)
     energies[0] = kinetic_energy(y, kinematics, settings_of(system)[0].rigid) + particles_kinetic(y, system)
+    if settings_of(system)[0].stepped != 0:
+        energies[2] = particle_potential(t, y, dydt, system)
     energies[1] = potential_energy(y, system) + energies[2]
     jacobian_velocity(system, rates)
     for j in range(reactions.shape[0]):

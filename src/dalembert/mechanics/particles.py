@@ -61,7 +61,7 @@ def particle_forces(t, y, dydt, system):
     potential, status = field_forces(t, x, v, v, f, f, system)
     if status != 0:
         return status
-    potential += add_forces(x, v, f, power, elements_of(system))
+    potential += add_forces(x, v, f, f, power, elements_of(system))
     between, status = interact(t, x, v, f, power, interactions_of(system))
     energies_of(system)[2] = potential + between
     return status
@@ -87,7 +87,7 @@ def split_forces(t, place, out, system):
     potential, status = field_forces(t, x, v, about, f, g, system)
     if status != 0:
         return status
-    potential += add_forces(x, v, f, power, elements_of(system))
+    potential += add_forces(x, v, f, g, power, elements_of(system))
     between, status = interact(t, x, v, f, power, interactions_of(system))
     energies_of(system)[2] = potential + between
     return status

@@ -66,8 +66,8 @@ class Model:
         return slice(at, at + 6 * self.particle_count)
 
     def system(self, slots: Mapping[str, np.ndarray] | None = None, diagonal: np.ndarray | None = None) -> System:
-        """The tables with a fresh workspace, poisoned with NaN. slots, diagonal : where the matrix of a time step of particles
-        has the blocks of elements and of particles."""
+        """The tables with a fresh workspace, poisoned with NaN. slots, diagonal : where the matrix of a time step of
+        particles has the blocks of elements and of particles."""
         graph, rigid = self.graph, len(self.body_names)
         bodies = len(self.tables["bodies"])
 
@@ -147,7 +147,7 @@ def compile_scene(scene: Scene, *, hubs: bool = True) -> Model:
     particles = ParticleCompiler(scene, compiler.entry, pointer)
     if scene.events:
         compiler.entry("events")
-    if scene.touching() or scene.bounded():
+    if scene.touching() or scene.bounded() or (scene.particles and scene.bodies):
         for name in CONTACT_WORK:
             compiler.entry(name)
     addresses = [pointer(event.function, event.name, scalar=True) for event in scene.events.values()]

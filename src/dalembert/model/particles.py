@@ -21,6 +21,7 @@ from ..interact.tables import (
     TREE,
     Interactions,
 )
+from ..linalg.block_pattern import BlockPattern, block_pattern
 from ..scene.particle_force import ParticleForce
 from ..scene.particles import Particle
 from ..scene.scene import Scene
@@ -148,6 +149,11 @@ class ParticleCompiler:
         where = {SLOTS[name]: slots.get(name, np.zeros(0, np.int64)) for name in KINDS}
         sets = np.array(self.sets, ELEMENT_SET).view(np.recarray)
         return Elements(**rows, **where, sets=sets, scratch=np.zeros(SCRATCH))
+
+    def pattern(self) -> BlockPattern:
+        """Where the matrix of an implicit step has its blocks."""
+        rows = self.element_rows()
+        return block_pattern(self.count, [rows[name]["nodes"] for name in KINDS])
 
     def element_rows(self) -> dict[str, np.ndarray]:
         """All elements, by kind."""

@@ -9,7 +9,7 @@ from ..ticks import lap
 from ..unchecked import peek
 from ..vec import dot, load3
 from .linear import assemble, reduced_norm, solve
-from .stage import evaluate, fill_gradient, keep_power, move, move_bodies, typical_force
+from .stage import evaluate, fill_gradient, keep_power, move, move_bodies, predict, typical_force
 from .tables import CONTACTS, EXPLICIT, FORCES, LINEAR, LINEAR_EULER, MATRIX
 from .tables_of import (
     change_of,
@@ -40,9 +40,14 @@ def minimize(walls, particles, system, steps):
     place, forces = place_of(steps), forces_of(steps)
     once = options.scheme == EXPLICIT or options.scheme == LINEAR_EULER
     status = evaluate(walls, place, forces, system, steps)
+    if status == OK and options.predict != 0:
+        predict(system, steps)
+        status = evaluate(walls, place, forces, system, steps)
     if status != OK:
         return status
     lap(ticks_of(steps), FORCES)
+    if options.scheme == EXPLICIT:
+        keep_power(system, steps)
     stage.typical = typical_force(place, forces, system, steps)
     for _ in range(1 if once else options.newton):
         fill_gradient(place, forces, gradient_of(steps), system, steps)
@@ -58,15 +63,19 @@ def minimize(walls, particles, system, steps):
         pending = settle(once, particles, system, steps) or pending
         if once:
             accept_whole(system, steps)
-            status = evaluate(walls, place, forces, system, steps)
-        else:
-            status = search(walls, pending, system, steps)
+            break
+        status = search(walls, pending, system, steps)
         if status != OK:
             return status
         lap(ticks_of(steps), FORCES)
+    if options.scheme == EXPLICIT:
+        return OK
+    if once:
+        status = evaluate(walls, place, forces, system, steps)
+        lap(ticks_of(steps), FORCES)
     keep_power(system, steps)
     note(once, system, steps)
-    return OK
+    return status
 
 
 @njit

@@ -21,9 +21,10 @@ from ..unchecked import peek, poke
 from ..vec import add, cross, dot, load3, scale, sub
 from .newton import minimize
 from .stage import begin_bodies, begin_stage
-from .tables import BODY_ROW, CONTACTS, EXPLICIT, IMPLICIT_MIDPOINT, UPDATE, Steps, Walls
+from .tables import BDF2, BODY_ROW, CONTACTS, EXPLICIT, IMPLICIT_MIDPOINT, UPDATE, Steps, Walls
 from .tables_of import (
     before_of,
+    booked_of,
     forces_of,
     moved_of,
     options_of,
@@ -119,7 +120,7 @@ def finish(y, particles, system, steps):
                 x, v = 2.0 * x - peek(start, k), 2.0 * v - peek(inverse, i) * peek(start, 3 * n + k)
             poke(y, at + k, x)
             poke(y, at + 3 * n + k, m * v)
-    if not check - check == 0.0:
+    if check - check != 0.0:  # infinite, or not a number
         for k in range(6 * n):
             poke(y, at + k, peek(start, k))
         return NON_FINITE
@@ -134,13 +135,10 @@ def finish(y, particles, system, steps):
 
 @njit
 def book_forces(y, system, steps):
-    """Powers and impulses of the forces on particles over the step, into the ledger."""
-    h, n = options_of(steps)[0].dt, settings_of(system)[0].particles
-    forces, place, power, inverse = forces_of(steps), place_of(steps), power_of(steps), particle_inverse_mass_of(system)
-    ledger = y.shape[0] - power.shape[0]
-    common = y.shape[0] - len(LEDGER)
-    for i in range(power.shape[0]):
-        poke(y, ledger + i, peek(y, ledger + i) + h * peek(power, i))
+    """Powers and impulses of the forces on particles, into the ledger, by the rule that moves the particles."""
+    options, n = options_of(steps)[0], settings_of(system)[0].particles
+    forces, place, inverse = forces_of(steps), place_of(steps), particle_inverse_mass_of(system)
+    power, booked = power_of(steps), booked_of(steps)
     zero = (0.0, 0.0, 0.0)
     total, moment, held, held_moment = zero, zero, zero, zero
     for i in range(n):
@@ -149,10 +147,19 @@ def book_forces(y, system, steps):
         total, moment = add(total, f), add(moment, turning)
         if peek(inverse, i) == 0.0:
             held, held_moment = sub(held, f), sub(held_moment, turning)
-    book(y, common + FORCE_IMPULSE, h, total)
-    book(y, common + TORQUE_IMPULSE, h, moment)
-    book(y, common + REACTION_IMPULSE, h, held)
-    book(y, common + REACTION_TORQUE, h, held_moment)
+    common = power.shape[0] - len(LEDGER)
+    store_3(power, common + FORCE_IMPULSE, total)
+    store_3(power, common + TORQUE_IMPULSE, moment)
+    store_3(power, common + REACTION_IMPULSE, held)
+    store_3(power, common + REACTION_TORQUE, held_moment)
+    twice = options.scheme == BDF2 and options.history != 0
+    ledger = y.shape[0] - power.shape[0]
+    for i in range(power.shape[0]):
+        amount = options.dt * peek(power, i)
+        if twice:
+            amount = (2.0 * amount + peek(booked, i)) / 3.0
+        poke(booked, i, amount)
+        poke(y, ledger + i, peek(y, ledger + i) + amount)
 
 
 @njit

@@ -18,7 +18,7 @@ BDF2 = 4
 OPTIONS = np.dtype(
     [("scheme", "i8"), ("dt", "f8"), ("newton", "i8"), ("tolerance", "f8"), ("linear_tolerance", "f8"),
      ("linear_iterations", "i8"), ("rounds", "i8"), ("margin", "f8"), ("ledger", "i8"), ("contacts", "i8"),
-     ("direct", "i8"), ("direct_data", "i8"), ("history", "i8")],
+     ("direct", "i8"), ("direct_data", "i8"), ("history", "i8"), ("predict", "i8")],
     align=True,
 )  # fmt: skip
 # `history` above: whether `before` holds the state before the last step. What a stage is: its τ, and where it is in Newton.
@@ -74,12 +74,12 @@ class Steps(NamedTuple):
     forces: np.ndarray  # (6 n,) conservative forces, then all others
     trial_forces: np.ndarray  # (6 n,)
     power: np.ndarray  # (ledger,) powers at `place`
+    booked: np.ndarray  # (ledger,) what the last step added to the ledger for forces
     gradient: np.ndarray  # (m,)
     change: np.ndarray  # (m,) displacements of a Newton step
     moved: np.ndarray  # (6 b,) displacement and turn of each body since the start of the stage
     wanted: np.ndarray  # (6 b,) the same, if no particle touched it
     inertia: np.ndarray  # (7 b,) mass (kg) and moments (kg m²; xx, yy, zz, xy, xz, yz), world axes
-    pushes: np.ndarray  # (6 b,) impulses of particles on bodies in the step, N s and N m s
     starts: np.ndarray  # int64 (n + 1,), see linalg.block_pattern
     columns: np.ndarray  # int32
     values: np.ndarray  # 9 a block

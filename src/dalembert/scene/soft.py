@@ -93,9 +93,9 @@ class Soft:
         """A cloth on a mesh of triangles (D. Baraff, A. Witkin, "Large steps in cloth simulation", 1998), at rest as it is.
 
         vertices : (n, 3) m; faces : (m, 3). density : kg/m². damping : s, see `thread`.
-        stretch : k, N/m, along u and v (or one for both): energy ½ k (|w_u| − 1)² a square metre. shear : N/m, ½ k (w_u·w_v)².
-        bend : rigidity D, N m, on the angles θ of edges of length l between triangles of areas A and A′:
-        ½ D 3 l²/(A + A′) (θ − θ₀)².
+        stretch : k, N/m, along u and v (or one for both): energy ½ k (|w_u| − 1)² a square metre. shear : N/m,
+        ½ k (w_u·w_v)². bend : rigidity D, N m, on the angles θ of edges of length l between triangles of areas
+        A and A′: ½ D 3 l²/(A + A′) (θ − θ₀)².
         coordinates : (n, 2) m, u and v of the vertices in the plane of the cloth; if not given, u is the direction x, or y
         where x is nearly normal, in each triangle's plane.
 

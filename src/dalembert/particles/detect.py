@@ -1,0 +1,74 @@
+"""What particles touch, behind a C pointer, so that the step is compiled once for all shapes."""
+
+import ctypes
+
+import numba
+import numpy as np
+
+from ..addresses import address_table, part_of
+from ..collide.bounds import place_colliders
+from ..collide.particle_detect import with_contacts
+from ..collide.particle_tables import NEED_CONTACTS, Particles
+from ..collide.particles import meet_particles
+from ..collide.tables import Collision
+from ..jit import CFunction, njit
+from ..pointer import C_SIGNATURE, C_TYPE, view, viewer
+from ..status import NON_FINITE
+
+PARTICLES, COLLISION = 2 * len(Particles._fields), 2 * len(Collision._fields)
+_floats = viewer(np.float64)
+_addresses = viewer(np.int64)
+
+
+@njit
+def find(bodies, h, margin, y, place, particles, collision):
+    """Contacts of the particles at x with the velocities v, both in `place`, over h, bodies being as in y. A status."""
+    if place_colliders(y, bodies, 0.5 * margin, collision) >= 0:
+        return NON_FINITE
+    n = place.shape[0] // 3
+    return meet_particles(part_of(place, 0, n), part_of(place, 2 * n, n), h, margin, particles, collision)
+
+
+# `data`: the addresses of the tables of particles and of the collision, the number of bodies, and the margin (in nm).
+def evaluate(data, task, h, y, n, place, m):
+    at = _addresses(data, 4)
+    return find(
+        at[2],
+        h,
+        1e-9 * at[3],
+        _floats(y, n),
+        _floats(place, m),
+        _addresses(at[0], PARTICLES),
+        _addresses(at[1], COLLISION),
+    )
+
+
+COMPILED = CFunction(evaluate, C_SIGNATURE)
+
+
+class ParticleDetector:
+    """The tables of particles that touch, and the C function that fills them: `address` and `data` to hand it."""
+
+    def __init__(self, particles: Particles, collision: Collision, bodies: int, margin: float) -> None:
+        self.particles, self.collision = particles, collision
+        self._bodies, self._margin = bodies, margin
+        self._fit()
+
+    def _fit(self) -> None:
+        self._tables = address_table(self.particles), address_table(self.collision)
+        numbers = [*(int(table.ctypes.data) for table in self._tables), self._bodies, round(1e9 * self._margin)]
+        self._data = np.array(numbers, np.int64)
+        self.data = int(self._data.ctypes.data)
+        if numba.config.DISABLE_JIT:
+            self._callback = C_TYPE(self._call)
+            self.address = int(ctypes.cast(self._callback, ctypes.c_void_p).value or 0)
+        else:
+            self.address = COMPILED.address
+
+    def _call(self, data: int, task: int, h: float, y: int, n: int, place: int, m: int) -> int:
+        return int(find(self._bodies, h, self._margin, view(y, n), view(place, m), self.particles, self.collision))
+
+    def make_room(self) -> None:
+        """As many contacts as the last call asked for, and half as many more."""
+        self.particles = with_contacts(self.particles, int(1.5 * self.particles.counts[NEED_CONTACTS]))
+        self._fit()
