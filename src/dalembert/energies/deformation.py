@@ -17,7 +17,7 @@ import math
 
 from ..jit import njit
 from ..unchecked import peek, poke
-from ..vec import add, add_scaled, cross, dot, norm, perpendicular, scale, sub
+from ..vec import add, add_scaled, cross, dot, matvec, norm, perpendicular, scale, sub
 from .matrices import IDENTITY, outer, plus, point, put, put_edge_hessian, skew, times
 
 SWEEPS = 12
@@ -119,8 +119,7 @@ def lift(out, size, c, u, y):
 
 @njit
 def mode(c, u, y):
-    z = (c[0] * y[0] + c[1] * y[1] + c[2] * y[2], c[3] * y[0] + c[4] * y[1] + c[5] * y[2],
-         c[6] * y[0] + c[7] * y[1] + c[8] * y[2])  # fmt: skip
+    z = matvec(c, y)
     return add_scaled(add_scaled(scale(z[0], u[0]), z[1], u[1]), z[2], u[2])
 
 
@@ -131,8 +130,7 @@ def mode(c, u, y):
 
 @njit
 def singular(f_1, f_2, f_3):
-    """Rotations U and V (by columns) and σ with F = U diag(σ) Vᵀ; the last σ is the least in size, and may be
-    negative."""
+    """Rotations U and V (by columns) and σ with F = U diag(σ) Vᵀ; the last σ is the least in size, and has a sign."""
     (f_1, f_2, f_3), (v_1, v_2, v_3) = orthogonal(f_1, f_2, f_3)
     if dot(f_1, f_1) < dot(f_2, f_2):
         f_1, f_2, v_1, v_2 = f_2, scale(-1.0, f_1), v_2, scale(-1.0, v_1)
@@ -153,46 +151,25 @@ def orthogonal(f_1, f_2, f_3):
     """F V with orthogonal columns, and the rotation V."""
     v_1, v_2, v_3 = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
     for _ in range(SWEEPS):
-        c, s = rotation(f_1, f_2)
-        f_1, f_2, v_1, v_2 = (
-            turned(c, s, f_1, f_2),
-            turned(c, -s, f_2, f_1),
-            turned(c, s, v_1, v_2),
-            turned(c, -s, v_2, v_1),
-        )
-        d, t = rotation(f_1, f_3)
-        f_1, f_3, v_1, v_3 = (
-            turned(d, t, f_1, f_3),
-            turned(d, -t, f_3, f_1),
-            turned(d, t, v_1, v_3),
-            turned(d, -t, v_3, v_1),
-        )
-        g, r = rotation(f_2, f_3)
-        f_2, f_3, v_2, v_3 = (
-            turned(g, r, f_2, f_3),
-            turned(g, -r, f_3, f_2),
-            turned(g, r, v_2, v_3),
-            turned(g, -r, v_3, v_2),
-        )
-        if s == 0.0 and t == 0.0 and r == 0.0:
+        f_1, f_2, v_1, v_2, r = turned(f_1, f_2, v_1, v_2)
+        f_1, f_3, v_1, v_3, s = turned(f_1, f_3, v_1, v_3)
+        f_2, f_3, v_2, v_3, t = turned(f_2, f_3, v_2, v_3)
+        if r == 0.0 and s == 0.0 and t == 0.0:
             break
     return (f_1, f_2, f_3), (v_1, v_2, v_3)
 
 
 @njit
-def rotation(a, b):
-    """Cosine and sine of the turn that makes c a − s b and c b + s a orthogonal; (1, 0) where a and b are."""
-    mixed = dot(a, b)
-    square_a, square_b = dot(a, a), dot(b, b)
+def turned(f_a, f_b, v_a, v_b):
+    """Two columns of F made orthogonal, those of V turned likewise, and the tangent of that turn."""
+    mixed, square_a, square_b = dot(f_a, f_b), dot(f_a, f_a), dot(f_b, f_b)
     if not mixed * mixed > PRECISION * PRECISION * square_a * square_b:
-        return 1.0, 0.0
+        return f_a, f_b, v_a, v_b, 0.0
     twice, change = 2.0 * mixed, square_b - square_a
     root = math.sqrt(change * change + twice * twice)
     tangent = twice / (change + root if change >= 0.0 else change - root)
     c = 1.0 / math.sqrt(1.0 + tangent * tangent)
-    return c, c * tangent
-
-
-@njit
-def turned(c, s, a, b):
-    return sub(scale(c, a), scale(s, b))
+    s = c * tangent
+    f_a, f_b = add_scaled(scale(c, f_a), -s, f_b), add_scaled(scale(c, f_b), s, f_a)
+    v_a, v_b = add_scaled(scale(c, v_a), -s, v_b), add_scaled(scale(c, v_b), s, v_a)
+    return f_a, f_b, v_a, v_b, tangent

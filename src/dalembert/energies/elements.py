@@ -49,7 +49,7 @@ volume_slots_of = reader(Elements, "volume_slots", np.int64)
 tetrahedron_slots_of = reader(Elements, "tetrahedron_slots", np.int64)
 scratch_of = reader(Elements, "scratch")
 
-spring_energy, spring_forces, spring_matrix = make_loops(spring.evaluate, spring.damping_rows, 2)
+spring_energy, _, spring_matrix = make_loops(spring.evaluate, spring.damping_rows, 2)
 angle_energy, angle_forces, angle_matrix = make_loops(angle.evaluate, angle.damping_rows, 3)
 curvature_energy, curvature_forces, curvature_matrix = make_loops(curvature.evaluate, curvature.damping_rows, 3)
 hinge_energy, hinge_forces, hinge_matrix = make_loops(hinge.evaluate, hinge.damping_rows, 4)
@@ -114,7 +114,7 @@ def add_forces(x, v, f, g, power, elements):
 @njit
 def set_forces(kind, first, last, x, v, f, g, elements, scratch):
     if kind == SPRING:
-        return spring_forces(springs_of(elements), first, last, x, v, f, g, scratch)
+        return spring.forces(springs_of(elements), first, last, x, v, f, g, scratch)
     if kind == ANGLE:
         return angle_forces(angles_of(elements), first, last, x, v, f, g, scratch)
     if kind == CURVATURE:

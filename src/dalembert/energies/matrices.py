@@ -8,7 +8,6 @@ from ..unchecked import peek, poke
 from ..vec import add_scaled, scale
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
-ZERO = (0.0, 0.0, 0.0)
 
 
 @inlined
@@ -77,8 +76,8 @@ def put_block(out, nodes, i, j, m):
 
 
 # Two vectors a and b ---------------------------------------------------------------------------------------------------
-# Three nodes that count by a = Σ αᵢ xᵢ and b = Σ βᵢ xᵢ only, with Σ α = Σ β = 0 (α and β are 3-tuples here): the
-# gradient is αᵢ g_a + βᵢ g_b, the Hessian αᵢ αⱼ H_aa + αᵢ βⱼ H_ab + βᵢ αⱼ H_abᵀ + βᵢ βⱼ H_bb.
+# Three nodes that count by a = Σ αᵢ xᵢ and b = Σ βᵢ xᵢ only, with Σ α = Σ β = 0 (α and β are 3-tuples here): the gradient is
+# αᵢ g_a + βᵢ g_b, the Hessian αᵢ αⱼ H_aa + αᵢ βⱼ H_ab + βᵢ αⱼ H_abᵀ + βᵢ βⱼ H_bb, whose rows sum to zero.
 
 
 @njit
@@ -88,21 +87,26 @@ def put_pair_gradient(out, at, alpha, beta, g_a, g_b):
     put(out, at + 6, add_scaled(scale(alpha[2], g_a), beta[2], g_b))
 
 
-@inlined
-def _pair_block(out, i, j, alpha, beta, h_aa, h_ab, h_ba, h_bb):
-    m = plus(times(alpha[i] * alpha[j], h_aa), alpha[i] * beta[j], h_ab)
-    put_block(out, 3, i, j, plus(plus(m, beta[i] * alpha[j], h_ba), beta[i] * beta[j], h_bb))
-
-
 @njit
 def put_pair_hessian(out, alpha, beta, h_aa, h_ab, h_bb):
     h_ba = transposed(h_ab)
-    _pair_block(out, 0, 0, alpha, beta, h_aa, h_ab, h_ba, h_bb)
-    _pair_block(out, 0, 1, alpha, beta, h_aa, h_ab, h_ba, h_bb)
-    _pair_block(out, 0, 2, alpha, beta, h_aa, h_ab, h_ba, h_bb)
-    _pair_block(out, 1, 1, alpha, beta, h_aa, h_ab, h_ba, h_bb)
-    _pair_block(out, 1, 2, alpha, beta, h_aa, h_ab, h_ba, h_bb)
-    _pair_block(out, 2, 2, alpha, beta, h_aa, h_ab, h_ba, h_bb)
+    h_11 = _pair_block(alpha[1], beta[1], alpha[1], beta[1], h_aa, h_ab, h_ba, h_bb)
+    h_12 = _pair_block(alpha[1], beta[1], alpha[2], beta[2], h_aa, h_ab, h_ba, h_bb)
+    h_22 = _pair_block(alpha[2], beta[2], alpha[2], beta[2], h_aa, h_ab, h_ba, h_bb)
+    h_01 = times(-1.0, plus(h_11, 1.0, transposed(h_12)))
+    h_02 = times(-1.0, plus(h_12, 1.0, h_22))
+    put_block(out, 3, 0, 0, times(-1.0, plus(h_01, 1.0, h_02)))
+    put_block(out, 3, 0, 1, h_01)
+    put_block(out, 3, 0, 2, h_02)
+    put_block(out, 3, 1, 1, h_11)
+    put_block(out, 3, 1, 2, h_12)
+    put_block(out, 3, 2, 2, h_22)
+
+
+@inlined
+def _pair_block(alpha_i, beta_i, alpha_j, beta_j, h_aa, h_ab, h_ba, h_bb):
+    m = plus(times(alpha_i * alpha_j, h_aa), alpha_i * beta_j, h_ab)
+    return plus(plus(m, beta_i * alpha_j, h_ba), beta_i * beta_j, h_bb)
 
 
 # Three edges from nodes[0] ---------------------------------------------------------------------------------------------
