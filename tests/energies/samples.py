@@ -71,12 +71,12 @@ def total_energy(x, elements):
 
 @kernel
 def add_forces(x, v, f, power, elements):
-    return loops.add_forces(x, v, f, f, power, elements)
+    return loops.add_forces(x, x, v, f, f, power, elements)
 
 
 @kernel
 def add_matrix(x, stiffness_weight, damping_weight, values, elements):
-    loops.add_matrix(x, stiffness_weight, damping_weight, values, elements)
+    loops.add_matrix(x, x, stiffness_weight, damping_weight, values, elements)
 
 
 class Model:

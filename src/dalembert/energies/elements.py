@@ -94,9 +94,10 @@ def set_energy(kind, first, last, x, elements, scratch):
 
 
 @njit
-def add_forces(x, v, f, g, power, elements):
-    """Add elastic forces (N) to f and those of damping to g, which may be f, and the power of damping to `power`; returns
-    W."""
+def add_forces(x, about, v, f, g, power, elements):
+    """Add elastic forces (N) to f, those of damping to g, which may be f, and the power of damping to `power`; returns W.
+
+    about : the places at which damping is looked at; x, or near it."""
     sets = sets_of(elements)
     scratch = scratch_of(elements)
     total = 0.0
@@ -104,7 +105,7 @@ def add_forces(x, v, f, g, power, elements):
         s = sets[i]
         if s.active == 0:
             continue
-        energy, lost = set_forces(s.kind, s.first, s.last, x, v, f, g, elements, scratch)
+        energy, lost = set_forces(s.kind, s.first, s.last, x, about, v, f, g, elements, scratch)
         total += energy
         if s.ledger >= 0:
             power[s.ledger] += lost
@@ -112,52 +113,52 @@ def add_forces(x, v, f, g, power, elements):
 
 
 @njit
-def set_forces(kind, first, last, x, v, f, g, elements, scratch):
+def set_forces(kind, first, last, x, about, v, f, g, elements, scratch):
     if kind == SPRING:
-        return spring.forces(springs_of(elements), first, last, x, v, f, g, scratch)
+        return spring.forces(springs_of(elements), first, last, x, about, v, f, g, scratch)
     if kind == ANGLE:
-        return angle_forces(angles_of(elements), first, last, x, v, f, g, scratch)
+        return angle_forces(angles_of(elements), first, last, x, about, v, f, g, scratch)
     if kind == CURVATURE:
-        return curvature_forces(curvatures_of(elements), first, last, x, v, f, g, scratch)
+        return curvature_forces(curvatures_of(elements), first, last, x, about, v, f, g, scratch)
     if kind == HINGE:
-        return hinge_forces(hinges_of(elements), first, last, x, v, f, g, scratch)
+        return hinge_forces(hinges_of(elements), first, last, x, about, v, f, g, scratch)
     if kind == CLOTH:
-        return cloth_forces(cloths_of(elements), first, last, x, v, f, g, scratch)
+        return cloth_forces(cloths_of(elements), first, last, x, about, v, f, g, scratch)
     if kind == AREA:
-        return area_forces(areas_of(elements), first, last, x, v, f, g, scratch)
+        return area_forces(areas_of(elements), first, last, x, about, v, f, g, scratch)
     if kind == VOLUME:
-        return volume_forces(volumes_of(elements), first, last, x, v, f, g, scratch)
-    return tetrahedron_forces(tetrahedra_of(elements), first, last, x, v, f, g, scratch)
+        return volume_forces(volumes_of(elements), first, last, x, about, v, f, g, scratch)
+    return tetrahedron_forces(tetrahedra_of(elements), first, last, x, about, v, f, g, scratch)
 
 
 @njit
-def add_matrix(x, stiffness_weight, damping_weight, values, elements):
+def add_matrix(x, about, stiffness_weight, damping_weight, values, elements):
     """Add the weighted sum of positive Hessians and of damping matrices to the 3×3 blocks `values`; see `loops`."""
     sets = sets_of(elements)
     for i in range(sets.shape[0]):
         s = sets[i]
         if s.active != 0:
-            set_matrix(s.kind, s.first, s.last, x, stiffness_weight, damping_weight, values, elements)
+            set_matrix(s.kind, s.first, s.last, x, about, stiffness_weight, damping_weight, values, elements)
 
 
 @njit
-def set_matrix(kind, first, last, x, p, q, values, elements):
+def set_matrix(kind, first, last, x, about, p, q, values, elements):
     scratch = scratch_of(elements)
     if kind == SPRING:
-        spring_matrix(springs_of(elements), spring_slots_of(elements), first, last, x, p, q, values, scratch)
+        spring_matrix(springs_of(elements), spring_slots_of(elements), first, last, x, about, p, q, values, scratch)
     elif kind == ANGLE:
-        angle_matrix(angles_of(elements), angle_slots_of(elements), first, last, x, p, q, values, scratch)
+        angle_matrix(angles_of(elements), angle_slots_of(elements), first, last, x, about, p, q, values, scratch)
     elif kind == CURVATURE:
         slots = curvature_slots_of(elements)
-        curvature_matrix(curvatures_of(elements), slots, first, last, x, p, q, values, scratch)
+        curvature_matrix(curvatures_of(elements), slots, first, last, x, about, p, q, values, scratch)
     elif kind == HINGE:
-        hinge_matrix(hinges_of(elements), hinge_slots_of(elements), first, last, x, p, q, values, scratch)
+        hinge_matrix(hinges_of(elements), hinge_slots_of(elements), first, last, x, about, p, q, values, scratch)
     elif kind == CLOTH:
-        cloth_matrix(cloths_of(elements), cloth_slots_of(elements), first, last, x, p, q, values, scratch)
+        cloth_matrix(cloths_of(elements), cloth_slots_of(elements), first, last, x, about, p, q, values, scratch)
     elif kind == AREA:
-        area_matrix(areas_of(elements), area_slots_of(elements), first, last, x, p, q, values, scratch)
+        area_matrix(areas_of(elements), area_slots_of(elements), first, last, x, about, p, q, values, scratch)
     elif kind == VOLUME:
-        volume_matrix(volumes_of(elements), volume_slots_of(elements), first, last, x, p, q, values, scratch)
+        volume_matrix(volumes_of(elements), volume_slots_of(elements), first, last, x, about, p, q, values, scratch)
     else:
         slots = tetrahedron_slots_of(elements)
-        tetrahedron_matrix(tetrahedra_of(elements), slots, first, last, x, p, q, values, scratch)
+        tetrahedron_matrix(tetrahedra_of(elements), slots, first, last, x, about, p, q, values, scratch)

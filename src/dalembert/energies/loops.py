@@ -25,11 +25,11 @@ class Loops(NamedTuple):
     """Compiled functions of records first ≤ i < last of a table of elements."""
 
     energy: Callable[..., Any]  # (elements, first, last, x, scratch) → Σ W
-    forces: Callable[
-        ..., Any
-    ]  # (elements, first, last, x, v, f, g, scratch) → Σ W, power of damping; f += elastic forces, g += damping
-    # (elements, slots, first, last, x, stiffness_weight, damping_weight, values, scratch): values += the weighted sum of
-    # the positive Hessians and of Σ rᵢ rᵢᵀ, in 3×3 blocks (row by row, nine numbers each). Slots of an element: one a
+    # (elements, first, last, x, about, v, f, g, scratch) → Σ W, power of damping; f += elastic forces, g += those of damping,
+    # whose rows are taken at the places `about`
+    forces: Callable[..., Any]
+    # (elements, slots, first, last, x, about, stiffness_weight, damping_weight, values, scratch): values += the weighted sum
+    # of the positive Hessians and of Σ rᵢ rᵢᵀ, in 3×3 blocks (row by row, nine numbers each). Slots of an element: one a
     # pair a ≤ b of its nodes, in the order (0, 0), (0, 1), … (1, 1), …; slot s means the block s >> 1, and its transpose
     # where s is odd.
     matrix: Callable[..., Any]
@@ -49,13 +49,13 @@ def make_loops(evaluate: Callable[..., Any], damping_rows: Callable[..., Any], n
         return total
 
     @njit
-    def forces(elements, first, last, x, v, f, g, scratch):
+    def forces(elements, first, last, x, about, v, f, g, scratch):
         rows = scratch[OUT:]
         total, power = 0.0, 0.0
         for i in range(first, last):
             e = elements[i]
             evaluate(e, x, 1, scratch)
-            count = damping_rows(e, x, rows)
+            count = damping_rows(e, about, rows)
             total += peek(scratch, 0)
             for a in range(nodes):
                 subtract(f, 3 * e.nodes[a], 1.0, scratch, 1 + 3 * a)
@@ -69,12 +69,12 @@ def make_loops(evaluate: Callable[..., Any], damping_rows: Callable[..., Any], n
         return total, power
 
     @njit
-    def matrix(elements, slots, first, last, x, stiffness_weight, damping_weight, values, scratch):
+    def matrix(elements, slots, first, last, x, about, stiffness_weight, damping_weight, values, scratch):
         rows = scratch[OUT:]
         for i in range(first, last):
             e = elements[i]
             evaluate(e, x, 3, scratch)
-            count = damping_rows(e, x, rows)
+            count = damping_rows(e, about, rows)
             slot = i * pairs
             for a in range(nodes):
                 for b in range(a, nodes):

@@ -58,20 +58,21 @@ def damping_rows(e, x, rows):
 
 # Springs are many and cheap, so that a loop of their own pays: each direction serves for both forces.
 @njit
-def forces(elements, first, last, x, v, f, g, scratch):
+def forces(elements, first, last, x, about, v, f, g, scratch):
     """Σ W and the power of damping; f += elastic forces, g += damping; see `loops.Loops`."""
     total, power = 0.0, 0.0
     for i in range(first, last):
         e = elements[i]
         a, b = e.nodes[0], e.nodes[1]
         energy, tension, _, u = pull(e, x)
-        rate = dot(u, sub(point(v, b), point(v, a)))
         total += energy
-        power -= e.damping * rate * rate
         push = scale(tension, u)
         put(f, 3 * a, add(point(f, a), push))
         put(f, 3 * b, sub(point(f, b), push))
         if e.damping > 0.0:
+            _, _, _, u = pull(e, about)
+            rate = dot(u, sub(point(v, b), point(v, a)))
+            power -= e.damping * rate * rate
             push = scale(e.damping * rate, u)
             put(g, 3 * a, add(point(g, a), push))
             put(g, 3 * b, sub(point(g, b), push))

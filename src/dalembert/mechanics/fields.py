@@ -21,9 +21,9 @@ def push_particle(f, i, force):
 
 
 @njit
-def field_forces(t, x, v, about, f, g, system):
+def field_forces(t, x, near, v, about, f, g, system):
     """Add conservative ones to f and the others to g; (potential energy, status). Velocities count to first order about
-    those in `about`, which may be v."""
+    those in `about`, and wind meets triangles as they are at `near`; these may be v and x."""
     forces = particle_forces_of(system)
     potential = 0.0
     for i in range(forces.shape[0]):
@@ -38,7 +38,7 @@ def field_forces(t, x, v, about, f, g, system):
             status = (
                 custom_field(t, force, x, about, g, system)
                 if force.kind == CUSTOM_FIELD
-                else wind(t, force, x, v, about, g, system)
+                else wind(t, force, near, v, about, g, system)
             )
             if status != 0:
                 return potential, status

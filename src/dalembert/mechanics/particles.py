@@ -58,10 +58,10 @@ def particle_forces(t, y, dydt, system):
         for k in range(3 * i, 3 * i + 3):
             poke(v, k, w * peek(p, k))
             poke(f, k, 0.0)
-    potential, status = field_forces(t, x, v, v, f, f, system)
+    potential, status = field_forces(t, x, x, v, v, f, f, system)
     if status != 0:
         return status
-    potential += add_forces(x, v, f, f, power, elements_of(system))
+    potential += add_forces(x, x, v, f, f, power, elements_of(system))
     between, status = interact(t, x, v, f, power, interactions_of(system))
     energies_of(system)[2] = potential + between
     return status
@@ -77,17 +77,20 @@ def rest_particles(dydt, system):
 
 @njit
 def split_forces(t, place, out, system):
-    """Forces for the time step of particles. place : x, v, and the velocities about which forces are linear in v (3 n each);
-    out : conservative forces, then all others; `energies` and `power` as in `particle_forces`. Returns a status."""
+    """Forces for the time step of particles. Returns a status.
+
+    place : x, v, the velocities about which forces are linear in v, and the places at which damping and wind are looked at
+    (3 n each). out : conservative forces, then all others; `energies` and `power` are as in `particle_forces`.
+    """
     n = 3 * settings_of(system)[0].particles
-    x, v, about = part_of(place, 0, n), part_of(place, n, n), part_of(place, 2 * n, n)
+    x, v, about, near = part_of(place, 0, n), part_of(place, n, n), part_of(place, 2 * n, n), part_of(place, 3 * n, n)
     f, g, power = part_of(out, 0, n), part_of(out, n, n), power_of(system)
     clear(out)
     clear(power)
-    potential, status = field_forces(t, x, v, about, f, g, system)
+    potential, status = field_forces(t, x, near, v, about, f, g, system)
     if status != 0:
         return status
-    potential += add_forces(x, v, f, g, power, elements_of(system))
+    potential += add_forces(x, near, v, f, g, power, elements_of(system))
     between, status = interact(t, x, v, f, power, interactions_of(system))
     energies_of(system)[2] = potential + between
     return status
@@ -98,9 +101,10 @@ def add_matrix_of(t, place, values, system):
     """Add minus the derivatives of these forces, −∂f/∂x − rate ∂f/∂v with `rate` of the settings, made positive
     semidefinite, to a block matrix. Forces of the user's are left out. Returns a status."""
     n, rate = 3 * settings_of(system)[0].particles, settings_of(system)[0].rate
-    x, about, starts = part_of(place, 0, n), part_of(place, 2 * n, n), diagonal_slots_of(system)
-    add_matrix(x, 1.0, rate, values, elements_of(system))
-    add_field_matrix(x, about, rate, values, starts, system)
+    x, about, near = part_of(place, 0, n), part_of(place, 2 * n, n), part_of(place, 3 * n, n)
+    starts = diagonal_slots_of(system)
+    add_matrix(x, near, 1.0, rate, values, elements_of(system))
+    add_field_matrix(near, about, rate, values, starts, system)
     return add_diagonal(t, x, 1.0, values, starts, interactions_of(system))
 
 

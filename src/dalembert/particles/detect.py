@@ -25,7 +25,7 @@ def find(bodies, h, margin, y, place, particles, collision):
     """Contacts of the particles at x with the velocities v, both in `place`, over h, bodies being as in y. A status."""
     if place_colliders(y, bodies, 0.5 * margin, collision) >= 0:
         return NON_FINITE
-    n = place.shape[0] // 3
+    n = place.shape[0] // 4
     return meet_particles(part_of(place, 0, n), part_of(place, 2 * n, n), h, margin, particles, collision)
 
 

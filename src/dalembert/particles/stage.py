@@ -33,7 +33,7 @@ from ..mechanics.system import power_of as system_power_of
 from ..pointer import PARTICLE_FORCES, call_pointer
 from ..unchecked import peek, poke
 from ..vec import add_scaled, congruence, dot, load3, scale, sub, symvec
-from .tables import BDF2, BODY_ROW, EXPLICIT, IMPLICIT_MIDPOINT
+from .tables import BDF2, BODY_ROW, EXPLICIT, IMPLICIT_MIDPOINT, LINEAR_EULER
 from .tables_of import (
     aim_of,
     base_of,
@@ -52,7 +52,11 @@ from .tables_of import (
 
 @njit
 def begin_stage(t, y, system, steps):
-    """Set out from the particles in y: `aim`, `base`, and the first guess, which is where the stage starts."""
+    """Set out from the particles in y: `aim`, `base`, and the first guess, which is where the stage starts.
+
+    Damping is looked at where the particles would go freely, which is right to second order, so that it is linear in x and
+    has an energy too: Newton's method keeps its pace.
+    """
     options, stage = options_of(steps)[0], stage_of(steps)[0]
     n = settings_of(system)[0].particles
     h, scheme = options.dt, options.scheme
@@ -62,6 +66,7 @@ def begin_stage(t, y, system, steps):
     for k in range(6 * n):
         poke(start, k, peek(y, at + k))
     twice = scheme == BDF2 and options.history != 0
+    once = scheme == LINEAR_EULER or scheme == EXPLICIT  # noqa: SIM109 - for the compiler
     half = scheme == IMPLICIT_MIDPOINT or scheme == EXPLICIT  # noqa: SIM109 - for the compiler
     tau = 2.0 * h / 3.0 if twice else (0.5 * h if half else h)
     stage.tau, stage.weight = tau, 2.0 / (h * h) if scheme == EXPLICIT else 1.0 / (tau * tau)
@@ -81,6 +86,7 @@ def begin_stage(t, y, system, steps):
             poke(place, k, origin if scheme == EXPLICIT else x)
             poke(place, 3 * n + k, v if scheme == EXPLICIT else (x - origin) / tau)
             poke(place, 6 * n + k, v)
+            poke(place, 9 * n + k, peek(place, k) if once else peek(base, k) + tau * speed)
 
 
 @njit
@@ -217,6 +223,7 @@ def move(place, change, length, trial, system, steps):
         poke(trial, k, x)
         poke(trial, 3 * n + k, v)
         poke(trial, 6 * n + k, v)
+        poke(trial, 9 * n + k, peek(place, 9 * n + k))
 
 
 @njit

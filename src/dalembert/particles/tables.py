@@ -69,8 +69,10 @@ class Steps(NamedTuple):
     before: np.ndarray  # (6 n,) the same a step earlier
     aim: np.ndarray  # (3 n,) s
     base: np.ndarray  # (3 n,)
-    place: np.ndarray  # (9 n,) x, v and the velocities about which forces are linear
-    trial: np.ndarray  # (9 n,)
+    place: (
+        np.ndarray
+    )  # (12 n,) x, v, velocities about which forces are linear, and places at which damping is looked at
+    trial: np.ndarray  # (12 n,)
     forces: np.ndarray  # (6 n,) conservative forces, then all others
     trial_forces: np.ndarray  # (6 n,)
     power: np.ndarray  # (ledger,) powers at `place`
