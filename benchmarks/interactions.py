@@ -1,9 +1,10 @@
 """Forces between all particles, or all that are near: how time grows with their number, and how exact the tree is.
 
-One evaluation on one thread, the shortest of several, in seconds of the processor; an evaluation builds its grid or tree anew. "cells": repulsion of
-particles at random, 8 to a cell. "tree": gravitation of a Plummer sphere, softened by 1e-3 of its scale radius; errors are
-relative to all pairs, over 300 bodies, and the total force is over the sum of the sizes of the forces. The column of ratios
-should stay the same with n: time over n for cells, over n log₂ n for the tree, over the number of pairs for all pairs.
+One evaluation on one thread, the shortest of several, in seconds of the processor; it builds its grid or tree anew. "cells":
+repulsion of particles at random, 8 to a cell. "tree": gravitation of a Plummer sphere, softened by 1e-3 of its scale
+radius; errors are relative to all pairs, over 300 bodies, and the total force is over the sum of the sizes of the forces. The
+column of ratios should stay the same with n: time over n for cells, over n log₂ n for the tree, over the number of pairs for
+all pairs.
 
     python benchmarks/interactions.py [most]     (particles, at most a million if not given; all pairs take 1e5 at most)
 """
