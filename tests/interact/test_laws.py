@@ -85,7 +85,7 @@ def test_particles_at_one_place_are_named(kind, method):
 
 
 @pytest.mark.parametrize("method", [ALL_PAIRS, TREE])
-@pytest.mark.parametrize("copies", [2, 150])
+@pytest.mark.parametrize("copies", [2, 300])
 def test_a_softened_law_has_a_limit_at_one_place(method, copies):
     x = np.vstack([np.tile([0.3, -0.2, 0.1], (copies, 1)), [[1.0, 0.5, 0.2]]])
     energy, f, status = forces(tables_for(copies + 1, method=method, **LAWS["gravitation, softened"]), x)

@@ -18,8 +18,8 @@ CASES = [(ALL_PAIRS, "coulomb"), (TREE, "gravitation"), (CELLS, "lennard-jones, 
 
 
 def results():
-    x = plummer(120)
-    return [forces(tables_for(120, method=method, theta=0.7, **LAWS[name]), x)[1] for method, name in CASES]
+    x = plummer(160)
+    return [forces(tables_for(160, method=method, theta=0.7, **LAWS[name]), x)[1] for method, name in CASES]
 
 
 @pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="this is that process")

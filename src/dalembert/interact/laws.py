@@ -78,7 +78,7 @@ def ask(t, law, r, tables):
     return scratch[RESULT], scratch[RESULT + 1], status
 
 
-@njit
+@inlined
 def slope_of(t, law, r2, weight, tables):
     """(W, W'/r, status) of any law, for r > 0 within the cut-off."""
     if law.kind == CUSTOM:

@@ -59,7 +59,7 @@ def run(task, t, law, i, first, last, v, tables):
     return pull_run(t, law, i, first, last, v, tables)
 
 
-@njit
+@inlined
 def pull_run(t, law, i, first, last, v, tables):
     points, sums = points_of(tables), sums_of(tables)
     x, y, z, weight = peek(points, 4 * i), peek(points, 4 * i + 1), peek(points, 4 * i + 2), peek(points, 4 * i + 3)

@@ -42,8 +42,8 @@ NODE = np.dtype(
     align=True,
 )  # fmt: skip
 
-LEAF = 16  # most particles of a leaf, but for those that no cell tells apart
-BLOCK = 64  # most particles that go through the tree together
+LEAF = 8  # most particles of a leaf, but for those that no cell tells apart
+BLOCK = 128  # most particles that go through the tree together
 BLOCK_ROWS = 7  # of numbers that a block has for each of them
 
 # `scratch`: argument and results of a user's function, then the power of dampers
