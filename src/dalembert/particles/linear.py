@@ -22,6 +22,7 @@ from ..vec import add, add_scaled, cross, load3, matvec, store3, sub
 from .stage import body_momentum
 from .tables import BODY_ROW, EXPLICIT
 from .tables_of import (
+    aim_of,
     change_of,
     columns_of,
     d_of,
@@ -48,6 +49,8 @@ from .tables_of import (
 )
 from .touch import axis_of, body_point, locked_part, missing
 
+FROM_ZERO, FROM_AIM, FROM_CHANGE = range(3)
+
 
 @njit
 def assemble(walls, system, steps):
@@ -67,14 +70,20 @@ def assemble(walls, system, steps):
 
 
 @njit
-def solve(tolerance, system, steps):
-    """`change` with A change = −gradient, and A change in `image`, particle by particle. Returns a status of `linalg`."""
+def solve(guess, tolerance, system, steps):
+    """`change` with A change = −gradient, and A change in `image`, particle by particle. Returns a status of `linalg`.
+
+    guess : where to begin: FROM_ZERO, FROM_AIM, where the particles would go freely, or FROM_CHANGE, as it is.
+    """
     options, n = options_of(steps)[0], 3 * settings_of(system)[0].particles
     gradient, rhs, change = gradient_of(steps), rhs_of(steps), change_of(steps)
     for k in range(rhs.shape[0]):
         poke(rhs, k, -peek(gradient, k))
-    clear(change)
+    begin_at(guess, n, change, steps)
     coupled = prescribe(system, steps)
+    if coupled or options.direct != 0 or options.scheme == EXPLICIT:
+        clear(change)
+        prescribe_only(system, steps)
     report_of(steps)[0].solves += 1
     if options.direct != 0:
         status = call_pointer(options.direct, 0, SOLVE, 0.0, rhs, change)
@@ -89,6 +98,27 @@ def solve(tolerance, system, steps):
 
 
 @njit
+def begin_at(guess, n, change, steps):
+    aim, place, pinned = aim_of(steps), place_of(steps), pinned_of(steps)
+    if guess != FROM_CHANGE:
+        clear(change)
+    if guess == FROM_AIM:
+        for k in range(n):
+            poke(change, k, peek(aim, k) - peek(place, k))
+    for k in range(pinned.shape[0]):
+        store_3(change, 3 * pinned[k], (0.0, 0.0, 0.0))
+
+
+@njit
+def prescribe_only(system, steps):
+    """What locks prescribe into `change`, which is zero."""
+    touches, change = touches_of(steps), change_of(steps)
+    for k in range(touch_counts_of(steps)[0]):
+        if touches[k].locked > 0:
+            store_3(change, 3 * touches[k].particle, missing(touches[k], system, steps))
+
+
+@njit
 def prescribe(system, steps):
     """Friction into `rhs`, and what locks prescribe into `change`. Returns whether a lock is to a body that moves."""
     touches, rhs, change = touches_of(steps), rhs_of(steps), change_of(steps)
@@ -97,7 +127,9 @@ def prescribe(system, steps):
         touch = touches[k]
         i = 3 * touch.particle
         if touch.locked > 0:
-            store_3(change, i, missing(touch, system, steps))
+            there = load_3(change, i)
+            there = sub(there, locked_part(touch, there))
+            store_3(change, i, add(there, missing(touch, system, steps)))
             coupled = coupled or touch.body < settings_of(system)[0].rigid
             store_3(rhs, i, add(load_3(rhs, i), load3(touch.friction)))
     return coupled

@@ -8,7 +8,7 @@ from ..status import NON_FINITE, OK
 from ..ticks import lap
 from ..unchecked import peek
 from ..vec import dot, load3
-from .linear import assemble, reduced_norm, solve
+from .linear import FROM_AIM, FROM_CHANGE, FROM_ZERO, assemble, reduced_norm, solve
 from .stage import evaluate, fill_gradient, keep_power, move, move_bodies, predict, typical_force
 from .tables import CONTACTS, EXPLICIT, FORCES, LINEAR, LINEAR_EULER, MATRIX
 from .tables_of import (
@@ -48,6 +48,7 @@ def minimize(walls, particles, system, steps):
     lap(ticks_of(steps), FORCES)
     keep_power(system, steps)
     stage.typical = typical_force(place, forces, system, steps)
+    guess = FROM_AIM
     for _ in range(1 if once else options.newton):
         fill_gradient(place, forces, gradient_of(steps), system, steps)
         stage.residual = reduced_norm(steps, system)
@@ -59,7 +60,8 @@ def minimize(walls, particles, system, steps):
         if status != OK:
             return status
         lap(ticks_of(steps), MATRIX)
-        pending = settle(once, particles, system, steps) or pending
+        pending = settle(guess, once, particles, system, steps) or pending
+        guess = FROM_ZERO
         if once:
             return accept_whole(walls, system, steps)
         status = search(walls, pending, system, steps)
@@ -84,7 +86,7 @@ def note(system, steps):
 
 
 @njit
-def settle(once, particles, system, steps):
+def settle(guess, once, particles, system, steps):
     """Linear solves until the contacts agree with them. Returns whether any contact changed."""
     options, stage = options_of(steps)[0], stage_of(steps)[0]
     tolerance = options.linear_tolerance
@@ -92,7 +94,8 @@ def settle(once, particles, system, steps):
         tolerance = min(tolerance, max(1e-12, stage.residual / stage.typical))
     any_changed = False
     for _ in range(options.rounds):
-        solve(tolerance, system, steps)
+        solve(guess, tolerance, system, steps)
+        guess = FROM_CHANGE
         lap(ticks_of(steps), LINEAR)
         changed = 0
         if touch_counts_of(steps)[0] > 0:
@@ -101,7 +104,7 @@ def settle(once, particles, system, steps):
         if changed == 0:
             return any_changed
         any_changed = True
-    solve(tolerance, system, steps)
+    solve(guess, tolerance, system, steps)
     lap(ticks_of(steps), LINEAR)
     return any_changed
 

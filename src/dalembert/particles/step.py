@@ -37,7 +37,7 @@ from .tables_of import (
     touch_counts_of,
     touches_of,
 )
-from .touch import axis_of, body_point, gather_touches
+from .touch import axis_of, body_point, gather_touches, remember
 
 WALLS = len(Walls._fields)
 PARTICLES, SYSTEM, STEPS = 2 * len(Particles._fields), 2 * len(System._fields), 2 * len(Steps._fields)
@@ -129,6 +129,7 @@ def finish(y, particles, system, steps):
     for k in range(touch_counts_of(steps)[0]):
         if touches_of(steps)[k].locked > 0:
             finish_touch(touches_of(steps)[k], y, particles, system, steps)
+    remember(steps)
     options.history = 1
     return OK
 

@@ -73,6 +73,7 @@ def make_steps(model: Model, pattern: BlockPattern, settings: ParticleSettings, 
     return Steps(
         options=options, stage=_row(tables.STAGE), report=_row(tables.REPORT),
         touches=np.zeros(n if contacts else 0, tables.TOUCH).view(np.recarray), active=np.zeros(contacts, np.int64),
+        memory=np.zeros(n if contacts else 0, tables.MEMORY).view(np.recarray),
         touch_counts=np.zeros(1, np.int64), pinned=np.nonzero(model.tables["particle_inverse_mass"] == 0.0)[0],
         start=np.zeros(6 * n), before=np.zeros(6 * n), aim=np.zeros(3 * n), base=np.zeros(3 * n), place=np.zeros(12 * n),
         trial=np.zeros(12 * n), forces=np.zeros(6 * n), trial_forces=np.zeros(6 * n),
@@ -146,6 +147,7 @@ class ParticleStepping:
         """The state was changed from outside: what was before it tells nothing."""
         self._events.forget()
         self._steps.options.history = 0
+        self._steps.memory.step = -1
         if self.bodies is not None:
             self.bodies.changed()
 

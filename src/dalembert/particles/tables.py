@@ -37,9 +37,12 @@ REPORT = np.dtype(
 # displacement in them since the start of the stage, beside that of the body. `friction` and `force`: N, on the particle.
 TOUCH = np.dtype(
     [("particle", "i8"), ("first", "i8"), ("last", "i8"), ("body", "i8"), ("locked", "i8"), ("normals", "i8"),
-     ("stick", "i8"), ("arm", "f8", 3), ("axes", "f8", 9), ("target", "f8", 3), ("friction", "f8", 3), ("force", "f8", 3)],
+     ("stick", "i8"), ("changes", "i8"), ("arm", "f8", 3), ("axes", "f8", 9), ("target", "f8", 3), ("friction", "f8", 3), ("force", "f8", 3)],
     align=True,
 )  # fmt: skip
+
+# Of a particle that touched: the number of the step after that, and what was found.
+MEMORY = np.dtype([("step", "i8"), ("stick", "i8"), ("friction", "f8", 3)], align=True)
 
 BODY_ROW = 6  # numbers a body: of a displacement, then of a turn
 STEP_STAGES = ("forces", "matrix", "linear solver", "contacts", "update")
@@ -62,6 +65,7 @@ class Steps(NamedTuple):
     stage: Any  # STAGE
     report: Any  # REPORT
     touches: Any  # TOUCH, as many as particles
+    memory: Any  # MEMORY, particle by particle, if any may touch
     active: np.ndarray  # int64, contact by contact: whether it holds
     touch_counts: np.ndarray  # int64 (1,): touches there are
     pinned: np.ndarray  # int64, the particles that stay where they are

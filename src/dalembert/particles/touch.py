@@ -21,9 +21,11 @@ from .tables_of import (
     change_of,
     gradient_of,
     image_of,
+    memory_of,
     moved_of,
     options_of,
     place_of,
+    report_of,
     stage_of,
     start_of,
     touch_counts_of,
@@ -34,7 +36,7 @@ from .tables_of import (
 INDEPENDENT = 1e-6  # sine of the angle to the plane of the others: a normal that is closer to it adds no direction
 SLIP = 1e-9  # of the margin: a smaller displacement is none
 PULL = 1e-12  # of the typical force: a smaller one is none
-STEADY = 1e-3  # relative: friction that changes by less is solved for
+STEADY = 0.02  # of the limit: friction that changes by less is solved for
 
 
 @njit
@@ -68,10 +70,42 @@ def start_touch(touch, contacts, system, steps):
         d = sub(path, carried(contact.body, load3(contact.position), wanted_of(steps), system))
         active[c] = 1 if dot(load3(contact.normal), d) < -part(steps) * contact.separation else 0
     zero = (0.0, 0.0, 0.0)
-    touch.stick = 1
+    touch.stick, touch.changes = 1, 0
     store3(touch.friction, zero)
     store3(touch.force, zero)
+    recall(touch, contacts, steps)
     lock(touch, contacts, system, steps)
+
+
+# What rests or slides now most likely did so in the step before.
+@njit
+def recall(touch, contacts, steps):
+    """Begin with what was found for this particle in the step before, if it touches."""
+    memory, active = memory_of(steps), active_of(steps)
+    was = memory[touch.particle]
+    if was.step != report_of(steps)[0].steps:
+        return
+    nearest = touch.first
+    for c in range(touch.first, touch.last):
+        if contacts[c].separation < contacts[nearest].separation:
+            nearest = c
+    active[nearest] = 1
+    touch.stick = was.stick
+    along = load3(was.friction)
+    n = load3(contacts[nearest].normal)
+    store3(touch.friction, add_scaled(along, -dot(along, n), n))
+
+
+@njit
+def remember(steps):
+    """Keep what was found, for the next step."""
+    memory, touches = memory_of(steps), touches_of(steps)
+    for k in range(touch_counts_of(steps)[0]):
+        touch = touches[k]
+        if touch.locked > 0:
+            was = memory[touch.particle]
+            was.step, was.stick = report_of(steps)[0].steps + 1, touch.stick
+            store3(was.friction, load3(touch.friction))
 
 
 @inlined
@@ -220,7 +254,7 @@ def let_go(touch, contacts, least, steps):
             active[c] = 0
             changed = True
     if changed:
-        touch.stick = 1
+        touch.stick = 0
         store3(touch.friction, (0.0, 0.0, 0.0))
     return changed
 
@@ -270,9 +304,11 @@ def rub(touch, contacts, made, system, steps):
     slip = slip_of(touch, made, system, steps)
     size, before = norm(slip), load3(touch.friction)
     if size > SLIP * options_of(steps)[0].margin and dot(slip, before) > 0.0:
-        touch.stick = 1
-        store3(touch.friction, (0.0, 0.0, 0.0))
-        return True
+        # It is pushed along by its friction, which is too much. Once it may stick instead; then friction gives way by turns.
+        touch.stick = 1 if touch.changes == 0 else 0
+        touch.changes += 1
+        store3(touch.friction, scale(0.0 if touch.stick != 0 else 0.5, before))
+        return norm(before) > STEADY * limit
     now = before
     if size > SLIP * options_of(steps)[0].margin:
         now = scale(-limit / size, slip)
