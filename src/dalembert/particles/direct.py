@@ -32,6 +32,7 @@ class DirectSolver:
         matrix = to_scipy(BlockMatrix(steps.starts, steps.columns, steps.values))
         bodies = self._inertia()
         whole = block_diag([matrix, *bodies], format="csc") if bodies else matrix
+        whole = whole + self._friction(whole.shape[0])
         basis = self._basis()
         reduced = (basis.T @ whole @ basis).tocsc()
         try:
@@ -50,6 +51,29 @@ class DirectSolver:
             found += [weight * m * np.eye(3), weight * np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])]
         return found
 
+    def _friction(self, size: int) -> Any:
+        """What sliding friction adds to the matrix beside the blocks of particles: −κ P J, its mirror image, and κ Jᵀ P J."""
+        from scipy.sparse import csc_array
+
+        n, rigid = int(self.system.settings[0].particles), int(self.system.settings[0].rigid)
+        rows, columns, entries = [], [], []
+        for touch in self.steps.touches[: int(self.steps.touch_counts[0])]:
+            if touch.stick != 0 or touch.grip == 0.0 or touch.locked == 0 or touch.body >= rigid:
+                continue
+            axes = np.array(touch.axes).reshape(3, 3)[: int(touch.normals)]
+            carried = (np.eye(3) - axes.T @ axes) @ _point_jacobian(touch.arm)
+            both = float(touch.grip) * np.block([[np.zeros((3, 3)), -carried], [-carried.T, carried.T @ carried]])
+            at = np.concatenate(
+                [3 * int(touch.particle) + np.arange(3), 3 * n + BODY_ROW * int(touch.body) + np.arange(6)]
+            )
+            r, c = np.meshgrid(at, at, indexing="ij")
+            rows.append(r.ravel())
+            columns.append(c.ravel())
+            entries.append(both.ravel())
+        if not entries:
+            return csc_array((size, size))
+        return csc_array((np.concatenate(entries), (np.concatenate(rows), np.concatenate(columns))), shape=(size, size))
+
     def _basis(self) -> Any:
         """T, of all particles and bodies: (m, unknowns)."""
         from scipy.sparse import csc_array
@@ -65,8 +89,7 @@ class DirectSolver:
             along = axes.T @ axes
             held[int(touch.particle)] = along
             if touch.body < rigid:
-                x, y, z = touch.arm
-                carried = along @ np.hstack([np.eye(3), -np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])])
+                carried = along @ _point_jacobian(touch.arm)
                 r, c = np.meshgrid(np.arange(3), np.arange(BODY_ROW), indexing="ij")
                 rows.append((3 * int(touch.particle) + r).ravel())
                 columns.append((BODY_ROW * int(touch.body) + c).ravel())
@@ -87,3 +110,9 @@ class DirectSolver:
                 free += 1
         joined = np.concatenate(entries), (np.concatenate(rows), np.concatenate(columns))
         return csc_array(joined, shape=(3 * n + BODY_ROW * rigid, free))
+
+
+def _point_jacobian(arm: np.ndarray) -> np.ndarray:
+    """(3, 6): the displacement of a point at `arm` from a body's displacement and turn."""
+    x, y, z = arm
+    return np.hstack([np.eye(3), -np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])])

@@ -18,7 +18,7 @@ from ..mechanics.system import particle_mass_of, settings_of
 from ..pointer import PARTICLE_MATRIX, SOLVE, call_pointer
 from ..status import OK
 from ..unchecked import peek, poke
-from ..vec import add, add_scaled, cross, load3, matvec, store3, sub
+from ..vec import add, add_scaled, cross, load3, matvec, scale, store3, sub
 from .stage import body_momentum
 from .tables import BODY_ROW, EXPLICIT
 from .tables_of import (
@@ -47,7 +47,7 @@ from .tables_of import (
     touches_of,
     values_of,
 )
-from .touch import axis_of, body_point, locked_part, missing
+from .touch import axis_of, body_point, friction_at, locked_part, missing, normal_part
 
 FROM_ZERO, FROM_AIM, FROM_CHANGE = range(3)
 
@@ -84,15 +84,20 @@ def solve(guess, tolerance, system, steps):
     if coupled or options.direct != 0 or options.scheme == EXPLICIT:
         clear(change)
         prescribe_only(system, steps)
+    explicit = options.scheme == EXPLICIT
+    if not explicit:
+        add_friction(1.0, steps)
     report_of(steps)[0].solves += 1
     if options.direct != 0:
         status = call_pointer(options.direct, 0, SOLVE, 0.0, rhs, change)
-    elif options.scheme == EXPLICIT and not coupled:
+    elif explicit and not coupled:
         status = divide(system, steps)
     elif coupled:
         status = solve_coupled(tolerance, system, steps)
     else:
         status = solve_held(tolerance, n, steps)
+    if not explicit:
+        add_friction(-1.0, steps)
     apply(change, image_of(steps), system, steps)
     return status
 
@@ -120,19 +125,42 @@ def prescribe_only(system, steps):
 
 @njit
 def prescribe(system, steps):
-    """Friction into `rhs`, and what locks prescribe into `change`. Returns whether a lock is to a body that moves."""
+    """Friction into `rhs`, and what locks prescribe into `change`. Returns whether a touch is with a body that moves."""
     touches, rhs, change = touches_of(steps), rhs_of(steps), change_of(steps)
+    n = 3 * settings_of(system)[0].particles
     coupled = False
     for k in range(touch_counts_of(steps)[0]):
         touch = touches[k]
         i = 3 * touch.particle
-        if touch.locked > 0:
-            there = load_3(change, i)
-            there = sub(there, locked_part(touch, there))
-            store_3(change, i, add(there, missing(touch, system, steps)))
-            coupled = coupled or touch.body < settings_of(system)[0].rigid
-            store_3(rhs, i, add(load_3(rhs, i), load3(touch.friction)))
+        if touch.locked == 0:
+            continue
+        there = load_3(change, i)
+        there = sub(there, locked_part(touch, there))
+        store_3(change, i, add(there, missing(touch, system, steps)))
+        friction = friction_at(touch, 0.0, system, steps)
+        store_3(rhs, i, add(load_3(rhs, i), friction))
+        if touch.body < settings_of(system)[0].rigid:
+            coupled = True
+            at = n + BODY_ROW * touch.body
+            store_3(rhs, at, sub(load_3(rhs, at), friction))
+            store_3(rhs, at + 3, sub(load_3(rhs, at + 3), cross(load3(touch.arm), friction)))
     return coupled
+
+
+@njit
+def add_friction(sign, steps):
+    """Add sign κ (1 − n nᵀ) of what slides to the blocks of particles."""
+    touches, values, starts = touches_of(steps), values_of(steps), starts_of(steps)
+    for k in range(touch_counts_of(steps)[0]):
+        touch = touches[k]
+        if touch.grip == 0.0 or touch.stick != 0 or touch.locked == 0:
+            continue
+        at = 9 * starts[touch.particle]
+        for c in range(3):
+            axis = (1.0 if c == 0 else 0.0, 1.0 if c == 1 else 0.0, 1.0 if c == 2 else 0.0)
+            column = scale(sign * touch.grip, sub(axis, normal_part(touch, axis)))
+            for r in range(3):
+                poke(values, at + 3 * r + c, peek(values, at + 3 * r + c) + column[r])
 
 
 @njit
@@ -142,9 +170,12 @@ def divide(system, steps):
     mass, weight = particle_mass_of(system), stage_of(steps)[0].weight
     touched = touch_counts_of(steps)[0]
     for k in range(touched):
-        i = 3 * touches[k].particle
+        touch = touches[k]
+        i = 3 * touch.particle
         b = load_3(rhs, i)
-        store_3(rhs, i, sub(b, locked_part(touches[k], b)))
+        m = weight * peek(mass, touch.particle)
+        b = scale(m / (m + touch.grip), sub(b, locked_part(touch, b)))
+        store_3(rhs, i, b)
     for i in range(mass.shape[0]):
         w = 1.0 / (weight * peek(mass, i))
         for k in range(3 * i, 3 * i + 3):
@@ -261,6 +292,31 @@ def product(z, q, u, system, steps):
     apply(u, image, system, steps)
     gather(image, q, system, steps)
     add_inertia(z, 1.0, q, system, steps)
+    add_slip(z, u, q, system, steps)
+
+
+@njit
+def add_slip(z, u, q, system, steps):
+    """Add κ times the slip of what slides on bodies to q, for those, and what the matrix does not have for the particles."""
+    touches, n = touches_of(steps), 3 * settings_of(system)[0].particles
+    explicit = options_of(steps)[0].scheme == EXPLICIT
+    for k in range(touch_counts_of(steps)[0]):
+        touch = touches[k]
+        if touch.grip == 0.0 or touch.stick != 0 or touch.locked == 0:
+            continue
+        i = 3 * touch.particle
+        own = sub(load_3(u, i), normal_part(touch, load_3(u, i)))
+        slip = own
+        if touch.body < settings_of(system)[0].rigid:
+            at = n + BODY_ROW * touch.body
+            along = body_point(touch, z, at)
+            slip = sub(slip, sub(along, normal_part(touch, along)))
+            pull = scale(touch.grip, slip)
+            store_3(q, at, sub(load_3(q, at), pull))
+            store_3(q, at + 3, sub(load_3(q, at + 3), cross(load3(touch.arm), pull)))
+        if not explicit:
+            slip = sub(slip, own)
+        store_3(q, i, add_scaled(load_3(q, i), touch.grip, slip))
 
 
 @njit
@@ -355,12 +411,15 @@ def add_load(touch, explicit, n, system, steps):
     """Add what a locked particle's own block is to its carrier, to the blocks of that."""
     diagonal = diagonal_of(steps)
     m = stage_of(steps)[0].weight * peek(particle_mass_of(system), touch.particle)
+    grip = touch.grip if touch.stick == 0 else 0.0
     arm, at = load3(touch.arm), 9 * (n + 2 * touch.body)
     for c in range(3):
         axis = (1.0 if c == 0 else 0.0, 1.0 if c == 1 else 0.0, 1.0 if c == 2 else 0.0)
         push = locked_part(touch, block_times(touch.particle, m, locked_part(touch, axis), explicit, steps))
-        twist = locked_part(touch, cross(axis, arm))
-        moment = cross(arm, locked_part(touch, block_times(touch.particle, m, twist, explicit, steps)))
+        push = add_scaled(push, grip, sub(axis, normal_part(touch, axis)))
+        turned = cross(axis, arm)
+        twist = locked_part(touch, block_times(touch.particle, m, locked_part(touch, turned), explicit, steps))
+        moment = cross(arm, add_scaled(twist, grip, sub(turned, normal_part(touch, turned))))
         for r in range(3):
             poke(diagonal, at + 3 * r + c, peek(diagonal, at + 3 * r + c) + push[r])
             poke(diagonal, at + 9 + 3 * r + c, peek(diagonal, at + 9 + 3 * r + c) + moment[r])
@@ -400,10 +459,16 @@ def reduced_norm(steps, system):
     n = 3 * settings_of(system)[0].particles
     for k in range(n):
         poke(u, k, peek(gradient, k))
-    for k in range(touch_counts_of(steps)[0]):
-        i = 3 * touches[k].particle
-        store_3(u, i, sub(load_3(u, i), load3(touches[k].friction)))
     gather(u, q, system, steps)
+    for k in range(touch_counts_of(steps)[0]):
+        touch = touches[k]
+        i = 3 * touch.particle
+        friction = friction_at(touch, 0.0, system, steps)
+        store_3(q, i, sub(load_3(q, i), friction))
+        if touch.body < settings_of(system)[0].rigid:
+            at = n + BODY_ROW * touch.body
+            store_3(q, at, add(load_3(q, at), friction))
+            store_3(q, at + 3, add(load_3(q, at + 3), cross(load3(touch.arm), friction)))
     total = 0.0
     for k in range(q.shape[0]):
         value = peek(q, k) + (peek(gradient, k) if k >= n else 0.0)

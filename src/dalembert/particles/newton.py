@@ -7,10 +7,10 @@ from ..mechanics.system import settings_of
 from ..status import NON_FINITE, OK
 from ..ticks import lap
 from ..unchecked import peek
-from ..vec import dot, load3
+from ..vec import dot
 from .linear import FROM_AIM, FROM_CHANGE, FROM_ZERO, assemble, reduced_norm, solve
 from .stage import evaluate, fill_gradient, keep_power, move, move_bodies, predict, typical_force
-from .tables import CONTACTS, EXPLICIT, FORCES, LINEAR, LINEAR_EULER, MATRIX
+from .tables import BODY_ROW, CONTACTS, EXPLICIT, FORCES, LINEAR, LINEAR_EULER, MATRIX
 from .tables_of import (
     change_of,
     forces_of,
@@ -25,7 +25,7 @@ from .tables_of import (
     trial_forces_of,
     trial_of,
 )
-from .touch import missing, review
+from .touch import body_point, friction_at, measure_touches, missing, review
 
 SUFFICIENT = 1e-4  # Armijo's: of the decrease that the slope promises
 HALVINGS = 40
@@ -87,25 +87,27 @@ def note(system, steps):
 
 @njit
 def settle(guess, once, particles, system, steps):
-    """Linear solves until the contacts agree with them. Returns whether any contact changed."""
+    """Linear solves until the contacts agree with them; friction, which never brings energy, has one more to agree. Returns
+    whether any contact changed."""
     options, stage = options_of(steps)[0], stage_of(steps)[0]
     tolerance = options.linear_tolerance
     if not once and stage.typical > 0.0:
         tolerance = min(tolerance, max(1e-12, stage.residual / stage.typical))
     any_changed = False
-    for _ in range(options.rounds):
+    for k in range(options.rounds):
         solve(guess, tolerance, system, steps)
         guess = FROM_CHANGE
         lap(ticks_of(steps), LINEAR)
-        changed = 0
-        if touch_counts_of(steps)[0] > 0:
-            changed = review(particles, system, steps)
-            lap(ticks_of(steps), CONTACTS)
-        if changed == 0:
-            return any_changed
-        any_changed = True
-    solve(guess, tolerance, system, steps)
-    lap(ticks_of(steps), LINEAR)
+        if touch_counts_of(steps)[0] == 0:
+            return False
+        measure_touches(system, steps)
+        if k == options.rounds - 1:
+            break
+        changed, rubbed = review(particles, system, steps)
+        lap(ticks_of(steps), CONTACTS)
+        if changed == 0 and (rubbed == 0 or k > 0):
+            break
+        any_changed = any_changed or changed > 0
     return any_changed
 
 
@@ -148,7 +150,7 @@ def search(walls, pending, system, steps):
         slope += peek(gradient, k) * peek(change, k)
     for k in range(n):
         lost += peek(forces, n + k) * peek(change, k)
-    rubbed = friction_work(steps)
+    rubbed = friction_work(0.0, system, steps)
     slope, lost = slope - rubbed, lost + rubbed
     length, status = 1.0, OK
     for _ in range(HALVINGS):
@@ -178,11 +180,11 @@ def falls(before, slope, lost, length, system, steps):
     lost_now = 0.0
     for k in range(n):
         lost_now += peek(now, n + k) * peek(change, k)
-    lost_now += friction_work(steps)
+    lost_now += friction_work(length, system, steps)
     fall = stage.energy - before - 0.5 * length * (lost + lost_now)
     if abs(length * slope) <= ROUNDING * (abs(stage.energy) + abs(before)):
         fill_gradient(trial_of(steps), now, gradient_of(steps), system, steps)
-        there = -friction_work(steps)
+        there = -friction_work(length, system, steps)
         for k in range(change.shape[0]):
             there += peek(gradient_of(steps), k) * peek(change, k)
         fall = 0.5 * length * (slope + there)
@@ -190,12 +192,17 @@ def falls(before, slope, lost, length, system, steps):
 
 
 @njit
-def friction_work(steps):
-    """The work of sliding friction along `change`."""
+def friction_work(share, system, steps):
+    """The work of sliding friction along `change`, as it is so much of it further on."""
     touches, change = touches_of(steps), change_of(steps)
+    n = 3 * settings_of(system)[0].particles
     total = 0.0
     for k in range(touch_counts_of(steps)[0]):
-        total += dot(load3(touches[k].friction), load_3(change, 3 * touches[k].particle))
+        touch = touches[k]
+        friction = friction_at(touch, share, system, steps)
+        total += dot(friction, load_3(change, 3 * touch.particle))
+        if touch.body < settings_of(system)[0].rigid:
+            total -= dot(friction, body_point(touch, change, n + BODY_ROW * touch.body))
     return total
 
 

@@ -34,15 +34,17 @@ REPORT = np.dtype(
 )  # fmt: skip
 # A particle that touches: its contacts, the body that carries it and its arm there, and the directions in which it is
 # locked to that body, `locked` orthonormal ones of which the first `normals` span those of its contacts. `target` is its
-# displacement in them since the start of the stage, beside that of the body. `friction` and `force`: N, on the particle.
+# displacement in them since the start of the stage, beside that of the body. Where it slides `grip` is κ, N/m. `friction` and
+# `force`: N, on the particle.
 TOUCH = np.dtype(
     [("particle", "i8"), ("first", "i8"), ("last", "i8"), ("body", "i8"), ("locked", "i8"), ("normals", "i8"),
-     ("stick", "i8"), ("changes", "i8"), ("arm", "f8", 3), ("axes", "f8", 9), ("target", "f8", 3), ("friction", "f8", 3), ("force", "f8", 3)],
+     ("stick", "i8"), ("grip", "f8"), ("arm", "f8", 3), ("axes", "f8", 9), ("target", "f8", 3), ("friction", "f8", 3),
+     ("force", "f8", 3)],
     align=True,
 )  # fmt: skip
 
 # Of a particle that touched: the number of the step after that, and what was found.
-MEMORY = np.dtype([("step", "i8"), ("stick", "i8"), ("friction", "f8", 3)], align=True)
+MEMORY = np.dtype([("step", "i8"), ("stick", "i8"), ("grip", "f8")], align=True)
 
 BODY_ROW = 6  # numbers a body: of a displacement, then of a turn
 STEP_STAGES = ("forces", "matrix", "linear solver", "contacts", "update")

@@ -1,16 +1,17 @@
 """Contacts of particles within a step: which hold, and in which directions a particle is locked to what it touches.
 
 A contact with the unit normal n asks n·d ≥ −g of the displacement d of its particle beside that of the body, g its
-separation, and f_n ≥ 0 of its force, one of the two an equality; friction keeps the rest of the displacement zero unless that
-takes more than μ f_n, and is as much as that, against the slip, if so. Contacts that hold lock their particle in the normal,
-and one that sticks in all directions; forces come out as what the locks bear. Then contacts that pull are let go, those that
-would be crossed are closed, and sliding and sticking are looked at anew: rounds of linear solves until nothing changes.
+separation, and f_n ≥ 0 of its force, one of the two an equality; friction keeps the rest s of the displacement zero unless
+that takes more than μ f_n, and is as much as that, against s, if so. Contacts that hold lock their particle in the normal,
+and one that sticks in all directions; forces come out as what the locks bear. One that slides is pulled back by −κ s with
+κ = μ f_n/|s| as found before, which belongs to the matrix, so that no slip is turned round. Then contacts that pull are let
+go, those that would be crossed are closed, and friction is looked at anew: rounds of linear solves until little changes.
 """
 
 from ..collide.particle_tables import CONTACTS, particle_contacts_of, particle_counts_of
 from ..jit import inlined, njit
 from ..linalg.block_matrix import load_3
-from ..mechanics.system import kinematics_of, particle_inverse_mass_of, settings_of
+from ..mechanics.system import kinematics_of, particle_inverse_mass_of, particle_mass_of, settings_of
 from ..unchecked import peek
 from ..vec import add, add_scaled, cross, dot, load3, norm, perpendicular, scale, store3, sub
 from .tables import BODY_ROW, EXPLICIT, IMPLICIT_MIDPOINT
@@ -34,9 +35,10 @@ from .tables_of import (
 )
 
 INDEPENDENT = 1e-6  # sine of the angle to the plane of the others: a normal that is closer to it adds no direction
-SLIP = 1e-9  # of the margin: a smaller displacement is none
+CROSSED = 1e-9  # of the margin: contacts that would be crossed by less are not closed
 PULL = 1e-12  # of the typical force: a smaller one is none
-STEADY = 0.02  # of the limit: friction that changes by less is solved for
+STEADY = 0.05  # of the limit: friction that is right to this is left
+CREEP = 1e-5  # m/s: what slides more slowly may as well stick
 
 
 @njit
@@ -69,10 +71,9 @@ def start_touch(touch, contacts, system, steps):
         contact = contacts[c]
         d = sub(path, carried(contact.body, load3(contact.position), wanted_of(steps), system))
         active[c] = 1 if dot(load3(contact.normal), d) < -part(steps) * contact.separation else 0
-    zero = (0.0, 0.0, 0.0)
-    touch.stick, touch.changes = 1, 0
-    store3(touch.friction, zero)
-    store3(touch.force, zero)
+    touch.stick, touch.grip = 1, 0.0
+    store3(touch.friction, (0.0, 0.0, 0.0))
+    store3(touch.force, (0.0, 0.0, 0.0))
     recall(touch, contacts, steps)
     lock(touch, contacts, system, steps)
 
@@ -90,10 +91,7 @@ def recall(touch, contacts, steps):
         if contacts[c].separation < contacts[nearest].separation:
             nearest = c
     active[nearest] = 1
-    touch.stick = was.stick
-    along = load3(was.friction)
-    n = load3(contacts[nearest].normal)
-    store3(touch.friction, add_scaled(along, -dot(along, n), n))
+    touch.stick, touch.grip = was.stick, was.grip
 
 
 @njit
@@ -104,8 +102,10 @@ def remember(steps):
         touch = touches[k]
         if touch.locked > 0:
             was = memory[touch.particle]
-            was.step, was.stick = report_of(steps)[0].steps + 1, touch.stick
-            store3(was.friction, load3(touch.friction))
+            was.step, was.stick, was.grip = report_of(steps)[0].steps + 1, touch.stick, touch.grip
+            if touch.stick == 0 and norm(load3(touch.friction)) > touch.grip * CREEP * stage_of(steps)[0].tau:
+                continue
+            was.stick, was.grip = 1, 0.0
 
 
 @inlined
@@ -217,31 +217,64 @@ def missing(touch, system, steps):
 
 
 @njit
-def review(particles, system, steps):
-    """After a solve, with its displacements in `change` and A·change in `image`: which contacts hold now. Returns how many
-    touches changed."""
-    contacts, touches = particle_contacts_of(particles), touches_of(steps)
-    changed = 0
-    for k in range(touch_counts_of(steps)[0]):
-        if review_touch(touches[k], contacts, system, steps):
-            changed += 1
-    return changed
+def friction_at(touch, share, system, steps):
+    """−κ s of what slides, at `place` and so much of `change` further on."""
+    if touch.grip == 0.0 or touch.stick != 0 or touch.normals == 0:
+        return (0.0, 0.0, 0.0)
+    return scale(-touch.grip, slip_of(touch, share, system, steps))
 
 
 @njit
-def review_touch(touch, contacts, system, steps):
-    i = 3 * touch.particle
-    stage = stage_of(steps)[0]
-    borne = add(load_3(image_of(steps), i), load_3(gradient_of(steps), i))  # by locks and friction
-    store3(touch.force, add(locked_part(touch, borne), load3(touch.friction)))
-    made = add(sub(load_3(place_of(steps), i), origin(steps, i)), load_3(change_of(steps), i))
-    changed = let_go(touch, contacts, PULL * stage.typical, steps)
-    changed = close(touch, contacts, made, system, steps) or changed
-    if not changed and touch.normals > 0:
-        changed = rub(touch, contacts, made, system, steps)
-    if changed:
-        lock(touch, contacts, system, steps)
-    return changed
+def slip_of(touch, share, system, steps):
+    """How far a touch has moved along what it touches, at `place` and so much of `change` further on."""
+    i, n = 3 * touch.particle, 3 * settings_of(system)[0].particles
+    slip = add_scaled(sub(load_3(place_of(steps), i), origin(steps, i)), share, load_3(change_of(steps), i))
+    if touch.body < settings_of(system)[0].rigid:
+        slip = sub(slip, body_point(touch, moved_of(steps), BODY_ROW * touch.body))
+        slip = add_scaled(slip, -share, body_point(touch, change_of(steps), n + BODY_ROW * touch.body))
+    return sub(slip, normal_part(touch, slip))
+
+
+@inlined
+def normal_part(touch, v):
+    """The part of v in the span of the normals."""
+    out = (0.0, 0.0, 0.0)
+    for k in range(touch.normals):
+        axis = axis_of(touch, k)
+        out = add_scaled(out, dot(axis, v), axis)
+    return out
+
+
+@njit
+def measure_touches(system, steps):
+    """After a solve, with its displacements in `change` and A·change in `image`: what contacts bear."""
+    touches = touches_of(steps)
+    for k in range(touch_counts_of(steps)[0]):
+        touch = touches[k]
+        i = 3 * touch.particle
+        borne = add(load_3(image_of(steps), i), load_3(gradient_of(steps), i))
+        friction = friction_at(touch, 1.0, system, steps)
+        store3(touch.friction, friction)
+        store3(touch.force, add(locked_part(touch, borne), friction))
+
+
+@njit
+def review(particles, system, steps):
+    """Which contacts hold now that their forces are known. Returns how many touches began or ended contacts, and of how many
+    the friction changed."""
+    contacts, touches = particle_contacts_of(particles), touches_of(steps)
+    changed, rubbed = 0, 0
+    for k in range(touch_counts_of(steps)[0]):
+        touch = touches[k]
+        now = let_go(touch, contacts, PULL * stage_of(steps)[0].typical, steps)
+        now = close(touch, contacts, system, steps) or now
+        changed += 1 if now else 0
+        if not now and touch.normals > 0:
+            now = rub(touch, contacts, system, steps)
+            rubbed += 1 if now else 0
+        if now:
+            lock(touch, contacts, system, steps)
+    return changed, rubbed
 
 
 @njit
@@ -254,8 +287,7 @@ def let_go(touch, contacts, least, steps):
             active[c] = 0
             changed = True
     if changed:
-        touch.stick = 0
-        store3(touch.friction, (0.0, 0.0, 0.0))
+        touch.stick, touch.grip = 0, 0.0
     return changed
 
 
@@ -266,10 +298,11 @@ def pressing(touch, n):
 
 
 @njit
-def close(touch, contacts, made, system, steps):
+def close(touch, contacts, system, steps):
     """Let contacts hold that would be crossed."""
     active, margin = active_of(steps), options_of(steps)[0].margin
-    first = 3 * settings_of(system)[0].particles
+    i, first = 3 * touch.particle, 3 * settings_of(system)[0].particles
+    made = add(sub(load_3(place_of(steps), i), origin(steps, i)), load_3(change_of(steps), i))
     changed = False
     for c in range(touch.first, touch.last):
         contact = contacts[c]
@@ -280,42 +313,31 @@ def close(touch, contacts, made, system, steps):
             arm = sub(load3(contact.position), load3(kinematics_of(system)[contact.body].x))
             at = first + BODY_ROW * contact.body
             d = sub(d, add(load_3(change_of(steps), at), cross(load_3(change_of(steps), at + 3), arm)))
-        if dot(load3(contact.normal), d) < -part(steps) * contact.separation - SLIP * margin:
+        if dot(load3(contact.normal), d) < -part(steps) * contact.separation - CROSSED * margin:
             active[c] = 1
             changed = True
     return changed
 
 
 @njit
-def rub(touch, contacts, made, system, steps):
-    """Sticking or sliding, and the friction of what slides. Returns whether anything changed."""
+def rub(touch, contacts, system, steps):
+    """Sticking or sliding, and how strongly what slides is pulled back. Returns whether that changed by much."""
     limit = friction_limit(touch, contacts, steps)
-    normal = (0.0, 0.0, 0.0)
-    for k in range(touch.normals):
-        normal = add_scaled(normal, dot(axis_of(touch, k), load3(touch.force)), axis_of(touch, k))
     if touch.stick != 0:
-        held = sub(load3(touch.force), normal)
-        size = norm(held)
+        held = load3(touch.force)
+        size = norm(sub(held, normal_part(touch, held)))
         if size <= limit * (1.0 + STEADY):
             return False
-        touch.stick = 0
-        store3(touch.friction, scale(limit / size, held))
+        # If nothing else held it, it would slide by about this:
+        mass = peek(particle_mass_of(system), touch.particle)
+        touch.stick, touch.grip = 0, stage_of(steps)[0].weight * mass * limit / (size - limit)
         return True
-    slip = slip_of(touch, made, system, steps)
-    size, before = norm(slip), load3(touch.friction)
-    if size > SLIP * options_of(steps)[0].margin and dot(slip, before) > 0.0:
-        # It is pushed along by its friction, which is too much. Once it may stick instead; then friction gives way by turns.
-        touch.stick = 1 if touch.changes == 0 else 0
-        touch.changes += 1
-        store3(touch.friction, scale(0.0 if touch.stick != 0 else 0.5, before))
-        return norm(before) > STEADY * limit
-    now = before
-    if size > SLIP * options_of(steps)[0].margin:
-        now = scale(-limit / size, slip)
-    elif norm(before) > 0.0:
-        now = scale(limit / norm(before), before)
-    store3(touch.friction, now)
-    return norm(sub(now, before)) > STEADY * limit
+    least = CREEP * stage_of(steps)[0].tau
+    size = norm(slip_of(touch, 1.0, system, steps))
+    if abs(touch.grip * size - limit) <= STEADY * limit or (size <= least and touch.grip * size <= limit):
+        return False
+    touch.grip = limit / max(size, least)
+    return True
 
 
 @njit
@@ -327,15 +349,3 @@ def friction_limit(touch, contacts, steps):
         if active[c] != 0:
             total += contacts[c].friction * max(0.0, pressing(touch, load3(contacts[c].normal)))
     return total
-
-
-@njit
-def slip_of(touch, made, system, steps):
-    """How far a touch moves along what it touches."""
-    slip = made
-    if touch.body < settings_of(system)[0].rigid:
-        slip = sub(slip, body_point(touch, moved_of(steps), BODY_ROW * touch.body))
-        slip = sub(
-            slip, body_point(touch, change_of(steps), 3 * settings_of(system)[0].particles + BODY_ROW * touch.body)
-        )
-    return sub(slip, locked_part(touch, slip))
