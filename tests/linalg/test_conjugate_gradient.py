@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from scipy.sparse.linalg import spsolve
 
 from dalembert.linalg.block_matrix import BlockMatrix, to_scipy
+from dalembert.linalg.block_pattern import BlockPattern
+from dalembert.linalg.coarse_space import coarse_space
 from dalembert.linalg.conjugate_gradient import INDEFINITE, NOT_CONVERGED, NOT_FINITE, OK, solve_cg
 
 from .cloth import cloth
@@ -63,22 +65,28 @@ def test_a_sheet_moves_as_the_direct_solver_says(side, stiffness):
 
 
 @pytest.mark.parametrize("tolerance", [1e-2, 1e-4, 1e-8])
-def test_it_ends_at_the_residual_asked_for(tolerance):
+@pytest.mark.parametrize("patched", [False, True])
+def test_it_ends_at_the_residual_asked_for(tolerance, patched):
     matrix = cloth(15, 1e4)
+    space = coarse_space(BlockPattern(matrix.starts, matrix.columns, ()), fewest=1 if patched else 1000)
     b = np.tile([0.0, 1e-4, -1e-2], (225, 1))
     b[::7] += 1e-3
     held = [(0, 3, (0, 0, 0)), (14, 3, (0, 0, 0))]
-    found = solve_cg(matrix, b, held=held, tolerance=tolerance)
+    found = solve_cg(matrix, b, held=held, space=space, tolerance=tolerance)
     q = free_axes(225, held)
     free = [q.T @ (b.ravel() - to_scipy(matrix) @ x.ravel()) for x in (found.x, np.zeros_like(b))]
-    # The norm is that of M⁻¹, here with the dense M on the free part.
+    # The norm is that of M⁻¹ + W A_c⁻¹ Wᵀ, here with the dense M on the free part.
     whole = q.T @ to_scipy(matrix).toarray() @ q
     split = np.repeat(np.arange(225), 3)[(np.abs(q) > 0.0).argmax(axis=0)]
     same = split[:, None] == split[None]
     diagonal = np.where(same, whole, 0.0) / 1.6
     upper = np.where(split[:, None] < split[None], whole, 0.0)
     m = (diagonal + upper.T) @ np.linalg.solve(diagonal, diagonal + upper)
-    norms = [np.sqrt(r @ np.linalg.solve(m, r)) for r in free]
+    inverse = np.linalg.inv(m)
+    if patched:
+        w = q.T @ np.kron(np.eye(space.patch.max() + 1)[space.patch], np.eye(3))
+        inverse += w @ np.linalg.solve(w.T @ whole @ w, w.T)
+    norms = [np.sqrt(r @ inverse @ r) for r in free]
     assert found.status == OK and found.residual <= tolerance
     assert found.residual == pytest.approx(norms[0] / norms[1], rel=1e-6)
 

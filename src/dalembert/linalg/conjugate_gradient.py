@@ -1,4 +1,5 @@
-"""Conjugate gradients for a symmetric positive definite matrix of 3×3 blocks, nodes of which may be held; see `ssor`."""
+"""Conjugate gradients for a symmetric positive definite matrix of 3×3 blocks, nodes of which may be held; see `ssor` for the
+preconditioner and `deflation` for what patches of nodes do together."""
 
 import math
 from collections.abc import Iterable
@@ -12,6 +13,9 @@ from ..jit import kernel, njit
 from ..status import OK
 from ..vec import load3
 from .block_matrix import BlockMatrix, load_3, multiply, store_3
+from .block_pattern import BlockPattern
+from .coarse_space import CoarseSpace, coarse_space, coarse_workspace
+from .deflation import advance, coarse_direction, coarse_part, prepare
 from .ssor import HELD, descend, fixed_part, invert_diagonal, project, residual_norm, solve_downward, solve_upward
 
 NOT_CONVERGED = 1  # the iterations allowed were used up, or rounding lets the residual fall no further
@@ -27,9 +31,9 @@ class Workspace(NamedTuple):
     """Scratch of a solve; its names are those of `ssor`."""
 
     inverse: np.ndarray  # (9 n,)
-    p: np.ndarray  # (3 n,), as are the others
-    d: np.ndarray
+    z: np.ndarray  # (3 n,), as are the others
     t: np.ndarray
+    e: np.ndarray
     g: np.ndarray
     w: np.ndarray
 
@@ -40,58 +44,61 @@ def workspace(n: int) -> Workspace:
 
 
 @njit
-def conjugate_gradient(matrix, held, b, x, work, tolerance, max_iterations, report):
+def conjugate_gradient(matrix, held, space, b, x, work, coarse, tolerance, max_iterations, report):
     """Solve S A S y = S (b − A z), x = z + y, where z is what x has on entry in the directions that `held` fixes.
 
-    matrix: BlockMatrix; held: HELD records; b: (3 n,); x: (3 n,), the start on entry and the solution afterwards; work:
-    Workspace; report: a REPORT record. It ends where ‖r‖ ≤ tolerance ‖S (b − A z)‖, with the norm √(rᵀ M⁻¹ r) of
-    the preconditioner. The residual is computed from x at the end, and iteration starts again where rounding has made it
-    larger than the recursion says. Returns OK, NOT_CONVERGED, INDEFINITE or NOT_FINITE.
+    matrix: BlockMatrix; held: HELD records; space: CoarseSpace of its pattern; b: (3 n,); x: (3 n,), the start on entry and
+    the solution afterwards; work: Workspace; coarse: CoarseWork; report: a REPORT record. It ends where
+    ‖r‖ ≤ tolerance ‖S (b − A z)‖, with the norm √(rᵀ (M⁻¹ + W A_c⁻¹ Wᵀ) r) of the preconditioner and the patches. The
+    residual is computed from x at the end, and iteration starts again where rounding has made it larger than the recursion
+    says. Returns OK, NOT_CONVERGED, INDEFINITE or NOT_FINITE.
     """
     report.iterations = 0
     report.residual = math.inf
-    if not invert_diagonal(matrix, held, work.inverse):
+    if not (invert_diagonal(matrix, held, work.inverse) and prepare(matrix, held, space, coarse)):
         return INDEFINITE
-    reference = right_side(matrix, held, b, x, work)
+    prescribed(held, x, work.z)
+    reference = residual(matrix, held, space, b, work.z, work, coarse)
     if reference == 0.0:
-        copy(x, work.t)
+        copy(x, work.z)
         report.residual = 0.0
         return OK
     status, last, square = OK, math.inf, reference  # that of z; work.w still holds its residual
-    if not same(x, work.t):
-        square = residual(matrix, held, b, x, work)
-    while status == OK and square > tolerance * tolerance * reference:
+    if not same(x, work.z):
+        square = residual(matrix, held, space, b, x, work, coarse)
+    goal = tolerance * tolerance * reference
+    while status == OK and square > goal:
         if report.iterations >= max_iterations or square > PROGRESS * last:
             status = NOT_CONVERGED
             break
         last = square
-        status = iterate(matrix, held, x, work, square, tolerance * tolerance * reference, max_iterations, report)
-        square = residual(matrix, held, b, x, work)
+        status = iterate(matrix, held, space, x, work, coarse, goal, max_iterations, report)
+        square = residual(matrix, held, space, b, x, work, coarse)
     report.residual = math.sqrt(square / reference)
     return status if report.residual < math.inf else NOT_FINITE
 
 
 @njit
-def right_side(matrix, held, b, x, work):
-    """z in work.t, and the square of the norm of S (b − A z)."""
-    clear(work.t)
+def prescribed(held, x, z):
+    """z ← (1 − S) x."""
+    clear(z)
     for h in range(held.shape[0]):
         row = held[h]
         at = 3 * row.node
-        store_3(work.t, at, fixed_part(row.fixed, load3(row.direction), load_3(x, at)))
-    return residual(matrix, held, b, work.t, work)
+        store_3(z, at, fixed_part(row.fixed, load3(row.direction), load_3(x, at)))
 
 
 @njit
-def residual(matrix, held, b, x, work):
-    """w of b − A x, and the square of the norm of S (b − A x)."""
+def residual(matrix, held, space, b, x, work, coarse):
+    """w of b − A x, its coarse part in coarse.c, and the square of the norm of S (b − A x)."""
     copy(work.w, b)
     if not is_zero(x):
         multiply(matrix, x, work.w)
         for k in range(b.shape[0]):
             work.w[k] = b[k] - work.w[k]
     project(held, work.w)
-    square = residual_norm(matrix, work.inverse, work.w)
+    square = coarse_part(held, space, coarse, work.w)
+    square += residual_norm(matrix, work.inverse, work.w)
     project(held, work.w)
     return square
 
@@ -113,15 +120,23 @@ def same(a, b):
 
 
 @njit
-def iterate(matrix, held, x, work, square, goal, max_iterations, report):
-    """Conjugate gradients from x, whose residual is in work.w, to a residual of which the square is `goal`."""
-    inverse, p, d, t, g, w = work
-    clear(p)
+def iterate(matrix, held, space, x, work, coarse, goal, max_iterations, report):
+    """Conjugate gradients from x, whose residual is in work.w and coarse.c, to one of which the square is `goal`."""
+    inverse, z, t, e, g, w = work
+    for vector in (z, t, e, g):
+        clear(vector)
+    # t = W A_c⁻¹ Wᵀ r removes the coarse part of the residual.
+    advance(space, coarse, held, 0.0, z, t, e, g)
+    solve_downward(matrix, inverse, t, e, g)
+    project(held, g)
+    square = descend(inverse, 1.0, t, g, x, w)
     beta = 0.0
     while square > goal and report.iterations < max_iterations:
         report.iterations += 1
-        solve_upward(matrix, inverse, beta, w, p, d, t, g)
-        curvature = solve_downward(matrix, inverse, p, d, t, g)
+        solve_upward(matrix, inverse, w, z, g)
+        coarse_direction(held, space, coarse, inverse, w, z)
+        advance(space, coarse, held, beta, z, t, e, g)
+        curvature = solve_downward(matrix, inverse, t, e, g)
         project(held, g)
         if not curvature > 0.0:
             return INDEFINITE
@@ -131,10 +146,8 @@ def iterate(matrix, held, x, work, square, goal, max_iterations, report):
 
 
 @kernel
-def _solve(starts, columns, values, held, b, x, inverse, p, d, t, g, w, tolerance, max_iterations, report):
-    matrix = BlockMatrix(starts, columns, values)
-    work = Workspace(inverse, p, d, t, g, w)
-    return conjugate_gradient(matrix, held, b, x, work, tolerance, max_iterations, report[0])
+def _solve(matrix, held, space, b, x, work, coarse, tolerance, max_iterations, report):
+    return conjugate_gradient(matrix, held, space, b, x, work, coarse, tolerance, max_iterations, report[0])
 
 
 class Solution(NamedTuple):
@@ -147,11 +160,12 @@ class Solution(NamedTuple):
 
 
 def solve_cg(
-    matrix: BlockMatrix, b: ArrayLike, start: ArrayLike | None = None, *, held: Iterable[Any] = (), tolerance: float = 1e-8,
-    max_iterations: int = 1000,
+    matrix: BlockMatrix, b: ArrayLike, start: ArrayLike | None = None, *, held: Iterable[Any] = (),
+    space: CoarseSpace | None = None, tolerance: float = 1e-8, max_iterations: int = 1000,
 ) -> Solution:  # fmt: skip
     """Solve A x = b for symmetric positive definite A, where nodes may be held: see `conjugate_gradient`.
 
+    space : patches of the matrix's pattern, those of `coarse_space` if not given.
     b, start : (n, 3); the start, zeros if not given, has the prescribed values where nodes are held. held : HELD
     records, or a list of (node, how many directions are fixed, direction); a direction need not be a unit vector here.
 
@@ -171,7 +185,19 @@ def solve_cg(
         raise ValueError(f"tolerance must be positive, not {tolerance}")
     table, report = held_table(n, held), np.zeros(1, REPORT).view(np.recarray)
     flat = x.reshape(-1)
-    status = _solve(*matrix, table, right.reshape(-1), flat, *workspace(n), tolerance, max_iterations, report)
+    space = coarse_space(BlockPattern(matrix.starts, matrix.columns, ())) if space is None else space
+    status = _solve(
+        matrix,
+        table,
+        space,
+        right.reshape(-1),
+        flat,
+        workspace(n),
+        coarse_workspace(space),
+        tolerance,
+        max_iterations,
+        report,
+    )
     return Solution(x, int(status), int(report[0].iterations), float(report[0].residual))
 
 

@@ -6,17 +6,19 @@ With A = Uᵀ + D + U (U above the block diagonal D) and D̃ = D/ω the precondi
     M = (D̃ + Uᵀ) D̃⁻¹ (D̃ + U).
 
 Conjugate gradients with M on A x = b are conjugate gradients on Â x̂ = b̂ with Â = (D̃ + Uᵀ)⁻¹ A (D̃ + U)⁻¹,
-x̂ = (D̃ + U) x, b̂ = (D̃ + Uᵀ)⁻¹ b and the preconditioner D̃⁻¹. As A = (D̃ + U) + (D̃ + Uᵀ) + (ω − 2) D̃,
+x̂ = (D̃ + U) x, b̂ = (D̃ + Uᵀ)⁻¹ b and the preconditioner D̃⁻¹. For a direction t of x and p = (D̃ + U) t, as
+A = (D̃ + Uᵀ) + U + (ω − 1) D̃,
 
-    Â p = t + q   with   (D̃ + U) t = p   and   (D̃ + Uᵀ) q = p + (ω − 2) D̃ t,
+    Â p = t + q   with   (D̃ + Uᵀ) q = e,   e = U t + (ω − 1) D̃ t = p + (ω − 2) D̃ t,
 
-two triangular solves, which together read U as often as product and preconditioner would each (S. Eisenstat, "Efficient
-implementation of a class of preconditioned conjugate gradient methods", SIAM J. Sci. Stat. Comput. 2, 1981). With
-d = D̃ t = p − U t and g = p + (ω − 1) d − Uᵀ q they are, row by row,
+and directions come from the preconditioned residual z,
 
-    t_i = G_i d_i from the last row up,   q_i = G_i (g_i − d_i) from the first row down,   G_i = D̃_i⁻¹,
+    (D̃ + U) z = w,   t = z + β t_before,   e = w + (ω − 2) D̃ z + β e_before,   w = D̃ r̂,
 
-and g = D̃ (t + q) is what w = D̃ r̂ falls by, r̂ being the residual of the transformed system. rᵀ M⁻¹ r is wᵀ G w.
+r̂ being the residual of the transformed system: two triangular solves, which together read U as often as product and
+preconditioner would each (S. Eisenstat, "Efficient implementation of a class of preconditioned conjugate gradient
+methods", SIAM J. Sci. Stat. Comput. 2, 1981). w falls by g = D̃ (t + q), and rᵀ M⁻¹ r is wᵀ G w with G = D̃⁻¹.
+Between the two solves `deflation` has its say.
 
 A node that is held moves in the range of a projection S only (D. Baraff, A. Witkin, "Large steps in cloth simulation",
 SIGGRAPH 1998, §5.3; U. Ascher, E. Boxerman, "On the modified conjugate gradient method in cloth simulation", The Visual
@@ -165,32 +167,33 @@ def subtract(a, o, v):
 
 
 @njit
-def solve_upward(matrix, inverse, beta, w, p, d, t, g):
-    """p ← w + β p; then t and d, and the part of g that is known from them."""
+def solve_upward(matrix, inverse, w, z, g):
+    """z = (D̃ + U)⁻¹ w and g = w + (ω − 2) D̃ z."""
     starts, columns, values = matrix.starts, matrix.columns, matrix.values
     for i in range(starts.shape[0] - 2, -1, -1):
-        p_i = add_scaled(load_3(w, 3 * i), beta, load_3(p, 3 * i))
-        d0, d1, d2 = p_i
-        for e in range(starts[i] + 1, starts[i + 1]):
-            u0, u1, u2 = matvec(load_3x3(values, 9 * e), load_3(t, 3 * columns[e]))
+        w_i = load_3(w, 3 * i)
+        d0, d1, d2 = w_i
+        for k in range(starts[i] + 1, starts[i + 1]):
+            u0, u1, u2 = matvec(load_3x3(values, 9 * k), load_3(z, 3 * columns[k]))
             d0, d1, d2 = d0 - u0, d1 - u1, d2 - u2
         d_i = (d0, d1, d2)
-        store_3(p, 3 * i, p_i)
-        store_3(d, 3 * i, d_i)
-        store_3(t, 3 * i, matvec(load_3x3(inverse, 9 * i), d_i))
-        store_3(g, 3 * i, add_scaled(p_i, RELAXATION - 1.0, d_i))
+        store_3(z, 3 * i, matvec(load_3x3(inverse, 9 * i), d_i))
+        store_3(g, 3 * i, add_scaled(w_i, RELAXATION - 2.0, d_i))
 
 
 @njit
-def solve_downward(matrix, inverse, p, d, t, g):
-    """q, which is not kept, and g in place. Returns p · Â p, which is t · A t."""
+def solve_downward(matrix, inverse, t, e, g):
+    """From g = e make g = D̃ (t + q) in place; q is not kept. Returns p · Â p, which is t · A t."""
     starts, columns, values = matrix.starts, matrix.columns, matrix.values
     product = 0.0
     for i in range(starts.shape[0] - 1):
-        q_i = matvec(load_3x3(inverse, 9 * i), sub(load_3(g, 3 * i), load_3(d, 3 * i)))
-        product += dot(load_3(p, 3 * i), add(load_3(t, 3 * i), q_i))
-        for e in range(starts[i] + 1, starts[i + 1]):
-            subtract(g, 3 * columns[e], matvec_t(load_3x3(values, 9 * e), q_i))
+        t_i, rest = load_3(t, 3 * i), load_3(g, 3 * i)
+        d_i = scale(1.0 / RELAXATION, matvec(load_3x3(values, 9 * starts[i]), t_i))
+        q_i = matvec(load_3x3(inverse, 9 * i), rest)
+        product += dot(add_scaled(load_3(e, 3 * i), 2.0 - RELAXATION, d_i), add(t_i, q_i))
+        store_3(g, 3 * i, add(rest, d_i))
+        for k in range(starts[i] + 1, starts[i + 1]):
+            subtract(g, 3 * columns[k], matvec_t(load_3x3(values, 9 * k), q_i))
     return product
 
 

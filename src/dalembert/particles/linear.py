@@ -11,27 +11,27 @@ import math
 
 from ..arrays import clear
 from ..jit import inlined, njit
-from ..linalg.block_matrix import BlockMatrix, load_3, multiply, store_3
-from ..linalg.conjugate_gradient import INDEFINITE, NOT_CONVERGED, Workspace, conjugate_gradient
+from ..linalg.block_matrix import load_3, multiply, store_3
+from ..linalg.conjugate_gradient import INDEFINITE, NOT_CONVERGED
 from ..linalg.ssor import inverse_of, load_symmetric, store_symmetric
 from ..mechanics.system import particle_mass_of, settings_of
 from ..pointer import PARTICLE_MATRIX, SOLVE, call_pointer
 from ..status import OK
 from ..unchecked import peek, poke
-from ..vec import add, add_scaled, cross, load3, matvec, scale, store3, sub
+from ..vec import add, add_scaled, cross, load3, matvec, scale, sub
+from .conjugate import matrix_of, solve_held
 from .stage import body_momentum
 from .tables import BODY_ROW, EXPLICIT
 from .tables_of import (
     aim_of,
     change_of,
-    columns_of,
     d_of,
     diagonal_of,
     direction_of,
     g_of,
     gradient_of,
-    held_of,
     image_of,
+    moved_of,
     options_of,
     pinned_of,
     place_of,
@@ -39,15 +39,15 @@ from .tables_of import (
     residual_of,
     rhs_of,
     scaled_of,
-    solution_of,
     stage_of,
     starts_of,
     t_of,
     touch_counts_of,
     touches_of,
     values_of,
+    wanted_of,
 )
-from .touch import axis_of, body_point, friction_at, locked_part, missing, normal_part
+from .touch import body_point, friction_at, locked_part, missing, normal_part
 
 FROM_ZERO, FROM_AIM, FROM_CHANGE = range(3)
 
@@ -90,12 +90,11 @@ def solve(guess, tolerance, system, steps):
     report_of(steps)[0].solves += 1
     if options.direct != 0:
         status = call_pointer(options.direct, 0, SOLVE, 0.0, rhs, change)
-    elif explicit and not coupled:
-        status = divide(system, steps)
     elif coupled:
         status = solve_coupled(tolerance, system, steps)
     else:
-        status = solve_held(tolerance, n, steps)
+        leave_bodies(n, steps)
+        status = divide(system, steps) if explicit else solve_held(tolerance, n, steps)
     if not explicit:
         add_friction(-1.0, steps)
     apply(change, image_of(steps), system, steps)
@@ -164,6 +163,14 @@ def add_friction(sign, steps):
 
 
 @njit
+def leave_bodies(n, steps):
+    """Bodies that no particle touches do what they would."""
+    change, moved, wanted = change_of(steps), moved_of(steps), wanted_of(steps)
+    for k in range(moved.shape[0]):
+        poke(change, n + k, peek(wanted, k) - peek(moved, k))
+
+
+@njit
 def divide(system, steps):
     """The solution where the matrix is diagonal and no body takes part."""
     rhs, change, touches = rhs_of(steps), change_of(steps), touches_of(steps)
@@ -186,11 +193,6 @@ def divide(system, steps):
     return OK
 
 
-@inlined
-def matrix_of(steps):
-    return BlockMatrix(starts_of(steps), columns_of(steps), values_of(steps))
-
-
 @njit
 def apply(u, out, system, steps):
     """out = A u of all particles."""
@@ -201,35 +203,6 @@ def apply(u, out, system, steps):
     for i in range(mass.shape[0]):
         for k in range(3 * i, 3 * i + 3):
             poke(out, k, weight * peek(mass, i) * peek(u, k))
-
-
-@njit
-def solve_held(tolerance, n, steps):
-    """Conjugate gradients with filter, from what is prescribed."""
-    options, report = options_of(steps)[0], report_of(steps)[0]
-    touches, pinned, held = touches_of(steps), pinned_of(steps), held_of(steps)
-    work = Workspace(
-        diagonal_of(steps), direction_of(steps), d_of(steps), t_of(steps), g_of(steps), residual_of(steps)
-    )  # fmt: skip
-    number = 0
-    for k in range(pinned.shape[0]):
-        held[number].node, held[number].fixed = pinned[k], 3
-        number += 1
-    for k in range(touch_counts_of(steps)[0]):
-        touch = touches[k]
-        if touch.locked > 0:
-            held[number].node, held[number].fixed = touch.particle, touch.locked
-            if touch.locked == 1:
-                store3(held[number].direction, axis_of(touch, 0))
-            elif touch.locked == 2:
-                store3(held[number].direction, cross(axis_of(touch, 0), axis_of(touch, 1)))
-            number += 1
-    status = conjugate_gradient(
-        matrix_of(steps), held[:number], rhs_of(steps), change_of(steps), work, tolerance, options.linear_iterations,
-        solution_of(steps)[0],
-    )  # fmt: skip
-    report.linear += solution_of(steps)[0].iterations
-    return status
 
 
 @njit

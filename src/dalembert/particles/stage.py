@@ -108,10 +108,11 @@ def begin_bodies(system, steps):
         at = BODY_ROW * b
         for k in range(6):
             poke(inertia, 7 * b + 1 + k, m[k])
-            poke(moved, at + k, 0.0)
         poke(inertia, 7 * b, body.mass)
         store_3(wanted, at, scale(tau, shift))
         store_3(wanted, at + 3, scale(tau, spin))
+        store_3(moved, at, scale(tau, shift))
+        store_3(moved, at + 3, scale(tau, spin))
 
 
 @njit

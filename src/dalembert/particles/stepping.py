@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
-from ..addresses import address_table
+from ..addresses import address_table, nested
 from ..collide.particle_tables import Particles
 from ..collide.tables import NEED_ROOM
 from ..contact.step_events import StepEvents
 from ..contact.time_stepping import Contact, ContactReport, TimeStepping
 from ..linalg.block_pattern import BlockPattern
+from ..linalg.coarse_space import coarse_space, coarse_workspace
 from ..linalg.conjugate_gradient import REPORT as SOLUTION
 from ..linalg.ssor import HELD
 from ..mechanics.evaluate import Mechanism
@@ -69,6 +70,8 @@ def make_steps(model: Model, pattern: BlockPattern, settings: ParticleSettings, 
     options.linear_iterations, options.rounds = max(200, 10 * int(np.sqrt(unknowns))), ROUNDS
     options.margin, options.ledger, options.contacts = settings.margin, settings.ledger, int(contacts > 0)
     options.predict = int(explicit and depends_on_velocity(model))
+    patched = not explicit and settings.linear_solver == "cg"
+    space = coarse_space(pattern) if patched else coarse_space(pattern, fewest=n + 1)
     m = np.zeros(unknowns)
     return Steps(
         options=options, stage=_row(tables.STAGE), report=_row(tables.REPORT),
@@ -82,6 +85,8 @@ def make_steps(model: Model, pattern: BlockPattern, settings: ParticleSettings, 
         moved=np.zeros(6 * b), wanted=np.zeros(6 * b), inertia=np.zeros(7 * b), starts=pattern.starts,
         columns=pattern.columns, values=np.zeros(0 if explicit else 9 * len(pattern.columns)), rhs=m.copy(),
         residual=m.copy(), direction=m.copy(), image=m.copy(), scaled=m.copy(), d=m.copy(), t=m.copy(), g=m.copy(),
+        space=nested(space),
+        coarse=nested(coarse_workspace(space)),
         held=np.zeros(n, HELD).view(np.recarray), solution=_row(SOLUTION), spare=np.zeros(model.size),
         diagonal=np.zeros(9 * n + 18 * b), ticks=np.zeros(len(STEP_STAGES) + 3),
     )  # fmt: skip

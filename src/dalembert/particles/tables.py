@@ -99,6 +99,8 @@ class Steps(NamedTuple):
     d: np.ndarray  # (m,), see `linear`
     t: np.ndarray
     g: np.ndarray
+    space: Any  # linalg.coarse_space.CoarseSpace, see `addresses.nested`
+    coarse: Any  # CoarseWork, likewise
     held: Any  # linalg.ssor.HELD, one a particle
     solution: Any  # linalg.conjugate_gradient.REPORT
     spare: np.ndarray  # of the size of the state

@@ -1,0 +1,112 @@
+"""The tables of `linalg.conjugate_gradient` from those of a step."""
+
+import numpy as np
+
+from ..addresses import nested_reader, part_of, reader
+from ..jit import inlined, njit
+from ..linalg.block_matrix import BlockMatrix
+from ..linalg.coarse_space import CoarseSpace, CoarseWork
+from ..linalg.conjugate_gradient import Workspace, conjugate_gradient
+from ..linalg.ordering import COLUMN, ENTRY, UPDATE
+from ..vec import cross, store3
+from .tables import Steps
+from .tables_of import (
+    change_of,
+    columns_of,
+    d_of,
+    diagonal_of,
+    direction_of,
+    g_of,
+    held_of,
+    options_of,
+    pinned_of,
+    report_of,
+    residual_of,
+    rhs_of,
+    solution_of,
+    starts_of,
+    t_of,
+    touch_counts_of,
+    touches_of,
+    values_of,
+)
+from .touch import axis_of
+
+space_table = nested_reader(Steps, "space")
+coarse_table = nested_reader(Steps, "coarse")
+patch_of = reader(CoarseSpace, "patch", np.int64)
+row_starts_of = reader(CoarseSpace, "starts", np.int64)
+row_columns_of = reader(CoarseSpace, "columns", np.int32)
+slots_of = reader(CoarseSpace, "slots", np.int64)
+targets_of = reader(CoarseSpace, "targets", np.int64)
+pivots_of = reader(CoarseSpace, "pivots", COLUMN)
+below_of = reader(CoarseSpace, "below", ENTRY)
+updates_of = reader(CoarseSpace, "updates", UPDATE)
+held_by_of = reader(CoarseWork, "held_by", np.int64)
+led_by_of = reader(CoarseWork, "led_by", np.int64)
+h_of = reader(CoarseWork, "h")
+coarse_values_of = reader(CoarseWork, "values")
+lower_of = reader(CoarseWork, "lower")
+c_of = reader(CoarseWork, "c")
+
+
+@inlined
+def matrix_of(steps):
+    return BlockMatrix(starts_of(steps), columns_of(steps), values_of(steps))
+
+
+@inlined
+def space_of(steps):
+    at = space_table(steps)
+    return CoarseSpace(
+        patch_of(at), row_starts_of(at), row_columns_of(at), slots_of(at), targets_of(at), pivots_of(at), below_of(at),
+        updates_of(at),
+    )  # fmt: skip
+
+
+@inlined
+def coarse_of(steps):
+    at = coarse_table(steps)
+    return CoarseWork(held_by_of(at), led_by_of(at), h_of(at), coarse_values_of(at), lower_of(at), c_of(at))
+
+
+@inlined
+def work_of(n, steps):
+    return Workspace(
+        diagonal_of(steps), part_of(direction_of(steps), 0, n), part_of(t_of(steps), 0, n), part_of(d_of(steps), 0, n),
+        part_of(g_of(steps), 0, n), part_of(residual_of(steps), 0, n),
+    )  # fmt: skip
+
+
+@njit
+def list_held(steps):
+    """Fill the table of held nodes: pinned particles, and locked ones. Returns how many there are."""
+    touches, pinned, held = touches_of(steps), pinned_of(steps), held_of(steps)
+    number = 0
+    for k in range(pinned.shape[0]):
+        held[number].node, held[number].fixed = pinned[k], 3
+        number += 1
+    for k in range(touch_counts_of(steps)[0]):
+        touch = touches[k]
+        if touch.locked > 0:
+            row = held[number]
+            row.node, row.fixed = touch.particle, touch.locked
+            if touch.locked == 1:
+                store3(row.direction, axis_of(touch, 0))
+            elif touch.locked == 2:
+                store3(row.direction, cross(axis_of(touch, 0), axis_of(touch, 1)))
+            number += 1
+    return number
+
+
+@njit
+def solve_held(tolerance, n, steps):
+    """Conjugate gradients with filter, for n numbers, from what is prescribed. Returns a status of `linalg`."""
+    options, report = options_of(steps)[0], report_of(steps)[0]
+    held = held_of(steps)[: list_held(steps)]
+    status = conjugate_gradient(
+        matrix_of(steps), held, space_of(steps), part_of(rhs_of(steps), 0, n), part_of(change_of(steps), 0, n),
+        work_of(n, steps), coarse_of(steps), tolerance, options.linear_iterations, solution_of(steps)[0],
+    )  # fmt: skip
+    report.linear += solution_of(steps)[0].iterations
+    return status
