@@ -64,11 +64,13 @@ def minimize(walls, particles, system, steps):
         guess = FROM_ZERO
         if once:
             return accept_whole(walls, system, steps)
-        status = search(walls, pending, system, steps)
+        found, status = search(walls, pending, system, steps)
         if status != OK:
             return status
         keep_power(system, steps)
         lap(ticks_of(steps), FORCES)
+        if not found:
+            break
     note(system, steps)
     return OK
 
@@ -140,7 +142,7 @@ def accept_whole(walls, system, steps):
 # along the step, which is taken from their mean at its ends. Where contacts have just changed, the step is made whole.
 @njit
 def search(walls, pending, system, steps):
-    """Make a Newton step, halved until it brings the energy down. Returns a status."""
+    """Make a Newton step, halved until it brings the energy down. Returns whether any part of it does, and a status."""
     stage, report = stage_of(steps)[0], report_of(steps)[0]
     place, trial, change = place_of(steps), trial_of(steps), change_of(steps)
     forces, now, gradient = forces_of(steps), trial_forces_of(steps), gradient_of(steps)
@@ -163,13 +165,13 @@ def search(walls, pending, system, steps):
         length *= 0.5
         report.halvings += 1
         status = NON_FINITE
-    if status == NON_FINITE:
-        return stay(walls, system, steps)
-    if status != OK:
-        return status
-    copy(place, trial)
-    copy(forces, now)
-    return OK
+    if status == OK:
+        copy(place, trial)
+        copy(forces, now)
+        return True, OK
+    if status == NON_FINITE:  # rounding is all that is left; the powers are to be those of where it stays
+        status = evaluate(walls, place, forces, system, steps)
+    return False, status
 
 
 @njit
@@ -204,9 +206,3 @@ def friction_work(share, system, steps):
         if touch.body < settings_of(system)[0].rigid:
             total -= dot(friction, body_point(touch, change, n + BODY_ROW * touch.body))
     return total
-
-
-@njit
-def stay(walls, system, steps):
-    """No part of the step brings the energy down: rounding is all that is left. Forces are evaluated anew where it is."""
-    return evaluate(walls, place_of(steps), forces_of(steps), system, steps)

@@ -46,6 +46,8 @@ from .tables_of import (
     power_of,
     stage_of,
     start_of,
+    touch_counts_of,
+    touches_of,
     wanted_of,
 )
 
@@ -147,6 +149,13 @@ def predict(system, steps):
             v = peek(place, 3 * n + k) + w * (peek(forces, k) + peek(forces, 3 * n + k))
             poke(place, 3 * n + k, v)
             poke(place, 6 * n + k, v)
+    for j in range(touch_counts_of(steps)[0]):
+        touch = touches_of(steps)[j]
+        if touch.locked > 0:  # forces do not move it as they would
+            i = 3 * touch.particle
+            v_0 = scale(peek(inverse, touch.particle), load_3(start_of(steps), 3 * n + i))
+            store_3(place, 3 * n + i, v_0)
+            store_3(place, 6 * n + i, v_0)
 
 
 @inlined

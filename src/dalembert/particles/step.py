@@ -65,6 +65,7 @@ def step(walls, t, y, dydt, particles, system, steps):
     begin(ticks, 1.0)
     clear(system_pushes_of(system))
     begin_stage(t, y, system, steps)
+    touch_counts_of(steps)[0] = 0
     status = OK
     if settings_of(system)[0].rigid > 0 or options.contacts != 0:
         status = look_at_bodies(walls, t, y, dydt, particles, system, steps)
@@ -82,7 +83,6 @@ def step(walls, t, y, dydt, particles, system, steps):
 def look_at_bodies(walls, t, y, dydt, particles, system, steps):
     """Where bodies are and what they do without particles, and what particles touch. Returns a status."""
     options, spare = options_of(steps)[0], spare_of(steps)
-    touch_counts_of(steps)[0] = 0
     copy(spare, y)
     status = OK
     if options.scheme == EXPLICIT:
@@ -170,7 +170,8 @@ def book(y, at, h, v):
 
 
 # A particle that ends on a surface keeps no velocity into it or out of it, but for a bounce; where it sticks, none beside
-# its carrier. What that changes of its momentum is an impulse of the contact, as h times the force that its lock bore.
+# its carrier. What that changes of its momentum is an impulse of the contact, as h times the force that its lock bore. Work of friction is that along the slip; the rest of
+# what the contact does to the particle, it does the other way round to the carrier, in whose own step that is booked.
 @njit
 def finish_touch(touch, y, particles, system, steps):
     options = options_of(steps)[0]
@@ -195,10 +196,11 @@ def finish_touch(touch, y, particles, system, steps):
         normal = add(normal, scale(dot(along, axis_of(touch, k)), axis_of(touch, k)))
     along = sub(along, normal)
     way = sub(x, x_0) if options.scheme != EXPLICIT else scale(0.5 * h, add(v, v_0))
+    carried = scale(h, carrier) if options.scheme != EXPLICIT else scale(0.5 * h, add(carrier, carrier_0))
     ledger = options.ledger
     fixed = 0.5 * m * (dot(add(v, change), add(v, change)) - dot(v, v))
-    poke(y, ledger, peek(y, ledger) + dot(normal, way) + fixed)
-    poke(y, ledger + 1, peek(y, ledger + 1) + dot(along, way))
+    poke(y, ledger, peek(y, ledger) + dot(normal, way) + dot(along, carried) + fixed)
+    poke(y, ledger + 1, peek(y, ledger + 1) + dot(along, sub(way, carried)))
     push(touch, x, add(load3(touch.force), scale(m / h, change)), h, y, system)
     if options.history >= 0:  # of the next step: as if it had come with the velocity that it has now
         store_3(before, 3 * touch.particle, sub(x, scale(h / m, p)))
