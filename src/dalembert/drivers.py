@@ -65,7 +65,7 @@ def compiled_parts(model: Model, method: str, solver: str) -> list[Compiled]:
     """What a run of the model is compiled of."""
     parts: list[Compiled] = [MECHANICS]
     touching = bool(model.scene.touching())
-    if model.particle_count and method in SCHEMES:
+    if steps_particles(model, method):
         parts += [PARTICLE_STEP, *([PARTICLE_DETECT] if touching else [])]
         if not model.body_names:
             return parts
@@ -189,9 +189,14 @@ def time_stepping(
     return TimeStepping(mechanism, collision, model.size, entry, settings, events)
 
 
+def steps_particles(model: Model, method: str) -> bool:
+    """Whether particles have time steps of their own."""
+    return model.particle_count > 0 and method in SCHEMES
+
+
 def system_of(model: Model, method: str) -> System:
     """The tables of a run of the model by `method`."""
-    if not model.particle_count or method not in SCHEMES or method == TIME_STEPPING:
+    if not steps_particles(model, method) or method == TIME_STEPPING:
         return model.system()
     pattern = model.particles.pattern()
     slots = dict(zip(KINDS, (slots.ravel() for slots in pattern.slots), strict=True))
@@ -249,7 +254,7 @@ def particles_that_touch(model: Model, radii: np.ndarray) -> Particles:
 def make_driver(model: Model, mechanism: Mechanism, method: str, settings: dict[str, Any]) -> Stepper:
     """What steps the model by `method`; settings: dt, rtol, atol, solver, iterations,
     tolerance, stop_unsolved, threads, sleep_after, impacts. Raises ValueError."""
-    if model.particle_count and method in SCHEMES:
+    if steps_particles(model, method):
         return particle_stepping(model, mechanism, method, settings)
     if method == TIME_STEPPING:
         return time_stepping(

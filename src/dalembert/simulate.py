@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .ahead import compile_ahead
-from .drivers import TIME_STEPPING, compiled_parts, make_driver, positive, system_of
+from .drivers import TIME_STEPPING, compiled_parts, make_driver, positive, steps_particles, system_of
 from .errors import SimulationError, explain
 from .mechanics.evaluate import Mechanism
 from .model.compile import Model, compile_scene
@@ -94,6 +94,8 @@ class Simulation(Questions):
             "stop_unsolved": stop_unsolved, "threads": threads, "sleep_after": sleep_after, "impacts": impacts,
             "newton_tolerance": newton_tolerance, "linear_solver": linear_solver, "linear_tolerance": linear_tolerance,
         }  # fmt: skip
+        if steps_particles(self.model, self.method):
+            self.model = compile_scene(self.model.scene, apart=True)
         compile_ahead(compiled_parts(self.model, self.method, solver))
         if len(self.model.graph.hubs) and redundant(self.model):
             self.model = compile_scene(self.model.scene, hubs=False)

@@ -19,7 +19,7 @@ from ..scene.scene import Scene
 from . import tables
 from .elements import ForceCompiler, part_rows, to_frame
 from .graph import Graph, build_graph
-from .particles import ParticleCompiler, particles_in_joints
+from .particles import ParticleCompiler, attaches, attachment_row, particles_in_joints
 from .tables import CONTACT_WORK, LEDGER, STAGES, STATE_SIZE, System
 
 
@@ -36,6 +36,7 @@ class Model:
     graph: Graph
     initial: np.ndarray  # the state vector at the start
     particle_slices: dict[str, slice]  # where each group stands among all particles
+    attachments: list[tuple[Any, ...]]  # particle, body, and the place in the body, of particles that go with bodies
     weights: np.ndarray  # scales of the absolute tolerance; 0 outside the motion
     momentum: np.ndarray  # +1 where the state is a momentum, -1 where a drift moves it
     length: float  # size of the model (m)
@@ -114,17 +115,22 @@ class Model:
         )
 
 
-def compile_scene(scene: Scene, *, hubs: bool = True) -> Model:
-    """Compile a scene (`hubs`: see `graph.build_graph`). Raises ValueError, naming the object, where it cannot be run."""
+def compile_scene(scene: Scene, *, hubs: bool = True, apart: bool = False) -> Model:
+    """Compile a scene. Raises ValueError, naming the object, where it cannot be run.
+
+    hubs : see `graph.build_graph`. apart : whether particles have a time step of their own, so that what attaches them to
+    bodies is not a joint of the mechanism, but one of the model's `attachments`.
+    """
     if not scene.bodies and not scene.particles:
         raise ValueError(f"scene {scene.name!r}: it has nothing that moves; add a body with add_body, or add_particles")
     bodies = list(scene.bodies.values())
     index: dict[Any, int] = {body: i for i, body in enumerate(bodies)}
-    nodes, pinned = particles_in_joints(scene)
+    joints = [joint for joint in scene.joints.values() if not (apart and attaches(joint))]
+    attached = [joint for joint in scene.joints.values() if apart and attaches(joint)]
+    nodes, pinned = particles_in_joints(joints, scene)
     index.update({node: len(bodies) + i for i, node in enumerate(nodes)})
     world = len(bodies) + len(nodes)
     index.update(dict.fromkeys([WORLD, *pinned], world))
-    joints = list(scene.joints.values())
     graph = build_graph(
         [j.rows for j in joints], [j.starts_with_point for j in joints], [[index[b] for b in j.bodies] for j in joints],
         world, hubs,
@@ -174,13 +180,14 @@ def compile_scene(scene: Scene, *, hubs: bool = True) -> Model:
     return Model(
         name=scene.name,
         body_names=tuple(scene.bodies),
-        joint_names=tuple(scene.joints),
+        joint_names=tuple(joint.name for joint in joints),
         force_names=tuple(compiler.ledger),
         tables=own,
         particles=particles,
         graph=graph,
         initial=initial,
         particle_slices={group.name: slice(group.first, group.last) for group in particles.groups},
+        attachments=[attachment_row(joint, index) for joint in attached],
         weights=weights,
         momentum=momentum,
         length=_length(scene, bodies),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -22,6 +22,8 @@ from ..interact.tables import (
     Interactions,
 )
 from ..linalg.block_pattern import BlockPattern, block_pattern
+from ..scene.body import Body
+from ..scene.joint import Joint
 from ..scene.particle_force import ParticleForce
 from ..scene.particles import Particle
 from ..scene.scene import Scene
@@ -172,12 +174,26 @@ class ParticleCompiler:
         return np.concatenate([x.ravel(), p.ravel()])
 
 
-def particles_in_joints(scene: Scene) -> tuple[list[Particle], list[Particle]]:
+def particles_in_joints(joints: Sequence[Joint], scene: Scene) -> tuple[list[Particle], list[Particle]]:
     """The particles that joints or forces of bodies take part in, each once, in the order in which they are met: those
     that are free, the nodes, and those that are pinned, which are points of the world."""
-    frames = [frame for joint in scene.joints.values() for frame in joint.bodies]
+    frames = [frame for joint in joints for frame in joint.bodies]
     for force in scene.forces.values():
         if not isinstance(force, ParticleForce):
             frames += [frame for frame in (force.a, force.b) if frame is not None]
     found = list(dict.fromkeys(frame for frame in frames if isinstance(frame, Particle)))
     return [f for f in found if not f.group.pinned[f.index]], [f for f in found if f.group.pinned[f.index]]
+
+
+def attaches(joint: Joint) -> bool:
+    """Whether a joint is a ball between a free particle and a body."""
+    ends = (joint.a, joint.b)
+    free = [end for end in ends if isinstance(end, Particle) and not end.group.pinned[end.index]]
+    return joint.kind == "ball" and len(free) == 1 and any(isinstance(end, Body) for end in ends)
+
+
+def attachment_row(joint: Joint, index: dict[Any, int]) -> tuple[Any, ...]:
+    """The particle, the body, and where the particle is in it."""
+    particle, body = (joint.a, joint.b) if isinstance(joint.a, Particle) else (joint.b, joint.a)
+    assert isinstance(particle, Particle) and isinstance(body, Body)
+    return (particle.number, index[body], body.to_body(particle.position))

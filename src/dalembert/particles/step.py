@@ -37,7 +37,7 @@ from .tables_of import (
     touch_counts_of,
     touches_of,
 )
-from .touch import axis_of, body_point, gather_touches, remember
+from .touch import axis_of, body_point, gather_attachments, gather_touches, remember
 
 WALLS = len(Walls._fields)
 PARTICLES, SYSTEM, STEPS = 2 * len(Particles._fields), 2 * len(System._fields), 2 * len(Steps._fields)
@@ -92,6 +92,8 @@ def look_at_bodies(walls, t, y, dydt, particles, system, steps):
     if status == OK and settings_of(system)[0].rigid > 0:
         status = call_pointer(walls.mechanism, walls.mechanism_data, DERIVATIVE, t, spare, dydt)
         begin_bodies(system, steps)
+    if status == OK:
+        gather_attachments(system, steps)
     if status != OK or options.contacts == 0:
         return status
     h = 0.5 * options.dt if options.scheme == EXPLICIT else options.dt
@@ -170,8 +172,9 @@ def book(y, at, h, v):
 
 
 # A particle that ends on a surface keeps no velocity into it or out of it, but for a bounce; where it sticks, none beside
-# its carrier. What that changes of its momentum is an impulse of the contact, as h times the force that its lock bore. Work of friction is that along the slip; the rest of
-# what the contact does to the particle, it does the other way round to the carrier, in whose own step that is booked.
+# its carrier. What that changes of its momentum is an impulse of the contact, as h times the force that its lock bore.
+# Work of friction is that along the slip; what else the contact does to the particle, it does the other way round to the
+# carrier, in whose own step that is booked.
 @njit
 def finish_touch(touch, y, particles, system, steps):
     options = options_of(steps)[0]

@@ -72,10 +72,14 @@ def make_steps(model: Model, pattern: BlockPattern, settings: ParticleSettings, 
     options.predict = int(explicit and depends_on_velocity(model))
     patched = not explicit and settings.linear_solver == "cg"
     space = coarse_space(pattern) if patched else coarse_space(pattern, fewest=n + 1)
+    attachments = np.array(model.attachments, tables.ATTACHMENT).view(np.recarray)
+    tied = np.zeros(n if len(attachments) else 0, np.int64)
+    tied[attachments.particle] = 1
     m = np.zeros(unknowns)
     return Steps(
         options=options, stage=_row(tables.STAGE), report=_row(tables.REPORT),
-        touches=np.zeros(n if contacts else 0, tables.TOUCH).view(np.recarray), active=np.zeros(contacts, np.int64),
+        touches=np.zeros(n if contacts or len(attachments) else 0, tables.TOUCH).view(np.recarray),
+        attachments=attachments, tied=tied, active=np.zeros(contacts, np.int64),
         memory=np.zeros(n if contacts else 0, tables.MEMORY).view(np.recarray),
         touch_counts=np.zeros(1, np.int64), pinned=np.nonzero(model.tables["particle_inverse_mass"] == 0.0)[0],
         start=np.zeros(6 * n), before=np.zeros(6 * n), aim=np.zeros(3 * n), base=np.zeros(3 * n), place=np.zeros(12 * n),

@@ -46,6 +46,9 @@ TOUCH = np.dtype(
 # Of a particle that touched: the number of the step after that, and what was found.
 MEMORY = np.dtype([("step", "i8"), ("stick", "i8"), ("grip", "f8")], align=True)
 
+# A particle that goes with a point of a body.
+ATTACHMENT = np.dtype([("particle", "i8"), ("body", "i8"), ("anchor", "f8", 3)], align=True)
+
 BODY_ROW = 6  # numbers a body: of a displacement, then of a turn
 STEP_STAGES = ("forces", "matrix", "linear solver", "contacts", "update")
 FORCES, MATRIX, LINEAR, CONTACTS, UPDATE = range(5)
@@ -68,6 +71,8 @@ class Steps(NamedTuple):
     report: Any  # REPORT
     touches: Any  # TOUCH, as many as particles
     memory: Any  # MEMORY, particle by particle, if any may touch
+    attachments: Any  # ATTACHMENT
+    tied: np.ndarray  # int64 (n,), 1 where a particle is attached; empty if none is
     active: np.ndarray  # int64, contact by contact: whether it holds
     touch_counts: np.ndarray  # int64 (1,): touches there are
     pinned: np.ndarray  # int64, the particles that stay where they are

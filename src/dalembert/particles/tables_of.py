@@ -5,13 +5,15 @@ import numpy as np
 from ..addresses import reader
 from ..linalg.conjugate_gradient import REPORT as SOLUTION
 from ..linalg.ssor import HELD
-from .tables import MEMORY, OPTIONS, REPORT, STAGE, TOUCH, Steps
+from .tables import ATTACHMENT, MEMORY, OPTIONS, REPORT, STAGE, TOUCH, Steps
 
 options_of = reader(Steps, "options", OPTIONS)
 stage_of = reader(Steps, "stage", STAGE)
 report_of = reader(Steps, "report", REPORT)
 touches_of = reader(Steps, "touches", TOUCH)
 memory_of = reader(Steps, "memory", MEMORY)
+attachments_of = reader(Steps, "attachments", ATTACHMENT)
+tied_of = reader(Steps, "tied", np.int64)
 active_of = reader(Steps, "active", np.int64)
 touch_counts_of = reader(Steps, "touch_counts", np.int64)
 pinned_of = reader(Steps, "pinned", np.int64)

@@ -11,13 +11,15 @@ go, those that would be crossed are closed, and friction is looked at anew: roun
 from ..collide.particle_tables import CONTACTS, particle_contacts_of, particle_counts_of
 from ..jit import inlined, njit
 from ..linalg.block_matrix import load_3
+from ..mechanics.kinematics import load9
 from ..mechanics.system import kinematics_of, particle_inverse_mass_of, particle_mass_of, settings_of
 from ..unchecked import peek
-from ..vec import add, add_scaled, cross, dot, load3, norm, perpendicular, scale, store3, sub
+from ..vec import add, add_scaled, cross, dot, load3, matvec, norm, perpendicular, scale, store3, sub
 from .tables import BODY_ROW, EXPLICIT, IMPLICIT_MIDPOINT
 from .tables_of import (
     active_of,
     aim_of,
+    attachments_of,
     base_of,
     change_of,
     gradient_of,
@@ -29,6 +31,7 @@ from .tables_of import (
     report_of,
     stage_of,
     start_of,
+    tied_of,
     touch_counts_of,
     touches_of,
     wanted_of,
@@ -47,20 +50,44 @@ def gather_touches(particles, system, steps):
     the motion without them hold, and stick."""
     contacts, inverse = particle_contacts_of(particles), particle_inverse_mass_of(system)
     number = particle_counts_of(particles)[CONTACTS]
-    touches, counts = touches_of(steps), touch_counts_of(steps)
-    counts[0] = 0
+    touches, counts, tied = touches_of(steps), touch_counts_of(steps), tied_of(steps)
     first = 0
     while first < number:
         particle = contacts[first].particle
         last = first
         while last < number and contacts[last].particle == particle:
             last += 1
-        if peek(inverse, particle) > 0.0:
+        if peek(inverse, particle) > 0.0 and (tied.shape[0] == 0 or tied[particle] == 0):
             touch = touches[counts[0]]
             counts[0] += 1
             touch.particle, touch.first, touch.last = particle, first, last
             start_touch(touch, contacts, system, steps)
         first = last
+
+
+@njit
+def gather_attachments(system, steps):
+    """Particles that are attached to bodies are locked to them, whatever they bear, and brought back where they drifted."""
+    attachments, touches, counts = attachments_of(steps), touches_of(steps), touch_counts_of(steps)
+    kinematics = kinematics_of(system)
+    for k in range(attachments.shape[0]):
+        attachment, touch = attachments[k], touches[counts[0]]
+        counts[0] += 1
+        kin = kinematics[attachment.body]
+        arm = matvec(load9(kin.rotation), load3(attachment.anchor))
+        touch.particle, touch.first, touch.last, touch.body = attachment.particle, 0, 0, attachment.body
+        touch.locked, touch.normals, touch.stick, touch.grip = 0, 0, 1, 0.0
+        store3(touch.arm, arm)
+        store3(touch.force, (0.0, 0.0, 0.0))
+        store3(touch.friction, (0.0, 0.0, 0.0))
+        off = sub(add(load3(kin.x), arm), origin(steps, 3 * attachment.particle))
+        omega, tau = load3(kin.omega), part(steps) * options_of(steps)[0].dt
+        if options_of(steps)[0].scheme == EXPLICIT:
+            tau *= 0.5
+        bend = scale(0.5 * tau * tau, cross(omega, cross(omega, arm)))  # of the way: turns add up to first order only
+        for c in range(3):
+            axis = (1.0 if c == 0 else 0.0, 1.0 if c == 1 else 0.0, 1.0 if c == 2 else 0.0)
+            add_axis(touch, axis, off[c] + bend[c])
 
 
 @njit

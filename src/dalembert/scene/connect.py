@@ -104,6 +104,12 @@ class Connections:
         _, first, second, pa, pb = self._start("ball", name, a, b, at, at_b)
         return self._add_joint(Joint(name, "ball", first, second, [_point(pa, pb)], pb))
 
+    def attach(self, name: str, particles: Particle | Sequence[Particle], body: str | Frame) -> list[Joint]:
+        """Particles go with a body, at the places where they are: ball joints, called "`name`[i]" where there are several."""
+        many = [particles] if isinstance(particles, Particle) else list(particles)
+        names = [name] if len(many) == 1 else [f"{name}[{i}]" for i in range(len(many))]
+        return [self.ball(own, body, particle, particle.position) for own, particle in zip(names, many, strict=True)]
+
     def hinge(
         self, name: str, a: str | Frame, b: str | Frame, at: Point, axis: ArrayLike, *, at_b: Point | None = None,
         axis_b: ArrayLike | None = None,
