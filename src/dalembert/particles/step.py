@@ -199,7 +199,9 @@ def finish_touch(touch, y, particles, system, steps):
         normal = add(normal, scale(dot(along, axis_of(touch, k)), axis_of(touch, k)))
     along = sub(along, normal)
     way = sub(x, x_0) if options.scheme != EXPLICIT else scale(0.5 * h, add(v, v_0))
-    carried = scale(h, carrier) if options.scheme != EXPLICIT else scale(0.5 * h, add(carrier, carrier_0))
+    carried = way
+    if touch.normals > 0:
+        carried = scale(h, carrier) if options.scheme != EXPLICIT else scale(0.5 * h, add(carrier, carrier_0))
     ledger = options.ledger
     fixed = 0.5 * m * (dot(add(v, change), add(v, change)) - dot(v, v))
     poke(y, ledger, peek(y, ledger) + dot(normal, way) + dot(along, carried) + fixed)

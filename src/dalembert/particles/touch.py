@@ -124,6 +124,8 @@ def recall(touch, contacts, steps):
 @njit
 def remember(steps):
     """Keep what was found, for the next step."""
+    if options_of(steps)[0].contacts == 0:
+        return
     memory, touches = memory_of(steps), touches_of(steps)
     for k in range(touch_counts_of(steps)[0]):
         touch = touches[k]
