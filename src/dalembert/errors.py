@@ -73,7 +73,10 @@ def _fastest(simulation: Any) -> str:
     """The first body or particle whose state is not finite, else the fastest of all."""
     model, count = simulation.model, len(simulation.model.body_names)
     tried = simulation._driver.attempt(simulation._y)
-    parts = [tried[: STATE_SIZE * count].reshape(count, -1), np.hstack(tried[model.particle_block].reshape(2, -1, 3))]
+    parts = [
+        tried[: STATE_SIZE * count].reshape(-1, STATE_SIZE),
+        np.hstack([*tried[model.particle_block].reshape(2, -1, 3)]),
+    ]
     finite = np.concatenate([np.isfinite(part).all(axis=1) for part in parts])
     speed = np.linalg.norm([*simulation.state.velocity, *simulation.state.particle_velocity], axis=1)
     index = int(np.argmin(finite) if not finite.all() else np.argmax(speed))
