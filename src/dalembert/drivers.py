@@ -42,6 +42,9 @@ from .particles.detect import ParticleDetector
 from .particles.step import COMPILED as PARTICLE_STEP
 from .particles.stepping import SCHEMES, ParticleSettings, ParticleStepping, ledger_at
 from .scene.contact import HalfSpace, Material
+from .scene.force import Force
+from .scene.joint import Joint
+from .scene.particles import Particle
 from .scene.shapes import Box, Capsule, ConvexHull, Sphere
 
 TIME_STEPPING = "time_stepping"
@@ -203,14 +206,24 @@ def system_of(model: Model, method: str) -> System:
     return model.system(slots, pattern.starts[:-1])
 
 
+def particle_in_joint(model: Model) -> tuple[str, str] | None:
+    """Names of a joint, or a force of bodies, and of a particle that it holds and that is not pinned, if there is one."""
+    for item in (*model.scene.joints.values(), *model.scene.forces.values()):
+        frames = item.bodies if isinstance(item, Joint) else (item.a, item.b) if isinstance(item, Force) else ()
+        for frame in frames:
+            if isinstance(frame, Particle) and not frame.group.pinned[frame.index]:
+                return item.name, frame.name
+    return None
+
+
 def particle_stepping(model: Model, mechanism: Mechanism, method: str, settings: dict[str, Any]) -> ParticleStepping:
     """The driver of time steps of particles, and of bodies beside them. Raises ValueError."""
     if settings["dt"] is None:
         raise ValueError(f"method {method!r} takes fixed steps; give dt, in s")
-    if len(model.tables["nodes"]):
-        name = next(joint.name for joint in model.scene.joints.values())
+    found = particle_in_joint(model)
+    if found:
         raise ValueError(
-            f"method {method!r} moves particles apart from joints, and {name!r} may connect them; take an integration "
+            f"method {method!r} moves particles apart from joints, and {found[0]!r} holds {found[1]}; take an integration "
             "method, such as 'rk4', or attach()"
         )
     if settings["linear_solver"] not in LINEAR_SOLVERS:

@@ -1,4 +1,4 @@
-"""What can go wrong during a run, said with the time and the body or joint."""
+"""What can go wrong during a run, said with the time and the body, joint or particle."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .impact.forces import UNSOLVED
+from .interact.tables import COINCIDENT, ONE, OTHER, THE_LAW
 from .mechanics.dynamics import SINGULAR, USER_FUNCTION
 from .mechanics.projection import NOT_CLOSED
 from .model.tables import STATE_SIZE
@@ -37,8 +38,10 @@ def explain(simulation: Any, status: int) -> str:
         return f"{at} {what}, worst at joint {worst}; use a smaller step, or look for joints that contradict each other"
     if status == UNSOLVED:
         return f"{at} the forces of contact cannot be found; look for contacts that contradict each other"
+    if status == COINCIDENT:
+        return f"{at} {_coincident(simulation)}"
     reason = MESSAGES.get(status, f"status {status}")
-    return f"{at} {reason}; the fastest body is {_fastest_body(simulation)}"
+    return f"{at} {reason}; {_fastest(simulation)}"
 
 
 def _worst_joint(simulation: Any) -> str:
@@ -50,12 +53,36 @@ def _worst_joint(simulation: Any) -> str:
     return f"{names[index]!r} (error {worst[index]:.3g} m)"
 
 
-def _fastest_body(simulation: Any) -> str:
-    names = simulation.model.body_names
-    state = simulation._driver.attempt(simulation._y)[: STATE_SIZE * len(names)].reshape(-1, STATE_SIZE)
-    if not np.isfinite(state).all():
-        index = int(np.argmax(~np.isfinite(state).all(axis=1)))
-        return f"{names[index]!r} (its state is not finite)"
-    speed = np.linalg.norm(simulation.state.velocity, axis=1)
-    index = int(np.argmax(speed))
-    return f"{names[index]!r} ({speed[index]:.3g} m/s)"
+def _coincident(simulation: Any) -> str:
+    interactions, model = simulation._system.interactions.tables, simulation.model
+    one, other, law = (int(interactions.trouble[k]) for k in (ONE, OTHER, THE_LAW))
+    return (
+        f"particles {_particle(model, one)} and {_particle(model, other)} are at the same place, where the force "
+        f"{model.force_names[interactions.laws[law].ledger]!r} between them has no limit; move one, or give the force a "
+        "softening length if it has one"
+    )
+
+
+def _particle(model: Any, number: int) -> str:
+    """The name of a particle, from its number among all."""
+    name, rows = next(item for item in model.particle_slices.items() if item[1].start <= number < item[1].stop)
+    return f"{name}[{number - rows.start}]"
+
+
+def _fastest(simulation: Any) -> str:
+    """The first body or particle whose state is not finite, else the fastest of all."""
+    model, count = simulation.model, len(simulation.model.body_names)
+    tried = simulation._driver.attempt(simulation._y)
+    parts = [
+        tried[: STATE_SIZE * count].reshape(-1, STATE_SIZE),
+        np.hstack([*tried[model.particle_block].reshape(2, -1, 3)]),
+    ]
+    finite = np.concatenate([np.isfinite(part).all(axis=1) for part in parts])
+    speed = np.linalg.norm([*simulation.state.velocity, *simulation.state.particle_velocity], axis=1)
+    index = int(np.argmin(finite) if not finite.all() else np.argmax(speed))
+    what, name = (
+        ("body", repr(model.body_names[index])) if index < count else ("particle", _particle(model, index - count))
+    )
+    if not finite[index]:
+        return f"{what} {name} is the first whose state is not finite"
+    return f"the fastest {what} is {name} ({speed[index]:.3g} m/s)"

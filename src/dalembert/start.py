@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from .drivers import TIME_STEPPING
 from .mechanics.evaluate import Mechanism
 from .mechanics.projection import NOT_CLOSED
 from .model.compile import Model
 from .model.tables import FEEDBACK, LEDGER, PENALTY, PROJECTION
+from .particles.stepping import SCHEMES
 from .pointer import COMPLETE, MEASURE
 from .recording import Recorder
 from .state import State
@@ -30,7 +30,7 @@ def check_hold(hold: str, stiffness: float, damping: float, method: str) -> None
     """Raises ValueError for a way of holding joints that there is not, or that the method does not have."""
     if hold not in HOLD:
         raise ValueError(f"hold is {hold!r}; give one of {', '.join(HOLD)}")
-    if method == TIME_STEPPING and hold != "projection":
+    if method in SCHEMES and hold != "projection":
         raise ValueError(f"hold is {hold!r}, and method {method!r} holds joints by 'projection' only")
     for name, value in (("stiffness", stiffness), ("damping", damping)):
         if not (np.isfinite(value) and value >= 0.0):

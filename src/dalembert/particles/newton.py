@@ -52,6 +52,8 @@ def minimize(walls, particles, system, steps):
     for _ in range(1 if once else options.newton):
         fill_gradient(place, forces, gradient_of(steps), system, steps)
         stage.residual = reduced_norm(steps, system)
+        if stage.residual - stage.residual != 0.0:  # infinite, or not a number: no step gets away from there
+            return NON_FINITE
         pending = unsettled(system, steps)
         if not once and not pending and stage.residual <= options.tolerance * stage.typical:
             break

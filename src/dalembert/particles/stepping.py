@@ -116,6 +116,7 @@ class ParticleStepping:
         if settings.linear_solver == "direct" and SCHEMES[settings.method] != tables.EXPLICIT:
             self._direct = C_TYPE(DirectSolver(mechanism.system, self._steps))
             self._steps.options.direct = ctypes.cast(self._direct, ctypes.c_void_p).value or 0
+        self._block = model.particle_block
         self.event = -1  # the event that the last call stopped at
         self._start = 0.0
         self._fit()
@@ -190,8 +191,13 @@ class ParticleStepping:
         return status
 
     def attempt(self, y: np.ndarray) -> np.ndarray:
-        """The state of the last step that was tried."""
-        return y
+        """The state of the last step that was tried: how far its particles came, and where the forces there push them."""
+        tried = (y if self.bodies is None else self.bodies.attempt(y)).copy()
+        place, forces = self._steps.place[: self._steps.start.size], self._steps.forces
+        x, v = place.reshape(2, -1, 3)
+        push = self.settings.dt * forces.reshape(2, -1, 3).sum(axis=0)
+        tried[self._block] = np.concatenate([x, self._mechanism.system.particle_mass[:, None] * v + push]).ravel()
+        return tried
 
     def frame(self) -> dict[str, Any]:
         """What is recorded of the contacts of bodies."""

@@ -245,8 +245,8 @@ class Pulls:
         constant : G, N m²/kg². softening : ε, m; without one, particles that meet end the run. theta : opening angle of
         Barnes & Hut's method (1986), where groups that appear smaller than it are taken together; None: all pairs, exactly.
         """
-        return self._interaction("gravitation", name, particles, theta, strength=positive(name, "constant", constant),
-                                 softening=softening)  # fmt: skip
+        strength = positive(f"gravitation {name!r}", "constant", constant)
+        return self._interaction("gravitation", name, particles, theta, strength=strength, softening=softening)
 
     def coulomb(
         self, name: str, particles: Groups | None = None, *, charge: ArrayLike, constant: float = 8.9875517923e9,

@@ -103,7 +103,7 @@ class Scene(Connections, Exertions, Contacts, ParticleGroups, Pulls, Soft):
         function: Callable[..., float],
         *,
         direction: int = 0,
-        release: str | Joint | Force | Iterable[str | Joint | Force] = (),
+        release: str | Joint | Force | ParticleForce | Iterable[str | Joint | Force | ParticleForce] = (),
         stop: bool = False,
         action: Callable[[Any], None] | None = None,
         once: bool = True,
@@ -118,7 +118,7 @@ class Scene(Connections, Exertions, Contacts, ParticleGroups, Pulls, Soft):
         self._new_name(name, self.events, "event")
         if direction not in (-1, 0, 1):
             raise ValueError(f"event {name!r}: direction is {direction!r}; give -1, 0 or 1")
-        items = [release] if isinstance(release, str | Joint | Force) else list(release)
+        items = [release] if isinstance(release, str | Joint | Force | ParticleForce) else list(release)
         names = [item if isinstance(item, str) else item.name for item in items]
         for item in names:
             if item not in self.joints and item not in self.forces:
