@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from dalembert.gallery import orbit
+import dalembert as dal
+from dalembert.gallery import orbit, spring_chain
 
 HERE = Path(__file__).parent
 COLORS = {
@@ -59,7 +60,39 @@ def draw_orbit(path: Path) -> None:
     made.savefig(path)
 
 
-DRAWN = {"orbit": draw_orbit}  # scenes of the gallery, by name
+def draw_spring_chain(path: Path) -> None:
+    """Heights of all masses over time, and of the lowest over its sag, by methods and stiffnesses."""
+    made, (lines, sag) = figure(2)
+    runs = {}
+    for stiffness, mass, settings in (
+        (60.0, 0.05, spring_chain.SETTINGS), (60.0, 0.05, spring_chain.STIFF), (1e8, 1e-3, spring_chain.STIFF),
+    ):  # fmt: skip
+        own = dict(settings)
+        scene = spring_chain.build(stiffness=stiffness, mass=mass)
+        run = dal.simulate(scene, own.pop("duration"), **own)
+        spring_chain.check(run)
+        runs[f"k = {stiffness:g} N/m, {run.method}"] = run
+    for (label, run), color in zip(runs.items(), ("#e45756", "#3566b0", "#1b2a4a"), strict=True):
+        times, heights = run.trajectory.times, run.trajectory.particle_position.values[..., 2]
+        _, found, _ = spring_chain.amplitudes(run)
+        n = found.shape[1]
+        _, shapes = spring_chain.modes(n, 1.0, 1.0)
+        moved = heights[:, -1] - heights[0, -1]
+        rest = moved - found @ shapes[-1]  # of the lowest: the same at every frame
+        sag.plot(times, moved / rest, color=color, linewidth=1.6, label=label)
+    run = next(iter(runs.values()))
+    lines.plot(run.trajectory.times, run.trajectory.particle_position.values[..., 2], color="#e45756", linewidth=1.1)
+    _, _, expected = spring_chain.amplitudes(run)
+    rest = run.trajectory.particle_position.values[0, 1:, 2] - (expected @ shapes.T)[0]
+    some = slice(None, None, 6)
+    lines.plot(run.trajectory.times[some], (rest + expected @ shapes.T)[some], ".", color="#232a35", markersize=2.2)
+    lines.set(xlabel="time, s", ylabel="height, m", title="k = 60 N/m: run (lines), sum of modes (dots)")
+    sag.set(xlabel="time, s", ylabel="lowered by, in sags at rest", title="The lowest mass", ylim=(-0.05, 2.6))
+    sag.legend(frameon=False, fontsize=8, loc="upper right")
+    made.savefig(path)
+
+
+DRAWN = {"orbit": draw_orbit, "spring-chain": draw_spring_chain}  # scenes of the gallery, by name
 
 if __name__ == "__main__":
     for scene, draw in DRAWN.items():

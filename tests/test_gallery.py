@@ -72,7 +72,9 @@ def test_forty_four_bars():
     module.check(run)
 
 
-@pytest.mark.parametrize("name", ["pendulum", "double-pendulum", "top", "tumbling", "bead", "four-bar", "orbit"])
+@pytest.mark.parametrize(
+    "name", ["pendulum", "double-pendulum", "top", "tumbling", "bead", "four-bar", "orbit", "spring-chain"]
+)
 def test_a_check_fails_a_coarse_run(name):
     module, run = run_scene(name, {"method": "rk4", "dt": 0.005})
     with pytest.raises(AssertionError):
@@ -152,3 +154,9 @@ def test_symplectic_methods_keep_an_orbit():
     for run in orbit.compare(turns=10, steps=200, methods=methods).values():
         energy = (run.trajectory.kinetic + run.trajectory.potential).values
         assert abs(energy[-200:].mean() / energy[:200].mean() - 1.0) < 1e-6
+
+
+@pytest.mark.parametrize("stiff", [{}, {"stiffness": 1e8, "mass": 1e-3}])
+def test_a_chain_by_implicit_euler_has_each_mode_damped_as_the_method_damps_it(stiff):
+    module, run = run_scene("spring-chain", gallery.load("spring-chain").STIFF, **stiff)
+    module.check(run)

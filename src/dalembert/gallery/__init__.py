@@ -34,6 +34,7 @@ SCENES = {
     "rope": "dalembert.gallery.rope",
     "rotation-drift": "dalembert.gallery.rotation_drift",
     "siege": "dalembert.gallery.siege",
+    "spring-chain": "dalembert.gallery.spring_chain",
     "stack": "dalembert.gallery.stack",
     "terrain": "dalembert.gallery.terrain",
     "tippe-top": "dalembert.gallery.tippe_top",
