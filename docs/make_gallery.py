@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import figures
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -73,6 +74,8 @@ def main(names: list[str]) -> None:
         picture = HERE / "gallery" / f"{name}.png"
         if name == "rotation-drift":
             drift(run, picture)
+        elif name in figures.DRAWN:
+            figures.DRAWN[name](picture)
         else:
             still(run.trajectory, picture, **PICTURES.get(name, {"time": 0.4 * run.time}))
         print(name, "energy residual", run.report.energy_residual, "joint error", run.report.joint_error, flush=True)

@@ -6,7 +6,7 @@ from scipy.special import ellipk
 
 import dalembert as dal
 from dalembert import gallery
-from dalembert.gallery import _common, n_four_bar, rotation_drift, top, trebuchet
+from dalembert.gallery import _common, n_four_bar, orbit, rotation_drift, top, trebuchet
 
 CONVERGED = 1e-8  # m/s
 
@@ -72,7 +72,9 @@ def test_forty_four_bars():
     module.check(run)
 
 
-@pytest.mark.parametrize("name", ["pendulum", "double-pendulum", "top", "tumbling", "bead", "four-bar"])
+@pytest.mark.parametrize(
+    "name", ["pendulum", "double-pendulum", "top", "tumbling", "bead", "four-bar", "orbit", "spring-chain"]
+)
 def test_a_check_fails_a_coarse_run(name):
     module, run = run_scene(name, {"method": "rk4", "dt": 0.005})
     with pytest.raises(AssertionError):
@@ -135,3 +137,28 @@ def test_the_published_places_fit_the_pendulum_equation():
 def test_nearest_rotation_undoes_a_stretch():
     turn = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
     np.testing.assert_allclose(rotation_drift.nearest_rotation(turn @ np.diag([1.1, 0.9, 1.2])), turn, atol=1e-15)
+
+
+@pytest.mark.parametrize(("method", "sign"), [("euler", 1.0), ("implicit_euler", -1.0)])
+def test_an_orbit_by_eulers_methods_drifts_as_the_theory_says(method, sign):
+    run = orbit.compare(turns=3, steps=4000, methods=[method])[method]
+    energy = (run.trajectory.kinetic + run.trajectory.potential).values
+    axis = energy[0] / energy  # a = −G m₁ m₂/(2 E), 1 m at the start
+    expected = np.cbrt(1.0 + sign * 6.0 * orbit.TURN / 4000 * run.trajectory.times)
+    assert abs(expected[-1] - 1.0) > 0.05
+    np.testing.assert_allclose(axis, expected, atol=1e-3)
+
+
+def test_symplectic_methods_keep_an_orbit():
+    methods = ["symplectic_euler", "time_stepping", "implicit_midpoint"]
+    for run in orbit.compare(turns=10, steps=200, methods=methods).values():
+        if run.method == "time_stepping":
+            assert run.report.angular_momentum_residual <= 1e-15  # the moment of forces is that in the middle of a step
+        energy = (run.trajectory.kinetic + run.trajectory.potential).values
+        assert abs(energy[-200:].mean() / energy[:200].mean() - 1.0) < 1e-6
+
+
+@pytest.mark.parametrize("stiff", [{}, {"stiffness": 1e8, "mass": 1e-3}])
+def test_a_chain_by_implicit_euler_has_each_mode_damped_as_the_method_damps_it(stiff):
+    module, run = run_scene("spring-chain", gallery.load("spring-chain").STIFF, **stiff)
+    module.check(run)

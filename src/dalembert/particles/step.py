@@ -18,7 +18,7 @@ from ..pointer import C_SIGNATURE, DERIVATIVE, DRIFT, call_pointer, viewer
 from ..status import NON_FINITE, OK
 from ..ticks import begin, lap
 from ..unchecked import peek, poke
-from ..vec import add, cross, dot, load3, scale, sub
+from ..vec import add, add_scaled, cross, dot, load3, scale, sub
 from .newton import minimize
 from .stage import begin_bodies, begin_stage
 from .tables import BDF2, BODY_ROW, CONTACTS, EXPLICIT, IMPLICIT_MIDPOINT, UPDATE, Steps, Walls
@@ -144,9 +144,10 @@ def book_forces(y, system, steps):
     power, booked = power_of(steps), booked_of(steps)
     zero = (0.0, 0.0, 0.0)
     total, moment, held, held_moment = zero, zero, zero, zero
+    back = -0.5 * options.dt if options.scheme == EXPLICIT else 0.0  # its forces are those in the middle of the step
     for i in range(n):
         f = add(load_3(forces, 3 * i), load_3(forces, 3 * (n + i)))
-        turning = cross(load_3(place, 3 * i), f)
+        turning = cross(add_scaled(load_3(place, 3 * i), back, load_3(place, 3 * (n + i))), f)
         total, moment = add(total, f), add(moment, turning)
         if peek(inverse, i) == 0.0:
             held, held_moment = sub(held, f), sub(held_moment, turning)

@@ -1,0 +1,99 @@
+"""Figures of the gallery and of docs/stiffness.md that are plots of several runs: `python docs/figures.py` draws them all."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+import dalembert as dal
+from dalembert.gallery import orbit, spring_chain
+
+HERE = Path(__file__).parent
+COLORS = {
+    "euler": "#b4434d", "midpoint": "#e08a3c", "rk4": "#72767d", "symplectic_euler": "#54a24b", "time_stepping": "#7a5ba6",
+    "implicit_midpoint": "#2f9e9e", "implicit_euler": "#3566b0",
+}  # fmt: skip
+
+
+def figure(panels: int, width: float = 10.0, height: float = 4.4) -> tuple[Figure, Any]:
+    """A figure and its axes, side by side."""
+    made = Figure(figsize=(width, height), dpi=150, layout="constrained")
+    axes = np.atleast_1d(made.subplots(1, panels))
+    for axis in axes:
+        axis.grid(color="#e4e7ec")
+        axis.set_axisbelow(True)
+        axis.spines[["top", "right"]].set_visible(False)
+    return made, axes
+
+
+def draw_orbit(path: Path) -> None:
+    """The circular orbit by every method in 400 steps a turn: its path, and how the energy drifts."""
+    steps, turns = 400, 5
+    runs = orbit.compare(turns, steps)
+    made, (plane, drift) = figure(2)
+    for name, run in runs.items():
+        place = orbit.relative(run)
+        energy = (run.trajectory.kinetic + run.trajectory.potential).values
+        radius = np.linalg.norm(place, axis=1)
+        fallen = int(np.argmax(radius < 0.15)) or len(radius)
+        label = f"{name}, falls in" if fallen < len(radius) else name
+        if name in ("euler", "symplectic_euler", "implicit_euler"):
+            plane.plot(*place[:fallen, :2].T, color=COLORS[name], linewidth=1.6, label=label)
+        error = np.abs(energy / energy[0] - 1.0)[1:fallen]
+        drift.plot(
+            run.trajectory.times[1:fallen] / orbit.TURN, error, color=COLORS[name], label=label,
+            linewidth=1.4,
+        )  # fmt: skip
+    plane.plot(0.0, 0.0, "o", color="#eeca3b", markersize=10, markeredgecolor="#b89a1d")
+    plane.set(aspect="equal", xlabel="x, m", ylabel="y, m", title=f"{turns} turns, {steps} steps each")
+    plane.set_ylim(-1.7, 2.5)
+    plane.legend(frameon=False, loc="upper left", fontsize=8)
+    drift.set(
+        xlabel="turns",
+        ylabel="relative error of the energy",
+        yscale="log",
+        ylim=(1e-13, 1e4),
+        title="Drift of the energy",
+    )
+    drift.legend(frameon=False, fontsize=8, ncols=3, loc="upper right")
+    made.savefig(path)
+
+
+def draw_spring_chain(path: Path) -> None:
+    """Heights of all masses over time, and of the lowest over its sag, by methods and stiffnesses."""
+    made, (lines, sag) = figure(2)
+    runs = {}
+    for stiffness, mass, settings in (
+        (60.0, 0.05, spring_chain.SETTINGS), (60.0, 0.05, spring_chain.STIFF), (1e8, 1e-3, spring_chain.STIFF),
+    ):  # fmt: skip
+        own = dict(settings)
+        scene = spring_chain.build(stiffness=stiffness, mass=mass)
+        run = dal.simulate(scene, own.pop("duration"), **own)
+        spring_chain.check(run)
+        runs[f"k = {stiffness:g} N/m, {run.method}"] = run
+    for (label, run), color in zip(runs.items(), ("#e45756", "#3566b0", "#1b2a4a"), strict=True):
+        times, heights = run.trajectory.times, run.trajectory.particle_position.values[..., 2]
+        _, found, _ = spring_chain.amplitudes(run)
+        n = found.shape[1]
+        _, shapes = spring_chain.modes(n, 1.0, 1.0)
+        moved = heights[:, -1] - heights[0, -1]
+        rest = moved - found @ shapes[-1]  # of the lowest: the same at every frame
+        sag.plot(times, moved / rest, color=color, linewidth=1.6, label=label)
+    run = next(iter(runs.values()))
+    lines.plot(run.trajectory.times, run.trajectory.particle_position.values[..., 2], color="#e45756", linewidth=1.1)
+    _, _, expected = spring_chain.amplitudes(run)
+    rest = run.trajectory.particle_position.values[0, 1:, 2] - (expected @ shapes.T)[0]
+    some = slice(None, None, 6)
+    lines.plot(run.trajectory.times[some], (rest + expected @ shapes.T)[some], ".", color="#232a35", markersize=2.2)
+    lines.set(xlabel="time, s", ylabel="height, m", title="k = 60 N/m: run (lines), sum of modes (dots)")
+    sag.set(xlabel="time, s", ylabel="lowered by, in sags at rest", title="The lowest mass", ylim=(-0.05, 2.6))
+    sag.legend(frameon=False, fontsize=8, loc="upper right")
+    made.savefig(path)
+
+
+DRAWN = {"orbit": draw_orbit, "spring-chain": draw_spring_chain}  # scenes of the gallery, by name
+
+if __name__ == "__main__":
+    for scene, draw in DRAWN.items():
+        draw(HERE / "gallery" / f"{scene}.png")
