@@ -208,7 +208,8 @@ def system_of(model: Model, method: str) -> System:
 
 def particle_in_joint(model: Model) -> tuple[str, str] | None:
     """Names of a joint, or a force of bodies, and of a particle that it holds and that is not pinned, if there is one."""
-    for item in (*model.scene.joints.values(), *model.scene.forces.values()):
+    joints = (model.scene.joints[name] for name in model.joint_names)
+    for item in (*joints, *model.scene.forces.values()):
         frames = item.bodies if isinstance(item, Joint) else (item.a, item.b) if isinstance(item, Force) else ()
         for frame in frames:
             if isinstance(frame, Particle) and not frame.group.pinned[frame.index]:

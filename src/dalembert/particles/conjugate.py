@@ -4,12 +4,14 @@ import numpy as np
 
 from ..addresses import nested_reader, part_of, reader
 from ..jit import inlined, njit
-from ..linalg.block_matrix import BlockMatrix
+from ..linalg.block_matrix import BlockMatrix, multiply
 from ..linalg.coarse_space import CoarseSpace, CoarseWork
 from ..linalg.conjugate_gradient import Workspace, conjugate_gradient
 from ..linalg.ordering import COLUMN, ENTRY, UPDATE
+from ..mechanics.system import particle_mass_of
+from ..unchecked import peek, poke
 from ..vec import cross, store3
-from .tables import Steps
+from .tables import EXPLICIT, Steps
 from .tables_of import (
     change_of,
     columns_of,
@@ -24,6 +26,7 @@ from .tables_of import (
     residual_of,
     rhs_of,
     solution_of,
+    stage_of,
     starts_of,
     t_of,
     touch_counts_of,
@@ -110,3 +113,15 @@ def solve_held(tolerance, n, steps):
     )  # fmt: skip
     report.linear += solution_of(steps)[0].iterations
     return status
+
+
+@njit
+def apply(u, out, system, steps):
+    """out = A u of all particles."""
+    if options_of(steps)[0].scheme != EXPLICIT:
+        multiply(matrix_of(steps), u, out)
+        return
+    mass, weight = particle_mass_of(system), stage_of(steps)[0].weight
+    for i in range(mass.shape[0]):
+        for k in range(3 * i, 3 * i + 3):
+            poke(out, k, weight * peek(mass, i) * peek(u, k))

@@ -1,6 +1,6 @@
 """Newton's method for a stage: projected Hessians, a line search that never accepts a rise, rounds about contacts."""
 
-from ..arrays import copy
+from ..arrays import clear, copy
 from ..jit import njit
 from ..linalg.block_matrix import load_3
 from ..mechanics.system import settings_of
@@ -9,12 +9,14 @@ from ..ticks import lap
 from ..unchecked import peek
 from ..vec import dot
 from .linear import FROM_AIM, FROM_CHANGE, FROM_ZERO, assemble, reduced_norm, solve
+from .review import measure_touches, review
 from .stage import evaluate, fill_gradient, keep_power, move, move_bodies, predict, typical_force
 from .tables import BODY_ROW, CONTACTS, EXPLICIT, FORCES, LINEAR, LINEAR_EULER, MATRIX
 from .tables_of import (
     change_of,
     forces_of,
     gradient_of,
+    image_of,
     options_of,
     place_of,
     report_of,
@@ -25,7 +27,7 @@ from .tables_of import (
     trial_forces_of,
     trial_of,
 )
-from .touch import body_point, friction_at, measure_touches, missing, review
+from .touch import body_point, friction_at, missing
 
 SUFFICIENT = 1e-4  # Armijo's: of the decrease that the slope promises
 HALVINGS = 40
@@ -56,7 +58,9 @@ def minimize(walls, particles, system, steps):
             return NON_FINITE
         pending = unsettled(system, steps)
         if not once and not pending and stage.residual <= options.tolerance * stage.typical:
-            break
+            if contacts_agree(particles, system, steps):
+                break
+            fill_gradient(place, forces, gradient_of(steps), system, steps)
         report.newton += 1
         status = assemble(walls, system, steps)
         if status != OK:
@@ -87,6 +91,19 @@ def note(system, steps):
     report.worst = max(report.worst, relative)
     if relative > options.tolerance:
         report.unsolved += 1
+
+
+@njit
+def contacts_agree(particles, system, steps):
+    """Whether contacts hold as they should where the gradient vanishes but for what they bear."""
+    if touch_counts_of(steps)[0] == 0:
+        return True
+    clear(change_of(steps))
+    clear(image_of(steps))
+    measure_touches(system, steps)
+    changed, rubbed = review(particles, system, steps)
+    lap(ticks_of(steps), CONTACTS)
+    return changed == 0 and rubbed == 0
 
 
 @njit

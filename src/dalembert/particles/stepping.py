@@ -119,6 +119,7 @@ class ParticleStepping:
         self._block = model.particle_block
         self.event = -1  # the event that the last call stopped at
         self._start = 0.0
+        self._steps.memory.step = -1
         self._fit()
 
     def _fit(self) -> None:

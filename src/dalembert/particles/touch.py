@@ -12,7 +12,7 @@ from ..collide.particle_tables import CONTACTS, particle_contacts_of, particle_c
 from ..jit import inlined, njit
 from ..linalg.block_matrix import load_3
 from ..mechanics.kinematics import load9
-from ..mechanics.system import kinematics_of, particle_inverse_mass_of, particle_mass_of, settings_of
+from ..mechanics.system import kinematics_of, particle_inverse_mass_of, settings_of
 from ..unchecked import peek
 from ..vec import add, add_scaled, cross, dot, load3, matvec, norm, perpendicular, scale, store3, sub
 from .tables import BODY_ROW, EXPLICIT, IMPLICIT_MIDPOINT
@@ -22,8 +22,6 @@ from .tables_of import (
     attachments_of,
     base_of,
     change_of,
-    gradient_of,
-    image_of,
     memory_of,
     moved_of,
     options_of,
@@ -38,9 +36,6 @@ from .tables_of import (
 )
 
 INDEPENDENT = 1e-6  # sine of the angle to the plane of the others: a normal that is closer to it adds no direction
-CROSSED = 1e-9  # of the margin: contacts that would be crossed by less are not closed
-PULL = 1e-12  # of the typical force: a smaller one is none
-STEADY = 0.05  # of the limit: friction that is right to this is left
 CREEP = 1e-5  # m/s: what slides more slowly may as well stick
 
 
@@ -140,8 +135,6 @@ def remember(steps):
 @inlined
 def origin(steps, i):
     """Where contacts were looked for."""
-    if options_of(steps)[0].scheme == EXPLICIT:
-        return load_3(base_of(steps), i)
     return load_3(start_of(steps), i)
 
 
@@ -184,12 +177,41 @@ def lock(touch, contacts, system, steps):
             left = add_scaled(left, -share, axis)
         sine = norm(left)
         if touch.locked < 3 and sine > INDEPENDENT:
-            add_axis(touch, scale(1.0 / sine, left), (-part(steps) * contact.separation - known) / sine)
+            add_axis(touch, scale(1.0 / sine, left), (landing(touch.particle, contact, system, steps) - known) / sine)
     touch.normals = touch.locked
     if touch.body < settings_of(system)[0].rigid:
         store3(touch.arm, sub(load3(touch.arm), load3(kinematics_of(system)[touch.body].x)))
     if touch.normals > 0 and touch.stick != 0:
-        complete_axes(touch)
+        complete_axes(touch, system, steps)
+
+
+# A contact that closes ends with no velocity along its normal, or with a bounce; what is left of a gap is closed, and an
+# overlap is not opened, as that would take a velocity: `books` puts it right. The explicit scheme has moved for half a step
+# before; the midpoint rule ends with twice the velocity of its stage less the one before.
+@njit
+def landing(particle, contact, system, steps):
+    """How far a contact's particle shall go along its normal, since contacts were looked for, beside the body."""
+    options, n = options_of(steps)[0], load3(contact.normal)
+    v, c = velocities_before(particle, contact.body, load3(contact.position), system, steps)
+    closing, e = dot(n, sub(v, c)), contact.restitution
+    first = 0.5 * options.dt * dot(n, v) if options.scheme == EXPLICIT else 0.0
+    gap = contact.separation + first
+    if options.scheme == IMPLICIT_MIDPOINT:
+        return 0.25 * options.dt * (1.0 - e) * closing if closing < 0.0 else -0.5 * max(gap, 0.0)
+    if e > 0.0 and closing < 0.0:
+        return first - e * closing * (0.5 * options.dt if options.scheme == EXPLICIT else options.dt)
+    return first - max(gap, 0.0)
+
+
+@njit
+def velocities_before(particle, body, point, system, steps):
+    """Of a particle at the start of the step, and of a point of a body, in world axes, where contacts were looked for."""
+    n = settings_of(system)[0].particles
+    v = scale(peek(particle_inverse_mass_of(system), particle), load_3(start_of(steps), 3 * (n + particle)))
+    if body >= settings_of(system)[0].rigid:
+        return v, (0.0, 0.0, 0.0)
+    kin = kinematics_of(system)[body]
+    return v, add(load3(kin.v), cross(load3(kin.omega), sub(point, load3(kin.x))))
 
 
 @inlined
@@ -206,12 +228,24 @@ def add_axis(touch, axis, target):
 
 
 @njit
-def complete_axes(touch):
-    """Lock what is left too, without slip."""
+def complete_axes(touch, system, steps):
+    """Lock what is left too, so that the step ends without slip; see `landing`."""
+    options = options_of(steps)[0]
+    point = load3(touch.arm)
+    if touch.body < settings_of(system)[0].rigid:
+        point = add(point, load3(kinematics_of(system)[touch.body].x))
+    v, c = velocities_before(touch.particle, touch.body, point, system, steps)
+    way = (0.0, 0.0, 0.0)
+    if options.scheme == EXPLICIT:
+        way = scale(0.5 * options.dt, v)
+    elif options.scheme == IMPLICIT_MIDPOINT:
+        way = scale(0.25 * options.dt, sub(v, c))
     if touch.locked == 1:
-        add_axis(touch, perpendicular(axis_of(touch, 0)), 0.0)
+        axis = perpendicular(axis_of(touch, 0))
+        add_axis(touch, axis, dot(axis, way))
     if touch.locked == 2:
-        add_axis(touch, cross(axis_of(touch, 0), axis_of(touch, 1)), 0.0)
+        axis = cross(axis_of(touch, 0), axis_of(touch, 1))
+        add_axis(touch, axis, dot(axis, way))
 
 
 @inlined
@@ -257,11 +291,19 @@ def friction_at(touch, share, system, steps):
 def slip_of(touch, share, system, steps):
     """How far a touch has moved along what it touches, at `place` and so much of `change` further on."""
     i, n = 3 * touch.particle, 3 * settings_of(system)[0].particles
-    slip = add_scaled(sub(load_3(place_of(steps), i), origin(steps, i)), share, load_3(change_of(steps), i))
+    slip = add_scaled(sub(load_3(place_of(steps), i), slid_from(i, steps)), share, load_3(change_of(steps), i))
     if touch.body < settings_of(system)[0].rigid:
         slip = sub(slip, body_point(touch, moved_of(steps), BODY_ROW * touch.body))
         slip = add_scaled(slip, -share, body_point(touch, change_of(steps), n + BODY_ROW * touch.body))
     return sub(slip, normal_part(touch, slip))
+
+
+@inlined
+def slid_from(i, steps):
+    """Where slip is counted from: the start of what a stage moves, of which the explicit scheme has half a step behind it."""
+    if options_of(steps)[0].scheme == EXPLICIT:
+        return load_3(base_of(steps), i)
+    return origin(steps, i)
 
 
 @inlined
@@ -272,109 +314,3 @@ def normal_part(touch, v):
         axis = axis_of(touch, k)
         out = add_scaled(out, dot(axis, v), axis)
     return out
-
-
-@njit
-def measure_touches(system, steps):
-    """After a solve, with its displacements in `change` and A·change in `image`: what contacts bear."""
-    touches = touches_of(steps)
-    for k in range(touch_counts_of(steps)[0]):
-        touch = touches[k]
-        i = 3 * touch.particle
-        borne = add(load_3(image_of(steps), i), load_3(gradient_of(steps), i))
-        friction = friction_at(touch, 1.0, system, steps)
-        store3(touch.friction, friction)
-        store3(touch.force, add(locked_part(touch, borne), friction))
-
-
-@njit
-def review(particles, system, steps):
-    """Which contacts hold now that their forces are known. Returns how many touches began or ended contacts, and of how many
-    the friction changed."""
-    contacts, touches = particle_contacts_of(particles), touches_of(steps)
-    changed, rubbed = 0, 0
-    for k in range(touch_counts_of(steps)[0]):
-        touch = touches[k]
-        now = let_go(touch, contacts, PULL * stage_of(steps)[0].typical, steps)
-        now = close(touch, contacts, system, steps) or now
-        changed += 1 if now else 0
-        if not now and touch.normals > 0:
-            now = rub(touch, contacts, system, steps)
-            rubbed += 1 if now else 0
-        if now:
-            lock(touch, contacts, system, steps)
-    return changed, rubbed
-
-
-@njit
-def let_go(touch, contacts, least, steps):
-    """End contacts that pull. With several, the force is shared among their normals as along the axes."""
-    active = active_of(steps)
-    changed = False
-    for c in range(touch.first, touch.last):
-        if active[c] != 0 and pressing(touch, load3(contacts[c].normal)) < -least:
-            active[c] = 0
-            changed = True
-    if changed:
-        touch.stick, touch.grip = 0, 0.0
-    return changed
-
-
-@inlined
-def pressing(touch, n):
-    """The part of the force that a contact's normal bears: all of it along its own axis if it is alone."""
-    return dot(n, load3(touch.force))
-
-
-@njit
-def close(touch, contacts, system, steps):
-    """Let contacts hold that would be crossed."""
-    active, margin = active_of(steps), options_of(steps)[0].margin
-    i, first = 3 * touch.particle, 3 * settings_of(system)[0].particles
-    made = add(sub(load_3(place_of(steps), i), origin(steps, i)), load_3(change_of(steps), i))
-    changed = False
-    for c in range(touch.first, touch.last):
-        contact = contacts[c]
-        if active[c] != 0:
-            continue
-        d = sub(made, carried(contact.body, load3(contact.position), moved_of(steps), system))
-        if contact.body < settings_of(system)[0].rigid:
-            arm = sub(load3(contact.position), load3(kinematics_of(system)[contact.body].x))
-            at = first + BODY_ROW * contact.body
-            d = sub(d, add(load_3(change_of(steps), at), cross(load_3(change_of(steps), at + 3), arm)))
-        if dot(load3(contact.normal), d) < -part(steps) * contact.separation - CROSSED * margin:
-            active[c] = 1
-            changed = True
-    return changed
-
-
-@njit
-def rub(touch, contacts, system, steps):
-    """Sticking or sliding, and how strongly what slides is pulled back. Returns whether that changed by much."""
-    limit = friction_limit(touch, contacts, steps)
-    if touch.stick != 0:
-        held = load3(touch.force)
-        size = norm(sub(held, normal_part(touch, held)))
-        if size <= limit * (1.0 + STEADY):
-            return False
-        # If nothing else held it, it would slide by about this:
-        mass = peek(particle_mass_of(system), touch.particle)
-        touch.stick, touch.grip = 0, stage_of(steps)[0].weight * mass * limit / (size - limit)
-        return True
-    least = CREEP * stage_of(steps)[0].tau
-    size = norm(slip_of(touch, 1.0, system, steps))
-    if abs(touch.grip * size - limit) <= STEADY * limit or (size <= least and touch.grip * size <= limit):
-        return False
-    touch.grip = limit / max(size, least)
-    return True
-
-
-@njit
-def friction_limit(touch, contacts, steps):
-    """Σ μ f_n."""
-    active = active_of(steps)
-    total = 0.0
-    for c in range(touch.first, touch.last):
-        if active[c] != 0:
-            total += contacts[c].friction * max(0.0, pressing(touch, load3(contacts[c].normal)))
-    return total

@@ -1,0 +1,115 @@
+"""The end of a time step of particles: momenta of what touches, and the ledger."""
+
+from ..collide.particle_tables import particle_contacts_of
+from ..jit import njit
+from ..linalg.block_matrix import load_3, store_3
+from ..mechanics.particles import particles_at
+from ..mechanics.system import particle_inverse_mass_of, settings_of
+from ..mechanics.system import pushes_of as system_pushes_of
+from ..model.tables import FORCE_IMPULSE, LEDGER, PROJECTION_WORK, REACTION_IMPULSE, REACTION_TORQUE, TORQUE_IMPULSE
+from ..unchecked import peek, poke
+from ..vec import add, add_scaled, cross, dot, load3, scale, sub
+from .tables import BDF2, BODY_ROW, EXPLICIT, IMPLICIT_MIDPOINT
+from .tables_of import (
+    active_of,
+    booked_of,
+    forces_of,
+    moved_of,
+    options_of,
+    place_of,
+    power_of,
+    start_of,
+)
+from .touch import carried, normal_part, slip_of
+
+
+@njit
+def book_forces(y, system, steps):
+    """Powers and impulses of the forces on particles, into the ledger, by the rule that moves the particles."""
+    options, n = options_of(steps)[0], settings_of(system)[0].particles
+    forces, place, inverse = forces_of(steps), place_of(steps), particle_inverse_mass_of(system)
+    power, booked = power_of(steps), booked_of(steps)
+    zero = (0.0, 0.0, 0.0)
+    total, moment, held, held_moment = zero, zero, zero, zero
+    back = -0.5 * options.dt if options.scheme == EXPLICIT else 0.0  # its forces are those in the middle of the step
+    for i in range(n):
+        f = add(load_3(forces, 3 * i), load_3(forces, 3 * (n + i)))
+        turning = cross(add_scaled(load_3(place, 3 * i), back, load_3(place, 3 * (n + i))), f)
+        total, moment = add(total, f), add(moment, turning)
+        if peek(inverse, i) == 0.0:
+            held, held_moment = sub(held, f), sub(held_moment, turning)
+    common = power.shape[0] - len(LEDGER)
+    store_3(power, common + FORCE_IMPULSE, total)
+    store_3(power, common + TORQUE_IMPULSE, moment)
+    store_3(power, common + REACTION_IMPULSE, held)
+    store_3(power, common + REACTION_TORQUE, held_moment)
+    twice = options.scheme == BDF2 and options.history != 0
+    ledger = y.shape[0] - power.shape[0]
+    for i in range(power.shape[0]):
+        amount = options.dt * peek(power, i)
+        if twice:
+            amount = (2.0 * amount + peek(booked, i)) / 3.0
+        poke(booked, i, amount)
+        poke(y, ledger + i, peek(y, ledger + i) + amount)
+
+
+@njit
+def book(y, at, h, v):
+    for k in range(3):
+        poke(y, at + k, peek(y, at + k) + h * v[k])
+
+
+# Work of friction is that along the slip; what else the contact does to the particle, it does the other way round to the
+# carrier, in whose own step that is booked.
+@njit
+def finish_touch(touch, y, particles, system, steps):
+    """Book what a touch did to its particle, leave the opposite to the carrier, move the particle out of what it is in."""
+    options = options_of(steps)[0]
+    h, n, at = options.dt, settings_of(system)[0].particles, particles_at(system) + 3 * touch.particle
+    w = peek(particle_inverse_mass_of(system), touch.particle)
+    x, v = load_3(y, at), scale(w, load_3(y, at + 3 * n))
+    x_0, v_0 = load_3(start_of(steps), 3 * touch.particle), scale(w, load_3(start_of(steps), 3 * (n + touch.particle)))
+    force = load3(touch.force)
+    normal = normal_part(touch, force)
+    along = sub(force, normal)
+    way = sub(x, x_0) if options.scheme != EXPLICIT else scale(0.5 * h, add(v, v_0))
+    beside = way
+    if touch.normals > 0:
+        half = options.scheme == EXPLICIT or options.scheme == IMPLICIT_MIDPOINT  # noqa: SIM109 - for the compiler
+        beside = add_scaled(way, -2.0 if half else -1.0, slip_of(touch, 0.0, system, steps))
+    ledger = options.ledger
+    poke(y, ledger, peek(y, ledger) + dot(normal, way) + dot(along, beside))
+    poke(y, ledger + 1, peek(y, ledger + 1) + dot(along, sub(way, beside)))
+    push(touch, x, force, h, y, system)
+    move_out(touch, x, sub(x, x_0), y, at, particles, system, steps)
+
+
+@njit
+def move_out(touch, x, way, y, at, particles, system, steps):
+    """Put a particle where its contacts want it, and book the energy of that."""
+    contacts, active = particle_contacts_of(particles), active_of(steps)
+    twice = 2.0 if options_of(steps)[0].scheme == IMPLICIT_MIDPOINT else 1.0
+    out = (0.0, 0.0, 0.0)
+    for c in range(touch.first, touch.last):
+        contact = contacts[c]
+        if active[c] != 0:
+            n = load3(contact.normal)
+            body = carried(contact.body, load3(contact.position), moved_of(steps), system)
+            depth = contact.separation + dot(n, add_scaled(add(way, out), -twice, body))
+            if depth < 0.0:
+                out = add_scaled(out, -depth, n)
+    store_3(y, at, add(x, out))
+    entry = y.shape[0] - len(LEDGER) + PROJECTION_WORK
+    poke(y, entry, peek(y, entry) - dot(load_3(forces_of(steps), 3 * touch.particle), out))
+
+
+@njit
+def push(touch, x, force, h, y, system):
+    """Book the impulse of a contact on its particle, and leave the opposite force to the carrier."""
+    common = y.shape[0] - len(LEDGER)
+    book(y, common + REACTION_IMPULSE, h, force)
+    book(y, common + REACTION_TORQUE, h, cross(x, force))
+    if touch.body < settings_of(system)[0].rigid:
+        pushes, at = system_pushes_of(system), BODY_ROW * touch.body
+        store_3(pushes, at, sub(load_3(pushes, at), force))
+        store_3(pushes, at + 3, sub(load_3(pushes, at + 3), cross(load3(touch.arm), force)))

@@ -1,0 +1,257 @@
+"""Conjugate gradients for particles and the bodies that they touch at once; see `linear` for the system."""
+
+from ..arrays import clear
+from ..jit import inlined, njit
+from ..linalg.block_matrix import load_3, store_3
+from ..linalg.conjugate_gradient import INDEFINITE, NOT_CONVERGED
+from ..linalg.ssor import inverse_of, load_symmetric, store_symmetric
+from ..mechanics.system import particle_mass_of, settings_of
+from ..status import OK
+from ..unchecked import peek, poke
+from ..vec import add, add_scaled, cross, load3, matvec, scale, sub
+from .conjugate import apply
+from .stage import body_momentum
+from .tables import BODY_ROW, EXPLICIT
+from .tables_of import (
+    change_of,
+    d_of,
+    diagonal_of,
+    direction_of,
+    g_of,
+    image_of,
+    options_of,
+    pinned_of,
+    report_of,
+    residual_of,
+    rhs_of,
+    scaled_of,
+    stage_of,
+    starts_of,
+    t_of,
+    touch_counts_of,
+    touches_of,
+    values_of,
+)
+from .touch import body_point, locked_part, normal_part
+
+FROM_ZERO, FROM_AIM, FROM_CHANGE = range(3)
+
+
+@njit
+def expand(z, u, system, steps):
+    """u = T z without what is prescribed: particles from the unknowns of particles and bodies."""
+    touches, pinned = touches_of(steps), pinned_of(steps)
+    n = 3 * settings_of(system)[0].particles
+    for k in range(n):
+        poke(u, k, peek(z, k))
+    for k in range(pinned.shape[0]):
+        store_3(u, 3 * pinned[k], (0.0, 0.0, 0.0))
+    for k in range(touch_counts_of(steps)[0]):
+        touch = touches[k]
+        i = 3 * touch.particle
+        u_i = load_3(u, i)
+        along = locked_part(touch, u_i)
+        if touch.body < settings_of(system)[0].rigid:
+            along = sub(along, locked_part(touch, body_point(touch, z, n + BODY_ROW * touch.body)))
+        store_3(u, i, sub(u_i, along))
+
+
+@njit
+def gather(w, q, system, steps):
+    """q = Tᵀ w: forces on particles become those on the unknowns."""
+    touches, pinned = touches_of(steps), pinned_of(steps)
+    n = 3 * settings_of(system)[0].particles
+    for k in range(n):
+        poke(q, k, peek(w, k))
+    for k in range(n, q.shape[0]):
+        poke(q, k, 0.0)
+    for k in range(pinned.shape[0]):
+        store_3(q, 3 * pinned[k], (0.0, 0.0, 0.0))
+    for k in range(touch_counts_of(steps)[0]):
+        touch = touches[k]
+        i = 3 * touch.particle
+        borne = locked_part(touch, load_3(w, i))
+        store_3(q, i, sub(load_3(q, i), borne))
+        if touch.body < settings_of(system)[0].rigid:
+            at = n + BODY_ROW * touch.body
+            store_3(q, at, add(load_3(q, at), borne))
+            store_3(q, at + 3, add(load_3(q, at + 3), cross(load3(touch.arm), borne)))
+
+
+@njit
+def add_inertia(z, factor, q, system, steps):
+    """q += factor w M (δ, θ) of all bodies."""
+    n, weight = 3 * settings_of(system)[0].particles, stage_of(steps)[0].body_weight
+    for b in range(settings_of(system)[0].rigid):
+        at = n + BODY_ROW * b
+        m, spin = body_momentum(b, load_3(z, at), load_3(z, at + 3), steps)
+        store_3(q, at, add_scaled(load_3(q, at), factor * weight, m))
+        store_3(q, at + 3, add_scaled(load_3(q, at + 3), factor * weight, spin))
+
+
+@njit
+def product(z, q, u, system, steps):
+    """q = (Tᵀ A T + inertia) z; u is scratch of the size of z."""
+    image = image_of(steps)
+    expand(z, u, system, steps)
+    apply(u, image, system, steps)
+    gather(image, q, system, steps)
+    add_inertia(z, 1.0, q, system, steps)
+    add_slip(z, u, q, system, steps)
+
+
+@njit
+def add_slip(z, u, q, system, steps):
+    """Add κ times the slip of what slides on bodies to q, for those, and what the matrix does not have for the particles."""
+    touches, n = touches_of(steps), 3 * settings_of(system)[0].particles
+    explicit = options_of(steps)[0].scheme == EXPLICIT
+    for k in range(touch_counts_of(steps)[0]):
+        touch = touches[k]
+        if touch.grip == 0.0 or touch.stick != 0 or touch.locked == 0:
+            continue
+        i = 3 * touch.particle
+        own = sub(load_3(u, i), normal_part(touch, load_3(u, i)))
+        slip = own
+        if touch.body < settings_of(system)[0].rigid:
+            at = n + BODY_ROW * touch.body
+            along = body_point(touch, z, at)
+            slip = sub(slip, sub(along, normal_part(touch, along)))
+            pull = scale(touch.grip, slip)
+            store_3(q, at, sub(load_3(q, at), pull))
+            store_3(q, at + 3, sub(load_3(q, at + 3), cross(load3(touch.arm), pull)))
+        if not explicit:
+            slip = sub(slip, own)
+        store_3(q, i, add_scaled(load_3(q, i), touch.grip, slip))
+
+
+@njit
+def solve_coupled(tolerance, system, steps):
+    """Conjugate gradients for particles and bodies at once; see the head of this file."""
+    report, rhs, change = report_of(steps)[0], rhs_of(steps), change_of(steps)
+    z, r, p, q, s, u = d_of(steps), residual_of(steps), direction_of(steps), g_of(steps), scaled_of(steps), t_of(steps)
+    n, total = 3 * settings_of(system)[0].particles, rhs.shape[0]
+    apply(change, image_of(steps), system, steps)
+    for k in range(n):
+        poke(u, k, peek(rhs, k) - peek(image_of(steps), k))
+    gather(u, r, system, steps)
+    for k in range(n, total):
+        poke(r, k, peek(r, k) + peek(rhs, k))
+    clear(z)
+    clear(p)
+    if not invert_blocks(system, steps):
+        return INDEFINITE
+    goal, last, status = -1.0, 1.0, NOT_CONVERGED
+    for iteration in range(options_of(steps)[0].linear_iterations):
+        precondition(r, s, system, steps)
+        square = inner(r, s)
+        if goal < 0.0:
+            goal = tolerance * tolerance * square
+        if square <= goal:
+            status = OK
+            break
+        beta = square / last if iteration > 0 else 0.0
+        last = square
+        for k in range(total):
+            poke(p, k, peek(s, k) + beta * peek(p, k))
+        product(p, q, u, system, steps)
+        report.linear += 1
+        curvature = inner(p, q)
+        if not curvature > 0.0:
+            return INDEFINITE
+        alpha = square / curvature
+        for k in range(total):
+            poke(z, k, peek(z, k) + alpha * peek(p, k))
+            poke(r, k, peek(r, k) - alpha * peek(q, k))
+    expand(z, u, system, steps)
+    for k in range(total):
+        poke(change, k, peek(change, k) + (peek(u, k) if k < n else peek(z, k)))
+    return status
+
+
+@njit
+def inner(a, b):
+    total = 0.0
+    for k in range(a.shape[0]):
+        total += peek(a, k) * peek(b, k)
+    return total
+
+
+@njit
+def invert_blocks(system, steps):
+    """The inverse blocks on the diagonal: 9 numbers a particle, then 9 + 9 a body. Returns whether all are definite."""
+    stage, diagonal, mass = stage_of(steps)[0], diagonal_of(steps), particle_mass_of(system)
+    explicit = options_of(steps)[0].scheme == EXPLICIT
+    n = mass.shape[0]
+    good = True
+    for i in range(n):
+        m = stage.weight * peek(mass, i)
+        block = (m, m, m, 0.0, 0.0, 0.0) if explicit else load_symmetric(values_of(steps), 9 * starts_of(steps)[i])
+        inverse, definite = inverse_of(block)
+        store_symmetric(diagonal, 9 * i, inverse, 1.0)
+        good = good and definite
+    for b in range(settings_of(system)[0].rigid):
+        at = 9 * (n + 2 * b)
+        for k in range(18):
+            poke(diagonal, at + k, 0.0)
+        for c in range(3):
+            axis = (1.0 if c == 0 else 0.0, 1.0 if c == 1 else 0.0, 1.0 if c == 2 else 0.0)
+            m, spin = body_momentum(b, axis, axis, steps)
+            for r in range(3):
+                poke(diagonal, at + 3 * r + c, stage.body_weight * m[r])
+                poke(diagonal, at + 9 + 3 * r + c, stage.body_weight * spin[r])
+    touches = touches_of(steps)
+    for k in range(touch_counts_of(steps)[0]):
+        touch = touches[k]
+        if touch.body < settings_of(system)[0].rigid and touch.locked > 0:
+            add_load(touch, explicit, n, system, steps)
+    for b in range(2 * settings_of(system)[0].rigid):
+        inverse, definite = inverse_of(load_symmetric(diagonal, 9 * (n + b)))
+        store_symmetric(diagonal, 9 * (n + b), inverse, 1.0)
+        good = good and definite
+    return good
+
+
+@njit
+def add_load(touch, explicit, n, system, steps):
+    """Add what a locked particle's own block is to its carrier, to the blocks of that."""
+    diagonal = diagonal_of(steps)
+    m = stage_of(steps)[0].weight * peek(particle_mass_of(system), touch.particle)
+    grip = touch.grip if touch.stick == 0 else 0.0
+    arm, at = load3(touch.arm), 9 * (n + 2 * touch.body)
+    for c in range(3):
+        axis = (1.0 if c == 0 else 0.0, 1.0 if c == 1 else 0.0, 1.0 if c == 2 else 0.0)
+        push = locked_part(touch, block_times(touch.particle, m, locked_part(touch, axis), explicit, steps))
+        push = add_scaled(push, grip, sub(axis, normal_part(touch, axis)))
+        turned = cross(axis, arm)
+        twist = locked_part(touch, block_times(touch.particle, m, locked_part(touch, turned), explicit, steps))
+        moment = cross(arm, add_scaled(twist, grip, sub(turned, normal_part(touch, turned))))
+        for r in range(3):
+            poke(diagonal, at + 3 * r + c, peek(diagonal, at + 3 * r + c) + push[r])
+            poke(diagonal, at + 9 + 3 * r + c, peek(diagonal, at + 9 + 3 * r + c) + moment[r])
+
+
+@inlined
+def block_times(i, m, v, explicit, steps):
+    if explicit:
+        return (m * v[0], m * v[1], m * v[2])
+    return matvec(load_block(values_of(steps), 9 * starts_of(steps)[i]), v)
+
+
+@inlined
+def load_block(a, o):
+    return (
+        peek(a, o), peek(a, o + 1), peek(a, o + 2), peek(a, o + 3), peek(a, o + 4), peek(a, o + 5), peek(a, o + 6),
+        peek(a, o + 7), peek(a, o + 8),
+    )  # fmt: skip
+
+
+@njit
+def precondition(r, s, system, steps):
+    diagonal, touches = diagonal_of(steps), touches_of(steps)
+    for i in range(r.shape[0] // 3):
+        store_3(s, 3 * i, matvec(load_block(diagonal, 9 * i), load_3(r, 3 * i)))
+    for k in range(touch_counts_of(steps)[0]):
+        touch = touches[k]
+        i = 3 * touch.particle
+        v = load_3(s, i)
+        store_3(s, i, sub(v, locked_part(touch, v)))

@@ -1,0 +1,135 @@
+"""What contacts of particles bear after a linear solve, and which of them hold then; see `touch`."""
+
+from ..collide.particle_tables import particle_contacts_of
+from ..jit import inlined, njit
+from ..linalg.block_matrix import load_3
+from ..mechanics.system import kinematics_of, particle_mass_of, settings_of
+from ..unchecked import peek
+from ..vec import add, cross, dot, load3, norm, store3, sub
+from .tables import BODY_ROW
+from .tables_of import (
+    active_of,
+    change_of,
+    gradient_of,
+    image_of,
+    moved_of,
+    options_of,
+    place_of,
+    stage_of,
+    touch_counts_of,
+    touches_of,
+)
+from .touch import CREEP, carried, friction_at, lock, locked_part, normal_part, origin, part, slip_of
+
+CROSSED = 1e-9  # of the margin: contacts that would be crossed by less are not closed
+PULL = 1e-12  # of the typical force: a smaller one is none
+STEADY = 1e-3  # of the limit: friction that is right to this is left
+
+
+@njit
+def measure_touches(system, steps):
+    """After a solve, with its displacements in `change` and A·change in `image`: what contacts bear."""
+    touches = touches_of(steps)
+    for k in range(touch_counts_of(steps)[0]):
+        touch = touches[k]
+        i = 3 * touch.particle
+        borne = add(load_3(image_of(steps), i), load_3(gradient_of(steps), i))
+        friction = friction_at(touch, 1.0, system, steps)
+        store3(touch.friction, friction)
+        store3(touch.force, add(locked_part(touch, borne), friction))
+
+
+@njit
+def review(particles, system, steps):
+    """Which contacts hold now that their forces are known. Returns how many touches began or ended contacts, and of how many
+    the friction changed."""
+    contacts, touches = particle_contacts_of(particles), touches_of(steps)
+    changed, rubbed = 0, 0
+    for k in range(touch_counts_of(steps)[0]):
+        touch = touches[k]
+        now = let_go(touch, contacts, PULL * stage_of(steps)[0].typical, steps)
+        now = close(touch, contacts, system, steps) or now
+        changed += 1 if now else 0
+        if not now and touch.normals > 0:
+            now = rub(touch, contacts, system, steps)
+            rubbed += 1 if now else 0
+        if now:
+            lock(touch, contacts, system, steps)
+    return changed, rubbed
+
+
+@njit
+def let_go(touch, contacts, least, steps):
+    """End contacts that pull. With several, the force is shared among their normals as along the axes."""
+    active = active_of(steps)
+    changed = False
+    for c in range(touch.first, touch.last):
+        if active[c] != 0 and pressing(touch, load3(contacts[c].normal)) < -least:
+            active[c] = 0
+            changed = True
+    if changed:
+        touch.stick, touch.grip = 0, 0.0
+    return changed
+
+
+@inlined
+def pressing(touch, n):
+    """The part of the force that a contact's normal bears: all of it along its own axis if it is alone."""
+    return dot(n, load3(touch.force))
+
+
+@njit
+def close(touch, contacts, system, steps):
+    """Let contacts hold that would be crossed."""
+    active, margin = active_of(steps), options_of(steps)[0].margin
+    i, first = 3 * touch.particle, 3 * settings_of(system)[0].particles
+    made = add(sub(load_3(place_of(steps), i), origin(steps, i)), load_3(change_of(steps), i))
+    changed = False
+    for c in range(touch.first, touch.last):
+        contact = contacts[c]
+        if active[c] != 0:
+            continue
+        d = sub(made, carried(contact.body, load3(contact.position), moved_of(steps), system))
+        if contact.body < settings_of(system)[0].rigid:
+            arm = sub(load3(contact.position), load3(kinematics_of(system)[contact.body].x))
+            at = first + BODY_ROW * contact.body
+            d = sub(d, add(load_3(change_of(steps), at), cross(load_3(change_of(steps), at + 3), arm)))
+        if dot(load3(contact.normal), d) < -part(steps) * contact.separation - CROSSED * margin:
+            active[c] = 1
+            changed = True
+    return changed
+
+
+@njit
+def rub(touch, contacts, system, steps):
+    """Sticking or sliding, and how strongly what slides is pulled back. Returns whether that changed by much."""
+    limit = friction_limit(touch, contacts, steps)
+    if touch.stick != 0:
+        held = load3(touch.force)
+        size = norm(sub(held, normal_part(touch, held)))
+        if size <= limit * (1.0 + STEADY):
+            return False
+        # If nothing else held it, it would slide by about this:
+        mass = peek(particle_mass_of(system), touch.particle)
+        touch.stick, touch.grip = 0, stage_of(steps)[0].weight * mass * limit / (size - limit)
+        return True
+    least = CREEP * stage_of(steps)[0].tau
+    size = norm(slip_of(touch, 1.0, system, steps))
+    if abs(touch.grip * size - limit) <= STEADY * limit or (size <= least and touch.grip * size <= limit):
+        return False
+    # Alone, it would slip by b/(a + κ) under the force b, and κ s = μ f_n is where κ = a μ f_n/(b − μ f_n).
+    a = stage_of(steps)[0].weight * peek(particle_mass_of(system), touch.particle)
+    beyond = size * (a + touch.grip) - limit
+    touch.grip = limit * min(a / beyond if beyond > 0.0 else 1.0 / least, 1.0 / least)
+    return True
+
+
+@njit
+def friction_limit(touch, contacts, steps):
+    """Σ μ f_n."""
+    active = active_of(steps)
+    total = 0.0
+    for c in range(touch.first, touch.last):
+        if active[c] != 0:
+            total += contacts[c].friction * max(0.0, pressing(touch, load3(contacts[c].normal)))
+    return total
