@@ -14,8 +14,8 @@ import math
 
 from ..jit import inlined, njit
 from ..unchecked import poke
-from ..vec import add_scaled, dot, norm, scale, sub
-from .matrices import first_row, outer, pair_gradient, plus, point, put_blocks, put_pair_gradient, shifted, times
+from ..vec import add, add_scaled, dot, norm, scale, sub
+from .matrices import first_row, outer, plus, point, put_blocks, put_pair_gradient, shifted, times
 from .scatter import add_blocks, subtract
 
 
@@ -183,9 +183,10 @@ def drag(e, w_u, w_v, i_u, i_v, v):
 
 @inlined
 def subtract_pair(f, e, g_u, g_v):
-    alpha, beta = weights(e)
-    g_0, g_1, g_2 = pair_gradient(alpha, beta, g_u, g_v)
-    subtract(f, e.nodes[0], g_0)
+    """Subtract the gradient by nodes of what has these by w_u and w_v."""
+    g_1 = add_scaled(scale(e.inverse[0], g_u), e.inverse[1], g_v)
+    g_2 = add_scaled(scale(e.inverse[2], g_u), e.inverse[3], g_v)
+    subtract(f, e.nodes[0], scale(-1.0, add(g_1, g_2)))
     subtract(f, e.nodes[1], g_1)
     subtract(f, e.nodes[2], g_2)
 

@@ -165,8 +165,10 @@ def set_matrix(kind, first, last, x, about, same, p, q, values, elements):
         tetrahedron_matrix(tetrahedra_of(elements), slots, first, last, x, about, p, q, values, scratch)
 
 
+# As explicit and linear steps have it: what was found at x is not found again.
 @njit
 def equal(x, about):
+    """Whether these are the same places."""
     for k in range(x.shape[0]):
         if peek(x, k) != peek(about, k):
             return False

@@ -92,21 +92,11 @@ def put_block(out, nodes, i, j, m):
 # αᵢ g_a + βᵢ g_b, the Hessian αᵢ αⱼ H_aa + αᵢ βⱼ H_ab + βᵢ αⱼ H_abᵀ + βᵢ βⱼ H_bb, whose rows sum to zero.
 
 
-@inlined
-def pair_gradient(alpha, beta, g_a, g_b):
-    """The gradient, node by node."""
-    return (
-        add_scaled(scale(alpha[0], g_a), beta[0], g_b), add_scaled(scale(alpha[1], g_a), beta[1], g_b),
-        add_scaled(scale(alpha[2], g_a), beta[2], g_b),
-    )  # fmt: skip
-
-
 @njit
 def put_pair_gradient(out, at, alpha, beta, g_a, g_b):
-    g_0, g_1, g_2 = pair_gradient(alpha, beta, g_a, g_b)
-    put(out, at, g_0)
-    put(out, at + 3, g_1)
-    put(out, at + 6, g_2)
+    put(out, at, add_scaled(scale(alpha[0], g_a), beta[0], g_b))
+    put(out, at + 3, add_scaled(scale(alpha[1], g_a), beta[1], g_b))
+    put(out, at + 6, add_scaled(scale(alpha[2], g_a), beta[2], g_b))
 
 
 @njit
