@@ -70,13 +70,13 @@ def total_energy(x, elements):
 
 
 @kernel
-def add_forces(x, v, f, power, elements):
-    return loops.add_forces(x, x, v, f, f, power, elements)
+def add_forces(x, about, v, f, g, power, elements):
+    return loops.add_forces(x, about, v, f, g, power, elements)
 
 
 @kernel
-def add_matrix(x, stiffness_weight, damping_weight, values, elements):
-    loops.add_matrix(x, x, stiffness_weight, damping_weight, values, elements)
+def add_matrix(x, about, stiffness_weight, damping_weight, values, elements):
+    loops.add_matrix(x, about, stiffness_weight, damping_weight, values, elements)
 
 
 class Model:
@@ -114,12 +114,20 @@ class Model:
         """W, forces (n, 3) and powers."""
         x = flat(x)
         f, power = np.zeros_like(x), np.zeros(ledger)
-        energy = add_forces(x, np.zeros_like(x) if v is None else flat(v), f, power, self.handle)
+        energy = add_forces(x, x, np.zeros_like(x) if v is None else flat(v), f, f, power, self.handle)
         return energy, f.reshape(-1, 3), power
 
-    def matrix(self, x, blocks, stiffness_weight=1.0, damping_weight=0.0):
+    def split_forces(self, x, about, v, ledger=8):
+        """W, elastic forces and forces of damping (n, 3 each), which is looked at elsewhere, and powers."""
+        x = flat(x)
+        f, g, power = np.zeros_like(x), np.zeros_like(x), np.zeros(ledger)
+        energy = add_forces(x, flat(about), flat(v), f, g, power, self.handle)
+        return energy, f.reshape(-1, 3), g.reshape(-1, 3), power
+
+    def matrix(self, x, blocks, stiffness_weight=1.0, damping_weight=0.0, about=None):
         values = np.zeros(9 * blocks)
-        add_matrix(flat(x), stiffness_weight, damping_weight, values, self.handle)
+        about = flat(x if about is None else about)
+        add_matrix(flat(x), about, stiffness_weight, damping_weight, values, self.handle)
         return values.reshape(blocks, 3, 3)
 
 

@@ -108,3 +108,25 @@ def test_sets_take_part_of_a_table(name):
     blocks = len(places)
     np.testing.assert_allclose(parts.matrix(x, blocks, 1, 1), whole.matrix(x, blocks, 1, 1), rtol=1e-13, atol=1e-14)
     assert SHAPES[name].shape[0] == KINDS[name].nodes == tables[name]["nodes"].shape[1]
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_damping_may_be_looked_at_elsewhere(name):
+    """Its rows are those of the other places; the same numbers in another array change nothing."""
+    x, tables = mixture(5)
+    rng = np.random.default_rng(6)
+    v, other = rng.normal(size=x.shape), x + 0.1 * rng.normal(size=x.shape)
+    slots, places = slots_for({name: tables[name]}, rng)
+    blocks, model = len(places), Model(slots=slots, **{name: tables[name]})
+    elastic, stiff = model.forces(x)[1], model.matrix(x, blocks)
+    for about in (x.copy(), other):
+        _, f, g, power = model.split_forces(x, about, v)
+        both, lost = model.forces(about, v)[1:]
+        drag = both - model.forces(about)[1]
+        np.testing.assert_allclose(f, elastic, atol=1e-13 * np.abs(elastic).max())
+        np.testing.assert_allclose(g, drag, atol=1e-12 * np.abs(both).max())
+        np.testing.assert_allclose(power, lost, rtol=1e-13)
+        viscous = model.matrix(about, blocks, 0.0, 1.0)
+        expected = 0.3 * stiff + 2.0 * viscous
+        found = model.matrix(x, blocks, 0.3, 2.0, about)
+        np.testing.assert_allclose(found, expected, atol=1e-13 * np.abs(expected).max())

@@ -14,37 +14,60 @@ import math
 
 from ..jit import inlined, njit
 from ..unchecked import poke
-from ..vec import add_scaled, dot, norm, scale
-from .matrices import IDENTITY, outer, plus, point, put_pair_gradient, put_pair_hessian, times
+from ..vec import add, add_scaled, dot, norm, scale, sub
+from .matrices import first_row, outer, plus, point, put_blocks, put_pair_gradient, shifted, times
+from .scatter import add_blocks, subtract
 
 
 @inlined
 def evaluate(e, x, order, out):
     """Energy, gradient (`order` ≥ 1) and Hessian (2: exact, 3: positive semidefinite) of one triangle; see `loops`."""
-    alpha, beta, w_u, w_v, length_u, length_v = geometry(e, x)
-    k_u, k_v, k_s = e.area * e.stretch_u, e.area * e.stretch_v, e.area * e.shear
-    stretch_u, stretch_v, shear = length_u - 1.0, length_v - 1.0, dot(w_u, w_v)
-    poke(out, 0, 0.5 * (k_u * stretch_u * stretch_u + k_v * stretch_v * stretch_v + k_s * shear * shear))
-    if order == 0:
-        return
-    u = scale(1.0 / length_u if length_u > 0.0 else 0.0, w_u)
-    v = scale(1.0 / length_v if length_v > 0.0 else 0.0, w_v)
-    g_u = add_scaled(scale(k_u * stretch_u, u), k_s * shear, w_v)
-    g_v = add_scaled(scale(k_v * stretch_v, v), k_s * shear, w_u)
-    put_pair_gradient(out, 1, alpha, beta, g_u, g_v)
+    w_u, w_v, i_u, i_v = measures(e, x)
+    energy, g_u, g_v = stress(e, w_u, w_v, i_u, i_v)
+    poke(out, 0, energy)
+    if order >= 1:
+        alpha, beta = weights(e)
+        put_pair_gradient(out, 1, alpha, beta, g_u, g_v)
     if order >= 2:
-        put_hessian(order, alpha, beta, w_u, w_v, u, v, length_u, length_v, k_u, k_v, k_s, out)
+        m_uu, m_uv, m_vv, c_u, c_v, c_s = stiffness(e, order, w_u, w_v, i_u, i_v)
+        h_11, h_12, h_22 = squares(e, c_u, c_v, c_s, w_u, w_v, i_u, i_v)
+        h_11, h_12, h_22 = spread(e, m_uu, m_uv, m_vv, h_11, h_12, h_22)
+        put_blocks(out, h_11, h_12, h_22)
 
 
 @inlined
-def geometry(e, x):
-    """α, β, w_u, w_v and their lengths."""
-    alpha = (-e.inverse[0] - e.inverse[2], e.inverse[0], e.inverse[2])
-    beta = (-e.inverse[1] - e.inverse[3], e.inverse[1], e.inverse[3])
-    x_0, x_1, x_2 = point(x, e.nodes[0]), point(x, e.nodes[1]), point(x, e.nodes[2])
-    w_u = add_scaled(add_scaled(scale(alpha[0], x_0), alpha[1], x_1), alpha[2], x_2)
-    w_v = add_scaled(add_scaled(scale(beta[0], x_0), beta[1], x_1), beta[2], x_2)
-    return alpha, beta, w_u, w_v, norm(w_u), norm(w_v)
+def weights(e):
+    """α and β."""
+    return (
+        (-e.inverse[0] - e.inverse[2], e.inverse[0], e.inverse[2]),
+        (-e.inverse[1] - e.inverse[3], e.inverse[1], e.inverse[3]),
+    )
+
+
+@inlined
+def derivatives(e, x):
+    """w_u and w_v; with velocities in place of x, their rates."""
+    x_0 = point(x, e.nodes[0])
+    d_1, d_2 = sub(point(x, e.nodes[1]), x_0), sub(point(x, e.nodes[2]), x_0)
+    w_u = add_scaled(scale(e.inverse[0], d_1), e.inverse[2], d_2)
+    return w_u, add_scaled(scale(e.inverse[1], d_1), e.inverse[3], d_2)
+
+
+@inlined
+def measures(e, x):
+    """w_u, w_v, 1/|w_u| and 1/|w_v|, zero where there is no length."""
+    w_u, w_v = derivatives(e, x)
+    length_u, length_v = norm(w_u), norm(w_v)
+    return w_u, w_v, 1.0 / length_u if length_u > 0.0 else 0.0, 1.0 / length_v if length_v > 0.0 else 0.0
+
+
+@inlined
+def stress(e, w_u, w_v, i_u, i_v):
+    """W and its gradients by w_u and w_v."""
+    stretch_u, stretch_v, shear = norm(w_u) - 1.0, norm(w_v) - 1.0, dot(w_u, w_v)
+    t_u, t_v, t_s = e.area * e.stretch_u * stretch_u, e.area * e.stretch_v * stretch_v, e.area * e.shear * shear
+    g_u, g_v = add_scaled(scale(t_u * i_u, w_u), t_s, w_v), add_scaled(scale(t_v * i_v, w_v), t_s, w_u)
+    return 0.5 * (t_u * stretch_u + t_v * stretch_v + t_s * shear), g_u, g_v
 
 
 # In terms of w_u and w_v, with unit vectors u, v and τ_u = 1 − 1/|w_u| (1 at w_u = 0, where it has no direction), τ_v
@@ -53,16 +76,40 @@ def geometry(e, x):
 # where g = (w_v, w_u) is the gradient of the shear S = w_u · w_v. All but M are positive; and M alone acts at right
 # angles to the triangle. So H is positive semidefinite just where M is, and M is what is projected.
 @inlined
-def put_hessian(order, alpha, beta, w_u, w_v, u, v, length_u, length_v, k_u, k_v, k_s, out):
-    m_uu = k_u - k_u / length_u if length_u > 0.0 else k_u
-    m_vv = k_v - k_v / length_v if length_v > 0.0 else k_v
-    m_uv = k_s * dot(w_u, w_v)
+def stiffness(e, order, w_u, w_v, i_u, i_v):
+    """M as uu, uv, vv, and the factors of the three squares."""
+    k_u, k_v, k_s = e.area * e.stretch_u, e.area * e.stretch_v, e.area * e.shear
+    m_uu, m_uv, m_vv = k_u - k_u * i_u, k_s * dot(w_u, w_v), k_v - k_v * i_v
     if order == 3:
         m_uu, m_uv, m_vv = positive_part(m_uu, m_uv, m_vv)
-    h_uu = plus(plus(times(m_uu, IDENTITY), max(k_u - m_uu, 0.0), outer(u, u)), k_s, outer(w_v, w_v))
-    h_vv = plus(plus(times(m_vv, IDENTITY), max(k_v - m_vv, 0.0), outer(v, v)), k_s, outer(w_u, w_u))
-    h_uv = plus(times(m_uv, IDENTITY), k_s, outer(w_v, w_u))
-    put_pair_hessian(out, alpha, beta, h_uu, h_uv, h_vv)
+    return m_uu, m_uv, m_vv, max(k_u - m_uu, 0.0), max(k_v - m_vv, 0.0), k_s
+
+
+# Of the nodes 1 and 2, with gradients αᵢ u, βᵢ v and αᵢ w_v + βᵢ w_u; node 0 follows, as rows sum to zero.
+@inlined
+def squares(e, c_u, c_v, c_s, w_u, w_v, i_u, i_v):
+    """Blocks (1, 1), (1, 2), (2, 2) of Σ c ∇C ∇Cᵀ for C = |w_u|, |w_v| and w_u · w_v."""
+    alpha, beta = weights(e)
+    s_u, s_v, square_u, square_v = c_u * i_u * i_u, c_v * i_v * i_v, outer(w_u, w_u), outer(w_v, w_v)
+    r_1 = add_scaled(scale(alpha[1], w_v), beta[1], w_u)
+    r_2 = add_scaled(scale(alpha[2], w_v), beta[2], w_u)
+    h_11 = plus(times(s_u * alpha[1] * alpha[1], square_u), s_v * beta[1] * beta[1], square_v)
+    h_12 = plus(times(s_u * alpha[1] * alpha[2], square_u), s_v * beta[1] * beta[2], square_v)
+    h_22 = plus(times(s_u * alpha[2] * alpha[2], square_u), s_v * beta[2] * beta[2], square_v)
+    c_1, c_2 = scale(c_s, r_1), scale(c_s, r_2)
+    return plus(h_11, 1.0, outer(c_1, r_1)), plus(h_12, 1.0, outer(c_1, r_2)), plus(h_22, 1.0, outer(c_2, r_2))
+
+
+@inlined
+def spread(e, m_uu, m_uv, m_vv, h_11, h_12, h_22):
+    """These blocks with those of M ⊗ 1 added."""
+    alpha, beta = weights(e)
+    n_1, n_2 = m_uu * alpha[1] + m_uv * beta[1], m_uu * alpha[2] + m_uv * beta[2]
+    o_1, o_2 = m_uv * alpha[1] + m_vv * beta[1], m_uv * alpha[2] + m_vv * beta[2]
+    return (
+        shifted(h_11, n_1 * alpha[1] + o_1 * beta[1]), shifted(h_12, n_2 * alpha[1] + o_2 * beta[1]),
+        shifted(h_22, n_2 * alpha[2] + o_2 * beta[2]),
+    )  # fmt: skip
 
 
 # Of M with eigenvalues λ₁ > 0 > λ₂ it is λ₁ (M − λ₂)/(λ₁ − λ₂).
@@ -80,14 +127,88 @@ def positive_part(a, b, c):
 
 
 @inlined
+def dampings(e):
+    """a d of the two stretches, and of the shear."""
+    return e.area * e.stretch_damping, e.area * e.shear_damping
+
+
+@inlined
 def damping_rows(e, x, rows):
     """√(a d) times the gradients of |w_u|, |w_v| and w_u · w_v; see `loops`."""
-    if e.stretch_damping == 0.0 and e.shear_damping == 0.0:
+    stretch, shear = dampings(e)
+    if stretch == 0.0 and shear == 0.0:
         return 0
-    alpha, beta, w_u, w_v, length_u, length_v = geometry(e, x)
-    stretch, shear = math.sqrt(e.area * e.stretch_damping), math.sqrt(e.area * e.shear_damping)
+    alpha, beta = weights(e)
+    w_u, w_v, i_u, i_v = measures(e, x)
+    stretch, shear = math.sqrt(stretch), math.sqrt(shear)
     none = (0.0, 0.0, 0.0)
-    put_pair_gradient(rows, 0, alpha, beta, scale(stretch / length_u if length_u > 0.0 else 0.0, w_u), none)
-    put_pair_gradient(rows, 9, alpha, beta, none, scale(stretch / length_v if length_v > 0.0 else 0.0, w_v))
+    put_pair_gradient(rows, 0, alpha, beta, scale(stretch * i_u, w_u), none)
+    put_pair_gradient(rows, 9, alpha, beta, none, scale(stretch * i_v, w_v))
     put_pair_gradient(rows, 18, alpha, beta, scale(shear, w_v), scale(shear, w_u))
     return 3
+
+
+# Triangles of cloth are many, so that loops of their own pay: damping is summed by w_u and w_v, as what it damps.
+
+
+@njit
+def forces(elements, first, last, x, about, same, v, f, g):
+    """Σ W and the power of damping; f += elastic forces, g += damping; see `loops.Loops`. same : `about` equals x."""
+    total, power = 0.0, 0.0
+    for i in range(first, last):
+        e = elements[i]
+        w_u, w_v, i_u, i_v = measures(e, x)
+        energy, g_u, g_v = stress(e, w_u, w_v, i_u, i_v)
+        total += energy
+        subtract_pair(f, e, g_u, g_v)
+        if e.stretch_damping > 0.0 or e.shear_damping > 0.0:
+            if not same:
+                w_u, w_v, i_u, i_v = measures(e, about)
+            lost, g_u, g_v = drag(e, w_u, w_v, i_u, i_v, v)
+            power -= lost
+            subtract_pair(g, e, g_u, g_v)
+    return total, power
+
+
+@inlined
+def drag(e, w_u, w_v, i_u, i_v, v):
+    """Σ c Ċ² and Σ c Ċ ∇C by w_u and w_v, for the three measures C."""
+    stretch, shear = dampings(e)
+    change_u, change_v = derivatives(e, v)
+    rate_u, rate_v, rate = i_u * dot(w_u, change_u), i_v * dot(w_v, change_v), dot(w_v, change_u) + dot(w_u, change_v)
+    t_u, t_v, t_s = stretch * rate_u, stretch * rate_v, shear * rate
+    g_u, g_v = add_scaled(scale(t_u * i_u, w_u), t_s, w_v), add_scaled(scale(t_v * i_v, w_v), t_s, w_u)
+    return t_u * rate_u + t_v * rate_v + t_s * rate, g_u, g_v
+
+
+@inlined
+def subtract_pair(f, e, g_u, g_v):
+    """Subtract the gradient by nodes of what has these by w_u and w_v."""
+    g_1 = add_scaled(scale(e.inverse[0], g_u), e.inverse[1], g_v)
+    g_2 = add_scaled(scale(e.inverse[2], g_u), e.inverse[3], g_v)
+    subtract(f, e.nodes[0], scale(-1.0, add(g_1, g_2)))
+    subtract(f, e.nodes[1], g_1)
+    subtract(f, e.nodes[2], g_2)
+
+
+@njit
+def matrix(elements, slots, first, last, x, about, same, stiffness_weight, damping_weight, values):
+    """values += the weighted sum of positive Hessians and damping; see `loops.Loops`. same : `about` equals x."""
+    for i in range(first, last):
+        e = elements[i]
+        stretch, shear = dampings(e)
+        stretch, shear = damping_weight * stretch, damping_weight * shear
+        w_u, w_v, i_u, i_v = measures(e, x)
+        m_uu, m_uv, m_vv, c_u, c_v, c_s = stiffness(e, 3, w_u, w_v, i_u, i_v)
+        c_u, c_v, c_s = stiffness_weight * c_u, stiffness_weight * c_v, stiffness_weight * c_s
+        if same:
+            c_u, c_v, c_s = c_u + stretch, c_v + stretch, c_s + shear
+        h_11, h_12, h_22 = squares(e, c_u, c_v, c_s, w_u, w_v, i_u, i_v)
+        if not same and (stretch > 0.0 or shear > 0.0):
+            w_u, w_v, i_u, i_v = measures(e, about)
+            d_11, d_12, d_22 = squares(e, stretch, stretch, shear, w_u, w_v, i_u, i_v)
+            h_11, h_12, h_22 = plus(h_11, 1.0, d_11), plus(h_12, 1.0, d_12), plus(h_22, 1.0, d_22)
+        m_uu, m_uv, m_vv = stiffness_weight * m_uu, stiffness_weight * m_uv, stiffness_weight * m_vv
+        h_11, h_12, h_22 = spread(e, m_uu, m_uv, m_vv, h_11, h_12, h_22)
+        h_00, h_01, h_02 = first_row(h_11, h_12, h_22)
+        add_blocks(values, slots, 6 * i, h_00, h_01, h_02, h_11, h_12, h_22)

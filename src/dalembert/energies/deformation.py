@@ -18,7 +18,7 @@ import math
 from ..jit import njit
 from ..unchecked import peek, poke
 from ..vec import add, add_scaled, cross, dot, matvec, norm, perpendicular, scale, sub
-from .matrices import IDENTITY, outer, plus, point, put, put_edge_hessian, skew, times
+from .matrices import outer, plus, point, put, put_edge_hessian, shifted, skew, times
 
 SWEEPS = 12
 PRECISION = 1e-15  # of the cosine of two columns
@@ -46,12 +46,12 @@ def put_edge_gradient(out, at, g_1, g_2, g_3):
 def put_determinant_hessian(out, stiff, p, q, d_1, d_2, d_3):
     """Put Hᵢⱼ = sᵢⱼ 1 + p cᵢ cⱼᵀ + q ∂²det/∂dᵢ∂dⱼ, by edges; `stiff` is s as (11, 22, 33, 12, 13, 23)."""
     c_1, c_2, c_3 = cross(d_2, d_3), cross(d_3, d_1), cross(d_1, d_2)
-    h_11 = plus(times(stiff[0], IDENTITY), p, outer(c_1, c_1))
-    h_22 = plus(times(stiff[1], IDENTITY), p, outer(c_2, c_2))
-    h_33 = plus(times(stiff[2], IDENTITY), p, outer(c_3, c_3))
-    h_12 = plus(plus(times(stiff[3], IDENTITY), p, outer(c_1, c_2)), -q, skew(d_3))
-    h_13 = plus(plus(times(stiff[4], IDENTITY), p, outer(c_1, c_3)), q, skew(d_2))
-    h_23 = plus(plus(times(stiff[5], IDENTITY), p, outer(c_2, c_3)), -q, skew(d_1))
+    h_11 = shifted(times(p, outer(c_1, c_1)), stiff[0])
+    h_22 = shifted(times(p, outer(c_2, c_2)), stiff[1])
+    h_33 = shifted(times(p, outer(c_3, c_3)), stiff[2])
+    h_12 = plus(shifted(times(p, outer(c_1, c_2)), stiff[3]), -q, skew(d_3))
+    h_13 = plus(shifted(times(p, outer(c_1, c_3)), stiff[4]), q, skew(d_2))
+    h_23 = plus(shifted(times(p, outer(c_2, c_3)), stiff[5]), -q, skew(d_1))
     put_edge_hessian(out, h_11, h_12, h_13, h_22, h_23, h_33)
 
 

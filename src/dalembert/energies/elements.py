@@ -8,6 +8,7 @@ import numpy as np
 
 from ..addresses import reader
 from ..jit import njit
+from ..unchecked import peek
 from . import angle, area, cloth, curvature, hinge, spring, tetrahedron, volume
 from .loops import make_loops
 from .tables import (
@@ -52,8 +53,8 @@ scratch_of = reader(Elements, "scratch")
 spring_energy, _, spring_matrix = make_loops(spring.evaluate, spring.damping_rows, 2)
 angle_energy, angle_forces, angle_matrix = make_loops(angle.evaluate, angle.damping_rows, 3)
 curvature_energy, curvature_forces, curvature_matrix = make_loops(curvature.evaluate, curvature.damping_rows, 3)
-hinge_energy, hinge_forces, hinge_matrix = make_loops(hinge.evaluate, hinge.damping_rows, 4)
-cloth_energy, cloth_forces, cloth_matrix = make_loops(cloth.evaluate, cloth.damping_rows, 3)
+hinge_energy, _, _ = make_loops(hinge.evaluate, hinge.damping_rows, 4)
+cloth_energy, _, _ = make_loops(cloth.evaluate, cloth.damping_rows, 3)
 area_energy, area_forces, area_matrix = make_loops(area.evaluate, area.damping_rows, 3)
 volume_energy, volume_forces, volume_matrix = make_loops(volume.evaluate, volume.damping_rows, 4)
 tetrahedron_energy, tetrahedron_forces, tetrahedron_matrix = make_loops(
@@ -100,12 +101,12 @@ def add_forces(x, about, v, f, g, power, elements):
     about : the places at which damping is looked at; x, or near it."""
     sets = sets_of(elements)
     scratch = scratch_of(elements)
-    total = 0.0
+    total, same = 0.0, equal(x, about)
     for i in range(sets.shape[0]):
         s = sets[i]
         if s.active == 0:
             continue
-        energy, lost = set_forces(s.kind, s.first, s.last, x, about, v, f, g, elements, scratch)
+        energy, lost = set_forces(s.kind, s.first, s.last, x, about, same, v, f, g, elements, scratch)
         total += energy
         if s.ledger >= 0:
             power[s.ledger] += lost
@@ -113,7 +114,7 @@ def add_forces(x, about, v, f, g, power, elements):
 
 
 @njit
-def set_forces(kind, first, last, x, about, v, f, g, elements, scratch):
+def set_forces(kind, first, last, x, about, same, v, f, g, elements, scratch):
     if kind == SPRING:
         return spring.forces(springs_of(elements), first, last, x, about, v, f, g, scratch)
     if kind == ANGLE:
@@ -121,9 +122,9 @@ def set_forces(kind, first, last, x, about, v, f, g, elements, scratch):
     if kind == CURVATURE:
         return curvature_forces(curvatures_of(elements), first, last, x, about, v, f, g, scratch)
     if kind == HINGE:
-        return hinge_forces(hinges_of(elements), first, last, x, about, v, f, g, scratch)
+        return hinge.forces(hinges_of(elements), first, last, x, about, same, v, f, g)
     if kind == CLOTH:
-        return cloth_forces(cloths_of(elements), first, last, x, about, v, f, g, scratch)
+        return cloth.forces(cloths_of(elements), first, last, x, about, same, v, f, g)
     if kind == AREA:
         return area_forces(areas_of(elements), first, last, x, about, v, f, g, scratch)
     if kind == VOLUME:
@@ -134,15 +135,15 @@ def set_forces(kind, first, last, x, about, v, f, g, elements, scratch):
 @njit
 def add_matrix(x, about, stiffness_weight, damping_weight, values, elements):
     """Add the weighted sum of positive Hessians and of damping matrices to the 3×3 blocks `values`; see `loops`."""
-    sets = sets_of(elements)
+    sets, same = sets_of(elements), equal(x, about)
     for i in range(sets.shape[0]):
         s = sets[i]
         if s.active != 0:
-            set_matrix(s.kind, s.first, s.last, x, about, stiffness_weight, damping_weight, values, elements)
+            set_matrix(s.kind, s.first, s.last, x, about, same, stiffness_weight, damping_weight, values, elements)
 
 
 @njit
-def set_matrix(kind, first, last, x, about, p, q, values, elements):
+def set_matrix(kind, first, last, x, about, same, p, q, values, elements):
     scratch = scratch_of(elements)
     if kind == SPRING:
         spring_matrix(springs_of(elements), spring_slots_of(elements), first, last, x, about, p, q, values, scratch)
@@ -152,9 +153,9 @@ def set_matrix(kind, first, last, x, about, p, q, values, elements):
         slots = curvature_slots_of(elements)
         curvature_matrix(curvatures_of(elements), slots, first, last, x, about, p, q, values, scratch)
     elif kind == HINGE:
-        hinge_matrix(hinges_of(elements), hinge_slots_of(elements), first, last, x, about, p, q, values, scratch)
+        hinge.matrix(hinges_of(elements), hinge_slots_of(elements), first, last, x, about, same, p, q, values)
     elif kind == CLOTH:
-        cloth_matrix(cloths_of(elements), cloth_slots_of(elements), first, last, x, about, p, q, values, scratch)
+        cloth.matrix(cloths_of(elements), cloth_slots_of(elements), first, last, x, about, same, p, q, values)
     elif kind == AREA:
         area_matrix(areas_of(elements), area_slots_of(elements), first, last, x, about, p, q, values, scratch)
     elif kind == VOLUME:
@@ -162,3 +163,13 @@ def set_matrix(kind, first, last, x, about, p, q, values, elements):
     else:
         slots = tetrahedron_slots_of(elements)
         tetrahedron_matrix(tetrahedra_of(elements), slots, first, last, x, about, p, q, values, scratch)
+
+
+# As explicit and linear steps have it: what was found at x is not found again.
+@njit
+def equal(x, about):
+    """Whether these are the same places."""
+    for k in range(x.shape[0]):
+        if peek(x, k) != peek(about, k):
+            return False
+    return True

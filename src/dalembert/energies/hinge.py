@@ -17,15 +17,17 @@ import math
 
 from ..jit import inlined, njit
 from ..unchecked import poke
-from ..vec import add_scaled, cross, dot, norm, scale, sub
+from ..vec import add, add_scaled, cross, dot, norm, scale, sub
+from .arctangent import angle_of
 from .matrices import clear_from, outer, plus, point, put, put_block, times, transposed
+from .scatter import add_block, subtract
 
 
 @inlined
 def evaluate(e, x, order, out):
     """Energy, gradient (`order` ≥ 1) and Hessian (2: exact, 3: positive semidefinite) of one hinge; see `loops`."""
     edge, arm_a, arm_b, normal_a, normal_b, size = geometry(e, x)
-    turn = turned(e.rest, edge, normal_a, normal_b)
+    turn = turned(e.rest, edge, arm_b, normal_a, normal_b)
     poke(out, 0, 0.5 * e.stiffness * turn * turn)
     if order == 0:
         return
@@ -50,25 +52,25 @@ def geometry(e, x):
     return edge, arm_a, arm_b, normal_a, normal_b, dot(normal_a, normal_a) * dot(normal_b, normal_b)
 
 
+# (n_A × n_B) · e = −ℓ² n_A · (x₃ − x₀) for the long normals n_A = e × (x₂ − x₀), n_B = (x₃ − x₀) × e.
 @inlined
-def turned(rest, edge, normal_a, normal_b):
+def turned(rest, edge, arm_b, normal_a, normal_b):
     """θ − θ₀, in (−π, π]."""
-    length = norm(edge)
-    sine = dot(cross(normal_a, normal_b), edge)
-    turn = math.atan2(sine, length * dot(normal_a, normal_b)) - rest
-    return turn - 2.0 * math.pi * math.ceil((turn - math.pi) / (2.0 * math.pi))
+    turn = angle_of(dot(normal_a, normal_b), -norm(edge) * dot(normal_a, arm_b)) - rest
+    if abs(turn) >= math.pi:
+        turn -= 2.0 * math.pi * math.ceil((turn - math.pi) / (2.0 * math.pi))
+    return turn
 
 
 @inlined
 def gradient(edge, arm_a, arm_b, normal_a, normal_b):
     """∂θ/∂x, node by node; −n/h is −ℓ times the long normal over its square."""
     square = dot(edge, edge)
-    length = math.sqrt(square)
+    length, inverse = math.sqrt(square), 1.0 / square
     g_2 = scale(-length / dot(normal_a, normal_a), normal_a)
     g_3 = scale(-length / dot(normal_b, normal_b), normal_b)
-    s_a, s_b = dot(arm_a, edge) / square, dot(arm_b, edge) / square
-    g_0 = add_scaled(scale(s_a - 1.0, g_2), s_b - 1.0, g_3)
-    return g_0, add_scaled(scale(-s_a, g_2), -s_b, g_3), g_2, g_3
+    g_1 = add_scaled(scale(-inverse * dot(arm_a, edge), g_2), -inverse * dot(arm_b, edge), g_3)
+    return scale(-1.0, add(add(g_1, g_2), g_3)), g_1, g_2, g_3
 
 
 @inlined
@@ -117,7 +119,7 @@ def add_curvature(out, slope, edge, arm_a, arm_b, normal_a, normal_b):
             for j in (0, 1, corner):
                 w_j, d_j = weights(j, s)
                 block = plus(times(w_i * w_j, turn), d_i * w_j, twist)
-                add_block(out, i, j, plus(plus(block, w_i * d_j, transposed(twist)), d_i * d_j, tilt))
+                add_to(out, i, j, plus(plus(block, w_i * d_j, transposed(twist)), d_i * d_j, tilt))
         corner = 3
 
 
@@ -132,7 +134,7 @@ def weights(node, s):
 
 
 @njit
-def add_block(out, i, j, m):
+def add_to(out, i, j, m):
     at = 13 + 36 * i + 3 * j
     for k in range(3):
         for c in range(3):
@@ -150,3 +152,76 @@ def damping_rows(e, x, rows):
     g_0, g_1, g_2, g_3 = gradient(edge, arm_a, arm_b, normal_a, normal_b)
     put_gradient(rows, 0, math.sqrt(e.damping), g_0, g_1, g_2, g_3)
     return 1
+
+
+# Hinges are many, so that loops of their own pay.
+
+
+@njit
+def forces(elements, first, last, x, about, same, v, f, g):
+    """Σ W and the power of damping; f += elastic forces, g += damping; see `loops.Loops`. same : `about` equals x."""
+    total, power = 0.0, 0.0
+    for i in range(first, last):
+        e = elements[i]
+        edge, arm_a, arm_b, normal_a, normal_b, size = geometry(e, x)
+        turn = turned(e.rest, edge, arm_b, normal_a, normal_b)
+        total += 0.5 * e.stiffness * turn * turn
+        g_0, g_1, g_2, g_3 = gradient(edge, arm_a, arm_b, normal_a, normal_b)
+        if size > 0.0:
+            subtract_gradient(f, e, e.stiffness * turn, g_0, g_1, g_2, g_3)
+        if e.damping > 0.0:
+            if not same:
+                edge, arm_a, arm_b, normal_a, normal_b, size = geometry(e, about)
+                g_0, g_1, g_2, g_3 = gradient(edge, arm_a, arm_b, normal_a, normal_b)
+            if size > 0.0:
+                v_0, v_1, v_2, v_3 = (
+                    point(v, e.nodes[0]),
+                    point(v, e.nodes[1]),
+                    point(v, e.nodes[2]),
+                    point(v, e.nodes[3]),
+                )
+                rate = dot(g_1, sub(v_1, v_0)) + dot(g_2, sub(v_2, v_0)) + dot(g_3, sub(v_3, v_0))
+                power -= e.damping * rate * rate
+                subtract_gradient(g, e, e.damping * rate, g_0, g_1, g_2, g_3)
+    return total, power
+
+
+@inlined
+def subtract_gradient(f, e, s, g_0, g_1, g_2, g_3):
+    subtract(f, e.nodes[0], scale(s, g_0))
+    subtract(f, e.nodes[1], scale(s, g_1))
+    subtract(f, e.nodes[2], scale(s, g_2))
+    subtract(f, e.nodes[3], scale(s, g_3))
+
+
+@njit
+def matrix(elements, slots, first, last, x, about, same, stiffness_weight, damping_weight, values):
+    """values += the weighted sum of positive Hessians and damping; see `loops.Loops`. same : `about` equals x."""
+    for i in range(first, last):
+        e = elements[i]
+        weight = stiffness_weight * e.stiffness
+        if same:
+            weight += damping_weight * e.damping
+        add_square(values, slots, 10 * i, weight, e, x)
+        if e.damping > 0.0 and not same:
+            add_square(values, slots, 10 * i, damping_weight * e.damping, e, about)
+
+
+@inlined
+def add_square(values, slots, at, s, e, x):
+    """Add s g gᵀ with the gradient g at x."""
+    edge, arm_a, arm_b, normal_a, normal_b, size = geometry(e, x)
+    if not size > 0.0:
+        return
+    g_0, g_1, g_2, g_3 = gradient(edge, arm_a, arm_b, normal_a, normal_b)
+    s_0, s_1, s_2, s_3 = scale(s, g_0), scale(s, g_1), scale(s, g_2), scale(s, g_3)
+    add_block(values, slots[at], outer(s_0, g_0))
+    add_block(values, slots[at + 1], outer(s_0, g_1))
+    add_block(values, slots[at + 2], outer(s_0, g_2))
+    add_block(values, slots[at + 3], outer(s_0, g_3))
+    add_block(values, slots[at + 4], outer(s_1, g_1))
+    add_block(values, slots[at + 5], outer(s_1, g_2))
+    add_block(values, slots[at + 6], outer(s_1, g_3))
+    add_block(values, slots[at + 7], outer(s_2, g_2))
+    add_block(values, slots[at + 8], outer(s_2, g_3))
+    add_block(values, slots[at + 9], outer(s_3, g_3))

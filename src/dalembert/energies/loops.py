@@ -16,8 +16,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..jit import inlined, njit
-from ..unchecked import peek, poke
-from .matrices import outer, plus, times, transposed
+from ..unchecked import peek
+from ..vec import scale
+from .matrices import outer, plus, times
+from .scatter import add_block, subtract
 from .tables import OUT
 
 
@@ -58,14 +60,14 @@ def make_loops(evaluate: Callable[..., Any], damping_rows: Callable[..., Any], n
             count = damping_rows(e, about, rows)
             total += peek(scratch, 0)
             for a in range(nodes):
-                subtract(f, 3 * e.nodes[a], 1.0, scratch, 1 + 3 * a)
+                subtract(f, e.nodes[a], three(scratch, 1 + 3 * a))
             for row in range(count):
                 rate = 0.0
                 for a in range(nodes):
                     rate += product(v, 3 * e.nodes[a], rows, row * width + 3 * a)
                 power -= rate * rate
                 for a in range(nodes):
-                    subtract(g, 3 * e.nodes[a], rate, rows, row * width + 3 * a)
+                    subtract(g, e.nodes[a], scale(rate, three(rows, row * width + 3 * a)))
         return total, power
 
     @njit
@@ -82,18 +84,10 @@ def make_loops(evaluate: Callable[..., Any], damping_rows: Callable[..., Any], n
                     for row in range(count):
                         r_a, r_b = three(rows, row * width + 3 * a), three(rows, row * width + 3 * b)
                         block = plus(block, damping_weight, outer(r_a, r_b))
-                    add(values, slots[slot], block)
+                    add_block(values, slots[slot], block)
                     slot += 1
 
     return Loops(energy, forces, matrix)
-
-
-@inlined
-def subtract(f, at, s, rows, row):
-    """f −= s times three numbers."""
-    poke(f, at, peek(f, at) - s * peek(rows, row))
-    poke(f, at + 1, peek(f, at + 1) - s * peek(rows, row + 1))
-    poke(f, at + 2, peek(f, at + 2) - s * peek(rows, row + 2))
 
 
 @inlined
@@ -111,20 +105,3 @@ def three(a, at):
 def nine(a, at, width):
     """A 3×3 block of a matrix of `width` columns."""
     return three(a, at) + three(a, at + width) + three(a, at + 2 * width)
-
-
-@inlined
-def add(values, slot, m):
-    """Add M, or its transpose, to the block of a slot."""
-    if slot & 1 == 1:
-        m = transposed(m)
-    at = 9 * (slot >> 1)
-    poke(values, at, peek(values, at) + m[0])
-    poke(values, at + 1, peek(values, at + 1) + m[1])
-    poke(values, at + 2, peek(values, at + 2) + m[2])
-    poke(values, at + 3, peek(values, at + 3) + m[3])
-    poke(values, at + 4, peek(values, at + 4) + m[4])
-    poke(values, at + 5, peek(values, at + 5) + m[5])
-    poke(values, at + 6, peek(values, at + 6) + m[6])
-    poke(values, at + 7, peek(values, at + 7) + m[7])
-    poke(values, at + 8, peek(values, at + 8) + m[8])

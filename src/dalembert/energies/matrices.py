@@ -52,6 +52,18 @@ def times(s, m):
     )  # fmt: skip
 
 
+@njit
+def minus_sum(m, n):
+    """−(M + N)."""
+    return times(-1.0, plus(m, 1.0, n))
+
+
+@njit
+def shifted(m, s):
+    """M + s 1."""
+    return (m[0] + s, m[1], m[2], m[3], m[4] + s, m[5], m[6], m[7], m[8] + s)
+
+
 @inlined
 def put(out, at, a):
     """Put a 3-vector."""
@@ -93,14 +105,25 @@ def put_pair_hessian(out, alpha, beta, h_aa, h_ab, h_bb):
     h_11 = _pair_block(alpha[1], beta[1], alpha[1], beta[1], h_aa, h_ab, h_ba, h_bb)
     h_12 = _pair_block(alpha[1], beta[1], alpha[2], beta[2], h_aa, h_ab, h_ba, h_bb)
     h_22 = _pair_block(alpha[2], beta[2], alpha[2], beta[2], h_aa, h_ab, h_ba, h_bb)
-    h_01 = times(-1.0, plus(h_11, 1.0, transposed(h_12)))
-    h_02 = times(-1.0, plus(h_12, 1.0, h_22))
-    put_block(out, 3, 0, 0, times(-1.0, plus(h_01, 1.0, h_02)))
+    put_blocks(out, h_11, h_12, h_22)
+
+
+@inlined
+def put_blocks(out, h_11, h_12, h_22):
+    h_00, h_01, h_02 = first_row(h_11, h_12, h_22)
+    put_block(out, 3, 0, 0, h_00)
     put_block(out, 3, 0, 1, h_01)
     put_block(out, 3, 0, 2, h_02)
     put_block(out, 3, 1, 1, h_11)
     put_block(out, 3, 1, 2, h_12)
     put_block(out, 3, 2, 2, h_22)
+
+
+@inlined
+def first_row(h_11, h_12, h_22):
+    """The blocks (0, 0), (0, 1) and (0, 2) of three nodes, from the others."""
+    h_01, h_02 = minus_sum(h_11, transposed(h_12)), minus_sum(h_12, h_22)
+    return minus_sum(h_01, h_02), h_01, h_02
 
 
 @inlined

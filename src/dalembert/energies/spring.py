@@ -5,7 +5,7 @@ import math
 from ..jit import inlined, njit
 from ..unchecked import poke
 from ..vec import add, dot, scale, sub
-from .matrices import IDENTITY, outer, plus, point, put, put_block, times
+from .matrices import outer, point, put, put_block, shifted, times
 
 
 @inlined
@@ -38,7 +38,7 @@ def put_hessian(e, order, length, u, out):
     tau = 1.0 - e.rest / length if length > 0.0 else 1.0
     if order == 3:
         tau = max(tau, 0.0)
-    block = plus(times(e.stiffness * tau, IDENTITY), e.stiffness * (1.0 - tau), outer(u, u))
+    block = shifted(times(e.stiffness * (1.0 - tau), outer(u, u)), e.stiffness * tau)
     put_block(out, 2, 0, 0, block)
     put_block(out, 2, 0, 1, times(-1.0, block))
     put_block(out, 2, 1, 1, block)
