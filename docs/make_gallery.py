@@ -75,7 +75,7 @@ def main(names: list[str]) -> None:
         if name == "rotation-drift":
             drift(run, picture)
         elif name in figures.DRAWN:
-            figures.DRAWN[name](picture)
+            figures.DRAWN[name](run, picture)
         else:
             still(run.trajectory, picture, **PICTURES.get(name, {"time": 0.4 * run.time}))
         print(name, "energy residual", run.report.energy_residual, "joint error", run.report.joint_error, flush=True)

@@ -22,6 +22,7 @@ SCENES = {
     "force-pair": "dalembert.gallery.force_pair",
     "force-puzzle": "dalembert.gallery.force_puzzle",
     "four-bar": "dalembert.gallery.four_bar",
+    "galaxy": "dalembert.gallery.galaxy",
     "heavy-on-light": "dalembert.gallery.heavy_on_light",
     "incline": "dalembert.gallery.incline",
     "n-four-bar": "dalembert.gallery.n_four_bar",
