@@ -9,7 +9,7 @@ from dalembert import gallery
 from dalembert.gallery import _common, n_four_bar, orbit, rotation_drift, top, trebuchet
 
 CONVERGED = 1e-8  # m/s
-SMALL = {"galaxy": {"bodies": 2000}}  # what a test runs of scenes that are made of many
+SMALL = {"fountain": {"count": 2000}, "galaxy": {"bodies": 2000}}  # what a test runs of scenes that are made of many
 
 
 def run_scene(name, changes=None, **parameters):

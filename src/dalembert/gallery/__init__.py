@@ -21,6 +21,7 @@ SCENES = {
     "euler-disk": "dalembert.gallery.euler_disk",
     "force-pair": "dalembert.gallery.force_pair",
     "force-puzzle": "dalembert.gallery.force_puzzle",
+    "fountain": "dalembert.gallery.fountain",
     "four-bar": "dalembert.gallery.four_bar",
     "galaxy": "dalembert.gallery.galaxy",
     "heavy-on-light": "dalembert.gallery.heavy_on_light",
