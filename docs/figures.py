@@ -1,4 +1,4 @@
-"""Figures of the gallery and of docs/stiffness.md that are plots of several runs: `python docs/figures.py` draws them all."""
+"""Figures of the gallery that are no pictures of one instant; make_gallery.py draws them."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 import dalembert as dal
 from dalembert.gallery import orbit, spring_chain
 
-HERE = Path(__file__).parent
 COLORS = {
     "euler": "#b4434d", "midpoint": "#e08a3c", "rk4": "#72767d", "symplectic_euler": "#54a24b", "time_stepping": "#7a5ba6",
     "implicit_midpoint": "#2f9e9e", "implicit_euler": "#3566b0",
@@ -27,7 +26,7 @@ def figure(panels: int, width: float = 10.0, height: float = 4.4) -> tuple[Figur
     return made, axes
 
 
-def draw_orbit(path: Path) -> None:
+def draw_orbit(_: dal.Simulation, path: Path) -> None:
     """The circular orbit by every method in 400 steps a turn: its path, and how the energy drifts."""
     steps, turns = 400, 5
     runs = orbit.compare(turns, steps)
@@ -60,27 +59,24 @@ def draw_orbit(path: Path) -> None:
     made.savefig(path)
 
 
-def draw_spring_chain(path: Path) -> None:
+def draw_spring_chain(run: dal.Simulation, path: Path) -> None:
     """Heights of all masses over time, and of the lowest over its sag, by methods and stiffnesses."""
     made, (lines, sag) = figure(2)
-    runs = {}
-    for stiffness, mass, settings in (
-        (60.0, 0.05, spring_chain.SETTINGS), (60.0, 0.05, spring_chain.STIFF), (1e8, 1e-3, spring_chain.STIFF),
-    ):  # fmt: skip
-        own = dict(settings)
+    runs = {f"k = 60 N/m, {run.method}": run}
+    for stiffness, mass in ((60.0, 0.05), (1e8, 1e-3)):
+        own = dict(spring_chain.STIFF)
         scene = spring_chain.build(stiffness=stiffness, mass=mass)
-        run = dal.simulate(scene, own.pop("duration"), **own)
-        spring_chain.check(run)
-        runs[f"k = {stiffness:g} N/m, {run.method}"] = run
-    for (label, run), color in zip(runs.items(), ("#e45756", "#3566b0", "#1b2a4a"), strict=True):
-        times, heights = run.trajectory.times, run.trajectory.particle_position.values[..., 2]
-        _, found, _ = spring_chain.amplitudes(run)
+        stepped = dal.simulate(scene, own.pop("duration"), **own)
+        spring_chain.check(stepped)
+        runs[f"k = {stiffness:g} N/m, {stepped.method}"] = stepped
+    for (label, shown), color in zip(runs.items(), ("#e45756", "#3566b0", "#1b2a4a"), strict=True):
+        times, heights = shown.trajectory.times, shown.trajectory.particle_position.values[..., 2]
+        _, found, _ = spring_chain.amplitudes(shown)
         n = found.shape[1]
         _, shapes = spring_chain.modes(n, 1.0, 1.0)
         moved = heights[:, -1] - heights[0, -1]
         rest = moved - found @ shapes[-1]  # of the lowest: the same at every frame
         sag.plot(times, moved / rest, color=color, linewidth=1.6, label=label)
-    run = next(iter(runs.values()))
     lines.plot(run.trajectory.times, run.trajectory.particle_position.values[..., 2], color="#e45756", linewidth=1.1)
     _, _, expected = spring_chain.amplitudes(run)
     rest = run.trajectory.particle_position.values[0, 1:, 2] - (expected @ shapes.T)[0]
@@ -92,8 +88,22 @@ def draw_spring_chain(path: Path) -> None:
     made.savefig(path)
 
 
-DRAWN = {"orbit": draw_orbit, "spring-chain": draw_spring_chain}  # scenes of the gallery, by name
+def draw_galaxy(run: dal.Simulation, path: Path) -> None:
+    """The two discs from above at four instants, on black."""
+    made = Figure(figsize=(10.0, 7.5), dpi=150, facecolor="#07090f", layout="constrained")
+    for axis, time in zip(made.subplots(2, 2).flat, (0.0, 5.0, 6.5, 8.0), strict=True):
+        i = int(np.argmin(np.abs(run.trajectory.times - time)))
+        places = run.trajectory.particle_position.values[i]
+        dots = [(group.first, len(group), color) for group, color in zip(
+            run.model.scene.particles.values(), ("#ffffff", "#7fb2ff", "#ffffff", "#ffb45e"), strict=True)]  # fmt: skip
+        for first, number, color in dots:
+            x, y = places[first : first + number, :2].T
+            axis.scatter(x, y, s=14 if number == 1 else 0.35, color=color, linewidths=0, alpha=1.0 if number == 1 else 0.6,
+                         zorder=3 if number == 1 else 2)  # fmt: skip
+        axis.set(aspect="equal", xlim=(-5.0, 5.0), ylim=(-3.5, 3.5))
+        axis.set_axis_off()
+        axis.text(0.02, 0.95, f"t = {time:g}", color="#aeb6c6", transform=axis.transAxes)
+    made.savefig(path)
 
-if __name__ == "__main__":
-    for scene, draw in DRAWN.items():
-        draw(HERE / "gallery" / f"{scene}.png")
+
+DRAWN = {"galaxy": draw_galaxy, "orbit": draw_orbit, "spring-chain": draw_spring_chain}  # of the gallery, by scene

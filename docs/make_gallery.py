@@ -28,6 +28,7 @@ PICTURES: dict[str, dict[str, Any]] = {
     "card-house": {"time": 1.0, "ground": 0.0, "azimuth": -70},
     "dominoes": {"time": 0.6, "ground": 0.0, "azimuth": -75, "trail": False},
     "euler-disk": {"time": 0.2, "ghosts": (0.15,), "ground": 0.0, "elevation": 12},
+    "fountain": {"time": 0.6, "ground": 0.0, "elevation": 9, "azimuth": -80},
     "heavy-on-light": {"time": 1.0, "ground": 0.0, "azimuth": -60},
     "incline": {"time": 1.0, "ghosts": (0.0, 0.5, 0.75), "ground": 0.0, "azimuth": -75},
     "pile": {"time": 2.5, "ground": 0.0, "trail": False, "elevation": 68},
@@ -75,7 +76,7 @@ def main(names: list[str]) -> None:
         if name == "rotation-drift":
             drift(run, picture)
         elif name in figures.DRAWN:
-            figures.DRAWN[name](picture)
+            figures.DRAWN[name](run, picture)
         else:
             still(run.trajectory, picture, **PICTURES.get(name, {"time": 0.4 * run.time}))
         print(name, "energy residual", run.report.energy_residual, "joint error", run.report.joint_error, flush=True)

@@ -9,6 +9,7 @@ from dalembert import gallery
 from dalembert.gallery import _common, n_four_bar, orbit, rotation_drift, top, trebuchet
 
 CONVERGED = 1e-8  # m/s
+SMALL = {"fountain": {"count": 2000}, "galaxy": {"bodies": 2000}}  # what a test runs of scenes that are made of many
 
 
 def run_scene(name, changes=None, **parameters):
@@ -19,7 +20,7 @@ def run_scene(name, changes=None, **parameters):
 
 @pytest.mark.parametrize("name", gallery.names())
 def test_scene(name):
-    module, run = run_scene(name)
+    module, run = run_scene(name, **SMALL.get(name, {}))
     module.check(run)
     assert not run.interrupted
     assert module.__doc__ and run.model.scene.description
@@ -43,6 +44,7 @@ def test_scene(name):
         ("arch", {"thickness": 0.115}),
         ("card-house", {"friction": 0.15}),
         ("incline", {"friction": 0.7}),
+        ("galaxy", {"bodies": 500, "theta": None}),
         ("stack", {"boxes": 5, "mass": 3.0}),
         ("rolling", {"speed": 2.0, "friction": 0.5}),
     ],

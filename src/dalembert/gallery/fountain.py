@@ -1,0 +1,80 @@
+"""A hundred thousand particles of a fountain fall back, on the ground, a ball and a box, and bounce.
+
+The fountain is turned off at the start: in the air is what left its nozzle within the last rise. Until a particle touches
+something it follows its parabola, which leapfrog steps keep to rounding. After that its energy only falls, by what bounces
+and friction take.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..scene.contact import HalfSpace, Material
+from ..scene.scene import Scene
+from ..scene.shapes import Box, Sphere
+from ..simulate import Simulation
+from ._common import require
+
+SETTINGS = {"duration": 2.4, "method": "time_stepping", "dt": 1 / 240, "frames": 20.0}
+RADIUS = 0.005  # m, of a particle
+BALL, SIDES = 0.45, np.array([0.9, 0.9, 0.5])  # m: radius of the ball; edges of the box
+
+
+def build(count: int = 100_000, speed: float = 6.0, spread: float = 0.3, seed: int = 1) -> Scene:
+    """So many particles that left the nozzle, at 0.3 m, at some speed (m/s) within `spread` (rad) of the vertical."""
+    scene = Scene("fountain")
+    scene.description = "what is in the air of a fountain falls on the ground, a ball and a box"
+    scene.add_obstacle("ground", HalfSpace(), material=Material(0.4, 0.4))
+    scene.add_obstacle("ball", Sphere(BALL), position=(1.2, 0.0, BALL), material=Material(0.1, 0.7), color="#e45756")
+    scene.add_obstacle("box", Box(*SIDES), position=(-1.1, 0.4, 0.5 * SIDES[2]), material=Material(0.5, 0.5))
+    rng = np.random.default_rng(seed)
+    tilt, around = spread * np.sqrt(rng.random(count)), 2.0 * np.pi * rng.random(count)
+    along = np.stack([np.sin(tilt) * np.cos(around), np.sin(tilt) * np.sin(around), np.cos(tilt)], axis=1)
+    velocity = speed * rng.uniform(0.9, 1.0, (count, 1)) * along
+    age = rng.random((count, 1)) * velocity[:, 2:] / -scene.gravity[2]
+    position = (0.0, 0.0, 0.3) + age * velocity + 0.5 * age**2 * scene.gravity
+    scene.add_particles(
+        "drops", position, velocity=velocity + age * scene.gravity, mass=1e-3, radius=RADIUS, color="#3f8fd2",
+        material=Material(0.3, 0.5),
+    )  # fmt: skip
+    return scene
+
+
+def clearance(scene: Scene, places: np.ndarray) -> np.ndarray:
+    """(..., 3) m → (...): how far particles there are from what they could touch next; below zero inside it."""
+    ball = np.linalg.norm(places - scene.obstacles["ball"].position, axis=-1) - BALL
+    beside = np.abs(places - scene.obstacles["box"].position) - 0.5 * SIDES
+    box = np.linalg.norm(np.maximum(beside, 0.0), axis=-1) + np.minimum(beside.max(axis=-1), 0.0)
+    return np.asarray(np.minimum.reduce([places[..., 2], ball, box]) - RADIUS)
+
+
+def untouched(run: Simulation) -> tuple[np.ndarray, np.ndarray]:
+    """Parabolas (frames, n, 3), m, and which particles (frames, n) cannot have touched anything on them so far."""
+    scene = run.model.scene
+    group = scene.particles["drops"]
+    times = run.trajectory.times
+    places, free = np.empty((len(times), len(group), 3)), np.empty((len(times), len(group)), bool)
+    clear = np.ones(len(group), bool)
+    for i, t in enumerate(times):
+        for between in np.linspace(times[i - 1], t, 6)[1:] if i else (t,):
+            places[i] = group.position + between * group.velocity + 0.5 * between**2 * scene.gravity
+            clear &= clearance(scene, places[i]) > 0.1  # m, more than what moves between two looks
+        free[i] = clear
+    return places, free
+
+
+def check(run: Simulation) -> None:
+    """What has touched nothing on its parabola; nothing inside anything; no particle's energy rises; the books."""
+    scene, trajectory = run.model.scene, run.trajectory
+    places, momenta = trajectory.particle_position.values, trajectory.particle_momentum.values
+    parabolas, free = untouched(run)
+    assert free[len(free) // 4].mean() > 0.1 and not free[-1].any(), "too few flights to look at, or too short a run"
+    require("free flight", places[free], parabolas[free], 1e-11)
+    depth = -clearance(scene, places)
+    fall = 0.5 * float(np.linalg.norm(scene.gravity)) * run.settings["dt"] ** 2  # within a step
+    require("deepest inside something", max(0.0, float(depth.max())), 0.0, fall)
+    mass = scene.particles["drops"].mass
+    energy = 0.5 * np.sum(momenta**2, axis=2) / mass - mass * (places @ scene.gravity)
+    require("rise of a particle's energy", max(0.0, float((np.diff(energy, axis=0) / energy[0]).max())), 0.0, 1e-9)
+    assert energy[-1].sum() < 0.2 * energy[0].sum(), "most of the energy is lost in bounces"
+    require("energy balance", run.report.energy_residual_relative, 0.0, 1e-10)
