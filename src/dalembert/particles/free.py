@@ -1,0 +1,181 @@
+"""Particles on which nothing acts but uniform fields and media: explicit steps in one pass over memory.
+
+Each moves by itself: half a drift, a kick with the force there, half a drift. What depends on the velocity is taken half a
+kick further on, as by `stage.predict`. The state is read and written once a step, in place; the general step passes over
+memory many times, and gives the same numbers but for rounding.
+"""
+
+from ..arrays import clear, copy
+from ..energies.elements import sets_of
+from ..interact.tables_of import laws_of
+from ..jit import inlined, njit
+from ..linalg.block_matrix import load_3, store_3
+from ..mechanics.fields import medium_drag
+from ..mechanics.particles import particles_at
+from ..mechanics.system import (
+    elements_of,
+    interactions_of,
+    particle_forces_of,
+    particle_inverse_mass_of,
+    particle_mass_of,
+    settings_of,
+)
+from ..model.tables import (
+    FORCE_IMPULSE,
+    LEDGER,
+    MEDIUM,
+    PARTICLE_FIELD,
+    REACTION_IMPULSE,
+    REACTION_TORQUE,
+    TORQUE_IMPULSE,
+)
+from ..status import NON_FINITE, OK
+from ..ticks import begin, lap
+from ..unchecked import peek, poke
+from ..vec import add, add_scaled, cross, dot, load3, scale, sub
+from .tables import EXPLICIT, UPDATE
+from .tables_of import options_of, power_of, report_of, spare_of, ticks_of
+
+
+@njit
+def are_free(system, steps):
+    """Whether all particles move by themselves, by the explicit scheme."""
+    options, forces = options_of(steps)[0], particle_forces_of(system)
+    if options.scheme != EXPLICIT or options.contacts != 0 or settings_of(system)[0].rigid > 0:
+        return False
+    if sets_of(elements_of(system)).shape[0] > 0 or laws_of(interactions_of(system)).shape[0] > 0:
+        return False
+    for k in range(forces.shape[0]):
+        if forces[k].kind != PARTICLE_FIELD and forces[k].kind != MEDIUM:
+            return False
+    return True
+
+
+@njit
+def march_free(stop, y, system, steps):
+    """Steps until `stop` (s since the start) is reached. Returns a status; where it is not OK, y is as it was before all of
+    them."""
+    options, report = options_of(steps)[0], report_of(steps)[0]
+    first = report.steps
+    copy(spare_of(steps), y)
+    while (report.steps + 1e-9) * options.dt < stop:
+        begin(ticks_of(steps), 1.0)
+        finite = step_free(y, system, steps)
+        lap(ticks_of(steps), UPDATE)
+        if not finite:
+            copy(y, spare_of(steps))
+            report.newton -= report.steps - first
+            report.steps = first
+            return NON_FINITE
+        report.newton += 1
+        report.steps += 1
+    return OK
+
+
+@njit
+def step_free(y, system, steps):
+    """One step in place, and its books. Returns whether all is finite."""
+    n, power, h = settings_of(system)[0].particles, power_of(steps), options_of(steps)[0].dt
+    clear(power)
+    check = 0.0
+    first = 0
+    while first < n:
+        last = end_of_stretch(first, n, system)
+        check += step_stretch(first, last, y, system, steps)
+        first = last
+    ledger = y.shape[0] - power.shape[0]
+    for k in range(power.shape[0]):
+        poke(y, ledger + k, peek(y, ledger + k) + h * peek(power, k))
+    return check - check == 0.0
+
+
+@njit
+def end_of_stretch(first, n, system):
+    """How far the same forces act as on the particle `first`."""
+    forces = particle_forces_of(system)
+    for k in range(forces.shape[0]):
+        if forces[k].first > first:
+            n = min(n, forces[k].first)
+        if forces[k].last > first:
+            n = min(n, forces[k].last)
+    return n
+
+
+@njit
+def uniform_pull(i, system):
+    """The acceleration and the force of all uniform fields at particle i, and whether any medium is there."""
+    forces = particle_forces_of(system)
+    a, c, drags = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), False
+    for k in range(forces.shape[0]):
+        force = forces[k]
+        if force.active == 0 or i < force.first or i >= force.last:
+            continue
+        if force.kind == PARTICLE_FIELD:
+            a, c = add(a, load3(force.vector)), add(c, load3(force.force))
+        else:
+            drags = True
+    return a, c, drags
+
+
+@njit
+def drag(i, v, share, power, system):
+    """The force of all media on particle i at the velocity v; so much of its power goes into `power`."""
+    forces = particle_forces_of(system)
+    total = (0.0, 0.0, 0.0)
+    for k in range(forces.shape[0]):
+        force = forces[k]
+        if force.kind == MEDIUM and force.active != 0 and force.first <= i < force.last:
+            u = sub(v, load3(force.velocity))
+            across, _ = medium_drag(force, u)
+            pull = scale(-across, u)
+            total = add(total, pull)
+            poke(power, force.ledger, peek(power, force.ledger) + share * dot(pull, v))
+    return total
+
+
+@njit
+def step_stretch(first, last, y, system, steps):
+    """A step of particles on which the same forces act. Returns a number that is not finite if any of theirs is not."""
+    h, n, at = options_of(steps)[0].dt, settings_of(system)[0].particles, particles_at(system)
+    mass, inverse, power = particle_mass_of(system), particle_inverse_mass_of(system), power_of(steps)
+    a, c, drags = uniform_pull(first, system)
+    zero = (0.0, 0.0, 0.0)
+    total, moment, held, held_moment = zero, zero, zero, zero
+    check = 0.0
+    for i in range(first, last):
+        m, w = peek(mass, i), 0.5 * h * peek(inverse, i)
+        p = load_3(y, at + 3 * (n + i))
+        x = add_scaled(load_3(y, at + 3 * i), w, p)
+        f = add_scaled(c, m, a)
+        if drags:
+            f = add(f, dragged(i, p, f, h, power, system))
+        turning = cross(x, f)
+        total, moment = add(total, f), add(moment, turning)
+        if w == 0.0:
+            held, held_moment = sub(held, f), sub(held_moment, turning)
+            continue
+        p = add_scaled(p, h, f)
+        x = add_scaled(x, w, p)
+        check += x[0] + x[1] + x[2] + p[0] + p[1] + p[2]
+        store_3(y, at + 3 * i, x)
+        store_3(y, at + 3 * (n + i), p)
+    common = power.shape[0] - len(LEDGER)
+    put(power, common + FORCE_IMPULSE, total)
+    put(power, common + TORQUE_IMPULSE, moment)
+    put(power, common + REACTION_IMPULSE, held)
+    put(power, common + REACTION_TORQUE, held_moment)
+    return check
+
+
+@njit
+def dragged(i, p, f, h, power, system):
+    """The force of media on particle i with the momentum p at the start of a step, f all other forces on it."""
+    w = peek(particle_inverse_mass_of(system), i)
+    v = scale(w, p)
+    v = add_scaled(v, 0.5 * h * w, add(f, drag(i, v, 0.0, power, system)))
+    return drag(i, v, 1.0, power, system)
+
+
+@inlined
+def put(values, at, v):
+    store_3(values, at, add(load_3(values, at), v))
