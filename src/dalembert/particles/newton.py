@@ -9,7 +9,7 @@ from ..ticks import lap
 from ..unchecked import peek
 from ..vec import dot, load3
 from .linear import FROM_AIM, FROM_CHANGE, FROM_ZERO, assemble, reduced_norm, solve
-from .stage import evaluate, fill_gradient, keep_power, move, move_bodies, predict, typical_force
+from .stage import evaluate, fill_gradient, keep_power, move, move_bodies, predict, typical_forces
 from .tables import CONTACTS, EXPLICIT, FORCES, LINEAR, LINEAR_EULER, MATRIX
 from .tables_of import (
     change_of,
@@ -47,7 +47,9 @@ def minimize(walls, particles, system, steps):
         return status
     lap(ticks_of(steps), FORCES)
     keep_power(system, steps)
-    stage.typical = typical_force(place, forces, system, steps)
+    applied, stage.typical = typical_forces(place, forces, system, steps)
+    # Relative to the forces: most of the right-hand side of a single solve may be the momentum that particles have anyway.
+    share = applied / stage.typical if once and stage.typical > 0.0 else 1.0
     guess = FROM_AIM
     for _ in range(1 if once else options.newton):
         fill_gradient(place, forces, gradient_of(steps), system, steps)
@@ -62,13 +64,15 @@ def minimize(walls, particles, system, steps):
         if status != OK:
             return status
         lap(ticks_of(steps), MATRIX)
-        pending = settle(guess, once, particles, system, steps) or pending
+        pending = settle(guess, once, share, particles, system, steps) or pending
         guess = FROM_ZERO
         if once:
             return accept_whole(walls, system, steps)
-        status = search(walls, pending, system, steps)
+        status, moved = search(walls, pending, system, steps)
         if status != OK:
             return status
+        if not moved:
+            break
         keep_power(system, steps)
         lap(ticks_of(steps), FORCES)
     note(system, steps)
@@ -88,10 +92,10 @@ def note(system, steps):
 
 
 @njit
-def settle(guess, once, particles, system, steps):
-    """Linear solves until the contacts agree with them. Returns whether any contact changed."""
+def settle(guess, once, share, particles, system, steps):
+    """Linear solves until the contacts agree with them, to the tolerance times `share`. Returns whether a contact changed."""
     options, stage = options_of(steps)[0], stage_of(steps)[0]
-    tolerance = options.linear_tolerance
+    tolerance = max(1e-12, options.linear_tolerance * share)
     if not once and stage.typical > 0.0:
         tolerance = min(tolerance, max(1e-12, stage.residual / stage.typical))
     any_changed = False
@@ -140,7 +144,8 @@ def accept_whole(walls, system, steps):
 # along the step, which is taken from their mean at its ends. Where contacts have just changed, the step is made whole.
 @njit
 def search(walls, pending, system, steps):
-    """Make a Newton step, halved until it brings the energy down. Returns a status."""
+    """Make a Newton step, halved until it brings the energy down. Returns a status, and whether a part of it does: if none,
+    rounding is all that is left, and forces are evaluated anew where it is."""
     stage, report = stage_of(steps)[0], report_of(steps)[0]
     place, trial, change = place_of(steps), trial_of(steps), change_of(steps)
     forces, now, gradient = forces_of(steps), trial_forces_of(steps), gradient_of(steps)
@@ -164,12 +169,12 @@ def search(walls, pending, system, steps):
         report.halvings += 1
         status = NON_FINITE
     if status == NON_FINITE:
-        return stay(walls, system, steps)
+        return evaluate(walls, place, forces, system, steps), False
     if status != OK:
-        return status
+        return status, False
     copy(place, trial)
     copy(forces, now)
-    return OK
+    return OK, True
 
 
 @njit
@@ -199,9 +204,3 @@ def friction_work(steps):
     for k in range(touch_counts_of(steps)[0]):
         total += dot(load3(touches[k].friction), load_3(change, 3 * touches[k].particle))
     return total
-
-
-@njit
-def stay(walls, system, steps):
-    """No part of the step brings the energy down: rounding is all that is left. Forces are evaluated anew where it is."""
-    return evaluate(walls, place_of(steps), forces_of(steps), system, steps)

@@ -23,6 +23,7 @@ from .newton import minimize
 from .stage import begin_bodies, begin_stage
 from .tables import BDF2, BODY_ROW, CONTACTS, EXPLICIT, IMPLICIT_MIDPOINT, UPDATE, Steps, Walls
 from .tables_of import (
+    base_of,
     before_of,
     booked_of,
     forces_of,
@@ -138,7 +139,8 @@ def finish(y, particles, system, steps):
 def book_forces(y, system, steps):
     """Powers and impulses of the forces on particles, into the ledger, by the rule that moves the particles."""
     options, n = options_of(steps)[0], settings_of(system)[0].particles
-    forces, place, inverse = forces_of(steps), place_of(steps), particle_inverse_mass_of(system)
+    forces, inverse = forces_of(steps), particle_inverse_mass_of(system)
+    place = base_of(steps) if options.scheme == EXPLICIT else place_of(steps)  # where the forces are
     power, booked = power_of(steps), booked_of(steps)
     zero = (0.0, 0.0, 0.0)
     total, moment, held, held_moment = zero, zero, zero, zero
