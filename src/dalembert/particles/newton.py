@@ -1,7 +1,9 @@
 """Newton's method for a stage: projected Hessians, a line search that never accepts a rise, rounds about contacts."""
 
+import math
+
 from ..arrays import copy
-from ..jit import njit
+from ..jit import inlined, njit
 from ..linalg.block_matrix import load_3
 from ..mechanics.system import settings_of
 from ..status import NON_FINITE, OK
@@ -50,15 +52,16 @@ def minimize(walls, particles, system, steps):
     applied, stage.typical = typical_forces(place, forces, system, steps)
     # Relative to the forces: most of the right-hand side of a single solve may be the momentum that particles have anyway.
     share = applied / stage.typical if once and stage.typical > 0.0 else 1.0
-    guess = FROM_AIM
+    guess, last = FROM_AIM, math.inf
     for _ in range(1 if once else options.newton):
         fill_gradient(place, forces, gradient_of(steps), system, steps)
         stage.residual = reduced_norm(steps, system)
         if stage.residual - stage.residual != 0.0:  # infinite, or not a number: no step gets away from there
             return NON_FINITE
         pending = unsettled(system, steps)
-        if not once and not pending and stage.residual <= options.tolerance * stage.typical:
+        if not once and not pending and (stage.residual <= options.tolerance * stage.typical or stalled(last, steps)):
             break
+        last = stage.residual
         report.newton += 1
         status = assemble(walls, system, steps)
         if status != OK:
@@ -77,6 +80,13 @@ def minimize(walls, particles, system, steps):
         lap(ticks_of(steps), FORCES)
     note(system, steps)
     return OK
+
+
+@inlined
+def stalled(last, steps):
+    """Whether a step that changed the energy by no more than it is rounded to has not brought the gradient down either."""
+    stage = stage_of(steps)[0]
+    return stage.residual >= last and abs(stage.slope) <= ROUNDING * abs(stage.energy)
 
 
 @njit
@@ -157,6 +167,7 @@ def search(walls, pending, system, steps):
         lost += peek(forces, n + k) * peek(change, k)
     rubbed = friction_work(steps)
     slope, lost = slope - rubbed, lost + rubbed
+    stage.slope = slope
     length, status = 1.0, OK
     for _ in range(HALVINGS):
         move(place, change, length, trial, system, steps)
