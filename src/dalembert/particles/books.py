@@ -12,6 +12,7 @@ from ..vec import add, add_scaled, cross, dot, load3, scale, sub
 from .tables import BDF2, BODY_ROW, EXPLICIT, IMPLICIT_MIDPOINT
 from .tables_of import (
     active_of,
+    base_of,
     booked_of,
     forces_of,
     moved_of,
@@ -27,7 +28,8 @@ from .touch import carried, normal_part, slip_of
 def book_forces(y, system, steps):
     """Powers and impulses of the forces on particles, into the ledger, by the rule that moves the particles."""
     options, n = options_of(steps)[0], settings_of(system)[0].particles
-    forces, place, inverse = forces_of(steps), place_of(steps), particle_inverse_mass_of(system)
+    forces, inverse = forces_of(steps), particle_inverse_mass_of(system)
+    place = base_of(steps) if options.scheme == EXPLICIT else place_of(steps)  # where the forces are
     power, booked = power_of(steps), booked_of(steps)
     zero = (0.0, 0.0, 0.0)
     total, moment, held, held_moment = zero, zero, zero, zero

@@ -1,7 +1,9 @@
 """Newton's method for a stage: projected Hessians, a line search that never accepts a rise, rounds about contacts."""
 
+import math
+
 from ..arrays import clear, copy
-from ..jit import njit
+from ..jit import inlined, njit
 from ..linalg.block_matrix import load_3
 from ..mechanics.system import settings_of
 from ..status import NON_FINITE, OK
@@ -10,7 +12,7 @@ from ..unchecked import peek
 from ..vec import dot
 from .linear import FROM_AIM, FROM_CHANGE, FROM_ZERO, assemble, reduced_norm, solve
 from .review import measure_touches, review
-from .stage import evaluate, fill_gradient, keep_power, move, move_bodies, predict, typical_force
+from .stage import evaluate, fill_gradient, keep_power, move, move_bodies, predict, typical_forces
 from .tables import BODY_ROW, CONTACTS, EXPLICIT, FORCES, LINEAR, LINEAR_EULER, MATRIX
 from .tables_of import (
     change_of,
@@ -49,36 +51,46 @@ def minimize(walls, particles, system, steps):
         return status
     lap(ticks_of(steps), FORCES)
     keep_power(system, steps)
-    stage.typical = typical_force(place, forces, system, steps)
-    guess = FROM_AIM
+    applied, stage.typical = typical_forces(place, forces, system, steps)
+    # Relative to the forces: most of the right-hand side of a single solve may be the momentum that particles have anyway.
+    share = applied / stage.typical if once and stage.typical > 0.0 else 1.0
+    guess, last = FROM_AIM, math.inf
     for _ in range(1 if once else options.newton):
         fill_gradient(place, forces, gradient_of(steps), system, steps)
         stage.residual = reduced_norm(steps, system)
         if stage.residual - stage.residual != 0.0:  # infinite, or not a number: no step gets away from there
             return NON_FINITE
         pending = unsettled(system, steps)
-        if not once and not pending and stage.residual <= options.tolerance * stage.typical:
+        if not once and not pending and (stage.residual <= options.tolerance * stage.typical or stalled(last, steps)):
             if contacts_agree(particles, system, steps):
                 break
             fill_gradient(place, forces, gradient_of(steps), system, steps)
+        last = stage.residual
         report.newton += 1
         status = assemble(walls, system, steps)
         if status != OK:
             return status
         lap(ticks_of(steps), MATRIX)
-        pending = settle(guess, once, particles, system, steps) or pending
+        pending = settle(guess, once, share, particles, system, steps) or pending
         guess = FROM_ZERO
         if once:
             return accept_whole(walls, system, steps)
-        found, status = search(walls, pending, system, steps)
+        status, moved = search(walls, pending, system, steps)
         if status != OK:
             return status
+        if not moved:
+            break
         keep_power(system, steps)
         lap(ticks_of(steps), FORCES)
-        if not found:
-            break
     note(system, steps)
     return OK
+
+
+@inlined
+def stalled(last, steps):
+    """Whether a step that changed the energy by no more than it is rounded to has not brought the gradient down either."""
+    stage = stage_of(steps)[0]
+    return stage.residual >= last and abs(stage.slope) <= ROUNDING * abs(stage.energy)
 
 
 @njit
@@ -107,11 +119,11 @@ def contacts_agree(particles, system, steps):
 
 
 @njit
-def settle(guess, once, particles, system, steps):
-    """Linear solves until the contacts agree with them; friction, which never brings energy, has one more to agree. Returns
-    whether any contact changed."""
+def settle(guess, once, share, particles, system, steps):
+    """Linear solves until the contacts agree with them, to the tolerance times `share`; friction, which never brings energy,
+    has one more to agree. Returns whether any contact changed."""
     options, stage = options_of(steps)[0], stage_of(steps)[0]
-    tolerance = options.linear_tolerance
+    tolerance = max(1e-12, options.linear_tolerance * share)
     if not once and stage.typical > 0.0:
         tolerance = min(tolerance, max(1e-12, stage.residual / stage.typical))
     any_changed = False
@@ -161,7 +173,8 @@ def accept_whole(walls, system, steps):
 # along the step, which is taken from their mean at its ends. Where contacts have just changed, the step is made whole.
 @njit
 def search(walls, pending, system, steps):
-    """Make a Newton step, halved until it brings the energy down. Returns whether any part of it does, and a status."""
+    """Make a Newton step, halved until it brings the energy down. Returns a status, and whether a part of it does: if none,
+    rounding is all that is left, and forces are evaluated anew where it is."""
     stage, report = stage_of(steps)[0], report_of(steps)[0]
     place, trial, change = place_of(steps), trial_of(steps), change_of(steps)
     forces, now, gradient = forces_of(steps), trial_forces_of(steps), gradient_of(steps)
@@ -173,6 +186,7 @@ def search(walls, pending, system, steps):
         lost += peek(forces, n + k) * peek(change, k)
     rubbed = friction_work(0.0, system, steps)
     slope, lost = slope - rubbed, lost + rubbed
+    stage.slope = slope
     length, status = 1.0, OK
     for _ in range(HALVINGS):
         move(place, change, length, trial, system, steps)
@@ -184,13 +198,13 @@ def search(walls, pending, system, steps):
         length *= 0.5
         report.halvings += 1
         status = NON_FINITE
-    if status == OK:
-        copy(place, trial)
-        copy(forces, now)
-        return True, OK
-    if status == NON_FINITE:  # rounding is all that is left; the powers are to be those of where it stays
-        status = evaluate(walls, place, forces, system, steps)
-    return False, status
+    if status == NON_FINITE:
+        return evaluate(walls, place, forces, system, steps), False
+    if status != OK:
+        return status, False
+    copy(place, trial)
+    copy(forces, now)
+    return OK, True
 
 
 @njit

@@ -202,8 +202,8 @@ def fill_gradient(place, forces, gradient, system, steps):
 
 
 @njit
-def typical_force(place, forces, system, steps):
-    """Newton: the norm of what a step starts from, the larger of forces and what inertia asks for."""
+def typical_forces(place, forces, system, steps):
+    """N: the norm of the forces that a step starts from, and the larger of that and of what inertia asks for."""
     n = settings_of(system)[0].particles
     stage, mass, aim, inverse = (
         stage_of(steps)[0],
@@ -219,7 +219,7 @@ def typical_force(place, forces, system, steps):
         f = add_scaled(load_3(forces, 3 * i), 1.0, load_3(forces, 3 * (n + i)))
         inertial += dot(d, d)
         applied += dot(f, f)
-    return math.sqrt(max(inertial, applied))
+    return math.sqrt(applied), math.sqrt(max(inertial, applied))
 
 
 @njit
