@@ -45,6 +45,7 @@ def test_scene(name):
         ("incline", {"friction": 0.7}),
         ("stack", {"boxes": 5, "mass": 3.0}),
         ("rolling", {"speed": 2.0, "friction": 0.5}),
+        ("cloth", {"points": 21, "angle": 1.0}),
     ],
 )
 def test_other_parameters(name, parameters):
