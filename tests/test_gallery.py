@@ -47,6 +47,7 @@ def test_scene(name):
         ("galaxy", {"bodies": 500, "theta": None}),
         ("stack", {"boxes": 5, "mass": 3.0}),
         ("rolling", {"speed": 2.0, "friction": 0.5}),
+        ("cloth", {"points": 21, "angle": 1.0}),
     ],
 )
 def test_other_parameters(name, parameters):

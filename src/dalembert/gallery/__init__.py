@@ -15,6 +15,7 @@ SCENES = {
     "billiards": "dalembert.gallery.billiards",
     "bouncing-ball": "dalembert.gallery.bouncing_ball",
     "card-house": "dalembert.gallery.card_house",
+    "cloth": "dalembert.gallery.cloth",
     "cradle": "dalembert.gallery.cradle",
     "dominoes": "dalembert.gallery.dominoes",
     "double-pendulum": "dalembert.gallery.double_pendulum",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..model.tables import LEDGER, REACTION_IMPULSE
 from ..scene.body import Body
 from ..scene.scene import Scene
 from ..scene.shapes import Capsule
@@ -65,6 +66,13 @@ def require_solved(run: Simulation, *, penetration: float) -> None:
     assert contact is not None and contact.unsolved == 0, f"steps above the tolerance: {contact}"
     require("penetration", contact.penetration, 0.0, penetration)
     require("energy balance", run.report.energy_residual_relative, 0.0, 1e-10)
+
+
+def reaction_impulse(run: Simulation) -> np.ndarray:
+    """(frames, 3) N s: what has been given so far by whatever holds or carries from outside: pins, joints to the world,
+    obstacles."""
+    common = run.trajectory.state.values[:, -len(LEDGER) :]
+    return np.asarray(common[:, REACTION_IMPULSE : REACTION_IMPULSE + 3])
 
 
 def integrate(function: Callable[..., Any], start: ArrayLike, times: ArrayLike, **options: Any) -> Any:
