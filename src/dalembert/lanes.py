@@ -102,6 +102,25 @@ def where4(typing_context, a, b, value):
     return FOUR(FOUR, FOUR, FOUR), generate
 
 
+def _shuffled(*lanes):
+    """The function that makes four numbers of those of one register."""
+
+    @intrinsic
+    def shuffle(typing_context, value):
+        def generate(context, builder, signature, arguments):
+            order = ir.Constant(ir.VectorType(ir.IntType(32), 4), lanes)
+            return builder.shuffle_vector(arguments[0], ir.Constant(VECTOR, ir.Undefined), order)
+
+        return FOUR(FOUR), generate
+
+    return shuffle
+
+
+# Each of four numbers three times, for four vectors one after another: the first four of these twelve, and so on.
+THRICE = (0, 0, 0, 1), (1, 1, 2, 2), (2, 3, 3, 3)
+first_thrice, middle_thrice, last_thrice = (_shuffled(*lanes) for lanes in THRICE)
+
+
 if numba.config.DISABLE_JIT:
 
     def peek4(array, index):
@@ -121,3 +140,8 @@ if numba.config.DISABLE_JIT:
 
     def where4(a, b, value):
         return np.where(a > b, value, 0.0)
+
+    first_thrice, middle_thrice, last_thrice = (
+        lambda value, lanes=lanes: value[list(lanes)]
+        for lanes in THRICE  # type: ignore[misc]
+    )

@@ -33,8 +33,9 @@ from ..status import NON_FINITE, OK
 from ..ticks import begin, lap
 from ..unchecked import peek, poke
 from ..vec import add, add_scaled, cross, dot, load3, scale, sub
+from .fours import step_fours
 from .tables import EXPLICIT, UPDATE
-from .tables_of import options_of, power_of, report_of, spare_of, ticks_of
+from .tables_of import options_of, pinned_of, power_of, report_of, spare_of, ticks_of
 
 
 @njit
@@ -139,9 +140,11 @@ def step_stretch(first, last, y, system, steps):
     h, n, at = options_of(steps)[0].dt, settings_of(system)[0].particles, particles_at(system)
     mass, inverse, power = particle_mass_of(system), particle_inverse_mass_of(system), power_of(steps)
     a, c, drags = uniform_pull(first, system)
-    zero = (0.0, 0.0, 0.0)
-    total, moment, held, held_moment = zero, zero, zero, zero
+    book_held(first, last, a, c, drags, y, system, steps)
+    total, moment = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     check = 0.0
+    if not drags:
+        first, total, moment, check = step_fours(first, last, a, c, y, system, steps)
     for i in range(first, last):
         m, w = peek(mass, i), 0.5 * h * peek(inverse, i)
         p = load_3(y, at + 3 * (n + i))
@@ -149,22 +152,33 @@ def step_stretch(first, last, y, system, steps):
         f = add_scaled(c, m, a)
         if drags:
             f = add(f, dragged(i, p, f, h, power, system))
-        turning = cross(x, f)
-        total, moment = add(total, f), add(moment, turning)
-        if w == 0.0:
-            held, held_moment = sub(held, f), sub(held_moment, turning)
-            continue
-        p = add_scaled(p, h, f)
-        x = add_scaled(x, w, p)
-        check += x[0] + x[1] + x[2] + p[0] + p[1] + p[2]
-        store_3(y, at + 3 * i, x)
-        store_3(y, at + 3 * (n + i), p)
+        total, moment = add(total, f), add(moment, cross(x, f))
+        if w > 0.0:
+            p = add_scaled(p, h, f)
+            x = add_scaled(x, w, p)
+            check += x[0] + x[1] + x[2]
+            store_3(y, at + 3 * i, x)
+            store_3(y, at + 3 * (n + i), p)
     common = power.shape[0] - len(LEDGER)
     put(power, common + FORCE_IMPULSE, total)
     put(power, common + TORQUE_IMPULSE, moment)
-    put(power, common + REACTION_IMPULSE, held)
-    put(power, common + REACTION_TORQUE, held_moment)
     return check
+
+
+@njit
+def book_held(first, last, a, c, drags, y, system, steps):
+    """The forces that hold pinned particles, into the powers."""
+    at, mass, power, pinned = particles_at(system), particle_mass_of(system), power_of(steps), pinned_of(steps)
+    common = power.shape[0] - len(LEDGER)
+    zero = (0.0, 0.0, 0.0)
+    for k in range(pinned.shape[0]):
+        i = pinned[k]
+        if first <= i < last:
+            f = add_scaled(c, peek(mass, i), a)
+            if drags:
+                f = add(f, drag(i, zero, 0.0, power, system))
+            put(power, common + REACTION_IMPULSE, sub(zero, f))
+            put(power, common + REACTION_TORQUE, sub(zero, cross(load_3(y, at + 3 * i), f)))
 
 
 @njit
