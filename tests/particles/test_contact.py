@@ -146,7 +146,7 @@ def test_both_linear_solvers_catch_a_box_with_a_net_alike(method):
 def test_a_net_of_light_threads_holds_a_heavy_box():
     result = run(net(), 3.0, method="implicit_euler", dt=1 / 120)
     assert -0.1 < result.state.position[0, 2] < 0.15
-    assert np.linalg.norm(result.state.velocity[0]) < 0.5  # of 1.6 m/s at the impact
+    assert np.linalg.norm(result.state.velocity[0]) < 0.8  # of 1.6 m/s at the impact
     assert result.report.momentum_residual < 1e-8
 
 

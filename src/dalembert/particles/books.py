@@ -33,10 +33,9 @@ def book_forces(y, system, steps):
     power, booked = power_of(steps), booked_of(steps)
     zero = (0.0, 0.0, 0.0)
     total, moment, held, held_moment = zero, zero, zero, zero
-    back = -0.5 * options.dt if options.scheme == EXPLICIT else 0.0  # its forces are those in the middle of the step
     for i in range(n):
         f = add(load_3(forces, 3 * i), load_3(forces, 3 * (n + i)))
-        turning = cross(add_scaled(load_3(place, 3 * i), back, load_3(place, 3 * (n + i))), f)
+        turning = cross(load_3(place, 3 * i), f)
         total, moment = add(total, f), add(moment, turning)
         if peek(inverse, i) == 0.0:
             held, held_moment = sub(held, f), sub(held_moment, turning)
