@@ -77,7 +77,7 @@ def finish_touch(touch, y, particles, system, steps):
     beside = way
     if touch.normals > 0:
         half = options.scheme == EXPLICIT or options.scheme == IMPLICIT_MIDPOINT  # noqa: SIM109 - for the compiler
-        beside = add_scaled(way, -2.0 if half else -1.0, slip_of(touch, 0.0, system, steps))
+        beside = add_scaled(way, -2.0 if half else -1.0, slip_of(touch, 0.0, 0.0, system, steps))
     ledger = options.ledger
     poke(y, ledger, peek(y, ledger) + dot(normal, way) + dot(along, beside))
     poke(y, ledger + 1, peek(y, ledger + 1) + dot(along, sub(way, beside)))

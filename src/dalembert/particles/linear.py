@@ -129,7 +129,7 @@ def prescribe(system, steps):
         there = load_3(change, i)
         there = sub(there, locked_part(touch, there))
         store_3(change, i, add(there, missing(touch, system, steps)))
-        friction = friction_at(touch, 0.0, system, steps)
+        friction = friction_at(touch, 0.0, 0.0, system, steps)
         store_3(rhs, i, add(load_3(rhs, i), friction))
         if touch.body < settings_of(system)[0].rigid:
             coupled = True
@@ -197,7 +197,7 @@ def reduced_norm(steps, system):
     for k in range(touch_counts_of(steps)[0]):
         touch = touches[k]
         i = 3 * touch.particle
-        friction = friction_at(touch, 0.0, system, steps)
+        friction = friction_at(touch, 0.0, 0.0, system, steps)
         store_3(q, i, sub(load_3(q, i), friction))
         if touch.body < settings_of(system)[0].rigid:
             at = n + BODY_ROW * touch.body

@@ -9,7 +9,7 @@ from ..mechanics.system import settings_of
 from ..status import NON_FINITE, OK
 from ..ticks import lap
 from ..unchecked import peek
-from ..vec import dot
+from ..vec import dot, store3
 from .linear import FROM_AIM, FROM_CHANGE, FROM_ZERO, assemble, reduced_norm, solve
 from .review import measure_touches, review
 from .stage import evaluate, fill_gradient, keep_power, move, move_bodies, predict, typical_forces
@@ -65,6 +65,7 @@ def minimize(walls, particles, system, steps):
             if contacts_agree(particles, system, steps):
                 break
             fill_gradient(place, forces, gradient_of(steps), system, steps)
+            pending = True
         last = stage.residual
         report.newton += 1
         status = assemble(walls, system, steps)
@@ -95,10 +96,13 @@ def stalled(last, steps):
 
 @njit
 def note(system, steps):
-    """How far the stage was solved."""
+    """How far the stage was solved, and what contacts bear where it ends: what is missing to balance there."""
     options, stage, report = options_of(steps)[0], stage_of(steps)[0], report_of(steps)[0]
     fill_gradient(place_of(steps), forces_of(steps), gradient_of(steps), system, steps)
     stage.residual = reduced_norm(steps, system)
+    touches = touches_of(steps)
+    for k in range(touch_counts_of(steps)[0]):
+        store3(touches[k].force, load_3(gradient_of(steps), 3 * touches[k].particle))
     relative = stage.residual / stage.typical if stage.typical > 0.0 else 0.0
     report.worst = max(report.worst, relative)
     if relative > options.tolerance:
@@ -228,13 +232,13 @@ def falls(before, slope, lost, length, system, steps):
 
 @njit
 def friction_work(share, system, steps):
-    """The work of sliding friction along `change`, as it is so much of it further on."""
+    """The work of sliding friction along `change`, as it is so much of it further on; bodies have gone that way already."""
     touches, change = touches_of(steps), change_of(steps)
     n = 3 * settings_of(system)[0].particles
     total = 0.0
     for k in range(touch_counts_of(steps)[0]):
         touch = touches[k]
-        friction = friction_at(touch, share, system, steps)
+        friction = friction_at(touch, share, 0.0, system, steps)
         total += dot(friction, load_3(change, 3 * touch.particle))
         if touch.body < settings_of(system)[0].rigid:
             total -= dot(friction, body_point(touch, change, n + BODY_ROW * touch.body))

@@ -23,6 +23,8 @@ from .touch import CREEP, carried, friction_at, lock, locked_part, normal_part, 
 
 CROSSED = 1e-9  # of the margin: contacts that would be crossed by less are not closed
 PULL = 1e-12  # of the typical force: a smaller one is none
+RETURNS = 2  # how often in a step what slides may stick again
+FIRMEST = 100.0  # of what its own mass resists with: the strongest pull on what slides, which matrices bear well
 STEADY = 1e-3  # of the limit: friction that is right to this is left
 
 
@@ -34,7 +36,7 @@ def measure_touches(system, steps):
         touch = touches[k]
         i = 3 * touch.particle
         borne = add(load_3(image_of(steps), i), load_3(gradient_of(steps), i))
-        friction = friction_at(touch, 1.0, system, steps)
+        friction = friction_at(touch, 1.0, 1.0, system, steps)
         store3(touch.friction, friction)
         store3(touch.force, add(locked_part(touch, borne), friction))
 
@@ -114,13 +116,22 @@ def rub(touch, contacts, system, steps):
         touch.stick, touch.grip = 0, stage_of(steps)[0].weight * mass * limit / (size - limit)
         return True
     least = CREEP * stage_of(steps)[0].tau
-    size = norm(slip_of(touch, 1.0, system, steps))
+    size = norm(slip_of(touch, 1.0, 1.0, system, steps))
     if abs(touch.grip * size - limit) <= STEADY * limit or (size <= least and touch.grip * size <= limit):
         return False
-    # Alone, it would slip by b/(a + κ) under the force b, and κ s = μ f_n is where κ = a μ f_n/(b − μ f_n).
+    # Alone, it would slip by b/(a + κ) under the force b, and κ s = μ f_n is where κ = a μ f_n/(b − μ f_n). Where b is no
+    # more than μ f_n it sticks; what comes to that again and again is left to creep.
     a = stage_of(steps)[0].weight * peek(particle_mass_of(system), touch.particle)
     beyond = size * (a + touch.grip) - limit
-    touch.grip = limit * min(a / beyond if beyond > 0.0 else 1.0 / least, 1.0 / least)
+    if beyond * FIRMEST > limit:
+        touch.grip = a * limit / beyond
+    elif touch.returns < RETURNS:
+        touch.returns += 1
+        touch.stick, touch.grip = 1, 0.0
+    elif touch.grip < FIRMEST * a:
+        touch.grip = FIRMEST * a
+    else:
+        return False
     return True
 
 

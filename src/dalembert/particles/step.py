@@ -142,8 +142,7 @@ def finish(y, particles, system, steps):
     book_forces(y, system, steps)
     copy(before, start)
     for k in range(touch_counts_of(steps)[0]):
-        if touches_of(steps)[k].locked > 0:
-            finish_touch(touches_of(steps)[k], y, particles, system, steps)
+        finish_touch(touches_of(steps)[k], y, particles, system, steps)
     remember(steps)
     options.history = 1
     return OK

@@ -38,8 +38,8 @@ REPORT = np.dtype(
 # `force`: N, on the particle.
 TOUCH = np.dtype(
     [("particle", "i8"), ("first", "i8"), ("last", "i8"), ("body", "i8"), ("locked", "i8"), ("normals", "i8"),
-     ("stick", "i8"), ("grip", "f8"), ("arm", "f8", 3), ("axes", "f8", 9), ("target", "f8", 3), ("friction", "f8", 3),
-     ("force", "f8", 3)],
+     ("stick", "i8"), ("returns", "i8"), ("grip", "f8"), ("arm", "f8", 3), ("axes", "f8", 9), ("target", "f8", 3),
+     ("friction", "f8", 3), ("force", "f8", 3)],
     align=True,
 )  # fmt: skip
 

@@ -93,7 +93,7 @@ def start_touch(touch, contacts, system, steps):
         contact = contacts[c]
         d = sub(path, carried(contact.body, load3(contact.position), wanted_of(steps), system))
         active[c] = 1 if dot(load3(contact.normal), d) < -part(steps) * contact.separation else 0
-    touch.stick, touch.grip = 1, 0.0
+    touch.stick, touch.grip, touch.returns, touch.body = 1, 0.0, 0, settings_of(system)[0].rigid
     store3(touch.friction, (0.0, 0.0, 0.0))
     store3(touch.force, (0.0, 0.0, 0.0))
     recall(touch, contacts, steps)
@@ -159,7 +159,6 @@ def lock(touch, contacts, system, steps):
     contact with the least separation among those that hold."""
     active = active_of(steps)
     touch.locked, touch.normals, least = 0, 0, 1e300
-    touch.body = settings_of(system)[0].rigid
     for c in range(touch.first, touch.last):
         if active[c] == 0:
             continue
@@ -179,7 +178,7 @@ def lock(touch, contacts, system, steps):
         if touch.locked < 3 and sine > INDEPENDENT:
             add_axis(touch, scale(1.0 / sine, left), (landing(touch.particle, contact, system, steps) - known) / sine)
     touch.normals = touch.locked
-    if touch.body < settings_of(system)[0].rigid:
+    if touch.normals > 0 and touch.body < settings_of(system)[0].rigid:
         store3(touch.arm, sub(load3(touch.arm), load3(kinematics_of(system)[touch.body].x)))
     if touch.normals > 0 and touch.stick != 0:
         complete_axes(touch, system, steps)
@@ -280,21 +279,21 @@ def missing(touch, system, steps):
 
 
 @njit
-def friction_at(touch, share, system, steps):
-    """−κ s of what slides, at `place` and so much of `change` further on."""
+def friction_at(touch, share, body_share, system, steps):
+    """−κ s of what slides, at `place` and so much of `change` further on, for the particle and for its carrier."""
     if touch.grip == 0.0 or touch.stick != 0 or touch.normals == 0:
         return (0.0, 0.0, 0.0)
-    return scale(-touch.grip, slip_of(touch, share, system, steps))
+    return scale(-touch.grip, slip_of(touch, share, body_share, system, steps))
 
 
 @njit
-def slip_of(touch, share, system, steps):
+def slip_of(touch, share, body_share, system, steps):
     """How far a touch has moved along what it touches, at `place` and so much of `change` further on."""
     i, n = 3 * touch.particle, 3 * settings_of(system)[0].particles
     slip = add_scaled(sub(load_3(place_of(steps), i), slid_from(i, steps)), share, load_3(change_of(steps), i))
     if touch.body < settings_of(system)[0].rigid:
         slip = sub(slip, body_point(touch, moved_of(steps), BODY_ROW * touch.body))
-        slip = add_scaled(slip, -share, body_point(touch, change_of(steps), n + BODY_ROW * touch.body))
+        slip = add_scaled(slip, -body_share, body_point(touch, change_of(steps), n + BODY_ROW * touch.body))
     return sub(slip, normal_part(touch, slip))
 
 
