@@ -54,7 +54,8 @@ def run(
         Relative tolerance of an adaptive method.
     method
         Integration method: euler, midpoint, rk4, bogacki_shampine, dormand_prince, dop853, adaptive_euler,
-        symplectic_euler, splitting; or time_stepping, for contact in fixed steps.
+        symplectic_euler, splitting; time_stepping, for contact in fixed steps; or, for what is stiff among particles,
+        implicit_euler, linear_implicit_euler, implicit_midpoint, bdf2.
     frames
         Recorded frames a second.
     solver
@@ -74,6 +75,7 @@ def run(
     """
     from .errors import SimulationError
     from .simulate import Simulation
+    from .stability import stability_warning
     from .trajectory import Trajectory
 
     try:
@@ -92,6 +94,9 @@ def run(
     except (ValueError, OSError) as error:
         print(f"dalembert: {error}", file=sys.stderr)
         return REFUSED
+    warning = stability_warning(simulation, length)
+    if warning is not None:
+        print(f"dalembert: warning: {warning}", file=sys.stderr)
     code = 0
     screen = _open_screen(simulation) if view else None
     try:

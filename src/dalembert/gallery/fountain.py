@@ -71,7 +71,7 @@ def check(run: Simulation) -> None:
     assert free[len(free) // 4].mean() > 0.1 and not free[-1].any(), "too few flights to look at, or too short a run"
     require("free flight", places[free], parabolas[free], 1e-11)
     depth = -clearance(scene, places)
-    fall = 0.5 * float(np.linalg.norm(scene.gravity)) * run.settings["dt"] ** 2  # within a step
+    fall = 0.5 * float(np.linalg.norm(scene.gravity)) * float(run.settings["dt"] or 0.0) ** 2  # within a step
     require("deepest inside something", max(0.0, float(depth.max())), 0.0, fall)
     mass = scene.particles["drops"].mass
     energy = 0.5 * np.sum(momenta**2, axis=2) / mass - mass * (places @ scene.gravity)

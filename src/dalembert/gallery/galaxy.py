@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..scene.particle_force import ParticleForce
 from ..scene.scene import Scene
 from ..simulate import Simulation
 from ._common import require
@@ -60,7 +61,9 @@ def disc(number: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]
 def check(run: Simulation) -> None:
     """Energy, momentum and angular momentum, as well as the tree keeps them; the passage, and the tails it drew out."""
     trajectory = run.trajectory
-    approximate = "theta" in run.model.scene.forces["gravitation"].values
+    gravitation = run.model.scene.forces["gravitation"]
+    assert isinstance(gravitation, ParticleForce)
+    approximate = "theta" in gravitation.values
     energy = (trajectory.kinetic + trajectory.potential).values
     require("energy, relative", energy / energy[0], 1.0, 2e-3)
     x, p = trajectory.particle_position.values, trajectory.particle_momentum.values

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..scene.particle_force import ParticleForce
 from ..scene.scene import Scene
 from ..simulate import Simulation
 from ._common import require, require_ledger
@@ -42,14 +43,17 @@ def amplitudes(run: Simulation) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Sags of the modes (n,), m; amplitudes about them in the run, and as they have to be, both (frames, n)."""
     scene = run.model.scene
     group = scene.particles["chain"]
-    mass, stiffness = float(group.mass[0]), float(scene.forces["springs"].values["stiffness"][0])
+    springs = scene.forces["springs"]
+    assert isinstance(springs, ParticleForce)
+    mass, stiffness = float(group.mass[0]), float(springs.values["stiffness"][0])
     frequencies, shapes = modes(len(group) - 1, stiffness, mass)
     sag = shapes.T @ np.full(len(group) - 1, scene.gravity[2]) / frequencies**2
     moved = run.trajectory.particle_position.values[:, 1:, 2] - group.position[1:, 2]
     times = run.trajectory.times
     expected = -sag * np.cos(np.outer(times, frequencies))
     if run.method == "implicit_euler":
-        expected = implicit_euler(-sag, frequencies, float(run.settings["dt"]), round(times[-1] / run.settings["dt"]))
+        dt = float(run.settings["dt"] or 0.0)
+        expected = implicit_euler(-sag, frequencies, dt, round(times[-1] / dt))
     return sag, moved @ shapes - sag, expected
 
 
