@@ -170,7 +170,7 @@ def test_curve(curve):
 
 
 def test_a_scene_without_bodies():
-    with refused("'nothing'.*no bodies"):
+    with refused("'nothing'.*nothing that moves; add a body"):
         dal.Simulation(dal.Scene("nothing"))
 
 

@@ -11,6 +11,7 @@ from .interact.tables import COINCIDENT, ONE, OTHER, THE_LAW
 from .mechanics.dynamics import SINGULAR, USER_FUNCTION
 from .mechanics.projection import NOT_CLOSED
 from .model.tables import STATE_SIZE
+from .pointer import WRONG_LENGTH
 from .status import MESSAGES
 
 
@@ -30,8 +31,9 @@ def explain(simulation: Any, status: int) -> str:
     for pointer, name in zip(model.pointers, model.pointer_names, strict=True):
         if pointer.error is not None:
             return f"{at} the function of {name!r} failed: {pointer.error!r}"
-    if status == USER_FUNCTION:
-        return f"{at} a compiled function of the scene failed ({', '.join(model.pointer_names)})"
+    if status in (USER_FUNCTION, WRONG_LENGTH):
+        what = "failed" if status == USER_FUNCTION else "returned another number of values than it should"
+        return f"{at} a compiled function of the scene {what} ({', '.join(model.pointer_names)})"
     if status in (SINGULAR, NOT_CLOSED):
         worst = _worst_joint(simulation)
         what = "the constraint system cannot be solved" if status == SINGULAR else "the joints cannot be closed"

@@ -25,7 +25,7 @@ from .jit import njit
 from .status import OK, PASSED_THROUGH
 
 RAISED = PASSED_THROUGH  # a Python function raised: see `Pointer.error`
-WRONG_LENGTH = PASSED_THROUGH + 1  # a compiled function returned another number of values than it should
+WRONG_LENGTH = PASSED_THROUGH + 20  # a compiled function returned another number of values than it should
 
 # Tasks: what a system of equations is asked for.
 DERIVATIVE = 0  # out = f(t, in)

@@ -44,10 +44,7 @@ def finite(owner: str, name: str, value: object, least: float = -np.inf) -> floa
 
 def real_array(owner: str, name: str, value: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
     """A read-only float64 copy of ``value``, finite and of the given shape (−1 stands for any length)."""
-    try:
-        array = np.asarray(value)
-    except ValueError:
-        array = np.empty(0, dtype=object)
+    array = array_of(value)
     wanted = str(shape).replace("-1", "n")
     fits = array.ndim == len(shape) and all(want in (-1, have) for want, have in zip(shape, array.shape, strict=True))
     if array.dtype.kind not in "iuf" or not fits:
@@ -61,6 +58,14 @@ def real_array(owner: str, name: str, value: ArrayLike, shape: tuple[int, ...]) 
         raise ValueError(f"{owner}: {name}{list(where)} is {array[where]}; give finite numbers")
     array.flags.writeable = False
     return array
+
+
+def array_of(value: ArrayLike) -> np.ndarray:
+    """``value`` as an array of any kind; an empty one of objects where its rows differ in length."""
+    try:
+        return np.asarray(value)
+    except ValueError:
+        return np.empty(0, dtype=object)
 
 
 def unit_quaternion(owner: str, name: str, value: ArrayLike) -> tuple[float, float, float, float]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .checks import real_array
+from .checks import array_of, real_array
 from .particles import Particles
 
 
@@ -30,7 +30,7 @@ class ParticleForce:
 
 def elements_of(owner: str, group: Particles, elements: ArrayLike, nodes: int) -> np.ndarray:
     """(m, nodes) indices within a group, checked: in range, and each particle once in an element. Raises ValueError."""
-    given = np.asarray(elements)
+    given = array_of(elements)
     if given.dtype.kind not in "iu" or given.ndim != 2 or given.shape[1] != nodes or not len(given):
         raise ValueError(
             f"{owner}: give a table of whole numbers of shape (m, {nodes}), indices within {group.name!r}; got "
@@ -53,7 +53,7 @@ def elements_of(owner: str, group: Particles, elements: ArrayLike, nodes: int) -
 
 def per_element(owner: str, name: str, value: ArrayLike, count: int, *, above_zero: bool = False) -> np.ndarray:
     """(m,) numbers not below zero (or above it), from one for all or one an element. Raises ValueError."""
-    given = np.full(count, value, float) if np.ndim(value) == 0 else value
+    given = np.full(count, value) if array_of(value).ndim == 0 else value
     array = real_array(owner, name, given, (count,))
     bad = array <= 0.0 if above_zero else array < 0.0
     if bad.any():

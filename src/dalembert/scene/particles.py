@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .checks import finite, real_array
+from .checks import array_of, finite, real_array
 
 MOST_PARTICLES = 10_000_000
 COLOR = "#4c78a8"
@@ -102,13 +102,13 @@ class ParticleGroups:
         """
         self._new_name(name, self.particles, "particles")
         owner = f"particles {name!r}"
-        given = np.asarray(position, dtype=float) if np.ndim(position) == 1 else position
-        x = real_array(owner, "position", np.reshape(given, (1, 3)) if np.shape(given) == (3,) else given, (-1, 3))
+        single = array_of(position).shape == (3,)
+        x = real_array(owner, "position", np.reshape(position, (1, 3)) if single else position, (-1, 3))
         first = sum(len(group) for group in self.particles.values())
         if not 0 < len(x) <= MOST_PARTICLES - first:
             raise ValueError(f"{owner}: {len(x)} particles; give 1 to {MOST_PARTICLES - first}")
-        v = np.broadcast_to(np.asarray(velocity, float), x.shape) if np.shape(velocity) == (3,) else velocity
-        m = np.full(len(x), mass, float) if np.ndim(mass) == 0 else mass
+        v = np.broadcast_to(np.asarray(velocity), x.shape) if array_of(velocity).shape == (3,) else velocity
+        m = np.full(len(x), mass) if array_of(mass).ndim == 0 else mass
         group = Particles(
             name, first, x, real_array(owner, "velocity", v, x.shape), _masses(owner, m, len(x)),
             _pinned(owner, pinned, len(x)), finite(owner, "radius", radius, 0.0), color, material,
@@ -131,10 +131,10 @@ def _masses(owner: str, mass: ArrayLike, count: int) -> np.ndarray:
 
 
 def _pinned(owner: str, pinned: ArrayLike, count: int) -> np.ndarray:
-    given = np.asarray(pinned)
+    given = array_of(pinned)
     if given.dtype.kind == "b" and given.shape in ((), (count,)):
         return np.array(np.broadcast_to(given, count))
-    if given.size == 0:
+    if given.size == 0 and given.dtype.kind != "O":
         return np.zeros(count, bool)
     if given.dtype.kind not in "iu" or given.ndim != 1 or given.min() < -count or given.max() >= count:
         raise ValueError(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .checks import finite, positive, real_array
+from .checks import array_of, finite, positive, real_array
 from .force import Force
 from .particle_force import ParticleForce, elements_of, per_element, require_apart
 from .particles import Particles
@@ -26,7 +26,7 @@ class Pulls:
     def _groups(self, owner: str, groups: Groups | None) -> tuple[Particles, ...]:
         if groups is None:
             return tuple(self.particles.values())
-        items = [groups] if isinstance(groups, str | Particles) else list(groups)
+        items = list(groups) if isinstance(groups, Iterable) and not isinstance(groups, str | Particles) else [groups]
         found = tuple(self._group(owner, item) for item in items)
         if len({group.name for group in found}) < len(found):
             raise ValueError(f"{owner}: a group of particles is named twice; name each once")
@@ -258,7 +258,7 @@ class Pulls:
         """
         owner = f"coulomb {name!r}"
         count = sum(len(group) for group in self._groups(owner, particles))
-        q = real_array(owner, "charge", np.full(count, charge, float) if np.ndim(charge) == 0 else charge, (count,))
+        q = real_array(owner, "charge", np.full(count, charge) if array_of(charge).ndim == 0 else charge, (count,))
         return self._interaction("coulomb", name, particles, theta, strength=positive(owner, "constant", constant),
                                  softening=softening, weights=q)  # fmt: skip
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .checks import finite, positive, real_array
+from .checks import array_of, finite, positive, real_array
 from .force import Force
 from .joint import Joint
 from .mesh_topology import boundary_faces, hinges_of
@@ -42,10 +42,11 @@ class Soft:
         The forces are called "`name` stretch" and "`name` bend", the rods "`name`[i]".
         """
         owner = f"thread {name!r}"
-        x = np.asarray(points, float)
+        x = array_of(points)
         x = x[None] if x.ndim == 2 else x
-        if x.ndim != 3 or x.shape[1] < 2 or x.shape[2] != 3:
+        if x.dtype.kind not in "iuf" or x.ndim != 3 or x.shape[1] < 2 or x.shape[2] != 3:
             raise ValueError(f"{owner}: points must have the shape (n, 3) or (threads, n, 3), n ≥ 2; got {x.shape}")
+        x = x.astype(float)
         lengths = np.linalg.norm(np.diff(x, axis=1), axis=2)
         if not (lengths > 0.0).all():
             i = np.argwhere(~(lengths > 0.0))[0].tolist()
