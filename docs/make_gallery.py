@@ -27,6 +27,7 @@ PICTURES: dict[str, dict[str, Any]] = {
     "billiards": {"time": 0.2, "ghosts": (0.0,), "elevation": 55, "azimuth": -80, "ground": 0.0},
     "card-house": {"time": 1.0, "ground": 0.0, "azimuth": -70},
     "cloth": {"time": 6.0, "azimuth": -60},
+    "cloth-on-sphere": {"time": 1.2, "ground": 0.0, "azimuth": -60, "elevation": 20},
     "dominoes": {"time": 0.6, "ground": 0.0, "azimuth": -75, "trail": False},
     "euler-disk": {"time": 0.2, "ghosts": (0.15,), "ground": 0.0, "elevation": 12},
     "fountain": {"time": 0.6, "ground": 0.0, "elevation": 9, "azimuth": -80},

@@ -48,6 +48,8 @@ def test_scene(name):
         ("stack", {"boxes": 5, "mass": 3.0}),
         ("rolling", {"speed": 2.0, "friction": 0.5}),
         ("cloth", {"points": 21, "angle": 1.0}),
+        ("cloth-on-sphere", {"points": 21, "friction": 0.0}),
+        ("cloth-on-sphere", {"points": 21, "fixed": False}),
     ],
 )
 def test_other_parameters(name, parameters):

@@ -54,6 +54,9 @@ ITERATIONS = {"gauss_seidel": 20, "interior_point": 1000}
 TOLERANCE = {"gauss_seidel": 1e-6, "interior_point": 1e-10}  # m/s; relative
 SLOP = {"gauss_seidel": 1e-5, "interior_point": 0.0}  # of the same size: overlap that is left alone
 MARGIN = 0.02  # of the size of the smallest thing that touches: pairs nearer than this are looked at
+IMPLICIT_MARGIN = (
+    0.3  # the same of particles in implicit steps, which may be pulled where they were not on their way to
+)
 
 
 SLEEP_SPEED = 0.01  # sizes of the same thing a second: what is slower may fall asleep
@@ -234,7 +237,8 @@ def particle_stepping(model: Model, mechanism: Mechanism, method: str, settings:
     entry = ledger_at(model) + (model.force_names.index(CONTACT_WORK[0]) if CONTACT_WORK[0] in model.force_names else 0)
     touching = [group for group in model.particles.groups if group.material is not None]
     radii = np.concatenate([np.full(len(group), group.radius) for group in model.particles.groups])
-    margin = MARGIN * float(radii[radii > 0.0].min(initial=1.0))
+    balls = radii[radii > 0.0]
+    margin = (IMPLICIT_MARGIN if len(balls) and not explicit else MARGIN) * float(balls.min(initial=1.0))
     detector = None
     if touching and model.scene.touching():
         particles = particles_that_touch(model, radii)

@@ -16,6 +16,7 @@ SCENES = {
     "bouncing-ball": "dalembert.gallery.bouncing_ball",
     "card-house": "dalembert.gallery.card_house",
     "cloth": "dalembert.gallery.cloth",
+    "cloth-on-sphere": "dalembert.gallery.cloth_on_sphere",
     "cradle": "dalembert.gallery.cradle",
     "dominoes": "dalembert.gallery.dominoes",
     "double-pendulum": "dalembert.gallery.double_pendulum",

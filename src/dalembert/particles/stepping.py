@@ -35,7 +35,7 @@ SCHEMES = {
 }  # fmt: skip
 NEWTON = 60  # most steps of Newton's method in a stage
 DAMPING = ("damping", "stretch_damping", "shear_damping", "viscosity")  # fields of elements
-ROUNDS = 6  # most linear solves about contacts in a step of it
+ROUNDS = 12  # most linear solves about contacts in a step of it
 
 
 class ParticleSettings(NamedTuple):

@@ -47,7 +47,7 @@ class Painter:
 
     def __init__(self, axis: Any, extent: Extent) -> None:
         self.axis, self.extent, self.eye = axis, extent, towards_eye(axis)
-        self._triangles: list[tuple[np.ndarray, np.ndarray]] = []
+        self._triangles: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []  # with their colours and depths
         self._strokes: list[tuple[np.ndarray, np.ndarray, float]] = []
         self._dots: list[tuple[np.ndarray, np.ndarray, float]] = []
 
@@ -61,7 +61,8 @@ class Painter:
             vertices, faces, whole = subdivide_to_size(
                 vertices, faces, FINE * self.extent.size, max_iter=12, return_index=True
             )
-            self._triangles.append((vertices[faces], shade[whole]))
+            # By the farthest corner, so that what lies on a body is painted over it.
+            self._triangles.append((vertices[faces], shade[whole], (vertices @ self.eye)[faces].min(axis=1)))
         else:  # what is so large stands behind the rest
             self._add_triangles(vertices[faces], lit(vertices[faces], shade), zorder=1.0)
 
@@ -76,7 +77,8 @@ class Painter:
         x, colors, ground = particles[group.span], group.rgb / 255.0, self.extent.ground
         if len(group.faces):
             triangles = x[group.faces]
-            self._triangles.append((triangles, lit(triangles, colors[group.faces].mean(axis=1), self.eye)))
+            shade = lit(triangles, colors[group.faces].mean(axis=1), self.eye)
+            self._triangles.append((triangles, shade, triangles.mean(axis=1) @ self.eye))
             flat: Any = Poly3DCollection(
                 shadow_of(triangles, ground), facecolors=SHADOW, edgecolors=SHADOW, linewidths=0.3, zorder=0
             )
@@ -92,32 +94,32 @@ class Painter:
     def paint(self) -> None:
         """Draw what was collected; the page must have been laid out, for the dots' sizes depend on it."""
         parts = [
-            *(triangles.mean(axis=1) for triangles, _ in self._triangles),
-            *(pairs.mean(axis=1) for pairs, *_ in self._strokes),
-            *(points for points, *_ in self._dots),
+            *(depth for *_, depth in self._triangles),
+            *(pairs.mean(axis=1) @ self.eye for pairs, *_ in self._strokes),
+            *(points @ self.eye for points, *_ in self._dots),
         ]
-        depths = np.concatenate([points @ self.eye for points in parts]) if parts else np.zeros(0)
+        depths = np.concatenate(parts) if parts else np.zeros(0)
         if not len(depths):
             return
         edges = np.linspace(depths.min(), np.nextafter(depths.max(), np.inf), SLICES + 1)
 
-        def slices(points: np.ndarray) -> list[np.ndarray]:
-            which = np.clip(np.searchsorted(edges, points @ self.eye, side="right") - 1, 0, SLICES - 1)
+        def slices(depth: np.ndarray) -> list[np.ndarray]:
+            which = np.clip(np.searchsorted(edges, depth, side="right") - 1, 0, SLICES - 1)
             return [which == k for k in range(SLICES)]
 
-        for triangles, colors in self._triangles:
-            for k, mine in enumerate(slices(triangles.mean(axis=1))):
+        for triangles, colors, depth in self._triangles:
+            for k, mine in enumerate(slices(depth)):
                 if mine.any():
                     self._add_triangles(triangles[mine], colors[mine], 4.0 + 0.9 * k / SLICES)
         for pairs, colors, width in self._strokes:
-            for k, mine in enumerate(slices(pairs.mean(axis=1))):
+            for k, mine in enumerate(slices(pairs.mean(axis=1) @ self.eye)):
                 if mine.any():
                     self._add_strokes(pairs[mine], colors[mine], width, 4.003 + 0.9 * k / SLICES)
         for points, colors, radius in self._dots:
             sizes = self._sizes(points, radius)
             flat = shadow_of(points, self.extent.ground)
             self.axis.scatter(*flat.T, s=0.6 * sizes, color=SHADOW, edgecolors="none", depthshade=False, zorder=0)
-            for k, mine in enumerate(slices(points)):
+            for k, mine in enumerate(slices(points @ self.eye)):
                 if mine.any():
                     self._add_dots(points[mine], colors[mine], sizes[mine], 4.006 + 0.9 * k / SLICES)
 
