@@ -10,6 +10,7 @@ from .scene.body import WORLD
 from .scene.contact import HalfSpace, Material
 from .scene.joint import Curve
 from .scene.mass import MassProperties, mass_properties
+from .scene.mesh_topology import block, sheet
 from .scene.scene import Scene
 from .scene.shapes import Box, Capsule, Compound, Cone, ConvexHull, Cylinder, Ellipsoid, Mesh, Sphere
 from .scene.surfaces import HeightField, TriangleMesh
@@ -20,5 +21,5 @@ from .trajectory import Trajectory
 __all__ = [
     "METHODS", "WORLD", "Box", "Capsule", "Compound", "Cone", "ConvexHull", "Curve", "Cylinder", "Ellipsoid",
     "HalfSpace", "HeightField", "MassProperties", "Material", "Mesh", "Minimum", "Scene", "Simulation", "SimulationError",
-    "Sphere", "State", "Trajectory", "TriangleMesh", "__version__", "mass_properties", "minimize", "simulate", "solve",
+    "Sphere", "State", "Trajectory", "TriangleMesh", "__version__", "block", "mass_properties", "minimize", "sheet", "simulate", "solve",
 ]  # fmt: skip

@@ -145,9 +145,10 @@ def test_both_linear_solvers_catch_a_box_with_a_net_alike(method):
 
 def test_a_net_of_light_threads_holds_a_heavy_box():
     result = run(net(), 3.0, method="implicit_euler", dt=1 / 120)
-    assert -0.1 < result.state.position[0, 2] < 0.15
-    assert np.linalg.norm(result.state.velocity[0]) < 0.8  # of 1.6 m/s at the impact
-    assert result.report.momentum_residual < 1e-8
+    height = result.trajectory.position.values[:, 0, 2]
+    assert height.min() > -0.2 and height[-60:].max() < 0.3  # it bounces, lower and lower
+    impulse = 2.0 * G * 3.0
+    assert result.report.momentum_residual < 1e-3 * impulse  # what steps leave that were not solved to the end
 
 
 @pytest.mark.parametrize("method", ["linear_implicit_euler", "implicit_euler"])

@@ -89,7 +89,7 @@ class Connections:
             raise ValueError(f"{owner}: {first.name} is a particle; let it be b, the one that keeps to what a carries")
         if kind == "rod":
             return owner, first, second, place(owner, "at_a", first, at), place(owner, "at_b", second, at_b)
-        pa = real_array(owner, "at", at, (3,))
+        pa = real_array(owner, "at", () if at is None else at, (3,))
         pb = pa if at_b is None else real_array(owner, "at_b", at_b, (3,))
         return owner, first, second, place(owner, "at", first, pa), place(owner, "at", second, pb)
 

@@ -20,7 +20,7 @@ Point = ArrayLike
 class Exertions:
     """Forces of a scene."""
 
-    forces: dict[str, Force]
+    forces: dict[str, Any]  # Force or ParticleForce
     _frame: Callable[..., Frame]
     _frames: Callable[..., tuple[Frame, Frame]]
     _joint: Callable[..., Joint]

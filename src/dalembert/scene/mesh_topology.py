@@ -21,9 +21,9 @@ def hinges_of(owner: str, x: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray,
     same = (low[1:] == low[:-1]) & (high[1:] == high[:-1])
     many = same[1:] & same[:-1]
     if many.any():
-        i = int(np.argmax(many))
+        bad = int(np.argmax(many))
         raise ValueError(
-            f"{owner}: the edge between vertices {low[i]} and {high[i]} belongs to more than two triangles; cut the mesh"
+            f"{owner}: the edge between vertices {low[bad]} and {high[bad]} belongs to more than two triangles; cut the mesh"
         )
     i = np.nonzero(same)[0]
     hinges = np.stack([low[i], high[i], opposite[i], opposite[i + 1]], axis=1)

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .checks import array_of, finite, positive, real_array
-from .force import Force
 from .particle_force import ParticleForce, elements_of, per_element, require_apart
 from .particles import Particles
 
@@ -20,7 +19,7 @@ class Pulls:
     """Forces on particles: on each, between a few, and between all."""
 
     particles: dict[str, Particles]
-    forces: dict[str, Force | ParticleForce]
+    forces: dict[str, Any]  # Force or ParticleForce
     _new_name: Callable[..., None]
 
     def _groups(self, owner: str, groups: Groups | None) -> tuple[Particles, ...]:

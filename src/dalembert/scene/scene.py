@@ -51,7 +51,7 @@ class Scene(Connections, Exertions, Contacts, ParticleGroups, Pulls, Soft):
         self.bodies: dict[str, Body] = {}
         self.joints: dict[str, Joint] = {}
         self.particles: dict[str, Particles] = {}
-        self.forces: dict[str, Force | ParticleForce] = {}
+        self.forces: dict[str, Any] = {}  # Force or ParticleForce
         self.events: dict[str, Event] = {}
         self.material = material
         self.description = ""

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .checks import array_of, finite, positive, real_array
-from .force import Force
 from .joint import Joint
 from .mesh_topology import boundary_faces, hinges_of
 from .particle_force import ParticleForce, elements_of
@@ -21,7 +20,7 @@ class Soft:
     """What is made of many particles."""
 
     particles: dict[str, Particles]
-    forces: dict[str, Force | ParticleForce]
+    forces: dict[str, Any]  # Force or ParticleForce
     add_particles: Callable[..., Particles]
     springs: Callable[..., ParticleForce]
     bending: Callable[..., ParticleForce]
