@@ -21,5 +21,6 @@ from .trajectory import Trajectory
 __all__ = [
     "METHODS", "WORLD", "Box", "Capsule", "Compound", "Cone", "ConvexHull", "Curve", "Cylinder", "Ellipsoid",
     "HalfSpace", "HeightField", "MassProperties", "Material", "Mesh", "Minimum", "Scene", "Simulation", "SimulationError",
-    "Sphere", "State", "Trajectory", "TriangleMesh", "__version__", "block", "mass_properties", "minimize", "sheet", "simulate", "solve",
+    "Sphere", "State", "Trajectory", "TriangleMesh", "__version__", "block", "mass_properties",
+    "minimize", "sheet", "simulate", "solve",
 ]  # fmt: skip
