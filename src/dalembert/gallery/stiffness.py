@@ -27,7 +27,9 @@ def build(spring: float | None = None) -> Scene:
     scene = Scene("stiffness")
     scene.description = "a pendulum whose rod is a constraint, a penalty or a spring"
     bob = LENGTH * np.array([np.sin(START), 0.0, -np.cos(START)])
-    group = scene.add_particles("pendulum", [(0.0, 0.0, 0.0), bob], mass=MASS, pinned=[0], radius=0.05, color="#e45756")
+    group = scene.add_particles(
+        "pendulum", np.array([np.zeros(3), bob]), mass=MASS, pinned=[0], radius=0.05, color="#e45756"
+    )
     if spring is None:
         scene.rod("rod", group[0], group[1])
     else:
