@@ -1,4 +1,4 @@
-"""Figures of the gallery that are no pictures of one instant; make_gallery.py draws them."""
+"""Figures of the gallery that are no pictures of one instant; make_gallery.py draws them. By itself: that of stiffness.md."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import dalembert as dal
-from dalembert.gallery import orbit, spring_chain
+from dalembert.gallery import orbit, spring_chain, stiffness
 
 COLORS = {
     "euler": "#b4434d", "midpoint": "#e08a3c", "rk4": "#72767d", "symplectic_euler": "#54a24b", "time_stepping": "#7a5ba6",
@@ -63,12 +63,12 @@ def draw_spring_chain(run: dal.Simulation, path: Path) -> None:
     """Heights of all masses over time, and of the lowest over its sag, by methods and stiffnesses."""
     made, (lines, sag) = figure(2)
     runs = {f"k = 60 N/m, {run.method}": run}
-    for stiffness, mass in ((60.0, 0.05), (1e8, 1e-3)):
+    for k, mass in ((60.0, 0.05), (1e8, 1e-3)):
         own = dict(spring_chain.STIFF)
-        scene = spring_chain.build(stiffness=stiffness, mass=mass)
+        scene = spring_chain.build(stiffness=k, mass=mass)
         stepped = dal.simulate(scene, own.pop("duration"), **own)
         spring_chain.check(stepped)
-        runs[f"k = {stiffness:g} N/m, {stepped.method}"] = stepped
+        runs[f"k = {k:g} N/m, {stepped.method}"] = stepped
     for (label, shown), color in zip(runs.items(), ("#e45756", "#3566b0", "#1b2a4a"), strict=True):
         times, heights = shown.trajectory.times, shown.trajectory.particle_position.values[..., 2]
         _, found, _ = spring_chain.amplitudes(shown)
@@ -106,4 +106,51 @@ def draw_galaxy(run: dal.Simulation, path: Path) -> None:
     made.savefig(path)
 
 
-DRAWN = {"galaxy": draw_galaxy, "orbit": draw_orbit, "spring-chain": draw_spring_chain}  # of the gallery, by scene
+def draw_stiffness(_: dal.Simulation, path: Path) -> None:
+    """Errors of the length and of the angle, and steps, over the stiffness."""
+    made, (length, angle, steps) = figure(3, width=13.0)
+    exact = stiffness.measure("multiplier")
+    for way, color in (("penalty", "#b4434d"), ("spring, implicit Euler", "#3566b0")):
+        rows = [stiffness.measure(way, k) for k in 10.0 ** np.arange(2, 10)]
+        for axis, name in ((length, "length"), (angle, "angle"), (steps, "steps")):
+            axis.plot([row.stiffness for row in rows], [getattr(row, name) for row in rows], "o-", color=color, label=way,
+                      markersize=4)  # fmt: skip
+    for axis, name, title in (
+        (length, "length", "error of the length, m"), (angle, "angle", "error of the angle, rad"), (steps, "steps", "steps"),
+    ):  # fmt: skip
+        axis.axhline(max(getattr(exact, name), 1e-16), color="#54a24b", label="multiplier")
+        axis.set(xscale="log", yscale="log", xlabel="stiffness, N/m", title=title)
+    steps.legend(frameon=False, loc="upper left")
+    made.savefig(path)
+
+
+def draw_stability(path: Path) -> None:
+    """The energy of a mass on a spring, step by step, for steps h of several h ω."""
+    made, (axis,) = figure(1, width=8.0, height=4.6)
+    k, mass, count = 60.0, 0.05, 60
+    omega = np.sqrt(k / mass)
+    for method, ratio, dash in (
+        ("euler", 0.5, "-"), ("euler", 0.1, "--"), ("symplectic_euler", 2.05, "-"), ("symplectic_euler", 1.9, "--"),
+        ("rk4", 2.9, "-"), ("rk4", 2.7, "--"), ("implicit_euler", 2.05, "-"), ("implicit_midpoint", 20.0, "-"),
+    ):  # fmt: skip
+        dt = ratio / omega
+        scene = spring_chain.build(masses=1, stiffness=k, mass=mass, spacing=100.0)
+        run = dal.simulate(scene, count * dt, method=method, dt=dt, frames=1.0 / dt, newton_tolerance=1e-11)
+        off = run.trajectory.particle_position.values[:, 1, 2] + 100.0 + 9.81 * mass / k
+        speed = run.trajectory.particle_momentum.values[:, 1, 2] / mass
+        energy = off**2 + (speed / omega) ** 2
+        axis.plot(energy / energy[0], dash, color=COLORS[method], label=f"{method}, h ω = {ratio:g}", linewidth=1.5)
+    axis.set(xlabel="step", ylabel="energy of the oscillation, over that at the start", yscale="log", ylim=(1e-6, 1e6))
+    axis.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    made.savefig(path)
+
+
+DRAWN = {
+    "galaxy": draw_galaxy,
+    "orbit": draw_orbit,
+    "spring-chain": draw_spring_chain,
+    "stiffness": draw_stiffness,
+}  # of the gallery, by scene; fmt: skip
+
+if __name__ == "__main__":
+    draw_stability(Path(__file__).parent / "stability.png")

@@ -87,7 +87,8 @@ def main(names: list[str]) -> None:
 
 def page() -> None:
     """Write the page of all scenes."""
-    lines = ["# Gallery", "", "Each scene is a file of `src/dalembert/gallery/`; `dalembert run NAME` runs it.", ""]
+    lines = ["# Gallery", "", "Each scene is a file of `src/dalembert/gallery/`; `dalembert run NAME` runs it."]
+    lines += ["What methods make of strong forces is on a page of its own, [stiffness](stiffness.md).", ""]
     for name in gallery.names():
         text = (gallery.load(name).__doc__ or "").strip()
         lines += [f"## {name}", "", text, "", f"![{name}](gallery/{name}.png)", ""]

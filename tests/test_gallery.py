@@ -6,7 +6,7 @@ from scipy.special import ellipk
 
 import dalembert as dal
 from dalembert import gallery
-from dalembert.gallery import _common, n_four_bar, orbit, rotation_drift, top, trebuchet
+from dalembert.gallery import _common, n_four_bar, orbit, rotation_drift, stiffness, top, trebuchet
 
 CONVERGED = 1e-8  # m/s
 SMALL = {"fountain": {"count": 2000}, "galaxy": {"bodies": 2000}}  # what a test runs of scenes that are made of many
@@ -167,3 +167,26 @@ def test_symplectic_methods_keep_an_orbit():
 def test_a_chain_by_implicit_euler_has_each_mode_damped_as_the_method_damps_it(stiff):
     module, run = run_scene("spring-chain", gallery.load("spring-chain").STIFF, **stiff)
     module.check(run)
+
+
+@pytest.mark.parametrize("way", ["penalty", "spring, implicit Euler"])
+@pytest.mark.parametrize("k", [1e4, 1e6, 1e8])
+def test_a_stiff_rod_is_stretched_as_its_tension_says(way, k):
+    stiffness.check(stiffness.run_by(way, k), k)
+
+
+def test_a_penalty_pays_for_accuracy_with_steps_and_a_multiplier_does_not():
+    soft, hard, exact = (
+        stiffness.measure("penalty", 1e4),
+        stiffness.measure("penalty", 1e8),
+        stiffness.measure("multiplier"),
+    )
+    assert soft.length / hard.length == pytest.approx(1e4, rel=0.1)
+    assert hard.steps > 20 * soft.steps > 100 * exact.steps
+    assert exact.length < 1e-12 < 1e-8 < hard.length
+
+
+def test_implicit_euler_takes_the_same_steps_on_any_spring_and_damps_the_swing():
+    rows = [stiffness.measure("spring, implicit Euler", k) for k in (1e4, 1e8)]
+    assert rows[0].steps == rows[1].steps
+    assert rows[1].angle > 0.05 > stiffness.measure("penalty", 1e8).angle

@@ -40,6 +40,7 @@ SCENES = {
     "siege": "dalembert.gallery.siege",
     "spring-chain": "dalembert.gallery.spring_chain",
     "stack": "dalembert.gallery.stack",
+    "stiffness": "dalembert.gallery.stiffness",
     "terrain": "dalembert.gallery.terrain",
     "tippe-top": "dalembert.gallery.tippe_top",
     "top": "dalembert.gallery.top",
