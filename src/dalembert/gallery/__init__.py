@@ -27,6 +27,7 @@ SCENES = {
     "heavy-on-light": "dalembert.gallery.heavy_on_light",
     "incline": "dalembert.gallery.incline",
     "n-four-bar": "dalembert.gallery.n_four_bar",
+    "net": "dalembert.gallery.net",
     "pendulum": "dalembert.gallery.pendulum",
     "pile": "dalembert.gallery.pile",
     "pyramid": "dalembert.gallery.pyramid",
