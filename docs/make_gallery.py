@@ -55,6 +55,7 @@ PICTURES: dict[str, dict[str, Any]] = {
     },
     "four-bar": {"time": 0.9, "ghosts": (0.3, 0.6), "azimuth": -78},
     "n-four-bar": {"time": 1.05, "ghosts": (0.0, 0.5, 0.8), "azimuth": -78},
+    "net": {"time": 1.6, "azimuth": -65, "elevation": 24, "trail": False, "ghosts": (0.0,)},
     "pendulum": {"time": 0.95, "ghosts": (0.0, 0.3, 0.45, 0.57, 0.68, 0.8), "azimuth": -80},
     "rope": {"time": 0.75, "ghosts": (0.0, 0.3, 0.55)},
     "top": {"time": 0.6, "ghosts": (0.0, 0.3)},

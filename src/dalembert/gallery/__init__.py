@@ -29,6 +29,7 @@ SCENES = {
     "heavy-on-light": "dalembert.gallery.heavy_on_light",
     "incline": "dalembert.gallery.incline",
     "n-four-bar": "dalembert.gallery.n_four_bar",
+    "net": "dalembert.gallery.net",
     "orbit": "dalembert.gallery.orbit",
     "pendulum": "dalembert.gallery.pendulum",
     "pile": "dalembert.gallery.pile",
