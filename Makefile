@@ -24,6 +24,9 @@ bench: $(VENV)/benched
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/walls.py
 	$(BIN)/python benchmarks/pour.py
+	$(BIN)/python benchmarks/particles.py
+	$(BIN)/python benchmarks/cloth.py
+	$(BIN)/python benchmarks/interactions.py
 
 # Bytecode is compiled at installation: it halves the start of a fresh machine.
 $(VENV)/uv:

@@ -12,6 +12,7 @@ all pairs.
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +20,9 @@ import numpy as np
 from dalembert.interact.build import RadialLaw, make_interactions
 from dalembert.interact.entry import evaluate, handed
 from dalembert.interact.tables import ALL_PAIRS, CELLS, GRAVITATION, REPULSION, TREE, Interactions
+from readme import refreshed
 
+ROOT = Path(__file__).parent.parent
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 SOFTENING = 1e-3
 SAMPLE = 300
@@ -134,15 +137,42 @@ def show_row(row: Row) -> None:
     print(f"{row.method:>14} {row.n:9} {1e3 * row.seconds:12.3f} {row.ratio:10.2f} {accuracy}", flush=True)
 
 
-def main() -> None:
-    print(f"{'method':>14} {'particles':>9} {'ms':>12} {'ratio (ns)':>10} {'rms error':>10} {'total force':>12}")
-    found = rows(int(float(sys.argv[1])) if len(sys.argv) > 1 else SIZES[-1], show_row)
-    print("time grows as", ", ".join(f"n^{power:.2f} ({name})" for name, power in exponents(found).items()))
+def summary(found: list[Row]) -> str:
+    """How time grows, and what the tree gains, in sentences."""
+    grows = ", ".join(f"n^{power:.2f} ({name})" for name, power in exponents(found).items())
     by = {(row.method, row.n): row.seconds for row in found}
+    lines = [f"Time grows as {grows}."]
     for angle in ANGLES:
         gains = [f"{by['all pairs', n] / t:.3g} (n = {n})" for (name, n), t in by.items()
                  if name == f"tree, θ = {angle:g}" and ("all pairs", n) in by]  # fmt: skip
-        print(f"all pairs take as long as the tree with θ = {angle:g} times", ", ".join(gains))
+        lines.append(f"All pairs take as long as the tree with θ = {angle:g} times {', '.join(gains)}.")
+    return "\n".join(lines)
+
+
+def section(found: list[Row]) -> str:
+    """Markdown, for docs/benchmarks.md."""
+    lines = ["| method | particles | time | over its law | rms error | total force |", "|---|---|---|---|---|---|"]
+    for row in found:
+        accuracy = "— | —" if np.isnan(row.error) else f"{row.error:.1e} | {row.total:.1e}"
+        lines.append(f"| {row.method} | {row.n} | {1e3 * row.seconds:.3g} ms | {row.ratio:.3g} ns | {accuracy} |")
+    return f"""## Forces between all particles
+
+One evaluation on one thread, the shortest of several: repulsion of particles at random, 8 to a cell ("cells"), and
+gravitation of a Plummer sphere by Barnes and Hut's tree and by all pairs. "Over its law": time over n for cells, over
+n log₂ n for the tree, over the number of pairs for all pairs. Errors are relative to all pairs.
+
+{chr(10).join(lines)}
+
+{summary(found)}
+"""
+
+
+def main() -> None:
+    print(f"{'method':>14} {'particles':>9} {'ms':>12} {'ratio (ns)':>10} {'rms error':>10} {'total force':>12}")
+    found = rows(int(float(sys.argv[1])) if len(sys.argv) > 1 else SIZES[-1], show_row)
+    print(summary(found))
+    path = ROOT / "docs" / "benchmarks.md"
+    path.write_text(refreshed(path.read_text(encoding="utf-8"), "interactions", section(found)), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,12 +1,24 @@
-"""The tables in README.md, each between markers of its name."""
+"""The tables in README.md and docs/benchmarks.md, each between markers of its name."""
 
 import re
 
 
-def refreshed(readme: str, name: str, block: str) -> str:
-    """The text with what is between <!-- name --> and <!-- /name --> replaced. Raises ValueError where they are missing."""
+def _between(name: str) -> tuple[str, str, re.Pattern[str]]:
+    """The markers, and the pattern of them and of what is between them."""
     opening, closing = f"<!-- {name} -->", f"<!-- /{name} -->"
-    pattern = re.compile(re.escape(opening) + ".*?" + re.escape(closing), re.DOTALL)
-    if not pattern.search(readme):
-        raise ValueError(f"README.md has no {opening} … {closing}")
-    return pattern.sub(lambda _: f"{opening}\n{block}\n{closing}", readme)
+    return opening, closing, re.compile(re.escape(opening) + ".*?" + re.escape(closing), re.DOTALL)
+
+
+def refreshed(text: str, name: str, block: str) -> str:
+    """The text with what is between <!-- name --> and <!-- /name --> replaced. Raises ValueError where they are missing."""
+    opening, closing, pattern = _between(name)
+    if not pattern.search(text):
+        raise ValueError(f"the page has no {opening} … {closing}")
+    return pattern.sub(lambda _: f"{opening}\n{block}\n{closing}", text)
+
+
+def kept(text: str, name: str) -> str:
+    """What is between these markers, with them; the markers alone where they are missing."""
+    opening, closing, pattern = _between(name)
+    found = pattern.search(text)
+    return found[0] if found else f"{opening}\n{closing}"

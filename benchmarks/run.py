@@ -1,6 +1,7 @@
 """`make bench`: the chain of N ball-jointed links at 1 ms in every engine at hand, how time grows with N, work–precision.
 
-Writes docs/benchmarks.md, docs/work-precision.png and the table in README.md. Ratios are what counts: engines take turns in
+Writes docs/benchmarks.md, but for the sections that other scripts write there, docs/work-precision.png and the table in
+README.md. Ratios are what counts: engines take turns in
 one run on one machine. `--quick` runs small sizes to see that everything works, and writes to out/ only.
 """
 
@@ -16,13 +17,14 @@ import peers
 import work_precision
 from problems import PROBLEMS
 from race import Advance, built, race
-from readme import refreshed
+from readme import kept, refreshed
 from scenes import chain
 
 ROOT = Path(__file__).parent.parent
 OURS = "dalembert RK4"
 SIZES = (2, 20, 100, 200)
 GROWTH = (10, 30, 100, 300, 1000, 3000, 10000)
+SECTIONS = ("particles", "cloth", "interactions")  # of docs/benchmarks.md, each by the script of its name
 IN_CACHE = 1000  # links whose tables a processor's caches hold
 
 
@@ -99,7 +101,9 @@ def main(quick: bool) -> None:
     section = work_precision.section(
         PROBLEMS[:1] if quick else PROBLEMS, 1 if quick else 5, folder / work_precision.PICTURE.name
     )
-    page = f"""# Benchmarks
+    page = ROOT / "docs" / "benchmarks.md"
+    others = "\n\n".join(kept(page.read_text(encoding="utf-8"), name) for name in SECTIONS)
+    text = f"""# Benchmarks
 
 Written by `make bench` on {time.strftime("%Y-%m-%d")}, Python {platform.python_version()}, {platform.machine()}. Compare the
 ratios, not the times.
@@ -115,14 +119,16 @@ How our time grows:
 
 {grown}
 
-{section}"""
+{section}
+{others}
+"""
     block = f"""Time of a step, chain of N ball-jointed links at 1 ms (in brackets: its ratio to ours):
 
 {engines}
 
 {law}
 """
-    (folder / "benchmarks.md").write_text(page, encoding="utf-8")
+    (folder / "benchmarks.md").write_text(text, encoding="utf-8")
     readme = refreshed((ROOT / "README.md").read_text(encoding="utf-8"), "benchmark", block)
     (folder if quick else ROOT).joinpath("README.md").write_text(readme, encoding="utf-8")
 

@@ -141,7 +141,4 @@ if numba.config.DISABLE_JIT:
     def where4(a, b, value):
         return np.where(a > b, value, 0.0)
 
-    first_thrice, middle_thrice, last_thrice = (
-        lambda value, lanes=lanes: value[list(lanes)]
-        for lanes in THRICE  # type: ignore[misc]
-    )
+    first_thrice, middle_thrice, last_thrice = (lambda value, lanes=lanes: value[list(lanes)] for lanes in THRICE)
