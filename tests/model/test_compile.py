@@ -76,5 +76,5 @@ def test_size_of_the_model_is_its_longest_arm():
 
 
 def test_a_scene_without_bodies_is_refused():
-    with pytest.raises(ValueError, match="no bodies"):
+    with pytest.raises(ValueError, match="nothing that moves"):
         compile_scene(dal.Scene("empty"))

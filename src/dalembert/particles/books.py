@@ -82,11 +82,11 @@ def finish_touch(touch, y, particles, system, steps):
     poke(y, ledger, peek(y, ledger) + dot(normal, way) + dot(along, beside))
     poke(y, ledger + 1, peek(y, ledger + 1) + dot(along, sub(way, beside)))
     push(touch, x, force, h, y, system)
-    move_out(touch, x, sub(x, x_0), y, at, particles, system, steps)
+    move_out(touch, sub(x, x_0), y, particles, system, steps)
 
 
 @njit
-def move_out(touch, x, way, y, at, particles, system, steps):
+def move_out(touch, way, y, particles, system, steps):
     """Put a particle where its contacts want it, and book the energy of that."""
     contacts, active = particle_contacts_of(particles), active_of(steps)
     twice = 2.0 if options_of(steps)[0].scheme == IMPLICIT_MIDPOINT else 1.0
@@ -99,9 +99,16 @@ def move_out(touch, x, way, y, at, particles, system, steps):
             depth = contact.separation + dot(n, add_scaled(add(way, out), -twice, body))
             if depth < 0.0:
                 out = add_scaled(out, -depth, n)
-    store_3(y, at, add(x, out))
+    shift_particle(touch.particle, out, y, system, steps)
+
+
+@njit
+def shift_particle(particle, out, y, system, steps):
+    """Move a particle, and book the energy of that."""
+    at = particles_at(system) + 3 * particle
+    store_3(y, at, add(load_3(y, at), out))
     entry = y.shape[0] - len(LEDGER) + PROJECTION_WORK
-    poke(y, entry, peek(y, entry) - dot(load_3(forces_of(steps), 3 * touch.particle), out))
+    poke(y, entry, peek(y, entry) - dot(load_3(forces_of(steps), 3 * particle), out))
 
 
 @njit

@@ -7,8 +7,10 @@ them is left in `pushes`, as forces for the bodies' own step.
 import numpy as np
 
 from ..arrays import clear, copy
-from ..collide.particle_tables import Particles
+from ..collide.particle_tables import CONTACTS as NUMBER
+from ..collide.particle_tables import Particles, particle_contacts_of, particle_counts_of
 from ..jit import CFunction, njit
+from ..linalg.block_matrix import load_3
 from ..mechanics.particles import particles_at
 from ..mechanics.system import particle_inverse_mass_of, particle_mass_of, settings_of
 from ..mechanics.system import pushes_of as system_pushes_of
@@ -17,7 +19,8 @@ from ..pointer import C_SIGNATURE, DERIVATIVE, DRIFT, call_pointer, viewer
 from ..status import NON_FINITE, OK
 from ..ticks import begin, lap
 from ..unchecked import peek, poke
-from .books import book_forces, finish_touch
+from ..vec import dot, load3, scale, sub
+from .books import book_forces, finish_touch, shift_particle
 from .free import are_free, march_free
 from .newton import minimize
 from .stage import begin_bodies, begin_stage
@@ -80,7 +83,34 @@ def step(walls, t, y, dydt, particles, system, steps):
         return status
     status = finish(y, particles, system, steps)
     lap(ticks, UPDATE)
+    if status == OK and touch_counts_of(steps)[0] > 0 and options.contacts != 0:
+        status = leave_obstacles(walls, y, particles, system, steps)
+        lap(ticks, CONTACTS)
     return status
+
+
+# A step goes along the plane that touched a surface at its start, and so into one that is hollow.
+@njit
+def leave_obstacles(walls, y, particles, system, steps):
+    """Move particles out of obstacles that they are in at the end of a step. Returns a status."""
+    trial, n, at = trial_of(steps), 3 * settings_of(system)[0].particles, particles_at(system)
+    for k in range(n):
+        poke(trial, k, peek(y, at + k))
+    status = call_pointer(walls.detector, walls.detector_data, 0, 0.0, spare_of(steps), trial)
+    if status != OK:
+        return OK  # there are more contacts than room for them: the next step makes it
+    contacts, inverse = particle_contacts_of(particles), particle_inverse_mass_of(system)
+    for c in range(particle_counts_of(particles)[NUMBER]):
+        contact = contacts[c]
+        depth = contact.separation
+        if depth < 0.0 and contact.body >= settings_of(system)[0].rigid and peek(inverse, contact.particle) > 0.0:
+            n_c = load3(contact.normal)
+            # Another contact of the same particle may have moved it already.
+            moved = sub(load_3(y, at + 3 * contact.particle), load_3(trial, 3 * contact.particle))
+            depth += dot(n_c, moved)
+            if depth < 0.0:
+                shift_particle(contact.particle, scale(-depth, n_c), y, system, steps)
+    return OK
 
 
 @njit
