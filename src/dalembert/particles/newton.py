@@ -55,14 +55,14 @@ def minimize(walls, particles, system, steps):
     # Relative to the forces: most of the right-hand side of a single solve may be the momentum that particles have anyway.
     share = applied / stage.typical if once and stage.typical > 0.0 else 1.0
     guess, last = FROM_AIM, math.inf
-    for _ in range(1 if once else options.newton):
+    for iteration in range(1 if once else options.newton):
         fill_gradient(place, forces, gradient_of(steps), system, steps)
         stage.residual = reduced_norm(steps, system)
         if stage.residual - stage.residual != 0.0:  # infinite, or not a number: no step gets away from there
             return NON_FINITE
         pending = unsettled(system, steps)
         if not once and not pending and (stage.residual <= options.tolerance * stage.typical or stalled(last, steps)):
-            if contacts_agree(particles, system, steps):
+            if contacts_agree(iteration, particles, system, steps):
                 break
             fill_gradient(place, forces, gradient_of(steps), system, steps)
             pending = True
@@ -72,7 +72,7 @@ def minimize(walls, particles, system, steps):
         if status != OK:
             return status
         lap(ticks_of(steps), MATRIX)
-        pending = settle(guess, once, share, particles, system, steps) or pending
+        pending = settle(guess, iteration, once, share, particles, system, steps) or pending
         guess = FROM_ZERO
         if once:
             return accept_whole(walls, system, steps)
@@ -110,20 +110,20 @@ def note(system, steps):
 
 
 @njit
-def contacts_agree(particles, system, steps):
+def contacts_agree(iteration, particles, system, steps):
     """Whether contacts hold as they should where the gradient vanishes but for what they bear."""
     if touch_counts_of(steps)[0] == 0:
         return True
     clear(change_of(steps))
     clear(image_of(steps))
     measure_touches(system, steps)
-    changed, rubbed = review(particles, system, steps)
+    changed, rubbed = review(iteration, particles, system, steps)
     lap(ticks_of(steps), CONTACTS)
     return changed == 0 and rubbed == 0
 
 
 @njit
-def settle(guess, once, share, particles, system, steps):
+def settle(guess, iteration, once, share, particles, system, steps):
     """Linear solves until the contacts agree with them, to the tolerance times `share`; friction, which never brings energy,
     has one more to agree. Returns whether any contact changed."""
     options, stage = options_of(steps)[0], stage_of(steps)[0]
@@ -140,7 +140,7 @@ def settle(guess, once, share, particles, system, steps):
         measure_touches(system, steps)
         if k == options.rounds - 1:
             break
-        changed, rubbed = review(particles, system, steps)
+        changed, rubbed = review(iteration, particles, system, steps)
         lap(ticks_of(steps), CONTACTS)
         if changed == 0 and (rubbed == 0 or k > 0):
             break

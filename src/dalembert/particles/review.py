@@ -23,6 +23,7 @@ from .touch import CREEP, carried, friction_at, lock, locked_part, normal_part, 
 
 CROSSED = 1e-9  # of the margin: contacts that would be crossed by less are not closed
 PULL = 1e-12  # of the typical force: a smaller one is none
+FRICTION_UNTIL, CONTACTS_UNTIL = 8, 20  # steps of Newton's method after which they are no longer looked at
 RETURNS = 2  # how often in a step what slides may stick again
 FIRMEST = 100.0  # of what its own mass resists with: the strongest pull on what slides, which matrices bear well
 STEADY = 1e-3  # of the limit: friction that is right to this is left
@@ -42,17 +43,19 @@ def measure_touches(system, steps):
 
 
 @njit
-def review(particles, system, steps):
+def review(iteration, particles, system, steps):
     """Which contacts hold now that their forces are known. Returns how many touches began or ended contacts, and of how many
-    the friction changed."""
+    the friction changed. Late in a stage friction, and then contacts, stay as they are, so that Newton's method can end."""
     contacts, touches = particle_contacts_of(particles), touches_of(steps)
     changed, rubbed = 0, 0
     for k in range(touch_counts_of(steps)[0]):
         touch = touches[k]
+        if iteration >= CONTACTS_UNTIL:
+            continue
         now = let_go(touch, contacts, PULL * stage_of(steps)[0].typical, steps)
         now = close(touch, contacts, system, steps) or now
         changed += 1 if now else 0
-        if not now and touch.normals > 0:
+        if not now and touch.normals > 0 and iteration < FRICTION_UNTIL:
             now = rub(touch, contacts, system, steps)
             rubbed += 1 if now else 0
         if now:
