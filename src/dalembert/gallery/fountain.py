@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..collide.from_scene import combine
 from ..scene.contact import HalfSpace, Material
 from ..scene.scene import Scene
 from ..scene.shapes import Box, Sphere
@@ -24,7 +25,7 @@ def build(count: int = 100_000, speed: float = 6.0, spread: float = 0.3, seed: i
     """So many particles that left the nozzle, at 0.3 m, at some speed (m/s) within `spread` (rad) of the vertical."""
     scene = Scene("fountain")
     scene.description = "what is in the air of a fountain falls on the ground, a ball and a box"
-    scene.add_obstacle("ground", HalfSpace(), material=Material(0.4, 0.4))
+    scene.add_obstacle("ground", HalfSpace(), material=Material(0.05, 0.4))
     scene.add_obstacle("ball", Sphere(BALL), position=(1.2, 0.0, BALL), material=Material(0.1, 0.7), color="#e45756")
     scene.add_obstacle("box", Box(*SIDES), position=(-1.1, 0.4, 0.5 * SIDES[2]), material=Material(0.5, 0.5))
     rng = np.random.default_rng(seed)
@@ -35,17 +36,22 @@ def build(count: int = 100_000, speed: float = 6.0, spread: float = 0.3, seed: i
     position = (0.0, 0.0, 0.3) + age * velocity + 0.5 * age**2 * scene.gravity
     scene.add_particles(
         "drops", position, velocity=velocity + age * scene.gravity, mass=1e-3, radius=RADIUS, color="#3f8fd2",
-        material=Material(0.3, 0.5),
+        material=Material(0.1, 0.5),
     )  # fmt: skip
     return scene
 
 
 def clearance(scene: Scene, places: np.ndarray) -> np.ndarray:
     """(..., 3) m → (...): how far particles there are from what they could touch next; below zero inside it."""
+    return np.minimum(places[..., 2] - RADIUS, clearance_of_solids(scene, places))
+
+
+def clearance_of_solids(scene: Scene, places: np.ndarray) -> np.ndarray:
+    """The same from the ball and the box alone."""
     ball = np.linalg.norm(places - scene.obstacles["ball"].position, axis=-1) - BALL
     beside = np.abs(places - scene.obstacles["box"].position) - 0.5 * SIDES
     box = np.linalg.norm(np.maximum(beside, 0.0), axis=-1) + np.minimum(beside.max(axis=-1), 0.0)
-    return np.asarray(np.minimum.reduce([places[..., 2], ball, box]) - RADIUS)
+    return np.asarray(np.minimum(ball, box) - RADIUS)
 
 
 def untouched(run: Simulation) -> tuple[np.ndarray, np.ndarray]:
@@ -63,6 +69,30 @@ def untouched(run: Simulation) -> tuple[np.ndarray, np.ndarray]:
     return places, free
 
 
+def check_bounces(run: Simulation) -> None:
+    """First bounces on the ground, far from all else: they leave with e times the speed u_n at which they come, and lose
+    μ (1 + e) u_n along the ground, or all they have; each to what gravity does in two steps."""
+    scene, times = run.model.scene, run.trajectory.times
+    group, gravity = scene.particles["drops"], float(np.linalg.norm(scene.gravity))
+    friction, restitution = combine(scene.obstacles["ground"].material, group.material)
+    closing = np.sqrt(group.velocity[:, 2] ** 2 + 2.0 * gravity * (group.position[:, 2] - RADIUS))
+    landing = (group.velocity[:, 2] + closing) / gravity
+    slack = 2.0 * gravity * float(run.settings["dt"] or 0.0)
+    frames = np.minimum(np.searchsorted(times, landing + slack / gravity), len(times) - 1)
+    each = np.arange(len(group))
+    place = run.trajectory.particle_position.values[frames, each]
+    velocity = run.trajectory.particle_momentum.values[frames, each] / group.mass[:, None]
+    lands = (group.position + landing[:, None] * group.velocity) * (1.0, 1.0, 0.0)
+    seen = clearance_of_solids(scene, lands) > 0.6
+    seen &= times[frames] < landing + restitution * closing / gravity  # and still rises
+    assert seen.sum() > 10, "too few bounces to look at"
+    rise = np.sqrt(velocity[:, 2] ** 2 + 2.0 * gravity * np.maximum(place[:, 2] - RADIUS, 0.0))
+    require("speed after a bounce", rise[seen], (restitution * closing)[seen], slack)
+    along = np.linalg.norm(group.velocity[:, :2], axis=1)
+    rubbed = np.minimum(along, friction * (1.0 + restitution) * closing)
+    require("speed lost to friction", (along - np.linalg.norm(velocity[:, :2], axis=1))[seen], rubbed[seen], slack)
+
+
 def check(run: Simulation) -> None:
     """What has touched nothing on its parabola; nothing inside anything; no particle's energy rises; the books."""
     scene, trajectory = run.model.scene, run.trajectory
@@ -76,5 +106,6 @@ def check(run: Simulation) -> None:
     mass = scene.particles["drops"].mass
     energy = 0.5 * np.sum(momenta**2, axis=2) / mass - mass * (places @ scene.gravity)
     require("rise of a particle's energy", max(0.0, float((np.diff(energy, axis=0) / energy[0]).max())), 0.0, 1e-9)
+    check_bounces(run)
     assert energy[-1].sum() < 0.2 * energy[0].sum(), "most of the energy is lost in bounces"
     require("energy balance", run.report.energy_residual_relative, 0.0, 1e-10)
