@@ -42,6 +42,7 @@ PICTURES: dict[str, dict[str, Any]] = {
     "wall": {"time": 5.0, "ground": 0.0, "azimuth": -75},
     "bead": {"time": 1.35, "ghosts": (0.0, 0.4, 0.65, 0.85, 1.05, 1.2), "elevation": 24, "azimuth": -40},
     "double-pendulum": {"time": 0.9, "ghosts": (0.0, 0.35, 0.6)},
+    "flag": {"time": 2.0, "azimuth": -65},
     "force-pair": {
         "time": 0.7, "ghosts": (0.0, 0.35, 0.55), "elevation": 50, "azimuth": -75,
         "arrows": [

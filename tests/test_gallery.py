@@ -50,6 +50,7 @@ def test_scene(name):
         ("cloth", {"points": 21, "angle": 1.0}),
         ("cloth-on-sphere", {"points": 21, "friction": 0.0}),
         ("cloth-on-sphere", {"points": 21, "fixed": False}),
+        ("flag", {"speed": 1.5, "points": 21}),
         ("net", {"boxes": 1, "stiffness": 4000.0}),
     ],
 )

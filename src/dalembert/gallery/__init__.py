@@ -21,6 +21,7 @@ SCENES = {
     "dominoes": "dalembert.gallery.dominoes",
     "double-pendulum": "dalembert.gallery.double_pendulum",
     "euler-disk": "dalembert.gallery.euler_disk",
+    "flag": "dalembert.gallery.flag",
     "force-pair": "dalembert.gallery.force_pair",
     "force-puzzle": "dalembert.gallery.force_puzzle",
     "fountain": "dalembert.gallery.fountain",

@@ -121,26 +121,18 @@ def custom_field(t, force, x, v, f, system):
 # ½ ρ c A |u_n| u_n along n: with N = d × e = 2 A n and u = w − v̄ that is ¼ ρ c |u·N| (u·N) N / |N|².
 @njit
 def wind(t, force, x, v, about, f, system):
-    panels, scratch, power = panels_of(system), scratch_of(system), power_of(system)
-    given, out = part_of(scratch, 0, 3), part_of(scratch, STATE_SIZE, 3)
-    flow = load3(force.velocity)
+    panels, power = panels_of(system), power_of(system)
     for i in range(force.first, force.last):
         nodes = panels[i].nodes
         a, b, c = nodes[0], nodes[1], nodes[2]
-        corner = vector_of(x, a)
         normal = panel_normal(x, a, b, c)
         size = dot(normal, normal)
         if size == 0.0:
             continue
-        if force.address != 0:
-            middle = scale(1.0 / 3.0, add(add(corner, vector_of(x, b)), vector_of(x, c)))
-            for k in range(3):
-                given[k] = middle[k]
-            status = call_pointer(force.address, 0, DERIVATIVE, t, given, out)
-            if status != 0:
-                return status
-            flow = load3(out)
-        mean, known = panel_velocity(v, a, b, c), panel_velocity(about, a, b, c)
+        flow, status = flow_at(t, force, x, a, b, c, system)
+        if status != 0:
+            return status
+        mean, known = panel_mean(v, a, b, c), panel_mean(about, a, b, c)
         through = dot(sub(flow, known), normal)
         more = 2.0 * abs(through) * dot(sub(known, mean), normal)
         push = scale(0.5 * force.pressure * (abs(through) * through + more) / size, normal)
@@ -152,6 +144,19 @@ def wind(t, force, x, v, about, f, system):
     return 0
 
 
+@njit
+def flow_at(t, force, x, a, b, c, system):
+    """The wind's velocity at the middle of a triangle, and a status: the user's function receives the place."""
+    if force.address == 0:
+        return load3(force.velocity), 0
+    given, out = part_of(scratch_of(system), 0, 3), part_of(scratch_of(system), STATE_SIZE, 3)
+    middle = panel_mean(x, a, b, c)
+    for k in range(3):
+        given[k] = middle[k]
+    status = call_pointer(force.address, 0, DERIVATIVE, t, given, out)
+    return load3(out), status
+
+
 @inlined
 def panel_normal(x, a, b, c):
     """d × e of the triangle's edges from its first corner: twice its area, along its normal."""
@@ -160,37 +165,40 @@ def panel_normal(x, a, b, c):
 
 
 @inlined
-def panel_velocity(v, a, b, c):
+def panel_mean(v, a, b, c):
     return scale(1.0 / 3.0, add(add(vector_of(v, a), vector_of(v, b)), vector_of(v, c)))
 
 
 @njit
-def add_field_matrix(x, about, rate, values, starts, system):
+def add_field_matrix(t, x, about, rate, values, starts, system):
     """Add `rate` times the derivatives −∂f/∂v of media and wind to the diagonal blocks of a matrix; those of wind summed
-    over the corners of each triangle, which is no less than they are together. A wind of the user's is left out."""
+    over the corners of each triangle, which is no less than they are together. Returns a status."""
     forces, panels = particle_forces_of(system), panels_of(system)
     for k in range(forces.shape[0]):
         force = forces[k]
         if force.active == 0:
             continue
-        flow = load3(force.velocity)
         if force.kind == MEDIUM:
             for i in range(force.first, force.last):
-                u = sub(vector_of(about, i), flow)
+                u = sub(vector_of(about, i), load3(force.velocity))
                 across, along = medium_drag(force, u)
                 add_diagonal(values, starts[i], rate * across, rate * along, u)
-        elif force.kind == WIND and force.address == 0:
+        elif force.kind == WIND:
             for i in range(force.first, force.last):
                 nodes = panels[i].nodes
                 a, b, c = nodes[0], nodes[1], nodes[2]
                 normal = panel_normal(x, a, b, c)
                 size = dot(normal, normal)
                 if size > 0.0:
-                    through = abs(dot(sub(flow, panel_velocity(about, a, b, c)), normal))
+                    flow, status = flow_at(t, force, x, a, b, c, system)
+                    if status != 0:
+                        return status
+                    through = abs(dot(sub(flow, panel_mean(about, a, b, c)), normal))
                     factor = rate * force.pressure * through / (3.0 * size)
                     add_diagonal(values, starts[a], 0.0, factor, normal)
                     add_diagonal(values, starts[b], 0.0, factor, normal)
                     add_diagonal(values, starts[c], 0.0, factor, normal)
+    return 0
 
 
 @inlined

@@ -99,12 +99,14 @@ def split_forces(t, place, out, system):
 @njit
 def add_matrix_of(t, place, values, system):
     """Add minus the derivatives of these forces, −∂f/∂x − rate ∂f/∂v with `rate` of the settings, made positive
-    semidefinite, to a block matrix. Forces of the user's are left out. Returns a status."""
+    semidefinite, to a block matrix. Fields of the user's are left out. Returns a status."""
     n, rate = 3 * settings_of(system)[0].particles, settings_of(system)[0].rate
     x, about, near = part_of(place, 0, n), part_of(place, 2 * n, n), part_of(place, 3 * n, n)
     starts = diagonal_slots_of(system)
     add_matrix(x, near, 1.0, rate, values, elements_of(system))
-    add_field_matrix(near, about, rate, values, starts, system)
+    status = add_field_matrix(t, near, about, rate, values, starts, system)
+    if status != 0:
+        return status
     return add_diagonal(t, x, 1.0, values, starts, interactions_of(system))
 
 
