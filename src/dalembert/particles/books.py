@@ -81,7 +81,8 @@ def finish_touch(touch, y, particles, system, steps):
     ledger = options.ledger
     poke(y, ledger, peek(y, ledger) + dot(normal, way) + dot(along, beside))
     poke(y, ledger + 1, peek(y, ledger + 1) + dot(along, sub(way, beside)))
-    push(touch, x, force, h, y, system)
+    place = load_3(base_of(steps), 3 * touch.particle) if options.scheme == EXPLICIT else x  # where the force is
+    push(touch, place, force, h, y, system)
     move_out(touch, sub(x, x_0), y, particles, system, steps)
 
 

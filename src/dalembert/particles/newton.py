@@ -130,7 +130,7 @@ def settle(guess, iteration, once, share, particles, system, steps):
     tolerance = max(1e-12, options.linear_tolerance * share)
     if not once and stage.typical > 0.0:
         tolerance = min(tolerance, max(1e-12, stage.residual / stage.typical))
-    any_changed = False
+    any_changed, agreed = False, False
     for k in range(options.rounds):
         solve(guess, tolerance, system, steps)
         guess = FROM_CHANGE
@@ -142,8 +142,9 @@ def settle(guess, iteration, once, share, particles, system, steps):
             break
         changed, rubbed = review(iteration, particles, system, steps)
         lap(ticks_of(steps), CONTACTS)
-        if changed == 0 and (rubbed == 0 or k > 0):
+        if changed == 0 and (rubbed == 0 or agreed):
             break
+        agreed = changed == 0
         any_changed = any_changed or changed > 0
     return any_changed
 
