@@ -17,7 +17,8 @@ from ..scene.shapes import Sphere
 from ..simulate import Simulation
 from ._common import reaction_impulse, require
 
-SETTINGS = {"duration": 1.2, "method": "linear_implicit_euler", "dt": 1 / 240, "frames": 60.0}
+STEP = 1 / 240  # s
+SETTINGS = {"duration": 1.2, "method": "linear_implicit_euler", "dt": STEP, "frames": 60.0}
 BALL, THICK = 0.3, 0.01  # radii of the ball and of the points of the cloth, m
 
 
@@ -50,7 +51,7 @@ def check(run: Simulation) -> None:
     balls = trajectory.position.sel(body=["ball"]).values if free else np.array([[[0.0, 0.0, BALL]]])
     gap = np.linalg.norm(cloth - balls, axis=2).min() - BALL - THICK
     # What lies on a body that lies on something moves in each step as if it fell; then the ground holds the body.
-    deep = 2.0 * 9.81 * float(run.settings["dt"]) ** 2 if free else 1e-9
+    deep = 2.0 * 9.81 * STEP**2 if free else 1e-9
     require("depth in the ball", min(gap, 0.0), 0.0, deep)
     require("depth in the ground", min(cloth[..., 2].min() - THICK, 0.0), 0.0, 1e-9)
     energy = (trajectory.kinetic + trajectory.potential).values

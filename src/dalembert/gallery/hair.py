@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..scene.contact import Material
+from ..scene.particle_force import ParticleForce
 from ..scene.scene import Scene
 from ..scene.shapes import Sphere
 from ..simulate import Simulation
@@ -52,7 +53,9 @@ def check(run: Simulation) -> None:
     links = np.diff(places.reshape(len(places), hairs, -1, 3), axis=2)
     longer = np.linalg.norm(links, axis=3) * links.shape[2] / LENGTH - 1.0
     assert longer.max() < 0.01, f"hair is stretched by {longer.max():.3g}"
-    wind = float(run.model.scene.forces["air"].values["velocity"][0])
+    air = run.model.scene.forces["air"]
+    assert isinstance(air, ParticleForce)
+    wind = float(air.values["velocity"][0])
     field = np.array([DRAG * wind, 0.0, -9.81])  # what pulls at a hair at rest, m/s²
     most = DENSITY * LENGTH * np.linalg.norm(field) / STRETCH
     assert longer[-1].max() < most, (
