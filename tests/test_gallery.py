@@ -51,6 +51,8 @@ def test_scene(name):
         ("cloth-on-sphere", {"points": 21, "friction": 0.0}),
         ("cloth-on-sphere", {"points": 21, "fixed": False}),
         ("flag", {"speed": 1.5, "points": 21}),
+        ("hair", {"hairs": 30, "wind": 0.0}),
+        ("soft-body", {"across": 1, "cells": 3}),
         ("net", {"boxes": 1, "stiffness": 4000.0}),
     ],
 )

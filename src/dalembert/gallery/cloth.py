@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..scene.mesh_topology import sheet
+from ..scene.particle_force import ParticleForce
 from ..scene.scene import Scene
 from ..simulate import Simulation
 from ._common import reaction_impulse, require
@@ -40,7 +41,9 @@ def build(points: int = 36, angle: float = 2.0, side: float = 1.0, bend: float =
 
 def stretches(run: Simulation, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(m, 3) w_u and w_v, what a metre along u and along v has become in each triangle, and areas (m,), m²."""
-    rows, values = run.model.scene.particles["cloth"].faces[0], run.model.scene.forces["cloth stretch"].values
+    force = run.model.scene.forces["cloth stretch"]
+    assert isinstance(force, ParticleForce)
+    rows, values = run.model.scene.particles["cloth"].faces[0], force.values
     edges = np.stack([x[rows[:, 1]] - x[rows[:, 0]], x[rows[:, 2]] - x[rows[:, 0]]], axis=2)
     gradient = edges @ values["inverse"].reshape(-1, 2, 2)
     return gradient[..., 0], gradient[..., 1], values["area"]

@@ -56,7 +56,9 @@ def check(run: Simulation) -> None:
     require("pole", places[:, group.pinned], group.position[group.pinned], 0.0)
     rows = places.reshape(len(places), int(group.pinned.sum()), -1, 3)
     edge = rows[half:, :, -1].mean(axis=1)
-    speed = run.model.scene.forces["wind"].function(0.0, np.zeros(3))[0]
+    wind = run.model.scene.forces["wind"].function
+    assert wind is not None
+    speed = wind(0.0, np.zeros(3))[0]
     weights = 0.5 * AIR * speed**2 / (9.81 * DENSITY)  # pressure of the wind, as so many times the weight of the flag
     if weights > 10.0:
         assert edge[:, 2].mean() > -0.2 * WIDE and edge[:, 0].mean() > 0.8 * WIDE, "the flag does not fly"
