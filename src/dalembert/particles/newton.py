@@ -4,11 +4,11 @@ import math
 
 from ..arrays import clear, copy
 from ..jit import inlined, njit
-from ..linalg.block_matrix import load_3
-from ..mechanics.system import settings_of
+from ..linalg.block_matrix import load_3, store_3
+from ..mechanics.system import particle_mass_of, settings_of
 from ..status import NON_FINITE, OK
 from ..ticks import lap
-from ..unchecked import peek
+from ..unchecked import peek, poke
 from ..vec import dot, store3
 from .linear import FROM_AIM, FROM_CHANGE, FROM_ZERO, assemble, reduced_norm, solve
 from .review import measure_touches, review
@@ -96,13 +96,18 @@ def stalled(last, steps):
 
 @njit
 def note(system, steps):
-    """How far the stage was solved, and what contacts bear where it ends: what is missing to balance there."""
+    """How far the stage was solved, and what contacts bear where it ends: what is missing to balance there. Left in
+    `gradient` is what particles lack that nothing holds; see `step.finish`."""
     options, stage, report = options_of(steps)[0], stage_of(steps)[0], report_of(steps)[0]
     fill_gradient(place_of(steps), forces_of(steps), gradient_of(steps), system, steps)
     stage.residual = reduced_norm(steps, system)
     touches = touches_of(steps)
     for k in range(touch_counts_of(steps)[0]):
-        store3(touches[k].force, load_3(gradient_of(steps), 3 * touches[k].particle))
+        touch = touches[k]
+        i = 3 * touch.particle
+        store3(touch.force, load_3(gradient_of(steps), i) if touch.locked > 0 else (0.0, 0.0, 0.0))
+        if touch.locked > 0:
+            store_3(gradient_of(steps), i, (0.0, 0.0, 0.0))
     relative = stage.residual / stage.typical if stage.typical > 0.0 else 0.0
     report.worst = max(report.worst, relative)
     if relative > options.tolerance:
@@ -168,10 +173,22 @@ def accept_whole(walls, system, steps):
     move_bodies(1.0, change_of(steps), system, steps)
     if options_of(steps)[0].scheme == EXPLICIT:
         return OK
-    status = evaluate(walls, place_of(steps), forces_of(steps), system, steps)
+    status = evaluate(walls, place_of(steps), trial_forces_of(steps), system, steps)
     keep_power(system, steps)
+    make_forces_linear(system, steps)
     lap(ticks_of(steps), FORCES)
     return status
+
+
+# What moves particles in a single solve is f − (A − w M) d, which is f at the end but for second order.
+@njit
+def make_forces_linear(system, steps):
+    """The forces of a step of one linear solve, as that has them, in place of those where it starts."""
+    forces, change, image, mass = forces_of(steps), change_of(steps), image_of(steps), particle_mass_of(system)
+    n = 3 * settings_of(system)[0].particles
+    for k in range(n):
+        inertial = stage_of(steps)[0].weight * peek(mass, k // 3) * peek(change, k)
+        poke(forces, k, peek(forces, k) + inertial - peek(image, k))
 
 
 # The energy of a stage falls along a Newton step by what its conservative part falls, and by the work of the other forces
