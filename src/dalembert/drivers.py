@@ -166,6 +166,7 @@ def time_stepping(
     stop_unsolved: bool,
     threads: int,
     sleep_after: float | None,
+    events: StepEvents,
 ) -> TimeStepping:
     """The driver of time steps with contact. Raises ValueError."""
     if dt is None:
@@ -191,7 +192,6 @@ def time_stepping(
             "friction or an ideal motor; another method runs it better"
         )
     entry = model.size - len(LEDGER) - len(model.force_names) + model.force_names.index(CONTACT_WORK[0])
-    events = StepEvents(model.event_addresses, [event.direction for event in model.events])
     return TimeStepping(mechanism, collision, model.size, entry, settings, events)
 
 
@@ -251,10 +251,14 @@ def particle_stepping(model: Model, mechanism: Mechanism, method: str, settings:
     if model.body_names:
         bodies = time_stepping(
             model, mechanism, settings["dt"], settings["solver"], settings["iterations"], settings["tolerance"],
-            settings["stop_unsolved"], settings["threads"], settings["sleep_after"],
+            settings["stop_unsolved"], settings["threads"], settings["sleep_after"], StepEvents(np.zeros(0, np.int64), []),
         )  # fmt: skip
-    events = StepEvents(model.event_addresses, [event.direction for event in model.events])
-    return ParticleStepping(model, mechanism, pattern, own, detector, bodies, events)
+    return ParticleStepping(model, mechanism, pattern, own, detector, bodies, step_events(model))
+
+
+def step_events(model: Model) -> StepEvents:
+    """What is looked at after each step; where bodies step beside particles, once for both."""
+    return StepEvents(model.event_addresses, [event.direction for event in model.events])
 
 
 def particles_that_touch(model: Model, radii: np.ndarray) -> Particles:
@@ -277,7 +281,7 @@ def make_driver(model: Model, mechanism: Mechanism, method: str, settings: dict[
     if method == TIME_STEPPING:
         return time_stepping(
             model, mechanism, settings["dt"], settings["solver"], settings["iterations"], settings["tolerance"],
-            settings["stop_unsolved"], settings["threads"], settings["sleep_after"],
+            settings["stop_unsolved"], settings["threads"], settings["sleep_after"], step_events(model),
         )  # fmt: skip
     return smooth_driver(
         model, mechanism, method, settings["dt"], settings["rtol"], settings["atol"], settings["impacts"]

@@ -91,6 +91,21 @@ def test_an_event_sees_particles_and_may_push_them():
 # Parts of runs --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("method", ["time_stepping", "implicit_euler"])
+def test_events_of_particles_and_bodies_in_steps_are_told_by_name(method):
+    scene = dal.Scene("two fall")
+    scene.add_body("ball", dal.Sphere(0.1), mass=1.0)
+    scene.add_particles("dust", [[1.0, 0.0, 0.0]], mass=0.1)
+    scene.event("ball", lambda t, y: y[2] + 0.5, direction=-1)
+    scene.event("dust", lambda t, y: y[15] + 1.0, direction=-1)
+    scene.event("end", lambda t, y: y[2] + 1.5, direction=-1, stop=True)
+    dt = 1e-3
+    run = dal.simulate(scene, 2.0, method=method, dt=dt)
+    assert run.stopped
+    for name, fall in (("ball", 0.5), ("dust", 1.0), ("end", 1.5)):
+        assert run.event_times[name] == [pytest.approx(np.sqrt(2.0 * fall / 9.81), abs=1.01 * dt)]
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_two_runs_of_particles_agree_to_the_bit(method):
     states = []
