@@ -8,6 +8,7 @@ import pytest
 from browser import Page, needs_browser, wait_until
 from particle_runs import GREEN, RED, cloth, cloud, run_of, threads
 
+import dalembert as dal
 from dalembert.trajectory import Trajectory
 from dalembert.view.drawing import parse_scene, thinned_scene
 from dalembert.view.extent import motion_extent, particle_box, trajectory_drawing
@@ -260,6 +261,20 @@ def test_what_is_in_front_hides_what_is_behind(tmp_path):
         still(run_of(np.zeros(1), x[None], groups), tmp_path / "two.png", azimuth=0.0, elevation=0.0)
         picture = 255.0 * matplotlib.image.imread(tmp_path / "two.png")[..., :3]
         assert seen(picture[400:500, 550:650], color) == 100 * 100
+
+
+def test_a_thread_of_rods_has_a_dot_only_where_it_hangs(tmp_path):
+    scene = dal.Scene("thread")
+    beam = scene.add_body("beam", dal.Box(0.1, 0.1, 0.1), mass=1.0)
+    scene.thread("cord", [[0, 0, -0.1 * i] for i in range(6)], density=1.0, color=RED)
+    dots = []
+    for name in ("one", "two"):
+        still(dal.simulate(scene, 0.01).trajectory, tmp_path / f"{name}.png")
+        picture = 255.0 * matplotlib.image.imread(tmp_path / f"{name}.png")[..., :3]
+        dots.append(int((np.abs(picture - [35, 42, 53]).max(axis=2) < 2).sum()))  # pixels of INK
+        if name == "one":
+            scene.attach("knot", scene.particles["cord"][0], beam)
+    assert dots[0] == 0 < 20 < dots[1] < 200
 
 
 def test_a_surface_is_darker_from_behind(tmp_path):

@@ -95,6 +95,11 @@ class LinkDrawing:
     until: float = np.inf  # when it was let go, s
     axis: np.ndarray | None = None
 
+    @property
+    def within_particles(self) -> bool:
+        """Whether both ends are particles, which show where it ends."""
+        return self.a.particle >= 0 and self.b.particle >= 0
+
 
 @dataclass(frozen=True)
 class CurveDrawing:

@@ -58,13 +58,15 @@ function makeScene(canvas) {
     const corners = segmentCorners([...pairs, ...trail(models)], [0.25, 0.29, 0.36, 1]);
     renderer.drawLines(renderer.upload(corners, moving, renderer.gl.DYNAMIC_DRAW), corners.length / 12, 2);
     if (byId("anchors").checked) {
-      const strokes = run.joints.filter((j) => j.axis && !(state.t > j.until && j.until !== null)).map((j) => {
+      const joints = run.joints.filter((j) => j.until === null || state.t <= j.until);
+      const strokes = joints.filter((j) => j.axis).map((j) => {
         const along = scale(j.axis, 0.035 * size);
         return [anchor(j.a, sub(j.a.anchor, along)), anchor(j.a, add(j.a.anchor, along))];
       });
       const axes = segmentCorners(strokes, [0.13, 0.16, 0.22, 1]);
       renderer.drawLines(renderer.upload(axes, moving, renderer.gl.DYNAMIC_DRAW), axes.length / 12, 3);
-      const points = run.joints.flatMap((j) => [...anchor(j.b.body < 0 && j.b.particle < 0 ? j.a : j.b), 0.13, 0.16, 0.22, 1]);
+      const shown = joints.filter((j) => j.a.particle < 0 || j.b.particle < 0); // particles show where others end
+      const points = shown.flatMap((j) => [...anchor(j.b.body < 0 && j.b.particle < 0 ? j.a : j.b), 0.13, 0.16, 0.22, 1]);
       renderer.drawDots(renderer.upload(new Float32Array(points), dots, renderer.gl.DYNAMIC_DRAW), points.length / 7, 8);
     }
   };

@@ -101,12 +101,8 @@ def still(
             _draw_arrow(axis, arrow, instant, names.index(arrow.body), extent.size, 1.0 if now else 0.3)
     for curve in drawing.curves:
         axis.plot(*curve.points.T, color="#596173", linewidth=2.0, zorder=2)
-    _draw_joints(
-        axis,
-        [j for j in drawing.joints if instants[-1].time <= j.until and j.kind != "point_on_curve"],
-        instants[-1],
-        extent.size,
-    )
+    dotted = [j for j in drawing.joints if j.kind != "point_on_curve" and not j.within_particles]
+    _draw_joints(axis, [j for j in dotted if instants[-1].time <= j.until], instants[-1], extent.size)
     for body, track in zip(drawing.bodies, tracks, strict=False):
         axis.plot(*track[:: max(1, i // 800)].T, color=body.color, linewidth=1.3, alpha=0.6, zorder=3)
     if painter is not None:
