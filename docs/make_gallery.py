@@ -37,6 +37,7 @@ PICTURES: dict[str, dict[str, Any]] = {
     "pyramid": {"time": 2.0, "ground": 0.0, "azimuth": -75},
     "rolling": {"time": 0.4, "ghosts": (0.0, 0.1, 0.2, 0.3), "ground": 0.0, "azimuth": -75},
     "siege": {"time": 7.6, "ground": 0.0, "azimuth": -75},
+    "sling": {"time": 1.05, "ghosts": (0.0, 0.55, 0.85), "azimuth": -80, "ground": 0.0},
     "soft-body": {"time": 0.2, "azimuth": -70, "ground": 0.0},
     "stack": {"time": 2.0, "ground": 0.0, "azimuth": -65},
     "terrain": {"time": 0.7, "trail": False, "elevation": 75},

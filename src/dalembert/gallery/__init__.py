@@ -41,6 +41,7 @@ SCENES = {
     "rope": "dalembert.gallery.rope",
     "rotation-drift": "dalembert.gallery.rotation_drift",
     "siege": "dalembert.gallery.siege",
+    "sling": "dalembert.gallery.sling",
     "soft-body": "dalembert.gallery.soft_body",
     "spring-chain": "dalembert.gallery.spring_chain",
     "stack": "dalembert.gallery.stack",

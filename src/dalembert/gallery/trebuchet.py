@@ -11,6 +11,8 @@ the release on its own, and lets the stone fly on a parabola.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..scene.body import WORLD
@@ -99,37 +101,42 @@ def machine(scene: Scene) -> PlanarTree:
     return PlanarTree(masses, vectors, inertias, base=base, gravity=-float(scene.gravity[2]))
 
 
+def until_release(scene: Scene, model: PlanarTree, times: np.ndarray) -> Any:
+    """The motion of a machine whose last point is the stone, from rest to the release, which is its first event."""
+
+    def aim(t: float, y: np.ndarray) -> float:
+        speed = model.velocities(*np.split(y, 2))[-1]
+        state = np.zeros(13)  # with the stone's direction of motion in it
+        state[7], state[9] = speed.real, speed.imag
+        return scene.events["release"].function(t, state)
+
+    aim.direction, aim.terminal = -1.0, True  # type: ignore[attr-defined]
+    return integrate(model, np.zeros(2 * len(model.own)), times, events=aim, rtol=1e-11, atol=1e-12)
+
+
+def require_flight(run: Simulation, release: float, start: complex, speed: complex, gravity: float) -> None:
+    """The stone, let go at some place and speed, is on its parabola in all frames and lands where that ends."""
+    times, stone = run.trajectory.times, run.trajectory.position.sel(body="stone").values
+    flown = times > release + 1e-6
+    flight = times[flown] - release
+    parabola = start + speed * flight - 0.5j * gravity * flight**2
+    require("flight of the stone", np.abs(stone[flown] @ (1.0, 0.0, 1j) - parabola), 0.0, 1e-6)
+    span = (speed.imag + np.sqrt(speed.imag**2 + 2.0 * gravity * (start.imag - STONE))) / gravity
+    require("time of the landing", run.time, release + span, 1e-7)
+    require("range", stone[-1, 0], (start + speed * span).real, 1e-6)
+
+
 def check(run: Simulation) -> None:
     """Release, motion up to it, flight and range against the machine in four coordinates; the energy."""
     scene, trajectory, model = run.model.scene, run.trajectory, machine(run.model.scene)
-    axle = scene.joints["axle"].at @ (1.0, 0.0, 1j)
-
-    def aim(t: float, y: np.ndarray) -> float:
-        return scene.events["release"].function(t, _stone_state(model.velocities(y[:4], y[4:])[2]))
-
-    aim.direction, aim.terminal = -1.0, True  # type: ignore[attr-defined]
-    times = trajectory.times
-    motion = integrate(model, np.zeros(8), times, events=aim, rtol=1e-11, atol=1e-12)
-    release, last = float(motion.t_events[0][0]), motion.y_events[0][0]
+    axle, times = scene.joints["axle"].at @ (1.0, 0.0, 1j), trajectory.times
+    motion = until_release(scene, model, times)
+    release, (place, rate) = float(motion.t_events[0][0]), np.split(motion.y_events[0][0], 2)
     require("time of the release", np.abs(times - release).min(), 0.0, 1e-9)
-    before = times[: motion.t.size]
     points = axle + np.array([model.points(y[:4]) for y in motion.y.T])
     centers = trajectory.position.sel(body=["beam", "counterweight", "stone"]).values
     require("motion in the plane", centers[:, :, 1], 0.0, 1e-9)
-    require("motion up to the release", (centers @ (1.0, 0.0, 1j))[: before.size].view(float), points.view(float), 1e-7)
-    start, speed = axle + model.points(last[:4])[2], model.velocities(last[:4], last[4:])[2]
-    flight = times[times > release + 1e-6] - release
-    parabola = start + speed * flight - 0.5j * model.gravity * flight**2
-    found = centers[times > release + 1e-6, 2] @ (1.0, 0.0, 1j)
-    require("flight of the stone", np.abs(found - parabola), 0.0, 1e-6)
-    span = (speed.imag + np.sqrt(speed.imag**2 + 2.0 * model.gravity * (start.imag - STONE))) / model.gravity
-    require("time of the landing", run.time, release + span, 1e-7)
-    require("range", centers[-1, 2, 0], (start + speed * span).real, 1e-6)
+    found = (centers @ (1.0, 0.0, 1j))[: motion.t.size]
+    require("motion up to the release", found.view(float), points.view(float), 1e-7)
+    require_flight(run, release, axle + model.points(place)[2], model.velocities(place, rate)[2], model.gravity)
     require_ledger(run, energy=1e-9)
-
-
-def _stone_state(velocity: complex) -> np.ndarray:
-    """A state vector with the stone's direction of motion in it."""
-    state = np.zeros(13)
-    state[7], state[9] = velocity.real, velocity.imag
-    return state
