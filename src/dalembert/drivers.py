@@ -246,6 +246,7 @@ def particle_stepping(model: Model, mechanism: Mechanism, method: str, settings:
     own = ParticleSettings(
         method, positive("dt", settings["dt"], "s"), positive("newton_tolerance", settings["newton_tolerance"], "relative"),
         settings["linear_solver"], positive("linear_tolerance", settings["linear_tolerance"], "relative"), margin, entry,
+        settings["stop_unsolved"],
     )  # fmt: skip
     bodies = None
     if model.body_names:

@@ -43,8 +43,8 @@ class Simulation(Questions):
     solver : of contact: "gauss_seidel" (real time; stops where the residual of the law of contact is within `tolerance`,
         m/s) or "interior_point" (converges to a residual of `tolerance` times the typical speed of the step).
     iterations : most iterations of the solver in a step; 20 and 1000 if not given. tolerance : 1e-6 and 1e-10 if not given.
-    stop_unsolved : whether a step whose solver misses the tolerance ends the run, with a SimulationError; the report counts
-        such steps in any case.
+    stop_unsolved : whether a step whose solver, of contact or of implicit steps of particles, misses its tolerance ends the
+        run, with a SimulationError; the report counts such steps in any case.
     threads : how many share the work of time steps with contact; the results are the same, to the last bit. Worth it
         from some thousands of contacts on.
     sleep_after : s; with it bodies that touch, and have all been slower than a hundredth of the size of the smallest a

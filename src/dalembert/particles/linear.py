@@ -12,6 +12,7 @@ import math
 from ..arrays import clear
 from ..jit import njit
 from ..linalg.block_matrix import load_3, store_3
+from ..linalg.conjugate_gradient import INDEFINITE
 from ..mechanics.system import particle_mass_of, settings_of
 from ..pointer import PARTICLE_MATRIX, SOLVE, call_pointer
 from ..status import OK
@@ -80,7 +81,6 @@ def solve(guess, tolerance, system, steps):
     explicit = options.scheme == EXPLICIT
     if not explicit:
         add_friction(1.0, steps)
-    report_of(steps)[0].solves += 1
     if options.direct != 0:
         status = call_pointer(options.direct, 0, SOLVE, 0.0, rhs, change)
     elif coupled:
@@ -91,7 +91,18 @@ def solve(guess, tolerance, system, steps):
     if not explicit:
         add_friction(-1.0, steps)
     apply(change, image_of(steps), system, steps)
+    count(status, report_of(steps)[0])
     return status
+
+
+@njit
+def count(status, report):
+    """Note a linear solve, and how it ended."""
+    report.solves += 1
+    if status == INDEFINITE:
+        report.indefinite += 1
+    elif status != OK:
+        report.unconverged += 1
 
 
 @njit

@@ -72,10 +72,10 @@ def minimize(walls, particles, system, steps):
         if status != OK:
             return status
         lap(ticks_of(steps), MATRIX)
-        pending = settle(guess, iteration, once, share, particles, system, steps) or pending
-        guess = FROM_ZERO
+        changed, solved = settle(guess, iteration, once, share, particles, system, steps)
         if once:
-            return accept_whole(walls, system, steps)
+            return accept_whole(walls, solved, system, steps)
+        guess, pending = FROM_ZERO, pending or changed
         status, moved = search(walls, pending, system, steps)
         if status != OK:
             return status
@@ -98,9 +98,8 @@ def stalled(last, steps):
 def note(system, steps):
     """How far the stage was solved, and what contacts bear where it ends: what is missing to balance there. Left in
     `gradient` is what particles lack that nothing holds; see `step.finish`."""
-    options, stage, report = options_of(steps)[0], stage_of(steps)[0], report_of(steps)[0]
-    fill_gradient(place_of(steps), forces_of(steps), gradient_of(steps), system, steps)
-    stage.residual = reduced_norm(steps, system)
+    options, report = options_of(steps)[0], report_of(steps)[0]
+    relative = relative_gradient(system, steps)
     touches = touches_of(steps)
     for k in range(touch_counts_of(steps)[0]):
         touch = touches[k]
@@ -108,10 +107,18 @@ def note(system, steps):
         store3(touch.force, load_3(gradient_of(steps), i) if touch.locked > 0 else (0.0, 0.0, 0.0))
         if touch.locked > 0:
             store_3(gradient_of(steps), i, (0.0, 0.0, 0.0))
-    relative = stage.residual / stage.typical if stage.typical > 0.0 else 0.0
     report.worst = max(report.worst, relative)
     if relative > options.tolerance:
         report.unsolved += 1
+
+
+@njit
+def relative_gradient(system, steps):
+    """Fill the gradient where the stage is. Returns its norm besides what contacts bear, relative to the typical force."""
+    stage = stage_of(steps)[0]
+    fill_gradient(place_of(steps), forces_of(steps), gradient_of(steps), system, steps)
+    stage.residual = reduced_norm(steps, system)
+    return stage.residual / stage.typical if stage.typical > 0.0 else 0.0
 
 
 @njit
@@ -130,18 +137,18 @@ def contacts_agree(iteration, particles, system, steps):
 @njit
 def settle(guess, iteration, once, share, particles, system, steps):
     """Linear solves until the contacts agree with them, to the tolerance times `share`; friction, which never brings energy,
-    has one more to agree. Returns whether any contact changed."""
+    has one more to agree. Returns whether any contact changed, and whether the last system was solved to the tolerance."""
     options, stage = options_of(steps)[0], stage_of(steps)[0]
     tolerance = max(1e-12, options.linear_tolerance * share)
     if not once and stage.typical > 0.0:
         tolerance = min(tolerance, max(1e-12, stage.residual / stage.typical))
-    any_changed, agreed = False, False
+    any_changed, agreed, status = False, False, OK
     for k in range(options.rounds):
-        solve(guess, tolerance, system, steps)
+        status = solve(guess, tolerance, system, steps)
         guess = FROM_CHANGE
         lap(ticks_of(steps), LINEAR)
         if touch_counts_of(steps)[0] == 0:
-            return False
+            break
         measure_touches(system, steps)
         if k == options.rounds - 1:
             break
@@ -151,7 +158,7 @@ def settle(guess, iteration, once, share, particles, system, steps):
             break
         agreed = changed == 0
         any_changed = any_changed or changed > 0
-    return any_changed
+    return any_changed, status == OK
 
 
 @njit
@@ -166,17 +173,21 @@ def unsettled(system, steps):
 
 
 @njit
-def accept_whole(walls, system, steps):
+def accept_whole(walls, solved, system, steps):
     """Make the only step of a stage; the books ask for the forces there, but for those of the explicit scheme. A status."""
+    report = report_of(steps)[0]
     move(place_of(steps), change_of(steps), 1.0, trial_of(steps), system, steps)
     copy(place_of(steps), trial_of(steps))
     move_bodies(1.0, change_of(steps), system, steps)
-    if options_of(steps)[0].scheme == EXPLICIT:
-        return OK
-    status = evaluate(walls, place_of(steps), trial_forces_of(steps), system, steps)
-    keep_power(system, steps)
-    make_forces_linear(system, steps)
-    lap(ticks_of(steps), FORCES)
+    status = OK
+    if options_of(steps)[0].scheme != EXPLICIT:
+        status = evaluate(walls, place_of(steps), trial_forces_of(steps), system, steps)
+        keep_power(system, steps)
+        make_forces_linear(system, steps)
+        lap(ticks_of(steps), FORCES)
+    if not solved:
+        report.worst = max(report.worst, relative_gradient(system, steps))
+        report.unsolved += 1
     return status
 
 

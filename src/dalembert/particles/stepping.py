@@ -21,11 +21,13 @@ from ..linalg.ssor import HELD
 from ..mechanics.evaluate import Mechanism
 from ..model.compile import Model
 from ..model.tables import LEDGER, PARTICLE_FIELD
+from ..no_solution import NoSolution
 from ..pointer import C_TYPE
 from ..status import EVENT, OK
 from . import tables
 from .detect import ParticleDetector
 from .direct import DirectSolver
+from .report import ParticleReport
 from .step import COMPILED, march
 from .tables import STEP_STAGES, Steps, Walls
 
@@ -43,7 +45,8 @@ class ParticleSettings(NamedTuple):
 
     method : a name of `SCHEMES`. dt : s. tolerance : of Newton's method, relative to the forces of the step.
     linear_solver : "cg" or "direct"; linear_tolerance : of the first, relative. margin : m, within which contacts are
-    looked for. ledger : where the entries of contact begin in the state.
+    looked for. ledger : where the entries of contact begin in the state. stop_unsolved : whether a step that misses its
+    tolerance ends the run.
     """
 
     method: str
@@ -53,6 +56,7 @@ class ParticleSettings(NamedTuple):
     linear_tolerance: float
     margin: float
     ledger: int
+    stop_unsolved: bool
 
 
 def _row(dtype: Any) -> Any:
@@ -163,8 +167,9 @@ class ParticleStepping:
             self.bodies.changed()
 
     def run(self, y: np.ndarray, dydt: np.ndarray, target: float, end: float) -> int:
-        """Step y until `target` (s) is reached, in place. Returns a status."""
-        alone = self.bodies is None and len(self._events) == 0
+        """Step y until `target` (s) is reached, in place. Returns a status. Raises NoSolution at a step that misses its
+        tolerance, if that is to end the run."""
+        alone = self.bodies is None and len(self._events) == 0 and not self.settings.stop_unsolved
         while True:
             if self._events.waiting:
                 self.event = self._events.waiting.pop(0)
@@ -173,11 +178,24 @@ class ParticleStepping:
             done = float(self.report.steps[0]) * self.settings.dt
             if status != OK or done + 1e-9 * self.settings.dt >= target - self._start:
                 return status
+            unsolved = int(self.report.unsolved[0])
             status = self._step(y, dydt, target - self._start if alone else done + self.settings.dt, end)
+            if self.settings.stop_unsolved and self.report.unsolved[0] > unsolved:
+                raise NoSolution(self._missed())
             if status == OK:
                 status = self._events.look(self.time, y)
             if status != OK:
                 return status
+
+    def _missed(self) -> str:
+        """What to say of a step that misses its tolerance."""
+        stage, single = self._steps.stage[0], SCHEMES[self.settings.method] in (tables.EXPLICIT, tables.LINEAR_EULER)
+        what = "its linear system" if single else "Newton's method"
+        return (
+            f"at t = {self.time:.9g} s the step of the particles is not solved: {what} ends with a gradient of "
+            f"{stage.residual / stage.typical:.3g} of the forces; allow a larger "
+            f"{'linear_tolerance' if single else 'newton_tolerance'} or a smaller dt"
+        )
 
     def _step(self, y: np.ndarray, dydt: np.ndarray, stop: float, end: float) -> int:
         """Steps of particles until so long after the start, and then of the bodies. Returns a status."""
@@ -207,6 +225,15 @@ class ParticleStepping:
     def contact_report(self) -> ContactReport | None:
         """How the contacts of bodies were solved in the run so far."""
         return None if self.bodies is None else self.bodies.contact_report()
+
+    def particle_report(self) -> ParticleReport:
+        """How the steps of particles were solved in the run so far."""
+        report = self.report[0]
+        return ParticleReport(
+            newton=int(report.newton), solves=int(report.solves), iterations=int(report.linear),
+            unconverged=int(report.unconverged), indefinite=int(report.indefinite), unsolved=int(report.unsolved),
+            gradient=float(report.worst),
+        )  # fmt: skip
 
     def contacts(self, model: Model) -> list[Contact]:
         """The contacts of bodies in the last step."""

@@ -27,9 +27,10 @@ STAGE = np.dtype(
      ("first_residual", "f8"), ("prescribed", "f8"), ("elastic", "f8"), ("weight", "f8"), ("body_weight", "f8")],
     align=True,
 )  # fmt: skip
+# See `report`; `linear`: iterations of conjugate gradients, `worst`: the largest relative gradient.
 REPORT = np.dtype(
-    [("steps", "i8"), ("newton", "i8"), ("linear", "i8"), ("solves", "i8"), ("halvings", "i8"), ("unsolved", "i8"),
-     ("worst", "f8"), ("penetration", "f8"), ("contacts", "i8"), ("indefinite", "i8")],
+    [("steps", "i8"), ("newton", "i8"), ("linear", "i8"), ("solves", "i8"), ("halvings", "i8"), ("unconverged", "i8"),
+     ("indefinite", "i8"), ("unsolved", "i8"), ("worst", "f8")],
     align=True,
 )  # fmt: skip
 # A particle that touches: its contacts, the body that carries it and its arm there, and the directions in which it is
