@@ -34,8 +34,6 @@ from .tables_of import (
 )
 from .touch import body_point, locked_part, normal_part
 
-FROM_ZERO, FROM_AIM, FROM_CHANGE = range(3)
-
 
 @njit
 def expand(z, u, system, steps):
@@ -79,14 +77,14 @@ def gather(w, q, system, steps):
 
 
 @njit
-def add_inertia(z, factor, q, system, steps):
-    """q += factor w M (δ, θ) of all bodies."""
+def add_inertia(z, q, system, steps):
+    """q += w M (δ, θ) of all bodies."""
     n, weight = 3 * settings_of(system)[0].particles, stage_of(steps)[0].body_weight
     for b in range(settings_of(system)[0].rigid):
         at = n + BODY_ROW * b
         m, spin = body_momentum(b, load_3(z, at), load_3(z, at + 3), steps)
-        store_3(q, at, add_scaled(load_3(q, at), factor * weight, m))
-        store_3(q, at + 3, add_scaled(load_3(q, at + 3), factor * weight, spin))
+        store_3(q, at, add_scaled(load_3(q, at), weight, m))
+        store_3(q, at + 3, add_scaled(load_3(q, at + 3), weight, spin))
 
 
 @njit
@@ -96,7 +94,7 @@ def product(z, q, u, system, steps):
     expand(z, u, system, steps)
     apply(u, image, system, steps)
     gather(image, q, system, steps)
-    add_inertia(z, 1.0, q, system, steps)
+    add_inertia(z, q, system, steps)
     add_slip(z, u, q, system, steps)
 
 

@@ -73,12 +73,9 @@ def solve(guess, tolerance, system, steps):
     gradient, rhs, change = gradient_of(steps), rhs_of(steps), change_of(steps)
     for k in range(rhs.shape[0]):
         poke(rhs, k, -peek(gradient, k))
-    begin_at(guess, n, change, steps)
-    coupled = prescribe(system, steps)
-    if coupled or options.direct != 0 or options.scheme == EXPLICIT:
-        clear(change)
-        prescribe_only(system, steps)
-    explicit = options.scheme == EXPLICIT
+    explicit, coupled = options.scheme == EXPLICIT, push_by_friction(system, steps)
+    begin_at(FROM_ZERO if coupled or explicit or options.direct != 0 else guess, n, change, steps)
+    prescribe(system, steps)
     if not explicit:
         add_friction(1.0, steps)
     if options.direct != 0:
@@ -118,18 +115,21 @@ def begin_at(guess, n, change, steps):
 
 
 @njit
-def prescribe_only(system, steps):
-    """What locks prescribe into `change`, which is zero."""
+def prescribe(system, steps):
+    """What locks prescribe into `change`."""
     touches, change = touches_of(steps), change_of(steps)
     for k in range(touch_counts_of(steps)[0]):
         if touches[k].locked > 0:
-            store_3(change, 3 * touches[k].particle, missing(touches[k], system, steps))
+            i = 3 * touches[k].particle
+            there = load_3(change, i)
+            free = sub(there, locked_part(touches[k], there))
+            store_3(change, i, add(free, missing(touches[k], system, steps)))
 
 
 @njit
-def prescribe(system, steps):
-    """Friction into `rhs`, and what locks prescribe into `change`. Returns whether a touch is with a body that moves."""
-    touches, rhs, change = touches_of(steps), rhs_of(steps), change_of(steps)
+def push_by_friction(system, steps):
+    """Friction into `rhs`, on particles and on their carriers. Returns whether one of these is a body that moves."""
+    touches, rhs = touches_of(steps), rhs_of(steps)
     n = 3 * settings_of(system)[0].particles
     coupled = False
     for k in range(touch_counts_of(steps)[0]):
@@ -137,9 +137,6 @@ def prescribe(system, steps):
         i = 3 * touch.particle
         if touch.locked == 0:
             continue
-        there = load_3(change, i)
-        there = sub(there, locked_part(touch, there))
-        store_3(change, i, add(there, missing(touch, system, steps)))
         friction = friction_at(touch, 0.0, 0.0, system, steps)
         store_3(rhs, i, add(load_3(rhs, i), friction))
         if touch.body < settings_of(system)[0].rigid:
@@ -198,7 +195,7 @@ def divide(system, steps):
 
 
 @njit
-def reduced_norm(steps, system):
+def reduced_norm(system, steps):
     """The norm of Tᵀ (g − friction), which is zero where a stage is solved."""
     gradient, u, q, touches = gradient_of(steps), t_of(steps), g_of(steps), touches_of(steps)
     n = 3 * settings_of(system)[0].particles

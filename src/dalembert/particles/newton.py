@@ -34,7 +34,6 @@ from .touch import body_point, friction_at, missing
 SUFFICIENT = 1e-4  # Armijo's: of the decrease that the slope promises
 HALVINGS = 40
 ROUNDING = 1e-11  # of the energy: a smaller change of it is read off the gradients instead
-NEGLIGIBLE = 1e-12  # of the typical force
 
 
 @njit
@@ -57,7 +56,7 @@ def minimize(walls, particles, system, steps):
     guess, last = FROM_AIM, math.inf
     for iteration in range(1 if once else options.newton):
         fill_gradient(place, forces, gradient_of(steps), system, steps)
-        stage.residual = reduced_norm(steps, system)
+        stage.residual = reduced_norm(system, steps)
         if stage.residual - stage.residual != 0.0:  # infinite, or not a number: no step gets away from there
             return NON_FINITE
         pending = unsettled(system, steps)
@@ -117,7 +116,7 @@ def relative_gradient(system, steps):
     """Fill the gradient where the stage is. Returns its norm besides what contacts bear, relative to the typical force."""
     stage = stage_of(steps)[0]
     fill_gradient(place_of(steps), forces_of(steps), gradient_of(steps), system, steps)
-    stage.residual = reduced_norm(steps, system)
+    stage.residual = reduced_norm(system, steps)
     return stage.residual / stage.typical if stage.typical > 0.0 else 0.0
 
 

@@ -16,10 +16,11 @@ from .tables_of import (
     options_of,
     place_of,
     stage_of,
+    start_of,
     touch_counts_of,
     touches_of,
 )
-from .touch import CREEP, carried, friction_at, lock, locked_part, normal_part, origin, part, slip_of
+from .touch import CREEP, carried, friction_at, lock, locked_part, normal_part, part, slip_of
 
 CROSSED = 1e-9  # of the margin: contacts that would be crossed by less are not closed
 PULL = 1e-12  # of the typical force: a smaller one is none
@@ -88,7 +89,7 @@ def close(touch, contacts, system, steps):
     """Let contacts hold that would be crossed."""
     active, margin = active_of(steps), options_of(steps)[0].margin
     i, first = 3 * touch.particle, 3 * settings_of(system)[0].particles
-    made = add(sub(load_3(place_of(steps), i), origin(steps, i)), load_3(change_of(steps), i))
+    made = add(sub(load_3(place_of(steps), i), load_3(start_of(steps), i)), load_3(change_of(steps), i))
     changed = False
     for c in range(touch.first, touch.last):
         contact = contacts[c]

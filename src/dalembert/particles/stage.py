@@ -133,8 +133,7 @@ def evaluate(walls, place, out, system, steps):
         u, turn = body_offset(b, steps)
         m, spin = body_momentum(b, u, turn, steps)
         bodies += dot(u, m) + dot(turn, spin)
-    stage.elastic = energies_of(system)[2]
-    stage.energy = stage.elastic + 0.5 * (stage.weight * inertial + stage.body_weight * bodies)
+    stage.energy = energies_of(system)[2] + 0.5 * (stage.weight * inertial + stage.body_weight * bodies)
     return status
 
 

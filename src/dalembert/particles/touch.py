@@ -75,7 +75,7 @@ def gather_attachments(system, steps):
         store3(touch.arm, arm)
         store3(touch.force, (0.0, 0.0, 0.0))
         store3(touch.friction, (0.0, 0.0, 0.0))
-        off = sub(add(load3(kin.x), arm), origin(steps, 3 * attachment.particle))
+        off = sub(add(load3(kin.x), arm), load_3(start_of(steps), 3 * attachment.particle))
         omega, tau = load3(kin.omega), part(steps) * options_of(steps)[0].dt
         if options_of(steps)[0].scheme == EXPLICIT:
             tau *= 0.5
@@ -88,7 +88,7 @@ def gather_attachments(system, steps):
 @njit
 def start_touch(touch, contacts, system, steps):
     active, i = active_of(steps), 3 * touch.particle
-    path = sub(load_3(aim_of(steps), i), origin(steps, i))
+    path = sub(load_3(aim_of(steps), i), load_3(start_of(steps), i))
     for c in range(touch.first, touch.last):
         contact = contacts[c]
         d = sub(path, carried(contact.body, load3(contact.position), wanted_of(steps), system))
@@ -130,12 +130,6 @@ def remember(steps):
             if touch.stick == 0 and norm(load3(touch.friction)) > touch.grip * CREEP * stage_of(steps)[0].tau:
                 continue
             was.stick, was.grip = 1, 0.0
-
-
-@inlined
-def origin(steps, i):
-    """Where contacts were looked for."""
-    return load_3(start_of(steps), i)
 
 
 @inlined
@@ -268,7 +262,7 @@ def body_point(touch, motion, at):
 def missing(touch, system, steps):
     """The displacement in the locked directions that is still to be made, beside the carrier's own in this solve."""
     i = 3 * touch.particle
-    made = sub(load_3(place_of(steps), i), origin(steps, i))
+    made = sub(load_3(place_of(steps), i), load_3(start_of(steps), i))
     if touch.body < settings_of(system)[0].rigid:
         made = sub(made, body_point(touch, moved_of(steps), BODY_ROW * touch.body))
     out = (0.0, 0.0, 0.0)
@@ -302,7 +296,7 @@ def slid_from(i, steps):
     """Where slip is counted from: the start of what a stage moves, of which the explicit scheme has half a step behind it."""
     if options_of(steps)[0].scheme == EXPLICIT:
         return load_3(base_of(steps), i)
-    return origin(steps, i)
+    return load_3(start_of(steps), i)
 
 
 @inlined
