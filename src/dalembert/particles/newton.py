@@ -12,8 +12,8 @@ from ..unchecked import peek, poke
 from ..vec import dot, store3
 from .linear import FROM_AIM, FROM_CHANGE, FROM_ZERO, assemble, reduced_norm, solve
 from .review import measure_touches, review
-from .stage import evaluate, fill_gradient, keep_power, move, move_bodies, predict, typical_forces
-from .tables import BODY_ROW, CONTACTS, EXPLICIT, FORCES, LINEAR, LINEAR_EULER, MATRIX
+from .stage import evaluate, fill_gradient, keep_power, move, move_bodies, predict, solves_once, typical_forces
+from .tables import BODY_ROW, CONTACTS, EXPLICIT, FORCES, LINEAR, MATRIX
 from .tables_of import (
     change_of,
     forces_of,
@@ -41,7 +41,7 @@ def minimize(walls, particles, system, steps):
     """Solve the stage from where `begin_stage` set out. Returns a status; what was reached is in `place`, with its forces."""
     options, stage, report = options_of(steps)[0], stage_of(steps)[0], report_of(steps)[0]
     place, forces = place_of(steps), forces_of(steps)
-    once = options.scheme == EXPLICIT or options.scheme == LINEAR_EULER
+    once = solves_once(options.scheme)
     status = evaluate(walls, place, forces, system, steps)
     if status == OK and options.predict != 0:
         predict(system, steps)

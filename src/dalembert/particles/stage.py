@@ -52,6 +52,18 @@ from .tables_of import (
 )
 
 
+@inlined
+def solves_once(scheme):
+    """Whether a stage is one linear solve."""
+    return scheme == LINEAR_EULER or scheme == EXPLICIT  # noqa: SIM109 - for the compiler
+
+
+@inlined
+def at_middle(scheme):
+    """Whether the stage is in the middle of the step."""
+    return scheme == IMPLICIT_MIDPOINT or scheme == EXPLICIT  # noqa: SIM109 - for the compiler
+
+
 @njit
 def begin_stage(t, y, system, steps):
     """Set out from the particles in y: `aim`, `base`, and the first guess, which is where the stage starts.
@@ -68,8 +80,7 @@ def begin_stage(t, y, system, steps):
     for k in range(6 * n):
         poke(start, k, peek(y, at + k))
     twice = scheme == BDF2 and options.history != 0
-    once = scheme == LINEAR_EULER or scheme == EXPLICIT  # noqa: SIM109 - for the compiler
-    half = scheme == IMPLICIT_MIDPOINT or scheme == EXPLICIT  # noqa: SIM109 - for the compiler
+    once, half = solves_once(scheme), at_middle(scheme)
     tau = 2.0 * h / 3.0 if twice else (0.5 * h if half else h)
     stage.tau, stage.weight = tau, 2.0 / (h * h) if scheme == EXPLICIT else 1.0 / (tau * tau)
     stage.time = t + (0.5 * h if half else h)
@@ -97,8 +108,7 @@ def begin_bodies(system, steps):
     options, stage = options_of(steps)[0], stage_of(steps)[0]
     bodies, kinematics = bodies_of(system), kinematics_of(system)
     inertia, moved, wanted = inertia_of(steps), moved_of(steps), wanted_of(steps)
-    half = options.scheme == EXPLICIT or options.scheme == IMPLICIT_MIDPOINT  # noqa: SIM109
-    tau = 0.5 * options.dt if half else options.dt
+    tau = 0.5 * options.dt if at_middle(options.scheme) else options.dt
     kick = options.dt if options.scheme == EXPLICIT else tau
     stage.body_weight = 1.0 / (tau * kick)
     for b in range(settings_of(system)[0].rigid):

@@ -23,8 +23,8 @@ from ..vec import dot, load3, scale, sub
 from .books import book_forces, finish_touch, shift_particle
 from .free import are_free, march_free
 from .newton import minimize
-from .stage import begin_bodies, begin_stage
-from .tables import BDF2, CONTACTS, EXPLICIT, IMPLICIT_MIDPOINT, LINEAR_EULER, UPDATE, Steps, Walls
+from .stage import begin_bodies, begin_stage, solves_once
+from .tables import BDF2, CONTACTS, EXPLICIT, IMPLICIT_MIDPOINT, UPDATE, Steps, Walls
 from .tables_of import (
     before_of,
     gradient_of,
@@ -160,7 +160,7 @@ def finish(y, particles, system, steps):
     mass, inverse = particle_mass_of(system), particle_inverse_mass_of(system)
     twice = options.scheme == IMPLICIT_MIDPOINT
     gradient, tau = gradient_of(steps), stage_of(steps)[0].tau
-    if options.scheme == EXPLICIT or options.scheme == LINEAR_EULER:
+    if solves_once(options.scheme):
         tau = 0.0
     check = 0.0
     for i in range(n):

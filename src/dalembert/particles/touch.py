@@ -10,11 +10,11 @@ go, those that would be crossed are closed, and friction is looked at anew: roun
 
 from ..collide.particle_tables import CONTACTS, particle_contacts_of, particle_counts_of
 from ..jit import inlined, njit
-from ..linalg.block_matrix import load_3
+from ..linalg.block_matrix import add_3, load_3
 from ..mechanics.kinematics import load9
 from ..mechanics.system import kinematics_of, particle_inverse_mass_of, settings_of
 from ..unchecked import peek
-from ..vec import add, add_scaled, cross, dot, load3, matvec, norm, perpendicular, scale, store3, sub
+from ..vec import add, add_scaled, cross, dot, load3, matvec, norm, perpendicular, scale, store3, sub, unit
 from .tables import BODY_ROW, EXPLICIT, IMPLICIT_MIDPOINT
 from .tables_of import (
     active_of,
@@ -81,8 +81,7 @@ def gather_attachments(system, steps):
             tau *= 0.5
         bend = scale(0.5 * tau * tau, cross(omega, cross(omega, arm)))  # of the way: turns add up to first order only
         for c in range(3):
-            axis = (1.0 if c == 0 else 0.0, 1.0 if c == 1 else 0.0, 1.0 if c == 2 else 0.0)
-            add_axis(touch, axis, off[c] + bend[c])
+            add_axis(touch, unit(c), off[c] + bend[c])
 
 
 @njit
@@ -91,7 +90,7 @@ def start_touch(touch, contacts, system, steps):
     path = sub(load_3(aim_of(steps), i), load_3(start_of(steps), i))
     for c in range(touch.first, touch.last):
         contact = contacts[c]
-        d = sub(path, carried(contact.body, load3(contact.position), wanted_of(steps), system))
+        d = sub(path, carried(contact.body, load3(contact.position), wanted_of(steps), 0, system))
         active[c] = 1 if dot(load3(contact.normal), d) < -part(steps) * contact.separation else 0
     touch.stick, touch.grip, touch.returns, touch.body = 1, 0.0, 0, settings_of(system)[0].rigid
     store3(touch.friction, (0.0, 0.0, 0.0))
@@ -139,12 +138,17 @@ def part(steps):
 
 
 @inlined
-def carried(body, point, motion, system):
-    """The displacement of a point of a body, with the displacements and turns in `motion`."""
+def carried(body, point, motion, first, system):
+    """The displacement of a point of a body, with the displacements and turns that are in `motion` from `first` on."""
     if body >= settings_of(system)[0].rigid:
         return (0.0, 0.0, 0.0)
-    arm = sub(point, load3(kinematics_of(system)[body].x))
-    return add(load_3(motion, BODY_ROW * body), cross(load_3(motion, BODY_ROW * body + 3), arm))
+    return shifted(motion, first + BODY_ROW * body, sub(point, load3(kinematics_of(system)[body].x)))
+
+
+@inlined
+def shifted(motion, at, arm):
+    """δ + θ × r at the arm r of a body, with δ and θ that are at `at`."""
+    return add(load_3(motion, at), cross(load_3(motion, at + 3), arm))
 
 
 @njit
@@ -242,20 +246,54 @@ def complete_axes(touch, system, steps):
 
 
 @inlined
-def locked_part(touch, v):
-    """E Eᵀ v of the locked directions E."""
+def part_along(touch, axes, v):
+    """The part of v in the span of so many axes."""
     out = (0.0, 0.0, 0.0)
-    for k in range(touch.locked):
+    for k in range(axes):
         axis = axis_of(touch, k)
         out = add_scaled(out, dot(axis, v), axis)
     return out
 
 
 @inlined
+def locked_part(touch, v):
+    """E Eᵀ v of the locked directions E."""
+    return part_along(touch, touch.locked, v)
+
+
+@inlined
+def free_part(touch, v):
+    return sub(v, locked_part(touch, v))
+
+
+@inlined
+def normal_part(touch, v):
+    """The part of v in the span of the normals."""
+    return part_along(touch, touch.normals, v)
+
+
+@inlined
+def tangent_part(touch, v):
+    return sub(v, normal_part(touch, v))
+
+
+@inlined
+def slides(touch):
+    """Whether friction pulls at it."""
+    return touch.grip != 0.0 and touch.stick == 0 and touch.normals > 0
+
+
+@inlined
 def body_point(touch, motion, at):
     """δ + θ × r of the carrier at the particle, with `motion` from `at` on: displacement, turn."""
-    shift, turn = load_3(motion, at), load_3(motion, at + 3)
-    return add(shift, cross(turn, load3(touch.arm)))
+    return shifted(motion, at, load3(touch.arm))
+
+
+@inlined
+def push_carrier(touch, force, values, at):
+    """Add a force on the carrier at the particle, and its moment, to the six numbers at `at`."""
+    add_3(values, at, force)
+    add_3(values, at + 3, cross(load3(touch.arm), force))
 
 
 @njit
@@ -275,7 +313,7 @@ def missing(touch, system, steps):
 @njit
 def friction_at(touch, share, body_share, system, steps):
     """−κ s of what slides, at `place` and so much of `change` further on, for the particle and for its carrier."""
-    if touch.grip == 0.0 or touch.stick != 0 or touch.normals == 0:
+    if not slides(touch):
         return (0.0, 0.0, 0.0)
     return scale(-touch.grip, slip_of(touch, share, body_share, system, steps))
 
@@ -288,7 +326,7 @@ def slip_of(touch, share, body_share, system, steps):
     if touch.body < settings_of(system)[0].rigid:
         slip = sub(slip, body_point(touch, moved_of(steps), BODY_ROW * touch.body))
         slip = add_scaled(slip, -body_share, body_point(touch, change_of(steps), n + BODY_ROW * touch.body))
-    return sub(slip, normal_part(touch, slip))
+    return tangent_part(touch, slip)
 
 
 @inlined
@@ -297,13 +335,3 @@ def slid_from(i, steps):
     if options_of(steps)[0].scheme == EXPLICIT:
         return load_3(base_of(steps), i)
     return load_3(start_of(steps), i)
-
-
-@inlined
-def normal_part(touch, v):
-    """The part of v in the span of the normals."""
-    out = (0.0, 0.0, 0.0)
-    for k in range(touch.normals):
-        axis = axis_of(touch, k)
-        out = add_scaled(out, dot(axis, v), axis)
-    return out
