@@ -85,6 +85,19 @@ def test_a_particle_rests_in_the_corner_of_three_walls():
     np.testing.assert_allclose(result.state.particle_position[0], 0.05, atol=1e-12)
 
 
+@pytest.mark.parametrize("method", STEPPING)
+def test_what_is_tiny_moves_as_what_is_large(method):
+    ends = []
+    for size in (1.0, 2.0**-30):
+        scene = dal.Scene("small", gravity=(size, 0, -G * size))
+        ground(scene, friction=0.0, restitution=0.5)
+        x = size * np.array([(0, 0, 0.3), (0.1, 0, 0.35), (0.2, 0, 0.4)])
+        grains = scene.add_particles("grains", x, mass=0.2, radius=0.05 * size, material=dal.Material(0.0))
+        scene.springs("links", grains, [[0, 1], [1, 2]], stiffness=30.0, damping=0.1)
+        ends.append(run(scene, 1.0, method=method, dt=5e-3).state.particle_position / size)
+    np.testing.assert_allclose(*ends, rtol=0, atol=1e-9)
+
+
 @pytest.mark.parametrize("speed", [50.0, 500.0])
 def test_fast_particles_do_not_pass_through_a_thin_wall(speed):
     scene = dal.Scene("bullets", gravity=(0, 0, 0))
