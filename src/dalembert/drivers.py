@@ -39,8 +39,10 @@ from .model.compile import Model
 from .model.tables import CONTACT_WORK, LEDGER, System
 from .particles.detect import COMPILED as PARTICLE_DETECT
 from .particles.detect import ParticleDetector
+from .particles.make_steps import ParticleSettings, ledger_at
+from .particles.schemes import SCHEMES
 from .particles.step import COMPILED as PARTICLE_STEP
-from .particles.stepping import SCHEMES, ParticleSettings, ParticleStepping, ledger_at
+from .particles.stepping import ParticleStepping
 from .scene.contact import HalfSpace, Material
 from .scene.force import Force
 from .scene.joint import Joint

@@ -9,7 +9,7 @@ from ..mechanics.system import pushes_of as system_pushes_of
 from ..model.tables import FORCE_IMPULSE, LEDGER, PROJECTION_WORK, REACTION_IMPULSE, REACTION_TORQUE, TORQUE_IMPULSE
 from ..unchecked import peek, poke
 from ..vec import add, add_scaled, cross, dot, load3, scale, sub
-from .stage import at_middle
+from .schemes import at_middle
 from .tables import BDF2, BODY_ROW, EXPLICIT, IMPLICIT_MIDPOINT
 from .tables_of import (
     active_of,

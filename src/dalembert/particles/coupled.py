@@ -11,7 +11,7 @@ from ..status import OK
 from ..unchecked import peek, poke
 from ..vec import add_scaled, cross, load3, matvec, scale, sub, unit
 from .conjugate import apply
-from .stage import body_momentum
+from .stage_bodies import body_momentum
 from .tables import BODY_ROW, EXPLICIT
 from .tables_of import (
     change_of,

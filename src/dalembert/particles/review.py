@@ -6,6 +6,7 @@ from ..linalg.block_matrix import load_3
 from ..mechanics.system import particle_mass_of, settings_of
 from ..unchecked import peek
 from ..vec import add, dot, load3, norm, store3, sub
+from .lock import lock
 from .tables_of import (
     active_of,
     change_of,
@@ -19,7 +20,7 @@ from .tables_of import (
     touch_counts_of,
     touches_of,
 )
-from .touch import CREEP, carried, friction_at, lock, locked_part, part, slip_of, tangent_part
+from .touch import CREEP, carried, friction_at, locked_part, part, slip_of, tangent_part
 
 CROSSED = 1e-9  # of the margin: contacts that would be crossed by less are not closed
 PULL = 1e-12  # of the typical force: a smaller one is none

@@ -20,10 +20,13 @@ from ..status import NON_FINITE, OK
 from ..ticks import begin, lap
 from ..unchecked import peek, poke
 from ..vec import dot, load3, scale, sub
+from .begin_touches import gather_attachments, gather_touches, remember
 from .books import book_forces, finish_touch, shift_particle
 from .free import are_free, march_free
 from .newton import minimize
-from .stage import begin_bodies, begin_stage, solves_once
+from .schemes import solves_once
+from .stage import begin_stage
+from .stage_bodies import begin_bodies
 from .tables import BDF2, CONTACTS, EXPLICIT, IMPLICIT_MIDPOINT, UPDATE, Steps, Walls
 from .tables_of import (
     before_of,
@@ -39,7 +42,6 @@ from .tables_of import (
     touches_of,
     trial_of,
 )
-from .touch import gather_attachments, gather_touches, remember
 
 WALLS = len(Walls._fields)
 PARTICLES, SYSTEM, STEPS = 2 * len(Particles._fields), 2 * len(System._fields), 2 * len(Steps._fields)
