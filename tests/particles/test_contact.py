@@ -98,6 +98,22 @@ def test_what_is_tiny_moves_as_what_is_large(method):
     np.testing.assert_allclose(*ends, rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize("method", ["time_stepping", "implicit_midpoint"])
+def test_angular_momentum_closes_on_a_ball_that_is_slid_over_and_left(method):
+    """Contact forces act where the particle is when the others do, and what puts it out of the ball turns its momentum."""
+    scene = dal.Scene("ball")
+    scene.add_obstacle("ball", dal.Sphere(0.5), position=(0.1, 0.2, 0.0), material=dal.Material(0.1))
+    scene.add_particles("grain", (0.12, 0.19, 0.55), mass=0.3, velocity=(0.4, -0.3, -0.5), radius=0.02,
+                        material=dal.Material(0.1))  # fmt: skip
+    result = run(scene, 0.8, method=method, dt=5e-3, newton_tolerance=1e-13)
+    x, p = result.trajectory.particle_position.values[:, 0], result.trajectory.particle_momentum.values[:, 0]
+    away = np.linalg.norm(x - (0.1, 0.2, 0.0), axis=1) - 0.52
+    assert (away < 1e-3).sum() >= 50 and away[-1] > 0.1 and abs(result.report.projection_loss) > 1e-5
+    spin = np.linalg.norm(np.cross(x, p), axis=1)
+    assert result.report.angular_momentum_residual <= 1e-12 * spin.max()
+    assert result.report.momentum_residual <= 1e-12 * np.linalg.norm(p, axis=1).max()
+
+
 @pytest.mark.parametrize("speed", [50.0, 500.0])
 def test_fast_particles_do_not_pass_through_a_thin_wall(speed):
     scene = dal.Scene("bullets", gravity=(0, 0, 0))

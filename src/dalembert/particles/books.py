@@ -1,7 +1,7 @@
 """The end of a time step of particles: momenta of what touches, and the ledger."""
 
 from ..collide.particle_tables import particle_contacts_of
-from ..jit import njit
+from ..jit import inlined, njit
 from ..linalg.block_matrix import add_3, load_3, store_3
 from ..mechanics.particles import particles_at
 from ..mechanics.system import particle_inverse_mass_of, settings_of
@@ -25,18 +25,25 @@ from .tables_of import (
 from .touch import carried, normal_part, push_carrier, slip_of
 
 
+@inlined
+def force_place(particle, steps):
+    """Where the forces of a step act on a particle."""
+    if options_of(steps)[0].scheme == EXPLICIT:
+        return load_3(base_of(steps), 3 * particle)
+    return load_3(place_of(steps), 3 * particle)
+
+
 @njit
 def book_forces(y, system, steps):
     """Powers and impulses of the forces on particles, into the ledger, by the rule that moves the particles."""
     options, n = options_of(steps)[0], settings_of(system)[0].particles
     forces, inverse = forces_of(steps), particle_inverse_mass_of(system)
-    place = base_of(steps) if options.scheme == EXPLICIT else place_of(steps)  # where the forces are
     power, booked = power_of(steps), booked_of(steps)
     zero = (0.0, 0.0, 0.0)
     total, moment, held, held_moment = zero, zero, zero, zero
     for i in range(n):
         f = add(load_3(forces, 3 * i), load_3(forces, 3 * (n + i)))
-        turning = cross(load_3(place, 3 * i), f)
+        turning = cross(force_place(i, steps), f)
         total, moment = add(total, f), add(moment, turning)
         if peek(inverse, i) == 0.0:
             held, held_moment = sub(held, f), sub(held_moment, turning)
@@ -75,14 +82,13 @@ def finish_touch(touch, y, particles, system, steps):
     ledger = options.ledger
     poke(y, ledger, peek(y, ledger) + dot(normal, way) + dot(along, beside))
     poke(y, ledger + 1, peek(y, ledger + 1) + dot(along, sub(way, beside)))
-    place = load_3(base_of(steps), 3 * touch.particle) if options.scheme == EXPLICIT else x  # where the force is
-    push(touch, place, force, h, y, system)
+    push(touch, force_place(touch.particle, steps), force, h, y, system)
     move_out(touch, sub(x, x_0), y, particles, system, steps)
 
 
 @njit
 def move_out(touch, way, y, particles, system, steps):
-    """Put a particle where its contacts want it, and book the energy of that."""
+    """Put a particle where its contacts want it."""
     contacts, active = particle_contacts_of(particles), active_of(steps)
     twice = 2.0 if options_of(steps)[0].scheme == IMPLICIT_MIDPOINT else 1.0
     out = (0.0, 0.0, 0.0)
@@ -99,11 +105,13 @@ def move_out(touch, way, y, particles, system, steps):
 
 @njit
 def shift_particle(particle, out, y, system, steps):
-    """Move a particle, and book the energy of that."""
-    at = particles_at(system) + 3 * particle
+    """Move a particle, and book the energy and the angular momentum of that."""
+    at, common = particles_at(system) + 3 * particle, y.shape[0] - len(LEDGER)
+    p = load_3(y, at + 3 * settings_of(system)[0].particles)
     add_3(y, at, out)
-    entry = y.shape[0] - len(LEDGER) + PROJECTION_WORK
+    entry = common + PROJECTION_WORK
     poke(y, entry, peek(y, entry) - dot(load_3(forces_of(steps), 3 * particle), out))
+    add_3(y, common + REACTION_TORQUE, cross(out, p))
 
 
 @njit
