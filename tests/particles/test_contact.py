@@ -225,6 +225,21 @@ def test_attached_particles_stay_with_their_body_and_pull_it():
     assert (orders > 0.8).all()
 
 
+@pytest.mark.parametrize("method", ["time_stepping", "implicit_midpoint"])
+def test_a_chain_on_a_spinning_bar_keeps_its_energy(method):
+    """Without damping, by methods that keep energy: also where the attached particle starts as if it were not."""
+    spin, points = np.array([0.3, 1.0, 2.0]), np.array([[0.2, 0, 0], [0.4, 0, 0], [0.6, 0, 0.1], [0.8, 0.1, 0]])
+    for start in (np.cross(spin, points), np.zeros((4, 3))):
+        scene = dal.Scene("bar", gravity=(0, 0, 0))
+        bar = scene.add_body("bar", dal.Box(0.4, 0.1, 0.1), mass=1.0, angular_velocity=spin)
+        chain = scene.add_particles("chain", points, mass=0.1, velocity=start)
+        scene.springs("links", chain, [[0, 1], [1, 2], [2, 3]], stiffness=100.0)
+        scene.attach("hook", chain[0], bar)
+        trajectory = run(scene, 0.5, method=method, dt=5e-4).trajectory
+        energy = (trajectory.kinetic + trajectory.potential).values[100:]
+        assert np.abs(energy / energy[0] - 1.0).max() <= 1e-3
+
+
 def test_particles_of_no_material_pass_through_everything():
     scene = dal.Scene("ghosts")
     ground(scene)
