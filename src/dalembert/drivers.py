@@ -39,8 +39,10 @@ from .model.compile import Model
 from .model.tables import CONTACT_WORK, LEDGER, System
 from .particles.detect import COMPILED as PARTICLE_DETECT
 from .particles.detect import ParticleDetector
+from .particles.make_steps import ParticleSettings, ledger_at
+from .particles.schemes import SCHEMES
 from .particles.step import COMPILED as PARTICLE_STEP
-from .particles.stepping import SCHEMES, ParticleSettings, ParticleStepping, ledger_at
+from .particles.stepping import ParticleStepping
 from .scene.contact import HalfSpace, Material
 from .scene.force import Force
 from .scene.joint import Joint
@@ -246,6 +248,7 @@ def particle_stepping(model: Model, mechanism: Mechanism, method: str, settings:
     own = ParticleSettings(
         method, positive("dt", settings["dt"], "s"), positive("newton_tolerance", settings["newton_tolerance"], "relative"),
         settings["linear_solver"], positive("linear_tolerance", settings["linear_tolerance"], "relative"), margin, entry,
+        settings["stop_unsolved"],
     )  # fmt: skip
     bodies = None
     if model.body_names:

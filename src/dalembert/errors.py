@@ -24,6 +24,16 @@ class SimulationError(RuntimeError):
         self.simulation: Any = None
 
 
+def failure(simulation: Any, what: int | str) -> SimulationError:
+    """The error of a run that ended with a status, or with a sentence that says why."""
+    error = SimulationError(what if isinstance(what, str) else explain(simulation, what), simulation.time)
+    error.simulation = simulation
+    for pointer in simulation.model.pointers:
+        if pointer.error is not None:
+            error.__cause__ = pointer.error
+    return error
+
+
 def explain(simulation: Any, status: int) -> str:
     """A sentence that says what happened, when, and to whom."""
     at = f"at t = {simulation.time:.9g} s"

@@ -9,6 +9,8 @@ import numpy as np
 
 from .contact.time_stepping import ContactReport
 from .model.tables import STAGES
+from .particles.report import ParticleReport
+from .particles.stepping import ParticleStepping
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,7 @@ class Report:
     condition: float
     stages: dict[str, float]  # s
     contact: ContactReport | None
+    particles: ParticleReport | None  # where they have time steps of their own
     slow_functions: list[str]
     interrupted: bool
 
@@ -80,6 +83,8 @@ class Report:
                  f"{self.contact.residual:.3g} m/s at worst ({self.contact.solver}; above its tolerance in "
                  f"{self.contact.unsolved} steps)"),
             ]  # fmt: skip
+        if self.particles is not None:
+            lines += self.particles.rows(self.steps)
         total = sum(self.stages.values()) or 1.0
         lines += [(f"  {name}", f"{value:.4g} s  ({100 * value / total:.0f} %)") for name, value in self.stages.items()]
         if self.slow_functions:
@@ -144,6 +149,7 @@ def make_report(simulation: Any) -> Report:
         condition=float(min(frames["condition"])),
         stages={name: float(count * tick) for name, count in ticks.items()},
         contact=simulation._driver.contact_report(),
+        particles=simulation._driver.particle_report() if isinstance(simulation._driver, ParticleStepping) else None,
         slow_functions=list(simulation.model.slow),
         interrupted=simulation.interrupted,
     )

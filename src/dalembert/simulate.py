@@ -11,7 +11,8 @@ import numpy as np
 
 from .ahead import compile_ahead
 from .drivers import TIME_STEPPING, compiled_parts, make_driver, positive, steps_particles, system_of
-from .errors import SimulationError, explain
+from .errors import failure
+from .events import happen
 from .mechanics.evaluate import Mechanism
 from .model.compile import Model, compile_scene
 from .no_solution import NoSolution
@@ -20,7 +21,7 @@ from .recording import Recorder, as_json, scene_description
 from .release import release
 from .report import Report, make_report
 from .scene.scene import Scene
-from .start import HOLD, check_hold, ledger_size, redundant, set_out
+from .start import HOLD, check_hold, redundant, set_out
 from .state import State
 from .status import EVENT, MAX_STEPS, OK
 from .trajectory import Trajectory
@@ -43,8 +44,8 @@ class Simulation(Questions):
     solver : of contact: "gauss_seidel" (real time; stops where the residual of the law of contact is within `tolerance`,
         m/s) or "interior_point" (converges to a residual of `tolerance` times the typical speed of the step).
     iterations : most iterations of the solver in a step; 20 and 1000 if not given. tolerance : 1e-6 and 1e-10 if not given.
-    stop_unsolved : whether a step whose solver misses the tolerance ends the run, with a SimulationError; the report counts
-        such steps in any case.
+    stop_unsolved : whether a step whose solver, of contact or of implicit steps of particles, misses its tolerance ends the
+        run, with a SimulationError; the report counts such steps in any case.
     threads : how many share the work of time steps with contact; the results are the same, to the last bit. Worth it
         from some thousands of contacts on.
     sleep_after : s; with it bodies that touch, and have all been slower than a hundredth of the size of the smallest a
@@ -117,7 +118,7 @@ class Simulation(Questions):
         self.stopped = False
         status = set_out(self.model, self._mechanism, self._y, self._dydt, assemble)
         if status != OK:
-            raise self._failure(status)
+            raise failure(self, status)
         self._run(0.0, 0.0)  # loads the driver, so that the time of the first step is a step's
         self.kernel_time = 0.0
         self.recorder = Recorder(self.model, self._mechanism)
@@ -167,13 +168,13 @@ class Simulation(Questions):
             if status == MAX_STEPS:
                 continue
             if status == EVENT:
-                self._happen(self.model.events[self._driver.event])
+                happen(self, self.model.events[self._driver.event])
                 if not self.stopped and self.time < target:
                     continue
                 status = OK
             break
         if status != OK:
-            raise self._failure(status)
+            raise failure(self, status)
         if self.time > self.recorder.frames["time"][-1]:
             self._record()
 
@@ -182,46 +183,12 @@ class Simulation(Questions):
         try:
             status = self._driver.run(self._y, self._dydt, target, end)
         except NoSolution as error:
-            failure = SimulationError(str(error), self.time)
-            failure.simulation = self
-            raise failure from error
+            raise failure(self, str(error)) from error
         self.kernel_time += time.perf_counter() - start
         return status
 
     def _record(self) -> None:
         self.recorder.record(self.time, self._y, self._driver.frame())
-
-    def _failure(self, status: int) -> SimulationError:
-        error = SimulationError(explain(self, status), self.time)
-        error.simulation = self
-        for pointer in self.model.pointers:
-            if pointer.error is not None:
-                error.__cause__ = pointer.error
-        return error
-
-    # Events -----------------------------------------------------------------------------------------------------------
-
-    def _happen(self, event: Any) -> None:
-        """Do what an event asks; what it changes of the energy is booked under "events"."""
-        self.event_times[event.name].append(self.time)
-        if event.name in self._spent:
-            return
-        if event.once:
-            self._spent.add(event.name)
-        self._record()
-        before = float(np.sum(self.recorder.frames["energies"][-1]))
-        for name in event.release:
-            self.release(name)
-        if event.action is not None:
-            event.action(self.state)
-        self.recorder.drop_from(self.time)
-        self._record()
-        entry = self.model.size - ledger_size(self.model) + self.model.force_names.index("events")
-        self._y[entry] += float(np.sum(self.recorder.frames["energies"][-1])) - before
-        self.recorder.drop_from(self.time)
-        self._record()
-        self.changed()
-        self.stopped = self.stopped or event.stop
 
     def release(self, name: str) -> None:
         """Let a joint or a force go, from now on."""

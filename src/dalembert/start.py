@@ -8,7 +8,7 @@ from .mechanics.evaluate import Mechanism
 from .mechanics.projection import NOT_CLOSED
 from .model.compile import Model
 from .model.tables import FEEDBACK, LEDGER, PENALTY, PROJECTION
-from .particles.stepping import SCHEMES
+from .particles.schemes import SCHEMES
 from .pointer import COMPLETE, MEASURE
 from .recording import Recorder
 from .state import State

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .trajectory_format import VARIABLES, TrajectoryError, check, check_structure, particle_span
+from .trajectory_file import read, write
+from .trajectory_format import VARIABLES, TrajectoryError, check, particle_span
 
 if TYPE_CHECKING:
     import xarray
@@ -195,18 +195,7 @@ class Trajectory:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write NetCDF-4 to `path` whole or not at all: a temporary file beside it is renamed over it."""
-        path = Path(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-        os.close(handle)
-        try:
-            self.dataset.to_netcdf(temporary, engine="h5netcdf")
-            os.chmod(temporary, 0o666 & ~_umask())
-            os.replace(temporary, path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-        return path
+        return write(self.dataset, Path(path))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Trajectory:
@@ -216,23 +205,7 @@ class Trajectory:
             FileNotFoundError: there is no such file.
             TrajectoryError: the file is damaged, is not a trajectory, or is too large; the message names it.
         """
-        import xarray
-
-        path = Path(path)
-        if not path.is_file():
-            raise FileNotFoundError(f"there is no trajectory file {str(path)!r}")
-        try:
-            with xarray.open_dataset(
-                path, engine="h5netcdf", cache=False, decode_times=False, mask_and_scale=False, phony_dims="sort"
-            ) as lazy:
-                check_structure(lazy, str(path))
-                dataset = lazy.load()
-        except TrajectoryError:
-            raise
-        except Exception as error:  # h5py and xarray raise many kinds on damaged files
-            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-            raise TrajectoryError(f"{str(path)!r} is not a readable NetCDF-4 file: {reason}") from error
-        return cls(dataset, source=str(path))
+        return cls(read(Path(path)), source=str(path))
 
     def _labels(self, axis: str) -> list[str]:
         return [str(name) for name in self.dataset[axis].values] if axis in self.dataset.coords else []
@@ -247,9 +220,3 @@ class Trajectory:
 
 def _names(names: Sequence[str]) -> np.ndarray:
     return np.array([str(name) for name in names], dtype=object)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

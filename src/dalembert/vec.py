@@ -28,6 +28,12 @@ def store3(array, a):
 
 
 @njit
+def unit(k):
+    """The unit vector along axis k."""
+    return (1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0)
+
+
+@njit
 def add(a, b):
     return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
 

@@ -85,6 +85,35 @@ def test_a_particle_rests_in_the_corner_of_three_walls():
     np.testing.assert_allclose(result.state.particle_position[0], 0.05, atol=1e-12)
 
 
+@pytest.mark.parametrize("method", STEPPING)
+def test_what_is_tiny_moves_as_what_is_large(method):
+    ends = []
+    for size in (1.0, 2.0**-30):
+        scene = dal.Scene("small", gravity=(size, 0, -G * size))
+        ground(scene, friction=0.0, restitution=0.5)
+        x = size * np.array([(0, 0, 0.3), (0.1, 0, 0.35), (0.2, 0, 0.4)])
+        grains = scene.add_particles("grains", x, mass=0.2, radius=0.05 * size, material=dal.Material(0.0))
+        scene.springs("links", grains, [[0, 1], [1, 2]], stiffness=30.0, damping=0.1)
+        ends.append(run(scene, 1.0, method=method, dt=5e-3).state.particle_position / size)
+    np.testing.assert_allclose(*ends, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["time_stepping", "implicit_midpoint"])
+def test_angular_momentum_closes_on_a_ball_that_is_slid_over_and_left(method):
+    """Contact forces act where the particle is when the others do, and what puts it out of the ball turns its momentum."""
+    scene = dal.Scene("ball")
+    scene.add_obstacle("ball", dal.Sphere(0.5), position=(0.1, 0.2, 0.0), material=dal.Material(0.1))
+    scene.add_particles("grain", (0.12, 0.19, 0.55), mass=0.3, velocity=(0.4, -0.3, -0.5), radius=0.02,
+                        material=dal.Material(0.1))  # fmt: skip
+    result = run(scene, 0.8, method=method, dt=5e-3, newton_tolerance=1e-13)
+    x, p = result.trajectory.particle_position.values[:, 0], result.trajectory.particle_momentum.values[:, 0]
+    away = np.linalg.norm(x - (0.1, 0.2, 0.0), axis=1) - 0.52
+    assert (away < 1e-3).sum() >= 50 and away[-1] > 0.1 and abs(result.report.projection_loss) > 1e-5
+    spin = np.linalg.norm(np.cross(x, p), axis=1)
+    assert result.report.angular_momentum_residual <= 1e-12 * spin.max()
+    assert result.report.momentum_residual <= 1e-12 * np.linalg.norm(p, axis=1).max()
+
+
 @pytest.mark.parametrize("speed", [50.0, 500.0])
 def test_fast_particles_do_not_pass_through_a_thin_wall(speed):
     scene = dal.Scene("bullets", gravity=(0, 0, 0))
@@ -194,6 +223,21 @@ def test_attached_particles_stay_with_their_body_and_pull_it():
         assert result.report.momentum_residual < 1e-6
     orders = np.log2(np.array(errors[:-1]) / errors[1:])
     assert (orders > 0.8).all()
+
+
+@pytest.mark.parametrize("method", ["time_stepping", "implicit_midpoint"])
+def test_a_chain_on_a_spinning_bar_keeps_its_energy(method):
+    """Without damping, by methods that keep energy: also where the attached particle starts as if it were not."""
+    spin, points = np.array([0.3, 1.0, 2.0]), np.array([[0.2, 0, 0], [0.4, 0, 0], [0.6, 0, 0.1], [0.8, 0.1, 0]])
+    for start in (np.cross(spin, points), np.zeros((4, 3))):
+        scene = dal.Scene("bar", gravity=(0, 0, 0))
+        bar = scene.add_body("bar", dal.Box(0.4, 0.1, 0.1), mass=1.0, angular_velocity=spin)
+        chain = scene.add_particles("chain", points, mass=0.1, velocity=start)
+        scene.springs("links", chain, [[0, 1], [1, 2], [2, 3]], stiffness=100.0)
+        scene.attach("hook", chain[0], bar)
+        trajectory = run(scene, 0.5, method=method, dt=5e-4).trajectory
+        energy = (trajectory.kinetic + trajectory.potential).values[100:]
+        assert np.abs(energy / energy[0] - 1.0).max() <= 1e-3
 
 
 def test_particles_of_no_material_pass_through_everything():

@@ -8,7 +8,7 @@ from ..jit import njit
 from ..linalg import envelope
 from ..mechanics.kinematics import load9
 from ..unchecked import peek, poke
-from ..vec import cross, load3, matvec, matvec_t, symvec
+from ..vec import cross, load3, matvec, matvec_t, symvec, unit
 from .cone import apply_spectrum
 from .interior_point_tables import (
     ROW,
@@ -77,11 +77,6 @@ def add_column(values, half, first, start, row, column, k, sign, top, bottom):
         if row == column and i < k:
             target = half + at - k + k * stride + i
         poke(values, target, peek(values, target) + amount)
-
-
-@njit
-def unit(k):
-    return (1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0)
 
 
 @njit

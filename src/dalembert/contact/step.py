@@ -17,15 +17,15 @@ import numpy as np
 from ..arrays import copy
 from ..board import CONTACT_JOBS, share
 from ..collide.kept import forget_impulses, keep_impulses
-from ..collide.tables import AWAKE, CONTACTS, NEED_ROOM, Collision
-from ..collide.tables_of import asleep_of, board_of, contacts_of, counts_of, travel_of
+from ..collide.tables import CONTACTS, NEED_ROOM, Collision
+from ..collide.tables_of import board_of, contacts_of, counts_of, travel_of
 from ..jit import CFunction, njit
 from ..mechanics.system import bodies_of, joints_of, kinematics_of
-from ..model.tables import CONSTRAINT_WORK, LEDGER, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE, System
-from ..pointer import C_SIGNATURE, COMPLETE, DERIVATIVE, DRIFT, call_pointer, viewer
+from ..model.tables import System
+from ..pointer import C_SIGNATURE, COMPLETE, DERIVATIVE, call_pointer, viewer
 from ..status import NON_FINITE, OK
 from ..ticks import begin, lap
-from ..unchecked import peek, poke
+from ..unchecked import peek
 from ..vec import dot, load3, norm
 from .bounded import apply_bounds, find_bounds, set_bounces
 from .gauss_seidel import axes_of
@@ -36,7 +36,8 @@ from .report import note_residual
 from .restitution import gap_bias, limit_restitution
 from .separate import displace, plan_separation
 from .sharing import A_CHUNK, PREPARE
-from .sleep import bear_sleeper, fall_asleep
+from .sleep import fall_asleep
+from .smooth import drift, find_forces, kick
 from .solve import Walls, solve
 from .tables import BEFORE, DETECTION, ROW, SMOOTH, SOLVER, UPDATE, Stepping
 from .tables_of import motion_of, options_of, passes_of, report_of, rows_of, saved_of, ticks_of, waits_of
@@ -183,55 +184,6 @@ def set_travel(h, system, collision):
         kin = kinematics[i]
         travel[2 * i] = h * norm(load3(kin.v))
         travel[2 * i + 1] = h * norm(load3(kin.omega))
-
-
-@njit
-def drift(walls, h, y, spare):
-    """Free motion over h; see `mechanics.drift`."""
-    spare[0] = h
-    return call_pointer(walls.mechanism, walls.mechanism_data, DRIFT, 0.0, y, spare)
-
-
-@njit
-def find_forces(walls, t, h, y, dydt, system, stepping):
-    """Forces at the middle of the step, in the kinematics table; those that depend on velocities, at velocities that are
-    half a step further than those in y."""
-    status = call_pointer(walls.mechanism, walls.mechanism_data, DERIVATIVE, t, y, dydt)
-    if status != OK or options_of(stepping)[0].predict == 0:
-        return status
-    bodies = bodies_of(system)
-    for i in range(bodies.shape[0]):
-        for k in range(STATE_SIZE * i + 7, STATE_SIZE * (i + 1)):
-            poke(y, k, peek(y, k) + 0.5 * h * peek(dydt, k))
-    status = call_pointer(walls.mechanism, walls.mechanism_data, DERIVATIVE, t, y, dydt)
-    saved = saved_of(stepping)
-    for i in range(bodies.shape[0]):
-        for k in range(STATE_SIZE * i + 7, STATE_SIZE * (i + 1)):
-            poke(y, k, peek(saved, k))
-    return status
-
-
-@njit
-def kick(h, y, dydt, system, collision):
-    """Momenta and the ledger over the whole step, by the applied forces; constraint forces follow as impulses."""
-    kinematics, asleep = kinematics_of(system), asleep_of(collision)
-    bodies = bodies_of(system).shape[0]
-    for i in range(bodies):
-        if asleep[i] != AWAKE:
-            bear_sleeper(i, h, y, system)
-            continue
-        kin = kinematics[i]
-        at = STATE_SIZE * i + 7
-        for k in range(3):
-            poke(y, at + k, peek(y, at + k) + h * kin.force[k])
-            poke(y, at + 3 + k, peek(y, at + 3 + k) + h * kin.torque[k])
-    common = y.shape[0] - len(LEDGER)
-    dydt[common + CONSTRAINT_WORK] = 0.0
-    for k in range(3):
-        dydt[common + REACTION_IMPULSE + k] = 0.0
-        dydt[common + REACTION_TORQUE + k] = 0.0
-    for i in range(STATE_SIZE * bodies, y.shape[0]):
-        y[i] += h * dydt[i]
 
 
 @njit

@@ -36,6 +36,13 @@ def store_3(a, o, v):
 
 
 @inlined
+def add_3(a, o, v):
+    poke(a, o, peek(a, o) + v[0])
+    poke(a, o + 1, peek(a, o + 1) + v[1])
+    poke(a, o + 2, peek(a, o + 2) + v[2])
+
+
+@inlined
 def add_block(values, slot, m):
     """Add a local block (nine floats row by row) at its slot (see `BlockPattern`)."""
     o = 9 * (slot // 2)

@@ -2,22 +2,12 @@
 
 from ..addresses import part_of
 from ..jit import inlined, njit
+from ..linalg.block_matrix import add_3, load_3
 from ..model.tables import CUSTOM_FIELD, MEDIUM, PARTICLE_FIELD, STATE_SIZE, WIND
 from ..pointer import DERIVATIVE, call_pointer
 from ..unchecked import peek, poke
 from ..vec import add, cross, dot, load3, norm, scale, sub
 from .system import panels_of, particle_forces_of, particle_mass_of, power_of, scratch_of
-
-
-@inlined
-def vector_of(values, i):
-    return (peek(values, 3 * i), peek(values, 3 * i + 1), peek(values, 3 * i + 2))
-
-
-@inlined
-def push_particle(f, i, force):
-    for k in range(3):
-        poke(f, 3 * i + k, peek(f, 3 * i + k) + force[k])
 
 
 @njit
@@ -64,8 +54,8 @@ def uniform(force, x, f, mass):
     for i in range(force.first, force.last):
         m = peek(mass, i)
         pull = (m * a[0] + c[0], m * a[1] + c[1], m * a[2] + c[2])
-        push_particle(f, i, pull)
-        total -= dot(pull, vector_of(x, i))
+        add_3(f, 3 * i, pull)
+        total -= dot(pull, load_3(x, 3 * i))
     return total
 
 
@@ -74,7 +64,7 @@ def uniform_energy(force, x, mass):
     a, c = load3(force.vector), load3(force.force)
     total = 0.0
     for i in range(force.first, force.last):
-        place = vector_of(x, i)
+        place = load_3(x, 3 * i)
         total -= peek(mass, i) * dot(a, place) + dot(c, place)
     return total
 
@@ -84,12 +74,12 @@ def medium(force, v, about, f, power):
     flow = load3(force.velocity)
     total = 0.0
     for i in range(force.first, force.last):
-        u = sub(vector_of(about, i), flow)
-        more = sub(vector_of(v, i), vector_of(about, i))
+        u = sub(load_3(about, 3 * i), flow)
+        more = sub(load_3(v, 3 * i), load_3(about, 3 * i))
         across, along = medium_drag(force, u)
         pull = sub(scale(-across, add(u, more)), scale(along * dot(u, more), u))
-        push_particle(f, i, pull)
-        total += dot(pull, vector_of(v, i))
+        add_3(f, 3 * i, pull)
+        total += dot(pull, load_3(v, 3 * i))
     power[force.ledger] += total
 
 
@@ -112,8 +102,8 @@ def custom_field(t, force, x, v, f, system):
         status = call_pointer(force.address, 0, DERIVATIVE, t, given, out)
         if status != 0:
             return status
-        push_particle(f, i, load3(out))
-        power[force.ledger] += dot(load3(out), vector_of(v, i))
+        add_3(f, 3 * i, load3(out))
+        power[force.ledger] += dot(load3(out), load_3(v, 3 * i))
     return 0
 
 
@@ -137,9 +127,9 @@ def wind(t, force, x, v, about, f, system):
         more = 2.0 * abs(through) * dot(sub(known, mean), normal)
         push = scale(0.5 * force.pressure * (abs(through) * through + more) / size, normal)
         third = scale(1.0 / 3.0, push)
-        push_particle(f, a, third)
-        push_particle(f, b, third)
-        push_particle(f, c, third)
+        add_3(f, 3 * a, third)
+        add_3(f, 3 * b, third)
+        add_3(f, 3 * c, third)
         power[force.ledger] += dot(push, mean)
     return 0
 
@@ -160,13 +150,13 @@ def flow_at(t, force, x, a, b, c, system):
 @inlined
 def panel_normal(x, a, b, c):
     """d × e of the triangle's edges from its first corner: twice its area, along its normal."""
-    corner = vector_of(x, a)
-    return cross(sub(vector_of(x, b), corner), sub(vector_of(x, c), corner))
+    corner = load_3(x, 3 * a)
+    return cross(sub(load_3(x, 3 * b), corner), sub(load_3(x, 3 * c), corner))
 
 
 @inlined
 def panel_mean(v, a, b, c):
-    return scale(1.0 / 3.0, add(add(vector_of(v, a), vector_of(v, b)), vector_of(v, c)))
+    return scale(1.0 / 3.0, add(add(load_3(v, 3 * a), load_3(v, 3 * b)), load_3(v, 3 * c)))
 
 
 @njit
@@ -180,7 +170,7 @@ def add_field_matrix(t, x, about, rate, values, starts, system):
             continue
         if force.kind == MEDIUM:
             for i in range(force.first, force.last):
-                u = sub(vector_of(about, i), load3(force.velocity))
+                u = sub(load_3(about, 3 * i), load3(force.velocity))
                 across, along = medium_drag(force, u)
                 add_diagonal(values, starts[i], rate * across, rate * along, u)
         elif force.kind == WIND:

@@ -9,6 +9,7 @@ from ..arrays import clear
 from ..energies.elements import add_forces, add_matrix, total_energy
 from ..interact.forces import add_diagonal, interact
 from ..jit import inlined, njit
+from ..linalg.block_matrix import load_3
 from ..model.tables import STATE_SIZE
 from ..unchecked import peek, poke
 from ..vec import add, cross, load3
@@ -31,12 +32,6 @@ from .system import (
 def particles_at(system):
     """Where the particles' block starts in the state vector."""
     return STATE_SIZE * settings_of(system)[0].rigid
-
-
-@inlined
-def three_of(values, i):
-    """The vector of particle i."""
-    return (peek(values, 3 * i), peek(values, 3 * i + 1), peek(values, 3 * i + 2))
 
 
 @njit
@@ -169,8 +164,8 @@ def finish_particles(y, dydt, system):
     zero = (0.0, 0.0, 0.0)
     total, moment, held, held_moment = zero, zero, zero, zero
     for i in range(n):
-        force = three_of(f, i)
-        turning = cross(three_of(x, i), force)
+        force = load_3(f, 3 * i)
+        turning = cross(load_3(x, 3 * i), force)
         total, moment = add(total, force), add(moment, turning)
         if peek(inverse_mass, i) == 0.0:
             held, held_moment = add(held, force), add(held_moment, turning)
@@ -210,6 +205,6 @@ def particles_kinetic(y, system):
     inverse_mass = particle_inverse_mass_of(system)
     total = 0.0
     for i in range(n):
-        p = three_of(part_of(y, at, 3 * n), i)
+        p = load_3(y, at + 3 * i)
         total += peek(inverse_mass, i) * (p[0] * p[0] + p[1] * p[1] + p[2] * p[2])
     return 0.5 * total

@@ -1,14 +1,15 @@
 """The end of a time step of particles: momenta of what touches, and the ledger."""
 
 from ..collide.particle_tables import particle_contacts_of
-from ..jit import njit
-from ..linalg.block_matrix import load_3, store_3
+from ..jit import inlined, njit
+from ..linalg.block_matrix import add_3, load_3, store_3
 from ..mechanics.particles import particles_at
 from ..mechanics.system import particle_inverse_mass_of, settings_of
 from ..mechanics.system import pushes_of as system_pushes_of
 from ..model.tables import FORCE_IMPULSE, LEDGER, PROJECTION_WORK, REACTION_IMPULSE, REACTION_TORQUE, TORQUE_IMPULSE
 from ..unchecked import peek, poke
 from ..vec import add, add_scaled, cross, dot, load3, scale, sub
+from .schemes import at_middle
 from .tables import BDF2, BODY_ROW, EXPLICIT, IMPLICIT_MIDPOINT
 from .tables_of import (
     active_of,
@@ -21,7 +22,15 @@ from .tables_of import (
     power_of,
     start_of,
 )
-from .touch import carried, normal_part, slip_of
+from .touch import carried, normal_part, push_carrier, slip_of
+
+
+@inlined
+def force_place(particle, steps):
+    """Where the forces of a step act on a particle."""
+    if options_of(steps)[0].scheme == EXPLICIT:
+        return load_3(base_of(steps), 3 * particle)
+    return load_3(place_of(steps), 3 * particle)
 
 
 @njit
@@ -29,13 +38,12 @@ def book_forces(y, system, steps):
     """Powers and impulses of the forces on particles, into the ledger, by the rule that moves the particles."""
     options, n = options_of(steps)[0], settings_of(system)[0].particles
     forces, inverse = forces_of(steps), particle_inverse_mass_of(system)
-    place = base_of(steps) if options.scheme == EXPLICIT else place_of(steps)  # where the forces are
     power, booked = power_of(steps), booked_of(steps)
     zero = (0.0, 0.0, 0.0)
     total, moment, held, held_moment = zero, zero, zero, zero
     for i in range(n):
         f = add(load_3(forces, 3 * i), load_3(forces, 3 * (n + i)))
-        turning = cross(load_3(place, 3 * i), f)
+        turning = cross(force_place(i, steps), f)
         total, moment = add(total, f), add(moment, turning)
         if peek(inverse, i) == 0.0:
             held, held_moment = sub(held, f), sub(held_moment, turning)
@@ -54,12 +62,6 @@ def book_forces(y, system, steps):
         poke(y, ledger + i, peek(y, ledger + i) + amount)
 
 
-@njit
-def book(y, at, h, v):
-    for k in range(3):
-        poke(y, at + k, peek(y, at + k) + h * v[k])
-
-
 # Work of friction is that along the slip; what else the contact does to the particle, it does the other way round to the
 # carrier, in whose own step that is booked.
 @njit
@@ -76,19 +78,17 @@ def finish_touch(touch, y, particles, system, steps):
     way = sub(x, x_0) if options.scheme != EXPLICIT else scale(0.5 * h, add(v, v_0))
     beside = way
     if touch.normals > 0:
-        half = options.scheme == EXPLICIT or options.scheme == IMPLICIT_MIDPOINT  # noqa: SIM109 - for the compiler
-        beside = add_scaled(way, -2.0 if half else -1.0, slip_of(touch, 0.0, 0.0, system, steps))
+        beside = add_scaled(way, -2.0 if at_middle(options.scheme) else -1.0, slip_of(touch, 0.0, 0.0, system, steps))
     ledger = options.ledger
     poke(y, ledger, peek(y, ledger) + dot(normal, way) + dot(along, beside))
     poke(y, ledger + 1, peek(y, ledger + 1) + dot(along, sub(way, beside)))
-    place = load_3(base_of(steps), 3 * touch.particle) if options.scheme == EXPLICIT else x  # where the force is
-    push(touch, place, force, h, y, system)
+    push(touch, force_place(touch.particle, steps), force, h, y, system)
     move_out(touch, sub(x, x_0), y, particles, system, steps)
 
 
 @njit
 def move_out(touch, way, y, particles, system, steps):
-    """Put a particle where its contacts want it, and book the energy of that."""
+    """Put a particle where its contacts want it."""
     contacts, active = particle_contacts_of(particles), active_of(steps)
     twice = 2.0 if options_of(steps)[0].scheme == IMPLICIT_MIDPOINT else 1.0
     out = (0.0, 0.0, 0.0)
@@ -96,7 +96,7 @@ def move_out(touch, way, y, particles, system, steps):
         contact = contacts[c]
         if active[c] != 0:
             n = load3(contact.normal)
-            body = carried(contact.body, load3(contact.position), moved_of(steps), system)
+            body = carried(contact.body, load3(contact.position), moved_of(steps), 0, system)
             depth = contact.separation + dot(n, add_scaled(add(way, out), -twice, body))
             if depth < 0.0:
                 out = add_scaled(out, -depth, n)
@@ -105,20 +105,20 @@ def move_out(touch, way, y, particles, system, steps):
 
 @njit
 def shift_particle(particle, out, y, system, steps):
-    """Move a particle, and book the energy of that."""
-    at = particles_at(system) + 3 * particle
-    store_3(y, at, add(load_3(y, at), out))
-    entry = y.shape[0] - len(LEDGER) + PROJECTION_WORK
+    """Move a particle, and book the energy and the angular momentum of that."""
+    at, common = particles_at(system) + 3 * particle, y.shape[0] - len(LEDGER)
+    p = load_3(y, at + 3 * settings_of(system)[0].particles)
+    add_3(y, at, out)
+    entry = common + PROJECTION_WORK
     poke(y, entry, peek(y, entry) - dot(load_3(forces_of(steps), 3 * particle), out))
+    add_3(y, common + REACTION_TORQUE, cross(out, p))
 
 
 @njit
 def push(touch, x, force, h, y, system):
     """Book the impulse of a contact on its particle, and leave the opposite force to the carrier."""
     common = y.shape[0] - len(LEDGER)
-    book(y, common + REACTION_IMPULSE, h, force)
-    book(y, common + REACTION_TORQUE, h, cross(x, force))
+    add_3(y, common + REACTION_IMPULSE, scale(h, force))
+    add_3(y, common + REACTION_TORQUE, scale(h, cross(x, force)))
     if touch.body < settings_of(system)[0].rigid:
-        pushes, at = system_pushes_of(system), BODY_ROW * touch.body
-        store_3(pushes, at, sub(load_3(pushes, at), force))
-        store_3(pushes, at + 3, sub(load_3(pushes, at + 3), cross(load3(touch.arm), force)))
+        push_carrier(touch, scale(-1.0, force), system_pushes_of(system), BODY_ROW * touch.body)

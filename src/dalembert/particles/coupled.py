@@ -2,15 +2,16 @@
 
 from ..arrays import clear
 from ..jit import inlined, njit
-from ..linalg.block_matrix import load_3, store_3
+from ..linalg.block import load_3x3
+from ..linalg.block_matrix import add_3, load_3, store_3
 from ..linalg.conjugate_gradient import INDEFINITE, NOT_CONVERGED
 from ..linalg.ssor import inverse_of, load_symmetric, store_symmetric
 from ..mechanics.system import particle_mass_of, settings_of
 from ..status import OK
 from ..unchecked import peek, poke
-from ..vec import add, add_scaled, cross, load3, matvec, scale, sub
+from ..vec import add_scaled, cross, load3, matvec, scale, sub, unit
 from .conjugate import apply
-from .stage import body_momentum
+from .stage_bodies import body_momentum
 from .tables import BODY_ROW, EXPLICIT
 from .tables_of import (
     change_of,
@@ -32,9 +33,7 @@ from .tables_of import (
     touches_of,
     values_of,
 )
-from .touch import body_point, locked_part, normal_part
-
-FROM_ZERO, FROM_AIM, FROM_CHANGE = range(3)
+from .touch import body_point, free_part, locked_part, push_carrier, slides, tangent_part
 
 
 @njit
@@ -71,22 +70,20 @@ def gather(w, q, system, steps):
         touch = touches[k]
         i = 3 * touch.particle
         borne = locked_part(touch, load_3(w, i))
-        store_3(q, i, sub(load_3(q, i), borne))
+        add_3(q, i, scale(-1.0, borne))
         if touch.body < settings_of(system)[0].rigid:
-            at = n + BODY_ROW * touch.body
-            store_3(q, at, add(load_3(q, at), borne))
-            store_3(q, at + 3, add(load_3(q, at + 3), cross(load3(touch.arm), borne)))
+            push_carrier(touch, borne, q, n + BODY_ROW * touch.body)
 
 
 @njit
-def add_inertia(z, factor, q, system, steps):
-    """q += factor w M (δ, θ) of all bodies."""
+def add_inertia(z, q, system, steps):
+    """q += w M (δ, θ) of all bodies."""
     n, weight = 3 * settings_of(system)[0].particles, stage_of(steps)[0].body_weight
     for b in range(settings_of(system)[0].rigid):
         at = n + BODY_ROW * b
         m, spin = body_momentum(b, load_3(z, at), load_3(z, at + 3), steps)
-        store_3(q, at, add_scaled(load_3(q, at), factor * weight, m))
-        store_3(q, at + 3, add_scaled(load_3(q, at + 3), factor * weight, spin))
+        add_3(q, at, scale(weight, m))
+        add_3(q, at + 3, scale(weight, spin))
 
 
 @njit
@@ -96,7 +93,7 @@ def product(z, q, u, system, steps):
     expand(z, u, system, steps)
     apply(u, image, system, steps)
     gather(image, q, system, steps)
-    add_inertia(z, 1.0, q, system, steps)
+    add_inertia(z, q, system, steps)
     add_slip(z, u, q, system, steps)
 
 
@@ -107,21 +104,18 @@ def add_slip(z, u, q, system, steps):
     explicit = options_of(steps)[0].scheme == EXPLICIT
     for k in range(touch_counts_of(steps)[0]):
         touch = touches[k]
-        if touch.grip == 0.0 or touch.stick != 0 or touch.locked == 0:
+        if not slides(touch):
             continue
         i = 3 * touch.particle
-        own = sub(load_3(u, i), normal_part(touch, load_3(u, i)))
+        own = tangent_part(touch, load_3(u, i))
         slip = own
         if touch.body < settings_of(system)[0].rigid:
             at = n + BODY_ROW * touch.body
-            along = body_point(touch, z, at)
-            slip = sub(slip, sub(along, normal_part(touch, along)))
-            pull = scale(touch.grip, slip)
-            store_3(q, at, sub(load_3(q, at), pull))
-            store_3(q, at + 3, sub(load_3(q, at + 3), cross(load3(touch.arm), pull)))
+            slip = sub(slip, tangent_part(touch, body_point(touch, z, at)))
+            push_carrier(touch, scale(-touch.grip, slip), q, at)
         if not explicit:
             slip = sub(slip, own)
-        store_3(q, i, add_scaled(load_3(q, i), touch.grip, slip))
+        add_3(q, i, scale(touch.grip, slip))
 
 
 @njit
@@ -194,8 +188,7 @@ def invert_blocks(system, steps):
         for k in range(18):
             poke(diagonal, at + k, 0.0)
         for c in range(3):
-            axis = (1.0 if c == 0 else 0.0, 1.0 if c == 1 else 0.0, 1.0 if c == 2 else 0.0)
-            m, spin = body_momentum(b, axis, axis, steps)
+            m, spin = body_momentum(b, unit(c), unit(c), steps)
             for r in range(3):
                 poke(diagonal, at + 3 * r + c, stage.body_weight * m[r])
                 poke(diagonal, at + 9 + 3 * r + c, stage.body_weight * spin[r])
@@ -216,42 +209,36 @@ def add_load(touch, explicit, n, system, steps):
     """Add what a locked particle's own block is to its carrier, to the blocks of that."""
     diagonal = diagonal_of(steps)
     m = stage_of(steps)[0].weight * peek(particle_mass_of(system), touch.particle)
-    grip = touch.grip if touch.stick == 0 else 0.0
+    grip = touch.grip if slides(touch) else 0.0
     arm, at = load3(touch.arm), 9 * (n + 2 * touch.body)
     for c in range(3):
-        axis = (1.0 if c == 0 else 0.0, 1.0 if c == 1 else 0.0, 1.0 if c == 2 else 0.0)
-        push = locked_part(touch, block_times(touch.particle, m, locked_part(touch, axis), explicit, steps))
-        push = add_scaled(push, grip, sub(axis, normal_part(touch, axis)))
-        turned = cross(axis, arm)
-        twist = locked_part(touch, block_times(touch.particle, m, locked_part(touch, turned), explicit, steps))
-        moment = cross(arm, add_scaled(twist, grip, sub(turned, normal_part(touch, turned))))
+        push = borne_block(touch, m, grip, unit(c), explicit, steps)
+        moment = cross(arm, borne_block(touch, m, grip, cross(unit(c), arm), explicit, steps))
         for r in range(3):
             poke(diagonal, at + 3 * r + c, peek(diagonal, at + 3 * r + c) + push[r])
             poke(diagonal, at + 9 + 3 * r + c, peek(diagonal, at + 9 + 3 * r + c) + moment[r])
+
+
+@njit
+def borne_block(touch, m, grip, v, explicit, steps):
+    """What the carrier bears of a touch where it moves by v there."""
+    push = locked_part(touch, block_times(touch.particle, m, locked_part(touch, v), explicit, steps))
+    return add_scaled(push, grip, tangent_part(touch, v))
 
 
 @inlined
 def block_times(i, m, v, explicit, steps):
     if explicit:
         return (m * v[0], m * v[1], m * v[2])
-    return matvec(load_block(values_of(steps), 9 * starts_of(steps)[i]), v)
-
-
-@inlined
-def load_block(a, o):
-    return (
-        peek(a, o), peek(a, o + 1), peek(a, o + 2), peek(a, o + 3), peek(a, o + 4), peek(a, o + 5), peek(a, o + 6),
-        peek(a, o + 7), peek(a, o + 8),
-    )  # fmt: skip
+    return matvec(load_3x3(values_of(steps), 9 * starts_of(steps)[i]), v)
 
 
 @njit
 def precondition(r, s, system, steps):
     diagonal, touches = diagonal_of(steps), touches_of(steps)
     for i in range(r.shape[0] // 3):
-        store_3(s, 3 * i, matvec(load_block(diagonal, 9 * i), load_3(r, 3 * i)))
+        store_3(s, 3 * i, matvec(load_3x3(diagonal, 9 * i), load_3(r, 3 * i)))
     for k in range(touch_counts_of(steps)[0]):
         touch = touches[k]
         i = 3 * touch.particle
-        v = load_3(s, i)
-        store_3(s, i, sub(v, locked_part(touch, v)))
+        store_3(s, i, free_part(touch, load_3(s, i)))

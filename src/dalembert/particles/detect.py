@@ -29,13 +29,13 @@ def find(bodies, h, margin, y, place, particles, collision):
     return meet_particles(part_of(place, 0, n), part_of(place, 2 * n, n), h, margin, particles, collision)
 
 
-# `data`: the addresses of the tables of particles and of the collision, the number of bodies, and the margin (in nm).
+# `data`: the addresses of the tables of particles and of the collision, the number of bodies, and the address of the margin.
 def evaluate(data, task, h, y, n, place, m):
     at = _addresses(data, 4)
     return find(
         at[2],
         h,
-        1e-9 * at[3],
+        _floats(at[3], 1)[0],
         _floats(y, n),
         _floats(place, m),
         _addresses(at[0], PARTICLES),
@@ -51,12 +51,12 @@ class ParticleDetector:
 
     def __init__(self, particles: Particles, collision: Collision, bodies: int, margin: float) -> None:
         self.particles, self.collision = particles, collision
-        self._bodies, self._margin = bodies, margin
+        self._bodies, self._margin = bodies, np.array([margin])
         self._fit()
 
     def _fit(self) -> None:
         self._tables = address_table(self.particles), address_table(self.collision)
-        numbers = [*(int(table.ctypes.data) for table in self._tables), self._bodies, round(1e9 * self._margin)]
+        numbers = [*(int(table.ctypes.data) for table in self._tables), self._bodies, int(self._margin.ctypes.data)]
         self._data = np.array(numbers, np.int64)
         self.data = int(self._data.ctypes.data)
         if numba.config.DISABLE_JIT:
@@ -66,7 +66,9 @@ class ParticleDetector:
             self.address = COMPILED.address
 
     def _call(self, data: int, task: int, h: float, y: int, n: int, place: int, m: int) -> int:
-        return int(find(self._bodies, h, self._margin, view(y, n), view(place, m), self.particles, self.collision))
+        return int(
+            find(self._bodies, h, float(self._margin[0]), view(y, n), view(place, m), self.particles, self.collision)
+        )
 
     def make_room(self) -> None:
         """As many contacts as the last call asked for, and half as many more."""

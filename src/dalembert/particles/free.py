@@ -8,8 +8,8 @@ memory many times, and gives the same numbers but for rounding.
 from ..arrays import clear, copy
 from ..energies.elements import sets_of
 from ..interact.tables_of import laws_of
-from ..jit import inlined, njit
-from ..linalg.block_matrix import load_3, store_3
+from ..jit import njit
+from ..linalg.block_matrix import add_3, load_3, store_3
 from ..mechanics.fields import medium_drag
 from ..mechanics.particles import particles_at
 from ..mechanics.system import (
@@ -160,8 +160,8 @@ def step_stretch(first, last, y, system, steps):
             store_3(y, at + 3 * i, x)
             store_3(y, at + 3 * (n + i), p)
     common = power.shape[0] - len(LEDGER)
-    put(power, common + FORCE_IMPULSE, total)
-    put(power, common + TORQUE_IMPULSE, moment)
+    add_3(power, common + FORCE_IMPULSE, total)
+    add_3(power, common + TORQUE_IMPULSE, moment)
     return check
 
 
@@ -177,8 +177,8 @@ def book_held(first, last, a, c, drags, y, system, steps):
             f = add_scaled(c, peek(mass, i), a)
             if drags:
                 f = add(f, drag(i, zero, 0.0, power, system))
-            put(power, common + REACTION_IMPULSE, sub(zero, f))
-            put(power, common + REACTION_TORQUE, sub(zero, cross(load_3(y, at + 3 * i), f)))
+            add_3(power, common + REACTION_IMPULSE, sub(zero, f))
+            add_3(power, common + REACTION_TORQUE, sub(zero, cross(load_3(y, at + 3 * i), f)))
 
 
 @njit
@@ -188,8 +188,3 @@ def dragged(i, p, f, h, power, system):
     v = scale(w, p)
     v = add_scaled(v, 0.5 * h * w, add(f, drag(i, v, 0.0, power, system)))
     return drag(i, v, 1.0, power, system)
-
-
-@inlined
-def put(values, at, v):
-    store_3(values, at, add(load_3(values, at), v))

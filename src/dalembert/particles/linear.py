@@ -11,12 +11,13 @@ import math
 
 from ..arrays import clear
 from ..jit import njit
-from ..linalg.block_matrix import load_3, store_3
+from ..linalg.block_matrix import add_3, load_3, store_3
+from ..linalg.conjugate_gradient import INDEFINITE
 from ..mechanics.system import particle_mass_of, settings_of
 from ..pointer import PARTICLE_MATRIX, SOLVE, call_pointer
 from ..status import OK
 from ..unchecked import peek, poke
-from ..vec import add, cross, load3, scale, sub
+from ..vec import add, scale, unit
 from .conjugate import apply, solve_held
 from .coupled import gather, solve_coupled
 from .tables import BODY_ROW, EXPLICIT
@@ -40,7 +41,7 @@ from .tables_of import (
     values_of,
     wanted_of,
 )
-from .touch import friction_at, locked_part, missing, normal_part
+from .touch import free_part, friction_at, missing, push_carrier, slides, tangent_part
 
 FROM_ZERO, FROM_AIM, FROM_CHANGE = range(3)
 
@@ -72,15 +73,11 @@ def solve(guess, tolerance, system, steps):
     gradient, rhs, change = gradient_of(steps), rhs_of(steps), change_of(steps)
     for k in range(rhs.shape[0]):
         poke(rhs, k, -peek(gradient, k))
-    begin_at(guess, n, change, steps)
-    coupled = prescribe(system, steps)
-    if coupled or options.direct != 0 or options.scheme == EXPLICIT:
-        clear(change)
-        prescribe_only(system, steps)
-    explicit = options.scheme == EXPLICIT
+    explicit, coupled = options.scheme == EXPLICIT, push_by_friction(system, steps)
+    begin_at(FROM_ZERO if coupled or explicit or options.direct != 0 else guess, n, change, steps)
+    prescribe(system, steps)
     if not explicit:
         add_friction(1.0, steps)
-    report_of(steps)[0].solves += 1
     if options.direct != 0:
         status = call_pointer(options.direct, 0, SOLVE, 0.0, rhs, change)
     elif coupled:
@@ -91,7 +88,18 @@ def solve(guess, tolerance, system, steps):
     if not explicit:
         add_friction(-1.0, steps)
     apply(change, image_of(steps), system, steps)
+    count(status, report_of(steps)[0])
     return status
+
+
+@njit
+def count(status, report):
+    """Note a linear solve, and how it ended."""
+    report.solves += 1
+    if status == INDEFINITE:
+        report.indefinite += 1
+    elif status != OK:
+        report.unconverged += 1
 
 
 @njit
@@ -107,35 +115,31 @@ def begin_at(guess, n, change, steps):
 
 
 @njit
-def prescribe_only(system, steps):
-    """What locks prescribe into `change`, which is zero."""
+def prescribe(system, steps):
+    """What locks prescribe into `change`."""
     touches, change = touches_of(steps), change_of(steps)
     for k in range(touch_counts_of(steps)[0]):
         if touches[k].locked > 0:
-            store_3(change, 3 * touches[k].particle, missing(touches[k], system, steps))
+            i = 3 * touches[k].particle
+            free = free_part(touches[k], load_3(change, i))
+            store_3(change, i, add(free, missing(touches[k], system, steps)))
 
 
 @njit
-def prescribe(system, steps):
-    """Friction into `rhs`, and what locks prescribe into `change`. Returns whether a touch is with a body that moves."""
-    touches, rhs, change = touches_of(steps), rhs_of(steps), change_of(steps)
+def push_by_friction(system, steps):
+    """Friction into `rhs`, on particles and on their carriers. Returns whether one of these is a body that moves."""
+    touches, rhs = touches_of(steps), rhs_of(steps)
     n = 3 * settings_of(system)[0].particles
     coupled = False
     for k in range(touch_counts_of(steps)[0]):
         touch = touches[k]
-        i = 3 * touch.particle
         if touch.locked == 0:
             continue
-        there = load_3(change, i)
-        there = sub(there, locked_part(touch, there))
-        store_3(change, i, add(there, missing(touch, system, steps)))
         friction = friction_at(touch, 0.0, 0.0, system, steps)
-        store_3(rhs, i, add(load_3(rhs, i), friction))
+        add_3(rhs, 3 * touch.particle, friction)
         if touch.body < settings_of(system)[0].rigid:
             coupled = True
-            at = n + BODY_ROW * touch.body
-            store_3(rhs, at, sub(load_3(rhs, at), friction))
-            store_3(rhs, at + 3, sub(load_3(rhs, at + 3), cross(load3(touch.arm), friction)))
+            push_carrier(touch, scale(-1.0, friction), rhs, n + BODY_ROW * touch.body)
     return coupled
 
 
@@ -145,12 +149,11 @@ def add_friction(sign, steps):
     touches, values, starts = touches_of(steps), values_of(steps), starts_of(steps)
     for k in range(touch_counts_of(steps)[0]):
         touch = touches[k]
-        if touch.grip == 0.0 or touch.stick != 0 or touch.locked == 0:
+        if not slides(touch):
             continue
         at = 9 * starts[touch.particle]
         for c in range(3):
-            axis = (1.0 if c == 0 else 0.0, 1.0 if c == 1 else 0.0, 1.0 if c == 2 else 0.0)
-            column = scale(sign * touch.grip, sub(axis, normal_part(touch, axis)))
+            column = scale(sign * touch.grip, tangent_part(touch, unit(c)))
             for r in range(3):
                 poke(values, at + 3 * r + c, peek(values, at + 3 * r + c) + column[r])
 
@@ -172,10 +175,8 @@ def divide(system, steps):
     for k in range(touched):
         touch = touches[k]
         i = 3 * touch.particle
-        b = load_3(rhs, i)
         m = weight * peek(mass, touch.particle)
-        b = scale(m / (m + touch.grip), sub(b, locked_part(touch, b)))
-        store_3(rhs, i, b)
+        store_3(rhs, i, scale(m / (m + touch.grip), free_part(touch, load_3(rhs, i))))
     for i in range(mass.shape[0]):
         w = 1.0 / (weight * peek(mass, i))
         for k in range(3 * i, 3 * i + 3):
@@ -187,7 +188,7 @@ def divide(system, steps):
 
 
 @njit
-def reduced_norm(steps, system):
+def reduced_norm(system, steps):
     """The norm of Tᵀ (g − friction), which is zero where a stage is solved."""
     gradient, u, q, touches = gradient_of(steps), t_of(steps), g_of(steps), touches_of(steps)
     n = 3 * settings_of(system)[0].particles
@@ -196,13 +197,10 @@ def reduced_norm(steps, system):
     gather(u, q, system, steps)
     for k in range(touch_counts_of(steps)[0]):
         touch = touches[k]
-        i = 3 * touch.particle
         friction = friction_at(touch, 0.0, 0.0, system, steps)
-        store_3(q, i, sub(load_3(q, i), friction))
+        add_3(q, 3 * touch.particle, scale(-1.0, friction))
         if touch.body < settings_of(system)[0].rigid:
-            at = n + BODY_ROW * touch.body
-            store_3(q, at, add(load_3(q, at), friction))
-            store_3(q, at + 3, add(load_3(q, at + 3), cross(load3(touch.arm), friction)))
+            push_carrier(touch, friction, q, n + BODY_ROW * touch.body)
     total = 0.0
     for k in range(q.shape[0]):
         value = peek(q, k) + (peek(gradient, k) if k >= n else 0.0)

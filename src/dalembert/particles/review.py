@@ -3,10 +3,10 @@
 from ..collide.particle_tables import particle_contacts_of
 from ..jit import inlined, njit
 from ..linalg.block_matrix import load_3
-from ..mechanics.system import kinematics_of, particle_mass_of, settings_of
+from ..mechanics.system import particle_mass_of, settings_of
 from ..unchecked import peek
-from ..vec import add, cross, dot, load3, norm, store3, sub
-from .tables import BODY_ROW
+from ..vec import add, dot, load3, norm, store3, sub
+from .lock import lock
 from .tables_of import (
     active_of,
     change_of,
@@ -16,10 +16,11 @@ from .tables_of import (
     options_of,
     place_of,
     stage_of,
+    start_of,
     touch_counts_of,
     touches_of,
 )
-from .touch import CREEP, carried, friction_at, lock, locked_part, normal_part, origin, part, slip_of
+from .touch import CREEP, carried, friction_at, locked_part, part, slip_of, tangent_part
 
 CROSSED = 1e-9  # of the margin: contacts that would be crossed by less are not closed
 PULL = 1e-12  # of the typical force: a smaller one is none
@@ -88,17 +89,15 @@ def close(touch, contacts, system, steps):
     """Let contacts hold that would be crossed."""
     active, margin = active_of(steps), options_of(steps)[0].margin
     i, first = 3 * touch.particle, 3 * settings_of(system)[0].particles
-    made = add(sub(load_3(place_of(steps), i), origin(steps, i)), load_3(change_of(steps), i))
+    made = add(sub(load_3(place_of(steps), i), load_3(start_of(steps), i)), load_3(change_of(steps), i))
     changed = False
     for c in range(touch.first, touch.last):
         contact = contacts[c]
         if active[c] != 0:
             continue
-        d = sub(made, carried(contact.body, load3(contact.position), moved_of(steps), system))
-        if contact.body < settings_of(system)[0].rigid:
-            arm = sub(load3(contact.position), load3(kinematics_of(system)[contact.body].x))
-            at = first + BODY_ROW * contact.body
-            d = sub(d, add(load_3(change_of(steps), at), cross(load_3(change_of(steps), at + 3), arm)))
+        point = load3(contact.position)
+        d = sub(made, carried(contact.body, point, moved_of(steps), 0, system))
+        d = sub(d, carried(contact.body, point, change_of(steps), first, system))
         if dot(load3(contact.normal), d) < -part(steps) * contact.separation - CROSSED * margin:
             active[c] = 1
             changed = True
@@ -111,7 +110,7 @@ def rub(touch, contacts, system, steps):
     limit = friction_limit(touch, contacts, steps)
     if touch.stick != 0:
         held = load3(touch.force)
-        size = norm(sub(held, normal_part(touch, held)))
+        size = norm(tangent_part(touch, held))
         if size <= limit * (1.0 + STEADY):
             return False
         # If nothing else held it, it would slide by about this:

@@ -17,14 +17,11 @@ since x₀ and turns, X, with ½ w (X − X₀)ᵀ M (X − X₀), where X₀ is
 
 import math
 
-from ..jit import inlined, njit
+from ..jit import njit
 from ..linalg.block_matrix import load_3, store_3
-from ..mechanics.kinematics import load6, load9
 from ..mechanics.particles import particles_at
 from ..mechanics.system import (
-    bodies_of,
     energies_of,
-    kinematics_of,
     particle_inverse_mass_of,
     particle_mass_of,
     settings_of,
@@ -32,15 +29,15 @@ from ..mechanics.system import (
 from ..mechanics.system import power_of as system_power_of
 from ..pointer import PARTICLE_FORCES, call_pointer
 from ..unchecked import peek, poke
-from ..vec import add_scaled, congruence, dot, load3, scale, sub, symvec
-from .tables import BDF2, BODY_ROW, EXPLICIT, IMPLICIT_MIDPOINT, LINEAR_EULER
+from ..vec import add_scaled, dot, scale, sub
+from .schemes import at_middle, solves_once
+from .stage_bodies import body_momentum, body_offset
+from .tables import BDF2, BODY_ROW, EXPLICIT
 from .tables_of import (
     aim_of,
     base_of,
     before_of,
     forces_of,
-    inertia_of,
-    moved_of,
     options_of,
     place_of,
     power_of,
@@ -48,7 +45,6 @@ from .tables_of import (
     start_of,
     touch_counts_of,
     touches_of,
-    wanted_of,
 )
 
 
@@ -68,8 +64,7 @@ def begin_stage(t, y, system, steps):
     for k in range(6 * n):
         poke(start, k, peek(y, at + k))
     twice = scheme == BDF2 and options.history != 0
-    once = scheme == LINEAR_EULER or scheme == EXPLICIT  # noqa: SIM109 - for the compiler
-    half = scheme == IMPLICIT_MIDPOINT or scheme == EXPLICIT  # noqa: SIM109 - for the compiler
+    once, half = solves_once(scheme), at_middle(scheme)
     tau = 2.0 * h / 3.0 if twice else (0.5 * h if half else h)
     stage.tau, stage.weight = tau, 2.0 / (h * h) if scheme == EXPLICIT else 1.0 / (tau * tau)
     stage.time = t + (0.5 * h if half else h)
@@ -92,32 +87,6 @@ def begin_stage(t, y, system, steps):
 
 
 @njit
-def begin_bodies(system, steps):
-    """Mass matrices, and the displacements X₀, from the forces in the kinematics table."""
-    options, stage = options_of(steps)[0], stage_of(steps)[0]
-    bodies, kinematics = bodies_of(system), kinematics_of(system)
-    inertia, moved, wanted = inertia_of(steps), moved_of(steps), wanted_of(steps)
-    half = options.scheme == EXPLICIT or options.scheme == IMPLICIT_MIDPOINT  # noqa: SIM109
-    tau = 0.5 * options.dt if half else options.dt
-    kick = options.dt if options.scheme == EXPLICIT else tau
-    stage.body_weight = 1.0 / (tau * kick)
-    for b in range(settings_of(system)[0].rigid):
-        kin, body = kinematics[b], bodies[b]
-        m = congruence(load9(kin.rotation), load6(body.inertia))
-        turn = symvec(load6(kin.inverse_inertia), load3(kin.torque))
-        shift = add_scaled(load3(kin.v), kick * body.inverse_mass, load3(kin.force))
-        spin = add_scaled(load3(kin.omega), kick, turn)
-        at = BODY_ROW * b
-        for k in range(6):
-            poke(inertia, 7 * b + 1 + k, m[k])
-        poke(inertia, 7 * b, body.mass)
-        store_3(wanted, at, scale(tau, shift))
-        store_3(wanted, at + 3, scale(tau, spin))
-        store_3(moved, at, scale(tau, shift))
-        store_3(moved, at + 3, scale(tau, spin))
-
-
-@njit
 def evaluate(walls, place, out, system, steps):
     """Forces at a place, and their energy into `stage.energy`. Returns a status."""
     stage = stage_of(steps)[0]
@@ -133,8 +102,7 @@ def evaluate(walls, place, out, system, steps):
         u, turn = body_offset(b, steps)
         m, spin = body_momentum(b, u, turn, steps)
         bodies += dot(u, m) + dot(turn, spin)
-    stage.elastic = energies_of(system)[2]
-    stage.energy = stage.elastic + 0.5 * (stage.weight * inertial + stage.body_weight * bodies)
+    stage.energy = energies_of(system)[2] + 0.5 * (stage.weight * inertial + stage.body_weight * bodies)
     return status
 
 
@@ -156,24 +124,6 @@ def predict(system, steps):
             v_0 = scale(peek(inverse, touch.particle), load_3(start_of(steps), 3 * n + i))
             store_3(place, 3 * n + i, v_0)
             store_3(place, 6 * n + i, v_0)
-
-
-@inlined
-def body_offset(b, steps):
-    """X − X₀ of a body: displacement, turn."""
-    moved, wanted, at = moved_of(steps), wanted_of(steps), BODY_ROW * b
-    return sub(load_3(moved, at), load_3(wanted, at)), sub(load_3(moved, at + 3), load_3(wanted, at + 3))
-
-
-@inlined
-def body_momentum(b, u, turn, steps):
-    """The mass matrix of a body times a displacement and a turn."""
-    inertia, at = inertia_of(steps), 7 * b
-    moments = (
-        peek(inertia, at + 1), peek(inertia, at + 2), peek(inertia, at + 3), peek(inertia, at + 4),
-        peek(inertia, at + 5), peek(inertia, at + 6),
-    )  # fmt: skip
-    return scale(peek(inertia, at), u), symvec(moments, turn)
 
 
 @njit
@@ -234,12 +184,3 @@ def move(place, change, length, trial, system, steps):
         poke(trial, 3 * n + k, v)
         poke(trial, 6 * n + k, v)
         poke(trial, 9 * n + k, peek(place, 9 * n + k))
-
-
-@njit
-def move_bodies(length, change, system, steps):
-    """X += length · change."""
-    moved = moved_of(steps)
-    first = 3 * settings_of(system)[0].particles
-    for k in range(moved.shape[0]):
-        poke(moved, k, peek(moved, k) + length * peek(change, first + k))

@@ -20,11 +20,14 @@ from ..status import NON_FINITE, OK
 from ..ticks import begin, lap
 from ..unchecked import peek, poke
 from ..vec import dot, load3, scale, sub
+from .begin_touches import gather_attachments, gather_touches, remember
 from .books import book_forces, finish_touch, shift_particle
 from .free import are_free, march_free
 from .newton import minimize
-from .stage import begin_bodies, begin_stage
-from .tables import BDF2, CONTACTS, EXPLICIT, IMPLICIT_MIDPOINT, LINEAR_EULER, UPDATE, Steps, Walls
+from .schemes import solves_once
+from .stage import begin_stage
+from .stage_bodies import begin_bodies
+from .tables import BDF2, CONTACTS, EXPLICIT, IMPLICIT_MIDPOINT, UPDATE, Steps, Walls
 from .tables_of import (
     before_of,
     gradient_of,
@@ -39,7 +42,6 @@ from .tables_of import (
     touches_of,
     trial_of,
 )
-from .touch import gather_attachments, gather_touches, remember
 
 WALLS = len(Walls._fields)
 PARTICLES, SYSTEM, STEPS = 2 * len(Particles._fields), 2 * len(System._fields), 2 * len(Steps._fields)
@@ -160,7 +162,7 @@ def finish(y, particles, system, steps):
     mass, inverse = particle_mass_of(system), particle_inverse_mass_of(system)
     twice = options.scheme == IMPLICIT_MIDPOINT
     gradient, tau = gradient_of(steps), stage_of(steps)[0].tau
-    if options.scheme == EXPLICIT or options.scheme == LINEAR_EULER:
+    if solves_once(options.scheme):
         tau = 0.0
     check = 0.0
     for i in range(n):

@@ -1,99 +1,33 @@
-"""A run by time steps of particles: the tables of a step, and the call of its kernel; bodies are stepped beside them."""
+"""A run by time steps of particles: the call of the kernel of a step; bodies are stepped beside them."""
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numba
 import numpy as np
 
-from ..addresses import address_table, nested
+from ..addresses import address_table
 from ..collide.particle_tables import Particles
 from ..collide.tables import NEED_ROOM
 from ..contact.step_events import StepEvents
 from ..contact.time_stepping import Contact, ContactReport, TimeStepping
 from ..linalg.block_pattern import BlockPattern
-from ..linalg.coarse_space import coarse_space, coarse_workspace
-from ..linalg.conjugate_gradient import REPORT as SOLUTION
-from ..linalg.ssor import HELD
 from ..mechanics.evaluate import Mechanism
 from ..model.compile import Model
-from ..model.tables import LEDGER, PARTICLE_FIELD
+from ..no_solution import NoSolution
 from ..pointer import C_TYPE
 from ..status import EVENT, OK
 from . import tables
 from .detect import ParticleDetector
 from .direct import DirectSolver
+from .make_steps import ParticleSettings, ledger_at, make_steps
+from .report import ParticleReport
+from .schemes import SCHEMES
 from .step import COMPILED, march
-from .tables import STEP_STAGES, Steps, Walls
-
-SCHEMES = {
-    "time_stepping": tables.EXPLICIT, "linear_implicit_euler": tables.LINEAR_EULER,
-    "implicit_euler": tables.IMPLICIT_EULER, "implicit_midpoint": tables.IMPLICIT_MIDPOINT, "bdf2": tables.BDF2,
-}  # fmt: skip
-NEWTON = 60  # most steps of Newton's method in a stage
-DAMPING = ("damping", "stretch_damping", "shear_damping", "viscosity")  # fields of elements
-ROUNDS = 12  # most linear solves about contacts in a step of it
-
-
-class ParticleSettings(NamedTuple):
-    """How a step is made.
-
-    method : a name of `SCHEMES`. dt : s. tolerance : of Newton's method, relative to the forces of the step.
-    linear_solver : "cg" or "direct"; linear_tolerance : of the first, relative. margin : m, within which contacts are
-    looked for. ledger : where the entries of contact begin in the state.
-    """
-
-    method: str
-    dt: float
-    tolerance: float
-    linear_solver: str
-    linear_tolerance: float
-    margin: float
-    ledger: int
-
-
-def _row(dtype: Any) -> Any:
-    return np.zeros(1, dtype).view(np.recarray)
-
-
-def make_steps(model: Model, pattern: BlockPattern, settings: ParticleSettings, contacts: int) -> Steps:
-    """The tables of a step of so many contacts."""
-    n, b = model.particle_count, len(model.body_names)
-    unknowns = 3 * n + tables.BODY_ROW * b
-    explicit = SCHEMES[settings.method] == tables.EXPLICIT
-    options = _row(tables.OPTIONS)
-    options.scheme, options.dt, options.newton = SCHEMES[settings.method], settings.dt, NEWTON
-    options.tolerance, options.linear_tolerance = settings.tolerance, settings.linear_tolerance
-    options.linear_iterations, options.rounds = max(200, 10 * int(np.sqrt(unknowns))), ROUNDS
-    options.margin, options.ledger, options.contacts = settings.margin, settings.ledger, int(contacts > 0)
-    options.predict = int(explicit and depends_on_velocity(model))
-    patched = not explicit and settings.linear_solver == "cg"
-    space = coarse_space(pattern) if patched else coarse_space(pattern, fewest=n + 1)
-    attachments = np.array(model.attachments, tables.ATTACHMENT).view(np.recarray)
-    tied = np.zeros(n if len(attachments) else 0, np.int64)
-    tied[attachments.particle] = 1
-    m = np.zeros(unknowns)
-    return Steps(
-        options=options, stage=_row(tables.STAGE), report=_row(tables.REPORT),
-        touches=np.zeros(n if contacts or len(attachments) else 0, tables.TOUCH).view(np.recarray),
-        attachments=attachments, tied=tied, active=np.zeros(contacts, np.int64),
-        memory=np.zeros(n if contacts else 0, tables.MEMORY).view(np.recarray),
-        touch_counts=np.zeros(1, np.int64), pinned=np.nonzero(model.tables["particle_inverse_mass"] == 0.0)[0],
-        start=np.zeros(6 * n), before=np.zeros(6 * n), aim=np.zeros(3 * n), base=np.zeros(3 * n), place=np.zeros(12 * n),
-        trial=np.zeros(12 * n), forces=np.zeros(6 * n), trial_forces=np.zeros(6 * n),
-        power=np.zeros(len(model.force_names) + len(LEDGER)), booked=np.zeros(len(model.force_names) + len(LEDGER)),
-        gradient=m.copy(), change=m.copy(),
-        moved=np.zeros(6 * b), wanted=np.zeros(6 * b), inertia=np.zeros(7 * b), starts=pattern.starts,
-        columns=pattern.columns, values=np.zeros(0 if explicit else 9 * len(pattern.columns)), rhs=m.copy(),
-        residual=m.copy(), direction=m.copy(), image=m.copy(), scaled=m.copy(), d=m.copy(), t=m.copy(), g=m.copy(),
-        space=nested(space),
-        coarse=nested(coarse_workspace(space)),
-        held=np.zeros(n, HELD).view(np.recarray), solution=_row(SOLUTION), spare=np.zeros(model.size),
-        diagonal=np.zeros(9 * n + 18 * b), ticks=np.zeros(len(STEP_STAGES) + 3),
-    )  # fmt: skip
+from .tables import STEP_STAGES, Walls
 
 
 class ParticleStepping:
@@ -163,8 +97,9 @@ class ParticleStepping:
             self.bodies.changed()
 
     def run(self, y: np.ndarray, dydt: np.ndarray, target: float, end: float) -> int:
-        """Step y until `target` (s) is reached, in place. Returns a status."""
-        alone = self.bodies is None and len(self._events) == 0
+        """Step y until `target` (s) is reached, in place. Returns a status. Raises NoSolution at a step that misses its
+        tolerance, if that is to end the run."""
+        alone = self.bodies is None and len(self._events) == 0 and not self.settings.stop_unsolved
         while True:
             if self._events.waiting:
                 self.event = self._events.waiting.pop(0)
@@ -173,11 +108,24 @@ class ParticleStepping:
             done = float(self.report.steps[0]) * self.settings.dt
             if status != OK or done + 1e-9 * self.settings.dt >= target - self._start:
                 return status
+            unsolved = int(self.report.unsolved[0])
             status = self._step(y, dydt, target - self._start if alone else done + self.settings.dt, end)
+            if self.settings.stop_unsolved and self.report.unsolved[0] > unsolved:
+                raise NoSolution(self._missed())
             if status == OK:
                 status = self._events.look(self.time, y)
             if status != OK:
                 return status
+
+    def _missed(self) -> str:
+        """What to say of a step that misses its tolerance."""
+        stage, single = self._steps.stage[0], SCHEMES[self.settings.method] in (tables.EXPLICIT, tables.LINEAR_EULER)
+        what = "its linear system" if single else "Newton's method"
+        return (
+            f"at t = {self.time:.9g} s the step of the particles is not solved: {what} ends with a gradient of "
+            f"{stage.residual / stage.typical:.3g} of the forces; allow a larger "
+            f"{'linear_tolerance' if single else 'newton_tolerance'} or a smaller dt"
+        )
 
     def _step(self, y: np.ndarray, dydt: np.ndarray, stop: float, end: float) -> int:
         """Steps of particles until so long after the start, and then of the bodies. Returns a status."""
@@ -208,6 +156,15 @@ class ParticleStepping:
         """How the contacts of bodies were solved in the run so far."""
         return None if self.bodies is None else self.bodies.contact_report()
 
+    def particle_report(self) -> ParticleReport:
+        """How the steps of particles were solved in the run so far."""
+        report = self.report[0]
+        return ParticleReport(
+            newton=int(report.newton), solves=int(report.solves), iterations=int(report.linear),
+            unconverged=int(report.unconverged), indefinite=int(report.indefinite), unsolved=int(report.unsolved),
+            gradient=float(report.worst),
+        )  # fmt: skip
+
     def contacts(self, model: Model) -> list[Contact]:
         """The contacts of bodies in the last step."""
         return [] if self.bodies is None else self.bodies.contacts(model)
@@ -230,16 +187,3 @@ class ParticleStepping:
         """Steps made, and steps of Newton's method."""
         report = self.report[0]
         return {"steps": int(report.steps), "rejected": 0, "evaluations": int(report.newton)}
-
-
-def depends_on_velocity(model: Model) -> bool:
-    """Whether forces on particles do."""
-    damped = (table[name].any() for table in model.particles.element_rows().values() for name in table.dtype.names or ()
-              if name in DAMPING)  # fmt: skip
-    fields = (model.tables["particle_forces"].kind != PARTICLE_FIELD).any()
-    return bool(any(damped) or fields or any(law.damping > 0.0 for law in model.particles.laws))
-
-
-def ledger_at(model: Model) -> int:
-    """Where the ledger starts in the state."""
-    return model.size - len(LEDGER) - len(model.force_names)

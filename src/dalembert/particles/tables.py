@@ -18,18 +18,19 @@ BDF2 = 4
 OPTIONS = np.dtype(
     [("scheme", "i8"), ("dt", "f8"), ("newton", "i8"), ("tolerance", "f8"), ("linear_tolerance", "f8"),
      ("linear_iterations", "i8"), ("rounds", "i8"), ("margin", "f8"), ("ledger", "i8"), ("contacts", "i8"),
-     ("direct", "i8"), ("direct_data", "i8"), ("history", "i8"), ("predict", "i8")],
+     ("direct", "i8"), ("history", "i8"), ("predict", "i8")],
     align=True,
 )  # fmt: skip
 # `history` above: whether `before` holds the state before the last step. What a stage is: its τ, and where it is in Newton.
 STAGE = np.dtype(
     [("tau", "f8"), ("time", "f8"), ("energy", "f8"), ("slope", "f8"), ("typical", "f8"), ("residual", "f8"),
-     ("first_residual", "f8"), ("prescribed", "f8"), ("elastic", "f8"), ("weight", "f8"), ("body_weight", "f8")],
+     ("weight", "f8"), ("body_weight", "f8")],
     align=True,
 )  # fmt: skip
+# See `report`; `linear`: iterations of conjugate gradients, `worst`: the largest relative gradient.
 REPORT = np.dtype(
-    [("steps", "i8"), ("newton", "i8"), ("linear", "i8"), ("solves", "i8"), ("halvings", "i8"), ("unsolved", "i8"),
-     ("worst", "f8"), ("penetration", "f8"), ("contacts", "i8"), ("indefinite", "i8")],
+    [("steps", "i8"), ("newton", "i8"), ("linear", "i8"), ("solves", "i8"), ("halvings", "i8"), ("unconverged", "i8"),
+     ("indefinite", "i8"), ("unsolved", "i8"), ("worst", "f8")],
     align=True,
 )  # fmt: skip
 # A particle that touches: its contacts, the body that carries it and its arm there, and the directions in which it is

@@ -13,7 +13,7 @@ from .joint import Joint
 from .mesh_topology import boundary_faces, hinges_of
 from .particle_force import ParticleForce, elements_of
 from .particles import Particles
-from .pull import require_upright
+from .pull_few import require_upright
 
 
 class Soft:

@@ -1,0 +1,61 @@
+"""The smooth part of a time step of contact: free drifts, and the forces and their kick between them; see `step`."""
+
+from ..collide.tables import AWAKE
+from ..collide.tables_of import asleep_of
+from ..jit import njit
+from ..mechanics.system import bodies_of, kinematics_of
+from ..model.tables import CONSTRAINT_WORK, LEDGER, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE
+from ..pointer import DERIVATIVE, DRIFT, call_pointer
+from ..status import OK
+from ..unchecked import peek, poke
+from .sleep import bear_sleeper
+from .tables_of import options_of, saved_of
+
+
+@njit
+def drift(walls, h, y, spare):
+    """Free motion over h; see `mechanics.drift`."""
+    spare[0] = h
+    return call_pointer(walls.mechanism, walls.mechanism_data, DRIFT, 0.0, y, spare)
+
+
+@njit
+def find_forces(walls, t, h, y, dydt, system, stepping):
+    """Forces at the middle of the step, in the kinematics table; those that depend on velocities, at velocities that are
+    half a step further than those in y."""
+    status = call_pointer(walls.mechanism, walls.mechanism_data, DERIVATIVE, t, y, dydt)
+    if status != OK or options_of(stepping)[0].predict == 0:
+        return status
+    bodies = bodies_of(system)
+    for i in range(bodies.shape[0]):
+        for k in range(STATE_SIZE * i + 7, STATE_SIZE * (i + 1)):
+            poke(y, k, peek(y, k) + 0.5 * h * peek(dydt, k))
+    status = call_pointer(walls.mechanism, walls.mechanism_data, DERIVATIVE, t, y, dydt)
+    saved = saved_of(stepping)
+    for i in range(bodies.shape[0]):
+        for k in range(STATE_SIZE * i + 7, STATE_SIZE * (i + 1)):
+            poke(y, k, peek(saved, k))
+    return status
+
+
+@njit
+def kick(h, y, dydt, system, collision):
+    """Momenta and the ledger over the whole step, by the applied forces; constraint forces follow as impulses."""
+    kinematics, asleep = kinematics_of(system), asleep_of(collision)
+    bodies = bodies_of(system).shape[0]
+    for i in range(bodies):
+        if asleep[i] != AWAKE:
+            bear_sleeper(i, h, y, system)
+            continue
+        kin = kinematics[i]
+        at = STATE_SIZE * i + 7
+        for k in range(3):
+            poke(y, at + k, peek(y, at + k) + h * kin.force[k])
+            poke(y, at + 3 + k, peek(y, at + 3 + k) + h * kin.torque[k])
+    common = y.shape[0] - len(LEDGER)
+    dydt[common + CONSTRAINT_WORK] = 0.0
+    for k in range(3):
+        dydt[common + REACTION_IMPULSE + k] = 0.0
+        dydt[common + REACTION_TORQUE + k] = 0.0
+    for i in range(STATE_SIZE * bodies, y.shape[0]):
+        y[i] += h * dydt[i]

@@ -1,0 +1,136 @@
+"""What particles touch at the start of a step: from contacts, from what holds them to bodies, from the step before."""
+
+from ..collide.particle_tables import CONTACTS, particle_contacts_of, particle_counts_of
+from ..jit import njit
+from ..linalg.block_matrix import load_3
+from ..mechanics.kinematics import load9
+from ..mechanics.system import kinematics_of, particle_inverse_mass_of, settings_of
+from ..unchecked import peek
+from ..vec import add, add_scaled, cross, dot, load3, matvec, norm, scale, store3, sub, unit
+from .lock import add_axis, lock, velocities_before
+from .schemes import at_middle
+from .tables import EXPLICIT, IMPLICIT_MIDPOINT
+from .tables_of import (
+    active_of,
+    aim_of,
+    attachments_of,
+    memory_of,
+    options_of,
+    report_of,
+    stage_of,
+    start_of,
+    tied_of,
+    touch_counts_of,
+    touches_of,
+    wanted_of,
+)
+from .touch import CREEP, carried, part
+
+
+@njit
+def gather_touches(particles, system, steps):
+    """The touches of a step from its contacts, which are in the order of their particles: those that would be crossed by
+    the motion without them hold, and stick."""
+    contacts, inverse = particle_contacts_of(particles), particle_inverse_mass_of(system)
+    number = particle_counts_of(particles)[CONTACTS]
+    touches, counts, tied = touches_of(steps), touch_counts_of(steps), tied_of(steps)
+    first = 0
+    while first < number:
+        particle = contacts[first].particle
+        last = first
+        while last < number and contacts[last].particle == particle:
+            last += 1
+        if peek(inverse, particle) > 0.0 and (tied.shape[0] == 0 or tied[particle] == 0):
+            touch = touches[counts[0]]
+            counts[0] += 1
+            touch.particle, touch.first, touch.last = particle, first, last
+            start_touch(touch, contacts, system, steps)
+        first = last
+
+
+@njit
+def gather_attachments(system, steps):
+    """Particles that are attached to bodies are locked to them, whatever they bear, and brought back where they drifted."""
+    attachments, touches, counts = attachments_of(steps), touches_of(steps), touch_counts_of(steps)
+    kinematics = kinematics_of(system)
+    for k in range(attachments.shape[0]):
+        attachment, touch = attachments[k], touches[counts[0]]
+        counts[0] += 1
+        kin = kinematics[attachment.body]
+        arm = matvec(load9(kin.rotation), load3(attachment.anchor))
+        touch.particle, touch.first, touch.last, touch.body = attachment.particle, 0, 0, attachment.body
+        touch.locked, touch.normals, touch.stick, touch.grip = 0, 0, 1, 0.0
+        store3(touch.arm, arm)
+        store3(touch.force, (0.0, 0.0, 0.0))
+        store3(touch.friction, (0.0, 0.0, 0.0))
+        way = way_to_carrier(attachment.particle, attachment.body, arm, system, steps)
+        for c in range(3):
+            add_axis(touch, unit(c), way[c])
+
+
+# A carrier's displacement is of first order, and lacks ½ τ² ω × (ω × r) of the way. Where a step ends with twice the velocity
+# of its stage less the one before, as those of leapfrog and of the midpoint rule do, a particle that were put back at once
+# would swing about its place, by the midpoint rule ever further. It ends with the velocity c of its place if it is ahead of
+# that by ½ h v in the stage of leapfrog, whose bodies are in the middle, and by ¼ h (v − c) in that of the midpoint rule; of
+# what it is off after that it makes good one half.
+@njit
+def way_to_carrier(particle, body, arm, system, steps):
+    """How far an attached particle shall go beside its carrier in a stage."""
+    options, kin = options_of(steps)[0], kinematics_of(system)[body]
+    point, omega = add(load3(kin.x), arm), load3(kin.omega)
+    off = sub(point, load_3(start_of(steps), 3 * particle))
+    tau = 0.5 * options.dt if at_middle(options.scheme) else options.dt
+    lacking = scale(0.5 * tau * tau, cross(omega, cross(omega, arm)))
+    v, c = velocities_before(particle, body, point, system, steps)
+    if options.scheme == EXPLICIT:
+        return add_scaled(scale(0.5, add_scaled(off, tau, v)), 1.5, lacking)
+    if options.scheme == IMPLICIT_MIDPOINT:
+        return add_scaled(scale(0.25, add_scaled(off, options.dt, sub(v, c))), 2.0, lacking)
+    return add(off, lacking)
+
+
+@njit
+def start_touch(touch, contacts, system, steps):
+    active, i = active_of(steps), 3 * touch.particle
+    path = sub(load_3(aim_of(steps), i), load_3(start_of(steps), i))
+    for c in range(touch.first, touch.last):
+        contact = contacts[c]
+        d = sub(path, carried(contact.body, load3(contact.position), wanted_of(steps), 0, system))
+        active[c] = 1 if dot(load3(contact.normal), d) < -part(steps) * contact.separation else 0
+    touch.stick, touch.grip, touch.returns, touch.body = 1, 0.0, 0, settings_of(system)[0].rigid
+    store3(touch.friction, (0.0, 0.0, 0.0))
+    store3(touch.force, (0.0, 0.0, 0.0))
+    recall(touch, contacts, steps)
+    lock(touch, contacts, system, steps)
+
+
+# What rests or slides now most likely did so in the step before.
+@njit
+def recall(touch, contacts, steps):
+    """Begin with what was found for this particle in the step before, if it touches."""
+    memory, active = memory_of(steps), active_of(steps)
+    was = memory[touch.particle]
+    if was.step != report_of(steps)[0].steps:
+        return
+    nearest = touch.first
+    for c in range(touch.first, touch.last):
+        if contacts[c].separation < contacts[nearest].separation:
+            nearest = c
+    active[nearest] = 1
+    touch.stick, touch.grip = was.stick, was.grip
+
+
+@njit
+def remember(steps):
+    """Keep what was found, for the next step."""
+    if options_of(steps)[0].contacts == 0:
+        return
+    memory, touches = memory_of(steps), touches_of(steps)
+    for k in range(touch_counts_of(steps)[0]):
+        touch = touches[k]
+        if touch.locked > 0:
+            was = memory[touch.particle]
+            was.step, was.stick, was.grip = report_of(steps)[0].steps + 1, touch.stick, touch.grip
+            if touch.stick == 0 and norm(load3(touch.friction)) > touch.grip * CREEP * stage_of(steps)[0].tau:
+                continue
+            was.stick, was.grip = 1, 0.0

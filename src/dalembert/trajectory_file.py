@@ -1,0 +1,53 @@
+"""Trajectories as NetCDF-4 files: written whole or not at all, read with suspicion."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .trajectory_format import TrajectoryError, check_structure
+
+if TYPE_CHECKING:
+    import xarray
+
+
+def write(dataset: xarray.Dataset, path: Path) -> Path:
+    """Write a dataset to a temporary file beside `path`, which is renamed over it. Returns the path."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    os.close(handle)
+    try:
+        dataset.to_netcdf(temporary, engine="h5netcdf")
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    return path
+
+
+def read(path: Path) -> xarray.Dataset:
+    """The dataset of a file, in memory, its structure checked; see `Trajectory.load` for the errors."""
+    import xarray
+
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no trajectory file {str(path)!r}")
+    try:
+        with xarray.open_dataset(
+            path, engine="h5netcdf", cache=False, decode_times=False, mask_and_scale=False, phony_dims="sort"
+        ) as lazy:
+            check_structure(lazy, str(path))
+            return lazy.load()
+    except TrajectoryError:
+        raise
+    except Exception as error:  # h5py and xarray raise many kinds on damaged files
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise TrajectoryError(f"{str(path)!r} is not a readable NetCDF-4 file: {reason}") from error
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

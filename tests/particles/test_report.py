@@ -1,0 +1,70 @@
+"""What a run says of steps of particles that were not solved."""
+
+import pytest
+
+import dalembert as dal
+
+from .motions import net
+
+
+def rows(report):
+    return dict(report.rows())
+
+
+@pytest.mark.parametrize("method", ["implicit_euler", "implicit_midpoint", "bdf2"])
+def test_a_run_that_converges_says_so(method):
+    report = dal.simulate(net(), 0.2, method=method, dt=0.01, newton_tolerance=1e-8).report
+    found = report.particles
+    assert found.unsolved == found.unconverged == found.indefinite == 0
+    assert 0.0 < found.gradient <= 1e-8
+    assert found.iterations >= found.solves >= found.newton >= report.steps == 20
+    assert rows(report)["particle residual"].endswith("above its tolerance in 0 steps)")
+    assert "  of them unsolved" not in rows(report)
+
+
+def test_steps_that_newtons_method_does_not_solve_are_counted():
+    """Gradients are no smaller than what they are rounded to."""
+    report = dal.simulate(net(), 0.2, method="implicit_euler", dt=0.01, newton_tolerance=1e-20).report
+    found = report.particles
+    assert 10 <= found.unsolved <= 20 and 1e-20 < found.gradient <= 1e-8
+    assert rows(report)["particle residual"].endswith(f"above its tolerance in {found.unsolved} steps)")
+    assert f"{found.gradient:.3g} of the forces" in rows(report)["particle residual"]
+
+
+def short(method, **settings):
+    """A run whose linear solver has one iteration a solve."""
+    run = dal.Simulation(net(), method=method, dt=0.01, **settings)
+    run._driver._steps.options.linear_iterations = 1
+    return run
+
+
+def test_linear_solves_that_miss_their_tolerance_are_counted():
+    """One such solve leaves a step of one solve unsolved; Newton's method has others."""
+    report = short("linear_implicit_euler").advance(0.2).report
+    found = report.particles
+    assert found.solves == found.unconverged == found.unsolved == 20 and found.gradient > 1e-4
+    assert rows(report)["  of them unsolved"] == "20 above their tolerance, 0 indefinite"
+    found = short("implicit_euler").advance(0.05).report.particles
+    assert found.unconverged > 0 and found.unsolved == 0
+
+
+def test_a_step_that_is_not_solved_ends_the_run_if_asked():
+    settings = {"method": "implicit_euler", "dt": 0.01, "stop_unsolved": True}
+    with pytest.raises(
+        dal.SimulationError, match=r"at t = 0.01 s .*Newton's method .* of the forces; .*newton_tol"
+    ) as caught:
+        dal.simulate(net(), 0.2, newton_tolerance=1e-20, **settings)
+    run = caught.value.simulation
+    assert caught.value.time == pytest.approx(0.01) and run.report.particles.unsolved == 1
+    assert f"{run.report.particles.gradient:.3g} of the forces" in str(caught.value)
+    with pytest.raises(dal.SimulationError, match=r"linear system ends with a gradient of .*linear_tolerance"):
+        short("linear_implicit_euler", stop_unsolved=True).advance(0.1)
+    assert dal.simulate(net(), 0.2, **settings).time == pytest.approx(0.2)
+
+
+def test_the_report_is_of_particles_with_time_steps_of_their_own():
+    assert dal.simulate(net(), 0.01, method="rk4", dt=1e-3).report.particles is None
+    run = dal.simulate(net(), 0.01, method="time_stepping", dt=1e-3)
+    assert run.report.particles.solves == 10
+    assert not {"particle residual", "  linear solves", "  of them unsolved"} & set(rows(run.report))
+    assert run.trajectory.report["particles"]["unsolved"] == 0
