@@ -109,6 +109,14 @@ def subtract_listed4(typing_context, array, indices, at, shift, value):
 
 
 @intrinsic
+def part4(typing_context, value, k):
+    """One of the four."""
+    return types.float64(FOUR, types.int64), lambda context, builder, signature, arguments: builder.extract_element(
+        *arguments
+    )
+
+
+@intrinsic
 def total4(typing_context, value):
     """The sum of the four."""
 
@@ -117,6 +125,19 @@ def total4(typing_context, value):
         return builder.fadd(builder.fadd(parts[0], parts[1]), builder.fadd(parts[2], parts[3]))
 
     return types.float64(FOUR), generate
+
+
+@intrinsic
+def four(typing_context, a, b, c, d):
+    """Four numbers."""
+
+    def generate(context, builder, signature, arguments):
+        result = ir.Constant(VECTOR, ir.Undefined)
+        for k in range(4):
+            result = builder.insert_element(result, arguments[k], _lane(k))
+        return result
+
+    return FOUR(*[types.float64] * 4), generate
 
 
 @intrinsic
@@ -203,11 +224,17 @@ if numba.config.DISABLE_JIT:
     def spread(value):
         return np.full(4, value)
 
+    def four(a, b, c, d):
+        return np.array([a, b, c, d])
+
     def gather4(array, indices, at, shift):
         return array[indices[at : at + 4] + shift].astype(np.float64)
 
     def subtract_listed4(array, indices, at, shift, value):
         np.subtract.at(array, indices[at : at + 4] + shift, value.astype(array.dtype))
+
+    def part4(value, k):
+        return value[k]
 
     def total4(value):
         return (value[0] + value[1]) + (value[2] + value[3])
