@@ -22,7 +22,8 @@ OPTIONS = np.dtype(
      ("powers", "i8")],
     align=True,
 )  # fmt: skip
-# `history` above: whether `before` holds the state before the last step; `powers`: whether any force does work that is booked. What a stage is: its τ, and where it is in Newton.
+# `history` above: whether `before` holds the state before the last step; `powers`: whether any force does work that is
+# booked. What a stage is: its τ, and where it is in Newton.
 STAGE = np.dtype(
     [("tau", "f8"), ("time", "f8"), ("energy", "f8"), ("slope", "f8"), ("typical", "f8"), ("residual", "f8"),
      ("first_residual", "f8"), ("prescribed", "f8"), ("elastic", "f8"), ("weight", "f8"), ("body_weight", "f8")],
