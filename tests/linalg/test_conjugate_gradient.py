@@ -139,7 +139,7 @@ def test_springs_a_hundred_million_times_as_stiff_as_the_mass_in_skew_directions
 
 
 def test_one_node_and_none():
-    found = solve_cg(block_diagonal(np.diag([1.0, 2.0, 4.0])), [(1.0, 1.0, 1.0)], tolerance=1e-15)
+    found = solve_cg(block_diagonal(np.diag([1.0, 2.0, 4.0])), [(1.0, 1.0, 1.0)])
     np.testing.assert_allclose(found.x, [(1.0, 0.5, 0.25)], rtol=1e-14)
     empty = solve_cg(BlockMatrix(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0)), np.zeros((0, 3)))
     assert empty.status == OK and empty.iterations == 0

@@ -54,8 +54,10 @@ def conjugate_gradient(matrix, held, space, b, x, work, coarse, tolerance, max_i
     report.iterations = 0
     report.residual = math.inf
     prescribed(held, x, work.z)
-    swept = Swept(coarse.back, coarse.upper, coarse.h, coarse.z, coarse.t, coarse.e, coarse.g)
-    status = descend_to(tolerance, True, matrix, held, space, b, x, work, coarse, swept, max_iterations, report)
+    status = INDEFINITE
+    if space.pivots.shape[0] > 0:  # where there are few nodes nothing is gained
+        swept = Swept(coarse.back, coarse.upper, coarse.h, coarse.z, coarse.t, coarse.e, coarse.g)
+        status = descend_to(tolerance, True, matrix, held, space, b, x, work, coarse, swept, max_iterations, report)
     if status != OK and report.iterations < max_iterations:
         swept = Swept(
             coarse.exact_back, coarse.exact_upper, coarse.exact_h, coarse.exact_z, coarse.exact_t, coarse.exact_e,
