@@ -8,8 +8,6 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, models, register_model
 
-from .unchecked import _pointer
-
 VECTOR = ir.VectorType(ir.DoubleType(), 4)
 
 
@@ -27,16 +25,24 @@ class _FourModel(models.PrimitiveModel):
         super().__init__(manager, kind, VECTOR)
 
 
+def _fours(array_type):
+    """The type of four numbers of an array: of float64, or of float32, which is converted where it is read or written."""
+    return VECTOR if array_type.dtype == types.float64 else ir.VectorType(ir.FloatType(), 4)
+
+
 def _pointer_to_four(context, builder, array_type, array, index):
-    return builder.bitcast(_pointer(context, builder, array_type, array, index), VECTOR.as_pointer())
+    data = context.make_array(array_type)(context, builder, array).data
+    return builder.bitcast(builder.gep(data, [index]), _fours(array_type).as_pointer())
 
 
 @intrinsic
 def peek4(typing_context, array, index):
-    """The four from array[index] on, of a contiguous float64 array."""
+    """The four from array[index] on, of a contiguous array of float64 or float32."""
 
     def generate(context, builder, signature, arguments):
-        return builder.load(_pointer_to_four(context, builder, signature.args[0], *arguments), align=8)
+        kind = signature.args[0]
+        found = builder.load(_pointer_to_four(context, builder, kind, *arguments), align=kind.dtype.bitwidth // 8)
+        return found if kind.dtype == types.float64 else builder.fpext(found, VECTOR)
 
     return FOUR(array, types.int64), generate
 
@@ -46,11 +52,92 @@ def poke4(typing_context, array, index, value):
     """Put four from array[index] on."""
 
     def generate(context, builder, signature, arguments):
-        pointer = _pointer_to_four(context, builder, signature.args[0], *arguments[:2])
-        builder.store(arguments[2], pointer, align=8)
+        kind, value = signature.args[0], arguments[2]
+        pointer = _pointer_to_four(context, builder, kind, *arguments[:2])
+        if kind.dtype != types.float64:
+            value = builder.fptrunc(value, _fours(kind))
+        builder.store(value, pointer, align=kind.dtype.bitwidth // 8)
         return context.get_dummy_value()
 
     return types.void(array, types.int64, FOUR), generate
+
+
+def _lane(k):
+    return ir.Constant(ir.IntType(32), k)
+
+
+def _listed(context, builder, array_type, array, indices_type, indices, at, shift):
+    """Pointers to array[indices[at + k] + shift], k = 0 … 3."""
+    data = context.make_array(array_type)(context, builder, array).data
+    table = context.make_array(indices_type)(context, builder, indices).data
+    for k in range(4):
+        index = builder.load(builder.gep(table, [builder.add(at, at.type(k))]))
+        yield builder.gep(data, [builder.add(builder.sext(index, at.type), shift)])
+
+
+@intrinsic
+def gather4(typing_context, array, indices, at, shift):
+    """array[indices[at + k] + shift], k = 0 … 3, of an array of float64 or float32, with int32 indices."""
+
+    def generate(context, builder, signature, arguments):
+        kinds = signature.args
+        result = ir.Constant(_fours(kinds[0]), ir.Undefined)
+        for k, place in enumerate(
+            _listed(context, builder, kinds[0], arguments[0], kinds[1], arguments[1], *arguments[2:])
+        ):
+            result = builder.insert_element(result, builder.load(place), _lane(k))
+        return result if kinds[0].dtype == types.float64 else builder.fpext(result, VECTOR)
+
+    return FOUR(array, indices, types.int64, types.int64), generate
+
+
+@intrinsic
+def subtract_listed4(typing_context, array, indices, at, shift, value):
+    """array[indices[at + k] + shift] −= value[k], one after another: indices may be the same."""
+
+    def generate(context, builder, signature, arguments):
+        kinds, value = signature.args, arguments[4]
+        if kinds[0].dtype != types.float64:
+            value = builder.fptrunc(value, _fours(kinds[0]))
+        for k, place in enumerate(
+            _listed(context, builder, kinds[0], arguments[0], kinds[1], arguments[1], *arguments[2:4])
+        ):
+            builder.store(builder.fsub(builder.load(place), builder.extract_element(value, _lane(k))), place)
+        return context.get_dummy_value()
+
+    return types.void(array, indices, types.int64, types.int64, FOUR), generate
+
+
+@intrinsic
+def part4(typing_context, value, k):
+    """One of the four."""
+    return types.float64(FOUR, types.int64), lambda context, builder, signature, arguments: builder.extract_element(
+        *arguments
+    )
+
+
+@intrinsic
+def total4(typing_context, value):
+    """The sum of the four."""
+
+    def generate(context, builder, signature, arguments):
+        parts = [builder.extract_element(arguments[0], _lane(k)) for k in range(4)]
+        return builder.fadd(builder.fadd(parts[0], parts[1]), builder.fadd(parts[2], parts[3]))
+
+    return types.float64(FOUR), generate
+
+
+@intrinsic
+def four(typing_context, a, b, c, d):
+    """Four numbers."""
+
+    def generate(context, builder, signature, arguments):
+        result = ir.Constant(VECTOR, ir.Undefined)
+        for k in range(4):
+            result = builder.insert_element(result, arguments[k], _lane(k))
+        return result
+
+    return FOUR(*[types.float64] * 4), generate
 
 
 @intrinsic
@@ -69,6 +156,11 @@ def spread(typing_context, value):
 @intrinsic
 def plus4(typing_context, a, b):
     return FOUR(FOUR, FOUR), lambda context, builder, signature, arguments: builder.fadd(*arguments)
+
+
+@intrinsic
+def minus4(typing_context, a, b):
+    return FOUR(FOUR, FOUR), lambda context, builder, signature, arguments: builder.fsub(*arguments)
 
 
 @intrinsic
@@ -124,7 +216,7 @@ first_thrice, middle_thrice, last_thrice = (_shuffled(*lanes) for lanes in THRIC
 if numba.config.DISABLE_JIT:
 
     def peek4(array, index):
-        return array[index : index + 4].copy()
+        return array[index : index + 4].astype(np.float64)
 
     def poke4(array, index, value):
         array[index : index + 4] = value
@@ -132,7 +224,22 @@ if numba.config.DISABLE_JIT:
     def spread(value):
         return np.full(4, value)
 
-    plus4, times4, larger4 = np.add, np.multiply, np.maximum
+    def four(a, b, c, d):
+        return np.array([a, b, c, d])
+
+    def gather4(array, indices, at, shift):
+        return array[indices[at : at + 4] + shift].astype(np.float64)
+
+    def subtract_listed4(array, indices, at, shift, value):
+        np.subtract.at(array, indices[at : at + 4] + shift, value.astype(array.dtype))
+
+    def part4(value, k):
+        return value[k]
+
+    def total4(value):
+        return (value[0] + value[1]) + (value[2] + value[3])
+
+    plus4, minus4, times4, larger4 = np.add, np.subtract, np.multiply, np.maximum
 
     def over4(a, b):
         with np.errstate(all="ignore"):

@@ -75,12 +75,11 @@ def test_it_ends_at_the_residual_asked_for(tolerance, patched):
     found = solve_cg(matrix, b, held=held, space=space, tolerance=tolerance)
     q = free_axes(225, held)
     free = [q.T @ (b.ravel() - to_scipy(matrix) @ x.ravel()) for x in (found.x, np.zeros_like(b))]
-    # The norm is that of M⁻¹ + W A_c⁻¹ Wᵀ, here with the dense M on the free part.
+    # The norm is that of M⁻¹ + W A_c⁻¹ Wᵀ, here with the dense M on the free part; four nodes are taken at once.
     whole = q.T @ to_scipy(matrix).toarray() @ q
-    split = np.repeat(np.arange(225), 3)[(np.abs(q) > 0.0).argmax(axis=0)]
-    same = split[:, None] == split[None]
-    diagonal = np.where(same, whole, 0.0) / 1.6
-    upper = np.where(split[:, None] < split[None], whole, 0.0)
+    split = space.position[np.repeat(np.arange(225), 3)[(np.abs(q) > 0.0).argmax(axis=0)]]
+    diagonal = np.where(split[:, None] == split[None], whole, 0.0)
+    upper = np.where(split[:, None] // 12 < split[None] // 12, whole, 0.0)
     m = (diagonal + upper.T) @ np.linalg.solve(diagonal, diagonal + upper)
     inverse = np.linalg.inv(m)
     if patched:
@@ -193,7 +192,8 @@ def test_iterations_are_counted_and_bounded():
 
 def test_a_tolerance_below_rounding_ends_with_the_residual_that_is_reached():
     found = solve_cg(cloth(10, 1e5), np.random.default_rng(3).normal(size=(100, 3)), tolerance=1e-30)
-    assert found.status == NOT_CONVERGED and found.residual < 1e-12 and found.iterations < 1000
+    assert found.status == NOT_CONVERGED and found.iterations < 1000
+    assert found.residual < 1e-11  # the condition number, 2e5, times the rounding of one number, 2e-16, is 4e-11
 
 
 @pytest.mark.parametrize("where", ["matrix", "beside", "b", "start"])

@@ -13,10 +13,11 @@ with a the area at rest (the paper has a²; with a, cloth of any mesh is the sam
 import math
 
 from ..jit import inlined, njit
+from ..lanes import four, plus4, spread, times4
 from ..unchecked import poke
 from ..vec import add, add_scaled, dot, norm, scale, sub
-from .matrices import first_row, outer, plus, point, put_blocks, put_pair_gradient, shifted, times
-from .scatter import add_blocks, subtract
+from .matrices import point, put_block, put_pair_gradient
+from .scatter import add_nine, factors, nine, product, subtract
 
 
 @inlined
@@ -29,10 +30,14 @@ def evaluate(e, x, order, out):
         alpha, beta = weights(e)
         put_pair_gradient(out, 1, alpha, beta, g_u, g_v)
     if order >= 2:
-        m_uu, m_uv, m_vv, c_u, c_v, c_s = stiffness(e, order, w_u, w_v, i_u, i_v)
-        h_11, h_12, h_22 = squares(e, c_u, c_v, c_s, w_u, w_v, i_u, i_v)
-        h_11, h_12, h_22 = spread(e, m_uu, m_uv, m_vv, h_11, h_12, h_22)
-        put_blocks(out, h_11, h_12, h_22)
+        m, c_u, c_v, c_s = stiffness(e, order, w_u, w_v, i_u, i_v)
+        parts = parts_of(e, m, c_u, c_v, c_s, w_u, w_v, i_u, i_v)
+        put_block(out, 3, 0, 0, nine(pair(parts, 0, 0)))
+        put_block(out, 3, 0, 1, nine(pair(parts, 0, 1)))
+        put_block(out, 3, 0, 2, nine(pair(parts, 0, 2)))
+        put_block(out, 3, 1, 1, nine(pair(parts, 1, 1)))
+        put_block(out, 3, 1, 2, nine(pair(parts, 1, 2)))
+        put_block(out, 3, 2, 2, nine(pair(parts, 2, 2)))
 
 
 @inlined
@@ -77,39 +82,56 @@ def stress(e, w_u, w_v, i_u, i_v):
 # angles to the triangle. So H is positive semidefinite just where M is, and M is what is projected.
 @inlined
 def stiffness(e, order, w_u, w_v, i_u, i_v):
-    """M as uu, uv, vv, and the factors of the three squares."""
+    """M as (uu, uv, vv), and the factors of the three squares."""
     k_u, k_v, k_s = e.area * e.stretch_u, e.area * e.stretch_v, e.area * e.shear
     m_uu, m_uv, m_vv = k_u - k_u * i_u, k_s * dot(w_u, w_v), k_v - k_v * i_v
     if order == 3:
         m_uu, m_uv, m_vv = positive_part(m_uu, m_uv, m_vv)
-    return m_uu, m_uv, m_vv, max(k_u - m_uu, 0.0), max(k_v - m_vv, 0.0), k_s
+    return (m_uu, m_uv, m_vv), max(k_u - m_uu, 0.0), max(k_v - m_vv, 0.0), k_s
 
 
-# Of the nodes 1 and 2, with gradients αᵢ u, βᵢ v and αᵢ w_v + βᵢ w_u; node 0 follows, as rows sum to zero.
+# The gradients of |w_u|, |w_v| and w_u · w_v by xᵢ are αᵢ u, βᵢ v and rᵢ = αᵢ w_v + βᵢ w_u, so that the block (i, j) of H is
+#     (M_uu αᵢ αⱼ + M_uv (αᵢ βⱼ + βᵢ αⱼ) + M_vv βᵢ βⱼ) 1 + αᵢ αⱼ c_u u uᵀ + βᵢ βⱼ c_v v vᵀ + c_s rᵢ rⱼᵀ.
 @inlined
-def squares(e, c_u, c_v, c_s, w_u, w_v, i_u, i_v):
-    """Blocks (1, 1), (1, 2), (2, 2) of Σ c ∇C ∇Cᵀ for C = |w_u|, |w_v| and w_u · w_v."""
+def parts_of(e, m, c_u, c_v, c_s, w_u, w_v, i_u, i_v):
+    """What `pair` needs: α, β, M, the squares of u and v, and the factors of r."""
     alpha, beta = weights(e)
-    s_u, s_v, square_u, square_v = c_u * i_u * i_u, c_v * i_v * i_v, outer(w_u, w_u), outer(w_v, w_v)
-    r_1 = add_scaled(scale(alpha[1], w_v), beta[1], w_u)
-    r_2 = add_scaled(scale(alpha[2], w_v), beta[2], w_u)
-    h_11 = plus(times(s_u * alpha[1] * alpha[1], square_u), s_v * beta[1] * beta[1], square_v)
-    h_12 = plus(times(s_u * alpha[1] * alpha[2], square_u), s_v * beta[1] * beta[2], square_v)
-    h_22 = plus(times(s_u * alpha[2] * alpha[2], square_u), s_v * beta[2] * beta[2], square_v)
-    c_1, c_2 = scale(c_s, r_1), scale(c_s, r_2)
-    return plus(h_11, 1.0, outer(c_1, r_1)), plus(h_12, 1.0, outer(c_1, r_2)), plus(h_22, 1.0, outer(c_2, r_2))
+    u, v = factors(c_u * i_u * i_u, w_u), factors(c_v * i_v * i_v, w_v)
+    r_0 = factors(c_s, add_scaled(scale(alpha[0], w_v), beta[0], w_u))
+    r_1 = factors(c_s, add_scaled(scale(alpha[1], w_v), beta[1], w_u))
+    r_2 = factors(c_s, add_scaled(scale(alpha[2], w_v), beta[2], w_u))
+    return alpha, beta, m, product(u, u), product(v, v), (r_0, r_1, r_2)
 
 
 @inlined
-def spread(e, m_uu, m_uv, m_vv, h_11, h_12, h_22):
-    """These blocks with those of M ⊗ 1 added."""
-    alpha, beta = weights(e)
-    n_1, n_2 = m_uu * alpha[1] + m_uv * beta[1], m_uu * alpha[2] + m_uv * beta[2]
-    o_1, o_2 = m_uv * alpha[1] + m_vv * beta[1], m_uv * alpha[2] + m_vv * beta[2]
+def pair(parts, i, j, turned=False):
+    """The block of two nodes, as `scatter.product` has it, or its transpose."""
+    alpha, beta, m, uu, vv, r = parts
+    p, q = alpha[i] * alpha[j], beta[i] * beta[j]
+    s = m[0] * p + m[1] * (alpha[i] * beta[j] + beta[i] * alpha[j]) + m[2] * q
+    head, middle, last = product(r[j], r[i]) if turned else product(r[i], r[j])
+    p_4, q_4 = spread(p), spread(q)
     return (
-        shifted(h_11, n_1 * alpha[1] + o_1 * beta[1]), shifted(h_12, n_2 * alpha[1] + o_2 * beta[1]),
-        shifted(h_22, n_2 * alpha[2] + o_2 * beta[2]),
-    )  # fmt: skip
+        plus4(plus4(times4(p_4, uu[0]), times4(q_4, vv[0])), plus4(head, four(s, 0.0, 0.0, 0.0))),
+        plus4(plus4(times4(p_4, uu[1]), times4(q_4, vv[1])), plus4(middle, four(s, 0.0, 0.0, 0.0))),
+        p * uu[2] + q * vv[2] + (last + s),
+    )
+
+
+@inlined
+def add_pair(values, slot, parts, i, j):
+    """Add the block of two nodes, or its transpose, to the block of a slot."""
+    add_nine(values, 9 * (slot >> 1), pair(parts, i, j, slot & 1 == 1))
+
+
+@inlined
+def add_pairs(values, slots, at, parts):
+    add_pair(values, slots[at], parts, 0, 0)
+    add_pair(values, slots[at + 1], parts, 0, 1)
+    add_pair(values, slots[at + 2], parts, 0, 2)
+    add_pair(values, slots[at + 3], parts, 1, 1)
+    add_pair(values, slots[at + 4], parts, 1, 2)
+    add_pair(values, slots[at + 5], parts, 2, 2)
 
 
 # Of M with eigenvalues λ₁ > 0 > λ₂ it is λ₁ (M − λ₂)/(λ₁ − λ₂).
@@ -199,16 +221,17 @@ def matrix(elements, slots, first, last, x, about, same, stiffness_weight, dampi
         stretch, shear = dampings(e)
         stretch, shear = damping_weight * stretch, damping_weight * shear
         w_u, w_v, i_u, i_v = measures(e, x)
-        m_uu, m_uv, m_vv, c_u, c_v, c_s = stiffness(e, 3, w_u, w_v, i_u, i_v)
-        c_u, c_v, c_s = stiffness_weight * c_u, stiffness_weight * c_v, stiffness_weight * c_s
+        m, c_u, c_v, c_s = stiffness(e, 3, w_u, w_v, i_u, i_v)
+        m, c_u, c_v, c_s = (
+            scale(stiffness_weight, m),
+            stiffness_weight * c_u,
+            stiffness_weight * c_v,
+            stiffness_weight * c_s,
+        )
         if same:
             c_u, c_v, c_s = c_u + stretch, c_v + stretch, c_s + shear
-        h_11, h_12, h_22 = squares(e, c_u, c_v, c_s, w_u, w_v, i_u, i_v)
+        add_pairs(values, slots, 6 * i, parts_of(e, m, c_u, c_v, c_s, w_u, w_v, i_u, i_v))
         if not same and (stretch > 0.0 or shear > 0.0):
             w_u, w_v, i_u, i_v = measures(e, about)
-            d_11, d_12, d_22 = squares(e, stretch, stretch, shear, w_u, w_v, i_u, i_v)
-            h_11, h_12, h_22 = plus(h_11, 1.0, d_11), plus(h_12, 1.0, d_12), plus(h_22, 1.0, d_22)
-        m_uu, m_uv, m_vv = stiffness_weight * m_uu, stiffness_weight * m_uv, stiffness_weight * m_vv
-        h_11, h_12, h_22 = spread(e, m_uu, m_uv, m_vv, h_11, h_12, h_22)
-        h_00, h_01, h_02 = first_row(h_11, h_12, h_22)
-        add_blocks(values, slots, 6 * i, h_00, h_01, h_02, h_11, h_12, h_22)
+            parts = parts_of(e, (0.0, 0.0, 0.0), stretch, stretch, shear, w_u, w_v, i_u, i_v)
+            add_pairs(values, slots, 6 * i, parts)

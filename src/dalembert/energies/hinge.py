@@ -20,7 +20,7 @@ from ..unchecked import poke
 from ..vec import add, add_scaled, cross, dot, norm, scale, sub
 from .arctangent import angle_of
 from .matrices import clear_from, outer, plus, point, put, put_block, times, transposed
-from .scatter import add_block, subtract
+from .scatter import add_product, factors, subtract
 
 
 @inlined
@@ -214,14 +214,14 @@ def add_square(values, slots, at, s, e, x):
     if not size > 0.0:
         return
     g_0, g_1, g_2, g_3 = gradient(edge, arm_a, arm_b, normal_a, normal_b)
-    s_0, s_1, s_2, s_3 = scale(s, g_0), scale(s, g_1), scale(s, g_2), scale(s, g_3)
-    add_block(values, slots[at], outer(s_0, g_0))
-    add_block(values, slots[at + 1], outer(s_0, g_1))
-    add_block(values, slots[at + 2], outer(s_0, g_2))
-    add_block(values, slots[at + 3], outer(s_0, g_3))
-    add_block(values, slots[at + 4], outer(s_1, g_1))
-    add_block(values, slots[at + 5], outer(s_1, g_2))
-    add_block(values, slots[at + 6], outer(s_1, g_3))
-    add_block(values, slots[at + 7], outer(s_2, g_2))
-    add_block(values, slots[at + 8], outer(s_2, g_3))
-    add_block(values, slots[at + 9], outer(s_3, g_3))
+    f_0, f_1, f_2, f_3 = factors(s, g_0), factors(s, g_1), factors(s, g_2), factors(s, g_3)
+    add_product(values, slots[at], f_0, f_0)
+    add_product(values, slots[at + 1], f_0, f_1)
+    add_product(values, slots[at + 2], f_0, f_2)
+    add_product(values, slots[at + 3], f_0, f_3)
+    add_product(values, slots[at + 4], f_1, f_1)
+    add_product(values, slots[at + 5], f_1, f_2)
+    add_product(values, slots[at + 6], f_1, f_3)
+    add_product(values, slots[at + 7], f_2, f_2)
+    add_product(values, slots[at + 8], f_2, f_3)
+    add_product(values, slots[at + 9], f_3, f_3)

@@ -1,6 +1,7 @@
 """Sums into the arrays of a model: forces of particles, and the 3×3 blocks of its matrix."""
 
 from ..jit import inlined
+from ..lanes import four, part4, peek4, plus4, poke4, times4
 from ..unchecked import peek, poke
 from .matrices import transposed
 
@@ -31,12 +32,40 @@ def add_block(values, slot, m):
     poke(values, at + 8, peek(values, at + 8) + m[8])
 
 
+# The nine numbers of s a bᵀ, row by row, in two registers and a number: (s a)₀₀₀₁ b₀₁₂₀, (s a)₁₁₂₂ b₁₂₀₁ and (s a)₂ b₂.
 @inlined
-def add_blocks(values, slots, at, h_00, h_01, h_02, h_11, h_12, h_22):
-    """Add the blocks of three nodes."""
-    add_block(values, slots[at], h_00)
-    add_block(values, slots[at + 1], h_01)
-    add_block(values, slots[at + 2], h_02)
-    add_block(values, slots[at + 3], h_11)
-    add_block(values, slots[at + 4], h_12)
-    add_block(values, slots[at + 5], h_22)
+def factors(s, a):
+    """What blocks s a bᵀ and s b aᵀ need of a."""
+    u, v, w = s * a[0], s * a[1], s * a[2]
+    return four(u, u, u, v), four(v, v, w, w), w, four(a[0], a[1], a[2], a[0]), four(a[1], a[2], a[0], a[1]), a[2]
+
+
+@inlined
+def product(a, b):
+    """s a bᵀ from the `factors` of both."""
+    return times4(a[0], b[3]), times4(a[1], b[4]), a[2] * b[5]
+
+
+@inlined
+def nine(m):
+    """The numbers of such a block."""
+    return (
+        part4(m[0], 0), part4(m[0], 1), part4(m[0], 2), part4(m[0], 3), part4(m[1], 0), part4(m[1], 1), part4(m[1], 2),
+        part4(m[1], 3), m[2],
+    )  # fmt: skip
+
+
+@inlined
+def add_nine(values, at, m):
+    """Add such a block."""
+    poke4(values, at, plus4(peek4(values, at), m[0]))
+    poke4(values, at + 4, plus4(peek4(values, at + 4), m[1]))
+    poke(values, at + 8, peek(values, at + 8) + m[2])
+
+
+@inlined
+def add_product(values, slot, a, b):
+    """Add s a bᵀ, or its transpose, to the block of a slot."""
+    if slot & 1 == 1:
+        a, b = b, a
+    add_nine(values, 9 * (slot >> 1), product(a, b))

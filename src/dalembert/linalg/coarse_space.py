@@ -1,4 +1,5 @@
-"""Patches of nodes that `deflation` moves together, and the tables of their coarse matrix: found once per model."""
+"""The order of the sweeps of `ssor`, patches of nodes that `deflation` moves together, and the tables of their coarse matrix:
+found once per model."""
 
 from typing import NamedTuple
 
@@ -7,6 +8,7 @@ import numpy as np
 from .aggregation import aggregates
 from .block_pattern import BlockPattern
 from .ordering import analyse
+from .sweep_order import LANES, in_lanes, own_places, sweep_order
 
 # About how many nodes a patch has, and how many a matrix at least for patches to pay. On sheets of 10 000 particles 20 and
 # 32 are as fast.
@@ -15,58 +17,119 @@ FEWEST = 100
 
 
 class CoarseSpace(NamedTuple):
-    """Tables of the patches of a `BlockPattern`; of `analyse` for A_c; without patches all are empty."""
+    """Tables of a `BlockPattern`: of its `SweepOrder`, of patches, and of `analyse` for A_c; without patches all but the
+    first four are empty. H is stored as U is, in groups of four rows."""
 
+    position: np.ndarray  # (n,) int64, see `SweepOrder`
+    starts: np.ndarray  # (groups + 1,) int64
+    columns: np.ndarray  # (4 entries,) int32
+    sources: np.ndarray  # (4 entries,) int64
     patch: np.ndarray  # (n,) int64
-    starts: np.ndarray  # (n + 1,) int64, where the blocks of each row of H start
-    columns: np.ndarray  # (entries,) int32, their patches
-    slots: np.ndarray  # (blocks,) int64, the block of H that each block of the matrix adds to
-    targets: np.ndarray  # (entries,) int64, where in A_c each block of H is added: a slot as those of `BlockPattern`
+    patches: np.ndarray  # (4 groups,) int32, three times the patch of each lane's row; 0 where there is none
+    h_starts: np.ndarray  # (groups + 1,) int64, where the blocks of each group of H start
+    h_columns: np.ndarray  # (4 blocks,) int32, three times their patches; 0 where there is no block
+    slots: np.ndarray  # (4 entries,) int64, the first number of its group of H that each block of U adds to
+    targets: np.ndarray  # (4 blocks,) int64, where in A_c each is added: a slot as those of `BlockPattern`; or −1
+    own: np.ndarray  # (m,) int64, the slots of the diagonal of A_c
     pivots: np.ndarray  # COLUMN
     below: np.ndarray  # ENTRY
     updates: np.ndarray  # UPDATE
 
 
-class CoarseWork(NamedTuple):
-    """Scratch for a `CoarseSpace`."""
+class Swept(NamedTuple):
+    """What sweeps read and write, in single precision or in double precision: see `ssor` and `deflation`."""
 
-    held_by: np.ndarray  # (n,) int64, which record holds a node, or −1
+    back: np.ndarray  # (36 groups,), Fᴵ, four blocks a group
+    upper: np.ndarray  # (36 entries,), Û
+    h: np.ndarray  # (36 blocks,), Ĥ
+    z: np.ndarray  # (12 groups,), as are the others
+    t: np.ndarray
+    e: np.ndarray
+    g: np.ndarray
+
+
+class CoarseWork(NamedTuple):
+    """Scratch for a `CoarseSpace`; its names are those of `ssor` and `deflation`."""
+
+    held_by: np.ndarray  # (12 groups,) int64, which record holds the node of a position, or −1
     led_by: np.ndarray  # (m,) int64, which record says how a patch can move, or −1
-    h: np.ndarray  # (9 entries,), H
+    frame: np.ndarray  # (36 groups,), F: its first rows, in the order of vectors, then the second ones, then the third
+    back: np.ndarray  # float32, a `Swept`
+    upper: np.ndarray
+    h: np.ndarray
+    z: np.ndarray
+    t: np.ndarray
+    e: np.ndarray
+    g: np.ndarray
+    exact_back: np.ndarray  # float64, another
+    exact_upper: np.ndarray
+    exact_h: np.ndarray
+    exact_z: np.ndarray
+    exact_t: np.ndarray
+    exact_e: np.ndarray
+    exact_g: np.ndarray
+    row: np.ndarray  # (36 blocks of the longest group,), a group of H
+    block: np.ndarray  # (36,), four blocks of U
     values: np.ndarray  # A_c and its factors, as those of `ldl`
     lower: np.ndarray
     c: np.ndarray  # (3 m,), a right-hand side and solution
+    y: np.ndarray  # (12 groups,), what x̂ changes by
+    w: np.ndarray  # (12 groups,)
 
 
 def coarse_space(pattern: BlockPattern, size: int = PATCH, fewest: int = FEWEST) -> CoarseSpace:
-    """Patches of about `size` nodes each, or none where there are fewer than `fewest` nodes."""
+    """The order, and patches of about `size` nodes each, or none where there are fewer than `fewest` nodes."""
     n = len(pattern.starts) - 1
+    order = sweep_order(pattern)
     patch = aggregates(pattern, size) if n >= fewest else np.zeros(0, np.int64)
-    patches = int(patch.max(initial=-1)) + 1
-    rows = np.repeat(np.arange(n), np.diff(pattern.starts)) if patches else np.zeros(0, np.int64)
-    reached = patch[pattern.columns] if patches else np.zeros(0, np.int64)
-    keys, slots = np.unique(rows * max(patches, 1) + reached, return_inverse=True)
-    rows, columns = np.divmod(keys, max(patches, 1))
-    pairs, number = np.unique(np.column_stack([patch[rows], columns]), axis=0, return_inverse=True)
-    neighbours: list[set[int]] = [set() for _ in range(patches)]
-    for one, two in pairs.tolist():
+    if not patch.size:
+        none = analyse([], range(0), [], lambda node, eliminated: True)
+        whole, small = np.zeros(0, np.int64), np.zeros(0, np.int32)
+        return CoarseSpace(
+            *order, whole, small, whole, small, whole, whole, whole, none.columns, none.entries, none.updates
+        )
+    m, groups = int(patch.max()) + 1, len(order.starts) - 1
+    node = np.full(3 * LANES * groups, -1)
+    node[order.position] = np.arange(n)
+    filled = np.flatnonzero(order.sources >= 0)
+    row, column = node[own_places(order.starts)[filled]], node[order.columns[filled]]
+    pairs, number = np.unique(row * m + patch[column], return_inverse=True)
+    row, reached = np.divmod(pairs, m)
+    at = order.position[row]
+    h_starts, places = in_lanes(at // 12, at % 12, reached, groups)
+    slots = np.zeros(len(order.sources), np.int64)
+    slots[filled] = (36 * (places // LANES - h_starts[at // 12]) + places % LANES)[number]
+    joined, number = np.unique(np.stack([patch[row], reached]), axis=1, return_inverse=True)
+    neighbours: list[set[int]] = [set() for _ in range(m)]
+    for one, two in joined.T.tolist():
         if one != two:
             neighbours[one].add(two)
             neighbours[two].add(one)
-    symbolic = analyse([3] * patches, range(0, 3 * patches, 3), neighbours, lambda node, eliminated: True)
-    placed = [symbolic.block(one, two) for one, two in pairs.tolist()]
-    targets = np.array([2 * (offset // 9) + swapped for offset, swapped in placed], np.int64)[number.reshape(-1)]
-    starts = np.searchsorted(rows, np.arange(n + 1))
+    symbolic = analyse([3] * m, range(0, 3 * m, 3), neighbours, lambda node, eliminated: True)
+    slot = np.array([_slot(*symbolic.block(one, two)) for one, two in joined.T.tolist()], np.int64)
+    h_columns, targets = np.zeros(LANES * int(h_starts[-1]), np.int32), np.full(LANES * int(h_starts[-1]), -1)
+    h_columns[places], targets[places] = 3 * reached, slot[number.reshape(-1)]
+    patches = np.zeros(LANES * groups, np.int32)
+    patches[LANES * (order.position // 12) + order.position % 12] = 3 * patch
+    own = np.array([_slot(*symbolic.block(one, one)) for one in range(m)], np.int64)
     return CoarseSpace(
-        patch, starts, columns.astype(np.int32), slots, targets, symbolic.columns, symbolic.entries, symbolic.updates
-    )
+        *order, patch, patches, h_starts, h_columns, slots, targets, own, symbolic.columns, symbolic.entries,
+        symbolic.updates,
+    )  # fmt: skip
+
+
+def _slot(offset: int, swapped: bool) -> int:
+    return 2 * (offset // 9) + swapped
 
 
 def coarse_workspace(space: CoarseSpace) -> CoarseWork:
-    """Scratch for a solve with a coarse space."""
-    patches = len(space.pivots)
-    values = 9 * (patches + len(space.below))
+    """Scratch for a solve with these tables."""
+    m, groups = len(space.pivots), len(space.starts) - 1
+    vectors, values = 12 * groups, 9 * (m + len(space.below))
+    sizes = 3 * vectors, 9 * len(space.columns), 9 * len(space.h_columns), vectors, vectors, vectors, vectors
     return CoarseWork(
-        np.zeros(len(space.patch), np.int64), np.zeros(patches, np.int64), np.zeros(9 * len(space.columns)),
-        np.zeros(values), np.zeros(values), np.zeros(3 * patches),
+        np.zeros(vectors, np.int64), np.zeros(m, np.int64), np.zeros(3 * vectors),
+        *(np.zeros(size, kind) for kind in (np.float32, np.float64) for size in sizes),
+        np.zeros(36 * int(np.diff(space.h_starts).max(initial=0))), np.zeros(36), np.zeros(values), np.zeros(values),
+        np.zeros(3 * m), np.zeros(vectors), np.zeros(vectors),
     )  # fmt: skip

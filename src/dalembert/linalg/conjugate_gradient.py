@@ -14,9 +14,11 @@ from ..status import OK
 from ..vec import load3
 from .block_matrix import BlockMatrix, load_3, multiply, store_3
 from .block_pattern import BlockPattern
-from .coarse_space import CoarseSpace, coarse_space, coarse_workspace
-from .deflation import advance, coarse_direction, coarse_part, prepare
-from .ssor import HELD, descend, fixed_part, invert_diagonal, project, residual_norm, solve_downward, solve_upward
+from .coarse_matrix import prepare
+from .coarse_space import CoarseSpace, Swept, coarse_space, coarse_workspace
+from .deflation import coarse_part, solve_coarse
+from .ssor import HELD, add_from_frames, fixed_part, into_frames, project
+from .sweeps import relax_residual, sweep_downward, sweep_upward
 
 NOT_CONVERGED = 1  # the iterations allowed were used up, or rounding lets the residual fall no further
 INDEFINITE = 2  # a direction was met along which A does not bend upward: x is the best found before
@@ -24,23 +26,19 @@ NOT_FINITE = 3  # numbers of the problem are not finite, or overflow
 
 REPORT = np.dtype([("iterations", "i8"), ("residual", "f8")], align=True)  # residual: relative, of the x returned
 
-PROGRESS = 0.25  # of its square: what the true residual must fall by between two starts, where rounding adds to it
+# What the square of the true residual must fall to between two starts, where rounding adds to it.
+PROGRESS = 0.25
+# Blocks and directions in single precision are read in half the time. With them the true residual must fall by ten; it is not
+# asked to fall by more than 1e5 from one start, and a new start is made where its recursion has not fallen for so long: then
+# rounding is all that is left. Where this does not do, double precision takes over.
+SINGLE_PROGRESS, SINGLE_FALL, PATIENCE = 1e-2, 1e-10, 20
 
 
 class Workspace(NamedTuple):
-    """Scratch of a solve; its names are those of `ssor`."""
+    """Scratch of a solve, node by node."""
 
-    inverse: np.ndarray  # (9 n,)
-    z: np.ndarray  # (3 n,), as are the others
-    t: np.ndarray
-    e: np.ndarray
-    g: np.ndarray
-    w: np.ndarray
-
-
-def workspace(n: int) -> Workspace:
-    """Scratch for n block rows."""
-    return Workspace(np.zeros(9 * n), *(np.zeros(3 * n) for _ in range(5)))
+    z: np.ndarray  # (3 n,), what is prescribed; afterwards the product A x
+    r: np.ndarray  # (3 n,), a residual
 
 
 @njit
@@ -55,25 +53,44 @@ def conjugate_gradient(matrix, held, space, b, x, work, coarse, tolerance, max_i
     """
     report.iterations = 0
     report.residual = math.inf
-    if not (invert_diagonal(matrix, held, work.inverse) and prepare(matrix, held, space, coarse)):
-        return INDEFINITE
     prescribed(held, x, work.z)
-    reference = residual(matrix, held, space, b, work.z, work, coarse)
+    status = INDEFINITE
+    if space.pivots.shape[0] > 0:  # where there are few nodes nothing is gained
+        swept = Swept(coarse.back, coarse.upper, coarse.h, coarse.z, coarse.t, coarse.e, coarse.g)
+        status = descend_to(tolerance, True, matrix, held, space, b, x, work, coarse, swept, max_iterations, report)
+    if status != OK and report.iterations < max_iterations:
+        swept = Swept(
+            coarse.exact_back, coarse.exact_upper, coarse.exact_h, coarse.exact_z, coarse.exact_t, coarse.exact_e,
+            coarse.exact_g,
+        )  # fmt: skip
+        status = descend_to(tolerance, False, matrix, held, space, b, x, work, coarse, swept, max_iterations, report)
+    return status
+
+
+@njit
+def descend_to(tolerance, single, matrix, held, space, b, x, work, coarse, swept, max_iterations, report):
+    """Iterate with these tables, again and again where their rounding keeps the true residual from falling as far."""
+    if not prepare(matrix, held, space, coarse, swept):
+        return INDEFINITE
+    reference = residual(matrix, held, space, b, work.z, work, coarse, swept)
     if reference == 0.0:
         copy(x, work.z)
         report.residual = 0.0
         return OK
-    status, last, square = OK, math.inf, reference  # that of z; work.w still holds its residual
+    status, last, square = OK, math.inf, reference  # that of z, of which coarse still has the residual
     if not same(x, work.z):
-        square = residual(matrix, held, space, b, x, work, coarse)
+        square = residual(matrix, held, space, b, x, work, coarse, swept)
     goal = tolerance * tolerance * reference
+    progress = SINGLE_PROGRESS if single else PROGRESS
     while status == OK and square > goal:
-        if report.iterations >= max_iterations or square > PROGRESS * last:
+        if report.iterations >= max_iterations or square > progress * last:
             status = NOT_CONVERGED
             break
         last = square
-        status = iterate(matrix, held, space, x, work, coarse, goal, max_iterations, report)
-        square = residual(matrix, held, space, b, x, work, coarse)
+        near = max(goal, SINGLE_FALL * square) if single else goal
+        patience = PATIENCE if single else max_iterations
+        status = iterate(held, space, x, coarse, swept, near, patience, max_iterations, report)
+        square = residual(matrix, held, space, b, x, work, coarse, swept)
     report.residual = math.sqrt(square / reference)
     return status if report.residual < math.inf else NOT_FINITE
 
@@ -89,18 +106,17 @@ def prescribed(held, x, z):
 
 
 @njit
-def residual(matrix, held, space, b, x, work, coarse):
-    """w of b − A x, its coarse part in coarse.c, and the square of the norm of S (b − A x)."""
-    copy(work.w, b)
+def residual(matrix, held, space, b, x, work, coarse, swept):
+    """w of b − A x and its coarse part c, both in `coarse`, and the square of the norm of S (b − A x)."""
+    copy(work.r, b)
     if not is_zero(x):
-        multiply(matrix, x, work.w)
+        multiply(matrix, x, work.r)
         for k in range(b.shape[0]):
-            work.w[k] = b[k] - work.w[k]
-    project(held, work.w)
-    square = coarse_part(held, space, coarse, work.w)
-    square += residual_norm(matrix, work.inverse, work.w)
-    project(held, work.w)
-    return square
+            work.r[k] = b[k] - work.r[k]
+    project(held, work.r)
+    square = coarse_part(held, space, coarse, work.r)
+    into_frames(space.position, coarse, work.r, coarse.w)
+    return square + relax_residual(space, swept, coarse.w)
 
 
 @njit
@@ -120,29 +136,34 @@ def same(a, b):
 
 
 @njit
-def iterate(matrix, held, space, x, work, coarse, goal, max_iterations, report):
-    """Conjugate gradients from x, whose residual is in work.w and coarse.c, to one of which the square is `goal`."""
-    inverse, z, t, e, g, w = work
-    for vector in (z, t, e, g):
-        clear(vector)
+def iterate(held, space, x, coarse, swept, goal, patience, max_iterations, report):
+    """Conjugate gradients from x, whose residual is in coarse.w and coarse.c, to one of which the square is `goal`."""
+    y, w, c = coarse.y, coarse.w, coarse.c
+    clear(y)
+    clear(swept.z)
+    clear(swept.t)
+    clear(swept.e)
+    clear(swept.g)
     # t = W A_c⁻¹ Wᵀ r removes the coarse part of the residual.
-    advance(space, coarse, held, 0.0, z, t, e, g)
-    solve_downward(matrix, inverse, t, e, g)
-    project(held, g)
-    square = descend(inverse, 1.0, t, g, x, w)
-    beta = 0.0
-    while square > goal and report.iterations < max_iterations:
+    sweep_downward(space, swept, 0.0, 0.0, w, c)
+    alpha, last, status = 1.0, math.inf, OK
+    least, since = math.inf, 0
+    while True:
+        square = sweep_upward(space, swept, alpha, y, w, c)
+        since = 0 if square < least else since + 1
+        least = min(least, square)
+        if not square > goal or report.iterations >= max_iterations or since > patience:
+            break
+        beta, last = square / last, square
         report.iterations += 1
-        solve_upward(matrix, inverse, w, z, g)
-        coarse_direction(held, space, coarse, inverse, w, z)
-        advance(space, coarse, held, beta, z, t, e, g)
-        curvature = solve_downward(matrix, inverse, t, e, g)
-        project(held, g)
+        solve_coarse(held, space, coarse)
+        curvature = sweep_downward(space, swept, 1.0, beta, w, c)
         if not curvature > 0.0:
-            return INDEFINITE
-        last, square = square, descend(inverse, square / curvature, t, g, x, w)
-        beta = square / last
-    return OK
+            status = INDEFINITE
+            break
+        alpha = square / curvature
+    add_from_frames(space.position, coarse, y, x)
+    return status
 
 
 @kernel
@@ -184,20 +205,10 @@ def solve_cg(
     if not 0.0 < tolerance < math.inf:
         raise ValueError(f"tolerance must be positive, not {tolerance}")
     table, report = held_table(n, held), np.zeros(1, REPORT).view(np.recarray)
-    flat = x.reshape(-1)
+    flat, work = x.reshape(-1), Workspace(np.zeros(3 * n), np.zeros(3 * n))
     space = coarse_space(BlockPattern(matrix.starts, matrix.columns, ())) if space is None else space
-    status = _solve(
-        matrix,
-        table,
-        space,
-        right.reshape(-1),
-        flat,
-        workspace(n),
-        coarse_workspace(space),
-        tolerance,
-        max_iterations,
-        report,
-    )
+    scratch = coarse_workspace(space)
+    status = _solve(matrix, table, space, right.reshape(-1), flat, work, scratch, tolerance, max_iterations, report)
     return Solution(x, int(status), int(report[0].iterations), float(report[0].residual))
 
 

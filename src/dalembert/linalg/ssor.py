@@ -1,37 +1,39 @@
-"""Symmetric successive over-relaxation of a block matrix as the preconditioner of conjugate gradients, at the cost of the
+"""Symmetric Gauss–Seidel relaxation of a block matrix as the preconditioner of conjugate gradients, at the cost of the
 product alone; nodes that are held in some directions.
 
-With A = Uᵀ + D + U (U above the block diagonal D) and D̃ = D/ω the preconditioner is
+A = Uᵀ + D + U, with U above the block diagonal D in the order of `sweep_order`. With a block diagonal F such that
+Fᵀ D F = 1 and x = F x̂ it becomes
 
-    M = (D̃ + Uᵀ) D̃⁻¹ (D̃ + U).
+    Â = Fᵀ A F = Ûᵀ + 1 + Û,   and the preconditioner is   M = (1 + Ûᵀ) (1 + Û).
 
-Conjugate gradients with M on A x = b are conjugate gradients on Â x̂ = b̂ with Â = (D̃ + Uᵀ)⁻¹ A (D̃ + U)⁻¹,
-x̂ = (D̃ + U) x, b̂ = (D̃ + Uᵀ)⁻¹ b and the preconditioner D̃⁻¹. For a direction t of x and p = (D̃ + U) t, as
-A = (D̃ + Uᵀ) + U + (ω − 1) D̃,
+Conjugate gradients with M on Â x̂ = Fᵀ b are conjugate gradients on (1 + Ûᵀ)⁻¹ Â (1 + Û)⁻¹. For a direction t of x̂ and
+p = (1 + Û) t, as Â = (1 + Ûᵀ) + Û,
 
-    Â p = t + q   with   (D̃ + Uᵀ) q = e,   e = U t + (ω − 1) D̃ t = p + (ω − 2) D̃ t,
+    (1 + Ûᵀ)⁻¹ Â t = t + q   with   (1 + Ûᵀ) q = e,   e = Û t = p − t,
 
-and directions come from the preconditioned residual z,
+and directions come from the residual w = (1 + Ûᵀ)⁻¹ Fᵀ r,
 
-    (D̃ + U) z = w,   t = z + β t_before,   e = w + (ω − 2) D̃ z + β e_before,   w = D̃ r̂,
+    (1 + Û) z = w,   t = z + β t_before,   e = (w − z) + β e_before:
 
-r̂ being the residual of the transformed system: two triangular solves, which together read U as often as product and
-preconditioner would each (S. Eisenstat, "Efficient implementation of a class of preconditioned conjugate gradient
-methods", SIAM J. Sci. Stat. Comput. 2, 1981). w falls by g = D̃ (t + q), and rᵀ M⁻¹ r is wᵀ G w with G = D̃⁻¹.
-Between the two solves `deflation` has its say.
+two triangular solves, which together read Û as often as product and preconditioner would each (S. Eisenstat, "Efficient
+implementation of a class of preconditioned conjugate gradient methods", SIAM J. Sci. Stat. Comput. 2, 1981). w falls by
+g = t + q, and rᵀ M⁻¹ r is w · w. Between the two solves `deflation` has its say. (Over-relaxation, M with D/ω in place of D,
+saves iterations where there is no deflation only.)
 
 A node that is held moves in the range of a projection S only (D. Baraff, A. Witkin, "Large steps in cloth simulation",
 SIGGRAPH 1998, §5.3; U. Ascher, E. Boxerman, "On the modified conjugate gradient method in cloth simulation", The Visual
-Computer 19, 2003). The system is then that of S A S on its range, whose G is Q (Qᵀ D̃ Q)⁻¹ Qᵀ with a basis Q of the range of
-S. As G forgets what lies outside, projecting residuals is all that is needed besides, and that for the sake of rounding:
-forces that hold a node may be large beside the residual.
+Computer 19, 2003). The system is then that of S A S on its range. With a basis Q of that, F is Q (3 × m) times what makes
+Qᵀ D Q the identity, with columns of zeros after it: so nothing else has to know of held nodes. Fᴵ, with zeros below, is its
+inverse on that range, Fᴵ F = 1 but for the zeros.
 """
+
+import math
 
 import numpy as np
 
 from ..jit import inlined, njit
 from ..unchecked import peek, poke
-from ..vec import add, add_scaled, cross, dot, load3, matvec, matvec_t, perpendicular, scale, sub
+from ..vec import add_scaled, cross, dot, load3, matvec, perpendicular, scale, sub
 from .block import load_3x3
 from .block_matrix import load_3, store_3
 
@@ -39,9 +41,8 @@ from .block_matrix import load_3, store_3
 # are unit vectors, and a node is held once.
 HELD = np.dtype([("node", "i8"), ("fixed", "i8"), ("direction", "f8", (3,))], align=True)
 
-# ω. On grids of springs with h² k / m from 1e2 to 1e4 it takes a quarter to two fifths fewer iterations than 1, and fewer
-# than or about as many as 1.4 and 1.8.
-RELAXATION = 1.6
+NONE = (0.0, 0.0, 0.0)
+IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
 
 @inlined
@@ -75,33 +76,6 @@ def inverse_of(s):
     return inverse, s[0] > 0.0 and e1 > 0.0 and e2 > 0.0
 
 
-@njit
-def inverse_held(m, fixed, direction):
-    """Q (Qᵀ D Q)⁻¹ Qᵀ (six floats) of the block D = m (nine floats) of a held node, and whether Qᵀ D Q is definite."""
-    if fixed == 3:
-        return (0.0, 0.0, 0.0, 0.0, 0.0, 0.0), True
-    if fixed == 2:
-        u, v = direction, direction
-        a = dot(u, matvec(m, u))
-        definite, g0, g1, g2 = a > 0.0, 1.0 / a, 0.0, 0.0
-    else:
-        u = perpendicular(direction)
-        v = cross(direction, u)
-        a, b, c = dot(u, matvec(m, u)), dot(u, matvec(m, v)), dot(v, matvec(m, v))
-        ratio = b / a
-        pivot = c - b * ratio
-        definite = a > 0.0 and pivot > 0.0
-        g0, g1, g2 = 1.0 / a + ratio * ratio / pivot, -ratio / pivot, 1.0 / pivot
-    # g0 u uᵀ + g1 (u vᵀ + v uᵀ) + g2 v vᵀ
-    p = (g0 * u[0] + g1 * v[0], g0 * u[1] + g1 * v[1], g0 * u[2] + g1 * v[2])
-    q = (g1 * u[0] + g2 * v[0], g1 * u[1] + g2 * v[1], g1 * u[2] + g2 * v[2])
-    inverse = (
-        u[0] * p[0] + v[0] * q[0], u[1] * p[1] + v[1] * q[1], u[2] * p[2] + v[2] * q[2],
-        u[0] * p[1] + v[0] * q[1], u[0] * p[2] + v[0] * q[2], u[1] * p[2] + v[1] * q[2],
-    )  # fmt: skip
-    return inverse, definite
-
-
 @inlined
 def fixed_part(fixed, direction, v):
     """(1 − S) v: the part of a held node's vector that is prescribed."""
@@ -121,89 +95,103 @@ def project(held, v):
 
 
 @njit
-def invert_diagonal(matrix, held, inverse):
-    """The blocks G (9 n,). Returns False where one is not positive definite, or not a number, where its node can move."""
-    for i in range(matrix.starts.shape[0] - 1):
-        block, definite = inverse_of(load_symmetric(matrix.values, 9 * matrix.starts[i]))
-        store_inverse(inverse, i, block, definite)
+def free_frame(s):
+    """F and Fᴵ (nine floats each, row by row) for a block D (six floats), and whether it is positive definite.
+
+    D = L E Lᵀ as in `inverse_of`; F = L⁻ᵀ E^(−1/2), Fᴵ = E^(1/2) Lᵀ."""
+    l1, l2 = s[3] / s[0], s[4] / s[0]
+    e1, f = s[1] - l1 * s[3], s[5] - l1 * s[4]
+    l3 = f / e1
+    e2 = s[2] - l2 * s[4] - l3 * f
+    definite = s[0] > 0.0 and e1 > 0.0 and e2 > 0.0
+    if not definite:
+        return IDENTITY, IDENTITY, False
+    r0, r1, r2 = math.sqrt(s[0]), math.sqrt(e1), math.sqrt(e2)
+    g0, g1, g2 = 1.0 / r0, 1.0 / r1, 1.0 / r2
+    frame = (g0, -l1 * g1, (l1 * l3 - l2) * g2, 0.0, g1, -l3 * g2, 0.0, 0.0, g2)
+    return frame, (r0, r0 * l1, r0 * l2, 0.0, r1, r1 * l3, 0.0, 0.0, r2), True
+
+
+@njit
+def held_frame(m, fixed, direction):
+    """The same for the block D = m (nine floats) of a held node, and whether Qᵀ D Q is definite."""
+    if fixed == 3:
+        return rows_of(NONE, NONE), rows_of(NONE, NONE), True
+    u = direction if fixed == 2 else perpendicular(direction)
+    a = dot(u, matvec(m, u))
+    if not a > 0.0:
+        return IDENTITY, IDENTITY, False
+    root = math.sqrt(a)
+    f, r = scale(1.0 / root, u), scale(root, u)
+    if fixed == 2:
+        return columns_of(f, NONE), rows_of(r, NONE), True
+    v = cross(direction, u)
+    ratio = dot(u, matvec(m, v)) / a
+    pivot = dot(v, matvec(m, v)) - a * ratio * ratio
+    if not pivot > 0.0:
+        return IDENTITY, IDENTITY, False
+    beside = math.sqrt(pivot)
+    frame = columns_of(f, scale(1.0 / beside, add_scaled(v, -ratio, u)))
+    return frame, rows_of(add_scaled(r, root * ratio, v), scale(beside, v)), True
+
+
+@inlined
+def rows_of(a, b):
+    return (a[0], a[1], a[2], b[0], b[1], b[2], 0.0, 0.0, 0.0)
+
+
+@inlined
+def columns_of(a, b):
+    return (a[0], b[0], 0.0, a[1], b[1], 0.0, a[2], b[2], 0.0)
+
+
+@njit
+def scale_diagonal(matrix, held, position, frames, backs):
+    """F and Fᴵ of all nodes. Returns False where a block is not positive definite, or not a number, where its node can
+    move."""
+    bad = 0
+    for i in range(position.shape[0]):
+        frame, back, definite = free_frame(load_symmetric(matrix.values, 9 * matrix.starts[i]))
+        store_frame(frames, backs, position[i], frame, back)
+        bad += 0 if definite else 1
     for h in range(held.shape[0]):
         row = held[h]
         m = load_3x3(matrix.values, 9 * matrix.starts[row.node])
-        block, definite = inverse_held(m, row.fixed, load3(row.direction))
-        store_inverse(inverse, row.node, block, definite)
-    good = True
-    for i in range(matrix.starts.shape[0] - 1):
-        good = good and inverse[9 * i] >= 0.0
-    return good
+        _, _, was_definite = free_frame(load_symmetric(matrix.values, 9 * matrix.starts[row.node]))
+        frame, back, definite = held_frame(m, row.fixed, load3(row.direction))
+        store_frame(frames, backs, position[row.node], frame, back)
+        bad += (1 if was_definite else 0) - (1 if definite else 0)
+    return bad == 0
 
 
+# Rows of F are as far apart as vectors are long, those of Fᴵ follow each other in a group.
 @inlined
-def store_inverse(inverse, i, block, definite):
-    """Keep a block of G; a negative number stands in one that is not definite."""
-    store_symmetric(inverse, 9 * i, block, RELAXATION)
-    if not definite:
-        poke(inverse, 9 * i, -1.0)
+def store_frame(frames, backs, at, frame, back):
+    side, lane = frames.shape[0] // 3, at % 12
+    for k in range(3):
+        for c in range(3):
+            poke(frames, k * side + at + 4 * c, frame[3 * k + c])
+            backs[3 * (at - lane) + lane + 12 * k + 4 * c] = back[3 * k + c]
 
 
 @njit
-def residual_norm(matrix, inverse, w):
-    """From a residual r = w make w = D̃ r̂ in place. Returns rᵀ M⁻¹ r."""
-    starts, columns, values = matrix.starts, matrix.columns, matrix.values
-    square = 0.0
-    for i in range(starts.shape[0] - 1):
-        w_i = load_3(w, 3 * i)
-        q_i = matvec(load_3x3(inverse, 9 * i), w_i)
-        square += dot(q_i, w_i)
-        for e in range(starts[i] + 1, starts[i + 1]):
-            subtract(w, 3 * columns[e], matvec_t(load_3x3(values, 9 * e), q_i))
-    return square
-
-
-@inlined
-def subtract(a, o, v):
-    poke(a, o, peek(a, o) - v[0])
-    poke(a, o + 1, peek(a, o + 1) - v[1])
-    poke(a, o + 2, peek(a, o + 2) - v[2])
+def into_frames(position, work, r, w):
+    """w = Fᵀ r, from one triple a node to the order of the sweeps."""
+    side = work.frame.shape[0] // 3
+    for i in range(position.shape[0]):
+        at, r_i = position[i], load_3(r, 3 * i)
+        for c in range(0, 12, 4):
+            total = peek(work.frame, at + c) * r_i[0] + peek(work.frame, side + at + c) * r_i[1]
+            poke(w, at + c, total + peek(work.frame, 2 * side + at + c) * r_i[2])
 
 
 @njit
-def solve_upward(matrix, inverse, w, z, g):
-    """z = (D̃ + U)⁻¹ w and g = w + (ω − 2) D̃ z."""
-    starts, columns, values = matrix.starts, matrix.columns, matrix.values
-    for i in range(starts.shape[0] - 2, -1, -1):
-        w_i = load_3(w, 3 * i)
-        d0, d1, d2 = w_i
-        for k in range(starts[i] + 1, starts[i + 1]):
-            u0, u1, u2 = matvec(load_3x3(values, 9 * k), load_3(z, 3 * columns[k]))
-            d0, d1, d2 = d0 - u0, d1 - u1, d2 - u2
-        d_i = (d0, d1, d2)
-        store_3(z, 3 * i, matvec(load_3x3(inverse, 9 * i), d_i))
-        store_3(g, 3 * i, add_scaled(w_i, RELAXATION - 2.0, d_i))
-
-
-@njit
-def solve_downward(matrix, inverse, t, e, g):
-    """From g = e make g = D̃ (t + q) in place; q is not kept. Returns p · Â p, which is t · A t."""
-    starts, columns, values = matrix.starts, matrix.columns, matrix.values
-    product = 0.0
-    for i in range(starts.shape[0] - 1):
-        t_i, rest = load_3(t, 3 * i), load_3(g, 3 * i)
-        d_i = scale(1.0 / RELAXATION, matvec(load_3x3(values, 9 * starts[i]), t_i))
-        q_i = matvec(load_3x3(inverse, 9 * i), rest)
-        product += dot(add_scaled(load_3(e, 3 * i), 2.0 - RELAXATION, d_i), add(t_i, q_i))
-        store_3(g, 3 * i, add(rest, d_i))
-        for k in range(starts[i] + 1, starts[i + 1]):
-            subtract(g, 3 * columns[k], matvec_t(load_3x3(values, 9 * k), q_i))
-    return product
-
-
-@njit
-def descend(inverse, alpha, t, g, x, w):
-    """x ← x + α t, w ← w − α g. Returns wᵀ G w."""
-    square = 0.0
-    for i in range(x.shape[0] // 3):
-        store_3(x, 3 * i, add_scaled(load_3(x, 3 * i), alpha, load_3(t, 3 * i)))
-        w_i = add_scaled(load_3(w, 3 * i), -alpha, load_3(g, 3 * i))
-        store_3(w, 3 * i, w_i)
-        square += dot(w_i, matvec(load_3x3(inverse, 9 * i), w_i))
-    return square
+def add_from_frames(position, work, y, x):
+    """x += F y, from the order of the sweeps."""
+    side = work.frame.shape[0] // 3
+    for i in range(position.shape[0]):
+        at = position[i]
+        for k in range(3):
+            o = k * side + at
+            total = peek(work.frame, o) * peek(y, at) + peek(work.frame, o + 4) * peek(y, at + 4)
+            poke(x, 3 * i + k, peek(x, 3 * i + k) + (total + peek(work.frame, o + 8) * peek(y, at + 8)))

@@ -15,10 +15,7 @@ from .tables import EXPLICIT, Steps
 from .tables_of import (
     change_of,
     columns_of,
-    d_of,
-    diagonal_of,
     direction_of,
-    g_of,
     held_of,
     options_of,
     pinned_of,
@@ -28,7 +25,6 @@ from .tables_of import (
     solution_of,
     stage_of,
     starts_of,
-    t_of,
     touch_counts_of,
     touches_of,
     values_of,
@@ -37,20 +33,44 @@ from .touch import axis_of
 
 space_table = nested_reader(Steps, "space")
 coarse_table = nested_reader(Steps, "coarse")
+position_of = reader(CoarseSpace, "position", np.int64)
+group_starts_of = reader(CoarseSpace, "starts", np.int64)
+lane_columns_of = reader(CoarseSpace, "columns", np.int32)
+sources_of = reader(CoarseSpace, "sources", np.int64)
 patch_of = reader(CoarseSpace, "patch", np.int64)
-row_starts_of = reader(CoarseSpace, "starts", np.int64)
-row_columns_of = reader(CoarseSpace, "columns", np.int32)
+patches_of = reader(CoarseSpace, "patches", np.int32)
+h_starts_of = reader(CoarseSpace, "h_starts", np.int64)
+h_columns_of = reader(CoarseSpace, "h_columns", np.int32)
 slots_of = reader(CoarseSpace, "slots", np.int64)
 targets_of = reader(CoarseSpace, "targets", np.int64)
+own_of = reader(CoarseSpace, "own", np.int64)
 pivots_of = reader(CoarseSpace, "pivots", COLUMN)
 below_of = reader(CoarseSpace, "below", ENTRY)
 updates_of = reader(CoarseSpace, "updates", UPDATE)
 held_by_of = reader(CoarseWork, "held_by", np.int64)
 led_by_of = reader(CoarseWork, "led_by", np.int64)
-h_of = reader(CoarseWork, "h")
+frame_of = reader(CoarseWork, "frame")
+back_of = reader(CoarseWork, "back", np.float32)
+upper_of = reader(CoarseWork, "upper", np.float32)
+h_of = reader(CoarseWork, "h", np.float32)
+z_of = reader(CoarseWork, "z", np.float32)
+t_of = reader(CoarseWork, "t", np.float32)
+e_of = reader(CoarseWork, "e", np.float32)
+g_of = reader(CoarseWork, "g", np.float32)
+exact_back_of = reader(CoarseWork, "exact_back")
+exact_upper_of = reader(CoarseWork, "exact_upper")
+exact_h_of = reader(CoarseWork, "exact_h")
+exact_z_of = reader(CoarseWork, "exact_z")
+exact_t_of = reader(CoarseWork, "exact_t")
+exact_e_of = reader(CoarseWork, "exact_e")
+exact_g_of = reader(CoarseWork, "exact_g")
+row_of = reader(CoarseWork, "row")
+block_of = reader(CoarseWork, "block")
 coarse_values_of = reader(CoarseWork, "values")
 lower_of = reader(CoarseWork, "lower")
 c_of = reader(CoarseWork, "c")
+y_of = reader(CoarseWork, "y")
+w_of = reader(CoarseWork, "w")
 
 
 @inlined
@@ -62,7 +82,8 @@ def matrix_of(steps):
 def space_of(steps):
     at = space_table(steps)
     return CoarseSpace(
-        patch_of(at), row_starts_of(at), row_columns_of(at), slots_of(at), targets_of(at), pivots_of(at), below_of(at),
+        position_of(at), group_starts_of(at), lane_columns_of(at), sources_of(at), patch_of(at), patches_of(at),
+        h_starts_of(at), h_columns_of(at), slots_of(at), targets_of(at), own_of(at), pivots_of(at), below_of(at),
         updates_of(at),
     )  # fmt: skip
 
@@ -70,15 +91,17 @@ def space_of(steps):
 @inlined
 def coarse_of(steps):
     at = coarse_table(steps)
-    return CoarseWork(held_by_of(at), led_by_of(at), h_of(at), coarse_values_of(at), lower_of(at), c_of(at))
+    return CoarseWork(
+        held_by_of(at), led_by_of(at), frame_of(at), back_of(at), upper_of(at), h_of(at), z_of(at), t_of(at), e_of(at),
+        g_of(at), exact_back_of(at), exact_upper_of(at), exact_h_of(at), exact_z_of(at), exact_t_of(at),
+        exact_e_of(at), exact_g_of(at), row_of(at), block_of(at), coarse_values_of(at), lower_of(at), c_of(at),
+        y_of(at), w_of(at),
+    )  # fmt: skip
 
 
 @inlined
 def work_of(n, steps):
-    return Workspace(
-        diagonal_of(steps), part_of(direction_of(steps), 0, n), part_of(t_of(steps), 0, n), part_of(d_of(steps), 0, n),
-        part_of(g_of(steps), 0, n), part_of(residual_of(steps), 0, n),
-    )  # fmt: skip
+    return Workspace(part_of(direction_of(steps), 0, n), part_of(residual_of(steps), 0, n))
 
 
 @njit

@@ -13,16 +13,17 @@ from ..arrays import clear
 from ..jit import njit
 from ..linalg.block_matrix import add_3, load_3, store_3
 from ..linalg.conjugate_gradient import INDEFINITE
-from ..mechanics.system import particle_mass_of, settings_of
+from ..mechanics.system import particle_inverse_mass_of, particle_mass_of, settings_of
 from ..pointer import PARTICLE_MATRIX, SOLVE, call_pointer
 from ..status import OK
 from ..unchecked import peek, poke
 from ..vec import add, scale, unit
 from .conjugate import apply, solve_held
 from .coupled import gather, solve_coupled
-from .tables import BODY_ROW, EXPLICIT
+from .tables import BODY_ROW, EXPLICIT, LINEAR_EULER
 from .tables_of import (
     aim_of,
+    before_of,
     change_of,
     g_of,
     gradient_of,
@@ -34,6 +35,7 @@ from .tables_of import (
     report_of,
     rhs_of,
     stage_of,
+    start_of,
     starts_of,
     t_of,
     touch_counts_of,
@@ -74,7 +76,7 @@ def solve(guess, tolerance, system, steps):
     for k in range(rhs.shape[0]):
         poke(rhs, k, -peek(gradient, k))
     explicit, coupled = options.scheme == EXPLICIT, push_by_friction(system, steps)
-    begin_at(FROM_ZERO if coupled or explicit or options.direct != 0 else guess, n, change, steps)
+    begin_at(FROM_ZERO if coupled or explicit or options.direct != 0 else guess, n, change, system, steps)
     prescribe(system, steps)
     if not explicit:
         add_friction(1.0, steps)
@@ -102,14 +104,20 @@ def count(status, report):
         report.unconverged += 1
 
 
+# One linear step, which takes nothing else from the step before, begins as if accelerations were those of that step.
 @njit
-def begin_at(guess, n, change, steps):
-    aim, place, pinned = aim_of(steps), place_of(steps), pinned_of(steps)
+def begin_at(guess, n, change, system, steps):
+    aim, place, pinned, options = aim_of(steps), place_of(steps), pinned_of(steps), options_of(steps)[0]
+    start, before, inverse = start_of(steps), before_of(steps), particle_inverse_mass_of(system)
     if guess != FROM_CHANGE:
         clear(change)
     if guess == FROM_AIM:
         for k in range(n):
             poke(change, k, peek(aim, k) - peek(place, k))
+    if guess == FROM_AIM and options.scheme == LINEAR_EULER and options.history != 0:
+        for k in range(n):
+            gain = peek(inverse, k // 3) * (peek(start, n + k) - peek(before, n + k))
+            poke(change, k, peek(change, k) + options.dt * gain)
     for k in range(pinned.shape[0]):
         store_3(change, 3 * pinned[k], (0.0, 0.0, 0.0))
 

@@ -55,6 +55,7 @@ def make_steps(model: Model, pattern: BlockPattern, settings: ParticleSettings, 
     options.tolerance, options.linear_tolerance = settings.tolerance, settings.linear_tolerance
     options.linear_iterations, options.rounds = max(200, 10 * int(np.sqrt(unknowns))), ROUNDS
     options.margin, options.ledger, options.contacts = settings.margin, settings.ledger, int(contacts > 0)
+    options.powers = int(depends_on_velocity(model))
     options.predict = int(explicit and depends_on_velocity(model))
     patched = not explicit and settings.linear_solver == "cg"
     space = coarse_space(pattern) if patched else coarse_space(pattern, fewest=n + 1)
@@ -83,7 +84,7 @@ def make_steps(model: Model, pattern: BlockPattern, settings: ParticleSettings, 
 
 
 def depends_on_velocity(model: Model) -> bool:
-    """Whether forces on particles do."""
+    """Whether forces on particles do: all that have no potential count."""
     damped = (table[name].any() for table in model.particles.element_rows().values() for name in table.dtype.names or ()
               if name in DAMPING)  # fmt: skip
     fields = (model.tables["particle_forces"].kind != PARTICLE_FIELD).any()

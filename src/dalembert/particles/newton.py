@@ -172,15 +172,16 @@ def unsettled(system, steps):
 
 @njit
 def accept_whole(walls, solved, system, steps):
-    """Make the only step of a stage; the books ask for the forces there, but for those of the explicit scheme. A status."""
-    report = report_of(steps)[0]
+    """Make the only step of a stage; the books ask for powers there, but for those of the explicit scheme. A status."""
+    report, options = report_of(steps)[0], options_of(steps)[0]
     move(place_of(steps), change_of(steps), 1.0, trial_of(steps), system, steps)
     copy(place_of(steps), trial_of(steps))
     move_bodies(1.0, change_of(steps), system, steps)
     status = OK
-    if options_of(steps)[0].scheme != EXPLICIT:
-        status = evaluate(walls, place_of(steps), trial_forces_of(steps), system, steps)
-        keep_power(system, steps)
+    if options.scheme != EXPLICIT:
+        if options.powers != 0:
+            status = evaluate(walls, place_of(steps), trial_forces_of(steps), system, steps)
+            keep_power(system, steps)
         make_forces_linear(system, steps)
         lap(ticks_of(steps), FORCES)
     if not solved:

@@ -18,10 +18,11 @@ BDF2 = 4
 OPTIONS = np.dtype(
     [("scheme", "i8"), ("dt", "f8"), ("newton", "i8"), ("tolerance", "f8"), ("linear_tolerance", "f8"),
      ("linear_iterations", "i8"), ("rounds", "i8"), ("margin", "f8"), ("ledger", "i8"), ("contacts", "i8"),
-     ("direct", "i8"), ("history", "i8"), ("predict", "i8")],
+     ("direct", "i8"), ("history", "i8"), ("predict", "i8"), ("powers", "i8")],
     align=True,
 )  # fmt: skip
-# `history` above: whether `before` holds the state before the last step. What a stage is: its τ, and where it is in Newton.
+# `history` above: whether `before` holds the state before the last step; `powers`: whether any force does work that is
+# booked. What a stage is: its τ, and where it is in Newton.
 STAGE = np.dtype(
     [("tau", "f8"), ("time", "f8"), ("energy", "f8"), ("slope", "f8"), ("typical", "f8"), ("residual", "f8"),
      ("weight", "f8"), ("body_weight", "f8")],
