@@ -11,6 +11,7 @@ take turns, and of each stretch the shortest of three runs counts, or the only o
     python benchmarks/cloth.py [stiffnesses, N/m]
 """
 
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -191,6 +192,7 @@ def measure(stiffness: float, flex: Flex | None) -> list[Row]:
 
 def main(stiffnesses: tuple[float, ...]) -> None:
     flex = attempted("MuJoCo", Flex)
+    before = os.getloadavg()[0]
     rows = [row for stiffness in stiffnesses for row in measure(stiffness, flex)]
     lines = [
         "| stretching stiffness | engine | step | time of a step | time of a second | |",
@@ -206,7 +208,8 @@ def main(stiffnesses: tuple[float, ...]) -> None:
 {VERTICES} × {VERTICES} vertices, {SIZE:g} m × {SIZE:g} m, {DENSITY:g} kg/m², level at first, hung by two corners, for
 {DURATION:g} s. Ours: "linear_implicit_euler", conjugate gradients to 1e-4. MuJoCo's: a flex of the same stiffnesses; its
 "discrete" integrator, which takes elasticity implicitly, and "Euler" at the largest step, of those tried by factors of √2,
-that is stable for {TRIAL:g} s. No contact, no damping; one thread, seconds of the processor; they take turns.
+that is stable for {TRIAL:g} s. No contact, no damping; one thread, seconds of the processor; they take turns. The load of
+the machine's {os.cpu_count()} cores was {before:.1f} before and {os.getloadavg()[0]:.1f} after (1 is this benchmark alone).
 
 {chr(10).join(lines)}
 """

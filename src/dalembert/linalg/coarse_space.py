@@ -10,8 +10,7 @@ from .block_pattern import BlockPattern
 from .ordering import analyse
 from .sweep_order import LANES, in_lanes, own_places, sweep_order
 
-# About how many nodes a patch has, and how many a matrix at least for patches to pay. On sheets of 10 000 particles 20 and
-# 32 are as fast.
+# About how many nodes a patch has, and how many a matrix at least for patches to pay.
 PATCH = 25
 FEWEST = 100
 
