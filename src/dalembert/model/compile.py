@@ -123,6 +123,7 @@ def compile_scene(scene: Scene, *, hubs: bool = True, apart: bool = False) -> Mo
     """
     if not scene.bodies and not scene.particles:
         raise ValueError(f"scene {scene.name!r}: it has nothing that moves; add a body with add_body, or add_particles")
+    require_mass(scene)
     bodies = list(scene.bodies.values())
     index: dict[Any, int] = {body: i for i, body in enumerate(bodies)}
     joints = [joint for joint in scene.joints.values() if not (apart and attaches(joint))]
@@ -198,6 +199,14 @@ def compile_scene(scene: Scene, *, hubs: bool = True, apart: bool = False) -> Mo
         scene=scene,
         slow=tuple(slow),
     )
+
+
+def require_mass(scene: Scene) -> None:
+    """Raises ValueError for what only joint coordinates can run."""
+    heavy = next((joint.name for joint in scene.joints.values() if joint.armature > 0.0), None)
+    if scene.links or heavy is not None:
+        what = f"link {next(iter(scene.links))!r} has no mass" if scene.links else f"joint {heavy!r} has an armature"
+        raise ValueError(f"scene {scene.name!r}: {what}, which takes joint coordinates; pass coordinates='joint'")
 
 
 def _six(m: np.ndarray) -> tuple[float, ...]:
