@@ -34,7 +34,9 @@ INNER: dict[str, Any] = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrappe
 
 ROOT = Path(__file__).parent
 # subpackages with compiled functions
-KERNELS = ("linalg", "energies", "interact", "integrate", "mechanics", "collide", "contact", "impact", "particles")
+KERNELS = (
+    "linalg", "energies", "interact", "integrate", "mechanics", "articulated", "collide", "contact", "impact", "particles",
+)  # fmt: skip
 IMPORT = re.compile(r"^from (\.+)([\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 
 
