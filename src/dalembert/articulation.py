@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from .addresses import address_table
 from .articulated import answer as tasks
 from .articulated.answer import answer
-from .articulated.build import build_tree
+from .model.tree import build_tree
 from .scene.articulate import Link
 from .scene.body import Body
 from .scene.checks import real_array
@@ -51,8 +51,8 @@ class Articulation:
 
     def __init__(self, scene: Scene) -> None:
         items: list[Body | Link] = [*scene.bodies.values(), *scene.links.values()]
-        self._layout = build_tree(scene, {item: i for i, item in enumerate(items)})
-        self._tree = self._layout.tree()
+        self._layout = build_tree(scene)
+        self._tree = self._layout.tree({item: i for i, item in enumerate(items)}, 0)
         self._table = address_table(self._tree)
         self._gravity = scene.gravity
         self.scene = scene

@@ -37,6 +37,7 @@ ROOT = Path(__file__).parent
 KERNELS = (
     "linalg", "energies", "interact", "integrate", "mechanics", "articulated", "collide", "contact", "impact", "particles",
 )  # fmt: skip
+TABLES = ("tables", "tree_tables")  # of the model
 IMPORT = re.compile(r"^from (\.+)([\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 
 
@@ -53,7 +54,7 @@ def imported(path: Path) -> frozenset[Path]:
 
 def _is_compiled(path: Path) -> bool:
     folder = path.parent
-    return folder == ROOT or folder.name in KERNELS or (folder.name == "model" and path.stem == "tables")
+    return folder == ROOT or folder.name in KERNELS or (folder.name == "model" and path.stem in TABLES)
 
 
 @functools.cache

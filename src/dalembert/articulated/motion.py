@@ -5,10 +5,10 @@ import math
 from ..jit import inlined, njit
 from ..linalg.block_matrix import load_3, store_3
 from ..mechanics.kinematics import load6, load9
+from ..model.tree_tables import BALL, FREE, HINGE, SLIDER
 from ..quat import derivative, normalize, to_matrix
 from ..unchecked import peek, poke
 from ..vec import add, add_scaled, congruence, cross, load3, matvec, scale, store3, sub
-from .tables import BALL, FREE, HINGE, SLIDER
 from .tables_of import columns_of, motion_of, nodes_of
 
 ZERO = (0.0, 0.0, 0.0)
@@ -109,6 +109,7 @@ def attach(i, x_p, rotation_p, v_p, omega_p, u, w, tree):
     store3(own.x, add(x_p, r))
     store9(own.rotation, rotation)
     store3(own.r, r)
+    store3(own.arm, arm)
     store3(own.v, add(add(v_p, cross(omega_p, r)), relative))
     store3(own.omega, add(omega_p, spin))
     store3(own.bias, add(carried, cross(spin, along)))

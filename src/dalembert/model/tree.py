@@ -17,8 +17,8 @@ from ..scene.articulate import Link
 from ..scene.body import WORLD, Body
 from ..scene.joint import Joint
 from ..scene.scene import Scene
-from . import tables
-from .tables import BALL, COORDINATES, FREE, FREEDOMS, HINGE, SLIDER, WELD, Tree
+from . import tree_tables as tables
+from .tree_tables import BALL, COORDINATES, FREE, FREEDOMS, HINGE, SLIDER, WELD, Tree
 
 CLOSED = 1e-6
 CARRYING = ("weld", "hinge", "slider", "cylindrical", "universal", "ball")  # joints that trees are made of
@@ -55,22 +55,22 @@ class Layout:
     loops: list[Joint] = field(default_factory=list)
     nodes: dict[Any, int] = field(default_factory=dict)  # body or link → node
 
-    def tree(self) -> Tree:
-        """The tables, with a fresh workspace."""
+    def tree(self, rows: dict[Any, int], loops: int) -> Tree:
+        """The tables, with a fresh workspace. rows : body or link → row of the kinematics table. loops : how many joints come
+        before those of the tree."""
         m = len(self.freedoms)
-
-        def table(rows: list[Any] | int, dtype: np.dtype) -> Any:
-            made = np.zeros(rows, dtype) if isinstance(rows, int) else np.array(rows, dtype)
-            return made.view(np.recarray)
-
+        nodes = np.array(self.rows, tables.NODE).view(np.recarray)
+        nodes.row = [rows.get(place.item, -1) for place in self.places]
+        nodes.joint[nodes.joint >= 0] += loops
         return Tree(
-            table(self.rows, tables.NODE), table(self.freedoms, tables.FREEDOM), table(len(self.rows), tables.MOTION),
-            table(m, tables.COLUMN), np.full(m * m, np.nan), np.zeros(m), np.full(m, np.nan), np.full(m, np.nan),
+            nodes, np.array(self.freedoms, tables.FREEDOM).view(np.recarray),
+            np.zeros(len(nodes), tables.MOTION).view(np.recarray), np.zeros(m, tables.COLUMN).view(np.recarray),
+            np.full(m * m, np.nan), np.zeros(m), np.full(m, np.nan), np.full(m, np.nan),
         )  # fmt: skip
 
 
-def build_tree(scene: Scene, index: dict[Any, int]) -> Layout:
-    """The tree of a scene; index : body or link → row of the kinematics table. Raises ValueError for a joint that is open, a
+def build_tree(scene: Scene) -> Layout:
+    """The tree of a scene. Raises ValueError for a joint that is open, a
     link that nothing holds, and what moves nothing that has mass."""
     layout = Layout()
     edges: dict[Any, list[Joint]] = {}
@@ -81,9 +81,10 @@ def build_tree(scene: Scene, index: dict[Any, int]) -> Layout:
                 edges.setdefault(end, []).append(joint)
     known: dict[Any, Place] = {WORLD: Place(WORLD, -1, np.zeros(3), np.eye(3))}
     taken: set[str] = set()
-    for root in (WORLD, *scene.bodies.values()):
+    roots: list[Any] = [WORLD, *scene.bodies.values()]
+    for root in roots:
         if root is not WORLD and root not in known:
-            known[root] = _free(root, index, layout)
+            known[root] = _free(root, layout)
         elif root is not WORLD:
             continue
         waiting = deque([root])
@@ -94,7 +95,7 @@ def build_tree(scene: Scene, index: dict[Any, int]) -> Layout:
                 if other in known:
                     continue
                 taken.add(joint.name)
-                known[other] = _carry(joint, known[item], other, joint.b is item, index, layout)
+                known[other] = _carry(joint, known[item], other, joint.b is item, layout)
                 waiting.append(other)
     for link in scene.links.values():
         if link not in known:
@@ -110,34 +111,33 @@ def _place(item: Body | Link, layout: Layout) -> Place:
     return Place(item, len(layout.rows), item.position, item.rotation, mass, inertia)
 
 
-def _free(body: Body, index: dict[Any, int], layout: Layout) -> Place:
+def _free(body: Body, layout: Layout) -> Place:
     place = _place(body, layout)
     world = Place(WORLD, -1, np.zeros(3), np.eye(3))
-    _add(world, place, FREE, np.zeros(3), np.zeros(3), index[body], body.name, 0.0, layout)
+    _add(world, place, FREE, np.zeros(3), np.zeros(3), body.name, 0.0, layout)
     layout.start += [*body.position.tolist(), *body.orientation]
     return place
 
 
-def _carry(joint: Joint, parent: Place, item: Any, turned: bool, index: dict[Any, int], layout: Layout) -> Place:
+def _carry(joint: Joint, parent: Place, item: Any, turned: bool, layout: Layout) -> Place:
     """Add what a joint carries: `turned`, where that is its a."""
     _require_closed(joint)
     place = _place(item, layout)
-    row, at = index[item], joint.at
+    at, sign = joint.at, -1.0 if turned else 1.0
     layout.joints.append(joint)
     if joint.kind in ("weld", "ball"):
         kind = WELD if joint.kind == "weld" else BALL
-        _add(parent, place, kind, at, np.zeros(3), row, joint.name, 0.0, layout)
+        _add(parent, place, kind, at, np.zeros(3), joint.name, 0.0, layout, sign)
         layout.start += [] if kind == WELD else [1.0, 0.0, 0.0, 0.0]
         return place
-    sign = -1.0 if turned else 1.0
     steps = _steps(joint, turned)
     for kind, axis, name in steps[:-1]:
         between = Place(None, len(layout.rows), at, np.eye(3))
-        _add(parent, between, kind, at, sign * axis, -1, name, joint.armature, layout)
+        _add(parent, between, kind, at, sign * axis, name, joint.armature, layout)
         parent = between
     place.number = len(layout.rows)
     kind, axis, name = steps[-1]
-    _add(parent, place, kind, at, sign * axis, row, name, joint.armature, layout)
+    _add(parent, place, kind, at, sign * axis, name, joint.armature, layout, sign)
     layout.start += [0.0] * len(steps)
     return place
 
@@ -171,8 +171,8 @@ def _require_closed(joint: Joint) -> None:
 
 
 def _add(
-    parent: Place, place: Place, kind: int, at: np.ndarray, axis: np.ndarray, row: int, name: str, armature: float,
-    layout: Layout,
+    parent: Place, place: Place, kind: int, at: np.ndarray, axis: np.ndarray, name: str, armature: float,
+    layout: Layout, sign: float = 1.0,
 ) -> None:  # fmt: skip
     first, where = len(layout.freedoms), len(layout.coordinate_names)
     turned = parent.rotation.T @ place.rotation
@@ -183,8 +183,9 @@ def _add(
         across = np.cross(np.eye(3), own_axis) @ turned
         turned = turned - still
     m, inertia = place.mass, place.inertia
+    joint = -1 if place.item is None or kind == FREE else len(layout.joints) - 1
     layout.rows.append(
-        (parent.number, row, kind, first, first + FREEDOMS[kind], where, m,
+        (parent.number, -1, kind, first, first + FREEDOMS[kind], where, m, sign, joint,
          (inertia[0, 0], inertia[1, 1], inertia[2, 2], inertia[0, 1], inertia[0, 2], inertia[1, 2]),
          parent.rotation.T @ (at - parent.position), place.rotation.T @ (at - place.position), own_axis,
          turned.ravel(), still.ravel(), across.ravel())
