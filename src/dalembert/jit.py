@@ -35,8 +35,10 @@ INNER: dict[str, Any] = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrappe
 ROOT = Path(__file__).parent
 # subpackages with compiled functions
 KERNELS = (
-    "linalg", "energies", "interact", "integrate", "mechanics", "collide", "contact", "impact", "particles", "symbolic",
+    "linalg", "energies", "interact", "integrate", "mechanics", "articulated", "collide", "contact", "impact", "particles",
+    "symbolic",
 )  # fmt: skip
+TABLES = ("tables", "tree_tables")  # of the model
 IMPORT = re.compile(r"^from (\.+)([\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 
 
@@ -53,7 +55,7 @@ def imported(path: Path) -> frozenset[Path]:
 
 def _is_compiled(path: Path) -> bool:
     folder = path.parent
-    return folder == ROOT or folder.name in KERNELS or (folder.name == "model" and path.stem == "tables")
+    return folder == ROOT or folder.name in KERNELS or (folder.name == "model" and path.stem in TABLES)
 
 
 @functools.cache

@@ -58,8 +58,9 @@ class Recorder:
 
     def _worst(self, values: np.ndarray) -> np.ndarray:
         if not self._firsts.size:
-            return np.zeros(0)
-        return np.asarray(np.maximum.reduceat(np.abs(values), self._firsts) * self._active)
+            return np.zeros(len(self.model.joint_names))
+        worst = np.maximum.reduceat(np.abs(values), self._firsts) * self._active
+        return np.pad(worst, (0, len(self.model.joint_names) - len(worst)))  # joints of a tree cannot open
 
     def __len__(self) -> int:
         return len(self.frames["time"])

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .ahead import compile_ahead
+from .articulated.driver import JointMechanism
 from .drivers import TIME_STEPPING, compiled_parts, make_driver, positive, steps_particles, system_of
 from .errors import SimulationError, explain
 from .mechanics.evaluate import Mechanism
@@ -24,6 +25,8 @@ from .start import HOLD, check_hold, ledger_size, redundant, set_out
 from .state import State
 from .status import EVENT, MAX_STEPS, OK
 from .trajectory import Trajectory
+
+COORDINATES = ("maximal", "joint")
 
 
 class Simulation(Questions):
@@ -54,6 +57,8 @@ class Simulation(Questions):
         "sequential" or "poisson"; see `impact.laws`.
     newton_tolerance, linear_solver, linear_tolerance : of implicit steps of particles: the gradient at which Newton's method
         ends, relative to the forces of the step; "cg" or "direct" (SciPy's sparse LU); the relative residual of the first.
+    coordinates : "maximal", the places of the bodies, with joints as constraints, or "joint": what hinges, sliders,
+        cylindrical, universal and ball joints leave free, with only loops as constraints; see `Articulation`.
     assemble : close open joints and make velocities consistent first, by the smallest change in the mass metric;
         without it a scene that does not fit is refused.
 
@@ -82,9 +87,17 @@ class Simulation(Questions):
         newton_tolerance: float = 1e-8,
         linear_solver: str = "cg",
         linear_tolerance: float = 1e-4,
+        coordinates: str = "maximal",
         assemble: bool = False,
     ) -> None:
-        self.model = scene if isinstance(scene, Model) else compile_scene(scene)
+        if coordinates not in COORDINATES:
+            raise ValueError(f"coordinates is {coordinates!r}; give one of {', '.join(COORDINATES)}")
+        joint = coordinates == "joint"
+        if isinstance(scene, Model) and (scene.tree is not None) == joint:
+            self.model = scene
+        else:
+            scene = scene.scene if isinstance(scene, Model) else scene
+            self.model = compile_scene(scene, hubs=not joint, coordinates=coordinates)
         self.method = method or (
             TIME_STEPPING if self.model.scene.touching() or self.model.scene.bounded() else "dormand_prince"
         )
@@ -99,11 +112,14 @@ class Simulation(Questions):
         compile_ahead(compiled_parts(self.model, self.method, solver))
         if len(self.model.graph.hubs) and redundant(self.model):
             self.model = compile_scene(self.model.scene, hubs=False)
-        self._mechanism = Mechanism(system_of(self.model, self.method))
-        self._system = self._mechanism.system
+        mechanism = Mechanism(system_of(self.model, self.method))
+        self._mechanism: Mechanism = JointMechanism(self.model, mechanism) if joint else mechanism
+        self._system = mechanism.system
         self._driver = make_driver(self.model, self._mechanism, self.method, chosen)
         check_hold(hold, stiffness, damping, self.method)
-        self.settings = {"method": self.method, "dt": dt, "rtol": rtol if dt is None else None, "hold": hold}
+        self.settings = {
+            "method": self.method, "dt": dt, "rtol": rtol if dt is None else None, "hold": hold, "coordinates": coordinates,
+        }  # fmt: skip
         own = self._system.settings[0]
         own.hold, own.stiffness, own.damping = HOLD[hold], stiffness, damping
         self._y = self.model.initial.copy()

@@ -60,7 +60,7 @@ class Articulations:
         return link
 
     def armature(self, joint: Any, inertia: float) -> None:
-        """The inertia of a motor's rotor as the joint's coordinate feels it (after the gear): kg m² of a hinge, kg of a slider.
+        """The inertia of a motor's rotor, as the joint's coordinate feels it: kg m² on a hinge, kg on a slider.
 
         It adds ½ inertia ṡ² to the kinetic energy. A run with one takes joint coordinates, `coordinates="joint"`.
         """
