@@ -16,12 +16,12 @@ from .scene.shapes import Box, Capsule, Compound, Cone, ConvexHull, Cylinder, El
 from .scene.surfaces import HeightField, TriangleMesh
 from .simulate import Simulation, simulate
 from .state import State
-from .symbolic import Lagrangian
+from .symbolic import GeneralizedCoordinates, Lagrangian
 from .trajectory import Trajectory
 
 __all__ = [
     "METHODS", "WORLD", "Box", "Capsule", "Compound", "Cone", "ConvexHull", "Curve", "Cylinder", "Ellipsoid",
-    "HalfSpace", "HeightField", "Lagrangian", "MassProperties", "Material", "Mesh", "Minimum", "Scene", "Simulation",
-    "SimulationError", "Sphere", "State", "Trajectory", "TriangleMesh", "__version__", "block", "mass_properties",
-    "minimize", "sheet", "simulate", "solve",
+    "GeneralizedCoordinates", "HalfSpace", "HeightField", "Lagrangian", "MassProperties", "Material", "Mesh", "Minimum",
+    "Scene", "Simulation", "SimulationError", "Sphere", "State", "Trajectory", "TriangleMesh", "__version__", "block",
+    "mass_properties", "minimize", "sheet", "simulate", "solve",
 ]  # fmt: skip

@@ -24,6 +24,8 @@ from .scene.scene import Scene
 from .start import HOLD, check_hold, ledger_size, redundant, set_out
 from .state import State
 from .status import EVENT, MAX_STEPS, OK
+from .symbolic import GeneralizedCoordinates
+from .symbolic.mechanism import PlacedMechanism
 from .trajectory import Trajectory
 
 COORDINATES = ("maximal", "joint")
@@ -58,7 +60,8 @@ class Simulation(Questions):
     newton_tolerance, linear_solver, linear_tolerance : of implicit steps of particles: the gradient at which Newton's method
         ends, relative to the forces of the step; "cg" or "direct" (SciPy's sparse LU); the relative residual of the first.
     coordinates : "maximal", the places of the bodies, with joints as constraints, or "joint": what hinges, sliders,
-        cylindrical, universal and ball joints leave free, with only loops as constraints; see `Articulation`.
+        cylindrical, universal and ball joints leave free, with only loops as constraints; see `Articulation`. Or
+        `GeneralizedCoordinates` of your own.
     assemble : close open joints and make velocities consistent first, by the smallest change in the mass metric;
         without it a scene that does not fit is refused.
 
@@ -87,9 +90,11 @@ class Simulation(Questions):
         newton_tolerance: float = 1e-8,
         linear_solver: str = "cg",
         linear_tolerance: float = 1e-4,
-        coordinates: str = "maximal",
+        coordinates: str | GeneralizedCoordinates = "maximal",
         assemble: bool = False,
     ) -> None:
+        placed = coordinates if isinstance(coordinates, GeneralizedCoordinates) else None
+        coordinates = "maximal" if isinstance(coordinates, GeneralizedCoordinates) else coordinates
         if coordinates not in COORDINATES:
             raise ValueError(f"coordinates is {coordinates!r}; give one of {', '.join(COORDINATES)}")
         joint = coordinates == "joint"
@@ -109,16 +114,19 @@ class Simulation(Questions):
         }  # fmt: skip
         if steps_particles(self.model, self.method):
             self.model = compile_scene(self.model.scene, apart=True)
-        compile_ahead(compiled_parts(self.model, self.method, solver))
+        compile_ahead([*compiled_parts(self.model, self.method, solver), *(placed.compiled_parts if placed else ())])
         if len(self.model.graph.hubs) and redundant(self.model):
             self.model = compile_scene(self.model.scene, hubs=False)
         mechanism = Mechanism(system_of(self.model, self.method))
         self._mechanism: Mechanism = JointMechanism(self.model, mechanism) if joint else mechanism
+        if placed is not None:
+            self._mechanism = PlacedMechanism(self.model, mechanism, placed, self.method, hold, assemble)
         self._system = mechanism.system
         self._driver = make_driver(self.model, self._mechanism, self.method, chosen)
         check_hold(hold, stiffness, damping, self.method)
         self.settings = {
-            "method": self.method, "dt": dt, "rtol": rtol if dt is None else None, "hold": hold, "coordinates": coordinates,
+            "method": self.method, "dt": dt, "rtol": rtol if dt is None else None, "hold": hold,
+            "coordinates": "generalized" if placed else coordinates,
         }  # fmt: skip
         own = self._system.settings[0]
         own.hold, own.stiffness, own.damping = HOLD[hold], stiffness, damping
@@ -241,6 +249,8 @@ class Simulation(Questions):
 
     def release(self, name: str) -> None:
         """Let a joint or a force go, from now on."""
+        if isinstance(self._mechanism, PlacedMechanism):
+            self._mechanism.require_force(name)
         self.released[name] = self.time
         release(self.model, self._system, name)
         self.changed()

@@ -102,11 +102,19 @@ def look(t, z, reduced):
 def books(z, reduced):
     """Energy, momentum and angular momentum of everything, where `look` has been."""
     system, y, options = system_of(reduced), y_of(reduced), options_of(reduced)[0]
-    energies, settings = energies_of(system), settings_of(system)[0]
+    energies = energies_of(system)
     energy = energies[0] + energies[1]
     for k in range(options.speeds):
         w = peek(z, options.coordinates + k)
         energy += 0.5 * freedoms_of(tree_of(reduced))[k].armature * w * w
+    total, turning = momenta(y, system)
+    return energy, total, turning
+
+
+@njit
+def momenta(y, system):
+    """Momentum and angular momentum of everything."""
+    settings = settings_of(system)[0]
     total, turning = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     for b in range(settings.rigid):
         at = STATE_SIZE * b
@@ -118,7 +126,7 @@ def books(z, reduced):
         p = load_3(y, at + 3 * (settings.particles + i))
         total = add(total, p)
         turning = add(turning, cross(load_3(y, at + 3 * i), p))
-    return energy, total, turning
+    return total, turning
 
 
 @njit

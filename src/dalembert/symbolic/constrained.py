@@ -17,7 +17,8 @@ from ..linalg import cholesky
 
 PLAN = np.dtype(
     [
-        ("address", "i8"),  # of the generated function
+        ("address", "i8"),  # of what fills `values` from `inputs`
+        ("data", "i8"),  # what to hand it
         ("n", "i8"),  # coordinates
         ("holonomic", "i8"),  # constraints of the first kind
         ("rows", "i8"),  # constraints of both kinds
@@ -28,7 +29,7 @@ PLAN = np.dtype(
 
 
 class Equations(NamedTuple):
-    """One system of equations. `values` is what `layout` says; what the generated function leaves out is 0."""
+    """One system of equations. `values` is what `layout` says; what generated code leaves out is 0."""
 
     plan: Any  # PLAN
     inputs: Any  # u (n), v (n), parameters

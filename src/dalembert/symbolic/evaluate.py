@@ -28,6 +28,7 @@ from .constrained import (
 )
 
 FIELDS = 2 * len(Equations._fields)
+FILL = 30  # task: M, f and the constraints, from u, v and parameters
 NOT_MET = 161  # status: holonomic constraints could not be met
 ITERATIONS = 25
 NEARLY = 1e-8  # of 1 + |u|: what Newton's method leaves after a smaller step is rounding
@@ -43,7 +44,7 @@ def prepare(t, y, tables):
     inputs = inputs_of(tables)
     for i in range(2 * plan.n):
         inputs[i] = y[i]
-    status = call_pointer(plan.address, 0, DERIVATIVE, t, inputs, values_of(tables))
+    status = call_pointer(plan.address, plan.data, FILL, t, inputs, values_of(tables))
     return status if status != 0 else factorize(tables)
 
 
@@ -80,11 +81,11 @@ def gap_left(y, tables):
 
 @njit
 def project(t, y, tables):
-    """Newton's method on g(u, t) = 0, then G v + a = 0; what it adds to the energy is booked as work. Returns a status."""
+    """Newton's method on g(u, t) = 0, then G v + a = 0, from a state that was prepared; so is the one that it ends with.
+    Returns a status."""
     plan = plan_of(tables)[0]
     n, rows, values, target, step = plan.n, plan.rows, values_of(tables), target_of(tables), step_of(tables)
-    _, gap, gradient, drift, _, energy = places(n, plan.holonomic, rows)
-    before = values[energy]
+    _, gap, gradient, drift, _, _ = places(n, plan.holonomic, rows)
     size, count = 1.0, 0
     while plan.holonomic > 0 and size > NEARLY:
         if count == ITERATIONS:
@@ -107,17 +108,19 @@ def project(t, y, tables):
     correct(rows, tables)
     for i in range(n):
         y[n + i] += step[i]
-    status = prepare(t, y, tables)
-    y[2 * n] += values[energy] - before
-    return status
+    return prepare(t, y, tables)
 
 
 @njit
 def perform(task, t, y, dydt, tables):
     """Do one of the tasks of `pointer`; returns a status."""
+    plan = plan_of(tables)[0]
     status = 0 if task == COMPLETE_EVALUATED else prepare(t, y, tables)
-    if status == 0 and task != DERIVATIVE and plan_of(tables)[0].rows > 0:
+    if status == 0 and task != DERIVATIVE and plan.rows > 0:
+        energy = places(plan.n, plan.holonomic, plan.rows)[5]
+        before = values_of(tables)[energy]
         status = project(t, y, tables)
+        y[2 * plan.n] += values_of(tables)[energy] - before
     if status == 0:
         finish(y, dydt, tables)
     return status
