@@ -101,7 +101,9 @@ if numba.config.DISABLE_JIT:
     def call_pointer(address, data, task, t, values_in, values_out):
         """Call the C function at `address` (int64) on two contiguous float64[n] arrays; returns its status."""
         function = C_TYPE(int(address))
-        return function(data, task, t, values_in.ctypes.data, values_in.size, values_out.ctypes.data, values_out.size)
+        return function(
+            int(data), task, t, values_in.ctypes.data, values_in.size, values_out.ctypes.data, values_out.size
+        )
 
 else:
 

@@ -25,7 +25,7 @@ from .start import HOLD, check_hold, ledger_size, redundant, set_out
 from .state import State
 from .status import EVENT, MAX_STEPS, OK
 from .symbolic import GeneralizedCoordinates
-from .symbolic.mechanism import PlacedMechanism
+from .symbolic.mechanism import PlacedMechanism, require_supported
 from .trajectory import Trajectory
 
 COORDINATES = ("maximal", "joint")
@@ -61,7 +61,7 @@ class Simulation(Questions):
         ends, relative to the forces of the step; "cg" or "direct" (SciPy's sparse LU); the relative residual of the first.
     coordinates : "maximal", the places of the bodies, with joints as constraints, or "joint": what hinges, sliders,
         cylindrical, universal and ball joints leave free, with only loops as constraints; see `Articulation`. Or
-        `GeneralizedCoordinates` of your own.
+        `GeneralizedCoordinates` of your own, or a function of the scene that makes them.
     assemble : close open joints and make velocities consistent first, by the smallest change in the mass metric;
         without it a scene that does not fit is refused.
 
@@ -90,11 +90,12 @@ class Simulation(Questions):
         newton_tolerance: float = 1e-8,
         linear_solver: str = "cg",
         linear_tolerance: float = 1e-4,
-        coordinates: str | GeneralizedCoordinates = "maximal",
+        coordinates: str | GeneralizedCoordinates | Callable[[Scene], GeneralizedCoordinates] = "maximal",
         assemble: bool = False,
     ) -> None:
-        placed = coordinates if isinstance(coordinates, GeneralizedCoordinates) else None
-        coordinates = "maximal" if isinstance(coordinates, GeneralizedCoordinates) else coordinates
+        if callable(coordinates):
+            coordinates = coordinates(scene.scene if isinstance(scene, Model) else scene)
+        placed, coordinates = (None, coordinates) if isinstance(coordinates, str) else (coordinates, "maximal")
         if coordinates not in COORDINATES:
             raise ValueError(f"coordinates is {coordinates!r}; give one of {', '.join(COORDINATES)}")
         joint = coordinates == "joint"
@@ -114,13 +115,15 @@ class Simulation(Questions):
         }  # fmt: skip
         if steps_particles(self.model, self.method):
             self.model = compile_scene(self.model.scene, apart=True)
+        if placed is not None:
+            require_supported(self.model, placed, self.method, hold)
         compile_ahead([*compiled_parts(self.model, self.method, solver), *(placed.compiled_parts if placed else ())])
         if len(self.model.graph.hubs) and redundant(self.model):
             self.model = compile_scene(self.model.scene, hubs=False)
         mechanism = Mechanism(system_of(self.model, self.method))
         self._mechanism: Mechanism = JointMechanism(self.model, mechanism) if joint else mechanism
         if placed is not None:
-            self._mechanism = PlacedMechanism(self.model, mechanism, placed, self.method, hold, assemble)
+            self._mechanism = PlacedMechanism(self.model, mechanism, placed, assemble)
         self._system = mechanism.system
         self._driver = make_driver(self.model, self._mechanism, self.method, chosen)
         check_hold(hold, stiffness, damping, self.method)

@@ -27,6 +27,7 @@ SCENES = {
     "fountain": "dalembert.gallery.fountain",
     "four-bar": "dalembert.gallery.four_bar",
     "galaxy": "dalembert.gallery.galaxy",
+    "generalized": "dalembert.gallery.generalized",
     "hair": "dalembert.gallery.hair",
     "heavy-on-light": "dalembert.gallery.heavy_on_light",
     "incline": "dalembert.gallery.incline",

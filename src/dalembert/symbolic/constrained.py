@@ -58,7 +58,7 @@ multipliers_of = reader(Equations, "multipliers")
 residual_of = reader(Equations, "residual")
 step_of = reader(Equations, "step")
 
-SINGULAR_MASS = 160  # status: the mass matrix is singular
+SINGULAR_MASS = 170  # status: the mass matrix is singular
 LEAST = 1e-14  # of the largest diagonal entry so far: smaller pivots are rounding
 EPSILON = 1e-10  # relative to the diagonal of S
 MOST_CORRECTIONS = 30

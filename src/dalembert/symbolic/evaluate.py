@@ -5,6 +5,7 @@ A step ends with u and v put back on the constraints, by the least change in the
 """
 
 import ctypes
+from collections.abc import Sequence
 
 import numba
 import numpy as np
@@ -12,7 +13,9 @@ import numpy as np
 from ..addresses import address_table
 from ..jit import CFunction, njit
 from ..pointer import C_SIGNATURE, C_TYPE, COMPLETE_EVALUATED, DERIVATIVE, call_pointer, view, viewer
+from ..status import MESSAGES
 from .constrained import (
+    SINGULAR_MASS,
     Equations,
     accelerate,
     correct,
@@ -29,7 +32,7 @@ from .constrained import (
 
 FIELDS = 2 * len(Equations._fields)
 FILL = 30  # task: M, f and the constraints, from u, v and parameters
-NOT_MET = 161  # status: holonomic constraints could not be met
+NOT_MET = 171  # status: holonomic constraints could not be met
 ITERATIONS = 25
 NEARLY = 1e-8  # of 1 + |u|: what Newton's method leaves after a smaller step is rounding
 FAR = 1e-6  # of the same: what is further off is not met
@@ -131,6 +134,19 @@ def equations_of_motion(data, task, t, y, n, dydt, m):
 
 
 COMPILED = CFunction(equations_of_motion, C_SIGNATURE)
+
+
+def failure(tables: Equations, names: Sequence[str], status: int) -> str:
+    """What a status means, where `names` are those of the coordinates."""
+    if status == SINGULAR_MASS:
+        name = names[int(tables.plan[0].stuck)]
+        return (
+            f"the mass matrix is singular: nothing resists the acceleration of {name!r} there; take other coordinates (at a "
+            "pole), or give what it moves a mass"
+        )
+    if status == NOT_MET:
+        return "the holonomic constraints cannot be met; they contradict each other, or the step is too long"
+    return MESSAGES.get(status, f"status {status}")
 
 
 class Motion:

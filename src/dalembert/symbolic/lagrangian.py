@@ -12,10 +12,10 @@ from ..pointer import DERIVATIVE
 from .constrained import SINGULAR_MASS, Equations, layout, make_equations
 from .constraints import Constraints
 from .differentiate import derivatives, gradient
-from .evaluate import Motion
+from .evaluate import Motion, failure
 from .generate import Generated
 from .graph import Node, dot
-from .run import failure, run
+from .run import run
 from .variables import Variables
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class Lagrangian:
         self._tables.scale[:] = 0.0
         status = self._motion(DERIVATIVE, float(t), y, dydt)
         if status == SINGULAR_MASS:
-            raise ValueError(failure(self._motion, self.coordinates, status))
+            raise ValueError(failure(self._tables, self.coordinates, status))
         return dydt[n : 2 * n], self._tables.multipliers.copy()
 
     def run(

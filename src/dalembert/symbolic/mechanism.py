@@ -18,6 +18,7 @@ from ..pointer import C_TYPE, DERIVATIVE, MEASURE, view
 from ..scene.checks import rotation_matrix
 from ..status import OK
 from .constrained import make_equations
+from .evaluate import failure
 from .generalized import GeneralizedCoordinates
 from .placed import COMPILED, COMPILED_EVENT, LIFT, OPTIONS, Placed, perform
 
@@ -29,19 +30,11 @@ SEARCHES = 50
 class PlacedMechanism(JointMechanism):
     """A model in generalized coordinates. Its joints are not constraints: their errors and what they bear are recorded.
 
-    mechanism : that of the model, which knows its forces. `system` is its tables.
+    mechanism : that of the model, which knows its forces. `system` is its tables. assemble : whether bodies that the
+    coordinates cannot have where they are go to the nearest places, and are not refused.
     """
 
-    def __init__(
-        self,
-        model: Model,
-        mechanism: Mechanism,
-        coordinates: GeneralizedCoordinates,
-        method: str,
-        hold: str,
-        assemble: bool,
-    ) -> None:
-        _require_supported(model, coordinates, method, hold)
+    def __init__(self, model: Model, mechanism: Mechanism, coordinates: GeneralizedCoordinates, assemble: bool) -> None:
         self.model, self.mechanism, self.system, self.coordinates = model, mechanism, mechanism.system, coordinates
         n, rows = len(coordinates.coordinates), coordinates.rows
         equations = make_equations(0, n, rows.holonomic, rows.rows, coordinates.parameters)
@@ -165,6 +158,10 @@ class PlacedMechanism(JointMechanism):
                     "`place` or the scene, give `start` near the coordinates wanted, or pass assemble=True"
                 )
 
+    def explain(self, status: int) -> str:
+        """What a status means."""
+        return failure(self.tables.equations.tables, self.coordinates.coordinates, status)
+
     def require_force(self, name: str) -> None:
         """Raises ValueError for the name of a joint, which cannot be let go."""
         if name in self.model.joint_names:
@@ -211,7 +208,7 @@ def _least_squares(jacobian: np.ndarray, metric: np.ndarray, missing: np.ndarray
     return np.asarray(np.linalg.lstsq(mass, np.einsum("bin,bi->n", weighted, missing), rcond=1e-13)[0])
 
 
-def _require_supported(model: Model, coordinates: GeneralizedCoordinates, method: str, hold: str) -> None:
+def require_supported(model: Model, coordinates: GeneralizedCoordinates, method: str, hold: str) -> None:
     """Raises ValueError for a scene that these coordinates cannot run."""
     if coordinates.scene is not model.scene:
         raise ValueError(f"the coordinates are those of scene {coordinates.scene.name!r}, not of {model.name!r}")

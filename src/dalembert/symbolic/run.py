@@ -14,8 +14,8 @@ from ..integrate.solution import IntegrationError, Solution
 from ..integrate.state import make_options
 from ..pointer import COMPLETE, DERIVATIVE
 from ..status import MAX_STEPS, MESSAGES, OK
-from .constrained import SINGULAR_MASS, layout
-from .evaluate import NOT_MET, Motion
+from .constrained import layout
+from .evaluate import Motion, failure
 
 if TYPE_CHECKING:
     import xarray
@@ -77,7 +77,7 @@ def _set_out(motion: Motion, names: Sequence[str], t: float, y: np.ndarray, dydt
     motion.tables.scale[:] = 0.0
     status = motion(COMPLETE, t, y, dydt)
     if status != OK:
-        raise ValueError(f"at the start {failure(motion, names, status)}")
+        raise ValueError(f"at the start {failure(motion.tables, names, status)}")
     if not np.all(np.isfinite(dydt)):
         bad = int(np.flatnonzero(~np.isfinite(dydt))[0])
         raise ValueError(f"at the start the derivative of {[*names, *names, 'work'][bad]!r} is {dydt[bad]!r}")
@@ -92,21 +92,8 @@ def _set_out(motion: Motion, names: Sequence[str], t: float, y: np.ndarray, dydt
     y[2 * n] = 0.0
 
 
-def failure(motion: Motion, names: Sequence[str], status: int) -> str:
-    """What a status of `evaluate` means."""
-    if status == SINGULAR_MASS:
-        name = names[int(motion.tables.plan[0].stuck)]
-        return (
-            f"the mass matrix is singular: nothing resists the acceleration of {name!r} there; take other coordinates (at a "
-            "pole), or give what it moves a mass"
-        )
-    if status == NOT_MET:
-        return "the holonomic constraints cannot be met; they contradict each other, or the step is too long"
-    return MESSAGES.get(status, f"status {status}")
-
-
 def _stopped(motion: Motion, names: Sequence[str], status: int, driver: Driver, record: _Record) -> IntegrationError:
-    message = f"integration stopped at t = {driver.time!r} s: {failure(motion, names, status)}"
+    message = f"integration stopped at t = {driver.time!r} s: {failure(motion.tables, names, status)}"
     if status in MESSAGES:
         spread = np.abs(driver.attempt(record.states[-1])[len(names) : 2 * len(names)])
         worst = int(np.argmax(np.where(np.isfinite(spread), spread, np.inf)))
