@@ -1,8 +1,8 @@
 """Forward dynamics in joint coordinates: ours against MuJoCo's mj_forward, without contact, and Pinocchio's aba.
 
 A 6-joint arm, a quadruped of 18 freedoms and a humanoid of 30, of the same bodies and joints in every engine; accelerations
-at the state that is timed are compared first. MuJoCo and Pinocchio are called from Python, which costs them about 0.2 µs a call;
-ours are called in one compiled loop. They take turns, and the shortest turn counts.
+at the state that is timed are compared first. MuJoCo and Pinocchio are called from Python, which costs them about 0.2 µs a
+call; ours are called in one compiled loop. They take turns, and the shortest turn counts.
 
     python benchmarks/joint_coordinates.py
 """
@@ -183,7 +183,8 @@ def main() -> None:
     block = "\n".join([
         "## Forward dynamics in joint coordinates", "",
         f"One evaluation of the accelerations at one state, without contact, on one thread ({platform.machine()}).",
-        "MuJoCo and Pinocchio are called from Python (about 0.2 µs a call), ours in one compiled loop; accelerations agree to 1e-9.", "",
+        "MuJoCo and Pinocchio are called from Python (about 0.2 µs a call), ours in one compiled loop; accelerations agree",
+        "to 1e-9.", "",
         *lines, "",
     ])  # fmt: skip
     page = ROOT / "docs" / "benchmarks.md"
