@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from .addresses import address_table
 from .articulated import answer as tasks
 from .articulated.answer import answer
+from .articulated.reach import Reaching
+from .articulated.small_motions import SmallMotions
 from .model.tree import build_tree
 from .scene.articulate import Link
 from .scene.body import Body
@@ -19,7 +21,7 @@ from .scene.scene import Scene
 Vector = NDArray[np.float64]
 
 
-class Articulation:
+class Articulation(SmallMotions, Reaching):
     """A scene as a tree of links: kinematics and dynamics in joint coordinates.
 
     Parameters
@@ -98,6 +100,11 @@ class Articulation:
     def coordinate_rates(self, u: ArrayLike, w: ArrayLike) -> Vector:
         """u̇ of the speeds w."""
         return self._ask(tasks.RATES, u, w, (), len(self.coordinates))
+
+    def displaced(self, u: ArrayLike, displacement: ArrayLike) -> Vector:
+        """u after a displacement along the speeds (m,): quaternions turn by it."""
+        d = real_array("displacement", "d", displacement, (len(self.speeds),))
+        return self._ask(tasks.MOVED, u, None, d, len(self.coordinates))
 
     # Dynamics ---------------------------------------------------------------------------------------------------------
 

@@ -9,10 +9,10 @@ from .forward import accelerate
 from .inverse import bear, spread_rates
 from .jacobian import fill_jacobian, momentum
 from .mass_matrix import factorize, fill_matrix, solve
-from .motion import coordinate_rates, move
+from .motion import coordinate_rates, move, step
 from .tables_of import efforts_of, matrix_of, motion_of, nodes_of, rates_of
 
-PLACES, FORWARD, INVERSE, MATRIX, SOLVE, JACOBIAN, MOMENTUM, RATES = range(8)
+PLACES, FORWARD, INVERSE, MATRIX, SOLVE, JACOBIAN, MOMENTUM, RATES, MOVED = range(9)
 
 
 @kernel
@@ -23,6 +23,7 @@ def answer(task, u, w, given, out, tree):
     FORWARD : given = gravity (3), efforts (m); out = ẇ. INVERSE : given = gravity, ẇ; out = efforts.
     MATRIX : out = mass matrix (m × m). SOLVE : out = its inverse times given (m).
     JACOBIAN : given = node, point in its frame (3); out (6 × m). RATES : out = u̇.
+    MOVED : out = u after a displacement along the speeds, given (m).
     MOMENTUM : given = a point; out = mass, Σ m x, P, L about it.
     """
     move(u, w, tree)
@@ -59,8 +60,11 @@ def answer(task, u, w, given, out, tree):
         store_3(out, 1, first)
         store_3(out, 4, total)
         store_3(out, 7, turning)
-    else:
+    elif task == RATES:
         coordinate_rates(u, w, out, tree)
+    else:
+        copy_part(u, 0, out)
+        step(out, 1.0, given, tree)
     return 1 + limp
 
 

@@ -15,6 +15,7 @@ from ..mechanics.evaluate import Mechanism
 from ..model.compile import Model
 from ..model.tables import STATE_SIZE
 from ..model.tree import Layout
+from ..model.tree_tables import BALL, FREE
 from ..pointer import C_TYPE, MEASURE, view
 from ..status import OK
 from . import tables
@@ -44,6 +45,11 @@ class JointMechanism(Mechanism):
         for number, place in enumerate(layout.places):
             if place.item is not None:
                 node_of_row[rows[place.item]] = number
+        kinds = tree.nodes.kind
+        self.turns = [
+            int(node.last) - 3 for node in tree.nodes[(kinds == BALL) | (kinds == FREE)]
+        ]  # first freedom of each
+        self.efforts = tree.efforts  # (m,) applied along the speeds, beside the forces of the scene
         self.size = len(layout.start) + m + model.size - STATE_SIZE * len(model.body_names)
         self.tables = tables.Reduced(
             options, nested(tree), nested(mechanism.system), node_of_row, model.initial.copy(), np.zeros(model.size),

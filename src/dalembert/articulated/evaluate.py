@@ -41,7 +41,6 @@ from .project import project
 from .tables import Reduced
 from .tables_of import (
     dydt_of,
-    efforts_of,
     freedoms_of,
     motion_of,
     nodes_of,
@@ -125,9 +124,7 @@ def copy_tail_back(source, first, target, to):
 def load_forces(constrained, reduced):
     """Applied forces on links, with those of the loops if `constrained`."""
     tree, kinematics = tree_of(reduced), kinematics_of(system_of(reduced))
-    nodes, motion, efforts = nodes_of(tree), motion_of(tree), efforts_of(tree)
-    for k in range(efforts.shape[0]):
-        poke(efforts, k, 0.0)
+    nodes, motion = nodes_of(tree), motion_of(tree)
     for i in range(nodes.shape[0]):
         own, row = motion[i], nodes[i].row
         force, torque = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)

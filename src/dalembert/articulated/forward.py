@@ -31,11 +31,14 @@ def accelerate(tree):
         begin(nodes[i], motion[i])
     for i in range(nodes.shape[0] - 1, -1, -1):
         node, own = nodes[i], motion[i]
+        m, h, j = load6(own.mass_block), load9(own.mixed_block), load6(own.inertia_block)
+        p, q = load3(own.bearing), load3(own.bearing_torque)
         for k in range(node.last - 1, node.first - 1, -1):
-            if not give_way(own, columns[k], peek(efforts, k), freedoms[k].armature):
+            m, h, j, p, q, resists = give_way(m, h, j, p, q, columns[k], peek(efforts, k), freedoms[k].armature)
+            if not resists:
                 limp = k
         if node.parent >= 0:
-            load_on(own, motion[node.parent])
+            load_on(m, h, j, p, q, own, motion[node.parent])
     for i in range(nodes.shape[0]):
         node, own = nodes[i], motion[i]
         a, alpha = load3(own.bias), load3(own.bias_turn)
@@ -67,14 +70,12 @@ def begin(node, own):
 
 
 @inlined
-def give_way(own, column, effort, armature):
-    """Take a freedom out. Returns whether anything resists it."""
+def give_way(m, h, j, p, q, column, effort, armature):
+    """A and p with a freedom taken out, and whether anything resisted it."""
     s, t = load3(column.linear), load3(column.angular)
-    m, h, j = load6(own.mass_block), load9(own.mixed_block), load6(own.inertia_block)
     f = add(symvec(m, s), matvec(h, t))
     g = add(matvec_t(h, s), symvec(j, t))
     size = dot(s, f) + dot(t, g) + armature
-    p, q = load3(own.bearing), load3(own.bearing_torque)
     left = effort - dot(s, p) - dot(t, q)
     resists = size > LIMP * (m[0] * dot(s, s) + j[0] * dot(t, t)) and size > 0.0
     d = 1.0 / size if resists else 0.0
@@ -83,31 +84,28 @@ def give_way(own, column, effort, armature):
     column.response, column.effort = d, left
     e = (d * f[0], d * f[1], d * f[2])
     k = (d * g[0], d * g[1], d * g[2])
-    store6(own.mass_block, (
+    m = (
         m[0] - e[0] * f[0], m[1] - e[1] * f[1], m[2] - e[2] * f[2], m[3] - e[0] * f[1], m[4] - e[0] * f[2],
         m[5] - e[1] * f[2],
-    ))  # fmt: skip
-    store9(own.mixed_block, (
+    )  # fmt: skip
+    h = (
         h[0] - e[0] * g[0], h[1] - e[0] * g[1], h[2] - e[0] * g[2], h[3] - e[1] * g[0], h[4] - e[1] * g[1],
         h[5] - e[1] * g[2], h[6] - e[2] * g[0], h[7] - e[2] * g[1], h[8] - e[2] * g[2],
-    ))  # fmt: skip
-    store6(own.inertia_block, (
+    )  # fmt: skip
+    j = (
         j[0] - k[0] * g[0], j[1] - k[1] * g[1], j[2] - k[2] * g[2], j[3] - k[0] * g[1], j[4] - k[0] * g[2],
         j[5] - k[1] * g[2],
-    ))  # fmt: skip
-    store3(own.bearing, add_scaled(p, left, e))
-    store3(own.bearing_torque, add_scaled(q, left, k))
-    return resists
+    )  # fmt: skip
+    return m, h, j, add_scaled(p, left, e), add_scaled(q, left, k), resists
 
 
 # With v̇ = v̇_p + ω̇_p × r: f = M v̇_p + (H − M [r]) ω̇_p, and the torque about the parent's centre of mass is τ + r × f.
 @inlined
-def load_on(own, carrier):
+def load_on(m, h, j, p, q, own, carrier):
     """Add what a link feels of its joint to its parent."""
-    m, h, j, r = load6(own.mass_block), load9(own.mixed_block), load6(own.inertia_block), load3(own.r)
-    a, alpha = load3(own.bias), load3(own.bias_turn)
-    p = add(load3(own.bearing), add(symvec(m, a), matvec(h, alpha)))
-    q = add(load3(own.bearing_torque), add(matvec_t(h, a), symvec(j, alpha)))
+    a, alpha, r = load3(own.bias), load3(own.bias_turn), load3(own.r)
+    p = add(p, add(symvec(m, a), matvec(h, alpha)))
+    q = add(q, add(matvec_t(h, a), symvec(j, alpha)))
     # rows of H' = H − M [r], each row of M [r] being (row of M) × r
     b0 = sub((h[0], h[1], h[2]), cross((m[0], m[3], m[4]), r))
     b1 = sub((h[3], h[4], h[5]), cross((m[3], m[1], m[5]), r))

@@ -7,13 +7,13 @@ from ..linalg.block_matrix import load_3, store_3
 from ..mechanics.kinematics import load6, load9
 from ..mechanics.system import kinematics_of, settings_of
 from ..model.tables import STATE_SIZE
-from ..model.tree_tables import BALL, FREE, HINGE, SLIDER
-from ..quat import conjugate, from_matrix, multiply, rotate_by, rotation_vector
+from ..model.tree_tables import FREE
+from ..quat import conjugate, from_matrix, multiply, rotation_vector
 from ..unchecked import peek, poke
-from ..vec import add_scaled, dot, load3, scale, store3, sub, symvec
+from ..vec import dot, load3, scale, store3, sub, symvec
 from .jacobian import gather
 from .mass_matrix import factorize, fill_matrix, solve
-from .motion import ZERO, load_4, move, store9
+from .motion import ZERO, load_4, move, step, store9
 from .tables_of import (
     change_of,
     freedoms_of,
@@ -137,21 +137,3 @@ def factorize_light(tree):
     for k in range(m):
         poke(matrix, k * m + k, peek(matrix, k * m + k) - (1.0 - LIGHT) * freedoms[k].armature)
     return factorize(tree)
-
-
-@njit
-def step(u, length, change, tree):
-    """Move u by so much of a displacement along the speeds."""
-    nodes = nodes_of(tree)
-    for i in range(nodes.shape[0]):
-        node = nodes[i]
-        if node.kind == HINGE or node.kind == SLIDER:
-            poke(u, node.at, peek(u, node.at) + length * peek(change, node.first))
-        elif node.kind == BALL or node.kind == FREE:
-            turn, spin = node.at, node.first
-            if node.kind == FREE:
-                store_3(u, node.at, add_scaled(load_3(u, node.at), length, load_3(change, node.first)))
-                turn, spin = node.at + 3, node.first + 3
-            q = rotate_by(load_4(u, turn), scale(length, load_3(change, spin)))
-            for k in range(4):
-                poke(u, turn + k, q[k])

@@ -6,7 +6,7 @@ from ..jit import inlined, njit
 from ..linalg.block_matrix import load_3, store_3
 from ..mechanics.kinematics import load6, load9
 from ..model.tree_tables import BALL, FREE, HINGE, SLIDER
-from ..quat import derivative, normalize, to_matrix
+from ..quat import derivative, normalize, rotate_by, to_matrix
 from ..unchecked import peek, poke
 from ..vec import add, add_scaled, congruence, cross, load3, matvec, scale, store3, sub
 from .tables_of import columns_of, motion_of, nodes_of
@@ -165,3 +165,21 @@ def normalize_quaternions(u, tree):
             q = normalize(load_4(u, at))
             for k in range(4):
                 poke(u, at + k, q[k])
+
+
+@njit
+def step(u, length, change, tree):
+    """Move u by so much of a displacement along the speeds."""
+    nodes = nodes_of(tree)
+    for i in range(nodes.shape[0]):
+        node = nodes[i]
+        if node.kind == HINGE or node.kind == SLIDER:
+            poke(u, node.at, peek(u, node.at) + length * peek(change, node.first))
+        elif node.kind == BALL or node.kind == FREE:
+            turn, spin = node.at, node.first
+            if node.kind == FREE:
+                store_3(u, node.at, add_scaled(load_3(u, node.at), length, load_3(change, node.first)))
+                turn, spin = node.at + 3, node.first + 3
+            q = rotate_by(load_4(u, turn), scale(length, load_3(change, spin)))
+            for k in range(4):
+                poke(u, turn + k, q[k])

@@ -19,8 +19,9 @@ from ..model.tables import PROJECTION_WORK, REACTION_IMPULSE, REACTION_TORQUE, S
 from ..pointer import FORCES, RECORD, call_pointer
 from ..unchecked import peek, poke
 from ..vec import add, cross, sub
-from .lift import lift, step
+from .lift import lift
 from .loops import prepare_loops, solve_loops
+from .motion import step
 from .tables_of import (
     change_of,
     dydt_of,

@@ -25,6 +25,7 @@ SCENES = {
     "force-pair": "dalembert.gallery.force_pair",
     "force-puzzle": "dalembert.gallery.force_puzzle",
     "fountain": "dalembert.gallery.fountain",
+    "formulations": "dalembert.gallery.formulations",
     "four-bar": "dalembert.gallery.four_bar",
     "galaxy": "dalembert.gallery.galaxy",
     "generalized": "dalembert.gallery.generalized",
