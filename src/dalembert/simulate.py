@@ -96,6 +96,8 @@ class Simulation(Questions):
         if callable(coordinates):
             coordinates = coordinates(scene.scene if isinstance(scene, Model) else scene)
         placed, coordinates = (None, coordinates) if isinstance(coordinates, str) else (coordinates, "maximal")
+        if placed is not None and not isinstance(placed, GeneralizedCoordinates):
+            raise TypeError(f"coordinates is {placed!r}; give a name or GeneralizedCoordinates")
         if coordinates not in COORDINATES:
             raise ValueError(f"coordinates is {coordinates!r}; give one of {', '.join(COORDINATES)}")
         joint = coordinates == "joint"

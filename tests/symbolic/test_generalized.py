@@ -127,6 +127,8 @@ def test_a_bead_in_a_turning_tube_is_worked_on_by_the_tube():
     radius = 0.4 * np.cosh(2.0 * times)
     exact = np.stack([radius * np.cos(2 * times), radius * np.sin(2 * times), 0 * times], axis=1)
     np.testing.assert_allclose(place, exact, atol=1e-10)
+    u, v = tube.nearest(run.trajectory.last_state, run.time)
+    np.testing.assert_allclose([*u, *v], [0.4 * np.cosh(2.0), 0.8 * np.sinh(2.0)], rtol=1e-9)
     work = run.trajectory.state.values[:, -len(LEDGER) + CONSTRAINT_WORK]
     assert work[-1] == pytest.approx(np.ptp(run.trajectory.kinetic.values), rel=1e-10)
     assert work[-1] > 1.0
@@ -285,6 +287,8 @@ def test_runs_that_cannot_be_are_refused_by_name():
         other = dal.Scene("other")
         other.add_body("body 0", dal.Sphere(0.1), mass=1.0)
         dal.Simulation(body_scene(), coordinates=dal.GeneralizedCoordinates(other, [a], {"body 0": (a, 0, 0)}))
+    with pytest.raises(TypeError, match="coordinates is 3; give a name"):
+        dal.Simulation(scene, coordinates=3)
     arm = arm_scene()
     with pytest.raises(ValueError, match="take an integration method"):
         dal.Simulation(arm, coordinates=arm_coordinates, method="time_stepping", dt=0.01)

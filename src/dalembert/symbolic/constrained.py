@@ -18,7 +18,7 @@ from ..linalg import cholesky
 PLAN = np.dtype(
     [
         ("address", "i8"),  # of what fills `values` from `inputs`
-        ("data", "i8"),  # what to hand it
+        ("handle", "i8"),  # what to hand it
         ("n", "i8"),  # coordinates
         ("holonomic", "i8"),  # constraints of the first kind
         ("rows", "i8"),  # constraints of both kinds

@@ -47,7 +47,7 @@ def prepare(t, y, tables):
     inputs = inputs_of(tables)
     for i in range(2 * plan.n):
         inputs[i] = y[i]
-    status = call_pointer(plan.address, plan.data, FILL, t, inputs, values_of(tables))
+    status = call_pointer(plan.address, plan.handle, FILL, t, inputs, values_of(tables))
     return status if status != 0 else factorize(tables)
 
 

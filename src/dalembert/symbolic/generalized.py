@@ -15,6 +15,7 @@ from .constraints import Constraints
 from .differentiate import derivatives
 from .generate import Generated
 from .graph import Node, dot, needed
+from .nearest import nearest, parts
 from .placed import COMPILED, COMPILED_EVENT
 from .rotation import angular_velocity, rotation_of
 from .variables import Variables
@@ -117,6 +118,13 @@ class GeneralizedCoordinates:
         for body, j, r in zip(self.bodies, jacobian, rotations, strict=True):
             total += body.mass * j[:3].T @ j[:3] + j[3:].T @ r @ body.inertia @ r.T @ j[3:]
         return total
+
+    def nearest(self, y: ArrayLike, t: float = 0.0, near: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """(u, u̇) of a state of the bodies, such as a row of ``run.trajectory.state``: those that bring them nearest, in the
+        metric of the masses, found from the coordinates `near`, or `start`."""
+        u = self.start if near is None else self.variables.numbers("near", near)
+        states = parts(np.asarray(y, dtype=np.float64), len(self.bodies))
+        return nearest(lambda at: self.evaluate(at, None, t), self.bodies, states, u)
 
     def _require_rotations(self) -> None:
         """Raises ValueError for a body whose orientation is no rotation, at the start or at other coordinates."""

@@ -20,11 +20,11 @@ from ..status import OK
 from .constrained import make_equations
 from .evaluate import failure
 from .generalized import GeneralizedCoordinates
+from .nearest import parts, turn_of
 from .placed import COMPILED, COMPILED_EVENT, LIFT, OPTIONS, Placed, perform
 
 FITS = 1e-6  # of the size of the model: bodies further from where coordinates can have them are refused
 EXPLAINED = 1e-6  # of the reactions: what joints leave unexplained of them
-SEARCHES = 50
 
 
 class PlacedMechanism(JointMechanism):
@@ -39,7 +39,7 @@ class PlacedMechanism(JointMechanism):
         n, rows = len(coordinates.coordinates), coordinates.rows
         equations = make_equations(0, n, rows.holonomic, rows.rows, coordinates.parameters)
         options: Any = np.zeros(1, OPTIONS).view(np.recarray)
-        options.address, options.mechanism, options.data = (
+        options.address, options.mechanism, options.handle = (
             coordinates.generated.address,
             mechanism.address,
             mechanism.data,
@@ -59,7 +59,7 @@ class PlacedMechanism(JointMechanism):
             self.address = int(ctypes.cast(self._callback, ctypes.c_void_p).value or 0)
         else:
             self.address = COMPILED.address
-        self._plan.address, self._plan.data = self.address, self.data
+        self._plan.address, self._plan.handle = self.address, self.data
         self._function = C_TYPE(self.address)
         self._events: list[Any] = []
         self.z, self.dzdt = np.zeros(self.size), np.full(self.size, np.nan)
@@ -99,48 +99,25 @@ class PlacedMechanism(JointMechanism):
         self._known[:] = y[:] = self.tables.y
 
     def take(self, y: np.ndarray) -> int:
-        """z from the state of the bodies, near to what it was, if that is not what `put` said last: the places nearest to
-        those of the bodies in the metric of the masses, and the rates whose momenta are nearest. Returns a status."""
+        """z from the state of the bodies, near to what it was, if that is not what `put` said last. Returns a
+        status."""
         if np.array_equal(y, self._known):
             return OK
-        n, t, parts = len(self.coordinates.coordinates), float(self._options.time), _parts(self.model, y)
-        u, previous = self.z[:n], np.inf
-        for _ in range(SEARCHES):
-            jacobian, metric, missing, _ = self._misfit(u, t, parts)
-            square = float(np.einsum("bi,bij,bj", missing, metric, missing))
-            if not square < previous:
-                break
-            previous = square
-            u += _least_squares(jacobian, metric, missing)
-        jacobian, metric, _, missing = self._misfit(u, t, parts)
-        self.z[n : 2 * n] = _least_squares(jacobian, metric, missing)
+        n = len(self.coordinates.coordinates)
+        self.z[:n], self.z[n : 2 * n] = self.coordinates.nearest(y, float(self._options.time), self.z[:n])
         self.z[2 * n :] = y[STATE_SIZE * len(self.model.body_names) :]
         self._known[:] = y
         return OK
-
-    def _misfit(self, u: np.ndarray, t: float, parts: np.ndarray) -> tuple[np.ndarray, ...]:
-        """J, the metric of the masses, how far each body is from where u has it, and its velocity less the drift."""
-        found = self.coordinates.evaluate(u, None, t)
-        bodies = self.coordinates.bodies
-        metric = np.zeros((len(bodies), 6, 6))
-        missing, rates = np.zeros((len(bodies), 6)), np.zeros((len(bodies), 6))
-        for b, body in enumerate(bodies):
-            own, target = found[b, 3:12].reshape(3, 3), rotation_matrix(parts[b, 3:7])
-            metric[b, :3, :3] = body.mass * np.eye(3)
-            metric[b, 3:, 3:] = own @ body.inertia @ own.T
-            missing[b] = *(parts[b, :3] - found[b, :3]), *_turn(target @ own.T)
-            spin = np.linalg.solve(target @ body.inertia @ target.T, parts[b, 10:13])
-            rates[b] = np.concatenate([parts[b, 7:10] / body.mass, spin]) - found[b, 12:18]
-        return found[:, 24:].reshape(len(bodies), 6, -1), metric, missing, rates
 
     def _require_fit(self) -> None:
         """Raises ValueError for a body whose place or velocity at the start the coordinates cannot have."""
         y, length = self.model.initial.copy(), self.model.length
         self.take(y)
         self.put(y)
-        now, wanted = _parts(self.model, y), _parts(self.model, self.model.initial)
+        count = len(self.coordinates.bodies)
+        now, wanted = parts(y, count), parts(self.model.initial, count)
         for body, own, given in zip(self.coordinates.bodies, now, wanted, strict=True):
-            turn = _turn(rotation_matrix(given[3:7]) @ rotation_matrix(own[3:7]).T)
+            turn = turn_of(rotation_matrix(given[3:7]) @ rotation_matrix(own[3:7]).T)
             errors = {
                 "place": np.abs(own[:3] - given[:3]).max() / length,
                 "orientation": np.abs(turn).max(),
@@ -185,27 +162,6 @@ class PlacedMechanism(JointMechanism):
         data = np.array([address, self.data], np.int64)
         self._events.append(data)
         return COMPILED_EVENT.address, int(data.ctypes.data)
-
-
-def _parts(model: Model, y: np.ndarray) -> np.ndarray:
-    return y[: STATE_SIZE * len(model.body_names)].reshape(-1, STATE_SIZE)
-
-
-def _turn(rotation: np.ndarray) -> np.ndarray:
-    """The rotation vector of a rotation matrix."""
-    axial = 0.5 * np.array(
-        [rotation[2, 1] - rotation[1, 2], rotation[0, 2] - rotation[2, 0], rotation[1, 0] - rotation[0, 1]]
-    )
-    sine = float(np.linalg.norm(axial))
-    angle = np.arctan2(sine, 0.5 * (np.trace(rotation) - 1.0))
-    return axial * (angle / sine if sine > 0.0 else 1.0)
-
-
-def _least_squares(jacobian: np.ndarray, metric: np.ndarray, missing: np.ndarray) -> np.ndarray:
-    """The x for which J x is nearest to `missing`; the smallest where there are several."""
-    weighted = np.einsum("bij,bjn->bin", metric, jacobian)
-    mass = np.einsum("bim,bin->mn", jacobian, weighted)
-    return np.asarray(np.linalg.lstsq(mass, np.einsum("bin,bi->n", weighted, missing), rcond=1e-13)[0])
 
 
 def require_supported(model: Model, coordinates: GeneralizedCoordinates, method: str, hold: str) -> None:

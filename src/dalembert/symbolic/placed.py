@@ -29,7 +29,7 @@ from .evaluate import FILL, prepare, project
 
 FIXED = 24  # as in `generalized`
 LIFT = 20  # task of our own: the mechanism's state from z
-OPTIONS = np.dtype([("address", "i8"), ("mechanism", "i8"), ("data", "i8"), ("time", "f8")], align=True)
+OPTIONS = np.dtype([("address", "i8"), ("mechanism", "i8"), ("handle", "i8"), ("time", "f8")], align=True)
 """Addresses of the generated function and of the mechanism, what to hand that, and the time of the last whole step (s)."""
 
 
@@ -140,7 +140,7 @@ def fill(t, inputs, values, placed):
     options, system, equations = options_of(placed)[0], system_of(placed), equations_of(placed)
     status = lift(t, inputs, placed)
     if status == 0:
-        status = call_pointer(options.mechanism, options.data, FORCES, t, y_of(placed), dydt_of(placed))
+        status = call_pointer(options.mechanism, options.handle, FORCES, t, y_of(placed), dydt_of(placed))
     if status != 0:
         return status
     plan, motion = plan_of(equations)[0], motion_of(placed)
@@ -189,7 +189,7 @@ def finish(t, z, dzdt, placed):
         poke(dzdt, i, peek(z, n + i))
         poke(dzdt, n + i, peek(step, i))
     react(n, placed)
-    call_pointer(options.mechanism, options.data, WRITE, t, y_of(placed), dydt_of(placed))
+    call_pointer(options.mechanism, options.handle, WRITE, t, y_of(placed), dydt_of(placed))
     copy_tail_back(dydt_of(placed), STATE_SIZE * settings_of(system)[0].rigid, dzdt, 2 * n)
     return 0
 
@@ -231,7 +231,7 @@ def put_back(t, z, placed):
 def books(t, placed):
     """Energy, momentum and angular momentum of everything, at the state that was prepared."""
     options, energies = options_of(placed)[0], energies_of(system_of(placed))
-    call_pointer(options.mechanism, options.data, RECORD, t, y_of(placed), dydt_of(placed))
+    call_pointer(options.mechanism, options.handle, RECORD, t, y_of(placed), dydt_of(placed))
     total, turning = momenta(y_of(placed), system_of(placed))
     return energies[0] + energies[1], total, turning
 
