@@ -211,6 +211,55 @@ def test_events_see_bodies_and_may_push_them():
     assert run.report.energy_residual_relative < 1e-9
 
 
+def test_particles_move_beside_bodies_and_pull_them_by_springs():
+    def scene():
+        own = dal.Scene("pendulum and dust")
+        bob = own.add_body("bob", dal.Sphere(0.1), mass=1.0, position=(0, 0, -1.0))
+        own.hinge("pin", dal.WORLD, bob, at=(0, 0, 0), axis=(0, 1, 0))
+        dust = own.add_particles("dust", [[1.0, 0, 0], [2.0, 0, 0]], mass=0.1, velocity=(0, 0, 1.0))
+        own.spring("thread", bob, dust[0], at_a=(0, 0, -1.0), stiffness=20.0, rest=1.0)
+        return own
+
+    def angle(own):
+        return dal.GeneralizedCoordinates(own, [a], {"bob": ((sp.sin(a), 0, -sp.cos(a)), ((0, -1, 0), a))})
+
+    run = dal.simulate(scene(), 1.0, coordinates=angle, rtol=1e-10)
+    bodies = dal.simulate(scene(), 1.0, rtol=1e-10)
+    np.testing.assert_allclose(run.state.position, bodies.state.position, atol=1e-8)
+    np.testing.assert_allclose(run.state.particle_position, bodies.state.particle_position, atol=1e-8)
+    assert np.ptp(run.trajectory.position.values[:, 0, 0]) > 0.03  # the particle does pull
+    assert run.report.energy_residual_relative < 1e-9
+    held = scene()
+    held.rod("rod", held.bodies["bob"], held.particles["dust"][1], at_a=(0, 0, -1.0))
+    with pytest.raises(ValueError, match="joint 'rod' holds a particle"):
+        dal.simulate(held, 1.0, coordinates=angle)
+
+
+def test_what_a_driven_joint_bears_is_left_open():
+    scene = dal.Scene("crank")
+    bar = scene.add_body(
+        "bar",
+        dal.Box(1.0, 0.1, 0.1),
+        mass=1.0,
+        position=(0.5, 0, 0),
+        velocity=(0, 1.0, 0),
+        angular_velocity=(0, 0, 2.0),
+    )
+    scene.hinge("pin", dal.WORLD, bar, at=(0, 0, 0), axis=(0, 0, 1))
+    turn = 2 * t + t**2
+    own = dal.GeneralizedCoordinates(
+        scene, [a], {"bar": ((a * sp.cos(turn) / 2, a * sp.sin(turn) / 2, 0), ((0, 0, 1), turn))}, time=t,
+        constraints=[a - 1], start=[1.0],
+    )  # fmt: skip
+    run = dal.simulate(scene, 0.5, coordinates=own)
+    assert np.isnan(run.trajectory.reaction_torque.values).all()
+    assert run.trajectory.joint_error.max() < 1e-14
+    spun = run.trajectory.angular_momentum.sel(body="bar").values[:, 2]
+    moment = scene.bodies["bar"].inertia[2, 2]
+    np.testing.assert_allclose(spun, moment * (2.0 + 2.0 * run.trajectory.times), rtol=1e-12)
+    assert run.report.energy_residual_relative < 1e-8
+
+
 def test_a_saved_run_goes_on():
     scene = body_scene(position=(0.4, 0, 0), velocity=(0.0, 0.8, 0.0), angular_velocity=(0, 0, 2.0))
     turn = matrix((0, 0, 1), 2 * t)

@@ -16,6 +16,7 @@ from ..model.compile import Model
 from ..model.tables import STATE_SIZE
 from ..pointer import C_TYPE, DERIVATIVE, MEASURE, view
 from ..scene.checks import rotation_matrix
+from ..scene.particles import Particle
 from ..status import OK
 from .constrained import make_equations
 from .evaluate import failure
@@ -175,5 +176,8 @@ def require_supported(model: Model, coordinates: GeneralizedCoordinates, method:
             f"generalized coordinates take an integration method and hold='projection', not method={method!r} and "
             f"hold={hold!r}"
         )
-    if len(model.tables["nodes"]):
-        raise ValueError("particles in joints or springs of bodies take coordinates='maximal' or 'joint'")
+    held = [joint.name for joint in model.scene.joints.values() if any(isinstance(b, Particle) for b in joint.bodies)]
+    if held:
+        raise ValueError(
+            f"joint {held[0]!r} holds a particle, which has no place in generalized coordinates; take a body"
+        )
