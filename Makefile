@@ -27,6 +27,7 @@ bench: $(VENV)/benched
 	$(BIN)/python benchmarks/particles.py
 	$(BIN)/python benchmarks/cloth.py
 	$(BIN)/python benchmarks/interactions.py
+	$(BIN)/python benchmarks/joint_coordinates.py
 
 # Bytecode is compiled at installation: it halves the start of a fresh machine.
 $(VENV)/uv:
@@ -44,7 +45,7 @@ $(VENV)/tested: $(VENV)/installed requirements-test.lock
 	touch $@
 
 $(VENV)/benched: $(VENV)/tested
-	for peer in mujoco pybullet drake rapier3d; do $(BIN)/uv pip install --quiet --python $(BIN)/python $$peer || echo "benchmark: $$peer could not be installed"; done
+	for peer in mujoco pybullet drake rapier3d pin; do $(BIN)/uv pip install --quiet --python $(BIN)/python $$peer || echo "benchmark: $$peer could not be installed"; done
 	$(BIN)/uv venv --quiet --allow-existing --python 3.13 $(VENV)-jolt && $(BIN)/uv pip install --quiet --python $(VENV)-jolt/bin/python culverin || echo "benchmark: Jolt could not be installed"
 	touch $@
 

@@ -24,7 +24,12 @@ ROOT = Path(__file__).parent.parent
 OURS = "dalembert RK4"
 SIZES = (2, 20, 100, 200)
 GROWTH = (10, 30, 100, 300, 1000, 3000, 10000)
-SECTIONS = ("particles", "cloth", "interactions")  # of docs/benchmarks.md, each by the script of its name
+SECTIONS = (
+    "particles",
+    "cloth",
+    "interactions",
+    "joint-coordinates",
+)  # of docs/benchmarks.md, each by the script of its name
 IN_CACHE = 1000  # links whose tables a processor's caches hold
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import dalembert as dal
-from dalembert.gallery import orbit, spring_chain, stiffness
+from dalembert.gallery import formulations, orbit, spring_chain, stiffness
 
 COLORS = {
     "euler": "#b4434d", "midpoint": "#e08a3c", "rk4": "#72767d", "symplectic_euler": "#54a24b", "time_stepping": "#7a5ba6",
@@ -145,7 +145,23 @@ def draw_stability(path: Path) -> None:
     made.savefig(path)
 
 
+def draw_formulations(_: dal.Simulation, path: Path) -> None:
+    """What each formulation of the double pendulum costs for its accuracy: time and steps over the error."""
+    made, (time, steps) = figure(2)
+    colors = ("#e08a3c", "#b4434d", "#54a24b", "#3566b0", "#1b2a4a", "#7a5ba6")
+    for way, color in zip(formulations.WAYS, colors, strict=False):
+        rows = [formulations.measure(way, rtol) for rtol in (1e-4, 1e-6, 1e-8, 1e-10)]
+        errors = [row.error for row in rows]
+        time.plot(errors, [1e3 * row.seconds for row in rows], "o-", color=color, markersize=4, label=way)
+        steps.plot(errors, [row.steps for row in rows], "o-", color=color, markersize=4, label=way)
+    for axis, what in ((time, "milliseconds of computing for 2 s"), (steps, "steps")):
+        axis.set(xscale="log", yscale="log", xlabel="worst error of a place, m", ylabel=what)
+    time.legend(frameon=False, fontsize=8)
+    made.savefig(path)
+
+
 DRAWN = {
+    "formulations": draw_formulations,
     "galaxy": draw_galaxy,
     "orbit": draw_orbit,
     "spring-chain": draw_spring_chain,

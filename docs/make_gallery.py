@@ -57,6 +57,7 @@ PICTURES: dict[str, dict[str, Any]] = {
         "arrows": [Arrow("pushed at its centre", (0.0, 0.0, 0.0), FORCE), Arrow("pushed at its end", RIGHT, FORCE)],
     },
     "four-bar": {"time": 0.9, "ghosts": (0.3, 0.6), "azimuth": -78},
+    "generalized": {"time": 1.7, "ghosts": (1.2, 1.4, 1.55)},
     "hair": {"time": 0.3, "azimuth": -65},
     "n-four-bar": {"time": 1.05, "ghosts": (0.0, 0.5, 0.8), "azimuth": -78},
     "net": {"time": 1.6, "azimuth": -65, "elevation": 24, "trail": False, "ghosts": (0.0,)},

@@ -6,7 +6,7 @@ from scipy.special import ellipk
 
 import dalembert as dal
 from dalembert import gallery
-from dalembert.gallery import _common, n_four_bar, orbit, rotation_drift, sling, stiffness, top, trebuchet
+from dalembert.gallery import _common, formulations, n_four_bar, orbit, rotation_drift, sling, stiffness, top, trebuchet
 
 CONVERGED = 1e-8  # m/s
 SMALL = {"fountain": {"count": 2000}, "galaxy": {"bodies": 2000}}  # what a test runs of scenes that are made of many
@@ -217,3 +217,22 @@ def test_implicit_euler_takes_the_same_steps_on_any_spring_and_damps_the_swing()
     rows = [stiffness.measure("spring, implicit Euler", k) for k in (1e4, 1e8)]
     assert rows[0].steps == rows[1].steps
     assert rows[1].angle > 0.05 > stiffness.measure("penalty", 1e8).angle
+
+
+@pytest.mark.parametrize(
+    ("way", "error", "joints"),
+    [
+        ("penalty, 1e5 N/m", 5e-3, 1e-3),
+        ("multipliers, feedback", 1e-8, 1e-7),
+        ("multipliers, projection", 1e-7, 1e-13),
+        ("joint coordinates", 1e-7, 1e-15),
+    ],
+)
+def test_every_formulation_gives_the_same_motion_as_far_as_it_holds_the_joints(way, error, joints):
+    row = formulations.measure(way, 1e-8)
+    assert row.error < error and row.joint_error <= joints
+
+
+def test_a_penalty_is_as_far_off_as_it_is_soft():
+    rows = [formulations.measure("penalty, 1e5 N/m", 1e-6), formulations.measure("joint coordinates", 1e-6)]
+    assert rows[0].error > 1e-3 and rows[0].steps > 100 * rows[1].steps

@@ -2,6 +2,7 @@
 
 __version__ = "0.1.0"
 
+from .articulation import Articulation
 from .errors import SimulationError
 from .integrate.methods import METHODS
 from .integrate.solve import solve
@@ -16,11 +17,12 @@ from .scene.shapes import Box, Capsule, Compound, Cone, ConvexHull, Cylinder, El
 from .scene.surfaces import HeightField, TriangleMesh
 from .simulate import Simulation, simulate
 from .state import State
+from .symbolic import GeneralizedCoordinates, Lagrangian
 from .trajectory import Trajectory
 
 __all__ = [
-    "METHODS", "WORLD", "Box", "Capsule", "Compound", "Cone", "ConvexHull", "Curve", "Cylinder", "Ellipsoid",
-    "HalfSpace", "HeightField", "MassProperties", "Material", "Mesh", "Minimum", "Scene", "Simulation", "SimulationError",
-    "Sphere", "State", "Trajectory", "TriangleMesh", "__version__", "block", "mass_properties",
-    "minimize", "sheet", "simulate", "solve",
+    "METHODS", "WORLD", "Articulation", "Box", "Capsule", "Compound", "Cone", "ConvexHull", "Curve", "Cylinder", "Ellipsoid",
+    "GeneralizedCoordinates", "HalfSpace", "HeightField", "Lagrangian", "MassProperties", "Material", "Mesh", "Minimum",
+    "Scene", "Simulation", "SimulationError", "Sphere", "State", "Trajectory", "TriangleMesh", "__version__", "block",
+    "mass_properties", "minimize", "sheet", "simulate", "solve",
 ]  # fmt: skip

@@ -10,6 +10,7 @@ from typing import Protocol
 import numba
 
 from . import board, jit
+from .articulated import evaluate as articulated
 from .collide import detect, narrow
 from .contact import interior_point, jobs, step
 from .impact import evaluate as impact
@@ -18,6 +19,8 @@ from .integrate.solve import solve
 from .mechanics import evaluate as mechanics
 from .particles import detect as particle_detect
 from .particles import step as particle_step
+from .symbolic import evaluate as lagrangian
+from .symbolic import placed
 
 
 class Compiled(Protocol):
@@ -48,6 +51,7 @@ INTEGRATION = Integration()
 EVERYTHING: tuple[Compiled, ...] = (
     interior_point.COMPILED, impact.COMPILED, mechanics.COMPILED, step.COMPILED, jobs.COMPILED, INTEGRATION,
     detect.COMPILED, detect.COMPILED_JOB, *(compiled for _, compiled in narrow.BY_FAMILY.values()), impact.COMPILED_WATCH,
+    articulated.COMPILED, articulated.COMPILED_EVENT, placed.COMPILED, lagrangian.COMPILED, placed.COMPILED_EVENT,
     board.COMPILED, particle_step.COMPILED, particle_detect.COMPILED,
 )  # fmt: skip
 """All that takes long to compile, the longest first."""

@@ -7,6 +7,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .ahead import INTEGRATION, Compiled
+from .articulated.driver import JointDriver, JointMechanism
+from .articulated.evaluate import COMPILED as JOINT
+from .articulated.evaluate import COMPILED_EVENT as JOINT_EVENT
 from .board import MOST_THREADS
 from .collide.detect import COMPILED as DETECT
 from .collide.detect import COMPILED_JOB as DETECT_JOBS
@@ -51,7 +54,7 @@ from .scene.shapes import Box, Capsule, ConvexHull, Sphere
 
 TIME_STEPPING = "time_stepping"
 LINEAR_SOLVERS = ("cg", "direct")
-Stepper: TypeAlias = Driver | TimeStepping | EventDriver | ParticleStepping
+Stepper: TypeAlias = Driver | JointDriver | TimeStepping | EventDriver | ParticleStepping
 ITERATIONS = {"gauss_seidel": 20, "interior_point": 1000}
 TOLERANCE = {"gauss_seidel": 1e-6, "interior_point": 1e-10}  # m/s; relative
 SLOP = {"gauss_seidel": 1e-5, "interior_point": 0.0}  # of the same size: overlap that is left alone
@@ -73,6 +76,8 @@ def compiled_parts(model: Model, method: str, solver: str) -> list[Compiled]:
     """What a run of the model is compiled of."""
     parts: list[Compiled] = [MECHANICS]
     touching = bool(model.scene.touching())
+    if model.tree is not None:
+        parts += [JOINT, *([JOINT_EVENT] if model.events else [])]
     if steps_particles(model, method):
         parts += [PARTICLE_STEP, *([PARTICLE_DETECT] if touching else [])]
         if not model.body_names:
@@ -92,8 +97,9 @@ def positive(name: str, value: float, unit: str) -> float:
 
 
 def smooth_driver(
-    model: Model, mechanism: Mechanism, method: str, dt: float | None, rtol: float, atol: float | None, impacts: str
-) -> Driver | EventDriver:
+    model: Model, mechanism: Mechanism, method: str, dt: float | None, rtol: float, atol: float | None,
+    impacts: str,
+) -> Driver | JointDriver | EventDriver:  # fmt: skip
     """The driver of an integration method, by events where bodies touch. Raises ValueError."""
     if method in SCHEMES:
         raise ValueError(
@@ -114,16 +120,27 @@ def smooth_driver(
             f"use method={TIME_STEPPING!r}"
         )
     positive("rtol", rtol, "relative")
+    if isinstance(mechanism, JointMechanism) and tableau.partitioned:
+        raise ValueError(
+            f"method {method!r} moves bodies at constant momenta, and joint coordinates have none; use 'rk4'"
+        )
     options = integration.make_options(
         tableau,
-        model.size,
+        mechanism.size if isinstance(mechanism, JointMechanism) else model.size,
         adaptive=adaptive,
         rtol=rtol,
         atol=rtol if atol is None else positive("atol", atol, "m, rad, m/s, rad/s"),
-        weights=model.weights,
+        weights=mechanism.weights if isinstance(mechanism, JointMechanism) else model.weights,
         momentum=model.momentum if tableau.partitioned else None,
         direction=[event.direction for event in model.events] + [-1] * touching,
     )
+    if isinstance(mechanism, JointMechanism):
+        if touching:
+            raise ValueError(
+                f"scene {model.name!r}: what touches takes coordinates='maximal' with method {method!r}; or take "
+                f"method={TIME_STEPPING!r}"
+            )
+        return JointDriver(mechanism, options, step)
     if touching:
         return event_driver(model, mechanism, method, options, step, impacts)
     none = np.zeros(len(model.events), np.int64)

@@ -13,6 +13,8 @@ from .mechanics.projection import NOT_CLOSED
 from .model.tables import STATE_SIZE
 from .pointer import WRONG_LENGTH
 from .status import MESSAGES
+from .symbolic.constrained import SINGULAR_MASS
+from .symbolic.evaluate import NOT_MET
 
 
 class SimulationError(RuntimeError):
@@ -52,6 +54,8 @@ def explain(simulation: Any, status: int) -> str:
         return f"{at} the forces of contact cannot be found; look for contacts that contradict each other"
     if status == COINCIDENT:
         return f"{at} {_coincident(simulation)}"
+    if status in (SINGULAR_MASS, NOT_MET):
+        return f"{at} {simulation._mechanism.explain(status)}"
     reason = MESSAGES.get(status, f"status {status}")
     return f"{at} {reason}; {_fastest(simulation)}"
 

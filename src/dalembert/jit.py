@@ -34,7 +34,11 @@ INNER: dict[str, Any] = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrappe
 
 ROOT = Path(__file__).parent
 # subpackages with compiled functions
-KERNELS = ("linalg", "energies", "interact", "integrate", "mechanics", "collide", "contact", "impact", "particles")
+KERNELS = (
+    "linalg", "energies", "interact", "integrate", "mechanics", "articulated", "collide", "contact", "impact", "particles",
+    "symbolic",
+)  # fmt: skip
+TABLES = ("tables", "tree_tables")  # of the model
 IMPORT = re.compile(r"^from (\.+)([\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 
 
@@ -51,7 +55,7 @@ def imported(path: Path) -> frozenset[Path]:
 
 def _is_compiled(path: Path) -> bool:
     folder = path.parent
-    return folder == ROOT or folder.name in KERNELS or (folder.name == "model" and path.stem == "tables")
+    return folder == ROOT or folder.name in KERNELS or (folder.name == "model" and path.stem in TABLES)
 
 
 @functools.cache
@@ -71,6 +75,8 @@ def source_hash(path: Path) -> str:
     digest = hashlib.sha256()
     if ROOT in path.parents:
         parts = sources(path)
+    elif path.parent == generated_folder():  # it uses nothing of this package
+        parts = frozenset([path, ROOT / "jit.py"])
     else:  # of a user, or a test: it may use anything
         parts = frozenset(
             [path, *ROOT.glob("*.py"), *(file for name in KERNELS for file in (ROOT / name).glob("*.py"))]
@@ -80,15 +86,25 @@ def source_hash(path: Path) -> str:
     return digest.hexdigest()[:16]
 
 
-@functools.cache
-def cache_folder(path: Path) -> Path:
-    """Where the compiled kernels of a file live: $DALEMBERT_CACHE, else the user's cache folder, keyed by `source_hash`."""
+def cache_base() -> Path:
+    """$DALEMBERT_CACHE, else a folder of the user's cache."""
     base = os.environ.get("DALEMBERT_CACHE")
     if base is None:
         home = os.environ.get("XDG_CACHE_HOME", "")
         base = os.path.join(home or os.path.expanduser("~/.cache"), "dalembert")
+    return Path(base)
+
+
+def generated_folder() -> Path:
+    """Where generated sources live; see `symbolic.generate`."""
+    return cache_base() / "generated"
+
+
+@functools.cache
+def cache_folder(path: Path) -> Path:
+    """Where the compiled kernels of a file live, in `cache_base`, keyed by `source_hash`."""
     name = ".".join(path.relative_to(ROOT).with_suffix("").parts) if ROOT in path.parents else path.stem
-    return Path(base) / f"{name}-{source_hash(path)}"
+    return cache_base() / f"{name}-{source_hash(path)}"
 
 
 class _Locator(caching._CacheLocator):

@@ -33,6 +33,11 @@ COMPLETE = 1  # in: the end of a step, moved in place onto what it must satisfy;
 COMPLETE_EVALUATED = 2  # the same, where out holds f(t, in) already
 MEASURE = 3  # evaluate, and leave what is recorded in the system's own tables
 DRIFT = 4  # in: moved in place over out[0] seconds, at constant momenta
+FORCES = (
+    9  # at a state whose kinematics are in the tables: J and J̇ v, and the forces on all bodies; out: those of particles
+)
+WRITE = 10  # out = f(t, in) from these forces and those of constraints in the tables
+RECORD = 11  # the rest of MEASURE, after these two
 PARTICLE_FORCES = 6  # in: places and velocities of particles; out: forces on them
 SOLVE = 8  # in: a right-hand side; out: the solution, with what is prescribed of it on entry
 PARTICLE_MATRIX = 7  # the same; out: a matrix, to which minus their derivatives are added
@@ -96,7 +101,9 @@ if numba.config.DISABLE_JIT:
     def call_pointer(address, data, task, t, values_in, values_out):
         """Call the C function at `address` (int64) on two contiguous float64[n] arrays; returns its status."""
         function = C_TYPE(int(address))
-        return function(data, task, t, values_in.ctypes.data, values_in.size, values_out.ctypes.data, values_out.size)
+        return function(
+            int(data), task, t, values_in.ctypes.data, values_in.size, values_out.ctypes.data, values_out.size
+        )
 
 else:
 

@@ -58,8 +58,9 @@ class Recorder:
 
     def _worst(self, values: np.ndarray) -> np.ndarray:
         if not self._firsts.size:
-            return np.zeros(0)
-        return np.asarray(np.maximum.reduceat(np.abs(values), self._firsts) * self._active)
+            return np.zeros(len(self.model.joint_names))
+        worst = np.maximum.reduceat(np.abs(values), self._firsts) * self._active
+        return np.pad(worst, (0, len(self.model.joint_names) - len(worst)))  # joints of a tree cannot open
 
     def __len__(self) -> int:
         return len(self.frames["time"])
@@ -143,6 +144,7 @@ def scene_description(model: Model, released: dict[str, float]) -> dict[str, Any
 
     released: when joints or springs were let go (s).
     """
+    from .scene.articulate import Link
     from .scene.body import Body
     from .scene.contact import HalfSpace
     from .scene.force import Force
@@ -178,6 +180,8 @@ def scene_description(model: Model, released: dict[str, float]) -> dict[str, Any
         )  # fmt: skip
     joints: list[dict[str, Any]] = []
     for joint in scene.joints.values():
+        if isinstance(joint.a, Link) or isinstance(joint.b, Link):
+            continue  # what has no mass is not drawn
         first = joint.parts[0] if joint.parts else None
         row = {"name": joint.name, "kind": joint.kind,
                **end("a", joint.a, joint.at if first is None else first.point_a), **end("b", joint.b, joint.at)}  # fmt: skip

@@ -11,6 +11,10 @@ def release(model: Model, system: System, name: str) -> None:
     """Take a joint or a force out of the equations of motion. Raises ValueError for a name that is neither's."""
     if name in model.joint_names:
         index = model.joint_names.index(name)
+        if index >= len(system.joints):
+            raise ValueError(
+                f"joint {name!r} is one of the coordinates, which stay; run the scene with coordinates='maximal' to let it go"
+            )
         joint = system.joints[index]
         joint.active = 0
         for incidence in system.incidences[joint.first : joint.last]:

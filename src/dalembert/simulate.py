@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .ahead import compile_ahead
+from .articulated.driver import JointMechanism
 from .drivers import TIME_STEPPING, compiled_parts, make_driver, positive, steps_particles, system_of
 from .errors import failure
 from .events import happen
@@ -24,7 +25,11 @@ from .scene.scene import Scene
 from .start import HOLD, check_hold, redundant, set_out
 from .state import State
 from .status import EVENT, MAX_STEPS, OK
+from .symbolic import GeneralizedCoordinates
+from .symbolic.mechanism import PlacedMechanism, require_supported
 from .trajectory import Trajectory
+
+COORDINATES = ("maximal", "joint")
 
 
 class Simulation(Questions):
@@ -55,6 +60,9 @@ class Simulation(Questions):
         "sequential" or "poisson"; see `impact.laws`.
     newton_tolerance, linear_solver, linear_tolerance : of implicit steps of particles: the gradient at which Newton's method
         ends, relative to the forces of the step; "cg" or "direct" (SciPy's sparse LU); the relative residual of the first.
+    coordinates : "maximal", the places of the bodies, with joints as constraints, or "joint": what hinges, sliders,
+        cylindrical, universal and ball joints leave free, with only loops as constraints; see `Articulation`. Or
+        `GeneralizedCoordinates` of your own, or a function of the scene that makes them.
     assemble : close open joints and make velocities consistent first, by the smallest change in the mass metric;
         without it a scene that does not fit is refused.
 
@@ -83,9 +91,22 @@ class Simulation(Questions):
         newton_tolerance: float = 1e-8,
         linear_solver: str = "cg",
         linear_tolerance: float = 1e-4,
+        coordinates: str | GeneralizedCoordinates | Callable[[Scene], GeneralizedCoordinates] = "maximal",
         assemble: bool = False,
     ) -> None:
-        self.model = scene if isinstance(scene, Model) else compile_scene(scene)
+        if callable(coordinates):
+            coordinates = coordinates(scene.scene if isinstance(scene, Model) else scene)
+        placed, coordinates = (None, coordinates) if isinstance(coordinates, str) else (coordinates, "maximal")
+        if placed is not None and not isinstance(placed, GeneralizedCoordinates):
+            raise TypeError(f"coordinates is {placed!r}; give a name or GeneralizedCoordinates")
+        if coordinates not in COORDINATES:
+            raise ValueError(f"coordinates is {coordinates!r}; give one of {', '.join(COORDINATES)}")
+        joint = coordinates == "joint"
+        if isinstance(scene, Model) and (scene.tree is not None) == joint:
+            self.model = scene
+        else:
+            scene = scene.scene if isinstance(scene, Model) else scene
+            self.model = compile_scene(scene, hubs=not joint, coordinates=coordinates)
         self.method = method or (
             TIME_STEPPING if self.model.scene.touching() or self.model.scene.bounded() else "dormand_prince"
         )
@@ -97,14 +118,22 @@ class Simulation(Questions):
         }  # fmt: skip
         if steps_particles(self.model, self.method):
             self.model = compile_scene(self.model.scene, apart=True)
-        compile_ahead(compiled_parts(self.model, self.method, solver))
+        if placed is not None:
+            require_supported(self.model, placed, self.method, hold)
+        compile_ahead([*compiled_parts(self.model, self.method, solver), *(placed.compiled_parts if placed else ())])
         if len(self.model.graph.hubs) and redundant(self.model):
             self.model = compile_scene(self.model.scene, hubs=False)
-        self._mechanism = Mechanism(system_of(self.model, self.method))
-        self._system = self._mechanism.system
+        mechanism = Mechanism(system_of(self.model, self.method))
+        self._mechanism: Mechanism = JointMechanism(self.model, mechanism) if joint else mechanism
+        if placed is not None:
+            self._mechanism = PlacedMechanism(self.model, mechanism, placed, assemble)
+        self._system = mechanism.system
         self._driver = make_driver(self.model, self._mechanism, self.method, chosen)
         check_hold(hold, stiffness, damping, self.method)
-        self.settings = {"method": self.method, "dt": dt, "rtol": rtol if dt is None else None, "hold": hold}
+        self.settings = {
+            "method": self.method, "dt": dt, "rtol": rtol if dt is None else None, "hold": hold,
+            "coordinates": "generalized" if placed else coordinates,
+        }  # fmt: skip
         own = self._system.settings[0]
         own.hold, own.stiffness, own.damping = HOLD[hold], stiffness, damping
         self._y = self.model.initial.copy()
@@ -192,6 +221,8 @@ class Simulation(Questions):
 
     def release(self, name: str) -> None:
         """Let a joint or a force go, from now on."""
+        if isinstance(self._mechanism, PlacedMechanism):
+            self._mechanism.require_force(name)
         self.released[name] = self.time
         release(self.model, self._system, name)
         self.changed()

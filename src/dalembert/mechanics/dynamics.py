@@ -83,14 +83,31 @@ def prepare(t, y, system):
 
 
 @njit
-def finish(t, y, dydt, system):
-    ticks = ticks_of(system)
+def exert(t, y, dydt, system):
+    """The applied forces, on bodies and on particles. Returns a status."""
     if apply_forces(t, y, system) != 0:
         return USER_FUNCTION
     status = particle_forces(t, y, dydt, system)
+    if status == 0:
+        exchange_forces(dydt, system)
+    return status
+
+
+@njit
+def exert_at(t, y, dydt, system):
+    """The same, and J and J̇ v, at a state whose kinematics are known. Returns a status."""
+    load_nodes(y, system)
+    if fill_rows(t, y, system) != 0:
+        return USER_FUNCTION
+    return exert(t, y, dydt, system)
+
+
+@njit
+def finish(t, y, dydt, system):
+    ticks = ticks_of(system)
+    status = exert(t, y, dydt, system)
     if status != 0:
         return status
-    exchange_forces(dydt, system)
     lap(ticks, FORCES)
     constraint_forces(y, system)
     lap(ticks, SOLVE)

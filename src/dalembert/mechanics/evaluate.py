@@ -19,16 +19,19 @@ from ..pointer import (
     CONSTRAIN,
     DERIVATIVE,
     DRIFT,
+    FORCES,
     MEASURE,
     PARTICLE_FORCES,
     PARTICLE_MATRIX,
+    RECORD,
+    WRITE,
     view,
     viewer,
 )
 from .constraints import constrain
 from .drift import drift
-from .dynamics import derivative
-from .measure import measure
+from .dynamics import derivative, exert_at, write_derivative
+from .measure import measure, record
 from .particles import add_matrix_of, drift_particles, split_forces
 from .projection import complete
 from .system import bodies_of, settings_of
@@ -54,6 +57,14 @@ def perform(task, t, y, dydt, system):
         return split_forces(t, y, dydt, system)
     if task == PARTICLE_MATRIX:
         return add_matrix_of(t, y, dydt, system)
+    if task == FORCES:
+        return exert_at(t, y, dydt, system)
+    if task == WRITE:
+        write_derivative(y, dydt, system)
+        return 0
+    if task == RECORD:
+        record(t, y, dydt, system)
+        return 0
     if task == MEASURE:
         return measure(t, y, dydt, system)
     return complete(t, y, dydt, task == COMPLETE_EVALUATED, system)

@@ -211,6 +211,8 @@ def on_coordinate(t, y, force, system):
         effort = dissipated - force.stiffness * (value - force.rest)
     elif force.kind == MOTOR:
         effort = force.rest + force.damping * (force.target - rate)
+        if force.stiffness != 0.0:
+            effort += force.stiffness * (force.position - coordinate_value(y, coordinate, kinematics, curves))
         effort = min(max(effort, -force.limit), force.limit)
         dissipated = effort
     elif force.kind == CUSTOM_MOTOR:

@@ -1,6 +1,6 @@
 """What is recorded of a state: energies, rates of the constraints, and what each joint does to its second body."""
 
-from ..jit import inlined
+from ..jit import inlined, njit
 from ..vec import add_scaled, cross, load3, matvec
 from .constraints import jacobian_velocity, wrench_of
 from .dynamics import finish, prepare
@@ -24,13 +24,20 @@ from .system import (
 @inlined
 def measure(t, y, dydt, system):
     """Evaluate one state and fill `energies`, `rates` and `wrenches` of the system. Returns a status."""
+    status = prepare(t, y, system)
+    if status == 0:
+        status = finish(t, y, dydt, system)
+    record(t, y, dydt, system)
+    return status
+
+
+@njit
+def record(t, y, dydt, system):
+    """What is recorded of a state that was just evaluated."""
     energies = energies_of(system)
     kinematics = kinematics_of(system)
     rates = rates_of(system)
     reactions = reactions_of(system)
-    status = prepare(t, y, system)
-    if status == 0:
-        status = finish(t, y, dydt, system)
     energies[0] = kinetic_energy(y, kinematics, settings_of(system)[0].rigid) + particles_kinetic(y, system)
     if settings_of(system)[0].stepped != 0:
         energies[2] = particle_potential(t, y, dydt, system)
@@ -38,7 +45,6 @@ def measure(t, y, dydt, system):
     jacobian_velocity(system, rates)
     for j in range(reactions.shape[0]):
         reaction(j, system)
-    return status
 
 
 @inlined

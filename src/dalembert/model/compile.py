@@ -10,6 +10,7 @@ import numpy as np
 
 from ..addresses import nested
 from ..pointer import Pointer
+from ..scene.articulate import Link
 from ..scene.body import WORLD, Body
 from ..scene.checks import quaternion_of
 from ..scene.force import Event
@@ -21,6 +22,7 @@ from .elements import ForceCompiler, part_rows, to_frame
 from .graph import Graph, build_graph
 from .particles import ParticleCompiler, attaches, attachment_row, particles_in_joints
 from .tables import CONTACT_WORK, LEDGER, STAGES, STATE_SIZE, System
+from .tree import Layout, build_tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +31,7 @@ class Model:
 
     name: str
     body_names: tuple[str, ...]
-    joint_names: tuple[str, ...]
+    joint_names: tuple[str, ...]  # in joint coordinates those of loops first, which alone are constraints
     force_names: tuple[str, ...]  # of the entries of the ledger
     tables: dict[str, Any]
     particles: ParticleCompiler
@@ -46,6 +48,7 @@ class Model:
     pointer_names: tuple[str, ...]
     scene: Scene
     slow: tuple[str, ...] = field(default=())  # names of plain Python functions in the loop
+    tree: Layout | None = None  # in joint coordinates: what they are the coordinates of
 
     def body_slice(self, name: str) -> slice:
         """Where a body's (x, q, P, L) stands in the state vector."""
@@ -115,21 +118,29 @@ class Model:
         )
 
 
-def compile_scene(scene: Scene, *, hubs: bool = True, apart: bool = False) -> Model:
+def compile_scene(scene: Scene, *, hubs: bool = True, apart: bool = False, coordinates: str = "maximal") -> Model:
     """Compile a scene. Raises ValueError, naming the object, where it cannot be run.
 
     hubs : see `graph.build_graph`. apart : whether particles have a time step of their own, so that what attaches them to
-    bodies is not a joint of the mechanism, but one of the model's `attachments`.
+    bodies is not a joint of the mechanism, but one of the model's `attachments`. coordinates :
+    "maximal", those of bodies, or "joint", for which only joints that close loops are constraints.
     """
     if not scene.bodies and not scene.particles:
         raise ValueError(f"scene {scene.name!r}: it has nothing that moves; add a body with add_body, or add_particles")
     bodies = list(scene.bodies.values())
     index: dict[Any, int] = {body: i for i, body in enumerate(bodies)}
-    joints = [joint for joint in scene.joints.values() if not (apart and attaches(joint))]
-    attached = [joint for joint in scene.joints.values() if apart and attaches(joint)]
+    layout, links = None, []
+    if coordinates == "joint":
+        layout, links = build_tree(scene), list(scene.links.values())
+    else:
+        require_mass(scene)
+    held = list(scene.joints.values()) if layout is None else layout.loops
+    joints = [joint for joint in held if not (apart and attaches(joint))]
+    attached = [joint for joint in held if apart and attaches(joint)]
     nodes, pinned = particles_in_joints(joints, scene)
     index.update({node: len(bodies) + i for i, node in enumerate(nodes)})
-    world = len(bodies) + len(nodes)
+    index.update({link: len(index) + i for i, link in enumerate(links)})
+    world = len(index)
     index.update(dict.fromkeys([WORLD, *pinned], world))
     graph = build_graph(
         [j.rows for j in joints], [j.starts_with_point for j in joints], [[index[b] for b in j.bodies] for j in joints],
@@ -158,7 +169,9 @@ def compile_scene(scene: Scene, *, hubs: bool = True, apart: bool = False) -> Mo
             compiler.entry(name)
     addresses = [pointer(event.function, event.name, scalar=True) for event in scene.events.values()]
     own = {
-        "bodies": np.array([*map(_body_row, bodies), *map(_node_row, nodes)], tables.BODY).view(np.recarray),
+        "bodies": np.array([*map(_body_row, bodies), *map(_node_row, nodes), *map(_link_row, links)], tables.BODY).view(
+            np.recarray
+        ),
         "nodes": np.array([(node.number,) for node in nodes], tables.NODE).view(np.recarray),
         **particles.tables(),
         "parts": np.array(parts, tables.PART).view(np.recarray),
@@ -180,7 +193,7 @@ def compile_scene(scene: Scene, *, hubs: bool = True, apart: bool = False) -> Mo
     return Model(
         name=scene.name,
         body_names=tuple(scene.bodies),
-        joint_names=tuple(joint.name for joint in joints),
+        joint_names=tuple(joint.name for joint in [*joints, *([] if layout is None else layout.joints)]),
         force_names=tuple(compiler.ledger),
         tables=own,
         particles=particles,
@@ -197,7 +210,16 @@ def compile_scene(scene: Scene, *, hubs: bool = True, apart: bool = False) -> Mo
         pointer_names=tuple(names),
         scene=scene,
         slow=tuple(slow),
+        tree=layout,
     )
+
+
+def require_mass(scene: Scene) -> None:
+    """Raises ValueError for what only joint coordinates can run."""
+    heavy = next((joint.name for joint in scene.joints.values() if joint.armature > 0.0), None)
+    if scene.links or heavy is not None:
+        what = f"link {next(iter(scene.links))!r} has no mass" if scene.links else f"joint {heavy!r} has an armature"
+        raise ValueError(f"scene {scene.name!r}: {what}, which takes joint coordinates; pass coordinates='joint'")
 
 
 def _six(m: np.ndarray) -> tuple[float, ...]:
@@ -217,6 +239,10 @@ def _node_row(node: Particle) -> tuple[Any, ...]:
     """A particle as a body that cannot turn: its inertia has no part in anything, but must not be zero in a hub."""
     mass = float(node.group.mass[node.index])
     return (mass, 1.0 / mass, (mass, mass, mass, 0.0, 0.0, 0.0), (0.0,) * 6, (1.0, 0.0, 0.0, 0.0), (mass,) * 3)
+
+
+def _link_row(link: Link) -> tuple[Any, ...]:
+    return (0.0, 0.0, (0.0,) * 6, (0.0,) * 6, (1.0, 0.0, 0.0, 0.0), (0.0,) * 3)
 
 
 def _initial_state(body: Body) -> np.ndarray:

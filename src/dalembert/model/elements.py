@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..scene.articulate import Link
 from ..scene.body import WORLD, Body
 from ..scene.force import Force
 from ..scene.joint import Frame, Joint
@@ -30,12 +31,12 @@ def to_frame(frame: Frame, point: np.ndarray) -> np.ndarray:
     """A world point in the frame of a body, or of the world; a free particle is its own only point."""
     if isinstance(frame, Particle) and not frame.group.pinned[frame.index]:
         return ZERO
-    return frame.to_body(point) if isinstance(frame, Body) else point
+    return frame.to_body(point) if isinstance(frame, Body | Link) else point
 
 
 def turn(frame: Frame, axis: np.ndarray) -> np.ndarray:
     """A world direction in the axes of a body, or of the world."""
-    return frame.rotation.T @ axis if isinstance(frame, Body) else axis
+    return frame.rotation.T @ axis if isinstance(frame, Body | Link) else axis
 
 
 class ForceCompiler:
@@ -152,6 +153,7 @@ class ForceCompiler:
         fields = {
             "coordinate": self.coordinate(force.joint, force.coordinate), "ledger": self.entry(force.name),
             "rest": force.rest, "target": force.target, "damping": force.damping, "limit": force.limit,
+            "position": force.position, "stiffness": force.stiffness,
         }  # fmt: skip
         if force.function is None:
             return [self._row(tables.MOTOR, **fields)]

@@ -88,7 +88,7 @@ FORCE = np.dtype(
     [("kind", "i8"), ("a", "i8"), ("b", "i8"), ("ledger", "i8"), ("coordinate", "i8"), ("in_body", "i8"),
      ("address", "i8"), ("active", "i8"), ("anchor_a", "f8", 3), ("anchor_b", "f8", 3), ("vector", "f8", 3),
      ("torque", "f8", 3), ("stiffness", "f8"), ("damping", "f8"), ("rest", "f8"), ("target", "f8"), ("limit", "f8"),
-     ("side", "f8"), ("restitution", "f8")],
+     ("side", "f8"), ("restitution", "f8"), ("position", "f8")],
     align=True,
 )  # fmt: skip
 

@@ -111,9 +111,11 @@ class Exertions:
 
     def motor(
         self, name: str, joint: str | Joint, *, effort: float = 0.0, speed: float | None = None, gain: float = 0.0,
-        limit: float = np.inf, function: Callable[..., Any] | None = None, coordinate: str | None = None,
+        position: float = 0.0, stiffness: float = 0.0, limit: float = np.inf, function: Callable[..., Any] | None = None,
+        coordinate: str | None = None,
     ) -> Force:  # fmt: skip
-        """A motor on the coordinate of a joint: effort + gain (speed − ṡ), kept within ± limit (N m or N).
+        """A motor on the coordinate s of a joint: effort + stiffness (position − s) + gain (speed − ṡ), kept within ± limit
+        (N m or N).
 
         With a speed and no gain it is an ideal motor: whatever effort within ± limit makes ṡ the speed. A run with one
         takes time steps (method "time_stepping").
@@ -125,9 +127,10 @@ class Exertions:
         if not limit > 0.0:
             raise ValueError(f"{owner}: limit is {limit!r}; give an effort above zero")
         strength = finite(owner, "gain", gain, 0.0)
+        k, aim = finite(owner, "stiffness", stiffness, 0.0), finite(owner, "position", position)
         if speed is not None and strength == 0.0:
-            if function is not None or effort != 0.0:
-                raise ValueError(f"{owner}: a speed without a gain leaves no room for an effort or a function")
+            if function is not None or effort != 0.0 or k != 0.0:
+                raise ValueError(f"{owner}: a speed without a gain leaves no room for an effort, stiffness or function")
             return self._add_force(
                 Force(
                     name, "servo", joint=j, coordinate=which, target=finite(owner, "speed", speed), limit=float(limit)
@@ -135,8 +138,8 @@ class Exertions:
             )
         force = Force(
             name, "motor", joint=j, coordinate=which, rest=finite(owner, "effort", effort),
-            target=0.0 if speed is None else finite(owner, "speed", speed), damping=strength,
-            limit=float(limit), function=function,
+            target=0.0 if speed is None else finite(owner, "speed", speed), damping=strength, stiffness=k,
+            position=aim, limit=float(limit), function=function,
         )  # fmt: skip
         return self._add_force(force)
 

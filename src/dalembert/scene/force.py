@@ -28,6 +28,7 @@ class Force:
     stiffness: float = 0.0
     damping: float = 0.0
     rest: float = 0.0
+    position: float = 0.0
     target: float = 0.0
     limit: float = np.inf
     stops: tuple[float, float] = (-np.inf, np.inf)

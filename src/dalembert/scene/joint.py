@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from .articulate import Link
 from .body import Body, World
 from .particles import Particle
 
-Frame = Body | World | Particle
+Frame = Body | Link | World | Particle
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ class Joint:
     axis: np.ndarray | None = None
     angle: bool = False
     displacement: bool = False
+    armature: float = 0.0  # kg m² or kg, see `Scene.armature`
     curve: Curve | None = None
     coupling: Coupling | None = None
     custom: Custom | None = None

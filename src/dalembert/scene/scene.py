@@ -7,6 +7,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from .articulate import Articulations, Link
 from .body import WORLD, Body, World, make_body
 from .checks import real_array
 from .connect import Connections
@@ -23,7 +24,7 @@ from .surfaces import HeightField, TriangleMesh
 PALETTE = ("#4c78a8", "#f58518", "#54a24b", "#e45756", "#72b7b2", "#b279a2", "#eeca3b", "#9d755d")
 
 
-class Scene(Connections, Exertions, Contacts, ParticleGroups, Pulls, Soft):
+class Scene(Connections, Exertions, Articulations, Contacts, ParticleGroups, Pulls, Soft):
     """A description of a mechanism: bodies, particles, joints, forces, events, and what touches what.
 
     Parameters
@@ -84,8 +85,9 @@ class Scene(Connections, Exertions, Contacts, ParticleGroups, Pulls, Soft):
         Raises ValueError naming the body and the value.
         """
         self._new_name(name, self.bodies, "body")
-        if name in self.obstacles:
-            raise ValueError(f"body {name!r}: an obstacle has that name already; choose another")
+        for others, kind in ((self.obstacles, "an obstacle"), (self.links, "a link")):
+            if name in others:
+                raise ValueError(f"body {name!r}: {kind} has that name already; choose another")
         material = self.material if material is None else material
         if material is not None or isinstance(shape, TriangleMesh | HeightField):
             require_convex(f"body {name!r}", shape)
@@ -145,14 +147,14 @@ class Scene(Connections, Exertions, Contacts, ParticleGroups, Pulls, Soft):
                     f"{owner}: particle {item.name} belongs to another scene; add its group to this one first"
                 )
             return item
-        if isinstance(item, Body):
-            if self.bodies.get(item.name) is not item:
+        if isinstance(item, Body | Link):
+            if self.bodies.get(item.name) is not item and self.links.get(item.name) is not item:
                 raise ValueError(f"{owner}: body {item.name!r} belongs to another scene; add it to this one first")
             return item
         if item == WORLD.name:
             return WORLD
-        if item in self.bodies:
-            return self.bodies[item]
+        if item in self.bodies or item in self.links:
+            return self.bodies.get(item) or self.links[item]
         known = ", ".join(list(self.bodies)[:8]) or "none yet"
         raise ValueError(f"{owner}: there is no body {item!r}; bodies: {known}")
 

@@ -1,0 +1,1 @@
+"""Articulated bodies in joint coordinates: kinematics, inverse and forward dynamics, mass matrix, of trees of joints."""

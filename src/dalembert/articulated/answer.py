@@ -1,0 +1,95 @@
+"""What is asked of a tree from Python, behind one entry point."""
+
+from ..jit import kernel, njit
+from ..linalg.block_matrix import load_3, store_3
+from ..mechanics.kinematics import load9
+from ..unchecked import peek, poke
+from ..vec import load3, matvec, scale, store3
+from .forward import accelerate
+from .inverse import bear, spread_rates
+from .jacobian import fill_jacobian, momentum
+from .mass_matrix import factorize, fill_matrix, solve
+from .motion import coordinate_rates, move, step
+from .tables_of import efforts_of, matrix_of, motion_of, nodes_of, rates_of
+
+PLACES, FORWARD, INVERSE, MATRIX, SOLVE, JACOBIAN, MOMENTUM, RATES, MOVED = range(9)
+
+
+@kernel
+def answer(task, u, w, given, out, tree):
+    """Do a task at coordinates u and speeds w; returns a status, 0, or 1 + the freedom that nothing resists.
+
+    PLACES : out = x, rotation, v, ω of each node (18 numbers).
+    FORWARD : given = gravity (3), efforts (m); out = ẇ. INVERSE : given = gravity, ẇ; out = efforts.
+    MATRIX : out = mass matrix (m × m). SOLVE : out = its inverse times given (m).
+    JACOBIAN : given = node, point in its frame (3); out (6 × m). RATES : out = u̇.
+    MOVED : out = u after a displacement along the speeds, given (m).
+    MOMENTUM : given = a point; out = mass, Σ m x, P, L about it.
+    """
+    move(u, w, tree)
+    limp = -1
+    if task == PLACES:
+        tell_places(out, tree)
+    elif task == FORWARD:
+        weigh(load_3(given, 0), tree)
+        copy_part(given, 3, efforts_of(tree))
+        limp = accelerate(tree)
+        copy_part(rates_of(tree), 0, out)
+    elif task == INVERSE:
+        weigh(load_3(given, 0), tree)
+        rates = rates_of(tree)
+        copy_part(given, 3, rates)
+        spread_rates(rates, tree)
+        bear(rates, out, tree)
+    elif task == MATRIX:
+        fill_matrix(tree)
+        copy_part(matrix_of(tree), 0, out)
+    elif task == SOLVE:
+        fill_matrix(tree)
+        limp = factorize(tree)
+        copy_part(given, 0, out)
+        if limp < 0:
+            solve(out, 0, tree)
+    elif task == JACOBIAN:
+        node = int(peek(given, 0))
+        arm = matvec(load9(motion_of(tree)[node].rotation), load_3(given, 1))
+        fill_jacobian(node, arm, out, tree)
+    elif task == MOMENTUM:
+        mass, first, total, turning = momentum(load_3(given, 0), tree)
+        poke(out, 0, mass)
+        store_3(out, 1, first)
+        store_3(out, 4, total)
+        store_3(out, 7, turning)
+    elif task == RATES:
+        coordinate_rates(u, w, out, tree)
+    else:
+        copy_part(u, 0, out)
+        step(out, 1.0, given, tree)
+    return 1 + limp
+
+
+@njit
+def copy_part(source, at, target):
+    for k in range(target.shape[0]):
+        poke(target, k, peek(source, at + k))
+
+
+@njit
+def tell_places(out, tree):
+    motion = motion_of(tree)
+    for i in range(motion.shape[0]):
+        own, at = motion[i], 18 * i
+        store_3(out, at, load3(own.x))
+        for k in range(9):
+            poke(out, at + 3 + k, own.rotation[k])
+        store_3(out, at + 12, load3(own.v))
+        store_3(out, at + 15, load3(own.omega))
+
+
+@njit
+def weigh(gravity, tree):
+    """Apply gravity to all links, and nothing else."""
+    motion, nodes = motion_of(tree), nodes_of(tree)
+    for i in range(nodes.shape[0]):
+        store3(motion[i].force, scale(nodes[i].mass, gravity))
+        store3(motion[i].torque, (0.0, 0.0, 0.0))

@@ -1,0 +1,188 @@
+"""A run in joint coordinates: an integration method on u and w, and the state of the bodies from them, frame by frame."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numba
+import numpy as np
+
+from ..addresses import address_table, nested
+from ..integrate.driver import Driver
+from ..integrate.functions import Functions
+from ..mechanics.evaluate import Mechanism
+from ..model.compile import Model
+from ..model.tables import STATE_SIZE
+from ..model.tree import Layout
+from ..model.tree_tables import BALL, FREE
+from ..pointer import C_TYPE, MEASURE, view
+from ..status import OK
+from . import tables
+from .evaluate import COMPILED, COMPILED_EVENT, LIFT, LOWER, perform
+from .lift import lift
+
+
+class JointMechanism(Mechanism):
+    """A model in joint coordinates behind a C pointer, and what takes states there and back.
+
+    mechanism : that of the model, which knows its forces and loops. `system` is its tables.
+    """
+
+    def __init__(self, model: Model, mechanism: Mechanism) -> None:
+        layout = model.tree
+        assert layout is not None
+        self.model, self.mechanism, self.system, self.layout = model, mechanism, mechanism.system, layout
+        rows = rows_of(model, layout)
+        tree = layout.tree(rows, len(model.graph.joints))
+        nodes, loops = len(model.tables["nodes"]), model.graph.rows
+        m, q = len(layout.freedoms), len(layout.freedoms) + 3 * nodes
+        options: Any = np.zeros(1, tables.REDUCED).view(np.recarray)
+        options.mechanism, options.data = mechanism.address, mechanism.data
+        options.coordinates, options.speeds, options.limp = len(layout.start), m, -1
+        mechanism.system.settings.condition = 1.0
+        node_of_row = np.full(len(mechanism.system.kinematics), -1)
+        for number, place in enumerate(layout.places):
+            if place.item is not None:
+                node_of_row[rows[place.item]] = number
+        kinds = tree.nodes.kind
+        self.turns = [
+            int(node.last) - 3 for node in tree.nodes[(kinds == BALL) | (kinds == FREE)]
+        ]  # first freedom of each
+        self.efforts = tree.efforts  # (m,) applied along the speeds, beside the forces of the scene
+        self.size = len(layout.start) + m + model.size - STATE_SIZE * len(model.body_names)
+        self.tables = tables.Reduced(
+            options, nested(tree), nested(mechanism.system), node_of_row, model.initial.copy(), np.zeros(model.size),
+            np.zeros(loops * q), np.zeros(loops * q), np.zeros(loops**2), np.zeros(loops**2), np.zeros(loops, np.int64),
+            np.zeros(loops), np.zeros(loops), np.zeros(q),
+        )  # fmt: skip
+        tail = model.weights[STATE_SIZE * len(model.body_names) :]
+        self.weights = np.concatenate([np.ones(len(layout.start) + m), tail])
+        self._table = address_table(self.tables)
+        self.data = int(self._table.ctypes.data)
+        if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+            self._callback = C_TYPE(self._call)
+            self.address = int(ctypes.cast(self._callback, ctypes.c_void_p).value or 0)
+        else:
+            self.address = COMPILED.address
+        self._function = C_TYPE(self.address)
+        self._events: list[Any] = []  # what keeps them alive
+        self.z, self.dzdt = np.zeros(self.size), np.full(self.size, np.nan)
+        self.z[: len(layout.start)] = layout.start
+        self._known = np.full(model.size, np.nan)
+
+    def _call(self, data: int, task: int, t: float, z: int, n: int, dzdt: int, m: int) -> int:
+        return int(perform(task, t, view(z, n), view(dzdt, m), self.tables))
+
+    def perform(self, task: int, t: float, z: np.ndarray, dzdt: np.ndarray) -> int:
+        """Do a task of `evaluate` on two contiguous float64 arrays; returns a status."""
+        return int(self._function(self.data, task, t, z.ctypes.data, z.size, dzdt.ctypes.data, dzdt.size))
+
+    def __call__(self, task: int, t: float, y: np.ndarray, dydt: np.ndarray) -> int:
+        """Measure or complete the bodies' state y, in place; returns a status."""
+        status = self.take(y)
+        if status == OK:
+            status = self.perform(task, t, self.z, self.dzdt)
+        if task != MEASURE:
+            self.put(y)
+        return status
+
+    def put(self, y: np.ndarray) -> None:
+        """The state of the bodies, y, from z."""
+        self.perform(LIFT, 0.0, self.z, self.dzdt)
+        self._known[:] = y[:] = self.tables.y
+
+    def take(self, y: np.ndarray) -> int:
+        """z from the state of the bodies, near to what it was, if that is not what `put` said last. Returns a status."""
+        if np.array_equal(y, self._known):
+            return OK
+        self.tables.y[:] = self._known[:] = y
+        return self.perform(LOWER, 0.0, self.z, self.dzdt)
+
+    def event(self, address: int) -> tuple[int, int]:
+        """The address of an event function of z, and its data, from that of one of y."""
+        if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+            inner = C_TYPE(address)
+
+            def call(data: int, task: int, t: float, z: int, n: int, values: int, m: int) -> int:
+                lift(view(z, n), self.tables)
+                y = self.tables.y
+                return int(inner(0, task, t, y.ctypes.data, y.size, values, m))
+
+            callback = C_TYPE(call)
+            self._events.append(callback)
+            return int(ctypes.cast(callback, ctypes.c_void_p).value or 0), 0
+        data = np.array([address, self.data], np.int64)
+        self._events.append(data)
+        return COMPILED_EVENT.address, int(data.ctypes.data)
+
+
+def rows_of(model: Model, layout: Layout) -> dict[Any, int]:
+    """Body or link → row of the kinematics table: bodies, then particles in joints, then links."""
+    scene = model.scene
+    first = len(scene.bodies) + len(model.tables["nodes"])
+    rows: dict[Any, int] = {body: i for i, body in enumerate(scene.bodies.values())}
+    rows.update({link: first + i for i, link in enumerate(scene.links.values())})
+    return rows
+
+
+class JointDriver:
+    """Steps a model in joint coordinates from frame to frame."""
+
+    def __init__(self, own: JointMechanism, options: Any, step: float) -> None:
+        events = [own.event(int(address)) for address in own.model.event_addresses]
+        addresses = np.array([address for address, _ in events], np.int64)
+        data = np.array([data for _, data in events], np.int64)
+        self.own = own
+        self._driver = Driver(Functions(own.address, own.data, 1, addresses, data), options, step)
+
+    def run(self, y: np.ndarray, dydt: np.ndarray, target: float, end: float) -> int:
+        """Step until `target` (s); y is the state of the bodies. Returns a status."""
+        status = self.own.take(y)
+        if status == OK:
+            status = self._driver.run(self.own.z, self.own.dzdt, target, end)
+            self.own.put(y)
+        return status
+
+    def restart(self, time: float) -> None:
+        """Begin anew at a time (s)."""
+        self._driver.restart(time)
+
+    def changed(self) -> None:
+        """The state was changed from outside: forget what was derived from it."""
+        self._driver.changed()
+
+    def attempt(self, y: np.ndarray) -> np.ndarray:
+        """The state of the last step that was tried."""
+        tried, kept = np.empty_like(y), self.own.z.copy()
+        self.own.z[:] = self._driver.attempt(self.own.z)
+        self.own.put(tried)
+        self.own.z[:] = kept
+        return tried
+
+    def frame(self) -> dict[str, Any]:
+        """Nothing more than the state is recorded."""
+        return {}
+
+    def contact_report(self) -> None:
+        """Nothing touches in smooth motion."""
+
+    @property
+    def ticks(self) -> dict[str, float]:
+        """The stages of the system are all there is to time."""
+        return {}
+
+    @property
+    def time(self) -> float:
+        """Time of the state, s."""
+        return self._driver.time
+
+    @property
+    def event(self) -> int:
+        """The event that the last call stopped at."""
+        return self._driver.event
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Steps accepted and rejected, and evaluations of f."""
+        return self._driver.counts

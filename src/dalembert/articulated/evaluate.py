@@ -1,0 +1,239 @@
+"""A mechanism in joint coordinates as one C function; see `pointer` for its tasks. Forces and loops are those of the
+mechanism whose state has bodies in it, which is asked for them."""
+
+import numpy as np
+
+from ..jit import CFunction, njit
+from ..mechanics.constraints import jacobian_acceleration, jacobian_velocity, spread
+from ..mechanics.kinematics import load6
+from ..mechanics.system import (
+    bias_of,
+    bodies_of,
+    energies_of,
+    error_of,
+    kinematics_of,
+    multipliers_of,
+    power_of,
+    settings_of,
+    wrenches_of,
+)
+from ..mechanics.system import nodes_of as particle_nodes_of
+from ..model.tables import CONSTRAINT_WORK, FEEDBACK, PENALTY, PROJECTION, STATE_SIZE
+from ..pointer import (
+    C_SIGNATURE,
+    COMPLETE_EVALUATED,
+    DERIVATIVE,
+    FORCES,
+    MEASURE,
+    RECORD,
+    WRITE,
+    call_pointer,
+    viewer,
+)
+from ..unchecked import peek, poke
+from ..vec import add, cross, load3, scale, store3, sub, symvec
+from .forward import accelerate
+from .inverse import bear
+from .lift import lift, lower
+from .loops import prepare_loops, solve_loops
+from .motion import coordinate_rates, normalize_quaternions
+from .project import project
+from .tables import Reduced
+from .tables_of import (
+    dydt_of,
+    freedoms_of,
+    motion_of,
+    nodes_of,
+    options_of,
+    rates_of,
+    residual_of,
+    scratch_of,
+    system_of,
+    tree_of,
+    wanted_of,
+    y_of,
+)
+
+FIELDS = 2 * len(Reduced._fields)
+LIFT, LOWER = 20, 21  # tasks of our own: the mechanism's state from z, and the reverse
+LIMP = 110  # nothing resists a freedom: which one is in the options
+_floats = viewer(np.float64)
+_addresses = viewer(np.int64)
+
+
+@njit
+def perform(task, t, z, dzdt, reduced):
+    """Do one of the tasks; returns a status."""
+    if task == LIFT:
+        lift(z, reduced)
+        return 0
+    if task == LOWER:
+        return lower(z, reduced)
+    if task == DERIVATIVE:
+        lift(z, reduced)
+        return derivative(t, z, dzdt, reduced)
+    if task == MEASURE:
+        lift(z, reduced)
+        status = derivative(t, z, dzdt, reduced)
+        record(t, z, reduced)
+        return status
+    return complete(t, z, dzdt, task == COMPLETE_EVALUATED, reduced)
+
+
+@njit
+def derivative(t, z, dzdt, reduced):
+    """u̇, ẇ and the rates of all that comes after them, where `lift` has put the tree. Returns a status."""
+    options, tree, system = options_of(reduced)[0], tree_of(reduced), system_of(reduced)
+    y, dydt = y_of(reduced), dydt_of(reduced)
+    status = call_pointer(options.mechanism, options.data, FORCES, t, y, dydt)
+    if status != 0:
+        return status
+    load_forces(False, reduced)
+    options.limp = accelerate(tree)
+    if options.limp >= 0:
+        return LIMP
+    if error_of(system).shape[0] > 0:
+        if settings_of(system)[0].hold != PENALTY and not prepare_loops(reduced):
+            return LIMP
+        close_loops(reduced)
+        load_forces(True, reduced)
+        accelerate(tree)
+    react(reduced)
+    call_pointer(options.mechanism, options.data, WRITE, t, y, dydt)
+    first = options.coordinates
+    w, rates = z[first : first + options.speeds], rates_of(tree)
+    coordinate_rates(z, w, dzdt, tree)
+    for k in range(options.speeds):
+        poke(dzdt, first + k, peek(rates, k))
+    copy_tail_back(dydt, STATE_SIZE * settings_of(system)[0].rigid, dzdt, first + options.speeds)
+    spinning = 0.0  # what rotors take up is kinetic energy, and not work of the constraints
+    for k in range(options.speeds):
+        spinning += freedoms_of(tree)[k].armature * peek(rates, k) * peek(w, k)
+    at = settings_of(system)[0].ledger + CONSTRAINT_WORK - power_of(system).shape[0] + dzdt.shape[0]
+    poke(dzdt, at, peek(dzdt, at) + spinning)
+    return 0
+
+
+@njit
+def copy_tail_back(source, first, target, to):
+    for k in range(target.shape[0] - to):
+        poke(target, to + k, peek(source, first + k))
+
+
+@njit
+def load_forces(constrained, reduced):
+    """Applied forces on links, with those of the loops if `constrained`."""
+    tree, kinematics = tree_of(reduced), kinematics_of(system_of(reduced))
+    nodes, motion = nodes_of(tree), motion_of(tree)
+    for i in range(nodes.shape[0]):
+        own, row = motion[i], nodes[i].row
+        force, torque = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+        if row >= 0:
+            kin = kinematics[row]
+            force, torque = load3(kin.force), load3(kin.torque)
+            if constrained:
+                force, torque = add(force, load3(kin.linear)), add(torque, load3(kin.angular))
+        store3(own.force, force)
+        store3(own.torque, torque)
+
+
+@njit
+def close_loops(reduced):
+    """λ of the loops, by the rule in force, spread over the bodies."""
+    tree, system = tree_of(reduced), system_of(reduced)
+    nodes, motion, kinematics = nodes_of(tree), motion_of(tree), kinematics_of(system)
+    bodies, settings = bodies_of(system), settings_of(system)[0]
+    wanted, multipliers, error, bias = wanted_of(reduced), multipliers_of(system), error_of(system), bias_of(system)
+    if settings.hold == PENALTY:
+        jacobian_velocity(system, wanted)
+        for r in range(wanted.shape[0]):
+            poke(multipliers, r, -settings.stiffness * peek(error, r) - settings.damping * peek(wanted, r))
+        spread(system, multipliers)
+        return
+    for i in range(nodes.shape[0]):
+        row = nodes[i].row
+        if row >= 0:
+            store3(kinematics[row].acceleration, load3(motion[i].acceleration))
+            store3(kinematics[row].turning, load3(motion[i].turning))
+    first = settings.rigid
+    for i in range(first, first + particle_nodes_of(system).shape[0]):
+        store3(kinematics[i].acceleration, scale(bodies[i].inverse_mass, load3(kinematics[i].force)))
+    jacobian_acceleration(system, wanted)
+    for r in range(wanted.shape[0]):
+        poke(wanted, r, -peek(wanted, r) - peek(bias, r))
+    if settings.hold == FEEDBACK:
+        rates = residual_of(reduced)
+        jacobian_velocity(system, rates)
+        for r in range(wanted.shape[0]):
+            change = settings.stiffness * peek(error, r) + settings.damping * peek(rates, r)
+            poke(wanted, r, peek(wanted, r) - change)
+    solve_loops(multipliers, reduced)
+    spread(system, multipliers)
+
+
+@njit
+def react(reduced):
+    """What joints do to each body: what its acceleration takes beside the applied forces."""
+    tree, system = tree_of(reduced), system_of(reduced)
+    nodes, motion, kinematics = nodes_of(tree), motion_of(tree), kinematics_of(system)
+    for i in range(nodes.shape[0]):
+        own, row = motion[i], nodes[i].row
+        if 0 <= row < settings_of(system)[0].rigid:
+            kin, inertia, omega = kinematics[row], load6(own.inertia), load3(own.omega)
+            moment = add(symvec(inertia, load3(own.turning)), cross(omega, symvec(inertia, omega)))
+            store3(kin.linear, sub(scale(nodes[i].mass, load3(own.acceleration)), load3(kin.force)))
+            store3(kin.angular, sub(moment, load3(kin.torque)))
+
+
+@njit
+def record(t, z, reduced):
+    """What is recorded of a state that was just evaluated: the mechanism's part, rotors, and what the tree's joints bear."""
+    options, tree, system = options_of(reduced)[0], tree_of(reduced), system_of(reduced)
+    call_pointer(options.mechanism, options.data, RECORD, t, y_of(reduced), dydt_of(reduced))
+    freedoms, energies = freedoms_of(tree), energies_of(system)
+    for k in range(options.speeds):
+        w = peek(z, options.coordinates + k)
+        energies[0] += 0.5 * freedoms[k].armature * w * w
+    bear(rates_of(tree), scratch_of(tree), tree)
+    nodes, motion, wrenches = nodes_of(tree), motion_of(tree), wrenches_of(system)
+    for i in range(nodes.shape[0]):
+        node, own = nodes[i], motion[i]
+        if node.joint < 0:
+            continue
+        f, arm = load3(own.bearing), load3(own.arm)
+        torque = sub(load3(own.bearing_torque), cross(arm, f))
+        for k in range(3):
+            wrenches[6 * node.joint + k] = node.sign * f[k]
+            wrenches[6 * node.joint + 3 + k] = node.sign * torque[k]
+
+
+@njit
+def complete(t, z, dzdt, evaluated, reduced):
+    """Finish a step in place: unit quaternions, loops closed; f(t, z) in dzdt. Returns a status."""
+    system = system_of(reduced)
+    normalize_quaternions(z, tree_of(reduced))
+    if error_of(system).shape[0] > 0 and settings_of(system)[0].hold == PROJECTION:
+        status = project(t, z, reduced)
+        return status if status != 0 else derivative(t, z, dzdt, reduced)
+    if evaluated:
+        return 0
+    lift(z, reduced)
+    return derivative(t, z, dzdt, reduced)
+
+
+def evaluate(data, task, t, z, n, dzdt, m):
+    return perform(task, t, _floats(z, n), _floats(dzdt, m), _addresses(data, FIELDS))
+
+
+COMPILED = CFunction(evaluate, C_SIGNATURE)
+
+
+# `data` is the address of an event function, and after it that of the tables.
+def evaluate_event(data, task, t, z, n, values, m):
+    at = _addresses(data, 2)
+    reduced = _addresses(at[1], FIELDS)
+    lift(_floats(z, n), reduced)
+    return call_pointer(at[0], 0, DERIVATIVE, t, y_of(reduced), _floats(values, m))
+
+
+COMPILED_EVENT = CFunction(evaluate_event, C_SIGNATURE)

@@ -1,0 +1,133 @@
+"""Forward dynamics of a tree in linear time: the articulated-body algorithm (R. Featherstone 1983, 2008, §7.3).
+
+What a link feels of its joint is force and torque (f, τ) = A (v̇, ω̇) + p, A of six rows and columns. From the leaves on,
+a freedom with column S and effort e takes out of that what it gives way to: with U = A S, D = Sᵀ U (and the armature on top)
+and e' = e − Sᵀ p, its rate is (e' − Uᵀ a)/D, with a the accelerations without it, and
+
+    A ← A − U Uᵀ/D,   p ← p + U e'/D.
+
+Freedoms of one joint are taken one after the other, the last first. Then the biases are added, and A and p are moved to the
+centre of mass of the parent and added to what that has. Back from the root accelerations follow.
+"""
+
+from ..jit import inlined, njit
+from ..mechanics.kinematics import load6, load9
+from ..unchecked import peek, poke
+from ..vec import add, add_scaled, cross, dot, load3, matvec, matvec_t, store3, sub, symvec
+from .motion import ZERO, store6, store9
+from .tables_of import columns_of, efforts_of, freedoms_of, motion_of, nodes_of, rates_of
+
+LIMP = 1e-14  # of a response: below it nothing resists the freedom
+
+
+@njit
+def accelerate(tree):
+    """`rates` and accelerations of all links, from `efforts` and what is applied to links. Returns the freedom that nothing
+    resists, or −1."""
+    nodes, motion, columns = nodes_of(tree), motion_of(tree), columns_of(tree)
+    freedoms, efforts, rates = freedoms_of(tree), efforts_of(tree), rates_of(tree)
+    limp = -1
+    for i in range(nodes.shape[0]):
+        begin(nodes[i], motion[i])
+    for i in range(nodes.shape[0] - 1, -1, -1):
+        node, own = nodes[i], motion[i]
+        m, h, j = load6(own.mass_block), load9(own.mixed_block), load6(own.inertia_block)
+        p, q = load3(own.bearing), load3(own.bearing_torque)
+        for k in range(node.last - 1, node.first - 1, -1):
+            m, h, j, p, q, resists = give_way(m, h, j, p, q, columns[k], peek(efforts, k), freedoms[k].armature)
+            if not resists:
+                limp = k
+        if node.parent >= 0:
+            load_on(m, h, j, p, q, own, motion[node.parent])
+    for i in range(nodes.shape[0]):
+        node, own = nodes[i], motion[i]
+        a, alpha = load3(own.bias), load3(own.bias_turn)
+        if node.parent >= 0:
+            carrier = motion[node.parent]
+            turning = load3(carrier.turning)
+            a = add(a, add(load3(carrier.acceleration), cross(turning, load3(own.r))))
+            alpha = add(alpha, turning)
+        for k in range(node.first, node.last):
+            column = columns[k]
+            rate = (column.effort - dot(load3(column.force), a) - dot(load3(column.torque), alpha)) * column.response
+            poke(rates, k, rate)
+            a = add_scaled(a, rate, load3(column.linear))
+            alpha = add_scaled(alpha, rate, load3(column.angular))
+        store3(own.acceleration, a)
+        store3(own.turning, alpha)
+    return limp
+
+
+@inlined
+def begin(node, own):
+    """The link alone: m v̇ = F, J ω̇ + ω × J ω = T."""
+    m, inertia, omega = node.mass, load6(own.inertia), load3(own.omega)
+    store6(own.mass_block, (m, m, m, 0.0, 0.0, 0.0))
+    store9(own.mixed_block, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+    store6(own.inertia_block, inertia)
+    store3(own.bearing, sub(ZERO, load3(own.force)))
+    store3(own.bearing_torque, sub(cross(omega, symvec(inertia, omega)), load3(own.torque)))
+
+
+@inlined
+def give_way(m, h, j, p, q, column, effort, armature):
+    """A and p with a freedom taken out, and whether anything resisted it."""
+    s, t = load3(column.linear), load3(column.angular)
+    f = add(symvec(m, s), matvec(h, t))
+    g = add(matvec_t(h, s), symvec(j, t))
+    size = dot(s, f) + dot(t, g) + armature
+    left = effort - dot(s, p) - dot(t, q)
+    resists = size > LIMP * (m[0] * dot(s, s) + j[0] * dot(t, t)) and size > 0.0
+    d = 1.0 / size if resists else 0.0
+    store3(column.force, f)
+    store3(column.torque, g)
+    column.response, column.effort = d, left
+    e = (d * f[0], d * f[1], d * f[2])
+    k = (d * g[0], d * g[1], d * g[2])
+    m = (
+        m[0] - e[0] * f[0], m[1] - e[1] * f[1], m[2] - e[2] * f[2], m[3] - e[0] * f[1], m[4] - e[0] * f[2],
+        m[5] - e[1] * f[2],
+    )  # fmt: skip
+    h = (
+        h[0] - e[0] * g[0], h[1] - e[0] * g[1], h[2] - e[0] * g[2], h[3] - e[1] * g[0], h[4] - e[1] * g[1],
+        h[5] - e[1] * g[2], h[6] - e[2] * g[0], h[7] - e[2] * g[1], h[8] - e[2] * g[2],
+    )  # fmt: skip
+    j = (
+        j[0] - k[0] * g[0], j[1] - k[1] * g[1], j[2] - k[2] * g[2], j[3] - k[0] * g[1], j[4] - k[0] * g[2],
+        j[5] - k[1] * g[2],
+    )  # fmt: skip
+    return m, h, j, add_scaled(p, left, e), add_scaled(q, left, k), resists
+
+
+# With v̇ = v̇_p + ω̇_p × r: f = M v̇_p + (H − M [r]) ω̇_p, and the torque about the parent's centre of mass is τ + r × f.
+@inlined
+def load_on(m, h, j, p, q, own, carrier):
+    """Add what a link feels of its joint to its parent."""
+    a, alpha, r = load3(own.bias), load3(own.bias_turn), load3(own.r)
+    p = add(p, add(symvec(m, a), matvec(h, alpha)))
+    q = add(q, add(matvec_t(h, a), symvec(j, alpha)))
+    # rows of H' = H − M [r], each row of M [r] being (row of M) × r
+    b0 = sub((h[0], h[1], h[2]), cross((m[0], m[3], m[4]), r))
+    b1 = sub((h[3], h[4], h[5]), cross((m[3], m[1], m[5]), r))
+    b2 = sub((h[6], h[7], h[8]), cross((m[4], m[5], m[2]), r))
+    # J' = J − Hᵀ [r] + [r] H': rows of Hᵀ [r], and [r] times columns
+    c0, c1, c2 = cross((h[0], h[3], h[6]), r), cross((h[1], h[4], h[7]), r), cross((h[2], h[5], h[8]), r)
+    xx = j[0] - c0[0] + r[1] * b2[0] - r[2] * b1[0]
+    yy = j[1] - c1[1] + r[2] * b0[1] - r[0] * b2[1]
+    zz = j[2] - c2[2] + r[0] * b1[2] - r[1] * b0[2]
+    xy = j[3] - c0[1] + r[1] * b2[1] - r[2] * b1[1]
+    xz = j[4] - c0[2] + r[1] * b2[2] - r[2] * b1[2]
+    yz = j[5] - c1[2] + r[2] * b0[2] - r[0] * b2[2]
+    big, mixed, heavy = load6(carrier.mass_block), load9(carrier.mixed_block), load6(carrier.inertia_block)
+    store6(carrier.mass_block, (
+        big[0] + m[0], big[1] + m[1], big[2] + m[2], big[3] + m[3], big[4] + m[4], big[5] + m[5],
+    ))  # fmt: skip
+    store9(carrier.mixed_block, (
+        mixed[0] + b0[0], mixed[1] + b0[1], mixed[2] + b0[2], mixed[3] + b1[0], mixed[4] + b1[1], mixed[5] + b1[2],
+        mixed[6] + b2[0], mixed[7] + b2[1], mixed[8] + b2[2],
+    ))  # fmt: skip
+    store6(carrier.inertia_block, (
+        heavy[0] + xx, heavy[1] + yy, heavy[2] + zz, heavy[3] + xy, heavy[4] + xz, heavy[5] + yz,
+    ))  # fmt: skip
+    store3(carrier.bearing, add(load3(carrier.bearing), p))
+    store3(carrier.bearing_torque, add(load3(carrier.bearing_torque), add(q, cross(r, p))))

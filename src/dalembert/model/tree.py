@@ -1,0 +1,226 @@
+"""From a scene to a tree of links: which joint carries which link, and which joints are left to close loops.
+
+The tree is found from the world on, and then from each body that nothing carries yet, in the order in which bodies were
+added, the nearest joints first and in their own order. Joints that reach a link again, and those that are no sum of hinges
+and sliders, are loops: constraints on the coordinates.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..scene.articulate import Link
+from ..scene.body import WORLD, Body
+from ..scene.joint import Joint
+from ..scene.scene import Scene
+from . import tree_tables as tables
+from .tree_tables import BALL, COORDINATES, FREE, FREEDOMS, HINGE, SLIDER, WELD, Tree
+
+CLOSED = 1e-6
+CARRYING = ("weld", "hinge", "slider", "cylindrical", "universal", "ball")  # joints that trees are made of
+SUFFIXES = {
+    BALL: (".x", ".y", ".z"),
+    FREE: (".vx", ".vy", ".vz", ".wx", ".wy", ".wz"),
+    "quaternion": (".qw", ".qx", ".qy", ".qz"),
+}
+
+
+@dataclass
+class Place:
+    """What stands in the tree: a body, a link, the world, or what is between the two axes of one joint."""
+
+    item: Any
+    number: int  # of the node, −1 for the world
+    position: np.ndarray
+    rotation: np.ndarray
+    mass: float = 0.0
+    inertia: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))
+
+
+@dataclass
+class Layout:
+    """A tree before its tables are made."""
+
+    rows: list[tuple[Any, ...]] = field(default_factory=list)
+    freedoms: list[tuple[Any, ...]] = field(default_factory=list)
+    places: list[Place] = field(default_factory=list)
+    coordinate_names: list[str] = field(default_factory=list)
+    freedom_names: list[str] = field(default_factory=list)
+    start: list[float] = field(default_factory=list)  # coordinates
+    joints: list[Joint] = field(default_factory=list)  # those that carry a node
+    loops: list[Joint] = field(default_factory=list)
+    nodes: dict[Any, int] = field(default_factory=dict)  # body or link → node
+
+    def tree(self, rows: dict[Any, int], loops: int) -> Tree:
+        """The tables, with a fresh workspace. rows : body or link → row of the kinematics table. loops : how many joints come
+        before those of the tree."""
+        m = len(self.freedoms)
+        nodes = np.array(self.rows, tables.NODE).view(np.recarray)
+        nodes.row = [rows.get(place.item, -1) for place in self.places]
+        nodes.joint[nodes.joint >= 0] += loops
+        return Tree(
+            nodes, np.array(self.freedoms, tables.FREEDOM).view(np.recarray),
+            np.zeros(len(nodes), tables.MOTION).view(np.recarray), np.zeros(m, tables.COLUMN).view(np.recarray),
+            np.full(m * m, np.nan), np.zeros(m), np.full(m, np.nan), np.full(m, np.nan),
+        )  # fmt: skip
+
+
+def build_tree(scene: Scene) -> Layout:
+    """The tree of a scene. Raises ValueError for a joint that is open, a
+    link that nothing holds, and what moves nothing that has mass."""
+    layout = Layout()
+    edges: dict[Any, list[Joint]] = {}
+    for joint in scene.joints.values():
+        ends = (joint.a, joint.b)
+        if joint.kind in CARRYING and all(end is WORLD or isinstance(end, Body | Link) for end in ends):
+            for end in ends:
+                edges.setdefault(end, []).append(joint)
+    known: dict[Any, Place] = {WORLD: Place(WORLD, -1, np.zeros(3), np.eye(3))}
+    taken: set[str] = set()
+    roots: list[Any] = [WORLD, *scene.bodies.values()]
+    for root in roots:
+        if root is not WORLD and root not in known:
+            known[root] = _free(root, layout)
+        elif root is not WORLD:
+            continue
+        waiting = deque([root])
+        while waiting:
+            item = waiting.popleft()
+            for joint in edges.get(item, []):
+                other = joint.b if joint.a is item else joint.a
+                if other in known:
+                    continue
+                taken.add(joint.name)
+                known[other] = _carry(joint, known[item], other, joint.b is item, layout)
+                waiting.append(other)
+    for link in scene.links.values():
+        if link not in known:
+            raise ValueError(f"link {link.name!r}: no joint holds it; connect it to a body or to the world")
+    layout.nodes = {place.item: place.number for place in layout.places if place.item is not None}
+    layout.loops = [joint for joint in scene.joints.values() if joint.name not in taken]
+    _require_resistance(layout)
+    return layout
+
+
+def _place(item: Body | Link, layout: Layout) -> Place:
+    mass, inertia = (item.mass, item.inertia) if isinstance(item, Body) else (0.0, np.zeros((3, 3)))
+    return Place(item, len(layout.rows), item.position, item.rotation, mass, inertia)
+
+
+def _free(body: Body, layout: Layout) -> Place:
+    place = _place(body, layout)
+    world = Place(WORLD, -1, np.zeros(3), np.eye(3))
+    _add(world, place, FREE, np.zeros(3), np.zeros(3), body.name, 0.0, layout)
+    layout.start += [*body.position.tolist(), *body.orientation]
+    return place
+
+
+def _carry(joint: Joint, parent: Place, item: Any, turned: bool, layout: Layout) -> Place:
+    """Add what a joint carries: `turned`, where that is its a."""
+    _require_closed(joint)
+    place = _place(item, layout)
+    at, sign = joint.at, -1.0 if turned else 1.0
+    layout.joints.append(joint)
+    if joint.kind in ("weld", "ball"):
+        kind = WELD if joint.kind == "weld" else BALL
+        _add(parent, place, kind, at, np.zeros(3), joint.name, 0.0, layout, sign)
+        layout.start += [] if kind == WELD else [1.0, 0.0, 0.0, 0.0]
+        return place
+    steps = _steps(joint, turned)
+    for kind, axis, name in steps[:-1]:
+        between = Place(None, len(layout.rows), at, np.eye(3))
+        _add(parent, between, kind, at, sign * axis, name, joint.armature, layout)
+        parent = between
+    place.number = len(layout.rows)
+    kind, axis, name = steps[-1]
+    _add(parent, place, kind, at, sign * axis, name, joint.armature, layout, sign)
+    layout.start += [0.0] * len(steps)
+    return place
+
+
+def _steps(joint: Joint, turned: bool) -> list[tuple[int, np.ndarray, str]]:
+    """The hinges and sliders that a joint is made of, from its carrier on."""
+    if joint.kind == "universal":
+        cross = joint.parts[1]
+        steps = [(HINGE, cross.axis_a, joint.name + ".a"), (HINGE, cross.axis_b, joint.name + ".b")]
+        return steps[::-1] if turned else steps
+    assert joint.axis is not None
+    if joint.kind == "cylindrical":
+        return [(SLIDER, joint.axis, joint.name + ".displacement"), (HINGE, joint.axis, joint.name + ".angle")]
+    return [(HINGE if joint.kind == "hinge" else SLIDER, joint.axis, joint.name)]
+
+
+def _require_closed(joint: Joint) -> None:
+    """Raises ValueError for a joint that does not fit the pose of its bodies."""
+    for part in joint.parts:
+        gap = part.point_b - part.point_a
+        error = {
+            "point": np.linalg.norm(gap),
+            "plane": abs(part.axis_a @ gap - part.value),
+            "dot": abs(part.axis_a @ part.axis_b - part.value),
+        }[part.kind]
+        if error > CLOSED * max(1.0, float(np.abs(part.point_a).max())):
+            raise ValueError(
+                f"joint {joint.name!r} is open at the start by {error:.3g}; correct the poses or its points: joint "
+                "coordinates start where the bodies are"
+            )
+
+
+def _add(
+    parent: Place, place: Place, kind: int, at: np.ndarray, axis: np.ndarray, name: str, armature: float,
+    layout: Layout, sign: float = 1.0,
+) -> None:  # fmt: skip
+    first, where = len(layout.freedoms), len(layout.coordinate_names)
+    turned = parent.rotation.T @ place.rotation
+    own_axis = parent.rotation.T @ axis
+    still = across = np.zeros((3, 3))
+    if kind == HINGE:
+        still = np.outer(own_axis, own_axis) @ turned
+        across = np.cross(np.eye(3), own_axis) @ turned
+        turned = turned - still
+    m, inertia = place.mass, place.inertia
+    joint = -1 if place.item is None or kind == FREE else len(layout.joints) - 1
+    layout.rows.append(
+        (parent.number, -1, kind, first, first + FREEDOMS[kind], where, m, sign, joint,
+         (inertia[0, 0], inertia[1, 1], inertia[2, 2], inertia[0, 1], inertia[0, 2], inertia[1, 2]),
+         parent.rotation.T @ (at - parent.position), place.rotation.T @ (at - place.position), own_axis,
+         turned.ravel(), still.ravel(), across.ravel())
+    )  # fmt: skip
+    before = -1
+    if parent.number >= 0:
+        before = _last_freedom(parent.number, layout)
+    for k in range(FREEDOMS[kind]):
+        layout.freedoms.append((place.number, before if k == 0 else first + k - 1, armature))
+    speeds, quaternion = SUFFIXES.get(kind, ("",)), SUFFIXES["quaternion"]
+    layout.freedom_names += [name + suffix for suffix in speeds[: FREEDOMS[kind]]]
+    names = {BALL: quaternion, FREE: (".x", ".y", ".z", *quaternion)}.get(kind, ("",))
+    layout.coordinate_names += [name + suffix for suffix in names[: COORDINATES[kind]]]
+    layout.places.append(place)
+
+
+def _last_freedom(node: int, layout: Layout) -> int:
+    """The last freedom of a node, or of the nearest before it that has one; −1 if none has."""
+    while node >= 0:
+        if layout.rows[node][4] > layout.rows[node][3]:
+            return int(layout.rows[node][4]) - 1
+        node = layout.rows[node][0]
+    return -1
+
+
+def _require_resistance(layout: Layout) -> None:
+    """Raises ValueError where a joint moves nothing that has mass."""
+    heavy = [place.mass > 0.0 for place in layout.places]
+    for i in range(len(layout.rows) - 1, -1, -1):
+        parent, first, last = layout.rows[i][0], layout.rows[i][3], layout.rows[i][4]
+        for k in range(first, last):
+            if not heavy[i] and layout.freedoms[k][2] == 0.0:
+                raise ValueError(
+                    f"joint {layout.freedom_names[k]!r} moves nothing that has mass; give what it carries a mass, or the "
+                    "joint an armature"
+                )
+        if parent >= 0:
+            heavy[parent] = heavy[parent] or heavy[i]

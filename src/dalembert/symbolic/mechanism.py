@@ -1,0 +1,183 @@
+"""A model in generalized coordinates behind a C pointer, and what takes states of its bodies there and back."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numba
+import numpy as np
+
+from ..addresses import address_table, nested
+from ..articulated.driver import JointMechanism
+from ..integrate.methods import METHODS
+from ..mechanics.evaluate import Mechanism
+from ..model.compile import Model
+from ..model.tables import STATE_SIZE
+from ..pointer import C_TYPE, DERIVATIVE, MEASURE, view
+from ..scene.checks import rotation_matrix
+from ..scene.particles import Particle
+from ..status import OK
+from .constrained import make_equations
+from .evaluate import failure
+from .generalized import GeneralizedCoordinates
+from .nearest import parts, turn_of
+from .placed import COMPILED, COMPILED_EVENT, LIFT, OPTIONS, Placed, perform
+
+FITS = 1e-6  # of the size of the model: bodies further from where coordinates can have them are refused
+EXPLAINED = 1e-6  # of the reactions: what joints leave unexplained of them
+
+
+class PlacedMechanism(JointMechanism):
+    """A model in generalized coordinates. Its joints are not constraints: their errors and what they bear are recorded.
+
+    mechanism : that of the model, which knows its forces. `system` is its tables. assemble : whether bodies that the
+    coordinates cannot have where they are go to the nearest places, and are not refused.
+    """
+
+    def __init__(self, model: Model, mechanism: Mechanism, coordinates: GeneralizedCoordinates, assemble: bool) -> None:
+        self.model, self.mechanism, self.system, self.coordinates = model, mechanism, mechanism.system, coordinates
+        n, rows = len(coordinates.coordinates), coordinates.rows
+        equations = make_equations(0, n, rows.holonomic, rows.rows, coordinates.parameters)
+        options: Any = np.zeros(1, OPTIONS).view(np.recarray)
+        options.address, options.mechanism, options.handle = (
+            coordinates.generated.address,
+            mechanism.address,
+            mechanism.data,
+        )
+        self._options, self._plan = options[0], equations.plan[0]
+        self.tables: Any = Placed(
+            options, nested(equations), nested(mechanism.system), np.zeros(coordinates.generated.size), model.initial.copy(),
+            np.zeros(model.size),
+        )  # fmt: skip
+        tail = STATE_SIZE * len(model.body_names)
+        self.size = 2 * n + model.size - tail
+        self.weights = np.concatenate([np.ones(2 * n), model.weights[tail:]])
+        self._table = address_table(self.tables)
+        self.data = int(self._table.ctypes.data)
+        if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+            self._callback = C_TYPE(self._call)
+            self.address = int(ctypes.cast(self._callback, ctypes.c_void_p).value or 0)
+        else:
+            self.address = COMPILED.address
+        self._plan.address, self._plan.handle = self.address, self.data
+        self._function = C_TYPE(self.address)
+        self._events: list[Any] = []
+        self.z, self.dzdt = np.zeros(self.size), np.full(self.size, np.nan)
+        self.z[:n] = coordinates.start
+        self._known = np.full(model.size, np.nan)
+        if not assemble:
+            self._require_fit()
+
+    def _call(self, data: int, task: int, t: float, z: int, n: int, dzdt: int, m: int) -> int:
+        return int(perform(task, t, view(z, n), view(dzdt, m), self.tables))
+
+    def __call__(self, task: int, t: float, y: np.ndarray, dydt: np.ndarray) -> int:
+        """Measure or complete the bodies' state y, in place; returns a status."""
+        self._options.time = t
+        self.take(y)
+        status = self.perform(task, t, self.z, self.dzdt)
+        if task != MEASURE:
+            self.put(y)
+        elif status == OK:
+            self._measure(t, dydt)
+        return status
+
+    def _measure(self, t: float, dydt: np.ndarray) -> None:
+        """Energies, and what the joints bear: undefined where that is not all that holds the bodies in their coordinates."""
+        rigid, kinematics = len(self.model.body_names), self.system.kinematics
+        own = np.hstack([kinematics.linear[:rigid], kinematics.angular[:rigid]])
+        ticks = self.system.ticks.copy()  # of the stages of a step, which this is not
+        self.mechanism(MEASURE, t, self.tables.y.copy(), dydt)
+        self.system.ticks[:] = ticks
+        held = np.hstack([kinematics.linear[:rigid], kinematics.angular[:rigid]])
+        if not np.abs(held - own).max() <= EXPLAINED * np.abs(own).max():
+            self.system.wrenches[:] = np.nan
+
+    def put(self, y: np.ndarray) -> None:
+        """The state of the bodies, y, from z."""
+        self.perform(LIFT, float(self._options.time), self.z, self.dzdt)
+        self._known[:] = y[:] = self.tables.y
+
+    def take(self, y: np.ndarray) -> int:
+        """z from the state of the bodies, near to what it was, if that is not what `put` said last. Returns a
+        status."""
+        if np.array_equal(y, self._known):
+            return OK
+        n = len(self.coordinates.coordinates)
+        self.z[:n], self.z[n : 2 * n] = self.coordinates.nearest(y, float(self._options.time), self.z[:n])
+        self.z[2 * n :] = y[STATE_SIZE * len(self.model.body_names) :]
+        self._known[:] = y
+        return OK
+
+    def _require_fit(self) -> None:
+        """Raises ValueError for a body whose place or velocity at the start the coordinates cannot have."""
+        y, length = self.model.initial.copy(), self.model.length
+        self.take(y)
+        self.put(y)
+        count = len(self.coordinates.bodies)
+        now, wanted = parts(y, count), parts(self.model.initial, count)
+        for body, own, given in zip(self.coordinates.bodies, now, wanted, strict=True):
+            turn = turn_of(rotation_matrix(given[3:7]) @ rotation_matrix(own[3:7]).T)
+            errors = {
+                "place": np.abs(own[:3] - given[:3]).max() / length,
+                "orientation": np.abs(turn).max(),
+                "velocity": np.abs(own[7:10] - given[7:10]).max() / body.mass / max(length, np.abs(body.velocity).max()),
+                "angular velocity": np.abs(own[10:13] - given[10:13]).max()
+                / np.trace(body.inertia) / max(1.0, np.abs(body.angular_velocity).max()),
+            }  # fmt: skip
+            what = max(errors, key=lambda name: errors[name])
+            if not errors[what] <= FITS:
+                u = ", ".join(
+                    f"{name} = {value:.6g}" for name, value in zip(self.coordinates.coordinates, self.z, strict=False)
+                )
+                raise ValueError(
+                    f"the coordinates cannot have the {what} of body {body.name!r} at the start: nearest is {u}; correct "
+                    "`place` or the scene, give `start` near the coordinates wanted, or pass assemble=True"
+                )
+
+    def explain(self, status: int) -> str:
+        """What a status means."""
+        return failure(self.tables.equations.tables, self.coordinates.coordinates, status)
+
+    def require_force(self, name: str) -> None:
+        """Raises ValueError for the name of a joint, which cannot be let go."""
+        if name in self.model.joint_names:
+            raise ValueError(
+                f"joint {name!r} holds by the coordinates, which stay; run the scene with coordinates='maximal'"
+            )
+
+    def event(self, address: int) -> tuple[int, int]:
+        """The address of an event function of z, and its data, from that of one of y."""
+        if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+            inner = C_TYPE(address)
+
+            def call(data: int, task: int, t: float, z: int, n: int, values: int, m: int) -> int:
+                perform(LIFT, t, view(z, n), view(z, n), self.tables)
+                y = self.tables.y
+                return int(inner(0, DERIVATIVE, t, y.ctypes.data, y.size, values, m))
+
+            callback = C_TYPE(call)
+            self._events.append(callback)
+            return int(ctypes.cast(callback, ctypes.c_void_p).value or 0), 0
+        data = np.array([address, self.data], np.int64)
+        self._events.append(data)
+        return COMPILED_EVENT.address, int(data.ctypes.data)
+
+
+def require_supported(model: Model, coordinates: GeneralizedCoordinates, method: str, hold: str) -> None:
+    """Raises ValueError for a scene that these coordinates cannot run."""
+    if coordinates.scene is not model.scene:
+        raise ValueError(f"the coordinates are those of scene {coordinates.scene.name!r}, not of {model.name!r}")
+    if tuple(body.name for body in coordinates.bodies) != model.body_names:
+        raise ValueError("bodies were added to the scene after its coordinates were made; make them last")
+    if method not in METHODS or hold != "projection":
+        raise ValueError(
+            f"generalized coordinates take an integration method and hold='projection', not method={method!r} and "
+            f"hold={hold!r}"
+        )
+    held = [joint.name for joint in model.scene.joints.values() if any(isinstance(b, Particle) for b in joint.bodies)]
+    if held:
+        raise ValueError(
+            f"joint {held[0]!r} holds a particle, which has no place in generalized coordinates; take a body"
+        )

@@ -1,0 +1,254 @@
+"""The bodies of a scene in generalized coordinates as one C function; see `pointer` for its tasks. z = (u, v), then what the
+state of the mechanism has after its bodies: particles, coordinates that are watched, the ledger.
+
+Generated code gives places and Jacobians; forces are those of the mechanism whose state has bodies in it. With
+v = J u̇ + drift, v̇ = J ü + γ for both velocities of a body,
+
+    M = Σ Jᵀ (m, I) J,   f = Σ Jᵀ ((F, τ) − (m, I) γ − (0, ω × I ω)).
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..addresses import nested_reader, reader
+from ..articulated.evaluate import copy_tail_back
+from ..articulated.lift import copy_tail
+from ..articulated.project import increase, momenta
+from ..jit import CFunction, njit
+from ..linalg.block_matrix import load_3, store_3
+from ..mechanics.kinematics import load6, load9
+from ..mechanics.system import bodies_of, energies_of, kinematics_of, power_of, settings_of
+from ..model.tables import PROJECTION_WORK, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE
+from ..pointer import C_SIGNATURE, COMPLETE_EVALUATED, DERIVATIVE, FORCES, MEASURE, RECORD, WRITE, call_pointer, viewer
+from ..quat import from_matrix
+from ..unchecked import peek, poke
+from ..vec import add, congruence, cross, dot, load3, scale, store3, sub, symvec
+from .constrained import accelerate, inputs_of, places, plan_of, step_of
+from .evaluate import FILL, prepare, project
+
+FIXED = 24  # as in `generalized`
+LIFT = 20  # task of our own: the mechanism's state from z
+OPTIONS = np.dtype([("address", "i8"), ("mechanism", "i8"), ("handle", "i8"), ("time", "f8")], align=True)
+"""Addresses of the generated function and of the mechanism, what to hand that, and the time of the last whole step (s)."""
+
+
+class Placed(NamedTuple):
+    """A mechanism whose bodies are where generated code says."""
+
+    options: Any  # OPTIONS, one row
+    equations: Any  # constrained.Equations, see `addresses.nested`
+    system: Any  # model.tables.System, likewise
+    motion: np.ndarray  # what the generated function gives: 24 + 6 n numbers a body, then constraints
+    y: np.ndarray  # the state of the mechanism
+    dydt: np.ndarray
+
+
+options_of = reader(Placed, "options", OPTIONS)
+equations_of = nested_reader(Placed, "equations")
+system_of = nested_reader(Placed, "system")
+motion_of = reader(Placed, "motion")
+y_of = reader(Placed, "y")
+dydt_of = reader(Placed, "dydt")
+
+FIELDS = 2 * len(Placed._fields)
+_floats = viewer(np.float64)
+_addresses = viewer(np.int64)
+
+
+@njit
+def perform(task, t, z, dzdt, placed):
+    """Do one of the tasks; returns a status."""
+    if task == FILL:
+        return fill(t, z, dzdt, placed)
+    if task == LIFT:
+        take(z, placed)
+        return lift(t, inputs_of(equations_of(placed)), placed)
+    rows = plan_of(equations_of(placed))[0].rows
+    if task in (DERIVATIVE, MEASURE):
+        take(z, placed)
+        status = prepare(t, z, equations_of(placed))
+    else:
+        options_of(placed)[0].time = t
+        if task == COMPLETE_EVALUATED and rows == 0:
+            return 0
+        take(z, placed)
+        status = prepare(t, z, equations_of(placed))
+        if status == 0 and rows > 0:
+            status = put_back(t, z, placed)
+    return finish(t, z, dzdt, placed) if status == 0 else status
+
+
+@njit
+def take(z, placed):
+    """The inputs of generated code, and the part of the mechanism's state that is not of bodies, from z."""
+    n, inputs = plan_of(equations_of(placed))[0].n, inputs_of(equations_of(placed))
+    for i in range(2 * n):
+        inputs[i] = z[i]
+    copy_tail(z, 2 * n, y_of(placed), STATE_SIZE * settings_of(system_of(placed))[0].rigid)
+
+
+@njit
+def lift(t, inputs, placed):
+    """Put the bodies where u and v have them: the mechanism's state and the rows of its bodies. Returns a status."""
+    options, motion, system, y = options_of(placed)[0], motion_of(placed), system_of(placed), y_of(placed)
+    n, bodies, kinematics = plan_of(equations_of(placed))[0].n, bodies_of(system), kinematics_of(system)
+    status = call_pointer(options.address, 0, DERIVATIVE, t, inputs, motion)
+    for b in range(settings_of(system)[0].rigid):
+        at, kin = b * (FIXED + 6 * n), kinematics[b]
+        rotation = matrix_at(motion, at + 3)
+        v = velocity(motion, at + 12, at + FIXED, inputs, n, n)
+        omega = velocity(motion, at + 15, at + FIXED + 3 * n, inputs, n, n)
+        store3(kin.x, load_3(motion, at))
+        for k in range(9):
+            kin.rotation[k] = rotation[k]
+        store3(kin.v, v)
+        store3(kin.omega, omega)
+        to = STATE_SIZE * b
+        q = from_matrix(rotation)
+        store_3(y, to, load_3(motion, at))
+        for k in range(4):
+            poke(y, to + 3 + k, q[k])
+        store_3(y, to + 7, scale(bodies[b].mass, v))
+        store_3(y, to + 10, symvec(congruence(rotation, load6(bodies[b].inertia)), omega))
+    return status
+
+
+@njit
+def matrix_at(a, at):
+    return (
+        peek(a, at), peek(a, at + 1), peek(a, at + 2), peek(a, at + 3), peek(a, at + 4), peek(a, at + 5), peek(a, at + 6),
+        peek(a, at + 7), peek(a, at + 8),
+    )  # fmt: skip
+
+
+@njit
+def velocity(motion, base, jacobian, rates, first, n):
+    """Three rows of J times `rates` from `first`, plus three numbers at `base`."""
+    x, y, z = load_3(motion, base)
+    for i in range(n):
+        rate = peek(rates, first + i)
+        x += peek(motion, jacobian + i) * rate
+        y += peek(motion, jacobian + n + i) * rate
+        z += peek(motion, jacobian + 2 * n + i) * rate
+    return (x, y, z)
+
+
+@njit
+def fill(t, inputs, values, placed):
+    """M, f and the constraints, into `values`. Returns a status."""
+    options, system, equations = options_of(placed)[0], system_of(placed), equations_of(placed)
+    status = lift(t, inputs, placed)
+    if status == 0:
+        status = call_pointer(options.mechanism, options.handle, FORCES, t, y_of(placed), dydt_of(placed))
+    if status != 0:
+        return status
+    plan, motion = plan_of(equations)[0], motion_of(placed)
+    n, rigid = plan.n, settings_of(system)[0].rigid
+    force, gap, _, _, _, end = places(n, plan.holonomic, plan.rows)
+    for k in range(gap):
+        poke(values, k, 0.0)
+    for b in range(rigid):
+        add_body(b, n, values, force, placed)
+    at = rigid * (FIXED + 6 * n)
+    for k in range(end - gap):
+        poke(values, gap + k, peek(motion, at + k))
+    return 0
+
+
+@njit
+def add_body(b, n, values, force, placed):
+    """The share of one body in M (its lower triangle) and f."""
+    system, motion = system_of(placed), motion_of(placed)
+    body, kin, at = bodies_of(system)[b], kinematics_of(system)[b], b * (FIXED + 6 * n)
+    inertia, omega = congruence(load9(kin.rotation), load6(body.inertia)), load3(kin.omega)
+    left = sub(load3(kin.force), scale(body.mass, load_3(motion, at + 18)))
+    turning = add(symvec(inertia, load_3(motion, at + 21)), cross(omega, symvec(inertia, omega)))
+    moment = sub(load3(kin.torque), turning)
+    for i in range(n):
+        v_i, w_i = column(motion, at + FIXED + i, n), column(motion, at + FIXED + 3 * n + i, n)
+        p, spin = scale(body.mass, v_i), symvec(inertia, w_i)
+        poke(values, force + i, peek(values, force + i) + dot(v_i, left) + dot(w_i, moment))
+        for j in range(i + 1):
+            v_j, w_j = column(motion, at + FIXED + j, n), column(motion, at + FIXED + 3 * n + j, n)
+            poke(values, i * n + j, peek(values, i * n + j) + dot(p, v_j) + dot(spin, w_j))
+
+
+@njit
+def column(a, at, stride):
+    return (peek(a, at), peek(a, at + stride), peek(a, at + 2 * stride))
+
+
+@njit
+def finish(t, z, dzdt, placed):
+    """ż where `prepare` has been: rates, accelerations, and what the mechanism makes of the rest. Returns a status."""
+    options, system, equations = options_of(placed)[0], system_of(placed), equations_of(placed)
+    n, step = plan_of(equations)[0].n, step_of(equations)
+    accelerate(equations)
+    for i in range(n):
+        poke(dzdt, i, peek(z, n + i))
+        poke(dzdt, n + i, peek(step, i))
+    react(n, placed)
+    call_pointer(options.mechanism, options.handle, WRITE, t, y_of(placed), dydt_of(placed))
+    copy_tail_back(dydt_of(placed), STATE_SIZE * settings_of(system)[0].rigid, dzdt, 2 * n)
+    return 0
+
+
+@njit
+def react(n, placed):
+    """What holds each body where its coordinates have it: what its acceleration takes beside the applied forces."""
+    system, motion, step = system_of(placed), motion_of(placed), step_of(equations_of(placed))
+    bodies, kinematics = bodies_of(system), kinematics_of(system)
+    for b in range(settings_of(system)[0].rigid):
+        kin, at = kinematics[b], b * (FIXED + 6 * n)
+        inertia, omega = congruence(load9(kin.rotation), load6(bodies[b].inertia)), load3(kin.omega)
+        acceleration = velocity(motion, at + 18, at + FIXED, step, 0, n)
+        turning = velocity(motion, at + 21, at + FIXED + 3 * n, step, 0, n)
+        moment = add(symvec(inertia, turning), cross(omega, symvec(inertia, omega)))
+        store3(kin.linear, sub(scale(bodies[b].mass, acceleration), load3(kin.force)))
+        store3(kin.angular, sub(moment, load3(kin.torque)))
+
+
+@njit
+def put_back(t, z, placed):
+    """Put u and v back on the constraints; what that changes of energy and momenta goes to the ledger. Returns a status."""
+    system = system_of(placed)
+    before = books(t, placed)
+    status = project(t, z, equations_of(placed))
+    if status != 0:
+        return status
+    after = books(t, placed)
+    ledger = z.shape[0] - power_of(system).shape[0] + settings_of(system)[0].ledger
+    increase(z, ledger + PROJECTION_WORK, after[0] - before[0])
+    impulse, turning = sub(after[1], before[1]), sub(after[2], before[2])
+    for k in range(3):
+        increase(z, ledger + REACTION_IMPULSE + k, impulse[k])
+        increase(z, ledger + REACTION_TORQUE + k, turning[k])
+    return 0
+
+
+@njit
+def books(t, placed):
+    """Energy, momentum and angular momentum of everything, at the state that was prepared."""
+    options, energies = options_of(placed)[0], energies_of(system_of(placed))
+    call_pointer(options.mechanism, options.handle, RECORD, t, y_of(placed), dydt_of(placed))
+    total, turning = momenta(y_of(placed), system_of(placed))
+    return energies[0] + energies[1], total, turning
+
+
+def bodies_in_coordinates(data, task, t, z, n, dzdt, m):
+    return perform(task, t, _floats(z, n), _floats(dzdt, m), _addresses(data, FIELDS))
+
+
+COMPILED = CFunction(bodies_in_coordinates, C_SIGNATURE)
+
+
+# `data` is the address of an event function, and after it that of the tables.
+def event_in_coordinates(data, task, t, z, n, values, m):
+    at = _addresses(data, 2)
+    placed = _addresses(at[1], FIELDS)
+    perform(LIFT, t, _floats(z, n), _floats(z, n), placed)
+    return call_pointer(at[0], 0, DERIVATIVE, t, y_of(placed), _floats(values, m))
+
+
+COMPILED_EVENT = CFunction(event_in_coordinates, C_SIGNATURE)

@@ -1,0 +1,166 @@
+"""Runs in joint coordinates: what runs in coordinates of bodies give, at the method's order, with the books closed."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import dalembert as dal
+from dalembert import gallery
+
+from .trees import random_tree
+
+
+def arm_of(links, moving=True):
+    """A chain of hinges about different axes, in motion."""
+    scene = dal.Scene("arm")
+    carrier = dal.WORLD
+    for i in range(links):
+        turning = np.array([0.0, 2.0, 0.0]) if moving else np.zeros(3)
+        body = scene.add_body(
+            f"link {i}", dal.Box(0.1, 0.12, 0.5), mass=1.0 + 0.3 * i, position=(0, 0, -0.25 - 0.5 * i),
+            velocity=np.cross(turning, [0, 0, -0.25 - 0.5 * i]), angular_velocity=turning,
+        )  # fmt: skip
+        scene.hinge(f"joint {i}", carrier, body, at=(0, 0, -0.5 * i), axis=((0, 1, 0), (1, 0, 0))[min(i, 1)])
+        carrier = body
+    return scene
+
+
+def both(scene, duration=1.0, **settings):
+    return [dal.simulate(scene, duration, coordinates=c, **{"rtol": 1e-11} | settings) for c in ("maximal", "joint")]
+
+
+def assert_same_motion(runs, tolerance):
+    bodies, joints = (run.trajectory for run in runs)
+    assert_allclose(joints.position.values, bodies.position.values, atol=tolerance)
+    size = np.abs(bodies.momentum.values).max()
+    assert_allclose(joints.momentum.values, bodies.momentum.values, atol=tolerance * max(1.0, size))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_free_tree_moves_as_its_bodies_under_constraints(seed):
+    scene = random_tree(seed, free=True)
+    scene.load("push", "b3", force=(30.0, 10.0, 60.0))
+    scene.load("twist", "b5", torque=(1.0, -2.0, 0.5), frame="body")
+    scene.drag("air", linear=0.2, angular=0.01)
+    runs = both(scene, 0.5)
+    assert_same_motion(runs, 1e-7)
+    forces, others = (run.trajectory.reaction_force for run in runs)
+    for name in forces.joint.values:
+        size = np.abs(forces.sel(joint=name).values).max()
+        assert_allclose(others.sel(joint=name).values, forces.sel(joint=name).values, atol=1e-6 * max(1.0, size))
+
+
+def test_springs_motors_and_dampers_act_on_coordinates():
+    scene = arm_of(3)
+    scene.torsion_spring("spring", "joint 1", stiffness=5.0, damping=0.2, rest=0.3)
+    scene.motor("motor", "joint 2", effort=1.0, stiffness=8.0, position=0.5, gain=0.4, speed=0.0)
+    runs = both(scene)
+    assert_same_motion(runs, 1e-8)
+    for run in runs:
+        assert run.report.energy_residual < 1e-8
+
+
+def test_the_energy_of_rotors_is_in_the_audit():
+    scene = arm_of(2)
+    scene.armature("joint 0", 0.5)
+    run = dal.simulate(scene, 1.0, coordinates="joint", rtol=1e-11)
+    assert run.report.energy_residual < 1e-9
+    assert abs(run.trajectory.constraint_work.values).max() < 1e-9
+    free = dal.simulate(arm_of(2), 1.0, coordinates="joint", rtol=1e-11)
+    assert np.abs(free.state.position - run.state.position).max() > 1e-2
+
+
+@pytest.mark.parametrize("name", ["double-pendulum", "four-bar", "trebuchet", "rope", "bead"])
+def test_scenes_of_the_gallery_in_joint_coordinates(name):
+    module = gallery.load(name)
+    settings = dict(module.SETTINGS)
+    duration = min(settings.pop("duration"), 1.0)
+    scene = module.build()
+    scene.events.clear()  # joints of a tree cannot be let go
+    assert_same_motion(both(scene, duration, rtol=1e-10), 1e-6)
+
+
+def test_loops_are_closed_to_rounding_and_may_depend_on_each_other():
+    scene = gallery.load("n-four-bar").build(loops=3)
+    run = dal.simulate(scene, 2.0, coordinates="joint", method="rk4", dt=1e-3)
+    assert run.trajectory.joint_error.values.max() < 1e-12
+    assert run.report.energy_residual < 1e-6
+    assert_allclose(run.state.position, dal.simulate(scene, 2.0, method="rk4", dt=1e-3).state.position, atol=1e-6)
+
+
+@pytest.mark.parametrize(("method", "order"), [("euler", 1), ("midpoint", 2), ("rk4", 4)])
+def test_methods_have_their_orders(method, order):
+    scene = arm_of(3)
+    exact = dal.simulate(scene, 0.5, coordinates="joint", method="dop853", rtol=1e-13).state.position
+    steps = np.array([4e-3, 2e-3, 1e-3]) if order > 1 else np.array([4e-4, 2e-4, 1e-4])
+    errors = [
+        np.abs(dal.simulate(scene, 0.5, coordinates="joint", method=method, dt=h).state.position - exact).max()
+        for h in steps
+    ]
+    assert np.polyfit(np.log(steps), np.log(errors), 1)[0] == pytest.approx(order, abs=0.2)
+
+
+def test_joints_stay_closed_to_rounding_whatever_the_step():
+    run = dal.simulate(arm_of(4), 1.0, coordinates="joint", method="euler", dt=0.01)
+    maximal = run.trajectory
+    ends = maximal.position.values
+    tip, top = ends[:, 1], ends[:, 0]
+    assert np.isfinite(tip).all()
+    gaps = []
+    for frame in range(len(maximal.times)):
+        rotation = [quaternion_matrix(q) for q in maximal.orientation.values[frame]]
+        gaps.append(top[frame] + rotation[0] @ [0, 0, -0.25] - tip[frame] - rotation[1] @ [0, 0, 0.25])
+    assert np.abs(gaps).max() < 1e-14
+
+
+def quaternion_matrix(q):
+    w, x, y, z = q
+    return np.array([
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ])  # fmt: skip
+
+
+def test_an_event_acts_on_the_bodies_and_the_run_goes_on_from_there():
+    runs = []
+    for coordinates in ("maximal", "joint"):
+        scene = arm_of(2)
+
+        def kick(state):
+            state.momentum[1] += (0.0, 0.3, 0.0)
+
+        scene.event("kick", lambda t, y: t - 0.3, action=kick)
+        runs.append(dal.simulate(scene, 0.6, coordinates=coordinates, rtol=1e-11))
+    assert [run.event_times["kick"] for run in runs] == [pytest.approx([0.3])] * 2
+    assert_allclose(runs[1].state.position, runs[0].state.position, atol=1e-8)
+
+
+def test_a_run_goes_on_from_a_pose_that_was_set():
+    run = dal.Simulation(arm_of(1, moving=False), coordinates="joint", rtol=1e-10)
+    half = 0.5 * 0.8
+    run.state.position[0] = (-0.25 * np.sin(0.8), 0.0, -0.25 * np.cos(0.8))
+    run.state.orientation[0] = (np.cos(half), 0.0, np.sin(half), 0.0)
+    run.changed()
+    run.advance(1.0)
+    again = dal.Simulation(arm_of(1, moving=False), rtol=1e-10)
+    again.state.position[0] = (-0.25 * np.sin(0.8), 0.0, -0.25 * np.cos(0.8))
+    again.state.orientation[0] = (np.cos(half), 0.0, np.sin(half), 0.0)
+    again.changed()
+    again.advance(1.0)
+    assert_allclose(run.state.position, again.state.position, atol=1e-8)
+
+
+def test_particles_on_springs_and_in_loops_go_with_the_tree():
+    def scene():
+        made = arm_of(2)
+        made.add_particles("bobs", [(0.4, 0.0, -1.0), (0.0, 0.4, -1.4)], mass=0.2)
+        made.spring("line", "link 1", made.particles["bobs"][0], at_a=(0, 0, -1.0), stiffness=40.0)
+        made.rod("thread", "link 0", made.particles["bobs"][1], at_a=(0, 0, -0.5))
+        return made
+
+    runs = both(scene())
+    assert_same_motion(runs, 1e-8)
+    places = [run.state.particle_position for run in runs]
+    assert_allclose(places[1], places[0], atol=1e-8)
+    assert runs[1].report.energy_residual < 1e-8 and runs[1].report.momentum_residual < 1e-8

@@ -1,0 +1,15 @@
+"""The examples of docs/coordinates.md run, and print what is said beside them."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+TEXT = (Path(__file__).parents[2] / "docs" / "coordinates.md").read_text("utf-8")
+EXAMPLES = re.findall(r"```python\n(.*?)```", TEXT, re.S)
+
+
+@pytest.mark.parametrize(("number", "printed"), [(0, "work of constraints      1.32 J"), (1, "0.9944")])
+def test_examples_run(number, printed, capsys):
+    exec(EXAMPLES[number], {})
+    assert printed in capsys.readouterr().out
