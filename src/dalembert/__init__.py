@@ -17,6 +17,7 @@ from .scene.shapes import Box, Capsule, Compound, Cone, ConvexHull, Cylinder, El
 from .scene.surfaces import HeightField, TriangleMesh
 from .simulate import Simulation, simulate
 from .state import State
+from .time_series import TimeSeries
 from .trajectory import Trajectory
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "SimulationError",
     "Sphere",
     "State",
+    "TimeSeries",
     "Trajectory",
     "TriangleMesh",
     "__version__",

@@ -11,8 +11,10 @@ import numpy as np
 
 from .ahead import compile_ahead
 from .articulated.driver import JointMechanism
+from .control import Controls, make_clock
 from .drivers import TIME_STEPPING, compiled_parts, make_driver, positive, steps_particles, system_of
 from .errors import SimulationError, explain
+from .happenings import Happenings
 from .mechanics.evaluate import Mechanism
 from .model.compile import Model, compile_scene
 from .no_solution import NoSolution
@@ -21,7 +23,7 @@ from .recording import Recorder, as_json, scene_description
 from .release import release
 from .report import Report, make_report
 from .scene.scene import Scene
-from .start import HOLD, check_hold, ledger_size, redundant, set_out
+from .start import HOLD, check_hold, redundant, set_out
 from .state import State
 from .status import EVENT, MAX_STEPS, OK
 from .trajectory import Trajectory
@@ -29,7 +31,7 @@ from .trajectory import Trajectory
 COORDINATES = ("maximal", "joint")
 
 
-class Simulation(Questions):
+class Simulation(Controls, Happenings, Questions):
     """A run in progress.
 
     Parameters
@@ -61,6 +63,9 @@ class Simulation(Questions):
         cylindrical, universal and ball joints leave free, with only loops as constraints; see `Articulation`.
     assemble : close open joints and make velocities consistent first, by the smallest change in the mass metric;
         without it a scene that does not fit is refused.
+    controller, control_rate : a function of the run, called at the start and every 1/control_rate s (Hz) from then on,
+        which may read the state and set motors; between these instants they are held. A `TimeSeries` is one. Fixed steps
+        must divide that time. An exception that it raises ends the run as a SimulationError.
 
     Raises ValueError for bad arguments and scenes that cannot be run.
     """
@@ -89,6 +94,8 @@ class Simulation(Questions):
         linear_tolerance: float = 1e-4,
         coordinates: str = "maximal",
         assemble: bool = False,
+        controller: Callable[[Simulation], Any] | None = None,
+        control_rate: float | None = None,
     ) -> None:
         if coordinates not in COORDINATES:
             raise ValueError(f"coordinates is {coordinates!r}; give one of {', '.join(COORDINATES)}")
@@ -112,18 +119,37 @@ class Simulation(Questions):
         compile_ahead(compiled_parts(self.model, self.method, solver))
         if len(self.model.graph.hubs) and redundant(self.model):
             self.model = compile_scene(self.model.scene, hubs=False)
-        mechanism = Mechanism(system_of(self.model, self.method))
-        self._mechanism: Mechanism = JointMechanism(self.model, mechanism) if joint else mechanism
-        self._system = mechanism.system
-        self._driver = make_driver(self.model, self._mechanism, self.method, chosen)
         check_hold(hold, stiffness, damping, self.method)
         self.settings = {
             "method": self.method, "dt": dt, "rtol": rtol if dt is None else None, "hold": hold, "coordinates": coordinates,
         }  # fmt: skip
+        self._chosen, self._hold, self._assemble = chosen, (HOLD[hold], stiffness, damping), assemble
+        self._y, self._dydt = np.empty(self.model.size), np.empty(self.model.size)
+        self._clock = make_clock(controller, control_rate, dt)
+        if self._clock is not None:
+            self.settings |= {"controller": self._clock.name, "control_rate": self._clock.rate}
+        self.restart()
+
+    def restart(self, prepare: Callable[[Simulation], Any] | None = None) -> Simulation:
+        """Go back to the start: the initial state, time 0, an empty record, motors as the scene has them, joints and forces
+        that were let go held again. The run that follows is that of a new `Simulation`, to the last bit; nothing is compiled.
+
+        prepare : is given the run first, to change the state it starts from.
+
+        Raises ValueError, as a new one does.
+        """
+        mechanism = Mechanism(system_of(self.model, self.method))
+        joint = self.model.tree is not None
+        self._mechanism: Mechanism = JointMechanism(self.model, mechanism) if joint else mechanism
+        self._system = mechanism.system
+        self._driver = make_driver(self.model, self._mechanism, self.method, self._chosen)
         own = self._system.settings[0]
-        own.hold, own.stiffness, own.damping = HOLD[hold], stiffness, damping
-        self._y = self.model.initial.copy()
-        self._dydt = np.full(self.model.size, np.nan)
+        own.hold, own.stiffness, own.damping = self._hold
+        self._y[:] = self.model.initial
+        self._dydt[:] = np.nan
+        for pointer in self.model.pointers:
+            pointer.error = None
+        self._forget_controls()
         self._spent: set[str] = set()
         self.released: dict[str, float] = {}  # when each joint or force was let go, s
         self.event_times: dict[str, list[float]] = {name: [] for name in self.model.scene.events}  # s
@@ -131,13 +157,16 @@ class Simulation(Questions):
         self.wall_time = 0.0
         self.interrupted = False
         self.stopped = False
-        status = set_out(self.model, self._mechanism, self._y, self._dydt, assemble)
+        if prepare is not None:
+            prepare(self)
+        status = set_out(self.model, self._mechanism, self._y, self._dydt, self._assemble)
         if status != OK:
             raise self._failure(status)
         self._run(0.0, 0.0)  # loads the driver, so that the time of the first step is a step's
         self.kernel_time = 0.0
         self.recorder = Recorder(self.model, self._mechanism)
         self._record()
+        return self
 
     # Running ----------------------------------------------------------------------------------------------------------
 
@@ -177,10 +206,11 @@ class Simulation(Questions):
         return self
 
     def _to(self, target: float, end: float) -> None:
-        """Integrate to one frame and record it, stopping at events on the way."""
+        """Integrate to one frame and record it, stopping at events and where the controller is called on the way."""
         while True:
-            status = self._run(target, end)
-            if status == MAX_STEPS:
+            stop = self._held_until(target)
+            status = self._run(stop, end)
+            if status == MAX_STEPS or (status == OK and stop < target):
                 continue
             if status == EVENT:
                 self._happen(self.model.events[self._driver.event])
@@ -206,6 +236,7 @@ class Simulation(Questions):
 
     def _record(self) -> None:
         self.recorder.record(self.time, self._y, self._driver.frame())
+        self.recorder.keep(self._effort_frame())
 
     def _failure(self, status: int) -> SimulationError:
         error = SimulationError(explain(self, status), self.time)
@@ -214,30 +245,6 @@ class Simulation(Questions):
             if pointer.error is not None:
                 error.__cause__ = pointer.error
         return error
-
-    # Events -----------------------------------------------------------------------------------------------------------
-
-    def _happen(self, event: Any) -> None:
-        """Do what an event asks; what it changes of the energy is booked under "events"."""
-        self.event_times[event.name].append(self.time)
-        if event.name in self._spent:
-            return
-        if event.once:
-            self._spent.add(event.name)
-        self._record()
-        before = float(np.sum(self.recorder.frames["energies"][-1]))
-        for name in event.release:
-            self.release(name)
-        if event.action is not None:
-            event.action(self.state)
-        self.recorder.drop_from(self.time)
-        self._record()
-        entry = self.model.size - ledger_size(self.model) + self.model.force_names.index("events")
-        self._y[entry] += float(np.sum(self.recorder.frames["energies"][-1])) - before
-        self.recorder.drop_from(self.time)
-        self._record()
-        self.changed()
-        self.stopped = self.stopped or event.stop
 
     def release(self, name: str) -> None:
         """Let a joint or a force go, from now on."""
@@ -276,6 +283,7 @@ class Simulation(Questions):
             )
         self._y[:] = y
         self._driver.restart(float(trajectory.times[-1]))
+        self._forget_controls()
         self.recorder = Recorder(self.model, self._mechanism)
         self._record()
         return self
