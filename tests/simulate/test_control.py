@@ -365,7 +365,15 @@ def hanging_cloth():
     scene.add_obstacle("ball", dal.Sphere(0.3), position=(0.3, 0.2, -0.4), material=dal.Material(0.3))
     places, faces = dal.sheet(1.0, 1.0, 8, 8)
     scene.cloth(
-        "cloth", places, faces, density=0.2, radius=0.01, stretch=200.0, pinned=[0, 7], material=dal.Material(0.3)
+        "cloth",
+        places,
+        faces,
+        density=0.2,
+        radius=0.01,
+        stretch=200.0,
+        shear=20.0,
+        pinned=[0, 7],
+        material=dal.Material(0.3),
     )
     return scene
 
