@@ -1,6 +1,8 @@
 """Environments for reinforcement learning: what Gymnasium asks of them, and a cart-pole that an optimal law balances."""
 
+import re
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -148,3 +150,13 @@ def test_actions_that_are_no_numbers_are_refused():
     for action in (np.array([np.nan]), np.zeros(2)):
         with pytest.raises(ValueError, match="give 1 finite numbers, one a motor"):
             env.step(action)
+
+
+def test_the_examples_of_the_documentation_run(capsys):
+    page = (Path(__file__).parent.parent / "docs" / "control.md").read_text()
+    examples = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(examples) == 5
+    names: dict = {}
+    for example in examples:
+        exec(example, names)
+    assert "N m at most" in capsys.readouterr().out

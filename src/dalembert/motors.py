@@ -21,13 +21,14 @@ def exerted(model: Model, system: System, driver: Stepper, y: np.ndarray) -> dic
     motors in the last time step."""
     forces = system.forces
     rows = np.flatnonzero((forces.kind == MOTOR) | (forces.kind == CUSTOM_MOTOR))
-    found = {}
+    found: dict[str, float] = {}
     if len(rows):
         efforts = np.zeros(len(forces))
         read_efforts(
             float(driver.time), y, forces, system.kinematics, system.coordinates, system.curves, np.zeros(3), efforts
         )
-        found = {model.force_names[forces.ledger[row]]: float(efforts[row]) for row in rows}
+        entries = forces.ledger[rows].tolist()
+        found = {model.force_names[i]: effort for i, effort in zip(entries, efforts[rows].tolist(), strict=True)}
     bodies = driver.bodies if isinstance(driver, ParticleStepping) else driver
     return found | (bodies.efforts(model) if isinstance(bodies, TimeStepping) else {})
 

@@ -284,6 +284,65 @@ def test_computed_torque_tracks_a_trajectory_the_better_the_higher_its_rate(coor
     np.testing.assert_allclose(np.array(errors[:-1]) / errors[1:], 2.0, rtol=0.1)  # the efforts lag by half a period
 
 
+def pressed(gravity=9.81, **motor):
+    """An arm on a hinge whose ball touches the ground, and a motor that presses it on (negative efforts lift it)."""
+    scene = dal.Scene("pressed", gravity=(0, 0, -gravity))
+    smooth = dal.Material(0.0)
+    scene.add_obstacle("ground", dal.HalfSpace(), position=(0, 0, -0.1), material=smooth)
+    bob = scene.add_body("bob", dal.Sphere(0.1), mass=1.0, inertia=(1, 1, 1), position=(1, 0, 0), material=smooth)
+    scene.hinge("hinge", dal.WORLD, bob, at=(0, 0, 0), axis=(0, 1, 0))
+    scene.motor("motor", "hinge", **motor)
+    return scene
+
+
+@pytest.mark.parametrize("solver", ["gauss_seidel", "interior_point"])
+def test_inputs_that_change_leave_what_time_steps_know_of_contacts(solver):
+    """The same bits as with an effort that is a function of time, constant in each step."""
+    settings = {"dt": 2e-3, "solver": solver}
+
+    def press(run):
+        run.set_motor("motor", effort=3.0 + round(run.time / 2e-3) % 5)
+
+    def effort(t, s, w):
+        return 3.0 + int(t / 2e-3) % 5
+
+    one = dal.Simulation(pressed(effort=0.0), controller=press, control_rate=500.0, **settings).advance(0.2)
+    two = dal.Simulation(pressed(function=effort), **settings).advance(0.2)
+    np.testing.assert_array_equal(one.state.y, two.state.y)
+    assert one.trajectory.contact_force[-1, 0, 2] > 10.0
+
+
+@pytest.mark.parametrize("settings", [{"method": "dormand_prince"}, {"method": "time_stepping", "dt": 1e-3}])
+def test_a_controller_lifts_what_rests_on_the_ground(settings):
+    def lift(run):
+        run.set_motor("motor", effort=5.0 if run.time < 0.45 else -4.0)
+
+    run = dal.Simulation(pressed(gravity=0.0), controller=lift, control_rate=10.0, **settings)
+    run.advance(0.5)
+    assert run.trajectory.contact_force[-1, 0, 2] == pytest.approx(5.0, rel=1e-9)
+    run.advance(0.5)
+    angle, rate = run.joint_state()["hinge"]
+    tolerance = 2e-3 if "dt" in settings else 1e-9
+    assert (angle, rate) == pytest.approx((-0.25, -1.0), abs=tolerance)  # the moment of inertia is 2 kg m²
+    if (
+        settings["method"] == "dormand_prince"
+    ):  # time steps book the work of motors at velocities foretold without contact
+        assert run.report.energy_residual < 1e-9
+
+
+def test_motors_of_bodies_beside_particles_are_controlled():
+    scene = bounded(rotor(effort=0.0))
+    places, faces = dal.sheet(1.0, 1.0, 4, 4)
+    scene.cloth("cloth", places + [5.0, 0.0, 0.0], faces, density=0.2, stretch=200.0, shear=20.0)
+
+    def push(run):
+        run.set_motor("motor", effort=run.time)
+
+    run = dal.Simulation(scene, method="implicit_euler", dt=0.01, controller=push, control_rate=50.0).advance(1.0)
+    assert spin_of(run) == pytest.approx(0.5 * sum(range(50)) * 0.02 * 0.02, abs=1e-12)
+    assert run.efforts["motor"] == pytest.approx(0.98) and "stop" in run.efforts
+
+
 # Samples --------------------------------------------------------------------------------------------------------------
 
 
