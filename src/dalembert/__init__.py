@@ -18,11 +18,12 @@ from .scene.surfaces import HeightField, TriangleMesh
 from .simulate import Simulation, simulate
 from .state import State
 from .symbolic import GeneralizedCoordinates, Lagrangian
+from .time_series import TimeSeries
 from .trajectory import Trajectory
 
 __all__ = [
     "METHODS", "WORLD", "Articulation", "Box", "Capsule", "Compound", "Cone", "ConvexHull", "Curve", "Cylinder", "Ellipsoid",
     "GeneralizedCoordinates", "HalfSpace", "HeightField", "Lagrangian", "MassProperties", "Material", "Mesh", "Minimum",
-    "Scene", "Simulation", "SimulationError", "Sphere", "State", "Trajectory", "TriangleMesh", "__version__", "block",
-    "mass_properties", "minimize", "sheet", "simulate", "solve",
+    "Scene", "Simulation", "SimulationError", "Sphere", "State", "TimeSeries", "Trajectory", "TriangleMesh", "__version__",
+    "block", "mass_properties", "minimize", "sheet", "simulate", "solve",
 ]  # fmt: skip

@@ -34,11 +34,6 @@ class Questions:
         return self._driver.asleep(self.model) if isinstance(self._driver, TimeStepping) else []
 
     @property
-    def efforts(self) -> dict[str, float]:
-        """What each stop, dry friction and ideal motor exerted in the last time step, N or N m along its coordinate."""
-        return self._driver.efforts(self.model) if isinstance(self._driver, TimeStepping) else {}
-
-    @property
     def contact_events(self) -> list[ContactEvent]:
         """What happened to the points of contact so far, where an integration method runs a scene whose bodies touch."""
         return self._driver.log if isinstance(self._driver, EventDriver) else []

@@ -23,7 +23,7 @@ from .model.tables import (
 from .pointer import MEASURE
 from .trajectory import Trajectory
 
-CONTACT_FRAMES = ("contact_force", "contacts", "penetration", "contact_residual")
+FURTHER_FRAMES = ("contact_force", "contacts", "penetration", "contact_residual", "effort")
 
 
 class Recorder:
@@ -53,8 +53,12 @@ class Recorder:
         frames["reaction_force"].append(wrenches[:, :3].copy())
         frames["reaction_torque"].append(wrenches[:, 3:].copy())
         frames["condition"].append(float(self.system.settings[0].condition))
-        for key, value in (contact or {}).items():
-            frames.setdefault(key, []).append(value)
+        self.keep(contact or {})
+
+    def keep(self, values: dict[str, Any]) -> None:
+        """Keep more of the frame that was recorded last; of every frame the same."""
+        for key, value in values.items():
+            self.frames.setdefault(key, []).append(value)
 
     def _worst(self, values: np.ndarray) -> np.ndarray:
         if not self._firsts.size:
@@ -128,7 +132,7 @@ class Recorder:
             joint_error=np.array(self.frames["joint_error"]).reshape(count, joints),
             joint_velocity_error=np.array(self.frames["joint_velocity_error"]).reshape(count, joints),
         )
-        variables.update({key: np.array(self.frames[key]) for key in CONTACT_FRAMES if key in self.frames})
+        variables.update({key: np.array(self.frames[key]) for key in FURTHER_FRAMES if key in self.frames})
         return Trajectory.from_arrays(
             variables,
             bodies=list(model.body_names),

@@ -11,6 +11,7 @@ import numpy as np
 
 from .ahead import compile_ahead
 from .articulated.driver import JointMechanism
+from .control import Controls, make_clock
 from .drivers import TIME_STEPPING, compiled_parts, make_driver, positive, steps_particles, system_of
 from .errors import failure
 from .events import happen
@@ -32,7 +33,7 @@ from .trajectory import Trajectory
 COORDINATES = ("maximal", "joint")
 
 
-class Simulation(Questions):
+class Simulation(Controls, Questions):
     """A run in progress.
 
     Parameters
@@ -65,6 +66,9 @@ class Simulation(Questions):
         `GeneralizedCoordinates` of your own, or a function of the scene that makes them.
     assemble : close open joints and make velocities consistent first, by the smallest change in the mass metric;
         without it a scene that does not fit is refused.
+    controller, control_rate : a function of the run, called at the start and every 1/control_rate s (Hz) from then on,
+        which may read the state and set motors; between these instants they are held. A `TimeSeries` is one. Fixed steps
+        must divide that time. An exception that it raises ends the run as a SimulationError.
 
     Raises ValueError for bad arguments and scenes that cannot be run.
     """
@@ -93,6 +97,8 @@ class Simulation(Questions):
         linear_tolerance: float = 1e-4,
         coordinates: str | GeneralizedCoordinates | Callable[[Scene], GeneralizedCoordinates] = "maximal",
         assemble: bool = False,
+        controller: Callable[[Simulation], Any] | None = None,
+        control_rate: float | None = None,
     ) -> None:
         if callable(coordinates):
             coordinates = coordinates(scene.scene if isinstance(scene, Model) else scene)
@@ -123,21 +129,42 @@ class Simulation(Questions):
         compile_ahead([*compiled_parts(self.model, self.method, solver), *(placed.compiled_parts if placed else ())])
         if len(self.model.graph.hubs) and redundant(self.model):
             self.model = compile_scene(self.model.scene, hubs=False)
-        mechanism = Mechanism(system_of(self.model, self.method))
-        self._mechanism: Mechanism = JointMechanism(self.model, mechanism) if joint else mechanism
-        if placed is not None:
-            self._mechanism = PlacedMechanism(self.model, mechanism, placed, assemble)
-        self._system = mechanism.system
-        self._driver = make_driver(self.model, self._mechanism, self.method, chosen)
         check_hold(hold, stiffness, damping, self.method)
         self.settings = {
             "method": self.method, "dt": dt, "rtol": rtol if dt is None else None, "hold": hold,
             "coordinates": "generalized" if placed else coordinates,
         }  # fmt: skip
+        self._placed = placed
+        self._chosen, self._hold, self._assemble = chosen, (HOLD[hold], stiffness, damping), assemble
+        self._y, self._dydt = np.empty(self.model.size), np.empty(self.model.size)
+        self._clock = make_clock(controller, control_rate, dt)
+        if self._clock is not None:
+            self.settings |= {"controller": self._clock.name, "control_rate": self._clock.rate}
+        self.restart()
+
+    def restart(self, prepare: Callable[[Simulation], Any] | None = None) -> Simulation:
+        """Go back to the start: the initial state, time 0, an empty record, motors as the scene has them, joints and forces
+        that were let go held again. The run that follows is that of a new `Simulation`, to the last bit; nothing is compiled.
+
+        prepare : is given the run first, to change the state it starts from.
+
+        Raises ValueError, as a new one does.
+        """
+        mechanism = Mechanism(system_of(self.model, self.method))
+        self._mechanism: Mechanism = mechanism
+        if self.model.tree is not None:
+            self._mechanism = JointMechanism(self.model, mechanism)
+        elif self._placed is not None:
+            self._mechanism = PlacedMechanism(self.model, mechanism, self._placed, self._assemble)
+        self._system = mechanism.system
+        self._driver = make_driver(self.model, self._mechanism, self.method, self._chosen)
         own = self._system.settings[0]
-        own.hold, own.stiffness, own.damping = HOLD[hold], stiffness, damping
-        self._y = self.model.initial.copy()
-        self._dydt = np.full(self.model.size, np.nan)
+        own.hold, own.stiffness, own.damping = self._hold
+        self._y[:] = self.model.initial
+        self._dydt[:] = np.nan
+        for pointer in self.model.pointers:
+            pointer.error = None
+        self._forget_controls()
         self._spent: set[str] = set()
         self.released: dict[str, float] = {}  # when each joint or force was let go, s
         self.event_times: dict[str, list[float]] = {name: [] for name in self.model.scene.events}  # s
@@ -145,13 +172,16 @@ class Simulation(Questions):
         self.wall_time = 0.0
         self.interrupted = False
         self.stopped = False
-        status = set_out(self.model, self._mechanism, self._y, self._dydt, assemble)
+        if prepare is not None:
+            prepare(self)
+        status = set_out(self.model, self._mechanism, self._y, self._dydt, self._assemble)
         if status != OK:
             raise failure(self, status)
         self._run(0.0, 0.0)  # loads the driver, so that the time of the first step is a step's
         self.kernel_time = 0.0
         self.recorder = Recorder(self.model, self._mechanism)
         self._record()
+        return self
 
     # Running ----------------------------------------------------------------------------------------------------------
 
@@ -191,10 +221,11 @@ class Simulation(Questions):
         return self
 
     def _to(self, target: float, end: float) -> None:
-        """Integrate to one frame and record it, stopping at events on the way."""
+        """Integrate to one frame and record it, stopping at events and where the controller is called on the way."""
         while True:
-            status = self._run(target, end)
-            if status == MAX_STEPS:
+            stop = self._held_until(target)
+            status = self._run(stop, end)
+            if status == MAX_STEPS or (status == OK and stop < target):
                 continue
             if status == EVENT:
                 happen(self, self.model.events[self._driver.event])
@@ -218,6 +249,7 @@ class Simulation(Questions):
 
     def _record(self) -> None:
         self.recorder.record(self.time, self._y, self._driver.frame())
+        self.recorder.keep(self._effort_frame())
 
     def release(self, name: str) -> None:
         """Let a joint or a force go, from now on."""
@@ -258,6 +290,7 @@ class Simulation(Questions):
             )
         self._y[:] = y
         self._driver.restart(float(trajectory.times[-1]))
+        self._forget_controls()
         self.recorder = Recorder(self.model, self._mechanism)
         self._record()
         return self

@@ -46,6 +46,9 @@ VARIABLES: dict[str, Variable] = {
     ),
     "joint_error": Variable(("time", "joint"), "m", "position-level constraint error, largest component"),
     "joint_velocity_error": Variable(("time", "joint"), "m/s", "velocity-level constraint error, largest component"),
+    "effort": Variable(
+        ("time", "force"), "N or N m", "of motors, stops and dry friction, along their coordinates", may_be_nan=True
+    ),
     "contact_force": Variable(("time", "body", "xyz"), "N", "of all contacts on the body in the last step, world axes"),
     "contacts": Variable(("time",), "1", "points of contact looked at in the last step"),
     "penetration": Variable(("time",), "m", "deepest overlap met since the frame before"),

@@ -93,9 +93,9 @@ def look(t, z, reduced):
     """Loops and energies at z. Returns a status."""
     options = options_of(reduced)[0]
     lift(z, reduced)
-    status = call_pointer(options.mechanism, options.data, FORCES, t, y_of(reduced), dydt_of(reduced))
+    status = call_pointer(options.mechanism, options.handle, FORCES, t, y_of(reduced), dydt_of(reduced))
     if status == 0:
-        status = call_pointer(options.mechanism, options.data, RECORD, t, y_of(reduced), dydt_of(reduced))
+        status = call_pointer(options.mechanism, options.handle, RECORD, t, y_of(reduced), dydt_of(reduced))
     return status
 
 

@@ -210,20 +210,12 @@ def on_coordinate(t, y, force, system):
         dissipated = -force.damping * rate
         effort = dissipated - force.stiffness * (value - force.rest)
     elif force.kind == MOTOR:
-        effort = force.rest + force.damping * (force.target - rate)
-        if force.stiffness != 0.0:
-            effort += force.stiffness * (force.position - coordinate_value(y, coordinate, kinematics, curves))
-        effort = min(max(effort, -force.limit), force.limit)
+        effort = motor_effort(y, force, coordinate, rate, kinematics, curves)
         dissipated = effort
     elif force.kind == CUSTOM_MOTOR:
-        value = coordinate_value(y, coordinate, kinematics, curves)
-        scratch[0] = value
-        scratch[1] = rate
-        out = scratch[2:3]
-        status = call_pointer(force.address, 0, DERIVATIVE, t, scratch[:2], out)
+        status, effort = custom_effort(t, y, force, coordinate, rate, kinematics, curves, scratch)
         if status != 0:
             return status
-        effort = out[0]
         dissipated = effort
     power[force.ledger] += dissipated * rate
     lin_a, ang_a, lin_b, ang_b, _ = coordinate_rows(coordinate, kinematics)
@@ -235,6 +227,25 @@ def on_coordinate(t, y, force, system):
         kin_b.force[k] += effort * lin_b[k]
         kin_b.torque[k] += effort * ang_b[k]
     return 0
+
+
+@njit
+def motor_effort(y, force, coordinate, rate, kinematics, curves):
+    """What a motor exerts at a rate of its coordinate (N m or N)."""
+    effort = force.rest + force.damping * (force.target - rate)
+    if force.stiffness != 0.0:
+        effort += force.stiffness * (force.position - coordinate_value(y, coordinate, kinematics, curves))
+    return min(max(effort, -force.limit), force.limit)
+
+
+@njit
+def custom_effort(t, y, force, coordinate, rate, kinematics, curves, scratch):
+    """(status, effort) of a motor with a function of the user's; scratch: at least three numbers."""
+    scratch[0] = coordinate_value(y, coordinate, kinematics, curves)
+    scratch[1] = rate
+    out = scratch[2:3]
+    status = call_pointer(force.address, 0, DERIVATIVE, t, scratch[:2], out)
+    return status, out[0]
 
 
 @njit

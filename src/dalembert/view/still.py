@@ -57,11 +57,12 @@ class _Instant:
 
 
 def still(
-    trajectory: Trajectory, path: str | os.PathLike[str], *, time: float | None = None, trail: bool = True,
+    trajectory: Trajectory, path: str | os.PathLike[str] | None, *, time: float | None = None, trail: bool = True,
     ghosts: Iterable[float] = (), arrows: Iterable[Arrow] = (), elevation: float = 16.0, azimuth: float | None = None,
     ground: float | None = None,
 ) -> Figure:  # fmt: skip
-    """Write a PNG picture (1200 × 900) of the scene at the recorded instant nearest `time` s (default: the last).
+    """Write a PNG picture (1200 × 900) of the scene at the recorded instant nearest `time` s (default: the last); without
+    a path it is only drawn.
 
     Of more than 20 000 free particles so many are drawn, picked at random (`particles.chosen_particles`).
 
@@ -114,8 +115,9 @@ def still(
     _draw_grid(axis, extent)
     for artist in (*axis.lines, *axis.collections):
         artist.set_clip_on(False)
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, format="png")
+    if path is not None:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, format="png")
     return figure
 
 

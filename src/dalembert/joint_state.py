@@ -1,0 +1,129 @@
+"""The coordinates of joints in a run, by name: read in any run, set in one in joint coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .articulated.driver import JointMechanism
+from .mechanics.evaluate import Mechanism
+from .mechanics.joint_state import read_coordinates
+from .model import tables
+from .model.compile import Model
+from .model.elements import ForceCompiler
+from .model.tree_tables import HINGE, SLIDER
+from .scene.body import WORLD
+from .scene.checks import finite
+
+Vector = NDArray[np.float64]
+
+
+class JointStates:
+    """The part of `Simulation` about the coordinates of joints."""
+
+    model: Model
+    changed: Callable[[], None]
+    _y: np.ndarray
+    _mechanism: Mechanism
+    _reader: JointReader | None
+
+    @property
+    def coordinates(self) -> Vector:
+        """(n,) u, a copy, in the order of `Articulation.coordinates`. Raises ValueError in coordinates of bodies."""
+        own = self._tree()
+        return own.z[: len(own.layout.start)].copy()
+
+    @property
+    def speeds(self) -> Vector:
+        """(m,) w, a copy, in the order of `Articulation.speeds`. Raises ValueError in coordinates of bodies."""
+        own = self._tree()
+        first = len(own.layout.start)
+        return own.z[first : first + len(own.layout.freedoms)].copy()
+
+    def joint_state(self) -> dict[str, tuple[float, float]]:
+        """Joint → (s, ṡ): rad and rad/s of hinges, m and m/s of sliders; of cylindrical joints with ".displacement" and
+        ".angle" after the name. Zero at the initial pose.
+
+        In joint coordinates of all joints in the tree, with ".a" and ".b" of universal ones. In coordinates of bodies full
+        turns of joints without motors, stops or springs are counted from one call to the next: ask at least twice a turn.
+        """
+        if isinstance(self._mechanism, JointMechanism):
+            own, found = self._tree(), named_freedoms(self._mechanism)
+            first = len(own.layout.start)
+            return {name: (float(own.z[u]), float(own.z[first + w])) for name, (u, w) in found.items()}
+        if self._reader is None:
+            self._reader = JointReader(self.model)
+        return self._reader.read(self._y)
+
+    def set_joint_state(self, state: Mapping[str, tuple[float, float]]) -> None:
+        """Set (s, ṡ) of joints, by the names of `joint_state`; the others stay. In joint coordinates only.
+
+        Raises ValueError for a name that is not there, a value that is not finite, and in coordinates of bodies.
+        """
+        own, found = self._tree(), named_freedoms(self._tree())
+        z = own.z.copy()
+        for name, pair in state.items():
+            if name not in found:
+                raise ValueError(f"there is no coordinate {name!r} to set; there are {', '.join(found)}")
+            u, w = found[name]
+            if len(pair) != 2:
+                raise ValueError(f"joint {name!r}: give its value and its rate, (s, ṡ); got {pair!r:.80}")
+            z[u] = finite(f"joint {name!r}", "s", pair[0])
+            z[len(own.layout.start) + w] = finite(f"joint {name!r}", "ṡ", pair[1])
+        own.z[:] = z
+        own.put(self._y)
+        self.changed()
+
+    def _tree(self) -> JointMechanism:
+        """What knows u and w, at the state. Raises ValueError in coordinates of bodies."""
+        if not isinstance(self._mechanism, JointMechanism):
+            raise ValueError(
+                f"scene {self.model.name!r} runs in coordinates of bodies; pass coordinates='joint', or ask joint_state()"
+            )
+        self._mechanism.take(self._y)
+        return self._mechanism
+
+
+def named_freedoms(own: JointMechanism) -> dict[str, tuple[int, int]]:
+    """Name → (its number in u, its number in w) of hinges and sliders, and of those that other joints are made of."""
+    rows = [(row[2], row[3], row[5]) for row in own.layout.rows]  # kind, first freedom, first coordinate
+    return {own.layout.freedom_names[w]: (u, w) for kind, w, u in rows if kind in (HINGE, SLIDER)}
+
+
+class JointReader:
+    """Coordinates of the hinges, sliders and cylindrical joints of a model in coordinates of bodies."""
+
+    def __init__(self, model: Model) -> None:
+        bodies = list(model.scene.bodies.values())
+        index: dict[Any, int] = {body: i for i, body in enumerate(bodies)} | {WORLD: len(bodies)}
+        compiler = ForceCompiler(index, 0, lambda function, name: 0)
+        self._names = []
+        for joint in model.scene.joints.values():
+            kinds = [kind for kind in ("displacement", "angle") if getattr(joint, kind)]
+            if set(joint.bodies) <= set(index):
+                self._names += [f"{joint.name}.{kind}" if len(kinds) > 1 else joint.name for kind in kinds]
+                for kind in kinds:
+                    compiler.coordinate(joint, kind)
+        self._rows = np.array(compiler.coordinates, tables.COORDINATE).view(np.recarray)
+        self._counted = [_counted(row, model.tables["coordinates"]) for row in self._rows]
+        self._bodies, self._curves = model.tables["bodies"], np.zeros(1)
+        self._kinematics = np.zeros(len(bodies) + 1, tables.KINEMATICS).view(np.recarray)
+        self._kinematics.rotation[:] = np.eye(3).ravel()
+        self._values, self._rates = np.zeros(len(self._rows)), np.zeros(len(self._rows))
+
+    def read(self, y: np.ndarray) -> dict[str, tuple[float, float]]:
+        """Name → (s, ṡ) at a state; angles that its own counts of turns do not tell are the nearest to those before."""
+        if not self._names:
+            return {}
+        near = np.array([value if at < 0 else y[at] for value, at in zip(self._values, self._counted, strict=True)])
+        read_coordinates(y, near, self._bodies, self._kinematics, self._rows, self._curves, self._values, self._rates)
+        return dict(zip(self._names, zip(self._values.tolist(), self._rates.tolist(), strict=True), strict=True))
+
+
+def _counted(row: Any, known: Any) -> int:
+    """Where in the state the same coordinate is counted, −1 if nowhere."""
+    same = ("kind", "a", "b", "axis_a", "side_a", "side_b", "anchor_a", "anchor_b")
+    return next((int(other["at"]) for other in known if all(np.all(other[k] == row[k]) for k in same)), -1)

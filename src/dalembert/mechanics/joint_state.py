@@ -1,0 +1,38 @@
+"""Values and rates of coordinates at a state of the bodies, and efforts of motors, asked for from Python."""
+
+from ..jit import kernel
+from ..model.tables import CUSTOM_MOTOR, MOTOR
+from .coordinates import coordinate_rate, coordinate_value
+from .forces import custom_effort, motor_effort
+from .kinematics import update_kinematics
+
+
+@kernel
+def read_coordinates(y, near, bodies, kinematics, coordinates, curves, values, rates):
+    """values and rates (coordinates,) at the state y of the rigid bodies; of angles those nearest to `near`, (coordinates,).
+
+    The rows of the kinematics table are set; its last is the world.
+    """
+    update_kinematics(y, bodies, kinematics.shape[0] - 1, kinematics)
+    for i in range(coordinates.shape[0]):
+        rates[i] = coordinate_rate(y, coordinates[i], kinematics, curves)
+        values[i] = coordinate_value(near, coordinates[i], kinematics, curves)
+
+
+@kernel
+def read_efforts(t, y, forces, kinematics, coordinates, curves, scratch, efforts):
+    """efforts (forces,) of the motors with a gain, stiffness, effort or function among the forces, where the kinematics table
+    has the bodies; what is no such motor is left alone. Returns a status."""
+    for i in range(forces.shape[0]):
+        force = forces[i]
+        if force.active == 0 or not (force.kind == MOTOR or force.kind == CUSTOM_MOTOR):
+            continue
+        coordinate = coordinates[force.coordinate]
+        rate = coordinate_rate(y, coordinate, kinematics, curves)
+        if force.kind == MOTOR:
+            efforts[i] = motor_effort(y, force, coordinate, rate, kinematics, curves)
+        else:
+            status, efforts[i] = custom_effort(t, y, force, coordinate, rate, kinematics, curves, scratch)
+            if status != 0:
+                return status
+    return 0
