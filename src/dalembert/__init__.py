@@ -5,6 +5,9 @@ __version__ = "0.1.0"
 from .errors import SimulationError
 from .integrate.methods import METHODS
 from .integrate.solve import solve
+from .linalg.condition import condition_number
+from .linalg.equilibrate import Equilibration, equilibrate
+from .linalg.matching import Matching, matching
 from .linalg.newton import Minimum, minimize
 from .scene.body import WORLD
 from .scene.contact import HalfSpace, Material
@@ -19,8 +22,8 @@ from .state import State
 from .trajectory import Trajectory
 
 __all__ = [
-    "METHODS", "WORLD", "Box", "Capsule", "Compound", "Cone", "ConvexHull", "Curve", "Cylinder", "Ellipsoid",
-    "HalfSpace", "HeightField", "MassProperties", "Material", "Mesh", "Minimum", "Scene", "Simulation", "SimulationError",
-    "Sphere", "State", "Trajectory", "TriangleMesh", "__version__", "block", "mass_properties",
-    "minimize", "sheet", "simulate", "solve",
+    "METHODS", "WORLD", "Box", "Capsule", "Compound", "Cone", "ConvexHull", "Curve", "Cylinder", "Ellipsoid", "Equilibration",
+    "HalfSpace", "HeightField", "MassProperties", "Matching", "Material", "Mesh", "Minimum", "Scene", "Simulation",
+    "SimulationError", "Sphere", "State", "Trajectory", "TriangleMesh", "__version__", "block", "condition_number",
+    "equilibrate", "mass_properties", "matching", "minimize", "sheet", "simulate", "solve",
 ]  # fmt: skip

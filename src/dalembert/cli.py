@@ -1,4 +1,4 @@
-"""The command line: `dalembert run NAME|FILE.py`, `dalembert list`, `dalembert compile`.
+"""The command line: `dalembert run NAME|FILE.py`, `dalembert list`, `dalembert compile`, `dalembert condition FILE.mtx`.
 
 Exit codes: 0 done, 1 the run failed in the middle, 2 the input was refused, 130 interrupted (what was recorded is kept).
 """
@@ -133,6 +133,50 @@ def compile_everything() -> int:
 
     compile_ahead(EVERYTHING)
     return 0
+
+
+@app.command
+def condition(*files: Path, random: tuple[int, ...] = (), exact: bool = False) -> int:
+    """Print the condition numbers (1-norm) of square matrices as they are, and after scaling by MC64 and by ALG3.
+
+    Parameters
+    ----------
+    files
+        Matrix Market files of real square matrices: .mtx, or packed, .mtx.gz.
+    random
+        Also a badly scaled dense random matrix with so many rows; may be given again.
+    exact
+        Compute every column of the inverses, rather than estimate their norms.
+    """
+    from .linalg.condition import condition_number
+    from .linalg.equilibrate import equilibrate
+    from .linalg.matrices import badly_scaled, read_matrix
+    from .linalg.square_matrix import checked
+    from .no_solution import NoSolution
+
+    if not (files or random):
+        print("dalembert: no matrix: name Matrix Market files, or give --random N", file=sys.stderr)
+        return REFUSED
+    sources: list[tuple[str, Callable[[], Any]]] = []
+    sources += [(str(file), lambda file=file: read_matrix(file)) for file in files]  # type: ignore[misc]
+    sources += [(f"random-{n}", lambda n=n: checked(badly_scaled(n))) for n in random]  # type: ignore[misc]
+    names = [Path(source).name.removesuffix(".gz").removesuffix(".mtx") for source, _ in sources]
+    width = max(map(len, names))
+    print(f"{'name':{width}} {'n':>8} {'nnz':>9} {'original':>10} {'MC64':>10} {'ALG3':>10}")
+    code = 0
+    for name, (source, read) in zip(names, sources, strict=True):
+        try:
+            matrix = read()
+            scaled = (matrix, equilibrate(matrix, "mc64").matrix, equilibrate(matrix, "alg3").matrix)
+            numbers = [condition_number(each, exact) for each in scaled]
+        except (ValueError, OSError, NoSolution) as error:
+            words = str(error) if source in str(error) else f"{source}: {error}"
+            print(f"dalembert: {words}", file=sys.stderr)
+            code = REFUSED
+            continue
+        columns = " ".join(f"{number:>10.2e}" for number in numbers)
+        print(f"{name:{width}} {matrix.shape[0]:>8} {matrix.nnz:>9} {columns}", flush=True)
+    return code
 
 
 def _load(name: str) -> tuple[Any, dict[str, Any]]:
