@@ -148,34 +148,15 @@ def condition(*files: Path, random: tuple[int, ...] = (), exact: bool = False) -
     exact
         Compute every column of the inverses, rather than estimate their norms.
     """
-    from .linalg.condition import condition_number
-    from .linalg.equilibrate import equilibrate
-    from .linalg.matrices import badly_scaled, read_matrix
-    from .linalg.square_matrix import checked
-    from .no_solution import NoSolution
+    from .linalg.condition_table import condition_table
 
     if not (files or random):
         print("dalembert: no matrix: name Matrix Market files, or give --random N", file=sys.stderr)
         return REFUSED
-    sources: list[tuple[str, Callable[[], Any]]] = []
-    sources += [(str(file), lambda file=file: read_matrix(file)) for file in files]  # type: ignore[misc]
-    sources += [(f"random-{n}", lambda n=n: checked(badly_scaled(n))) for n in random]  # type: ignore[misc]
-    names = [Path(source).name.removesuffix(".gz").removesuffix(".mtx") for source, _ in sources]
-    width = max(map(len, names))
-    print(f"{'name':{width}} {'n':>8} {'nnz':>9} {'original':>10} {'MC64':>10} {'ALG3':>10}")
     code = 0
-    for name, (source, read) in zip(names, sources, strict=True):
-        try:
-            matrix = read()
-            scaled = (matrix, equilibrate(matrix, "mc64").matrix, equilibrate(matrix, "alg3").matrix)
-            numbers = [condition_number(each, exact) for each in scaled]
-        except (ValueError, OSError, NoSolution) as error:
-            words = str(error) if source in str(error) else f"{source}: {error}"
-            print(f"dalembert: {words}", file=sys.stderr)
-            code = REFUSED
-            continue
-        columns = " ".join(f"{number:>10.2e}" for number in numbers)
-        print(f"{name:{width}} {matrix.shape[0]:>8} {matrix.nnz:>9} {columns}", flush=True)
+    for line, good in condition_table(files, random, exact):
+        print(line if good else f"dalembert: {line}", file=sys.stdout if good else sys.stderr, flush=True)
+        code = code if good else REFUSED
     return code
 
 

@@ -1,5 +1,8 @@
 """Equilibration: what each scaling promises, on random matrices of any sparsity and scale, and what cannot be scaled."""
 
+import doctest
+from pathlib import Path
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -7,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dalembert as dal
+from dalembert.linalg import condition, equilibrate, matching
 from dalembert.no_solution import NoSolution
 
 
@@ -139,3 +143,11 @@ def test_factors_beyond_floating_point_are_refused():
     chain = np.diag(np.full(6, 1e-300)) + np.diag(np.full(5, 1e300), -1)
     with pytest.raises(ValueError, match="beyond the range"):
         dal.equilibrate(chain)
+
+
+def test_the_examples_of_the_documentation_print_what_they_say():
+    page = Path(__file__).parents[2] / "docs" / "linear-systems.md"
+    assert doctest.testfile(str(page), module_relative=False) == (0, 10)
+    for module in (condition, equilibrate, matching):
+        found = doctest.testmod(module)
+        assert found.failed == 0 and found.attempted > 0

@@ -43,7 +43,7 @@ def equilibrate(
     structurally singular (see `matching`); factors beyond the range of floating point. NoSolution: `max_sweeps` were too few.
 
     >>> equilibrate([[1e6, 2.0], [3.0, 1e-6]]).matrix.round(6).tolist()
-    [[0.408248, 1.0], [1.0, 0.408248]]
+    [[1.0, 1.0], [1.0, 0.166667]]
     """
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, not {method!r}")

@@ -24,8 +24,8 @@ MAX_DENSE = 5000  # rows
 def read_matrix(path: Path | str) -> csc_array:
     """The square real matrix of a Matrix Market file (.mtx, or packed, .mtx.gz), without the zeros that the file may store.
 
-    Raises ValueError, which names the file: it is no such file, or holds no square matrix of finite real numbers, or one of
-    more than a million rows or 20 million entries; OSError where it cannot be read.
+    Raises ValueError: it is no such file, or holds no square matrix of finite real numbers, or one of more than a million
+    rows or 20 million entries; OSError where it cannot be read.
     """
     from scipy.io import mminfo, mmread
 
@@ -44,7 +44,7 @@ def read_matrix(path: Path | str) -> csc_array:
             raise ValueError(f"the file is cut off: it is too short for {entries} entries")
         return checked(mmread(BytesIO(text)))
     except (ValueError, OverflowError, IndexError, TypeError) as error:
-        raise ValueError(f"{path}: {error}") from error
+        raise ValueError(str(error) or "no Matrix Market file") from error
 
 
 def _text(path: Path) -> bytes:
@@ -52,9 +52,9 @@ def _text(path: Path) -> bytes:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             text = file.read(MAX_BYTES + 1)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise ValueError(f"{path}: it cannot be unpacked: {error}") from error
+        raise ValueError(f"it cannot be unpacked: {error}") from error
     if len(text) > MAX_BYTES:
-        raise ValueError(f"{path}: more than {MAX_BYTES >> 20} MiB of text are not read")
+        raise ValueError(f"more than {MAX_BYTES >> 20} MiB of text are not read")
     return text
 
 
