@@ -6,6 +6,9 @@ from .articulation import Articulation
 from .errors import SimulationError
 from .integrate.methods import METHODS
 from .integrate.solve import solve
+from .linalg.condition import condition_number
+from .linalg.equilibrate import Equilibration, equilibrate
+from .linalg.matching import Matching, matching
 from .linalg.newton import Minimum, minimize
 from .scene.body import WORLD
 from .scene.contact import HalfSpace, Material
@@ -22,8 +25,9 @@ from .time_series import TimeSeries
 from .trajectory import Trajectory
 
 __all__ = [
-    "METHODS", "WORLD", "Articulation", "Box", "Capsule", "Compound", "Cone", "ConvexHull", "Curve", "Cylinder", "Ellipsoid",
-    "GeneralizedCoordinates", "HalfSpace", "HeightField", "Lagrangian", "MassProperties", "Material", "Mesh", "Minimum",
-    "Scene", "Simulation", "SimulationError", "Sphere", "State", "TimeSeries", "Trajectory", "TriangleMesh", "__version__",
-    "block", "mass_properties", "minimize", "sheet", "simulate", "solve",
+    "METHODS", "WORLD", "Articulation", "Box", "Capsule", "Compound", "Cone", "ConvexHull", "Curve", "Cylinder",
+    "Ellipsoid", "Equilibration", "GeneralizedCoordinates", "HalfSpace", "HeightField", "Lagrangian",
+    "MassProperties", "Matching", "Material", "Mesh", "Minimum", "Scene", "Simulation", "SimulationError", "Sphere",
+    "State", "TimeSeries", "Trajectory", "TriangleMesh", "__version__", "block", "condition_number", "equilibrate",
+    "mass_properties", "matching", "minimize", "sheet", "simulate", "solve",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The command line: `dalembert run NAME|FILE.py`, `dalembert list`, `dalembert compile`.
+"""The command line: `dalembert run NAME|FILE.py`, `dalembert list`, `dalembert compile`, `dalembert condition FILE.mtx`.
 
 Exit codes: 0 done, 1 the run failed in the middle, 2 the input was refused, 130 interrupted (what was recorded is kept).
 """
@@ -133,6 +133,31 @@ def compile_everything() -> int:
 
     compile_ahead(EVERYTHING)
     return 0
+
+
+@app.command
+def condition(*files: Path, random: tuple[int, ...] = (), exact: bool = False) -> int:
+    """Print the condition numbers (1-norm) of square matrices as they are, and after scaling by MC64 and by ALG3.
+
+    Parameters
+    ----------
+    files
+        Matrix Market files of real square matrices: .mtx, or packed, .mtx.gz.
+    random
+        Also a badly scaled dense random matrix with so many rows; may be given again.
+    exact
+        Compute every column of the inverses, rather than estimate their norms.
+    """
+    from .linalg.condition_table import condition_table
+
+    if not (files or random):
+        print("dalembert: no matrix: name Matrix Market files, or give --random N", file=sys.stderr)
+        return REFUSED
+    code = 0
+    for line, good in condition_table(files, random, exact):
+        print(line if good else f"dalembert: {line}", file=sys.stdout if good else sys.stderr, flush=True)
+        code = code if good else REFUSED
+    return code
 
 
 def _load(name: str) -> tuple[Any, dict[str, Any]]:
