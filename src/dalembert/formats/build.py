@@ -1,0 +1,193 @@
+"""From the description of a model to a scene at its zero pose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..scene.body import WORLD
+from ..scene.contact import HalfSpace, Material
+from ..scene.joint import Joint
+from ..scene.scene import Scene
+from ..scene.shapes import Compound, Part
+from .built import Built, free_name, told
+from .description import Axis, Description, Pose, Segment, Solid
+from .imported import Warnings
+from .inertia import nearest_inertia
+from .touching import set_rules
+
+
+def build(description: Description, warnings: Warnings, limits: bool, friction: bool) -> Built:
+    """The scene. Raises ValueError with file and line where the scene refuses something."""
+    built = Built(Scene(description.name, gravity=description.gravity))
+    _hold_what_has_no_mass(description, warnings)
+    for segment in description.segments:
+        parent = segment.parent
+        built.poses[segment] = segment.pose if parent is None else built.poses[parent] @ segment.pose
+        moves = bool(segment.axes) or segment.free
+        built.groups[segment] = segment if moves else None if parent is None else built.groups[parent]
+    carried = _carriers(description, built, warnings)
+    for segment in description.segments:
+        with told(segment.element):
+            _add_item(segment, carried.get(segment, []), built, warnings)
+    for segment in description.segments:
+        _connect(segment, built, limits, friction)
+    _add_obstacles(description, built)
+    set_rules(built, description, warnings)
+    return built
+
+
+def _hold_what_has_no_mass(description: Description, warnings: Warnings) -> None:
+    """A joint that carries neither mass nor armature has no equation of motion: what it carries is fixed instead."""
+    below = {segment: segment.mass for segment in description.segments}
+    for segment in reversed(description.segments):
+        if segment.parent is not None:
+            below[segment.parent] += below[segment]
+    for segment in description.segments:
+        if below[segment] == 0.0 and (segment.free or segment.axes) and not any(axis.armature for axis in segment.axes):
+            names = ", ".join(repr(axis.name) for axis in segment.axes) or "the free joint"
+            what = f"{names} of {segment.name!r} carries no mass and is held fixed; give what it carries a mass"
+            warnings.add(segment.axes[0].element if segment.axes else segment.element, what)
+            segment.weld_name = segment.axes[0].name if segment.axes else ""
+            segment.axes, segment.free = [], False
+
+
+def _carriers(description: Description, built: Built, warnings: Warnings) -> dict[Segment, list[Solid]]:
+    """The solids of each body: its own, and those of segments without mass that are fixed to it."""
+    first: dict[Segment, Segment] = {}
+    for segment in description.segments:
+        group = built.groups[segment]
+        if group is not None and segment.mass > 0.0:
+            first.setdefault(group, segment)
+    carried: dict[Segment, list[Solid]] = {}
+    for segment in description.segments:
+        group, carrier = built.groups[segment], segment
+        if group is None or not segment.solids:
+            continue
+        while carrier.mass == 0.0 and carrier is not group and carrier.parent is not None:
+            carrier = carrier.parent
+        if carrier.mass == 0.0:
+            if group not in first:
+                warnings.add(segment.element, f"{segment.name!r} has no mass; its geometry is left out")
+                continue
+            carrier = first[group]
+        turn = built.poses[carrier].rotation.T
+        place = Pose(
+            turn @ (built.poses[segment].position - built.poses[carrier].position), turn @ built.poses[segment].rotation
+        )
+        for solid in segment.solids:
+            solid.pose = place @ solid.pose if carrier is not segment else solid.pose
+        carried.setdefault(carrier, []).extend(segment.solids)
+    return carried
+
+
+def _add_item(segment: Segment, solids: list[Solid], built: Built, warnings: Warnings) -> None:
+    """The body, link, or part of the world that a segment is."""
+    scene, pose = built.scene, built.poses[segment]
+    if built.groups[segment] is None:
+        built.items[segment] = WORLD
+        return
+    name = free_name(segment.name if segment.name != WORLD.name else "world (moving)", scene.bodies, scene.links)
+    if segment.mass == 0.0:
+        built.items[segment] = scene.add_link(name, position=pose.position, orientation=pose.quaternion)
+        return
+    inertia, repair = nearest_inertia(segment.mass, segment.inertia)
+    if repair is not None:
+        warnings.add(segment.element, f"the inertia of {segment.name!r} is impossible: {repair}")
+    movable = [solid for solid in solids if not isinstance(solid.shape, HalfSpace)]
+    for solid in solids:
+        if solid not in movable:
+            warnings.add(solid.element, "a plane that moves is left out; use a box")
+    touching = [solid for solid in movable if solid.touches]
+    shown = touching or movable
+    body = scene.add_body(
+        name, _shape(shown, segment.center), mass=segment.mass, inertia=inertia, position=pose.point(segment.center),
+        orientation=pose.quaternion, color=next((solid.color for solid in shown if solid.color), None),
+        material=_material(touching) if touching else None,
+    )  # fmt: skip
+    built.items[segment] = body
+    built.solids[name], built.members[name] = touching, built.groups[segment]
+
+
+def _shape(solids: list[Solid], center: np.ndarray) -> Any:
+    """One shape whose frame is at the centre of mass, with the segment's axes."""
+    if not solids:
+        return None
+    only = solids[0]
+    if (
+        len(solids) == 1
+        and np.array_equal(only.pose.position, center)
+        and np.array_equal(only.pose.rotation, np.eye(3))
+    ):
+        return only.shape
+    return Compound([Part(solid.shape, solid.pose.position - center, solid.pose.quaternion) for solid in solids])  # type: ignore[arg-type]
+
+
+def _material(touching: list[Solid]) -> Material:
+    """A body has one material: the roughest and bounciest of its solids."""
+    return Material(max(solid.friction for solid in touching), max(solid.restitution for solid in touching))
+
+
+def _connect(segment: Segment, built: Built, limits: bool, friction: bool) -> None:
+    """The joints between a segment and what carries it, through links where they are several, and their forces."""
+    scene, item, pose = built.scene, built.items[segment], built.poses[segment]
+    if item is WORLD or segment.free:
+        return
+    carrier = WORLD if segment.parent is None else built.items[segment.parent]
+    if not segment.axes:
+        with told(segment.element):
+            weld = scene.weld(
+                free_name(segment.weld_name or f"{segment.name}/fixed", scene.joints), carrier, item, pose.position
+            )
+        built.joints[weld.name] = weld
+        return
+    for index, axis in enumerate(segment.axes):
+        with told(axis.element):
+            last = index == len(segment.axes) - 1
+            name = free_name(axis.name, scene.joints)
+            moved = item if last else scene.add_link(
+                free_name(f"{segment.name}/{name}", scene.bodies, scene.links),
+                position=pose.position, orientation=pose.quaternion,
+            )  # fmt: skip
+            at, direction = pose.point(axis.anchor), pose.rotation @ axis.direction
+            if axis.kind == "ball":
+                joint = scene.ball(name, carrier, moved, at)
+            else:
+                joint = (scene.hinge if axis.kind == "hinge" else scene.slider)(name, carrier, moved, at, direction)
+                _resist(scene, axis, joint, limits, friction)
+            built.joints[name], built.axes[name] = joint, axis
+            axis.name, carrier = name, moved
+
+
+def _resist(scene: Scene, axis: Axis, joint: Joint, limits: bool, friction: bool) -> None:
+    """What a joint does by itself: spring, damper, rotor, stops and dry friction."""
+    if axis.stiffness or axis.damping:
+        scene.torsion_spring(
+            f"{joint.name}/spring", joint, stiffness=axis.stiffness, damping=axis.damping, rest=axis.rest
+        )
+    if axis.armature:
+        scene.armature(joint, axis.armature)
+    if limits and np.isfinite([axis.lower, axis.upper]).any():
+        lower, upper = (value if np.isfinite(value) else None for value in (axis.lower, axis.upper))
+        scene.limit(f"{joint.name}/limit", joint, lower=lower, upper=upper)
+    if friction and axis.friction:
+        scene.joint_friction(f"{joint.name}/friction", joint, effort=axis.friction)
+
+
+def _add_obstacles(description: Description, built: Built) -> None:
+    """What touches and is fixed to the world."""
+    scene = built.scene
+    fixed = [(solid, Pose()) for solid in description.solids]
+    fixed += [(solid, built.poses[s]) for s in description.segments if built.items[s] is WORLD for solid in s.solids]
+    for solid, outer in fixed:
+        if not solid.touches or not any(body.material is not None for body in scene.bodies.values()):
+            continue
+        pose = outer @ solid.pose
+        with told(solid.element):
+            name = free_name(solid.name, scene.bodies, scene.links, scene.obstacles)
+            scene.add_obstacle(
+                name, solid.shape, position=pose.position, orientation=pose.quaternion, material=_material([solid]),
+                **({"color": solid.color} if solid.color else {}),  # type: ignore[arg-type]
+            )  # fmt: skip
+        built.solids[name], built.members[name] = [solid], None
