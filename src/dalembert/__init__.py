@@ -3,6 +3,8 @@
 __version__ = "0.1.0"
 
 from .errors import SimulationError
+from .formats.imported import ImportedModel
+from .formats.load import load_model
 from .integrate.methods import METHODS
 from .integrate.solve import solve
 from .linalg.newton import Minimum, minimize
@@ -20,7 +22,7 @@ from .trajectory import Trajectory
 
 __all__ = [
     "METHODS", "WORLD", "Box", "Capsule", "Compound", "Cone", "ConvexHull", "Curve", "Cylinder", "Ellipsoid",
-    "HalfSpace", "HeightField", "MassProperties", "Material", "Mesh", "Minimum", "Scene", "Simulation", "SimulationError",
-    "Sphere", "State", "Trajectory", "TriangleMesh", "__version__", "block", "mass_properties",
-    "minimize", "sheet", "simulate", "solve",
+    "HalfSpace", "HeightField", "ImportedModel", "MassProperties", "Material", "Mesh", "Minimum", "Scene", "Simulation", "SimulationError",
+    "Sphere", "State", "Trajectory", "TriangleMesh", "__version__", "block", "load_model",
+    "mass_properties", "minimize", "sheet", "simulate", "solve",
 ]  # fmt: skip

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..scene.body import WORLD
-from ..scene.contact import HalfSpace, Material
 from ..scene.joint import Joint
 from ..scene.scene import Scene
-from ..scene.shapes import Compound, Part
 from .built import Built, free_name, told
-from .description import Axis, Description, Pose, Segment, Solid
+from .description import Axis, Description, Segment, Solid
 from .imported import Warnings
 from .inertia import nearest_inertia
-from .touching import set_rules
+from .solids import add_obstacle, carried_solids, fixed_solids, material_of, shape_of
+from .touching import Surfaces, part_neighbours
 
 
 def build(description: Description, warnings: Warnings, limits: bool, friction: bool) -> Built:
@@ -27,14 +24,19 @@ def build(description: Description, warnings: Warnings, limits: bool, friction: 
         built.poses[segment] = segment.pose if parent is None else built.poses[parent] @ segment.pose
         moves = bool(segment.axes) or segment.free
         built.groups[segment] = segment if moves else None if parent is None else built.groups[parent]
-    carried = _carriers(description, built, warnings)
+    carried, fixed = carried_solids(description, built, warnings), fixed_solids(description, built)
+    if not any(solid.touches for solids in carried.values() for solid in solids):
+        fixed = []
+    surfaces = Surfaces([*carried.values(), *([solid] for solid, _ in fixed)], warnings)
     for segment in description.segments:
         with told(segment.element):
-            _add_item(segment, carried.get(segment, []), built, warnings)
+            _add_item(segment, carried[segment], surfaces.group(carried[segment]), built, warnings)
     for segment in description.segments:
         _connect(segment, built, limits, friction)
-    _add_obstacles(description, built)
-    set_rules(built, description, warnings)
+    for solid, outer in fixed:
+        add_obstacle(solid, outer, surfaces.group([solid]), built)
+    surfaces.set_rules(built.scene)
+    part_neighbours(built, description, surfaces.mixed)
     return built
 
 
@@ -53,36 +55,7 @@ def _hold_what_has_no_mass(description: Description, warnings: Warnings) -> None
             segment.axes, segment.free = [], False
 
 
-def _carriers(description: Description, built: Built, warnings: Warnings) -> dict[Segment, list[Solid]]:
-    """The solids of each body: its own, and those of segments without mass that are fixed to it."""
-    first: dict[Segment, Segment] = {}
-    for segment in description.segments:
-        group = built.groups[segment]
-        if group is not None and segment.mass > 0.0:
-            first.setdefault(group, segment)
-    carried: dict[Segment, list[Solid]] = {}
-    for segment in description.segments:
-        group, carrier = built.groups[segment], segment
-        if group is None or not segment.solids:
-            continue
-        while carrier.mass == 0.0 and carrier is not group and carrier.parent is not None:
-            carrier = carrier.parent
-        if carrier.mass == 0.0:
-            if group not in first:
-                warnings.add(segment.element, f"{segment.name!r} has no mass; its geometry is left out")
-                continue
-            carrier = first[group]
-        turn = built.poses[carrier].rotation.T
-        place = Pose(
-            turn @ (built.poses[segment].position - built.poses[carrier].position), turn @ built.poses[segment].rotation
-        )
-        for solid in segment.solids:
-            solid.pose = place @ solid.pose if carrier is not segment else solid.pose
-        carried.setdefault(carrier, []).extend(segment.solids)
-    return carried
-
-
-def _add_item(segment: Segment, solids: list[Solid], built: Built, warnings: Warnings) -> None:
+def _add_item(segment: Segment, solids: list[Solid], group: str, built: Built, warnings: Warnings) -> None:
     """The body, link, or part of the world that a segment is."""
     scene, pose = built.scene, built.poses[segment]
     if built.groups[segment] is None:
@@ -95,38 +68,15 @@ def _add_item(segment: Segment, solids: list[Solid], built: Built, warnings: War
     inertia, repair = nearest_inertia(segment.mass, segment.inertia)
     if repair is not None:
         warnings.add(segment.element, f"the inertia of {segment.name!r} is impossible: {repair}")
-    movable = [solid for solid in solids if not isinstance(solid.shape, HalfSpace)]
-    for solid in solids:
-        if solid not in movable:
-            warnings.add(solid.element, "a plane that moves is left out; use a box")
-    touching = [solid for solid in movable if solid.touches]
-    shown = touching or movable
+    touching = [solid for solid in solids if solid.touches]
+    shown = touching or solids
     body = scene.add_body(
-        name, _shape(shown, segment.center), mass=segment.mass, inertia=inertia, position=pose.point(segment.center),
+        name, shape_of(shown, segment.center), mass=segment.mass, inertia=inertia, position=pose.point(segment.center),
         orientation=pose.quaternion, color=next((solid.color for solid in shown if solid.color), None),
-        material=_material(touching) if touching else None,
+        material=material_of(touching) if touching else None, group=group,
     )  # fmt: skip
     built.items[segment] = body
     built.solids[name], built.members[name] = touching, built.groups[segment]
-
-
-def _shape(solids: list[Solid], center: np.ndarray) -> Any:
-    """One shape whose frame is at the centre of mass, with the segment's axes."""
-    if not solids:
-        return None
-    only = solids[0]
-    if (
-        len(solids) == 1
-        and np.array_equal(only.pose.position, center)
-        and np.array_equal(only.pose.rotation, np.eye(3))
-    ):
-        return only.shape
-    return Compound([Part(solid.shape, solid.pose.position - center, solid.pose.quaternion) for solid in solids])  # type: ignore[arg-type]
-
-
-def _material(touching: list[Solid]) -> Material:
-    """A body has one material: the roughest and bounciest of its solids."""
-    return Material(max(solid.friction for solid in touching), max(solid.restitution for solid in touching))
 
 
 def _connect(segment: Segment, built: Built, limits: bool, friction: bool) -> None:
@@ -173,21 +123,3 @@ def _resist(scene: Scene, axis: Axis, joint: Joint, limits: bool, friction: bool
         scene.limit(f"{joint.name}/limit", joint, lower=lower, upper=upper)
     if friction and axis.friction:
         scene.joint_friction(f"{joint.name}/friction", joint, effort=axis.friction)
-
-
-def _add_obstacles(description: Description, built: Built) -> None:
-    """What touches and is fixed to the world."""
-    scene = built.scene
-    fixed = [(solid, Pose()) for solid in description.solids]
-    fixed += [(solid, built.poses[s]) for s in description.segments if built.items[s] is WORLD for solid in s.solids]
-    for solid, outer in fixed:
-        if not solid.touches or not any(body.material is not None for body in scene.bodies.values()):
-            continue
-        pose = outer @ solid.pose
-        with told(solid.element):
-            name = free_name(solid.name, scene.bodies, scene.links, scene.obstacles)
-            scene.add_obstacle(
-                name, solid.shape, position=pose.position, orientation=pose.quaternion, material=_material([solid]),
-                **({"color": solid.color} if solid.color else {}),  # type: ignore[arg-type]
-            )  # fmt: skip
-        built.solids[name], built.members[name] = [solid], None

@@ -47,8 +47,8 @@ class Actuator:
     """
 
     name: str
-    joint: Joint
-    motor: Force
+    joint: Joint = field(repr=False)
+    motor: Force = field(repr=False)
     gear: float
     sets: str
     scale: float

@@ -144,7 +144,8 @@ def _control_range(given: Attributes, axis: Axis) -> tuple[float, float]:
     """As written, or as a multiple of the joint's own range (`inheritrange`)."""
     limits = _limited(given, "ctrllimited", "ctrlrange")
     inherited = given.number("inheritrange", 0.0, 0.0)
-    if limits is None and inherited > 0.0 and math.isfinite(axis.upper - axis.lower):
+    own = "ctrlrange" in given.element.attributes
+    if inherited > 0.0 and not own and math.isfinite(axis.upper - axis.lower):
         middle, half = axis.zero + 0.5 * (axis.lower + axis.upper), 0.5 * (axis.upper - axis.lower)
         return middle - inherited * half, middle + inherited * half
     return (-math.inf, math.inf) if limits is None else (float(limits[0]), float(limits[1]))

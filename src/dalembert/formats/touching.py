@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import combinations, combinations_with_replacement
 
+from ..scene.scene import Scene
 from .built import Built
 from .description import Description, Segment, Solid
 from .imported import Warnings
@@ -12,31 +12,39 @@ from .imported import Warnings
 Key = tuple[int, int, int, float]  # contype, conaffinity, priority, friction
 
 
-def set_rules(built: Built, description: Description, warnings: Warnings) -> None:
-    """Groups of equal masks and friction, a rule for each pair of them that needs one, and neighbours that never touch."""
-    scene = built.scene
-    keys = {name: _key(name, items, warnings) for name, items in built.solids.items() if items}
-    kinds = sorted(set(keys.values()))
-    names = {
-        key: f"contact {key[0]}/{key[1]}" + f" μ {key[3]:g}" + f" priority {key[2]}" * bool(key[2]) for key in kinds
-    }
-    rules = [(a, b, *_rule(a, b)) for a, b in combinations_with_replacement(kinds, 2)]
-    rules = [rule for rule in rules if not rule[2] or rule[3] is not None]
-    if rules:
-        for name, key in keys.items():
-            table = scene.bodies if name in scene.bodies else scene.obstacles
-            table[name] = replace(table[name], group=names[key])  # type: ignore[type-var, assignment]
-    for a, b, enabled, friction in rules:
-        scene.set_contact(names[a], names[b], enabled=enabled, friction=friction)
-    _part_neighbours(built, list(keys), description, bool(rules))
+class Surfaces:
+    """Groups of bodies and obstacles whose contacts follow the same masks and friction.
+
+    solids : of each body or obstacle; those that touch count. `mixed` tells whether pairs of groups need rules of their own.
+    """
+
+    def __init__(self, solids: list[list[Solid]], warnings: Warnings) -> None:
+        kinds = sorted({_key(items, warnings) for each in solids if (items := [item for item in each if item.touches])})
+        rules = [(a, b, *_rule(a, b)) for a, b in combinations_with_replacement(kinds, 2)]
+        self._rules = [rule for rule in rules if not rule[2] or rule[3] is not None]
+        self.mixed = bool(self._rules)
+
+    def group(self, solids: list[Solid]) -> str:
+        """The name of the group of a body or obstacle; "" where none is needed."""
+        touching = [item for item in solids if item.touches]
+        return _name(_key(touching, None)) if touching and self.mixed else ""
+
+    def set_rules(self, scene: Scene) -> None:
+        """Says of each pair of groups whether it touches, and its friction."""
+        for a, b, enabled, friction in self._rules:
+            scene.set_contact(_name(a), _name(b), enabled=enabled, friction=friction)
 
 
-def _key(name: str, items: list[Solid], warnings: Warnings) -> Key:
+def _name(key: Key) -> str:
+    return f"contact {key[0]}/{key[1]} μ {key[3]:.9g}" + f" priority {key[2]}" * bool(key[2])
+
+
+def _key(items: list[Solid], warnings: Warnings | None) -> Key:
     """What decides of a body's contacts; where its solids differ, all masks together, and the largest friction."""
     kinds = {(*item.mask, item.friction) for item in items}
-    if len(kinds) > 1:
+    if len(kinds) > 1 and warnings is not None:
         warnings.add(
-            items[0].element, f"the geometry of {name!r} differs in friction or contact masks; a body has one of each: the "
+            items[0].element, "geoms of this body differ in friction or contact masks; a body has one of each: the "
             "largest friction, and all masks together", "mixed surfaces",
         )  # fmt: skip
     contype, conaffinity, priority = 0, 0, max(item.mask[2] for item in items)
@@ -53,17 +61,18 @@ def _rule(a: Key, b: Key) -> tuple[bool, float | None]:
     return True, max(a[3], b[3]) if a[2] == b[2] else a[3] if a[2] > b[2] else b[3]
 
 
-def _part_neighbours(built: Built, names: list[str], description: Description, ruled: bool) -> None:
+def part_neighbours(built: Built, description: Description, ruled: bool) -> None:
     """What is welded together does not touch, nor what one joint away is; a scene knows this of two bodies that one joint
-    connects, but not through links and welds, nor of obstacles."""
+    connects, but not through links and welds, nor of obstacles, nor where groups have rules (`ruled`)."""
     scene = built.scene
     joined = {frozenset((joint.a.name, joint.b.name)) for joint in scene.joints.values()} if not ruled else set()
     by_group: dict[Segment | None, list[str]] = {}
-    for name in names:
-        by_group.setdefault(built.members[name], []).append(name)
+    for name, group in built.members.items():
+        if built.solids[name]:
+            by_group.setdefault(group, []).append(name)
     for group, inside in by_group.items():
         if group is None:
-            continue
+            continue  # what is fixed to the world
         pairs = list(combinations(inside, 2))
         outer = None if group.parent is None else built.groups[group.parent]
         if not group.free and (outer is not None or not description.adjacent_to_world):
