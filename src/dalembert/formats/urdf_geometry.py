@@ -102,7 +102,10 @@ class Geometries:
 
     def _mesh(self, given: Attributes, name: str, pose: Pose, element: Element) -> Solid | None:
         """The hull of a mesh file; None with a warning where that cannot be had."""
-        scale = given.vector("scale", 1, 3, default=(1.0, 1.0, 1.0))
+        scale = given.vector("scale", 1, 4, default=(1.0, 1.0, 1.0))
+        if len(scale) not in (1, 3):
+            self.warnings.add(given.element, f"scale has {len(scale)} numbers; the first three, or the first, are used")
+            scale = scale[: 3 if len(scale) > 3 else 1]
         reference = given.text("filename")
         try:
             path = self.folder.find(given.element, reference)

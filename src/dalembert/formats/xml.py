@@ -68,12 +68,13 @@ def parse_xml(data: bytes, path: Path) -> Element:
         raise ValueError(f"{path}: larger than {MAX_BYTES // 10**6} MB; keep meshes in files of their own")
     if b"\0" in data:
         raise ValueError(f"{path}: not a text in UTF-8 (it has zero bytes); save it as UTF-8")
-    builder = _Builder(path)
+    text = data.removeprefix(b"\xef\xbb\xbf").lstrip()  # blank lines before the declaration are common, and harmless
+    builder = _Builder(path, data[: len(data) - len(text)].count(b"\n"))
     try:
-        builder.parser.Parse(data, True)
+        builder.parser.Parse(text, True)
     except expat.ExpatError as error:
         raise ValueError(
-            f"{path}:{error.lineno}: not well-formed XML ({expat.ErrorString(error.code)}); correct that line"
+            f"{path}:{error.lineno + builder.skipped}: not well-formed XML ({expat.ErrorString(error.code)}); correct it"
         ) from None
     except (LookupError, UnicodeError) as error:
         raise ValueError(f"{path}:1: cannot be decoded ({error}); save it as UTF-8") from None
@@ -84,8 +85,9 @@ def parse_xml(data: bytes, path: Path) -> Element:
 class _Builder:
     """Takes what the parser reports and makes elements of it."""
 
-    def __init__(self, path: Path) -> None:
-        self.path, self.root = path, None
+    def __init__(self, path: Path, skipped: int) -> None:
+        self.path, self.skipped = path, skipped  # lines before what the parser sees
+        self.root: Element | None = None
         self.count = 0
         self.open: list[Element] = []
         self.texts: list[list[str]] = []
@@ -98,10 +100,13 @@ class _Builder:
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
         parser.CharacterDataHandler = self._characters
-        self.root: Element | None
+
+    @property
+    def _line(self) -> int:
+        return self.parser.CurrentLineNumber + self.skipped
 
     def _refuse(self, message: str) -> ValueError:
-        return ValueError(f"{self.path}:{self.parser.CurrentLineNumber}: {message}")
+        return ValueError(f"{self.path}:{self._line}: {message}")
 
     def _declaration(self, version: str, encoding: str | None, standalone: int) -> None:
         if encoding is not None and encoding.lower() not in ENCODINGS:
@@ -123,7 +128,7 @@ class _Builder:
                 raise self._refuse(
                     f"attribute {key!r:.40} is longer than {MAX_ATTRIBUTE} characters; use a file for it"
                 )
-        element = Element(tag, attributes, self.path, self.parser.CurrentLineNumber)
+        element = Element(tag, attributes, self.path, self._line)
         if self.open:
             self.open[-1].children.append(element)
         else:
