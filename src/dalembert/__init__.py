@@ -22,7 +22,7 @@ from .trajectory import Trajectory
 
 __all__ = [
     "METHODS", "WORLD", "Box", "Capsule", "Compound", "Cone", "ConvexHull", "Curve", "Cylinder", "Ellipsoid",
-    "HalfSpace", "HeightField", "ImportedModel", "MassProperties", "Material", "Mesh", "Minimum", "Scene", "Simulation", "SimulationError",
-    "Sphere", "State", "Trajectory", "TriangleMesh", "__version__", "block", "load_model",
+    "HalfSpace", "HeightField", "ImportedModel", "MassProperties", "Material", "Mesh", "Minimum", "Scene", "Simulation",
+    "SimulationError", "Sphere", "State", "Trajectory", "TriangleMesh", "__version__", "block", "load_model",
     "mass_properties", "minimize", "sheet", "simulate", "solve",
 ]  # fmt: skip

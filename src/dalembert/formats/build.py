@@ -27,7 +27,8 @@ def build(description: Description, warnings: Warnings, limits: bool, friction: 
     carried, fixed = carried_solids(description, built, warnings), fixed_solids(description, built)
     if not any(solid.touches for solids in carried.values() for solid in solids):
         fixed = []
-    surfaces = Surfaces([*carried.values(), *([solid] for solid, _ in fixed)], warnings)
+    with told(description.element):
+        surfaces = Surfaces([*carried.values(), *([solid] for solid, _ in fixed)], warnings)
     for segment in description.segments:
         with told(segment.element):
             _add_item(segment, carried[segment], surfaces.group(carried[segment]), built, warnings)
@@ -36,7 +37,8 @@ def build(description: Description, warnings: Warnings, limits: bool, friction: 
     for solid, outer in fixed:
         add_obstacle(solid, outer, surfaces.group([solid]), built)
     surfaces.set_rules(built.scene)
-    part_neighbours(built, description, surfaces.mixed)
+    with told(description.element):
+        part_neighbours(built, description, surfaces.mixed)
     return built
 
 

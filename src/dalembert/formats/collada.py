@@ -13,7 +13,7 @@ from .attributes import Attributes, parse_numbers
 from .orientation import about
 from .xml import Element
 
-MOST_NODES = 20_000
+MOST_NODES, MOST_POINTS = 20_000, 10_000_000
 
 
 def collada_points(root: Element) -> np.ndarray:
@@ -22,10 +22,13 @@ def collada_points(root: Element) -> np.ndarray:
         raise root.error("this is no COLLADA file; export the mesh again, or convert it to STL")
     named = {item.attributes["id"]: item for item in root.everything() if "id" in item.attributes}
     clouds: dict[str, np.ndarray] = {}
-    placed = []
+    placed, count = [], 0
     for geometry, transform in _instances(root, named):
         if geometry.attributes["id"] not in clouds:
             clouds[geometry.attributes["id"]] = _positions(geometry, named)
+        count += len(clouds[geometry.attributes["id"]])
+        if count > MOST_POINTS:
+            raise geometry.error(f"its scene shows more than {MOST_POINTS} points; simplify it")
         placed.append(clouds[geometry.attributes["id"]] @ transform[:3, :3].T + transform[:3, 3])
     if not placed:
         raise root.error("there is no geometry in it; export the mesh again")

@@ -89,6 +89,7 @@ class Description:
     """A model as its file describes it."""
 
     name: str
+    element: Element
     segments: list[Segment] = field(default_factory=list)
     solids: list[Solid] = field(default_factory=list)  # of the world
     gravity: tuple[float, ...] = (0.0, 0.0, -9.81)

@@ -28,7 +28,7 @@ SECTIONS = (
     "keyframe", "custom", "extension",
 )  # fmt: skip
 UNSEEN = ("camera", "light", "inertial")  # read elsewhere, or pictures
-MOST_COPIES = 100_000
+MOST_COPIES = 50_000  # elements that <replicate> makes
 
 
 @dataclass(eq=False)
@@ -39,6 +39,7 @@ class Place:
     frame: Pose
     childclass: str | None
     suffix: str
+    copied: bool = False
 
 
 @dataclass(eq=False)
@@ -65,7 +66,7 @@ class MjcfReader:
         meshes = Meshes(assets, self.defaults, settings, folder, warnings)
         self.geoms = Geoms(self.defaults, settings, meshes, self._colors(assets), warnings)
         name = root.attributes.get("model", "").strip()[:100] or root.file.stem[:100]
-        self.description = Description(name, gravity=settings.gravity)
+        self.description = Description(name, root, gravity=settings.gravity)
         self.bodies: dict[str, Segment | None] = {"world": None}
         self.joints: dict[str, Axis | Segment] = {}  # by their names in the file
         self.coordinates: list[Axis | Segment] = []  # in the order of qpos
@@ -95,22 +96,21 @@ class MjcfReader:
         count = 0
         while waiting:
             element, place = waiting.pop()
-            count += 1
-            if count > MOST_COPIES * 10:
-                raise element.error(
-                    f"with its replicas the model has more than {MOST_COPIES * 10} elements; simplify it"
-                )
+            count += place.copied
+            if count > MOST_COPIES:
+                raise element.error(f"replicas make more than {MOST_COPIES} elements; simplify the model")
             for inner in reversed(self._enter(element, place)):
                 waiting += ((child, inner) for child in reversed(element.children))
 
     def _enter(self, element: Element, place: Place) -> list[Place]:
         """Reads one element; the places that its children stand in, one after the other."""
+        childclass = element.attributes.get("childclass", place.childclass)
         if element.tag == "body":
             segment = self._body(element, place)
-            return [Place(segment, Pose(), element.attributes.get("childclass", place.childclass), place.suffix)]
+            return [Place(segment, Pose(), childclass, place.suffix, place.copied)]
         if element.tag == "frame":
-            childclass = element.attributes.get("childclass", place.childclass)
-            return [Place(place.segment, place.frame @ self._pose(Attributes(element)), childclass, place.suffix)]
+            frame = place.frame @ self._pose(Attributes(element))
+            return [Place(place.segment, frame, childclass, place.suffix, place.copied)]
         if element.tag == "replicate":
             return self._replicas(element, place)
         if element.tag in ("joint", "freejoint"):
@@ -142,7 +142,7 @@ class MjcfReader:
         for i in range(count):
             pose = Pose(position, euler(i * angles, self.settings.sequence))
             number = f"{separator}{i:0{len(str(count - 1))}d}"
-            found.append(Place(place.segment, place.frame @ pose, place.childclass, number + place.suffix))
+            found.append(Place(place.segment, place.frame @ pose, place.childclass, number + place.suffix, True))
             position = pose.point(offset)
         return found
 

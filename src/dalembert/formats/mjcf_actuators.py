@@ -29,13 +29,13 @@ Law = tuple[float, float, float, float]  # k, b0, b1, b2
 def add_actuators(reader: MjcfReader, built: Built, warnings: Warnings) -> tuple[dict[str, Actuator], list[str]]:
     """The actuators that are motors of the scene, and the names of all controls of the file, in order."""
     found: dict[str, Actuator] = {}
-    names: list[str] = []
+    names: dict[str, None] = {}
     for element in (item for section in reader.root.all("actuator") for item in section.children):
         given = reader.defaults.of(element, None)
         name = given.name() or f"actuator {len(names)}"
         if name in names:
             raise element.error(f"actuator {name!r:.60} is there twice; rename one")
-        names.append(name)
+        names[name] = None
         axis = _axis(reader, built, given, warnings)
         law = _law(given, warnings) if axis is not None else None
         if axis is not None and law is not None:
@@ -44,7 +44,7 @@ def add_actuators(reader: MjcfReader, built: Built, warnings: Warnings) -> tuple
             if actuator is not None:
                 found[name] = actuator
             note_unasked(given, warnings)
-    return found, names
+    return found, list(names)
 
 
 def _axis(reader: MjcfReader, built: Built, given: Attributes, warnings: Warnings) -> Axis | None:

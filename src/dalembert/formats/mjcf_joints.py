@@ -26,7 +26,7 @@ def add_joint(given: Attributes, segment: Segment, frame: Pose, settings: Settin
         return name
     if segment.free:
         raise element.error(f"body {segment.name!r} is free already; remove this joint")
-    axis = Axis(name or f"{segment.name}/{kind}", KINDS[kind], element)
+    axis = Axis(name or f"{segment.name}/{kind} {len(segment.axes) + 1}", KINDS[kind], element)
     axis.anchor = frame.point(given.vector("pos", 3, default=(0.0, 0.0, 0.0)))
     unit = math.pi / 180.0 if settings.degree and kind != "slide" else 1.0
     limits = _range(given, settings)

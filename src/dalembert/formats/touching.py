@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import combinations, combinations_with_replacement
+from itertools import combinations, combinations_with_replacement, product
 
 from ..scene.scene import Scene
 from .built import Built
 from .description import Description, Segment, Solid
 from .imported import Warnings
 
+MOST_RULES = 200_000
 Key = tuple[int, int, int, float]  # contype, conaffinity, priority, friction
 
 
@@ -20,6 +21,7 @@ class Surfaces:
 
     def __init__(self, solids: list[list[Solid]], warnings: Warnings) -> None:
         kinds = sorted({_key(items, warnings) for each in solids if (items := [item for item in each if item.touches])})
+        _require_few(len(kinds) * (len(kinds) + 1) // 2)
         rules = [(a, b, *_rule(a, b)) for a, b in combinations_with_replacement(kinds, 2)]
         self._rules = [rule for rule in rules if not rule[2] or rule[3] is not None]
         self.mixed = bool(self._rules)
@@ -73,10 +75,20 @@ def part_neighbours(built: Built, description: Description, ruled: bool) -> None
     for group, inside in by_group.items():
         if group is None:
             continue  # what is fixed to the world
-        pairs = list(combinations(inside, 2))
         outer = None if group.parent is None else built.groups[group.parent]
-        if not group.free and (outer is not None or not description.adjacent_to_world):
-            pairs += [(a, b) for a in by_group.get(outer, []) for b in inside]
+        beside = by_group.get(outer, [])
+        if group.free or (outer is None and description.adjacent_to_world):
+            beside = []
+        _require_few(len(scene.contact_rules) + len(inside) * (len(inside) + len(beside)))
+        pairs = [*combinations(inside, 2), *product(beside, inside)]
         for a, b in pairs:
             if frozenset((a, b)) not in joined:
                 scene.set_contact(a, b, enabled=False)
+
+
+def _require_few(rules: int) -> None:
+    if rules > MOST_RULES:
+        raise ValueError(
+            f"the model needs {rules} rules for contact, more than {MOST_RULES}; join bodies that are fixed to each other, "
+            "and give fewer different masks and frictions"
+        )

@@ -7,6 +7,7 @@ free, as with Pinocchio's free-flyer. A link without mass stays a link without m
 from __future__ import annotations
 
 import math
+from collections import deque
 
 import numpy as np
 
@@ -36,14 +37,14 @@ class UrdfReader:
             raise robot.error("it has no link; a URDF needs at least one <link name=…>")
         self.geometries = Geometries(robot, folder, warnings)
         name = robot.attributes.get("name", "").strip()[:100] or "robot"
-        self.description = Description(name, joint_order=list(self.joints), adjacent_to_world=False)
+        self.description = Description(name, robot, joint_order=list(self.joints), adjacent_to_world=False)
         root = self._tree()
         self._segment(root, None, Pose())
         self.description.segments[0].free = floating
         segments = {root: self.description.segments[0]}
-        waiting = [root]
+        waiting = deque([root])
         while waiting:
-            parent = waiting.pop(0)
+            parent = waiting.popleft()
             for joint, child in self.children.get(parent, []):
                 segments[child] = self._segment(child, segments[parent], read_origin(joint))
                 self._joint(joint, segments[child])
