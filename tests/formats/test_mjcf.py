@@ -28,7 +28,7 @@ def test_several_joints_of_a_body_are_a_chain_through_links():
 def test_equalities_are_gears_balls_and_welds():
     scene = dal.load_model(FEATURES).scene
     gear = next(joint for joint in scene.joints.values() if joint.coupling)
-    assert [joint.name for joint in gear.coupling.joints] == ["ankle1-1", "ankle0-1"] and gear.coupling.ratio == -0.5
+    assert [joint.name for joint in gear.coupling.joints] == ["ankle01-1", "ankle00-1"] and gear.coupling.ratio == -0.5
     ball = next(joint for joint in scene.joints.values() if joint.kind == "ball" and joint.name != "wrist")
     hand = scene.bodies["hand"]
     np.testing.assert_allclose(ball.at, hand.position + hand.rotation @ ([0, 0, 0.2] - np.array([0.1, 0.2, 0.3])))
@@ -107,10 +107,10 @@ def test_mistakes_are_refused_with_their_line(tmp_path, element, said):
     assert "made.xml:2: <" in str(refusal.value)
 
 
-def test_included_files_and_meshes_are_found_from_the_main_file(tmp_path):
+def test_included_files_are_found_beside_their_includer_and_meshes_in_meshdir(tmp_path):
     package = write_package(tmp_path)
     (package / "parts").mkdir()
-    (package / "parts/arm.xml").write_text("<mujocoinclude><include file='parts/hand.xml'/></mujocoinclude>")
+    (package / "parts/arm.xml").write_text("<mujocoinclude><include file='hand.xml'/></mujocoinclude>")
     (package / "parts/hand.xml").write_text(
         "<mujocoinclude><body name='hand'><joint/><geom type='mesh' mesh='block'/></body></mujocoinclude>"
     )

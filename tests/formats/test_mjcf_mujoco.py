@@ -19,6 +19,12 @@ BULLET = package_files("pybullet_data", "mjcf/*.xml")
 CLOSE = 1e-9
 
 
+@pytest.fixture(autouse=True)
+def logs_go_elsewhere(tmp_path, monkeypatch):
+    """MuJoCo writes its warnings into the folder that it runs in."""
+    monkeypatch.chdir(tmp_path)
+
+
 def compiled(path):
     """MuJoCo's model and its kinematics at the initial pose; None for a file that MuJoCo refuses."""
     try:
@@ -176,7 +182,7 @@ def test_what_touches_is_what_mujoco_lets_touch(tmp_path):
         f"<mujoco><worldbody>{words}{chain}</worldbody><contact><exclude body1='b0' body2='b3'/></contact></mujoco>"
     )
     from dalembert.collide.from_scene import combine
-    from dalembert.scene.contact import rule_for
+    from dalembert.scene.contact import rule_for, rule_table
 
     model = mujoco.MjModel.from_xml_path(str(file))
     data = mujoco.MjData(model)
@@ -191,7 +197,7 @@ def test_what_touches_is_what_mujoco_lets_touch(tmp_path):
     items = list(scene.bodies.values())
     for i, a in enumerate(items):
         for b in items[i + 1 :]:
-            rule, names = rule_for(scene.contact_rules, a, b), frozenset((a.name, b.name))
+            rule, names = rule_for(rule_table(scene.contact_rules), a, b), frozenset((a.name, b.name))
             if rule.enabled if rule else names not in joined:
                 found[names] = rule.friction if rule and rule.friction else combine(a.material, b.material)[0]
-    assert found == pytest.approx(expected)
+    assert len(expected) > 5 and found == pytest.approx(expected)

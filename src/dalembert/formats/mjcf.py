@@ -141,7 +141,7 @@ class MjcfReader:
         found, position = [], np.zeros(3)
         for i in range(count):
             pose = Pose(position, euler(i * angles, self.settings.sequence))
-            number = f"{separator}{i:0{len(str(count - 1))}d}"
+            number = f"{separator}{i:0{len(str(count))}d}"
             found.append(Place(place.segment, place.frame @ pose, place.childclass, number + place.suffix, True))
             position = pose.point(offset)
         return found

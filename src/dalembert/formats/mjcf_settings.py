@@ -7,7 +7,7 @@ from pathlib import Path
 
 from .attributes import Attributes
 from .imported import Warnings
-from .paths import Folder
+from .paths import Folder, Unreadable
 from .xml import MAX_DEPTH, MAX_ELEMENTS, Element, read_xml
 
 SEEN = ("name", "class", "user", "group", "rgba", "material", "childclass")  # names, pictures
@@ -40,13 +40,24 @@ def include_files(root: Element, folder: Folder) -> None:
             if child.tag != "include":
                 children.append(child)
                 continue
-            path = folder.find(child, Attributes(child).text("file"))
+            path = _included(child, folder)
             if path in done:
                 raise child.error(f"{path} is included a second time; include each file once")
             done.add(path)
             queue += reversed(read_xml(path).children)
         element.children = children
         waiting += [(child, depth + 1) for child in children]
+
+
+def _included(element: Element, folder: Folder) -> Path:
+    """The file that an <include> means: beside the model, or else beside the file that it stands in."""
+    name = Attributes(element).text("file")
+    try:
+        return folder.find(element, name)
+    except Unreadable:
+        if element.file.parent == folder.home:
+            raise
+        return folder.find(element, name, element.file.parent)
 
 
 @dataclass
