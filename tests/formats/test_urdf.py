@@ -124,6 +124,20 @@ def test_a_joint_that_carries_no_mass_is_held(tmp_path):
     assert any("'bc'" in warning.message and "no mass" in warning.message for warning in model.warnings)
 
 
+def test_a_floating_root_without_mass_goes_with_what_it_carries(tmp_path):
+    """Its only joint would have no equation of motion; with two branches each has one."""
+    links = ['<link name="a"/>', *(LINK.format(name, 1, SPHERE) for name in "bc")]
+    chain = written(
+        tmp_path, *links, JOINT.format("a", "b", "continuous", ""), JOINT.format("b", "c", "continuous", "")
+    )
+    scene = dal.load_model(chain, floating=True).scene
+    assert [scene.joints[name].kind for name in ("ab", "bc")] == ["weld", "hinge"]
+    assert dal.load_model(chain).scene.joints["ab"].kind == "hinge"
+    fork = written(tmp_path, *links, JOINT.format("a", "b", "continuous", ""), JOINT.format("a", "c", "continuous", ""))
+    scene = dal.load_model(fork, floating=True).scene
+    assert [scene.joints[name].kind for name in ("ab", "ac")] == ["hinge", "hinge"]
+
+
 def test_neighbours_do_not_touch_through_links_and_welds(tmp_path):
     """a –hinge– link –hinge– b –fixed– c: no pair of them touches; the fixed base does not touch a either."""
     ball = '<collision><geometry><sphere radius="1"/></geometry></collision></link>'

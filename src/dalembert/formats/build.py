@@ -43,15 +43,21 @@ def build(description: Description, warnings: Warnings, limits: bool, friction: 
 
 
 def _hold_what_has_no_mass(description: Description, warnings: Warnings) -> None:
-    """A joint that carries neither mass nor armature has no equation of motion: what it carries is fixed instead."""
+    """A joint with neither mass nor armature on one of its sides has no equation of motion: it is held fixed instead. The
+    side that carries it counts in a free tree only."""
     below = {segment: segment.mass for segment in description.segments}
     for segment in reversed(description.segments):
-        if segment.parent is not None:
+        if segment.parent is not None and not segment.free:
             below[segment.parent] += below[segment]
+    beside: dict[Segment, float] = {}  # what the free tree has in all, or more than anything
     for segment in description.segments:
-        if below[segment] == 0.0 and (segment.free or segment.axes) and not any(axis.armature for axis in segment.axes):
+        above = np.inf if segment.parent is None else beside[segment.parent]
+        beside[segment] = below[segment] if segment.free else above
+        if not (segment.free or segment.axes) or any(axis.armature for axis in segment.axes):
+            continue
+        if below[segment] == 0.0 or (segment.axes and below[segment] == beside[segment]):
             names = ", ".join(repr(axis.name) for axis in segment.axes) or "the free joint"
-            what = f"{names} of {segment.name!r} carries no mass and is held fixed; give what it carries a mass"
+            what = f"{names} of {segment.name!r} moves what has no mass, and is held fixed; give that a mass"
             warnings.add(segment.axes[0].element if segment.axes else segment.element, what)
             segment.weld_name = segment.axes[0].name if segment.axes else ""
             segment.axes, segment.free = [], False

@@ -8,6 +8,7 @@ from ..scene.mass import validate_inertia
 
 THIN = 1e-6  # of its largest, the least second moment that a repaired inertia has
 POINT = 1e-3  # m, the radius of gyration given to a mass without inertia
+NOTHING = 1e-9  # m, the radius of gyration of an inertia that is none
 
 
 def nearest_inertia(mass: float, inertia: np.ndarray) -> tuple[np.ndarray, str | None]:
@@ -23,9 +24,7 @@ def nearest_inertia(mass: float, inertia: np.ndarray) -> tuple[np.ndarray, str |
         reason = str(error).removeprefix("inertia: ").split(";")[0]
     symmetric = 0.5 * (inertia + inertia.T)
     moments, axes = np.linalg.eigh(0.5 * np.trace(symmetric) * np.eye(3) - symmetric)
-    floor = THIN * moments[2] if moments[2] > 0.0 else 0.0
-    if not floor > 1e-300:
-        floor = mass * POINT**2 / 2.0
+    floor = THIN * moments[2] if moments[2] > mass * NOTHING**2 else mass * POINT**2 / 2.0
     raised = np.maximum(moments, floor)
     second = axes @ np.diag(raised) @ axes.T
     repaired = np.trace(second) * np.eye(3) - second
