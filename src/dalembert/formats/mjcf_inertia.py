@@ -79,6 +79,8 @@ def mesh_mass(surface: Surface, kind: str) -> Mass:
     corners = vertices[faces]
     normals = 0.5 * np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     areas, middles = np.linalg.norm(normals, axis=1), corners.mean(axis=1)
+    if not areas.sum() > 0.0:
+        raise ValueError("its faces have no area; correct them")
     start = areas @ middles / areas.sum()
     if kind == "shell":
         inner = corners - start
@@ -91,6 +93,8 @@ def mesh_mass(surface: Surface, kind: str) -> Mass:
         return np.abs(signed) if kind == "legacy" else signed
 
     cells = volumes(start)
+    if not cells.sum() > 0.0:
+        raise ValueError("its faces enclose no volume, or are inside out; turn them, or give inertia='convex'")
     center = cells @ (0.75 * middles + 0.25 * start) / cells.sum()
     cells = volumes(center)
     inner = corners - center
