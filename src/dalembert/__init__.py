@@ -4,6 +4,8 @@ __version__ = "0.1.0"
 
 from .articulation import Articulation
 from .errors import SimulationError
+from .formats.imported import ImportedModel
+from .formats.load import load_model
 from .integrate.methods import METHODS
 from .integrate.solve import solve
 from .linalg.condition import condition_number
@@ -26,8 +28,8 @@ from .trajectory import Trajectory
 
 __all__ = [
     "METHODS", "WORLD", "Articulation", "Box", "Capsule", "Compound", "Cone", "ConvexHull", "Curve", "Cylinder",
-    "Ellipsoid", "Equilibration", "GeneralizedCoordinates", "HalfSpace", "HeightField", "Lagrangian",
+    "Ellipsoid", "Equilibration", "GeneralizedCoordinates", "HalfSpace", "HeightField", "ImportedModel", "Lagrangian",
     "MassProperties", "Matching", "Material", "Mesh", "Minimum", "Scene", "Simulation", "SimulationError", "Sphere",
     "State", "TimeSeries", "Trajectory", "TriangleMesh", "__version__", "block", "condition_number", "equilibrate",
-    "mass_properties", "matching", "minimize", "sheet", "simulate", "solve",
+    "load_model", "mass_properties", "matching", "minimize", "sheet", "simulate", "solve",
 ]  # fmt: skip

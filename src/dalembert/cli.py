@@ -1,4 +1,4 @@
-"""The command line: `dalembert run NAME|FILE.py`, `dalembert list`, `dalembert compile`, `dalembert condition FILE.mtx`.
+"""The command line: `dalembert run NAME|FILE`, `inspect FILE`, `list`, `compile`, `condition FILE.mtx`.
 
 Exit codes: 0 done, 1 the run failed in the middle, 2 the input was refused, 130 interrupted (what was recorded is kept).
 """
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .simulate import Simulation
 
 FAILED, REFUSED, INTERRUPTED = 1, 2, 130
+MODELS = (".urdf", ".xml", ".mjcf")
 
 app = App(name="dalembert", help="Rigid mechanisms simulated exactly and fast, with every joule accounted for.")
 
@@ -38,6 +39,7 @@ def run(
     resume: Path | None = None,
     report: Path | None = None,
     view: bool = False,
+    floating: bool = False,
     as_json: Annotated[bool, Parameter(name="--json")] = False,
 ) -> int:
     """Run a scene and print the table of the run.
@@ -45,7 +47,8 @@ def run(
     Parameters
     ----------
     scene
-        A name from `dalembert list`, or a Python file with a function build() that returns a Scene.
+        A name from `dalembert list`, a Python file with a function build() that returns a Scene, or a model in URDF (.urdf)
+        or MJCF (.xml).
     duration
         Simulated time, s.
     dt
@@ -70,6 +73,8 @@ def run(
         Write a page with the animation, the plots and the table here (HTML).
     view
         Show the run in the browser while it goes on, and stay; without a display, write the report and say where.
+    floating
+        Let the root link of a URDF be free; else it is fixed to the world.
     as_json
         Print the table as JSON.
     """
@@ -79,7 +84,7 @@ def run(
     from .trajectory import Trajectory
 
     try:
-        built, settings = _load(scene)
+        built, settings = _load(scene, floating)
         given = {
             "duration": duration, "dt": dt, "rtol": rtol, "method": method, "frames": frames, "solver": solver,
             "threads": threads,
@@ -113,6 +118,28 @@ def run(
     if screen is not None:
         screen.stay("failed" if code == FAILED else "interrupted" if code == INTERRUPTED else "done")
     return code
+
+
+@app.command
+def inspect(file: Path, /, *, floating: bool = False) -> int:
+    """Show what a model file holds: its bodies, joints and masses, and what of it could not be kept.
+
+    Parameters
+    ----------
+    file
+        A model in URDF or MJCF.
+    floating
+        Let the root link of a URDF be free; else it is fixed to the world.
+    """
+    from .formats.inspect import show_model
+    from .formats.load import load_model
+
+    try:
+        show_model(load_model(file, floating=floating or None))
+    except ValueError as error:
+        print(f"dalembert: {error}", file=sys.stderr)
+        return REFUSED
+    return 0
 
 
 @app.command(name="list")
@@ -160,16 +187,20 @@ def condition(*files: Path, random: tuple[int, ...] = (), exact: bool = False) -
     return code
 
 
-def _load(name: str) -> tuple[Any, dict[str, Any]]:
-    """(scene, settings) of a gallery name or of a Python file, which is run."""
+def _load(name: str, floating: bool) -> tuple[Any, dict[str, Any]]:
+    """(scene, settings) of a gallery name, of a model file, or of a Python file, which is run."""
     from . import gallery
 
     if name in gallery.names():
         module = gallery.load(name)
         return module.build(), dict(module.SETTINGS)
     path = Path(name)
+    if path.suffix in MODELS:
+        return _load_model(path, floating)
     if path.suffix != ".py":
-        raise ValueError(f"no scene {name!r}; `dalembert list` names the scenes, or give a .py file with build()")
+        raise ValueError(
+            f"no scene {name!r}; `dalembert list` names the scenes, or give a .py file with build(), or a .urdf or .xml model"
+        )
     if not path.is_file():
         raise ValueError(f"no file {name!r}")
     import runpy
@@ -181,6 +212,19 @@ def _load(name: str) -> tuple[Any, dict[str, Any]]:
     if not callable(names.get("build")):
         raise ValueError(f"{name}: it has no function build() that returns a Scene")
     return names["build"](), dict(names.get("SETTINGS", {}))
+
+
+def _load_model(path: Path, floating: bool) -> tuple[Any, dict[str, Any]]:
+    """(scene, settings) of a URDF or MJCF file; its warnings are printed."""
+    from .formats.load import load_model
+
+    model = load_model(path, floating=floating or None)
+    for warning in model.warnings:
+        print(f"dalembert: warning: {warning}", file=sys.stderr)
+    settings: dict[str, Any] = {"coordinates": "joint"}
+    if model.scene.bounded() or model.scene.touching():
+        settings |= {"method": "time_stepping", "dt": model.timestep or 1e-3}
+    return model.scene, settings
 
 
 def _advance(simulation: Simulation, duration: float, screen: Screen | None) -> None:

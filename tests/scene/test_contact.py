@@ -5,7 +5,7 @@ import pytest
 
 import dalembert as dal
 from dalembert.collide.from_scene import collision_of
-from dalembert.scene.contact import rule_for
+from dalembert.scene.contact import rule_for, rule_table
 
 
 def scene_of_three(**settings):
@@ -32,9 +32,9 @@ def test_the_last_rule_that_fits_counts():
     scene.set_contact("a", "balls", friction=0.1)
     scene.set_contact("c", "a", restitution=0.8)
     a, b, c = scene.bodies.values()
-    assert rule_for(scene.contact_rules, b, c).enabled is False
-    assert rule_for(scene.contact_rules, b, a).friction == 0.1
-    assert rule_for(scene.contact_rules, a, c).restitution == 0.8
+    assert rule_for(rule_table(scene.contact_rules), b, c).enabled is False
+    assert rule_for(rule_table(scene.contact_rules), b, a).friction == 0.1
+    assert rule_for(rule_table(scene.contact_rules), a, c).restitution == 0.8
     collision = collision_of(scene)
     assert collision.excluded.tolist() == [1 * 3 + 2]
     assert collision.rule_keys.tolist() == [1, 2]

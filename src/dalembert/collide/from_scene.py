@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from ..scene.body import Body
-from ..scene.contact import Material, Touching, rule_for
+from ..scene.contact import Material, Touching, rule_for, rule_table
 from ..scene.scene import Scene
 from .build import Solid, kinds_in, make_collision
 from .tables import Collision
@@ -20,10 +20,10 @@ def collision_of(scene: Scene) -> Collision:
     touching = scene.touching()
     solids = [_solid(item, number) for item in touching]
     joined = {frozenset(body.name for body in joint.bodies) for joint in scene.joints.values()}
-    excluded, rules = [], []
+    excluded, rules, table = [], [], rule_table(scene.contact_rules)
     for i, j in _special_pairs(scene, touching, joined):
         a, b = touching[i], touching[j]
-        rule = rule_for(scene.contact_rules, a, b)
+        rule = rule_for(table, a, b)
         if not rule.enabled if rule is not None else {a.name, b.name} in joined:
             excluded.append((i, j))
         elif rule is not None and (rule.friction is not None or rule.restitution is not None):

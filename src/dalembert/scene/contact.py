@@ -157,14 +157,22 @@ class Contacts:
         self.contact_rules.append(ContactRule(names[0], names[1], bool(enabled), friction, restitution))
 
 
-def rule_for(rules: Iterable[ContactRule], a: Touching, b: Touching) -> ContactRule | None:
-    """The last rule that fits the two."""
-    found = None
-    first, second = {a.name, a.group} - {""}, {b.name, b.group} - {""}
-    for rule in rules:
-        if (rule.a in first and rule.b in second) or (rule.a in second and rule.b in first):
-            found = rule
-    return found
+RuleTable: TypeAlias = dict[tuple[str, str], tuple[int, ContactRule]]
+
+
+def rule_table(rules: Iterable[ContactRule]) -> RuleTable:
+    """The last rule of each two names, in either order, and its place among all."""
+    table: RuleTable = {}
+    for place, rule in enumerate(rules):
+        table[rule.a, rule.b] = table[rule.b, rule.a] = place, rule
+    return table
+
+
+def rule_for(table: RuleTable, a: Touching, b: Touching) -> ContactRule | None:
+    """The last rule that fits the two, by their names or groups."""
+    pairs = ((first, second) for first in (a.name, a.group) for second in (b.name, b.group))
+    found = [table[pair] for pair in pairs if pair in table]
+    return max(found, key=lambda item: item[0])[1] if found else None
 
 
 def require_convex(owner: str, shape: Any) -> None:

@@ -148,6 +148,8 @@ class Exertions:
         restitution: float = 0.0, coordinate: str | None = None,
     ) -> Force:  # fmt: skip
         """Stops of a joint: lower ≤ s ≤ upper (rad or m; 0 is the initial pose). It bounces off them with `restitution`.
+        A joint that starts beyond a stop is brought to it in the first steps; the energy of that is booked as lost in
+        projection.
 
         A run with limits takes time steps (method "time_stepping").
         """
@@ -158,11 +160,6 @@ class Exertions:
         if not (stops[0] < stops[1] and np.isfinite(stops).any()):
             raise ValueError(
                 f"{owner}: lower {lower!r} and upper {upper!r} leave no room; give lower < upper, or one of them"
-            )
-        if not stops[0] <= 0.0 <= stops[1]:
-            raise ValueError(
-                f"{owner}: the initial pose, 0, is outside [{stops[0]:g}, {stops[1]:g}]; {j.kind} {j.name!r} would start "
-                "beyond its stop"
             )
         e = finite(owner, "restitution", restitution, 0.0)
         if e > 1.0:

@@ -1,0 +1,69 @@
+"""Meshes that models refer to: STL, OBJ and PLY, MuJoCo's MSH, and the points of COLLADA files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from ..scene.hull_and_mesh import ConvexHull
+from ..scene.mesh_file import MAX_BYTES, SUFFIXES, read_mesh_file
+from .collada import collada_points
+from .xml import read_xml
+
+Surface = tuple[np.ndarray, np.ndarray]
+KNOWN = (*SUFFIXES, ".dae", ".msh")
+
+
+class MeshFiles:
+    """Files read once each."""
+
+    def __init__(self) -> None:
+        self._read: dict[Path, Surface] = {}
+        self._hulls: dict[tuple[Path, bytes], ConvexHull] = {}
+
+    def surface(self, path: Path) -> Surface:
+        """Vertices (n, 3) in the unit of the file (COLLADA: m), and faces (m, 3), none for COLLADA. Raises ValueError."""
+        if path not in self._read:
+            suffix = path.suffix.lower()
+            if suffix not in KNOWN:
+                raise ValueError(f"mesh file '{path}': suffix '{suffix}' is not read; convert it to STL or OBJ")
+            if suffix == ".dae":
+                self._read[path] = collada_points(read_xml(path)), np.zeros((0, 3), np.int64)
+            else:
+                self._read[path] = read_msh(path) if suffix == ".msh" else read_mesh_file(path)
+        return self._read[path]
+
+    def hull(self, path: Path, scale: np.ndarray) -> ConvexHull:
+        """The convex hull of a file, its axes scaled. Raises ValueError."""
+        key = path, scale.tobytes()
+        if key not in self._hulls:
+            vertices, faces = self.surface(path)
+            used = vertices[np.unique(faces)] if len(faces) else vertices
+            self._hulls[key] = hull_of(scale * used)
+        return self._hulls[key]
+
+
+def hull_of(points: np.ndarray) -> ConvexHull:
+    """A hull that keeps only the points that it needs."""
+    return ConvexHull(ConvexHull(points).vertices)
+
+
+def read_msh(path: Path) -> Surface:
+    """MuJoCo's binary format: four int32 (numbers of vertices, normals, texture coordinates, faces), then those, as
+    float32 and int32. Raises ValueError."""
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise ValueError(f"mesh file '{path}': cannot be read ({error.strerror}); check its permissions") from error
+    head = np.frombuffer(data[:16], "<i4") if len(data) >= 16 else np.array([-1, 0, 0, 0])
+    vertices, normals, texture, faces = (int(number) for number in head)
+    floats = 3 * vertices + 3 * normals + 2 * texture
+    if head.min() < 0 or len(data) != 16 + 4 * floats + 12 * faces or len(data) > MAX_BYTES:
+        raise ValueError(f"mesh file '{path}': no MSH file of MuJoCo; export it again")
+    points = np.frombuffer(data, "<f4", 3 * vertices, 16).reshape(-1, 3).astype(float)
+    indices = np.frombuffer(data, "<i4", 3 * faces, 16 + 4 * floats).reshape(-1, 3).astype(np.int64)
+    if not np.isfinite(points).all() or (len(indices) and not 0 <= indices.min() <= indices.max() < vertices):
+        raise ValueError(f"mesh file '{path}': it has vertices or indices out of range; export it again")
+    return points, indices
