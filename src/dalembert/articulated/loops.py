@@ -99,20 +99,25 @@ def fill_rows(reduced):
 
 @njit
 def carry(row, body, f, g, reduced):
-    """Add a row (f, g) on the velocities of a body, through all that carries it."""
-    system, tree, jacobian = system_of(reduced), tree_of(reduced), jacobian_of(reduced)
-    nodes, motion, columns = tree_nodes_of(tree), motion_of(tree), columns_of(tree)
+    """Add a row (f, g) on the velocities of a body, or of a particle in a loop."""
+    system, jacobian = system_of(reduced), jacobian_of(reduced)
     rigid, q = settings_of(system)[0].rigid, change_of(reduced).shape[0]
     if rigid <= body < rigid + nodes_of(system).shape[0]:
         at = row * q + options_of(reduced)[0].speeds + 3 * (body - rigid)
         for k in range(3):
             poke(jacobian, at + k, peek(jacobian, at + k) + f[k])
         return
-    node = node_of_row_of(reduced)[body]
+    carry_row(node_of_row_of(reduced)[body], f, g, jacobian, row * q, tree_of(reduced))
+
+
+@njit
+def carry_row(node, f, g, jacobian, at, tree):
+    """Add a row (f, g) on the velocities of a node, through all that carries it, to jacobian[at:], one number a freedom."""
+    nodes, motion, columns = tree_nodes_of(tree), motion_of(tree), columns_of(tree)
     while node >= 0:
         for k in range(nodes[node].first, nodes[node].last):
             value = dot(load3(columns[k].linear), f) + dot(load3(columns[k].angular), g)
-            poke(jacobian, row * q + k, peek(jacobian, row * q + k) + value)
+            poke(jacobian, at + k, peek(jacobian, at + k) + value)
         g = add(g, cross(load3(motion[node].r), f))
         node = nodes[node].parent
 
