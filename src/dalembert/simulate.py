@@ -108,6 +108,11 @@ class Simulation(Questions):
             "newton_tolerance": newton_tolerance, "linear_solver": linear_solver, "linear_tolerance": linear_tolerance,
         }  # fmt: skip
         if steps_particles(self.model, self.method):
+            if joint:
+                raise ValueError(
+                    f"method {self.method!r} moves particles beside bodies in coordinates='maximal' only; take that, or an "
+                    "integration method, such as 'rk4'"
+                )
             self.model = compile_scene(self.model.scene, apart=True)
         compile_ahead(compiled_parts(self.model, self.method, solver))
         if len(self.model.graph.hubs) and redundant(self.model):

@@ -37,7 +37,7 @@ class JointMechanism(Mechanism):
         nodes, loops = len(model.tables["nodes"]), model.graph.rows
         m, q = len(layout.freedoms), len(layout.freedoms) + 3 * nodes
         options: Any = np.zeros(1, tables.REDUCED).view(np.recarray)
-        options.mechanism, options.data = mechanism.address, mechanism.data
+        options.mechanism, options.argument = mechanism.address, mechanism.data
         options.coordinates, options.speeds, options.limp = len(layout.start), m, -1
         mechanism.system.settings.condition = 1.0
         node_of_row = np.full(len(mechanism.system.kinematics), -1)

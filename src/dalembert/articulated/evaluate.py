@@ -86,7 +86,7 @@ def derivative(t, z, dzdt, reduced):
     """u̇, ẇ and the rates of all that comes after them, where `lift` has put the tree. Returns a status."""
     options, tree, system = options_of(reduced)[0], tree_of(reduced), system_of(reduced)
     y, dydt = y_of(reduced), dydt_of(reduced)
-    status = call_pointer(options.mechanism, options.data, FORCES, t, y, dydt)
+    status = call_pointer(options.mechanism, options.argument, FORCES, t, y, dydt)
     if status != 0:
         return status
     load_forces(False, reduced)
@@ -100,7 +100,7 @@ def derivative(t, z, dzdt, reduced):
         load_forces(True, reduced)
         accelerate(tree)
     react(reduced)
-    call_pointer(options.mechanism, options.data, WRITE, t, y, dydt)
+    call_pointer(options.mechanism, options.argument, WRITE, t, y, dydt)
     first = options.coordinates
     w, rates = z[first : first + options.speeds], rates_of(tree)
     coordinate_rates(z, w, dzdt, tree)
@@ -192,7 +192,7 @@ def react(reduced):
 def record(t, z, reduced):
     """What is recorded of a state that was just evaluated: the mechanism's part, rotors, and what the tree's joints bear."""
     options, tree, system = options_of(reduced)[0], tree_of(reduced), system_of(reduced)
-    call_pointer(options.mechanism, options.data, RECORD, t, y_of(reduced), dydt_of(reduced))
+    call_pointer(options.mechanism, options.argument, RECORD, t, y_of(reduced), dydt_of(reduced))
     freedoms, energies = freedoms_of(tree), energies_of(system)
     for k in range(options.speeds):
         w = peek(z, options.coordinates + k)

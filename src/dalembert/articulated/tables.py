@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 REDUCED = np.dtype(
-    [("mechanism", "i8"), ("data", "i8"), ("coordinates", "i8"), ("speeds", "i8"), ("limp", "i8")], align=True
+    [("mechanism", "i8"), ("argument", "i8"), ("coordinates", "i8"), ("speeds", "i8"), ("limp", "i8")], align=True
 )
 """Address of the mechanism that knows forces and loops, and what to hand it; numbers of u and of w; the freedom that nothing
 resisted, −1 if none."""
