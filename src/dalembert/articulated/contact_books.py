@@ -109,6 +109,7 @@ def give(node, impulse, moment, reduced, stepping):
 def book_forces(h, z, reduced, stepping):
     """What forces over h and the impulses of the loops, in the kinematics table, give to the trees."""
     nodes, kinematics = nodes_of(tree_of(reduced)), kinematics_of(system_of(reduced))
+    rigid = settings_of(system_of(reduced))[0].rigid
     for i in range(nodes.shape[0]):
         if nodes[i].row < 0:
             continue
@@ -116,8 +117,11 @@ def book_forces(h, z, reduced, stepping):
         x, loop, turn = load3(kin.x), load3(kin.linear), load3(kin.angular)
         turn = add(cross(x, loop), turn)
         book_reaction(z, loop, turn)  # those of loops within the tree cancel
-        force, torque = scale(h, load3(kin.force)), scale(h, load3(kin.torque))
-        give(i, add(force, loop), add(add(cross(x, force), torque), turn), reduced, stepping)
+        force = scale(h, load3(kin.force))
+        moment = add(cross(x, force), scale(h, load3(kin.torque)))
+        if nodes[i].row >= rigid:
+            book_reaction(z, force, moment)  # the mechanism counts the forces on bodies only
+        give(i, add(force, loop), add(moment, turn), reduced, stepping)
 
 
 @njit
