@@ -58,27 +58,35 @@ def open_books(reduced, stepping):
     roots = roots_of(stepping)
     measure_trees(reduced, stepping)
     for i in range(roots.shape[0]):
-        root = roots[i]
-        store3(root.momentum, load3(root.momentum_now))
-        store3(root.turning, load3(root.turning_now))
-        store3(root.impulse, ZERO)
-        store3(root.moment, ZERO)
+        begin_root(roots[i], load3(roots[i].momentum_now), load3(roots[i].turning_now))
+
+
+@inlined
+def begin_root(root, momentum, turning):
+    store3(root.momentum, momentum)
+    store3(root.turning, turning)
+    store3(root.impulse, ZERO)
+    store3(root.moment, ZERO)
 
 
 # With v, ω the change of velocity of the root's centre of mass and of the tree, h its first moment and J its inertia about
 # that point: ΔP = m v + ω × h and ΔL = h × v + J ω, so that (J − (h·h − h hᵀ)/m) ω = ΔL − h × ΔP/m.
 @njit
 def close_books(z, reduced, stepping):
-    """Momenta after the step, where the trees are, are made what the impulses ask for; reactions go to the ledger."""
+    """Momenta after the step, where the trees are, are made what the impulses ask for; reactions go to the ledger. They are
+    those before the next step."""
     tree, roots, first = tree_of(reduced), roots_of(stepping), reduced_options_of(reduced)[0].coordinates
     measure_trees(reduced, stepping)
     for i in range(roots.shape[0]):
         root = roots[i]
-        lacks = sub(add(load3(root.momentum), load3(root.impulse)), load3(root.momentum_now))
-        turn = sub(add(load3(root.turning), load3(root.moment)), load3(root.turning_now))
+        momentum = add(load3(root.momentum), load3(root.impulse))
+        turning = add(load3(root.turning), load3(root.moment))
+        lacks, turn = sub(momentum, load3(root.momentum_now)), sub(turning, load3(root.turning_now))
         if root.loose == 0:
             book_reaction(z, scale(-1.0, lacks), scale(-1.0, turn))
+            begin_root(root, load3(root.momentum_now), load3(root.turning_now))
             continue
+        begin_root(root, momentum, turning)
         h, j, m = load3(root.first), load6(root.inertia), root.mass
         square = dot(h, h)
         central = (

@@ -1,64 +1,80 @@
 """Free motion of trees over half a step: no forces, and every tree on its own, as loops are closed by impulses.
 
-M ẇ + bias = 0, by the classical Runge–Kutta method: between its kicks a step is exact to fourth order.
+With f(u, w) = −M⁻¹ bias, what the speeds do on their own, and places u_m at the middle of the step,
+
+    u_m = u + ½ h w,  w⁻ = w + ½ h f(u_m, w⁻)       before the kick,
+    w' = w⁺ + ½ h f(u_m, w⁺),  u' = u_m + ½ h w'     after it:
+
+leapfrog, whose second half is the first one backwards. M is needed at u_m only, where the kick has it anyway.
 """
 
 from ..jit import njit
 from ..unchecked import peek, poke
 from ..vec import store3
-from .contact_tables_of import options_of, slopes_of, start_of, total_of
-from .evaluate import LIMP
-from .forward import accelerate
-from .motion import ZERO, coordinate_rates, move, normalize_quaternions
-from .tables_of import efforts_of, motion_of, rates_of, tree_of
+from .contact_tables_of import before_of, options_of, slopes_of
+from .inverse import bear, spread_rates
+from .jacobian import spread_speeds
+from .lift import step
+from .mass_matrix import factorize, fill_matrix, solve
+from .motion import ZERO, move
+from .tables_of import motion_of, rates_of, tree_of
 from .tables_of import options_of as reduced_options_of
 
-
-@njit
-def move_tree(z, reduced):
-    """Places, velocities and columns of all links at z."""
-    options = reduced_options_of(reduced)[0]
-    move(z[: options.coordinates], z[options.coordinates : options.coordinates + options.speeds], tree_of(reduced))
+PASSES = 3  # of finding w⁻, each a factor of h better
 
 
 @njit
-def drift(z, reduced, stepping):
-    """Move z, where the tree is, over half a step. Returns a status; the tree is not where z is then."""
+def place(z, reduced):
+    """Places and velocities of all links at z, and the factor of M. Returns the freedom that nothing resists, or −1."""
     options, tree = reduced_options_of(reduced)[0], tree_of(reduced)
-    h, first = 0.5 * options_of(stepping)[0].dt, options.coordinates
-    start, total, slopes, rates = start_of(stepping), total_of(stepping), slopes_of(stepping), rates_of(tree)
-    n = first + options.speeds
-    unload(tree)
-    for k in range(n):
-        poke(start, k, peek(z, k))
-        poke(total, k, 0.0)
-    for stage in range(4):
-        if stage > 0:
-            move_tree(z, reduced)
-        options.limp = accelerate(tree)
-        if options.limp >= 0:
-            return LIMP
-        coordinate_rates(z, z[first:n], slopes, tree)
-        for k in range(options.speeds):
-            poke(slopes, first + k, peek(rates, k))
-        weight = 2.0 if stage == 1 or stage == 2 else 1.0
-        ahead = h if stage == 2 else 0.5 * h
-        for k in range(n):
-            slope = peek(slopes, k)
-            poke(total, k, peek(total, k) + weight * slope)
-            poke(z, k, peek(start, k) + ahead * slope)
-    for k in range(n):
-        poke(z, k, peek(start, k) + h / 6.0 * peek(total, k))
-    normalize_quaternions(z, tree)
-    return 0
+    move(z[: options.coordinates], z[options.coordinates : options.coordinates + options.speeds], tree)
+    fill_matrix(tree)
+    options.limp = factorize(tree)
+    return options.limp
 
 
 @njit
-def unload(tree):
-    """Take all forces off the links."""
-    motion, efforts = motion_of(tree), efforts_of(tree)
+def approach(z, reduced, stepping):
+    """Move z to the middle of the step. Returns as `place`."""
+    options, tree = reduced_options_of(reduced)[0], tree_of(reduced)
+    h, first, start, slopes = options_of(stepping)[0].dt, options.coordinates, before_of(stepping), slopes_of(stepping)
+    m = options.speeds
+    step(z, 0.5 * h, z[first : first + m], tree)
+    if place(z, reduced) >= 0:
+        return options.limp
+    for k in range(m):
+        poke(start, k, peek(z, first + k))
+    for _ in range(PASSES):
+        fill_slopes(slopes, tree)
+        for k in range(m):
+            poke(z, first + k, peek(start, k) + 0.5 * h * peek(slopes, k))
+        spread_speeds(z[first : first + m], tree)
+    return -1
+
+
+@njit
+def depart(z, reduced, stepping):
+    """Move z on from the middle of the step, where the tree is, to its end."""
+    options, tree = reduced_options_of(reduced)[0], tree_of(reduced)
+    h, first, slopes, m = options_of(stepping)[0].dt, options.coordinates, slopes_of(stepping), options.speeds
+    spread_speeds(z[first : first + m], tree)
+    fill_slopes(slopes, tree)
+    for k in range(m):
+        poke(z, first + k, peek(z, first + k) + 0.5 * h * peek(slopes, k))
+    step(z, 0.5 * h, z[first : first + m], tree)
+
+
+@njit
+def fill_slopes(slopes, tree):
+    """−M⁻¹ bias, at the velocities of the links."""
+    motion, rates = motion_of(tree), rates_of(tree)
     for i in range(motion.shape[0]):
         store3(motion[i].force, ZERO)
         store3(motion[i].torque, ZERO)
-    for k in range(efforts.shape[0]):
-        poke(efforts, k, 0.0)
+    for k in range(rates.shape[0]):
+        poke(rates, k, 0.0)
+    spread_rates(rates, tree)
+    bear(rates, slopes, tree)
+    for k in range(rates.shape[0]):
+        poke(slopes, k, -peek(slopes, k))
+    solve(slopes, 0, tree)

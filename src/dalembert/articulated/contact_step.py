@@ -32,7 +32,7 @@ from ..status import NON_FINITE, OK
 from ..ticks import begin, lap
 from ..unchecked import peek, poke
 from .contact_books import book_bounds, book_contacts, book_forces, close_books, open_books
-from .contact_drift import drift, move_tree
+from .contact_drift import approach, depart, place
 from .contact_kick import find_speeds, free_speeds, take_forces
 from .contact_restitution import find_impulses
 from .contact_rows import fill_rows
@@ -41,7 +41,7 @@ from .contact_tables import TreeStepping
 from .contact_tables_of import after_of, before_of, options_of, report_of, saved_of, shift_of, ticks_of, walls_of
 from .evaluate import LIMP
 from .lift import lift, step
-from .loops import prepare_loops
+from .loops import prepare_rows
 from .project import book_change, books, look, project
 from .tables import Reduced
 from .tables_of import dydt_of, system_of, tree_of, y_of
@@ -86,24 +86,24 @@ def make_step(t, z, reduced, collision, stepping):
     h, ticks = options_of(stepping)[0].dt, ticks_of(stepping)
     begin(ticks, 1.0)
     copy(saved_of(stepping), z)
-    move_tree(z, reduced)
-    open_books(reduced, stepping)
-    status, apart = drift(z, reduced, stepping), False
+    status = OK if approach(z, reduced, stepping) < 0 else LIMP
     lap(ticks, UPDATE)
+    apart = False
     if status == OK:
         apart, status = strike(t + 0.5 * h, h, True, z, reduced, collision, stepping)
     if status == OK:
-        move_tree(z, reduced)
-        status = drift(z, reduced, stepping)
-    if status == OK:
+        depart(z, reduced, stepping)
         lift(z, reduced)
         close_books(z, reduced, stepping)
         if apart:
             status = displace(t + h, z, reduced, stepping)
     if status == OK and error_of(system_of(reduced)).shape[0] > 0:
         status = project(t + h, z, reduced)
+        apart = True
     if status == OK:
         count_turns(z, reduced)
+        if apart:
+            open_books(reduced, stepping)
     lap(ticks, UPDATE)
     if status != OK:
         copy(z, saved_of(stepping))
@@ -114,11 +114,12 @@ def make_step(t, z, reduced, collision, stepping):
 def look_ahead(t, z, reduced, collision, stepping):
     """At the start, what would be met in the half drift before the first look. Returns a status."""
     copy(saved_of(stepping), z)
-    move_tree(z, reduced)
+    if place(z, reduced) >= 0:
+        return LIMP
     open_books(reduced, stepping)
     _, status = strike(t, 0.5 * options_of(stepping)[0].dt, False, z, reduced, collision, stepping)
     if status == OK:
-        move_tree(z, reduced)
+        lift(z, reduced)
         close_books(z, reduced, stepping)
     else:
         copy(z, saved_of(stepping))
@@ -137,7 +138,7 @@ def strike(t, h, kicked, z, reduced, collision, stepping):
         status = exert(t, reduced)
     if status != OK:
         return False, status
-    if not prepare_loops(reduced):
+    if not prepare_rows(reduced):
         return False, LIMP
     for k in range(before.shape[0]):
         poke(before, k, peek(z, first + k))
@@ -231,8 +232,7 @@ def displace(t, z, reduced, stepping):
 
 @njit
 def count_turns(z, reduced):
-    """Coordinates that are watched, as they are."""
-    lift(z, reduced)
+    """Coordinates that are watched, as they are where the bodies are."""
     system, y, options = system_of(reduced), y_of(reduced), reduced_options_of(reduced)[0]
     coordinates, kinematics = coordinates_of(system), kinematics_of(system)
     back = options.coordinates + options.speeds - STATE_SIZE * settings_of(system)[0].rigid

@@ -28,9 +28,7 @@ class TreeStepping(NamedTuple):
     root_of: np.ndarray  # int64, (nodes,)
     walls: np.ndarray  # int64, address and data of the detector
     saved: np.ndarray  # (z,) the state at the start of the step
-    start: np.ndarray  # (u and w,) of a drift
-    total: np.ndarray  # (u and w,) sum of its rates
-    slopes: np.ndarray  # (u and w,) its rates of the moment
+    slopes: np.ndarray  # (m,) rates of the speeds in free motion
     before: np.ndarray  # (m,) speeds before the impulses
     free: np.ndarray  # (m,) with those of forces and loops
     after: np.ndarray  # (m,) with all of them

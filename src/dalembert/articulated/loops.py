@@ -46,16 +46,21 @@ CORRECTIONS = 12
 
 @njit
 def prepare_loops(reduced):
-    """J and M⁻¹ Jᵀ in joint coordinates, J M⁻¹ Jᵀ and its factor, where the tree and the bodies' J are. Returns whether that
-    went well."""
+    """The factor of M, and what `prepare_rows` does. Returns whether that went well."""
+    tree = tree_of(reduced)
+    fill_matrix(tree)
+    return factorize(tree) < 0 and prepare_rows(reduced)
+
+
+@njit
+def prepare_rows(reduced):
+    """J and M⁻¹ Jᵀ in joint coordinates, J M⁻¹ Jᵀ and its factor, where the tree and the bodies' J are, and M is factored.
+    Returns whether that went well."""
     tree, system, schur, factor = tree_of(reduced), system_of(reduced), schur_of(reduced), factor_of(reduced)
     jacobian, response, options = jacobian_of(reduced), response_of(reduced), options_of(reduced)[0]
     rows, m = wanted_of(reduced).shape[0], options.speeds
     q = change_of(reduced).shape[0]
     fill_rows(reduced)
-    fill_matrix(tree)
-    if factorize(tree) >= 0:
-        return False
     first = settings_of(system)[0].rigid
     for r in range(rows):
         for k in range(q):
