@@ -12,7 +12,7 @@ def ground(scene, material):
     scene.add_obstacle("ground", dal.HalfSpace(), material=material)
 
 
-def quadruped(*, links=False, armature=0.0, height=0.0, stiffness=80.0, gain=2.0, bend=0.6, motors=True):
+def quadruped(*, links=False, armature=0.0, height=0.0, stiffness=300.0, gain=5.0, bend=0.6, motors=True):
     """A trunk on four bent legs of three hinges with spheres for feet, which stand on the ground if `height` is 0 (m).
 
     links : whether what is between the first two hinges of a leg has no mass.
@@ -42,7 +42,9 @@ def quadruped(*, links=False, armature=0.0, height=0.0, stiffness=80.0, gain=2.0
             if armature:
                 scene.armature(f"{leg}_{joint}", armature)
             if motors:
-                scene.motor(f"{leg}_{joint}_motor", f"{leg}_{joint}", stiffness=stiffness, position=0.0, gain=gain, speed=0.0)
+                scene.motor(
+                    f"{leg}_{joint}_motor", f"{leg}_{joint}", stiffness=stiffness, position=0.0, gain=gain, speed=0.0
+                )
     ground(scene, material)
     return scene
 
@@ -50,3 +52,36 @@ def quadruped(*, links=False, armature=0.0, height=0.0, stiffness=80.0, gain=2.0
 def turned(angle):
     """The orientation of a leg's part that is bent by an angle about y."""
     return (float(np.cos(angle / 2)), 0.0, float(np.sin(angle / 2)), 0.0)
+
+
+def arm(*, height=0.5, friction=0.5, restitution=0.0):
+    """Three boxes on hinges, level at the start, above the ground."""
+    scene, material = dal.Scene("arm"), dal.Material(friction=friction, restitution=restitution)
+    upper = scene.add_body("upper", dal.Box(0.4, 0.1, 0.06), mass=1.0, position=(0.2, 0, height), material=material)
+    lower = scene.add_body("lower", dal.Box(0.3, 0.06, 0.1), mass=0.7, position=(0.55, 0, height), material=material)
+    hand = scene.add_body("hand", dal.Box(0.2, 0.05, 0.08), mass=0.4, position=(0.8, 0, height), material=material)
+    scene.hinge("shoulder", dal.WORLD, upper, at=(0, 0, height), axis=(0, 1, 0.2))
+    scene.hinge("elbow", upper, lower, at=(0.4, 0, height), axis=(0, 1, 0))
+    scene.hinge("wrist", lower, hand, at=(0.7, 0, height), axis=(0, 1, -0.3))
+    ground(scene, material)
+    return scene
+
+
+def four_bar(*, height=0.24):
+    """A parallelogram that hangs between two fixed pivots; its coupler swings to the ground."""
+    scene, material = dal.Scene("four-bar"), dal.Material(friction=0.3)
+    pins = [np.array(p) for p in ((0, 0, height), (0.2, 0, height - 0.15), (0.6, 0, height - 0.15), (0.4, 0, height))]
+    bars = []
+    for k, name in enumerate(("crank", "coupler", "rocker")):
+        a, b = pins[k], pins[k + 1]
+        d = b - a
+        bars.append(
+            scene.add_body(name, dal.Box(np.linalg.norm(d), 0.03, 0.03), mass=1.0 + k, position=(a + b) / 2,
+                           orientation=turned(-np.arctan2(d[2], d[0])), material=material)
+        )  # fmt: skip
+    scene.hinge("p0", dal.WORLD, bars[0], at=pins[0], axis=(0, 1, 0))
+    scene.hinge("p1", bars[0], bars[1], at=pins[1], axis=(0, 1, 0))
+    scene.hinge("p2", bars[1], bars[2], at=pins[2], axis=(0, 1, 0))
+    scene.hinge("p3", bars[2], dal.WORLD, at=pins[3], axis=(0, 1, 0))
+    ground(scene, material)
+    return scene

@@ -16,14 +16,14 @@ from ..contact.make_tables import SOLVERS, StepSettings, make_bounds
 from ..contact.step_events import StepEvents
 from ..contact.tables import OPTIONS, REPORT, ROW, STEP_STAGES
 from ..contact.time_stepping import TimeStepping
-from ..model.tables import FIELD
+from ..model.tables import ANGLE, DISPLACEMENT, FIELD, MOTOR, TORSION
 from ..model.tree import Layout
-from ..model.tree_tables import FREE
+from ..model.tree_tables import FREE, HINGE, SLIDER
 from ..pointer import C_TYPE
 from ..status import OK
 from ..team import Team
 from .contact_step import COMPILED, march
-from .contact_tables import ROOT, TreeStepping
+from .contact_tables import DAMPER, ROOT, TreeStepping
 from .driver import JointMechanism
 
 
@@ -84,6 +84,7 @@ def make_tables(own: JointMechanism, ledger: int, settings: StepSettings) -> Tre
     options.slop, options.fresh = settings.slop, 1
     options.predict = int((own.system.forces.kind != FIELD).any())
     roots, root_of = roots_of(layout)
+    dampers = dampers_of(own)
     blank = np.full
     return TreeStepping(
         options=options,
@@ -91,9 +92,12 @@ def make_tables(own: JointMechanism, ledger: int, settings: StepSettings) -> Tre
         bounds=make_bounds(own.system, own.size),
         roots=roots,
         root_of=root_of,
+        dampers=dampers,
         walls=np.zeros(2, np.int64),
         saved=blank(own.size, np.nan),
         slopes=blank(m, np.nan),
+        mass=blank(m * m if len(dampers) else 0, np.nan),
+        factor=blank(m * m if len(dampers) else 0, np.nan),
         before=blank(m, np.nan),
         free=blank(m, np.nan),
         after=blank(m, np.nan),
@@ -135,6 +139,27 @@ def roots_of(layout: Layout) -> tuple[Any, np.ndarray]:
     for i, parent in enumerate(parents):
         root_of[i] = numbers.index(i) if parent < 0 else root_of[parent]
     return roots, root_of
+
+
+def dampers_of(own: JointMechanism) -> Any:
+    """The DAMPER table: motors with a gain and damped springs on a hinge or a slider of the tree."""
+    nodes, coordinates = own.tables.tree.tables.nodes, own.system.coordinates
+    kinds = {HINGE: ANGLE, SLIDER: DISPLACEMENT}
+    world = len(own.system.kinematics) - 1
+    carried = {
+        (int(node.row), int(nodes.row[node.parent]) if node.parent >= 0 else world): node
+        for node in nodes
+        if node.kind in kinds
+    }
+    found = []
+    for number, force in enumerate(own.system.forces):
+        if force.kind in (MOTOR, TORSION) and force.damping > 0.0:
+            coordinate = coordinates[force.coordinate]
+            ends = (int(coordinate.a), int(coordinate.b))
+            node = carried.get(ends, carried.get(ends[::-1]))
+            if node is not None and kinds[int(node.kind)] == coordinate.kind:
+                found.append((number, int(node["first"])))
+    return np.array(found, DAMPER).view(np.recarray)
 
 
 def linked(own: JointMechanism, count: int) -> np.ndarray:

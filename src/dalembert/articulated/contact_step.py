@@ -10,8 +10,10 @@ Over the drifts trees move freely (`contact_drift`); all forces and impulses act
 J the rows of contacts and bounds and G those of the loops, p as `contact.step` says. As M is that of one place, the kinetic
 energy changes by exactly (h F + Jᵀ p + Gᵀ λ)·½ (w⁻ + w⁺), which is what the audit books. Forces that depend on velocities
 are found twice: at w⁻, and at ½ (w⁻ + w⁺) of the first solution, so that the step is of second order, and what rests feels no
-damping.
+damping. The gains of motors are implicit: see `contact_drift.add_dampers`.
 """
+
+import math
 
 import numpy as np
 
@@ -32,8 +34,8 @@ from ..status import NON_FINITE, OK
 from ..ticks import begin, lap
 from ..unchecked import peek, poke
 from .contact_books import book_bounds, book_contacts, book_forces, close_books, open_books
-from .contact_drift import approach, depart, place
-from .contact_kick import find_speeds, free_speeds, take_forces
+from .contact_drift import add_dampers, approach, depart, place
+from .contact_kick import find_speeds, free_speeds, take_back_dampers, take_forces
 from .contact_restitution import find_impulses
 from .contact_rows import fill_rows
 from .contact_separate import plan_separation
@@ -104,6 +106,7 @@ def make_step(t, z, reduced, collision, stepping):
         count_turns(z, reduced)
         if apart:
             open_books(reduced, stepping)
+        status = OK if is_finite(z) else NON_FINITE
     lap(ticks, UPDATE)
     if status != OK:
         copy(z, saved_of(stepping))
@@ -111,10 +114,18 @@ def make_step(t, z, reduced, collision, stepping):
 
 
 @njit
+def is_finite(values):
+    total = 0.0
+    for k in range(values.shape[0]):
+        total += abs(peek(values, k))
+    return math.isfinite(total)
+
+
+@njit
 def look_ahead(t, z, reduced, collision, stepping):
     """At the start, what would be met in the half drift before the first look. Returns a status."""
     copy(saved_of(stepping), z)
-    if place(z, reduced) >= 0:
+    if place(z, reduced, stepping) >= 0:
         return LIMP
     open_books(reduced, stepping)
     _, status = strike(t, 0.5 * options_of(stepping)[0].dt, False, z, reduced, collision, stepping)
@@ -138,7 +149,7 @@ def strike(t, h, kicked, z, reduced, collision, stepping):
         status = exert(t, reduced)
     if status != OK:
         return False, status
-    if not prepare_rows(reduced):
+    if (kicked and add_dampers(reduced, stepping) >= 0) or not prepare_rows(reduced):
         return False, LIMP
     for k in range(before.shape[0]):
         poke(before, k, peek(z, first + k))
@@ -162,6 +173,7 @@ def strike(t, h, kicked, z, reduced, collision, stepping):
         if status != OK:
             return False, status
         take_forces(h, reduced, stepping)
+        take_back_dampers(reduced, stepping)
         lap(ticks, SMOOTH)
         free_speeds(reduced, collision, stepping)
         find_impulses(h, True, reduced, collision, stepping)
