@@ -10,6 +10,7 @@ from typing import Protocol
 import numba
 
 from . import board, jit
+from .articulated import contact_step as articulated_step
 from .articulated import evaluate as articulated
 from .collide import detect, narrow
 from .contact import interior_point, jobs, step
@@ -51,8 +52,8 @@ INTEGRATION = Integration()
 EVERYTHING: tuple[Compiled, ...] = (
     interior_point.COMPILED, impact.COMPILED, mechanics.COMPILED, step.COMPILED, jobs.COMPILED, INTEGRATION,
     detect.COMPILED, detect.COMPILED_JOB, *(compiled for _, compiled in narrow.BY_FAMILY.values()), impact.COMPILED_WATCH,
-    articulated.COMPILED, articulated.COMPILED_EVENT, placed.COMPILED, lagrangian.COMPILED, placed.COMPILED_EVENT,
-    board.COMPILED, particle_step.COMPILED, particle_detect.COMPILED,
+    articulated_step.COMPILED, articulated.COMPILED, articulated.COMPILED_EVENT, placed.COMPILED, lagrangian.COMPILED,
+    placed.COMPILED_EVENT, board.COMPILED, particle_step.COMPILED, particle_detect.COMPILED,
 )  # fmt: skip
 """All that takes long to compile, the longest first."""
 

@@ -7,6 +7,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .ahead import INTEGRATION, Compiled
+from .articulated.contact_driver import JointStepping
+from .articulated.contact_step import COMPILED as JOINT_STEP
 from .articulated.driver import JointDriver, JointMechanism
 from .articulated.evaluate import COMPILED as JOINT
 from .articulated.evaluate import COMPILED_EVENT as JOINT_EVENT
@@ -56,6 +58,7 @@ TIME_STEPPING = "time_stepping"
 LINEAR_SOLVERS = ("cg", "direct")
 Stepper: TypeAlias = Driver | JointDriver | TimeStepping | EventDriver | ParticleStepping
 ITERATIONS = {"gauss_seidel": 20, "interior_point": 1000}
+JOINT_ITERATIONS = 200  # of Gauss–Seidel in joint coordinates
 TOLERANCE = {"gauss_seidel": 1e-6, "interior_point": 1e-10}  # m/s; relative
 SLOP = {"gauss_seidel": 1e-5, "interior_point": 0.0}  # of the same size: overlap that is left alone
 MARGIN = 0.02  # of the size of the smallest thing that touches: pairs nearer than this are looked at
@@ -84,6 +87,8 @@ def compiled_parts(model: Model, method: str, solver: str) -> list[Compiled]:
             return parts
     if touching:
         parts += [DETECT, DETECT_JOBS, *(BY_FAMILY[family][1] for family in families(kinds_of(model.scene)))]
+    if method in SCHEMES and model.tree is not None:
+        return [*parts, JOINT_STEP]
     if method in SCHEMES:
         return [*parts, STEP, JOBS, *([INTERIOR_POINT] if solver == "interior_point" else [])]
     return [*parts, INTEGRATION, *([EVENTS, WATCH] if touching else [])]
@@ -188,11 +193,16 @@ def time_stepping(
     events: StepEvents,
 ) -> TimeStepping:
     """The driver of time steps with contact. Raises ValueError."""
+    joint = isinstance(mechanism, JointMechanism)
     if dt is None:
         raise ValueError(f"method {TIME_STEPPING!r} takes fixed steps; give dt, in s")
     if solver not in SOLVERS:
         raise ValueError(f"unknown solver {solver!r}; the solvers of contact are {', '.join(SOLVERS)}")
-    iterations = ITERATIONS[solver] if iterations is None else iterations
+    if joint and (solver != "gauss_seidel" or sleep_after is not None):
+        what = f"solver={solver!r}" if sleep_after is None else "sleep_after"
+        raise ValueError(f"{what} takes coordinates='maximal'; time steps in joint coordinates do without it")
+    if iterations is None:
+        iterations = JOINT_ITERATIONS if joint else ITERATIONS[solver]
     if not (isinstance(iterations, int) and iterations >= 1):
         raise ValueError(f"iterations is {iterations!r}; give a whole number of at least 1")
     if not (isinstance(threads, int) and 1 <= threads <= MOST_THREADS):
@@ -210,7 +220,10 @@ def time_stepping(
             f"scene {model.name!r}: nothing in it has a material, so that nothing can touch, and no joint has a stop, dry "
             "friction or an ideal motor; another method runs it better"
         )
-    entry = model.size - len(LEDGER) - len(model.force_names) + model.force_names.index(CONTACT_WORK[0])
+    size = mechanism.size if isinstance(mechanism, JointMechanism) else model.size
+    entry = size - len(LEDGER) - len(model.force_names) + model.force_names.index(CONTACT_WORK[0])
+    if isinstance(mechanism, JointMechanism):
+        return JointStepping(mechanism, collision, entry, settings, events)
     return TimeStepping(mechanism, collision, model.size, entry, settings, events)
 
 

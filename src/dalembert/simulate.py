@@ -123,6 +123,11 @@ class Simulation(Controls, Questions):
             "newton_tolerance": newton_tolerance, "linear_solver": linear_solver, "linear_tolerance": linear_tolerance,
         }  # fmt: skip
         if steps_particles(self.model, self.method):
+            if joint:
+                raise ValueError(
+                    f"method {self.method!r} moves particles beside bodies in coordinates='maximal' only; take that, or an "
+                    "integration method, such as 'rk4'"
+                )
             self.model = compile_scene(self.model.scene, apart=True)
         if placed is not None:
             require_supported(self.model, placed, self.method, hold)

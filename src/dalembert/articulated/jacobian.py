@@ -3,9 +3,10 @@
 from ..arrays import clear
 from ..jit import njit
 from ..mechanics.kinematics import load6
+from ..model.tree_tables import FREE
 from ..unchecked import peek, poke
 from ..vec import add, add_scaled, cross, dot, load3, scale, store3, symvec
-from .motion import ZERO
+from .motion import ZERO, set_velocity
 from .tables_of import columns_of, motion_of, nodes_of
 
 
@@ -45,20 +46,22 @@ def gather(efforts, tree):
 
 @njit
 def spread_speeds(w, tree):
-    """Velocities of all links from speeds, where places and columns are known already."""
+    """Velocities and biases of all links from speeds, where places and columns are known already."""
     nodes, motion, columns = nodes_of(tree), motion_of(tree), columns_of(tree)
     for i in range(nodes.shape[0]):
         node, own = nodes[i], motion[i]
-        v, omega = ZERO, ZERO
-        if node.parent >= 0:
-            carrier = motion[node.parent]
-            omega = load3(carrier.omega)
-            v = add(load3(carrier.v), cross(omega, load3(own.r)))
+        relative, spin = ZERO, ZERO
         for k in range(node.first, node.last):
-            v = add_scaled(v, peek(w, k), load3(columns[k].linear))
-            omega = add_scaled(omega, peek(w, k), load3(columns[k].angular))
-        store3(own.v, v)
-        store3(own.omega, omega)
+            relative = add_scaled(relative, peek(w, k), load3(columns[k].linear))
+            spin = add_scaled(spin, peek(w, k), load3(columns[k].angular))
+        if node.kind == FREE:
+            store3(own.v, relative)
+            store3(own.omega, spin)
+        elif node.parent < 0:
+            set_velocity(own, ZERO, ZERO, relative, spin)
+        else:
+            carrier = motion[node.parent]
+            set_velocity(own, load3(carrier.v), load3(carrier.omega), relative, spin)
 
 
 @njit

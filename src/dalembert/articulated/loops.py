@@ -46,16 +46,21 @@ CORRECTIONS = 12
 
 @njit
 def prepare_loops(reduced):
-    """J and M⁻¹ Jᵀ in joint coordinates, J M⁻¹ Jᵀ and its factor, where the tree and the bodies' J are. Returns whether that
-    went well."""
+    """The factor of M, and what `prepare_rows` does. Returns whether that went well."""
+    tree = tree_of(reduced)
+    fill_matrix(tree)
+    return factorize(tree) < 0 and prepare_rows(reduced)
+
+
+@njit
+def prepare_rows(reduced):
+    """J and M⁻¹ Jᵀ in joint coordinates, J M⁻¹ Jᵀ and its factor, where the tree and the bodies' J are, and M is factored.
+    Returns whether that went well."""
     tree, system, schur, factor = tree_of(reduced), system_of(reduced), schur_of(reduced), factor_of(reduced)
     jacobian, response, options = jacobian_of(reduced), response_of(reduced), options_of(reduced)[0]
     rows, m = wanted_of(reduced).shape[0], options.speeds
     q = change_of(reduced).shape[0]
     fill_rows(reduced)
-    fill_matrix(tree)
-    if factorize(tree) >= 0:
-        return False
     first = settings_of(system)[0].rigid
     for r in range(rows):
         for k in range(q):
@@ -99,20 +104,25 @@ def fill_rows(reduced):
 
 @njit
 def carry(row, body, f, g, reduced):
-    """Add a row (f, g) on the velocities of a body, through all that carries it."""
-    system, tree, jacobian = system_of(reduced), tree_of(reduced), jacobian_of(reduced)
-    nodes, motion, columns = tree_nodes_of(tree), motion_of(tree), columns_of(tree)
+    """Add a row (f, g) on the velocities of a body, or of a particle in a loop."""
+    system, jacobian = system_of(reduced), jacobian_of(reduced)
     rigid, q = settings_of(system)[0].rigid, change_of(reduced).shape[0]
     if rigid <= body < rigid + nodes_of(system).shape[0]:
         at = row * q + options_of(reduced)[0].speeds + 3 * (body - rigid)
         for k in range(3):
             poke(jacobian, at + k, peek(jacobian, at + k) + f[k])
         return
-    node = node_of_row_of(reduced)[body]
+    carry_row(node_of_row_of(reduced)[body], f, g, jacobian, row * q, tree_of(reduced))
+
+
+@njit
+def carry_row(node, f, g, jacobian, at, tree):
+    """Add a row (f, g) on the velocities of a node, through all that carries it, to jacobian[at:], one number a freedom."""
+    nodes, motion, columns = tree_nodes_of(tree), motion_of(tree), columns_of(tree)
     while node >= 0:
         for k in range(nodes[node].first, nodes[node].last):
             value = dot(load3(columns[k].linear), f) + dot(load3(columns[k].angular), g)
-            poke(jacobian, row * q + k, peek(jacobian, row * q + k) + value)
+            poke(jacobian, at + k, peek(jacobian, at + k) + value)
         g = add(g, cross(load3(motion[node].r), f))
         node = nodes[node].parent
 

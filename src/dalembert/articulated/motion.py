@@ -90,7 +90,6 @@ def attach(i, x_p, rotation_p, v_p, omega_p, u, w, tree):
     rotation = multiply_9(rotation_p, turn)
     arm = matvec(rotation, load3(node.anchor))  # from the centre of mass to the joint
     r = sub(point, arm)
-    along = cross(arm, spin)  # spin × (x − joint)
     if node.kind == HINGE:
         linear = cross(arm, angular)
         store3(columns[first].linear, linear)
@@ -103,18 +102,25 @@ def attach(i, x_p, rotation_p, v_p, omega_p, u, w, tree):
             axis = (rotation_p[k], rotation_p[3 + k], rotation_p[6 + k])
             store3(columns[first + k].linear, cross(arm, axis))
             store3(columns[first + k].angular, axis)
-    relative = add(relative, along)
-    # r̈ = ω × (ω × r) + 2 ω × (what the joint adds) + what that changes by, seen from the parent
-    carried = cross(omega_p, add_scaled(cross(omega_p, r), 2.0, relative))
     store3(own.x, add(x_p, r))
     store9(own.rotation, rotation)
     store3(own.r, r)
     store3(own.arm, arm)
+    set_velocity(own, v_p, omega_p, add(relative, cross(arm, spin)), spin)
+    store6(own.inertia, congruence(rotation, load6(node.inertia)))
+
+
+# r̈ = ω × (ω × r) + 2 ω × (what the joint adds) + what that changes by, seen from the parent
+@inlined
+def set_velocity(own, v_p, omega_p, relative, spin):
+    """Velocities and biases of a link, where r and `arm` are known, from those of its parent and what the joint adds: to the
+    velocity of the centre of mass, and to the angular velocity."""
+    r, along = load3(own.r), cross(load3(own.arm), spin)  # spin × (x − joint)
+    carried = cross(omega_p, add_scaled(cross(omega_p, r), 2.0, relative))
     store3(own.v, add(add(v_p, cross(omega_p, r)), relative))
     store3(own.omega, add(omega_p, spin))
     store3(own.bias, add(carried, cross(spin, along)))
     store3(own.bias_turn, cross(omega_p, spin))
-    store6(own.inertia, congruence(rotation, load6(node.inertia)))
 
 
 @njit

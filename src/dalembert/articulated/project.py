@@ -73,14 +73,20 @@ def project(t, z, reduced):
         poke(z, at, peek(z, at) + peek(change, k))
     change_particles(z, change, 1, reduced)
     status = look(t, z, reduced)
-    after = books(z, reduced)
+    book_change(z, before, books(z, reduced), reduced)
+    return status
+
+
+@njit
+def book_change(z, before, after, reduced):
+    """What a correction has changed of energy and momenta (see `books`) goes to the ledger."""
+    system = system_of(reduced)
     ledger = z.shape[0] - power_of(system).shape[0] + settings_of(system)[0].ledger
     increase(z, ledger + PROJECTION_WORK, after[0] - before[0])
     impulse, turning = sub(after[1], before[1]), sub(after[2], before[2])
     for k in range(3):
         increase(z, ledger + REACTION_IMPULSE + k, impulse[k])
         increase(z, ledger + REACTION_TORQUE + k, turning[k])
-    return status
 
 
 @njit

@@ -19,7 +19,7 @@ def collision_of(scene: Scene) -> Collision:
     number = {name: i for i, name in enumerate(scene.bodies)}
     touching = scene.touching()
     solids = [_solid(item, number) for item in touching]
-    joined = {frozenset(body.name for body in joint.bodies) for joint in scene.joints.values()}
+    joined = joined_pairs(scene)
     excluded, rules, table = [], [], rule_table(scene.contact_rules)
     for i, j in _special_pairs(scene, touching, joined):
         a, b = touching[i], touching[j]
@@ -33,6 +33,15 @@ def collision_of(scene: Scene) -> Collision:
                  restitution if rule.restitution is None else rule.restitution)
             )  # fmt: skip
     return make_collision(solids, excluded, rules, len(number))
+
+
+def joined_pairs(scene: Scene) -> set[frozenset[str]]:
+    """Names of what a joint connects, or a chain of joints with nothing but links without mass between."""
+    found = {frozenset(body.name for body in joint.bodies) for joint in scene.joints.values()}
+    for link in scene.links:
+        beside = [name for pair in found if link in pair for name in pair if name != link]
+        found |= {frozenset(pair) for pair in combinations(beside, 2)}
+    return found
 
 
 def _special_pairs(scene: Scene, touching: list[Touching], joined: set[frozenset[str]]) -> Iterable[tuple[int, int]]:

@@ -84,7 +84,7 @@ def settle(body, down, system, collision, stepping):
                 continue
             n, t, s = axes_of(contact)
             u = velocity_on(contact, body, v, omega, supports)
-            d = improve(contact, n, t, s, u, share, rows, ROW * i)
+            d = improve(contact, (dot(n, u), dot(t, u), dot(s, u)), share, rows, ROW * i)
             bearing += contact.impulse[0] > 0.0
             if is_zero(d):
                 continue

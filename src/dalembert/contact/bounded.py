@@ -28,31 +28,42 @@ PASSES, ENOUGH = 50, 1e-3  # of bringing back; they end when so small a part is 
 def find_bounds(walls, h, y, system, stepping):
     """Rows, gaps and responses at the configuration of the kinematics table. Returns a status."""
     bounds = bounds_of(stepping)
-    forces, kinematics = forces_of(system), kinematics_of(system)
     for i in range(bounds.shape[0]):
         bound = bounds[i]
-        force = forces[bound.force]
-        coordinate = coordinates_of(system)[force.coordinate]
-        linear_a, angular_a, linear_b, angular_b, _ = coordinate_rows(coordinate, kinematics)
-        store3(bound.linear_a, scale(force.side, linear_a))
-        store3(bound.angular_a, scale(force.side, angular_a))
-        store3(bound.linear_b, scale(force.side, linear_b))
-        store3(bound.angular_b, scale(force.side, angular_b))
+        place_bound(bound, h, y, system)
         bound.before = rate(bound, motion_of(stepping))
-        if force.kind == STOP:
-            bound.gap = force.side * (coordinate_value(y, coordinate, kinematics, curves_of(system)) - force.rest)
-        else:
-            bound.least, bound.most = -h * force.limit, h * force.limit
-            bound.bias = -force.target
         status = respond(walls, bound, system, stepping)
         if status != 0:
             return status
-        if force.active == 0:
-            bound.response = OFF
-        if bound.response == OFF:
-            bound.impulse = 0.0
-        bound.impulse = min(bound.most, max(bound.least, bound.impulse))
+        begin_bound(bound, system)
     return 0
+
+
+@njit
+def place_bound(bound, h, y, system):
+    """The row of a bound, its gap or the limits of its impulse, where the kinematics table is."""
+    force, kinematics = forces_of(system)[bound.force], kinematics_of(system)
+    coordinate = coordinates_of(system)[force.coordinate]
+    linear_a, angular_a, linear_b, angular_b, _ = coordinate_rows(coordinate, kinematics)
+    store3(bound.linear_a, scale(force.side, linear_a))
+    store3(bound.angular_a, scale(force.side, angular_a))
+    store3(bound.linear_b, scale(force.side, linear_b))
+    store3(bound.angular_b, scale(force.side, angular_b))
+    if force.kind == STOP:
+        bound.gap = force.side * (coordinate_value(y, coordinate, kinematics, curves_of(system)) - force.rest)
+    else:
+        bound.least, bound.most = -h * force.limit, h * force.limit
+        bound.bias = -force.target
+
+
+@njit
+def begin_bound(bound, system):
+    """The impulse that a solver starts from: that of the step before, where it can act and within its limits."""
+    if forces_of(system)[bound.force].active == 0:
+        bound.response = OFF
+    if bound.response == OFF:
+        bound.impulse = 0.0
+    bound.impulse = min(bound.most, max(bound.least, bound.impulse))
 
 
 @njit
@@ -102,15 +113,21 @@ def set_bounces(h, system, stepping, plastic):
     for i in range(bounds.shape[0]):
         bound = bounds[i]
         force = forces_of(system)[bound.force]
-        if force.kind != STOP:
-            continue
-        gap = max(bound.gap, 0.0)
-        bound.bias = gap / h
-        meets = bound.before < 0.0 and gap + h * rate(bound, motion_of(stepping)) < 0.0
-        if force.restitution > 0.0 and meets and not plastic:
-            bound.bias = force.restitution * bound.before
+        if force.kind == STOP and set_bounce(bound, force.restitution, h, rate(bound, motion_of(stepping)), plastic):
             bounces = True
     return bounces
+
+
+@njit
+def set_bounce(bound, restitution, h, now, plastic):
+    """The same for one stop whose rate is `now` without impulses."""
+    gap = max(bound.gap, 0.0)
+    bound.bias = gap / h
+    meets = bound.before < 0.0 and gap + h * now < 0.0
+    if restitution > 0.0 and meets and not plastic:
+        bound.bias = restitution * bound.before
+        return True
+    return False
 
 
 @njit
@@ -131,8 +148,7 @@ def sweep_bounds(walls, system, stepping):
         bound = bounds[i]
         if bound.response == OFF:
             continue
-        wanted = bound.impulse - (rate(bound, motion) + bound.bias) / bound.response
-        change = min(bound.most, max(bound.least, wanted)) - bound.impulse
+        change = wanted_change(bound, rate(bound, motion))
         if change == 0.0:
             continue
         bound.impulse += change
@@ -152,9 +168,15 @@ def bounds_residual(stepping):
     for i in range(bounds.shape[0]):
         bound = bounds[i]
         if bound.response != OFF:
-            wanted = bound.impulse - (rate(bound, motion_of(stepping)) + bound.bias) / bound.response
-            worst = max(worst, bound.response * abs(min(bound.most, max(bound.least, wanted)) - bound.impulse))
+            worst = max(worst, bound.response * abs(wanted_change(bound, rate(bound, motion_of(stepping)))))
     return worst
+
+
+@njit
+def wanted_change(bound, now):
+    """How much the law changes the impulse at the rate `now`: clamp(λ − (ṡ + bias)/K) − λ."""
+    wanted = bound.impulse - (now + bound.bias) / bound.response
+    return min(bound.most, max(bound.least, wanted)) - bound.impulse
 
 
 @njit

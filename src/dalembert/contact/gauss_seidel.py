@@ -95,18 +95,18 @@ def apply(contact, impulse, motion):
 
 
 @inlined
-def improve(contact, n, t, s, u, share, rows, at):
-    """Give a contact the impulse that the law asks for at its velocity u (world), or a step of this share of the way to it;
-    returns how it changed, (n, t, s)."""
+def improve(contact, u, share, rows, at):
+    """Give a contact the impulse that the law asks for at its velocity u, or a step of this share of the way to it; returns
+    how it changed. Both are in its frame, (n, t, s)."""
     old_n, old_t, old_s = load3(contact.impulse)
-    excess = dot(n, u) + contact.bias
+    excess = u[0] + contact.bias
     if excess >= 0.0 and old_n == 0.0:
         return (0.0, 0.0, 0.0)
     new_n = max(0.0, old_n - share * excess * peek(rows, at + INVERSE_NORMAL))
     d_n = new_n - old_n
     step = share * peek(rows, at + FRICTION_STEP)
-    new_t = old_t - step * (dot(t, u) + peek(rows, at + RESPONSE + 1) * d_n)
-    new_s = old_s - step * (dot(s, u) + peek(rows, at + RESPONSE + 2) * d_n)
+    new_t = old_t - step * (u[1] + peek(rows, at + RESPONSE + 1) * d_n)
+    new_s = old_s - step * (u[2] + peek(rows, at + RESPONSE + 2) * d_n)
     most = contact.friction * new_n
     size = new_t * new_t + new_s * new_s
     if size > most * most:
@@ -137,7 +137,7 @@ def sweep_contacts(begin, end, contacts, motion, rows):
         contact = contacts[i]
         n, t, s = axes_of(contact)
         u = relative_velocity(motion, contact, load3(contact.arm_a), load3(contact.arm_b))
-        d = improve(contact, n, t, s, u, 1.0, rows, ROW * i)
+        d = improve(contact, (dot(n, u), dot(t, u), dot(s, u)), 1.0, rows, ROW * i)
         if not is_zero(d):
             apply(contact, world_impulse(n, t, s, d[0], d[1], d[2]), motion)
             largest = max(largest, size_of(d, rows, ROW * i))

@@ -51,6 +51,17 @@ def gap_bias(contact, h, slop):
     return 0.0 if contact.impulse[0] > 0.0 and gap <= CLOSED * slop else gap / h
 
 
+@inlined
+def set_bias(contact, h, slop, before, u):
+    """gap / h, or e u_n⁻ of a contact that closes within the step: its normal velocity was `before` and is u without
+    impulses. Returns whether it bounces."""
+    contact.bias = gap_bias(contact, h, slop)
+    if contact.restitution > 0.0 and before < 0.0 and contact.bias + u < 0.0:
+        contact.bias = contact.restitution * before
+        return True
+    return False
+
+
 @njit
 def limit_restitution(walls, h, y, system, collision, stepping, problem):
     """Where the impulses of `solve` bring energy to an island, put the mixture in their place; y holds the momenta without

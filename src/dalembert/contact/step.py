@@ -33,7 +33,7 @@ from .impulses import apply_impulses
 from .interior_point_tables import Problem
 from .joints import set_targets
 from .report import note_residual
-from .restitution import gap_bias, limit_restitution
+from .restitution import limit_restitution, set_bias
 from .separate import displace, plan_separation
 from .sharing import A_CHUNK, PREPARE
 from .sleep import fall_asleep
@@ -132,7 +132,7 @@ def strike(walls, h, kicked, y, dydt, system, collision, stepping, problem):
     status."""
     ticks = ticks_of(stepping)
     bodies, kinematics, motion = bodies_of(system), kinematics_of(system), motion_of(stepping)
-    set_travel(h, system, collision)
+    set_travel(h, bodies.shape[0], kinematics, collision)
     status = call_pointer(walls.detector, walls.detector_data, bodies.shape[0], options_of(stepping)[0].margin, y, y)
     if status != OK:
         return NEED_ROOM if status == NEED_ROOM else NON_FINITE
@@ -176,11 +176,10 @@ def find_impulses(walls, h, y, system, collision, stepping, problem):
 
 
 @njit
-def set_travel(h, system, collision):
+def set_travel(h, bodies, kinematics, collision):
     """How far each body moves within the step, so that what it may meet on the way is looked at."""
-    kinematics = kinematics_of(system)
     travel = travel_of(collision)
-    for i in range(bodies_of(system).shape[0]):
+    for i in range(bodies):
         kin = kinematics[i]
         travel[2 * i] = h * norm(load3(kin.v))
         travel[2 * i + 1] = h * norm(load3(kin.omega))
@@ -197,12 +196,7 @@ def set_biases(h, collision, stepping):
     bounces = False
     for i in range(counts_of(collision)[CONTACTS]):
         contact = contacts[i]
-        contact.bias = gap_bias(contact, h, slop)
-        before = peek(rows, ROW * i + BEFORE)
-        if contact.restitution > 0.0 and before < 0.0:
-            n, _, _ = axes_of(contact)
-            u = dot(n, relative_velocity(motion, contact, load3(contact.arm_a), load3(contact.arm_b)))
-            if contact.bias + u < 0.0:
-                contact.bias = contact.restitution * before
-                bounces = True
+        n, _, _ = axes_of(contact)
+        u = dot(n, relative_velocity(motion, contact, load3(contact.arm_a), load3(contact.arm_b)))
+        bounces = set_bias(contact, h, slop, peek(rows, ROW * i + BEFORE), u) or bounces
     return bounces

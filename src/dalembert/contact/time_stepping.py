@@ -211,7 +211,7 @@ class TimeStepping:
     def frame(self) -> dict[str, Any]:
         """What is recorded of the contacts: see `Trajectory`."""
         report = self.report[0]
-        forces = np.zeros((len(self._mechanism.system.bodies) + 1, 3))
+        forces = np.zeros((len(self.collision.linked), 3))  # of the bodies and of the world
         found = self._found()
         impulses = self._impulses(found)
         np.add.at(forces, found.b, impulses)

@@ -1,0 +1,109 @@
+"""Free motion of trees over half a step: no forces, and every tree on its own, as loops are closed by impulses.
+
+With f(u, w) = −M⁻¹ bias, what the speeds do on their own, and places u_m at the middle of the step,
+
+    u_m = u + ½ h w,  w⁻ = w + ½ h f(u_m, w⁻)       before the kick,
+    w' = w⁺ + ½ h f(u_m, w⁺),  u' = u_m + ½ h w'     after it:
+
+leapfrog, whose second half is the first one backwards. M is needed at u_m only, where the kick has it anyway.
+"""
+
+from ..arrays import copy
+from ..jit import inlined, njit
+from ..mechanics.system import forces_of
+from ..unchecked import peek, poke
+from ..vec import store3
+from .contact_tables_of import before_of, dampers_of, factor_of, mass_of, options_of, slopes_of
+from .inverse import bear, spread_rates
+from .jacobian import spread_speeds
+from .lift import step
+from .mass_matrix import factorize, fill_matrix, solve
+from .motion import ZERO, move
+from .tables_of import matrix_of, motion_of, rates_of, system_of, tree_of
+from .tables_of import options_of as reduced_options_of
+
+PASSES = 3  # of finding w⁻, each a factor of h better
+
+
+@njit
+def place(z, reduced, stepping):
+    """Places and velocities of all links at z, and the factor of M. Returns the freedom that nothing resists, or −1."""
+    options, tree = reduced_options_of(reduced)[0], tree_of(reduced)
+    move(z[: options.coordinates], z[options.coordinates : options.coordinates + options.speeds], tree)
+    fill_matrix(tree)
+    if dampers_of(stepping).shape[0] > 0:
+        copy(mass_of(stepping), matrix_of(tree))
+    options.limp = factorize(tree)
+    return options.limp
+
+
+@njit
+def approach(z, reduced, stepping):
+    """Move z to the middle of the step. Returns as `place`."""
+    options, tree = reduced_options_of(reduced)[0], tree_of(reduced)
+    h, first, start, slopes = options_of(stepping)[0].dt, options.coordinates, before_of(stepping), slopes_of(stepping)
+    m = options.speeds
+    step(z, 0.5 * h, z[first : first + m], tree)
+    if place(z, reduced, stepping) >= 0:
+        return options.limp
+    for k in range(m):
+        poke(start, k, peek(z, first + k))
+    for _ in range(PASSES):
+        fill_slopes(slopes, tree)
+        for k in range(m):
+            poke(z, first + k, peek(start, k) + 0.5 * h * peek(slopes, k))
+        spread_speeds(z[first : first + m], tree)
+    return -1
+
+
+# Impulses of dampers, −h C ½ (w⁻ + w⁺), act with those of contacts: (M + ½ h C) (w⁺ − w⁻) = h F(w⁻) + Jᵀ p is the implicit
+# midpoint rule, which is stable whatever the gain.
+@njit
+def add_dampers(reduced, stepping):
+    """The factor of M + ½ h C in place of that of M. Returns the freedom that nothing resists, or −1."""
+    tree, dampers, forces = tree_of(reduced), dampers_of(stepping), forces_of(system_of(reduced))
+    matrix, h = matrix_of(tree), options_of(stepping)[0].dt
+    m = before_of(stepping).shape[0]
+    if dampers.shape[0] == 0:
+        return -1
+    copy(factor_of(stepping), matrix)
+    copy(matrix, mass_of(stepping))
+    for i in range(dampers.shape[0]):
+        at = dampers[i].freedom * (m + 1)
+        poke(matrix, at, peek(matrix, at) + 0.5 * h * damping_of(forces[dampers[i].force]))
+    return factorize(tree)
+
+
+@inlined
+def damping_of(force):
+    return force.damping if force.active != 0 else 0.0
+
+
+@njit
+def depart(z, reduced, stepping):
+    """Move z on from the middle of the step, where the tree is, to its end."""
+    options, tree = reduced_options_of(reduced)[0], tree_of(reduced)
+    h, first, slopes, m = options_of(stepping)[0].dt, options.coordinates, slopes_of(stepping), options.speeds
+    if dampers_of(stepping).shape[0] > 0:
+        copy(matrix_of(tree), factor_of(stepping))
+    spread_speeds(z[first : first + m], tree)
+    fill_slopes(slopes, tree)
+    for k in range(m):
+        poke(z, first + k, peek(z, first + k) + 0.5 * h * peek(slopes, k))
+    step(z, 0.5 * h, z[first : first + m], tree)
+
+
+@njit
+def fill_slopes(slopes, tree):
+    """−M⁻¹ bias, at the velocities of the links."""
+    motion, rates = motion_of(tree), rates_of(tree)
+    for i in range(motion.shape[0]):
+        store3(motion[i].force, ZERO)
+        store3(motion[i].torque, ZERO)
+    for k in range(rates.shape[0]):
+        poke(rates, k, 0.0)
+    spread_rates(rates, tree)
+    bear(rates, slopes, tree)
+    for k in range(rates.shape[0]):
+        poke(slopes, k, -peek(slopes, k))
+    solve(slopes, 0, tree)

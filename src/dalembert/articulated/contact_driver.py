@@ -1,0 +1,175 @@
+"""A run by time steps of contact in joint coordinates: the tables of a step, room for what it finds, and its kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+
+from ..addresses import address_table
+from ..collide.detect import Detector
+from ..collide.tables import FREE as UNLINKED
+from ..collide.tables import Collision
+from ..contact.make_tables import SOLVERS, StepSettings, make_bounds
+from ..contact.step_events import StepEvents
+from ..contact.tables import OPTIONS, REPORT, ROW, STEP_STAGES
+from ..contact.time_stepping import TimeStepping
+from ..model.tables import ANGLE, DISPLACEMENT, FIELD, MOTOR, TORSION
+from ..model.tree import Layout
+from ..model.tree_tables import FREE, HINGE, SLIDER
+from ..pointer import C_TYPE
+from ..status import OK
+from ..team import Team
+from .contact_step import COMPILED, march
+from .contact_tables import DAMPER, ROOT, TreeStepping
+from .driver import JointMechanism
+
+
+class JointStepping(TimeStepping):
+    """Steps a mechanism in joint coordinates with contact from frame to frame."""
+
+    def __init__(
+        self, own: JointMechanism, collision: Collision, ledger: int, settings: StepSettings, events: StepEvents
+    ) -> None:
+        self.own, self.settings, self._mechanism = own, settings, own
+        self._team = Team(settings.threads)
+        collision.linked[:] = linked(own, len(collision.linked))
+        self._detector = Detector(collision, self._team)
+        self._tables: Any = make_tables(own, ledger, settings)
+        self.report = self._tables.report
+        self._start = 0.0
+        self._events = events
+        self.event = -1
+        self._fit()
+
+    def _fit(self) -> None:
+        """As much room as the contacts need, and the addresses of it all."""
+        self._tables = with_room(self._tables, len(self.collision.contacts))
+        self._tables.walls[:] = self._detector.address, self._detector.data
+        tables = (self.own.tables, self.collision, self._tables)
+        addresses = [address_table(table) for table in tables]
+        self._addresses: Any = addresses, np.array([table.ctypes.data for table in addresses], np.int64)
+        self._march = self._plain_march(*tables) if numba.config.DISABLE_JIT else self._compiled()
+
+    @staticmethod
+    def _plain_march(*tables: Any) -> Callable[[np.ndarray, np.ndarray, float], int]:
+        return lambda z, nothing, stop: int(march(z, stop, *tables))
+
+    def _compiled(self) -> Callable[[np.ndarray, np.ndarray, float], int]:
+        function, data = C_TYPE(COMPILED.address), int(self._addresses[1].ctypes.data)
+        return lambda z, nothing, stop: int(function(data, 0, stop, z.ctypes.data, z.size, z.ctypes.data, z.size))
+
+    def _steps(self, y: np.ndarray, dydt: np.ndarray, stop: float) -> int:
+        """Steps until so long after the start; y is the state of the bodies. Returns a status."""
+        status = self.own.take(y)
+        if status == OK:
+            status = super()._steps(self.own.z, dydt, stop)
+            self.own.put(y)
+        return status
+
+    def changed(self) -> None:
+        """The state was changed from outside: what events were, and what is ahead, is not known."""
+        self._events.forget()
+        self._tables.options.fresh = 1
+
+
+def make_tables(own: JointMechanism, ledger: int, settings: StepSettings) -> TreeStepping:
+    """The tables of a step, with no room for contacts. ledger : where the entries of contact begin in the state."""
+    m, layout = len(own.layout.freedoms), own.layout
+    options: Any = np.zeros(1, OPTIONS).view(np.recarray)
+    options.dt, options.margin, options.iterations = settings.dt, settings.margin, settings.iterations
+    options.tolerance, options.solver, options.ledger = settings.tolerance, SOLVERS[settings.solver], ledger
+    options.slop, options.fresh = settings.slop, 1
+    options.predict = int((own.system.forces.kind != FIELD).any())
+    roots, root_of = roots_of(layout)
+    dampers = dampers_of(own)
+    blank = np.full
+    return TreeStepping(
+        options=options,
+        report=np.zeros(1, REPORT).view(np.recarray),
+        bounds=make_bounds(own.system, own.size),
+        roots=roots,
+        root_of=root_of,
+        dampers=dampers,
+        walls=np.zeros(2, np.int64),
+        saved=blank(own.size, np.nan),
+        slopes=blank(m, np.nan),
+        mass=blank(m * m if len(dampers) else 0, np.nan),
+        factor=blank(m * m if len(dampers) else 0, np.nan),
+        before=blank(m, np.nan),
+        free=blank(m, np.nan),
+        after=blank(m, np.nan),
+        pushed=blank(m, np.nan),
+        shift=blank(m, np.nan),
+        ticks=np.zeros(len(STEP_STAGES) + 3),
+        **room(m, 0, 0),
+    )
+
+
+def with_room(tables: TreeStepping, contacts: int) -> TreeStepping:
+    """The same with room for so many contacts."""
+    return tables._replace(**room(len(tables.before), contacts, len(tables.bounds)))
+
+
+def room(m: int, contacts: int, bounds: int) -> dict[str, np.ndarray]:
+    """What depends on how many contacts there may be; m speeds."""
+    rows = 3 * contacts + bounds
+
+    def blank(size: int) -> np.ndarray:
+        return np.full(size, np.nan)
+
+    return {
+        "jacobian": blank(rows * m), "response": blank(rows * m), "spans": np.zeros(2 * rows, np.int64),
+        "delassus": blank(rows**2), "responses": blank(ROW * contacts), "rates_before": blank(rows),
+        "rates_free": blank(rows), "rates": blank(rows), "first_rates": blank(rows), "first_impulses": blank(3 * contacts),
+        "corrections": blank(rows),
+    }  # fmt: skip
+
+
+def roots_of(layout: Layout) -> tuple[Any, np.ndarray]:
+    """The ROOT table, and the row of it that each node belongs to."""
+    parents = [int(row[0]) for row in layout.rows]
+    numbers = [i for i, parent in enumerate(parents) if parent < 0]
+    roots: Any = np.zeros(len(numbers), ROOT).view(np.recarray)
+    roots.node = numbers
+    roots.loose = [int(layout.rows[i][2] == FREE) for i in numbers]
+    root_of = np.zeros(len(parents), np.int64)
+    for i, parent in enumerate(parents):
+        root_of[i] = numbers.index(i) if parent < 0 else root_of[parent]
+    return roots, root_of
+
+
+def dampers_of(own: JointMechanism) -> Any:
+    """The DAMPER table: motors with a gain and damped springs on a hinge or a slider of the tree."""
+    nodes, coordinates = own.tables.tree.tables.nodes, own.system.coordinates
+    kinds = {HINGE: ANGLE, SLIDER: DISPLACEMENT}
+    world = len(own.system.kinematics) - 1
+    carried = {
+        (int(node.row), int(nodes.row[node.parent]) if node.parent >= 0 else world): node
+        for node in nodes
+        if node.kind in kinds
+    }
+    found = []
+    for number, force in enumerate(own.system.forces):
+        if force.kind in (MOTOR, TORSION) and force.damping > 0.0:
+            coordinate = coordinates[force.coordinate]
+            ends = (int(coordinate.a), int(coordinate.b))
+            node = carried.get(ends, carried.get(ends[::-1]))
+            if node is not None and kinds[int(node.kind)] == coordinate.kind:
+                found.append((number, int(node["first"])))
+    return np.array(found, DAMPER).view(np.recarray)
+
+
+def linked(own: JointMechanism, count: int) -> np.ndarray:
+    """(bodies + 1,) for `Collision.linked`: all that joints hold is taken for one thing."""
+    found = np.full(count, UNLINKED)
+    root_of = roots_of(own.layout)[1]
+    alone = np.bincount(root_of) == 1
+    nodes, rows = own.tables.tree.tables.nodes, own.tables.tree.tables.nodes.row
+    body = (rows >= 0) & (rows < count - 1)
+    held = np.union1d(rows[body & ~(alone[root_of] & (nodes.kind == FREE))], own.system.incidences.body)
+    held = held[held < count - 1].astype(np.int64)
+    found[held] = held.min(initial=count)
+    return found

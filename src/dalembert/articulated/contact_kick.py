@@ -1,0 +1,120 @@
+"""The speeds that forces, loops and impulses lead to, at the middle of a step."""
+
+from ..collide.tables import CONTACTS
+from ..collide.tables_of import contacts_of, counts_of
+from ..jit import inlined, njit
+from ..mechanics.constraints import spread
+from ..mechanics.system import forces_of, kinematics_of, multipliers_of
+from ..unchecked import peek, poke
+from ..vec import load3, scale, store3
+from .contact_drift import damping_of
+from .contact_rows import row_product
+from .contact_tables_of import (
+    after_of,
+    before_of,
+    bounds_of,
+    dampers_of,
+    free_of,
+    jacobian_of,
+    options_of,
+    pushed_of,
+    rates_free_of,
+    spans_of,
+)
+from .jacobian import gather
+from .loops import solve_loops
+from .mass_matrix import solve
+from .motion import ZERO
+from .tables_of import change_of, motion_of, nodes_of, system_of, tree_of, wanted_of
+from .tables_of import jacobian_of as loop_jacobian_of
+
+
+@njit
+def take_forces(h, reduced, stepping):
+    """`pushed` = the impulse over h of the forces in the kinematics table, along the speeds."""
+    tree, kinematics = tree_of(reduced), kinematics_of(system_of(reduced))
+    nodes, motion = nodes_of(tree), motion_of(tree)
+    for i in range(nodes.shape[0]):
+        own, row = motion[i], nodes[i].row
+        store3(own.bearing, scale(h, load3(kinematics[row].force)) if row >= 0 else ZERO)
+        store3(own.bearing_torque, scale(h, load3(kinematics[row].torque)) if row >= 0 else ZERO)
+    gather(pushed_of(stepping), tree)
+
+
+@njit
+def take_back_dampers(reduced, stepping):
+    """What the dampers' part of the matrix takes off, where forces were found at ½ (w⁻ + w⁺): ½ h C (w⁺ − w⁻)."""
+    dampers, forces, h = dampers_of(stepping), forces_of(system_of(reduced)), options_of(stepping)[0].dt
+    pushed, before, after = pushed_of(stepping), before_of(stepping), after_of(stepping)
+    for i in range(dampers.shape[0]):
+        k = dampers[i].freedom
+        change = 0.5 * h * damping_of(forces[dampers[i].force]) * (peek(after, k) - peek(before, k))
+        poke(pushed, k, peek(pushed, k) + change)
+
+
+@njit
+def free_speeds(reduced, collision, stepping):
+    """`free` = w⁻ + M⁻¹ (pushed + Gᵀ λ) with G (w⁻ + free) = 0, and the rates that it makes."""
+    pushed, free, before = pushed_of(stepping), free_of(stepping), before_of(stepping)
+    rates, m = rates_free_of(stepping), before.shape[0]
+    for k in range(m):
+        poke(free, k, peek(pushed, k))
+    answer(free, reduced, stepping)
+    for r in range(3 * counts_of(collision)[CONTACTS] + bounds_of(stepping).shape[0]):
+        poke(rates, r, row_product(r, free, 0, m, stepping))
+
+
+@njit
+def find_speeds(reduced, collision, stepping):
+    """`after`, the speeds with all impulses; those of the loops lie in the kinematics table then. Returns their work."""
+    contacts, bounds, count = contacts_of(collision), bounds_of(stepping), counts_of(collision)[CONTACTS]
+    pushed, after, m = pushed_of(stepping), after_of(stepping), before_of(stepping).shape[0]
+    for k in range(m):
+        poke(after, k, peek(pushed, k))
+    for i in range(count):
+        for r in range(3):
+            add_row(3 * i + r, contacts[i].impulse[r], m, stepping)
+    for i in range(bounds.shape[0]):
+        add_row(3 * count + i, bounds[i].impulse, m, stepping)
+    answer(after, reduced, stepping)
+    system = system_of(reduced)
+    spread(system, multipliers_of(system))
+    work = 0.0
+    for s in range(wanted_of(reduced).shape[0]):
+        rate = loop_rate(s, before_of(stepping), reduced) + loop_rate(s, after, reduced)
+        work += 0.5 * peek(multipliers_of(system), s) * rate
+    return work
+
+
+@inlined
+def add_row(row, impulse, m, stepping):
+    jacobian, spans, after = jacobian_of(stepping), spans_of(stepping), after_of(stepping)
+    if impulse != 0.0:
+        for k in range(spans[2 * row], spans[2 * row + 1]):
+            poke(after, k, peek(after, k) + impulse * peek(jacobian, row * m + k))
+
+
+@njit
+def answer(x, reduced, stepping):
+    """An impulse x along the speeds becomes the speeds after it, and after what the loops answer."""
+    before, wanted, change = before_of(stepping), wanted_of(reduced), change_of(reduced)
+    solve(x, 0, tree_of(reduced))
+    for k in range(before.shape[0]):
+        poke(x, k, peek(x, k) + peek(before, k))
+    if wanted.shape[0] == 0:
+        return
+    for s in range(wanted.shape[0]):
+        poke(wanted, s, -loop_rate(s, before, reduced) - loop_rate(s, x, reduced))
+    solve_loops(multipliers_of(system_of(reduced)), reduced)
+    for k in range(before.shape[0]):
+        poke(x, k, peek(x, k) + peek(change, k))
+
+
+@njit
+def loop_rate(s, x, reduced):
+    """Row s of G x."""
+    loops, m = loop_jacobian_of(reduced), x.shape[0]
+    value = 0.0
+    for k in range(m):
+        value += peek(loops, s * m + k) * peek(x, k)
+    return value

@@ -1,0 +1,139 @@
+"""Gauss–Seidel on D: contact by contact with the exact cone, then bound by bound, over and over.
+
+Each has all that its impulse does to the mechanism in its row of D. One step at a contact is that of `contact.gauss_seidel`,
+one at a bound that of `contact.bounded`.
+"""
+
+from ..arrays import copy
+from ..collide.tables import CONTACTS, ISLANDS
+from ..collide.tables_of import contacts_of, counts_of, islands_of
+from ..contact.bounded import wanted_change
+from ..contact.cone import project_coulomb
+from ..contact.gauss_seidel import improve, is_zero
+from ..contact.motion import coulomb_velocity
+from ..contact.residual import natural_map
+from ..contact.tables import OFF, RESPONSE, ROW
+from ..jit import njit
+from ..unchecked import peek, poke
+from ..vec import load3, store3
+from .contact_tables_of import (
+    bounds_of,
+    delassus_of,
+    options_of,
+    rates_free_of,
+    rates_of,
+    report_of,
+    responses_of,
+)
+
+
+@njit
+def relax(collision, stepping):
+    """Bring the impulses, which are where it starts, and `rates` to what the law asks for; the report tells how near they
+    came."""
+    options, report = options_of(stepping)[0], report_of(stepping)[0]
+    report.contacts = counts_of(collision)[CONTACTS]
+    report.iterations, report.residual, report.aim = 0, 0.0, options.tolerance
+    if report.contacts == 0 and bounds_of(stepping).shape[0] == 0:
+        return
+    begin(collision, stepping)
+    while report.iterations < options.iterations:
+        change = max(sweep_contacts(collision, stepping), sweep_bounds(report.contacts, stepping))
+        report.iterations += 1
+        if change <= options.tolerance or report.iterations == options.iterations:
+            report.residual = worst_residual(collision, stepping)
+            if report.residual <= options.tolerance:
+                break
+
+
+@njit
+def begin(collision, stepping):
+    """`rates` with the impulses that there are; those of contacts, in axes that have turned, are put in the cone."""
+    contacts, count = contacts_of(collision), counts_of(collision)[CONTACTS]
+    bounds, rates = bounds_of(stepping), rates_of(stepping)
+    copy(rates, rates_free_of(stepping))
+    for number in range(counts_of(collision)[ISLANDS]):
+        island = islands_of(collision)[number]
+        for i in range(island.first, island.end):
+            p = project_coulomb(load3(contacts[i].impulse), contacts[i].friction)
+            store3(contacts[i].impulse, p)
+            push_contact(i, p, island, count, stepping)
+    for i in range(bounds.shape[0]):
+        push_bound(3 * count + i, bounds[i].impulse, count, stepping)
+
+
+@njit
+def sweep_contacts(collision, stepping):
+    """One pass; returns the largest change of a velocity of a contact that its own impulse made (m/s)."""
+    contacts, count = contacts_of(collision), counts_of(collision)[CONTACTS]
+    rates, responses = rates_of(stepping), responses_of(stepping)
+    largest = 0.0
+    for number in range(counts_of(collision)[ISLANDS]):
+        island = islands_of(collision)[number]
+        for i in range(island.first, island.end):
+            u = (peek(rates, 3 * i), peek(rates, 3 * i + 1), peek(rates, 3 * i + 2))
+            d = improve(contacts[i], u, 1.0, responses, ROW * i)
+            if not is_zero(d):
+                push_contact(i, d, island, count, stepping)
+                k = ROW * i + RESPONSE
+                largest = max(largest, abs(d[0]) * peek(responses, k))
+                largest = max(largest, abs(d[1]) * peek(responses, k + 3), abs(d[2]) * peek(responses, k + 5))
+    return largest
+
+
+@njit
+def sweep_bounds(count, stepping):
+    """The same for bounds (rad/s or m/s)."""
+    bounds, rates = bounds_of(stepping), rates_of(stepping)
+    largest = 0.0
+    for i in range(bounds.shape[0]):
+        bound = bounds[i]
+        if bound.response == OFF:
+            continue
+        change = wanted_change(bound, peek(rates, 3 * count + i))
+        if change != 0.0:
+            bound.impulse += change
+            push_bound(3 * count + i, change, count, stepping)
+            largest = max(largest, abs(change) * bound.response)
+    return largest
+
+
+@njit
+def push_contact(i, d, island, count, stepping):
+    """What a change of the impulse of a contact does to all rates that feel it."""
+    delassus, rates = delassus_of(stepping), rates_of(stepping)
+    rows = 3 * count + bounds_of(stepping).shape[0]
+    n, t, s = 3 * i * rows, (3 * i + 1) * rows, (3 * i + 2) * rows
+    for j in range(3 * island.first, 3 * island.end):
+        poke(rates, j, peek(rates, j) + d[0] * peek(delassus, n + j) + d[1] * peek(delassus, t + j)
+             + d[2] * peek(delassus, s + j))  # fmt: skip
+    for j in range(3 * count, rows):
+        poke(rates, j, peek(rates, j) + d[0] * peek(delassus, n + j) + d[1] * peek(delassus, t + j)
+             + d[2] * peek(delassus, s + j))  # fmt: skip
+
+
+@njit
+def push_bound(row, change, count, stepping):
+    """The same of a bound."""
+    delassus, rates = delassus_of(stepping), rates_of(stepping)
+    rows = 3 * count + bounds_of(stepping).shape[0]
+    for j in range(rows):
+        poke(rates, j, peek(rates, j) + change * peek(delassus, row * rows + j))
+
+
+@njit
+def worst_residual(collision, stepping):
+    """The largest residual of Coulomb's law (see `contact.residual`) and of the bounds, m/s or rad/s."""
+    contacts, bounds, count = contacts_of(collision), bounds_of(stepping), counts_of(collision)[CONTACTS]
+    rates, responses = rates_of(stepping), responses_of(stepping)
+    worst = 0.0
+    for i in range(count):
+        contact, k = contacts[i], peek(responses, ROW * i + RESPONSE)
+        if k != OFF:
+            u = (peek(rates, 3 * i), peek(rates, 3 * i + 1), peek(rates, 3 * i + 2))
+            worst = max(worst, natural_map(load3(contact.impulse), coulomb_velocity(contact, u), contact.friction, k))
+    for i in range(bounds.shape[0]):
+        if bounds[i].response != OFF:
+            change = wanted_change(bounds[i], peek(rates, 3 * count + i))
+            worst = max(worst, bounds[i].response * abs(change))
+    return worst

@@ -1,0 +1,252 @@
+"""One time step of contact in joint coordinates (J. J. Moreau 1988, 1999): trees of links with contacts, stops, joint
+friction, ideal motors and loops.
+
+    half a drift → forces, loops, contacts there → kick and impulses → half a drift
+
+Over the drifts trees move freely (`contact_drift`); all forces and impulses act at the midpoint, where the speeds w change by
+
+    w⁺ = w⁻ + M⁻¹ (h F + Jᵀ p + Gᵀ λ),   G (w⁻ + w⁺) = 0,
+
+J the rows of contacts and bounds and G those of the loops, p as `contact.step` says. As M is that of one place, the kinetic
+energy changes by exactly (h F + Jᵀ p + Gᵀ λ)·½ (w⁻ + w⁺), which is what the audit books. Forces that depend on velocities
+are found twice: at w⁻, and at ½ (w⁻ + w⁺) of the first solution, so that the step is of second order, and what rests feels no
+damping. The gains of motors are implicit: see `contact_drift.add_dampers`.
+"""
+
+import math
+
+import numpy as np
+
+from ..arrays import copy
+from ..collide.detect import NOT_FINITE
+from ..collide.kept import forget_impulses, keep_impulses
+from ..collide.tables import Collision
+from ..contact.report import note_residual
+from ..contact.step import set_travel
+from ..contact.tables import DETECTION, SMOOTH, SOLVER, UPDATE
+from ..jit import CFunction, njit
+from ..linalg.block_matrix import store_3
+from ..mechanics.coordinates import coordinate_value
+from ..mechanics.system import coordinates_of, curves_of, error_of, kinematics_of, settings_of
+from ..model.tables import CONSTRAINT_WORK, LEDGER, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE
+from ..pointer import C_SIGNATURE, FORCES, WRITE, call_pointer, viewer
+from ..status import NON_FINITE, OK
+from ..ticks import begin, lap
+from ..unchecked import peek, poke
+from .contact_books import book_bounds, book_contacts, book_forces, close_books, open_books
+from .contact_drift import add_dampers, approach, depart, place
+from .contact_kick import find_speeds, free_speeds, take_back_dampers, take_forces
+from .contact_restitution import find_impulses
+from .contact_rows import fill_rows
+from .contact_separate import plan_separation
+from .contact_tables import TreeStepping
+from .contact_tables_of import after_of, before_of, options_of, report_of, saved_of, shift_of, ticks_of, walls_of
+from .evaluate import LIMP
+from .lift import lift, step
+from .loops import prepare_rows
+from .project import book_change, books, look, project
+from .tables import Reduced
+from .tables_of import dydt_of, system_of, tree_of, y_of
+from .tables_of import options_of as reduced_options_of
+
+REDUCED, COLLISION, STEPPING = 2 * len(Reduced._fields), 2 * len(Collision._fields), 2 * len(TreeStepping._fields)
+_floats = viewer(np.float64)
+_addresses = viewer(np.int64)
+
+
+@njit
+def march(z, stop, reduced, collision, stepping):
+    """Steps until `stop` (s) is reached. Returns a status; at NEED_ROOM z is the start of the step that was not made."""
+    options, report = options_of(stepping)[0], report_of(stepping)[0]
+    if options.fresh != 0:
+        status = look_ahead(report.steps * options.dt, z, reduced, collision, stepping)
+        if status != OK:
+            return status
+        options.fresh = 0
+    while (report.steps + 1e-9) * options.dt < stop:
+        status = make_step(report.steps * options.dt, z, reduced, collision, stepping)
+        if status != OK:
+            return status
+        report.steps += 1
+    return OK
+
+
+# `data` is the address of the addresses of the three tables.
+def evaluate(data, task, stop, z, n, nothing, m):
+    at = _addresses(data, 3)
+    return march(
+        _floats(z, n), stop, _addresses(at[0], REDUCED), _addresses(at[1], COLLISION), _addresses(at[2], STEPPING)
+    )
+
+
+COMPILED = CFunction(evaluate, C_SIGNATURE)
+
+
+@njit
+def make_step(t, z, reduced, collision, stepping):
+    """One step of `options.dt` from t, in place. Returns a status; where it is not OK, z is as it was."""
+    h, ticks = options_of(stepping)[0].dt, ticks_of(stepping)
+    begin(ticks, 1.0)
+    copy(saved_of(stepping), z)
+    status = OK if approach(z, reduced, stepping) < 0 else LIMP
+    lap(ticks, UPDATE)
+    apart = False
+    if status == OK:
+        apart, status = strike(t + 0.5 * h, h, True, z, reduced, collision, stepping)
+    if status == OK:
+        depart(z, reduced, stepping)
+        lift(z, reduced)
+        close_books(z, reduced, stepping)
+        if apart:
+            status = displace(t + h, z, reduced, stepping)
+    if status == OK and error_of(system_of(reduced)).shape[0] > 0:
+        status = project(t + h, z, reduced)
+        apart = True
+    if status == OK:
+        count_turns(z, reduced)
+        if apart:
+            open_books(reduced, stepping)
+        status = OK if is_finite(z) else NON_FINITE
+    lap(ticks, UPDATE)
+    if status != OK:
+        copy(z, saved_of(stepping))
+    return status
+
+
+@njit
+def is_finite(values):
+    total = 0.0
+    for k in range(values.shape[0]):
+        total += abs(peek(values, k))
+    return math.isfinite(total)
+
+
+@njit
+def look_ahead(t, z, reduced, collision, stepping):
+    """At the start, what would be met in the half drift before the first look. Returns a status."""
+    copy(saved_of(stepping), z)
+    if place(z, reduced, stepping) >= 0:
+        return LIMP
+    open_books(reduced, stepping)
+    _, status = strike(t, 0.5 * options_of(stepping)[0].dt, False, z, reduced, collision, stepping)
+    if status == OK:
+        lift(z, reduced)
+        close_books(z, reduced, stepping)
+    else:
+        copy(z, saved_of(stepping))
+    return status
+
+
+@njit
+def strike(t, h, kicked, z, reduced, collision, stepping):
+    """All changes of the speeds of a step, where the trees are: by forces over h, if `kicked`, and by impulses. Returns
+    (whether something is to be put apart at the end of the step, a status)."""
+    ticks, before, first = ticks_of(stepping), before_of(stepping), reduced_options_of(reduced)[0].coordinates
+    lift(z, reduced)
+    status = detect(h, reduced, collision, stepping)
+    lap(ticks, DETECTION)
+    if status == OK:
+        status = exert(t, reduced)
+    if status != OK:
+        return False, status
+    if (kicked and add_dampers(reduced, stepping) >= 0) or not prepare_rows(reduced):
+        return False, LIMP
+    for k in range(before.shape[0]):
+        poke(before, k, peek(z, first + k))
+    fill_rows(h if kicked else 0.0, reduced, collision, stepping)
+    apart = False
+    if kicked:
+        apart = plan_separation(reduced, collision, stepping)
+    else:
+        forget_impulses(collision)  # they are those of another step, or of none
+    predict = kicked and options_of(stepping)[0].predict != 0
+    take_forces(h if kicked else 0.0, reduced, stepping)
+    lap(ticks, SMOOTH)
+    free_speeds(reduced, collision, stepping)
+    find_impulses(h, not predict, reduced, collision, stepping)
+    if predict:
+        lap(ticks, SOLVER)
+        find_speeds(reduced, collision, stepping)
+        set_speeds(0.5, z, reduced, stepping)
+        lift(z, reduced)
+        status = exert(t, reduced)
+        if status != OK:
+            return False, status
+        take_forces(h, reduced, stepping)
+        take_back_dampers(reduced, stepping)
+        lap(ticks, SMOOTH)
+        free_speeds(reduced, collision, stepping)
+        find_impulses(h, True, reduced, collision, stepping)
+    note_residual(report_of(stepping)[0])
+    book_step(t, h, kicked, z, reduced, collision, stepping)
+    keep_impulses(collision)
+    lap(ticks, SOLVER)
+    return apart, OK
+
+
+@njit
+def detect(h, reduced, collision, stepping):
+    """Find what touches, or may within the step. Returns a status."""
+    system, walls, y = system_of(reduced), walls_of(stepping), y_of(reduced)
+    rigid = settings_of(system)[0].rigid
+    set_travel(h, rigid, kinematics_of(system), collision)
+    status = call_pointer(walls[0], walls[1], rigid, options_of(stepping)[0].margin, y, y)
+    return NON_FINITE if status == NOT_FINITE else status
+
+
+@njit
+def exert(t, reduced):
+    """Forces, and the rows of the loops, where the bodies are. Returns a status."""
+    options = reduced_options_of(reduced)[0]
+    return call_pointer(options.mechanism, options.handle, FORCES, t, y_of(reduced), dydt_of(reduced))
+
+
+@njit
+def set_speeds(share, z, reduced, stepping):
+    """w = w⁻ + share (w⁺ − w⁻)."""
+    before, after, first = before_of(stepping), after_of(stepping), reduced_options_of(reduced)[0].coordinates
+    for k in range(before.shape[0]):
+        poke(z, first + k, peek(before, k) + share * (peek(after, k) - peek(before, k)))
+
+
+@njit
+def book_step(t, h, kicked, z, reduced, collision, stepping):
+    """The speeds after the step, and all that it does to the ledger."""
+    system, options, dydt = system_of(reduced), reduced_options_of(reduced)[0], dydt_of(reduced)
+    work = find_speeds(reduced, collision, stepping)
+    set_speeds(1.0, z, reduced, stepping)
+    if kicked:
+        call_pointer(options.mechanism, options.handle, WRITE, t, y_of(reduced), dydt)
+        common = dydt.shape[0] - len(LEDGER)
+        poke(dydt, common + CONSTRAINT_WORK, 0.0)  # those of constraints follow as impulses
+        store_3(dydt, common + REACTION_IMPULSE, (0.0, 0.0, 0.0))
+        store_3(dydt, common + REACTION_TORQUE, (0.0, 0.0, 0.0))
+        at, source = options.coordinates + options.speeds, STATE_SIZE * settings_of(system)[0].rigid
+        for k in range(z.shape[0] - at):
+            z[at + k] += h * peek(dydt, source + k)
+    z[z.shape[0] - len(LEDGER) + CONSTRAINT_WORK] += work
+    book_forces(h if kicked else 0.0, z, reduced, stepping)
+    book_contacts(z, reduced, collision, stepping)
+    book_bounds(z, reduced, collision, stepping)
+
+
+@njit
+def displace(t, z, reduced, stepping):
+    """Put apart what overlapped, and book what that does. Returns a status."""
+    status = look(t, z, reduced)
+    before = books(z, reduced)
+    step(z, 1.0, shift_of(stepping), tree_of(reduced))
+    if status == OK:
+        status = look(t, z, reduced)
+    book_change(z, before, books(z, reduced), reduced)
+    return status
+
+
+@njit
+def count_turns(z, reduced):
+    """Coordinates that are watched, as they are where the bodies are."""
+    system, y, options = system_of(reduced), y_of(reduced), reduced_options_of(reduced)[0]
+    coordinates, kinematics = coordinates_of(system), kinematics_of(system)
+    back = options.coordinates + options.speeds - STATE_SIZE * settings_of(system)[0].rigid
+    for i in range(coordinates.shape[0]):
+        z[coordinates[i].at + back] = coordinate_value(y, coordinates[i], kinematics, curves_of(system))

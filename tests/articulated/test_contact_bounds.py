@@ -1,0 +1,122 @@
+"""Stops, dry friction and ideal motors in joint coordinates: forces, impacts, the books."""
+
+import numpy as np
+import pytest
+
+import dalembert as dal
+
+G = 9.81
+
+
+def pendulum():
+    """A ball on a hinge, level at the start; it falls to positive angles."""
+    scene = dal.Scene("pendulum")
+    bob = scene.add_body("bob", dal.Sphere(0.1), mass=1.0, position=(1.0, 0, 0))
+    scene.hinge("hinge", dal.WORLD, bob, at=(0, 0, 0), axis=(0, 1, 0))
+    return scene
+
+
+def rotor(spin, armature=0.0):
+    """A body that turns freely about a fixed axis; its moment of inertia, with that of its motor, is 2 kg m²."""
+    scene = dal.Scene("rotor", gravity=(0, 0, 0))
+    own = 2.0 - armature
+    body = scene.add_body("rotor", dal.Sphere(0.5), mass=1.0, inertia=(own, own, own), angular_velocity=(0, spin, 0))
+    scene.hinge("axle", dal.WORLD, body, at=(0, 0, 0), axis=(0, 1, 0))
+    if armature:
+        scene.armature("axle", armature)
+    return scene
+
+
+def spin_of(run):
+    return float(run.state.angular_momentum[0, 1]) / float(run.model.scene.bodies["rotor"].inertia[1, 1])
+
+
+def run_of(scene, duration, dt=0.001):
+    return dal.simulate(scene, duration, dt=dt, coordinates="joint")
+
+
+@pytest.mark.parametrize("armature", [0.0, 0.5])
+@pytest.mark.parametrize("restitution", [0.0, 0.5, 1.0])
+def test_a_rotor_bounces_off_its_stop(restitution, armature):
+    scene = rotor(3.0, armature)
+    scene.limit("stop", "axle", lower=-1.0, upper=0.4, restitution=restitution)
+    run = run_of(scene, 0.2)
+    lost = (
+        2e-9 if armature else 1e-12
+    )  # the momenta of bodies do not tell the speed of a rotor exactly: see `lift.lower`
+    assert spin_of(run) == pytest.approx(-3.0 * restitution, abs=lost)
+    assert run.report.work["stop"] == pytest.approx(-9.0 * (1 - restitution**2), abs=1e-8)
+
+
+def test_a_pendulum_leaves_its_stop_with_the_speed_it_came_with_times_e():
+    scene = pendulum()
+    scene.limit("stop", "hinge", upper=0.5, restitution=0.6)
+    run = dal.Simulation(scene, dt=2e-4, coordinates="joint", frames=5000.0)
+    run.advance(0.5)
+    speeds = (
+        -run.trajectory.velocity[:, 0, 2] if hasattr(run.trajectory, "velocity") else -run.trajectory.momentum[:, 0, 2]
+    )
+    jump = int(np.argmin(np.diff(speeds)))
+    assert float(speeds[jump + 1]) == pytest.approx(-0.6 * float(speeds[jump]), rel=2e-3)
+
+
+def test_a_pendulum_rests_on_its_stop():
+    scene = pendulum()
+    scene.limit("stop", "hinge", upper=0.5)
+    run = run_of(scene, 1.5, dt=0.005)
+    x, _, z = run.state.position[0]
+    assert float(np.arctan2(-z, x)) == pytest.approx(0.5, abs=1e-12)
+    assert run.efforts["stop"] == pytest.approx(-G * np.cos(0.5), rel=1e-9)
+    report = run.report
+    assert report.momentum_residual < 1e-10 and report.angular_momentum_residual < 1e-10
+    assert report.energy_residual_relative < 1e-4
+
+
+def test_dry_friction_stops_a_rotor_at_a_constant_rate_and_holds_it():
+    scene = rotor(3.0)
+    scene.joint_friction("brake", "axle", effort=4.0)
+    run = dal.Simulation(scene, dt=0.001, coordinates="joint")
+    run.advance(1.0)
+    assert spin_of(run) == pytest.approx(3.0 - 2.0, abs=1e-12)
+    run.advance(1.0)
+    assert spin_of(run) == pytest.approx(0.0, abs=1e-14) and run.efforts["brake"] == pytest.approx(0.0, abs=1e-9)
+    assert run.report.work["brake"] == pytest.approx(-9.0, abs=1e-9) and run.report.energy_residual < 1e-10
+
+
+@pytest.mark.parametrize(("torque", "moves"), [(3.9, False), (4.4, True)])
+def test_dry_friction_holds_until_it_breaks_away(torque, moves):
+    scene = rotor(0.0)
+    scene.joint_friction("brake", "axle", effort=4.0)
+    scene.motor("push", "axle", effort=torque)
+    run = run_of(scene, 1.0)
+    assert spin_of(run) == pytest.approx((torque - 4.0) / 2.0 if moves else 0.0, abs=1e-10)
+    assert run.efforts["brake"] == pytest.approx(-min(torque, 4.0), rel=1e-9)
+
+
+def test_an_ideal_motor_reaches_its_speed_within_its_limit():
+    scene = rotor(0.0)
+    scene.motor("drive", "axle", speed=2.0, limit=8.0)
+    run = dal.Simulation(scene, dt=0.001, coordinates="joint")
+    run.advance(0.25)
+    assert spin_of(run) == pytest.approx(1.0, abs=1e-12) and run.efforts["drive"] == pytest.approx(8.0)
+    run.advance(0.75)
+    assert spin_of(run) == pytest.approx(2.0, abs=1e-12) and run.efforts["drive"] == pytest.approx(0.0, abs=1e-9)
+    assert run.report.work["drive"] == pytest.approx(4.0, abs=1e-9)
+    run.release("drive")
+    run.advance(0.1)
+    assert run.efforts["drive"] == 0.0
+
+
+def test_a_stop_moves_with_a_chain_that_floats():
+    """Two links that fly free: the stop between them is met, and momenta stay."""
+    scene = dal.Scene("flail", gravity=(0, 0, 0))
+    one = scene.add_body("one", dal.Box(0.4, 0.1, 0.1), mass=1.0, position=(0, 0, 0), velocity=(1.0, 0, 0.3))
+    two = scene.add_body("two", dal.Box(0.4, 0.1, 0.1), mass=0.5, position=(0.4, 0, 0), velocity=(1.0, 0, 0.7),
+                         angular_velocity=(0, -2.0, 0))  # fmt: skip
+    scene.hinge("elbow", one, two, at=(0.2, 0, 0), axis=(0, 1, 0))
+    scene.limit("stop", "elbow", lower=-0.3, upper=0.3, restitution=0.8)
+    run = run_of(scene, 2.0)
+    report = run.report
+    assert report.work["stop"] < -0.005 and report.energy_residual_relative < 1e-5
+    assert report.momentum_residual < 1e-13 and report.angular_momentum_residual < 1e-13
+    assert np.allclose(run.state.momentum.sum(axis=0), (1.5, 0, 0.65), atol=1e-13)
