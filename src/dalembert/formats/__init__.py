@@ -1,0 +1,1 @@
+"""Models of robots from URDF and MJCF files, as scenes."""

@@ -1,0 +1,58 @@
+"""What the exports have in common: what could not be written, and how a file is written."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+
+GRAY = (0.53, 0.6, 0.67)
+
+
+@dataclass(frozen=True)
+class ExportWarning:
+    """Something of a scene or run that the file does not have, or not as it is; `str()` is one line."""
+
+    item: str  # what it is about, as "gear 'rack'"
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.item}: {self.message}"
+
+
+def target(path: str | PathLike[str], *suffixes: str) -> Path:
+    """The path of the file to write, its folder made. Raises ValueError for another suffix."""
+    file = Path(path)
+    if file.suffix.lower() not in suffixes:
+        raise ValueError(f"'{path}': its suffix is {file.suffix!r}; give a name that ends in {' or '.join(suffixes)}")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    return file
+
+
+def rgb(color: str) -> tuple[float, float, float]:
+    """The parts of "#rrggbb", 0 to 1; gray for anything else."""
+    if not re.fullmatch(r"#[0-9a-fA-F]{6}", color):
+        return GRAY
+    red, green, blue = (int(color[i : i + 2], 16) / 255.0 for i in (1, 3, 5))
+    return red, green, blue
+
+
+def principal_inertia(inertia: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Moments (3,) kg m² and their axes, the columns of a rotation (3, 3); no turn where the tensor is diagonal."""
+    if not np.any(inertia - np.diag(np.diag(inertia))):
+        return np.diag(inertia).copy(), np.eye(3)
+    moments, axes = np.linalg.eigh(inertia)
+    axes[:, 2] = np.cross(axes[:, 0], axes[:, 1])
+    return moments, axes
+
+
+def free_name(name: str, taken: set[str]) -> str:
+    """The name itself, or with a number where something has it already; it is taken from now on."""
+    number, found = 2, name
+    while found in taken:
+        number, found = number + 1, f"{name} ({number})"
+    taken.add(found)
+    return found
