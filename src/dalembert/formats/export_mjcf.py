@@ -22,6 +22,7 @@ from .export import ExportWarning, target
 from .export_mjcf_document import Document, Joint, number, numbers
 from .export_mjcf_forces import write_forces
 from .export_mjcf_shapes import write_shapes
+from .export_mjcf_velocities import write_velocities
 
 MOST_NESTED = 490  # elements within each other that MuJoCo reads
 NEARLY_NOTHING = 1e-12  # kg and kg m²; MuJoCo takes nothing below 1e-15
@@ -49,7 +50,7 @@ def export_mjcf(scene: Scene, path: str | PathLike[str]) -> list[ExportWarning]:
     _write_tree(layout, out)
     write_forces(out, layout.loops)
     write_shapes(out)
-    _write_velocities(out)
+    write_velocities(out, layout.loops)
     out.save()
     return out.warnings
 
@@ -144,34 +145,3 @@ def _write_body(place: Place, host: Place, joints: list[Joint], light: bool, out
         )
         small = numbers([NEARLY_NOTHING] * 3)
         ElementTree.SubElement(element, "inertial", pos="0 0 0", mass=number(NEARLY_NOTHING), diaginertia=small)
-
-
-def _write_velocities(out: Document) -> None:
-    """The key frame "start" with the velocities w of the joints that come nearest to those of the bodies in the metric of the
-    masses: the least |M^½ (J w − v)|; exactly these where they agree with the joints."""
-    bodies = [body for body in out.scene.bodies.values()]
-    if not any(body.velocity.any() or body.angular_velocity.any() for body in bodies):
-        return
-    columns = {body: 6 * i for i, body in enumerate(bodies)}
-    ways: dict[object, list[tuple[int, np.ndarray, np.ndarray, np.ndarray]]] = {WORLD: []}
-    starts: list[float] = []
-    count = 0
-    for place, host, joints in out.places:
-        way = list(ways[host.item])
-        for joint in joints:
-            for slide, turn in joint.freedoms():
-                way.append((count, slide, turn, joint.at))
-                count += 1
-            starts += joint.start()
-        ways[place.item] = way
-    matrix, wanted = np.zeros((6 * len(bodies), count)), np.zeros(6 * len(bodies))
-    for body, row in columns.items():
-        linear, angular = np.sqrt(body.mass), np.linalg.cholesky(body.inertia).T @ body.rotation.T
-        for k, slide, turn, at in ways[body]:
-            matrix[row : row + 3, k] = linear * (slide + np.cross(turn, body.position - at))
-            matrix[row + 3 : row + 6, k] = angular @ turn
-        wanted[row : row + 3] = linear * body.velocity
-        wanted[row + 3 : row + 6] = angular @ body.angular_velocity
-    speeds = np.linalg.lstsq(matrix, wanted, rcond=None)[0]
-    key = ElementTree.SubElement(out.section("keyframe"), "key", name="start", qpos=numbers(starts))
-    key.set("qvel", numbers(np.where(np.abs(speeds) < 1e-15 * np.abs(speeds).max(), 0.0, speeds)))

@@ -72,7 +72,7 @@ class Document:
         self.meshes: dict[str, tuple[np.ndarray, np.ndarray]] = {}  # file name → vertices, faces
         self.mesh_names: set[str] = set()
         self.bodies: dict[Any, Element] = {}  # body or link → element
-        self.places: list[tuple[Place, Place, list[Joint]]] = []  # place, its host and joints, in the order of qpos
+        self.places: list[tuple[Place, Place, list[Joint]]] = []  # place, its host and joints
         self.joints: dict[str, Joint] = {}  # by the name of the freedom
         self._names: dict[str, set[str]] = {}
         self.root = Element("mujoco", model=scene.name)
@@ -142,6 +142,11 @@ class Document:
         inertial = ElementTree.SubElement(element, "inertial", pos="0 0 0", mass=number(body.mass))
         self.set_rotation(inertial, axes)
         inertial.set("diaginertia", numbers(moments))
+
+    def in_order(self) -> list[tuple[Place, Place, list[Joint]]]:
+        """The places in the order of the file, which is that of MuJoCo's coordinates."""
+        found = {id(self.bodies[place.item]): (place, host, joints) for place, host, joints in self.places}
+        return [found[id(element)] for element in self.world.iter("body") if id(element) in found]
 
     def save(self) -> None:
         """Write the file, and its meshes beside it."""
