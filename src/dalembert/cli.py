@@ -204,7 +204,7 @@ class Screen:
         from .recording import scene_description
         from .view.live import LiveViewer
 
-        self.viewer = LiveViewer(scene_description(simulation.model, simulation.released))
+        self.viewer = LiveViewer(scene_description(simulation.model.scene, simulation.released))
         self.simulation = simulation
         self._sent, self._at = 0, 0.0
         self._send()
