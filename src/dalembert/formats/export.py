@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import product
 from os import PathLike
 from pathlib import Path
 
 import numpy as np
+
+from ..scene.contact import Obstacle, Touching, rule_for
+from ..scene.scene import Scene
 
 GRAY = (0.53, 0.6, 0.67)
 
@@ -40,6 +44,11 @@ def rgb(color: str) -> tuple[float, float, float]:
     return red, green, blue
 
 
+def linear_rgb(color: str) -> list[float]:
+    """The same in linear light (IEC 61966-2-1), as glTF and USD have them."""
+    return [value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in rgb(color)]
+
+
 def principal_inertia(inertia: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Moments (3,) kg m² and their axes, the columns of a rotation (3, 3); no turn where the tensor is diagonal."""
     if not np.any(inertia - np.diag(np.diag(inertia))):
@@ -56,3 +65,30 @@ def free_name(name: str, taken: set[str]) -> str:
         number, found = number + 1, f"{name} ({number})"
     taken.add(found)
     return found
+
+
+def passing_pairs(scene: Scene) -> list[tuple[str, str]]:
+    """Pairs that pass through each other: what a joint connects, and what a rule says, unless a later rule says otherwise."""
+    items = {item.name: item for item in scene.touching()}
+    members: dict[str, list[Touching]] = {}
+    for item in items.values():
+        for name in {item.name, item.group} - {""}:
+            members.setdefault(name, []).append(item)
+    found: dict[tuple[str, str], None] = {}
+
+    def consider(a: Touching, b: Touching, joined: bool) -> None:
+        rule = rule_for(scene.contact_rules, a, b)
+        still = isinstance(a, Obstacle) and isinstance(b, Obstacle)
+        if a is not b and not still and (joined if rule is None else not rule.enabled):
+            first, second = sorted((a.name, b.name))
+            found[first, second] = None
+
+    for joint in scene.joints.values():
+        names = sorted({body.name for body in joint.bodies} & items.keys())
+        if len({body.name for body in joint.bodies}) == 2 == len(names):
+            consider(items[names[0]], items[names[1]], True)
+    for rule in scene.contact_rules:
+        if not rule.enabled:
+            for a, b in product(members.get(rule.a, ()), members.get(rule.b, ())):
+                consider(a, b, False)
+    return list(found)

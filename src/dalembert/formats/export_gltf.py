@@ -13,7 +13,7 @@ from ..trajectory import Trajectory
 from ..view.drawing import BodyDrawing, LinkDrawing
 from ..view.geometry import thinned
 from ..view.particles import ParticleDrawing
-from .export import ExportWarning, free_name, rgb, target
+from .export import ExportWarning, free_name, linear_rgb, target
 from .glb import INDICES, LINE_STRIP, LINES, POINTS, TRIANGLES, VERTICES, Glb
 from .shown import Shown, continuous, shown
 
@@ -170,7 +170,7 @@ class _Film:
 
     def _material(self, color: str, lit: bool) -> int:
         if (color, lit) not in self._materials:
-            shade = [_linear(value) for value in rgb(color)]
+            shade = linear_rgb(color)
             surface = {"baseColorFactor": [*shade, 1.0], "metallicFactor": 0.0, "roughnessFactor": 0.8}
             thing = {"name": color, "pbrMetallicRoughness": surface, "doubleSided": True}
             self._materials[color, lit] = self.glb.add("materials", thing)
@@ -194,8 +194,3 @@ class _Film:
             clock = self._clocks[times.tobytes()] = self.glb.array(times)
         self._samplers.append({"input": clock, "output": self.glb.array(values), "interpolation": "LINEAR"})
         self._channels.append({"sampler": len(self._samplers) - 1, "target": {"node": node, "path": path}})
-
-
-def _linear(value: float) -> float:
-    """A part of an sRGB colour as glTF's linear one (IEC 61966-2-1)."""
-    return value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4

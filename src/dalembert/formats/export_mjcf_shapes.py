@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import product
 from typing import Any
 from xml.etree import ElementTree
 
@@ -11,10 +10,10 @@ import numpy as np
 
 from ..scene.body import Body
 from ..scene.checks import rotation_matrix
-from ..scene.contact import HalfSpace, Obstacle, Touching, rule_for
+from ..scene.contact import HalfSpace, Obstacle
 from ..scene.shapes import Box, Capsule, Compound, Cone, ConvexHull, Cylinder, Ellipsoid, Mesh, Sphere
 from ..scene.surfaces import HeightField, TriangleMesh
-from .export import free_name, rgb
+from .export import free_name, passing_pairs, rgb
 from .export_mjcf_document import Document, Element, number, numbers
 
 CONE_SIDES = 48
@@ -24,7 +23,7 @@ THIN = 1e-9  # of its extent: a mesh that is thinner is flat
 def write_shapes(out: Document) -> None:
     """The geoms of bodies and obstacles, and what is said of their contacts."""
     scene = out.scene
-    apart = _excluded(out)
+    apart = passing_pairs(scene)
     assets: dict[int, str] = {}
     for body in scene.bodies.values():
         if body.shape is not None:
@@ -126,34 +125,6 @@ def _height_field(out: Document, owner: str, item: Any, shape: HeightField) -> t
     if high == low:
         out.warn(owner, "a level height field may be read as one of another height; give a half-space or a box")
     return "hfield", {"hfield": name}, low
-
-
-def _excluded(out: Document) -> list[tuple[str, str]]:
-    """Pairs that pass through each other: what a joint connects, and what a rule says, unless a later rule says otherwise."""
-    scene = out.scene
-    items = {item.name: item for item in scene.touching()}
-    members: dict[str, list[Touching]] = {}
-    for item in items.values():
-        for name in {item.name, item.group} - {""}:
-            members.setdefault(name, []).append(item)
-    found: dict[tuple[str, str], None] = {}
-
-    def consider(a: Touching, b: Touching, joined: bool) -> None:
-        rule = rule_for(scene.contact_rules, a, b)
-        still = isinstance(a, Obstacle) and isinstance(b, Obstacle)
-        if a is not b and not still and (joined if rule is None else not rule.enabled):
-            first, second = sorted((a.name, b.name))
-            found[first, second] = None
-
-    for joint in scene.joints.values():
-        names = sorted({body.name for body in joint.bodies} & items.keys())
-        if len({body.name for body in joint.bodies}) == 2 == len(names):
-            consider(items[names[0]], items[names[1]], True)
-    for rule in scene.contact_rules:
-        if not rule.enabled:
-            for a, b in product(members.get(rule.a, ()), members.get(rule.b, ())):
-                consider(a, b, False)
-    return list(found)
 
 
 def _warn_of_materials(out: Document) -> None:
