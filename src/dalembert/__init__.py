@@ -6,6 +6,7 @@ from .errors import SimulationError
 from .formats.export_gltf import export_gltf
 from .formats.export_mjcf import export_mjcf
 from .formats.export_usd import export_usd
+from .formats.usd import load_usd
 from .integrate.methods import METHODS
 from .integrate.solve import solve
 from .linalg.newton import Minimum, minimize
@@ -23,7 +24,7 @@ from .trajectory import Trajectory
 
 __all__ = [
     "METHODS", "WORLD", "Box", "Capsule", "Compound", "Cone", "ConvexHull", "Curve", "Cylinder", "Ellipsoid",
-    "HalfSpace", "HeightField", "MassProperties", "Material", "Mesh", "Minimum", "Scene", "Simulation", "SimulationError",
-    "Sphere", "State", "Trajectory", "TriangleMesh", "__version__", "block", "export_gltf", "export_mjcf", "export_usd", "mass_properties",
-    "minimize", "sheet", "simulate", "solve",
+    "HalfSpace", "HeightField", "MassProperties", "Material", "Mesh", "Minimum", "Scene", "Simulation",
+    "SimulationError", "Sphere", "State", "Trajectory", "TriangleMesh", "__version__", "block", "export_gltf",
+    "export_mjcf", "export_usd", "load_usd", "mass_properties", "minimize", "sheet", "simulate", "solve",
 ]  # fmt: skip

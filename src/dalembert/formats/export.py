@@ -11,6 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from ..scene.contact import Obstacle, Touching, rule_for
+from ..scene.force import Force
+from ..scene.joint import Joint
+from ..scene.particles import Particle
 from ..scene.scene import Scene
 
 GRAY = (0.53, 0.6, 0.67)
@@ -65,6 +68,11 @@ def free_name(name: str, taken: set[str]) -> str:
         number, found = number + 1, f"{name} ({number})"
     taken.add(found)
     return found
+
+
+def holds_particle(thing: Joint | Force) -> bool:
+    """Whether an end of it is a particle: what is said of particles covers it."""
+    return isinstance(thing.a, Particle) or isinstance(thing.b, Particle)
 
 
 def passing_pairs(scene: Scene) -> list[tuple[str, str]]:

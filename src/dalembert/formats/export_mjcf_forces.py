@@ -11,6 +11,7 @@ import numpy as np
 from ..scene.body import Body
 from ..scene.force import Force
 from ..scene.joint import Joint
+from .export import holds_particle
 from .export_mjcf_document import Document, number, numbers
 
 FAR = 1e10  # rad or m: a stop that is not there
@@ -19,12 +20,12 @@ FAR = 1e10  # rad or m: a stop that is not there
 def write_forces(out: Document, loops: Iterable[Joint]) -> None:
     """All forces, and the joints that the tree does not hold."""
     for joint in loops:
-        if not _write_loop(out, joint):
+        if not holds_particle(joint) and not _write_loop(out, joint):
             out.warn(f"{joint.kind} {joint.name!r}", "MJCF has no such constraint between these; it is left out")
     on_joints: dict[str, list[Force]] = {}
     for force in out.scene.forces.values():
         kind = force.kind.replace("_", " ")
-        if not isinstance(force, Force):
+        if not isinstance(force, Force) or holds_particle(force):
             continue  # said with the particles
         if force.joint is not None:
             found = out.coordinate(force.joint, force.coordinate)
@@ -47,7 +48,9 @@ def write_forces(out: Document, loops: Iterable[Joint]) -> None:
     for event in out.scene.events.values():
         out.warn(f"event {event.name!r}", "MJCF has no events; it is left out")
     if out.scene.particles:
-        out.warn(f"particles {', '.join(out.scene.particles)}", "particles and their forces are left out")
+        out.warn(
+            f"particles {', '.join(out.scene.particles)}", "particles, and the forces and joints on them, are left out"
+        )
 
 
 def _write_attributes(out: Document, element: Any, forces: list[Force]) -> None:

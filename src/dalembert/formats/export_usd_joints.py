@@ -1,8 +1,8 @@
 """Joints and forces of a scene in USD Physics.
 
-The frame of a joint has its x along the axis; angles are degrees. A joint with several freedoms is a plain joint whose other
-freedoms are locked, by a lower limit above the upper one. A universal joint turns about y of the first frame, which is the axis
-of a, and then about x of the second, that of b.
+The frame of a joint has its x along the axis; angles are degrees. A joint with several freedoms is a plain joint whose
+other freedoms are locked, by a lower limit above the upper one. A universal joint turns about y of the first frame, which is
+the axis of a, and then about x of the second, that of b.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..scene.checks import quaternion_of
 from ..scene.contact import rule_for
 from ..scene.force import Force
 from ..scene.joint import Joint
-from ..scene.particles import Particle
+from .export import holds_particle
 
 if TYPE_CHECKING:
     from .export_usd_stage import Stage
@@ -42,11 +42,13 @@ def write_joints(stage: Stage) -> None:
     made: dict[str, Any] = {}
     for joint in scene.joints.values():
         ends = (joint.a, joint.b)
+        if holds_particle(joint):
+            continue
         if any(isinstance(end, Link) for end in ends):
             stage.warn(
                 f"{joint.kind} {joint.name!r}", "it holds a link without mass, which USD has not; it is left out"
             )
-        elif any(isinstance(end, Particle) for end in ends) or joint.kind not in (*KINDS, *LOCKED):
+        elif joint.kind not in (*KINDS, *LOCKED):
             stage.warn(f"{joint.kind} {joint.name!r}", "USD Physics has no such joint; it is left out")
         else:
             made[joint.name] = _write(stage, joint)
@@ -54,7 +56,7 @@ def write_joints(stage: Stage) -> None:
             stage.warn(f"{joint.kind} {joint.name!r}", "USD Physics has no armature; that is left out")
     acting: dict[tuple[str, str], list[Force]] = {}
     for force in scene.forces.values():
-        if not isinstance(force, Force):
+        if not isinstance(force, Force) or holds_particle(force):
             continue  # said with the particles
         if force.joint is not None and force.joint.name in made and force.kind in ("torsion_spring", "motor", "limit"):
             acting.setdefault((force.joint.name, force.coordinate), []).append(force)

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from .export_usd_stage import Stage
 
 SIDES = 48
-MATERIALS = "/World/Materials"
 GROUND = 2.0  # half side of the plane drawn, in sizes of the motion
 
 
@@ -26,6 +25,7 @@ class Shapes:
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
         self._materials: dict[Material, Any] = {}
+        self._scope: Any = None
 
     def add(self, parent: Any, item: Body | Obstacle, origin: np.ndarray) -> None:
         """The shape of a body or obstacle, its frame at `origin` (3,) m of the parent's."""
@@ -86,8 +86,8 @@ class Shapes:
     def _material(self, material: Material) -> Any:
         if material not in self._materials:
             if not self._materials:
-                UsdGeom.Scope.Define(self.stage.stage, MATERIALS)
-            made = self.stage.define(UsdShade.Material, MATERIALS, f"material_{len(self._materials) + 1}")
+                self._scope = self.stage.define(UsdGeom.Scope, "/World", "Materials").GetPath()
+            made = self.stage.define(UsdShade.Material, self._scope, f"material_{len(self._materials) + 1}")
             physics = UsdPhysics.MaterialAPI.Apply(made.GetPrim())
             physics.CreateStaticFrictionAttr(material.friction)
             physics.CreateDynamicFrictionAttr(material.friction)

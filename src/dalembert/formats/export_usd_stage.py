@@ -80,6 +80,10 @@ class Stage:
         physics.CreateGravityDirectionAttr(Gf.Vec3f(*direction.tolist()))
         physics.CreateGravityMagnitudeAttr(gravity)
         write_joints(self)
+        if scene.particles:
+            self.warn(
+                f"particles {', '.join(scene.particles)}", "they are seen, without mass, forces, joints or contact"
+            )
         self._contacts()
 
     def save(self, path: Path) -> None:
@@ -173,8 +177,6 @@ class Stage:
         if len(tracks) > 1:
             for k, time in enumerate(self.what.times):
                 prim.GetPointsAttr().Set(points(tracks[k]), self._rate * time)
-        if self.scene is not None:
-            self.warn(f"particles {group.name!r}", "they are seen, without mass, forces or contact")
 
     def _lines(self, name: str, vertices: np.ndarray, counts: list[int], color: str, radius: float) -> Any:
         curves = self.define(UsdGeom.BasisCurves, WORLD, name)
