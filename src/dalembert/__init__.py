@@ -3,9 +3,9 @@
 __version__ = "0.1.0"
 
 from .errors import SimulationError
-from .formats.export_gltf import export_gltf
-from .formats.export_mjcf import export_mjcf
-from .formats.export_usd import export_usd
+from .export.gltf import export_gltf
+from .export.mjcf import export_mjcf
+from .export.usd import export_usd
 from .formats.usd import load_usd
 from .integrate.methods import METHODS
 from .integrate.solve import solve

@@ -5,8 +5,8 @@ from __future__ import annotations
 from os import PathLike
 from pathlib import Path
 
-from .export_usd import require_usd
 from .imported import ImportedModel
+from .usd_package import require_usd
 
 
 def load_usd(path: str | PathLike[str]) -> ImportedModel:

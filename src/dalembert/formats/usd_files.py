@@ -12,7 +12,7 @@ from typing import Any
 
 from pxr import Ar, Sdf, Tf, Usd
 
-from .export_usd import SUFFIXES
+from .usd_package import SUFFIXES
 
 MAX_BYTES = 200_000_000
 MAX_LAYERS = 1000

@@ -39,7 +39,10 @@ def solid_of(
     whole = None
     if parts:
         compound = Compound(
-            [Part(p.shape, p.position, p.orientation, d / densities[0]) for p, d in zip(parts, densities, strict=True)]
+            [
+                Part(p.shape, tuple(p.position), p.orientation, d / densities[0])
+                for p, d in zip(parts, densities, strict=True)
+            ]
         )
         whole = mass_properties(compound, mass=mass) if mass > 0.0 else mass_properties(compound, density=densities[0])
     if whole is None and not (mass > 0.0 and moments.all()):

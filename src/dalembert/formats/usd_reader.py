@@ -14,7 +14,6 @@ from ..scene.checks import quaternion_of
 from ..scene.contact import HalfSpace, Material
 from ..scene.scene import Scene
 from ..scene.shapes import Compound, Part
-from .export import free_name
 from .imported import FileFrame, ImportedModel, ModelWarning
 from .usd_joints import read_joints
 from .usd_mass import solid_of
@@ -40,7 +39,7 @@ class Reader:
         self._warnings: dict[tuple[str, str], ModelWarning] = {}
         self.items: dict[Any, Body | World] = {}  # path of a rigid body → what it became
         self.shapes: dict[Any, str] = {}  # path of a collider → name of its body or obstacle
-        self.taken: set[str] = {WORLD.name}
+        self._names: set[str] = {WORLD.name}
         self._joint_names: set[str] = set()
         root = stage.GetDefaultPrim()
         self.scene = Scene((root.GetDisplayName() or root.GetName()) if root else file.stem)
@@ -107,10 +106,10 @@ class Reader:
         return WORLD
 
     def name(self, prim: Any) -> str:
-        return free_name(prim.GetDisplayName() or prim.GetName(), self.taken)
+        return _free(prim, self._names)
 
     def joint_name(self, prim: Any) -> str:
-        return free_name(prim.GetDisplayName() or prim.GetName(), self._joint_names)
+        return _free(prim, self._joint_names)
 
     # Things -----------------------------------------------------------------------------------------------------------
 
@@ -151,7 +150,7 @@ class Reader:
             self.name(prim), shape, mass=solid.mass, inertia=solid.inertia, position=solid.center,
             orientation=quaternion_of(rotation), velocity=velocity, angular_velocity=spin,
             material=self._material(prim, touching) if touching and shape is not None else None,
-            **({"color": color} if color else {}),
+            color=color,
         )  # fmt: skip
         self.items[prim.GetPath()] = body
         self.model.frames[str(prim.GetPath())] = FileFrame(body, -center, (1.0, 0.0, 0.0, 0.0))
@@ -211,3 +210,13 @@ class Reader:
     def _touching_names(self, path: Any) -> set[str]:
         """Bodies and obstacles at or below a path."""
         return {name for found, name in self.shapes.items() if found.HasPrefix(path)}
+
+
+def _free(prim: Any, taken: set[str]) -> str:
+    """The name that a prim is shown by, with a number where something has it already; it is taken from now on."""
+    wanted = found = prim.GetDisplayName() or prim.GetName()
+    number = 2
+    while found in taken:
+        number, found = number + 1, f"{wanted} ({number})"
+    taken.add(found)
+    return found

@@ -96,7 +96,7 @@ class _Builder:
         parser.XmlDeclHandler = self._declaration
         parser.StartDoctypeDeclHandler = self._doctype
         parser.EntityDeclHandler = self._doctype
-        parser.ExternalEntityRefHandler = self._doctype
+        parser.ExternalEntityRefHandler = self._external
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
         parser.CharacterDataHandler = self._characters
@@ -116,6 +116,9 @@ class _Builder:
         raise self._refuse(
             "document types and entities are not read; remove <!DOCTYPE …> and write out what it defines"
         )
+
+    def _external(self, *_: object) -> int:
+        raise self._refuse("external references are not read; remove them")
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         self.count += 1

@@ -16,7 +16,7 @@ from ..scene.articulate import Link
 from ..scene.body import Body, World
 from ..scene.checks import quaternion_of
 from ..scene.scene import Scene
-from .export import ExportWarning, free_name, principal_inertia
+from .shared import ExportWarning, free_name, principal_inertia
 
 Element = ElementTree.Element
 SECTIONS = ("asset", "worldbody", "contact", "tendon", "equality", "actuator", "keyframe")

@@ -10,7 +10,7 @@ import numpy as np
 from ..scene.articulate import Link
 from ..scene.body import WORLD, Body
 from ..scene.joint import Joint, Part
-from .export_mjcf_document import Document, numbers
+from .mjcf_document import Document, numbers
 
 DEPENDENT = 1e-10  # of the largest singular value: what is below is a row that others make
 TINY = 1e-15  # of the largest speed

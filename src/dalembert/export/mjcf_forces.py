@@ -11,8 +11,8 @@ import numpy as np
 from ..scene.body import Body
 from ..scene.force import Force
 from ..scene.joint import Joint
-from .export import holds_particle
-from .export_mjcf_document import Document, number, numbers
+from .mjcf_document import Document, number, numbers
+from .shared import holds_particle
 
 FAR = 1e10  # rad or m: a stop that is not there
 
@@ -39,8 +39,8 @@ def write_forces(out: Document, loops: Iterable[Joint]) -> None:
             out.warn(f"{kind} {force.name!r}", "MJCF has no such force; it is left out")
         elif not _write_tendon(out, force.name, force, force.at_a, force.at_b, **_spring(force)):
             out.warn(f"spring {force.name!r}", "one of its ends is on what MJCF does not have; it is left out")
-    for joint in out.joints.values():
-        _write_attributes(out, joint.element, on_joints.get(joint.name, []))
+    for carried in out.joints.values():
+        _write_attributes(out, carried.element, on_joints.get(carried.name, []))
     for name, forces in on_joints.items():
         for force in forces:
             if force.kind in ("motor", "servo"):
@@ -108,7 +108,7 @@ def _write_tendon(
     if sites is None:
         return None
     unique = out.name("tendon", name)
-    tendon = ElementTree.SubElement(out.section("tendon"), "spatial", name=unique, **attributes)
+    tendon = ElementTree.SubElement(out.section("tendon"), "spatial", {"name": unique, **attributes})
     for site in sites:
         ElementTree.SubElement(tendon, "site", site=site)
     return unique
@@ -169,4 +169,4 @@ def _write_gear(out: Document, joint: Joint) -> bool:
 
 
 def _equality(out: Document, kind: str, name: str, **attributes: str) -> None:
-    ElementTree.SubElement(out.section("equality"), kind, name=out.name("equality", name), **attributes)
+    ElementTree.SubElement(out.section("equality"), kind, {"name": out.name("equality", name), **attributes})

@@ -13,8 +13,8 @@ from ..trajectory import Trajectory
 from ..view.drawing import BodyDrawing, LinkDrawing
 from ..view.geometry import thinned
 from ..view.particles import ParticleDrawing
-from .export import ExportWarning, free_name, linear_rgb, target
 from .glb import INDICES, LINE_STRIP, LINES, POINTS, TRIANGLES, VERTICES, Glb
+from .shared import ExportWarning, free_name, linear_rgb, target
 from .shown import Shown, continuous, shown
 
 UPRIGHT = [-(0.5**0.5), 0.0, 0.0, 0.5**0.5]  # (x, y, z, w): our z becomes glTF's y

@@ -13,10 +13,10 @@ from ..scene.checks import quaternion_of
 from ..scene.contact import Obstacle
 from ..view.drawing import BodyDrawing
 from ..view.particles import ParticleDrawing
-from .export import ExportWarning, linear_rgb, passing_pairs, principal_inertia
-from .export_usd_joints import write_joints
-from .export_usd_shapes import Shapes, add_mesh
+from .shared import ExportWarning, linear_rgb, passing_pairs, principal_inertia
 from .shown import Shown
+from .usd_joints import write_joints
+from .usd_shapes import Shapes, add_mesh
 
 WORLD = "/World"
 

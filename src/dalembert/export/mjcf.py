@@ -9,6 +9,7 @@ becomes no body, and neither does what is between the axes of a universal or cyl
 from __future__ import annotations
 
 from os import PathLike
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -18,11 +19,11 @@ from ..model.tree_tables import BALL, FREE, HINGE, WELD
 from ..scene.articulate import Link
 from ..scene.body import WORLD, Body
 from ..scene.scene import Scene
-from .export import ExportWarning, target
-from .export_mjcf_document import Document, Joint, number, numbers
-from .export_mjcf_forces import write_forces
-from .export_mjcf_shapes import write_shapes
-from .export_mjcf_velocities import write_velocities
+from .mjcf_document import Document, Joint, number, numbers
+from .mjcf_forces import write_forces
+from .mjcf_shapes import write_shapes
+from .mjcf_velocities import write_velocities
+from .shared import ExportWarning, target
 
 MOST_NESTED = 490  # elements within each other that MuJoCo reads
 NEARLY_NOTHING = 1e-12  # kg and kg m²; MuJoCo takes nothing below 1e-15
@@ -36,13 +37,6 @@ def export_mjcf(scene: Scene, path: str | PathLike[str]) -> list[ExportWarning]:
     Initial velocities stand in the key frame "start".
 
     Raises ValueError for a scene that joint coordinates cannot start, another suffix, or a chain of more than 490 bodies.
-
-    >>> import dalembert as dal
-    >>> scene = dal.Scene("pendulum")
-    >>> bob = scene.add_body("bob", dal.Sphere(0.1), mass=2.0, position=(0.0, 0.0, -1.0))
-    >>> joint = scene.hinge("pivot", dal.WORLD, bob, at=(0, 0, 0), axis=(0, 1, 0))
-    >>> dal.export_mjcf(scene, "out/pendulum.xml")
-    []
     """
     file = target(path, ".xml")
     out = Document(scene, file)
@@ -93,7 +87,7 @@ def _write_tree(layout: Layout, out: Document) -> None:
 
 def _frames_in_use(scene: Scene, layout: Layout) -> set[Link]:
     """Links that something besides the joints of the tree holds on to."""
-    ends = [end for joint in layout.loops for end in joint.bodies]
+    ends: list[Any] = [end for joint in layout.loops for end in joint.bodies]
     ends += [end for force in scene.forces.values() for end in (getattr(force, "a", None), getattr(force, "b", None))]
     return {end for end in ends if isinstance(end, Link)}
 

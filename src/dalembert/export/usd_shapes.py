@@ -10,10 +10,10 @@ from pxr import Gf, UsdGeom, UsdPhysics, UsdShade, Vt
 from ..scene.body import Body
 from ..scene.contact import HalfSpace, Material, Obstacle
 from ..scene.shapes import Box, Capsule, Compound, Cone, ConvexHull, Cylinder, Ellipsoid, Sphere
-from .export import linear_rgb
+from .shared import linear_rgb
 
 if TYPE_CHECKING:
-    from .export_usd_stage import Stage
+    from .usd_stage import Stage
 
 SIDES = 48
 GROUND = 2.0  # half side of the plane drawn, in sizes of the motion
@@ -68,7 +68,8 @@ class Shapes:
                 made.CreateLengthAttr(side)
             case _:
                 made = stage.define(UsdGeom.Mesh, parent, "shape")
-                add_mesh(made, *shape.triangles(SIDES), item.color)
+                vertices, faces = shape.triangles(SIDES)
+                add_mesh(made, vertices, faces, item.color)
                 if isinstance(shape, Ellipsoid):
                     owner = f"{'body' if isinstance(item, Body) else 'obstacle'} {item.name!r}"
                     stage.warn(owner, f"USD has no ellipsoid; it becomes a mesh of {SIDES} sides")

@@ -18,10 +18,10 @@ from ..scene.checks import quaternion_of
 from ..scene.contact import rule_for
 from ..scene.force import Force
 from ..scene.joint import Joint
-from .export import holds_particle
+from .shared import holds_particle
 
 if TYPE_CHECKING:
-    from .export_usd_stage import Stage
+    from .usd_stage import Stage
 
 DEGREE = np.pi / 180.0
 KINDS = {"hinge": UsdPhysics.RevoluteJoint, "slider": UsdPhysics.PrismaticJoint, "ball": UsdPhysics.SphericalJoint,

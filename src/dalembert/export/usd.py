@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from os import PathLike
 
+from ..formats.usd_package import SUFFIXES, require_usd
 from ..scene.scene import Scene
 from ..simulate import Simulation
 from ..trajectory import Trajectory
-from .export import ExportWarning, target
+from .shared import ExportWarning, target
 from .shown import shown
-
-SUFFIXES = (".usda", ".usdc", ".usd")
 
 
 def export_usd(source: Simulation | Trajectory | Scene, path: str | PathLike[str]) -> list[ExportWarning]:
@@ -24,18 +23,10 @@ def export_usd(source: Simulation | Trajectory | Scene, path: str | PathLike[str
     Raises ImportError without usd-core, ValueError for a run of no instants, or another suffix.
     """
     require_usd()
-    from .export_usd_stage import Stage
+    from .usd_stage import Stage
 
     file = target(path, *SUFFIXES)
     stage = Stage(shown(source))
     stage.write()
     stage.save(file)
     return stage.warnings
-
-
-def require_usd() -> None:
-    """Raises ImportError with the way out where usd-core is not installed."""
-    try:
-        import pxr  # noqa: F401
-    except ImportError:
-        raise ImportError("USD files need the package usd-core: pip install 'dalembert[usd]'") from None

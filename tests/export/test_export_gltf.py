@@ -9,7 +9,7 @@ import trimesh
 
 import dalembert as dal
 from dalembert import gallery
-from dalembert.formats.shown import continuous
+from dalembert.export.shown import continuous
 from dalembert.scene.checks import rotation_matrix
 
 TO_Y_UP = np.array([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]])

@@ -13,8 +13,8 @@ from ..scene.checks import rotation_matrix
 from ..scene.contact import HalfSpace, Obstacle
 from ..scene.shapes import Box, Capsule, Compound, Cone, ConvexHull, Cylinder, Ellipsoid, Mesh, Sphere
 from ..scene.surfaces import HeightField, TriangleMesh
-from .export import free_name, passing_pairs, rgb
-from .export_mjcf_document import Document, Element, number, numbers
+from .mjcf_document import Document, Element, number, numbers
+from .shared import free_name, passing_pairs, rgb
 
 CONE_SIDES = 48
 THIN = 1e-9  # of its extent: a mesh that is thinner is flat
@@ -55,7 +55,7 @@ def _write_geoms(
         kind, attributes, lift = found
         place = position + rotation @ (at + turn @ np.array([0.0, 0.0, lift]))
         geom = ElementTree.SubElement(
-            above, "geom", name=out.name("geom", item.name), type=kind, pos=numbers(place), **attributes
+            above, "geom", {"name": out.name("geom", item.name), "type": kind, "pos": numbers(place), **attributes}
         )
         out.set_rotation(geom, rotation @ turn)
         geom.set("rgba", " ".join(f"{value:.4g}" for value in (*rgb(item.color), 1.0)))

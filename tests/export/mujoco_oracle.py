@@ -3,6 +3,7 @@
 import mujoco
 import numpy as np
 
+import dalembert as dal
 from dalembert.articulation import Articulation
 from dalembert.model.tree_tables import BALL, FREE, HINGE, SLIDER
 
@@ -88,3 +89,10 @@ class Oracle:
             "mass matrix": np.abs(full - ours).max() / np.abs(ours).max(),
             "bias": np.abs(self.data.qfrc_bias - bias).max() / max(1.0, np.abs(bias).max()),
         }
+
+
+def exported(scene, path):
+    """(oracle, warnings as texts)."""
+    file = path / "model.xml"
+    warnings = dal.export_mjcf(scene, file)
+    return Oracle(scene, file), [str(warning) for warning in warnings]
