@@ -96,3 +96,20 @@ def test_only_what_the_scene_lets_touch_touches(tmp_path):
     touching = {"".join(sorted(n[0] for n in (names[c.geom[0]], names[c.geom[1]]))) for c in oracle.data.contact}
     assert touching == {"ac", "ad", "bc", "bd", "ag", "bg", "cg", "dg", "af", "bf", "cf", "fg"}
     assert all(contact.friction[0] == 0.7 for contact in oracle.data.contact)
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_neighbours_touch_where_the_scene_says_so(together, tmp_path):
+    """Through a link without mass two bodies are no neighbours in a scene, but they are in MJCF."""
+    scene = dal.Scene("neighbours", material=dal.Material())
+    a = scene.add_body("a", dal.Sphere(1.0), mass=1.0)
+    b = scene.add_body("b", dal.Sphere(1.0), mass=1.0, position=(1, 0, 0))
+    link = scene.add_link("link")
+    scene.hinge("one", a, link, (0, 0, 0), (0, 1, 0))
+    scene.hinge("two", link, b, (0, 0, 0), (0, 0, 1))
+    if not together:
+        scene.set_contact(a, b, enabled=False)
+    oracle, warnings = exported(scene, tmp_path)
+    assert warnings == []
+    mujoco.mj_forward(oracle.model, oracle.data)
+    assert oracle.data.ncon == together

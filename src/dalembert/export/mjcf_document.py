@@ -79,9 +79,7 @@ class Document:
         ElementTree.SubElement(
             self.root, "compiler", angle="radian", autolimits="true", inertiafromgeom="false", balanceinertia="false"
         )
-        option = ElementTree.SubElement(self.root, "option", gravity=numbers(scene.gravity), cone="elliptic")
-        # Which neighbours touch is said pair by pair.
-        ElementTree.SubElement(option, "flag", filterparent="disable")
+        self.option = ElementTree.SubElement(self.root, "option", gravity=numbers(scene.gravity), cone="elliptic")
         self._sections = {name: Element(name) for name in SECTIONS}
         self.world = self._sections["worldbody"]
 

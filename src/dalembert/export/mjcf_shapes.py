@@ -37,7 +37,18 @@ def write_shapes(out: Document) -> None:
             _write_geoms(out, out.world, obstacle, obstacle.position, obstacle.rotation, assets)
     for a, b in apart:
         ElementTree.SubElement(out.section("contact"), "exclude", body1=a, body2=b)
+    if _neighbours_touch(out, apart):
+        ElementTree.SubElement(out.option, "flag", filterparent="disable")
     _warn_of_materials(out)
+
+
+def _neighbours_touch(out: Document, apart: list[tuple[str, str]]) -> bool:
+    """Whether a body and the one that carries it touch, which MuJoCo does not let them unless told."""
+    for place, host, _ in out.places:
+        both = [item for item in (place.item, host.item) if isinstance(item, Body) and item.material is not None]
+        if len(both) == 2 and tuple(sorted(item.name for item in both)) not in apart:
+            return True
+    return False
 
 
 def _write_geoms(
