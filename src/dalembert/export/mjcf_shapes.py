@@ -24,12 +24,13 @@ def write_shapes(out: Document) -> None:
     """The geoms of bodies and obstacles, and what is said of their contacts."""
     scene = out.scene
     apart = passing_pairs(scene)
+    parted = {name for pair in apart for name in pair}
     assets: dict[int, str] = {}
     for body in scene.bodies.values():
         if body.shape is not None:
             _write_geoms(out, out.bodies[body], body, -body.center, np.eye(3), assets)
     for obstacle in scene.obstacles.values():
-        if any(obstacle.name in pair for pair in apart):  # pairs are told by the names of bodies
+        if obstacle.name in parted:  # pairs are told by the names of bodies
             holder = ElementTree.SubElement(out.world, "body", name=obstacle.name, pos=numbers(obstacle.position))
             out.set_rotation(holder, obstacle.rotation)
             _write_geoms(out, holder, obstacle, np.zeros(3), np.eye(3), assets)
@@ -44,9 +45,10 @@ def write_shapes(out: Document) -> None:
 
 def _neighbours_touch(out: Document, apart: list[tuple[str, str]]) -> bool:
     """Whether a body and the one that carries it touch, which MuJoCo does not let them unless told."""
+    known = set(apart)
     for place, host, _ in out.places:
         both = [item for item in (place.item, host.item) if isinstance(item, Body) and item.material is not None]
-        if len(both) == 2 and tuple(sorted(item.name for item in both)) not in apart:
+        if len(both) == 2 and tuple(sorted(item.name for item in both)) not in known:
             return True
     return False
 
