@@ -4,8 +4,12 @@ __version__ = "0.1.0"
 
 from .articulation import Articulation
 from .errors import SimulationError
+from .export.gltf import export_gltf
+from .export.mjcf import export_mjcf
+from .export.usd import export_usd
 from .formats.imported import ImportedModel
 from .formats.load import load_model
+from .formats.usd import load_usd
 from .integrate.methods import METHODS
 from .integrate.solve import solve
 from .linalg.condition import condition_number
@@ -31,5 +35,6 @@ __all__ = [
     "Ellipsoid", "Equilibration", "GeneralizedCoordinates", "HalfSpace", "HeightField", "ImportedModel", "Lagrangian",
     "MassProperties", "Matching", "Material", "Mesh", "Minimum", "Scene", "Simulation", "SimulationError", "Sphere",
     "State", "TimeSeries", "Trajectory", "TriangleMesh", "__version__", "block", "condition_number", "equilibrate",
-    "load_model", "mass_properties", "matching", "minimize", "sheet", "simulate", "solve",
+    "export_gltf", "export_mjcf", "export_usd", "load_model", "load_usd", "mass_properties", "matching", "minimize",
+    "sheet", "simulate", "solve",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The command line: `dalembert run NAME|FILE`, `inspect FILE`, `list`, `compile`, `condition FILE.mtx`.
+"""The command line: `dalembert run NAME|FILE`, `inspect FILE`, `convert`, `list`, `compile`, `condition FILE.mtx`.
 
 Exit codes: 0 done, 1 the run failed in the middle, 2 the input was refused, 130 interrupted (what was recorded is kept).
 """
@@ -142,6 +142,47 @@ def inspect(file: Path, /, *, floating: bool = False) -> int:
     return 0
 
 
+@app.command
+def convert(source: str, target: Path, /, *, duration: float | None = None) -> int:
+    """Write a scene, a model file or a saved run in another format, and say what that does not have.
+
+    Parameters
+    ----------
+    source
+        A name from `dalembert list`, a Python file with build(), a saved run (.nc), a URDF or MJCF file (.urdf, .xml), or
+        a USD file (.usda, .usdc, .usd).
+    target
+        The file to write: MJCF (.xml), glTF (.glb) or USD (.usda, .usdc, .usd).
+    duration
+        Run the scene for so long first, s: the file shows the run, where it can.
+    """
+    from .errors import SimulationError
+    from .export.convert import read_source, require_target, write_target
+    from .simulate import Simulation
+    from .trajectory import Trajectory
+
+    try:
+        require_target(target)
+        found: Any = read_source(Path(source))
+        thing, settings, warnings = found or (*_load(source, False), ())
+        if duration is not None:
+            if isinstance(thing, Trajectory):
+                raise ValueError(f"{source}: it is a run already; leave out --duration")
+            settings.pop("duration", None)
+            thing = Simulation(thing, **settings).advance(duration)
+        warnings = [*warnings, *write_target(thing, target)]
+    except (ValueError, OSError, ImportError) as error:
+        print(f"dalembert: {error}", file=sys.stderr)
+        return REFUSED
+    except SimulationError as error:
+        print(f"dalembert: {error}", file=sys.stderr)
+        return FAILED
+    for warning in warnings:
+        print(f"dalembert: warning: {warning}", file=sys.stderr)
+    print(f"written to {target.resolve()}")
+    return 0
+
+
 @app.command(name="list")
 def list_scenes() -> int:
     """List the scenes of the gallery."""
@@ -273,7 +314,7 @@ class Screen:
         from .recording import scene_description
         from .view.live import LiveViewer
 
-        self.viewer = LiveViewer(scene_description(simulation.model, simulation.released))
+        self.viewer = LiveViewer(scene_description(simulation.model.scene, simulation.released))
         self.simulation = simulation
         self._sent, self._at = 0, 0.0
         self._send()

@@ -21,6 +21,7 @@ from .model.tables import (
     TORQUE_IMPULSE,
 )
 from .pointer import MEASURE
+from .scene.scene import Scene
 from .trajectory import Trajectory
 
 FURTHER_FRAMES = ("contact_force", "contacts", "penetration", "contact_residual", "effort")
@@ -142,7 +143,7 @@ class Recorder:
         )
 
 
-def scene_description(model: Model, released: dict[str, float]) -> dict[str, Any]:
+def scene_description(scene: Scene, released: dict[str, float]) -> dict[str, Any]:
     """The scene as plain data, for drawing and for the record: bodies and obstacles with their meshes, joints, springs,
     curves.
 
@@ -154,8 +155,6 @@ def scene_description(model: Model, released: dict[str, float]) -> dict[str, Any
     from .scene.force import Force
     from .scene.particles import Particle
     from .scene.shape_dict import shape_to_dict
-
-    scene = model.scene
 
     def end(which: str, frame: Any, point: np.ndarray) -> dict[str, Any]:
         if isinstance(frame, Particle):
@@ -195,7 +194,9 @@ def scene_description(model: Model, released: dict[str, float]) -> dict[str, Any
     springs: list[dict[str, Any]] = [
         {"name": force.name, **end("a", force.a, force.at_a), **end("b", force.b, force.at_b)}
         for force in scene.forces.values()
-        if isinstance(force, Force) and force.kind == "spring"
+        if isinstance(force, Force)
+        and force.kind == "spring"
+        and not isinstance(force.a, Link) | isinstance(force.b, Link)
     ]
     curves = [
         {"name": joint.name, "points": joint.curve.points().tolist()}

@@ -281,7 +281,7 @@ class Simulation(Controls, Questions):
             "method": self.method,
             "settings": json.dumps(self.settings),
             "version": __version__,
-            "scene_json": as_json(scene_description(self.model, self.released)),
+            "scene_json": as_json(scene_description(self.model.scene, self.released)),
             "report_json": as_json(self.report.as_dict()),
         }
         return self.recorder.trajectory(attrs)

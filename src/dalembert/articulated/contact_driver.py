@@ -51,7 +51,7 @@ class JointStepping(TimeStepping):
         tables = (self.own.tables, self.collision, self._tables)
         addresses = [address_table(table) for table in tables]
         self._addresses: Any = addresses, np.array([table.ctypes.data for table in addresses], np.int64)
-        self._march = self._plain_march(*tables) if numba.config.DISABLE_JIT else self._compiled()
+        self._march = self._plain_march(*tables) if numba.config.DISABLE_JIT else self._compiled()  # type: ignore[attr-defined]
 
     @staticmethod
     def _plain_march(*tables: Any) -> Callable[[np.ndarray, np.ndarray, float], int]:

@@ -1,0 +1,58 @@
+"""From one file to another, by their suffixes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from ..formats.usd import load_usd
+from ..formats.usd_package import SUFFIXES as USD
+from ..scene.scene import Scene
+from ..simulate import Simulation
+from ..trajectory import Trajectory
+from .gltf import export_gltf
+from .mjcf import export_mjcf
+from .usd import export_usd
+
+MODELS = (".urdf", ".xml")
+SAVED = ".nc"
+
+
+def read_source(path: Path) -> tuple[Scene | Trajectory, dict[str, Any], Iterable[Any]] | None:
+    """A saved run or the scene of a model file, its settings and warnings; None for another suffix.
+
+    Raises ValueError, OSError or ImportError where it cannot be read.
+    """
+    suffix = path.suffix.lower()
+    if suffix == SAVED:
+        return Trajectory.load(path), {}, []
+    if suffix in USD:
+        model = load_usd(path)
+        return model.scene, {}, model.warnings
+    if suffix in MODELS:
+        import dalembert
+
+        load_model = getattr(dalembert, "load_model", None)
+        if load_model is None:
+            raise ValueError(f"{path}: this version reads no URDF and MJCF files; convert it to USD")
+        model = load_model(path)
+        return model.scene, {}, model.warnings
+    return None
+
+
+def require_target(path: Path) -> None:
+    """Raises ValueError for a suffix that nothing here writes."""
+    known = (".xml", ".glb", *USD)
+    if path.suffix.lower() not in known:
+        raise ValueError(f"'{path}': nothing is written as {path.suffix!r}; give one of {', '.join(known)}")
+
+
+def write_target(source: Scene | Simulation | Trajectory, path: Path) -> Iterable[Any]:
+    """Write the file; returns the warnings. Raises ValueError, OSError or ImportError where that fails."""
+    require_target(path)
+    if path.suffix.lower() != ".xml":
+        return (export_gltf if path.suffix.lower() == ".glb" else export_usd)(source, path)
+    if isinstance(source, Trajectory):
+        raise ValueError(f"'{path}': a saved run has no scene to write as MJCF; convert the scene itself")
+    return export_mjcf(source.model.scene if isinstance(source, Simulation) else source, path)
