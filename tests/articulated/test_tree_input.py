@@ -87,3 +87,19 @@ def test_what_joint_coordinates_cannot_run():
     run = dal.Simulation(arm(), coordinates="joint")
     with pytest.raises(ValueError, match="joint 'pivot' is one of the coordinates"):
         run.release("pivot")
+
+
+def test_a_joint_that_is_said_to_close_a_loop_is_none_of_the_tree():
+    def scene(loop):
+        made = dal.Scene("triangle")
+        one = made.add_body("one", dal.Sphere(0.1), mass=1.0, position=(0.5, 0, 0))
+        two = made.add_body("two", dal.Sphere(0.1), mass=1.0, position=(1.0, 0, 0))
+        made.hinge("root", dal.WORLD, one, at=(0, 0, 0), axis=(0, 1, 0))
+        made.hinge("middle", one, two, at=(0.75, 0, 0), axis=(0, 1, 0))
+        end = made.ball("end", dal.WORLD, two, at=(1.2, 0, 0))
+        if loop:
+            made.close_loop(end)
+        return dal.Articulation(made).speeds
+
+    assert scene(True) == ("root", "middle")
+    assert scene(False) == ("root", "end.x", "end.y", "end.z")

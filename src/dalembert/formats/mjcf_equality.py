@@ -71,7 +71,7 @@ def _tie(reader: MjcfReader, built: Built, given: Attributes, name: str, warning
     if first is second:
         warnings.add(given.element, "both of its ends are fixed to each other already; it is left out")
         return
-    (built.scene.ball if kind == "connect" else built.scene.weld)(name, first, second, at)
+    built.scene.close_loop((built.scene.ball if kind == "connect" else built.scene.weld)(name, first, second, at))
 
 
 def _world(built: Built, segment: Segment | None) -> Pose:

@@ -70,13 +70,14 @@ class Layout:
 
 
 def build_tree(scene: Scene) -> Layout:
-    """The tree of a scene. Raises ValueError for a joint that is open, a
-    link that nothing holds, and what moves nothing that has mass."""
+    """The tree of a scene. Raises ValueError for a joint that is open, a link that nothing holds, and what moves nothing that
+    has mass."""
     layout = Layout()
     edges: dict[Any, list[Joint]] = {}
     for joint in scene.joints.values():
         ends = (joint.a, joint.b)
-        if joint.kind in CARRYING and all(end is WORLD or isinstance(end, Body | Link) for end in ends):
+        between_links = all(end is WORLD or isinstance(end, Body | Link) for end in ends)
+        if joint.kind in CARRYING and between_links and not joint.closes_loop:
             for end in ends:
                 edges.setdefault(end, []).append(joint)
     known: dict[Any, Place] = {WORLD: Place(WORLD, -1, np.zeros(3), np.eye(3))}

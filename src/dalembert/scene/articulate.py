@@ -35,6 +35,7 @@ class Articulations:
 
     _new_name: Callable[..., None]
     _coordinate: Callable[..., tuple[Any, str]]
+    _joint: Callable[..., Any]
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,6 +59,11 @@ class Articulations:
         )
         self.links[name] = link
         return link
+
+    def close_loop(self, joint: Any) -> None:
+        """Take a joint as one that closes a loop in joint coordinates: a constraint on them, and not a part of the tree. Else
+        the tree is made of the joints that are nearest to the world."""
+        self._joint(f"loop of {getattr(joint, 'name', joint)!r}", joint).closes_loop = True
 
     def armature(self, joint: Any, inertia: float) -> None:
         """The inertia of a motor's rotor, as the joint's coordinate feels it: kg m² on a hinge, kg on a slider.

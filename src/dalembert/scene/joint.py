@@ -46,6 +46,7 @@ class Joint:
     angle: bool = False
     displacement: bool = False
     armature: float = 0.0  # kg m² or kg, see `Scene.armature`
+    closes_loop: bool = False  # see `Scene.close_loop`
     curve: Curve | None = None
     coupling: Coupling | None = None
     custom: Custom | None = None
