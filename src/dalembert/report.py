@@ -85,8 +85,11 @@ class Report:
             ]  # fmt: skip
         if self.particles is not None:
             lines += self.particles.rows(self.steps)
-        total = sum(self.stages.values()) or 1.0
-        lines += [(f"  {name}", f"{value:.4g} s  ({100 * value / total:.0f} %)") for name, value in self.stages.items()]
+        total = sum(self.stages.values())  # zero where the stages are not timed
+        if total > 0.0:
+            lines += [
+                (f"  {name}", f"{value:.4g} s  ({100 * value / total:.0f} %)") for name, value in self.stages.items()
+            ]
         if self.slow_functions:
             lines.append(("plain Python in the loop", ", ".join(self.slow_functions) + " (compile them: numba.njit)"))
         return lines

@@ -9,7 +9,14 @@ TEXT = (Path(__file__).parents[2] / "docs" / "coordinates.md").read_text("utf-8"
 EXAMPLES = re.findall(r"```python\n(.*?)```", TEXT, re.S)
 
 
-@pytest.mark.parametrize(("number", "printed"), [(0, "work of constraints      1.32 J"), (1, "0.9944")])
-def test_examples_run(number, printed, capsys):
-    exec(EXAMPLES[number], {})
+@pytest.mark.parametrize(
+    ("blocks", "printed"),
+    [
+        ([0, 1], "('shoulder', 'elbow')"),
+        ([2], "work of constraints      1.32 J"),
+        ([3], "0.9944"),
+    ],
+)
+def test_examples_run(blocks, printed, capsys):
+    exec("\n".join(EXAMPLES[block] for block in blocks), {})
     assert printed in capsys.readouterr().out
