@@ -124,7 +124,8 @@ def room(m: int, contacts: int, bounds: int) -> dict[str, np.ndarray]:
         "jacobian": blank(rows * m), "response": blank(rows * m), "spans": np.zeros(2 * rows, np.int64),
         "delassus": blank(rows**2), "responses": blank(ROW * contacts), "rates_before": blank(rows),
         "rates_free": blank(rows), "rates": blank(rows), "first_rates": blank(rows), "first_impulses": blank(3 * contacts),
-        "corrections": blank(rows),
+        "corrections": blank(rows), "newton_matrix": blank(rows**2), "newton_pivots": np.zeros(rows, np.int64),
+        "newton_step": blank(rows), "newton_kept": blank(rows),
     }  # fmt: skip
 
 
