@@ -22,7 +22,7 @@ from .motion import ZERO, move
 from .tables_of import matrix_of, motion_of, rates_of, system_of, tree_of
 from .tables_of import options_of as reduced_options_of
 
-PASSES, ROUNDING = 4, 1e-14  # of finding w⁻, each a factor of h better; they end when so small a part of it changes
+PASSES, ROUNDING = 10, 1e-12  # of finding w⁻, each a factor of h better; they end when so small a part of it changes
 
 
 @njit

@@ -20,11 +20,12 @@ from ..model.tables import ANGLE, DISPLACEMENT, FIELD, MOTOR, TORSION
 from ..model.tree import Layout
 from ..model.tree_tables import FREE, HINGE, SLIDER
 from ..pointer import C_TYPE
-from ..status import OK
+from ..status import NON_FINITE, OK
 from ..team import Team
 from .contact_step import COMPILED, march
 from .contact_tables import DAMPER, ROOT, TreeStepping
 from .driver import JointMechanism
+from .evaluate import LIMP
 
 
 class JointStepping(TimeStepping):
@@ -51,7 +52,8 @@ class JointStepping(TimeStepping):
         tables = (self.own.tables, self.collision, self._tables)
         addresses = [address_table(table) for table in tables]
         self._addresses: Any = addresses, np.array([table.ctypes.data for table in addresses], np.int64)
-        self._march = self._plain_march(*tables) if numba.config.DISABLE_JIT else self._compiled()
+        plain = numba.config.DISABLE_JIT  # type: ignore[attr-defined]
+        self._march = self._plain_march(*tables) if plain else self._compiled()
 
     @staticmethod
     def _plain_march(*tables: Any) -> Callable[[np.ndarray, np.ndarray, float], int]:
@@ -63,10 +65,10 @@ class JointStepping(TimeStepping):
 
     def _steps(self, y: np.ndarray, dydt: np.ndarray, stop: float) -> int:
         """Steps until so long after the start; y is the state of the bodies. Returns a status."""
-        status = self.own.take(y)
-        if status == OK:
-            status = super()._steps(self.own.z, dydt, stop)
-            self.own.put(y)
+        if self.own.take(y) != OK:
+            return LIMP if np.isfinite(y).all() else NON_FINITE
+        status = super()._steps(self.own.z, dydt, stop)
+        self.own.put(y)
         return status
 
     def changed(self) -> None:
