@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .articulated.evaluate import LIMP
 from .impact.forces import UNSOLVED
 from .interact.tables import COINCIDENT, ONE, OTHER, THE_LAW
 from .mechanics.dynamics import SINGULAR, USER_FUNCTION
@@ -52,6 +53,9 @@ def explain(simulation: Any, status: int) -> str:
         return f"{at} {what}, worst at joint {worst}; use a smaller step, or look for joints that contradict each other"
     if status == UNSOLVED:
         return f"{at} the forces of contact cannot be found; look for contacts that contradict each other"
+    if status == LIMP:
+        names, which = model.tree.freedom_names, int(simulation._mechanism.tables.options.limp[0])
+        return f"{at} nothing resists {names[which]!r}; give what it moves a mass, or the joint an armature"
     if status == COINCIDENT:
         return f"{at} {_coincident(simulation)}"
     if status in (SINGULAR_MASS, NOT_MET):

@@ -49,7 +49,8 @@ class Simulation(Controls, Questions):
     frames : recorded frames a second of simulated time.
     solver : of contact: "gauss_seidel" (real time; stops where the residual of the law of contact is within `tolerance`,
         m/s) or "interior_point" (converges to a residual of `tolerance` times the typical speed of the step).
-    iterations : most iterations of the solver in a step; 20 and 1000 if not given. tolerance : 1e-6 and 1e-10 if not given.
+    iterations : most iterations of the solver in a step; 20 and 1000 if not given, and 200 in joint coordinates.
+    tolerance : 1e-6 and 1e-10 if not given.
     stop_unsolved : whether a step whose solver, of contact or of implicit steps of particles, misses its tolerance ends the
         run, with a SimulationError; the report counts such steps in any case.
     threads : how many share the work of time steps with contact; the results are the same, to the last bit. Worth it
@@ -62,7 +63,9 @@ class Simulation(Controls, Questions):
     newton_tolerance, linear_solver, linear_tolerance : of implicit steps of particles: the gradient at which Newton's method
         ends, relative to the forces of the step; "cg" or "direct" (SciPy's sparse LU); the relative residual of the first.
     coordinates : "maximal", the places of the bodies, with joints as constraints, or "joint": what hinges, sliders,
-        cylindrical, universal and ball joints leave free, with only loops as constraints; see `Articulation`. Or
+        cylindrical, universal and ball joints leave free, with only loops as constraints; see `Articulation`. Time steps in
+        joint coordinates are for robots: all contacts of an island are solved for together, by "gauss_seidel" only, at a
+        cost of the square of their number; piles take "maximal". `sleep_after` is not for them. Or
         `GeneralizedCoordinates` of your own, or a function of the scene that makes them.
     assemble : close open joints and make velocities consistent first, by the smallest change in the mass metric;
         without it a scene that does not fit is refused.

@@ -12,10 +12,10 @@ def ground(scene, material):
     scene.add_obstacle("ground", dal.HalfSpace(), material=material)
 
 
-def quadruped(*, links=False, armature=0.0, height=0.0, stiffness=300.0, gain=5.0, bend=0.6, motors=True):
+def quadruped(*, links=False, flat=False, armature=0.0, height=0.0, stiffness=300.0, gain=5.0, bend=0.6, motors=True):
     """A trunk on four bent legs of three hinges with spheres for feet, which stand on the ground if `height` is 0 (m).
 
-    links : whether what is between the first two hinges of a leg has no mass.
+    links : whether what is between the first two hinges of a leg has no mass. flat : whether its feet are boxes.
     """
     scene = dal.Scene("quadruped")
     material = dal.Material(friction=0.8)
@@ -33,7 +33,8 @@ def quadruped(*, links=False, armature=0.0, height=0.0, stiffness=300.0, gain=5.
                                orientation=turned(bend))  # fmt: skip
         shank = scene.add_body(f"{leg}_shank", dal.Capsule(0.015, SHANK - 0.08), mass=0.2, position=(knee + foot) / 2,
                                orientation=turned(-bend))  # fmt: skip
-        ball = scene.add_body(f"{leg}_foot", dal.Sphere(FOOT), mass=0.05, position=foot, material=material)
+        sole = dal.Box(0.1, 0.06, 2 * FOOT) if flat else dal.Sphere(FOOT)
+        ball = scene.add_body(f"{leg}_foot", sole, mass=0.05, position=foot, material=material)
         scene.hinge(f"{leg}_roll", trunk, yoke, at=hip, axis=(1, 0, 0))
         scene.hinge(f"{leg}_pitch", yoke, thigh, at=hip, axis=(0, 1, 0))
         scene.hinge(f"{leg}_knee", thigh, shank, at=knee, axis=(0, 1, 0))

@@ -160,3 +160,18 @@ def test_what_a_link_without_mass_connects_does_not_touch():
     ground(scene, RUBBER)
     run = run_of(scene, 0.1)
     assert run.contacts == [] and run.report.contact.penetration == 0.0
+
+
+def test_a_quadruped_lands_on_flat_feet():
+    """Four points a foot bear more than they need to: passes alone take some hundred, Newton's method ends them."""
+    run = dal.Simulation(quadruped(flat=True, links=True, armature=0.01, height=0.05), dt=0.002, coordinates="joint")
+    passes = []
+    while run.time < 1.0:
+        run.advance(0.002)
+        passes.append(int(run._driver.report[0].iterations))
+    report = run.report
+    assert report.contact.unsolved <= 5 and report.contact.residual < 1e-4 and np.mean(passes) < 10
+    assert len(run.contacts) == 16
+    weight = G * sum(body.mass for body in run.model.scene.bodies.values())
+    assert sum(contact.force[2] for contact in run.contacts) == pytest.approx(-weight, rel=1e-3)
+    assert report.momentum_residual < 1e-10 and report.angular_momentum_residual < 1e-10

@@ -158,7 +158,6 @@ def test_what_only_time_steps_can_run_is_refused_by_other_methods():
     [
         ({}, "leave no room"),
         ({"lower": 0.3, "upper": 0.1}, "leave no room"),
-        ({"lower": 0.1}, "outside"),
         ({"upper": np.nan}, "finite"),
         ({"upper": 1.0, "restitution": 1.5}, "restitution is 1.5"),
         ({"upper": 1.0, "coordinate": "displacement"}, "no displacement"),

@@ -22,7 +22,7 @@ from .motion import ZERO, move
 from .tables_of import matrix_of, motion_of, rates_of, system_of, tree_of
 from .tables_of import options_of as reduced_options_of
 
-PASSES = 3  # of finding w⁻, each a factor of h better
+PASSES, ROUNDING = 10, 1e-12  # of finding w⁻, each a factor of h better; they end when so small a part of it changes
 
 
 @njit
@@ -50,8 +50,13 @@ def approach(z, reduced, stepping):
         poke(start, k, peek(z, first + k))
     for _ in range(PASSES):
         fill_slopes(slopes, tree)
+        size, change = 0.0, 0.0
         for k in range(m):
-            poke(z, first + k, peek(start, k) + 0.5 * h * peek(slopes, k))
+            speed = peek(start, k) + 0.5 * h * peek(slopes, k)
+            size, change = max(size, abs(speed)), max(change, abs(speed - peek(z, first + k)))
+            poke(z, first + k, speed)
+        if not change > ROUNDING * size:
+            break
         spread_speeds(z[first : first + m], tree)
     return -1
 

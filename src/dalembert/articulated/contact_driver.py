@@ -20,11 +20,12 @@ from ..model.tables import ANGLE, DISPLACEMENT, FIELD, MOTOR, TORSION
 from ..model.tree import Layout
 from ..model.tree_tables import FREE, HINGE, SLIDER
 from ..pointer import C_TYPE
-from ..status import OK
+from ..status import NON_FINITE, OK
 from ..team import Team
 from .contact_step import COMPILED, march
 from .contact_tables import DAMPER, ROOT, TreeStepping
 from .driver import JointMechanism
+from .evaluate import LIMP
 
 
 class JointStepping(TimeStepping):
@@ -51,7 +52,8 @@ class JointStepping(TimeStepping):
         tables = (self.own.tables, self.collision, self._tables)
         addresses = [address_table(table) for table in tables]
         self._addresses: Any = addresses, np.array([table.ctypes.data for table in addresses], np.int64)
-        self._march = self._plain_march(*tables) if numba.config.DISABLE_JIT else self._compiled()  # type: ignore[attr-defined]
+        plain = numba.config.DISABLE_JIT  # type: ignore[attr-defined]
+        self._march = self._plain_march(*tables) if plain else self._compiled()
 
     @staticmethod
     def _plain_march(*tables: Any) -> Callable[[np.ndarray, np.ndarray, float], int]:
@@ -63,10 +65,10 @@ class JointStepping(TimeStepping):
 
     def _steps(self, y: np.ndarray, dydt: np.ndarray, stop: float) -> int:
         """Steps until so long after the start; y is the state of the bodies. Returns a status."""
-        status = self.own.take(y)
-        if status == OK:
-            status = super()._steps(self.own.z, dydt, stop)
-            self.own.put(y)
+        if self.own.take(y) != OK:
+            return LIMP if np.isfinite(y).all() else NON_FINITE
+        status = super()._steps(self.own.z, dydt, stop)
+        self.own.put(y)
         return status
 
     def changed(self) -> None:
@@ -124,7 +126,8 @@ def room(m: int, contacts: int, bounds: int) -> dict[str, np.ndarray]:
         "jacobian": blank(rows * m), "response": blank(rows * m), "spans": np.zeros(2 * rows, np.int64),
         "delassus": blank(rows**2), "responses": blank(ROW * contacts), "rates_before": blank(rows),
         "rates_free": blank(rows), "rates": blank(rows), "first_rates": blank(rows), "first_impulses": blank(3 * contacts),
-        "corrections": blank(rows),
+        "corrections": blank(rows), "newton_matrix": blank(rows**2), "newton_pivots": np.zeros(rows, np.int64),
+        "newton_step": blank(rows), "newton_kept": blank(rows),
     }  # fmt: skip
 
 

@@ -1,4 +1,5 @@
-"""Gauss–Seidel on D: contact by contact with the exact cone, then bound by bound, over and over.
+"""Gauss–Seidel on D: contact by contact with the exact cone, then bound by bound, over and over; and now and then Newton's
+method (`contact_newton`) for islands that are not done yet.
 
 Each has all that its impulse does to the mechanism in its row of D. One step at a contact is that of `contact.gauss_seidel`,
 one at a bound that of `contact.bounded`.
@@ -16,6 +17,7 @@ from ..contact.tables import OFF, RESPONSE, ROW
 from ..jit import njit
 from ..unchecked import peek, poke
 from ..vec import load3, store3
+from .contact_newton import STEPS, go_back, step_newton
 from .contact_tables_of import (
     bounds_of,
     delassus_of,
@@ -25,6 +27,8 @@ from .contact_tables_of import (
     report_of,
     responses_of,
 )
+
+EVERY = 10  # passes before Newton's method is tried
 
 
 @njit
@@ -40,10 +44,30 @@ def relax(collision, stepping):
     while report.iterations < options.iterations:
         change = max(sweep_contacts(collision, stepping), sweep_bounds(report.contacts, stepping))
         report.iterations += 1
-        if change <= options.tolerance or report.iterations == options.iterations:
+        due = report.iterations % EVERY == 0
+        if due:
+            finish(collision, stepping)
+        if due or change <= options.tolerance or report.iterations == options.iterations:
             report.residual = worst_residual(collision, stepping)
             if report.residual <= options.tolerance:
                 break
+
+
+@njit
+def finish(collision, stepping):
+    """Newton's method for each island that is above the tolerance, as long as it brings that down."""
+    count, tolerance = counts_of(collision)[CONTACTS], options_of(stepping)[0].tolerance
+    for number in range(counts_of(collision)[ISLANDS]):
+        island = islands_of(collision)[number]
+        residual = residual_of(island, count, collision, stepping)
+        for _ in range(STEPS):
+            if residual <= tolerance or not step_newton(island, count, collision, stepping):
+                break
+            now = residual_of(island, count, collision, stepping)
+            if not now < residual:
+                go_back(island, count, collision, stepping)
+                break
+            residual = now
 
 
 @njit
@@ -124,14 +148,30 @@ def push_bound(row, change, count, stepping):
 @njit
 def worst_residual(collision, stepping):
     """The largest residual of Coulomb's law (see `contact.residual`) and of the bounds, m/s or rad/s."""
-    contacts, bounds, count = contacts_of(collision), bounds_of(stepping), counts_of(collision)[CONTACTS]
-    rates, responses = rates_of(stepping), responses_of(stepping)
-    worst = 0.0
-    for i in range(count):
+    count = counts_of(collision)[CONTACTS]
+    worst = bounds_residual(count, stepping)
+    for number in range(counts_of(collision)[ISLANDS]):
+        worst = max(worst, residual_of(islands_of(collision)[number], count, collision, stepping))
+    return worst
+
+
+@njit
+def residual_of(island, count, collision, stepping):
+    """The same of one island."""
+    contacts, rates, responses = contacts_of(collision), rates_of(stepping), responses_of(stepping)
+    worst = bounds_residual(count, stepping) if island.jointed != 0 else 0.0
+    for i in range(island.first, island.end):
         contact, k = contacts[i], peek(responses, ROW * i + RESPONSE)
         if k != OFF:
             u = (peek(rates, 3 * i), peek(rates, 3 * i + 1), peek(rates, 3 * i + 2))
             worst = max(worst, natural_map(load3(contact.impulse), coulomb_velocity(contact, u), contact.friction, k))
+    return worst
+
+
+@njit
+def bounds_residual(count, stepping):
+    bounds, rates = bounds_of(stepping), rates_of(stepping)
+    worst = 0.0
     for i in range(bounds.shape[0]):
         if bounds[i].response != OFF:
             change = wanted_change(bounds[i], peek(rates, 3 * count + i))

@@ -51,4 +51,8 @@ class TreeStepping(NamedTuple):
     first_rates: np.ndarray  # (N,) of a first solution with restitution
     first_impulses: np.ndarray  # (3 contacts,)
     corrections: np.ndarray  # (N,) multipliers of displacements
+    newton_matrix: np.ndarray  # (N × N,) see `contact_newton`
+    newton_pivots: np.ndarray  # int64, (N,)
+    newton_step: np.ndarray  # (N,)
+    newton_kept: np.ndarray  # (N,)
     ticks: np.ndarray  # see `ticks`
