@@ -226,6 +226,7 @@ def test_implicit_euler_takes_the_same_steps_on_any_spring_and_damps_the_swing()
         ("multipliers, feedback", 1e-8, 1e-7),
         ("multipliers, projection", 1e-7, 1e-13),
         ("joint coordinates", 1e-7, 1e-15),
+        ("symbolic coordinates", 1e-7, 1e-14),
     ],
 )
 def test_every_formulation_gives_the_same_motion_as_far_as_it_holds_the_joints(way, error, joints):

@@ -1,9 +1,10 @@
-"""One double pendulum by every formulation: penalty, multipliers with feedback or projection, joint coordinates.
+"""One double pendulum by every formulation: penalty, multipliers with feedback or projection, joint and symbolic coordinates.
 
 The equations are the same; what differs is who keeps the joints closed. A penalty lets them stretch by what they bear over
 its stiffness, and rings, which takes small steps; feedback lets them drift as far as the method's errors push them;
-projection puts them back after every step; joint coordinates cannot open them, and have fewer numbers to integrate. The
-reference is that of the scene double-pendulum: Kane's equations in the two angles, integrated by SciPy.
+projection puts them back after every step; joint coordinates, and those of a user's own, written in SymPy, cannot open them,
+and have fewer numbers to integrate. The reference is that of the scene double-pendulum: Kane's equations in the two angles,
+integrated by SciPy.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 
 from ..scene.scene import Scene
 from ..simulate import Simulation, simulate
-from . import double_pendulum
+from . import double_pendulum, generalized
 from ._common import integrate, require, require_ledger
 
 DURATION = 2.0  # s
@@ -25,6 +26,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "multipliers, feedback": {"hold": "feedback", "stiffness": 400.0, "damping": 40.0},
     "multipliers, projection": {},
     "joint coordinates": {"coordinates": "joint"},
+    "symbolic coordinates": {"coordinates": generalized.coordinates},
 }
 
 
