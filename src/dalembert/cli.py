@@ -9,16 +9,17 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
+from .sources import load
+
 if TYPE_CHECKING:
+    from .screen import Screen
     from .simulate import Simulation
 
 FAILED, REFUSED, INTERRUPTED = 1, 2, 130
-MODELS = (".urdf", ".xml", ".mjcf")
 
 app = App(name="dalembert", help="Rigid mechanisms simulated exactly and fast, with every joule accounted for.")
 
@@ -47,8 +48,8 @@ def run(
     Parameters
     ----------
     scene
-        A name from `dalembert list`, a Python file with a function build() that returns a Scene, or a model in URDF (.urdf)
-        or MJCF (.xml).
+        A name from `dalembert list`, a Python file with a function build() that returns a Scene, or a model in URDF (.urdf),
+        MJCF (.xml) or USD (.usda, .usdc, .usd).
     duration
         Simulated time, s.
     dt
@@ -84,7 +85,7 @@ def run(
     from .trajectory import Trajectory
 
     try:
-        built, settings = _load(scene, floating)
+        built, settings = load(scene, floating)
         given = {
             "duration": duration, "dt": dt, "rtol": rtol, "method": method, "frames": frames, "solver": solver,
             "threads": threads,
@@ -96,14 +97,18 @@ def run(
         simulation = Simulation(built, **settings)
         if resume is not None:
             simulation.resume(Trajectory.load(resume))
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, ImportError) as error:
         print(f"dalembert: {error}", file=sys.stderr)
         return REFUSED
     warning = stability_warning(simulation, length)
     if warning is not None:
         print(f"dalembert: warning: {warning}", file=sys.stderr)
     code = 0
-    screen = _open_screen(simulation) if view else None
+    screen = None
+    if view:
+        from .screen import open_screen
+
+        screen = open_screen(simulation)
     try:
         _advance(simulation, length, screen)
     except SimulationError as error:
@@ -127,16 +132,16 @@ def inspect(file: Path, /, *, floating: bool = False) -> int:
     Parameters
     ----------
     file
-        A model in URDF or MJCF.
+        A model in URDF, MJCF or USD.
     floating
         Let the root link of a URDF be free; else it is fixed to the world.
     """
     from .formats.inspect import show_model
-    from .formats.load import load_model
+    from .sources import read_model
 
     try:
-        show_model(load_model(file, floating=floating or None))
-    except ValueError as error:
+        show_model(read_model(file, floating))
+    except (ValueError, ImportError) as error:
         print(f"dalembert: {error}", file=sys.stderr)
         return REFUSED
     return 0
@@ -164,7 +169,7 @@ def convert(source: str, target: Path, /, *, duration: float | None = None) -> i
     try:
         require_target(target)
         found: Any = read_source(Path(source))
-        thing, settings, warnings = found or (*_load(source, False), ())
+        thing, settings, warnings = found or (*load(source, False), ())
         if duration is not None:
             if isinstance(thing, Trajectory):
                 raise ValueError(f"{source}: it is a run already; leave out --duration")
@@ -228,46 +233,6 @@ def condition(*files: Path, random: tuple[int, ...] = (), exact: bool = False) -
     return code
 
 
-def _load(name: str, floating: bool) -> tuple[Any, dict[str, Any]]:
-    """(scene, settings) of a gallery name, of a model file, or of a Python file, which is run."""
-    from . import gallery
-
-    if name in gallery.names():
-        module = gallery.load(name)
-        return module.build(), dict(module.SETTINGS)
-    path = Path(name)
-    if path.suffix in MODELS:
-        return _load_model(path, floating)
-    if path.suffix != ".py":
-        raise ValueError(
-            f"no scene {name!r}; `dalembert list` names the scenes, or give a .py file with build(), or a .urdf or .xml model"
-        )
-    if not path.is_file():
-        raise ValueError(f"no file {name!r}")
-    import runpy
-
-    try:
-        names = runpy.run_path(str(path))
-    except Exception as error:
-        raise ValueError(f"{name}: the file failed: {type(error).__name__}: {error}") from error
-    if not callable(names.get("build")):
-        raise ValueError(f"{name}: it has no function build() that returns a Scene")
-    return names["build"](), dict(names.get("SETTINGS", {}))
-
-
-def _load_model(path: Path, floating: bool) -> tuple[Any, dict[str, Any]]:
-    """(scene, settings) of a URDF or MJCF file; its warnings are printed."""
-    from .formats.load import load_model
-
-    model = load_model(path, floating=floating or None)
-    for warning in model.warnings:
-        print(f"dalembert: warning: {warning}", file=sys.stderr)
-    settings: dict[str, Any] = {"coordinates": "joint"}
-    if model.scene.bounded() or model.scene.touching():
-        settings |= {"method": "time_stepping", "dt": model.timestep or 1e-3}
-    return model.scene, settings
-
-
 def _advance(simulation: Simulation, duration: float, screen: Screen | None) -> None:
     """Run, shown in the browser if asked, with a progress bar when a person is looking."""
     from contextlib import ExitStack
@@ -305,44 +270,6 @@ def _keep(simulation: Simulation, out: Path | None, report: Path | None, quiet: 
         print(f"dalembert: {error}", file=sys.stderr)
         return REFUSED
     return 0
-
-
-class Screen:
-    """Shows a run in the browser while it goes on: hands each frame that was recorded to the viewer."""
-
-    def __init__(self, simulation: Simulation) -> None:
-        from .recording import scene_description
-        from .view.live import LiveViewer
-
-        self.viewer = LiveViewer(scene_description(simulation.model.scene, simulation.released))
-        self.simulation = simulation
-        self._sent, self._at = 0, 0.0
-        self._send()
-
-    def update(self, _: Simulation) -> None:
-        """Called after each recorded frame; frames that come faster than the screen go together."""
-        if monotonic() - self._at > 1.0 / 30.0:
-            self._send()
-
-    def stay(self, words: str) -> None:
-        """The run is over: leave it to be looked at until Ctrl-C."""
-        self._send()
-        self.viewer.finish(words)
-        print("the viewer stays open; Ctrl-C ends it", file=sys.stderr, flush=True)
-        self.viewer.serve_forever()
-
-    def _send(self) -> None:
-        recorder = self.simulation.recorder
-        if len(recorder) > self._sent:
-            self.viewer.push(recorder.since(self._sent), self.simulation.released)
-        self._sent, self._at = len(recorder), monotonic()
-
-
-def _open_screen(simulation: Simulation) -> Screen | None:
-    """The viewer, open at once; None where no browser could show it."""
-    from .view.live_server import has_browser
-
-    return Screen(simulation) if has_browser() else None
 
 
 def main() -> None:
