@@ -18,6 +18,7 @@ from .events import happen
 from .mechanics.evaluate import Mechanism
 from .model.compile import Model, compile_scene
 from .no_solution import NoSolution
+from .particles.stepping import ParticleStepping
 from .questions import Questions
 from .recording import Recorder, as_json, scene_description
 from .release import release
@@ -264,7 +265,10 @@ class Simulation(Controls, Questions):
         if isinstance(self._mechanism, PlacedMechanism):
             self._mechanism.require_force(name)
         self.released[name] = self.time
-        release(self.model, self._system, name)
+        if name in self.model.attachment_names and isinstance(self._driver, ParticleStepping):
+            self._driver.let_go(self.model.attachment_names.index(name))
+        else:
+            release(self.model, self._system, name)
         self.changed()
 
     # Results ----------------------------------------------------------------------------------------------------------

@@ -247,3 +247,22 @@ def test_time_steps_refuse_what_holds_a_particle_and_name_it(connect, method):
         scene.spring("link", ball, dots[1], (0, 0, 0), stiffness=1.0)
     with pytest.raises(ValueError, match=r"'link' holds dots\[1\].*rk4"):
         dal.Simulation(scene, method=method, dt=0.01)
+
+
+@pytest.mark.parametrize("method", ["time_stepping", "linear_implicit_euler", "implicit_euler"])
+def test_an_attached_particle_is_let_go(method):
+    """A particle at the rim of a wheel flies off along the tangent when its joint is released."""
+    scene = dal.Scene("wheel", gravity=(0, 0, 0))
+    wheel = scene.add_body("wheel", dal.Cylinder(0.5, 0.1), mass=50.0, angular_velocity=(0, 0, 4.0))
+    scene.add_particles("drop", (0.5, 0, 0), mass=1e-3, velocity=(0, 2.0, 0))
+    scene.attach("hold", scene.particles["drop"][0], wheel)
+    scene.event("let go", lambda t, y: t - 0.1, release="hold")
+    run = dal.Simulation(scene, method=method, dt=1e-3, frames=1000.0).advance(0.3)
+    places = run.trajectory.particle_position.values[:, 0]
+    assert run.released["hold"] == pytest.approx(0.1, abs=1e-3)
+    radius = np.linalg.norm(places, axis=1)
+    np.testing.assert_allclose(radius[:95], 0.5, atol=2e-3)
+    np.testing.assert_allclose(
+        np.diff(places[105:], axis=0), np.diff(places[105:], axis=0)[:1].repeat(len(places) - 106, 0), atol=1e-9
+    )
+    assert radius[-1] > 0.6

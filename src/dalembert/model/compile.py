@@ -39,6 +39,7 @@ class Model:
     initial: np.ndarray  # the state vector at the start
     particle_slices: dict[str, slice]  # where each group stands among all particles
     attachments: list[tuple[Any, ...]]  # particle, body, and the place in the body, of particles that go with bodies
+    attachment_names: tuple[str, ...]  # of their joints
     weights: np.ndarray  # scales of the absolute tolerance; 0 outside the motion
     momentum: np.ndarray  # +1 where the state is a momentum, -1 where a drift moves it
     length: float  # size of the model (m)
@@ -201,6 +202,7 @@ def compile_scene(scene: Scene, *, hubs: bool = True, apart: bool = False, coord
         initial=initial,
         particle_slices={group.name: slice(group.first, group.last) for group in particles.groups},
         attachments=[attachment_row(joint, index) for joint in attached],
+        attachment_names=tuple(joint.name for joint in attached),
         weights=weights,
         momentum=momentum,
         length=_length(scene, bodies),

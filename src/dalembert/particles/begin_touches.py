@@ -53,7 +53,10 @@ def gather_attachments(system, steps):
     """Particles that are attached to bodies are locked to them, whatever they bear, and brought back where they drifted."""
     attachments, touches, counts = attachments_of(steps), touches_of(steps), touch_counts_of(steps)
     kinematics = kinematics_of(system)
+    tied = tied_of(steps)
     for k in range(attachments.shape[0]):
+        if tied[attachments[k].particle] == 0:
+            continue  # it was let go
         attachment, touch = attachments[k], touches[counts[0]]
         counts[0] += 1
         kin = kinematics[attachment.body]

@@ -96,6 +96,10 @@ class ParticleStepping:
         if self.bodies is not None:
             self.bodies.changed()
 
+    def let_go(self, attachment: int) -> None:
+        """Let one of the model's attachments go, from now on."""
+        self._steps.tied[self._steps.attachments[attachment].particle] = 0
+
     def run(self, y: np.ndarray, dydt: np.ndarray, target: float, end: float) -> int:
         """Step y until `target` (s) is reached, in place. Returns a status. Raises NoSolution at a step that misses its
         tolerance, if that is to end the run."""
