@@ -119,3 +119,38 @@ def test_a_state_to_begin_from_that_opens_joints_is_refused():
 
     with pytest.raises(ValueError, match="'pin' is open at the start"):
         run.restart(prepare)
+
+
+def pushed_box():
+    """A box on a plane, pushed to and fro by a function of time."""
+    scene = dal.Scene("pushed", material=dal.Material(0.1))
+    scene.add_obstacle("ground", dal.HalfSpace())
+    box = scene.add_body("box", dal.Box(0.2, 0.2, 0.2), mass=1.0, position=(0, 0, 0.1))
+    scene.load("push", box, function=lambda t, x, q, v, w: np.array([4.0 * np.sin(9.0 * t), 0.0, 0.0]))
+    return scene
+
+
+def blown_drop():
+    """A particle in a field that changes with time."""
+    scene = dal.Scene("blown", gravity=(0, 0, 0))
+    scene.add_particles("drop", (0, 0, 0), mass=0.5)
+    scene.field("wind", "drop", function=lambda t, x, v: np.array([np.sin(9.0 * t), 0.0, 0.0]))
+    return scene
+
+
+@pytest.mark.parametrize(
+    ("build", "settings"),
+    [
+        (pushed_box, {"method": "time_stepping"}),
+        (pushed_box, {"method": "time_stepping", "coordinates": "joint"}),
+        (blown_drop, {"method": "time_stepping"}),
+        (blown_drop, {"method": "implicit_euler"}),
+    ],
+)
+def test_a_resumed_run_of_time_steps_goes_on_at_its_time(build, settings, tmp_path):
+    settings = {"dt": 1e-3, "frames": 100.0, **settings}
+    whole = dal.simulate(build(), 0.4, **settings)
+    dal.simulate(build(), 0.2, **settings).trajectory.save(tmp_path / "half.nc")
+    again = dal.Simulation(build(), **settings).resume(dal.Trajectory.load(tmp_path / "half.nc")).advance(0.2)
+    size = np.abs(whole.state.y[:6]).max()
+    np.testing.assert_allclose(again.state.y[:6], whole.state.y[:6], atol=1e-6 * size)

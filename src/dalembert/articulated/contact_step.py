@@ -59,12 +59,12 @@ def march(z, stop, reduced, collision, stepping):
     """Steps until `stop` (s) is reached. Returns a status; at NEED_ROOM z is the start of the step that was not made."""
     options, report = options_of(stepping)[0], report_of(stepping)[0]
     if options.fresh != 0:
-        status = look_ahead(report.steps * options.dt, z, reduced, collision, stepping)
+        status = look_ahead(options.start + report.steps * options.dt, z, reduced, collision, stepping)
         if status != OK:
             return status
         options.fresh = 0
     while (report.steps + 1e-9) * options.dt < stop:
-        status = make_step(report.steps * options.dt, z, reduced, collision, stepping)
+        status = make_step(options.start + report.steps * options.dt, z, reduced, collision, stepping)
         if status != OK:
             return status
         report.steps += 1

@@ -56,13 +56,15 @@ def march(walls, y, dydt, stop, system, collision, stepping, problem):
     options = options_of(stepping)[0]
     report = report_of(stepping)[0]
     if options.fresh != 0:
-        status = look_ahead(walls, report.steps * options.dt, y, dydt, system, collision, stepping, problem)
+        status = look_ahead(
+            walls, options.start + report.steps * options.dt, y, dydt, system, collision, stepping, problem
+        )
         if status != OK:
             return status
         options.fresh = 0
         forget_steps(stepping)
     while (report.steps + 1e-9) * options.dt < stop:
-        status = step(walls, report.steps * options.dt, y, dydt, system, collision, stepping, problem)
+        status = step(walls, options.start + report.steps * options.dt, y, dydt, system, collision, stepping, problem)
         if status != OK:
             return status
         report.steps += 1

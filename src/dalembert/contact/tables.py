@@ -13,7 +13,7 @@ INTERIOR_POINT = 1
 # `sleep_speed` (m/s), after which things sleep; zero: never.
 OPTIONS = np.dtype(
     [("dt", "f8"), ("margin", "f8"), ("solver", "i8"), ("iterations", "i8"), ("tolerance", "f8"), ("ledger", "i8"),
-     ("predict", "i8"), ("slop", "f8"), ("fresh", "i8"), ("sleep_after", "f8"), ("sleep_speed", "f8")],
+     ("predict", "i8"), ("slop", "f8"), ("fresh", "i8"), ("sleep_after", "f8"), ("sleep_speed", "f8"), ("start", "f8")],
     align=True,
 )  # fmt: skip
 # What the steps found and reached. `deepest`: the worst overlap (m) before it was put right, `largest_residual`: of the

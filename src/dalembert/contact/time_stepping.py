@@ -151,7 +151,7 @@ class TimeStepping:
 
     def restart(self, time: float) -> None:
         """Begin anew at a time (s)."""
-        self._start = time
+        self._start = self._tables.options.start[0] = time
         self.report.steps = self.report.iterations = 0
         self._events.waiting.clear()
         self.changed()

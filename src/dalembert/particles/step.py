@@ -56,7 +56,7 @@ def march(walls, y, dydt, stop, particles, system, steps):
     if are_free(system, steps) and march_free(stop, y, system, steps) == OK:
         return OK
     while (report.steps + 1e-9) * options.dt < stop:
-        status = step(walls, report.steps * options.dt, y, dydt, particles, system, steps)
+        status = step(walls, options.start + report.steps * options.dt, y, dydt, particles, system, steps)
         if status != OK:
             return status
         report.steps += 1

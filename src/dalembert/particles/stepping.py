@@ -81,7 +81,7 @@ class ParticleStepping:
 
     def restart(self, time: float) -> None:
         """Begin anew at a time (s)."""
-        self._start = time
+        self._start = self._steps.options.start[0] = time
         self.report.steps = 0
         if self.bodies is not None:
             self.bodies.restart(time)

@@ -18,7 +18,7 @@ BDF2 = 4
 OPTIONS = np.dtype(
     [("scheme", "i8"), ("dt", "f8"), ("newton", "i8"), ("tolerance", "f8"), ("linear_tolerance", "f8"),
      ("linear_iterations", "i8"), ("rounds", "i8"), ("margin", "f8"), ("ledger", "i8"), ("contacts", "i8"),
-     ("direct", "i8"), ("history", "i8"), ("predict", "i8"), ("powers", "i8")],
+     ("direct", "i8"), ("history", "i8"), ("predict", "i8"), ("powers", "i8"), ("start", "f8")],
     align=True,
 )  # fmt: skip
 # `history` above: whether `before` holds the state before the last step; `powers`: whether any force does work that is
