@@ -68,7 +68,10 @@ def perform(task, t, z, dzdt, reduced):
         lift(z, reduced)
         return 0
     if task == LOWER:
-        return lower(z, reduced)
+        limp = lower(z, reduced)
+        if limp >= 0:
+            options_of(reduced)[0].limp = limp
+        return 0 if limp < 0 else LIMP
     if task == DERIVATIVE:
         lift(z, reduced)
         return derivative(t, z, dzdt, reduced)

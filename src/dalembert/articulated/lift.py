@@ -68,7 +68,7 @@ LIGHT = 1e-9  # share of the armatures, which bodies do not show, in the metric 
 @njit
 def lower(z, reduced):
     """u and w from the mechanism's state: the places nearest to those of the bodies in the metric of the masses, found from u
-    as it was, and the speeds whose momentum is nearest. Returns 0, or 1 + the freedom that nothing resists."""
+    as it was, and the speeds whose momentum is nearest. Returns the freedom that nothing resists, or −1."""
     options, tree, system, y = options_of(reduced)[0], tree_of(reduced), system_of(reduced), y_of(reduced)
     rigid, change = settings_of(system)[0].rigid, change_of(reduced)
     nodes, freedoms = nodes_of(tree), freedoms_of(tree)
@@ -84,7 +84,7 @@ def lower(z, reduced):
         gather(change, tree)
         limp = factorize_light(tree)
         if limp >= 0:
-            return 1 + limp
+            return limp
         solve(change, 0, tree)
         step(u, 1.0, change, tree)
     move(u, w, tree)
@@ -99,12 +99,12 @@ def lower(z, reduced):
         poke(change, k, peek(change, k) + LIGHT * freedoms[k].armature * peek(w, k))
     limp = factorize_light(tree)
     if limp >= 0:
-        return 1 + limp
+        return limp
     solve(change, 0, tree)
     for k in range(freedoms.shape[0]):
         poke(w, k, peek(change, k))
     copy_tail(y, STATE_SIZE * rigid, z, first + options.speeds)
-    return 0
+    return -1
 
 
 @njit
