@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.view.works import drawn_works
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -24,8 +26,8 @@ def plot_energy(trajectory: Trajectory) -> Figure:
     times, kinetic, potential = trajectory.times, trajectory.kinetic.values, trajectory.potential.values
     axes[0].plot(times, kinetic, label="kinetic", color=PALETTE[0])
     axes[0].plot(times, potential, label="potential", color=PALETTE[1])
-    for i, name in enumerate(trajectory.forces if "work" in trajectory else []):
-        axes[0].plot(times, trajectory.work.values[:, i], label=_plain(f"work: {name}"), color=PALETTE[(2 + i) % 8])
+    for i, (label, values) in enumerate(drawn_works(trajectory)):
+        axes[0].plot(times, values, label=_plain(label), color=PALETTE[(2 + i) % 8])
     axes[0].plot(times, kinetic + potential, "--", label="kinetic + potential", color=INK, linewidth=1.2)
     axes[0].set_ylabel("energy, J")
     _legend(axes[0])

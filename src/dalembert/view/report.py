@@ -20,6 +20,7 @@ from dalembert.view.drawing import BodyDrawing, thinned_scene
 from dalembert.view.extent import Extent, trajectory_drawing
 from dalembert.view.geometry import thinned
 from dalembert.view.report_particles import MAX_POINTS, links, pack, particle_data
+from dalembert.view.works import drawn_works
 
 if TYPE_CHECKING:
     from dalembert.trajectory import Trajectory
@@ -105,8 +106,7 @@ def kept_frames(trajectory: Trajectory, particles: int = 0) -> np.ndarray:
 def _energies(trajectory: Trajectory, frames: np.ndarray) -> list[dict[str, Any]]:
     total = trajectory["kinetic"].values + trajectory["potential"].values
     lines = [("kinetic", trajectory["kinetic"].values), ("potential", trajectory["potential"].values)]
-    if "work" in trajectory:
-        lines += [(f"work: {name}", trajectory["work"].values[:, i]) for i, name in enumerate(trajectory.forces)]
+    lines += drawn_works(trajectory)
     if "projection_loss" in trajectory and np.any(trajectory["projection_loss"].values):
         lines.append(("projection loss", trajectory["projection_loss"].values))
     packed: list[dict[str, Any]] = [{"name": name, "values": pack(values[frames])} for name, values in lines]
