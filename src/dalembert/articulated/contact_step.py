@@ -238,7 +238,7 @@ def displace(t, z, reduced, stepping):
     step(z, 1.0, shift_of(stepping), tree_of(reduced))
     if status == OK:
         status = look(t, z, reduced)
-    book_change(z, before, books(z, reduced), reduced)
+    book_change(z, before, books(z, reduced), system_of(reduced))
     return status
 
 

@@ -11,16 +11,16 @@ import numpy as np
 from ..addresses import address_table, nested
 from ..integrate.driver import Driver
 from ..integrate.functions import Functions
+from ..jit import CFunction
 from ..mechanics.evaluate import Mechanism
 from ..model.compile import Model
 from ..model.tables import STATE_SIZE
 from ..model.tree import Layout
 from ..model.tree_tables import BALL, FREE
-from ..pointer import C_TYPE, MEASURE, view
+from ..pointer import C_TYPE, DERIVATIVE, MEASURE, view
 from ..status import OK
 from . import tables
 from .evaluate import COMPILED, COMPILED_EVENT, LIFT, LOWER, perform
-from .lift import lift
 
 
 class JointMechanism(Mechanism):
@@ -58,18 +58,22 @@ class JointMechanism(Mechanism):
         )  # fmt: skip
         tail = model.weights[STATE_SIZE * len(model.body_names) :]
         self.weights = np.concatenate([np.ones(len(layout.start) + m), tail])
+        self._stand_behind(COMPILED, COMPILED_EVENT)
+        self.z, self.dzdt = np.zeros(self.size), np.full(self.size, np.nan)
+        self.z[: len(layout.start)] = layout.start
+        self._known = np.full(model.size, np.nan)
+
+    def _stand_behind(self, function: CFunction, event: CFunction) -> None:
+        """The pointer to `function` on `tables`; `event` is what event functions go through."""
+        self._event, self._events = event, list[Any]()  # the second keeps what they are handed alive
         self._table = address_table(self.tables)
         self.data = int(self._table.ctypes.data)
         if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
             self._callback = C_TYPE(self._call)
             self.address = int(ctypes.cast(self._callback, ctypes.c_void_p).value or 0)
         else:
-            self.address = COMPILED.address
+            self.address = function.address
         self._function = C_TYPE(self.address)
-        self._events: list[Any] = []  # what keeps them alive
-        self.z, self.dzdt = np.zeros(self.size), np.full(self.size, np.nan)
-        self.z[: len(layout.start)] = layout.start
-        self._known = np.full(model.size, np.nan)
 
     def _call(self, data: int, task: int, t: float, z: int, n: int, dzdt: int, m: int) -> int:
         return int(perform(task, t, view(z, n), view(dzdt, m), self.tables))
@@ -105,16 +109,16 @@ class JointMechanism(Mechanism):
             inner = C_TYPE(address)
 
             def call(data: int, task: int, t: float, z: int, n: int, values: int, m: int) -> int:
-                lift(view(z, n), self.tables)
+                self._call(data, LIFT, t, z, n, z, n)
                 y = self.tables.y
-                return int(inner(0, task, t, y.ctypes.data, y.size, values, m))
+                return int(inner(0, DERIVATIVE, t, y.ctypes.data, y.size, values, m))
 
             callback = C_TYPE(call)
             self._events.append(callback)
             return int(ctypes.cast(callback, ctypes.c_void_p).value or 0), 0
         data = np.array([address, self.data], np.int64)
         self._events.append(data)
-        return COMPILED_EVENT.address, int(data.ctypes.data)
+        return self._event.address, int(data.ctypes.data)
 
 
 def rows_of(model: Model, layout: Layout) -> dict[Any, int]:
@@ -126,7 +130,7 @@ def rows_of(model: Model, layout: Layout) -> dict[Any, int]:
     return rows
 
 
-class JointDriver:
+class JointDriver(Driver):
     """Steps a model in joint coordinates from frame to frame."""
 
     def __init__(self, own: JointMechanism, options: Any, step: float) -> None:
@@ -134,55 +138,20 @@ class JointDriver:
         addresses = np.array([address for address, _ in events], np.int64)
         data = np.array([data for _, data in events], np.int64)
         self.own = own
-        self._driver = Driver(Functions(own.address, own.data, 1, addresses, data), options, step)
+        super().__init__(Functions(own.address, own.data, 1, addresses, data), options, step)
 
     def run(self, y: np.ndarray, dydt: np.ndarray, target: float, end: float) -> int:
         """Step until `target` (s); y is the state of the bodies. Returns a status."""
         status = self.own.take(y)
         if status == OK:
-            status = self._driver.run(self.own.z, self.own.dzdt, target, end)
+            status = super().run(self.own.z, self.own.dzdt, target, end)
             self.own.put(y)
         return status
 
-    def restart(self, time: float) -> None:
-        """Begin anew at a time (s)."""
-        self._driver.restart(time)
-
-    def changed(self) -> None:
-        """The state was changed from outside: forget what was derived from it."""
-        self._driver.changed()
-
     def attempt(self, y: np.ndarray) -> np.ndarray:
-        """The state of the last step that was tried."""
+        """The state of the bodies after the last step that was tried."""
         tried, kept = np.empty_like(y), self.own.z.copy()
-        self.own.z[:] = self._driver.attempt(self.own.z)
+        self.own.z[:] = super().attempt(self.own.z)
         self.own.put(tried)
         self.own.z[:] = kept
         return tried
-
-    def frame(self) -> dict[str, Any]:
-        """Nothing more than the state is recorded."""
-        return {}
-
-    def contact_report(self) -> None:
-        """Nothing touches in smooth motion."""
-
-    @property
-    def ticks(self) -> dict[str, float]:
-        """The stages of the system are all there is to time."""
-        return {}
-
-    @property
-    def time(self) -> float:
-        """Time of the state, s."""
-        return self._driver.time
-
-    @property
-    def event(self) -> int:
-        """The event that the last call stopped at."""
-        return self._driver.event
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Steps accepted and rejected, and evaluations of f."""
-        return self._driver.counts

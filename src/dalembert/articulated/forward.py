@@ -14,7 +14,7 @@ from ..jit import inlined, njit
 from ..mechanics.kinematics import load6, load9
 from ..unchecked import peek, poke
 from ..vec import add, add_scaled, cross, dot, load3, matvec, matvec_t, store3, sub, symvec
-from .motion import ZERO, store6, store9
+from .motion import ZERO, carried, store6, store9
 from .tables_of import columns_of, efforts_of, freedoms_of, motion_of, nodes_of, rates_of
 
 LIMP = 1e-14  # of a response: below it nothing resists the freedom
@@ -41,12 +41,7 @@ def accelerate(tree):
             load_on(m, h, j, p, q, own, motion[node.parent])
     for i in range(nodes.shape[0]):
         node, own = nodes[i], motion[i]
-        a, alpha = load3(own.bias), load3(own.bias_turn)
-        if node.parent >= 0:
-            carrier = motion[node.parent]
-            turning = load3(carrier.turning)
-            a = add(a, add(load3(carrier.acceleration), cross(turning, load3(own.r))))
-            alpha = add(alpha, turning)
+        a, alpha = carried(node, own, motion)
         for k in range(node.first, node.last):
             column = columns[k]
             rate = (column.effort - dot(load3(column.force), a) - dot(load3(column.torque), alpha)) * column.response

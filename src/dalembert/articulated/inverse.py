@@ -4,6 +4,7 @@ from ..jit import njit
 from ..mechanics.kinematics import load6
 from ..unchecked import peek, poke
 from ..vec import add, add_scaled, cross, dot, load3, scale, store3, sub, symvec
+from .motion import carried
 from .tables_of import columns_of, freedoms_of, motion_of, nodes_of
 
 
@@ -13,12 +14,7 @@ def spread_rates(rates, tree):
     nodes, motion, columns = nodes_of(tree), motion_of(tree), columns_of(tree)
     for i in range(nodes.shape[0]):
         node, own = nodes[i], motion[i]
-        a, alpha = load3(own.bias), load3(own.bias_turn)
-        if node.parent >= 0:
-            carrier = motion[node.parent]
-            turning = load3(carrier.turning)
-            a = add(a, add(load3(carrier.acceleration), cross(turning, load3(own.r))))
-            alpha = add(alpha, turning)
+        a, alpha = carried(node, own, motion)
         for k in range(node.first, node.last):
             a = add_scaled(a, peek(rates, k), load3(columns[k].linear))
             alpha = add_scaled(alpha, peek(rates, k), load3(columns[k].angular))

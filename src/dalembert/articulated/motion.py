@@ -2,6 +2,7 @@
 
 import math
 
+from ..collide.bounds import product
 from ..jit import inlined, njit
 from ..linalg.block_matrix import load_3, store_3
 from ..mechanics.kinematics import load6, load9
@@ -21,19 +22,6 @@ def load_4(u, at):
 
 
 @inlined
-def multiply_9(a, b):
-    """The product of two matrices."""
-    return (
-        a[0] * b[0] + a[1] * b[3] + a[2] * b[6], a[0] * b[1] + a[1] * b[4] + a[2] * b[7],
-        a[0] * b[2] + a[1] * b[5] + a[2] * b[8],
-        a[3] * b[0] + a[4] * b[3] + a[5] * b[6], a[3] * b[1] + a[4] * b[4] + a[5] * b[7],
-        a[3] * b[2] + a[4] * b[5] + a[5] * b[8],
-        a[6] * b[0] + a[7] * b[3] + a[8] * b[6], a[6] * b[1] + a[7] * b[4] + a[8] * b[7],
-        a[6] * b[2] + a[7] * b[5] + a[8] * b[8],
-    )  # fmt: skip
-
-
-@inlined
 def store9(array, m):
     for k in range(9):
         array[k] = m[k]
@@ -43,6 +31,18 @@ def store9(array, m):
 def store6(array, m):
     for k in range(6):
         array[k] = m[k]
+
+
+@inlined
+def carried(node, own, motion):
+    """v̇ and ω̇ of a link without those of its own freedoms: the bias, and what its parent's do to it."""
+    a, alpha = load3(own.bias), load3(own.bias_turn)
+    if node.parent >= 0:
+        carrier = motion[node.parent]
+        turning = load3(carrier.turning)
+        a = add(a, add(load3(carrier.acceleration), cross(turning, load3(own.r))))
+        alpha = add(alpha, turning)
+    return a, alpha
 
 
 @njit
@@ -85,9 +85,9 @@ def attach(i, x_p, rotation_p, v_p, omega_p, u, w, tree):
         point = add_scaled(point, peek(u, node.at), linear)
         relative = scale(peek(w, first), linear)
     elif node.kind == BALL:
-        turn = multiply_9(to_matrix(load_4(u, node.at)), turn)
+        turn = product(to_matrix(load_4(u, node.at)), turn)
         spin = matvec(rotation_p, load_3(w, first))
-    rotation = multiply_9(rotation_p, turn)
+    rotation = product(rotation_p, turn)
     arm = matvec(rotation, load3(node.anchor))  # from the centre of mass to the joint
     r = sub(point, arm)
     if node.kind == HINGE:

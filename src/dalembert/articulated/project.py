@@ -73,14 +73,13 @@ def project(t, z, reduced):
         poke(z, at, peek(z, at) + peek(change, k))
     change_particles(z, change, 1, reduced)
     status = look(t, z, reduced)
-    book_change(z, before, books(z, reduced), reduced)
+    book_change(z, before, books(z, reduced), system_of(reduced))
     return status
 
 
 @njit
-def book_change(z, before, after, reduced):
+def book_change(z, before, after, system):
     """What a correction has changed of energy and momenta (see `books`) goes to the ledger."""
-    system = system_of(reduced)
     ledger = z.shape[0] - power_of(system).shape[0] + settings_of(system)[0].ledger
     increase(z, ledger + PROJECTION_WORK, after[0] - before[0])
     impulse, turning = sub(after[1], before[1]), sub(after[2], before[2])

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import ctypes
 from typing import Any
 
-import numba
 import numpy as np
 
-from ..addresses import address_table, nested
+from ..addresses import nested
 from ..articulated.driver import JointMechanism
 from ..integrate.methods import METHODS
 from ..mechanics.evaluate import Mechanism
 from ..model.compile import Model
 from ..model.tables import STATE_SIZE
-from ..pointer import C_TYPE, DERIVATIVE, MEASURE, view
+from ..pointer import MEASURE, view
 from ..scene.checks import rotation_matrix
 from ..scene.particles import Particle
 from ..status import OK
@@ -53,16 +51,8 @@ class PlacedMechanism(JointMechanism):
         tail = STATE_SIZE * len(model.body_names)
         self.size = 2 * n + model.size - tail
         self.weights = np.concatenate([np.ones(2 * n), model.weights[tail:]])
-        self._table = address_table(self.tables)
-        self.data = int(self._table.ctypes.data)
-        if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
-            self._callback = C_TYPE(self._call)
-            self.address = int(ctypes.cast(self._callback, ctypes.c_void_p).value or 0)
-        else:
-            self.address = COMPILED.address
+        self._stand_behind(COMPILED, COMPILED_EVENT)
         self._plan.address, self._plan.handle = self.address, self.data
-        self._function = C_TYPE(self.address)
-        self._events: list[Any] = []
         self.z, self.dzdt = np.zeros(self.size), np.full(self.size, np.nan)
         self.z[:n] = coordinates.start
         self._known = np.full(model.size, np.nan)
@@ -146,23 +136,6 @@ class PlacedMechanism(JointMechanism):
             raise ValueError(
                 f"joint {name!r} holds by the coordinates, which stay; run the scene with coordinates='maximal'"
             )
-
-    def event(self, address: int) -> tuple[int, int]:
-        """The address of an event function of z, and its data, from that of one of y."""
-        if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
-            inner = C_TYPE(address)
-
-            def call(data: int, task: int, t: float, z: int, n: int, values: int, m: int) -> int:
-                perform(LIFT, t, view(z, n), view(z, n), self.tables)
-                y = self.tables.y
-                return int(inner(0, DERIVATIVE, t, y.ctypes.data, y.size, values, m))
-
-            callback = C_TYPE(call)
-            self._events.append(callback)
-            return int(ctypes.cast(callback, ctypes.c_void_p).value or 0), 0
-        data = np.array([address, self.data], np.int64)
-        self._events.append(data)
-        return COMPILED_EVENT.address, int(data.ctypes.data)
 
 
 def require_supported(model: Model, coordinates: GeneralizedCoordinates, method: str, hold: str) -> None:

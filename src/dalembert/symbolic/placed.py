@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..addresses import nested_reader, reader
-from ..articulated.evaluate import copy_tail_back
+from ..articulated.evaluate import LIFT, copy_tail_back
 from ..articulated.lift import copy_tail
-from ..articulated.project import increase, momenta
+from ..articulated.project import book_change, momenta
 from ..jit import CFunction, njit
 from ..linalg.block_matrix import load_3, store_3
 from ..mechanics.kinematics import load6, load9
-from ..mechanics.system import bodies_of, energies_of, kinematics_of, power_of, settings_of
-from ..model.tables import PROJECTION_WORK, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE
+from ..mechanics.system import bodies_of, energies_of, kinematics_of, settings_of
+from ..model.tables import STATE_SIZE
 from ..pointer import C_SIGNATURE, COMPLETE_EVALUATED, DERIVATIVE, FORCES, MEASURE, RECORD, WRITE, call_pointer, viewer
 from ..quat import from_matrix
 from ..unchecked import peek, poke
@@ -28,7 +28,6 @@ from .constrained import accelerate, inputs_of, places, plan_of, step_of
 from .evaluate import FILL, prepare, project
 
 FIXED = 24  # as in `generalized`
-LIFT = 20  # task of our own: the mechanism's state from z
 OPTIONS = np.dtype([("address", "i8"), ("mechanism", "i8"), ("handle", "i8"), ("time", "f8")], align=True)
 """Addresses of the generated function and of the mechanism, what to hand that, and the time of the last whole step (s)."""
 
@@ -217,13 +216,7 @@ def put_back(t, z, placed):
     status = project(t, z, equations_of(placed))
     if status != 0:
         return status
-    after = books(t, placed)
-    ledger = z.shape[0] - power_of(system).shape[0] + settings_of(system)[0].ledger
-    increase(z, ledger + PROJECTION_WORK, after[0] - before[0])
-    impulse, turning = sub(after[1], before[1]), sub(after[2], before[2])
-    for k in range(3):
-        increase(z, ledger + REACTION_IMPULSE + k, impulse[k])
-        increase(z, ledger + REACTION_TORQUE + k, turning[k])
+    book_change(z, before, books(t, placed), system)
     return 0
 
 
