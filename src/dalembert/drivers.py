@@ -56,7 +56,7 @@ from .scene.shapes import Box, Capsule, ConvexHull, Sphere
 
 TIME_STEPPING = "time_stepping"
 LINEAR_SOLVERS = ("cg", "direct")
-Stepper: TypeAlias = Driver | JointDriver | TimeStepping | EventDriver | ParticleStepping
+Stepper: TypeAlias = Driver | TimeStepping | EventDriver | ParticleStepping
 ITERATIONS = {"gauss_seidel": 20, "interior_point": 1000}
 JOINT_ITERATIONS = 200  # of Gauss–Seidel in joint coordinates
 TOLERANCE = {"gauss_seidel": 1e-6, "interior_point": 1e-10}  # m/s; relative
@@ -104,7 +104,7 @@ def positive(name: str, value: float, unit: str) -> float:
 def smooth_driver(
     model: Model, mechanism: Mechanism, method: str, dt: float | None, rtol: float, atol: float | None,
     impacts: str,
-) -> Driver | JointDriver | EventDriver:  # fmt: skip
+) -> Driver | EventDriver:  # fmt: skip
     """The driver of an integration method, by events where bodies touch. Raises ValueError."""
     if method in SCHEMES:
         raise ValueError(
