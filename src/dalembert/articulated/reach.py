@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial.transform import Rotation
 
 from ..scene.checks import positive, real_array, unit_quaternion
 
@@ -62,6 +61,8 @@ class Reaching:
         )
 
     def _target(self, name: str, target: Any, points: Mapping[str, ArrayLike]) -> tuple[str, Any, Any, Vector]:
+        from scipy.spatial.transform import Rotation  # here and below, as it is slow to load
+
         place, orientation = target if isinstance(target, tuple) and len(target) == 2 else (target, None)
         point = real_array(name, "point", points.get(name, (0.0, 0.0, 0.0)), (3,))
         position = None if place is None else real_array(name, "target", place, (3,))
@@ -75,6 +76,8 @@ class Reaching:
 
     def _miss(self, u: Vector, wanted: list[tuple[str, Any, Any, Vector]]) -> tuple[Vector, Vector]:
         """What is missing to the targets (m, rad), and how displacements along the speeds make it up."""
+        from scipy.spatial.transform import Rotation
+
         errors, rows = [np.zeros(0)], [np.zeros((0, len(self.speeds)))]
         for name, position, turned, point in wanted:
             x, rotation = self.pose(u, name)

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import eigh, null_space
 
 from ..mechanics.evaluate import Mechanism
 from ..model.compile import compile_scene
@@ -125,6 +124,8 @@ class SmallMotions:
 
     def normal_modes(self, u: ArrayLike) -> Modes:
         """The normal modes about an equilibrium, without dampers: K φ = ω² M φ, along what loops leave free."""
+        from scipy.linalg import eigh  # here and below, as it is slow to load
+
         place = np.array(u, float)
         still = np.zeros(len(self.speeds))
         free = self._free_directions(place)
@@ -155,6 +156,8 @@ class SmallMotions:
         rows = len(own.tables.wanted)
         if rows == 0:
             return np.eye(m)
+        from scipy.linalg import null_space
+
         self.accelerations(u, np.zeros(m))
         return np.asarray(null_space(own.tables.jacobian.reshape(rows, -1)[:, :m], rcond=1e-9))
 
