@@ -17,6 +17,7 @@ from .contact import interior_point, jobs, step
 from .impact import evaluate as impact
 from .integrate import record
 from .integrate.solve import solve
+from .linalg import iterate
 from .mechanics import evaluate as mechanics
 from .particles import detect as particle_detect
 from .particles import step as particle_step
@@ -53,7 +54,7 @@ EVERYTHING: tuple[Compiled, ...] = (
     interior_point.COMPILED, impact.COMPILED, mechanics.COMPILED, step.COMPILED, jobs.COMPILED, INTEGRATION,
     detect.COMPILED, detect.COMPILED_JOB, *(compiled for _, compiled in narrow.BY_FAMILY.values()), impact.COMPILED_WATCH,
     articulated_step.COMPILED, articulated.COMPILED, articulated.COMPILED_EVENT, placed.COMPILED, lagrangian.COMPILED,
-    placed.COMPILED_EVENT, board.COMPILED, particle_step.COMPILED, particle_detect.COMPILED,
+    iterate.COMPILED, placed.COMPILED_EVENT, board.COMPILED, particle_step.COMPILED, particle_detect.COMPILED,
 )  # fmt: skip
 """All that takes long to compile, the longest first."""
 

@@ -38,6 +38,7 @@ from .integrate.driver import Driver
 from .integrate.functions import Functions
 from .integrate.methods import METHODS
 from .linalg.block_pattern import block_pattern
+from .linalg.iterate import COMPILED as ITERATE
 from .mechanics.evaluate import COMPILED as MECHANICS
 from .mechanics.evaluate import Mechanism
 from .model.compile import Model
@@ -75,9 +76,9 @@ def method_names() -> list[str]:
     return [*METHODS, *SCHEMES]
 
 
-def compiled_parts(model: Model, method: str, solver: str) -> list[Compiled]:
-    """What a run of the model is compiled of."""
-    parts: list[Compiled] = [MECHANICS]
+def compiled_parts(model: Model, method: str, solver: str, iterates: bool = False) -> list[Compiled]:
+    """What a run of the model is compiled of; `iterates`: with an iterative solver of its constraint system."""
+    parts: list[Compiled] = [MECHANICS, *([ITERATE] if iterates else [])]
     touching = bool(model.scene.touching())
     if model.tree is not None:
         parts += [JOINT, *([JOINT_EVENT] if model.events else [])]

@@ -9,6 +9,7 @@ import numpy as np
 from .articulated.evaluate import LIMP
 from .impact.forces import UNSOLVED
 from .interact.tables import COINCIDENT, ONE, OTHER, THE_LAW
+from .mechanics.constraints import NOT_SOLVED
 from .mechanics.dynamics import SINGULAR, USER_FUNCTION
 from .mechanics.projection import NOT_CLOSED
 from .model.tables import STATE_SIZE
@@ -47,6 +48,8 @@ def explain(simulation: Any, status: int) -> str:
     if status in (USER_FUNCTION, WRONG_LENGTH):
         what = "failed" if status == USER_FUNCTION else "returned another number of values than it should"
         return f"{at} a compiled function of the scene {what} ({', '.join(model.pointer_names)})"
+    if status in (SINGULAR, NOT_SOLVED) and simulation._constraint_solver is not None:
+        return f"{at} {simulation._constraint_solver.explain()}"
     if status in (SINGULAR, NOT_CLOSED):
         worst = _worst_joint(simulation)
         what = "the constraint system cannot be solved" if status == SINGULAR else "the joints cannot be closed"

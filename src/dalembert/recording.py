@@ -24,7 +24,15 @@ from .pointer import MEASURE
 from .scene.scene import Scene
 from .trajectory import Trajectory
 
-FURTHER_FRAMES = ("contact_force", "contacts", "penetration", "contact_residual", "effort")
+FURTHER_FRAMES = (
+    "contact_force",
+    "contacts",
+    "penetration",
+    "contact_residual",
+    "effort",
+    "solver_iterations",
+    "solver_residual",
+)
 
 
 class Recorder:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .constraint_solver import SolverReport
 from .contact.time_stepping import ContactReport
 from .model.tables import STAGES
 from .particles.report import ParticleReport
@@ -42,6 +43,7 @@ class Report:
     redundant: bool
     condition: float
     stages: dict[str, float]  # s
+    solver: SolverReport | None  # of the constraint system, where it is iterative
     contact: ContactReport | None
     particles: ParticleReport | None  # where they have time steps of their own
     slow_functions: list[str]
@@ -75,7 +77,7 @@ class Report:
                  f"{self.joint_error:.3g} m, {self.joint_velocity_error:.3g} m/s  ({self.worst_joint})")
             )  # fmt: skip
             rank = "redundant constraints, resolved" if self.redundant else f"pivot ratio {self.condition:.3g}"
-            lines.append(("constraint system", rank))
+            lines.append(("constraint system", rank if self.solver is None else str(self.solver)))
         if self.contact is not None:
             lines += [
                 ("worst penetration", f"{self.contact.penetration:.3g} m"),
@@ -151,6 +153,7 @@ def make_report(simulation: Any) -> Report:
         redundant=bool(system.settings[0].deficient),
         condition=float(min(frames["condition"])),
         stages={name: float(count * tick) for name, count in ticks.items()},
+        solver=None if simulation._constraint_solver is None else simulation._constraint_solver.report(),
         contact=simulation._driver.contact_report(),
         particles=simulation._driver.particle_report() if isinstance(simulation._driver, ParticleStepping) else None,
         slow_functions=list(simulation.model.slow),

@@ -11,10 +11,12 @@ import numpy as np
 
 from .ahead import compile_ahead
 from .articulated.driver import JointMechanism
+from .constraint_solver import ConstraintSolver, iterative_solver
 from .control import Controls, make_clock
 from .drivers import TIME_STEPPING, compiled_parts, make_driver, positive, steps_particles, system_of
 from .errors import failure
 from .events import happen
+from .linalg.iterative import IterativeSolver
 from .mechanics.evaluate import Mechanism
 from .model.compile import Model, compile_scene
 from .no_solution import NoSolution
@@ -68,6 +70,9 @@ class Simulation(Controls, Questions):
         joint coordinates are for robots: all contacts of an island are solved for together, by "gauss_seidel" only, at a
         cost of the square of their number; piles take "maximal". `sleep_after` is not for them. Or
         `GeneralizedCoordinates` of your own, or a function of the scene that makes them.
+    constraint_solver : of J W Jᵀ λ = b: "ldl", direct and in linear time, or an iterative one, for comparison and for meshes
+        of many loops: "bicgstab", "conjugate_gradient", "minres", "gauss_seidel" or "jacobi", or an `IterativeSolver` with
+        its preconditioner, equilibration and tolerance. Not for joint coordinates, nor for hold="penalty", which solve none.
     assemble : close open joints and make velocities consistent first, by the smallest change in the mass metric;
         without it a scene that does not fit is refused.
     controller, control_rate : a function of the run, called at the start and every 1/control_rate s (Hz) from then on,
@@ -100,6 +105,7 @@ class Simulation(Controls, Questions):
         linear_solver: str = "cg",
         linear_tolerance: float = 1e-4,
         coordinates: str | GeneralizedCoordinates | Callable[[Scene], GeneralizedCoordinates] = "maximal",
+        constraint_solver: str | IterativeSolver = "ldl",
         assemble: bool = False,
         controller: Callable[[Simulation], Any] | None = None,
         control_rate: float | None = None,
@@ -112,11 +118,12 @@ class Simulation(Controls, Questions):
         if coordinates not in COORDINATES:
             raise ValueError(f"coordinates is {coordinates!r}; give one of {', '.join(COORDINATES)}")
         joint = coordinates == "joint"
-        if isinstance(scene, Model) and (scene.tree is not None) == joint:
+        iterative = iterative_solver(constraint_solver, hold, "generalized" if placed else coordinates)
+        if isinstance(scene, Model) and (scene.tree is not None) == joint and not (iterative and len(scene.graph.hubs)):
             self.model = scene
         else:
             scene = scene.scene if isinstance(scene, Model) else scene
-            self.model = compile_scene(scene, hubs=not joint, coordinates=coordinates)
+            self.model = compile_scene(scene, hubs=not (joint or iterative), coordinates=coordinates)
         self.method = method or (
             TIME_STEPPING if self.model.scene.touching() or self.model.scene.bounded() else "dormand_prince"
         )
@@ -132,18 +139,19 @@ class Simulation(Controls, Questions):
                     f"method {self.method!r} moves particles beside bodies in coordinates='maximal' only; take that, or an "
                     "integration method, such as 'rk4'"
                 )
-            self.model = compile_scene(self.model.scene, apart=True)
+            self.model = compile_scene(self.model.scene, hubs=not iterative, apart=True)
         if placed is not None:
             require_supported(self.model, placed, self.method, hold)
-        compile_ahead([*compiled_parts(self.model, self.method, solver), *(placed.compiled_parts if placed else ())])
+        parts = compiled_parts(self.model, self.method, solver, iterative is not None)
+        compile_ahead([*parts, *(placed.compiled_parts if placed else ())])
         if len(self.model.graph.hubs) and redundant(self.model):
             self.model = compile_scene(self.model.scene, hubs=False)
         check_hold(hold, stiffness, damping, self.method)
         self.settings = {
             "method": self.method, "dt": dt, "rtol": rtol if dt is None else None, "hold": hold,
-            "coordinates": "generalized" if placed else coordinates,
+            "coordinates": "generalized" if placed else coordinates, "constraint_solver": str(iterative or "ldl"),
         }  # fmt: skip
-        self._placed = placed
+        self._placed, self._iterative = placed, iterative
         self._chosen, self._hold, self._assemble = chosen, (HOLD[hold], stiffness, damping), assemble
         self._y, self._dydt = np.empty(self.model.size), np.empty(self.model.size)
         self._clock = make_clock(controller, control_rate, dt)
@@ -167,6 +175,9 @@ class Simulation(Controls, Questions):
             self._mechanism = PlacedMechanism(self.model, mechanism, self._placed, self._assemble)
         self._system = mechanism.system
         self._driver = make_driver(self.model, self._mechanism, self.method, self._chosen)
+        self._constraint_solver = ConstraintSolver.of(
+            self._iterative, self.model, self._system, self._chosen["stop_unsolved"]
+        )
         own = self._system.settings[0]
         own.hold, own.stiffness, own.damping = self._hold
         self._y[:] = self.model.initial
@@ -259,6 +270,8 @@ class Simulation(Controls, Questions):
     def _record(self) -> None:
         self.recorder.record(self.time, self._y, self._driver.frame())
         self.recorder.keep(self._effort_frame())
+        if self._constraint_solver is not None:
+            self.recorder.keep(self._constraint_solver.frame())
 
     def release(self, name: str) -> None:
         """Let a joint or a force go, from now on."""

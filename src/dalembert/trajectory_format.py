@@ -53,6 +53,10 @@ VARIABLES: dict[str, Variable] = {
     "contacts": Variable(("time",), "1", "points of contact looked at in the last step"),
     "penetration": Variable(("time",), "m", "deepest overlap met since the frame before"),
     "contact_residual": Variable(("time",), "m/s", "largest natural-map residual since the frame before"),
+    "solver_iterations": Variable(
+        ("time",), "1", "iterations for one solution of the constraint system, since the frame before"
+    ),
+    "solver_residual": Variable(("time",), "1", "largest relative residual of these solutions since the frame before"),
 }
 
 MAX_VALUES = 500_000_000  # numbers in one variable: 4 GB

@@ -76,7 +76,7 @@ def answer_of_joints(at, system, columns):
     jacobian_acceleration(system, rhs)
     for r in range(rhs.shape[0]):
         rhs[r] = -rhs[r] if r < rows else 0.0
-    solve_multipliers(system, multipliers_of(system))
+    solve_multipliers(system, multipliers_of(system), False)
     for i in range(bodies.shape[0]):
         kin = kinematics[i]
         put(columns, at + 6 * i, add(three(columns, at + 6 * i), load3(kin.linear)))

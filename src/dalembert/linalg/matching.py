@@ -81,6 +81,11 @@ def match(matrix: Sizes) -> Matching:
 
 @kernel
 def _match(n, start, rows, costs, u, v, row_of, column_of, distance, before, heap, place, reached):
+    return match_columns(n, start, rows, costs, u, v, row_of, column_of, distance, before, heap, place, reached)
+
+
+@njit
+def match_columns(n, start, rows, costs, u, v, row_of, column_of, distance, before, heap, place, reached):
     """Match all columns that can be; returns their number."""
     matched = _begin(n, start, rows, costs, u, v, row_of, column_of)
     for i in range(n):

@@ -1,6 +1,7 @@
 """Kernels that scale rows and columns to a largest size of one each, sweep by sweep.
 
-Scaled entries rᵢ |aᵢⱼ| cⱼ are never stored. `start`, `columns`, `values` hold the matrix by rows, `turned_…` by columns.
+Scaled entries rᵢ |aᵢⱼ| cⱼ are never stored. The last three functions are entry points of the three before them.
+`start`, `columns`, `values` hold the matrix by rows, `turned_…` by columns.
 """
 
 import math
@@ -17,8 +18,8 @@ def _largest(j, start, others, values, scale):
     return most
 
 
-@kernel
-def deviation(n, start, columns, values, turned_start, turned_rows, turned_values, r, c):
+@njit
+def worst_deviation(n, start, columns, values, turned_start, turned_rows, turned_values, r, c):
     """How far the largest size in a row or column is from one, at most."""
     worst = 0.0
     for i in range(n):
@@ -27,8 +28,8 @@ def deviation(n, start, columns, values, turned_start, turned_rows, turned_value
     return worst
 
 
-@kernel
-def ruiz_sweep(n, start, columns, values, turned_start, turned_rows, turned_values, r, c, row_roots, column_roots):
+@njit
+def sweep_ruiz(n, start, columns, values, turned_start, turned_rows, turned_values, r, c, row_roots, column_roots):
     """All rows and columns at once: each is divided by the square root of its largest size.
 
     D. Ruiz, "A scaling algorithm to equilibrate both rows and columns norms in matrices", RAL-TR-2001-034, 2001.
@@ -41,11 +42,26 @@ def ruiz_sweep(n, start, columns, values, turned_start, turned_rows, turned_valu
         c[i] /= column_roots[i]
 
 
-@kernel
-def alg3_sweep(n, start, columns, values, turned_start, turned_rows, turned_values, r, c):
+@njit
+def sweep_alg3(n, start, columns, values, turned_start, turned_rows, turned_values, r, c):
     """Row and column i together, for i = 1 … n: what comes later sees what was scaled before."""
     for i in range(n):
         row = r[i] * _largest(i, start, columns, values, c)
         column = c[i] * _largest(i, turned_start, turned_rows, turned_values, r)
         r[i] /= math.sqrt(row)
         c[i] /= math.sqrt(column)
+
+
+@kernel
+def deviation(n, start, columns, values, turned_start, turned_rows, turned_values, r, c):
+    return worst_deviation(n, start, columns, values, turned_start, turned_rows, turned_values, r, c)
+
+
+@kernel
+def ruiz_sweep(n, start, columns, values, turned_start, turned_rows, turned_values, r, c, row_roots, column_roots):
+    sweep_ruiz(n, start, columns, values, turned_start, turned_rows, turned_values, r, c, row_roots, column_roots)
+
+
+@kernel
+def alg3_sweep(n, start, columns, values, turned_start, turned_rows, turned_values, r, c):
+    sweep_alg3(n, start, columns, values, turned_start, turned_rows, turned_values, r, c)

@@ -13,8 +13,10 @@ admissible order has its LDLᵀ.
 from ..arrays import clear
 from ..jit import inlined, njit
 from ..linalg.block import load_6
+from ..linalg.iterative_tables import PREPARE
 from ..linalg.ldl import factor
 from ..model.tables import ASSEMBLY, POINT_POINT, POINT_ROWS
+from ..pointer import call_pointer
 from ..ticks import lap
 from ..unchecked import peek, poke
 from ..vec import congruence, cross, scale, sub, symvec
@@ -193,7 +195,10 @@ def assemble_hubs(system):
 
 @inlined
 def factorize(system):
-    """Assemble and factor; with ε on the diagonal where rows are (nearly) dependent. 0 or 1 (failed)."""
+    """Assemble and factor; with ε on the diagonal where rows are (nearly) dependent. 0 or 1 (failed).
+
+    An iterative solver is handed the matrix, and makes its preconditioner.
+    """
     columns = columns_of(system)
     entries = entries_of(system)
     updates = updates_of(system)
@@ -204,6 +209,8 @@ def factorize(system):
     settings = settings_of(system)[0]
     assemble(system)
     lap(ticks_of(system), ASSEMBLY)
+    if settings.solver != 0:
+        return 0 if call_pointer(settings.solver, settings.solver_data, PREPARE, 0.0, values, lower) == 0 else 1
     if settings.deficient == 0:
         ratio = factor(columns, entries, updates, values, lower, sizes)
         settings.condition = ratio

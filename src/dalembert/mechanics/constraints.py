@@ -11,8 +11,10 @@ Mansard (RSS 2021), whose limit is exact.
 from ..arrays import clear
 from ..jit import inlined, njit
 from ..linalg.block import load_6
+from ..linalg.iterative_tables import AGAIN, ANEW
 from ..linalg.ldl import solve
 from ..model.tables import STATE_SIZE
+from ..pointer import call_pointer
 from ..unchecked import peek, poke
 from ..vec import add, add_scaled, cross, load3, scale, store3, symvec
 from .assembly import increase, load_point, row_dot
@@ -37,6 +39,7 @@ from .system import (
 
 PROXIMAL_STEPS = 12
 CONVERGED = 1e-14
+NOT_SOLVED = 104  # an iterative solver failed
 
 
 @inlined
@@ -119,8 +122,27 @@ def wrench_of(incidence, jacobian, multipliers):
 
 
 @njit
-def solve_multipliers(system, multipliers):
-    """λ with J W Jᵀ λ = `rhs`; then `spread` holds for it."""
+def solve_multipliers(system, multipliers, again):
+    """λ with J W Jᵀ λ = `rhs`; then `spread` holds for it. `again`: an iterative solver starts from the last such λ.
+
+    Where an iterative solver has failed, `unsolved` of the settings says so.
+    """
+    if settings_of(system)[0].solver != 0:
+        solve_by_iteration(system, multipliers, again)
+    else:
+        solve_directly(system, multipliers)
+
+
+@njit
+def solve_by_iteration(system, multipliers, again):
+    settings = settings_of(system)[0]
+    task = AGAIN if again else ANEW
+    settings.unsolved = call_pointer(settings.solver, settings.solver_data, task, 0.0, rhs_of(system), multipliers)
+    spread(system, multipliers)
+
+
+@njit
+def solve_directly(system, multipliers):
     rhs = rhs_of(system)
     columns = columns_of(system)
     entries = entries_of(system)
@@ -160,10 +182,10 @@ def constrain(rates, impulses, system):
     for r in range(rates.shape[0]):
         rhs[r] = rates[r]
     multipliers = multipliers_of(system)
-    solve_multipliers(system, multipliers)
+    solve_multipliers(system, multipliers, False)
     for r in range(rates.shape[0]):
         impulses[r] = multipliers[r]
-    return 0
+    return 0 if settings_of(system)[0].unsolved == 0 else NOT_SOLVED
 
 
 @inlined

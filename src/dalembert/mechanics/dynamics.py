@@ -26,7 +26,7 @@ from ..ticks import SAMPLE, begin, lap
 from ..unchecked import poke
 from ..vec import add, cross, dot, load3, sub
 from .assembly import factorize
-from .constraints import acceleration_rhs, jacobian_velocity, solve_multipliers, spread
+from .constraints import NOT_SOLVED, acceleration_rhs, jacobian_velocity, solve_multipliers, spread
 from .coordinates import coordinate_rate
 from .forces import apply_forces
 from .jacobian import fill_rows
@@ -110,6 +110,8 @@ def finish(t, y, dydt, system):
         return status
     lap(ticks, FORCES)
     constraint_forces(y, system)
+    if settings_of(system)[0].unsolved != 0:
+        return NOT_SOLVED
     lap(ticks, SOLVE)
     write_derivative(y, dydt, system)
     lap(ticks, UPDATE)
@@ -139,7 +141,7 @@ def constraint_forces(y, system):
             if joint.active != 0:
                 for r in range(joint.row, joint.row + joint.rows):
                     rhs[r] -= settings.stiffness * error[r] + settings.damping * residual[r]
-    solve_multipliers(system, multipliers)
+    solve_multipliers(system, multipliers, True)
 
 
 @inlined

@@ -8,11 +8,11 @@ there needs anyway. The energy and momentum that the corrections add go to the l
 import math
 
 from ..jit import inlined, njit
-from ..model.tables import PROJECTION, PROJECTION_WORK, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE, UPDATE
+from ..model.tables import PROJECTION, PROJECTION_WORK, REACTION_IMPULSE, REACTION_TORQUE, SOLVE, STATE_SIZE, UPDATE
 from ..quat import normalize, rotate_by
 from ..ticks import lap
 from ..vec import cross, dot, load3, scale, symvec
-from .constraints import jacobian_velocity, solve_multipliers
+from .constraints import NOT_SOLVED, jacobian_velocity, solve_multipliers
 from .dynamics import finish, prepare
 from .forces import potential_energy
 from .kinematics import load6
@@ -77,6 +77,8 @@ def project(t, y, dydt, system):
         if not worst > POSITION_ROUNDING * length:
             break
         gained += correct_positions(y, system)
+        if settings[0].unsolved != 0:
+            return NOT_SOLVED
         if worst <= STALE * length:
             break
         previous = worst
@@ -89,6 +91,8 @@ def project(t, y, dydt, system):
     if not worst <= 1e-6 * length:
         return NOT_CLOSED
     gained += correct_velocities(y, system)
+    if settings[0].unsolved != 0:
+        return NOT_SOLVED
     gained += potential_energy(y, system) + nodes_potential(t, y, dydt, system) - before
     y[ledger_start(system) + PROJECTION_WORK] += gained
     return 0
@@ -131,7 +135,9 @@ def correct_positions(y, system):
         rhs[r] = -error[r]
     for r in range(error.shape[0], rhs.shape[0]):
         rhs[r] = 0.0
-    solve_multipliers(system, multipliers)
+    lap(ticks_of(system), UPDATE)
+    solve_multipliers(system, multipliers, False)
+    lap(ticks_of(system), SOLVE)
     gained = 0.0
     ledger = ledger_start(system)
     for i in range(settings_of(system)[0].rigid):
@@ -180,7 +186,9 @@ def correct_velocities(y, system):
     jacobian_velocity(system, rhs)
     for r in range(rhs.shape[0]):
         rhs[r] = -rhs[r]
-    solve_multipliers(system, multipliers)
+    lap(ticks_of(system), UPDATE)
+    solve_multipliers(system, multipliers, False)
+    lap(ticks_of(system), SOLVE)
     gained = 0.0
     ledger = ledger_start(system)
     for i in range(settings_of(system)[0].rigid):

@@ -111,7 +111,7 @@ SETTINGS = np.dtype(
     [("hold", "i8"), ("stiffness", "f8"), ("damping", "f8"), ("regularization", "f8"), ("deficient", "i8"),
      ("condition", "f8"), ("linear_residual", "f8"), ("length", "f8"), ("refactored", "i8"),
      ("ledger", "i8"), ("rigid", "i8"), ("particles", "i8"), ("stepped", "i8"), ("contact_entry", "i8"),
-     ("rate", "f8")],
+     ("rate", "f8"), ("solver", "i8"), ("solver_data", "i8"), ("unsolved", "i8")],
     align=True,
 )  # fmt: skip
 
