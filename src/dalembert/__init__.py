@@ -3,6 +3,7 @@
 __version__ = "0.1.0"
 
 from .articulation import Articulation
+from .constraint_system import ConstraintSystem
 from .errors import SimulationError
 from .export.gltf import export_gltf
 from .export.mjcf import export_mjcf
@@ -14,6 +15,7 @@ from .integrate.methods import METHODS
 from .integrate.solve import solve
 from .linalg.condition import condition_number
 from .linalg.equilibrate import Equilibration, equilibrate
+from .linalg.iterative import IterativeSolver, LinearSolution, solve_linear
 from .linalg.matching import Matching, matching
 from .linalg.newton import Minimum, minimize
 from .scene.body import WORLD
@@ -31,10 +33,11 @@ from .time_series import TimeSeries
 from .trajectory import Trajectory
 
 __all__ = [
-    "METHODS", "WORLD", "Articulation", "Box", "Capsule", "Compound", "Cone", "ConvexHull", "Curve", "Cylinder",
-    "Ellipsoid", "Equilibration", "GeneralizedCoordinates", "HalfSpace", "HeightField", "ImportedModel", "Lagrangian",
-    "MassProperties", "Matching", "Material", "Mesh", "Minimum", "Scene", "Simulation", "SimulationError", "Sphere",
-    "State", "TimeSeries", "Trajectory", "TriangleMesh", "__version__", "block", "condition_number", "equilibrate",
-    "export_gltf", "export_mjcf", "export_usd", "load_model", "load_usd", "mass_properties", "matching", "minimize",
-    "sheet", "simulate", "solve",
+    "METHODS", "WORLD", "Articulation", "Box", "Capsule", "Compound", "Cone", "ConstraintSystem", "ConvexHull",
+    "Curve", "Cylinder", "Ellipsoid", "Equilibration", "GeneralizedCoordinates", "HalfSpace", "HeightField",
+    "ImportedModel", "IterativeSolver", "Lagrangian", "LinearSolution", "MassProperties", "Matching", "Material",
+    "Mesh", "Minimum", "Scene", "Simulation", "SimulationError", "Sphere", "State", "TimeSeries", "Trajectory",
+    "TriangleMesh", "__version__", "block", "condition_number", "equilibrate", "export_gltf", "export_mjcf",
+    "export_usd", "load_model", "load_usd", "mass_properties", "matching", "minimize", "sheet", "simulate", "solve",
+    "solve_linear",
 ]  # fmt: skip

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
+from .commands.solvers import solvers
 from .sources import load
 
 if TYPE_CHECKING:
@@ -231,6 +232,9 @@ def condition(*files: Path, random: tuple[int, ...] = (), exact: bool = False) -
         print(line if good else f"dalembert: {line}", file=sys.stdout if good else sys.stderr, flush=True)
         code = code if good else REFUSED
     return code
+
+
+app.command(solvers)
 
 
 def _advance(simulation: Simulation, duration: float, screen: Screen | None) -> None:

@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import functools
 import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .constraint_system import ConstraintSystem, conditions, read_system
 from .contact.time_stepping import Contact, TimeStepping
 from .drivers import Stepper
 from .impact.driver import EventDriver
 from .impact.log import ContactEvent
 from .model.compile import Model
 from .queries import Gap, Queries, RayHit
+from .recording import Recorder
+
+if TYPE_CHECKING:
+    import xarray
+    from scipy.sparse import csr_array
 
 
 class Questions:
     """The part of `Simulation` that answers them; it changes nothing."""
 
     model: Model
+    recorder: Recorder
+    released: dict[str, float]
+    settings: dict[str, Any]
     _driver: Stepper
     _y: np.ndarray
 
@@ -55,6 +65,39 @@ class Questions:
     def overlapping(self) -> list[tuple[str, str]]:
         """The pairs, by name, that have a point in common; those that pass through each other are left out."""
         return self._queries.place(self._y).overlapping()
+
+    def constraint_system(self) -> ConstraintSystem:
+        """The linear system of the constraints at the state now, J W Jᵀ λ = b, by the forces that act without contact: the
+        matrix for SciPy, b, λ, the joint of each row, and the order of elimination, with a picture of both (`plot`).
+
+        Raises ValueError in joint or generalized coordinates, and for scenes without joints.
+
+        >>> import dalembert as dal
+        >>> scene = dal.Scene("pendulum")
+        >>> bob = scene.add_body("bob", dal.Sphere(0.1), mass=2.0, position=(0.5, 0.0, 0.0))
+        >>> pivot = scene.rod("string", dal.WORLD, bob, at_a=(0.0, 0.0, 0.0), at_b=(0.5, 0.0, 0.0))
+        >>> dal.Simulation(scene).constraint_system().matrix.toarray().tolist()
+        [[0.5]]
+        """
+        return read_system(self._require_system(), self.time, self._y, self.released)
+
+    def constraint_matrix(self) -> csr_array:
+        """J W Jᵀ at the state now, (rows, rows), as scipy.sparse.csr_array: see `constraint_system`."""
+        return self.constraint_system().matrix
+
+    def conditions(self, equilibration: str | None = None) -> xarray.DataArray:
+        """The condition number (1-norm, see `condition_number`) of the constraint system at each recorded frame.
+
+        equilibration : None, or "mc64", "alg3" or "ruiz": that of the scaled matrix. Infinite where the matrix is
+        singular; that of redundant constraints is, to rounding. Raises ValueError as `constraint_system` does.
+        """
+        model, frames = self._require_system(), self.recorder.frames
+        return conditions(model, np.array(frames["time"]), np.array(frames["state"]), self.released, equilibration)
+
+    def _require_system(self) -> Model:
+        if self.settings["coordinates"] == "generalized":
+            raise ValueError("generalized coordinates have no constraint system of joints; take coordinates='maximal'")
+        return self.model
 
     @functools.cached_property
     def _queries(self) -> Queries:

@@ -30,6 +30,7 @@ from .iterative_tables import (
     PREPARE,
     SOLVED,
     STALLED,
+    TOO_FEW,
     UNSCALED,
     ZERO_ROW,
     Iterative,
@@ -51,7 +52,7 @@ from .krylov import bicgstab, conjugate_gradient, minres, multiply, norm
 from .precondition import factor_blocks, factor_incomplete
 from .stationary import gauss_seidel, jacobi, relaxation
 
-PROGRESS = 0.5  # what is solved for anew must leave less than this of the residual
+PROGRESS = 0.9  # what is solved for anew must leave less than this of the residual
 FIELDS = 2 * len(Iterative._fields)
 
 
@@ -135,7 +136,7 @@ def refine(tables, left, goal):
         for i in range(x.shape[0]):
             poke(x, i, peek(x, i) + peek(d, i))
         now = true_residual(tables)
-        if not now <= left:  # worse than before, or not a number
+        if not now <= left and (status != TOO_FEW or not now < math.inf):  # worse than before, or not a number
             for i in range(x.shape[0]):
                 poke(x, i, peek(x, i) - peek(d, i))
             if now < math.inf:
