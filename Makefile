@@ -29,6 +29,7 @@ bench: $(VENV)/benched
 	$(BIN)/python benchmarks/interactions.py
 	$(BIN)/python benchmarks/joint_coordinates.py
 	$(BIN)/python benchmarks/quadruped.py
+	$(BIN)/python benchmarks/solvers.py
 
 # Bytecode is compiled at installation: it halves the start of a fresh machine.
 $(VENV)/uv:

@@ -57,7 +57,7 @@ class ConstraintSystem:
 
     def plot(self) -> Figure:
         """The pattern of the matrix, and that of its factor in the order of elimination, fill marked."""
-        from .view.pattern import plot_pattern
+        from .constraint_picture import plot_pattern
 
         return plot_pattern(self)
 

@@ -27,6 +27,7 @@ class Questions:
     """The part of `Simulation` that answers them; it changes nothing."""
 
     model: Model
+    time: Any  # s, a property of `Simulation`
     recorder: Recorder
     released: dict[str, float]
     settings: dict[str, Any]
@@ -79,7 +80,7 @@ class Questions:
         >>> dal.Simulation(scene).constraint_system().matrix.toarray().tolist()
         [[0.5]]
         """
-        return read_system(self._require_system(), self.time, self._y, self.released)
+        return read_system(self._require_system(), self._driver.time, self._y, self.released)
 
     def constraint_matrix(self) -> csr_array:
         """J W Jᵀ at the state now, (rows, rows), as scipy.sparse.csr_array: see `constraint_system`."""

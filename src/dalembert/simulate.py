@@ -176,7 +176,7 @@ class Simulation(Controls, Questions):
         self._system = mechanism.system
         self._driver = make_driver(self.model, self._mechanism, self.method, self._chosen)
         self._constraint_solver = ConstraintSolver.of(
-            self._iterative, self.model, self._system, self._chosen["stop_unsolved"]
+            self._iterative, self.model, self._system, bool(self._chosen["stop_unsolved"])
         )
         own = self._system.settings[0]
         own.hold, own.stiffness, own.damping = self._hold

@@ -165,7 +165,8 @@ def test_minres_solves_what_is_indefinite_and_conjugate_gradients_say_so():
 
 
 def test_bicgstab_says_how_it_broke_down():
-    found = solve_linear([[0.0, 1.0], [-1.0, 0.0]], [1.0, 2.0], IterativeSolver("bicgstab", "none"))
+    skew = [[0.0, 1.0], [-1.0, 0.0]]
+    found = solve_linear(skew, [1.0, 2.0], IterativeSolver("bicgstab", "none", iterations=1))
     assert not found.solved and found.reason == "BiCGSTAB broke down: rho vanished"
 
     matrix = np.diag([1.0, -1.0, 2.0])
@@ -181,9 +182,11 @@ def test_bicgstab_says_how_it_broke_down():
     assert abs(stabilizer(b[1])) < 1e-13
     found = solve_linear(matrix, b, IterativeSolver("bicgstab", "none", iterations=1))
     assert not found.solved and found.reason == "BiCGSTAB broke down: omega vanished"
-    again = solve_linear(matrix, b, IterativeSolver("bicgstab", "none"))  # it starts anew from there
+    again = solve_linear(matrix, b, IterativeSolver("bicgstab", "none"))  # it starts anew from there, with another r̂
     assert again.solved
     np.testing.assert_allclose(matrix @ again.x, b, atol=1e-9)
+    never = solve_linear(skew, [1.0, 2.0], IterativeSolver("bicgstab", "none"))  # ω is zero whatever r̂ is
+    assert not never.solved and never.reason == "BiCGSTAB broke down: omega vanished"
 
 
 def test_divergence_and_too_few_iterations_are_told():

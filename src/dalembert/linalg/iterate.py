@@ -3,7 +3,7 @@ preconditioner made; then any number of right-hand sides.
 
 A method stops by the residual that it keeps up to date itself, which rounding takes away from the true one. So that is
 computed at the end, and what is left of it is solved for anew, as long as it falls: which also sets BiCGSTAB
-going again where it broke down.
+going again where it broke down, with another r̂.
 """
 
 import math
@@ -26,6 +26,8 @@ from .iterative_tables import (
     INCOMPLETE,
     JACOBI,
     MINRES,
+    NO_SHADOW,
+    NO_STABILIZER,
     NOT_FINITE,
     PREPARE,
     SOLVED,
@@ -131,8 +133,9 @@ def solve(tables, again):
 def refine(tables, left, goal):
     """Solve for what is left of the residual until it is within the goal, or falls no more; r is the true one at the end."""
     iteration, x, d = iteration_of(tables)[0], x_of(tables), d_of(tables)
+    turned = False
     while not left <= goal:
-        status = run(tables, goal)
+        status = run(tables, goal, turned)
         for i in range(x.shape[0]):
             poke(x, i, peek(x, i) + peek(d, i))
         now = true_residual(tables)
@@ -143,17 +146,19 @@ def refine(tables, left, goal):
                 now = true_residual(tables)
         if now <= goal:
             return SOLVED
-        if not now <= PROGRESS * left or status == DIVERGED or iteration.iterations >= iteration.most:
+        broke = status == NO_SHADOW or status == NO_STABILIZER  # noqa: PLR1714 - compiled
+        fell = now <= PROGRESS * left or (broke and not turned)
+        if not fell or status == DIVERGED or iteration.iterations >= iteration.most:
             return STALLED if status == SOLVED else status
-        left = now
+        left, turned = now, broke
     return SOLVED
 
 
 @njit
-def run(tables, goal):
+def run(tables, goal, turned):
     method = iteration_of(tables)[0].method
     if method == BICGSTAB:
-        return bicgstab(tables, goal)
+        return bicgstab(tables, goal, turned)
     if method == CONJUGATE_GRADIENT:
         return conjugate_gradient(tables, goal)
     if method == MINRES:

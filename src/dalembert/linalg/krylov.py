@@ -59,20 +59,29 @@ def add_multiple(y, factor, x):
 
 
 @njit
-def bicgstab(tables, goal):
+def bicgstab(tables, goal, turned):
     """H. van der Vorst, "Bi-CGSTAB", SIAM J. Sci. Stat. Comput. 13, 1992, preconditioned from the right, so that r is the
-    residual itself. It breaks down where ρ = r̂·r or ω vanish: `NO_SHADOW`, `NO_STABILIZER`."""
+    residual itself. It breaks down where ρ = r̂·r or ω vanish: `NO_SHADOW`, `NO_STABILIZER`.
+
+    r̂ is the first r. Where that broke down as r·B r = 0, with B = A M⁻¹, `turned` makes it r + (|r| / |B r|) B r, for which
+    neither r̂·r nor r̂·B r vanishes.
+    """
     iteration = iteration_of(tables)[0]
     r, d, work = r_of(tables), d_of(tables), work_of(tables)
     n = r.shape[0]
     shadow, p, v = part_of(work, 0, n), part_of(work, n, n), part_of(work, 2 * n, n)
     z, t = part_of(work, 3 * n, n), part_of(work, 4 * n, n)
+    size = norm(r)
     copy(shadow, r)
+    if turned:
+        precondition(tables, r, z)
+        multiply(tables, z, v)
+        add_multiple(shadow, size / norm(v), v)
     clear(d)
     clear(p)
     clear(v)
     rho, alpha, omega = 1.0, 1.0, 1.0
-    size, reach = norm(r), norm(shadow)
+    reach = norm(shadow)
     while not size <= goal:
         if iteration.iterations >= iteration.most:
             return TOO_FEW

@@ -19,7 +19,7 @@ class ConstraintPattern(NamedTuple):
 
 
 def constraint_pattern(graph: Graph) -> ConstraintPattern:
-    """The pattern for a graph without hubs, whose blocks are those of J W Jᵀ alone."""
+    """The pattern for a graph with joints and without hubs, whose blocks are those of J W Jᵀ alone."""
     if len(graph.hubs):
         raise ValueError("the matrix of a graph with hubs has other unknowns than multipliers")
     firsts, widths = graph.joints["row"].tolist(), graph.joints["rows"].tolist()
@@ -39,7 +39,7 @@ def constraint_pattern(graph: Graph) -> ConstraintPattern:
                 places = np.arange(widths[j])
                 columns.append(firsts[j] + places)
                 source.append(offset + (widths[i] * places + r if swapped else widths[j] * r + places))
-    joined = [np.concatenate(part) if part else np.zeros(0, np.int64) for part in (columns, source)]
     return ConstraintPattern(
-        np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), *joined, np.array([*firsts, graph.rows])
-    )
+        np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), np.concatenate(columns), np.concatenate(source),
+        np.array([*firsts, graph.rows]),
+    )  # fmt: skip

@@ -9,14 +9,12 @@ import numpy as np
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from dalembert.constraint_system import ConstraintSystem
-
 STORED, FILL, INK = "#3566b0", "#d1772a", "#232a35"
 NAMED = 24  # up to so many blocks have their names beside them
 
 
-def plot_pattern(system: ConstraintSystem) -> Figure:
-    """Two squares: J W Jᵀ in the order of the joints, each entry by its size, and the blocks of L in that of elimination."""
+def plot_pattern(system: Any) -> Figure:
+    """Of a `ConstraintSystem` two squares: J W Jᵀ in the order of the joints, each entry by its size, and the blocks of L."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -28,7 +26,7 @@ def plot_pattern(system: ConstraintSystem) -> Figure:
     return figure
 
 
-def _draw_matrix(figure: Any, axes: Any, system: ConstraintSystem) -> None:
+def _draw_matrix(figure: Any, axes: Any, system: Any) -> None:
     """Entries by the logarithm of their size; lines between joints."""
     matrix = system.matrix.tocoo()
     shown = np.full(matrix.shape, np.nan)
@@ -49,7 +47,7 @@ def _draw_matrix(figure: Any, axes: Any, system: ConstraintSystem) -> None:
     axes.set_title(f"J W Jᵀ: {matrix.shape[0]} rows, {matrix.nnz} entries stored", fontsize=10)
 
 
-def _draw_factor(axes: Any, system: ConstraintSystem) -> None:
+def _draw_factor(axes: Any, system: Any) -> None:
     """Blocks of L and of the diagonal as squares."""
     from matplotlib.collections import PatchCollection
     from matplotlib.patches import Rectangle
@@ -68,9 +66,9 @@ def _draw_factor(axes: Any, system: ConstraintSystem) -> None:
     axes.set_ylim(starts[-1], 0)
     axes.set_aspect("equal")
     _name(axes, starts[:-1] + 0.5 * np.array(order.widths), order.nodes)
+    filled = f"{len(order.fill)} of them fill (orange)" if order.fill else "none of them fill"
     axes.set_title(
-        f"L in the order of elimination: {len(order.nodes)} nodes,\n{len(order.blocks)} blocks below the diagonal, "
-        f"{len(order.fill)} of them fill (orange)",
+        f"L in the order of elimination: {len(order.nodes)} nodes,\n{len(order.blocks)} blocks below the diagonal, {filled}",
         fontsize=10,
     )
 
