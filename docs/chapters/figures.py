@@ -12,10 +12,10 @@ HERE = Path(__file__).parent / "figures"
 COLORS = ("#b4434d", "#e08a3c", "#72767d", "#54a24b", "#3566b0", "#7a5ba6", "#2f9e9e")
 
 
-def figure(width: float = 6.4, height: float = 3.8, **options: Any) -> tuple[Figure, Any]:
+def figure(width: float = 6.4, height: float = 3.8) -> tuple[Figure, Any]:
     """A figure and its axes."""
     made = Figure(figsize=(width, height), dpi=110, layout="constrained")
-    axes = made.subplots(**options)
+    axes = made.subplots()
     axes.grid(color="#e4e7ec")
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
@@ -31,7 +31,7 @@ def draw_orders(path: Path) -> None:
     start = [2.0, 0.0]
     exact = dal.solve(swing, start, 0.0, 2.0, "dop853", rtol=1e-13, atol=1e-14).y[-1]
     counts = np.unique(np.geomspace(6, 1500, 15).astype(int))
-    made, axes = figure()
+    made, axes = figure(7.4)
     methods = ("euler", "midpoint", "bogacki_shampine", "rk4", "dormand_prince", "dop853")
     for name, color in zip(methods, COLORS, strict=False):
         errors = [np.abs(dal.solve(swing, start, 0.0, 2.0, name, dt=2.0 / n).y[-1] - exact).max() for n in counts]
@@ -40,7 +40,7 @@ def draw_orders(path: Path) -> None:
     axes.set_xlabel("step, s")
     axes.set_ylabel("error after 2 s")
     axes.set_ylim(1e-16, 1.0)
-    axes.legend(fontsize=7, frameon=False, loc="lower right")
+    axes.legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     made.savefig(path)
 
 
@@ -67,7 +67,7 @@ def draw_momentum_paths(path: Path) -> None:
     for start in middle:
         draw_path(axes, euler, start / np.linalg.norm(start), view, COLORS[0])
     for axis, name in enumerate(("smallest moment", "middle", "largest moment")):
-        axes.text(*(1.25 * np.eye(3)[axis]), name, fontsize=8, ha="center", zorder=9)
+        axes.text(*(1.15 * np.eye(3)[axis]), name, fontsize=8, ha="center", zorder=9)
     axes.view_init(np.degrees(0.42), np.degrees(0.75))
     axes.set_box_aspect((1, 1, 1), zoom=1.35)
     axes.set_axis_off()
@@ -90,7 +90,7 @@ def draw_separating_line(path: Path) -> None:
     angles = np.linspace(-np.pi, np.pi, 1441)
     directions = np.column_stack([np.cos(angles), np.sin(angles)])
     gap = (polygons[1] @ directions.T).min(axis=0) - (polygons[0] @ directions.T).max(axis=0)
-    made, axes = figure(8.0, 3.6, ncols=1)
+    made, axes = figure(8.0, 3.6)
     axes.axhline(0.0, color="#72767d", lw=0.8)
     axes.plot(np.degrees(angles), gap, color=COLORS[4], lw=1.4)
     for polygon, sign, color in ((polygons[0], 1.0, COLORS[0]), (polygons[1], -1.0, COLORS[3])):
@@ -102,8 +102,8 @@ def draw_separating_line(path: Path) -> None:
                   label=f"normals of the {whose} polygon")  # fmt: skip
     axes.set_xlabel("direction n, degrees")
     axes.set_ylabel("gap g(n), m")
-    axes.legend(fontsize=8, frameon=False, loc="lower left")
-    inset = axes.inset_axes((0.68, 0.5, 0.32, 0.5))
+    axes.legend(fontsize=8, frameon=False, loc="lower center")
+    inset = axes.inset_axes((0.01, 0.42, 0.3, 0.5))
     for polygon, color in zip(polygons, (COLORS[0], COLORS[3]), strict=True):
         inset.fill(*polygon.T, color=color, alpha=0.7, lw=0)
     inset.set_aspect("equal")
