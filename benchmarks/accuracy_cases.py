@@ -125,7 +125,7 @@ def orbit_error(run: dal.Simulation) -> float:
     return float(np.linalg.norm(run.state.particle_position[1] - exact))
 
 
-PENDULUM = Case("pendulum on a hinge", pendulum, 2.0, pendulum_error, lambda: pendulum(stop=3.0))
+PENDULUM = Case("pendulum on a hinge", pendulum, 1.3, pendulum_error, lambda: pendulum(stop=10.0))
 TUMBLING = Case("free body, tumbling", tumbling, 4.0, tumbling_error, lambda: tumbling(beside=True))
 ORBIT = Case("particle on an ellipse", orbit, 4.0, orbit_error, orbit)
 
