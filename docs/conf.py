@@ -16,6 +16,7 @@ extensions = [
     "sphinx_copybutton",
     "navigation",
     "docstrings",
+    "sources",
     "mathml",
 ]
 exclude_patterns = ["_*", "gallery"]

@@ -18,6 +18,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
+NO_BREAK = "&#8288;"  # a comma after a formula stays on its line
 FONT = "STIXTwoMath-Regular.ttf"
 
 
@@ -60,12 +61,13 @@ def mathml(latex: str, *, display: bool) -> str:
     text = re.sub(
         r'<(m[ino]) mathvariant="([a-z-]+)">([^<]+)</\1>', lambda m: lettered(m) if m[2] in VARIANTS else m[0], text
     )
+    text = text.replace('<mo stretchy="false">∥</mo>', '<mo stretchy="false" lspace="0" rspace="0">∥</mo>')
     return text.replace(' accent="true"', "")  # browsers set accents too low over what they mark
 
 
 def inline(writer: Any, node: nodes.Element) -> None:
     """A formula within a sentence."""
-    writer.body.append(f'<span class="formula">{mathml(node.astext(), display=False)}</span>')
+    writer.body.append(f'<span class="formula">{mathml(node.astext(), display=False)}</span>{NO_BREAK}')
     raise nodes.SkipNode
 
 

@@ -15,8 +15,21 @@ SECTIONS = {
     "About": ["architecture"],
 }
 FIRST = {
-    "how-to/*": ["model-files", "methods", "motors", "contact-experiments", "piles"],
-    "reference/*": ["scene", "simulation"],
+    "chapters/*": ["index"],
+    "how-to/*": [
+        "model-files",
+        "methods",
+        "motors",
+        "contact-experiments",
+        "piles",
+        "particles-and-cloth",
+        "events-and-release",
+        "redundant-constraints",
+        "audit",
+        "save-and-resume",
+        "own-forces",
+    ],
+    "reference/*": ["scene", "shapes", "simulation"],
 }
 
 
