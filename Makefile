@@ -10,7 +10,7 @@ demo: $(VENV)/installed
 
 # The site, in out/site: it needs no network, neither to be built (after the first installation) nor to be read.
 docs: $(VENV)/documented
-	$(BIN)/python -m sphinx -q -W --keep-going -b html -d out/doctrees docs out/site
+	$(BIN)/python -m sphinx -q -E -W --keep-going -b html -d out/doctrees docs out/site
 	@echo "the site is in out/site/index.html"
 
 # Kernels first, by all cores; what looks at browsers has the machine to itself.

@@ -15,7 +15,7 @@ SECTIONS = {
     "About": ["architecture"],
 }
 FIRST = {
-    "chapters/*": ["index"],
+    "chapters/*": ["README"],
     "how-to/*": [
         "model-files",
         "methods",
