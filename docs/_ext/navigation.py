@@ -15,7 +15,7 @@ SECTIONS = {
     "About": ["architecture"],
 }
 FIRST = {
-    "chapters/*": ["README"],
+    "chapters/*": ["index"],
     "how-to/*": [
         "model-files",
         "methods",
