@@ -25,7 +25,8 @@ def escaped(text: str) -> str:
 def code(text: str, owner: str) -> str:
     """A link where the text is a public name, or that of a member of the owner's class; else code."""
     parents = [PACKAGE, owner, owner.rpartition(".")[0]]
-    for name in (f"{parent}.{text}" for parent in parents if parent.startswith(PACKAGE)):
+    names = [f"{parent}.{text}" for parent in parents if parent.startswith(PACKAGE)]
+    for name in [*names, text] if text.startswith(PACKAGE) else names:
         if public(name):
             return f":py:obj:`{text} <{name}>`"
     return f"\\ ``{text}``\\ "

@@ -30,6 +30,7 @@ def engine() -> dukpy.JSInterpreter:
     return interpreter
 
 
+BEFORE_A_SIGN = "=|≈|≤|≥|,|\\(|→|←|&lt;|&gt;|×|⋅"  # a minus after these is a sign, set without space
 VARIANTS = {"bold": "BOLD", "bold-italic": "BOLD ITALIC", "double-struck": "DOUBLE-STRUCK", "script": "SCRIPT"}
 
 
@@ -61,6 +62,7 @@ def mathml(latex: str, *, display: bool) -> str:
     text = re.sub(
         r'<(m[ino]) mathvariant="([a-z-]+)">([^<]+)</\1>', lambda m: lettered(m) if m[2] in VARIANTS else m[0], text
     )
+    text = re.sub(rf"(<mo[^>]*>(?:{BEFORE_A_SIGN})</mo>)<mo>−</mo>", r'\1<mo form="prefix">−</mo>', text)
     text = text.replace('<mo stretchy="false">∥</mo>', '<mo stretchy="false" lspace="0" rspace="0">∥</mo>')
     return text.replace(' accent="true"', "")  # browsers set accents too low over what they mark
 
