@@ -16,6 +16,7 @@ extensions = [
     "sphinx_copybutton",
     "navigation",
     "docstrings",
+    "reference",
     "sources",
     "mathml",
 ]

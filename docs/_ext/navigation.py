@@ -1,4 +1,4 @@
-"""The order of the pages: it stands here, so that index.md is plain Markdown. A page that no section lists is an error."""
+"""The order of the pages: it stands here, so that index.md is plain Markdown. What is not listed comes after the guides."""
 
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ SECTIONS = {
     "Coming from": ["coming-from/*"],
     "About": ["architecture"],
 }
+REST = "How-to"  # where pages of docs/ go that are not listed
 FIRST = {
     "chapters/*": ["index"],
     "how-to/*": [
@@ -47,8 +48,11 @@ def add_navigation(app: Sphinx, document: str, source: list[str]) -> None:
     """The tables of contents, at the end of the first page; the side bar shows them."""
     if document != app.config.root_doc:
         return
+    folder = Path(app.srcdir)
+    known = {app.config.root_doc, *(entry for entries in SECTIONS.values() for entry in entries)}
+    others = sorted({page.stem for page in folder.glob("*.md")} - known)
     for caption, entries in SECTIONS.items():
-        found = [page for entry in entries for page in pages(Path(app.srcdir), entry)]
+        found = [page for entry in entries for page in pages(folder, entry)] + (others if caption == REST else [])
         if found:
             lines = ["", "```{toctree}", ":hidden:", f":caption: {caption}", "", *found, "```", ""]
             source[0] += "\n".join(lines)
