@@ -21,7 +21,7 @@ test: $(VENV)/tested check
 
 check: $(VENV)/tested
 	$(BIN)/ruff check src tests benchmarks docs
-	$(BIN)/ruff format --check src tests benchmarks docs
+	$(BIN)/ruff format --check src tests benchmarks docs/_ext docs/conf.py
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
