@@ -3,10 +3,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test check bench lock clean
+.PHONY: demo docs test check bench lock clean
 
 demo: $(VENV)/installed
 	$(BIN)/dalembert run trebuchet --view
+
+# The site, in out/site: it needs no network, neither to be built (after the first installation) nor to be read.
+docs: $(VENV)/documented
+	$(BIN)/python -m sphinx -q -E -W --keep-going -b html -d out/doctrees docs out/site
+	@echo "the site is in out/site/index.html"
 
 # Kernels first, by all cores; what looks at browsers has the machine to itself.
 test: $(VENV)/tested check
@@ -15,13 +20,14 @@ test: $(VENV)/tested check
 	$(BIN)/python -m pytest tests/view
 
 check: $(VENV)/tested
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks docs
+	$(BIN)/ruff format --check src tests benchmarks docs/_ext docs/conf.py
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 bench: $(VENV)/benched
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/walls.py
 	$(BIN)/python benchmarks/pour.py
 	$(BIN)/python benchmarks/particles.py
@@ -46,6 +52,10 @@ $(VENV)/tested: $(VENV)/installed requirements-test.lock
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode --require-hashes -r requirements-test.lock
 	touch $@
 
+$(VENV)/documented: $(VENV)/installed requirements-docs.lock
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode --require-hashes -r requirements-docs.lock
+	touch $@
+
 $(VENV)/benched: $(VENV)/tested
 	for peer in mujoco pybullet drake rapier3d pin; do $(BIN)/uv pip install --quiet --python $(BIN)/python $$peer || echo "benchmark: $$peer could not be installed"; done
 	$(BIN)/uv venv --quiet --allow-existing --python 3.13 $(VENV)-jolt && $(BIN)/uv pip install --quiet --python $(VENV)-jolt/bin/python culverin || echo "benchmark: Jolt could not be installed"
@@ -53,7 +63,8 @@ $(VENV)/benched: $(VENV)/tested
 
 lock:
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header pyproject.toml -o requirements.lock
-	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --extra test -c requirements.lock pyproject.toml -o requirements-test.lock
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --extra docs -c requirements.lock pyproject.toml -o requirements-docs.lock
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --extra test -c requirements-docs.lock -c requirements.lock pyproject.toml -o requirements-test.lock
 
 clean:
 	rm -rf $(VENV) $(VENV)-jolt out

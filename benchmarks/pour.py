@@ -5,15 +5,13 @@ The hulls fall in eight layers into a bin; a step is timed in the last part of t
 
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 
 import dalembert as dal
 from dalembert.collide.tables import CONTACTS
-from readme import refreshed
+from readme import write
 
-ROOT = Path(__file__).parent.parent
 SIZES = (250, 500, 1000, 2000)
 DT, PASSES = 1 / 60, 8
 CORNERS, SPACING, LAYER = 12, 0.38, 0.42  # m
@@ -90,8 +88,7 @@ def main(sizes: tuple[int, ...]) -> None:
 
 {chr(10).join(lines)}
 """
-    path = ROOT / "README.md"
-    path.write_text(refreshed(path.read_text(encoding="utf-8"), "pour", block), encoding="utf-8")
+    write("pour", "Hulls poured into a bin", block)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,9 @@
 """The tables in README.md and docs/benchmarks.md, each between markers of its name."""
 
 import re
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
 
 
 def _between(name: str) -> tuple[str, str, re.Pattern[str]]:
@@ -22,3 +25,9 @@ def kept(text: str, name: str) -> str:
     opening, closing, pattern = _between(name)
     found = pattern.search(text)
     return found[0] if found else f"{opening}\n{closing}"
+
+
+def write(name: str, title: str, block: str) -> None:
+    """Put a block into README.md, and with a title into docs/benchmarks.md."""
+    for path, text in ((ROOT / "README.md", block), (ROOT / "docs" / "benchmarks.md", f"## {title}\n\n{block}")):
+        path.write_text(refreshed(path.read_text(encoding="utf-8"), name, text), encoding="utf-8")

@@ -25,6 +25,8 @@ OURS = "dalembert RK4"
 SIZES = (2, 20, 100, 200)
 GROWTH = (10, 30, 100, 300, 1000, 3000, 10000)
 SECTIONS = (
+    "walls",
+    "pour",
     "particles",
     "cloth",
     "interactions",

@@ -5,7 +5,6 @@ follows on the first.
 """
 
 import sys
-from pathlib import Path
 
 import numpy as np
 
@@ -16,10 +15,9 @@ from dalembert.collide.detect import Detector
 from dalembert.collide.from_scene import collision_of
 from dalembert.collide.tables import CONTACTS
 from race import built, race
-from readme import refreshed
+from readme import write
 from scenes import wall
 
-ROOT = Path(__file__).parent.parent
 DT = 1 / 240
 SIZES = (5, 10, 20, 40)
 CONVERGING = 10  # the largest wall for the converging solver, which is not made for real time
@@ -94,8 +92,7 @@ def main(sizes: tuple[int, ...]) -> None:
 
 One thread. Engines take turns in one run; the shortest counts. Sleeping is off; else each is as it comes.
 """
-    path = ROOT / "README.md"
-    path.write_text(refreshed(path.read_text(encoding="utf-8"), "walls", block), encoding="utf-8")
+    write("walls", "Walls of boxes", block)
 
 
 if __name__ == "__main__":
