@@ -15,7 +15,7 @@ from .articulated import evaluate as articulated
 from .collide import detect, narrow
 from .contact import interior_point, jobs, step
 from .impact import evaluate as impact
-from .integrate import record
+from .integrate import behind, record
 from .integrate.solve import solve
 from .mechanics import evaluate as mechanics
 from .particles import detect as particle_detect
@@ -36,7 +36,7 @@ class Compiled(Protocol):
 
 
 class Integration:
-    """The kernel of integration methods, which takes arrays and so is compiled by a call."""
+    """The kernel behind `solve`, which takes arrays and so is compiled by a call."""
 
     name = "integrate"
 
@@ -50,8 +50,9 @@ class Integration:
 
 INTEGRATION = Integration()
 EVERYTHING: tuple[Compiled, ...] = (
-    interior_point.COMPILED, impact.COMPILED, mechanics.COMPILED, step.COMPILED, jobs.COMPILED, INTEGRATION,
-    detect.COMPILED, detect.COMPILED_JOB, *(compiled for _, compiled in narrow.BY_FAMILY.values()), impact.COMPILED_WATCH,
+    interior_point.COMPILED, impact.COMPILED, mechanics.COMPILED, step.COMPILED, jobs.COMPILED,
+    behind.COMPILED, INTEGRATION, detect.COMPILED, detect.COMPILED_JOB,
+    *(compiled for _, compiled in narrow.BY_FAMILY.values()), impact.COMPILED_WATCH,
     articulated_step.COMPILED, articulated.COMPILED, articulated.COMPILED_EVENT, placed.COMPILED, lagrangian.COMPILED,
     placed.COMPILED_EVENT, board.COMPILED, particle_step.COMPILED, particle_detect.COMPILED,
 )  # fmt: skip
