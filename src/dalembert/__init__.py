@@ -3,6 +3,8 @@
 __version__ = "0.1.0"
 
 from .articulation import Articulation
+from .ensembles.result import Batch
+from .ensembles.run import run_batch
 from .errors import SimulationError
 from .export.gltf import export_gltf
 from .export.mjcf import export_mjcf
@@ -31,10 +33,10 @@ from .time_series import TimeSeries
 from .trajectory import Trajectory
 
 __all__ = [
-    "METHODS", "WORLD", "Articulation", "Box", "Capsule", "Compound", "Cone", "ConvexHull", "Curve", "Cylinder",
+    "METHODS", "WORLD", "Articulation", "Batch", "Box", "Capsule", "Compound", "Cone", "ConvexHull", "Curve", "Cylinder",
     "Ellipsoid", "Equilibration", "GeneralizedCoordinates", "HalfSpace", "HeightField", "ImportedModel", "Lagrangian",
     "MassProperties", "Matching", "Material", "Mesh", "Minimum", "Scene", "Simulation", "SimulationError", "Sphere",
     "State", "TimeSeries", "Trajectory", "TriangleMesh", "__version__", "block", "condition_number", "equilibrate",
     "export_gltf", "export_mjcf", "export_usd", "load_model", "load_usd", "mass_properties", "matching", "minimize",
-    "sheet", "simulate", "solve",
+    "run_batch", "sheet", "simulate", "solve",
 ]  # fmt: skip
