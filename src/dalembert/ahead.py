@@ -12,6 +12,7 @@ import numba
 from . import board, jit
 from .articulated import contact_step as articulated_step
 from .articulated import evaluate as articulated
+from .batch import run as batch
 from .collide import detect, narrow
 from .contact import interior_point, jobs, step
 from .impact import evaluate as impact
@@ -54,7 +55,7 @@ EVERYTHING: tuple[Compiled, ...] = (
     behind.COMPILED, INTEGRATION, detect.COMPILED, detect.COMPILED_JOB,
     *(compiled for _, compiled in narrow.BY_FAMILY.values()), impact.COMPILED_WATCH,
     articulated_step.COMPILED, articulated.COMPILED, articulated.COMPILED_EVENT, placed.COMPILED, lagrangian.COMPILED,
-    placed.COMPILED_EVENT, board.COMPILED, particle_step.COMPILED, particle_detect.COMPILED,
+    placed.COMPILED_EVENT, batch.COMPILED, board.COMPILED, particle_step.COMPILED, particle_detect.COMPILED,
 )  # fmt: skip
 """All that takes long to compile, the longest first."""
 

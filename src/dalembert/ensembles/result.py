@@ -60,32 +60,27 @@ class Batch:
         wall_time: float, interrupted: bool, threads: int,
     ) -> None:  # fmt: skip
         self._settings, self._varied, self._kept = settings, varied, kept
-        self.model, self.settings = template.model, dict(template.settings)
+        self.model, self.settings = template.model, template.settings
         self.wall_time, self.interrupted, self.threads = wall_time, interrupted, threads
-        members, rows = len(record.outcomes), len(record.times)
         outcomes = record.outcomes
+        members = len(outcomes)
         self.status, self.frames = outcomes.status, outcomes.frames
         self.steps, self.rejected, self.evaluations = outcomes.steps, outcomes.rejected, outcomes.evaluations
         self.end_time = outcomes.end
-        kept = int(self.frames.max(initial=0))
-        self.times = record.times[:kept]
-        self.state = record.states.reshape(members, rows, self.model.size)[:, :kept]
-        energies = record.energies.reshape(members, rows, 2)[:, :kept]
-        self.kinetic, self.potential = energies[..., 0], energies[..., 1]
-        self.joint_error = record.errors.reshape(members, rows)[:, :kept]
-        self.joint_velocity_error = record.error_rates.reshape(members, rows)[:, :kept]
-        for member in np.flatnonzero(self.frames < kept):
-            for array in (self.state, energies, self.joint_error, self.joint_velocity_error):
+        rows = int(self.frames.max(initial=0))
+        self.times = record.times[:rows]
+        self.state = record.states[:, :rows]
+        self.kinetic, self.potential = record.energies[:, :rows, 0], record.energies[:, :rows, 1]
+        self.joint_error, self.joint_velocity_error = record.errors[:, :rows], record.error_rates[:, :rows]
+        for member in np.flatnonzero(self.frames < rows):
+            for array in (self.state, self.kinetic, self.potential, self.joint_error, self.joint_velocity_error):
                 array[member, self.frames[member] :] = np.nan
-        bodies = STATE_SIZE * len(self.model.body_names)
-        parts = (
-            self.state[..., :bodies].reshape(members, kept, -1, STATE_SIZE) if kept else np.zeros((members, 0, 0, 13))
-        )
+        bodies, particles = len(self.model.body_names), self.model.particle_count
+        parts = self.state[..., : STATE_SIZE * bodies].reshape(members, rows, bodies, STATE_SIZE)
         self.position, self.orientation = parts[..., 0:3], parts[..., 3:7]
         self.momentum, self.angular_momentum = parts[..., 7:10], parts[..., 10:13]
-        particles = self.state[..., self.model.particle_block].reshape(members, kept, 2, -1, 3) if kept else None
-        if particles is not None:
-            self.particle_position, self.particle_momentum = particles[:, :, 0], particles[:, :, 1]
+        points = self.state[..., self.model.particle_block].reshape(members, rows, 2, particles, 3)
+        self.particle_position, self.particle_momentum = points[:, :, 0], points[:, :, 1]
 
     def __len__(self) -> int:
         return len(self.status)

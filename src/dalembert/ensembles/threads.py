@@ -27,10 +27,10 @@ class Record:
     def __init__(self, members: int, times: np.ndarray, size: int) -> None:
         rows = len(times) + 1
         self.times = np.full(rows, np.nan)
-        self.states, self.energies = np.empty(members * rows * size), np.empty(members * rows * 2)
-        self.errors, self.error_rates = np.empty(members * rows), np.empty(members * rows)
+        self.states, self.energies = np.empty((members, rows, size)), np.empty((members, rows, 2))
+        self.errors, self.error_rates = np.empty((members, rows)), np.empty((members, rows))
         self.outcomes: Any = np.zeros(members, tables.OUTCOME).view(np.recarray)
-        self.outcomes.status = tables.NOT_RUN
+        self.outcomes["status"] = tables.NOT_RUN
         self.shared = np.zeros(16, np.int64)
 
 
@@ -41,15 +41,12 @@ class Thread:
         self, run: Workspace, varied: list[Varied], targets: np.ndarray, lands: np.ndarray, record: Record
     ) -> None:
         self.run, self._varied = run, varied  # whose arrays the addresses below are of
-        mechanism, stepper = run._mechanism, run._driver.stepper  # type: ignore[union-attr]
+        mechanism: Any = run._mechanism
+        stepper: Any = run._driver.stepper  # type: ignore[union-attr]
         joint = isinstance(mechanism, JointMechanism)
         own = np.zeros(1, tables.OWN).view(np.recarray)
-        own.mechanism, own.handle, own.stepper, own.steps = (
-            mechanism.address,
-            mechanism.data,
-            stepper.address,
-            stepper.data,
-        )
+        own.mechanism, own.handle = mechanism.address, mechanism.data
+        own.stepper, own.steps = stepper.address, stepper.data
         own.joint, own.assemble = joint, run._assemble
         own.members, own.rows = len(record.outcomes), len(record.times)
         own.closed, own.dependent = CLOSED, NEARLY_DEPENDENT
@@ -64,12 +61,13 @@ class Thread:
             (found[item.table].ctypes.data + item.first, item.values.shape[1], item.values.ctypes.data)
             for item in varied
         ]
-        z = (mechanism.z, mechanism.dzdt, mechanism._known, mechanism.tables.y) if joint else (np.zeros(0),) * 4
-        self.tables = Worker(
+        z: Any = (mechanism.z, mechanism.dzdt, mechanism._known, mechanism.tables.y) if joint else (np.zeros(0),) * 4
+        self.tables = Worker(  # type: ignore[call-arg]
             own, nested(run._system), stepper.tables.clock, stepper.tables.plan,
             np.array(rows, tables.TABLE).view(np.recarray), image, np.array(more, tables.VARIED).view(np.recarray),
             run._y, run._dydt, np.full_like(run._y, np.nan), *z, targets, lands, record.shared, record.times,
-            record.states, record.energies, record.errors, record.error_rates, record.outcomes,
+            record.states.reshape(-1), record.energies.reshape(-1), record.errors.reshape(-1), record.error_rates.reshape(-1),
+            record.outcomes,
         )  # fmt: skip
         self._table = address_table(self.tables)
 
