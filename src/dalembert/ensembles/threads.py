@@ -87,11 +87,12 @@ def work_together(threads: list[Thread], record: Record, progress: Callable[[int
     helpers = [threading.Thread(target=thread.work, daemon=True) for thread in threads]
     for helper in helpers:
         helper.start()
-    interrupted = False
-    while any(helper.is_alive() for helper in helpers):
+    interrupted, running = False, True
+    while running:
         try:
             for helper in helpers:
                 helper.join(LOOK)
+            running = any(helper.is_alive() for helper in helpers)
             if progress is not None:
                 progress(min(int(record.shared[NEXT]), members), members)
         except KeyboardInterrupt:
