@@ -31,8 +31,10 @@ def differences(template: Workspace, scenes: Iterable[Scene | Model]) -> tuple[l
         _require_same_parts(member, parts, list(_parts(model)))
         for name, table in _tables(model, template).items():
             own = template.made[name]
-            _require_same_table(member, name, own, table)
-            if name in rows or not np.array_equal(bytes_of(own), bytes_of(table)):
+            same = own.shape == table.shape and np.array_equal(bytes_of(own), bytes_of(table))
+            if not same:
+                _require_same_table(member, name, own, table)
+            if name in rows or not same:
                 rows.setdefault(name, [bytes_of(own)] * member).append(bytes_of(table).copy())
         kept.append(model.pointers)
         members += 1

@@ -17,7 +17,7 @@ from ..model.compile import Model
 from ..simulate import Simulation
 from ..symbolic.mechanism import PlacedMechanism
 
-ALONE = "run them one by one with simulate"
+ALONE = 'run them one by one with simulate, or in a sweep with how="processes"'
 
 
 @dataclass
