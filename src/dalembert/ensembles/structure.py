@@ -12,7 +12,7 @@ from ..drivers import system_of
 from ..mechanics.evaluate import Mechanism
 from ..model.compile import Model, compile_scene
 from ..scene.scene import Scene
-from .workspace import ALONE, Varied, Workspace, bytes_of, tables_of_system
+from .workspace import ALONE, Varied, Workspace, tables_of_system
 
 MAY_DIFFER = ("address", "joint.options")  # of a user's function; addresses of the run's own
 
@@ -22,7 +22,8 @@ def differences(template: Workspace, scenes: Iterable[Scene | Model]) -> tuple[l
 
     Raises ValueError, naming the member and the difference, for another structure.
     """
-    rows: dict[str, list[np.ndarray]] = {}
+    first = {name: table.tobytes() for name, table in template.made.items()}
+    rows: dict[str, list[bytes]] = {}
     parts = list(_parts(template.model))
     kept: list[Any] = []
     members = 0
@@ -30,15 +31,17 @@ def differences(template: Workspace, scenes: Iterable[Scene | Model]) -> tuple[l
         model = _compiled(member, scene, template)
         _require_same_parts(member, parts, list(_parts(model)))
         for name, table in _tables(model, template).items():
-            own = template.made[name]
-            same = own.shape == table.shape and np.array_equal(bytes_of(own), bytes_of(table))
-            if not same:
-                _require_same_table(member, name, own, table)
-            if name in rows or not same:
-                rows.setdefault(name, [bytes_of(own)] * member).append(bytes_of(table).copy())
+            values = table.tobytes()
+            if values != first[name]:
+                _require_same_table(member, name, template.made[name], table)
+            if name in rows or values != first[name]:
+                rows.setdefault(name, [first[name]] * member).append(values)
         kept.append(model.pointers)
         members += 1
-    return [Varied(name, 0, np.stack(values)) for name, values in rows.items()], members, kept
+    varied = [
+        Varied(name, 0, np.frombuffer(b"".join(values), np.uint8).reshape(members, -1)) for name, values in rows.items()
+    ]
+    return varied, members, kept
 
 
 def _compiled(member: int, scene: Scene | Model, template: Workspace) -> Model:
