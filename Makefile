@@ -34,6 +34,7 @@ bench: $(VENV)/benched
 	$(BIN)/python benchmarks/cloth.py
 	$(BIN)/python benchmarks/interactions.py
 	$(BIN)/python benchmarks/joint_coordinates.py
+	$(BIN)/python benchmarks/batch.py --all
 	$(BIN)/python benchmarks/quadruped.py
 	$(BIN)/python benchmarks/solvers.py
 

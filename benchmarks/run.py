@@ -31,6 +31,7 @@ SECTIONS = (
     "cloth",
     "interactions",
     "joint-coordinates",
+    "batch",
 )  # of docs/benchmarks.md, each by the script of its name
 IN_CACHE = 1000  # links whose tables a processor's caches hold
 

@@ -4,6 +4,8 @@ __version__ = "0.1.0"
 
 from .articulation import Articulation
 from .constraint_system import ConstraintSystem
+from .ensembles.result import Batch
+from .ensembles.run import run_batch
 from .errors import SimulationError
 from .export.gltf import export_gltf
 from .export.mjcf import export_mjcf
@@ -33,11 +35,11 @@ from .time_series import TimeSeries
 from .trajectory import Trajectory
 
 __all__ = [
-    "METHODS", "WORLD", "Articulation", "Box", "Capsule", "Compound", "Cone", "ConstraintSystem", "ConvexHull",
-    "Curve", "Cylinder", "Ellipsoid", "Equilibration", "GeneralizedCoordinates", "HalfSpace", "HeightField",
-    "ImportedModel", "IterativeSolver", "Lagrangian", "LinearSolution", "MassProperties", "Matching", "Material",
-    "Mesh", "Minimum", "Scene", "Simulation", "SimulationError", "Sphere", "State", "TimeSeries", "Trajectory",
-    "TriangleMesh", "__version__", "block", "condition_number", "equilibrate", "export_gltf", "export_mjcf",
-    "export_usd", "load_model", "load_usd", "mass_properties", "matching", "minimize", "sheet", "simulate", "solve",
-    "solve_linear",
+    "METHODS", "WORLD", "Articulation", "Batch", "Box", "Capsule", "Compound", "Cone", "ConstraintSystem",
+    "ConvexHull", "Curve", "Cylinder", "Ellipsoid", "Equilibration", "GeneralizedCoordinates", "HalfSpace",
+    "HeightField", "ImportedModel", "IterativeSolver", "Lagrangian", "LinearSolution", "MassProperties", "Matching",
+    "Material", "Mesh", "Minimum", "Scene", "Simulation", "SimulationError", "Sphere", "State", "TimeSeries",
+    "Trajectory", "TriangleMesh", "__version__", "block", "condition_number", "equilibrate", "export_gltf",
+    "export_mjcf", "export_usd", "load_model", "load_usd", "mass_properties", "matching", "minimize", "run_batch",
+    "sheet", "simulate", "solve", "solve_linear",
 ]  # fmt: skip

@@ -12,10 +12,11 @@ import numba
 from . import board, jit
 from .articulated import contact_step as articulated_step
 from .articulated import evaluate as articulated
+from .batch import run as batch
 from .collide import detect, narrow
 from .contact import interior_point, jobs, step
 from .impact import evaluate as impact
-from .integrate import record
+from .integrate import behind, record
 from .integrate.solve import solve
 from .linalg import iterate
 from .mechanics import evaluate as mechanics
@@ -37,7 +38,7 @@ class Compiled(Protocol):
 
 
 class Integration:
-    """The kernel of integration methods, which takes arrays and so is compiled by a call."""
+    """The kernel behind `solve`, which takes arrays and so is compiled by a call."""
 
     name = "integrate"
 
@@ -51,10 +52,12 @@ class Integration:
 
 INTEGRATION = Integration()
 EVERYTHING: tuple[Compiled, ...] = (
-    interior_point.COMPILED, impact.COMPILED, mechanics.COMPILED, step.COMPILED, jobs.COMPILED, INTEGRATION,
-    detect.COMPILED, detect.COMPILED_JOB, *(compiled for _, compiled in narrow.BY_FAMILY.values()), impact.COMPILED_WATCH,
+    interior_point.COMPILED, impact.COMPILED, mechanics.COMPILED, step.COMPILED, jobs.COMPILED,
+    behind.COMPILED, INTEGRATION, detect.COMPILED, detect.COMPILED_JOB,
+    *(compiled for _, compiled in narrow.BY_FAMILY.values()), impact.COMPILED_WATCH,
     articulated_step.COMPILED, articulated.COMPILED, articulated.COMPILED_EVENT, placed.COMPILED, lagrangian.COMPILED,
-    iterate.COMPILED, placed.COMPILED_EVENT, board.COMPILED, particle_step.COMPILED, particle_detect.COMPILED,
+    iterate.COMPILED, placed.COMPILED_EVENT, batch.COMPILED, board.COMPILED, particle_step.COMPILED,
+    particle_detect.COMPILED,
 )  # fmt: skip
 """All that takes long to compile, the longest first."""
 

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .ahead import INTEGRATION, Compiled
+from .ahead import Compiled
 from .articulated.contact_driver import JointStepping
 from .articulated.contact_step import COMPILED as JOINT_STEP
 from .articulated.driver import JointDriver, JointMechanism
@@ -34,6 +34,7 @@ from .impact.instant import EventSettings
 from .impact.laws import LAWS
 from .impact.system import ContactSystem
 from .integrate import state as integration
+from .integrate.behind import COMPILED as INTEGRATION
 from .integrate.driver import Driver
 from .integrate.functions import Functions
 from .integrate.methods import METHODS

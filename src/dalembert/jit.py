@@ -36,7 +36,7 @@ ROOT = Path(__file__).parent
 # subpackages with compiled functions
 KERNELS = (
     "linalg", "energies", "interact", "integrate", "mechanics", "articulated", "collide", "contact", "impact", "particles",
-    "symbolic",
+    "symbolic", "batch",
 )  # fmt: skip
 TABLES = ("tables", "tree_tables")  # of the model
 IMPORT = re.compile(r"^from (\.+)([\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)

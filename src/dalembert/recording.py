@@ -101,8 +101,7 @@ class Recorder:
         spin += np.array([np.cross(x, p).sum(axis=0) for x, p in zip(places, momenta, strict=True)])
         impulse = common[:, FORCE_IMPULSE : FORCE_IMPULSE + 3] + common[:, REACTION_IMPULSE : REACTION_IMPULSE + 3]
         turning = common[:, TORQUE_IMPULSE : TORQUE_IMPULSE + 3] + common[:, REACTION_TORQUE : REACTION_TORQUE + 3]
-        spent = work.sum(axis=1) + common[:, CONSTRAINT_WORK] + common[:, PROJECTION_WORK]
-        earned = total - spent
+        earned = total - work_spent(model, state)
         assert common.shape[1] == len(LEDGER)
         found = {"particle_position": places, "particle_momentum": momenta} if model.particle_count else {}
         return {
@@ -149,6 +148,13 @@ class Recorder:
             forces=list(model.force_names),
             attrs=attrs,
         )
+
+
+def work_spent(model: Model, state: np.ndarray) -> np.ndarray:
+    """Work since the start that no potential knows of, J, of states (..., n): of forces, constraints and projection."""
+    at = model.particle_block.stop + len(model.tables["coordinates"])
+    work, common = state[..., at : at + len(model.force_names)], state[..., at + len(model.force_names) :]
+    return work.sum(axis=-1) + common[..., CONSTRAINT_WORK] + common[..., PROJECTION_WORK]
 
 
 def scene_description(scene: Scene, released: dict[str, float]) -> dict[str, Any]:

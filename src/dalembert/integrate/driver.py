@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from . import state as integration
+from .behind import Stepper
 from .functions import Functions
-from .record import record
 
-BATCH = 200_000  # steps between looks at the keyboard
+MOST_STEPS = 200_000  # steps between looks at the keyboard
 
 
 class Driver:
@@ -20,17 +20,14 @@ class Driver:
     """
 
     def __init__(self, functions: Functions, options: integration.Options, step: float) -> None:
-        size = options.weights.size
-        self._functions, self._options, self._step = functions, options, step
+        self._options, self._step = options, step
         self._work = integration.make_work(options)
-        self._signs = integration.make_signs(options)
-        self._stops = np.zeros(1)
-        self._buffers = np.empty(1), np.empty((1, size)), np.empty((0, 1, size))
-        self.restart(0.0)
+        self._clock = integration.make_clock(0.0, step)
+        self.stepper = Stepper(functions, options, self._work, integration.make_signs(options), self._clock)
 
     def restart(self, time: float) -> None:
         """Begin anew at a time (s)."""
-        self._clock = integration.make_clock(time, self._step)
+        self._clock[:] = integration.make_clock(time, self._step)
 
     def changed(self) -> None:
         """The state was changed from outside: forget what was derived from it."""
@@ -40,12 +37,7 @@ class Driver:
         """Step y until `target` (s), in place; exactly to it where it is the `end`. Returns a status."""
         plan = self._options.plan
         plan.land = int(target >= end - 1e-9 * self._step)
-        self._stops[0] = target
-        status, _, _ = record(
-            self._functions, plan, y, dydt, self._work, self._signs, self._clock, self._stops, 0,
-            int(self._clock[0].steps) + BATCH, 0, *self._buffers,
-        )  # fmt: skip
-        return int(status)
+        return self.stepper(MOST_STEPS, target, y, dydt)
 
     def frame(self) -> dict[str, Any]:
         """Nothing more than the state is recorded."""

@@ -1,0 +1,92 @@
+"""The tables of a thread that runs members of a batch, and how compiled code reads them; see `addresses`."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..addresses import nested_reader, reader
+from ..integrate.state import CLOCK, PLAN
+
+NEXT, STOP = 0, 8  # words that threads share: the member to be taken next, and whether all shall stop
+NOT_RUN, INTERRUPTED, OPEN_AT_START, APART_AT_START, CANNOT_CLOSE, DEPENDENT = (
+    -1,
+    50,
+    51,
+    52,
+    53,
+    54,
+)  # statuses of ours
+
+OWN = np.dtype(
+    [("mechanism", "i8"), ("handle", "i8"), ("stepper", "i8"), ("steps", "i8"), ("joint", "i8"), ("assemble", "i8"),
+     ("members", "i8"), ("rows", "i8"), ("closed", "f8"), ("dependent", "f8")],
+    align=True,
+)  # fmt: skip
+"""mechanism, handle, stepper, steps : addresses of both functions, and of what each is handed. joint : 1 in joint
+coordinates. rows : frames that there is room for, of each member. closed, dependent : the limits of `start`."""
+
+TABLE = np.dtype([("address", "i8"), ("width", "i8"), ("first", "i8")], align=True)
+"""A table of the workspace: its address, bytes, and where in the image its first contents stand."""
+
+VARIED = np.dtype([("address", "i8"), ("width", "i8"), ("source", "i8")], align=True)
+"""Bytes that differ from member to member, and the address of those of member 0, which those of member 1 follow."""
+
+OUTCOME = np.dtype(
+    [("status", "i8"), ("frames", "i8"), ("steps", "i8"), ("rejected", "i8"), ("evaluations", "i8"), ("end", "f8")],
+    align=True,
+)
+"""How a member ended, and when (s); what it recorded and counted."""
+
+
+class Worker(NamedTuple):
+    """What one thread works with. n numbers of the state, m members, f frames."""
+
+    own: Any  # OWN, one row
+    system: Any  # model.tables.System, see `addresses.nested`
+    clock: Any  # CLOCK
+    plan: Any  # PLAN
+    tables: Any  # TABLE
+    image: np.ndarray  # uint8
+    varied: Any  # VARIED
+    y: np.ndarray  # (n,)
+    dydt: np.ndarray  # (n,)
+    spare: np.ndarray  # (n,)
+    z: np.ndarray  # joint coordinates: the state, its rate, y as last put or taken, and y as the mechanism has it
+    dzdt: np.ndarray
+    known: np.ndarray
+    lifted: np.ndarray
+    targets: np.ndarray  # (f − 1,) s
+    lands: np.ndarray  # int64, whether steps end there exactly
+    shared: np.ndarray  # int64, see NEXT; this and all below are of all threads
+    times: np.ndarray  # (f,) s
+    states: np.ndarray  # (m × f × n,)
+    energies: np.ndarray  # (m × f × 2,) J
+    errors: np.ndarray  # (m × f,) m, of the worst joint
+    error_rates: np.ndarray  # (m × f,) m/s
+    outcomes: Any  # OUTCOME, one a member
+
+
+FIELDS = 2 * len(Worker._fields)
+own_of = reader(Worker, "own", OWN)
+system_of = nested_reader(Worker, "system")
+clock_of = reader(Worker, "clock", CLOCK)
+plan_of = reader(Worker, "plan", PLAN)
+tables_of = reader(Worker, "tables", TABLE)
+image_of = reader(Worker, "image", np.uint8)
+varied_of = reader(Worker, "varied", VARIED)
+y_of = reader(Worker, "y")
+dydt_of = reader(Worker, "dydt")
+spare_of = reader(Worker, "spare")
+z_of = reader(Worker, "z")
+dzdt_of = reader(Worker, "dzdt")
+known_of = reader(Worker, "known")
+lifted_of = reader(Worker, "lifted")
+targets_of = reader(Worker, "targets")
+lands_of = reader(Worker, "lands", np.int64)
+shared_of = reader(Worker, "shared", np.int64)
+times_of = reader(Worker, "times")
+states_of = reader(Worker, "states")
+energies_kept_of = reader(Worker, "energies")
+errors_of = reader(Worker, "errors")
+error_rates_of = reader(Worker, "error_rates")
+outcomes_of = reader(Worker, "outcomes", OUTCOME)

@@ -1,0 +1,1 @@
+"""Batches: many runs of one scene, which differ in numbers, inside one compiled call a thread."""

@@ -1,0 +1,141 @@
+"""The driver behind a C pointer: what steps runs is compiled once, and Python and other kernels call it alike.
+
+    advance(data, most steps, t_end, y, n, dydt, n) -> status                             see `advance.advance`
+
+`data` is the address of a table of the arrays of `Stepping`.
+"""
+
+import ctypes
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+from numba.np.arrayobj import populate_array
+
+from ..addresses import address_table, reader
+from ..jit import CFunction, njit
+from ..pointer import C_SIGNATURE, C_TYPE, view, viewer
+from .advance import advance
+from .functions import Functions
+from .state import CLOCK, PLAN, Options, Work
+
+SYSTEM = np.dtype([("address", "i8"), ("handle", "i8"), ("completes", "i8"), ("numbers", "i8"), ("events", "i8")])
+"""The first three of `Functions`; how many numbers the state has; how many events there are."""
+
+
+class Stepping(NamedTuple):
+    """Everything that `advance` is given beside y and dydt; rows of two-dimensional arrays one after another."""
+
+    system: Any  # SYSTEM, one row
+    events: np.ndarray  # int64, the addresses of `Functions`
+    event_data: np.ndarray  # int64
+    plan: Any  # PLAN, one row
+    signs: np.ndarray
+    clock: Any  # CLOCK, one row
+    k: np.ndarray  # these are those of `Work`
+    stage: np.ndarray
+    y_new: np.ndarray
+    spare: np.ndarray
+    y_before: np.ndarray
+    values: np.ndarray
+    weights: np.ndarray
+    momentum: np.ndarray
+    direction: np.ndarray
+
+
+FIELDS = 2 * len(Stepping._fields)
+_floats = viewer(np.float64)
+_addresses = viewer(np.int64)
+_ROWS = types.Array(types.float64, 2, "C")
+
+system_of = reader(Stepping, "system", SYSTEM)
+events_of = reader(Stepping, "events", np.int64)
+event_data_of = reader(Stepping, "event_data", np.int64)
+plan_of = reader(Stepping, "plan", PLAN)
+signs_of = reader(Stepping, "signs")
+clock_of = reader(Stepping, "clock", CLOCK)
+k_of = reader(Stepping, "k")
+stage_of = reader(Stepping, "stage")
+y_new_of = reader(Stepping, "y_new")
+spare_of = reader(Stepping, "spare")
+y_before_of = reader(Stepping, "y_before")
+values_of = reader(Stepping, "values")
+weights_of = reader(Stepping, "weights")
+momentum_of = reader(Stepping, "momentum")
+direction_of = reader(Stepping, "direction", np.int64)
+
+
+@intrinsic
+def as_rows(typing_context, array, rows, columns):
+    """(rows, columns) view of a contiguous float64 array."""
+
+    def generate(context, builder, signature, arguments):
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        found = context.make_array(_ROWS)(context, builder)
+        size = ir.Constant(ir.IntType(64), 8)
+        strides = [builder.mul(arguments[2], size), size]
+        populate_array(found, data, list(arguments[1:]), strides, size, None)
+        return found._getvalue()
+
+    return _ROWS(array, types.int64, types.int64), generate
+
+
+if numba.config.DISABLE_JIT:
+
+    def as_rows(array, rows, columns):
+        """(rows, columns) view of a contiguous float64 array."""
+        return array.reshape(rows, columns)
+
+
+@njit
+def proceed(most, t_end, y, dydt, tables):
+    """Integrate until t_end (s), as `advance` does, by at most so many steps. Returns a status."""
+    own, plans = system_of(tables)[0], plan_of(tables)
+    context = Functions(own.address, own.handle, own.completes, events_of(tables), event_data_of(tables))
+    work = Work(
+        as_rows(k_of(tables), plans[0].rows, own.numbers), stage_of(tables), y_new_of(tables), spare_of(tables),
+        y_before_of(tables), as_rows(values_of(tables), 3, own.events), weights_of(tables), momentum_of(tables),
+        direction_of(tables),
+    )  # fmt: skip
+    return advance(context, plans[0], y, dydt, work, signs_of(tables), clock_of(tables), t_end, most)
+
+
+def advance_behind(data, most, t_end, y, n, dydt, m):
+    return proceed(most, t_end, _floats(y, n), _floats(dydt, m), _addresses(data, FIELDS))
+
+
+COMPILED = CFunction(advance_behind, C_SIGNATURE)
+
+
+class Stepper:
+    """The driver of one system: `address` of the function and `data` to hand it; keeps the arrays alive."""
+
+    def __init__(
+        self, functions: Functions, options: Options, work: Work, signs: np.ndarray, clock: np.recarray
+    ) -> None:
+        system = np.array(
+            [(functions.address, functions.data, functions.completes, options.weights.size, options.direction.size)],
+            SYSTEM,
+        ).view(np.recarray)
+        self.tables = Stepping(
+            system, functions.events, functions.event_data, options.plan, signs, clock, work.k.reshape(-1), *work[1:5],
+            work.values.reshape(-1), *work[6:],
+        )  # fmt: skip
+        self._table = address_table(self.tables)
+        self.data = int(self._table.ctypes.data)
+        if numba.config.DISABLE_JIT:
+            self._callback = C_TYPE(self._call)
+            self.address = int(ctypes.cast(self._callback, ctypes.c_void_p).value or 0)
+        else:
+            self.address = COMPILED.address
+        self._function = C_TYPE(self.address)
+
+    def _call(self, data: int, most: int, t_end: float, y: int, n: int, dydt: int, m: int) -> int:
+        return int(proceed(most, t_end, view(y, n), view(dydt, m), self.tables))
+
+    def __call__(self, most: int, t_end: float, y: np.ndarray, dydt: np.ndarray) -> int:
+        """Integrate until t_end (s) by at most so many steps; returns a status."""
+        return int(self._function(self.data, most, t_end, y.ctypes.data, y.size, dydt.ctypes.data, dydt.size))
