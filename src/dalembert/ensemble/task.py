@@ -1,0 +1,152 @@
+"""One member of a sweep, run: what it recorded, what was measured, and what went wrong, as one dataset."""
+
+from __future__ import annotations
+
+import json
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import SimulationError
+from ..provenance import plain_items, provenance
+from ..simulate import Simulation
+from ..sources import Source, reason
+from ..trajectory_format import VARIABLES
+from .plan import Member
+
+if TYPE_CHECKING:
+    import xarray
+
+DONE, FAILED, DIED = "done", "failed", "died"
+
+
+@dataclass(frozen=True)
+class Task:
+    """What the members of a sweep have in common. `keep` has names of recorded quantities, functions of the run, and names of
+    functions that the source has."""
+
+    source: Source
+    keep: tuple[str | Callable[[Simulation], Any], ...]
+
+    def begin(self, member: Member) -> Simulation:
+        """The run of a member, at its start. Raises ValueError."""
+        settings = self.settings(member)
+        settings.pop("duration")
+        return Simulation(self.source.scene(**member.parameters), **settings)
+
+    def settings(self, member: Member) -> dict[str, Any]:
+        """All settings of a member: the source's, and over these its own."""
+        found = {**self.source.settings, **member.settings}
+        if found.get("dt") is not None and "dt" not in member.settings and "rtol" in member.settings:
+            del found["dt"]  # an adaptive run was asked for
+        return found
+
+    def run(self, member: Member) -> xarray.Dataset:
+        """Run a member from start to end. Whatever goes wrong is told in the dataset; KeyboardInterrupt alone is raised."""
+        start, simulation, failed = time.perf_counter(), None, None
+        try:
+            simulation = self.begin(member)
+            simulation.advance(self.settings(member)["duration"])
+        except (Exception, SystemExit) as error:
+            failed = error
+        if simulation is not None and simulation.interrupted:
+            raise KeyboardInterrupt
+        return self.end(member, simulation, time.perf_counter() - start, failed)
+
+    def end(
+        self, member: Member, simulation: Simulation | None, wall_time: float, failed: BaseException | None = None
+    ) -> xarray.Dataset:
+        """The dataset of a member that was run, or that failed; what was recorded up to then is in it."""
+        import xarray
+
+        data: dict[str, Any] = {}
+        coordinates: dict[str, Any] = {}
+        facts: dict[str, Any] = {}
+        if simulation is not None:
+            try:
+                facts = _facts(simulation)
+                coordinates, data = self._kept(simulation, failed is not None)
+            except (Exception, SystemExit) as error:
+                failed = failed or error
+        attrs = described(member, DONE if failed is None else FAILED, wall_time, self._why(failed), failed)
+        return xarray.Dataset(data, coordinates, {**attrs, **facts})
+
+    def _kept(self, simulation: Simulation, failed: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+        """(coordinates, variables) of what is to be kept; functions are not asked about runs that failed."""
+        names = [each for each in self.keep if isinstance(each, str) and each in VARIABLES]
+        coordinates: dict[str, Any] = {}
+        data: dict[str, Any] = {}
+        if names:
+            recorded = simulation.trajectory.dataset
+            chosen = recorded[[name for name in names if name in recorded]]
+            coordinates, data = dict(chosen.coords), dict(chosen.data_vars)
+        others = [each for each in self.keep if each not in names]
+        for function in others if not failed else []:
+            data.update(_measured(self.source.names[function] if isinstance(function, str) else function, simulation))
+        return coordinates, data
+
+    def _why(self, error: BaseException | None) -> str:
+        if error is None:
+            return ""
+        plainly = isinstance(error, SimulationError | ValueError)
+        return str(error) if plainly and str(error) else reason(error, self.source.name)
+
+
+def described(
+    member: Member, status: str, wall_time: float, why: str, error: BaseException | None = None
+) -> dict[str, Any]:
+    """Attributes of a member's dataset: who it is, how it ended."""
+    attrs: dict[str, Any] = {"index": member.index, "status": status, "error": why, "wall_time": wall_time}
+    for key, values in (("parameters", member.parameters), ("settings", member.settings)):
+        kept, others = plain_items(values)
+        attrs[key] = json.dumps(kept | others)
+    if error is not None:
+        attrs["traceback"] = "".join(traceback.format_exception(error))
+    return {key: _clean(value) if isinstance(value, str) else value for key, value in attrs.items()}
+
+
+def _clean(text: str) -> str:
+    """Text that a file can hold."""
+    return text.replace("\0", "").encode("utf-8", "replace").decode()
+
+
+def _facts(simulation: Simulation) -> dict[str, Any]:
+    """Attributes that say what was run, and how well."""
+    report, found = simulation.report, provenance(simulation)
+    return {
+        "scene": simulation.model.name,
+        "end_time": float(simulation.recorder.frames["time"][-1]),
+        "steps": report.steps,
+        "energy_residual": report.energy_residual_relative,
+        "frames": simulation.frames,
+        "final_state_hash": found["final_state_hash"],
+        "provenance_json": json.dumps(found),
+    }
+
+
+def _measured(function: Callable[[Simulation], Any], simulation: Simulation) -> dict[str, Any]:
+    """What a function of the user's says of a run: a number, an array, or several by name."""
+    import xarray
+
+    name = getattr(function, "__name__", type(function).__name__)
+    try:
+        values = function(simulation)
+    except Exception as error:
+        raise RuntimeError(f"the function {name!r} failed: {type(error).__name__}: {error}") from error
+    found = {}
+    for key, value in (values if isinstance(values, Mapping) else {name: values}).items():
+        if key in VARIABLES:
+            raise ValueError(f"the function {name!r} returns {key!r}, which is the name of a recorded quantity")
+        if isinstance(value, xarray.DataArray):
+            found[key] = value
+            continue
+        try:
+            array = np.asarray(value, float)
+        except (TypeError, ValueError):
+            raise ValueError(f"the function {name!r} returns {value!r:.80} for {key!r}; numbers can be kept") from None
+        found[str(key)] = ([f"{key}_{axis}" for axis in range(array.ndim)], array)
+    return found
