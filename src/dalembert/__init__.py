@@ -3,6 +3,7 @@
 __version__ = "0.1.0"
 
 from .articulation import Articulation
+from .ensemble import SweepError, sweep
 from .errors import SimulationError
 from .export.gltf import export_gltf
 from .export.mjcf import export_mjcf
@@ -16,6 +17,7 @@ from .linalg.condition import condition_number
 from .linalg.equilibrate import Equilibration, equilibrate
 from .linalg.matching import Matching, matching
 from .linalg.newton import Minimum, minimize
+from .replay import Replay, replay
 from .scene.body import WORLD
 from .scene.contact import HalfSpace, Material
 from .scene.joint import Curve
@@ -33,8 +35,8 @@ from .trajectory import Trajectory
 __all__ = [
     "METHODS", "WORLD", "Articulation", "Box", "Capsule", "Compound", "Cone", "ConvexHull", "Curve", "Cylinder",
     "Ellipsoid", "Equilibration", "GeneralizedCoordinates", "HalfSpace", "HeightField", "ImportedModel", "Lagrangian",
-    "MassProperties", "Matching", "Material", "Mesh", "Minimum", "Scene", "Simulation", "SimulationError", "Sphere",
-    "State", "TimeSeries", "Trajectory", "TriangleMesh", "__version__", "block", "condition_number", "equilibrate",
-    "export_gltf", "export_mjcf", "export_usd", "load_model", "load_usd", "mass_properties", "matching", "minimize",
-    "sheet", "simulate", "solve",
+    "MassProperties", "Matching", "Material", "Mesh", "Minimum", "Replay", "Scene", "Simulation", "SimulationError",
+    "Sphere", "State", "SweepError", "TimeSeries", "Trajectory", "TriangleMesh", "__version__", "block",
+    "condition_number", "equilibrate", "export_gltf", "export_mjcf", "export_usd", "load_model", "load_usd",
+    "mass_properties", "matching", "minimize", "replay", "sheet", "simulate", "solve", "sweep",
 ]  # fmt: skip

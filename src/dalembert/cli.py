@@ -1,4 +1,5 @@
-"""The command line: `dalembert run NAME|FILE`, `inspect FILE`, `convert`, `list`, `compile`, `condition FILE.mtx`.
+"""The command line: `dalembert run NAME|FILE`, `sweep`, `replay`, `inspect FILE`, `convert`, `list`, `compile`,
+`condition FILE.mtx`.
 
 Exit codes: 0 done, 1 the run failed in the middle, 2 the input was refused, 130 interrupted (what was recorded is kept).
 """
@@ -13,6 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
+from .commands.replay import replay
+from .commands.sweep import sweep
 from .sources import load
 
 if TYPE_CHECKING:
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
 FAILED, REFUSED, INTERRUPTED = 1, 2, 130
 
 app = App(name="dalembert", help="Rigid mechanisms simulated exactly and fast, with every joule accounted for.")
+app.command(sweep)
+app.command(replay)
 
 
 @app.command
@@ -258,9 +263,16 @@ def _advance(simulation: Simulation, duration: float, screen: Screen | None) -> 
 
 def _keep(simulation: Simulation, out: Path | None, report: Path | None, quiet: bool) -> int:
     """Save and write the report; returns an exit code."""
+    from .trajectory_file import rescue
+
     try:
         if out is not None:
-            print(f"saved {simulation.trajectory.save(out)}", file=sys.stderr)
+            trajectory = simulation.trajectory
+            try:
+                print(f"saved {trajectory.save(out)}", file=sys.stderr)
+            except OSError as error:
+                found = rescue(trajectory.dataset, out)
+                raise OSError(f"{error}; the run is saved in {found} instead" if found else str(error)) from error
         if report is not None:
             from .view.report import write_report
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import time
 from collections.abc import Callable
@@ -330,6 +331,9 @@ class Simulation(Controls, Questions):
         self.recorder = Recorder(self.model, self._mechanism)
         self._record()
         return self
+
+
+SETTINGS = tuple(name for name in inspect.signature(Simulation).parameters if name != "scene")
 
 
 def simulate(scene: Scene | Model, duration: float, **settings: Any) -> Simulation:

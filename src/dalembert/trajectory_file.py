@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .trajectory_format import TrajectoryError, check_structure
+from .trajectory_format import TrajectoryError, check_sizes, check_structure
 
 if TYPE_CHECKING:
     import xarray
@@ -28,8 +29,25 @@ def write(dataset: xarray.Dataset, path: Path) -> Path:
     return path
 
 
+def rescue(dataset: xarray.Dataset, path: Path) -> Path | None:
+    """Write what could not be written to `path` to a new folder among the temporary files instead; None if that fails too."""
+    try:
+        return write(dataset, Path(tempfile.mkdtemp(prefix="dalembert-")) / path.name)
+    except OSError:
+        return None
+
+
 def read(path: Path) -> xarray.Dataset:
     """The dataset of a file, in memory, its structure checked; see `Trajectory.load` for the errors."""
+    return _read(path, check_structure)
+
+
+def read_record(path: Path) -> xarray.Dataset:
+    """The same of a file that need not have all that a trajectory must, such as that of a member of a sweep."""
+    return _read(path, check_sizes)
+
+
+def _read(path: Path, look: Callable[[xarray.Dataset, str], None]) -> xarray.Dataset:
     import xarray
 
     if not path.is_file():
@@ -38,7 +56,7 @@ def read(path: Path) -> xarray.Dataset:
         with xarray.open_dataset(
             path, engine="h5netcdf", cache=False, decode_times=False, mask_and_scale=False, phony_dims="sort"
         ) as lazy:
-            check_structure(lazy, str(path))
+            look(lazy, str(path))
             return lazy.load()
     except TrajectoryError:
         raise

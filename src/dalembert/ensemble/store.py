@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ..provenance import describe, digest, versions
-from ..trajectory_file import write
+from ..trajectory_file import read_record, write
+from ..trajectory_format import TrajectoryError
 from .plan import Plan
 from .task import DONE, FAILED, Task
 
@@ -30,10 +31,14 @@ class Store:
             return
         if self.folder.is_dir() and any(self.folder.iterdir()):
             raise ValueError(f"{str(self.folder)!r} has other files in it, and no sweep; give a new folder")
-        (self.folder / MEMBERS).mkdir(parents=True, exist_ok=True)
+        self.folder.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(".part")
-        part.write_text(json.dumps(manifest, indent=1), "utf-8")
-        os.replace(part, path)
+        try:
+            part.write_text(json.dumps(manifest, indent=1), "utf-8")
+            os.replace(part, path)
+        except OSError:
+            part.unlink(missing_ok=True)
+            raise
 
     def _require_same(self, path: Path, manifest: dict[str, Any]) -> None:
         try:
@@ -63,19 +68,11 @@ class Store:
 
     def read(self, index: int) -> Any:
         """The dataset of a member; None where there is none that can be read."""
-        import xarray
-
-        path = self.path(index)
-        if not path.is_file():
-            return None
         try:
-            with xarray.open_dataset(
-                path, engine="h5netcdf", cache=False, decode_times=False, mask_and_scale=False, phony_dims="sort"
-            ) as lazy:
-                found = lazy.load()
-            return found if int(found.attrs["index"]) == index and "status" in found.attrs else None
-        except Exception:  # h5py and xarray raise many kinds on damaged files; the member is run again
+            found = read_record(self.path(index))
+        except (FileNotFoundError, TrajectoryError):
             return None
+        return found if found.attrs.get("index") == index and "status" in found.attrs else None
 
 
 def make_manifest(task: Task, plan: Plan, seed: int) -> dict[str, Any]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ..provenance import versions
-from ..simulate import Simulation
+from ..simulate import SETTINGS, Simulation
 from ..sources import Source, find, from_function
 from ..trajectory_format import VARIABLES
 from .assemble import assemble
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     import xarray
 
 KEPT = ("position", "orientation", "kinetic", "potential")
-KNOWN = ("duration", *(name for name in inspect.signature(Simulation).parameters if name != "scene"))
+KNOWN = ("duration", *SETTINGS)
 Executor: TypeAlias = Callable[[Task, Sequence[Member], int | None], Iterator[Any]]
 """Runs members and gives the dataset of each, in any order; `Task.begin` and `Task.end` are what it is made of."""
 
