@@ -87,10 +87,13 @@ def test_members_that_fail_leave_what_they_recorded_and_say_why():
 
 def test_a_function_that_fails_fails_its_member_only():
     def choosy(run):
-        return 1.0 / (run.state.position[0, 2] > 0.0)
+        if run.state.position[0, 2] < 0.0:
+            raise LookupError("it is under the ground")
+        return 1.0
 
     found = serial(ball, {"height": [-1.0, 5.0]}, keep=["kinetic", choosy])
-    assert found.status.values.tolist() == ["failed", "done"] or found["choosy"].values[1] == 1.0
+    assert found.status.values.tolist() == ["failed", "done"] and "under the ground" in found.error.values[0]
+    assert np.isfinite(found.kinetic.values).all() and np.isnan(found["choosy"].values).tolist() == [True, False]
     bad = serial(ball, {"height": [1.0]}, keep=lambda run: "tall")
     assert bad.status.item() == "failed" and "'tall'" in bad.error.item()
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import cloudpickle
-
 from .plan import Member
-from .task import DIED, Task, described
+from .task import DIED, Task, described, pack
 
 AHEAD = 4  # members handed out for each thread of the cluster
+PATIENCE = 10.0  # s, until a scheduler has answered
 
 
 def run_on_cluster(task: Task, members: Sequence[Member], cluster: Any) -> Iterator[Any]:
@@ -25,10 +24,10 @@ def run_on_cluster(task: Task, members: Sequence[Member], cluster: Any) -> Itera
         raise ImportError("a sweep on a cluster needs Dask; install dalembert[dask]") from error
     own = isinstance(cluster, str)
     try:
-        client = Client(cluster, timeout=10.0, set_as_default=False) if own else cluster
+        client = Client(cluster, timeout=PATIENCE, set_as_default=False) if own else cluster
     except (OSError, ValueError) as error:
         raise RuntimeError(f"no Dask scheduler answers at {cluster!r}: {error}") from error
-    packed, left = cloudpickle.dumps(task), iter(members)
+    packed, left = pack(task), iter(members)
     at: dict[Any, Member] = {}
 
     def hand_out() -> list[Any]:
@@ -40,7 +39,9 @@ def run_on_cluster(task: Task, members: Sequence[Member], cluster: Any) -> Itera
         return [future]
 
     try:
-        running = as_completed([future for _ in range(AHEAD * max(1, _threads(client))) for future in hand_out()])
+        running = as_completed(
+            [future for _ in range(AHEAD * max(1, _threads(client))) for future in hand_out()], loop=client.loop
+        )
         for future in running:
             member = at.pop(future)
             try:

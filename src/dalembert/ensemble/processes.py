@@ -17,10 +17,8 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import cloudpickle
-
 from .plan import Member
-from .task import DIED, Task, described
+from .task import DIED, Task, described, pack
 from .worker import READY
 
 ATTEMPTS = 2  # runs of a member whose process dies
@@ -76,7 +74,7 @@ class Crew:
     """Threads that each have a process, and take from one list what to run."""
 
     def __init__(self, task: Task, members: Sequence[Member], workers: int) -> None:
-        self._task = cloudpickle.dumps(task)
+        self._task = pack(task)
         self._left = iter(members)
         self._lock = threading.Lock()
         self._processes: set[Process] = set()
@@ -97,7 +95,8 @@ class Crew:
                         answer = process.receive()
                         break
                     except Died as error:
-                        self._processes.discard(process)
+                        with self._lock:
+                            self._processes.discard(process)
                         process, answer = None, _lost(member, str(error))
                         if self._over:
                             return

@@ -72,6 +72,8 @@ class Store:
             found = read_record(self.path(index))
         except (FileNotFoundError, TrajectoryError):
             return None
+        for array in found.variables.values():
+            array.attrs.pop("_FillValue", None)  # of the file
         return found if found.attrs.get("index") == index and "status" in found.attrs else None
 
 

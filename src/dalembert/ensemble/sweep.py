@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ..provenance import versions
@@ -155,10 +158,7 @@ def _collect(
         for dataset in running:
             members[dataset.attrs["index"]] = dataset
             if store is not None:
-                try:
-                    store.write(dataset)
-                except OSError as error:
-                    raise _cannot_write(error, store, members) from error
+                _write(store, dataset, members)
             tell(count(members, plan))
     except (RuntimeError, OSError) as error:
         if isinstance(error, SweepError):
@@ -166,6 +166,31 @@ def _collect(
         raise SweepError(f"{error}; {len(members)} of {len(plan.members)} members are there") from error
     finally:
         running.close()  # type: ignore[attr-defined]
+
+
+def _write(store: Store, dataset: Any, members: Mapping[int, Any]) -> None:
+    """Keep a member on disk. Raises SweepError where it cannot be written."""
+    try:
+        with uninterrupted():
+            store.write(dataset)
+    except OSError as error:
+        raise _cannot_write(error, store, members) from error
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Ctrl-C comes at the end of what is done here."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    caught: list[Any] = []
+    before = signal.signal(signal.SIGINT, lambda *what: caught.append(what))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before or signal.SIG_DFL)
+    if caught:
+        raise KeyboardInterrupt
 
 
 def count(members: Mapping[int, Any], plan: Plan) -> Counts:

@@ -96,6 +96,16 @@ class Task:
         return str(error) if plainly and str(error) else reason(error, self.source.name)
 
 
+def pack(task: Task) -> bytes:
+    """A task as bytes for another process. Raises RuntimeError where it holds what cannot be sent."""
+    import cloudpickle
+
+    try:
+        return bytes(cloudpickle.dumps(task))
+    except Exception as error:
+        raise RuntimeError(f"the scene cannot be sent to another process ({error}); use how='serial'") from error
+
+
 def described(
     member: Member, status: str, wall_time: float, why: str, error: BaseException | None = None
 ) -> dict[str, Any]:
