@@ -90,7 +90,7 @@ def digest(*parts: bytes) -> str:
 def versions() -> dict[str, str]:
     """What computed: versions, a hash of this package's sources, the platform and the processor that was compiled for."""
     import llvmlite.binding
-    from numba import config
+    import numba
 
     from . import __version__
 
@@ -103,7 +103,7 @@ def versions() -> dict[str, str]:
         **{name: metadata.version(name) for name in LIBRARIES},
         "platform": f"{platform.system()} {platform.machine()}",
         "processor": llvmlite.binding.get_host_cpu_name(),
-        "compiled": "no" if config.DISABLE_JIT else "yes",
+        "compiled": "no" if numba.config.DISABLE_JIT else "yes",  # type: ignore[attr-defined]
     }
 
 

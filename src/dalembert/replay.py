@@ -187,7 +187,7 @@ def _arguments(known: Mapping[str, Any], source: Source | None, given: Mapping[s
         if name in own and name in SETTINGS:
             found[name] = own[name]
         else:
-            missing.append(f"{name} ({what!s:.80})")
+            missing.append(f"{name} ({what!s:.300})")
     if missing:
         raise ValueError(
             f"the run had settings that a record cannot hold: {', '.join(missing)}; give them: replay(run, ...)"

@@ -52,9 +52,11 @@ class Source:
     def origin(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Where a scene of these parameters comes from, as plain data; defaults are among its parameters."""
         known = {key: value for key, value in self.parameters().items() if value is not inspect.Parameter.empty}
-        kept, others = plain_items(known | dict(parameters))
+        defaults, _ = plain_items({key: value for key, value in known.items() if key not in parameters})
+        given, others = plain_items(parameters)
         return {
-            "kind": self.kind, "name": self.name, "sha256": self.sha256, "parameters": kept, "parameters_not_kept": others,
+            "kind": self.kind, "name": self.name, "sha256": self.sha256, "parameters": defaults | given,
+            "parameters_not_kept": others,
         }  # fmt: skip
 
     def scene(self, **parameters: Any) -> Any:

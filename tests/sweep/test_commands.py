@@ -135,7 +135,7 @@ def test_a_file_that_fails_or_changes_names_its_line(scene, tmp_path, capsys):
     scene.write_text(SCENE + "\n1 / 0\n")
     for command in (("sweep", scene, "--vary", "height=1"), ("run", scene)):
         assert run(*command) == REFUSED
-        assert "the file failed: line 18: ZeroDivisionError" in capsys.readouterr().err
+        assert "the file failed: line 17: ZeroDivisionError" in capsys.readouterr().err
     scene.write_text(SCENE.replace('if height < 0.0:\n        raise RuntimeError("it is under the ground")', "1 / 0"))
     assert run("run", scene) == REFUSED
     assert "build() failed: line 7: ZeroDivisionError" in capsys.readouterr().err

@@ -94,7 +94,7 @@ def sweep(
     try:
         over = read_over(vary, samples)
         keeping = tuple(word.strip() for word in keep.split(",") if word.strip())
-        given = {key: value for key, value in settings.items() if value is not None}
+        given: dict[str, Any] = {key: value for key, value in settings.items() if value is not None}
         asked = digest(repr((scene, over, given, repeat, seed, keeping)).encode())[:8]
         folder = out or Path("out") / f"{Path(scene).stem}-{asked}"
         with shown(scene) as progress:
@@ -104,8 +104,8 @@ def sweep(
             )  # fmt: skip
         write(found, folder / DATASET)
     except SweepError as error:
-        found = rescue(error.dataset, Path(DATASET))
-        print(f"dalembert: {error}" + (f"; saved in {found}" if found else ""), file=sys.stderr)
+        saved = rescue(error.dataset, Path(DATASET))
+        print(f"dalembert: {error}" + (f"; saved in {saved}" if saved else ""), file=sys.stderr)
         return FAILED
     except (ValueError, OSError, ImportError) as error:
         print(f"dalembert: {error}", file=sys.stderr)

@@ -133,7 +133,11 @@ def _grid(over: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, list[Any]]
     """(names that have one value, names that have several). Raises ValueError."""
     fixed, varied = {}, {}
     for name, values in over.items():
-        if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable) or np.ndim(values) == 0:
+        if (
+            isinstance(values, str | bytes | Mapping)
+            or not isinstance(values, Iterable)
+            or getattr(values, "ndim", 1) == 0
+        ):
             fixed[str(name)] = _python(values)
             continue
         found = [_python(value) for value in values]

@@ -83,7 +83,8 @@ class Task:
         if names:
             recorded = simulation.trajectory.dataset
             chosen = recorded[[name for name in names if name in recorded]]
-            coordinates, data = dict(chosen.coords), dict(chosen.data_vars)
+            coordinates |= {str(name): array for name, array in chosen.coords.items()}
+            data |= {str(name): array for name, array in chosen.data_vars.items()}
         others = [each for each in self.keep if each not in names]
         for function in others if not failed else []:
             data.update(_measured(self.source.names[function] if isinstance(function, str) else function, simulation))
@@ -147,12 +148,12 @@ def _measured(function: Callable[[Simulation], Any], simulation: Simulation) -> 
         values = function(simulation)
     except Exception as error:
         raise RuntimeError(f"the function {name!r} failed: {type(error).__name__}: {error}") from error
-    found = {}
+    found: dict[str, Any] = {}
     for key, value in (values if isinstance(values, Mapping) else {name: values}).items():
         if key in VARIABLES:
             raise ValueError(f"the function {name!r} returns {key!r}, which is the name of a recorded quantity")
         if isinstance(value, xarray.DataArray):
-            found[key] = value
+            found[str(key)] = value
             continue
         try:
             array = np.asarray(value, float)
