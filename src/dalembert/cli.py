@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import App, Parameter
 
 from .commands.replay import replay
-from .commands.sweep import sweep
+from .commands.sweep import read_parameters, sweep
 from .sources import load
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def run(
     frames: float | None = None,
     solver: str | None = None,
     threads: int | None = None,
+    parameters: Annotated[tuple[str, ...], Parameter(name="--set", negative=())] = (),
     out: Path | None = None,
     resume: Path | None = None,
     report: Path | None = None,
@@ -71,6 +72,8 @@ def run(
         Of contact, in time steps: gauss_seidel (real time) or interior_point (converges).
     threads
         How many share the work of time steps with contact.
+    parameters
+        A parameter of build(), name=value; may be given again.
     out
         Save the recorded run here (NetCDF).
     resume
@@ -90,7 +93,7 @@ def run(
     from .trajectory import Trajectory
 
     try:
-        built, settings = load(scene, floating)
+        built, settings = load(scene, floating, read_parameters(parameters))
         given = {
             "duration": duration, "dt": dt, "rtol": rtol, "method": method, "frames": frames, "solver": solver,
             "threads": threads,

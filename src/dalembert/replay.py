@@ -145,7 +145,7 @@ def _rebuild(known: Mapping[str, Any], scene: Any) -> tuple[Any, Source | None]:
     if callable(scene):
         source = from_function(scene)
     elif scene is not None:
-        source = find(str(scene), bool(parameters.pop("floating", False)))
+        source = find(str(scene), origin.get("floating") is True)
     elif kind == "gallery":
         from . import gallery
 

@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 from .provenance import describe, digest, function_hash, plain_items
@@ -31,6 +31,7 @@ class Source:
     recipe: tuple[Callable[..., Source], tuple[Any, ...]]
     settings: Mapping[str, Any] = field(default_factory=dict)
     names: Mapping[str, Any] = field(default_factory=dict)
+    floating: bool = False  # of a model: whether its root link was let free
 
     def __reduce__(self) -> Any:
         return self.recipe
@@ -56,7 +57,7 @@ class Source:
         given, others = plain_items(parameters)
         return {
             "kind": self.kind, "name": self.name, "sha256": self.sha256, "parameters": defaults | given,
-            "parameters_not_kept": others,
+            "parameters_not_kept": others, "floating": self.floating,
         }  # fmt: skip
 
     def scene(self, **parameters: Any) -> Any:
@@ -127,10 +128,15 @@ def from_function(build: Callable[..., Any]) -> Source:
     return Source("function", name, build, function_hash(build), (from_function, (build,)))
 
 
-def load(name: str, floating: bool) -> tuple[Any, dict[str, Any]]:
-    """(scene, settings) of a gallery name, of a model file, or of a Python file, which is run."""
+def load(name: str, floating: bool, parameters: Mapping[str, Any] = MappingProxyType({})) -> tuple[Any, dict[str, Any]]:
+    """(scene, settings) of a gallery name, of a model file, or of a Python file, which is run; parameters: of build()."""
     source = find(name, floating)
-    return source.scene(), dict(source.settings)
+    for word in parameters:
+        if not source.takes(word):
+            raise ValueError(
+                f"{name} has no parameter {word!r}; build() takes {', '.join(source.parameters()) or 'none'}"
+            )
+    return source.scene(**parameters), dict(source.settings)
 
 
 def read_model(path: Path, floating: bool) -> Any:
@@ -153,4 +159,6 @@ def _find_model(path: Path, floating: bool) -> Source:
     if model.scene.bounded() or model.scene.touching():
         settings |= {"method": "time_stepping", "dt": model.timestep or 1e-3}
     recipe = (find, (str(path), floating))
-    return Source("model", str(path), lambda: model.scene, digest(path.read_bytes()), recipe, settings)
+    return Source(
+        "model", str(path), lambda: model.scene, digest(path.read_bytes()), recipe, settings, floating=floating
+    )

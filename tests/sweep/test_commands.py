@@ -163,3 +163,26 @@ def test_a_run_that_cannot_be_saved_is_saved_elsewhere(scene, tmp_path, capsys):
     saved = said.split("the run is saved in ")[1].split(" instead")[0]
     with xarray.open_dataset(saved) as found:
         assert found.sizes["time"] == 13
+
+
+def test_one_member_is_run_with_its_parameters_and_replayed(tmp_path, capsys):
+    out = tmp_path / "run.nc"
+    assert run("run", "pendulum", "--set", "length=2", "--set", "mass=0.5", "--duration", "0.1", "--out", out) == 0
+    assert run("replay", out) == 0 and "the same bits" in capsys.readouterr().out
+    for words, reason in ((("--set", "width=2"), "no parameter 'width'"), (("--set", "length"), "give name=value")):
+        assert run("run", "pendulum", *words) == REFUSED
+        assert reason in capsys.readouterr().err
+
+
+def test_a_model_file_is_swept_over_settings_and_replayed(tmp_path, capsys):
+    robot = tmp_path / "arm.urdf"
+    robot.write_text(
+        '<robot name="arm"><link name="base"/><link name="rod"><inertial><origin xyz="0 0 -0.5"/><mass value="1"/>'
+        '<inertia ixx="0.1" iyy="0.1" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="pivot" '
+        'type="continuous"><parent link="base"/><child link="rod"/><axis xyz="0 1 0"/></joint></robot>'
+    )
+    words = ("--vary", "rtol=1e-6,1e-9", "--duration", "0.1", "--how", "serial", "--out", tmp_path / "s")
+    assert run("sweep", robot, *words) == 0
+    assert run("run", robot, "--floating", "--duration", "0.1", "--out", tmp_path / "run.nc") == 0
+    assert run("replay", tmp_path / "run.nc", "--scene", robot) == 0
+    capsys.readouterr()

@@ -163,6 +163,17 @@ def values_of(text: str, word: str) -> Any:
     return [int(value) if whole else float(value) for value in values]
 
 
+def read_parameters(words: tuple[str, ...]) -> dict[str, Any]:
+    """The parameters of name=value. Raises ValueError."""
+    found: dict[str, Any] = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        if not (equals and name.strip()):
+            raise ValueError(f"--set {word}: give name=value")
+        found[name.strip()] = value_of(text.strip())
+    return found
+
+
 def value_of(text: str) -> Any:
     """A number, true, false or none, or the text itself."""
     for kind in (int, float):

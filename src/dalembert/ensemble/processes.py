@@ -155,7 +155,7 @@ def _lost(member: Member, why: str) -> Any:
     """The dataset of a member whose processes died."""
     import xarray
 
-    return xarray.Dataset(attrs=described(member, DIED, 0.0, f"{why}, {ATTEMPTS} times"))
+    return xarray.Dataset(attrs=described(member, DIED, 0.0, f"{why}; so it was {ATTEMPTS} times"))
 
 
 def _cause(code: int | None) -> str:
@@ -165,6 +165,6 @@ def _cause(code: int | None) -> str:
             name = signal.Signals(-code).name
         except ValueError:
             name = str(-code)
-        hint = "; is there enough memory?" if name == "SIGKILL" else ""
+        hint = " (is there enough memory?)" if name == "SIGKILL" else ""
         return f"the process was ended by signal {name}{hint}"
     return f"the process ended by itself with exit code {code}"

@@ -69,26 +69,30 @@ class Task:
         if simulation is not None:
             try:
                 facts = _facts(simulation)
-                coordinates, data = self._kept(simulation, failed is not None)
+                self._keep_recorded(simulation, coordinates, data)
+                if failed is None:
+                    self._measure(simulation, data)
             except (Exception, SystemExit) as error:
                 failed = failed or error
         attrs = described(member, DONE if failed is None else FAILED, wall_time, self._why(failed), failed)
         return xarray.Dataset(data, coordinates, {**attrs, **facts})
 
-    def _kept(self, simulation: Simulation, failed: bool) -> tuple[dict[str, Any], dict[str, Any]]:
-        """(coordinates, variables) of what is to be kept; functions are not asked about runs that failed."""
+    def _keep_recorded(self, simulation: Simulation, coordinates: dict[str, Any], data: dict[str, Any]) -> None:
+        """Add the recorded quantities that are to be kept, with their coordinates."""
         names = [each for each in self.keep if isinstance(each, str) and each in VARIABLES]
-        coordinates: dict[str, Any] = {}
-        data: dict[str, Any] = {}
         if names:
             recorded = simulation.trajectory.dataset
             chosen = recorded[[name for name in names if name in recorded]]
             coordinates |= {str(name): array for name, array in chosen.coords.items()}
             data |= {str(name): array for name, array in chosen.data_vars.items()}
-        others = [each for each in self.keep if each not in names]
-        for function in others if not failed else []:
-            data.update(_measured(self.source.names[function] if isinstance(function, str) else function, simulation))
-        return coordinates, data
+
+    def _measure(self, simulation: Simulation, data: dict[str, Any]) -> None:
+        """Add what functions say of a finished run."""
+        for each in self.keep:
+            if callable(each):
+                data |= _measured(each, simulation)
+            elif each not in VARIABLES:
+                data |= _measured(self.source.names[each], simulation)
 
     def _why(self, error: BaseException | None) -> str:
         if error is None:
