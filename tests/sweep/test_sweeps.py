@@ -99,6 +99,22 @@ def test_a_function_that_fails_fails_its_member_only():
     assert bad.status.item() == "failed" and "'tall'" in bad.error.item()
 
 
+def test_what_does_not_fit_together_is_told_and_ends_nothing():
+    def odd(run):
+        high = run.state.position[0, 2] > 0.0
+        return {"value": [1.0, 2.0] if high else 3.0, "z": run.trajectory.position.sel(body="ball", xyz="z")[-1]}
+
+    found = serial(ball, {"height": [5.0, -1.0]}, keep=["position", odd])
+    assert (found.status == "done").all() and "it is left out" in found.error.values[1]
+    assert found["value"].values[0].tolist() == [1.0, 2.0] and np.isnan(found["value"].values[1]).all()
+
+
+def test_what_is_kept_under_the_name_of_a_parameter_does_not_hide_it():
+    found = serial(ball, {"height": [1.0, 2.0]}, keep=lambda run: {"height": run.state.position[0, 2], "steps": 7.0})
+    assert found.height.values.tolist() == [1.0, 2.0] and (found.steps == 50).all() and (found.kept_steps == 7.0).all()
+    np.testing.assert_allclose(found.kept_height, found.height - 0.5 * G * 0.25)
+
+
 def test_scenes_of_different_bodies_share_one_dataset():
     def row(bodies):
         scene = dal.Scene("row")

@@ -38,14 +38,20 @@ def assemble(plan: Plan, members: Mapping[int, Any], attrs: Mapping[str, Any]) -
     labels = _labels(members)
     variables = _variables(members, labels)
     data: dict[str, Any] = {}
+    odd: dict[int, str] = {}
     for name, (dims, sizes, own) in variables.items():
         whole = np.full((len(plan.members), *sizes), np.nan)
         for index, dataset in members.items():
-            if name in dataset:
+            if name in dataset and dataset[name].dims == dims:
                 _put(whole[index, ...], dataset, name, dims, labels)
-        data[name] = ((*axes, *dims), whole.reshape(*shape, *sizes), own)
+            elif name in dataset:
+                odd[index] = f"{name!r} is along {dataset[name].dims}, and not {dims} as in others; it is left out"
+        taken = name in plan.axes or name in plan.columns or name in FACTS
+        data[f"kept_{name}" if taken else name] = ((*axes, *dims), whole.reshape(*shape, *sizes), own)
     for name, (unknown, unit, meaning) in FACTS.items():
         values = [members[i].attrs.get(name, unknown) if i in members else unknown for i in range(len(plan.members))]
+        if name == "error":
+            values = [odd.get(i, "") if value == "" else value for i, value in enumerate(values)]
         array = np.array(values, object if isinstance(unknown, str) else float).reshape(shape)
         data[name] = (axes, array, {"long_name": meaning} | ({"units": unit} if unit else {}))
     coordinates: dict[str, Any] = {name: (name, values) for name, values in plan.axes.items()}
@@ -88,17 +94,15 @@ def _array(values: list[Any]) -> np.ndarray:
 
 
 def _variables(members: Mapping[int, Any], labels: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    """Name → (axes, sizes, attributes) of what members have. Raises ValueError where they do not agree on the axes."""
+    """Name → (axes, sizes, attributes) of what members have; the axes of the first that has it."""
     found: dict[str, Any] = {}
-    for index, dataset in members.items():
+    for dataset in members.values():
         for key, array in dataset.data_vars.items():
             name, dims = str(key), tuple(map(str, array.dims))
             sizes = [len(labels[d]) if d in labels else array.sizes[d] for d in dims]
             if name not in found:
                 found[name] = (dims, sizes, dict(array.attrs))
-            elif found[name][0] != dims:
-                raise ValueError(f"member {index} has {name!r} along {dims}, and others along {found[name][0]}")
-            else:
+            elif found[name][0] == dims:
                 found[name] = (dims, np.maximum(sizes, found[name][1]).astype(int).tolist(), found[name][2])
     return found
 

@@ -68,31 +68,37 @@ class Task:
         facts: dict[str, Any] = {}
         if simulation is not None:
             try:
-                facts = _facts(simulation)
-                self._keep_recorded(simulation, coordinates, data)
-                if failed is None:
-                    self._measure(simulation, data)
+                facts = self._recorded(simulation, coordinates, data)
+                measured = {} if failed is not None else self._measured(simulation)
+                if measured:
+                    xarray.Dataset(data | measured, coordinates)  # raises where they do not fit together
+                    data |= measured
             except (Exception, SystemExit) as error:
                 failed = failed or error
         attrs = described(member, DONE if failed is None else FAILED, wall_time, self._why(failed), failed)
         return xarray.Dataset(data, coordinates, {**attrs, **facts})
 
-    def _keep_recorded(self, simulation: Simulation, coordinates: dict[str, Any], data: dict[str, Any]) -> None:
-        """Add the recorded quantities that are to be kept, with their coordinates."""
+    def _recorded(self, simulation: Simulation, coordinates: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
+        """Add the recorded quantities that are to be kept, with coordinates; returns attributes that say what was run."""
         names = [each for each in self.keep if isinstance(each, str) and each in VARIABLES]
-        if names:
-            recorded = simulation.trajectory.dataset
-            chosen = recorded[[name for name in names if name in recorded]]
-            coordinates |= {str(name): array for name, array in chosen.coords.items()}
-            data |= {str(name): array for name, array in chosen.data_vars.items()}
+        if not names:
+            return _facts(simulation, simulation.report.as_dict(), provenance(simulation))
+        trajectory = simulation.trajectory
+        recorded = trajectory.dataset
+        chosen = recorded[[name for name in names if name in recorded]]
+        coordinates |= {str(name): array for name, array in chosen.coords.items()}
+        data |= {str(name): array for name, array in chosen.data_vars.items()}
+        return _facts(simulation, trajectory.report, trajectory.provenance)
 
-    def _measure(self, simulation: Simulation, data: dict[str, Any]) -> None:
-        """Add what functions say of a finished run."""
+    def _measured(self, simulation: Simulation) -> dict[str, Any]:
+        """What functions say of a finished run."""
+        found: dict[str, Any] = {}
         for each in self.keep:
             if callable(each):
-                data |= _measured(each, simulation)
+                found |= _measured(each, simulation)
             elif each not in VARIABLES:
-                data |= _measured(self.source.names[each], simulation)
+                found |= _measured(self.source.names[each], simulation)
+        return found
 
     def _why(self, error: BaseException | None) -> str:
         if error is None:
@@ -129,14 +135,13 @@ def _clean(text: str) -> str:
     return text.replace("\0", "").encode("utf-8", "replace").decode()
 
 
-def _facts(simulation: Simulation) -> dict[str, Any]:
+def _facts(simulation: Simulation, report: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
     """Attributes that say what was run, and how well."""
-    report, found = simulation.report, provenance(simulation)
     return {
         "scene": simulation.model.name,
         "end_time": float(simulation.recorder.frames["time"][-1]),
-        "steps": report.steps,
-        "energy_residual": report.energy_residual_relative,
+        "steps": report["steps"],
+        "energy_residual": np.nan if report["energy_residual_relative"] is None else report["energy_residual_relative"],
         "frames": simulation.frames,
         "final_state_hash": found["final_state_hash"],
         "provenance_json": json.dumps(found),
@@ -156,8 +161,8 @@ def _measured(function: Callable[[Simulation], Any], simulation: Simulation) -> 
     for key, value in (values if isinstance(values, Mapping) else {name: values}).items():
         if key in VARIABLES:
             raise ValueError(f"the function {name!r} returns {key!r}, which is the name of a recorded quantity")
-        if isinstance(value, xarray.DataArray):
-            found[str(key)] = value
+        if isinstance(value, xarray.DataArray) and value.dtype.kind in "biuf":
+            found[str(key)] = value.reset_coords(drop=True)
             continue
         try:
             array = np.asarray(value, float)
