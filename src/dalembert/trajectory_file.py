@@ -6,7 +6,7 @@ import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .trajectory_format import TrajectoryError, check_sizes, check_structure
 
@@ -16,11 +16,29 @@ if TYPE_CHECKING:
 
 def write(dataset: xarray.Dataset, path: Path) -> Path:
     """Write a dataset to a temporary file beside `path`, which is renamed over it. Returns the path."""
+    return _write(lambda temporary: dataset.to_netcdf(temporary, engine="h5netcdf"), path)
+
+
+def write_bytes(content: bytes, path: Path) -> Path:
+    """Write a file that was encoded, in the same way."""
+    return _write(lambda temporary: Path(temporary).write_bytes(content), path)
+
+
+def encode(dataset: xarray.Dataset) -> bytes | None:
+    """What `write` would write; None where there is no room for it among the temporary files."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="dalembert-") as folder:
+            return write(dataset, Path(folder) / "dataset.nc").read_bytes()
+    except OSError:
+        return None
+
+
+def _write(fill: Callable[[str], Any], path: Path) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
     os.close(handle)
     try:
-        dataset.to_netcdf(temporary, engine="h5netcdf")
+        fill(temporary)
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
     except BaseException:

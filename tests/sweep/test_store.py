@@ -98,15 +98,15 @@ def test_members_that_failed_are_run_again_only_if_asked(tmp_path):
 
 
 def test_a_full_disk_stops_the_sweep_loses_nothing_and_it_goes_on_when_there_is_room(tmp_path, monkeypatch):
-    write, written = store.write, []
+    write, written = store.write_bytes, []
 
-    def full(dataset, path):
+    def full(content, path):
         if len(written) == 2:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         written.append(path)
-        return write(dataset, path)
+        return write(content, path)
 
-    monkeypatch.setattr(store, "write", full)
+    monkeypatch.setattr(store, "write_bytes", full)
     with pytest.raises(dal.SweepError, match=r"No space left on device.* 2 members are safe there.* 3 are in") as error:
         run(tmp_path / "s")
     assert error.value.dataset.status.values.tolist() == ["done", "done", "done", "not run"]

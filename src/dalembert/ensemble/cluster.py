@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .plan import Member
-from .task import DIED, Task, described, pack
+from .task import DIED, Answer, Task, described, pack
 
 AHEAD = 4  # members handed out for each thread of the cluster
 PATIENCE = 10.0  # s, until a scheduler has answered
 
 
-def run_on_cluster(task: Task, members: Sequence[Member], cluster: Any) -> Iterator[Any]:
-    """The datasets of members as they are ready, run by a cluster: `distributed.Client`, or the address of a scheduler.
+def run_on_cluster(task: Task, members: Sequence[Member], cluster: Any) -> Iterator[Answer]:
+    """The answers of members as they are ready, run by a cluster: `distributed.Client`, or the address of a scheduler.
 
     Raises ImportError without Dask, and RuntimeError where the cluster cannot be reached or cannot run this package.
     """
@@ -49,7 +49,8 @@ def run_on_cluster(task: Task, members: Sequence[Member], cluster: Any) -> Itera
             except KilledWorker as error:
                 import xarray
 
-                answer = xarray.Dataset(attrs=described(member, DIED, 0.0, f"the workers that ran it died: {error}"))
+                why = f"the workers that ran it died: {error}"
+                answer = Answer(xarray.Dataset(attrs=described(member, DIED, 0.0, why)))
             except Exception as error:
                 raise RuntimeError(f"the cluster cannot run member {member.index}: {error!r:.500}") from error
             for more in hand_out():
@@ -67,7 +68,7 @@ def _threads(client: Any) -> int:
     return sum(client.nthreads().values())
 
 
-def _run(packed: bytes, member: Member) -> Any:
+def _run(packed: bytes, member: Member) -> Answer:
     """Run a member; in a worker."""
     import pickle
 

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .plan import Member
-from .task import DIED, Task, described, pack
+from .task import DIED, Answer, Task, described, pack
 from .worker import READY
 
 ATTEMPTS = 2  # runs of a member whose process dies
@@ -130,8 +130,8 @@ class Crew:
             thread.join()
 
 
-def run_in_processes(task: Task, members: Sequence[Member], workers: int | None) -> Iterator[Any]:
-    """The datasets of members as they are ready, run by so many processes, or one for each processor.
+def run_in_processes(task: Task, members: Sequence[Member], workers: int | None) -> Iterator[Answer]:
+    """The answers of members as they are ready, run by so many processes, or one for each processor.
 
     Raises RuntimeError where none can start.
     """
@@ -151,11 +151,11 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _lost(member: Member, why: str) -> Any:
-    """The dataset of a member whose processes died."""
+def _lost(member: Member, why: str) -> Answer:
+    """The answer of a member whose processes died."""
     import xarray
 
-    return xarray.Dataset(attrs=described(member, DIED, 0.0, f"{why}; so it was {ATTEMPTS} times"))
+    return Answer(xarray.Dataset(attrs=described(member, DIED, 0.0, f"{why}; so it was {ATTEMPTS} times")))
 
 
 def _cause(code: int | None) -> str:

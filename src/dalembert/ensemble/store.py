@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from ..provenance import describe, digest, versions
-from ..trajectory_file import read_record, write
+from ..trajectory_file import read_record, write, write_bytes
 from ..trajectory_format import TrajectoryError
 from .plan import Plan
-from .task import DONE, FAILED, Task
+from .task import DONE, FAILED, Answer, Task
 
 FORMAT = 1
 MANIFEST, MEMBERS = "sweep.json", "members"
@@ -62,9 +62,13 @@ class Store:
         over = (DONE,) if retry_failed else (DONE, FAILED)
         return {i: dataset for i, dataset in found.items() if dataset is not None and dataset.attrs["status"] in over}
 
-    def write(self, dataset: Any) -> None:
-        """Keep the dataset of a member. Raises OSError."""
-        write(dataset, self.path(dataset.attrs["index"]))
+    def write(self, answer: Answer) -> None:
+        """Keep what came of a member. Raises OSError."""
+        path = self.path(answer.dataset.attrs["index"])
+        if answer.file is None:
+            write(answer.dataset, path)
+        else:
+            write_bytes(answer.file, path)
 
     def read(self, index: int) -> Any:
         """The dataset of a member; None where there is none that can be read."""

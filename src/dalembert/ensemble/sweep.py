@@ -19,15 +19,15 @@ from .cluster import run_on_cluster
 from .plan import Member, Plan, make_plan
 from .processes import run_in_processes
 from .store import Store, make_manifest
-from .task import DONE, Task
+from .task import DONE, Answer, Task
 
 if TYPE_CHECKING:
     import xarray
 
 KEPT = ("position", "orientation", "kinetic", "potential")
 KNOWN = ("duration", *SETTINGS)
-Executor: TypeAlias = Callable[[Task, Sequence[Member], int | None], Iterator[Any]]
-"""Runs members and gives the dataset of each, in any order; `Task.begin` and `Task.end` are what it is made of."""
+Executor: TypeAlias = Callable[[Task, Sequence[Member], int | None], Iterator[Answer]]
+"""Runs members and gives the answer of each, in any order; `Task.run` is one, and made of `Task.begin` and `Task.end`."""
 
 
 class Counts(NamedTuple):
@@ -95,7 +95,7 @@ def sweep(
     ('length', 'time', 'body', 'xyz')
     """
     source = from_function(build) if callable(build) else find(str(build))
-    task = Task(source, _keep(source, keep))
+    task = Task(source, _keep(source, keep), stored=folder is not None)
     given = dict(settings) if duration is None else {"duration": duration} | settings
     _require_settings(given)
     plan = make_plan(source, over, given, KNOWN, seed, repeat)
@@ -118,14 +118,14 @@ def sweep(
     return found
 
 
-def _run_here(task: Task, members: Sequence[Member], workers: int | None) -> Iterator[Any]:
+def _run_here(task: Task, members: Sequence[Member], workers: int | None) -> Iterator[Answer]:
     return (task.run(member) for member in members)
 
 
 EXECUTORS: dict[str, Executor] = {"processes": run_in_processes, "serial": _run_here}
 
 
-def _start(how: Any, task: Task, plan: Plan, workers: int | None) -> Callable[[Sequence[Member]], Iterator[Any]]:
+def _start(how: Any, task: Task, plan: Plan, workers: int | None) -> Callable[[Sequence[Member]], Iterator[Answer]]:
     """What runs members in the way that was asked for. Raises ValueError."""
     if workers is not None and (not isinstance(workers, int) or workers < 1):
         raise ValueError(f"workers is {workers!r}; give a whole number from 1 on")
@@ -141,7 +141,7 @@ def _start(how: Any, task: Task, plan: Plan, workers: int | None) -> Callable[[S
 
 
 def _collect(
-    start: Callable[[Sequence[Member]], Iterator[Any]],
+    start: Callable[[Sequence[Member]], Iterator[Answer]],
     plan: Plan,
     members: dict[int, Any],
     store: Store | None,
@@ -155,10 +155,10 @@ def _collect(
         return
     running = start(left)
     try:
-        for dataset in running:
-            members[dataset.attrs["index"]] = dataset
+        for answer in running:
+            members[answer.dataset.attrs["index"]] = answer.dataset
             if store is not None:
-                _write(store, dataset, members)
+                _write(store, answer, members)
             tell(count(members, plan))
     except (RuntimeError, OSError) as error:
         if isinstance(error, SweepError):
@@ -168,11 +168,11 @@ def _collect(
         running.close()  # type: ignore[attr-defined]
 
 
-def _write(store: Store, dataset: Any, members: Mapping[int, Any]) -> None:
+def _write(store: Store, answer: Answer, members: Mapping[int, Any]) -> None:
     """Keep a member on disk. Raises SweepError where it cannot be written."""
     try:
         with uninterrupted():
-            store.write(dataset)
+            store.write(answer)
     except OSError as error:
         raise _cannot_write(error, store, members) from error
 

@@ -7,7 +7,7 @@ import time
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from ..errors import SimulationError
 from ..provenance import plain_items, provenance
 from ..simulate import Simulation
 from ..sources import Source, reason
+from ..trajectory_file import encode
 from ..trajectory_format import VARIABLES
 from .plan import Member
 
@@ -24,13 +25,24 @@ if TYPE_CHECKING:
 DONE, FAILED, DIED = "done", "failed", "died"
 
 
+class Answer(NamedTuple):
+    """What came of a member: its dataset and, where it is to be kept on disk, the bytes of its file."""
+
+    dataset: xarray.Dataset
+    file: bytes | None = None
+
+
 @dataclass(frozen=True)
 class Task:
-    """What the members of a sweep have in common. `keep` has names of recorded quantities, functions of the run, and names of
-    functions that the source has."""
+    """What the members of a sweep have in common.
+
+    keep: names of recorded quantities, functions of the run, and names of functions that the source has.
+    stored: whether members are kept on disk; they are encoded where they run, as that takes as long as a short run.
+    """
 
     source: Source
     keep: tuple[str | Callable[[Simulation], Any], ...]
+    stored: bool = False
 
     def begin(self, member: Member) -> Simulation:
         """The run of a member, at its start. Raises ValueError."""
@@ -45,8 +57,13 @@ class Task:
             del found["dt"]  # an adaptive run was asked for
         return found
 
-    def run(self, member: Member) -> xarray.Dataset:
+    def run(self, member: Member) -> Answer:
         """Run a member from start to end. Whatever goes wrong is told in the dataset; KeyboardInterrupt alone is raised."""
+        dataset = self.dataset(member)
+        return Answer(dataset, encode(dataset) if self.stored else None)
+
+    def dataset(self, member: Member) -> xarray.Dataset:
+        """Run a member from start to end; what came of it."""
         start, simulation, failed = time.perf_counter(), None, None
         try:
             simulation = self.begin(member)

@@ -1,4 +1,4 @@
-"""A process that runs members of a sweep: it is sent one after the other, and sends back a dataset of each.
+"""A process that runs members of a sweep: it is sent one after the other, and sends back what came of each.
 
 Both ways pickles follow each other on pipes. Standard output goes to standard error, as it is one of the pipes.
 """
