@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
+import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -14,35 +17,49 @@ if TYPE_CHECKING:
     import xarray
 
 
+IN_MEMORY = 256_000_000  # bytes: what is smaller is encoded before it is written
+
+
 def write(dataset: xarray.Dataset, path: Path) -> Path:
-    """Write a dataset to a temporary file beside `path`, which is renamed over it. Returns the path."""
+    """Write a dataset to a temporary file beside `path`, which is renamed over it. Returns the path. Raises OSError.
+
+    HDF5 takes a full disk badly: it may bring the process down. So it is not let near one.
+    """
+    content = encode(dataset)
+    if content is not None:
+        return write_bytes(content, path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if shutil.disk_usage(path.parent).free < dataset.nbytes:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
     return _write(lambda temporary: dataset.to_netcdf(temporary, engine="h5netcdf"), path)
 
 
 def write_bytes(content: bytes, path: Path) -> Path:
-    """Write a file that was encoded, in the same way."""
+    """Write what `encode` gave, in the same way."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     return _write(lambda temporary: Path(temporary).write_bytes(content), path)
 
 
 def encode(dataset: xarray.Dataset) -> bytes | None:
-    """What `write` would write; None where there is no room for it among the temporary files."""
-    try:
-        with tempfile.TemporaryDirectory(prefix="dalembert-") as folder:
-            return write(dataset, Path(folder) / "dataset.nc").read_bytes()
-    except OSError:
+    """The bytes of a dataset's file; None if they are too many to have in memory twice."""
+    if dataset.nbytes > IN_MEMORY:
         return None
+    buffer = io.BytesIO()
+    dataset.to_netcdf(buffer, engine="h5netcdf")
+    return buffer.getvalue()
 
 
 def _write(fill: Callable[[str], Any], path: Path) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
     os.close(handle)
     try:
         fill(temporary)
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
-    except BaseException:
+    except BaseException as error:
         Path(temporary).unlink(missing_ok=True)
+        if isinstance(error, RuntimeError):  # of HDF5
+            raise OSError(f"{path}: {error}") from error
         raise
     return path
 

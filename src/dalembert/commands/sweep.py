@@ -88,7 +88,7 @@ def sweep(
     from ..ensemble import SweepError
     from ..ensemble.sweep import sweep as swept
     from ..provenance import digest
-    from ..trajectory_file import rescue, write
+    from ..trajectory_file import rescue
 
     settings = {"duration": duration, "dt": dt, "rtol": rtol, "method": method, "frames": frames}
     try:
@@ -102,7 +102,7 @@ def sweep(
                 scene, over, **given, repeat=repeat, seed=seed, keep=keeping, workers=workers, how=dask or how, folder=folder,
                 retry_failed=retry_failed, progress=progress,
             )  # fmt: skip
-        write(found, folder / DATASET)
+        keep_dataset(found, folder / DATASET)
     except SweepError as error:
         saved = rescue(error.dataset, Path(DATASET))
         print(f"dalembert: {error}" + (f"; saved in {saved}" if saved else ""), file=sys.stderr)
@@ -111,6 +111,18 @@ def sweep(
         print(f"dalembert: {error}", file=sys.stderr)
         return REFUSED
     return tell(found, folder, as_json)
+
+
+def keep_dataset(found: xarray.Dataset, path: Path) -> None:
+    """Write the dataset. Raises OSError that says where it is instead."""
+    from ..trajectory_file import rescue, write
+
+    try:
+        write(found, path)
+    except OSError as error:
+        saved = rescue(found, path)
+        members = f"the members are safe in {str(path.parent)!r}"
+        raise OSError(f"{path}: {error}; {members}" + (f", the dataset in {saved}" if saved else "")) from error
 
 
 def read_over(vary: tuple[str, ...], samples: Path | None) -> Any:
