@@ -31,8 +31,11 @@ def read_source(path: Path) -> tuple[Scene | Trajectory, dict[str, Any], Iterabl
         model = load_usd(path)
         return model.scene, {}, model.warnings
     if suffix in MODELS:
-        from ..formats.load import load_model
+        import dalembert
 
+        load_model = getattr(dalembert, "load_model", None)
+        if load_model is None:
+            raise ValueError(f"{path}: this version reads no URDF and MJCF files; convert it to USD")
         model = load_model(path)
         return model.scene, {}, model.warnings
     return None
