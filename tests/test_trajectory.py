@@ -1,6 +1,8 @@
 """Trajectories: labelled access, and files that survive a round trip or are refused with a clear message."""
 
 import json
+import subprocess
+import sys
 
 import h5py
 import numpy as np
@@ -207,3 +209,28 @@ def test_a_file_that_claims_a_huge_array_is_refused_before_it_is_read(tmp_path):
         file.create_dataset("extra", shape=(10**7, 10**4), dtype="f8", chunks=(10**4, 10**2))
     with pytest.raises(TrajectoryError, match=r"huge\.nc: variable 'extra' has 100000000000 values"):
         Trajectory.load(path)
+
+
+def test_a_file_that_cannot_be_whole_leaves_the_one_before_and_the_process_alive(tmp_path):
+    """HDF5 does not survive a full disk; files may not grow beyond a limit here, to the same effect."""
+    code = """
+import resource, signal, sys
+from pathlib import Path
+import dalembert as dal
+from dalembert import trajectory_file
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+scene = dal.Scene("ball")
+scene.add_body("ball", dal.Sphere(0.1), mass=1.0)
+trajectory = dal.simulate(scene, 0.1, method="rk4", dt=0.01).trajectory
+trajectory.save("run.nc")
+size = Path("run.nc").stat().st_size
+resource.setrlimit(resource.RLIMIT_FSIZE, (size // 2, resource.RLIM_INFINITY))
+try:
+    trajectory.save("run.nc")
+except OSError as error:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    whole = Path("run.nc").stat().st_size == size
+    print("told", whole, [path.name for path in Path().iterdir()], len(dal.Trajectory.load("run.nc")))
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, "told True ['run.nc'] 7\n"), done.stderr

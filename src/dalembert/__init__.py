@@ -4,6 +4,7 @@ __version__ = "0.1.0"
 
 from .articulation import Articulation
 from .constraint_system import ConstraintSystem
+from .ensemble import SweepError, sweep
 from .ensembles.result import Batch
 from .ensembles.run import run_batch
 from .errors import SimulationError
@@ -20,6 +21,7 @@ from .linalg.equilibrate import Equilibration, equilibrate
 from .linalg.iterative import IterativeSolver, LinearSolution, solve_linear
 from .linalg.matching import Matching, matching
 from .linalg.newton import Minimum, minimize
+from .replay import Replay, replay
 from .scene.body import WORLD
 from .scene.contact import HalfSpace, Material
 from .scene.joint import Curve
@@ -38,8 +40,8 @@ __all__ = [
     "METHODS", "WORLD", "Articulation", "Batch", "Box", "Capsule", "Compound", "Cone", "ConstraintSystem",
     "ConvexHull", "Curve", "Cylinder", "Ellipsoid", "Equilibration", "GeneralizedCoordinates", "HalfSpace",
     "HeightField", "ImportedModel", "IterativeSolver", "Lagrangian", "LinearSolution", "MassProperties", "Matching",
-    "Material", "Mesh", "Minimum", "Scene", "Simulation", "SimulationError", "Sphere", "State", "TimeSeries",
-    "Trajectory", "TriangleMesh", "__version__", "block", "condition_number", "equilibrate", "export_gltf",
-    "export_mjcf", "export_usd", "load_model", "load_usd", "mass_properties", "matching", "minimize", "run_batch",
-    "sheet", "simulate", "solve", "solve_linear",
+    "Material", "Mesh", "Minimum", "Replay", "Scene", "Simulation", "SimulationError", "Sphere", "State", "SweepError",
+    "TimeSeries", "Trajectory", "TriangleMesh", "__version__", "block", "condition_number", "equilibrate",
+    "export_gltf", "export_mjcf", "export_usd", "load_model", "load_usd", "mass_properties", "matching", "minimize",
+    "replay", "run_batch", "sheet", "simulate", "solve", "solve_linear", "sweep",
 ]  # fmt: skip

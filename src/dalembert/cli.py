@@ -1,4 +1,5 @@
-"""The command line: `dalembert run NAME|FILE`, `inspect FILE`, `convert`, `list`, `compile`, `condition FILE.mtx`.
+"""The command line: `dalembert run NAME|FILE`, `sweep`, `replay`, `inspect FILE`, `convert`, `list`, `compile`,
+`condition FILE.mtx`.
 
 Exit codes: 0 done, 1 the run failed in the middle, 2 the input was refused, 130 interrupted (what was recorded is kept).
 """
@@ -13,7 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
+from .commands.replay import replay
 from .commands.solvers import solvers
+from .commands.sweep import read_parameters, sweep
 from .sources import load
 
 if TYPE_CHECKING:
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
 FAILED, REFUSED, INTERRUPTED = 1, 2, 130
 
 app = App(name="dalembert", help="Rigid mechanisms simulated exactly and fast, with every joule accounted for.")
+app.command(sweep)
+app.command(replay)
 
 
 @app.command
@@ -37,6 +42,7 @@ def run(
     frames: float | None = None,
     solver: str | None = None,
     threads: int | None = None,
+    parameters: Annotated[tuple[str, ...], Parameter(name="--set", negative=())] = (),
     out: Path | None = None,
     resume: Path | None = None,
     report: Path | None = None,
@@ -67,6 +73,8 @@ def run(
         Of contact, in time steps: gauss_seidel (real time) or interior_point (converges).
     threads
         How many share the work of time steps with contact.
+    parameters
+        A parameter of build(), name=value; may be given again.
     out
         Save the recorded run here (NetCDF).
     resume
@@ -86,7 +94,7 @@ def run(
     from .trajectory import Trajectory
 
     try:
-        built, settings = load(scene, floating)
+        built, settings = load(scene, floating, read_parameters(parameters))
         given = {
             "duration": duration, "dt": dt, "rtol": rtol, "method": method, "frames": frames, "solver": solver,
             "threads": threads,
@@ -262,9 +270,16 @@ def _advance(simulation: Simulation, duration: float, screen: Screen | None) -> 
 
 def _keep(simulation: Simulation, out: Path | None, report: Path | None, quiet: bool) -> int:
     """Save and write the report; returns an exit code."""
+    from .trajectory_file import rescue
+
     try:
         if out is not None:
-            print(f"saved {simulation.trajectory.save(out)}", file=sys.stderr)
+            trajectory = simulation.trajectory
+            try:
+                print(f"saved {trajectory.save(out)}", file=sys.stderr)
+            except OSError as error:
+                found = rescue(trajectory.dataset, out)
+                raise OSError(f"{error}; the run is saved in {found} instead" if found else str(error)) from error
         if report is not None:
             from .view.report import write_report
 

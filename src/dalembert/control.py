@@ -71,6 +71,7 @@ class Controls(JointStates):
     _system: System
     _driver: Stepper
     _clock: Clock | None
+    _changed_by_hand: Callable[[str], None]
     _motors: dict[str, Any]  # their rows of the table of forces, those that were asked for
 
     def set_motor(
@@ -95,6 +96,7 @@ class Controls(JointStates):
             return
         for key, value in new.items():
             row[INPUTS[key]] = value
+        self._changed_by_hand(owner)
         if not isinstance(self._driver, (TimeStepping, ParticleStepping)):  # these look at motors anew in each step
             self._driver.changed()
 

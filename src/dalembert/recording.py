@@ -98,7 +98,8 @@ class Recorder:
         total = energies.sum(axis=1)
         momentum = parts[:, :, 7:10].sum(axis=1) + momenta.sum(axis=1)
         spin = (np.cross(parts[:, :, 0:3], parts[:, :, 7:10]) + parts[:, :, 10:13]).sum(axis=1)
-        spin += np.array([np.cross(x, p).sum(axis=0) for x, p in zip(places, momenta, strict=True)])
+        if model.particle_count:
+            spin += np.array([np.cross(x, p).sum(axis=0) for x, p in zip(places, momenta, strict=True)])
         impulse = common[:, FORCE_IMPULSE : FORCE_IMPULSE + 3] + common[:, REACTION_IMPULSE : REACTION_IMPULSE + 3]
         turning = common[:, TORQUE_IMPULSE : TORQUE_IMPULSE + 3] + common[:, REACTION_TORQUE : REACTION_TORQUE + 3]
         earned = total - work_spent(model, state)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import time
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from .mechanics.evaluate import Mechanism
 from .model.compile import Model, compile_scene
 from .no_solution import NoSolution
 from .particles.stepping import ParticleStepping
+from .provenance import provenance
 from .questions import Questions
 from .recording import Recorder, as_json, scene_description
 from .release import release
@@ -151,6 +153,11 @@ class Simulation(Controls, Questions):
             "method": self.method, "dt": dt, "rtol": rtol if dt is None else None, "hold": hold,
             "coordinates": "generalized" if placed else coordinates, "constraint_solver": str(iterative or "ldl"),
         }  # fmt: skip
+        self.arguments = {
+            **chosen, "method": self.method, "hold": hold, "stiffness": stiffness, "damping": damping, "frames": self.frames,
+            "coordinates": placed or coordinates, "constraint_solver": constraint_solver, "assemble": assemble,
+            "controller": controller, "control_rate": control_rate,
+        }  # fmt: skip
         self._placed, self._iterative = placed, iterative
         self._chosen, self._hold, self._assemble = chosen, (HOLD[hold], stiffness, damping), assemble
         self._y, self._dydt = np.empty(self.model.size), np.empty(self.model.size)
@@ -192,8 +199,13 @@ class Simulation(Controls, Questions):
         self.wall_time = 0.0
         self.interrupted = False
         self.stopped = False
+        self.advances: list[float] = []  # durations, s
+        self.resumed = False
+        self.by_hand: list[str] = []  # what was changed between calls of `advance`
+        self._advancing = False
         if prepare is not None:
             prepare(self)
+            self._changed_by_hand("the start")
         status = set_out(self.model, self._mechanism, self._y, self._dydt, self._assemble)
         if status != OK:
             raise failure(self, status)
@@ -218,6 +230,12 @@ class Simulation(Controls, Questions):
     def changed(self) -> None:
         """The state was changed from outside (an impulse): forget what was derived from it."""
         self._driver.changed()
+        self._changed_by_hand("the state")
+
+    def _changed_by_hand(self, what: str) -> None:
+        """Remember that something was changed which a run of the same scene and settings would not change."""
+        if not self._advancing and len(self.by_hand) < 20:
+            self.by_hand.append(f"{what} at t = {self.time:.9g} s")
 
     def advance(self, duration: float, *, progress: Callable[[Simulation], Any] | None = None) -> Simulation:
         """Run on for `duration` seconds, recording frames; `progress` is called after each.
@@ -228,6 +246,8 @@ class Simulation(Controls, Questions):
         start = time.perf_counter()
         begin, count = self.time, 0
         end = begin + positive("duration", duration, "s")
+        self.advances.append(float(duration))
+        self._advancing = True
         try:
             while self.time < end - 1e-12 * max(1.0, end) and not self.stopped:
                 count += 1
@@ -237,6 +257,7 @@ class Simulation(Controls, Questions):
         except KeyboardInterrupt:
             self.interrupted = True
         finally:
+            self._advancing = False
             self.wall_time += time.perf_counter() - start
         return self
 
@@ -278,6 +299,7 @@ class Simulation(Controls, Questions):
         if isinstance(self._mechanism, PlacedMechanism):
             self._mechanism.require_force(name)
         self.released[name] = self.time
+        self._changed_by_hand(f"{name!r} let go")
         if name in self.model.attachment_names and isinstance(self._driver, ParticleStepping):
             self._driver.let_go(self.model.attachment_names.index(name))
         else:
@@ -304,6 +326,8 @@ class Simulation(Controls, Questions):
             "scene_json": as_json(scene_description(self.model.scene, self.released)),
             "report_json": as_json(self.report.as_dict()),
         }
+        found = provenance(self)
+        attrs |= {"provenance_json": as_json(found), "final_state_hash": found["final_state_hash"]}
         return self.recorder.trajectory(attrs)
 
     def resume(self, trajectory: Trajectory) -> Simulation:
@@ -316,9 +340,13 @@ class Simulation(Controls, Questions):
         self._y[:] = y
         self._driver.restart(float(trajectory.times[-1]))
         self._forget_controls()
+        self.advances, self.resumed = [], True
         self.recorder = Recorder(self.model, self._mechanism)
         self._record()
         return self
+
+
+SETTINGS = tuple(name for name in inspect.signature(Simulation).parameters if name != "scene")
 
 
 def simulate(scene: Scene | Model, duration: float, **settings: Any) -> Simulation:

@@ -58,7 +58,8 @@ class Trajectory:
             bodies: names along axis ``body``.
             joints: names along axis ``joint``.
             forces: names along axis ``force``.
-            attrs: strings and numbers: ``scene``, ``method``, ``scene_json``, ``report_json``, ``version``.
+            attrs: strings and numbers: ``scene``, ``method``, ``scene_json``, ``report_json``,
+                ``provenance_json``, ``version``.
 
         Raises:
             TrajectoryError: an unknown variable, no ``"time"``, or a wrong shape.
@@ -147,7 +148,7 @@ class Trajectory:
 
     @property
     def attrs(self) -> dict[str, Any]:
-        """The run's attributes: scene, method, version and the two JSON texts."""
+        """The run's attributes: scene, method, version, final_state_hash and the JSON texts."""
         return self.dataset.attrs
 
     @property
@@ -164,6 +165,12 @@ class Trajectory:
     def report(self) -> dict[str, Any]:
         """The end-of-run table (from ``report_json``)."""
         return json.loads(self.attrs.get("report_json", "{}"))
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """Where the run comes from (from ``provenance_json``): scene with its parameters and seed, settings, versions,
+        hashes of its states; see `replay`."""
+        return json.loads(self.attrs.get("provenance_json", "{}"))
 
     @property
     def last_state(self) -> np.ndarray:

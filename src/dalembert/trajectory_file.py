@@ -2,34 +2,87 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
+import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from .trajectory_format import TrajectoryError, check_structure
+from .trajectory_format import TrajectoryError, check_sizes, check_structure
 
 if TYPE_CHECKING:
     import xarray
 
 
+IN_MEMORY = 256_000_000  # bytes: what is smaller is encoded before it is written
+
+
 def write(dataset: xarray.Dataset, path: Path) -> Path:
-    """Write a dataset to a temporary file beside `path`, which is renamed over it. Returns the path."""
+    """Write a dataset to a temporary file beside `path`, which is renamed over it. Returns the path. Raises OSError.
+
+    HDF5 takes a full disk badly: it may bring the process down. So it is not let near one.
+    """
+    content = encode(dataset)
+    if content is not None:
+        return write_bytes(content, path)
     path.parent.mkdir(parents=True, exist_ok=True)
+    if shutil.disk_usage(path.parent).free < dataset.nbytes:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+    return _write(lambda temporary: dataset.to_netcdf(temporary, engine="h5netcdf"), path)
+
+
+def write_bytes(content: bytes, path: Path) -> Path:
+    """Write what `encode` gave, in the same way."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return _write(lambda temporary: Path(temporary).write_bytes(content), path)
+
+
+def encode(dataset: xarray.Dataset) -> bytes | None:
+    """The bytes of a dataset's file; None if they are too many to have in memory twice."""
+    if dataset.nbytes > IN_MEMORY:
+        return None
+    buffer = io.BytesIO()
+    dataset.to_netcdf(buffer, engine="h5netcdf")
+    return buffer.getvalue()
+
+
+def _write(fill: Callable[[str], Any], path: Path) -> Path:
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
     os.close(handle)
     try:
-        dataset.to_netcdf(temporary, engine="h5netcdf")
+        fill(temporary)
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
-    except BaseException:
+    except BaseException as error:
         Path(temporary).unlink(missing_ok=True)
+        if isinstance(error, RuntimeError):  # of HDF5
+            raise OSError(f"{path}: {error}") from error
         raise
     return path
 
 
+def rescue(dataset: xarray.Dataset, path: Path) -> Path | None:
+    """Write what could not be written to `path` to a new folder among the temporary files instead; None if that fails too."""
+    try:
+        return write(dataset, Path(tempfile.mkdtemp(prefix="dalembert-")) / path.name)
+    except OSError:
+        return None
+
+
 def read(path: Path) -> xarray.Dataset:
     """The dataset of a file, in memory, its structure checked; see `Trajectory.load` for the errors."""
+    return _read(path, check_structure)
+
+
+def read_record(path: Path) -> xarray.Dataset:
+    """The same of a file that need not have all that a trajectory must, such as that of a member of a sweep."""
+    return _read(path, check_sizes)
+
+
+def _read(path: Path, look: Callable[[xarray.Dataset, str], None]) -> xarray.Dataset:
     import xarray
 
     if not path.is_file():
@@ -38,7 +91,7 @@ def read(path: Path) -> xarray.Dataset:
         with xarray.open_dataset(
             path, engine="h5netcdf", cache=False, decode_times=False, mask_and_scale=False, phony_dims="sort"
         ) as lazy:
-            check_structure(lazy, str(path))
+            look(lazy, str(path))
             return lazy.load()
     except TrajectoryError:
         raise

@@ -74,7 +74,7 @@ def check(dataset: xarray.Dataset, source: str) -> None:
     """Refuse a dataset that is not a trajectory: structure first, then values."""
     check_structure(dataset, source)
     _check_values(dataset, source)
-    for key in ("scene_json", "report_json"):
+    for key in ("scene_json", "report_json", "provenance_json"):
         try:
             description = json.loads(dataset.attrs.get(key, "{}"))
         except (ValueError, TypeError, RecursionError) as error:
@@ -89,13 +89,18 @@ def check_structure(dataset: xarray.Dataset, source: str) -> None:
     missing += [name for name, variable in VARIABLES.items() if variable.required and name not in dataset.data_vars]
     if missing:
         raise TrajectoryError(f"{source} is not a trajectory: it has no {', '.join(missing)}")
+    check_sizes(dataset, source)
+    if "particle_momentum" in dataset and "particle_position" not in dataset:
+        raise TrajectoryError(f"{source}: it has 'particle_momentum' and no 'particle_position'")
+
+
+def check_sizes(dataset: xarray.Dataset, source: str) -> None:
+    """Check axes, types and sizes of what is there."""
     for axis in ("body", "joint", "force"):
         if dataset.sizes.get(axis, 0) > MAX_NAMES:
             raise TrajectoryError(f"{source}: {dataset.sizes[axis]} names along {axis!r}, at most {MAX_NAMES}")
     if dataset.sizes.get("particle", 0) > MAX_PARTICLES:
         raise TrajectoryError(f"{source}: {dataset.sizes['particle']} particles, at most {MAX_PARTICLES}")
-    if "particle_momentum" in dataset and "particle_position" not in dataset:
-        raise TrajectoryError(f"{source}: it has 'particle_momentum' and no 'particle_position'")
     for axis, size in MAX_DIMENSIONS.items():
         if dataset.sizes.get(axis, size) != size:
             raise TrajectoryError(f"{source}: axis {axis!r} has length {dataset.sizes[axis]}, expected {size}")

@@ -56,6 +56,7 @@ class Scene(Connections, Exertions, Articulations, Contacts, ParticleGroups, Pul
         self.events: dict[str, Event] = {}
         self.material = material
         self.description = ""
+        self.origin: dict[str, Any] | None = None  # what made it, where that is known: see `sources`
 
     def add_body(
         self,

@@ -1,0 +1,242 @@
+"""`sweep`: a scene over many parameters, every run kept, none able to end the others."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from ..provenance import versions
+from ..simulate import SETTINGS, Simulation
+from ..sources import Source, find, from_function
+from ..trajectory_format import VARIABLES
+from .assemble import assemble
+from .cluster import run_on_cluster
+from .plan import Member, Plan, make_plan
+from .processes import run_in_processes
+from .store import Store, make_manifest
+from .task import DONE, Answer, Task
+
+if TYPE_CHECKING:
+    import xarray
+
+KEPT = ("position", "orientation", "kinetic", "potential")
+KNOWN = ("duration", *SETTINGS)
+Executor: TypeAlias = Callable[[Task, Sequence[Member], int | None], Iterator[Answer]]
+"""Runs members and gives the answer of each, in any order; `Task.run` is one, and made of `Task.begin` and `Task.end`."""
+
+
+class Counts(NamedTuple):
+    """How far a sweep is."""
+
+    done: int
+    failed: int
+    total: int
+
+
+class SweepError(RuntimeError):
+    """A sweep that cannot go on: its folder cannot be written, its cluster is gone. `dataset` has all that was run."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.dataset: Any = None
+
+
+def sweep(
+    build: Callable[..., Any] | str | os.PathLike[str],
+    over: Any,
+    duration: float | None = None,
+    *,
+    keep: str | Callable[[Simulation], Any] | Sequence[str | Callable[[Simulation], Any]] = KEPT,
+    seed: int = 0,
+    repeat: int = 1,
+    how: Any = "processes",
+    workers: int | None = None,
+    folder: str | os.PathLike[str] | None = None,
+    retry_failed: bool = False,
+    progress: Callable[[Counts], Any] | None = None,
+    **settings: Any,
+) -> xarray.Dataset:
+    """Run a scene with many parameters; one labelled dataset of all runs: parameters × time × body.
+
+    Parameters
+    ----------
+    build : function that returns a Scene, a name of the gallery, or a Python file with build().
+    over : a grid, {name: values}, of which all combinations are run (a name with one value is the same in all); or samples, a
+        list of {name: value} or a table of pandas or polars with a row each. Names are parameters of build() and settings of
+        `Simulation`, `duration` too; what both have is the scene's.
+    duration : simulated time of each run, s; that of the gallery's scene or the file's SETTINGS, if not given.
+    keep : which quantities of a `Trajectory`, frame by frame, and functions of the finished run that return a number, an
+        array, or several by name.
+    seed : the root of the members' seeds. A build() that takes `seed` is given one of its own in each member.
+    repeat : runs of each combination, with seeds of their own, along an axis `repeat`.
+    how : "processes" of this machine, "serial", in this one, or a Dask cluster: its client, or the address of its scheduler.
+    workers : number of processes; that of the processors, if not given.
+    folder : where each member is kept as soon as it is ready. The same call goes on from what is there.
+    retry_failed : run members again that failed. Those whose process died are run again in any case.
+    progress : is told `Counts` after each member.
+    settings : those of `Simulation`, of all members.
+
+    Returns an xarray.Dataset: what was kept, along the axes of the grid (or `member`), and of each member `status` ("done",
+    "failed", "died", "not run"), `error`, `wall_time` (s), `end_time` (s), `steps`, `energy_residual` (relative) and
+    `final_state_hash`. Where a run failed, what was recorded up to then is in it; the rest is NaN. Ctrl-C ends a sweep
+    cleanly: the dataset has what is there, and its attribute `interrupted` is 1.
+
+    Raises ValueError for names and values that cannot be varied and for a folder with another sweep, SweepError where it
+    cannot go on; members that fail raise nothing.
+
+    >>> import dalembert as dal
+    >>> found = dal.sweep("pendulum", {"length": [0.5, 1.0, 2.0]}, 1.0, how="serial")
+    >>> found.position.dims
+    ('length', 'time', 'body', 'xyz')
+    """
+    source = from_function(build) if callable(build) else find(str(build))
+    task = Task(source, _keep(source, keep), stored=folder is not None)
+    given = dict(settings) if duration is None else {"duration": duration} | settings
+    _require_settings(given)
+    plan = make_plan(source, over, given, KNOWN, seed, repeat)
+    _require_duration(task, plan)
+    start = _start(how, task, plan, workers)
+    store = None if folder is None else Store(folder, make_manifest(task, plan, seed))
+    members = {} if store is None else store.kept(plan, retry_failed)
+    trouble: SweepError | None = None
+    interrupted = False
+    try:
+        _collect(start, plan, members, store, progress)
+    except KeyboardInterrupt:
+        interrupted = True
+    except SweepError as error:
+        trouble = error
+    found = assemble(plan, dict(sorted(members.items())), _attrs(task, plan, seed, interrupted))
+    if trouble is not None:
+        trouble.dataset = found
+        raise trouble
+    return found
+
+
+def _run_here(task: Task, members: Sequence[Member], workers: int | None) -> Iterator[Answer]:
+    return (task.run(member) for member in members)
+
+
+EXECUTORS: dict[str, Executor] = {"processes": run_in_processes, "serial": _run_here}
+
+
+def _start(how: Any, task: Task, plan: Plan, workers: int | None) -> Callable[[Sequence[Member]], Iterator[Answer]]:
+    """What runs members in the way that was asked for. Raises ValueError."""
+    if workers is not None and (not isinstance(workers, int) or workers < 1):
+        raise ValueError(f"workers is {workers!r}; give a whole number from 1 on")
+    if not isinstance(how, str):
+        return lambda members: run_on_cluster(task, members, how)
+    if how in EXECUTORS:
+        return lambda members: EXECUTORS[how](task, members, workers)
+    if "://" not in how and ":" not in how:
+        raise ValueError(
+            f"how is {how!r}; give one of {', '.join(EXECUTORS)}, a Dask client, or the address of its scheduler"
+        )
+    return lambda members: run_on_cluster(task, members, how)
+
+
+def _collect(
+    start: Callable[[Sequence[Member]], Iterator[Answer]],
+    plan: Plan,
+    members: dict[int, Any],
+    store: Store | None,
+    progress: Callable[[Counts], Any] | None,
+) -> None:
+    """Run the members that are not there yet, and keep each as it is ready. Raises SweepError where that cannot go on."""
+    tell = progress or (lambda counts: None)
+    tell(count(members, plan))
+    left = [member for member in plan.members if member.index not in members]
+    if not left:
+        return
+    running = start(left)
+    try:
+        for answer in running:
+            members[answer.dataset.attrs["index"]] = answer.dataset
+            if store is not None:
+                _write(store, answer, members)
+            tell(count(members, plan))
+    except (RuntimeError, OSError) as error:
+        if isinstance(error, SweepError):
+            raise
+        raise SweepError(f"{error}; {len(members)} of {len(plan.members)} members are there") from error
+    finally:
+        running.close()  # type: ignore[attr-defined]
+
+
+def _write(store: Store, answer: Answer, members: Mapping[int, Any]) -> None:
+    """Keep a member on disk. Raises SweepError where it cannot be written."""
+    try:
+        with uninterrupted():
+            store.write(answer)
+    except OSError as error:
+        raise _cannot_write(error, store, members) from error
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Ctrl-C comes at the end of what is done here."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    caught: list[Any] = []
+    before = signal.signal(signal.SIGINT, lambda *what: caught.append(what))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before or signal.SIG_DFL)
+    if caught:
+        raise KeyboardInterrupt
+
+
+def count(members: Mapping[int, Any], plan: Plan) -> Counts:
+    """How many members there are."""
+    states = [dataset.attrs["status"] for dataset in members.values()]
+    return Counts(states.count(DONE), len(states) - states.count(DONE), len(plan.members))
+
+
+def _cannot_write(error: OSError, store: Store, members: Mapping[int, Any]) -> SweepError:
+    safe = sum(store.path(index).is_file() for index in members)
+    return SweepError(
+        f"a member cannot be written to {str(store.folder)!r}: {error}. {safe} members are safe there, and with those in "
+        f"memory {len(members)} are in the error's dataset; make room, and the same call goes on from there"
+    )
+
+
+def _keep(source: Source, keep: Any) -> tuple[str | Callable[[Simulation], Any], ...]:
+    """What to keep, functions of the scene's file by their names. Raises ValueError."""
+    found: list[str | Callable[[Simulation], Any]] = []
+    for each in (keep,) if isinstance(keep, str) or callable(keep) else keep:
+        if callable(each) or each in VARIABLES or callable(source.names.get(each)):
+            found.append(each)
+        else:
+            raise ValueError(
+                f"{each!r} cannot be kept; give functions of the run, or names of {', '.join(VARIABLES)}"
+                + (f", or of functions in {source.name}" if source.kind == "file" else "")
+            )
+    return tuple(found)
+
+
+def _require_settings(given: Mapping[str, Any]) -> None:
+    """Raise ValueError for a setting that there is not."""
+    for name in given:
+        if name not in KNOWN:
+            raise ValueError(f"there is no setting {name!r}; the settings of a run are {', '.join(KNOWN)}")
+
+
+def _require_duration(task: Task, plan: Plan) -> None:
+    """Raise ValueError unless all members have a duration."""
+    if any("duration" not in task.settings(member) for member in plan.members[:1]):
+        raise ValueError(f"{task.source.name} says nothing of a duration; give one, in s")
+
+
+def _attrs(task: Task, plan: Plan, seed: int, interrupted: bool) -> dict[str, Any]:
+    return {
+        "sweep": json.dumps(make_manifest(task, plan, seed)),
+        "versions": json.dumps(versions()),
+        "interrupted": int(interrupted),
+    }
