@@ -24,7 +24,15 @@ from .pointer import MEASURE
 from .scene.scene import Scene
 from .trajectory import Trajectory
 
-FURTHER_FRAMES = ("contact_force", "contacts", "penetration", "contact_residual", "effort")
+FURTHER_FRAMES = (
+    "contact_force",
+    "contacts",
+    "penetration",
+    "contact_residual",
+    "effort",
+    "joint_coordinate",
+    "joint_speed",
+)
 
 
 class Recorder:
@@ -120,8 +128,8 @@ class Recorder:
         found = {"time": np.array(part.frames["time"]), **part.ledger()}
         return {key: values[1:] for key, values in found.items()}
 
-    def trajectory(self, attrs: dict[str, Any]) -> Trajectory:
-        """Everything recorded so far as labelled arrays."""
+    def trajectory(self, attrs: dict[str, Any], coordinates: dict[str, str]) -> Trajectory:
+        """Everything recorded so far as labelled arrays; coordinates: of joints, with their units."""
         model, joints = self.model, len(self.model.joint_names)
         count = len(self)
         variables = self.ledger()
@@ -139,6 +147,7 @@ class Recorder:
             bodies=list(model.body_names),
             joints=list(model.joint_names),
             forces=list(model.force_names),
+            coordinates=coordinates,
             attrs=attrs,
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,6 +30,9 @@ from .status import EVENT, MAX_STEPS, OK
 from .symbolic import GeneralizedCoordinates
 from .symbolic.mechanism import PlacedMechanism, require_supported
 from .trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from .view.plots import Plots
 
 COORDINATES = ("maximal", "joint")
 
@@ -258,7 +261,7 @@ class Simulation(Controls, Questions):
 
     def _record(self) -> None:
         self.recorder.record(self.time, self._y, self._driver.frame())
-        self.recorder.keep(self._effort_frame())
+        self.recorder.keep({**self._effort_frame(), **self._joint_frame()})
 
     def release(self, name: str) -> None:
         """Let a joint or a force go, from now on."""
@@ -291,7 +294,12 @@ class Simulation(Controls, Questions):
             "scene_json": as_json(scene_description(self.model.scene, self.released)),
             "report_json": as_json(self.report.as_dict()),
         }
-        return self.recorder.trajectory(attrs)
+        return self.recorder.trajectory(attrs, self._joint_units())
+
+    @property
+    def plot(self) -> Plots:
+        """Figures of the run so far with matplotlib: ``run.plot.energy()``, ``.phase("bob")`` and others."""
+        return self.trajectory.plot
 
     def resume(self, trajectory: Trajectory) -> Simulation:
         """Go on from the last state of a saved run of the same scene."""
