@@ -224,6 +224,30 @@ class Trajectory:
         """
         return cls(read(Path(path)), source=str(path))
 
+    def save_picture(self, path: str | os.PathLike[str], **options: Any) -> Path:
+        """Write a picture of one instant, ``time=`` (s; the end if not given), as PNG; `view.still.picture` has more options.
+
+        >>> trajectory.save_picture("out/run.png", time=1.5, ghosts=(0.5, 1.0), size=(1600, 900))  # doctest: +SKIP
+        """
+        from .view.still import still
+
+        return still(self, path, **options)
+
+    def save_movie(self, path: str | os.PathLike[str], **options: Any) -> Path:
+        """Write the run as a film, .mp4 or .gif; `view.movie.save_movie` has the options and what it raises.
+
+        >>> trajectory.save_movie("out/run.mp4", speed=0.25)  # doctest: +SKIP
+        """
+        from .view.movie import save_movie
+
+        return save_movie(self, path, **options)
+
+    def save_report(self, path: str | os.PathLike[str]) -> Path:
+        """Write the run as one self-contained HTML page: animation, plots, tables, and how to run it again."""
+        from .view.report import write_report
+
+        return write_report(self, path)
+
     def _labels(self, axis: str) -> list[str]:
         return [str(name) for name in self.dataset[axis].values] if axis in self.dataset.coords else []
 
