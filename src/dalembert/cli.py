@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 the run failed in the middle, 2 the input was refused, 130
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -95,6 +96,7 @@ def run(
             settings.pop("dt", None)
         length = float(settings.pop("duration", 10.0))
         simulation = Simulation(built, **settings)
+        simulation.origin = _origin(scene)
         if resume is not None:
             simulation.resume(Trajectory.load(resume))
     except (ValueError, OSError, ImportError) as error:
@@ -190,7 +192,9 @@ def convert(
             if isinstance(thing, Trajectory):
                 raise ValueError(f"{source}: it is a run already; leave out --duration")
             settings.pop("duration", None)
-            thing = Simulation(thing, **settings).advance(duration)
+            thing = Simulation(thing, **settings)
+            thing.origin = _origin(source)
+            thing.advance(duration)
         options = {"time": time, "speed": speed, "size": size}
         shown = {name: value for name, value in options.items() if value is not None}
         warnings = [*warnings, *write_target(thing, target, **shown)]
@@ -249,6 +253,11 @@ def condition(*files: Path, random: tuple[int, ...] = (), exact: bool = False) -
         print(line if good else f"dalembert: {line}", file=sys.stdout if good else sys.stderr, flush=True)
         code = code if good else REFUSED
     return code
+
+
+def _origin(source: str) -> dict[str, str]:
+    """Where a scene is from, and the command that runs it."""
+    return {"source": source, "command": shlex.join(["dalembert", *sys.argv[1:]])}
 
 
 def _advance(simulation: Simulation, duration: float, screen: Screen | None) -> None:

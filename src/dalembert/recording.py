@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .listing import scene_listing
 from .mechanics.evaluate import Mechanism
 from .model.compile import Model
 from .model.tables import (
@@ -154,7 +155,7 @@ class Recorder:
 
 def scene_description(scene: Scene, released: dict[str, float]) -> dict[str, Any]:
     """The scene as plain data, for drawing and for the record: bodies and obstacles with their meshes, joints, springs,
-    curves.
+    curves, and tables of everything to read.
 
     released: when joints or springs were let go (s).
     """
@@ -217,7 +218,7 @@ def scene_description(scene: Scene, released: dict[str, float]) -> dict[str, Any
             drawn["until"] = released[drawn["name"]]
     return {"name": scene.name, "gravity": scene.gravity.tolist(), "description": scene.description, "bodies": bodies,
             "particles": [_group(group) for group in scene.particles.values()], "joints": joints, "springs": springs,
-            "curves": curves}  # fmt: skip
+            "curves": curves, "listing": scene_listing(scene)}  # fmt: skip
 
 
 def _group(group: Any) -> dict[str, Any]:

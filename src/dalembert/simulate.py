@@ -144,9 +144,12 @@ class Simulation(Controls, Questions):
         check_hold(hold, stiffness, damping, self.method)
         self.settings = {
             "method": self.method, "dt": dt, "rtol": rtol if dt is None else None, "hold": hold,
-            "coordinates": "generalized" if placed else coordinates,
+            "coordinates": "generalized" if placed else coordinates, "frames": self.frames,
         }  # fmt: skip
+        self.settings |= {"stiffness": stiffness, "damping": damping} if hold != "projection" else {}
+        self.settings |= {"assemble": True} if assemble else {}
         self._placed = placed
+        self.origin: dict[str, str] = {}  # where the scene is from and the command that ran it, for the record
         self._chosen, self._hold, self._assemble = chosen, (HOLD[hold], stiffness, damping), assemble
         self._y, self._dydt = np.empty(self.model.size), np.empty(self.model.size)
         self._clock = make_clock(controller, control_rate, dt)
@@ -289,7 +292,8 @@ class Simulation(Controls, Questions):
         attrs = {
             "scene": self.model.name,
             "method": self.method,
-            "settings": json.dumps(self.settings),
+            "settings": json.dumps({key: v for key, v in (self._chosen | self.settings).items() if v is not None}),
+            **self.origin,
             "version": __version__,
             "scene_json": as_json(scene_description(self.model.scene, self.released)),
             "report_json": as_json(self.report.as_dict()),

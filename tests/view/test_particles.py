@@ -2,7 +2,7 @@
 
 import base64
 
-import matplotlib
+import matplotlib.image
 import numpy as np
 import pytest
 from browser import Page, needs_browser, wait_until

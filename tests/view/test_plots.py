@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-import matplotlib
+import matplotlib.image
 import numpy as np
 import pytest
 from conftest import AMPLITUDE, HOSTILE

@@ -90,8 +90,10 @@ class Canvas:
         fill_discs(discs * samples, np.maximum(fine * pixels, 1e-9), bulges, first, depth, owner)
         shadow, tops, frame = self._shadow(corners[casts], balls[ball_kinds == SOLID], radii[ball_kinds == SOLID])
         picture = np.empty((height, width, 3), np.uint8)
-        shade(self.camera.view, fine, owner, corners, normals, np.concatenate([colors, stroke_colors]), kinds, fades,
-              balls, radii, ball_colors, ball_kinds, first, LIGHT, shadow, tops, frame, _ground(self.camera, self.extent), self._back, picture)  # fmt: skip
+        ground = _ground(self.camera, self.extent)
+        colors = np.concatenate([colors, stroke_colors])
+        shade(self.camera.view, fine, owner, corners, normals, colors, kinds, fades, balls, radii, ball_colors, ball_kinds,
+              first, LIGHT, shadow, tops, frame, ground, self._back, picture)  # fmt: skip
         return picture
 
     def _in_front(self, corners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -20,7 +20,8 @@ from dalembert.view.drawing import BodyDrawing, thinned_scene
 from dalembert.view.extent import Extent, trajectory_drawing
 from dalembert.view.geometry import thinned
 from dalembert.view.report_particles import MAX_POINTS, links, pack, particle_data
-from dalembert.view.works import drawn_works
+from dalembert.view.report_tables import listing, provenance, rerun
+from dalembert.view.works import drawn_works, ledger_parts
 
 if TYPE_CHECKING:
     from dalembert.trajectory import Trajectory
@@ -30,6 +31,7 @@ __all__ = ["write_report"]
 MAX_FRAMES = 1500
 MAX_NUMBERS = 700_000  # poses, errors and reactions together: about 4 MB of page
 MAX_PARTICLE_NUMBERS = 2_400_000  # about 13 MB of page
+CONTACT = ("contact_residual", "penetration", "contacts")
 SCRIPTS = ("report_scene.js", "report_particles.js", "report_panels.js", "report_plots.js", "report_picture.js",
            "report_app.js")  # fmt: skip
 
@@ -71,7 +73,6 @@ def page_data(trajectory: Trajectory) -> dict[str, Any]:
     return {
         "times": pack(trajectory.times[frames], "<f8"),
         "recorded": len(trajectory.bodies),
-        "recordedJoints": len(trajectory.joints),
         "position": pack(trajectory["position"].values[frames]),
         "orientation": pack(trajectory["orientation"].values[frames]),
         "bodies": [_body(body, mesh) for body, mesh in zip(drawing.bodies, mesh_of, strict=True)],
@@ -85,6 +86,8 @@ def page_data(trajectory: Trajectory) -> dict[str, Any]:
         "camera": _camera(extent),
         "trail": int(np.argmax(moving)) if moving else -1,
         "energies": _energies(trajectory, frames),
+        "ledger": [{"name": name, "values": pack(values[frames])} for name, values in ledger_parts(trajectory)],
+        "contact": {name: _since(trajectory, name, frames) for name in CONTACT if has(name)},
         "balance": pack(trajectory["balance"].values[frames]) if has("balance") else None,
         "momentumBalance": _vectors(trajectory, "linear_impulse_balance", frames),
         "spinBalance": _vectors(trajectory, "angular_impulse_balance", frames),
@@ -92,7 +95,12 @@ def page_data(trajectory: Trajectory) -> dict[str, Any]:
         "jointVelocityError": _largest(trajectory, "joint_velocity_error", frames),
         "reactionForce": _reaction(trajectory, "reaction_force", frames),
         "reactionTorque": _reaction(trajectory, "reaction_torque", frames),
-        "report": list(_rows(trajectory.report)),
+        "jointNames": trajectory.joints,
+        "stages": _stages(trajectory.report),
+        "report": list(_rows({key: value for key, value in trajectory.report.items() if key != "stages"})),
+        "provenance": provenance(trajectory),
+        "rerun": rerun(trajectory),
+        "listing": listing(trajectory),
     }
 
 
@@ -116,7 +124,19 @@ def _energies(trajectory: Trajectory, frames: np.ndarray) -> list[dict[str, Any]
 def _largest(trajectory: Trajectory, name: str, frames: np.ndarray) -> str | None:
     if name not in trajectory or not trajectory.joints:
         return None
+    return _since(trajectory, name, frames)
+
+
+def _since(trajectory: Trajectory, name: str, frames: np.ndarray) -> str:
+    """The largest values between one kept frame and the next."""
     return pack(np.maximum.reduceat(trajectory[name].values, frames, axis=0))
+
+
+def _stages(report: dict[str, Any]) -> list[tuple[str, float]]:
+    """Stages of a step and what they took in all, s."""
+    stages = report.get("stages")
+    items = stages.items() if isinstance(stages, dict) else ()
+    return [(str(name), float(value)) for name, value in items if isinstance(value, int | float) and value > 0.0]
 
 
 def _vectors(trajectory: Trajectory, name: str, frames: np.ndarray) -> str | None:

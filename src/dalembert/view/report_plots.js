@@ -21,7 +21,8 @@ function formatNumber(x, digits = 4) {
 }
 
 class Plot {
-  // options: {title, unit, log, onSeek(t)}; series: [{name, color, values, dash}] over times (n,).
+  // options: {title, unit, log, onSeek(t)}; series: [{name, color, values, dash, band}] over times (n,);
+  // a band {low, high} is filled.
   constructor(parent, times, options) {
     Object.assign(this, { times, options, series: [], hidden: new Set(), index: 0 });
     this.root = element("figure", { class: "plot" }, parent);
@@ -65,9 +66,9 @@ class Plot {
 
   range() {
     let low = Infinity, high = -Infinity;
-    for (const { name, values } of this.series) {
+    for (const { name, values, band } of this.series) {
       if (this.hidden.has(name)) continue;
-      for (const v of values) {
+      for (const v of band ? [...band.low, ...band.high, 0] : values) {
         if (!Number.isFinite(v) || (this.options.log && v <= 0)) continue;
         low = Math.min(low, v);
         high = Math.max(high, v);
@@ -135,7 +136,16 @@ class Plot {
     return this.left + ((t - this.low) / (this.high - this.low)) * (this.right - this.left);
   }
 
-  stroke(pen, { values, color, dash }, y) {
+  stroke(pen, { values, color, dash, band }, y) {
+    if (band) {
+      const edge = (side, i) => pen.lineTo(this.x(this.times[i]), y(band[side][i]));
+      pen.fillStyle = color;
+      pen.beginPath();
+      for (let i = 0; i < this.times.length; i++) edge("low", i);
+      for (let i = this.times.length - 1; i >= 0; i--) edge("high", i);
+      pen.fill();
+      return;
+    }
     pen.strokeStyle = color;
     pen.lineWidth = 1.6;
     pen.lineJoin = "round";
