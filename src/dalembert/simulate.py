@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import time
 from collections.abc import Callable
@@ -292,7 +293,7 @@ class Simulation(Controls, Questions):
         attrs = {
             "scene": self.model.name,
             "method": self.method,
-            "settings": json.dumps({key: v for key, v in (self._chosen | self.settings).items() if v is not None}),
+            "settings": json.dumps(self._given()),
             **self.origin,
             "version": __version__,
             "scene_json": as_json(scene_description(self.model.scene, self.released)),
@@ -304,6 +305,12 @@ class Simulation(Controls, Questions):
     def plot(self) -> Plots:
         """Figures of the run so far with matplotlib: ``run.plot.energy()``, ``.phase("bob")`` and others."""
         return self.trajectory.plot
+
+    def _given(self) -> dict[str, Any]:
+        """The settings that make this run again: those of `settings`, and what else is not at its default."""
+        defaults = {name: each.default for name, each in inspect.signature(Simulation.__init__).parameters.items()}
+        changed = {name: value for name, value in self._chosen.items() if value != defaults[name]}
+        return {name: value for name, value in (changed | self.settings).items() if value is not None}
 
     def resume(self, trajectory: Trajectory) -> Simulation:
         """Go on from the last state of a saved run of the same scene."""

@@ -30,8 +30,13 @@ __all__ = ["write_report"]
 
 MAX_FRAMES = 1500
 MAX_NUMBERS = 700_000  # poses, errors and reactions together: about 4 MB of page
-MAX_PARTICLE_NUMBERS = 2_400_000  # about 13 MB of page
+MAX_PARTICLE_NUMBERS = 1_200_000  # about 3.2 MB of page
 CONTACT = ("contact_residual", "penetration", "contacts")
+UNITS = {
+    "simulated_time": "s", "wall_time": "s", "time_per_step": "s", "energy": "J", "work": "J", "constraint_work": "J",
+    "projection_loss": "J", "momentum_residual": "kg m/s", "angular_momentum_residual": "kg m²/s", "joint_error": "m",
+    "joint_velocity_error": "m/s", "penetration": "m", "residual": "m/s",
+}  # fmt: skip
 SCRIPTS = ("report_scene.js", "report_particles.js", "report_panels.js", "report_plots.js", "report_picture.js",
            "report_app.js")  # fmt: skip
 
@@ -188,10 +193,11 @@ def _shared_meshes(bodies: list[BodyDrawing]) -> tuple[list[dict[str, str]], lis
 
 
 def _rows(table: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
-    """The end-of-run table as (name, value) rows; a nested table starts with (name, None)."""
+    """The end-of-run table as (name with its unit, value) rows; a nested table starts with (name, None)."""
     rows: list[tuple[str, Any]] = []
     for key, value in table.items():
-        name = str(key).replace("_", " ")
+        unit = next((unit for part, unit in UNITS.items() if str(key).startswith(part) or prefix == part), "")
+        name = str(key).replace("_", " ") + (f", {unit}" if unit and not str(key).endswith("relative") else "")
         if isinstance(value, dict):
             rows += [(prefix + name, None), *_rows(value, f"{prefix}{name}: " if prefix else "")]
         elif isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
