@@ -175,12 +175,15 @@ class Pictures:
         return canvas.render(fine)
 
     def points(self, instants: list[Instant], tracks: np.ndarray, arrows: list[Arrow]) -> np.ndarray:
-        """Points (n, 3) of all that has to be on the page: particles that flew out of the extent need not be."""
+        """Points (n, 3) of all that has to be on the page: not floors much larger than the motion, nor particles that
+        flew out of its extent."""
         particles, low, high = instants[-1].particles, self.extent.low, self.extent.high
         within = np.all((particles >= low) & (particles <= high), axis=1)
         found = [tracks.reshape(-1, 3), particles[within], *(curve.points for curve in self.drawing.curves)]
+        shown = [b for b, body in enumerate(self.drawing.bodies) if body.bound < 2.0 * self.extent.size]
         for instant in instants:
-            for body, x, q in zip(self.drawing.bodies, instant.positions, instant.turns, strict=True):
+            for b in shown:
+                body, x, q = self.drawing.bodies[b], instant.positions[b], instant.turns[b]
                 found.append(x + rotate(q[None], body.vertices - body.center) if len(body.vertices) else x[None])
             found += [self._arrow(arrow, instant)[0] for arrow in arrows]
         found += [end.anchor[None] for link in self.drawing.links for end in (link.a, link.b) if end.fixed]
