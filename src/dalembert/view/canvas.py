@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from dalembert.view.camera import Camera
@@ -156,7 +158,9 @@ def grid_spacing(extent: Extent) -> float:
     return float(step / 2 if half / step < 2.5 else step)
 
 
-def _joined(parts: list[tuple[np.ndarray, ...]], columns: tuple[tuple[tuple[int, ...], type], ...]) -> list[np.ndarray]:
+def _joined(
+    parts: Sequence[tuple[np.ndarray, ...]], columns: tuple[tuple[tuple[int, ...], type], ...]
+) -> list[np.ndarray]:
     """Each column of the parts as one array; the shape of a row and the type of each column are given."""
     return [
         np.concatenate([np.zeros((0, *shape), kind), *(part[k] for part in parts)], dtype=kind)

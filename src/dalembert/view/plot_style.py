@@ -68,7 +68,8 @@ def finish(figure: Any, axes: list[Axes], title: str | None, *, over_time: bool 
             label.set(color=INK, fontsize=9)
         if over_time:
             axis.margins(x=0.01)
-            if axis.get_subplotspec().is_last_row():
+            place = axis.get_subplotspec()
+            if place is None or place.is_last_row():
                 axis.set_xlabel("time, s")
     if title is not None:
         figure.suptitle(plain(title), color=INK, fontsize=10)

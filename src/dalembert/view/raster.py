@@ -17,7 +17,7 @@ BIAS = 2.0  # texels of the shadow map by which a point is lifted off its own su
 
 
 @kernel
-def fill(points, owners, depth, owner):  # type: ignore[no-untyped-def]
+def fill(points, owners, depth, owner):
     """Draw triangles, corners (m, 3, 3), into depth and owner (height, width)."""
     height, width = depth.shape
     for k in range(len(points)):
@@ -48,7 +48,7 @@ def fill(points, owners, depth, owner):  # type: ignore[no-untyped-def]
 
 
 @njit
-def _within(value, slope, first, last):  # type: ignore[no-untyped-def]
+def _within(value, slope, first, last):
     """The samples i of first … last, in whose middle value + slope · (i + ½) is not below zero."""
     if slope == 0.0:
         return (first, last) if value >= 0.0 else (first, first)
@@ -59,7 +59,7 @@ def _within(value, slope, first, last):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def fill_discs(points, radii, bulges, first, depth, owner):  # type: ignore[no-untyped-def]
+def fill_discs(points, radii, bulges, first, depth, owner):
     """Draw discs around points (n, 3), radii (n,) in samples; those of balls bulge towards the
     eye by their radius: `bulges` are radius / depth, 0 for flat ones. Owners count from `first`."""
     height, width = depth.shape
@@ -78,7 +78,7 @@ def fill_discs(points, radii, bulges, first, depth, owner):  # type: ignore[no-u
 
 
 @njit
-def _span(low, high, size):  # type: ignore[no-untyped-def]
+def _span(low, high, size):
     """Samples whose middles lie between low and high, first and one past the last, within 0 … size."""
     first = math.ceil(min(max(low - 0.5, 0.0), float(size)))
     last = math.floor(min(max(high - 0.5, -1.0), size - 1.0)) + 1
@@ -86,7 +86,7 @@ def _span(low, high, size):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def corner_normals(faces, normals, starts, around, least, out):  # type: ignore[no-untyped-def]
+def corner_normals(faces, normals, starts, around, least, out):
     """Normals (m, 3, 3) at the corners of faces (m, 3): the sum of the normals (m, 3; as long as the face is large) of the
     faces around that corner that lean by no more than the angle with cosine `least`. around[starts[v]:starts[v + 1]]
     are the faces at vertex v."""
@@ -106,7 +106,7 @@ def corner_normals(faces, normals, starts, around, least, out):  # type: ignore[
 
 
 @kernel
-def shade(  # type: ignore[no-untyped-def]
+def shade(
     view, fine, owner, corners, normals, colors, kinds, fades, balls, ball_radii, ball_colors, ball_kinds, ball_first,
     light, shadow, tops, frame, ground, back, picture,
 ):  # fmt: skip
@@ -154,7 +154,7 @@ def shade(  # type: ignore[no-untyped-def]
 
 
 @njit
-def _ray(view, x, y):  # type: ignore[no-untyped-def]
+def _ray(view, x, y):
     """The direction from the eye through pixel (x, y)."""
     a, b = (x - view[4, 1]) / view[4, 0], (view[4, 2] - y) / view[4, 0]
     return (
@@ -165,7 +165,7 @@ def _ray(view, x, y):  # type: ignore[no-untyped-def]
 
 
 @njit
-def _triangle(view, x, y, corners, normals, colors, kinds, k, light, shadow, tops, frame):  # type: ignore[no-untyped-def]
+def _triangle(view, x, y, corners, normals, colors, kinds, k, light, shadow, tops, frame):
     """The colour of triangle k where the ray through (x, y) meets its plane."""
     dx, dy, dz = _ray(view, x, y)
     ax, ay, az = corners[k, 0, 0], corners[k, 0, 1], corners[k, 0, 2]
@@ -182,7 +182,8 @@ def _triangle(view, x, y, corners, normals, colors, kinds, k, light, shadow, top
     n1 = (1.0 - u - v) * normals[k, 0, 1] + u * normals[k, 1, 1] + v * normals[k, 2, 1]
     n2 = (1.0 - u - v) * normals[k, 0, 2] + u * normals[k, 1, 2] + v * normals[k, 2, 2]
     side = 1.0
-    if kinds[k] == SURFACE and n0 * dx + n1 * dy + n2 * dz > 0.0:
+    facing = (py * qz - pz * qy) * dx + (pz * qx - px * qz) * dy + (px * qy - py * qx) * dz
+    if kinds[k] == SURFACE and facing > 0.0:
         n0, n1, n2, side = -n0, -n1, -n2, 0.75
     lit = _lit(ax + u * px + v * qx, ay + u * py + v * qy, az + u * pz + v * qz, n0, n1, n2, light, shadow, tops, frame)
     bright = side * lit
@@ -193,7 +194,7 @@ def _triangle(view, x, y, corners, normals, colors, kinds, k, light, shadow, top
 
 
 @njit
-def _ball(view, x, y, balls, radii, colors, kinds, k, light, shadow, tops, frame):  # type: ignore[no-untyped-def]
+def _ball(view, x, y, balls, radii, colors, kinds, k, light, shadow, tops, frame):
     """The colour of ball k, flat or lit, where the ray through (x, y) meets it (or passes its middle closest)."""
     if kinds[k] == FLAT:
         return colors[k, 0], colors[k, 1], colors[k, 2]
@@ -217,7 +218,7 @@ def _ball(view, x, y, balls, radii, colors, kinds, k, light, shadow, tops, frame
 
 
 @njit
-def _lit(x, y, z, nx, ny, nz, light, shadow, tops, frame):  # type: ignore[no-untyped-def]
+def _lit(x, y, z, nx, ny, nz, light, shadow, tops, frame):
     """Brightness at a point with a normal: light from the sky, from the ground, and, out of the shadow, from the light."""
     facing = nx * light[0] + ny * light[1] + nz * light[2]
     if facing > 0.0:
@@ -227,7 +228,7 @@ def _lit(x, y, z, nx, ny, nz, light, shadow, tops, frame):  # type: ignore[no-un
 
 
 @njit
-def _open(x, y, z, reach, shadow, tops, frame):  # type: ignore[no-untyped-def]
+def _open(x, y, z, reach, shadow, tops, frame):
     """Share of the light at a point, 0 to 1: the mean over texels that lie up to `reach` from it."""
     size = shadow.shape[0]
     u = (x * frame[0, 0] + y * frame[0, 1] + z * frame[0, 2] - frame[3, 0]) * frame[3, 2]
@@ -251,7 +252,7 @@ def _open(x, y, z, reach, shadow, tops, frame):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def backdrop(view, ground, out):  # type: ignore[no-untyped-def]
+def backdrop(view, ground, out):
     """What stands behind everything, (height, width, 2): how bright, white but for the grid on the ground, and how much of
     a shadow shows there, which falls to 0 in the distance. view and ground as in `shade`."""
     for j in range(out.shape[0]):
@@ -267,7 +268,7 @@ def backdrop(view, ground, out):  # type: ignore[no-untyped-def]
 
 
 @njit
-def _ground(view, x, y, back, light, shadow, tops, frame, ground):  # type: ignore[no-untyped-def]
+def _ground(view, x, y, back, light, shadow, tops, frame, ground):
     """The colour of what stands behind at pixel (x, y), with the shadows on it."""
     tone, fade = back[int(y), int(x), 0], back[int(y), int(x), 1]
     if fade <= 0.0:
@@ -278,7 +279,7 @@ def _ground(view, x, y, back, light, shadow, tops, frame, ground):  # type: igno
 
 
 @njit
-def _meet(view, x, y, ground):  # type: ignore[no-untyped-def]
+def _meet(view, x, y, ground):
     """Where the ray through a pixel meets the ground, and how far from the eye; not above zero where it does not."""
     dx, dy, dz = _ray(view, x, y)
     if dz >= -1e-9 or view[3, 2] <= ground:
@@ -288,7 +289,7 @@ def _meet(view, x, y, ground):  # type: ignore[no-untyped-def]
 
 
 @njit
-def _line(at, pixel, spacing):  # type: ignore[no-untyped-def]
+def _line(at, pixel, spacing):
     """How much of a pixel that is `pixel` wide (m) a line of the grid covers at a coordinate; fades where lines crowd."""
     if pixel <= 0.0:
         return 0.0

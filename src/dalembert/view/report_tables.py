@@ -22,9 +22,9 @@ def settings_of(trajectory: Trajectory) -> dict[str, Any]:
 def provenance(trajectory: Trajectory) -> list[tuple[str, str]]:
     """(name, value) rows: method, settings, versions, seed and the hash of the last state, as far as they were recorded."""
     attrs = trajectory.attrs
-    gravity = trajectory.scene_description.get("gravity")
+    gravity = _numbers(trajectory.scene_description.get("gravity"))
     rows = [("scene", trajectory.scene_name)]
-    rows += [("gravity", f"({', '.join(f'{g:g}' for g in gravity)}) m/s²")] if _numbers(gravity) else []
+    rows += [("gravity", f"({', '.join(f'{g:g}' for g in gravity)}) m/s²")] if gravity else []
     rows += [("method", attrs["method"])] if attrs.get("method") else []
     rows += [(name.replace("_", " "), value) for name, value in settings_of(trajectory).items() if name != "method"]
     versions = {"dalembert": attrs["version"]} if attrs.get("version") else {}
@@ -78,5 +78,6 @@ def _object(text: Any) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _numbers(values: Any) -> bool:
-    return isinstance(values, list) and all(isinstance(value, int | float) for value in values)
+def _numbers(values: Any) -> list[float]:
+    """A list of numbers, or nothing."""
+    return [float(value) for value in values if isinstance(value, int | float)] if isinstance(values, list) else []

@@ -221,7 +221,7 @@ def _add_particles(canvas: Canvas, group: ParticleDrawing, particles: np.ndarray
     x, colors = particles[group.span], group.rgb / 255.0
     if len(group.faces):
         shades = colors[group.faces].mean(axis=1)
-        canvas.add_mesh(x[group.faces], smooth_normals(x, group.faces, -1.0), shades, SURFACE)
+        canvas.add_mesh(x[group.faces], smooth_normals(x, group.faces), shades, SURFACE)
     elif len(group.segments):
         canvas.add_strokes(x[group.segments], colors[group.segments[:, 0]], 0.8 * width)
     if len(group.dots):
