@@ -32,9 +32,9 @@ def test_the_stacked_ledger_is_level_and_shows_every_joule(braked):
     total = sum(parts.values())
     np.testing.assert_allclose(total, total[0], atol=1e-7)
     assert parts["taken by brake"][-1] > 1.0
-    bands = stacked([("a", np.array([1.0, 2.0])), ("b", np.array([3.0, -1.0])), ("c", np.array([-1.0, -2.0]))])
-    assert [(low.tolist(), high.tolist()) for _, low, high in bands] == [
-        ([0, 0], [1, 2]), ([1, 0], [4, -1]), ([0, -1], [-1, -3]),
+    found = stacked([("a", np.array([1.0, 2.0])), ("b", np.array([3.0, -1.0])), ("c", np.array([-1.0, -2.0]))])
+    assert [[(low.tolist(), high.tolist()) for low, high in bands] for _, bands in found] == [
+        [([0, 0], [1, 2])], [([1, 2], [4, 2]), ([0, -1], [0, 0])], [([-1, -3], [0, -1])],
     ]  # fmt: skip
     figure = braked.plot.energy()
     assert len(figure.axes[0].collections) == 3

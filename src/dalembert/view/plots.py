@@ -58,10 +58,10 @@ class Plots:
         residual = "balance" in run
         figure = new_figure(figure, 3.6 if residual else 2.8)
         axes = arranged(figure, 2 if residual else 1, (2.6, 1) if residual else None)
-        for i, (label, low, high) in enumerate(stacked(ledger_parts(run))):
-            hatch = HATCHES[i % len(HATCHES)]
-            axes[0].fill_between(run.times, low, high, facecolor=color(i), edgecolor="white", hatch=hatch,
-                                 linewidth=0.4, label=plain(label))  # fmt: skip
+        for i, (label, bands) in enumerate(stacked(ledger_parts(run))):
+            look = {"facecolor": color(i), "hatch": HATCHES[i % len(HATCHES)], "edgecolor": "white", "linewidth": 0.4}
+            for k, (low, high) in enumerate(bands):
+                axes[0].fill_between(run.times, low, high, label=None if k else plain(label), **look)
         mechanical = run["kinetic"].values + run["potential"].values - run["potential"].values.min()
         axes[0].plot(run.times, mechanical, "--", color=INK, linewidth=1.2, label="kinetic + potential")
         axes[0].axhline(0.0, color=INK, linewidth=0.8)

@@ -43,14 +43,11 @@ function makePanels(onSeek) {
 // Each part on those before it: what is positive upwards from 0, what is negative downwards.
 function stack(parts) {
   const [up, down] = [new Float64Array(times.length), new Float64Array(times.length)];
-  return parts.map((values) => {
-    const [low, high] = [new Float64Array(times.length), new Float64Array(times.length)];
-    values.forEach((v, i) => {
-      const side = v >= 0 ? up : down;
-      [low[i], high[i]] = [side[i], (side[i] += v)];
-    });
-    return { low, high };
-  });
+  return parts.map((values) => [[up, Math.max], [down, Math.min]].map(([side, choose]) => {
+    const from = side.slice();
+    values.forEach((v, i) => (side[i] += choose(v, 0)));
+    return [from, side.slice()];
+  }));
 }
 
 // What the energy at the start has become, stacked (the sum stays level), or every entry of the ledger as a line.
@@ -59,7 +56,7 @@ function energyPanel(parent, onSeek) {
   const colored = ({ name, values, strong }, i) => (
     { name, values: unpack(values, Float32Array), color: strong ? INK : PALETTE[i % PALETTE.length], dash: strong });
   const [lines, parts] = [run.energies.map(colored), run.ledger.map(colored)];
-  stack(parts.map((part) => part.values)).forEach((band, i) => (parts[i].band = band));
+  stack(parts.map((part) => part.values)).forEach((bands, i) => (parts[i].bands = bands));
   const choice = element("select", { "aria-label": "Energy: stacked or lines" }, plot.tools);
   for (const text of ["stacked", "lines"]) element("option", { value: text, text }, choice);
   choice.addEventListener("change", () => plot.setSeries(choice.value === "stacked" ? parts : lines));

@@ -43,12 +43,14 @@ def ledger_parts(trajectory: Any) -> list[tuple[str, np.ndarray]]:
     return [*parts, *((label, v) for label, v in taken if np.abs(v).max(initial=0.0) > NEGLIGIBLE * scale)]
 
 
-def stacked(parts: list[tuple[str, np.ndarray]]) -> list[tuple[str, np.ndarray, np.ndarray]]:
-    """(label, lower, upper) of each part on those before it: what is positive upwards from 0, what is negative downwards."""
-    bands = []
+def stacked(parts: list[tuple[str, np.ndarray]]) -> list[tuple[str, list[tuple[np.ndarray, np.ndarray]]]]:
+    """(label, bands) of each part on those before it, bands being (lower, upper) edges: of what is positive, upwards from 0,
+    and of what is negative, downwards; a part that is never so has no such band."""
+    found = []
     up = down = np.zeros(len(parts[0][1]) if parts else 0)
     for label, values in parts:
-        start = np.where(values >= 0.0, up, down)
-        bands.append((label, start, start + values))
-        up, down = up + np.maximum(values, 0.0), down + np.minimum(values, 0.0)
-    return bands
+        above, below = up + np.maximum(values, 0.0), down + np.minimum(values, 0.0)
+        bands = [(up, above)] if np.any(values > 0.0) else []
+        found.append((label, [*bands, (below, down)] if np.any(values < 0.0) else bands))
+        up, down = above, below
+    return found
