@@ -50,8 +50,9 @@ class JointStates:
         In joint coordinates of all joints in the tree, with ".a" and ".b" of universal ones. In coordinates of bodies full
         turns of joints without motors, stops or springs are counted from one call to the next: ask at least twice a turn.
         """
-        if isinstance(self._mechanism, JointMechanism):
-            own, found = self._tree(), named_freedoms(self._mechanism)
+        if self.model.tree is not None:
+            own = self._tree()
+            found = named_freedoms(own)
             first = len(own.layout.start)
             return {name: (float(own.z[u]), float(own.z[first + w])) for name, (u, w) in found.items()}
         if self._reader is None:
@@ -90,7 +91,7 @@ class JointStates:
 
     def _tree(self) -> JointMechanism:
         """What knows u and w, at the state. Raises ValueError in coordinates of bodies."""
-        if not isinstance(self._mechanism, JointMechanism):
+        if self.model.tree is None or not isinstance(self._mechanism, JointMechanism):
             raise ValueError(
                 f"scene {self.model.name!r} runs in coordinates of bodies; pass coordinates='joint', or ask joint_state()"
             )

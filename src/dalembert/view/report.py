@@ -210,8 +210,9 @@ def _rows(table: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
 def _subtitle(trajectory: Trajectory) -> str:
     span = trajectory.times[-1] - trajectory.times[0]
     bodies, joints, particles = len(trajectory.bodies), len(trajectory.joints), trajectory.particle_number
-    parts = [f"{bodies} bodies, {joints} joints"] if bodies or not particles else []
-    parts += [f"{particles} particles"] if particles else []
+    counts = {"body": bodies, "joint": joints, "particle": particles}
+    many = {"body": "bodies", "joint": "joints", "particle": "particles"}
+    parts = [f"{number} {name if number == 1 else many[name]}" for name, number in counts.items() if number]
     parts.append(f"{span:g} s")
     parts += [f"method {trajectory.attrs['method']}"] if trajectory.attrs.get("method") else []
     parts += [f"dalembert {trajectory.attrs['version']}"] if trajectory.attrs.get("version") else []
