@@ -8,7 +8,8 @@ import numpy as np
 
 from dalembert.view.camera import Camera
 from dalembert.view.extent import Extent
-from dalembert.view.raster import FLAT, SOLID, backdrop, fill, fill_discs, new_buffers, shade
+from dalembert.view.raster import fill, fill_discs, new_buffers
+from dalembert.view.shading import FLAT, SOLID, backdrop, shade
 
 __all__ = ["LIGHT", "Canvas", "backdrop_of"]
 
@@ -139,7 +140,7 @@ class Canvas:
 
 
 def backdrop_of(camera: Camera, extent: Extent) -> np.ndarray:
-    """What a camera sees behind everything; see `raster.backdrop`."""
+    """What a camera sees behind everything; see `shading.backdrop`."""
     width, height = camera.size
     found = np.empty((height, width, 2), np.float32)
     backdrop(camera.view, _ground(camera, extent), found)

@@ -6,11 +6,9 @@ import numpy as np
 
 from dalembert.view.drawing import BodyDrawing
 from dalembert.view.geometry import rotate
-from dalembert.view.raster import corner_normals
+from dalembert.view.normals import smooth_normals
 
-__all__ = ["Solids", "smooth_normals"]
-
-CREASE = np.cos(np.radians(40.0))  # faces that lean more than this have an edge between them
+__all__ = ["Solids"]
 
 
 class Solids:
@@ -39,19 +37,6 @@ class Solids:
         """Corners (m, 3, 3) m and normals there, of bodies at positions (b, 3) and orientations (b, 4)."""
         q = turns[self._body][:, None]
         return positions[self._body][:, None] + rotate(q, self._corners), rotate(q, self._normals)
-
-
-def smooth_normals(vertices: np.ndarray, faces: np.ndarray, crease: float = float(CREASE)) -> np.ndarray:
-    """Unit normals (m, 3, 3) at the corners of faces (m, 3), smooth where neighbours lean little."""
-    _, same = np.unique(np.round(vertices, 9), axis=0, return_inverse=True)
-    joined = same.reshape(-1)[faces]
-    triangles = vertices[faces]
-    normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
-    around = np.argsort(joined.ravel(), kind="stable") // 3
-    starts = np.concatenate([[0], np.cumsum(np.bincount(joined.ravel(), minlength=len(vertices)))])
-    found = np.empty((len(faces), 3, 3))
-    corner_normals(np.ascontiguousarray(joined), normals, starts, around, crease, found)
-    return found
 
 
 def _key(body: BodyDrawing) -> tuple[bytes, bytes]:

@@ -16,9 +16,10 @@ from dalembert.view.drawing import End, LinkDrawing, parse_scene, thinned_scene
 from dalembert.view.extent import Extent, motion_extent, recorded_particles
 from dalembert.view.frames import Frames
 from dalembert.view.geometry import axis_ends, coil_points, rotate, segments, thinned
+from dalembert.view.normals import smooth_normals
 from dalembert.view.particles import ParticleDrawing
-from dalembert.view.raster import SOLID, SURFACE
-from dalembert.view.solids import Solids, smooth_normals
+from dalembert.view.shading import SOLID, SURFACE
+from dalembert.view.solids import Solids
 
 if TYPE_CHECKING:
     from dalembert.trajectory import Trajectory
