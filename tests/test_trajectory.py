@@ -10,7 +10,7 @@ import pytest
 
 from dalembert.trajectory import VARIABLES, Trajectory, TrajectoryError
 
-SIZES = {"time": 5, "body": 2, "joint": 1, "force": 2, "xyz": 3, "wxyz": 4, "phase": 26, "particle": 7}
+SIZES = {"time": 5, "body": 2, "joint": 1, "force": 2, "xyz": 3, "wxyz": 4, "phase": 26, "particle": 7, "coordinate": 1}
 
 
 def arrays():
@@ -22,7 +22,12 @@ def arrays():
 
 def build(variables=None, **attrs):
     return Trajectory.from_arrays(
-        variables or arrays(), bodies=["bob", "Körper/2"], joints=["pivot"], forces=["drag", "motor"], attrs=attrs
+        variables or arrays(),
+        bodies=["bob", "Körper/2"],
+        joints=["pivot"],
+        forces=["drag", "motor"],
+        coordinates={"pivot": "rad"},
+        attrs=attrs,
     )
 
 

@@ -157,7 +157,16 @@ def inspect(file: Path, /, *, floating: bool = False) -> int:
 
 
 @app.command
-def convert(source: str, target: Path, /, *, duration: float | None = None) -> int:
+def convert(
+    source: str,
+    target: Path,
+    /,
+    *,
+    duration: float | None = None,
+    time: float | None = None,
+    speed: float | None = None,
+    size: tuple[int, int] | None = None,
+) -> int:
     """Write a scene, a model file or a saved run in another format, and say what that does not have.
 
     Parameters
@@ -166,9 +175,16 @@ def convert(source: str, target: Path, /, *, duration: float | None = None) -> i
         A name from `dalembert list`, a Python file with build(), a saved run (.nc), a URDF or MJCF file (.urdf, .xml), or
         a USD file (.usda, .usdc, .usd).
     target
-        The file to write: MJCF (.xml), glTF (.glb) or USD (.usda, .usdc, .usd).
+        The file to write: MJCF (.xml), glTF (.glb), USD (.usda, .usdc, .usd), a picture (.png), a film (.mp4, .gif) or the
+        page of the run (.html).
     duration
         Run the scene for so long first, s: the file shows the run, where it can.
+    time
+        Of a picture: the instant, s; the end if not given.
+    speed
+        Of a film, in seconds of the run a second: below 1 is slow motion.
+    size
+        Of a picture or a film: width and height in pixels.
     """
     from .errors import SimulationError
     from .export.convert import read_source, require_target, write_target
@@ -184,7 +200,9 @@ def convert(source: str, target: Path, /, *, duration: float | None = None) -> i
                 raise ValueError(f"{source}: it is a run already; leave out --duration")
             settings.pop("duration", None)
             thing = Simulation(thing, **settings).advance(duration)
-        warnings = [*warnings, *write_target(thing, target)]
+        options = {"time": time, "speed": speed, "size": size}
+        shown = {name: value for name, value in options.items() if value is not None}
+        warnings = [*warnings, *write_target(thing, target, **shown)]
     except (ValueError, OSError, ImportError) as error:
         print(f"dalembert: {error}", file=sys.stderr)
         return REFUSED

@@ -94,17 +94,12 @@ class Environment(gymnasium.Env[Vector, Vector]):
         return self._observation(), reward, over, late, {}
 
     def render(self) -> Any:
-        """A picture (900, 1200, 3) of where everything is, uint8, in the render mode "rgb_array"; takes a good part of a
-        second."""
+        """A picture (900, 1200, 3) of where everything is, uint8, in the render mode "rgb_array"."""
         if self.render_mode is None:
             return None
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from .view.still import picture
 
-        from .view.still import still
-
-        canvas = FigureCanvasAgg(still(self.run.trajectory, None, trail=False))
-        canvas.draw()
-        return np.array(np.asarray(canvas.buffer_rgba())[..., :3])
+        return picture(self.run.trajectory, trail=False)
 
     def _act(self, run: Simulation) -> None:
         for name, value in zip(self.motors, self._action, strict=True):

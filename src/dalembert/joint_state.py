@@ -50,8 +50,9 @@ class JointStates:
         In joint coordinates of all joints in the tree, with ".a" and ".b" of universal ones. In coordinates of bodies full
         turns of joints without motors, stops or springs are counted from one call to the next: ask at least twice a turn.
         """
-        if isinstance(self._mechanism, JointMechanism):
-            own, found = self._tree(), named_freedoms(self._mechanism)
+        if self.model.tree is not None:
+            own = self._tree()
+            found = named_freedoms(own)
             first = len(own.layout.start)
             return {name: (float(own.z[u]), float(own.z[first + w])) for name, (u, w) in found.items()}
         if self._reader is None:
@@ -77,9 +78,20 @@ class JointStates:
         own.put(self._y)
         self.changed()
 
+    def _joint_frame(self) -> dict[str, Vector]:
+        """What is recorded of `joint_state`."""
+        pairs = np.array(list(self.joint_state().values()))
+        return {"joint_coordinate": pairs[:, 0], "joint_speed": pairs[:, 1]} if len(pairs) else {}
+
+    def _joint_units(self) -> dict[str, str]:
+        """The names of `joint_state`, each with its unit."""
+        joints = self.model.scene.joints
+        slides = {name for name, joint in joints.items() if joint.displacement and not joint.angle}
+        return {name: "m" if name in slides or name.endswith(".displacement") else "rad" for name in self.joint_state()}
+
     def _tree(self) -> JointMechanism:
         """What knows u and w, at the state. Raises ValueError in coordinates of bodies."""
-        if not isinstance(self._mechanism, JointMechanism):
+        if self.model.tree is None or not isinstance(self._mechanism, JointMechanism):
             raise ValueError(
                 f"scene {self.model.name!r} runs in coordinates of bodies; pass coordinates='joint', or ask joint_state()"
             )
@@ -108,7 +120,8 @@ class JointReader:
                 for kind in kinds:
                     compiler.coordinate(joint, kind)
         self._rows = np.array(compiler.coordinates, tables.COORDINATE).view(np.recarray)
-        self._counted = [_counted(row, model.tables["coordinates"]) for row in self._rows]
+        counted = {_which(row): int(row["at"]) for row in model.tables["coordinates"]}
+        self._counted = [counted.get(_which(row), -1) for row in self._rows]  # places in the state, −1 for none
         self._bodies, self._curves = model.tables["bodies"], np.zeros(1)
         self._kinematics = np.zeros(len(bodies) + 1, tables.KINEMATICS).view(np.recarray)
         self._kinematics.rotation[:] = np.eye(3).ravel()
@@ -123,7 +136,7 @@ class JointReader:
         return dict(zip(self._names, zip(self._values.tolist(), self._rates.tolist(), strict=True), strict=True))
 
 
-def _counted(row: Any, known: Any) -> int:
-    """Where in the state the same coordinate is counted, −1 if nowhere."""
+def _which(row: Any) -> bytes:
+    """What two rows of coordinates have in common that mean the same one."""
     same = ("kind", "a", "b", "axis_a", "side_a", "side_b", "anchor_a", "anchor_b")
-    return next((int(other["at"]) for other in known if all(np.all(other[k] == row[k]) for k in same)), -1)
+    return b"".join((np.asarray(row[key]) + 0).tobytes() for key in same)

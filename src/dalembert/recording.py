@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .listing import scene_listing
 from .mechanics.evaluate import Mechanism
 from .model.compile import Model
 from .model.tables import (
@@ -32,6 +33,8 @@ FURTHER_FRAMES = (
     "effort",
     "solver_iterations",
     "solver_residual",
+    "joint_coordinate",
+    "joint_speed",
 )
 
 
@@ -128,8 +131,8 @@ class Recorder:
         found = {"time": np.array(part.frames["time"]), **part.ledger()}
         return {key: values[1:] for key, values in found.items()}
 
-    def trajectory(self, attrs: dict[str, Any]) -> Trajectory:
-        """Everything recorded so far as labelled arrays."""
+    def trajectory(self, attrs: dict[str, Any], coordinates: dict[str, str]) -> Trajectory:
+        """Everything recorded so far as labelled arrays; coordinates: of joints, with their units."""
         model, joints = self.model, len(self.model.joint_names)
         count = len(self)
         variables = self.ledger()
@@ -147,6 +150,7 @@ class Recorder:
             bodies=list(model.body_names),
             joints=list(model.joint_names),
             forces=list(model.force_names),
+            coordinates=coordinates,
             attrs=attrs,
         )
 
@@ -160,7 +164,7 @@ def work_spent(model: Model, state: np.ndarray) -> np.ndarray:
 
 def scene_description(scene: Scene, released: dict[str, float]) -> dict[str, Any]:
     """The scene as plain data, for drawing and for the record: bodies and obstacles with their meshes, joints, springs,
-    curves.
+    curves, and tables of everything to read.
 
     released: when joints or springs were let go (s).
     """
@@ -223,7 +227,7 @@ def scene_description(scene: Scene, released: dict[str, float]) -> dict[str, Any
             drawn["until"] = released[drawn["name"]]
     return {"name": scene.name, "gravity": scene.gravity.tolist(), "description": scene.description, "bodies": bodies,
             "particles": [_group(group) for group in scene.particles.values()], "joints": joints, "springs": springs,
-            "curves": curves}  # fmt: skip
+            "curves": curves, "listing": scene_listing(scene)}  # fmt: skip
 
 
 def _group(group: Any) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import inspect
 import json
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,6 +34,9 @@ from .status import EVENT, MAX_STEPS, OK
 from .symbolic import GeneralizedCoordinates
 from .symbolic.mechanism import PlacedMechanism, require_supported
 from .trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from .view.plots import Plots
 
 COORDINATES = ("maximal", "joint")
 
@@ -290,7 +293,7 @@ class Simulation(Controls, Questions):
 
     def _record(self) -> None:
         self.recorder.record(self.time, self._y, self._driver.frame())
-        self.recorder.keep(self._effort_frame())
+        self.recorder.keep({**self._effort_frame(), **self._joint_frame()})
         if self._constraint_solver is not None:
             self.recorder.keep(self._constraint_solver.frame())
 
@@ -328,7 +331,12 @@ class Simulation(Controls, Questions):
         }
         found = provenance(self)
         attrs |= {"provenance_json": as_json(found), "final_state_hash": found["final_state_hash"]}
-        return self.recorder.trajectory(attrs)
+        return self.recorder.trajectory(attrs, self._joint_units())
+
+    @property
+    def plot(self) -> Plots:
+        """Figures of the run so far with matplotlib: ``run.plot.energy()``, ``.phase("bob")`` and others."""
+        return self.trajectory.plot
 
     def resume(self, trajectory: Trajectory) -> Simulation:
         """Go on from the last state of a saved run of the same scene."""

@@ -20,6 +20,8 @@ from .trajectory_format import VARIABLES, TrajectoryError, check, particle_span
 if TYPE_CHECKING:
     import xarray
 
+    from .view.plots import Plots
+
 __all__ = ["VARIABLES", "Trajectory", "TrajectoryError"]
 
 
@@ -27,9 +29,9 @@ class Trajectory:
     """A recorded run.
 
     `dataset` holds the variables of `VARIABLES` (those that were recorded) over the coordinates time (s), body, joint,
-    force, xyz, wxyz and phase, and along axis particle, which has no labels; its attributes say which scene was run and
-    how. Each variable is also an attribute: ``trajectory.position`` is an ``xarray.DataArray``, (time, body, xyz), in
-    metres.
+    force, coordinate (of joints), xyz, wxyz and phase, and along axis particle, which has no labels; its attributes say
+    which scene was run and how. Each variable is also an attribute: ``trajectory.position`` is an ``xarray.DataArray``,
+    (time, body, xyz), in metres.
     """
 
     def __init__(self, dataset: xarray.Dataset, *, source: str = "the trajectory") -> None:
@@ -49,6 +51,7 @@ class Trajectory:
         bodies: Sequence[str],
         joints: Sequence[str] = (),
         forces: Sequence[str] = (),
+        coordinates: Mapping[str, str] | None = None,
         attrs: Mapping[str, Any] | None = None,
     ) -> Trajectory:
         """Build a trajectory from plain arrays.
@@ -58,6 +61,7 @@ class Trajectory:
             bodies: names along axis ``body``.
             joints: names along axis ``joint``.
             forces: names along axis ``force``.
+            coordinates: names along axis ``coordinate``, with the unit of each, "rad" or "m".
             attrs: strings and numbers: ``scene``, ``method``, ``scene_json``, ``report_json``,
                 ``provenance_json``, ``version``.
 
@@ -68,11 +72,13 @@ class Trajectory:
 
         if "time" not in variables:
             raise TrajectoryError('the trajectory has no "time": give its instants in seconds, shape (n,)')
-        coordinates: dict[str, Any] = {
+        labels: dict[str, Any] = {
             "time": ("time", np.asarray(variables["time"], float), {"units": "s"}),
             "body": ("body", _names(bodies)),
             "joint": ("joint", _names(joints)),
             "force": ("force", _names(forces)),
+            "coordinate": ("coordinate", _names(list(coordinates or {}))),
+            "coordinate_unit": ("coordinate", _names(list((coordinates or {}).values()))),
             "xyz": ("xyz", _names("xyz")),
             "wxyz": ("wxyz", _names("wxyz")),
         }
@@ -84,17 +90,15 @@ class Trajectory:
             if name not in VARIABLES:
                 raise TrajectoryError(f"unknown variable {name!r}; the known ones are {', '.join(VARIABLES)}")
             variable, array = VARIABLES[name], np.asarray(values, float)
-            expected = tuple(
-                len(coordinates[d][1]) if d in coordinates else unlabelled.get(d, -1) for d in variable.dims
-            )
+            expected = tuple(len(labels[d][1]) if d in labels else unlabelled.get(d, -1) for d in variable.dims)
             if array.ndim != len(expected) or any(e not in (-1, s) for e, s in zip(expected, array.shape, strict=True)):
                 wanted = ", ".join(f"{d}={'any' if e < 0 else e}" for d, e in zip(variable.dims, expected, strict=True))
                 raise TrajectoryError(f"variable {name!r} has shape {array.shape}, expected ({wanted})")
-            unlabelled |= {d: s for d, s in zip(variable.dims, array.shape, strict=True) if d not in coordinates}
+            unlabelled |= {d: s for d, s in zip(variable.dims, array.shape, strict=True) if d not in labels}
             data[name] = (variable.dims, array, {"units": variable.units, "long_name": variable.description})
         if "state" in data:
-            coordinates["phase"] = ("phase", np.arange(unlabelled["phase"]))
-        return cls(xarray.Dataset(data, coords=coordinates, attrs=dict(attrs or {})))
+            labels["phase"] = ("phase", np.arange(unlabelled["phase"]))
+        return cls(xarray.Dataset(data, coords=labels, attrs=dict(attrs or {})))
 
     def __getitem__(self, name: str) -> xarray.DataArray:
         """The recorded variable or coordinate `name`; KeyError says which are there."""
@@ -142,6 +146,12 @@ class Trajectory:
         return self._labels("force")
 
     @property
+    def coordinates(self) -> dict[str, str]:
+        """Names of the recorded coordinates of joints, in the order of axis ``coordinate``, and the unit of each."""
+        names = self._labels("coordinate")
+        return dict(zip(names, self._labels("coordinate_unit") or ["rad or m"] * len(names), strict=True))
+
+    @property
     def particle_number(self) -> int:
         """How many particles were recorded."""
         return int(self.dataset.sizes.get("particle", 0))
@@ -171,6 +181,13 @@ class Trajectory:
         """Where the run comes from (from ``provenance_json``): scene with its parameters and seed, settings, versions,
         hashes of its states; see `replay`."""
         return json.loads(self.attrs.get("provenance_json", "{}"))
+
+    @property
+    def plot(self) -> Plots:
+        """Figures with matplotlib: ``trajectory.plot.energy()``, ``.phase("bob")`` and others."""
+        from .view.plots import Plots
+
+        return Plots(self)
 
     @property
     def last_state(self) -> np.ndarray:
@@ -213,6 +230,30 @@ class Trajectory:
             TrajectoryError: the file is damaged, is not a trajectory, or is too large; the message names it.
         """
         return cls(read(Path(path)), source=str(path))
+
+    def save_picture(self, path: str | os.PathLike[str], **options: Any) -> Path:
+        """Write a picture of one instant, ``time=`` (s; the end if not given), as PNG; `view.still.picture` has more options.
+
+        >>> trajectory.save_picture("out/run.png", time=1.5, ghosts=(0.5, 1.0), size=(1600, 900))  # doctest: +SKIP
+        """
+        from .view.still import still
+
+        return still(self, path, **options)
+
+    def save_movie(self, path: str | os.PathLike[str], **options: Any) -> Path:
+        """Write the run as a film, .mp4 or .gif; `view.movie.save_movie` has the options and what it raises.
+
+        >>> trajectory.save_movie("out/run.mp4", speed=0.25)  # doctest: +SKIP
+        """
+        from .view.movie import save_movie
+
+        return save_movie(self, path, **options)
+
+    def save_report(self, path: str | os.PathLike[str]) -> Path:
+        """Write the run as one self-contained HTML page: animation, plots, tables, and how to run it again."""
+        from .view.report import write_report
+
+        return write_report(self, path)
 
     def _labels(self, axis: str) -> list[str]:
         return [str(name) for name in self.dataset[axis].values] if axis in self.dataset.coords else []

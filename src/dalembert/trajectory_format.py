@@ -46,6 +46,8 @@ VARIABLES: dict[str, Variable] = {
     ),
     "joint_error": Variable(("time", "joint"), "m", "position-level constraint error, largest component"),
     "joint_velocity_error": Variable(("time", "joint"), "m/s", "velocity-level constraint error, largest component"),
+    "joint_coordinate": Variable(("time", "coordinate"), "rad or m", "coordinates of joints, 0 at the initial pose"),
+    "joint_speed": Variable(("time", "coordinate"), "rad/s or m/s", "rates of the coordinates of joints"),
     "effort": Variable(
         ("time", "force"), "N or N m", "of motors, stops and dry friction, along their coordinates", may_be_nan=True
     ),
@@ -96,7 +98,7 @@ def check_structure(dataset: xarray.Dataset, source: str) -> None:
 
 def check_sizes(dataset: xarray.Dataset, source: str) -> None:
     """Check axes, types and sizes of what is there."""
-    for axis in ("body", "joint", "force"):
+    for axis in ("body", "joint", "force", "coordinate"):
         if dataset.sizes.get(axis, 0) > MAX_NAMES:
             raise TrajectoryError(f"{source}: {dataset.sizes[axis]} names along {axis!r}, at most {MAX_NAMES}")
     if dataset.sizes.get("particle", 0) > MAX_PARTICLES:

@@ -92,3 +92,24 @@ def test_a_model_file_is_read_where_there_is_a_reader(tmp_path, capsys, monkeypa
 def test_what_cannot_be_converted_is_refused(source, target, words, tmp_path, capsys):
     assert convert(source, tmp_path / target) == REFUSED
     assert words in capsys.readouterr().err
+
+
+def test_a_run_becomes_pictures_a_film_and_a_page(scene, tmp_path, capsys):
+    assert (
+        app(["run", str(scene), "--duration", "0.1", "--out", str(tmp_path / "run.nc")], result_action="return_value")
+        == 0
+    )
+    run, size = tmp_path / "run.nc", ("--size", "64", "48")
+    assert convert(run, tmp_path / "run.png", "--time", "0.05", *size) == 0
+    assert convert(run, tmp_path / "run.gif", "--speed", "0.5", *size) == 0
+    assert convert(run, tmp_path / "run.html") == 0
+    assert convert(scene, tmp_path / "start.png", *size) == 0
+    assert (tmp_path / "run.png").read_bytes()[:4] == b"\x89PNG" and (tmp_path / "run.gif").read_bytes()[:3] == b"GIF"
+    assert "scene.py" in (tmp_path / "run.html").read_text()  # where the scene is from
+    capsys.readouterr()
+    assert convert(run, tmp_path / "run.gif", "--time", "0.05") == REFUSED
+    assert "time is nothing that a .gif file takes" in capsys.readouterr().err
+    assert convert(scene, tmp_path / "start.gif") == REFUSED
+    assert "run it first" in capsys.readouterr().err
+    assert convert(run, tmp_path / "run.glb", "--speed", "2") == REFUSED
+    assert "speed is for pictures and films only" in capsys.readouterr().err

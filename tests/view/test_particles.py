@@ -2,7 +2,7 @@
 
 import base64
 
-import matplotlib
+import matplotlib.image
 import numpy as np
 import pytest
 from browser import Page, needs_browser, wait_until
@@ -150,10 +150,12 @@ def test_the_page_stays_within_its_budget():
     data = page_data(run)["particles"]
     frames = kept_frames(run, data["count"])
     assert data["count"] == 6000 and data["note"] == "6\u202f000 of 20\u202f000 free particles are drawn"
-    assert len(frames) == 133 and frames[-1] == 199
-    kept = np.frombuffer(base64.b64decode(data["position"]), "<f4").reshape(len(frames), 6000, 3)
+    assert len(frames) == 66 and frames[-1] == 199
+    steps = np.frombuffer(base64.b64decode(data["position"]), "<u2").reshape(len(frames), 6000, 3)
+    low, span = (np.frombuffer(base64.b64decode(data[key]), "<f4").reshape(6000, 3) for key in ("low", "span"))
+    kept = low + steps * span
     _, rows = thinned_scene(trajectory_drawing(run)[0], 6000)
-    np.testing.assert_allclose(kept[7], run.particle_position.values[frames[7]][rows], rtol=1e-6)
+    np.testing.assert_allclose(kept[7], run.particle_position.values[frames[7]][rows], atol=2e-3)  # of up to 150 m
     woven = page_data(cloth(100, 3))["particles"]
     assert woven["count"] == 10_000 and woven["note"] == ""
 

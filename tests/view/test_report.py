@@ -9,6 +9,7 @@ import pytest
 from browser import NO_GL, Page, needs_browser, wait_until
 from conftest import HOSTILE, synthetic
 
+import dalembert as dal
 from dalembert.trajectory import Trajectory
 from dalembert.view.report import kept_frames, page_data, write_report
 
@@ -89,6 +90,48 @@ def test_the_page_fetches_nothing_and_names_are_only_text(page):
     assert "<title>pendulum &amp; tumbling box</title>" in text
     assert "default-src 'none'" in text
     assert page.stat().st_size < 1_000_000
+
+
+def test_the_page_says_how_to_run_again_and_what_the_scene_holds(tmp_path):
+    scene = dal.Scene("braked")
+    bob = scene.add_body("bob", dal.Box(1.0, 0.1, 0.1), mass=2.0, position=(0.5, 0, 0))
+    scene.hinge("pivot", dal.WORLD, bob, at=(0, 0, 0), axis=(0, 1, 0))
+    scene.torsion_spring("coil", "pivot", stiffness=3.0, rest=0.5)
+    first = dal.simulate(scene, 0.5, method="dop853", rtol=1e-9, frames=20)
+    data = page_data(first.trajectory)
+    tables = {table["title"]: table["rows"] for table in data["listing"]}
+    assert tables["Bodies"][0][:2] == ["bob", "2 kg"]
+    assert tables["Joints"] == [["pivot", "hinge", "world – bob", "(0, 0, 0) m", "(0, 1, 0)"]]
+    assert tables["Forces"] == [["coil", "torsion spring", "pivot", "stiffness 3 N m/rad, rest 0.5 rad"]]
+    code = data["rerun"].replace("scene = ...", "").replace("print(run.report)", "")
+    namespace = {"scene": scene}
+    exec(code, namespace)
+    np.testing.assert_array_equal(namespace["run"].trajectory.state, first.trajectory.state)
+    assert sum(seconds for _, seconds in data["stages"]) == pytest.approx(sum(first.report.stages.values()))
+    assert dict(data["provenance"])["rtol"] == "1e-09"
+
+
+def test_versions_seed_and_hash_are_shown_where_they_were_recorded(run):
+    known = {
+        "versions": {"numpy": "9.9", "python": HOSTILE}, "seed": 7, "final_state_hash": "abc",
+        "origin": {"kind": "gallery", "name": "rope", "parameters": {"segments": 7, "1; import os": 2}},
+        "settings": {"method": "rk4", "dt": 0.01, "rtol": None, "hold": "projection"},
+    }  # fmt: skip
+    data = page_data(Trajectory(run.dataset.assign_attrs(provenance_json=json.dumps(known))))
+    shown = dict(data["provenance"])
+    assert shown["numpy"] == "9.9" and shown["seed"] == "7" and shown["hash of the last state"] == "abc"
+    assert shown["parameter segments"] == "7" and shown["dt"] == "0.01" and "hold" not in shown
+    assert "gallery.load('rope').build(segments=7)" in data["rerun"] and "import os" not in data["rerun"]
+    for damaged in ("[1, 2]", "{", "3", '{"settings": 3, "versions": [1], "origin": "x"}'):
+        found = page_data(Trajectory(run.dataset.assign_attrs(provenance_json=damaged)))
+        assert dict(found["provenance"])["dalembert"] == "0.1.0"
+
+
+def test_the_stacked_energies_add_up_to_what_there_was_at_the_start(run):
+    parts = [np.frombuffer(base64.b64decode(part["values"]), "<f4") for part in page_data(run)["ledger"]]
+    total = np.sum(parts, axis=0)
+    np.testing.assert_allclose(total, total[0], rtol=1e-5)
+    assert len(parts) == 3
 
 
 def test_long_runs_are_thinned_and_keep_the_largest_error():

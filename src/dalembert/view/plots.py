@@ -1,4 +1,8 @@
-"""Figures of a run with matplotlib: energies, joint errors, reactions and phase portraits."""
+"""Figures of a run with matplotlib: `run.plot.energy()` and so on, ready to print.
+
+Each returns a `matplotlib.figure.Figure` that belongs to no window and touches no setting of matplotlib's:
+``run.plot.energy().savefig("energy.pdf")``. In a window or a notebook: ``run.plot.energy(figure=plt.figure())``.
+"""
 
 from __future__ import annotations
 
@@ -6,137 +10,268 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.view.works import drawn_works
+from dalembert.view.plot_style import (
+    AXES,
+    HATCHES,
+    INK,
+    arranged,
+    color,
+    finish,
+    legend,
+    logarithmic,
+    new_figure,
+    plain,
+    series,
+)  # fmt: skip
+from dalembert.view.works import ledger_parts, stacked
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
 
     from dalembert.trajectory import Trajectory
 
-__all__ = ["plot_energy", "plot_joint_errors", "plot_phase", "plot_reaction"]
+__all__ = ["Plots"]
 
-INK, MUTED, GRID = "#232a35", "#6a7382", "#e4e7ec"
-PALETTE = ("#3566b0", "#d1772a", "#3b8a5a", "#8a5aa8", "#b4434d", "#2d8f9b", "#8b7a2f", "#6b7280")
-
-
-def plot_energy(trajectory: Trajectory) -> Figure:
-    """The energy ledger over time (J): kinetic, potential, total and each force's work; below it, its residual."""
-    has_balance = "balance" in trajectory
-    figure, axes = _figure(2 if has_balance else 1, heights=(2.4, 1) if has_balance else (1,))
-    times, kinetic, potential = trajectory.times, trajectory.kinetic.values, trajectory.potential.values
-    axes[0].plot(times, kinetic, label="kinetic", color=PALETTE[0])
-    axes[0].plot(times, potential, label="potential", color=PALETTE[1])
-    for i, (label, values) in enumerate(drawn_works(trajectory)):
-        axes[0].plot(times, values, label=_plain(label), color=PALETTE[(2 + i) % 8])
-    axes[0].plot(times, kinetic + potential, "--", label="kinetic + potential", color=INK, linewidth=1.2)
-    axes[0].set_ylabel("energy, J")
-    _legend(axes[0])
-    if has_balance:
-        axes[1].plot(times, trajectory.balance.values, color=PALETTE[4])
-        axes[1].set_ylabel("residual, J")
-    return _finish(figure, axes, trajectory)
+MOST_LINES = 10  # that a legend names
+STILL = 1e-6  # of the largest way: what moves less does not move
 
 
-def plot_joint_errors(trajectory: Trajectory) -> Figure:
-    """Position (m) and velocity (m/s) errors of every joint over time, on a logarithmic axis.
+class Plots:
+    """The figures of one run, a method each; `run.plot` and `trajectory.plot` are one.
 
-    Raises:
-        ValueError: no joint errors were recorded.
+    Each takes `figure`, a Figure or a SubFigure (best with layout="constrained") to draw in; by itself it makes one. Each
+    raises ValueError where the run has not recorded what it needs, and says what may be asked for instead.
     """
-    names = [name for name in ("joint_error", "joint_velocity_error") if name in trajectory]
-    if not names or not trajectory.joints:
-        raise ValueError("the trajectory has no joint errors to plot")
-    figure, axes = _figure(len(names), heights=(1,) * len(names))
-    labels = {"joint_error": "position error, m", "joint_velocity_error": "velocity error, m/s"}
-    for axis, name in zip(axes, names, strict=True):
-        values = trajectory[name].values
-        for j, joint in enumerate(trajectory.joints):
-            positive = np.where(values[:, j] > 0, values[:, j], np.nan)
-            axis.plot(trajectory.times, positive, label=_plain(joint), color=PALETTE[j % 8], linewidth=1.0)
-        axis.set_yscale("log")
-        axis.set_ylabel(labels[name])
-    if len(trajectory.joints) <= 10:
-        _legend(axes[0])
-    return _finish(figure, axes, trajectory)
+
+    def __init__(self, trajectory: Trajectory) -> None:
+        self.trajectory = trajectory
+
+    def __repr__(self) -> str:
+        names = [name for name in vars(Plots) if not name.startswith("_")]
+        return f"<figures of {self.trajectory.scene_name!r}: {', '.join(names)}>"
+
+    def energy(self, figure: Figure | SubFigure | None = None) -> Figure | SubFigure:
+        """What the energy at the start has become (J), stacked, so that the sum stays level; below it what the ledger
+        leaves unexplained."""
+        run = self.trajectory
+        residual = "balance" in run
+        figure = new_figure(figure, 3.6 if residual else 2.8)
+        axes = arranged(figure, 2 if residual else 1, (2.6, 1) if residual else None)
+        for i, (label, bands) in enumerate(stacked(ledger_parts(run))):
+            look: Any = {"facecolor": color(i), "hatch": HATCHES[i % len(HATCHES)], "edgecolor": "white", "linewidth": 0.4}
+            for k, (low, high) in enumerate(bands):
+                axes[0].fill_between(run.times, low, high, label=None if k else plain(label), **look)
+        mechanical = run["kinetic"].values + run["potential"].values - run["potential"].values.min()
+        axes[0].plot(run.times, mechanical, "--", color=INK, linewidth=1.2, label="kinetic + potential")
+        axes[0].axhline(0.0, color=INK, linewidth=0.8)
+        axes[0].set_ylabel("energy, J")
+        legend(axes[0])
+        if residual:
+            axes[1].plot(run.times, run["balance"].values, color=color(0), linewidth=1.0)
+            axes[1].set_ylabel("residual, J")
+        return finish(figure, axes, run.scene_name)
+
+    def phase(self, name: str, figure: Figure | SubFigure | None = None) -> Figure | SubFigure:
+        """Phase portrait: the coordinate of a joint against its speed, or each coordinate of a body's centre of mass (of
+        those that change) against its velocity. A dot marks the start."""
+        run = self.trajectory
+        coordinates, bodies = run.coordinates, run.bodies
+        if name in coordinates:
+            i = list(coordinates).index(name)
+            figure = new_figure(figure, 3.6, width=4.2)
+            axis = figure.subplots()
+            _portrait(axis, run["joint_coordinate"].values[:, i], run["joint_speed"].values[:, i], 0)
+            unit = coordinates[name]
+            axis.set(xlabel=f"{plain(name)}, {unit}", ylabel=f"rate of {plain(name)}, {unit}/s")
+            return finish(figure, [axis], run.scene_name, over_time=False)
+        if name not in bodies or "momentum" not in run:
+            ways = [f"joints: {_listed(coordinates)}"]
+            ways += [f"bodies: {_listed(bodies)}"] if "momentum" in run else []
+            raise ValueError(f"there is no phase portrait of {name!r}; ask for {'; '.join(ways)}")
+        x, p = run.body(name)["position"].values, run.body(name)["momentum"].values
+        described = {str(body.get("name")): body for body in run.scene_description.get("bodies", [])}
+        mass = described.get(name, {}).get("mass")
+        rate, unit = (p / mass, "m/s") if isinstance(mass, int | float) and mass > 0.0 else (p, "kg m/s")
+        way = np.ptp(x, axis=0)
+        moving = [k for k in range(3) if way[k] > STILL * way.max()] or [2]
+        figure = new_figure(figure, 3.0, width=2.9 * max(2, len(moving)))
+        axes = np.atleast_1d(figure.subplots(1, len(moving)))
+        for k, axis in zip(moving, axes, strict=True):
+            _portrait(axis, x[:, k], rate[:, k], 0)
+            axis.set(xlabel=f"{'xyz'[k]}, m", ylabel=f"{'v' if unit == 'm/s' else 'p'}{'xyz'[k]}, {unit}")
+        return finish(figure, list(axes), f"{run.scene_name}: {name}", over_time=False)
+
+    def joint_errors(self, figure: Figure | SubFigure | None = None) -> Figure | SubFigure:
+        """How far joints are from closed, position (m) and velocity (m/s), on a logarithmic axis; of more than ten joints
+        the largest and the median."""
+        run = self.trajectory
+        names = [name for name in ("joint_error", "joint_velocity_error") if name in run]
+        if not names or not run.joints:
+            raise ValueError(f"{run.scene_name!r} has no joint errors to plot: no joint of it was recorded")
+        figure = new_figure(figure, 2.0 * len(names))
+        axes = arranged(figure, len(names))
+        units = {"joint_error": "position error, m", "joint_velocity_error": "velocity error, m/s"}
+        for axis, name in zip(axes, names, strict=True):
+            values = run[name].values
+            lines = dict(zip(run.joints, values.T, strict=True))
+            if len(lines) > MOST_LINES:
+                lines = {"largest": values.max(axis=1), "median": np.median(values, axis=1)}
+            for i, (label, line) in enumerate(lines.items()):
+                axis.plot(run.times, np.where(line > 0.0, line, np.nan), label=plain(label), **series(i))
+            logarithmic(axis)
+            axis.set_ylabel(units[name])
+        legend(axes[0])
+        return finish(figure, axes, run.scene_name)
+
+    def forces(self, name: str, figure: Figure | SubFigure | None = None) -> Figure | SubFigure:
+        """Over time: the reaction of a joint (N, N m, on its second body); the effort of a motor, a stop or friction in a
+        joint, and the work of any force of the ledger (J); or the contact force on a body (N)."""
+        run = self.trajectory
+        vectors: list[tuple[str, np.ndarray]] = []
+        if name in run.joints and "reaction_force" in run:
+            found = run.joint(name)
+            vectors = [("force, N", found["reaction_force"].values)]
+            vectors += [("torque, N m", found["reaction_torque"].values)] if "reaction_torque" in found else []
+        elif name in run.forces:
+            return self._effort(name, figure)
+        elif name in run.bodies and "contact_force" in run:
+            vectors = [("contact force, N", run.body(name)["contact_force"].values)]
+        else:
+            ways = {"joints": run.joints if "reaction_force" in run else [], "forces": run.forces,
+                    "bodies in contact": run.bodies if "contact_force" in run else []}  # fmt: skip
+            listed = "; ".join(f"{kind}: {_listed(names)}" for kind, names in ways.items() if names)
+            raise ValueError(f"no forces of {name!r} were recorded; ask for {listed or 'another run: none were'}")
+        figure = new_figure(figure, 2.2 * len(vectors))
+        axes = arranged(figure, len(vectors))
+        for axis, (label, values) in zip(axes, vectors, strict=True):
+            _components(axis, run.times, values)
+            axis.plot(run.times, np.linalg.norm(values, axis=1), color=INK, linewidth=0.9, label="magnitude")
+            axis.set_ylabel(label)
+        legend(axes[0])
+        return finish(figure, axes, f"{run.scene_name}: {name}")
+
+    def momentum(self, figure: Figure | SubFigure | None = None) -> Figure | SubFigure:
+        """Linear momentum and angular momentum about the origin of everything; beside them what impulses of forces and
+        reactions leave unexplained."""
+        run = self.trajectory
+        if "momentum" not in run or "angular_momentum" not in run:
+            raise ValueError(f"{run.scene_name!r} has no momenta to plot: they were not recorded")
+        p, x = run["momentum"].values, run["position"].values
+        linear, angular = p.sum(axis=1), (np.cross(x, p) + run["angular_momentum"].values).sum(axis=1)
+        if "particle_momentum" in run:
+            p, x = run["particle_momentum"].values, run["particle_position"].values
+            linear, angular = linear + p.sum(axis=1), angular + np.cross(x, p).sum(axis=1)
+        names = ("linear_impulse_balance", "angular_impulse_balance")
+        panels = [[("p, kg m/s", linear), ("L, kg m²/s", angular)]]
+        if all(name in run for name in names):
+            labels = ("residual of p, kg m/s", "residual of L, kg m²/s")
+            panels.append([(label, run[name].values) for label, name in zip(labels, names, strict=True)])
+        figure = new_figure(figure, 3.6, width=4.2 * len(panels))
+        grid = figure.subplots(2, len(panels), sharex=True, squeeze=False)
+        for column, panel in enumerate(panels):
+            for axis, (label, values) in zip(grid[:, column], panel, strict=True):
+                _components(axis, run.times, values)
+                axis.set_ylabel(label)
+        legend(grid[0, -1])
+        return finish(figure, list(grid.flat), run.scene_name)
+
+    def path(
+        self, *bodies: str, plane: str | None = None, figure: Figure | SubFigure | None = None, ax: Axes | None = None
+    ) -> Figure | SubFigure:
+        """Paths of centres of mass in a plane, "xy", "xz" or "yz" (by itself the one in which most happens), of the named
+        bodies or of all; a dot marks the end. ax: draw there."""
+        run = self.trajectory
+        unknown = next((name for name in bodies if name not in run.bodies), None)
+        if unknown is not None or not run.bodies:
+            raise ValueError(f"there is no body {unknown!r} to trace; bodies: {_listed(run.bodies)}")
+        chosen = [run.bodies.index(name) for name in bodies] or range(len(run.bodies))
+        tracks = run["position"].values[:, list(chosen)]
+        if plane is None:
+            first, second = sorted(np.argsort(-np.ptp(tracks.reshape(-1, 3), axis=0), kind="stable")[:2])
+        elif plane in ("xy", "xz", "yz"):
+            first, second = ("xyz".index(letter) for letter in plane)
+        else:
+            raise ValueError(f"plane is {plane!r}; give 'xy', 'xz' or 'yz'")
+        if ax is None:
+            figure = new_figure(figure, 4.4, width=5.6)
+            ax = figure.subplots()
+        for i, b in enumerate(chosen):
+            track = tracks[:, i]
+            ax.plot(track[:, first], track[:, second], label=plain(run.bodies[b]), **series(i))
+            ax.plot(track[-1, first], track[-1, second], "o", color=color(i), markersize=4)
+        ax.set(xlabel=f"{'xyz'[first]}, m", ylabel=f"{'xyz'[second]}, m", aspect="equal", adjustable="datalim")
+        if len(chosen) <= MOST_LINES:
+            legend(ax)
+        return finish(ax.get_figure(), [ax], run.scene_name if figure is not None else None, over_time=False)
+
+    def stage_times(self, figure: Figure | SubFigure | None = None, ax: Axes | None = None) -> Figure | SubFigure:
+        """Where the time of the run went: ms in each stage of its steps, and its share. ax: draw there."""
+        run = self.trajectory
+        stages = run.report.get("stages")
+        stages = {str(k): float(v) for k, v in stages.items() if v} if isinstance(stages, dict) else {}
+        if not stages:
+            raise ValueError(f"{run.scene_name!r} has no stage times: its steps were not timed")
+        if ax is None:
+            figure = new_figure(figure, 0.9 + 0.3 * len(stages), width=6.0)
+            ax = figure.subplots()
+        total = sum(stages.values())
+        bars = ax.barh(list(map(plain, stages)), [1e3 * v for v in stages.values()], color=color(0), height=0.7)
+        ax.bar_label(bars, [f"{100 * v / total:.0f} %" for v in stages.values()], padding=3, fontsize=8, color=INK)
+        ax.invert_yaxis()
+        ax.margins(x=0.12)
+        ax.set_xlabel("time, ms")
+        title = run.scene_name if figure is not None else None
+        return finish(ax.get_figure(), [ax], title, over_time=False)
+
+    def contact(self, figure: Figure | SubFigure | None = None) -> Figure | SubFigure:
+        """Contacts over time: how many, how deep anything overlapped (m), and how far from Coulomb's law the solver stopped
+        (m/s)."""
+        run = self.trajectory
+        labels = {"contacts": "contacts", "penetration": "overlap, m", "contact_residual": "residual, m/s"}
+        names = [name for name in labels if name in run]
+        if not names:
+            raise ValueError(f"{run.scene_name!r} has no contacts to plot: they are recorded in time steps of contact")
+        figure = new_figure(figure, 0.6 + 1.3 * len(names))
+        axes = arranged(figure, len(names))
+        for axis, name in zip(axes, names, strict=True):
+            values = run[name].values.astype(float)
+            if name == "contacts":
+                axis.step(run.times, values, where="post", color=color(0), linewidth=1.1)
+            else:
+                axis.plot(run.times, np.where(values > 0.0, values, np.nan), color=color(0), linewidth=1.1)
+                logarithmic(axis)
+            axis.set_ylabel(labels[name])
+        return finish(figure, axes, run.scene_name)
+
+    def _effort(self, name: str, figure: Figure | SubFigure | None) -> Figure | SubFigure:
+        """The effort of a force, where it has one, and its work."""
+        run = self.trajectory
+        at = run.forces.index(name)
+        lines = [(label, run[variable].values[:, at]) for variable, label in
+                 (("effort", "effort, N or N m"), ("work", "work, J")) if variable in run]  # fmt: skip
+        lines = [(label, values) for label, values in lines if np.isfinite(values).any()]
+        if not lines:
+            raise ValueError(f"of force {name!r} neither effort nor work was recorded")
+        figure = new_figure(figure, 0.6 + 1.6 * len(lines))
+        axes = arranged(figure, len(lines))
+        for axis, (label, values) in zip(axes, lines, strict=True):
+            axis.plot(run.times, values, color=color(0), linewidth=1.2)
+            axis.set_ylabel(label)
+        return finish(figure, axes, f"{run.scene_name}: {name}")
 
 
-def plot_reaction(trajectory: Trajectory, joint: str) -> Figure:
-    """Reaction force (N) and torque (N m) on the second body of `joint`, world axes, over time.
-
-    Raises:
-        KeyError: there is no such joint.
-        ValueError: no reactions were recorded.
-    """
-    selected = trajectory.joint(joint)
-    names = [name for name in ("reaction_force", "reaction_torque") if name in selected]
-    if not names:
-        raise ValueError("the trajectory has no reactions to plot")
-    figure, axes = _figure(len(names), heights=(1,) * len(names))
-    labels = {"reaction_force": "force, N", "reaction_torque": "torque, N m"}
-    for axis, name in zip(axes, names, strict=True):
-        values = selected[name].values
-        for k, color in enumerate((PALETTE[4], PALETTE[2], PALETTE[0])):
-            axis.plot(trajectory.times, values[:, k], label="xyz"[k], color=color)
-        axis.plot(trajectory.times, np.linalg.norm(values, axis=1), "--", label="magnitude", color=INK, linewidth=1.2)
-        axis.set_ylabel(labels[name])
-    _legend(axes[0])
-    return _finish(figure, axes, trajectory, f"reaction of {joint}")
+def _portrait(axis: Axes, s: np.ndarray, rate: np.ndarray, i: int) -> None:
+    axis.plot(s, rate, color=color(i), linewidth=0.9)
+    axis.plot(s[:1], rate[:1], "o", color=INK, markersize=4)
 
 
-def plot_phase(trajectory: Trajectory, body: str) -> Figure:
-    """Phase portrait of `body`: each component of momentum (kg m/s) against that of position (m).
-
-    Raises:
-        KeyError: there is no such body.
-        ValueError: momentum was not recorded.
-    """
-    selected = trajectory.body(body)
-    if "momentum" not in selected:
-        raise ValueError("the trajectory has no momentum: a phase portrait needs it")
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9.0, 3.2), dpi=150, layout="constrained")
-    for k, axis in enumerate(figure.subplots(1, 3)):
-        axis.plot(selected.position.values[:, k], selected.momentum.values[:, k], color=PALETTE[0], linewidth=1.2)
-        axis.plot(selected.position.values[0, k], selected.momentum.values[0, k], "o", color=INK, markersize=4)
-        axis.set(xlabel=f"{'xyz'[k]}, m", ylabel=f"p{'xyz'[k]}, kg m/s")
-        _style(axis)
-    figure.suptitle(_plain(f"{trajectory.scene_name}: {body}"), color=INK, fontsize=11)
-    return figure
+def _components(axis: Axes, times: np.ndarray, values: np.ndarray) -> None:
+    for k in range(3):
+        axis.plot(times, values[:, k], label="xyz"[k], **series(AXES[k], k))
 
 
-def _figure(rows: int, heights: tuple[float, ...]) -> tuple[Figure, list[Any]]:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8.0, 1.2 + 1.5 * sum(heights)), dpi=150, layout="constrained")
-    axes = figure.subplots(rows, 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
-    return figure, list(axes)
-
-
-def _finish(figure: Figure, axes: list[Any], trajectory: Trajectory, title: str | None = None) -> Figure:
-    for axis in axes:
-        _style(axis)
-        axis.margins(x=0.01)
-    axes[-1].set_xlabel("time, s")
-    name = trajectory.scene_name if title is None else f"{trajectory.scene_name}: {title}"
-    figure.suptitle(_plain(name), color=INK, fontsize=11)
-    return figure
-
-
-def _style(axis: Any) -> None:
-    axis.grid(color=GRID, linewidth=0.7)
-    axis.set_axisbelow(True)
-    axis.tick_params(colors=MUTED, labelsize=8, length=3)
-    axis.spines[["top", "right"]].set_visible(False)
-    axis.spines[["left", "bottom"]].set_color("#cfd5dd")
-    for label in (axis.xaxis.label, axis.yaxis.label):
-        label.set(color=INK, fontsize=9)
-
-
-def _legend(axis: Any) -> None:
-    axis.legend(frameon=False, fontsize=8, labelcolor=INK, loc="upper left", bbox_to_anchor=(1.0, 1.02))
-
-
-def _plain(text: str) -> str:
-    """Text with dollar signs that matplotlib does not read as mathematics."""
-    return text.replace("$", r"\$")
+def _listed(names: Any) -> str:
+    """The first names of many, for messages."""
+    names = list(names)
+    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "") if names else "none"

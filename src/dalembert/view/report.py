@@ -20,7 +20,8 @@ from dalembert.view.drawing import BodyDrawing, thinned_scene
 from dalembert.view.extent import Extent, trajectory_drawing
 from dalembert.view.geometry import thinned
 from dalembert.view.report_particles import MAX_POINTS, links, pack, particle_data
-from dalembert.view.works import drawn_works
+from dalembert.view.report_tables import listing, provenance, rerun
+from dalembert.view.works import drawn_works, ledger_parts
 
 if TYPE_CHECKING:
     from dalembert.trajectory import Trajectory
@@ -29,7 +30,13 @@ __all__ = ["write_report"]
 
 MAX_FRAMES = 1500
 MAX_NUMBERS = 700_000  # poses, errors and reactions together: about 4 MB of page
-MAX_PARTICLE_NUMBERS = 2_400_000  # about 13 MB of page
+MAX_PARTICLE_NUMBERS = 1_200_000  # about 3.2 MB of page
+CONTACT = ("contact_residual", "penetration", "contacts")
+UNITS = {
+    "simulated_time": "s", "wall_time": "s", "time_per_step": "s", "energy": "J", "work": "J", "constraint_work": "J",
+    "projection_loss": "J", "momentum_residual": "kg m/s", "angular_momentum_residual": "kg m²/s", "joint_error": "m",
+    "joint_velocity_error": "m/s", "penetration": "m", "residual": "m/s",
+}  # fmt: skip
 SCRIPTS = ("report_scene.js", "report_particles.js", "report_panels.js", "report_plots.js", "report_picture.js",
            "report_app.js")  # fmt: skip
 
@@ -71,7 +78,6 @@ def page_data(trajectory: Trajectory) -> dict[str, Any]:
     return {
         "times": pack(trajectory.times[frames], "<f8"),
         "recorded": len(trajectory.bodies),
-        "recordedJoints": len(trajectory.joints),
         "position": pack(trajectory["position"].values[frames]),
         "orientation": pack(trajectory["orientation"].values[frames]),
         "bodies": [_body(body, mesh) for body, mesh in zip(drawing.bodies, mesh_of, strict=True)],
@@ -85,6 +91,8 @@ def page_data(trajectory: Trajectory) -> dict[str, Any]:
         "camera": _camera(extent),
         "trail": int(np.argmax(moving)) if moving else -1,
         "energies": _energies(trajectory, frames),
+        "ledger": [{"name": name, "values": pack(values[frames])} for name, values in ledger_parts(trajectory)],
+        "contact": {name: _since(trajectory, name, frames) for name in CONTACT if has(name)},
         "balance": pack(trajectory["balance"].values[frames]) if has("balance") else None,
         "momentumBalance": _vectors(trajectory, "linear_impulse_balance", frames),
         "spinBalance": _vectors(trajectory, "angular_impulse_balance", frames),
@@ -92,7 +100,12 @@ def page_data(trajectory: Trajectory) -> dict[str, Any]:
         "jointVelocityError": _largest(trajectory, "joint_velocity_error", frames),
         "reactionForce": _reaction(trajectory, "reaction_force", frames),
         "reactionTorque": _reaction(trajectory, "reaction_torque", frames),
-        "report": list(_rows(trajectory.report)),
+        "jointNames": trajectory.joints,
+        "stages": _stages(trajectory.report),
+        "report": list(_rows({key: value for key, value in trajectory.report.items() if key != "stages"})),
+        "provenance": provenance(trajectory),
+        "rerun": rerun(trajectory),
+        "listing": listing(trajectory),
     }
 
 
@@ -116,7 +129,19 @@ def _energies(trajectory: Trajectory, frames: np.ndarray) -> list[dict[str, Any]
 def _largest(trajectory: Trajectory, name: str, frames: np.ndarray) -> str | None:
     if name not in trajectory or not trajectory.joints:
         return None
+    return _since(trajectory, name, frames)
+
+
+def _since(trajectory: Trajectory, name: str, frames: np.ndarray) -> str:
+    """The largest values between one kept frame and the next."""
     return pack(np.maximum.reduceat(trajectory[name].values, frames, axis=0))
+
+
+def _stages(report: dict[str, Any]) -> list[tuple[str, float]]:
+    """Stages of a step and what they took in all, s."""
+    stages = report.get("stages")
+    items = stages.items() if isinstance(stages, dict) else ()
+    return [(str(name), float(value)) for name, value in items if isinstance(value, int | float) and value > 0.0]
 
 
 def _vectors(trajectory: Trajectory, name: str, frames: np.ndarray) -> str | None:
@@ -168,10 +193,11 @@ def _shared_meshes(bodies: list[BodyDrawing]) -> tuple[list[dict[str, str]], lis
 
 
 def _rows(table: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
-    """The end-of-run table as (name, value) rows; a nested table starts with (name, None)."""
+    """The end-of-run table as (name with its unit, value) rows; a nested table starts with (name, None)."""
     rows: list[tuple[str, Any]] = []
     for key, value in table.items():
-        name = str(key).replace("_", " ")
+        unit = next((unit for part, unit in UNITS.items() if str(key).startswith(part) or prefix == part), "")
+        name = str(key).replace("_", " ") + (f", {unit}" if unit and not str(key).endswith("relative") else "")
         if isinstance(value, dict):
             rows += [(prefix + name, None), *_rows(value, f"{prefix}{name}: " if prefix else "")]
         elif isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
@@ -184,8 +210,9 @@ def _rows(table: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
 def _subtitle(trajectory: Trajectory) -> str:
     span = trajectory.times[-1] - trajectory.times[0]
     bodies, joints, particles = len(trajectory.bodies), len(trajectory.joints), trajectory.particle_number
-    parts = [f"{bodies} bodies, {joints} joints"] if bodies or not particles else []
-    parts += [f"{particles} particles"] if particles else []
+    counts = {"body": bodies, "joint": joints, "particle": particles}
+    many = {"body": "bodies", "joint": "joints", "particle": "particles"}
+    parts = [f"{number} {name if number == 1 else many[name]}" for name, number in counts.items() if number]
     parts.append(f"{span:g} s")
     parts += [f"method {trajectory.attrs['method']}"] if trajectory.attrs.get("method") else []
     parts += [f"dalembert {trajectory.attrs['version']}"] if trajectory.attrs.get("version") else []

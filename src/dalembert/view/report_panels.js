@@ -24,10 +24,7 @@ const column = (flat, width, k) => Float32Array.from({ length: flat.length / wid
 
 function makePanels(onSeek) {
   const parent = document.getElementById("plots");
-  const energy = new Plot(parent, times, { title: "Energy, J", unit: "J", onSeek });
-  energy.setSeries(run.energies.map(({ name, values, strong }, i) => (
-    { name, values: unpack(values, Float32Array), color: strong ? INK : PALETTE[i % PALETTE.length], dash: strong })));
-  const plots = [energy];
+  const plots = [energyPanel(parent, onSeek)];
   if (run.balance) {
     const values = unpack(run.balance, Float32Array);
     const plot = new Plot(parent, times, { title: "Residual of the energy ledger, J", unit: "J", onSeek });
@@ -39,13 +36,56 @@ function makePanels(onSeek) {
   const errors = [["position", run.jointError, "m"], ["velocity", run.jointVelocityError, "m/s"]];
   for (const [kind, data, unit] of errors) if (data) plots.push(errorPanel(parent, kind, data, unit, onSeek));
   if (run.reactionForce || run.reactionTorque) plots.push(reactionPanel(parent, onSeek));
+  if (Object.keys(run.contact).length) plots.push(contactPanel(parent, onSeek));
   return plots;
+}
+
+// Each part on those before it: what is positive upwards from 0, what is negative downwards.
+function stack(parts) {
+  const [up, down] = [new Float64Array(times.length), new Float64Array(times.length)];
+  return parts.map((values) => [[up, Math.max], [down, Math.min]].map(([side, choose]) => {
+    const from = side.slice();
+    values.forEach((v, i) => (side[i] += choose(v, 0)));
+    return [from, side.slice()];
+  }));
+}
+
+// What the energy at the start has become, stacked (the sum stays level), or every entry of the ledger as a line.
+function energyPanel(parent, onSeek) {
+  const plot = new Plot(parent, times, { title: "Energy, J", unit: "J", onSeek });
+  const colored = ({ name, values, strong }, i) => (
+    { name, values: unpack(values, Float32Array), color: strong ? INK : PALETTE[i % PALETTE.length], dash: strong });
+  const [lines, parts] = [run.energies.map(colored), run.ledger.map(colored)];
+  stack(parts.map((part) => part.values)).forEach((bands, i) => (parts[i].bands = bands));
+  const choice = element("select", { "aria-label": "Energy: stacked or lines" }, plot.tools);
+  for (const text of ["stacked", "lines"]) element("option", { value: text, text }, choice);
+  choice.addEventListener("change", () => plot.setSeries(choice.value === "stacked" ? parts : lines));
+  plot.setSeries(parts);
+  return plot;
+}
+
+// How far the solver stopped from the law of contact, how deep anything overlapped, and how many contacts there were.
+function contactPanel(parent, onSeek) {
+  const kinds = { contact_residual: ["Residual of contact", "m/s", true], penetration: ["Deepest overlap", "m", true],
+    contacts: ["Contacts", "", false] };
+  const plot = new Plot(parent, times, { title: "Contact", unit: "", onSeek });
+  const choice = element("select", { "aria-label": "Contact: which quantity" }, plot.tools);
+  for (const [name, [text]] of Object.entries(kinds)) if (run.contact[name]) element("option", { value: name, text }, choice);
+  const show = () => {
+    const [text, unit, log] = kinds[choice.value];
+    Object.assign(plot.options, { unit, log });
+    plot.setTitle(unit ? `${text}, ${unit}` : text);
+    plot.setSeries([{ name: unit ? "largest" : "number", values: unpack(run.contact[choice.value], Float32Array), color: PALETTE[0] }]);
+  };
+  choice.addEventListener("change", show);
+  show();
+  return plot;
 }
 
 function jointChooser(plot, first, onChange) {
   const select = element("select", { "aria-label": `${plot.options.title}: joint` }, plot.tools);
   if (first) element("option", { value: "-1", text: first }, select);
-  run.joints.slice(0, run.recordedJoints).forEach((joint, i) => element("option", { value: String(i), text: joint.name }, select));
+  run.jointNames.forEach((name, i) => element("option", { value: String(i), text: name }, select));
   select.addEventListener("change", () => onChange(Number(select.value)));
   return select;
 }
@@ -59,18 +99,18 @@ function momentumPanel(parent, kind, data, unit, onSeek) {
 }
 
 function errorPanel(parent, kind, data, unit, onSeek) {
-  const n = run.recordedJoints;
+  const n = run.jointNames.length;
   const flat = unpack(data, Float32Array);
   const plot = new Plot(parent, times, { title: `Joint error: ${kind}, ${unit}`, unit, log: true, onSeek });
   const worst = () => Float32Array.from({ length: times.length }, (_, i) => Math.max(...flat.subarray(i * n, i * n + n)));
-  const show = (j) => plot.setSeries([{ name: j < 0 ? "largest" : run.joints[j].name, color: PALETTE[0], values: j < 0 ? worst() : column(flat, n, j) }]);
+  const show = (j) => plot.setSeries([{ name: j < 0 ? "largest" : run.jointNames[j], color: PALETTE[0], values: j < 0 ? worst() : column(flat, n, j) }]);
   jointChooser(plot, "largest of all", show);
   show(-1);
   return plot;
 }
 
 function reactionPanel(parent, onSeek) {
-  const n = run.recordedJoints;
+  const n = run.jointNames.length;
   const data = { N: run.reactionForce, "N m": run.reactionTorque };
   const plot = new Plot(parent, times, { title: "Reaction", unit: "N", onSeek });
   const show = () => {
@@ -114,6 +154,8 @@ function fillTables() {
       }
     }
   }
+  if (run.stages.length) stageBars(section("Stage times"));
+  makeRerun(element("section", {}, parent));
   const named = (row, { name, color }) => {
     const cell = element("td", {}, row);
     element("span", { class: "chip", style: `background:${color}` }, cell);
@@ -134,14 +176,56 @@ function fillTables() {
     element("td", { text: String(group.number) }, row);
     element("td", { text: group.kind }, row);
   }
-  for (const [title, links] of [["Joints", run.joints], ["Springs", run.springs]]) {
+  const drawn = run.listing.length ? [] : [["Joints", run.joints], ["Springs", run.springs]];
+  for (const [title, links] of drawn) {
     if (!links.length) continue;
     const rows = head(section(title, links.length), ["name", "kind", "between"]);
     for (const link of links) {
       const row = element("tr", {}, rows);
-      element("td", { text: link.name }, row);
-      element("td", { text: link.kind }, row);
-      element("td", { text: link.between }, row);
+      for (const text of [link.name, link.kind, link.between]) element("td", { text }, row);
     }
   }
+  for (const { title, columns, rows, leftOut } of run.listing) {
+    const table = section(`Scene: ${title.toLowerCase()}`, rows.length + leftOut);
+    table.closest("section").classList.add("wide");
+    const body = head(table, columns);
+    for (const cells of rows) {
+      const row = element("tr", {}, body);
+      for (const text of cells) element("td", { text }, row);
+    }
+    if (leftOut) element("td", { text: `and ${leftOut} more`, colspan: String(columns.length) }, element("tr", {}, body));
+  }
+}
+
+// Where the time went: a bar a stage.
+function stageBars(table) {
+  const total = run.stages.reduce((sum, [, value]) => sum + value, 0);
+  const most = Math.max(...run.stages.map(([, value]) => value));
+  const body = element("tbody", {}, table);
+  for (const [name, value] of run.stages) {
+    const row = element("tr", {}, body);
+    element("td", { text: name }, row);
+    element("div", { class: "bar", style: `width:${(100 * value) / most}%` }, element("td", { class: "bars" }, row));
+    element("td", { text: `${formatNumber(1000 * value, 3)} ms`, class: "number" }, row);
+    element("td", { text: `${Math.round((100 * value) / total)} %`, class: "number" }, row);
+  }
+}
+
+// How the run was made, and the program that makes it again.
+function makeRerun(parent) {
+  const box = element("details", { open: "" }, parent);
+  element("summary", { text: "How it was run" }, box);
+  const body = element("tbody", {}, element("table", {}, element("div", { class: "scroll" }, box)));
+  for (const [name, value] of run.provenance) {
+    const row = element("tr", {}, body);
+    element("td", { text: name }, row);
+    element("td", { text: value, class: "given" }, row);
+  }
+  const head = element("p", { class: "again", text: "To run it again: " }, box);
+  const copy = element("button", { type: "button", id: "copy", text: "copy" }, head);
+  const code = element("pre", { id: "rerun", tabindex: "0", text: run.rerun }, box);
+  copy.addEventListener("click", () => {
+    getSelection().selectAllChildren(code);
+    copy.textContent = document.execCommand("copy") ? "copied" : "selected";
+  });
 }

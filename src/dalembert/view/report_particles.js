@@ -42,7 +42,8 @@ class Particles {
   constructor(renderer, data) {
     this.renderer = renderer;
     this.count = data.count;
-    this.recorded = unpack(data.position, Float32Array);
+    const [low, step] = [unpack(data.low, Float32Array), unpack(data.span, Float32Array)];
+    this.recorded = Float32Array.from(unpack(data.position, Uint16Array), (v, i) => low[i % low.length] + v * step[i % low.length]);
     this.now = new Float32Array(3 * this.count);
     this.grain = renderer.program(GRAIN_VERTEX, GRAIN_FRAGMENT, [["position", 3], ["tint", 3], ["radius", 1]]);
     this.surface = renderer.program(SURFACE_VERTEX, SURFACE_FRAGMENT, [["position", 3], ["normal", 3], ["tint", 3]]);

@@ -21,7 +21,8 @@ function formatNumber(x, digits = 4) {
 }
 
 class Plot {
-  // options: {title, unit, log, onSeek(t)}; series: [{name, color, values, dash}] over times (n,).
+  // options: {title, unit, log, onSeek(t)}; series: [{name, color, values, dash, bands}] over times (n,);
+  // bands, pairs of edges, are filled.
   constructor(parent, times, options) {
     Object.assign(this, { times, options, series: [], hidden: new Set(), index: 0 });
     this.root = element("figure", { class: "plot" }, parent);
@@ -65,9 +66,9 @@ class Plot {
 
   range() {
     let low = Infinity, high = -Infinity;
-    for (const { name, values } of this.series) {
+    for (const { name, values, bands } of this.series) {
       if (this.hidden.has(name)) continue;
-      for (const v of values) {
+      for (const v of bands ? bands.flatMap(([from, to]) => [...from, ...to]) : values) {
         if (!Number.isFinite(v) || (this.options.log && v <= 0)) continue;
         low = Math.min(low, v);
         high = Math.max(high, v);
@@ -135,7 +136,15 @@ class Plot {
     return this.left + ((t - this.low) / (this.high - this.low)) * (this.right - this.left);
   }
 
-  stroke(pen, { values, color, dash }, y) {
+  stroke(pen, { values, color, dash, bands }, y) {
+    pen.fillStyle = color;
+    for (const [from, to] of bands || []) {
+      pen.beginPath();
+      for (let i = 0; i < this.times.length; i++) pen.lineTo(this.x(this.times[i]), y(from[i]));
+      for (let i = this.times.length - 1; i >= 0; i--) pen.lineTo(this.x(this.times[i]), y(to[i]));
+      pen.fill();
+    }
+    if (bands) return;
     pen.strokeStyle = color;
     pen.lineWidth = 1.6;
     pen.lineJoin = "round";

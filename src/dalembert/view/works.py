@@ -1,4 +1,4 @@
-"""Which works of forces are drawn: the largest, and the sum of all others."""
+"""The energy ledger as figures and pages show it: the works of forces, the largest apart, and what the energy became."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 MOST = 8
+NEGLIGIBLE = 1e-3  # of the energy that moves: what is smaller than that is no part of a stacked picture
 
 
 def drawn_works(trajectory: Any) -> list[tuple[str, np.ndarray]]:
@@ -22,3 +23,34 @@ def drawn_works(trajectory: Any) -> list[tuple[str, np.ndarray]]:
         *((f"work: {names[i]}", works[:, i]) for i in largest),
         (f"work of {len(others)} others", works[:, others].sum(axis=1)),
     ]
+
+
+def ledger_parts(trajectory: Any) -> list[tuple[str, np.ndarray]]:
+    """(label, (frames,) J) of what the energy at the start has become: kinetic energy, potential energy above its least
+    value, and what each force took (negative where it gave).
+
+    As K + V − Σ W − (work of constraints) + (loss in projection) is constant, the parts add up to the same at every frame,
+    but for the residual of the ledger. Parts that stay below a thousandth of the largest are left out.
+    """
+    potential = trajectory["potential"].values
+    parts = [("kinetic", trajectory["kinetic"].values), ("potential, above its least", potential - potential.min())]
+    taken = [(label.replace("work: ", "taken by ").replace("work of", "taken by"), -values)
+             for label, values in drawn_works(trajectory)]  # fmt: skip
+    for name, label, sign in (("projection_loss", "lost in projection", 1.0), ("constraint_work", "constraints", -1.0)):
+        if name in trajectory:
+            taken.append((label, sign * trajectory[name].values))
+    scale = max(float(np.abs(values).max(initial=0.0)) for _, values in parts)
+    return [*parts, *((label, v) for label, v in taken if np.abs(v).max(initial=0.0) > NEGLIGIBLE * scale)]
+
+
+def stacked(parts: list[tuple[str, np.ndarray]]) -> list[tuple[str, list[tuple[np.ndarray, np.ndarray]]]]:
+    """(label, bands) of each part on those before it, bands being (lower, upper) edges: of what is positive, upwards from 0,
+    and of what is negative, downwards; a part that is never so has no such band."""
+    found = []
+    up = down = np.zeros(len(parts[0][1]) if parts else 0)
+    for label, values in parts:
+        above, below = up + np.maximum(values, 0.0), down + np.minimum(values, 0.0)
+        bands = [(up, above)] if np.any(values > 0.0) else []
+        found.append((label, [*bands, (below, down)] if np.any(values < 0.0) else bands))
+        up, down = above, below
+    return found
