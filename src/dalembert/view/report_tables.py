@@ -53,6 +53,8 @@ def rerun(trajectory: Trajectory) -> str:
         lines += [f"scene = ...  # {trajectory.scene_name!r}, as listed on this page"]
     if settings_of(trajectory).get("controller"):
         lines += [f"# controller: {settings_of(trajectory)['controller']}"[:200].replace("\n", " ")]
+    if trajectory.times[0] > 0.0:
+        lines += [f"# went on from a saved run at t = {trajectory.times[0]:g} s: Simulation(scene, ...).resume(saved)"]
     return "\n".join([*lines, f"run = dal.simulate(\n    {call},\n)", "print(run.report)"])
 
 
