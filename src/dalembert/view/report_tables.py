@@ -65,6 +65,8 @@ def rerun(trajectory: Trajectory) -> str:
         lines += [f"scene = ...  # {trajectory.scene_name!r}, as listed on this page"]
     for setting, value in _object(known.get("settings_not_kept")).items():
         lines += [f"# {setting}: {value}"[:200].replace("\n", " ")]
+    if trajectory.times[0] > 0.0:
+        lines += [f"# went on from a saved run at t = {trajectory.times[0]:g} s: Simulation(scene, ...).resume(saved)"]
     return "\n".join([*lines, f"run = dal.simulate(\n    {call},\n)", "print(run.report)"])
 
 
