@@ -58,3 +58,14 @@ def test_a_scheduler_that_does_not_answer_is_told(monkeypatch):
     monkeypatch.setattr(module, "PATIENCE", 0.5)
     with pytest.raises(dal.SweepError, match=r"no Dask scheduler answers at 'tcp://127.0.0.1:9'"):
         dal.sweep(ball, {"height": [1.0]}, 0.5, how="tcp://127.0.0.1:9", **SETTINGS)
+
+
+def test_a_cluster_without_workers_is_told(monkeypatch):
+    from dalembert.ensemble import cluster as module
+
+    monkeypatch.setattr(module, "PATIENCE_FOR_WORKERS", 0.5)
+    with (
+        distributed.LocalCluster(n_workers=0, dashboard_address=None, silence_logs=50) as empty,
+        pytest.raises(dal.SweepError, match=r"no worker for 0.5 s.* 0 of 1 members"),
+    ):
+        dal.sweep(ball, {"height": [1.0]}, 0.5, how=empty.scheduler_address, **SETTINGS)

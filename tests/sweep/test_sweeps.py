@@ -128,7 +128,7 @@ def test_scenes_of_different_bodies_share_one_dataset():
     np.testing.assert_array_equal(found.position.sel(bodies=3, body="ball 3", xyz="x"), 2.0)
 
 
-def test_the_last_of_two_frames_at_one_time_and_the_end_of_a_stopped_run_are_told():
+def test_a_run_that_an_event_stops_ends_in_nan_and_says_when():
     def until(height):
         scene = ball(height)
         scene.event("low", lambda t, y: y[2] - 0.5, direction=-1, stop=True)

@@ -10,6 +10,7 @@ from .task import DIED, Answer, Task, described, pack
 
 AHEAD = 4  # members handed out for each thread of the cluster
 PATIENCE = 10.0  # s, until a scheduler has answered
+PATIENCE_FOR_WORKERS = 60.0  # s, until there is one
 
 
 def run_on_cluster(task: Task, members: Sequence[Member], cluster: Any) -> Iterator[Answer]:
@@ -27,6 +28,12 @@ def run_on_cluster(task: Task, members: Sequence[Member], cluster: Any) -> Itera
         client = Client(cluster, timeout=PATIENCE, set_as_default=False) if own else cluster
     except (OSError, ValueError) as error:
         raise RuntimeError(f"no Dask scheduler answers at {cluster!r}: {error}") from error
+    try:
+        client.wait_for_workers(1, timeout=PATIENCE_FOR_WORKERS)
+    except TimeoutError as error:
+        if own:
+            client.close()
+        raise RuntimeError(f"the Dask cluster has had no worker for {PATIENCE_FOR_WORKERS:g} s; start some") from error
     packed, left = pack(task), iter(members)
     at: dict[Any, Member] = {}
 
