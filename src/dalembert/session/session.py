@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..contact.time_stepping import TimeStepping
 from ..drivers import positive
 from ..model.tables import CONSTANT, CUSTOM_FORCE, FIELD, LEDGER, PARTICLE_FIELD
 from ..recording import scene_description
@@ -39,6 +40,7 @@ class Session:
         self.gravity = scene.gravity.copy()
         self.inputs: dict[str, dict[str, float]] = {}  # motor → what it was told
         self.contacts: list[np.ndarray] = []  # of each frame: (k, 9), place, force on the second (N), normal
+        self.spins: list[np.ndarray] = []  # of each frame: (n, 3) rad/s
         self._rows: dict[str, int] = {}
         self._build()
 
@@ -58,8 +60,14 @@ class Session:
         if own is not self.scene:
             self._idle_rows()
         self.hand.forget()
+        self._begin()
+
+    def _begin(self) -> None:
+        """The run at its start."""
         self.run.restart(self._prepare)
-        self._forget_contacts(0)
+        self.contacts.clear()
+        self.spins.clear()
+        self._watch()
 
     def _idle_rows(self) -> None:
         """The rows of the two in the table of forces, made idle."""
@@ -90,8 +98,7 @@ class Session:
         target = self.time + self.frame_time
         land = self.run.settings["dt"] is None  # steps that choose their size would go past
         self.run._to(target, target if land else np.inf)
-        self._forget_contacts(len(self.run.recorder) - 1)
-        self.contacts.append(self._touching())
+        self._watch()
 
     def restart(self, **settings: Any) -> None:
         """Begin anew, with what was changed of gravity and motors, and with other settings of `Simulation` if given.
@@ -105,8 +112,7 @@ class Session:
                 self._build()
             else:
                 self.hand.forget()
-                self.run.restart(self._prepare)
-                self._forget_contacts(0)
+                self._begin()
         except (ValueError, TypeError):
             self.settings = before
             raise
@@ -115,7 +121,7 @@ class Session:
         """Go back to the last frame that is not later than `time` (s), and forget those after it; returns its instant."""
         self.hand.forget()
         now = rewind(self.run, time, self._prepare)
-        self._forget_contacts(len(self.run.recorder))
+        del self.contacts[len(self.run.recorder) :], self.spins[len(self.run.recorder) :]
         self._book(float(np.sum(self.run.recorder.frames["energies"][-1])))
         return now
 
@@ -205,18 +211,21 @@ class Session:
         for name in ("reaction_force", "joint_error", "contact_force", "penetration", "contact_residual"):
             if name in recorder.frames:
                 found[name] = np.array(recorder.frames[name][index:])
+        found["angular_velocity"] = np.array(self.spins[index:]).reshape(len(found["time"]), -1, 3)
         found["contact_points"] = self.contacts[index:]
         return found
 
-    def _forget_contacts(self, count: int) -> None:
-        """Contacts are known of `count` frames; of those that are missing there are none."""
-        del self.contacts[count:]
-        while len(self.contacts) < min(count, len(self.run.recorder)) or not self.contacts:
-            self.contacts.append(np.zeros((0, 9), np.float32))
-
-    def _touching(self) -> np.ndarray:
-        found = [(*c.position, *c.force, *c.normal) for c in self.run.contacts if np.any(c.force)]
-        return np.array(found, np.float32).reshape(-1, 9)
+    def _watch(self) -> None:
+        """Keep of the last frame what the recorder does not; there it is after a measurement."""
+        driver: Any = self.run._driver
+        if isinstance(driver, TimeStepping):
+            rows = driver._found()
+            parts = (rows.position, driver._impulses(rows) / driver.settings.dt, rows.frame[:, :3])
+            touching = np.concatenate(parts, axis=1)
+        else:
+            touching = np.array([(*c.position, *c.force, *c.normal) for c in self.run.contacts]).reshape(-1, 9)
+        self.contacts.append(touching.astype(np.float32))
+        self.spins.append(self.run._system.kinematics.omega[: len(self.run.model.body_names)].astype(np.float32))
 
     def set_frames(self, rate: float) -> None:
         """Recorded frames a second from now on. Raises ValueError."""
