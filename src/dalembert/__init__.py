@@ -16,6 +16,7 @@ from .linalg.condition import condition_number
 from .linalg.equilibrate import Equilibration, equilibrate
 from .linalg.matching import Matching, matching
 from .linalg.newton import Minimum, minimize
+from .live_session import show
 from .scene.body import WORLD
 from .scene.contact import HalfSpace, Material
 from .scene.joint import Curve
@@ -36,5 +37,5 @@ __all__ = [
     "MassProperties", "Matching", "Material", "Mesh", "Minimum", "Scene", "Simulation", "SimulationError", "Sphere",
     "State", "TimeSeries", "Trajectory", "TriangleMesh", "__version__", "block", "condition_number", "equilibrate",
     "export_gltf", "export_mjcf", "export_usd", "load_model", "load_usd", "mass_properties", "matching", "minimize",
-    "sheet", "simulate", "solve",
+    "sheet", "show", "simulate", "solve",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The command line: `dalembert run NAME|FILE`, `inspect FILE`, `convert`, `list`, `compile`, `condition FILE.mtx`.
+"""The command line: `dalembert run NAME|FILE`, `view`, `inspect FILE`, `convert`, `list`, `compile`, `condition FILE.mtx`.
 
 Exit codes: 0 done, 1 the run failed in the middle, 2 the input was refused, 130 interrupted (what was recorded is kept).
 """
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
+from .commands.view import view as view_command
 from .sources import load
 
 if TYPE_CHECKING:
@@ -270,6 +271,9 @@ def _keep(simulation: Simulation, out: Path | None, report: Path | None, quiet: 
         print(f"dalembert: {error}", file=sys.stderr)
         return REFUSED
     return 0
+
+
+app.command(view_command, name="view")
 
 
 def main() -> None:

@@ -140,7 +140,19 @@ class LiveViewer(Playback):
         """The frames hold works of these forces, (time, force)."""
         self._plots.set_names(forces, self._plots.masses)
 
-    def push(self, frames: Mapping[str, Any], released: Mapping[str, float] | None = None) -> None:
+    @property
+    def frame_count(self) -> int:
+        """How many frames there are."""
+        return len(self._frames)
+
+    @property
+    def closed(self) -> bool:
+        """Whether it serves no more."""
+        return self._closed.is_set()
+
+    def push(
+        self, frames: Mapping[str, Any], released: Mapping[str, float] | None = None, words: str = "running"
+    ) -> None:
         """Add recorded frames of a run in progress.
 
         Args:
@@ -148,6 +160,7 @@ class LiveViewer(Playback):
                 ``particle_position`` (k, p, 3) m of all particles where it has any, ``kinetic``, ``potential`` and
                 ``balance`` (k,) J, and what else of `frames.FURTHER` is known.
             released: when joints and springs were let go, s.
+            words: how the run goes.
         """
         with self._lock:
             first, self._running = not len(self._frames), True
@@ -155,10 +168,10 @@ class LiveViewer(Playback):
             if released is not None:
                 self._scene.release(released)
             if first:
-                self._look("running", aim=True)
+                self._look(words, aim=True)
                 self._seek(float(self._frames.times[0]))
             elif monotonic() - self._drawn_at > 1.0 / PLOT_RATE:
-                self._look("running")
+                self._look(words)
             self._came(len(frames["time"]))
 
     def drop_after(self, time: float) -> None:
@@ -167,6 +180,11 @@ class LiveViewer(Playback):
             self._frames.drop_after(time)
             self._look("running")
             self._seek(float(self._frames.times[-1]))
+
+    def clear(self) -> None:
+        """Forget all frames: the run begins anew."""
+        with self._lock:
+            self._frames, self._seen, self._owed = self._no_frames(), 0, 0
 
     def finish(self, words: str = "done") -> None:
         """The run in progress is over: no more frames will come."""

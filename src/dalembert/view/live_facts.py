@@ -13,7 +13,7 @@ __all__ = ["facts"]
 def facts(body: BodyDrawing, number: int, frames: Frames, index: int) -> str:
     """A Markdown table: the state of a body, and its share of the audit, at the frame `index`.
 
-    The share is its kinetic energy: of translation P²/2m, and of spin, ½ ω·L, with ω found between frames where it is not recorded.
+    The share is its kinetic energy: of translation P²/2m, and of spin, ½ ω·L, with ω found between frames if not recorded.
     """
     position, further = frames.positions[index, number], {k: part[index] for k, part in frames.further.items()}
     rows = [("place, m", _vector(position)), ("turned, quaternion", _vector(frames.orientations[index, number]))]

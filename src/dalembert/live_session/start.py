@@ -1,0 +1,44 @@
+"""What opens a session, or a recorded run, in the browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from .. import gallery
+from ..scene.scene import Scene
+from ..sources import load
+from ..trajectory import Trajectory
+from ..view.live import LiveViewer
+from .loop import LiveSession
+
+__all__ = ["open_session"]
+
+FIRST = "double-pendulum"
+
+
+def open_session(
+    what: Any, host: str, port: int | None, open_page: bool, settings: dict[str, Any]
+) -> LiveSession | LiveViewer:
+    """See `show`."""
+    what = FIRST if what is None else what
+    if isinstance(what, str | Path) and Path(what).suffix == ".nc":
+        what = Trajectory.load(what)
+    what = getattr(what, "trajectory", what)  # of a Simulation
+    if isinstance(what, Trajectory):
+        if settings:
+            raise ValueError(f"a recorded run is replayed as it is; it takes no {', '.join(settings)}")
+        viewer = LiveViewer(what.scene_description, host, port, open_page=open_page)
+        viewer.show(what)
+        return viewer
+    from ..session import Session
+
+    if isinstance(what, Scene):
+        name, session = what.name, Session(what, **settings)
+    else:
+        name = str(what)
+        scene, own = load(name, False)
+        session = Session(scene, **(own | settings))
+    names = [*([] if name in gallery.names() else [name]), *gallery.names()]
+    viewer = LiveViewer(session.description(), host, port, open_page=open_page)
+    return LiveSession(viewer, session, name, names, lambda wanted: load(wanted, False))
