@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import gallery
+from ..recording import scene_description
 from ..scene.scene import Scene
 from ..sources import load
 from ..trajectory import Trajectory
@@ -31,14 +32,20 @@ def open_session(
         viewer = LiveViewer(what.scene_description, host, port, open_page=open_page)
         viewer.show(what)
         return viewer
-    from ..session import Session
-
     if isinstance(what, Scene):
-        name, session = what.name, Session(what, **settings)
+        name, scene = what.name, what
     else:
         name = str(what)
         scene, own = load(name, False)
-        session = Session(scene, **(own | settings))
+        settings = own | settings
+    # The page comes first: it is seen while the run is prepared.
+    viewer = LiveViewer(scene_description(scene, {}), host, port, open_page=open_page)
+    try:
+        from ..session import Session
+
+        session = Session(scene, **settings)
+    except BaseException:
+        viewer.close()
+        raise
     names = [*([] if name in gallery.names() else [name]), *gallery.names()]
-    viewer = LiveViewer(session.description(), host, port, open_page=open_page)
     return LiveSession(viewer, session, name, names, lambda wanted: load(wanted, False))

@@ -71,7 +71,7 @@ class LiveViewer(Playback):
         panel.on_look(lambda: self._scene.aim(self._extent(), anew=True))
         panel.on_choose(self.choose)
         self._plots.choice.on_update(lambda _: self._plots.draw(self._frames))
-        self.server.on_client_connect(lambda _: self._start())
+        self.server.on_client_connect(self._welcome)
         threading.Thread(target=self._play_loop, name="dalembert viewer", daemon=True).start()
         print(f"viewer: {self.address}{exposure(host)}", file=sys.stderr, flush=True)
         if open_page and has_browser():
@@ -273,6 +273,10 @@ class LiveViewer(Playback):
                 self._panel.facts.content = facts(
                     self.drawing.bodies[self._body], self._body, self._frames, self._frames.index(self._time)
                 )
+
+    def _welcome(self, client: Any) -> None:
+        self._scene.welcome(client)
+        self._start()
 
     def _restyle(self) -> None:
         with self._lock:

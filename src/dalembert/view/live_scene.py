@@ -18,6 +18,7 @@ from dalembert.view.live_trails import LiveTrails
 __all__ = ["LiveScene"]
 
 FIELD_OF_VIEW = 0.7  # radians, vertically
+SHEET = 0.22  # of the height of a narrow page: how far above its middle the scene is seen
 HAND = (214, 64, 56)
 
 
@@ -93,8 +94,22 @@ class LiveScene:
         for number, client in self.server.get_clients().items():
             moved = client.camera.position - self._placed.get(number, previous)
             if anew or np.linalg.norm(moved) < 1e-3 * extent.size:
-                client.camera.position, client.camera.look_at = extent.center + away, extent.center
-                self._placed[number] = extent.center + away
+                self._place(client, away)
+
+    def _place(self, client: Any, away: np.ndarray) -> None:
+        """Put a client's camera at `away` from the middle; on a page higher than wide it is further off, and sees the middle
+        above the panel, which is a sheet at the bottom there."""
+        center, narrow = self.extent.center, client.camera.aspect < 1.0
+        if narrow:
+            away = away / client.camera.aspect
+            center = center - (0.0, 0.0, SHEET * 2.0 * np.linalg.norm(away) * np.tan(0.5 * FIELD_OF_VIEW))
+        client.camera.position, client.camera.look_at = center + away, center
+        self._placed[client.client_id] = center + away
+
+    def welcome(self, client: Any) -> None:
+        """A page was opened: a narrow one has its camera further off."""
+        if client.camera.aspect < 1.0:
+            self._place(client, self.server.initial_camera.position - self.extent.center)
 
     def follow(self, name: str, position: np.ndarray) -> None:
         """Move every camera along with a body; with none, leave them where they are."""
