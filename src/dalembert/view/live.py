@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["LiveViewer"]
 
 PLOT_RATE = 3.0  # drawn plots a second while a run goes on
-FACT_RATE = 8.0  # the same of the numbers of the body chosen
+FACT_RATE = 8.0  # the same of the timeline, and of the numbers of the body chosen
 TRAIL_FRAMES = 400
 EXTENT_FRAMES = 40  # looked at for what is to be seen
 MAX_POINTS = 20_000  # free particles drawn
@@ -59,7 +59,7 @@ class LiveViewer(Playback):
         whole = parse_scene(scene)
         self.server = serve(host, port, str(scene.get("name", "dalembert")))
         self.address = f"http://{host}:{self.server.get_port()}"
-        self._drawn_at, self._told_at, self._seen = 0.0, 0.0, 0
+        self._drawn_at, self._told_at, self._timed_at, self._seen = 0.0, 0.0, 0.0, 0
         self._drags: list[Callable[[int, str, np.ndarray, np.ndarray], None]] = []
         self._panel, self._plots = Panel(self.server.gui), Plots(self.server.gui)
         self._stand(whole)
@@ -293,10 +293,12 @@ class LiveViewer(Playback):
         self._time = wanted
         self.pictures += 1
         now = frames.index(wanted)
-        self._panel.timeline.value = wanted
         self._scene.draw(wanted, position, orientation, frames.particles_at(wanted), frames.found(now))
         self._draw_trails(now, wanted, position)
         self._scene.follow(self._panel.follow.value, position)
+        if not self._playing or monotonic() - self._timed_at > 1.0 / FACT_RATE:  # a slider costs a page more than a picture
+            self._timed_at = monotonic()
+            self._panel.timeline.value = wanted
         self._tell_facts()
 
     def _draw_trails(self, now: int, wanted: float, position: np.ndarray) -> None:
