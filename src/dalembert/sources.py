@@ -34,7 +34,11 @@ def load(name: str, floating: bool) -> tuple[Any, dict[str, Any]]:
         raise ValueError(f"{name}: the file failed: {type(error).__name__}: {error}") from error
     if not callable(names.get("build")):
         raise ValueError(f"{name}: it has no function build() that returns a Scene")
-    return names["build"](), dict(names.get("SETTINGS", {}))
+    try:
+        scene = names["build"]()
+    except Exception as error:
+        raise ValueError(f"{name}: its build() failed: {type(error).__name__}: {error}") from error
+    return scene, dict(names.get("SETTINGS", {}))
 
 
 def read_model(path: Path, floating: bool) -> Any:

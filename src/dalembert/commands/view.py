@@ -54,7 +54,5 @@ def view(
         print(f"dalembert: {error}", file=sys.stderr)
         return 2
     print("Ctrl-C ends it", file=sys.stderr, flush=True)
-    viewer = getattr(opened, "viewer", opened)
-    viewer.serve_forever()
-    opened.close()
+    opened.serve_forever()
     return 0

@@ -38,7 +38,5 @@ def show(
     opened = open_session(what, host, port, open_page, settings)
     if not wait:
         return opened
-    viewer: LiveViewer = getattr(opened, "viewer", opened)
-    viewer.serve_forever()
-    opened.close()
+    opened.serve_forever()
     return None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import queue
 import tempfile
-import threading
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -48,17 +47,20 @@ class LiveSession:
         panel.on_steer(lambda what, value: self.do(partial(self._steer, what, value)))
         viewer.on_drag(self._drag)
         self._show()
-        self._thread = threading.Thread(target=self._loop, name="dalembert session", daemon=True)
-        self._thread.start()
+        viewer.start_thread(self._loop, "dalembert session")
 
     def do(self, act: Callable[[], Any]) -> None:
         """Do something between two frames, from any thread."""
         self._acts.put(act)
 
+    def serve_forever(self) -> None:
+        """Serve until interrupted (Ctrl-C) or closed from another thread, then close."""
+        self.viewer.serve_forever()
+        self.close()
+
     def close(self) -> None:
         """End the thread, and close the viewer."""
         self.viewer.close()
-        self._thread.join(10.0)
 
     # The thread -------------------------------------------------------------------------------------------------------
 
@@ -128,7 +130,7 @@ class LiveSession:
 
     def _show_parameters(self) -> None:
         session = self.session
-        dt = session.run.settings["dt"]
+        dt: Any = session.run.settings["dt"]
         self.panel.set_parameters(session.scene.description, session.gravity, dt, session.motors(), session.can_grab)
 
     def _switch(self, name: str) -> None:

@@ -92,7 +92,8 @@ class Hand:
         turned = np.cross(self.anchor, np.eye(3))
         mobility = np.eye(3) / body.mass + turned @ np.linalg.solve(body.inertia, turned.T)
         lightness = float(np.linalg.eigvalsh(mobility)[-1])
-        mass, step = connected_mass(scene, body), run.settings["dt"]
+        mass = connected_mass(scene, body)
+        step: Any = run.settings["dt"]
         k = self.strength * mass * FREQUENCY**2
         if step is not None:
             k = min(k, MOST_STIFFNESS / (lightness * step**2))

@@ -72,7 +72,8 @@ class LiveViewer(Playback):
         panel.on_choose(self.choose)
         self._plots.choice.on_update(lambda _: self._plots.draw(self._frames))
         self.server.on_client_connect(self._welcome)
-        threading.Thread(target=self._play_loop, name="dalembert viewer", daemon=True).start()
+        self._threads: list[threading.Thread] = []  # that end where it is closed
+        self.start_thread(self._play_loop, "dalembert viewer")
         print(f"viewer: {self.address}{exposure(host)}", file=sys.stderr, flush=True)
         if open_page and has_browser():
             webbrowser.open(self.address)
@@ -296,7 +297,9 @@ class LiveViewer(Playback):
         self._scene.draw(wanted, position, orientation, frames.particles_at(wanted), frames.found(now))
         self._draw_trails(now, wanted, position)
         self._scene.follow(self._panel.follow.value, position)
-        if not self._playing or monotonic() - self._timed_at > 1.0 / FACT_RATE:  # a slider costs a page more than a picture
+        if (
+            not self._playing or monotonic() - self._timed_at > 1.0 / FACT_RATE
+        ):  # a slider costs a page more than a picture
             self._timed_at = monotonic()
             self._panel.timeline.value = wanted
         self._tell_facts()
@@ -327,7 +330,15 @@ class LiveViewer(Playback):
         """Stop the server and free its port; closing twice does nothing."""
         if not self._closed.is_set():
             self._closed.set()
+            for thread in self._threads:
+                if thread is not threading.current_thread():
+                    thread.join(5.0)
             stop(self.server)
+
+    def start_thread(self, work: Callable[[], None], name: str) -> None:
+        """Run `work` in a thread, which ends once `closed`."""
+        self._threads.append(threading.Thread(target=work, name=name, daemon=True))
+        self._threads[-1].start()
 
     def __enter__(self) -> Self:
         return self

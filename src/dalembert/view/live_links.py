@@ -72,5 +72,5 @@ class LiveLinks:
         set_lines(self._axes, np.array(strokes).reshape(-1, 2, 3))
         radius = 0.016 * self._size
         lines = [link for link in self.drawing.lines if held(link)]
-        coils = [segments(coil_points(*(end.at(*there) for end in (k.a, k.b)), k.coils, radius)) for k in lines]
+        coils = [segments(coil_points(k.a.at(*there), k.b.at(*there), k.coils, radius)) for k in lines]
         set_lines(self._lines, np.concatenate(coils) if coils else np.zeros((0, 2, 3)))

@@ -46,7 +46,7 @@ class LiveTrails:
                 "/trails", nothing.astype(np.float32), nothing.astype(np.uint8), thickness=3.0, thickness_units="screen"
             )
         keep = np.linspace(0, len(times) - 1, POINTS).round().astype(int)
-        points = past[np.ix_(keep, rows)].transpose(1, 0, 2)
+        points = past[:, rows][keep].transpose(1, 0, 2)
         gaps = np.diff(times)
         speeds = np.linalg.norm(np.diff(past[:, rows], axis=0), axis=2) / np.where(gaps > 0.0, gaps, np.inf)[:, None]
         self._fastest = max(self._fastest, float(speeds.max()))
