@@ -125,7 +125,6 @@ class LiveSession:
         self.viewer.name_forces(session.run.model.force_names)
         self.viewer.push(session.frames_since(0), session.run.released)
         self.viewer.go_to(session.time)
-        self.panel.from_here.disabled = False
         self._show_parameters()
 
     def _show_parameters(self) -> None:
@@ -205,7 +204,7 @@ class LiveSession:
         if body >= len(session.run.model.body_names):
             return self.viewer.tell("That stands still: it is an obstacle.")
         if self.viewer.time < session.time - PAST * session.frame_time:
-            return self.viewer.tell("This is the past: press “Go on from here” to take hold of it here.")
+            return self.viewer.tell("This is the past: press “From here” to take hold of it here.")
         state = session.run.state
         point = state.position[body] + rotation_matrix(state.orientation[body]) @ local
         session.grab(session.run.model.body_names[body], point)

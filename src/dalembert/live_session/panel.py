@@ -9,6 +9,7 @@ import numpy as np
 
 __all__ = ["SessionPanel"]
 
+RESTART, FROM_HERE, SAVE = "Restart", "From here", "Save"
 MOTORS = 12  # that can be steered by hand
 UNITS = {"effort": "N m or N", "position": "rad or m", "speed": "rad/s or m/s"}
 
@@ -21,9 +22,7 @@ class SessionPanel:
         with gui.add_folder("Session", order=0):
             self.scene = gui.add_dropdown("scene", tuple(scenes), initial_value=scene)
             self.about = gui.add_markdown("")
-            self.again = gui.add_button("Restart")
-            self.from_here = gui.add_button("Go on from here", disabled=True)
-            self.save = gui.add_button("Save the run")
+            self.acts = gui.add_button_group("run", (RESTART, FROM_HERE, SAVE))
         self._folder: Any = None
         self.keys = {
             "restart": gui.add_command("restart", hotkey="R", description="Begin the run anew"),
@@ -70,14 +69,17 @@ class SessionPanel:
 
     def on_restart(self, act: Callable[[], None]) -> None:
         """Call `act` when the run is to begin anew."""
-        self.again.on_click(lambda _: act())
+        self._on_act(RESTART, act)
         self.keys["restart"].on_trigger(lambda _: act())
 
     def on_from_here(self, act: Callable[[], None]) -> None:
         """Call `act` when the run is to go on from the instant shown."""
-        self.from_here.on_click(lambda _: act())
+        self._on_act(FROM_HERE, act)
         self.keys["go on from here"].on_trigger(lambda _: act())
 
     def on_save(self, act: Callable[[Any], None]) -> None:
         """Call `act` with the client that wants the recorded run."""
-        self.save.on_click(lambda event: act(event.client))
+        self.acts.on_click(lambda event: act(event.client) if event.target.value == SAVE else None)
+
+    def _on_act(self, name: str, act: Callable[[], None]) -> None:
+        self.acts.on_click(lambda event: act() if event.target.value == name else None)

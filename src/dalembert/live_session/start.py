@@ -16,6 +16,8 @@ from .loop import LiveSession
 __all__ = ["open_session"]
 
 FIRST = "double-pendulum"
+FRAMES = 60.0  # a second
+MANY = 5000  # particles
 
 
 def open_session(
@@ -43,9 +45,22 @@ def open_session(
     try:
         from ..session import Session
 
-        session = Session(scene, **settings)
+        session = Session(scene, **smooth(scene, settings))
     except BaseException:
         viewer.close()
         raise
     names = [*([] if name in gallery.names() else [name]), *gallery.names()]
-    return LiveSession(viewer, session, name, names, lambda wanted: load(wanted, False))
+    return LiveSession(viewer, session, name, names, load_smooth)
+
+
+def load_smooth(name: str) -> tuple[Any, dict[str, Any]]:
+    """What `load` finds of a name, with frames for the screen."""
+    scene, settings = load(name, False)
+    return scene, smooth(scene, settings)
+
+
+def smooth(scene: Scene, settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings with as many frames a second as a screen shows, but for scenes whose frames take much memory."""
+    large = sum(len(group) for group in scene.particles.values()) > MANY
+    frames = float(settings.get("frames", FRAMES))
+    return settings | {"frames": frames if large else max(frames, FRAMES)}
