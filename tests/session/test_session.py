@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from stones import stones
 
 import dalembert as dal
 from dalembert.session import Session
@@ -15,15 +16,6 @@ def pendulum():
     lower = scene.add_body("lower", dal.Sphere(0.1), mass=2.0, position=(0, 0, -1.0), velocity=(-1.0, 0, 0))
     scene.hinge("shoulder", dal.WORLD, upper, at=(0, 0, 0), axis=(0, 1, 0))
     scene.ball("elbow", upper, lower, at=(0, 0, -1.0))
-    return scene
-
-
-def stones():
-    """Two boxes that fall on the ground."""
-    scene = dal.Scene("stones", material=dal.Material(friction=0.5, restitution=0.2))
-    scene.add_obstacle("ground", dal.HalfSpace())
-    for i in range(2):
-        scene.add_body(f"stone {i}", dal.Box(0.2, 0.2, 0.2), mass=1.5, position=(0.05 * i, 0, 0.12 + 0.21 * i))
     return scene
 
 

@@ -23,6 +23,7 @@ __all__ = ["LiveSession"]
 
 IDLE = 0.004  # s between two looks at whether more frames are wanted
 STAGES_EVERY = 1.0  # s
+MOST_MEMORY = 2e9  # bytes of frames, from which on a run does not go on by itself
 KEPT = 4  # sessions of other scenes, to come back to
 PAST = 5  # frames before the end, from which on what is shown is the past
 
@@ -97,6 +98,10 @@ class LiveSession:
             took = max(perf_counter() - start, 1e-9)
             self._pace = 0.9 * self._pace + 0.1 * (self.session.time - before) / took
             self._push()
+        if self.session.memory > MOST_MEMORY:
+            self._stop(
+                f"The record has {MOST_MEMORY / 1e9:g} GB; save the run, then restart, or go on from an earlier instant."
+            )
         if self.session.run.stopped:
             self._stop("An event of the scene ended the run; go back, or restart.")
 

@@ -93,6 +93,11 @@ class Session:
         """Simulated time from frame to frame, s."""
         return 1.0 / self.run.frames
 
+    @property
+    def memory(self) -> float:
+        """Bytes that the recorded frames take, about; twice, as the viewer has its own."""
+        return 16.0 * self.run.model.size * len(self.run.recorder)
+
     def advance(self) -> None:
         """Run on by one frame and record it. Raises SimulationError where the run fails; what was recorded is kept."""
         target = self.time + self.frame_time
