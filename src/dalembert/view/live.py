@@ -60,6 +60,7 @@ class LiveViewer(Playback):
         self.server = serve(host, port, str(scene.get("name", "dalembert")))
         self.address = f"http://{host}:{self.server.get_port()}"
         self._drawn_at, self._told_at, self._timed_at, self._seen = 0.0, 0.0, 0.0, 0
+        self._words = ""  # how the run goes
         self._drags: list[Callable[[int, str, np.ndarray, np.ndarray], None]] = []
         self._panel, self._plots = Panel(self.server.gui), Plots(self.server.gui)
         self._stand(whole)
@@ -202,7 +203,7 @@ class LiveViewer(Playback):
 
     def _look(self, words: str, *, aim: bool = False) -> None:
         """Show how far the run has come: the status, the timeline, the plots, and a view of all of it."""
-        self._drawn_at = monotonic()
+        self._drawn_at, self._words = monotonic(), words
         frames = self._frames
         first, last = float(frames.times[0]), float(frames.times[-1])
         self._panel.status.value = f"{words}, {last:.3f} s"
@@ -213,6 +214,11 @@ class LiveViewer(Playback):
             extent = self._extent()
             if aim or extent.size > 1.15 * self._scene.extent.size:
                 self._scene.aim(extent)
+
+    def _set_playing(self, on: bool) -> None:
+        super()._set_playing(on)
+        if not on and len(self._frames):  # as far as it came
+            self._look(self._words)
 
     def tell(self, words: str, *, trouble: bool = False) -> None:
         """A notice on every page that is open."""

@@ -23,7 +23,7 @@ ARROWS = {
 }  # fmt: skip
 BOXES, PLANES, POINTS, CENTRE = "bounding boxes", "separating planes", "contact points", "centre of mass"
 KINDS = (*ARROWS, POINTS, PLANES, BOXES, CENTRE)
-LONGEST = 0.14  # of the picture: the arrow of the largest value
+LONGEST = 0.17  # of the picture: the arrow of the largest value
 EDGES = np.array([(a, b) for a in range(8) for b in range(8) if a < b and (a ^ b) in (1, 2, 4)])
 CORNERS = np.array([[(i >> k & 1) * 2 - 1 for k in range(3)] for i in range(8)], float)
 
@@ -32,28 +32,32 @@ class LiveOverlays:
     """What may be drawn beside the bodies; `shown` are the kinds of `KINDS` that are."""
 
     def __init__(self, server: Any, drawing: SceneDrawing, size: float) -> None:
-        self.drawing, self.shown, self._size = drawing, frozenset[str](), size
+        self.drawing, self.shown = drawing, frozenset[str]()
         self._largest = dict.fromkeys(ARROWS, 0.0)
         self._masses = np.array([body.mass or 0.0 for body in drawing.bodies])
         boxes = np.array([body.box for body in drawing.bodies]).reshape(-1, 2, 3)
         self._middle, self._half = boxes.mean(axis=1), 0.5 * (boxes[:, 1] - boxes[:, 0])
         nothing = np.zeros((1, 2, 3), np.float32)
         self._arrows = {
-            name: server.scene.add_arrows(
-                f"/arrows/{name}", nothing, color, shaft_radius=0.0025 * size, head_radius=0.007 * size,
-                head_length=0.018 * size, visible=False,
-            )
+            name: server.scene.add_arrows(f"/arrows/{name}", nothing, color, visible=False)
             for name, color in ARROWS.items()
-        }  # fmt: skip
+        }
         self._boxes = add_lines(server, "/boxes", (70, 120, 200), 1.5)
         self._planes = add_lines(server, "/planes", (0, 140, 150), 1.5)
         self._points = server.scene.add_point_cloud(
-            "/contact_points", nothing[0], (214, 64, 56), point_size=0.006 * size, point_shape="circle",
+            "/contact_points", nothing[0], (214, 64, 56), point_shape="circle",
             precision="float32", visible=False,
         )  # fmt: skip
         self._centre = server.scene.add_mesh_simple(
-            "/centre_of_mass", *ball(0.013 * size, 2), color=(240, 190, 20), visible=False, cast_shadow=False
+            "/centre_of_mass", *ball(1.0, 2), color=(240, 190, 20), visible=False, cast_shadow=False
         )
+        self.resize(size)
+
+    def resize(self, size: float) -> None:
+        """Fit what is drawn to a picture of this size, m."""
+        self._size, self._centre.scale, self._points.point_size = size, 0.011 * size, 0.005 * size
+        for handle in self._arrows.values():
+            handle.shaft_radius, handle.head_radius, handle.head_length = 0.0035 * size, 0.01 * size, 0.024 * size
 
     def show(self, kinds: frozenset[str]) -> None:
         """Draw these from the next picture on, and nothing else."""

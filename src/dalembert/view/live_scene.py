@@ -81,6 +81,7 @@ class LiveScene:
     def aim(self, extent: Extent, *, anew: bool = False) -> None:
         """Look at a box: new pages, and those open whose camera nobody has moved since, or all of them if `anew`."""
         self.extent = extent
+        self.overlays.resize(extent.size)
         for group in self.particles:
             group.resize(extent.size)
         cell = 10.0 ** np.floor(np.log10(extent.size / 3.0))
@@ -107,9 +108,8 @@ class LiveScene:
         self._placed[client.client_id] = center + away
 
     def welcome(self, client: Any) -> None:
-        """A page was opened: a narrow one has its camera further off."""
-        if client.camera.aspect < 1.0:
-            self._place(client, self.server.initial_camera.position - self.extent.center)
+        """A page was opened: the scene may have grown since it asked where to look from."""
+        self._place(client, self.server.initial_camera.position - self.extent.center)
 
     def follow(self, name: str, position: np.ndarray) -> None:
         """Move every camera along with a body; with none, leave them where they are."""
