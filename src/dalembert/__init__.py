@@ -21,6 +21,7 @@ from .linalg.equilibrate import Equilibration, equilibrate
 from .linalg.iterative import IterativeSolver, LinearSolution, solve_linear
 from .linalg.matching import Matching, matching
 from .linalg.newton import Minimum, minimize
+from .live_session import show
 from .replay import Replay, replay
 from .scene.body import WORLD
 from .scene.contact import HalfSpace, Material
@@ -43,5 +44,5 @@ __all__ = [
     "Material", "Mesh", "Minimum", "Replay", "Scene", "Simulation", "SimulationError", "Sphere", "State", "SweepError",
     "TimeSeries", "Trajectory", "TriangleMesh", "__version__", "block", "condition_number", "equilibrate",
     "export_gltf", "export_mjcf", "export_usd", "load_model", "load_usd", "mass_properties", "matching", "minimize",
-    "replay", "run_batch", "sheet", "simulate", "solve", "solve_linear", "sweep",
+    "replay", "run_batch", "sheet", "show", "simulate", "solve", "solve_linear", "sweep",
 ]  # fmt: skip

@@ -1,5 +1,4 @@
-"""The command line: `dalembert run NAME|FILE`, `sweep`, `replay`, `inspect FILE`, `convert`, `list`, `compile`,
-`condition FILE.mtx`.
+"""The command line: `dalembert run`, `view`, `sweep`, `replay`, `solvers`, `inspect`, `convert`, `list`, `compile`, `condition`.
 
 Exit codes: 0 done, 1 the run failed in the middle, 2 the input was refused, 130 interrupted (what was recorded is kept).
 """
@@ -17,6 +16,7 @@ from cyclopts import App, Parameter
 from .commands.replay import replay
 from .commands.solvers import solvers
 from .commands.sweep import read_parameters, sweep
+from .commands.view import view as view_command
 from .sources import load
 
 if TYPE_CHECKING:
@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 FAILED, REFUSED, INTERRUPTED = 1, 2, 130
 
 app = App(name="dalembert", help="Rigid mechanisms simulated exactly and fast, with every joule accounted for.")
-app.command(sweep)
 app.command(replay)
+app.command(solvers)
+app.command(sweep)
+app.command(view_command, name="view")
 
 
 @app.command
@@ -258,9 +260,6 @@ def condition(*files: Path, random: tuple[int, ...] = (), exact: bool = False) -
         print(line if good else f"dalembert: {line}", file=sys.stdout if good else sys.stderr, flush=True)
         code = code if good else REFUSED
     return code
-
-
-app.command(solvers)
 
 
 def _advance(simulation: Simulation, duration: float, screen: Screen | None) -> None:

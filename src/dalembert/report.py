@@ -122,8 +122,6 @@ def make_report(simulation: Any) -> Report:
     joint = ""
     if errors.size:
         joint = simulation.model.joint_names[int(np.argmax(errors.max(axis=0)))]
-    ticks = simulation._driver.ticks or dict(zip(STAGES, system.ticks.tolist(), strict=False))
-    tick = simulation.kernel_time / sum(ticks.values()) if sum(ticks.values()) > 0.0 else 0.0
     simulated = float(frames["time"][-1] - frames["time"][0])
     residual = float(np.abs(ledger["balance"]).max())
     steps = counts["steps"]
@@ -152,10 +150,17 @@ def make_report(simulation: Any) -> Report:
         worst_joint=joint,
         redundant=bool(system.settings[0].deficient),
         condition=float(min(frames["condition"])),
-        stages={name: float(count * tick) for name, count in ticks.items()},
+        stages=stage_times(simulation),
         solver=None if simulation._constraint_solver is None else simulation._constraint_solver.report(),
         contact=simulation._driver.contact_report(),
         particles=simulation._driver.particle_report() if isinstance(simulation._driver, ParticleStepping) else None,
         slow_functions=list(simulation.model.slow),
         interrupted=simulation.interrupted,
     )
+
+
+def stage_times(simulation: Any) -> dict[str, float]:
+    """Stage of a step → s that a `Simulation` spent in it; all zero where they are not timed."""
+    ticks = simulation._driver.ticks or dict(zip(STAGES, simulation._system.ticks.tolist(), strict=False))
+    tick = simulation.kernel_time / sum(ticks.values()) if sum(ticks.values()) > 0.0 else 0.0
+    return {name: float(count * tick) for name, count in ticks.items()}

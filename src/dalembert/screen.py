@@ -18,6 +18,7 @@ class Screen:
         from .view.live import LiveViewer
 
         self.viewer = LiveViewer(scene_description(simulation.model.scene, simulation.released))
+        self.viewer.name_forces(simulation.model.force_names)
         self.simulation = simulation
         self._sent, self._at = 0, 0.0
         self._send()

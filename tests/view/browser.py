@@ -19,14 +19,20 @@ SOFTWARE_GL = ("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swi
 NO_GL = ("--disable-3d-apis",)
 # It looks for updates and accounts at every start otherwise, and waits for answers where there is no network.
 ALONE = ("--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync")
+# Everything but the pixels, which without a graphics card take longer than all else.
+BLIND = "drawElements drawArrays drawElementsInstanced drawArraysInstanced drawRangeElements clear blitFramebuffer"
+# What viser's camera controls make chromium say when a body is dragged; it does no harm.
+PASSIVE = "Unable to preventDefault inside passive event listener"
 PATIENCE = 600.0  # s: drawing without a graphics card is slow
 
 
 class Page:
     """One page at `address`; leaves nothing running."""
 
-    def __init__(self, address, folder, width=640, height=480, drawing=SOFTWARE_GL):
+    def __init__(self, address, folder, width=640, height=480, drawing=SOFTWARE_GL, blind=False):
         self.address, self.folder, self.size, self.drawing, self.count = address, folder, (width, height), drawing, 0
+        self.blind = blind
+        self.errors = []  # what the page wrote to its console as errors, and exceptions that nothing caught
 
     def __enter__(self):
         from websockets.sync.client import connect
@@ -42,6 +48,12 @@ class Page:
             self.socket = connect(tab["webSocketDebuggerUrl"], max_size=None, open_timeout=PATIENCE)
             self.call("Emulation.setDeviceMetricsOverride", width=self.size[0], height=self.size[1],
                       deviceScaleFactor=1, mobile=False)  # fmt: skip
+            self.call("Runtime.enable")
+            self.call("Log.enable")
+            if self.blind:
+                self.call("Page.enable")
+                stub = f"for (const k of '{BLIND}'.split(' ')) WebGL2RenderingContext.prototype[k] = () => {{}};"
+                self.call("Page.addScriptToEvaluateOnNewDocument", source=stub)
             self.call("Page.navigate", url=self.address)
         except BaseException:
             self.process.kill()
@@ -57,12 +69,22 @@ class Page:
             self.process.kill()
 
     def call(self, method, **parameters):
-        """The result of a DevTools method; events in between are dropped."""
+        """The result of a DevTools method; of events in between errors are kept."""
         self.count += 1
         self.socket.send(json.dumps({"id": self.count, "method": method, "params": parameters}))
         while (answer := json.loads(self.socket.recv(timeout=PATIENCE))).get("id") != self.count:
-            pass
+            self._look(answer.get("method"), answer.get("params", {}))
         return answer["result"]
+
+    def _look(self, event, found):
+        if event == "Runtime.exceptionThrown":
+            self.errors.append(
+                found["exceptionDetails"].get("text", "") + str(found["exceptionDetails"].get("exception"))
+            )
+        elif event == "Runtime.consoleAPICalled" and found["type"] in ("error", "assert"):
+            self.errors.append(str([part.get("value", part.get("description")) for part in found["args"]]))
+        elif event == "Log.entryAdded" and found["entry"]["level"] == "error" and PASSIVE not in found["entry"]["text"]:
+            self.errors.append(f"{found['entry']['text']} {found['entry'].get('url', '')}")
 
     def evaluate(self, expression):
         """The value of a JavaScript expression."""
@@ -74,6 +96,28 @@ class Page:
             f"[...document.querySelectorAll('button, label')].find((b) => b.innerText.trim() === {json.dumps(words)})"
         )
         wait_until(lambda: self.evaluate(f"Boolean({found})"), f"no button {words!r}")
+        self.evaluate(f"{found}.click()")
+
+    def mouse(self, kind, x, y, held=True):
+        """Move, press or release the left button at a point of the page, pixels: kind "mouseMoved" and so on."""
+        self.call("Input.dispatchMouseEvent", type=kind, x=float(x), y=float(y), button="left" if held else "none",
+                  buttons=int(held and kind != "mouseReleased"), clickCount=1)  # fmt: skip
+
+    def key(self, key, code, number):
+        """Press and release a key."""
+        for kind in ("keyDown", "keyUp"):
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=code, windowsVirtualKeyCode=number)
+
+    def pick(self, label, option):
+        """Choose an option in the list that stands beside a label."""
+        field = f"[...document.querySelectorAll('label')].find((l) => l.innerText.trim() === {json.dumps(label)})"
+        box = f"{field}.closest('.mantine-Flex-root, div:has(input)').querySelector('input')"
+        wait_until(lambda: self.evaluate(f"Boolean({field})"), f"no field {label!r}")
+        self.evaluate(f"(() => {{ const b = {box}; b.focus(); b.click(); }})()")
+        found = (
+            f"[...document.querySelectorAll('[role=option]')].find((o) => o.innerText.trim() === {json.dumps(option)})"
+        )
+        wait_until(lambda: self.evaluate(f"Boolean({found})"), f"no option {option!r}")
         self.evaluate(f"{found}.click()")
 
     def picture(self):

@@ -46,7 +46,7 @@ def test_a_run_in_progress_is_played_as_far_as_it_has_come(run, viewer):
     wait_until(lambda: viewer.time >= run.times[9], "it does not play what there is")
     time.sleep(0.2)
     assert viewer.time == run.times[9]
-    np.testing.assert_allclose(viewer.body_frames[1].position, run.position.values[9, 1], atol=1e-6)
+    np.testing.assert_allclose(viewer.placed[0][1], run.position.values[9, 1], atol=1e-6)
     viewer.push(frames_of(run, slice(10, 20)))
     wait_until(lambda: viewer.time >= run.times[19], "it does not go on")
     viewer.finish()
@@ -93,4 +93,4 @@ def test_in_a_browser_the_run_is_seen_and_steered(run, viewer, tmp_path):
         text = page.evaluate("document.body.innerText")
         for words in ("residual of the ledger", "follow", "trail"):
             assert words in text
-        assert page.evaluate("document.querySelectorAll('.uplot canvas').length") == 2
+        assert page.evaluate("document.querySelectorAll('.uplot canvas').length") == 3

@@ -13,11 +13,16 @@ if TYPE_CHECKING:
 __all__ = ["ENERGIES", "Frames"]
 
 ENERGIES = ("kinetic", "potential", "balance")
+OF_BODIES = ("momentum", "angular_momentum", "angular_velocity", "contact_force")
+FURTHER = (*OF_BODIES, "reaction_force", "work", "joint_error", "penetration", "contact_residual")
 
 
 class Frames:
     """Times (n,) s, positions (n, b, 3) m, orientations (n, b, 4) and `ENERGIES` (n, 3) J of n frames of b bodies, and
     positions (n, p, 3) m of p particles, in single precision.
+
+    What is known beside that of every frame (`FURTHER`, of those that the first frames had) is in `further`, in single
+    precision, and the contacts of each, (k, 9): place, force and normal, in `contacts`.
 
     Bodies that a run does not record stand where `position` and `orientation` say. Of the run's particles those with the
     indices `particles` (p,) are kept.
@@ -34,6 +39,8 @@ class Frames:
             "energies": np.zeros((64, len(ENERGIES))),
             "particle_position": np.empty((64, len(particles), 3), np.float32),
         }
+        self._further: dict[str, np.ndarray] = {}
+        self.contacts: list[np.ndarray] = []
         self._count = 0
 
     def add(self, frames: Mapping[str, Any], rows: np.ndarray) -> None:
@@ -59,11 +66,44 @@ class Frames:
         for k, name in enumerate(ENERGIES):
             self._parts["energies"][first:last, k] = frames.get(name, 0.0)
         self._parts["particle_position"][first:last] = particles[:, self._kept]
+        self._add_further(frames, rows, first, last)
         self._count = last
+
+    def _add_further(self, frames: Mapping[str, Any], rows: np.ndarray, first: int, last: int) -> None:
+        bodies, room = len(self._still["position"]), len(self._parts["time"])
+        for name in FURTHER:
+            values = frames.get(name)
+            if values is None or (first and name not in self._further):
+                continue
+            values = np.asarray(values)
+            if name in OF_BODIES:
+                whole = np.zeros((len(values), bodies, 3), np.float32)
+                whole[:, rows] = values
+                values = whole
+            part = self._further.setdefault(name, np.zeros((0, *values.shape[1:]), np.float32))
+            if len(part) < room:
+                self._further[name] = np.concatenate([part, np.zeros((room - len(part), *part.shape[1:]), np.float32)])
+            self._further[name][first:last] = values
+        self.contacts += list(frames.get("contact_points", ()))
+
+    def drop_after(self, time: float) -> None:
+        """Forget the frames later than `time` s."""
+        self._count = int(np.searchsorted(self.times, time, side="right"))
+        del self.contacts[self._count :]
+
+    @property
+    def further(self) -> dict[str, np.ndarray]:
+        """Name → values of all frames."""
+        return {name: part[: self._count] for name, part in self._further.items()}
+
+    def found(self, index: int) -> dict[str, np.ndarray]:
+        """What is known of one frame, and its contacts."""
+        values = {name: part[index] for name, part in self._further.items()}
+        return values | ({"contacts": self.contacts[index]} if index < len(self.contacts) else {})
 
     def add_trajectory(self, trajectory: Trajectory, rows: np.ndarray) -> None:
         """Append all frames of a recorded run of the bodies `rows`."""
-        names = ("time", "position", "orientation", "particle_position", *ENERGIES)
+        names = ("time", "position", "orientation", "particle_position", *ENERGIES, *FURTHER)
         self.add({name: trajectory[name].values for name in names if name in trajectory}, rows)
 
     def __len__(self) -> int:

@@ -10,9 +10,21 @@ import sys
 import webbrowser
 from typing import Any
 
-__all__ = ["has_browser", "serve", "stop"]
+__all__ = ["LOOPBACK", "exposure", "has_browser", "serve", "stop"]
 
 USUAL_PORT = 8080
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+def exposure(host: str) -> str:
+    """What to say of an address beside it: what it lets others do, where it is not only this machine's own."""
+    if host in LOOPBACK:
+        return ""
+    return (
+        f"\nwarning: {host} is not only this machine's: who reaches that port sees the scene, and can steer the run, "
+        "grab bodies and switch scenes of the gallery. There is no password and no encryption; files are not served. Use it "
+        "in a network that you trust, or stay on 127.0.0.1 and tunnel the port."
+    )
 
 
 def serve(host: str, port: int | None, label: str) -> Any:

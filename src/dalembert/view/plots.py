@@ -59,7 +59,12 @@ class Plots:
         figure = new_figure(figure, 3.6 if residual else 2.8)
         axes = arranged(figure, 2 if residual else 1, (2.6, 1) if residual else None)
         for i, (label, bands) in enumerate(stacked(ledger_parts(run))):
-            look: Any = {"facecolor": color(i), "hatch": HATCHES[i % len(HATCHES)], "edgecolor": "white", "linewidth": 0.4}
+            look: Any = {
+                "facecolor": color(i),
+                "hatch": HATCHES[i % len(HATCHES)],
+                "edgecolor": "white",
+                "linewidth": 0.4,
+            }
             for k, (low, high) in enumerate(bands):
                 axes[0].fill_between(run.times, low, high, label=None if k else plain(label), **look)
         mechanical = run["kinetic"].values + run["potential"].values - run["potential"].values.min()
