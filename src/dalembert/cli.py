@@ -1,4 +1,4 @@
-"""The command line: `dalembert run`, `view`, `sweep`, `replay`, `solvers`, `inspect`, `convert`, `list`, `compile`, `condition`.
+"""The command line: `dalembert run`, `view`, `sweep`, `replay`, `convert` and others, which `dalembert --help` lists.
 
 Exit codes: 0 done, 1 the run failed in the middle, 2 the input was refused, 130 interrupted (what was recorded is kept).
 """
