@@ -6,7 +6,9 @@ import errno
 import io
 import os
 import shutil
+import sys
 import tempfile
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     import xarray
 
 
+ONE_AT_A_TIME = threading.Lock()
 IN_MEMORY = 256_000_000  # bytes: what is smaller is encoded before it is written
 
 
@@ -31,7 +34,7 @@ def write(dataset: xarray.Dataset, path: Path) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     if shutil.disk_usage(path.parent).free < dataset.nbytes:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
-    return _write(lambda temporary: dataset.to_netcdf(temporary, engine="h5netcdf"), path)
+    return _write(lambda temporary: _fill(dataset, temporary), path)
 
 
 def write_bytes(content: bytes, path: Path) -> Path:
@@ -45,8 +48,19 @@ def encode(dataset: xarray.Dataset) -> bytes | None:
     if dataset.nbytes > IN_MEMORY:
         return None
     buffer = io.BytesIO()
-    dataset.to_netcdf(buffer, engine="h5netcdf")
+    _fill(dataset, buffer)
     return buffer.getvalue()
+
+
+def _fill(dataset: xarray.Dataset, target: Any) -> None:
+    """Write NetCDF. In a Dask worker xarray would take a lock of the whole cluster, which a worker that is killed never
+    gives back; one of this process is enough."""
+    with ONE_AT_A_TIME:
+        if "dask" in sys.modules:
+            with sys.modules["dask"].config.set(scheduler="synchronous"):
+                dataset.to_netcdf(target, engine="h5netcdf")
+        else:
+            dataset.to_netcdf(target, engine="h5netcdf")
 
 
 def _write(fill: Callable[[str], Any], path: Path) -> Path:
