@@ -1,0 +1,150 @@
+"""The record of a live page: frames of a run, recorded or in progress, and how far it has come."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.view.drawing import SceneDrawing
+from dalembert.view.extent import Extent, motion_extent
+from dalembert.view.frames import Frames
+from dalembert.view.geometry import thinned
+from dalembert.view.live_page import Panel
+from dalembert.view.live_playback import Playback
+from dalembert.view.live_plots import Plots
+from dalembert.view.live_scene import LiveScene
+
+if TYPE_CHECKING:
+    from dalembert.trajectory import Trajectory
+
+__all__ = ["Record"]
+
+PLOT_RATE = 3.0  # drawn plots a second while a run goes on
+EXTENT_FRAMES = 40  # looked at for what is to be seen
+
+
+class Record(Playback):
+    """What there is to play of a run of the scene `drawing`."""
+
+    drawing: SceneDrawing
+    _rows: np.ndarray  # the particles that are drawn
+    _panel: Panel
+    _plots: Plots
+    _scene: LiveScene
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._drawn_at, self._seen, self._words = 0.0, 0, ""
+
+    def _poses_at_rest(self) -> tuple[np.ndarray, np.ndarray]:
+        bodies = self.drawing.bodies
+        positions = np.array([body.position for body in bodies]).reshape(-1, 3)
+        return positions, np.array([body.orientation for body in bodies]).reshape(-1, 4)
+
+    def _no_frames(self) -> Frames:
+        return Frames(*self._poses_at_rest(), self._rows)
+
+    def show(self, trajectory: Trajectory) -> None:
+        """Show `trajectory`, a run of this viewer's scene, from its start.
+
+        Raises:
+            ValueError: its bodies are not this scene's, or it is empty.
+        """
+        names = [body.name for body in self.drawing.bodies]
+        strangers = [name for name in trajectory.bodies if name not in names]
+        if strangers or not len(trajectory):
+            raise ValueError(
+                f"the trajectory has bodies this scene has not: {strangers}" if strangers else "no instants"
+            )
+        with self._lock:
+            self._frames = self._no_frames()
+            self._frames.add_trajectory(trajectory, np.array([names.index(name) for name in trajectory.bodies], int))
+            self.name_forces(trajectory.forces)
+            self._running = False
+            self._look("recorded", aim=True)
+            self._seek(float(self._frames.times[0]))
+
+    def name_forces(self, forces: Any) -> None:
+        """The frames hold works of these forces, (time, force)."""
+        self._plots.set_names(forces, self._plots.masses)
+
+    @property
+    def frame_count(self) -> int:
+        """How many frames there are."""
+        return len(self._frames)
+
+    @property
+    def closed(self) -> bool:
+        """Whether it serves no more."""
+        return self._closed.is_set()
+
+    def push(
+        self, frames: Mapping[str, Any], released: Mapping[str, float] | None = None, words: str = "running"
+    ) -> None:
+        """Add recorded frames of a run in progress.
+
+        Args:
+            frames: ``time`` (k,) s, ``position`` (k, n, 3) m and ``orientation`` (k, n, 4) of the scene's first n bodies,
+                ``particle_position`` (k, p, 3) m of all particles where it has any, ``kinetic``, ``potential`` and
+                ``balance`` (k,) J, and what else of `frames.FURTHER` is known.
+            released: when joints and springs were let go, s.
+            words: how the run goes.
+        """
+        with self._lock:
+            first, self._running = not len(self._frames), True
+            self._frames.add(frames, np.arange(np.shape(frames["position"])[1]))
+            if released is not None:
+                self._scene.release(released)
+            if first:
+                self._look(words, aim=True)
+                self._seek(float(self._frames.times[0]))
+            elif monotonic() - self._drawn_at > 1.0 / PLOT_RATE:
+                self._look(words)
+            self._came(len(frames["time"]))
+
+    def drop_after(self, time: float) -> None:
+        """Forget the frames later than `time` (s): the run goes on from there in another way."""
+        with self._lock:
+            self._frames.drop_after(time)
+            self._look("running")
+            self._seek(float(self._frames.times[-1]))
+
+    def clear(self) -> None:
+        """Forget all frames: the run begins anew."""
+        with self._lock:
+            self._frames, self._seen, self._owed = self._no_frames(), 0, 0
+
+    def finish(self, words: str = "done") -> None:
+        """The run in progress is over: no more frames will come."""
+        with self._lock:
+            self._running = False
+            self._look(words)
+
+    def _extent(self) -> Extent:
+        frames = self._frames
+        keep = thinned(len(frames), EXTENT_FRAMES)
+        if not len(frames):
+            return motion_extent(self.drawing, *(part[None] for part in self._poses_at_rest()))
+        return motion_extent(self.drawing, frames.positions[keep], frames.orientations[keep], frames.particles[keep])
+
+    def _look(self, words: str, *, aim: bool = False) -> None:
+        """Show how far the run has come: the status, the timeline, the plots, and a view of all of it."""
+        self._drawn_at, self._words = monotonic(), words
+        frames = self._frames
+        first, last = float(frames.times[0]), float(frames.times[-1])
+        self._panel.status.value = f"{words}, {last:.3f} s"
+        self._panel.set_span(first, last)
+        self._plots.draw(frames)
+        if aim or len(frames) > 1.3 * self._seen:
+            self._seen = len(frames)
+            extent = self._extent()
+            if aim or extent.size > 1.15 * self._scene.extent.size:
+                self._scene.aim(extent)
+
+    def _set_playing(self, on: bool) -> None:
+        super()._set_playing(on)
+        if not on and len(self._frames):  # as far as it came
+            self._look(self._words)
