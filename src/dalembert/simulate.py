@@ -194,7 +194,12 @@ class Simulation(Controls, Questions):
         self._dydt[:] = np.nan
         for pointer in self.model.pointers:
             pointer.error = None
+        self.advances: list[float] = []  # durations, s
+        self.resumed = False
+        self.by_hand: list[str] = []  # what was changed between calls of `advance`
+        self._advancing = True  # what a controller does now is not by hand
         self._forget_controls()
+        self._advancing = False
         self._spent: set[str] = set()
         self.released: dict[str, float] = {}  # when each joint or force was let go, s
         self.event_times: dict[str, list[float]] = {name: [] for name in self.model.scene.events}  # s
@@ -202,10 +207,6 @@ class Simulation(Controls, Questions):
         self.wall_time = 0.0
         self.interrupted = False
         self.stopped = False
-        self.advances: list[float] = []  # durations, s
-        self.resumed = False
-        self.by_hand: list[str] = []  # what was changed between calls of `advance`
-        self._advancing = False
         if prepare is not None:
             prepare(self)
             self._changed_by_hand("the start")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from typing import Any
 
 import numba
 import numpy as np
 
-from ..addresses import address_table, nested
+from ..addresses import nested
 from ..integrate.driver import Driver
 from ..integrate.functions import Functions
 from ..jit import CFunction
@@ -19,6 +20,7 @@ from ..model.tree import Layout
 from ..model.tree_tables import BALL, FREE
 from ..pointer import C_TYPE, DERIVATIVE, MEASURE, view
 from ..status import OK
+from ..table_function import TableFunction
 from . import tables
 from .evaluate import COMPILED, COMPILED_EVENT, LIFT, LOWER, perform
 
@@ -51,36 +53,22 @@ class JointMechanism(Mechanism):
         ]  # first freedom of each
         self.efforts = tree.efforts  # (m,) applied along the speeds, beside the forces of the scene
         self.size = len(layout.start) + m + model.size - STATE_SIZE * len(model.body_names)
-        self.tables = tables.Reduced(
+        reduced = tables.Reduced(
             options, nested(tree), nested(mechanism.system), node_of_row, model.initial.copy(), np.zeros(model.size),
             np.zeros(loops * q), np.zeros(loops * q), np.zeros(loops**2), np.zeros(loops**2), np.zeros(loops, np.int64),
             np.zeros(loops), np.zeros(loops), np.zeros(q),
         )  # fmt: skip
         tail = model.weights[STATE_SIZE * len(model.body_names) :]
         self.weights = np.concatenate([np.ones(len(layout.start) + m), tail])
-        self._stand_behind(COMPILED, COMPILED_EVENT)
+        self._stand_behind(COMPILED, perform, COMPILED_EVENT, reduced)
         self.z, self.dzdt = np.zeros(self.size), np.full(self.size, np.nan)
         self.z[: len(layout.start)] = layout.start
         self._known = np.full(model.size, np.nan)
 
-    def _stand_behind(self, function: CFunction, event: CFunction) -> None:
-        """The pointer to `function` on `tables`; `event` is what event functions go through."""
-        self._event, self._events = event, list[Any]()  # the second keeps what they are handed alive
-        self._table = address_table(self.tables)
-        self.data = int(self._table.ctypes.data)
-        if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
-            self._callback = C_TYPE(self._call)
-            self.address = int(ctypes.cast(self._callback, ctypes.c_void_p).value or 0)
-        else:
-            self.address = function.address
-        self._function = C_TYPE(self.address)
-
-    def _call(self, data: int, task: int, t: float, z: int, n: int, dzdt: int, m: int) -> int:
-        return int(perform(task, t, view(z, n), view(dzdt, m), self.tables))
-
-    def perform(self, task: int, t: float, z: np.ndarray, dzdt: np.ndarray) -> int:
-        """Do a task of `evaluate` on two contiguous float64 arrays; returns a status."""
-        return int(self._function(self.data, task, t, z.ctypes.data, z.size, dzdt.ctypes.data, dzdt.size))
+    def _stand_behind(self, function: CFunction, plain: Callable[..., int], event: CFunction, tables: Any) -> None:
+        """The pointer to `function` on the tables; `event` is what event functions go through."""
+        TableFunction.__init__(self, function, plain, tables)
+        self._plain, self._event, self._events = plain, event, list[Any]()  # the last keeps what they are handed alive
 
     def __call__(self, task: int, t: float, y: np.ndarray, dydt: np.ndarray) -> int:
         """Measure or complete the bodies' state y, in place; returns a status."""
@@ -109,7 +97,8 @@ class JointMechanism(Mechanism):
             inner = C_TYPE(address)
 
             def call(data: int, task: int, t: float, z: int, n: int, values: int, m: int) -> int:
-                self._call(data, LIFT, t, z, n, z, n)
+                state = view(z, n)
+                self._plain(LIFT, t, state, state, self.tables)
                 y = self.tables.y
                 return int(inner(0, DERIVATIVE, t, y.ctypes.data, y.size, values, m))
 

@@ -5,7 +5,6 @@
 `data` is the address of a table of the arrays of `Stepping`.
 """
 
-import ctypes
 from typing import Any, NamedTuple
 
 import numba
@@ -15,9 +14,10 @@ from numba import types
 from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
-from ..addresses import address_table, reader
+from ..addresses import reader
 from ..jit import CFunction, njit
-from ..pointer import C_SIGNATURE, C_TYPE, view, viewer
+from ..pointer import C_SIGNATURE, viewer
+from ..table_function import TableFunction
 from .advance import advance
 from .functions import Functions
 from .state import CLOCK, PLAN, Options, Work
@@ -110,8 +110,8 @@ def advance_behind(data, most, t_end, y, n, dydt, m):
 COMPILED = CFunction(advance_behind, C_SIGNATURE)
 
 
-class Stepper:
-    """The driver of one system: `address` of the function and `data` to hand it; keeps the arrays alive."""
+class Stepper(TableFunction):
+    """The driver of one system behind a C pointer: its task is the most steps, its time where to stop, s."""
 
     def __init__(
         self, functions: Functions, options: Options, work: Work, signs: np.ndarray, clock: np.recarray
@@ -120,22 +120,8 @@ class Stepper:
             [(functions.address, functions.data, functions.completes, options.weights.size, options.direction.size)],
             SYSTEM,
         ).view(np.recarray)
-        self.tables = Stepping(
+        tables = Stepping(
             system, functions.events, functions.event_data, options.plan, signs, clock, work.k.reshape(-1), *work[1:5],
             work.values.reshape(-1), *work[6:],
         )  # fmt: skip
-        self._table = address_table(self.tables)
-        self.data = int(self._table.ctypes.data)
-        if numba.config.DISABLE_JIT:
-            self._callback = C_TYPE(self._call)
-            self.address = int(ctypes.cast(self._callback, ctypes.c_void_p).value or 0)
-        else:
-            self.address = COMPILED.address
-        self._function = C_TYPE(self.address)
-
-    def _call(self, data: int, most: int, t_end: float, y: int, n: int, dydt: int, m: int) -> int:
-        return int(proceed(most, t_end, view(y, n), view(dydt, m), self.tables))
-
-    def __call__(self, most: int, t_end: float, y: np.ndarray, dydt: np.ndarray) -> int:
-        """Integrate until t_end (s) by at most so many steps; returns a status."""
-        return int(self._function(self.data, most, t_end, y.ctypes.data, y.size, dydt.ctypes.data, dydt.size))
+        super().__init__(COMPILED, proceed, tables)

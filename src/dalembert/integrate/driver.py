@@ -37,7 +37,7 @@ class Driver:
         """Step y until `target` (s), in place; exactly to it where it is the `end`. Returns a status."""
         plan = self._options.plan
         plan.land = int(target >= end - 1e-9 * self._step)
-        return self.stepper(MOST_STEPS, target, y, dydt)
+        return self.stepper.perform(MOST_STEPS, target, y, dydt)
 
     def frame(self) -> dict[str, Any]:
         """Nothing more than the state is recorded."""

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..addresses import address_table
-from ..pointer import C_TYPE, view
+from ..table_function import TableFunction
 from . import iterative_tables as tables
 from .equilibrate import equilibrate
 from .iterate import COMPILED, perform
@@ -96,8 +93,13 @@ class LinearSolution(NamedTuple):
     residual: float  # ‖b − A x‖ / ‖b‖, of the system as it was solved, that is, scaled
 
 
-class IterativeSystem:
-    """A pattern of entries and a solver behind a C pointer: `address` of the function and `data` to hand it.
+def plain(task: int, t: float, given: np.ndarray, found: np.ndarray, own: Iterative) -> int:
+    """A task of `iterate` without compilation."""
+    return int(perform(task, given, found, own))
+
+
+class IterativeSystem(TableFunction):
+    """A pattern of entries and a solver behind a C pointer, for the tasks of `iterate`.
 
     starts, columns : the matrix by rows, columns in order, with all of the diagonal. source : where `prepare` finds each
     entry in what it is given. blocks : (blocks + 1,) first rows of the blocks of the diagonal. strict : whether the function
@@ -126,27 +128,13 @@ class IterativeSystem:
         def whole(values: Any) -> np.ndarray:
             return np.ascontiguousarray(values, np.int64)
 
-        self.tables = Iterative(
+        own_tables = Iterative(
             iteration, whole(starts), whole(columns), whole(source), whole(np.flatnonzero(rows == columns)), whole(blocks),
             whole(np.cumsum(widths**2) - widths**2), np.zeros(n, np.int64), blank(entries), blank(entries),
             blank(int((widths**2).sum())), blank(entries), np.ones(n), np.zeros(n), blank(n), blank(n), blank(n), blank(n),
             blank(tables.WORK * n), *np.zeros((6, n), np.int64),
         )  # fmt: skip
-        self._table = address_table(self.tables)
-        self.data = int(self._table.ctypes.data)
-        if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
-            self._callback = C_TYPE(self._call)
-            self.address = int(ctypes.cast(self._callback, ctypes.c_void_p).value or 0)
-        else:
-            self.address = COMPILED.address
-        self._function = C_TYPE(self.address)
-
-    def _call(self, data: int, task: int, t: float, given: int, n: int, found: int, m: int) -> int:
-        return int(perform(task, view(given, n), view(found, m), self.tables))
-
-    def __call__(self, task: int, given: np.ndarray, found: np.ndarray) -> int:
-        """Do a task of `iterate` on contiguous float64 arrays; returns a status."""
-        return int(self._function(self.data, task, 0.0, given.ctypes.data, given.size, found.ctypes.data, found.size))
+        super().__init__(COMPILED, plain, own_tables)
 
     @property
     def iteration(self) -> Any:
@@ -204,16 +192,16 @@ def solve_linear(
     pattern.sort_indices()
     of_row = np.repeat(np.arange(n), np.diff(pattern.indptr))
     values = np.asarray(by_rows[of_row, pattern.indices]).reshape(-1).astype(float)
-    plain = replace(chosen, equilibration=None, warm_start=True)
-    system = IterativeSystem(pattern.indptr, pattern.indices, np.arange(len(values)), _blocks(blocks, n), plain)
+    bare = replace(chosen, equilibration=None, warm_start=True)
+    system = IterativeSystem(pattern.indptr, pattern.indices, np.arange(len(values)), _blocks(blocks, n), bare)
     with np.errstate(all="ignore"):
-        status = system(PREPARE, values, np.empty(0))
+        status = system.perform(PREPARE, 0.0, values, np.empty(0))
     if status != tables.SOLVED:
         raise ValueError(f"{REASONS[status]}, from row {int(system.iteration.row)} on")
     x = np.empty(n)
     system.tables.before[:] = guess / c  # A x = b is R A C y = R b with x = C y
     with np.errstate(all="ignore"):
-        system(AGAIN, r * right, x)
+        system.perform(AGAIN, 0.0, r * right, x)
     done = system.iteration
     return LinearSolution(
         c * x, int(done.status) == tables.SOLVED, system.reason, int(done.iterations), float(done.residual)

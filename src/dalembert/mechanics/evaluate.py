@@ -4,17 +4,12 @@ The function is handed the address of a table of addresses and lengths, one pair
 Without compilation (NUMBA_DISABLE_JIT=1) the same tasks are called back in plain Python.
 """
 
-import ctypes
-
-import numba
 import numpy as np
 
-from ..addresses import address_table
 from ..jit import CFunction, njit
 from ..model.tables import System
 from ..pointer import (
     C_SIGNATURE,
-    C_TYPE,
     COMPLETE_EVALUATED,
     CONSTRAIN,
     DERIVATIVE,
@@ -25,9 +20,9 @@ from ..pointer import (
     PARTICLE_MATRIX,
     RECORD,
     WRITE,
-    view,
     viewer,
 )
+from ..table_function import TableFunction
 from .constraints import constrain
 from .drift import drift
 from .dynamics import derivative, exert_at, write_derivative
@@ -77,23 +72,12 @@ def evaluate(data, task, t, y, n, dydt, m):
 COMPILED = CFunction(evaluate, C_SIGNATURE)
 
 
-class Mechanism:
-    """A system behind a C pointer: `address` of the function and `data` to hand it; keeps the arrays alive."""
+class Mechanism(TableFunction):
+    """A system behind a C pointer; calling it does a task on two contiguous float64 arrays and returns a status."""
 
     def __init__(self, system: System) -> None:
+        super().__init__(COMPILED, perform, system)
         self.system = system
-        self._table = address_table(system)
-        self.data = int(self._table.ctypes.data)
-        if numba.config.DISABLE_JIT:
-            self._callback = C_TYPE(self._call)
-            self.address = int(ctypes.cast(self._callback, ctypes.c_void_p).value or 0)
-        else:
-            self.address = COMPILED.address
-        self._function = C_TYPE(self.address)
-
-    def _call(self, data: int, task: int, t: float, y: int, n: int, dydt: int, m: int) -> int:
-        return int(perform(task, t, view(y, n), view(dydt, m), self.system))
 
     def __call__(self, task: int, t: float, y: np.ndarray, dydt: np.ndarray) -> int:
-        """Do a task on two contiguous float64 arrays; returns a status."""
-        return int(self._function(self.data, task, t, y.ctypes.data, y.size, dydt.ctypes.data, dydt.size))
+        return self.perform(task, t, y, dydt)

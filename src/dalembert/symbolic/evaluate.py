@@ -4,16 +4,14 @@
 A step ends with u and v put back on the constraints, by the least change in the metric of the masses.
 """
 
-import ctypes
 from collections.abc import Sequence
 
-import numba
 import numpy as np
 
-from ..addresses import address_table
 from ..jit import CFunction, njit
-from ..pointer import C_SIGNATURE, C_TYPE, COMPLETE_EVALUATED, DERIVATIVE, call_pointer, view, viewer
+from ..pointer import C_SIGNATURE, COMPLETE_EVALUATED, DERIVATIVE, call_pointer, viewer
 from ..status import MESSAGES
+from ..table_function import TableFunction
 from .constrained import (
     SINGULAR_MASS,
     Equations,
@@ -149,23 +147,8 @@ def failure(tables: Equations, names: Sequence[str], status: int) -> str:
     return MESSAGES.get(status, f"status {status}")
 
 
-class Motion:
-    """Equations behind a C pointer: `address` of the function and `data` to hand it; keeps the arrays alive."""
+class Motion(TableFunction):
+    """Equations behind a C pointer."""
 
     def __init__(self, tables: Equations) -> None:
-        self.tables = tables
-        self._table = address_table(tables)
-        self.data = int(self._table.ctypes.data)
-        if numba.config.DISABLE_JIT:
-            self._callback = C_TYPE(self._call)
-            self.address = int(ctypes.cast(self._callback, ctypes.c_void_p).value or 0)
-        else:
-            self.address = COMPILED.address
-        self._function = C_TYPE(self.address)
-
-    def _call(self, data: int, task: int, t: float, y: int, n: int, dydt: int, m: int) -> int:
-        return int(perform(task, t, view(y, n), view(dydt, m), self.tables))
-
-    def __call__(self, task: int, t: float, y: np.ndarray, dydt: np.ndarray) -> int:
-        """Do a task on two contiguous float64 arrays; returns a status."""
-        return int(self._function(self.data, task, t, y.ctypes.data, y.size, dydt.ctypes.data, dydt.size))
+        super().__init__(COMPILED, perform, tables)

@@ -117,7 +117,7 @@ class Lagrangian:
         y = np.concatenate([self._variables.numbers("u", u), self._variables.numbers("v", v), [0.0]])
         dydt = np.full(2 * n + 1, np.nan)
         self._tables.scale[:] = 0.0
-        status = self._motion(DERIVATIVE, float(t), y, dydt)
+        status = self._motion.perform(DERIVATIVE, float(t), y, dydt)
         if status == SINGULAR_MASS:
             raise ValueError(failure(self._tables, self.coordinates, status))
         return dydt[n : 2 * n], self._tables.multipliers.copy()

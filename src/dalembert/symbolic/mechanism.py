@@ -12,7 +12,7 @@ from ..integrate.methods import METHODS
 from ..mechanics.evaluate import Mechanism
 from ..model.compile import Model
 from ..model.tables import STATE_SIZE
-from ..pointer import MEASURE, view
+from ..pointer import MEASURE
 from ..scene.checks import rotation_matrix
 from ..scene.particles import Particle
 from ..status import OK
@@ -44,23 +44,20 @@ class PlacedMechanism(JointMechanism):
             mechanism.data,
         )
         self._options, self._plan = options[0], equations.plan[0]
-        self.tables: Any = Placed(
+        placed = Placed(
             options, nested(equations), nested(mechanism.system), np.zeros(coordinates.generated.size), model.initial.copy(),
             np.zeros(model.size),
         )  # fmt: skip
         tail = STATE_SIZE * len(model.body_names)
         self.size = 2 * n + model.size - tail
         self.weights = np.concatenate([np.ones(2 * n), model.weights[tail:]])
-        self._stand_behind(COMPILED, COMPILED_EVENT)
+        self._stand_behind(COMPILED, perform, COMPILED_EVENT, placed)
         self._plan.address, self._plan.handle = self.address, self.data
         self.z, self.dzdt = np.zeros(self.size), np.full(self.size, np.nan)
         self.z[:n] = coordinates.start
         self._known = np.full(model.size, np.nan)
         if not assemble:
             self._require_fit()
-
-    def _call(self, data: int, task: int, t: float, z: int, n: int, dzdt: int, m: int) -> int:
-        return int(perform(task, t, view(z, n), view(dzdt, m), self.tables))
 
     def __call__(self, task: int, t: float, y: np.ndarray, dydt: np.ndarray) -> int:
         """Measure or complete the bodies' state y, in place; returns a status."""

@@ -75,7 +75,7 @@ def _set_out(motion: Motion, names: Sequence[str], t: float, y: np.ndarray, dydt
     be run."""
     given, n = y.copy(), len(names)
     motion.tables.scale[:] = 0.0
-    status = motion(COMPLETE, t, y, dydt)
+    status = motion.perform(COMPLETE, t, y, dydt)
     if status != OK:
         raise ValueError(f"at the start {failure(motion.tables, names, status)}")
     if not np.all(np.isfinite(dydt)):
@@ -118,7 +118,7 @@ class _Record:
 
     def add(self, t: float, y: np.ndarray) -> None:
         tables, plan = self._motion.tables, self._motion.tables.plan[0]
-        self._motion(DERIVATIVE, t, y, np.empty(y.size))
+        self._motion.perform(DERIVATIVE, t, y, np.empty(y.size))
         self.times.append(t)
         self.states.append(y.copy())
         self._multipliers.append(tables.multipliers.copy())
