@@ -5,7 +5,8 @@ import json
 import pytest
 
 from dalembert import Trajectory
-from dalembert.cli import FAILED, REFUSED, app
+from dalembert.cli import app
+from dalembert.commands import FAILED, REFUSED
 
 SCENE = """
 import dalembert as dal

@@ -4,7 +4,8 @@ import socket
 
 import pytest
 
-from dalembert.cli import REFUSED, app
+from dalembert.cli import app
+from dalembert.commands import REFUSED
 
 
 @pytest.fixture

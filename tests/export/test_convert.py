@@ -4,7 +4,8 @@ import pytest
 import trimesh
 
 import dalembert as dal
-from dalembert.cli import REFUSED, app
+from dalembert.cli import app
+from dalembert.commands import REFUSED
 
 SCENE = """
 import dalembert as dal

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import dalembert as dal
-from dalembert.cli import REFUSED, app
+from dalembert.cli import app
+from dalembert.commands import REFUSED
 from dalembert.formats.inertia import nearest_inertia
 
 from .small_package import write_package

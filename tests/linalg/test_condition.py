@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dalembert as dal
-from dalembert.cli import REFUSED, app
+from dalembert.cli import app
+from dalembert.commands import REFUSED
 from dalembert.linalg import matrices
 from dalembert.linalg.matrices import badly_scaled, read_matrix
 

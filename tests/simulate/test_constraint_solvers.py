@@ -8,7 +8,8 @@ import scipy.sparse.linalg as scipy_solvers
 
 import dalembert as dal
 from dalembert import IterativeSolver, Simulation, SimulationError, Trajectory, gallery
-from dalembert.cli import REFUSED, app
+from dalembert.cli import app
+from dalembert.commands import REFUSED
 from dalembert.linalg.iterative import SOLVERS
 
 STEPS = {"method": "rk4", "dt": 1e-3, "frames": 20.0}

@@ -5,7 +5,8 @@ import json
 import pytest
 import xarray
 
-from dalembert.cli import FAILED, REFUSED, app
+from dalembert.cli import app
+from dalembert.commands import FAILED, REFUSED
 from dalembert.commands.sweep import values_of
 
 SCENE = """

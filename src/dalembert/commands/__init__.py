@@ -1,1 +1,3 @@
-"""Commands of the command line, a module each; `cli` registers them."""
+"""Commands of the command line, a module each; `cli` registers them. Exit codes: 0 done, or one of these."""
+
+FAILED, REFUSED, INTERRUPTED = 1, 2, 130

@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-SAME, DIFFERENT, REFUSED, INTERRUPTED = 0, 1, 2, 130
+from . import INTERRUPTED, REFUSED
+
+SAME, DIFFERENT = 0, 1
 
 
 def replay(run: Path, /, *, scene: str | None = None) -> int:

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from . import FAILED, REFUSED
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..linalg.iterative import IterativeSolver
     from ..scene.scene import Scene
 
-FAILED, REFUSED = 1, 2
+
 LONGEST = 1.0  # s, where no duration is given
 ROWS = (  # solver, preconditioner, equilibration
     ("bicgstab", "none", None), ("bicgstab", "none", "alg3"), ("bicgstab", "none", "mc64"),

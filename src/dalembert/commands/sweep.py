@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from cyclopts import Parameter
 
+from . import FAILED, INTERRUPTED, REFUSED
+
 if TYPE_CHECKING:
     import xarray
 
     from ..ensemble import Counts
 
-DONE, FAILED, REFUSED, INTERRUPTED = 0, 1, 2, 130
+DONE = 0
 TOLD = 10  # failed members that are listed
 DATASET = "sweep.nc"
 

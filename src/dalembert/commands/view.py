@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from . import REFUSED
+
 
 def view(
     scene: str | None = None,
@@ -52,7 +54,7 @@ def view(
         opened = open_session(scene, host, port, True, settings)
     except (ValueError, TypeError, OSError, ImportError) as error:
         print(f"dalembert: {error}", file=sys.stderr)
-        return 2
+        return REFUSED
     print("Ctrl-C ends it", file=sys.stderr, flush=True)
     opened.serve_forever()
     return 0

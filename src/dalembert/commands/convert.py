@@ -1,0 +1,89 @@
+"""`dalembert inspect FILE` and `dalembert convert SOURCE TARGET`: model files, and files for other software."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from ..sources import load
+from . import FAILED, REFUSED
+
+
+def inspect(file: Path, /, *, floating: bool = False) -> int:
+    """Show what a model file holds: its bodies, joints and masses, and what of it could not be kept.
+
+    Parameters
+    ----------
+    file
+        A model in URDF, MJCF or USD.
+    floating
+        Let the root link of a URDF be free; else it is fixed to the world.
+    """
+    from ..formats.inspect import show_model
+    from ..sources import read_model
+
+    try:
+        show_model(read_model(file, floating))
+    except (ValueError, ImportError) as error:
+        print(f"dalembert: {error}", file=sys.stderr)
+        return REFUSED
+    return 0
+
+
+def convert(
+    source: str,
+    target: Path,
+    /,
+    *,
+    duration: float | None = None,
+    time: float | None = None,
+    speed: float | None = None,
+    size: tuple[int, int] | None = None,
+) -> int:
+    """Write a scene, a model file or a saved run in another format, and say what that does not have.
+
+    Parameters
+    ----------
+    source
+        A name from `dalembert list`, a Python file with build(), a saved run (.nc), a URDF or MJCF file (.urdf, .xml), or
+        a USD file (.usda, .usdc, .usd).
+    target
+        The file to write: MJCF (.xml), glTF (.glb), USD (.usda, .usdc, .usd), a picture (.png), a film (.mp4, .gif) or the
+        page of the run (.html).
+    duration
+        Run the scene for so long first, s: the file shows the run, where it can.
+    time
+        Of a picture: the instant, s; the end if not given.
+    speed
+        Of a film, in seconds of the run a second: below 1 is slow motion.
+    size
+        Of a picture or a film: width and height in pixels.
+    """
+    from ..errors import SimulationError
+    from ..export.convert import read_source, require_target, write_target
+    from ..simulate import Simulation
+    from ..trajectory import Trajectory
+
+    try:
+        require_target(target)
+        found: Any = read_source(Path(source))
+        thing, settings, warnings = found or (*load(source, False), ())
+        if duration is not None:
+            if isinstance(thing, Trajectory):
+                raise ValueError(f"{source}: it is a run already; leave out --duration")
+            settings.pop("duration", None)
+            thing = Simulation(thing, **settings).advance(duration)
+        options = {"time": time, "speed": speed, "size": size}
+        shown = {name: value for name, value in options.items() if value is not None}
+        warnings = [*warnings, *write_target(thing, target, **shown)]
+    except (ValueError, OSError, ImportError) as error:
+        print(f"dalembert: {error}", file=sys.stderr)
+        return REFUSED
+    except SimulationError as error:
+        print(f"dalembert: {error}", file=sys.stderr)
+        return FAILED
+    for warning in warnings:
+        print(f"dalembert: warning: {warning}", file=sys.stderr)
+    print(f"written to {target.resolve()}")
+    return 0

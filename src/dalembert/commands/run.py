@@ -1,0 +1,168 @@
+"""`dalembert run SCENE`: a scene run to its end, with the table of the run."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from ..sources import load
+from . import FAILED, INTERRUPTED, REFUSED
+from .sweep import read_parameters
+
+if TYPE_CHECKING:
+    from ..screen import Screen
+    from ..simulate import Simulation
+
+
+def run(
+    scene: str,
+    /,
+    *,
+    duration: float | None = None,
+    dt: float | None = None,
+    rtol: float | None = None,
+    method: str | None = None,
+    frames: float | None = None,
+    solver: str | None = None,
+    threads: int | None = None,
+    parameters: Annotated[tuple[str, ...], Parameter(name="--set", negative=())] = (),
+    out: Path | None = None,
+    resume: Path | None = None,
+    report: Path | None = None,
+    view: bool = False,
+    floating: bool = False,
+    as_json: Annotated[bool, Parameter(name="--json")] = False,
+) -> int:
+    """Run a scene and print the table of the run.
+
+    Parameters
+    ----------
+    scene
+        A name from `dalembert list`, a Python file with a function build() that returns a Scene, or a model in URDF (.urdf),
+        MJCF (.xml) or USD (.usda, .usdc, .usd).
+    duration
+        Simulated time, s.
+    dt
+        Step of a fixed-step method, s.
+    rtol
+        Relative tolerance of an adaptive method.
+    method
+        Integration method: euler, midpoint, rk4, bogacki_shampine, dormand_prince, dop853, adaptive_euler,
+        symplectic_euler, splitting; time_stepping, for contact in fixed steps; or, for what is stiff among particles,
+        implicit_euler, linear_implicit_euler, implicit_midpoint, bdf2.
+    frames
+        Recorded frames a second.
+    solver
+        Of contact, in time steps: gauss_seidel (real time) or interior_point (converges).
+    threads
+        How many share the work of time steps with contact.
+    parameters
+        A parameter of build(), name=value; may be given again.
+    out
+        Save the recorded run here (NetCDF).
+    resume
+        Go on from the last state of this saved run.
+    report
+        Write a page with the animation, the plots and the table here (HTML).
+    view
+        Show the run in the browser while it goes on, and stay; without a display, write the report and say where.
+    floating
+        Let the root link of a URDF be free; else it is fixed to the world.
+    as_json
+        Print the table as JSON.
+    """
+    from ..errors import SimulationError
+    from ..simulate import Simulation
+    from ..stability import stability_warning
+    from ..trajectory import Trajectory
+
+    try:
+        built, settings = load(scene, floating, read_parameters(parameters))
+        given = {
+            "duration": duration, "dt": dt, "rtol": rtol, "method": method, "frames": frames, "solver": solver,
+            "threads": threads,
+        }  # fmt: skip
+        settings.update({key: value for key, value in given.items() if value is not None})
+        if dt is None and rtol is not None:
+            settings.pop("dt", None)
+        length = float(settings.pop("duration", 10.0))
+        simulation = Simulation(built, **settings)
+        if resume is not None:
+            simulation.resume(Trajectory.load(resume))
+    except (ValueError, OSError, ImportError) as error:
+        print(f"dalembert: {error}", file=sys.stderr)
+        return REFUSED
+    warning = stability_warning(simulation, length)
+    if warning is not None:
+        print(f"dalembert: warning: {warning}", file=sys.stderr)
+    code = 0
+    screen = None
+    if view:
+        from ..screen import open_screen
+
+        screen = open_screen(simulation)
+    try:
+        _advance(simulation, length, screen)
+    except SimulationError as error:
+        print(f"dalembert: {error}", file=sys.stderr)
+        code = FAILED
+    if simulation.interrupted:
+        code = INTERRUPTED
+    print(json.dumps(simulation.report.as_dict()) if as_json else simulation.report, flush=True)
+    if view and screen is None and report is None:
+        report = Path("out") / f"{simulation.model.name.replace(' ', '-').replace('/', '-')}.html"
+    code = _keep(simulation, out, report, as_json) or code
+    if screen is not None:
+        screen.stay("failed" if code == FAILED else "interrupted" if code == INTERRUPTED else "done")
+    return code
+
+
+def _advance(simulation: Simulation, duration: float, screen: Screen | None) -> None:
+    """Run, shown in the browser if asked, with a progress bar when a person is looking."""
+    from contextlib import ExitStack
+
+    watchers: list[Callable[[Simulation], None]] = [] if screen is None else [screen.update]
+    with ExitStack() as stack:
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+            text, share = TextColumn("{task.description}"), TextColumn("{task.percentage:.0f} %")
+            columns = (text, BarColumn(), share, TimeRemainingColumn())
+            bar = stack.enter_context(Progress(*columns, console=Console(stderr=True), transient=True))
+            task, start = bar.add_task(simulation.model.name, total=duration), simulation.time
+            watchers.append(lambda s: bar.update(task, completed=s.time - start))
+
+        def progress(s: Simulation) -> None:
+            for watch in watchers:
+                watch(s)
+
+        simulation.advance(duration, progress=progress if watchers else None)
+
+
+def _keep(simulation: Simulation, out: Path | None, report: Path | None, quiet: bool) -> int:
+    """Save and write the report; returns an exit code."""
+    from ..trajectory_file import rescue
+
+    try:
+        if out is not None:
+            trajectory = simulation.trajectory
+            try:
+                print(f"saved {trajectory.save(out)}", file=sys.stderr)
+            except OSError as error:
+                found = rescue(trajectory.dataset, out)
+                raise OSError(f"{error}; the run is saved in {found} instead" if found else str(error)) from error
+        if report is not None:
+            from ..view.report import write_report
+
+            written = write_report(simulation.trajectory, report)
+            print(f"report written to {written.resolve()}", file=sys.stderr if quiet else sys.stdout)
+    except (ValueError, OSError) as error:
+        print(f"dalembert: {error}", file=sys.stderr)
+        return REFUSED
+    return 0
