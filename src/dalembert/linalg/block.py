@@ -1,7 +1,8 @@
 """Small dense blocks inside flat arrays: products, and the inverse of a symmetric definite block.
 
 Blocks are row-major at an offset. Sizes up to 6 occur; 3 (a ball joint) is by far the most frequent, so it is written out
-in scalars: the compiler cannot know that two arrays do not overlap, and would load them again after every store.
+in scalars: the compiler cannot know that two arrays do not overlap, and would load them again after every store. For 5 (a
+hinge) it is told the size, so that it can unroll the loops.
 """
 
 from ..jit import inlined, njit
@@ -31,7 +32,14 @@ def product(c, oc, a, oa, d, od, rows, size):
             poke(c, oc + 3 * i, x * m[0] + y * m[3] + z * m[6])
             poke(c, oc + 3 * i + 1, x * m[1] + y * m[4] + z * m[7])
             poke(c, oc + 3 * i + 2, x * m[2] + y * m[5] + z * m[8])
-        return
+    elif size == 5:
+        _product(c, oc, a, oa, d, od, rows, 5)
+    else:
+        _product(c, oc, a, oa, d, od, rows, size)
+
+
+@inlined
+def _product(c, oc, a, oa, d, od, rows, size):
     for i in range(rows):
         for j in range(size):
             s = 0.0
@@ -51,7 +59,14 @@ def subtract_product_t(c, oc, a, oa, rows, b, ob, columns, size):
             poke(c, at, peek(c, at) - (x * m[0] + y * m[1] + z * m[2]))
             poke(c, at + 1, peek(c, at + 1) - (x * m[3] + y * m[4] + z * m[5]))
             poke(c, at + 2, peek(c, at + 2) - (x * m[6] + y * m[7] + z * m[8]))
-        return
+    elif size == 5:
+        _subtract_product_t(c, oc, a, oa, rows, b, ob, columns, 5)
+    else:
+        _subtract_product_t(c, oc, a, oa, rows, b, ob, columns, size)
+
+
+@inlined
+def _subtract_product_t(c, oc, a, oa, rows, b, ob, columns, size):
     for i in range(rows):
         for j in range(columns):
             s = 0.0
@@ -61,12 +76,12 @@ def subtract_product_t(c, oc, a, oa, rows, b, ob, columns, size):
             poke(c, at, peek(c, at) - s)
 
 
-@njit
+@inlined
 def _sweep(d, o, size, scale, scale_at):
     smallest = 1.0
     for p in range(size):
-        pivot = d[o + size * p + p]
-        ratio = abs(pivot) / scale[scale_at + p]
+        pivot = peek(d, o + size * p + p)
+        ratio = abs(pivot) / peek(scale, scale_at + p)
         if not ratio > 0.0:
             return 0.0
         if ratio < smallest:
@@ -74,16 +89,27 @@ def _sweep(d, o, size, scale, scale_at):
         inverse = 1.0 / pivot
         for i in range(size):
             if i != p:
-                factor = d[o + size * i + p] * inverse
+                factor = peek(d, o + size * i + p) * inverse
                 for j in range(size):
                     if j != p:
-                        d[o + size * i + j] -= factor * d[o + size * p + j]
+                        at = o + size * i + j
+                        poke(d, at, peek(d, at) - factor * peek(d, o + size * p + j))
         for i in range(size):
             if i != p:
-                d[o + size * i + p] *= inverse
-                d[o + size * p + i] *= -inverse
-        d[o + size * p + p] = inverse
+                poke(d, o + size * i + p, peek(d, o + size * i + p) * inverse)
+                poke(d, o + size * p + i, peek(d, o + size * p + i) * -inverse)
+        poke(d, o + size * p + p, inverse)
     return smallest
+
+
+@njit
+def _sweep_5(d, o, scale, scale_at):
+    return _sweep(d, o, 5, scale, scale_at)
+
+
+@njit
+def _sweep_any(d, o, size, scale, scale_at):
+    return _sweep(d, o, size, scale, scale_at)
 
 
 @inlined
@@ -127,4 +153,6 @@ def invert(d, o, size, scale, scale_at):
     """
     if size == 3:
         return _invert_3(d, o, scale, scale_at)
-    return _sweep(d, o, size, scale, scale_at)
+    if size == 5:
+        return _sweep_5(d, o, scale, scale_at)
+    return _sweep_any(d, o, size, scale, scale_at)

@@ -64,12 +64,19 @@ def subtract_times(a, o, rows, size, x, source, target):
         poke(x, target, peek(x, target) - (m[0] * u + m[1] * v + m[2] * w))
         poke(x, target + 1, peek(x, target + 1) - (m[3] * u + m[4] * v + m[5] * w))
         poke(x, target + 2, peek(x, target + 2) - (m[6] * u + m[7] * v + m[8] * w))
-        return
+    elif size == 5:
+        _subtract_times(a, o, rows, 5, x, source, target)
+    else:
+        _subtract_times(a, o, rows, size, x, source, target)
+
+
+@inlined
+def _subtract_times(a, o, rows, size, x, source, target):
     for i in range(rows):
         s = 0.0
         for j in range(size):
-            s += a[o + size * i + j] * x[source + j]
-        x[target + i] -= s
+            s += peek(a, o + size * i + j) * peek(x, source + j)
+        poke(x, target + i, peek(x, target + i) - s)
 
 
 @inlined
@@ -81,11 +88,19 @@ def subtract_transposed_times(a, o, rows, size, x, source, target):
         poke(x, target, peek(x, target) - (m[0] * u + m[3] * v + m[6] * w))
         poke(x, target + 1, peek(x, target + 1) - (m[1] * u + m[4] * v + m[7] * w))
         poke(x, target + 2, peek(x, target + 2) - (m[2] * u + m[5] * v + m[8] * w))
-        return
-    for i in range(rows):
-        xi = x[source + i]
-        for j in range(size):
-            x[target + j] -= a[o + size * i + j] * xi
+    elif size == 5:
+        _subtract_transposed_times(a, o, rows, 5, x, source, target)
+    else:
+        _subtract_transposed_times(a, o, rows, size, x, source, target)
+
+
+@inlined
+def _subtract_transposed_times(a, o, rows, size, x, source, target):
+    for j in range(size):
+        s = 0.0
+        for i in range(rows):
+            s += peek(a, o + size * i + j) * peek(x, source + i)
+        poke(x, target + j, peek(x, target + j) - s)
 
 
 @inlined
@@ -101,18 +116,24 @@ def apply_inverse(values, o, size, x, at):
         return
     p, q, r = 0.0, 0.0, 0.0
     if size > 1:
-        v = x[at + 1]
+        v = peek(x, at + 1)
     if size > 2:
-        w = x[at + 2]
+        w = peek(x, at + 2)
     if size > 3:
-        p = x[at + 3]
+        p = peek(x, at + 3)
     if size > 4:
-        q = x[at + 4]
+        q = peek(x, at + 4)
+    if size == 5:
+        for i in range(5):
+            k = o + 5 * i
+            s = peek(values, k) * u + peek(values, k + 1) * v + peek(values, k + 2) * w
+            poke(x, at + i, s + (peek(values, k + 3) * p + peek(values, k + 4) * q))
+        return
     if size > 5:
-        r = x[at + 5]
+        r = peek(x, at + 5)
     rest = (u, v, w, p, q, r)
     for i in range(size):
         s = 0.0
         for j in range(size):
             s += peek(values, o + size * i + j) * rest[j]
-        x[at + i] = s
+        poke(x, at + i, s)
