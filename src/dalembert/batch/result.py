@@ -7,14 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..batch.tables import (
-    APART_AT_START,
-    CANNOT_CLOSE,
-    DEPENDENT,
-    INTERRUPTED,
-    NOT_RUN,
-    OPEN_AT_START,
-)
 from ..mechanics.dynamics import SINGULAR, USER_FUNCTION
 from ..mechanics.projection import NOT_CLOSED
 from ..model.tables import STATE_SIZE
@@ -22,6 +14,14 @@ from ..recording import work_spent
 from ..simulate import Simulation
 from ..status import MESSAGES, OK
 from ..trajectory_format import VARIABLES
+from .tables import (
+    APART_AT_START,
+    CANNOT_CLOSE,
+    DEPENDENT,
+    INTERRUPTED,
+    NOT_RUN,
+    OPEN_AT_START,
+)
 from .threads import Record
 from .workspace import Member, Varied, Workspace
 
