@@ -19,7 +19,7 @@ from .result import Batch
 from .structure import differences
 from .threads import Record, Thread, work_together
 from .vary import varied_by_name
-from .workspace import Workspace
+from .workspace import Varied, Workspace
 
 NUMBER_BYTES, NUMBERS_BESIDE = 8, 4  # of a frame beside the state: energies, errors of joints
 
@@ -65,7 +65,7 @@ def run_batch(
     (3, 61, 1, 3)
     """
     end = positive("duration", duration, "s")
-    count = _threads(threads)
+    count = threads_of(threads)
     if vary is not None and not isinstance(scenes, Scene | Model):
         raise ValueError("vary changes numbers of one scene; give that scene, or scenes without vary")
     members = iter([scenes] if isinstance(scenes, Scene | Model) else scenes)
@@ -78,19 +78,29 @@ def run_batch(
         varied, number = varied_by_name(template, vary)
     else:
         varied, number, kept = differences(template, itertools.chain([first], members))
-    targets = _targets(end, template.frames)
+    return run_together(template, settings, (varied, number, kept), end, count, progress)
+
+
+def run_together(
+    template: Workspace, settings: dict[str, Any], members: tuple[list[Varied], int, list[Any]], end: float, threads: int,
+    progress: Callable[[int, int], Any] | None = None,
+) -> Batch:  # fmt: skip
+    """Run members until `end` (s). members : what varies, their number, and what must live as long as they run."""
+    varied, number, kept = members
+    targets = instants(end, template.frames)
     _require_room(number, len(targets) + 1, template.model.size)
     record = Record(number, targets, template.model.size)
     lands = (targets >= end - 1e-9 * (settings.get("dt") or 0.0)).astype(np.int64)
-    count = 1 if template.model.slow else min(count, number)
+    count = 1 if template.model.slow else min(threads, number)
     start = time.perf_counter()
     runs = [template, *(Workspace(template.model, **settings) for _ in range(count - 1))]
     workers = [Thread(run, varied, targets, lands, record) for run in runs]
     interrupted = work_together(workers, record, progress)
-    return Batch(template, settings, varied, kept, record, time.perf_counter() - start, interrupted, count)
+    return Batch(template, settings, varied, kept, record, end, time.perf_counter() - start, interrupted, count)
 
 
-def _threads(threads: int | None) -> int:
+def threads_of(threads: int | None) -> int:
+    """How many threads to take: as many as there are cores, if not given. Raises ValueError."""
     if threads is None:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         return min(cores, MOST_THREADS)
@@ -99,7 +109,7 @@ def _threads(threads: int | None) -> int:
     return threads
 
 
-def _targets(end: float, frames: float) -> np.ndarray:
+def instants(end: float, frames: float) -> np.ndarray:
     """The instants that `Simulation.advance` stops at, s."""
     found, count, time = [], 0, 0.0
     while time < end - 1e-12 * max(1.0, end):
@@ -109,9 +119,14 @@ def _targets(end: float, frames: float) -> np.ndarray:
     return np.array(found)
 
 
+def room_of(rows: int, size: int) -> int:
+    """Bytes that a member's frames take."""
+    return rows * (size + NUMBERS_BESIDE) * NUMBER_BYTES
+
+
 def _require_room(members: int, rows: int, size: int) -> None:
     """Raises MemoryError where the record would not fit in the machine's memory."""
-    needed = members * rows * (size + NUMBERS_BESIDE) * NUMBER_BYTES
+    needed = members * room_of(rows, size)
     try:
         room = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):

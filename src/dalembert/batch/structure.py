@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import functools
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from ..drivers import system_of
 from ..mechanics.evaluate import Mechanism
 from ..model.compile import Model, compile_scene
 from ..scene.scene import Scene
+from ..start import redundant
 from .workspace import ALONE, Varied, Workspace, tables_of_system
 
 MAY_DIFFER = ("address", "joint.options")  # of a user's function; addresses of the run's own
@@ -22,56 +24,100 @@ def differences(template: Workspace, scenes: Iterable[Scene | Model]) -> tuple[l
 
     Raises ValueError, naming the member and the difference, for another structure.
     """
-    first = {name: table.tobytes() for name, table in template.made.items()}
-    rows: dict[str, list[bytes]] = {}
-    parts = list(_parts(template.model))
-    kept: list[Any] = []
-    members = 0
+    found = Differences(template)
     for member, scene in enumerate(scenes):
-        model = _compiled(member, scene, template)
-        _require_same_parts(member, parts, list(_parts(model)))
-        for name, table in _tables(model, template).items():
+        try:
+            model = found.compiled(scene)
+        except ValueError as error:
+            raise ValueError(f"member {member}: {error}") from None
+        found.add(model, found.tables(model))
+    return found.result()
+
+
+class Differences:
+    """Collects members of the structure of a template, and what differs among them."""
+
+    def __init__(self, template: Workspace) -> None:
+        self.template = template
+        self._first = {name: table.tobytes() for name, table in template.made.items()}
+        self._parts = parts_of(template.model)
+        self._hubs, self._joint = len(template.model.graph.hubs) > 0, template.model.tree is not None
+        maximal = not (self._hubs or self._joint or template._iterative)
+        self._dependent = maximal and len(compile_scene(template.model.scene).graph.hubs) > 0
+        self._rows: dict[str, list[bytes]] = {}
+        self._kept: list[Any] = []
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def compiled(self, scene: Scene | Model) -> Model:
+        """A member's model, as its run by itself has it. Raises ValueError."""
+        if isinstance(scene, Model):
+            if (scene.tree is not None) == self._joint and (len(scene.graph.hubs) > 0) == self._hubs:
+                return scene
+            scene = scene.scene
+        if self._dependent and not redundant(compile_scene(scene)):
+            raise ValueError(f"its joints do not depend on each other at the start, and those of the first do; {ALONE}")
+        return compile_scene(scene, hubs=self._hubs, coordinates="joint" if self._joint else "maximal")
+
+    def tables(self, model: Model) -> dict[str, np.ndarray]:
+        """The tables of a member that its numbers are in."""
+        mechanism = Mechanism(system_of(model, self.template.method))
+        own: Any = mechanism.system.settings[0]
+        own.hold, own.stiffness, own.damping = self.template._hold
+        if model.tree is not None:
+            mechanism = JointMechanism(model, mechanism)
+        weights = mechanism.weights if isinstance(mechanism, JointMechanism) else model.weights
+        found = tables_of_system(mechanism) | {"y": model.initial, "stepping.weights": weights}
+        return {name: table for name, table in found.items() if name not in MAY_DIFFER}
+
+    def add(self, model: Model, tables: Mapping[str, np.ndarray]) -> None:
+        """Take a member in. Raises ValueError, naming it and the difference, for another structure."""
+        member = len(self)
+        _require_same_parts(member, self._parts, parts_of(model))
+        for name, table in tables.items():
             values = table.tobytes()
-            if values != first[name]:
-                _require_same_table(member, name, template.made[name], table)
-            if name in rows or values != first[name]:
-                rows.setdefault(name, [first[name]] * member).append(values)
-        kept.append(model.pointers)
-        members += 1
-    varied = [
-        Varied(name, 0, np.frombuffer(b"".join(values), np.uint8).reshape(members, -1)) for name, values in rows.items()
+            if values != self._first[name]:
+                _require_same_table(member, name, self.template.made[name], table)
+            if name in self._rows or values != self._first[name]:
+                self._rows.setdefault(name, [self._first[name]] * member).append(values)
+        self._kept.append(model.pointers)
+
+    def result(self) -> tuple[list[Varied], int, list[Any]]:
+        """What differs, how many members there are, and what must be kept alive; the next members begin anew."""
+        rows, kept, self._rows, self._kept = self._rows, self._kept, {}, []
+        varied = [
+            Varied(name, 0, np.frombuffer(b"".join(values), np.uint8).reshape(len(kept), -1))
+            for name, values in rows.items()
+        ]
+        return varied, len(kept), kept
+
+
+def signature(model: Model, tables: Mapping[str, np.ndarray]) -> Hashable:
+    """Equal for members of equal structure: parts, sizes of tables, and whole numbers in them."""
+    whole = [
+        (np.asarray(table)[field] if field else np.asarray(table)).tobytes()
+        for table in tables.values()
+        for field in _whole_fields(table.dtype)
     ]
-    return varied, members, kept
+    shapes = tuple((name, table.shape) for name, table in tables.items())
+    return (*parts_of(model), shapes, b"".join(whole))
 
 
-def _compiled(member: int, scene: Scene | Model, template: Workspace) -> Model:
-    hubs = len(template.model.graph.hubs) > 0
-    joint = template.model.tree is not None
-    if isinstance(scene, Model):
-        if (scene.tree is not None) == joint and (len(scene.graph.hubs) > 0) == hubs:
-            return scene
-        scene = scene.scene
-    try:
-        return compile_scene(scene, hubs=hubs, coordinates="joint" if joint else "maximal")
-    except ValueError as error:
-        raise ValueError(f"member {member}: {error}") from None
+@functools.cache
+def _whole_fields(dtype: np.dtype[Any]) -> list[str]:
+    """The fields of whole numbers; "" for a table that is of such numbers."""
+    if dtype.names is None:
+        return [""] if dtype.kind in "iu" else []
+    return [name for name in dtype.names if name not in MAY_DIFFER and dtype[name].base.kind in "iu"]
 
 
-def _tables(model: Model, template: Workspace) -> dict[str, np.ndarray]:
-    """The tables of a member that its numbers are in."""
-    mechanism = Mechanism(system_of(model, template.method))
-    own: Any = mechanism.system.settings[0]
-    own.hold, own.stiffness, own.damping = template._hold
-    if model.tree is not None:
-        mechanism = JointMechanism(model, mechanism)
-    weights = mechanism.weights if isinstance(mechanism, JointMechanism) else model.weights
-    found = tables_of_system(mechanism) | {"y": model.initial, "stepping.weights": weights}
-    return {name: table for name, table in found.items() if name not in MAY_DIFFER}
-
-
-def _parts(model: Model) -> Iterator[tuple[str, str, str]]:
+def parts_of(model: Model) -> list[tuple[str, str, str]]:
     """What a scene consists of: what it is, its name, its kind."""
-    scene = model.scene
+    return list(_parts(model.scene))
+
+
+def _parts(scene: Scene) -> Iterator[tuple[str, str, str]]:
     for body in scene.bodies.values():
         yield "body", body.name, ""
     for group in scene.particles.values():
@@ -102,10 +148,7 @@ def _require_same_table(member: int, name: str, own: np.ndarray, other: np.ndarr
     if own.shape != other.shape:
         what = f"its table {name} has shape {other.shape}, not {own.shape}"
     else:
-        fields = own.dtype.names or ("",)
-        whole = [
-            field for field in fields if field not in MAY_DIFFER and (own[field] if field else own).dtype.kind in "iu"
-        ]
+        whole = _whole_fields(own.dtype)
         differ = [f for f in whole if not np.array_equal(own[f] if f else own, other[f] if f else other)]
         if not differ:
             return
