@@ -71,6 +71,17 @@ class Differences:
         found = tables_of_system(mechanism) | {"y": model.initial, "stepping.weights": weights}
         return {name: table for name, table in found.items() if name not in MAY_DIFFER}
 
+    def signature(self, model: Model, tables: Mapping[str, np.ndarray]) -> Hashable:
+        """How a member's structure differs from that of the template: equal for members of equal structure."""
+        other = [(name, table) for name, table in tables.items() if table.tobytes() != self._first[name]]
+        differ = [
+            (name, table.shape, _whole_numbers(table))
+            for name, table in other
+            if (named := self.template.made[name]).shape != table.shape
+            or _whole_numbers(named) != _whole_numbers(table)
+        ]
+        return (*parts_of(model), *differ)
+
     def add(self, model: Model, tables: Mapping[str, np.ndarray]) -> None:
         """Take a member in. Raises ValueError, naming it and the difference, for another structure."""
         member = len(self)
@@ -93,23 +104,18 @@ class Differences:
         return varied, len(kept), kept
 
 
-def signature(model: Model, tables: Mapping[str, np.ndarray]) -> Hashable:
-    """Equal for members of equal structure: parts, sizes of tables, and whole numbers in them."""
-    whole = [
-        (np.asarray(table)[field] if field else np.asarray(table)).tobytes()
-        for table in tables.values()
-        for field in _whole_fields(table.dtype)
-    ]
-    shapes = tuple((name, table.shape) for name, table in tables.items())
-    return (*parts_of(model), shapes, b"".join(whole))
-
-
 @functools.cache
 def _whole_fields(dtype: np.dtype[Any]) -> list[str]:
     """The fields of whole numbers; "" for a table that is of such numbers."""
     if dtype.names is None:
         return [""] if dtype.kind in "iu" else []
     return [name for name in dtype.names if name not in MAY_DIFFER and dtype[name].base.kind in "iu"]
+
+
+def _whole_numbers(table: np.ndarray) -> bytes:
+    """The whole numbers in a table, which are structure."""
+    plain = np.asarray(table)
+    return b"".join((plain[field] if field else plain).tobytes() for field in _whole_fields(table.dtype))
 
 
 def parts_of(model: Model) -> list[tuple[str, str, str]]:

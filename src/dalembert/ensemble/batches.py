@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..batch.run import MOST_THREADS, instants, room_of, run_together, threads_of
-from ..batch.structure import Differences, signature
+from ..batch.structure import Differences
 from ..batch.workspace import NotForBatches, Workspace
 from ..drivers import positive
 from ..trajectory_format import VARIABLES
@@ -76,11 +76,13 @@ class Group:
     duration: float
     members: list[Member] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        template = self.differences.template
+        self._room = room_of(len(instants(self.duration, template.frames)) + 1, template.model.size)
+
     def full(self) -> bool:
         """Whether their frames fill a batch."""
-        template = self.differences.template
-        rows = len(instants(self.duration, template.frames)) + 1
-        return (len(self.members) + 1) * room_of(rows, template.model.size) > FRAMES
+        return (len(self.members) + 1) * self._room > FRAMES
 
     def run(self, task: Task, threads: int) -> Iterator[Answer]:
         """Run those that wait."""
@@ -116,7 +118,7 @@ class Groups:
         lead = known or self._leads.setdefault(asked, Differences(Workspace(scene, **settings)))
         model = lead.compiled(scene)
         tables = lead.tables(model)
-        which = (asked, signature(model, tables))
+        which = (asked, lead.signature(model, tables))
         group = self._groups.get(which)
         if group is None:
             own = Differences(Workspace(scene, **settings)) if known else lead
