@@ -19,6 +19,7 @@ from .processes import run_in_processes
 from .task import Answer, Task
 
 FRAMES = 128_000_000  # bytes of frames that a batch may take
+FIRST, PACE = 64, 5.0  # members of a first batch; s that a further one may take, so that what is done is soon safe
 MOST_WAITING = 1024  # members, of all groups together
 
 
@@ -78,11 +79,12 @@ class Group:
 
     def __post_init__(self) -> None:
         template = self.differences.template
-        self._room = room_of(len(instants(self.duration, template.frames)) + 1, template.model.size)
+        room = room_of(len(instants(self.duration, template.frames)) + 1, template.model.size)
+        self._fit, self._paced = max(1, FRAMES // room), FIRST
 
     def full(self) -> bool:
-        """Whether their frames fill a batch."""
-        return (len(self.members) + 1) * self._room > FRAMES
+        """Whether they fill a batch."""
+        return len(self.members) >= min(self._fit, self._paced)
 
     def run(self, task: Task, threads: int) -> Iterator[Answer]:
         """Run those that wait."""
@@ -90,6 +92,7 @@ class Group:
         batch = run_together(
             self.differences.template, self.settings, self.differences.result(), self.duration, threads
         )
+        self._paced = max(1, int(PACE * len(members) / batch.wall_time))
         whole = batch.ok & (batch.frames == len(batch.times))
         rows = np.flatnonzero(whole)
         if rows.size:
