@@ -36,6 +36,18 @@ def touching(height):
     return scene
 
 
+def braced(twist):
+    """A hub with five arms, and two rods to one of these, which are one constraint twice where the twist is zero."""
+    scene = dal.Scene("braced")
+    hub = scene.add_body("hub", dal.Sphere(0.2), mass=2.0)
+    for k in range(5):
+        way = np.array([np.cos(k), np.sin(k), 0.1 * k])
+        scene.ball(f"joint {k}", hub, scene.add_body(f"arm {k}", dal.Sphere(0.1), mass=1.0, position=way), at=0.3 * way)
+    for k in range(2):
+        scene.rod(f"rod {k}", hub, "arm 0", at_a=(0.0, 0.2, 0.1), at_b=(1.0, 0.2, 0.1 + k * twist))
+    return scene
+
+
 def both(build, over, duration=0.5, **more):
     """The sweep in batches and one after the other."""
     found = [dal.sweep(build, over, duration, how=how, **more) for how in ("batch", "serial")]
@@ -70,6 +82,12 @@ def test_members_of_other_settings_and_other_structure_run_in_batches_of_their_o
     over = {"rtol": [1e-5, 1e-7], "duration": [0.2, 0.4], "arms": [1, 2, 3], "mass": [1.0, 2.0]}
     found, serial = both(pendulum, over, None)
     assert found.identical(serial) and sorted(sizes) == [2] * 12
+
+
+def test_joints_that_depend_on_each_other_in_some_members_only_change_nothing():
+    for twists in ([0.0, 0.3, 0.0], [0.3, 0.0, 0.4]):
+        found, serial = both(lambda k, twists=twists: braced(twists[k]), {"k": [0, 1, 2]}, 0.1)
+        assert found.identical(serial) and (found.status == "done").all()
 
 
 def test_batches_of_any_size_give_the_same(monkeypatch):
