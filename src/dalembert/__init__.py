@@ -3,10 +3,10 @@
 __version__ = "0.1.0"
 
 from .articulation import Articulation
+from .batch.result import Batch
+from .batch.run import run_batch
 from .constraint_system import ConstraintSystem
 from .ensemble import SweepError, sweep
-from .ensembles.result import Batch
-from .ensembles.run import run_batch
 from .errors import SimulationError
 from .export.gltf import export_gltf
 from .export.mjcf import export_mjcf

@@ -12,7 +12,7 @@ import numba
 from . import board, jit
 from .articulated import contact_step as articulated_step
 from .articulated import evaluate as articulated
-from .batch import run as batch
+from .batch import kernel as batch
 from .collide import detect, narrow
 from .contact import interior_point, jobs, step
 from .impact import evaluate as impact

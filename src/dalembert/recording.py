@@ -89,40 +89,7 @@ class Recorder:
 
     def ledger(self) -> dict[str, np.ndarray]:
         """The audit, frame by frame; see `Trajectory` for the names and units."""
-        model = self.model
-        state = np.array(self.frames["state"])
-        bodies = len(model.body_names)
-        energies = np.array(self.frames["energies"])
-        parts = state[:, : STATE_SIZE * bodies].reshape(len(self), bodies, STATE_SIZE)
-        places, momenta = np.moveaxis(state[:, model.particle_block].reshape(len(self), 2, -1, 3), 1, 0)
-        at = model.particle_block.stop + len(model.tables["coordinates"])
-        common = state[:, at + len(model.force_names) :]
-        work = state[:, at : at + len(model.force_names)]
-        total = energies.sum(axis=1)
-        momentum = parts[:, :, 7:10].sum(axis=1) + momenta.sum(axis=1)
-        spin = (np.cross(parts[:, :, 0:3], parts[:, :, 7:10]) + parts[:, :, 10:13]).sum(axis=1)
-        if model.particle_count:
-            spin += np.array([np.cross(x, p).sum(axis=0) for x, p in zip(places, momenta, strict=True)])
-        impulse = common[:, FORCE_IMPULSE : FORCE_IMPULSE + 3] + common[:, REACTION_IMPULSE : REACTION_IMPULSE + 3]
-        turning = common[:, TORQUE_IMPULSE : TORQUE_IMPULSE + 3] + common[:, REACTION_TORQUE : REACTION_TORQUE + 3]
-        earned = total - work_spent(model, state)
-        assert common.shape[1] == len(LEDGER)
-        found = {"particle_position": places, "particle_momentum": momenta} if model.particle_count else {}
-        return {
-            **found,
-            "position": parts[:, :, 0:3],
-            "orientation": parts[:, :, 3:7],
-            "momentum": parts[:, :, 7:10],
-            "angular_momentum": parts[:, :, 10:13],
-            "kinetic": energies[:, 0],
-            "potential": energies[:, 1],
-            "work": work,
-            "projection_loss": -common[:, PROJECTION_WORK],
-            "constraint_work": common[:, CONSTRAINT_WORK],
-            "balance": earned - earned[0],
-            "linear_impulse_balance": (momentum - impulse) - (momentum - impulse)[0],
-            "angular_impulse_balance": (spin - turning) - (spin - turning)[0],
-        }
+        return ledger(self.model, np.array(self.frames["state"]), np.array(self.frames["energies"]))
 
     def since(self, index: int) -> dict[str, np.ndarray]:
         """Times and ledger of the frames from `index` on; residuals are counted from the first frame of all."""
@@ -153,6 +120,41 @@ class Recorder:
             coordinates=coordinates,
             attrs=attrs,
         )
+
+
+def ledger(model: Model, state: np.ndarray, energies: np.ndarray) -> dict[str, np.ndarray]:
+    """The audit of a run: from states (f, n) and energies (f, 2), J, of its frames."""
+    bodies = len(model.body_names)
+    parts = state[:, : STATE_SIZE * bodies].reshape(len(state), bodies, STATE_SIZE)
+    places, momenta = np.moveaxis(state[:, model.particle_block].reshape(len(state), 2, -1, 3), 1, 0)
+    at = model.particle_block.stop + len(model.tables["coordinates"])
+    common = state[:, at + len(model.force_names) :]
+    work = state[:, at : at + len(model.force_names)]
+    total = energies.sum(axis=1)
+    momentum = parts[:, :, 7:10].sum(axis=1) + momenta.sum(axis=1)
+    spin = (np.cross(parts[:, :, 0:3], parts[:, :, 7:10]) + parts[:, :, 10:13]).sum(axis=1)
+    if model.particle_count:
+        spin += np.array([np.cross(x, p).sum(axis=0) for x, p in zip(places, momenta, strict=True)])
+    impulse = common[:, FORCE_IMPULSE : FORCE_IMPULSE + 3] + common[:, REACTION_IMPULSE : REACTION_IMPULSE + 3]
+    turning = common[:, TORQUE_IMPULSE : TORQUE_IMPULSE + 3] + common[:, REACTION_TORQUE : REACTION_TORQUE + 3]
+    earned = total - work_spent(model, state)
+    assert common.shape[1] == len(LEDGER)
+    found = {"particle_position": places, "particle_momentum": momenta} if model.particle_count else {}
+    return {
+        **found,
+        "position": parts[:, :, 0:3],
+        "orientation": parts[:, :, 3:7],
+        "momentum": parts[:, :, 7:10],
+        "angular_momentum": parts[:, :, 10:13],
+        "kinetic": energies[:, 0],
+        "potential": energies[:, 1],
+        "work": work,
+        "projection_loss": -common[:, PROJECTION_WORK],
+        "constraint_work": common[:, CONSTRAINT_WORK],
+        "balance": earned - earned[0],
+        "linear_impulse_balance": (momentum - impulse) - (momentum - impulse)[0],
+        "angular_impulse_balance": (spin - turning) - (spin - turning)[0],
+    }
 
 
 def work_spent(model: Model, state: np.ndarray) -> np.ndarray:

@@ -116,7 +116,7 @@ def make_report(simulation: Any) -> Report:
     frames = simulation.recorder.frames
     counts, system = simulation._driver.counts, simulation._system
     energy = ledger["kinetic"] + ledger["potential"]
-    scale = float(max(np.ptp(ledger["kinetic"]), np.abs(ledger["kinetic"]).max(), abs(energy[0]), 1e-300))
+    scale = float(energy_scale(ledger["kinetic"], ledger["potential"]))
     errors = np.array(frames["joint_error"])
     rates = np.array(frames["joint_velocity_error"])
     joint = ""
@@ -157,6 +157,12 @@ def make_report(simulation: Any) -> Report:
         slow_functions=list(simulation.model.slow),
         interrupted=simulation.interrupted,
     )
+
+
+def energy_scale(kinetic: np.ndarray, potential: np.ndarray) -> np.ndarray:
+    """What residuals of energy are measured by, J; the last axis of the arguments is time."""
+    start = np.abs(kinetic[..., 0] + potential[..., 0])
+    return np.maximum(np.maximum(np.ptp(kinetic, axis=-1), np.abs(kinetic).max(axis=-1)), np.maximum(start, 1e-300))
 
 
 def stage_times(simulation: Any) -> dict[str, float]:

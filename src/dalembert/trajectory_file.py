@@ -91,9 +91,12 @@ def read(path: Path) -> xarray.Dataset:
     return _read(path, check_structure)
 
 
-def read_record(path: Path) -> xarray.Dataset:
-    """The same of a file that need not have all that a trajectory must, such as that of a member of a sweep."""
-    return _read(path, check_sizes)
+def read_record(path: Path, outer: str | None = None) -> xarray.Dataset:
+    """The same of a file that need not have all that a trajectory must, such as that of a member of a sweep.
+
+    outer : an axis that may stand before those of a trajectory, of several runs.
+    """
+    return _read(path, lambda dataset, source: check_sizes(dataset, source, outer))
 
 
 def _read(path: Path, look: Callable[[xarray.Dataset, str], None]) -> xarray.Dataset:

@@ -96,8 +96,8 @@ def check_structure(dataset: xarray.Dataset, source: str) -> None:
         raise TrajectoryError(f"{source}: it has 'particle_momentum' and no 'particle_position'")
 
 
-def check_sizes(dataset: xarray.Dataset, source: str) -> None:
-    """Check axes, types and sizes of what is there."""
+def check_sizes(dataset: xarray.Dataset, source: str, outer: str | None = None) -> None:
+    """Check axes, types and sizes of what is there; outer : an axis that may stand before the others."""
     for axis in ("body", "joint", "force", "coordinate"):
         if dataset.sizes.get(axis, 0) > MAX_NAMES:
             raise TrajectoryError(f"{source}: {dataset.sizes[axis]} names along {axis!r}, at most {MAX_NAMES}")
@@ -109,7 +109,7 @@ def check_sizes(dataset: xarray.Dataset, source: str) -> None:
     for name, array in dataset.variables.items():
         if array.size > MAX_VALUES:
             raise TrajectoryError(f"{source}: variable {name!r} has {array.size} values, at most {MAX_VALUES}")
-        if name in VARIABLES and array.dims != VARIABLES[name].dims:
+        if name in VARIABLES and array.dims not in (VARIABLES[name].dims, (outer, *VARIABLES[name].dims)):
             raise TrajectoryError(f"{source}: variable {name!r} has axes {array.dims}, expected {VARIABLES[name].dims}")
         if (name in VARIABLES or name == "time") and array.dtype.kind not in "fiu":
             raise TrajectoryError(f"{source}: variable {name!r} holds {array.dtype}, expected numbers")

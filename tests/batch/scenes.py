@@ -48,6 +48,14 @@ def star(arms: int = 5, mass: float = 1.0) -> dal.Scene:
     return scene
 
 
+def braced(twist: float) -> dal.Scene:
+    """A star with two rods between the same bodies, which are one constraint twice where the twist is zero."""
+    scene = star()
+    for k in range(2):
+        scene.rod(f"rod {k}", "hub", "arm 0", at_a=(0.0, 0.2, 0.1), at_b=(1.0, 0.2, 0.1 + k * twist))
+    return scene
+
+
 def hanging_particles(stiffness: float = 200.0) -> dal.Scene:
     scene = dal.Scene("three on springs")
     points = np.array([[0.0, 0.0, 0.0], [0.4, 0.0, 0.0], [0.8, 0.0, 0.1]])

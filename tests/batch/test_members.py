@@ -6,7 +6,7 @@ import pytest
 import dalembert as dal
 from dalembert.gallery import bouncing_ball
 
-from .scenes import START, hanging_particles, pendulum, spring_and_ball, star
+from .scenes import START, braced, hanging_particles, pendulum, spring_and_ball, star
 
 STIFF = {"spring.stiffness": [50.0, 1e12, 60.0]}
 FIXED = {"method": "rk4", "dt": 0.05, "frames": 20.0}
@@ -143,3 +143,18 @@ def test_particles_are_labelled():
     batch = dal.run_batch([hanging_particles()] * 2, 0.2, method="rk4", dt=1e-3)
     assert batch.particle_position.shape == (2, 13, 3, 3)
     assert batch.position.shape == (2, 13, 0, 3) and batch.dataset.particle_position.shape == (2, 13, 3, 3)
+
+
+def test_members_of_a_mechanism_whose_joints_depend_on_each_other_in_some_only_are_told():
+    with pytest.raises(ValueError, match="member 1: its joints do not depend on each other at the start"):
+        dal.run_batch([braced(0.0), braced(0.3)], 0.1)
+    batch = dal.run_batch([braced(0.3), braced(0.0)], 0.1)
+    assert batch.ok.tolist() == [True, False] and "its joints depend on each other" in batch.reason(1)
+
+
+def test_the_audit_of_a_member_is_that_of_its_run_alone():
+    batch = dal.run_batch(spring_and_ball(), 0.5, vary={"spring.damping": [0.1, 0.4]})
+    made = batch.alone(1).advance(0.5).recorder.ledger()
+    found = batch.ledger(1)
+    assert set(found) == set(made) and all(np.array_equal(found[name], made[name]) for name in made)
+    assert np.abs(found["work"][-1]).max() > 0.0

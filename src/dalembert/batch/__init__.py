@@ -1,1 +1,5 @@
-"""Members of a batch, run one after another inside one compiled call a thread. `ensembles` is its public face."""
+"""Batches: many runs of one scene, which differ in numbers, inside one compiled call a thread.
+
+`run` is the entry. `vary` and `structure` find what differs, `workspace` and `threads` keep the tables of each thread,
+`result` labels what was recorded. `kernel`, with its `tables`, is the compiled part.
+"""

@@ -1,280 +1,138 @@
-"""Runs of many members of one scene in one compiled call: each thread takes the next member until none is left.
+"""`run_batch`: many runs of one scene inside one compiled call a thread."""
 
-A member begins from the tables as they were made, with what varies put over them, and goes through the same calls as a
-`Simulation` in the same order, so that its results are the same bits; which thread runs it does not matter. The equations of
-motion and the stepping are behind their pointers.
-"""
+from __future__ import annotations
 
-import ctypes
-import math
+import itertools
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
-import numba
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from numpy.typing import ArrayLike
 
-from ..arrays import copy
-from ..articulated.evaluate import LIFT, LOWER
-from ..jit import CFunction, njit
-from ..mechanics.projection import NOT_CLOSED
-from ..mechanics.system import bodies_of, energies_of, error_of, hubs_of, joints_of, rates_of, settings_of
-from ..model.tables import LEDGER, PROJECTION, STATE_SIZE
-from ..pointer import C_SIGNATURE, COMPLETE, MEASURE, call_pointer, viewer
-from ..status import OK
-from .tables import (
-    APART_AT_START,
-    CANNOT_CLOSE,
-    DEPENDENT,
-    FIELDS,
-    INTERRUPTED,
-    NEXT,
-    OPEN_AT_START,
-    STOP,
-    clock_of,
-    dydt_of,
-    dzdt_of,
-    energies_kept_of,
-    error_rates_of,
-    errors_of,
-    image_of,
-    known_of,
-    lands_of,
-    lifted_of,
-    outcomes_of,
-    own_of,
-    plan_of,
-    shared_of,
-    spare_of,
-    states_of,
-    system_of,
-    tables_of,
-    targets_of,
-    times_of,
-    varied_of,
-    y_of,
-    z_of,
-)
+from ..board import MOST_THREADS
+from ..drivers import positive
+from ..model.compile import Model
+from ..scene.scene import Scene
+from .result import Batch
+from .structure import differences
+from .threads import Record, Thread, work_together
+from .vary import varied_by_name
+from .workspace import Varied, Workspace
 
-MOST_STEPS = 1 << 60
-ENTRIES = len(LEDGER)
+NUMBER_BYTES, NUMBERS_BESIDE = 8, 4  # of a frame beside the state: energies, errors of joints
 
 
-_addresses = viewer(np.int64)
+def run_batch(
+    scenes: Scene | Model | Iterable[Scene | Model],
+    duration: float,
+    *,
+    vary: Mapping[str, ArrayLike] | None = None,
+    threads: int | None = None,
+    progress: Callable[[int, int], Any] | None = None,
+    **settings: Any,
+) -> Batch:
+    """Run many members of one scene for `duration` seconds, on all cores, and return the `Batch`.
+
+    Members share the structure of one scene (bodies, joints, forces by name and kind) and differ in numbers. Each gives the
+    same bits as its run by `simulate`, whatever the number of threads. A member that fails keeps what it recorded and does
+    not stop the others.
+
+    Parameters
+    ----------
+    scenes : one scene, or compiled Model, with `vary`; or one a member: any numbers in them may differ.
+    vary : name → array of one row a member (SI units): "gravity" (m, 3); of a body ".mass" (m,), which is that of a body of
+        the same shape and another density, ".position" (m, 3), ".velocity" (m, 3), ".orientation" (m, 4), ".angular_velocity"
+        (m, 3), at the start; of a joint of one freedom ".position" and ".speed" (m,), which move all that it carries (rad, or
+        m; the names are those of `Simulation.joint_state`); of a spring or a motor ".stiffness", ".damping", ".rest",
+        ".target", ".limit", ".position" (m,). Nothing is compiled, so that this takes a fraction of the time of scenes.
+        Points of joints and forces stay where they are on their bodies.
+    threads : as many as there are cores, if not given.
+    progress : is told now and then how many members were begun, and of how many.
+    settings : those of `Simulation`, by integration methods.
+
+    Raises ValueError for what batches cannot run (contact, events, controllers, generalized coordinates, time steps of
+    particles), for members of another structure, and for bad arguments; MemoryError where the record would not fit. Ctrl-C
+    ends the batch cleanly (`interrupted`).
+
+    >>> import dalembert as dal
+    >>> scene = dal.Scene("pendulum")
+    >>> bob = scene.add_body("bob", dal.Sphere(0.1), mass=1.0, position=(0.0, 0.0, -1.0))
+    >>> pivot = scene.hinge("pivot", dal.WORLD, bob, at=(0, 0, 0), axis=(0, 1, 0))
+    >>> batch = dal.run_batch(scene, 1.0, vary={"pivot.position": [0.1, 0.2, 0.3]}, coordinates="joint")
+    >>> batch.position.shape
+    (3, 61, 1, 3)
+    """
+    end = positive("duration", duration, "s")
+    count = threads_of(threads)
+    if vary is not None and not isinstance(scenes, Scene | Model):
+        raise ValueError("vary changes numbers of one scene; give that scene, or scenes without vary")
+    members = iter([scenes] if isinstance(scenes, Scene | Model) else scenes)
+    first = next(members, None)
+    if first is None:
+        raise ValueError("there are no scenes to run; give one a member, or one scene with vary")
+    template = Workspace(first, **settings)
+    kept: list[Any] = []
+    if vary is not None:
+        varied, number = varied_by_name(template, vary)
+    else:
+        varied, number, kept = differences(template, itertools.chain([first], members))
+    return run_together(template, settings, (varied, number, kept), end, count, progress)
 
 
-@intrinsic
-def _copy_bytes(typing_context, target, source, count):
-    def generate(context, builder, signature, arguments):
-        byte = ir.IntType(8).as_pointer()
-        target, source = (builder.inttoptr(address, byte) for address in arguments[:2])
-        cgutils.raw_memcpy(builder, target, source, arguments[2], 1)
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.int64, types.int64), generate
-
-
-@intrinsic
-def _take_next(typing_context, words):
-    """The member to be run next; the next one to ask gets the one after it."""
-
-    def generate(context, builder, signature, arguments):
-        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        place = cgutils.gep_inbounds(builder, data, NEXT)
-        return builder.atomic_rmw("add", place, ir.Constant(ir.IntType(64), 1), "acq_rel")
-
-    return types.int64(words), generate
+def run_together(
+    template: Workspace, settings: dict[str, Any], members: tuple[list[Varied], int, list[Any]], end: float, threads: int,
+    progress: Callable[[int, int], Any] | None = None,
+) -> Batch:  # fmt: skip
+    """Run members until `end` (s). members : what varies, their number, and what must live as long as they run."""
+    varied, number, kept = members
+    targets = instants(end, template.frames)
+    _require_room(number, len(targets) + 1, template.model.size)
+    record = Record(number, targets, template.model.size)
+    lands = (targets >= end - 1e-9 * (settings.get("dt") or 0.0)).astype(np.int64)
+    count = 1 if template.model.slow else min(threads, number)
+    start = time.perf_counter()
+    runs = [template, *(Workspace(template.model, **settings) for _ in range(count - 1))]
+    workers = [Thread(run, varied, targets, lands, record) for run in runs]
+    interrupted = work_together(workers, record, progress)
+    return Batch(template, settings, varied, kept, record, end, time.perf_counter() - start, interrupted, count)
 
 
-@intrinsic
-def _told_to_stop(typing_context, words):
-    def generate(context, builder, signature, arguments):
-        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        word = builder.load_atomic(cgutils.gep_inbounds(builder, data, STOP), "acquire", 8)
-        return builder.icmp_signed("!=", word, ir.Constant(ir.IntType(64), 0))
-
-    return types.boolean(words), generate
-
-
-if numba.config.DISABLE_JIT:
-
-    def _copy_bytes(target, source, count):
-        ctypes.memmove(int(target), int(source), int(count))
-
-    def _take_next(words):
-        words[NEXT] += 1
-        return words[NEXT] - 1
-
-    def _told_to_stop(words):
-        return words[STOP] != 0
+def threads_of(threads: int | None) -> int:
+    """How many threads to take: as many as there are cores, if not given. Raises ValueError."""
+    if threads is None:
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return min(cores, MOST_THREADS)
+    if not (isinstance(threads, int) and 1 <= threads <= MOST_THREADS):
+        raise ValueError(f"threads is {threads!r}; give a whole number from 1 to {MOST_THREADS}")
+    return threads
 
 
-@njit
-def run_members(worker):
-    """Take members until none is left."""
-    own, shared = own_of(worker)[0], shared_of(worker)
-    while not _told_to_stop(shared):
-        member = _take_next(shared)
-        if member >= own.members:
-            break
-        run_member(member, worker)
-    return OK
+def instants(end: float, frames: float) -> np.ndarray:
+    """The instants that `Simulation.advance` stops at, s."""
+    found, count, time = [], 0, 0.0
+    while time < end - 1e-12 * max(1.0, end):
+        count += 1
+        time = min(count / frames, end)
+        found.append(time)
+    return np.array(found)
 
 
-@njit
-def run_member(member, worker):
-    """From its start to the end, or to where it fails."""
-    now, outcome = clock_of(worker)[0], outcomes_of(worker)[member]
-    targets, lands, times, shared = targets_of(worker), lands_of(worker), times_of(worker), shared_of(worker)
-    set_tables(member, worker)
-    status = set_out(worker)
-    if status == OK:
-        status = step_to(0.0, 1, worker)
-    frames = 0
-    if status == OK:
-        keep(member, 0, worker)
-        frames = 1
-    for i in range(targets.shape[0]):
-        if status == OK and _told_to_stop(shared):
-            status = INTERRUPTED
-        if status != OK:
-            break
-        status = step_to(targets[i], lands[i], worker)
-        if status == OK and now.t > times[frames - 1]:
-            keep(member, frames, worker)
-            frames += 1
-    outcome.status, outcome.frames, outcome.end = status, frames, now.t
-    outcome.steps, outcome.rejected, outcome.evaluations = now.steps, now.rejected, now.evaluations
+def room_of(rows: int, size: int) -> int:
+    """Bytes that a member's frames take."""
+    return rows * (size + NUMBERS_BESIDE) * NUMBER_BYTES
 
 
-@njit
-def set_tables(member, worker):
-    """The workspace as it was made, with the numbers of a member."""
-    tables, varied = tables_of(worker), varied_of(worker)
-    image = types.int64(image_of(worker).ctypes.data)
-    for i in range(tables.shape[0]):
-        _copy_bytes(tables[i].address, image + tables[i].first, tables[i].width)
-    for i in range(varied.shape[0]):
-        row = varied[i]
-        _copy_bytes(row.address, row.source + member * row.width, row.width)
-
-
-@njit
-def set_out(worker):
-    """What `start.set_out` does, with a status for what that raises."""
-    own, system, y = own_of(worker)[0], system_of(worker), y_of(worker)
-    settings = settings_of(system)[0]
-    ask(MEASURE, 0.0, worker)
-    if own.assemble == 0:
-        if worst_joint(error_of(system), system) > own.closed * settings.length:
-            return OPEN_AT_START
-        speed, bodies = 0.0, bodies_of(system)
-        for i in range(settings.rigid):
-            for k in range(7, 10):
-                speed = max(speed, abs(y[STATE_SIZE * i + k] / bodies[i].mass))
-        if worst_joint(rates_of(system), system) > own.closed * max(speed, settings.length):
-            return APART_AT_START
-    settings.deficient = 1 if settings.condition < own.dependent else 0
-    if settings.deficient != 0 and hubs_of(system).shape[0] > 0:
-        return DEPENDENT
-    if settings.hold == PROJECTION:
-        status = ask(COMPLETE, 0.0, worker)
-        if status != OK and status != NOT_CLOSED:
-            return status
-        ask(MEASURE, 0.0, worker)
-        if status != OK or worst_joint(error_of(system), system) > own.closed * settings.length:
-            return CANNOT_CLOSE
-        for k in range(y.shape[0] - ENTRIES - settings.ledger, y.shape[0]):
-            y[k] = 0.0
-    return OK
-
-
-@njit
-def ask(task, t, worker):
-    """Do a task of `pointer` at the state y."""
-    own, y = own_of(worker)[0], y_of(worker)
-    if own.joint == 0:
-        out = spare_of(worker) if task == MEASURE else dydt_of(worker)
-        return call_pointer(own.mechanism, own.handle, task, t, y, out)
-    status = take(worker)
-    if status == OK:
-        status = call_pointer(own.mechanism, own.handle, task, t, z_of(worker), dzdt_of(worker))
-    if task != MEASURE:
-        put(worker)
-    return status
-
-
-@njit
-def step_to(target, land, worker):
-    """Integrate until `target` (s); returns a status."""
-    own = own_of(worker)[0]
-    plan_of(worker)[0].land = land
-    if own.joint == 0:
-        return call_pointer(own.stepper, own.steps, MOST_STEPS, target, y_of(worker), dydt_of(worker))
-    status = take(worker)
-    if status == OK:
-        status = call_pointer(own.stepper, own.steps, MOST_STEPS, target, z_of(worker), dzdt_of(worker))
-        put(worker)
-    return status
-
-
-# These two are the methods of `JointMechanism` of the same names.
-@njit
-def take(worker):
-    """z from y, if that is not what `put` left."""
-    own, y, known = own_of(worker)[0], y_of(worker), known_of(worker)
-    same = True
-    for k in range(y.shape[0]):
-        same = same and y[k] == known[k]
-    if same:
-        return OK
-    copy(known, y)
-    copy(lifted_of(worker), y)
-    return call_pointer(own.mechanism, own.handle, LOWER, 0.0, z_of(worker), dzdt_of(worker))
-
-
-@njit
-def put(worker):
-    """y from z."""
-    own, lifted = own_of(worker)[0], lifted_of(worker)
-    call_pointer(own.mechanism, own.handle, LIFT, 0.0, z_of(worker), dzdt_of(worker))
-    copy(known_of(worker), lifted)
-    copy(y_of(worker), lifted)
-
-
-@njit
-def keep(member, frame, worker):
-    """Record the state as a frame of a member."""
-    own, system, y, t = own_of(worker)[0], system_of(worker), y_of(worker), clock_of(worker)[0].t
-    states, energies = states_of(worker), energies_kept_of(worker)
-    ask(MEASURE, t, worker)
-    at = member * own.rows + frame
-    first = at * y.shape[0]
-    for k in range(y.shape[0]):
-        states[first + k] = y[k]
-    energies[2 * at], energies[2 * at + 1] = energies_of(system)[0], energies_of(system)[1]
-    errors_of(worker)[at] = worst_joint(error_of(system), system)
-    error_rates_of(worker)[at] = worst_joint(rates_of(system), system)
-    times_of(worker)[frame] = t
-
-
-@njit
-def worst_joint(values, system):
-    """The largest |value| of the rows of joints that hold; NaN if one is."""
-    joints, worst = joints_of(system), 0.0
-    for i in range(joints.shape[0]):
-        joint = joints[i]
-        if joint.active != 0:
-            for r in range(joint.row, joint.row + joint.rows):
-                if math.isnan(values[r]):
-                    return math.nan
-                worst = max(worst, abs(values[r]))
-    return worst
-
-
-def run_batch(data, task, t, y, n, out, m):
-    return run_members(_addresses(data, FIELDS))
-
-
-COMPILED = CFunction(run_batch, C_SIGNATURE)
+def _require_room(members: int, rows: int, size: int) -> None:
+    """Raises MemoryError where the record would not fit in the machine's memory."""
+    needed = members * room_of(rows, size)
+    try:
+        room = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return
+    if needed > 0.9 * room:
+        raise MemoryError(
+            f"{members} members of {rows} frames take {needed / 1e9:.3g} GB, and the machine has {room / 1e9:.3g} GB; record "
+            "fewer frames a second (frames=...), or run fewer members at a time"
+        )

@@ -74,9 +74,10 @@ def sweep(
     frames
         Recorded frames a second.
     workers
-        Number of processes; that of the processors, if not given.
+        Number of processes, or threads of batches; that of the processors, if not given.
     how
-        processes, or serial: one after the other, in this one.
+        processes; serial: one after the other, in this one; batch: members of equal structure together in compiled code, for
+        smooth motion only; or auto: batch where it can, processes elsewhere.
     dask
         Address of a Dask scheduler whose workers run the members, such as tcp://host:8786.
     out

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .block import AXIS, ENDINGS, Row
 from .plan import Plan
 
 if TYPE_CHECKING:
@@ -35,17 +36,23 @@ def assemble(plan: Plan, members: Mapping[int, Any], attrs: Mapping[str, Any]) -
     import xarray
 
     axes, shape = tuple(plan.axes), plan.shape
-    labels = _labels(members)
-    variables = _variables(members, labels)
+    parts = _parts(members)
+    datasets = [part.dataset for part in parts]
+    labels = _labels(datasets)
+    variables = _variables(datasets, labels)
     data: dict[str, Any] = {}
     odd: dict[int, str] = {}
     for name, (dims, sizes, own) in variables.items():
         whole = np.full((len(plan.members), *sizes), np.nan)
-        for index, dataset in members.items():
-            if name in dataset and dataset[name].dims == dims:
-                _put(whole[index, ...], dataset, name, dims, labels)
-            elif name in dataset:
-                odd[index] = f"{name!r} is along {dataset[name].dims}, and not {dims} as in others; it is left out"
+        for part in parts:
+            if name not in part.dataset:
+                continue
+            found = _own_dims(part.dataset, name)
+            if found == dims:
+                _put(whole, part, name, dims, labels)
+            else:
+                why = f"{name!r} is along {found}, and not {dims} as in others; it is left out"
+                odd |= dict.fromkeys(part.indices, why)
         taken = name in plan.axes or name in plan.columns or name in FACTS
         data[f"kept_{name}" if taken else name] = ((*axes, *dims), whole.reshape(*shape, *sizes), own)
     for name, (unknown, unit, meaning) in FACTS.items():
@@ -56,8 +63,27 @@ def assemble(plan: Plan, members: Mapping[int, Any], attrs: Mapping[str, Any]) -
         data[name] = (axes, array, {"long_name": meaning} | ({"units": unit} if unit else {}))
     coordinates: dict[str, Any] = {name: (name, values) for name, values in plan.axes.items()}
     coordinates |= plan.columns
-    coordinates |= {name: (name, values, _own(members, name)) for name, values in labels.items()}
+    coordinates |= {name: (name, values, _own(datasets, name)) for name, values in labels.items()}
     return xarray.Dataset(data, coordinates, dict(attrs))
+
+
+class Part(NamedTuple):
+    """A dataset, the members that are taken from it, and in which of its rows they are."""
+
+    dataset: Any
+    indices: list[int]
+    rows: list[int]
+
+
+def _parts(members: Mapping[int, Any]) -> list[Part]:
+    """The datasets that members are in: of one member, or of a block."""
+    found: dict[int, Part] = {}
+    for index, member in members.items():
+        dataset, at = (member.block, member.at) if isinstance(member, Row) else (member, 0)
+        part = found.setdefault(id(dataset), Part(dataset, [], []))
+        part.indices.append(index)
+        part.rows.append(at)
+    return list(found.values())
 
 
 def due(attrs: Mapping[str, Any]) -> np.ndarray:
@@ -72,18 +98,18 @@ def due(attrs: Mapping[str, Any]) -> np.ndarray:
     return np.array(found)
 
 
-def _labels(members: Mapping[int, Any]) -> dict[str, np.ndarray]:
+def _labels(datasets: Sequence[Any]) -> dict[str, np.ndarray]:
     """Axis → the labels of all members along it; times that are due, for time."""
     found: dict[str, dict[Any, None]] = {}
     times: list[np.ndarray] = []
     known: dict[tuple[Any, ...], np.ndarray] = {}
-    for dataset in members.values():
+    for dataset in datasets:
         for name in dataset.dims:
             if name == "time" and "provenance_json" in dataset.attrs:
-                key = (dataset.attrs["frames"], json.loads(dataset.attrs["provenance_json"])["advances"][0])
+                key = (dataset.attrs["frames"], *json.loads(dataset.attrs["provenance_json"])["advances"])
                 if key not in known:
                     times.append(known.setdefault(key, due(dataset.attrs)))
-            elif name in dataset.coords:
+            elif name in dataset.coords and name != AXIS:
                 found.setdefault(str(name), {}).update(dict.fromkeys(dataset[name].values.tolist()))
     labels = {name: _array(list(values)) for name, values in found.items()}
     return ({"time": np.unique(np.concatenate(times))} if times else {}) | labels
@@ -93,12 +119,14 @@ def _array(values: list[Any]) -> np.ndarray:
     return np.array(values, object) if any(isinstance(value, str) for value in values) else np.array(values)
 
 
-def _variables(members: Mapping[int, Any], labels: Mapping[str, np.ndarray]) -> dict[str, Any]:
+def _variables(datasets: Sequence[Any], labels: Mapping[str, np.ndarray]) -> dict[str, Any]:
     """Name → (axes, sizes, attributes) of what members have; the axes of the first that has it."""
     found: dict[str, Any] = {}
-    for dataset in members.values():
+    for dataset in datasets:
         for key, array in dataset.data_vars.items():
-            name, dims = str(key), tuple(map(str, array.dims))
+            name, dims = str(key), _own_dims(dataset, key)
+            if name in ENDINGS and AXIS in array.dims:
+                continue
             sizes = [len(labels[d]) if d in labels else array.sizes[d] for d in dims]
             if name not in found:
                 found[name] = (dims, sizes, dict(array.attrs))
@@ -107,9 +135,16 @@ def _variables(members: Mapping[int, Any], labels: Mapping[str, np.ndarray]) -> 
     return found
 
 
-def _put(whole: np.ndarray, dataset: Any, name: str, dims: tuple[str, ...], labels: Mapping[str, np.ndarray]) -> None:
-    """Write a member's values to where their labels are."""
-    targets, sources = [], []
+def _own_dims(dataset: Any, name: Any) -> tuple[str, ...]:
+    """The axes of a quantity in one member."""
+    return tuple(str(axis) for axis in dataset[name].dims if axis != AXIS)
+
+
+def _put(whole: np.ndarray, part: Part, name: str, dims: tuple[str, ...], labels: Mapping[str, np.ndarray]) -> None:
+    """Write members' values to where their labels are."""
+    dataset = part.dataset
+    values = dataset[name].values if AXIS in dataset.dims else dataset[name].values[np.newaxis]
+    targets, sources = [np.array(part.indices)], [np.array(part.rows)]
     for axis in dims:
         size = dataset.sizes[axis]
         own = np.arange(size)
@@ -126,9 +161,9 @@ def _put(whole: np.ndarray, dataset: Any, name: str, dims: tuple[str, ...], labe
         else:
             targets.append(own)
         sources.append(own)
-    whole[np.ix_(*targets)] = dataset[name].values[np.ix_(*sources)]
+    whole[np.ix_(*targets)] = values[np.ix_(*sources)]
 
 
-def _own(members: Mapping[int, Any], name: str) -> dict[str, Any]:
+def _own(datasets: Sequence[Any], name: str) -> dict[str, Any]:
     """Attributes of a coordinate."""
-    return next((dict(dataset[name].attrs) for dataset in members.values() if name in dataset.coords), {})
+    return next((dict(dataset[name].attrs) for dataset in datasets if name in dataset.coords), {})

@@ -1,4 +1,5 @@
-"""A sweep on disk: a folder with one file a member, written whole or not at all, and what the sweep is in `sweep.json`."""
+"""A sweep on disk: a folder with one file a member, or a batch of them, written whole or not at all, and what the sweep is in
+`sweep.json`."""
 
 from __future__ import annotations
 
@@ -10,11 +11,12 @@ from typing import Any
 from ..provenance import describe, digest, versions
 from ..trajectory_file import read_record, write, write_bytes
 from ..trajectory_format import TrajectoryError
+from .block import AXIS, ENDINGS, members_of
 from .plan import Plan
 from .task import DONE, FAILED, Answer, Task
 
 FORMAT = 1
-MANIFEST, MEMBERS = "sweep.json", "members"
+MANIFEST, MEMBERS, BLOCK = "sweep.json", "members", "batch-"
 
 
 class Store:
@@ -25,6 +27,7 @@ class Store:
 
     def __init__(self, folder: str | os.PathLike[str], manifest: dict[str, Any]) -> None:
         self.folder = Path(folder)
+        self.safe: set[int] = set()  # members that are there
         path = self.folder / MANIFEST
         if path.exists():
             self._require_same(path, manifest)
@@ -52,23 +55,28 @@ class Store:
             told = "; ".join(f"{key} was {_short(before.get(key))} and is {_short(manifest.get(key))}" for key in odd)
             raise ValueError(f"{str(self.folder)!r} has another sweep ({told}); give a new folder, or remove that one")
 
-    def path(self, index: int) -> Path:
-        """The file of a member."""
-        return self.folder / MEMBERS / f"{index:06d}.nc"
+    def path(self, index: int, block: bool = False) -> Path:
+        """The file of a member, or of the block that begins with it."""
+        return self.folder / MEMBERS / f"{BLOCK if block else ''}{index:06d}.nc"
 
     def kept(self, plan: Plan, retry_failed: bool) -> dict[int, Any]:
         """The members that need not be run: those that are done, and, unless they are to be retried, those that failed."""
         found = {member.index: self.read(member.index) for member in plan.members}
+        for path in sorted((self.folder / MEMBERS).glob(f"{BLOCK}*.nc")):
+            found |= {i: row for i, row in self._read_block(path).items() if i in found}
+        self.safe = {i for i, member in found.items() if member is not None}
         over = (DONE,) if retry_failed else (DONE, FAILED)
-        return {i: dataset for i, dataset in found.items() if dataset is not None and dataset.attrs["status"] in over}
+        return {i: found[i] for i in self.safe if found[i].attrs["status"] in over}
 
     def write(self, answer: Answer) -> None:
-        """Keep what came of a member. Raises OSError."""
-        path = self.path(answer.dataset.attrs["index"])
+        """Keep what came of a member, or of a block of them. Raises OSError."""
+        members = members_of(answer.dataset)
+        path = self.path(min(members), AXIS in answer.dataset.dims)
         if answer.file is None:
             write(answer.dataset, path)
         else:
             write_bytes(answer.file, path)
+        self.safe |= set(members)
 
     def read(self, index: int) -> Any:
         """The dataset of a member; None where there is none that can be read."""
@@ -76,9 +84,23 @@ class Store:
             found = read_record(self.path(index))
         except (FileNotFoundError, TrajectoryError):
             return None
-        for array in found.variables.values():
-            array.attrs.pop("_FillValue", None)  # of the file
+        _forget_fill_values(found)
         return found if found.attrs.get("index") == index and "status" in found.attrs else None
+
+    def _read_block(self, path: Path) -> dict[int, Any]:
+        """The members of a block; none where it cannot be read."""
+        try:
+            found = read_record(path, AXIS)
+        except (FileNotFoundError, TrajectoryError):
+            return {}
+        _forget_fill_values(found)
+        there = AXIS in found.coords and all(name in found and found[name].dims == (AXIS,) for name in ENDINGS)
+        return members_of(found) if there else {}
+
+
+def _forget_fill_values(dataset: Any) -> None:
+    for array in dataset.variables.values():
+        array.attrs.pop("_FillValue", None)  # of the file
 
 
 def make_manifest(task: Task, plan: Plan, seed: int) -> dict[str, Any]:

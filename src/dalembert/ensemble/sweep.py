@@ -15,6 +15,8 @@ from ..simulate import SETTINGS, Simulation
 from ..sources import Source, find, from_function
 from ..trajectory_format import VARIABLES
 from .assemble import assemble
+from .batches import not_kept, run_as_fits, run_in_batches
+from .block import members_of
 from .cluster import run_on_cluster
 from .plan import Member, Plan, make_plan
 from .processes import run_in_processes
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 KEPT = ("position", "orientation", "kinetic", "potential")
 KNOWN = ("duration", *SETTINGS)
 Executor: TypeAlias = Callable[[Task, Sequence[Member], int | None], Iterator[Answer]]
-"""Runs members and gives the answer of each, in any order; `Task.run` is one, and made of `Task.begin` and `Task.end`."""
+"""Runs members and gives the answers, of one each or of many in a block, in any order."""
 
 
 class Counts(NamedTuple):
@@ -74,8 +76,11 @@ def sweep(
         array, or several by name.
     seed : the root of the members' seeds. A build() that takes `seed` is given one of its own in each member.
     repeat : runs of each combination, with seeds of their own, along an axis `repeat`.
-    how : "processes" of this machine, "serial", in this one, or a Dask cluster: its client, or the address of its scheduler.
-    workers : number of processes; that of the processors, if not given.
+    how : "processes" of this machine; "serial", in this one; "batch", in this one on all cores, members of equal
+        structure and settings together in compiled code, which takes smooth motion only (no contact, events or controllers)
+        and keeps no functions; "auto", in batches where these can, in processes elsewhere; or a Dask cluster: its client, or
+        the address of its scheduler. The results are the same bits.
+    workers : number of processes, or threads of batches; that of the processors, if not given.
     folder : where each member is kept as soon as it is ready. The same call goes on from what is there.
     retry_failed : run members again that failed. Those whose process died are run again in any case.
     progress : is told `Counts` after each member.
@@ -122,7 +127,12 @@ def _run_here(task: Task, members: Sequence[Member], workers: int | None) -> Ite
     return (task.run(member) for member in members)
 
 
-EXECUTORS: dict[str, Executor] = {"processes": run_in_processes, "serial": _run_here}
+EXECUTORS: dict[str, Executor] = {
+    "processes": run_in_processes,
+    "serial": _run_here,
+    "batch": run_in_batches,
+    "auto": run_as_fits,
+}
 
 
 def _start(how: Any, task: Task, plan: Plan, workers: int | None) -> Callable[[Sequence[Member]], Iterator[Answer]]:
@@ -131,6 +141,8 @@ def _start(how: Any, task: Task, plan: Plan, workers: int | None) -> Callable[[S
         raise ValueError(f"workers is {workers!r}; give a whole number from 1 on")
     if not isinstance(how, str):
         return lambda members: run_on_cluster(task, members, how)
+    if how == "batch" and (what := not_kept(task)) is not None:
+        raise ValueError(f"a batch does not keep {what}; leave it out, or use how='processes'")
     if how in EXECUTORS:
         return lambda members: EXECUTORS[how](task, members, workers)
     if "://" not in how and ":" not in how:
@@ -156,7 +168,7 @@ def _collect(
     running = start(left)
     try:
         for answer in running:
-            members[answer.dataset.attrs["index"]] = answer.dataset
+            members.update(members_of(answer.dataset))
             if store is not None:
                 _write(store, answer, members)
             tell(count(members, plan))
@@ -200,10 +212,9 @@ def count(members: Mapping[int, Any], plan: Plan) -> Counts:
 
 
 def _cannot_write(error: OSError, store: Store, members: Mapping[int, Any]) -> SweepError:
-    safe = sum(store.path(index).is_file() for index in members)
     return SweepError(
-        f"a member cannot be written to {str(store.folder)!r}: {error}. {safe} members are safe there, and with those in "
-        f"memory {len(members)} are in the error's dataset; make room, and the same call goes on from there"
+        f"a member cannot be written to {str(store.folder)!r}: {error}. {len(store.safe)} members are safe there, and "
+        f"with those in memory {len(members)} are in the error's dataset; make room, and the same call goes on from there"
     )
 
 

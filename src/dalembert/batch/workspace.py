@@ -29,6 +29,10 @@ class Varied:
     values: np.ndarray  # (members, width) uint8
 
 
+class NotForBatches(ValueError):
+    """What batches cannot run, though it can be run alone."""
+
+
 class _Made(Exception):
     """The tables are there, and nothing has been done to them."""
 
@@ -36,7 +40,7 @@ class _Made(Exception):
 class Workspace(Simulation):
     """A `Simulation` up to where it would look at its start. `made` : copies of its tables.
 
-    Raises ValueError for what batches cannot run, beside all that a `Simulation` raises.
+    Raises NotForBatches for what batches cannot run, beside all that a `Simulation` raises.
     """
 
     made: dict[str, np.ndarray]
@@ -55,18 +59,18 @@ class Workspace(Simulation):
     def _require_smooth(self) -> None:
         name = self.model.name
         if not isinstance(self._driver, Driver):
-            raise ValueError(
+            raise NotForBatches(
                 f"scene {name!r} with method {self.method!r} cannot run in a batch: contact and time steps are not smooth "
                 f"motion; {ALONE}"
             )
         if isinstance(self._mechanism, PlacedMechanism):
-            raise ValueError(f"scene {name!r}: batches take coordinates='maximal' or 'joint'; {ALONE}")
+            raise NotForBatches(f"scene {name!r}: batches take coordinates='maximal' or 'joint'; {ALONE}")
         if self.model.events:
-            raise ValueError(
+            raise NotForBatches(
                 f"scene {name!r} has the event {self.model.events[0].name!r}, which batches cannot do; {ALONE}"
             )
         if self._clock is not None:
-            raise ValueError(f"a controller takes part from Python, which batches do without; {ALONE}")
+            raise NotForBatches(f"a controller takes part from Python, which batches do without; {ALONE}")
 
 
 class Member(Simulation):

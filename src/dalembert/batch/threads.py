@@ -11,11 +11,11 @@ import numpy as np
 
 from ..addresses import address_table, nested
 from ..articulated.driver import JointMechanism
-from ..batch import tables
-from ..batch.run import COMPILED, run_members
-from ..batch.tables import NEXT, STOP, Worker
 from ..pointer import C_TYPE
 from ..start import CLOSED, NEARLY_DEPENDENT
+from . import tables
+from .kernel import COMPILED, run_members
+from .tables import NEXT, STOP, Worker
 from .workspace import Varied, Workspace, bytes_of, tables_of
 
 LOOK = 0.1  # s between looks at the keyboard

@@ -39,6 +39,17 @@ def scene(tmp_path, monkeypatch):
     return path
 
 
+def test_a_sweep_in_batches_gives_the_same_dataset(scene, tmp_path, capsys):
+    words = ("sweep", scene, "--vary", "height=1:3:5", "--vary", "balls=1,2")
+    found = []
+    for how in ("batch", "auto", "serial"):
+        assert run(*words, "--how", how, "--out", tmp_path / how) == 0
+        found.append(xarray.load_dataset(tmp_path / how / "sweep.nc").drop_vars("wall_time"))
+    assert found[0].identical(found[2]) and found[1].identical(found[2])
+    assert run(*words, "--how", "batch", "--keep", "lowest", "--out", tmp_path / "s") == REFUSED
+    assert "does not keep the function 'lowest'" in capsys.readouterr().err
+
+
 def test_a_sweep_saves_its_dataset_and_the_same_command_goes_on(scene, tmp_path, capsys):
     words = (
         "sweep",

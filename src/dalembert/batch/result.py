@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..batch.tables import (
+from ..mechanics.dynamics import SINGULAR, USER_FUNCTION
+from ..mechanics.projection import NOT_CLOSED
+from ..model.tables import STATE_SIZE
+from ..recording import ledger, work_spent
+from ..simulate import Simulation
+from ..status import MESSAGES, OK
+from ..trajectory_format import VARIABLES
+from .tables import (
     APART_AT_START,
     CANNOT_CLOSE,
     DEPENDENT,
@@ -15,13 +22,6 @@ from ..batch.tables import (
     NOT_RUN,
     OPEN_AT_START,
 )
-from ..mechanics.dynamics import SINGULAR, USER_FUNCTION
-from ..mechanics.projection import NOT_CLOSED
-from ..model.tables import STATE_SIZE
-from ..recording import work_spent
-from ..simulate import Simulation
-from ..status import MESSAGES, OK
-from ..trajectory_format import VARIABLES
 from .threads import Record
 from .workspace import Member, Varied, Workspace
 
@@ -52,15 +52,16 @@ class Batch:
     y, z), momentum and angular_momentum (m, f, bodies, 3), particle_position and particle_momentum (m, f, particles, 3) are
     views. kinetic, potential (m, f) J. joint_error (m, f) m and joint_velocity_error (m, f) m/s, of the worst joint. status
     (m,), 0 where all went well; frames, steps, rejected, evaluations, end_time (m,): what each recorded, counted, and when
-    it ended. wall_time s. threads : how many ran.
+    it ended. duration, wall_time s. threads : how many ran.
     """
 
     def __init__(
         self, template: Workspace, settings: dict[str, Any], varied: list[Varied], kept: list[Any], record: Record,
-        wall_time: float, interrupted: bool, threads: int,
+        duration: float, wall_time: float, interrupted: bool, threads: int,
     ) -> None:  # fmt: skip
         self._settings, self._varied, self._kept = settings, varied, kept
-        self.model, self.settings = template.model, template.settings
+        self.model, self.settings, self.arguments = template.model, template.settings, template.arguments
+        self.duration = duration
         self.wall_time, self.interrupted, self.threads = wall_time, interrupted, threads
         outcomes = record.outcomes
         members = len(outcomes)
@@ -115,6 +116,12 @@ class Batch:
     def worst_joint_error(self) -> np.ndarray:
         """(m,) m: the largest joint error of each member; NaN where nothing was recorded."""
         return _worst(self.joint_error)
+
+    def ledger(self, member: int) -> dict[str, np.ndarray]:
+        """The audit of what a member recorded, frame by frame; see `Trajectory` for the names and units."""
+        rows = int(self.frames[member])
+        energies = np.stack([self.kinetic[member, :rows], self.potential[member, :rows]], axis=1)
+        return ledger(self.model, self.state[member, :rows], energies)
 
     def reason(self, member: int) -> str:
         """In a few words how a member ended; `error` says more."""

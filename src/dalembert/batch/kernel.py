@@ -1,0 +1,280 @@
+"""Runs of many members of one scene in one compiled call: each thread takes the next member until none is left.
+
+A member begins from the tables as they were made, with what varies put over them, and goes through the same calls as a
+`Simulation` in the same order, so that its results are the same bits; which thread runs it does not matter. The equations of
+motion and the stepping are behind their pointers.
+"""
+
+import ctypes
+import math
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from ..arrays import copy
+from ..articulated.evaluate import LIFT, LOWER
+from ..jit import CFunction, njit
+from ..mechanics.projection import NOT_CLOSED
+from ..mechanics.system import bodies_of, energies_of, error_of, hubs_of, joints_of, rates_of, settings_of
+from ..model.tables import LEDGER, PROJECTION, STATE_SIZE
+from ..pointer import C_SIGNATURE, COMPLETE, MEASURE, call_pointer, viewer
+from ..status import OK
+from .tables import (
+    APART_AT_START,
+    CANNOT_CLOSE,
+    DEPENDENT,
+    FIELDS,
+    INTERRUPTED,
+    NEXT,
+    OPEN_AT_START,
+    STOP,
+    clock_of,
+    dydt_of,
+    dzdt_of,
+    energies_kept_of,
+    error_rates_of,
+    errors_of,
+    image_of,
+    known_of,
+    lands_of,
+    lifted_of,
+    outcomes_of,
+    own_of,
+    plan_of,
+    shared_of,
+    spare_of,
+    states_of,
+    system_of,
+    tables_of,
+    targets_of,
+    times_of,
+    varied_of,
+    y_of,
+    z_of,
+)
+
+MOST_STEPS = 1 << 60
+ENTRIES = len(LEDGER)
+
+
+_addresses = viewer(np.int64)
+
+
+@intrinsic
+def _copy_bytes(typing_context, target, source, count):
+    def generate(context, builder, signature, arguments):
+        byte = ir.IntType(8).as_pointer()
+        target, source = (builder.inttoptr(address, byte) for address in arguments[:2])
+        cgutils.raw_memcpy(builder, target, source, arguments[2], 1)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64), generate
+
+
+@intrinsic
+def _take_next(typing_context, words):
+    """The member to be run next; the next one to ask gets the one after it."""
+
+    def generate(context, builder, signature, arguments):
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        place = cgutils.gep_inbounds(builder, data, NEXT)
+        return builder.atomic_rmw("add", place, ir.Constant(ir.IntType(64), 1), "acq_rel")
+
+    return types.int64(words), generate
+
+
+@intrinsic
+def _told_to_stop(typing_context, words):
+    def generate(context, builder, signature, arguments):
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        word = builder.load_atomic(cgutils.gep_inbounds(builder, data, STOP), "acquire", 8)
+        return builder.icmp_signed("!=", word, ir.Constant(ir.IntType(64), 0))
+
+    return types.boolean(words), generate
+
+
+if numba.config.DISABLE_JIT:
+
+    def _copy_bytes(target, source, count):
+        ctypes.memmove(int(target), int(source), int(count))
+
+    def _take_next(words):
+        words[NEXT] += 1
+        return words[NEXT] - 1
+
+    def _told_to_stop(words):
+        return words[STOP] != 0
+
+
+@njit
+def run_members(worker):
+    """Take members until none is left."""
+    own, shared = own_of(worker)[0], shared_of(worker)
+    while not _told_to_stop(shared):
+        member = _take_next(shared)
+        if member >= own.members:
+            break
+        run_member(member, worker)
+    return OK
+
+
+@njit
+def run_member(member, worker):
+    """From its start to the end, or to where it fails."""
+    now, outcome = clock_of(worker)[0], outcomes_of(worker)[member]
+    targets, lands, times, shared = targets_of(worker), lands_of(worker), times_of(worker), shared_of(worker)
+    set_tables(member, worker)
+    status = set_out(worker)
+    if status == OK:
+        status = step_to(0.0, 1, worker)
+    frames = 0
+    if status == OK:
+        keep(member, 0, worker)
+        frames = 1
+    for i in range(targets.shape[0]):
+        if status == OK and _told_to_stop(shared):
+            status = INTERRUPTED
+        if status != OK:
+            break
+        status = step_to(targets[i], lands[i], worker)
+        if status == OK and now.t > times[frames - 1]:
+            keep(member, frames, worker)
+            frames += 1
+    outcome.status, outcome.frames, outcome.end = status, frames, now.t
+    outcome.steps, outcome.rejected, outcome.evaluations = now.steps, now.rejected, now.evaluations
+
+
+@njit
+def set_tables(member, worker):
+    """The workspace as it was made, with the numbers of a member."""
+    tables, varied = tables_of(worker), varied_of(worker)
+    image = types.int64(image_of(worker).ctypes.data)
+    for i in range(tables.shape[0]):
+        _copy_bytes(tables[i].address, image + tables[i].first, tables[i].width)
+    for i in range(varied.shape[0]):
+        row = varied[i]
+        _copy_bytes(row.address, row.source + member * row.width, row.width)
+
+
+@njit
+def set_out(worker):
+    """What `start.set_out` does, with a status for what that raises."""
+    own, system, y = own_of(worker)[0], system_of(worker), y_of(worker)
+    settings = settings_of(system)[0]
+    ask(MEASURE, 0.0, worker)
+    if own.assemble == 0:
+        if worst_joint(error_of(system), system) > own.closed * settings.length:
+            return OPEN_AT_START
+        speed, bodies = 0.0, bodies_of(system)
+        for i in range(settings.rigid):
+            for k in range(7, 10):
+                speed = max(speed, abs(y[STATE_SIZE * i + k] / bodies[i].mass))
+        if worst_joint(rates_of(system), system) > own.closed * max(speed, settings.length):
+            return APART_AT_START
+    settings.deficient = 1 if settings.condition < own.dependent else 0
+    if settings.deficient != 0 and hubs_of(system).shape[0] > 0:
+        return DEPENDENT
+    if settings.hold == PROJECTION:
+        status = ask(COMPLETE, 0.0, worker)
+        if status != OK and status != NOT_CLOSED:
+            return status
+        ask(MEASURE, 0.0, worker)
+        if status != OK or worst_joint(error_of(system), system) > own.closed * settings.length:
+            return CANNOT_CLOSE
+        for k in range(y.shape[0] - ENTRIES - settings.ledger, y.shape[0]):
+            y[k] = 0.0
+    return OK
+
+
+@njit
+def ask(task, t, worker):
+    """Do a task of `pointer` at the state y."""
+    own, y = own_of(worker)[0], y_of(worker)
+    if own.joint == 0:
+        out = spare_of(worker) if task == MEASURE else dydt_of(worker)
+        return call_pointer(own.mechanism, own.handle, task, t, y, out)
+    status = take(worker)
+    if status == OK:
+        status = call_pointer(own.mechanism, own.handle, task, t, z_of(worker), dzdt_of(worker))
+    if task != MEASURE:
+        put(worker)
+    return status
+
+
+@njit
+def step_to(target, land, worker):
+    """Integrate until `target` (s); returns a status."""
+    own = own_of(worker)[0]
+    plan_of(worker)[0].land = land
+    if own.joint == 0:
+        return call_pointer(own.stepper, own.steps, MOST_STEPS, target, y_of(worker), dydt_of(worker))
+    status = take(worker)
+    if status == OK:
+        status = call_pointer(own.stepper, own.steps, MOST_STEPS, target, z_of(worker), dzdt_of(worker))
+        put(worker)
+    return status
+
+
+# These two are the methods of `JointMechanism` of the same names.
+@njit
+def take(worker):
+    """z from y, if that is not what `put` left."""
+    own, y, known = own_of(worker)[0], y_of(worker), known_of(worker)
+    same = True
+    for k in range(y.shape[0]):
+        same = same and y[k] == known[k]
+    if same:
+        return OK
+    copy(known, y)
+    copy(lifted_of(worker), y)
+    return call_pointer(own.mechanism, own.handle, LOWER, 0.0, z_of(worker), dzdt_of(worker))
+
+
+@njit
+def put(worker):
+    """y from z."""
+    own, lifted = own_of(worker)[0], lifted_of(worker)
+    call_pointer(own.mechanism, own.handle, LIFT, 0.0, z_of(worker), dzdt_of(worker))
+    copy(known_of(worker), lifted)
+    copy(y_of(worker), lifted)
+
+
+@njit
+def keep(member, frame, worker):
+    """Record the state as a frame of a member."""
+    own, system, y, t = own_of(worker)[0], system_of(worker), y_of(worker), clock_of(worker)[0].t
+    states, energies = states_of(worker), energies_kept_of(worker)
+    ask(MEASURE, t, worker)
+    at = member * own.rows + frame
+    first = at * y.shape[0]
+    for k in range(y.shape[0]):
+        states[first + k] = y[k]
+    energies[2 * at], energies[2 * at + 1] = energies_of(system)[0], energies_of(system)[1]
+    errors_of(worker)[at] = worst_joint(error_of(system), system)
+    error_rates_of(worker)[at] = worst_joint(rates_of(system), system)
+    times_of(worker)[frame] = t
+
+
+@njit
+def worst_joint(values, system):
+    """The largest |value| of the rows of joints that hold; NaN if one is."""
+    joints, worst = joints_of(system), 0.0
+    for i in range(joints.shape[0]):
+        joint = joints[i]
+        if joint.active != 0:
+            for r in range(joint.row, joint.row + joint.rows):
+                if math.isnan(values[r]):
+                    return math.nan
+                worst = max(worst, abs(values[r]))
+    return worst
+
+
+def run_batch(data, task, t, y, n, out, m):
+    return run_members(_addresses(data, FIELDS))
+
+
+COMPILED = CFunction(run_batch, C_SIGNATURE)
