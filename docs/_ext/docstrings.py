@@ -1,5 +1,9 @@
-"""Docstrings as this package writes them, brought to reStructuredText: entries "name : text", sections, lists, examples."""
+"""Docstrings as this package writes them, brought to reStructuredText: entries "name : text", sections, lists, examples.
 
+Fields of records (dataclasses, named tuples) are told by the comments beside them.
+"""
+
+import inspect
 import re
 from importlib import import_module
 from typing import Any
@@ -9,6 +13,7 @@ from sphinx.application import Sphinx
 PACKAGE = "dalembert"
 ENTRY = re.compile(r"([A-Za-z_][\w, *]{0,60}?) ?: (?=\S)(.*)")  # name, name : text, or name: text in a section
 SECTION = re.compile(r"(Args|Raises|Returns|Attributes):$")
+FIELD = re.compile(r"^    ([a-z]\w*): [^#\n]*?(?:# (.*))?$", re.M)
 UNDERLINED = re.compile(r"-{3,}$")
 
 
@@ -112,8 +117,23 @@ def is_entry(entry: re.Match[str]) -> bool:
     return all(re.fullmatch(r"\*{0,2}\w+", name.strip()) for name in entry[1].split(","))
 
 
+def fields(item: Any, lines: list[str]) -> list[str]:
+    """Entries for the fields of a record that its docstring does not tell."""
+    if not inspect.isclass(item) or not (hasattr(item, "_fields") or hasattr(item, "__dataclass_fields__")):
+        return []
+    names = getattr(item, "_fields", None) or tuple(item.__dataclass_fields__)
+    told = " ".join(lines)
+    found = [(n, c) for n, c in FIELD.findall(inspect.getsource(item)) if n in names and c and f"{n} :" not in told]
+    return ["", *(f"{name} : {comment}" for name, comment in found)] if found else []
+
+
 def process(app: Sphinx, what: str, name: str, item: Any, options: Any, lines: list[str]) -> None:
-    lines[:] = converted(lines, name)
+    lines[:] = converted([*lines, *fields(item, lines)], name)
+
+
+def skip(app: Sphinx, what: str, name: str, item: Any, skipped: bool, options: Any) -> bool | None:
+    """The fields of a named tuple, which have no docstrings of their own."""
+    return True if type(item).__name__ == "_tuplegetter" else None
 
 
 def shorten(app: Sphinx, what: str, name: str, item: Any, options: Any, arguments: str, result: str) -> tuple[Any, Any]:
@@ -123,7 +143,8 @@ def shorten(app: Sphinx, what: str, name: str, item: Any, options: Any, argument
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Let autodoc pass docstrings through `converted`, and signatures through `shorten`."""
+    """Let autodoc pass docstrings through `converted`, signatures through `shorten`, and members through `skip`."""
     app.connect("autodoc-process-signature", shorten)
     app.connect("autodoc-process-docstring", process)
+    app.connect("autodoc-skip-member", skip)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
