@@ -49,7 +49,7 @@ class Batch:
     A member that failed keeps what it recorded; its arrays are NaN from there on.
 
     times : (f,) s. state : (m, f, n), the state vectors.
-    position : (m, f, bodies, 3) m, a view on them, as are orientation (m, f, bodies, 4), quaternions (w, x, y, z), momentum and
+    position : (m, f, bodies, 3) m, a view on them, as are orientation (m, f, bodies, 4) (w, x, y, z), momentum and
         angular_momentum (m, f, bodies, 3), particle_position and particle_momentum (m, f, particles, 3).
     kinetic, potential : (m, f) J.
     joint_error, joint_velocity_error : (m, f) m and m/s, of the worst joint.
