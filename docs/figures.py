@@ -1,5 +1,5 @@
-"""Figures of the gallery that are no pictures of one instant; make_gallery.py draws them. By itself: those of stiffness.md and
-of README.md."""
+"""Figures of the gallery that are no pictures of one instant; make_gallery.py draws them. By itself: those of stiffness.md
+and README.md."""
 
 import os
 import re
