@@ -11,7 +11,8 @@ from typing import Any
 from sphinx.application import Sphinx
 
 PACKAGE = "dalembert"
-ENTRY = re.compile(r"([A-Za-z_][\w, *]{0,60}?) ?: (?=\S)(.*)")  # name, name : text, or name: text in a section
+ENTRY = re.compile(r"([A-Za-z_][\w, *]{0,60}?) : (?=\S)(.*)")  # name, name : text
+IN_SECTION = re.compile(ENTRY.pattern.replace(" : ", " ?: "))  # name: text as well
 SECTION = re.compile(r"(Args|Raises|Returns|Attributes):$")
 FIELD = re.compile(r"^    ([a-z]\w*): [^#\n]*?(?:# (.*))?$", re.M)
 UNDERLINED = re.compile(r"-{3,}$")
@@ -71,7 +72,8 @@ def converted(lines: list[str], owner: str) -> list[str]:
             block = block[2:]
         elif SECTION.match(block[0].strip()):
             out += [f"**{'Parameters' if block[0].startswith('Args') else block[0].strip(' :')}**", ""]
-            block = [line[4:] for line in block[1:]]
+            out += prose([line[4:] for line in block[1:]], owner, IN_SECTION)
+            continue
         elif all(line.startswith("    ") for line in block):
             out += ["::", "", *block, ""]
             continue
@@ -79,7 +81,7 @@ def converted(lines: list[str], owner: str) -> list[str]:
     return out
 
 
-def prose(block: list[str], owner: str) -> list[str]:
+def prose(block: list[str], owner: str, pattern: re.Pattern[str] = ENTRY) -> list[str]:
     """Paragraphs, entries and items of a block; a line may hold several entries, apart by full stops."""
     block = [part for line in block for part in re.split(r"(?<=[.;]) (?=[a-z_]+(?:, [a-z_]+)* : )", line)]
     out: list[str] = []
@@ -96,7 +98,7 @@ def prose(block: list[str], owner: str) -> list[str]:
                 out.extend([body, ""])
 
     for line in block:
-        entry = ENTRY.match(line)
+        entry = pattern.match(line)
         if line.startswith("- "):
             close()
             kind, text = "item", line[2:]
