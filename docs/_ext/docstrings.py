@@ -141,6 +141,7 @@ def skip(app: Sphinx, what: str, name: str, item: Any, skipped: bool, options: A
 def shorten(app: Sphinx, what: str, name: str, item: Any, options: Any, arguments: str, result: str) -> tuple[Any, Any]:
     """Names of types, where Sphinx has the object that stands for a name."""
     names = [text and re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", text) for text in (arguments, result)]
+    names = [text and text.replace("ndarray[tuple[Any, ...], dtype[float64]]", "ndarray") for text in names]
     return names[0], names[1]
 
 

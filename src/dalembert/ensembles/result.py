@@ -55,7 +55,7 @@ class Batch:
     joint_error, joint_velocity_error : (m, f) m and m/s, of the worst joint.
     status : (m,), 0 where all went well.
     frames, steps, rejected, evaluations : (m,), what each recorded and counted. end_time : (m,) s, where it ended.
-    wall_time : s. threads : how many ran. interrupted : whether Ctrl-C ended the batch.
+    wall_time : of the batch, s. threads : how many ran. interrupted : whether Ctrl-C ended the batch.
     """
 
     def __init__(

@@ -23,7 +23,7 @@ Function = Callable[[float, Array], Any]
 class Event:
     """A function g(t, y) → number whose sign changes are events.
 
-    direction: -1 finds g falling through zero, +1 rising, 0 both. terminal: stop at the first.
+    direction : -1 finds g falling through zero, +1 rising, 0 both. terminal : stop at the first.
     """
 
     function: Function
