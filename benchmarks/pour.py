@@ -10,7 +10,7 @@ import numpy as np
 
 import dalembert as dal
 from dalembert.collide.tables import CONTACTS
-from readme import write
+from readme import ROOT, refreshed
 
 SIZES = (250, 500, 1000, 2000)
 DT, PASSES = 1 / 60, 8
@@ -84,11 +84,14 @@ def main(sizes: tuple[int, ...]) -> None:
             f"{row['median'] * 1e3:.3g} ms | "
             f"{row['overlap'] * 1e3:.2g} mm | {row['megabytes']:.3g} MB |"
         )
-    block = f"""Random hulls of {CORNERS} corners poured into a bin; steps of {DT * 1e3:.3g} ms, {PASSES} passes each:
+    block = f"""## Hulls poured into a bin
+
+Random hulls of {CORNERS} corners poured into a bin; steps of {DT * 1e3:.3g} ms, {PASSES} passes each:
 
 {chr(10).join(lines)}
 """
-    write("pour", "Hulls poured into a bin", block)
+    page = ROOT / "docs" / "benchmarks.md"
+    page.write_text(refreshed(page.read_text("utf-8"), "pour", block), encoding="utf-8")
 
 
 if __name__ == "__main__":

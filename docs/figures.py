@@ -1,5 +1,9 @@
-"""Figures of the gallery that are no pictures of one instant; make_gallery.py draws them. By itself: that of stiffness.md."""
+"""Figures of the gallery that are no pictures of one instant; make_gallery.py draws them. By itself: those of stiffness.md
+and README.md."""
 
+import os
+import re
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +149,18 @@ def draw_stability(path: Path) -> None:
     made.savefig(path)
 
 
+def draw_first_run(path: Path) -> None:
+    """What the first example of README.md draws."""
+    text = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
+    found = re.search(r"^```python\n(.*?)^```$", text, re.M | re.S)
+    assert found is not None
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        exec(found[1], {})
+        path.write_bytes(Path("first-run.png").read_bytes())
+        os.chdir(path.parent)
+
+
 def draw_formulations(_: dal.Simulation, path: Path) -> None:
     """What each formulation of the double pendulum costs for its accuracy: time and steps over the error."""
     made, (time, steps) = figure(2)
@@ -169,4 +185,6 @@ DRAWN = {
 }  # of the gallery, by scene; fmt: skip
 
 if __name__ == "__main__":
-    draw_stability(Path(__file__).parent / "stability.png")
+    here = Path(__file__).resolve().parent
+    draw_stability(here / "stability.png")
+    draw_first_run(here / "first-run.png")

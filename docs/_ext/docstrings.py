@@ -1,5 +1,9 @@
-"""Docstrings as this package writes them, brought to reStructuredText: entries "name : text", sections, lists, examples."""
+"""Docstrings as this package writes them, brought to reStructuredText: entries "name : text", sections, lists, examples.
 
+Fields of records (dataclasses, named tuples) are told by the comments beside them.
+"""
+
+import inspect
 import re
 from importlib import import_module
 from typing import Any
@@ -7,8 +11,10 @@ from typing import Any
 from sphinx.application import Sphinx
 
 PACKAGE = "dalembert"
-ENTRY = re.compile(r"([A-Za-z_][\w, *]{0,60}?) ?: (?=\S)(.*)")  # name, name : text, or name: text in a section
+ENTRY = re.compile(r"([A-Za-z_][\w, *]{0,60}?) : (?=\S)(.*)")  # name, name : text
+IN_SECTION = re.compile(ENTRY.pattern.replace(" : ", " ?: "))  # name: text as well
 SECTION = re.compile(r"(Args|Raises|Returns|Attributes):$")
+FIELD = re.compile(r"^    ([a-z]\w*): [^#\n]*?(?:# (.*))?$", re.M)
 UNDERLINED = re.compile(r"-{3,}$")
 
 
@@ -66,7 +72,8 @@ def converted(lines: list[str], owner: str) -> list[str]:
             block = block[2:]
         elif SECTION.match(block[0].strip()):
             out += [f"**{'Parameters' if block[0].startswith('Args') else block[0].strip(' :')}**", ""]
-            block = [line[4:] for line in block[1:]]
+            out += prose([line[4:] for line in block[1:]], owner, IN_SECTION)
+            continue
         elif all(line.startswith("    ") for line in block):
             out += ["::", "", *block, ""]
             continue
@@ -74,7 +81,7 @@ def converted(lines: list[str], owner: str) -> list[str]:
     return out
 
 
-def prose(block: list[str], owner: str) -> list[str]:
+def prose(block: list[str], owner: str, pattern: re.Pattern[str] = ENTRY) -> list[str]:
     """Paragraphs, entries and items of a block; a line may hold several entries, apart by full stops."""
     block = [part for line in block for part in re.split(r"(?<=[.;]) (?=[a-z_]+(?:, [a-z_]+)* : )", line)]
     out: list[str] = []
@@ -91,7 +98,7 @@ def prose(block: list[str], owner: str) -> list[str]:
                 out.extend([body, ""])
 
     for line in block:
-        entry = ENTRY.match(line)
+        entry = pattern.match(line)
         if line.startswith("- "):
             close()
             kind, text = "item", line[2:]
@@ -112,18 +119,35 @@ def is_entry(entry: re.Match[str]) -> bool:
     return all(re.fullmatch(r"\*{0,2}\w+", name.strip()) for name in entry[1].split(","))
 
 
+def fields(item: Any, lines: list[str]) -> list[str]:
+    """Entries for the fields of a record that its docstring does not tell."""
+    if not inspect.isclass(item) or not (hasattr(item, "_fields") or hasattr(item, "__dataclass_fields__")):
+        return []
+    names = getattr(item, "_fields", None) or tuple(item.__dataclass_fields__)
+    told = " ".join(lines)
+    found = [(n, c) for n, c in FIELD.findall(inspect.getsource(item)) if n in names and c and f"{n} :" not in told]
+    return ["", *(f"{name} : {comment}" for name, comment in found)] if found else []
+
+
 def process(app: Sphinx, what: str, name: str, item: Any, options: Any, lines: list[str]) -> None:
-    lines[:] = converted(lines, name)
+    lines[:] = converted([*lines, *fields(item, lines)], name)
+
+
+def skip(app: Sphinx, what: str, name: str, item: Any, skipped: bool, options: Any) -> bool | None:
+    """The fields of a named tuple, which have no docstrings of their own."""
+    return True if type(item).__name__ == "_tuplegetter" else None
 
 
 def shorten(app: Sphinx, what: str, name: str, item: Any, options: Any, arguments: str, result: str) -> tuple[Any, Any]:
     """Names of types, where Sphinx has the object that stands for a name."""
     names = [text and re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", text) for text in (arguments, result)]
+    names = [text and text.replace("ndarray[tuple[Any, ...], dtype[float64]]", "ndarray") for text in names]
     return names[0], names[1]
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Let autodoc pass docstrings through `converted`, and signatures through `shorten`."""
+    """Let autodoc pass docstrings through `converted`, signatures through `shorten`, and members through `skip`."""
     app.connect("autodoc-process-signature", shorten)
     app.connect("autodoc-process-docstring", process)
+    app.connect("autodoc-skip-member", skip)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -18,7 +18,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
-NO_BREAK = "&#8288;"  # a comma after a formula stays on its line
+CLOSING = re.compile(r"[.,;:!?)\]’]+")  # what stays on the line of the formula before it
 FONT = "STIXTwoMath-Regular.ttf"
 
 
@@ -68,9 +68,20 @@ def mathml(latex: str, *, display: bool) -> str:
 
 
 def inline(writer: Any, node: nodes.Element) -> None:
-    """A formula within a sentence."""
-    writer.body.append(f'<span class="formula">{mathml(node.astext(), display=False)}</span>{NO_BREAK}')
+    """A formula within a sentence, with what must not begin the next line."""
+    formula, tail = f'<span class="formula">{mathml(node.astext(), display=False)}</span>', node.get("tail", "")
+    writer.body.append(f'<span class="unbroken">{formula}{tail}</span>' if tail else formula)
     raise nodes.SkipNode
+
+
+def keep_together(app: Sphinx, document: nodes.document) -> None:
+    """Hand each formula the punctuation that follows it."""
+    for node in list(document.findall(nodes.math)):
+        after = node.next_node(descend=False, siblings=True)
+        found = CLOSING.match(after) if isinstance(after, nodes.Text) else None
+        if found is not None:
+            node["tail"] = found[0]
+            node.parent.replace(after, nodes.Text(after[found.end() :]))
 
 
 def displayed(writer: Any, node: nodes.Element) -> None:
@@ -89,5 +100,6 @@ def add_font(app: Sphinx, error: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the renderer."""
     app.add_html_math_renderer("mathml", (inline, None), (displayed, None))
+    app.connect("doctree-read", keep_together)
     app.connect("build-finished", add_font)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

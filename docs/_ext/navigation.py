@@ -1,4 +1,4 @@
-"""The order of the pages: it stands here, so that index.md is plain Markdown. What is not listed comes after the guides."""
+"""The order of the pages: it stands here, so that index.md is plain Markdown. What is not listed comes after the topics."""
 
 from pathlib import Path
 from typing import Any
@@ -7,14 +7,25 @@ from sphinx.application import Sphinx
 
 SECTIONS = {
     "Start": ["tutorial", "gallery"],
+    "Topics": [
+        "models",
+        "coordinates",
+        "control",
+        "viewer",
+        "exports",
+        "sweeps",
+        "batches",
+        "linear-systems",
+        "stiffness",
+    ],
+    "How-to": ["how-to/*"],
     "Chapters": ["chapters/*"],
-    "How-to": ["how-to/*", "control", "coordinates", "models", "exports", "stiffness", "linear-systems"],
     "Reference": ["reference/*"],
     "Measured": ["accuracy", "benchmarks"],
     "Coming from": ["coming-from/*"],
     "About": ["architecture"],
 }
-REST = "How-to"  # where pages of docs/ go that are not listed
+REST = "Topics"  # where pages of docs/ go that are not listed
 FIRST = {
     "chapters/*": ["index"],
     "how-to/*": [
@@ -30,7 +41,7 @@ FIRST = {
         "save-and-resume",
         "own-forces",
     ],
-    "reference/*": ["scene", "shapes", "simulation"],
+    "reference/*": ["scene", "shapes", "simulation", "views", "many", "files", "mechanics", "mathematics"],
 }
 
 

@@ -60,14 +60,14 @@ class Difference:
 
 @dataclass(frozen=True)
 class Replay:
-    """What came of a replay. `notes` says what may explain a difference; `simulation` is the run that was made."""
+    """What came of a replay; true where the bits are the same."""
 
-    same: bool
-    frames: int
-    difference: Difference | None
+    same: bool  # whether all states are, to the last bit
+    frames: int  # that were compared
+    difference: Difference | None  # the first, where the record has states
     largest: float  # largest difference of any number of the state, where the record has states; else NaN
-    notes: list[str] = field(default_factory=list)
-    simulation: Any = field(default=None, repr=False)
+    notes: list[str] = field(default_factory=list)  # what may explain a difference
+    simulation: Any = field(default=None, repr=False)  # the `Simulation` that was made
 
     def __bool__(self) -> bool:
         return self.same

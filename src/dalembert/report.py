@@ -20,34 +20,34 @@ class Report:
 
     scene: str
     method: str
-    simulated_time: float
-    wall_time: float
-    real_time_factor: float
+    simulated_time: float  # s
+    wall_time: float  # s
+    real_time_factor: float  # simulated time over wall time
     steps: int
-    rejected: int
-    evaluations: int
-    time_per_step: float
+    rejected: int  # steps whose error was too large
+    evaluations: int  # of the derivative
+    time_per_step: float  # s
     energy_start: float
     energy_end: float
-    energy_scale: float
+    energy_scale: float  # J, what relative residuals are relative to
     energy_residual: float  # worst over the frames, J
     energy_residual_relative: float
-    work: dict[str, float]
-    constraint_work: float
-    projection_loss: float
+    work: dict[str, float]  # J, of each force that is not conservative
+    constraint_work: float  # J
+    projection_loss: float  # J
     momentum_residual: float  # worst over the frames, kg m/s
     angular_momentum_residual: float  # kg m²/s, about the origin
     joint_error: float  # worst over the frames, m
-    joint_velocity_error: float  # m/s
-    worst_joint: str
-    redundant: bool
-    condition: float
-    stages: dict[str, float]  # s
+    joint_velocity_error: float  # worst over the frames, m/s
+    worst_joint: str  # its name
+    redundant: bool  # whether constraints depend on each other
+    condition: float  # of the constraint system: its least ratio of pivots
+    stages: dict[str, float]  # s spent in each
     solver: SolverReport | None  # of the constraint system, where it is iterative
-    contact: ContactReport | None
+    contact: ContactReport | None  # where bodies touch
     particles: ParticleReport | None  # where they have time steps of their own
-    slow_functions: list[str]
-    interrupted: bool
+    slow_functions: list[str]  # of the user, in plain Python
+    interrupted: bool  # by Ctrl-C
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON; a number that is not finite becomes None."""

@@ -48,11 +48,14 @@ class Batch:
 
     A member that failed keeps what it recorded; its arrays are NaN from there on.
 
-    times (f,) s. state (m, f, n) the state vectors. Of these position (m, f, bodies, 3), orientation (m, f, bodies, 4) (w, x,
-    y, z), momentum and angular_momentum (m, f, bodies, 3), particle_position and particle_momentum (m, f, particles, 3) are
-    views. kinetic, potential (m, f) J. joint_error (m, f) m and joint_velocity_error (m, f) m/s, of the worst joint. status
-    (m,), 0 where all went well; frames, steps, rejected, evaluations, end_time (m,): what each recorded, counted, and when
-    it ended. duration, wall_time s. threads : how many ran.
+    times : (f,) s. state : (m, f, n), the state vectors.
+    position : (m, f, bodies, 3) m, a view on them, as are orientation (m, f, bodies, 4) (w, x, y, z), momentum and
+        angular_momentum (m, f, bodies, 3), particle_position and particle_momentum (m, f, particles, 3).
+    kinetic, potential : (m, f) J.
+    joint_error, joint_velocity_error : (m, f) m and m/s, of the worst joint.
+    status : (m,), 0 where all went well.
+    frames, steps, rejected, evaluations : (m,), what each recorded and counted. end_time : (m,) s, where it ended.
+    duration, wall_time : of a run, and of the batch, s. threads : how many ran. interrupted : whether Ctrl-C ended the batch.
     """
 
     def __init__(

@@ -73,7 +73,7 @@ def sweep(
         `Simulation`, `duration` too; what both have is the scene's.
     duration : simulated time of each run, s; that of the gallery's scene or the file's SETTINGS, if not given.
     keep : which quantities of a `Trajectory`, frame by frame, and functions of the finished run that return a number, an
-        array, or several by name.
+        array, or several by name; positions, orientations and energies, if not given.
     seed : the root of the members' seeds. A build() that takes `seed` is given one of its own in each member.
     repeat : runs of each combination, with seeds of their own, along an axis `repeat`.
     how : "processes" of this machine; "serial", in this one; "batch", in this one on all cores, members of equal

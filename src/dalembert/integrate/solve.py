@@ -23,7 +23,7 @@ Function = Callable[[float, Array], Any]
 class Event:
     """A function g(t, y) → number whose sign changes are events.
 
-    direction: -1 finds g falling through zero, +1 rising, 0 both. terminal: stop at the first.
+    direction : -1 finds g falling through zero, +1 rising, 0 both. terminal : stop at the first.
     """
 
     function: Function
@@ -49,11 +49,11 @@ def solve(
 ) -> Solution:
     """Integrate y' = f(t, y) from y0 at t0 to t1 (s).
 
-    f: returns n numbers; a function compiled by Numba runs at compiled speed, any other callable works.
-    dt: length of a fixed step (s); needed by methods without error control, and turns error control off in the others.
-    rtol, atol: each component's error in a step is kept below atol + rtol |y|; atol is rtol unless given.
-    times: increasing, in [t0, t1]: end steps there and record only there; without it every step is recorded.
-    events: `Event`s or functions g(t, y). dense: keep the method's interpolant, see `Solution.__call__`.
+    f : returns n numbers; a function compiled by Numba runs at compiled speed, any other callable works.
+    dt : length of a fixed step (s); needed by methods without error control, and turns error control off in the others.
+    rtol, atol : each component's error in a step is kept below atol + rtol |y|; atol is rtol unless given.
+    times : increasing, in [t0, t1]: end steps there and record only there; without it every step is recorded.
+    events : `Event` objects, or functions g(t, y). dense : keep the method's interpolant, see `Solution.__call__`.
 
     symplectic_euler takes y as positions then momenta, half and half. Raises ValueError for bad input, and
     `IntegrationError` for a run that fails in the middle, from f's own exception if that is why.

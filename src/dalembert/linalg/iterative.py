@@ -89,7 +89,7 @@ class LinearSolution(NamedTuple):
     x: np.ndarray  # (n,) the best that was found
     solved: bool  # whether the residual is within the tolerance
     reason: str  # why it ended
-    iterations: int
+    iterations: int  # that were made
     residual: float  # ‖b − A x‖ / ‖b‖, of the system as it was solved, that is, scaled
 
 

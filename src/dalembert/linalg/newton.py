@@ -28,12 +28,12 @@ SYMMETRIC = 1e-8  # of the largest entry
 class Minimum(NamedTuple):
     """Where Newton's method ended, and how it came there."""
 
-    x: np.ndarray  # (n,)
-    value: float
+    x: np.ndarray  # (n,), the minimum
+    value: float  # of the function there
     values: np.ndarray  # at the start and after every step
     gradient_norms: np.ndarray  # likewise, 2-norm
     lengths: np.ndarray  # α of every step
-    converged: bool
+    converged: bool  # whether the gradient is within the tolerance
 
 
 def minimize(

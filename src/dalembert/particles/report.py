@@ -9,9 +9,11 @@ from dataclasses import dataclass
 class ParticleReport:
     """How the steps of particles of a run were solved.
 
-    newton : steps of Newton's method. solves : of linear systems; iterations : of conjugate gradients in them. unconverged :
-    solves that missed their tolerance; indefinite : those whose matrix was found not to be positive definite. unsolved :
-    time steps that ended above the tolerance; with one linear solve a step, those whose last one missed its own.
+    newton : steps of Newton's method.
+    solves : of linear systems. iterations : of conjugate gradients in them.
+    unconverged : solves that missed their tolerance.
+    indefinite : those whose matrix was found not to be positive definite.
+    unsolved : time steps that ended above the tolerance; with one linear solve a step, those whose last one missed its own.
     gradient : the largest of a step, relative to its forces; with one linear solve a step, of those unsolved.
     """
 
