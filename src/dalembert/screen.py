@@ -14,7 +14,7 @@ class Screen:
     """Shows a run in the browser while it goes on: hands each frame that was recorded to the viewer."""
 
     def __init__(self, simulation: Simulation) -> None:
-        from .recording import scene_description
+        from .description import scene_description
         from .view.live import LiveViewer
 
         self.viewer = LiveViewer(scene_description(simulation.model.scene, simulation.released))

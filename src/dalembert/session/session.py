@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..contact.time_stepping import TimeStepping
+from ..description import scene_description
 from ..drivers import positive
 from ..model.tables import CONSTANT, CUSTOM_FORCE, FIELD, LEDGER, PARTICLE_FIELD
-from ..recording import scene_description
 from ..scene.checks import finite, real_array
 from ..scene.scene import Scene
 from ..simulate import Simulation

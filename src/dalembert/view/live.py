@@ -107,6 +107,10 @@ class LiveViewer(Record):
                 "dalembert", words, auto_close_seconds=None if trouble else 6.0, color="red" if trouble else None
             )
 
+    def say(self, words: str) -> None:
+        """How things stand, in the field of the panel that tells how far the run has come."""
+        self._panel.status.value = words
+
     def show_hand(self, ends: np.ndarray | None) -> None:
         """Draw a hand from the point that it holds to where it pulls, (2, 3) m; None for an empty one."""
         self._scene.show_hand(ends)
