@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,13 @@ def scene_description(scene: Scene, released: dict[str, float]) -> dict[str, Any
             row["axis_a"] = (joint.a.rotation.T @ joint.axis if isinstance(joint.a, Body) else joint.axis).tolist()
         joints.append(row)
     springs: list[dict[str, Any]] = [
-        {"name": force.name, **end("a", force.a, force.at_a), **end("b", force.b, force.at_b)}
+        {
+            "name": force.name,
+            **end("a", force.a, force.at_a),
+            **end("b", force.b, force.at_b),
+            "stiffness": force.stiffness,
+            "rest": force.rest,
+        }
         for force in scene.forces.values()
         if isinstance(force, Force)
         and force.kind == "spring"
@@ -75,9 +82,23 @@ def scene_description(scene: Scene, released: dict[str, float]) -> dict[str, Any
     for drawn in (*joints, *springs):
         if drawn["name"] in released:
             drawn["until"] = released[drawn["name"]]
+    acting = [
+        _acting(force, scene)
+        for force in scene.forces.values()
+        if isinstance(force, Force) and (force.kind != "spring" or force.damping)
+    ]
     return {"name": scene.name, "gravity": scene.gravity.tolist(), "description": scene.description, "bodies": bodies,
             "particles": [_group(group) for group in scene.particles.values()], "joints": joints, "springs": springs,
-            "curves": curves, "listing": scene_listing(scene)}  # fmt: skip
+            "curves": curves, "forces": acting, "listing": scene_listing(scene)}  # fmt: skip
+
+
+def _acting(force: Force, scene: Scene) -> dict[str, Any]:
+    """A force with an entry in the ledger: names of the bodies that it acts on, None for what else but the world it does."""
+    ends: Iterable[Any] = (force.a, force.b) if force.joint is None else force.joint.bodies
+    if force.kind == "drag":
+        ends = scene.bodies.values() if force.bodies is None else force.bodies
+    moved = [end for end in ends if isinstance(end, Body | Particle | Link)]
+    return {"name": force.name, "bodies": [end.name if isinstance(end, Body) else None for end in moved]}
 
 
 def _group(group: Any) -> dict[str, Any]:
