@@ -166,14 +166,16 @@ def test_bad_input_is_refused():
 
 KINDS = {
     "joints in a loop": "four-bar", "contact": "card-house", "rolling": "rolling", "thread": "rope", "cloth": "cloth",
-    "soft body": "soft-body", "events that let go": "trebuchet", "many events": "sling", "coordinates of its own": "generalized",
-    "joint coordinates": "n-four-bar", "terrain": "terrain",
+    "soft body": "soft-body", "an event that lets go": "trebuchet", "two events": "sling",
+    "coordinates of one's own": "generalized", "terrain": "terrain", "joint coordinates": "double-pendulum",
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", KINDS.values(), ids=KINDS)
-def test_a_scene_of_the_gallery_plays_a_second_and_every_frame_can_be_shown(name):
-    scene, settings = load_smooth(name)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_scene_of_the_gallery_plays_a_second_and_every_frame_can_be_shown(kind):
+    scene, settings = load_smooth(KINDS[kind])
+    if kind == "joint coordinates":
+        settings["coordinates"] = "joint"
     session = Session(scene, **settings)
     while session.time < 1.0 - 1e-9:
         session.advance()
@@ -192,7 +194,6 @@ def test_frames_that_events_leave_have_the_spins_that_follow_from_their_state():
     session = Session(scene, **settings)
     while session.time < 1.0 - 1e-9:
         session.advance()
-    recorder = session.run.recorder
-    assert len(np.unique(recorder.frames["time"])) < len(recorder)  # an event: before it, and after it
+    assert len(session.run.recorder) > 61  # an event has a frame of its own
     spin = session.frames_since(0)["angular_velocity"][-1]
     np.testing.assert_allclose(spin, session.run._system.kinematics.omega[: len(spin)], atol=1e-12)
