@@ -10,7 +10,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from .articulation import Articulation
     from .constraint_system import ConstraintSystem
-    from .ensemble import SweepError, sweep
+    from .ensemble.sweep import SweepError, sweep
     from .ensembles.result import Batch
     from .ensembles.run import run_batch
     from .errors import SimulationError
@@ -55,89 +55,42 @@ __all__ = [
 
 # Each is imported when it is first asked for: what only draws a scene or reads a file waits for no compiler.
 _HOME = {
-    ".articulation": ("Articulation",),
-    ".constraint_system": ("ConstraintSystem",),
-    ".ensemble": (
-        "SweepError",
-        "sweep",
-    ),
-    ".ensembles.result": ("Batch",),
-    ".ensembles.run": ("run_batch",),
-    ".errors": ("SimulationError",),
-    ".export.gltf": ("export_gltf",),
-    ".export.mjcf": ("export_mjcf",),
-    ".export.usd": ("export_usd",),
-    ".formats.imported": ("ImportedModel",),
-    ".formats.load": ("load_model",),
-    ".formats.usd": ("load_usd",),
-    ".integrate.methods": ("METHODS",),
-    ".integrate.solve": ("solve",),
-    ".linalg.condition": ("condition_number",),
-    ".linalg.equilibrate": (
-        "Equilibration",
-        "equilibrate",
-    ),
-    ".linalg.iterative": (
-        "IterativeSolver",
-        "LinearSolution",
-        "solve_linear",
-    ),
-    ".linalg.matching": (
-        "Matching",
-        "matching",
-    ),
-    ".linalg.newton": (
-        "Minimum",
-        "minimize",
-    ),
-    ".live_session": ("show",),
-    ".replay": (
-        "Replay",
-        "replay",
-    ),
-    ".scene.body": ("WORLD",),
-    ".scene.contact": (
-        "HalfSpace",
-        "Material",
-    ),
-    ".scene.joint": ("Curve",),
-    ".scene.mass": (
-        "MassProperties",
-        "mass_properties",
-    ),
-    ".scene.mesh_topology": (
-        "block",
-        "sheet",
-    ),
-    ".scene.scene": ("Scene",),
-    ".scene.shapes": (
-        "Box",
-        "Capsule",
-        "Compound",
-        "Cone",
-        "ConvexHull",
-        "Cylinder",
-        "Ellipsoid",
-        "Mesh",
-        "Sphere",
-    ),
-    ".scene.surfaces": (
-        "HeightField",
-        "TriangleMesh",
-    ),
-    ".simulate": (
-        "Simulation",
-        "simulate",
-    ),
-    ".state": ("State",),
-    ".symbolic": (
-        "GeneralizedCoordinates",
-        "Lagrangian",
-    ),
-    ".time_series": ("TimeSeries",),
-    ".trajectory": ("Trajectory",),
+    ".articulation": "Articulation",
+    ".constraint_system": "ConstraintSystem",
+    ".ensemble.sweep": "SweepError sweep",
+    ".ensembles.result": "Batch",
+    ".ensembles.run": "run_batch",
+    ".errors": "SimulationError",
+    ".export.gltf": "export_gltf",
+    ".export.mjcf": "export_mjcf",
+    ".export.usd": "export_usd",
+    ".formats.imported": "ImportedModel",
+    ".formats.load": "load_model",
+    ".formats.usd": "load_usd",
+    ".integrate.methods": "METHODS",
+    ".integrate.solve": "solve",
+    ".linalg.condition": "condition_number",
+    ".linalg.equilibrate": "Equilibration equilibrate",
+    ".linalg.iterative": "IterativeSolver LinearSolution solve_linear",
+    ".linalg.matching": "Matching matching",
+    ".linalg.newton": "Minimum minimize",
+    ".live_session": "show",
+    ".replay": "Replay replay",
+    ".scene.body": "WORLD",
+    ".scene.contact": "HalfSpace Material",
+    ".scene.joint": "Curve",
+    ".scene.mass": "MassProperties mass_properties",
+    ".scene.mesh_topology": "block sheet",
+    ".scene.scene": "Scene",
+    ".scene.shapes": "Box Capsule Compound Cone ConvexHull Cylinder Ellipsoid Mesh Sphere",
+    ".scene.surfaces": "HeightField TriangleMesh",
+    ".simulate": "Simulation simulate",
+    ".state": "State",
+    ".symbolic": "GeneralizedCoordinates Lagrangian",
+    ".time_series": "TimeSeries",
+    ".trajectory": "Trajectory",
 }
-_WHERE = {name: module for module, names in _HOME.items() for name in names}
+_WHERE = {name: module for module, names in _HOME.items() for name in names.split()}
 
 
 class _Package(ModuleType):
