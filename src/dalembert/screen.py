@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import sys
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .scene.scene import Scene
     from .simulate import Simulation
 
 
 class Screen:
-    """Shows a run in the browser while it goes on: hands each frame that was recorded to the viewer."""
+    """Shows a scene in the browser, and its run while it goes on: hands each frame that was recorded to the viewer."""
 
-    def __init__(self, simulation: Simulation) -> None:
-        from .recording import scene_description
+    def __init__(self, scene: Scene) -> None:
+        from .description import scene_description
         from .view.live import LiveViewer
 
-        self.viewer = LiveViewer(scene_description(simulation.model.scene, simulation.released))
-        self.viewer.name_forces(simulation.model.force_names)
-        self.simulation = simulation
+        self.viewer = LiveViewer(scene_description(scene, {}))
+        self.viewer.say("loading the simulation")
         self._sent, self._at = 0, 0.0
+
+    def follow(self, simulation: Simulation) -> None:
+        """Show this run of the scene from now on."""
+        self.simulation = simulation
+        self.viewer.name_forces(simulation.model.force_names)
         self._send()
 
     def update(self, _: Simulation) -> None:
@@ -42,8 +47,8 @@ class Screen:
         self._sent, self._at = len(recorder), monotonic()
 
 
-def open_screen(simulation: Simulation) -> Screen | None:
-    """The viewer, open at once; None where no browser could show it."""
+def open_screen(built: Any) -> Screen | None:
+    """The viewer of a scene, or of what holds one, open at once; None where no browser could show it."""
     from .view.live_server import has_browser
 
-    return Screen(simulation) if has_browser() else None
+    return Screen(getattr(built, "scene", built)) if has_browser() else None

@@ -14,6 +14,7 @@ from .ahead import compile_ahead
 from .articulated.driver import JointMechanism
 from .constraint_solver import ConstraintSolver, iterative_solver
 from .control import Controls, make_clock
+from .description import scene_description
 from .drivers import TIME_STEPPING, compiled_parts, make_driver, positive, steps_particles, system_of
 from .errors import failure
 from .events import happen
@@ -24,7 +25,7 @@ from .no_solution import NoSolution
 from .particles.stepping import ParticleStepping
 from .provenance import provenance
 from .questions import Questions
-from .recording import Recorder, as_json, scene_description
+from .recording import Recorder, as_json
 from .release import release
 from .report import Report, make_report
 from .scene.scene import Scene

@@ -5,7 +5,10 @@ import pytest
 from stones import stones
 
 import dalembert as dal
+from dalembert.live_session.start import load_smooth
 from dalembert.session import Session
+from dalembert.view.drawing import parse_scene, thinned_scene
+from dalembert.view.frames import Frames
 
 
 def pendulum():
@@ -159,3 +162,38 @@ def test_bad_input_is_refused():
         session.set_gravity((0, 0, np.nan))
     with pytest.raises(ValueError, match="starts at 0 s"):
         session.rewind(-1.0)
+
+
+KINDS = {
+    "joints in a loop": "four-bar", "contact": "card-house", "rolling": "rolling", "thread": "rope", "cloth": "cloth",
+    "soft body": "soft-body", "an event that lets go": "trebuchet", "two events": "sling",
+    "coordinates of one's own": "generalized", "terrain": "terrain", "joint coordinates": "double-pendulum",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_scene_of_the_gallery_plays_a_second_and_every_frame_can_be_shown(kind):
+    scene, settings = load_smooth(KINDS[kind])
+    if kind == "joint coordinates":
+        settings["coordinates"] = "joint"
+    session = Session(scene, **settings)
+    while session.time < 1.0 - 1e-9:
+        session.advance()
+    frames = session.frames_since(0)
+    assert all(len(values) == len(frames["time"]) >= 50 for values in frames.values())
+    assert np.isfinite(frames["position"]).all() and np.isfinite(frames["angular_velocity"]).all()
+    drawing, rows = thinned_scene(parse_scene(session.description()), 20_000)
+    bodies = len(drawing.bodies)
+    shown = Frames(np.zeros((bodies, 3)), np.tile((1.0, 0.0, 0.0, 0.0), (bodies, 1)), rows)
+    shown.add(frames, np.arange(frames["position"].shape[1]))
+    assert len(shown) == len(shown.contacts) == len(frames["time"])
+
+
+def test_frames_that_events_leave_have_the_spins_that_follow_from_their_state():
+    scene, settings = load_smooth("trebuchet")
+    session = Session(scene, **settings)
+    while session.time < 1.0 - 1e-9:
+        session.advance()
+    assert len(session.run.recorder) > 61  # an event has a frame of its own
+    spin = session.frames_since(0)["angular_velocity"][-1]
+    np.testing.assert_allclose(spin, session.run._system.kinematics.omega[: len(spin)], atol=1e-12)

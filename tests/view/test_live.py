@@ -73,6 +73,7 @@ def test_a_run_of_another_scene_is_refused(viewer):
 @pytest.mark.slow
 def test_in_a_browser_the_run_is_seen_and_steered(run, viewer, tmp_path):
     viewer.push(frames_of(run, slice(0, 200)))
+    viewer._panel.shadows.value = False  # they take the longest to draw without a graphics card
     with Page(viewer.address, tmp_path) as page:
         wait_until(lambda: viewer.time > 0.1, "opening the page does not start the show")
         page.click("Pause")

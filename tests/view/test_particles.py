@@ -228,8 +228,10 @@ def test_in_a_browser_particles_are_seen(tmp_path):
     run = cloth(20, 30)
     with LiveViewer(run.scene_description, port=0, open_page=False) as viewer:
         viewer.show(run)
+        viewer._panel.shadows.value = False  # they take the longest to draw without a graphics card
         with Page(viewer.address, tmp_path) as page:
             wait_until(lambda: viewer.time > 0.1, "opening the page does not start the show")
+            viewer.play(False)
             wait_until(lambda: seen(page.picture()[:, :320], RED) > 300, "the cloth is not in the picture")
 
 

@@ -76,13 +76,19 @@ def run(
     as_json
         Print the table as JSON.
     """
-    from ..errors import SimulationError
-    from ..simulate import Simulation
-    from ..stability import stability_warning
-    from ..trajectory import Trajectory
-
+    screen = None
     try:
         built, settings = load(scene, floating, read_parameters(parameters))
+        if view:  # it is seen while the compiler and the kernels are loaded
+            from ..screen import open_screen
+
+            screen = open_screen(built)
+
+        from ..errors import SimulationError
+        from ..simulate import Simulation
+        from ..stability import stability_warning
+        from ..trajectory import Trajectory
+
         given = {
             "duration": duration, "dt": dt, "rtol": rtol, "method": method, "frames": frames, "solver": solver,
             "threads": threads,
@@ -96,16 +102,15 @@ def run(
             simulation.resume(Trajectory.load(resume))
     except (ValueError, OSError, ImportError) as error:
         print(f"dalembert: {error}", file=sys.stderr)
+        if screen is not None:
+            screen.viewer.close()
         return REFUSED
+    if screen is not None:
+        screen.follow(simulation)
     warning = stability_warning(simulation, length)
     if warning is not None:
         print(f"dalembert: warning: {warning}", file=sys.stderr)
     code = 0
-    screen = None
-    if view:
-        from ..screen import open_screen
-
-        screen = open_screen(simulation)
     try:
         _advance(simulation, length, screen)
     except SimulationError as error:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..recording import scene_description
+from ..description import scene_description
 from ..scene.contact import HalfSpace, Obstacle
 from ..scene.scene import Scene
 from ..simulate import Simulation

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..model.tables import LEDGER, REACTION_IMPULSE
 from ..scene.body import Body
 from ..scene.scene import Scene
 from ..scene.shapes import Capsule
-from ..simulate import Simulation
+
+if TYPE_CHECKING:
+    from ..simulate import Simulation
 
 SLENDER = 1e-3  # moment of a thin rod about its own axis over that across it
 
@@ -71,6 +72,8 @@ def require_solved(run: Simulation, *, penetration: float) -> None:
 def reaction_impulse(run: Simulation) -> np.ndarray:
     """(frames, 3) N s: what has been given so far by whatever holds or carries from outside: pins, joints to the world,
     obstacles."""
+    from ..model.tables import LEDGER, REACTION_IMPULSE
+
     common = run.trajectory.state.values[:, -len(LEDGER) :]
     return np.asarray(common[:, REACTION_IMPULSE : REACTION_IMPULSE + 3])
 

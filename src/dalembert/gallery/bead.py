@@ -5,7 +5,7 @@ In the parameter s of the curve r(s) the motion is |r′|² s̈ + (r′·r″) �
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,8 +13,10 @@ from ..scene.body import WORLD
 from ..scene.joint import Curve
 from ..scene.scene import Scene
 from ..scene.shapes import Sphere
-from ..simulate import Simulation
 from ._common import integrate, require, require_ledger
+
+if TYPE_CHECKING:
+    from ..simulate import Simulation
 
 SETTINGS = {"duration": 4.0, "method": "dop853", "rtol": 1e-11, "frames": 30.0}
 

@@ -6,13 +6,17 @@ impacts. The rack is the same on both sides of the line of the blow, and so are 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..scene.contact import Material
 from ..scene.scene import Scene
 from ..scene.shapes import Sphere
-from ..simulate import Simulation
 from ._common import require
+
+if TYPE_CHECKING:
+    from ..simulate import Simulation
 
 SETTINGS = {"duration": 0.6, "dt": 1 / 2000, "solver": "interior_point", "frames": 120.0}
 RADIUS, MASS = 0.0286, 0.17  # m, kg

@@ -6,13 +6,17 @@ impacts are 2 t₁ e, 2 t₁ e², ..., a geometric series: at t₁ (1 + e)/(1 �
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..scene.contact import HalfSpace, Material
 from ..scene.scene import Scene
 from ..scene.shapes import Sphere
-from ..simulate import Simulation
 from ._common import require
+
+if TYPE_CHECKING:
+    from ..simulate import Simulation
 
 SETTINGS = {"duration": 4.2, "method": "dormand_prince", "frames": 60.0}
 RADIUS = 0.1

@@ -6,13 +6,17 @@ friction at the foot must bear: it stands for μ ≥ ½ tan θ, and slides down 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..scene.contact import HalfSpace, Material
 from ..scene.scene import Scene
 from ..scene.shapes import Box
-from ..simulate import Simulation
 from ._common import require, require_solved
+
+if TYPE_CHECKING:
+    from ..simulate import Simulation
 
 SETTINGS = {"duration": 1.0, "dt": 1 / 480, "solver": "interior_point", "frames": 30.0}
 LENGTH, WIDTH, THICKNESS = 0.088, 0.063, 0.001  # m

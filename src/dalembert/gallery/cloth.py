@@ -10,13 +10,17 @@ nothing pulls, it gains nothing. The energy is worked out again for that, triang
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..scene.mesh_topology import sheet
 from ..scene.particle_force import ParticleForce
 from ..scene.scene import Scene
-from ..simulate import Simulation
 from ._common import reaction_impulse, require
+
+if TYPE_CHECKING:
+    from ..simulate import Simulation
 
 SETTINGS = {"duration": 6.0, "method": "linear_implicit_euler", "dt": 1 / 60, "frames": 60.0}
 DENSITY, STRETCH, SHEAR = 0.2, 500.0, 200.0  # kg/m², N/m, N/m

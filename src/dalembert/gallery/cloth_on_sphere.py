@@ -7,6 +7,8 @@ thickness.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..scene.checks import rotation_matrix
@@ -14,8 +16,10 @@ from ..scene.contact import HalfSpace, Material
 from ..scene.mesh_topology import sheet
 from ..scene.scene import Scene
 from ..scene.shapes import Sphere
-from ..simulate import Simulation
 from ._common import reaction_impulse, require
+
+if TYPE_CHECKING:
+    from ..simulate import Simulation
 
 SETTINGS = {"duration": 1.2, "method": "linear_implicit_euler", "dt": 1 / 240, "frames": 60.0}
 BALL, THICK = 0.3, 0.01  # radii of the ball and of the points of the cloth, m

@@ -7,14 +7,18 @@ decides. One at a time ("sequential"), the last ball takes the velocity of the f
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..scene.body import WORLD
 from ..scene.contact import Material
 from ..scene.scene import Scene
 from ..scene.shapes import Sphere
-from ..simulate import Simulation
 from ._common import require
+
+if TYPE_CHECKING:
+    from ..simulate import Simulation
 
 SETTINGS = {"duration": 2.0, "method": "dop853", "rtol": 1e-11, "atol": 1e-12, "frames": 60.0, "impacts": "sequential"}
 COLORS = ("#4c78a8", "#f58518", "#54a24b", "#e45756", "#b279a2")

@@ -5,13 +5,17 @@ Once it has settled, every domino does what the one before it did, a fixed time 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..scene.contact import HalfSpace, Material
 from ..scene.scene import Scene
 from ..scene.shapes import Box
-from ..simulate import Simulation
 from ._common import require
+
+if TYPE_CHECKING:
+    from ..simulate import Simulation
 
 SETTINGS = {"duration": 2.5, "dt": 1 / 960, "iterations": 60, "frames": 120.0}
 THICKNESS, WIDTH, HEIGHT = 0.01, 0.03, 0.05  # m

@@ -6,14 +6,18 @@ With ω₂ = θ̇₁ a₁ + θ̇₂ R₁ a₂ and so on, the motion in the two a
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..scene.body import WORLD
 from ..scene.checks import rotation_matrix
 from ..scene.scene import Scene
 from ..scene.shapes import Box
-from ..simulate import Simulation
 from ._common import integrate, require, require_ledger
+
+if TYPE_CHECKING:
+    from ..simulate import Simulation
 
 SETTINGS = {"duration": 3.0, "method": "dop853", "rtol": 1e-11, "frames": 30.0}
 

@@ -12,14 +12,18 @@ themselves take something at a rolling contact: 2 % of the energy a second at th
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..scene.checks import rotation_matrix
 from ..scene.contact import HalfSpace, Material
 from ..scene.scene import Scene
 from ..scene.shapes import Cylinder
-from ..simulate import Simulation
 from ._common import require
+
+if TYPE_CHECKING:
+    from ..simulate import Simulation
 
 SETTINGS = {"duration": 2.0, "dt": 1 / 16000, "tolerance": 1e-10, "frames": 240.0}
 G = 9.81

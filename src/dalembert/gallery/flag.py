@@ -8,15 +8,17 @@ A breeze, `build(speed=1.5)`, does not bear the flag.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
 
 from ..scene.mesh_topology import sheet
 from ..scene.scene import Scene
-from ..simulate import Simulation
 from ._common import require
+
+if TYPE_CHECKING:
+    from ..simulate import Simulation
 
 SETTINGS = {"duration": 3.0, "method": "linear_implicit_euler", "dt": 1 / 120, "frames": 60.0}
 WIDE, HIGH, DENSITY, AIR = 0.9, 0.6, 0.15, 1.2  # m, m, kg/m², kg/m³

@@ -6,12 +6,16 @@ Equal: x = 2 F t²/(2 m), no torque about the centre. Opposite (a couple, which 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..scene.checks import rotation_matrix
 from ..scene.scene import Scene
-from ..simulate import Simulation
 from ._common import require, require_ledger, thin_rod
+
+if TYPE_CHECKING:
+    from ..simulate import Simulation
 
 SETTINGS = {"duration": 2.0, "method": "dop853", "dt": 0.01, "frames": 30.0}
 

@@ -10,12 +10,16 @@ force points along y and acts a = l/2 from the centre.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..scene.checks import rotation_matrix
 from ..scene.scene import Scene
-from ..simulate import Simulation
 from ._common import integrate, require, require_ledger, thin_rod
+
+if TYPE_CHECKING:
+    from ..simulate import Simulation
 
 SETTINGS = {"duration": 3.0, "method": "dop853", "rtol": 1e-11, "frames": 30.0}
 BARS = ("pushed at its centre", "pushed at its end")

@@ -7,14 +7,18 @@ and friction take.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..collide.from_scene import combine
 from ..scene.contact import HalfSpace, Material
 from ..scene.scene import Scene
 from ..scene.shapes import Box, Sphere
-from ..simulate import Simulation
 from ._common import require
+
+if TYPE_CHECKING:
+    from ..simulate import Simulation
 
 SETTINGS = {"duration": 2.4, "method": "time_stepping", "dt": 1 / 240, "frames": 20.0}
 RADIUS = 0.005  # m, of a particle

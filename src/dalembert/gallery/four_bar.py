@@ -8,13 +8,17 @@ With φ the angle of the crank, J(φ) = Σ m |∂x/∂φ|² + I (∂α/∂φ)² 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..scene.body import WORLD
 from ..scene.joint import Frame
 from ..scene.scene import Scene
-from ..simulate import Simulation
 from ._common import integrate, mobility, require, require_ledger, thin_rod
+
+if TYPE_CHECKING:
+    from ..simulate import Simulation
 
 SETTINGS = {"duration": 3.0, "method": "dop853", "rtol": 1e-11, "frames": 30.0}
 GROUND, CRANK, COUPLER, ROCKER = 1.0, 0.4, 0.9, 0.8  # m

@@ -8,12 +8,16 @@ towards the other galaxy and one away from it.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..scene.particle_force import ParticleForce
 from ..scene.scene import Scene
-from ..simulate import Simulation
 from ._common import require
+
+if TYPE_CHECKING:
+    from ..simulate import Simulation
 
 SETTINGS = {"duration": 10.0, "method": "time_stepping", "dt": 0.02, "frames": 2.0}
 NUCLEUS = 0.7  # part of a galaxy's mass in its nucleus

@@ -5,14 +5,18 @@ The light box bears the weight of the heavy one and stays where it is. The conve
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..scene.contact import HalfSpace, Material
 from ..scene.scene import Scene
 from ..scene.shapes import Box
-from ..simulate import Simulation
 from ._common import require, require_solved
 from .stack import interface_forces
+
+if TYPE_CHECKING:
+    from ..simulate import Simulation
 
 SETTINGS = {"duration": 1.0, "dt": 1 / 240, "solver": "interior_point", "frames": 30.0}
 G = 9.81

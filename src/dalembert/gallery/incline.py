@@ -6,14 +6,17 @@ Gravity is tilted instead of the ground. A block that sticks must not creep, how
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..scene.contact import HalfSpace, Material
 from ..scene.scene import Scene
 from ..scene.shapes import Box
-from ..simulate import Simulation
 from ._common import require
+
+if TYPE_CHECKING:
+    from ..simulate import Simulation
 
 SETTINGS = {"duration": 2.0, "dt": 1 / 240, "solver": "interior_point", "frames": 30.0}
 G = 9.81

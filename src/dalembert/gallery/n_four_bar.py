@@ -9,12 +9,16 @@ falls; besides, hinges in a plane are redundant. As long as it stays a parallelo
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..scene.body import WORLD, Body
 from ..scene.scene import Scene
-from ..simulate import Simulation
 from ._common import integrate, require, require_ledger, thin_rod
+
+if TYPE_CHECKING:
+    from ..simulate import Simulation
 
 SETTINGS = {"duration": 10.0, "method": "rk4", "dt": 1e-3, "frames": 20.0}
 AT_10_S = {2: (0.3284581115408154, 0.944518538178601), 40: (0.1805122266867284, 0.9835727405823116)}  # B₀: x, z in m

@@ -6,11 +6,15 @@ constraint, and the mass a small ball that does not turn.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ..scene.body import WORLD
 from ..scene.scene import Scene
 from ..scene.shapes import Sphere
-from ..simulate import Simulation
 from ._common import require, require_ledger
+
+if TYPE_CHECKING:
+    from ..simulate import Simulation
 
 SETTINGS = {"duration": 10.0, "method": "dop853", "rtol": 1e-12, "atol": 1e-13, "frames": 30.0}
 AT_10_S = (-0.27508746257611686, 0.0, -0.96141920509912506)  # m; the benchmark's plane is x–z here

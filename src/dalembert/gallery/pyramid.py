@@ -5,13 +5,17 @@ Every box stands on two; how the weight is shared among the contacts is not dete
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..scene.contact import HalfSpace, Material
 from ..scene.scene import Scene
 from ..scene.shapes import Box
-from ..simulate import Simulation
 from ._common import require, require_solved
+
+if TYPE_CHECKING:
+    from ..simulate import Simulation
 
 SETTINGS = {"duration": 2.0, "dt": 1 / 240, "solver": "interior_point", "frames": 30.0}
 G = 9.81

@@ -6,13 +6,17 @@ v = ω r when it rolls. It slides for 2 v₀/(7 μ g), and loses 2/7 of its ener
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..scene.contact import HalfSpace, Material
 from ..scene.scene import Scene
 from ..scene.shapes import Sphere
-from ..simulate import Simulation
 from ._common import require
+
+if TYPE_CHECKING:
+    from ..simulate import Simulation
 
 DT = 1 / 960
 SETTINGS = {"duration": 0.5, "dt": DT, "solver": "interior_point", "frames": 60.0}

@@ -6,13 +6,17 @@ the joints' forces in it.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..scene.body import WORLD, Body, World
 from ..scene.scene import Scene
 from ..scene.shapes import Sphere
-from ..simulate import Simulation
 from ._common import PlanarTree, integrate, require, require_ledger, thin_rod
+
+if TYPE_CHECKING:
+    from ..simulate import Simulation
 
 SETTINGS = {"duration": 1.5, "method": "dop853", "rtol": 1e-11, "frames": 30.0}
 

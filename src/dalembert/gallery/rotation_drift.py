@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
@@ -20,8 +20,10 @@ from ..integrate.solve import solve
 from ..scene.checks import rotation_matrix
 from ..scene.scene import Scene
 from ..scene.shapes import Box
-from ..simulate import Simulation
 from ._common import require, require_ledger
+
+if TYPE_CHECKING:
+    from ..simulate import Simulation
 
 SETTINGS = {"duration": 20.0, "method": "dop853", "dt": 0.01, "frames": 5.0}
 STEP = 0.02  # s, of the comparison

@@ -7,14 +7,18 @@ does not stir before.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..scene.contact import HalfSpace, Material
 from ..scene.scene import Scene
 from ..scene.shapes import Box
-from ..simulate import Simulation
 from . import trebuchet
 from ._common import require
+
+if TYPE_CHECKING:
+    from ..simulate import Simulation
 
 SETTINGS = {"duration": 8.5, "dt": 1 / 1000, "frames": 30.0}
 BRICK = (1.0, 1.5, 0.75)  # m

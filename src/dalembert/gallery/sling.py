@@ -11,14 +11,16 @@ proportion, as if it stayed straight; its waves add or take a part that falls as
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..scene.scene import Scene
-from ..simulate import Simulation
 from . import trebuchet
 from ._common import PlanarTree, integrate, require, require_ledger
+
+if TYPE_CHECKING:
+    from ..simulate import Simulation
 
 SETTINGS = {"duration": 12.0, "method": "dop853", "rtol": 1e-10, "frames": 60.0}
 WHIP = 1.0  # s after the release in which the check follows the empty sling

@@ -7,13 +7,17 @@ ground without friction the block loses ρ g h²/(2 E) of its height h, to 5 %, 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..scene.contact import HalfSpace, Material
 from ..scene.mesh_topology import block
 from ..scene.scene import Scene
-from ..simulate import Simulation
 from ._common import require
+
+if TYPE_CHECKING:
+    from ..simulate import Simulation
 
 SETTINGS = {
     "duration": 1.5, "method": "linear_implicit_euler", "dt": 1 / 240, "linear_tolerance": 1e-6, "frames": 60.0,

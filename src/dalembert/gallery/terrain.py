@@ -6,14 +6,18 @@ again in the books of impacts and friction.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..scene.contact import Material
 from ..scene.scene import Scene
 from ..scene.shapes import Box, Capsule, ConvexHull, Sphere
 from ..scene.surfaces import HeightField
-from ..simulate import Simulation
 from ._common import require
+
+if TYPE_CHECKING:
+    from ..simulate import Simulation
 
 SETTINGS = {"duration": 6.0, "dt": 1 / 240, "iterations": 30, "frames": 30.0}
 SPACING = 0.2

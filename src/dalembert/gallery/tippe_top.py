@@ -7,14 +7,18 @@ energy is lost and the spin about the axis of the top changes its sign.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..scene.checks import rotation_matrix
 from ..scene.contact import HalfSpace, Material
 from ..scene.scene import Scene
 from ..scene.shapes import Compound, Cylinder, Sphere
-from ..simulate import Simulation
 from ._common import require
+
+if TYPE_CHECKING:
+    from ..simulate import Simulation
 
 SETTINGS = {"duration": 2.0, "dt": 1 / 4000, "frames": 60.0}
 RADIUS, LOW = 0.02, 0.004  # of the ball; of the centre of mass below the ball's, m

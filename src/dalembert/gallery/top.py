@@ -9,7 +9,7 @@ It precesses steadily where I₁ Ω² cos θ − p_ψ Ω + m g l = 0.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,8 +17,10 @@ from ..scene.body import WORLD, Body
 from ..scene.checks import rotation_matrix
 from ..scene.scene import Scene
 from ..scene.shapes import Compound, Cylinder
-from ..simulate import Simulation
 from ._common import integrate, pointing, require, require_ledger
+
+if TYPE_CHECKING:
+    from ..simulate import Simulation
 
 SETTINGS = {"duration": 2.0, "method": "dop853", "rtol": 1e-11, "frames": 60.0}
 

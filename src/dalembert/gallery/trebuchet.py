@@ -11,7 +11,7 @@ the release on its own, and lets the stone fly on a parabola.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,8 +19,10 @@ from ..scene.body import WORLD
 from ..scene.contact import Material
 from ..scene.scene import Scene
 from ..scene.shapes import Box, Compound, Cylinder, Sphere
-from ..simulate import Simulation
 from ._common import PlanarTree, integrate, require, require_ledger, thin_rod
+
+if TYPE_CHECKING:
+    from ..simulate import Simulation
 
 SETTINGS = {"duration": 12.0, "method": "dop853", "rtol": 1e-10, "frames": 30.0}
 ACROSS = (0.0, 1.0, 0.0)

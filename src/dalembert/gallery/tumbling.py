@@ -10,13 +10,17 @@ in axes of the body, of period 4 K(k) in τ (Landau & Lifshitz, Mechanics, § 37
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..scene.checks import rotation_matrix
 from ..scene.scene import Scene
 from ..scene.shapes import Box
-from ..simulate import Simulation
 from ._common import require, require_ledger
+
+if TYPE_CHECKING:
+    from ..simulate import Simulation
 
 SETTINGS = {"duration": 6.0, "method": "dop853", "dt": 0.005, "frames": 30.0}
 

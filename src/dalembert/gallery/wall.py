@@ -6,13 +6,17 @@ such a wall sway and creep; loads carried down its columns at once (`contact/loa
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..scene.contact import HalfSpace, Material
 from ..scene.scene import Scene
 from ..scene.shapes import Box
-from ..simulate import Simulation
 from ._common import require
+
+if TYPE_CHECKING:
+    from ..simulate import Simulation
 
 SETTINGS = {"duration": 5.0, "dt": 1 / 240, "frames": 30.0}
 G = 9.81

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import gallery
-from ..recording import scene_description
+from ..description import scene_description
 from ..scene.scene import Scene
 from ..sources import load
 from ..trajectory import Trajectory
 from ..view.live import LiveViewer
-from .loop import LiveSession
+
+if TYPE_CHECKING:
+    from .loop import LiveSession
 
 __all__ = ["open_session"]
 
@@ -40,10 +42,12 @@ def open_session(
         name = str(what)
         scene, own = load(name, False)
         settings = own | settings
-    # The page comes first: it is seen while the run is prepared.
+    # The page comes first: its server works on while the compiler and the kernels of the run are loaded here.
     viewer = LiveViewer(scene_description(scene, {}), host, port, open_page=open_page)
     try:
+        viewer.say("loading the simulation")
         from ..session import Session
+        from .loop import LiveSession
 
         session = Session(scene, **smooth(scene, settings))
     except BaseException:

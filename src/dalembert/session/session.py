@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from ..contact.time_stepping import TimeStepping
+from ..description import scene_description
 from ..drivers import positive
 from ..model.tables import CONSTANT, CUSTOM_FORCE, FIELD, LEDGER, PARTICLE_FIELD
-from ..recording import scene_description
 from ..scene.checks import finite, real_array
 from ..scene.scene import Scene
 from ..simulate import Simulation
 from ..symbolic import GeneralizedCoordinates
 from .hand import Hand
 from .rewind import energy, rewind
+from .watch import spins, touching
 
 __all__ = ["Session"]
 
@@ -40,7 +40,7 @@ class Session:
         self.gravity = scene.gravity.copy()
         self.inputs: dict[str, dict[str, float]] = {}  # motor → what it was told
         self.contacts: list[np.ndarray] = []  # of each frame: (k, 9), place, force on the second (N), normal
-        self.spins: list[np.ndarray] = []  # of each frame: (n, 3) rad/s
+        self.gravities: list[np.ndarray] = []  # of each frame: (3,) m/s²
         self._rows: dict[str, int] = {}
         self._build()
 
@@ -66,7 +66,7 @@ class Session:
         """The run at its start."""
         self.run.restart(self._prepare)
         self.contacts.clear()
-        self.spins.clear()
+        self.gravities.clear()
         self._watch()
 
     def _idle_rows(self) -> None:
@@ -126,7 +126,7 @@ class Session:
         """Go back to the last frame that is not later than `time` (s), and forget those after it; returns its instant."""
         self.hand.forget()
         now = rewind(self.run, time, self._prepare)
-        del self.contacts[len(self.run.recorder) :], self.spins[len(self.run.recorder) :]
+        del self.contacts[len(self.run.recorder) :], self.gravities[len(self.run.recorder) :]
         self._book(float(np.sum(self.run.recorder.frames["energies"][-1])))
         return now
 
@@ -216,21 +216,19 @@ class Session:
         for name in ("reaction_force", "joint_error", "contact_force", "penetration", "contact_residual"):
             if name in recorder.frames:
                 found[name] = np.array(recorder.frames[name][index:])
-        found["angular_velocity"] = np.array(self.spins[index:]).reshape(len(found["time"]), -1, 3)
+        found["angular_velocity"] = spins(self.run.model, found["orientation"], found["angular_momentum"])
         found["contact_points"] = self.contacts[index:]
+        found["gravity"] = np.array(self.gravities[index:]).reshape(-1, 3)
         return found
 
     def _watch(self) -> None:
-        """Keep of the last frame what the recorder does not; there it is after a measurement."""
-        driver: Any = self.run._driver
-        if isinstance(driver, TimeStepping):
-            rows = driver._found()
-            parts = (rows.position, driver._impulses(rows) / driver.settings.dt, rows.frame[:, :3])
-            touching = np.concatenate(parts, axis=1)
-        else:
-            touching = np.array([(*c.position, *c.force, *c.normal) for c in self.run.contacts]).reshape(-1, 9)
-        self.contacts.append(touching.astype(np.float32))
-        self.spins.append(self.run._system.kinematics.omega[: len(self.run.model.body_names)].astype(np.float32))
+        """Keep of the last frame what the recorder does not; there it is after a measurement. Of frames in between, which
+        events leave, the contacts are not known."""
+        last = len(self.run.recorder) - 1
+        del self.contacts[last:], self.gravities[last:]
+        self.contacts += [np.zeros((0, 9), np.float32)] * (last - len(self.contacts))
+        self.contacts.append(touching(self.run))
+        self.gravities += [self.gravity] * (last + 1 - len(self.gravities))
 
     def set_frames(self, rate: float) -> None:
         """Recorded frames a second from now on. Raises ValueError."""

@@ -14,7 +14,7 @@ __all__ = ["ENERGIES", "Frames"]
 
 ENERGIES = ("kinetic", "potential", "balance")
 OF_BODIES = ("momentum", "angular_momentum", "angular_velocity", "contact_force")
-FURTHER = (*OF_BODIES, "reaction_force", "work", "joint_error", "penetration", "contact_residual")
+FURTHER = (*OF_BODIES, "reaction_force", "work", "joint_error", "penetration", "contact_residual", "gravity")
 
 
 class Frames:

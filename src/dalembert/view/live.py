@@ -20,6 +20,7 @@ from dalembert.view.live_plots import Plots
 from dalembert.view.live_record import Record
 from dalembert.view.live_scene import LiveScene
 from dalembert.view.live_server import exposure, has_browser, serve, stop
+from dalembert.view.live_share import Share
 from dalembert.view.particles import thinning_note
 
 __all__ = ["LiveViewer"]
@@ -55,7 +56,7 @@ class LiveViewer(Record):
         self._told_at = self._timed_at = 0.0
         self._drags: list[Callable[[int, str, np.ndarray, np.ndarray], None]] = []
         self._panel, self._plots = Panel(self.server.gui), Plots(self.server.gui)
-        self._stand(whole)
+        self._stand(scene, whole)
         panel = self._panel
         panel.on_play(lambda: self.play(not self._playing))
         panel.on_seek(self._scrub)
@@ -71,11 +72,11 @@ class LiveViewer(Record):
         if open_page and has_browser():
             webbrowser.open(self.address)
 
-    def _stand(self, whole: Any) -> None:
+    def _stand(self, scene: Mapping[str, Any], whole: Any) -> None:
         """Draw a scene at rest, and have no frames of it."""
         self.drawing, self._rows = thinned_scene(whole, MAX_POINTS)
         self._frames, self._time, self._seen, self._owed = self._no_frames(), 0.0, 0, 0
-        self._body = -1
+        self._body, self._share = -1, Share(scene, self.drawing)
         extent = motion_extent(self.drawing, *(part[None] for part in self._poses_at_rest()))
         self._scene = LiveScene(self.server, self.drawing, extent)
         self._panel.set_bodies(
@@ -97,7 +98,7 @@ class LiveViewer(Record):
         whole = parse_scene(scene)
         with self._lock:
             self.server.scene.reset()
-            self._stand(whole)
+            self._stand(scene, whole)
             self.server.gui.set_panel_label(str(scene.get("name", "dalembert")))
 
     def tell(self, words: str, *, trouble: bool = False) -> None:
@@ -106,6 +107,10 @@ class LiveViewer(Record):
             client.add_notification(
                 "dalembert", words, auto_close_seconds=None if trouble else 6.0, color="red" if trouble else None
             )
+
+    def say(self, words: str) -> None:
+        """How things stand, in the field of the panel that tells how far the run has come."""
+        self._panel.status.value = words
 
     def show_hand(self, ends: np.ndarray | None) -> None:
         """Draw a hand from the point that it holds to where it pulls, (2, 3) m; None for an empty one."""
@@ -157,8 +162,10 @@ class LiveViewer(Record):
             if self._body < 0 or not len(self._frames):
                 self._panel.facts.content = NOBODY
             else:
+                index = self._frames.index(self._time)
+                self._share.released = self._scene.links.released
                 self._panel.facts.content = facts(
-                    self.drawing.bodies[self._body], self._body, self._frames, self._frames.index(self._time)
+                    self.drawing.bodies[self._body], self._body, self._frames, index, self._share
                 )
 
     def _welcome(self, client: Any) -> None:

@@ -98,8 +98,16 @@ class LiveBodies:
 
 
 def ball(radius: float, subdivisions: int) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices (n, 3) and faces (m, 3) of a sphere about the origin."""
-    from trimesh.creation import icosphere
-
-    mesh = icosphere(subdivisions=subdivisions, radius=radius)
-    return mesh.vertices.astype(np.float32), mesh.faces.astype(np.uint32)
+    """Vertices (n, 3) and faces (m, 3) of a sphere about the origin: an octahedron whose triangles are split in four."""
+    corners = np.concatenate([np.eye(3), -np.eye(3)])
+    faces = np.array([(x, y, z) if (x + y + z) % 2 else (x, z, y) for x in (0, 3) for y in (1, 4) for z in (2, 5)])
+    for _ in range(subdivisions):
+        edges, side = np.unique(
+            np.sort(faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1), axis=0, return_inverse=True
+        )
+        middle = len(corners) + side.reshape(-1, 3)
+        corners = np.concatenate([corners, corners[edges].mean(axis=1)])
+        corners /= np.linalg.norm(corners, axis=1)[:, None]
+        (a, b, c), (ab, bc, ca) = faces.T, middle.T
+        faces = np.concatenate([np.stack(f, axis=1) for f in ((a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca))])
+    return (radius * corners).astype(np.float32), faces.astype(np.uint32)

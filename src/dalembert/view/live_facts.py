@@ -6,14 +6,16 @@ import numpy as np
 
 from dalembert.view.drawing import BodyDrawing
 from dalembert.view.frames import Frames
+from dalembert.view.live_share import Share
 
 __all__ = ["facts"]
 
 
-def facts(body: BodyDrawing, number: int, frames: Frames, index: int) -> str:
+def facts(body: BodyDrawing, number: int, frames: Frames, index: int, share: Share) -> str:
     """A Markdown table: the state of a body, and its share of the audit, at the frame `index`.
 
-    The share is its kinetic energy: of translation P²/2m, and of spin, ½ ω·L, with ω found between frames if not recorded.
+    The share is its kinetic energy: of translation P²/2m, and of spin, ½ ω·L, with ω found between frames if not recorded;
+    and what `Share.of` knows.
     """
     position, further = frames.positions[index, number], {k: part[index] for k, part in frames.further.items()}
     rows = [("place, m", _vector(position)), ("turned, quaternion", _vector(frames.orientations[index, number]))]
@@ -37,6 +39,7 @@ def facts(body: BodyDrawing, number: int, frames: Frames, index: int) -> str:
             rows += [("spin, rad/s", _vector(omega)), ("kinetic energy of spin, J", f"{0.5 * omega @ spin:.5g}")]
     if "contact_force" in further:
         rows.append(("force of contacts, N", _vector(further["contact_force"][number])))
+    rows += [(_plain(name, 90), f"{value:.5g}") for name, value in share.of(number, frames, index)]
     kinetic, potential, balance = frames.energies[index]
     rows += [
         ("**of all bodies**", ""),
@@ -67,5 +70,5 @@ def _vector(values: np.ndarray) -> str:
     return " ".join(f"{value:.4g}" for value in np.round(values.astype(float), 9) + 0.0)
 
 
-def _plain(name: str) -> str:
-    return "".join(c if c.isalnum() or c in " _-.,[]()" else "·" for c in name)[:60]
+def _plain(name: str, most: int = 60) -> str:
+    return "".join(c if c.isalnum() or c in " _-.,:[]()" else "·" for c in name)[:most]

@@ -16,6 +16,7 @@ from dalembert.view.live_page import Panel
 from dalembert.view.live_playback import Playback
 from dalembert.view.live_plots import Plots
 from dalembert.view.live_scene import LiveScene
+from dalembert.view.live_share import Share
 
 if TYPE_CHECKING:
     from dalembert.trajectory import Trajectory
@@ -33,6 +34,7 @@ class Record(Playback):
     _rows: np.ndarray  # the particles that are drawn
     _panel: Panel
     _plots: Plots
+    _share: Share
     _scene: LiveScene
 
     def __init__(self) -> None:
@@ -70,6 +72,7 @@ class Record(Playback):
     def name_forces(self, forces: Any) -> None:
         """The frames hold works of these forces, (time, force)."""
         self._plots.set_names(forces, self._plots.masses)
+        self._share.forces = list(forces)
 
     @property
     def frame_count(self) -> int:

@@ -66,6 +66,7 @@ class LiveScene:
         self.links.show_joints = joints
         self.bodies.show_axes(axes)
         self.bodies.cast_shadows(shadows)
+        self.server.scene.configure_default_lights(cast_shadow=shadows)
         self.overlays.show(kinds)
 
     def release(self, released: Mapping[str, float]) -> None:

@@ -1,0 +1,37 @@
+"""What a session shows of its frames beside what is recorded: where bodies touch, and how they turn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..contact.time_stepping import TimeStepping
+from ..model.compile import Model
+from ..simulate import Simulation
+
+SYMMETRIC = np.array([(0, 3, 4), (3, 1, 5), (4, 5, 2)])  # where (xx, yy, zz, xy, xz, yz) has its entries
+
+
+def touching(run: Simulation) -> np.ndarray:
+    """The contacts of a run where it is, after a measurement: (k, 9), place (m), force on the second (N), normal."""
+    driver: Any = run._driver
+    if isinstance(driver, TimeStepping):
+        rows = driver._found()
+        parts = (rows.position, driver._impulses(rows) / driver.settings.dt, rows.frame[:, :3])
+        found = np.concatenate(parts, axis=1)
+    else:
+        found = np.array([(*c.position, *c.force, *c.normal) for c in run.contacts]).reshape(-1, 9)
+    return found.astype(np.float32)
+
+
+def spins(model: Model, orientation: np.ndarray, momentum: np.ndarray) -> np.ndarray:
+    """Angular velocities ω = R I⁻¹ Rᵀ L (k, n, 3) rad/s of the model's bodies, from (k, n, 4) and (k, n, 3)."""
+    w, v = orientation[..., :1], orientation[..., 1:]
+
+    def turned(vector: np.ndarray, sign: float) -> np.ndarray:
+        t = 2.0 * sign * np.cross(v, vector)
+        return vector + w * t + sign * np.cross(v, t)
+
+    inverse = model.tables["bodies"].inverse_inertia[: orientation.shape[1], SYMMETRIC]
+    return turned(np.einsum("nij,knj->kni", inverse, turned(momentum, -1.0)), 1.0)
