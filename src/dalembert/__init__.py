@@ -99,6 +99,9 @@ class _Package(ModuleType):
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, getattr(value, name) if name in _WHERE and isinstance(value, ModuleType) else value)
 
+    def __reduce__(self) -> Any:  # as any module: by its name
+        return importlib.import_module, (self.__name__,)
+
 
 sys.modules[__name__].__class__ = _Package
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from ..formats.load import load_model
 from ..formats.usd import load_usd
 from ..formats.usd_package import SUFFIXES as USD
 from ..scene.scene import Scene
@@ -32,11 +33,6 @@ def read_source(path: Path) -> tuple[Scene | Trajectory, dict[str, Any], Iterabl
         model = load_usd(path)
         return model.scene, {}, model.warnings
     if suffix in MODELS:
-        import dalembert
-
-        load_model = getattr(dalembert, "load_model", None)
-        if load_model is None:
-            raise ValueError(f"{path}: this version reads no URDF and MJCF files; convert it to USD")
         model = load_model(path)
         return model.scene, {}, model.warnings
     return None
