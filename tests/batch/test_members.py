@@ -93,6 +93,8 @@ def test_what_batches_cannot_run_is_refused_with_the_way_out():
     scene.event("down", lambda t, y: y[2], stop=True)
     with pytest.raises(ValueError, match="has the event 'down'"):
         dal.run_batch([scene], 0.1)
+    with pytest.raises(ValueError, match="constraint_solver='ldl' only"):
+        dal.run_batch([pendulum()], 0.1, constraint_solver="minres")
     with pytest.raises(ValueError, match="controller"):
         dal.run_batch([pendulum()], 0.1, controller=lambda run: None, control_rate=10.0)
     with pytest.raises(ValueError, match="there are no scenes"):

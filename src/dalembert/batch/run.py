@@ -52,9 +52,9 @@ def run_batch(
     progress : is told now and then how many members were begun, and of how many.
     settings : those of `Simulation`, by integration methods.
 
-    Raises ValueError for what batches cannot run (contact, events, controllers, generalized coordinates, time steps of
-    particles), for members of another structure, and for bad arguments; MemoryError where the record would not fit. Ctrl-C
-    ends the batch cleanly (`interrupted`).
+    Raises ValueError for what batches cannot run (contact, events, controllers, generalized coordinates, iterative solvers of
+    constraints, time steps of particles), for members of another structure, and for bad arguments; MemoryError where the
+    record would not fit. Ctrl-C ends the batch cleanly (`interrupted`).
 
     >>> import dalembert as dal
     >>> scene = dal.Scene("pendulum")

@@ -69,6 +69,8 @@ class Workspace(Simulation):
             raise NotForBatches(
                 f"scene {name!r} has the event {self.model.events[0].name!r}, which batches cannot do; {ALONE}"
             )
+        if self._constraint_solver is not None:
+            raise NotForBatches(f"batches solve constraints by constraint_solver='ldl' only; leave it out, or {ALONE}")
         if self._clock is not None:
             raise NotForBatches(f"a controller takes part from Python, which batches do without; {ALONE}")
 
