@@ -99,11 +99,15 @@ def run_together(
     return Batch(template, settings, varied, kept, record, end, time.perf_counter() - start, interrupted, count)
 
 
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def threads_of(threads: int | None) -> int:
     """How many threads to take: as many as there are cores, if not given. Raises ValueError."""
     if threads is None:
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        return min(cores, MOST_THREADS)
+        return min(cores(), MOST_THREADS)
     if not (isinstance(threads, int) and 1 <= threads <= MOST_THREADS):
         raise ValueError(f"threads is {threads!r}; give a whole number from 1 to {MOST_THREADS}")
     return threads

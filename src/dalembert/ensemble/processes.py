@@ -7,7 +7,6 @@ Each is a fresh Python that imports this package and no script of the user's, so
 from __future__ import annotations
 
 import contextlib
-import os
 import pickle
 import queue
 import signal
@@ -17,6 +16,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ..batch.run import cores
 from .plan import Member
 from .task import DIED, Answer, Task, described, pack
 from .worker import READY
@@ -131,11 +131,11 @@ class Crew:
 
 
 def run_in_processes(task: Task, members: Sequence[Member], workers: int | None) -> Iterator[Answer]:
-    """The answers of members as they are ready, run by so many processes, or one for each processor.
+    """The answers of members as they are ready, run by so many processes, or one for each core.
 
     Raises RuntimeError where none can start.
     """
-    crew = Crew(task, members, min(workers or processors(), len(members)))
+    crew = Crew(task, members, min(workers or cores(), len(members)))
     try:
         for _ in members:
             answer = crew.answers.get()
@@ -144,11 +144,6 @@ def run_in_processes(task: Task, members: Sequence[Member], workers: int | None)
             yield answer
     finally:
         crew.end()
-
-
-def processors() -> int:
-    """How many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _lost(member: Member, why: str) -> Answer:

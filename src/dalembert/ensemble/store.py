@@ -121,11 +121,6 @@ def make_manifest(task: Task, plan: Plan, seed: int) -> dict[str, Any]:
     }
 
 
-def manifest_hash(manifest: dict[str, Any]) -> str:
-    """What tells a sweep from all others, hexadecimal."""
-    return digest(json.dumps(manifest, sort_keys=True).encode())
-
-
 def _short(value: Any) -> str:
     text = json.dumps(value)
     return text if len(text) < 60 else text[:57] + "..."

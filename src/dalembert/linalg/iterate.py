@@ -119,6 +119,8 @@ def solve(tables, again):
         poke(x, i, peek(x, i) * peek(scale, i))
     if again:
         copy(before, x)
+    if not left < math.inf:
+        status = NOT_FINITE
     iteration.status = status
     iteration.residual = left
     iteration.solves += 1
@@ -126,7 +128,7 @@ def solve(tables, again):
     iteration.worst = max(iteration.worst, left)
     if not left <= iteration.tolerance:
         iteration.unsolved += 1
-    return status if left < math.inf else NOT_FINITE
+    return status
 
 
 @njit
@@ -146,7 +148,7 @@ def refine(tables, left, goal):
                 now = true_residual(tables)
         if now <= goal:
             return SOLVED
-        broke = status == NO_SHADOW or status == NO_STABILIZER  # noqa: PLR1714 - compiled
+        broke = status == NO_SHADOW or status == NO_STABILIZER  # noqa: SIM109 - compiled
         fell = now <= PROGRESS * left or (broke and not turned)
         if not fell or status == DIVERGED or iteration.iterations >= iteration.most:
             return STALLED if status == SOLVED else status
