@@ -29,7 +29,8 @@ except ImportError:  # no such locks on Windows: two processes may compile the s
 # Kernels allocate nothing, so that no array needs its references counted: counting would cost more than the arithmetic.
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False}
 # What only compiled code calls needs no entry points for Python and C, which take longer to compile than it does.
-INNER: dict[str, Any] = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+# Numba hands the options of a caller on to what it calls first, so that what is not to be inlined by force has to say so.
+INNER: dict[str, Any] = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": False}
 
 
 ROOT = Path(__file__).parent
@@ -192,7 +193,7 @@ def announce_compilation() -> None:
 
 def njit(function: Callable[..., Any], **more: Any) -> Any:
     """Compile an inner function, called from kernels only."""
-    dispatcher = numba.njit(**INNER, **more)(function)
+    dispatcher = numba.njit(**{**INNER, **more})(function)
     if not numba.config.DISABLE_JIT:
         light.use(dispatcher)
     return dispatcher
