@@ -42,13 +42,14 @@ if TYPE_CHECKING:
     from .symbolic import GeneralizedCoordinates, Lagrangian
     from .time_series import TimeSeries
     from .trajectory import Trajectory
+    from .warning import SimulationWarning
 
 __all__ = [
     "METHODS", "WORLD", "Articulation", "Batch", "Box", "Capsule", "Compound", "Cone", "ConstraintSystem",
     "ConvexHull", "Curve", "Cylinder", "Ellipsoid", "Equilibration", "GeneralizedCoordinates", "HalfSpace",
     "HeightField", "ImportedModel", "IterativeSolver", "Lagrangian", "LinearSolution", "MassProperties", "Matching",
-    "Material", "Mesh", "Minimum", "Replay", "Scene", "Simulation", "SimulationError", "Sphere", "State", "SweepError",
-    "TimeSeries", "Trajectory", "TriangleMesh", "__version__", "block", "condition_number", "equilibrate",
+    "Material", "Mesh", "Minimum", "Replay", "Scene", "Simulation", "SimulationError", "SimulationWarning", "Sphere", "State",
+    "SweepError", "TimeSeries", "Trajectory", "TriangleMesh", "__version__", "block", "condition_number", "equilibrate",
     "export_gltf", "export_mjcf", "export_usd", "load_model", "load_usd", "mass_properties", "matching", "minimize",
     "replay", "run_batch", "sheet", "show", "simulate", "solve", "solve_linear", "sweep",
 ]  # fmt: skip
@@ -89,6 +90,7 @@ _HOME = {
     ".symbolic": "GeneralizedCoordinates Lagrangian",
     ".time_series": "TimeSeries",
     ".trajectory": "Trajectory",
+    ".warning": "SimulationWarning",
 }
 _WHERE = {name: module for module, names in _HOME.items() for name in names.split()}
 

@@ -48,6 +48,7 @@ class Report:
     particles: ParticleReport | None  # where they have time steps of their own
     slow_functions: list[str]  # of the user, in plain Python
     interrupted: bool  # by Ctrl-C
+    warnings: list[str]  # each was issued as a SimulationWarning, too
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON; a number that is not finite becomes None."""
@@ -58,6 +59,7 @@ class Report:
         """The lines of the table."""
         lines = [
             ("scene", f"{self.scene}, {self.method}" + (" (interrupted)" if self.interrupted else "")),
+            *(("warning", message) for message in self.warnings),
             ("simulated time", f"{self.simulated_time:.6g} s"),
             ("wall time", f"{self.wall_time:.4g} s  ({self.real_time_factor:.4g} × real time)"),
             ("steps", f"{self.steps} accepted, {self.rejected} rejected, {self.time_per_step * 1e6:.3g} µs each"),
@@ -156,6 +158,7 @@ def make_report(simulation: Any) -> Report:
         particles=simulation._driver.particle_report() if isinstance(simulation._driver, ParticleStepping) else None,
         slow_functions=list(simulation.model.slow),
         interrupted=simulation.interrupted,
+        warnings=list(simulation.warnings),
     )
 
 

@@ -35,6 +35,7 @@ from .status import EVENT, MAX_STEPS, OK
 from .symbolic import GeneralizedCoordinates
 from .symbolic.mechanism import PlacedMechanism, require_supported
 from .trajectory import Trajectory
+from .warning import warn
 
 if TYPE_CHECKING:
     from .view.plots import Plots
@@ -153,6 +154,7 @@ class Simulation(Controls, Questions):
         if len(self.model.graph.hubs) and redundant(self.model):
             self.model = compile_scene(self.model.scene, hubs=False)
         check_hold(hold, stiffness, damping, self.method)
+        self.warnings: list[str] = []  # what is doubtful of this run; see `SimulationWarning`
         self.settings = {
             "method": self.method, "dt": dt, "rtol": rtol if dt is None else None, "hold": hold,
             "coordinates": "generalized" if placed else coordinates, "constraint_solver": str(iterative or "ldl"),
@@ -265,6 +267,12 @@ class Simulation(Controls, Questions):
             self._advancing = False
             self.wall_time += time.perf_counter() - start
         return self
+
+    def warn(self, message: str) -> None:
+        """Issue a `SimulationWarning` about this run, once, and list it in the report."""
+        if message not in self.warnings:
+            self.warnings.append(message)
+            warn(message)
 
     def _to(self, target: float, end: float) -> None:
         """Integrate to one frame and record it, stopping at events and where the controller is called on the way."""
