@@ -131,14 +131,14 @@ def momentum_problems(scene, run):
 
 
 def rotations(q):
-    """(t, 3, 3) of quaternions (t, 4), w first."""
+    """(..., 3, 3) of quaternions (..., 4), w first."""
     w, x, y, z = np.moveaxis(q, -1, 0)
     rows = [
         [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
         [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
         [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
     ]
-    return np.moveaxis(np.array(rows), -1, 0)
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
 def point_of(scene, record, frame, at):

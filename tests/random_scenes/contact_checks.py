@@ -1,0 +1,233 @@
+"""What is checked of a random scene of contact, from recorded states and reported forces alone.
+
+A time step of contact changes all momenta at its midpoint (J. J. Moreau): the position there follows from the free motion of the
+recorded state, so that Newton's law, Coulomb's law and the kinetic energy can be written out again here, body by body.
+"""
+
+import numpy as np
+
+import dalembert as dal
+
+from .contact_scenes import DT
+from .mechanism_checks import rotations
+
+NEWTON = 1e-9  # of the momenta that are exchanged
+ROUNDING = 1e-12
+LAW = 1e-9  # m/s: by how much the natural map found here may differ from the reported one
+
+
+class Watch:
+    """Collects what the steps of a run report, one step a frame."""
+
+    def __init__(self):
+        self.contacts, self.reports = [], []
+
+    def __call__(self, run):
+        self.contacts.append(run.contacts)
+
+
+def watched_run(scene, steps, **settings):
+    """A run of so many steps with each recorded, and the contacts of each."""
+    watch = Watch()
+    run = dal.Simulation(scene, method="time_stepping", dt=DT, frames=1.0 / DT, **settings)
+    run.advance(steps * DT, progress=watch)
+    return run, watch.contacts
+
+
+def contact_problems(scene, steps=240, **settings):
+    run, contacts = watched_run(scene, steps, **settings)
+    record = run.trajectory
+    if len(record.times) != len(contacts) + 1:
+        return [f"{len(record.times)} frames of {len(contacts)} steps"]
+    problems = [*finite_problems(record), *balance_problems(run)]
+    steps = [Step(scene, record, k, found) for k, found in enumerate(contacts)]
+    bounce = scene.material.restitution > 0.0
+    for step in steps:
+        problems += step.newton_problems()
+        problems += step.cone_problems()
+        problems += step.energy_problems(record)
+        if not bounce:
+            problems += step.law_problems(float(record.contact_residual.values[step.k + 1]), settings)
+        if len(problems) > 8:
+            break
+    return problems
+
+
+def finite_problems(record):
+    bad = [name for name in ("position", "orientation", "momentum", "angular_momentum", "kinetic", "contact_force")
+           if not np.isfinite(getattr(record, name).values).all()]  # fmt: skip
+    return [f"{name} is not finite" for name in bad]
+
+
+def balance_problems(run):
+    """The energy balance of the audit closes."""
+    scale = max(run.report.energy_scale, 1e-3)
+    if run.report.energy_residual > 1e-6 * scale:
+        return [f"energy balance: {run.report.energy_residual:.3g} J of {scale:.3g} J"]
+    return []
+
+
+class Step:
+    """One step: momenta before and after, and the state at its midpoint."""
+
+    def __init__(self, scene, record, k, contacts):
+        self.scene, self.k, self.contacts = scene, k, contacts
+        self.names = list(scene.bodies)
+        bodies = list(scene.bodies.values())
+        self.mass = np.array([b.mass for b in bodies])
+        self.joined = {f.name for j in scene.joints.values() for f in j.bodies if hasattr(f, "inertia")}
+        self.before = record.momentum.values[k], record.angular_momentum.values[k]
+        self.after = record.momentum.values[k + 1], record.angular_momentum.values[k + 1]
+        self.position = record.position.values[k] + 0.5 * DT * self.before[0] / self.mass[:, None]
+        self.inverse = []
+        for i, body in enumerate(bodies):
+            turn = free_rotation(record.orientation.values[k, i], self.before[1][i], body.inertia, 0.5 * DT)
+            self.inverse.append(turn @ np.linalg.inv(body.inertia) @ turn.T)
+        self.sizes = [size_of(body) for body in bodies]
+
+    def newton_problems(self):
+        """Each body's momentum and angular momentum change by gravity and its contacts, where no joint holds it."""
+        force = np.zeros((len(self.names), 3))
+        torque = np.zeros((len(self.names), 3))
+        size = np.full(len(self.names), DT * self.mass * np.linalg.norm(self.scene.gravity))
+        for contact in self.contacts:
+            for name, sign in ((contact.a, -1.0), (contact.b, 1.0)):
+                if name in self.names:
+                    i = self.names.index(name)
+                    force[i] += sign * contact.force
+                    torque[i] += sign * np.cross(contact.position - self.position[i], contact.force)
+                    size[i] += DT * np.linalg.norm(contact.force)
+        found = []
+        for i, name in enumerate(self.names):
+            if name in self.joined:
+                continue
+            off = self.after[0][i] - self.before[0][i] - DT * (self.mass[i] * self.scene.gravity + force[i])
+            turned = self.after[1][i] - self.before[1][i] - DT * torque[i]
+            size[i] += np.linalg.norm(self.before[0][i])
+            if np.abs(off).max() > NEWTON * size[i]:
+                found.append(f"step {self.k}: momentum of {name!r} off by {np.abs(off).max():.3g} of {size[i]:.3g} kg m/s")
+            if np.abs(turned).max() > NEWTON * max(size[i] * self.sizes[i], np.linalg.norm(self.before[1][i])):
+                found.append(f"step {self.k}: angular momentum of {name!r} off by {np.abs(turned).max():.3g} kg m²/s")
+        return found
+
+    def cone_problems(self):
+        """Contacts push, with friction within Coulomb's cone."""
+        mu = self.scene.material.friction
+        found = []
+        for contact in self.contacts:
+            normal = contact.normal @ contact.force
+            tangent = np.linalg.norm(contact.force - normal * contact.normal)
+            if normal < 0.0 or tangent > mu * normal + ROUNDING * normal:
+                found.append(f"step {self.k}: force {normal:.6g}, {tangent:.6g} N outside the cone of μ = {mu:g}")
+        return found
+
+    def energy_problems(self, record):
+        """Contacts take energy and bring none: p · ½ (u_free + u⁺) ≤ 0, with u_free the velocities that forces alone would
+        give; and p · ½ (u⁻ + u⁺), with what putting overlap right took, is how much the energy changed."""
+        if self.joined:
+            return []
+        brought = changed = turned = 0.0
+        for contact in self.contacts:
+            p = DT * contact.force
+            after, before = (self.approach(contact, momenta) for momenta in (self.after, self.before))
+            fall = (float(contact.b in self.names) - float(contact.a in self.names)) * DT * self.scene.gravity
+            brought += 0.5 * p @ (before + fall + after)
+            changed += 0.5 * p @ (before + after)
+            turned += np.linalg.norm(p) * (np.linalg.norm(before) + np.linalg.norm(after))
+        total = [record.kinetic.values[k] + record.potential.values[k] + record.projection_loss.values[k]
+                 for k in (self.k, self.k + 1)]  # fmt: skip
+        size = max(turned, abs(total[0]), float(record.kinetic.values[self.k]))
+        found = []
+        missed = float(record.contact_residual.values[self.k + 1])
+        if brought > 1e-9 * size + missed * sum(DT * np.linalg.norm(c.force) for c in self.contacts):
+            found.append(f"step {self.k}: contacts bring {brought:.3g} J, {turned:.3g} J turned over")
+        if abs(total[1] - total[0] - changed) > 1e-9 * size:
+            found.append(
+                f"step {self.k}: the energy changes by {total[1] - total[0]:.6g} J, contacts give {changed:.6g} J"
+            )
+        return found
+
+    def approach(self, contact, momenta):
+        """The velocity of b over a at a contact, m/s."""
+        return self.velocity(contact.b, contact.position, momenta) - self.velocity(contact.a, contact.position, momenta)
+
+    def velocity(self, name, at, momenta):
+        if name not in self.names:
+            return np.zeros(3)
+        i = self.names.index(name)
+        spin = self.inverse[i] @ momenta[1][i]
+        return momenta[0][i] / self.mass[i] + np.cross(spin, at - self.position[i])
+
+    def compliance(self, contact):
+        """n · J W Jᵀ n, 1/kg."""
+        value = 0.0
+        for name in (contact.a, contact.b):
+            if name in self.names:
+                i = self.names.index(name)
+                across = np.cross(contact.position - self.position[i], contact.normal)
+                value += 1.0 / self.mass[i] + across @ self.inverse[i] @ across
+        return value
+
+    def natural_map(self):
+        """The largest |p − proj_K(p − ρ û)| / ρ of the contacts between bodies that no joint holds, m/s."""
+        mu, worst = self.scene.material.friction, 0.0
+        for contact in self.contacts:
+            if {contact.a, contact.b} & self.joined:
+                return None
+            u = self.approach(contact, self.after)
+            normal = u @ contact.normal
+            tangent = u - normal * contact.normal
+            biases = {max(contact.separation, 0.0) / DT}
+            if contact.normal @ contact.force > 0.0 and contact.separation < 1e-6:
+                biases.add(0.0)  # a gap of next to nothing under load counts as none
+            c = self.compliance(contact)
+            p = DT * contact.force
+            maps = []
+            for bias in biases:
+                raised = normal + bias + mu * np.linalg.norm(tangent)
+                x = p - (tangent + raised * contact.normal) / c
+                maps.append(c * np.linalg.norm(p - project(x, contact.normal, mu)))
+            worst = max(worst, min(maps))
+        return worst
+
+    def law_problems(self, reported, settings):
+        """Coulomb's law with impenetrability, to what the run reports of this step."""
+        found = self.natural_map()
+        if found is None or found <= reported + LAW + 1e-6 * abs(found):
+            return []
+        return [f"step {self.k}: natural map {found:.3g} m/s, and {reported:.3g} is reported"]
+
+
+def project(x, normal, mu):
+    """The point of Coulomb's cone nearest to x."""
+    n = x @ normal
+    t = x - n * normal
+    size = np.linalg.norm(t)
+    if mu * size <= -n:
+        return np.zeros(3)
+    if size <= mu * n:
+        return x
+    n = (n + mu * size) / (1.0 + mu * mu)
+    return n * normal + mu * n * t / size
+
+
+def free_rotation(q, momentum, inertia, time, pieces=8):
+    """The rotation matrix after free motion from the orientation q (w first), by classical Runge–Kutta steps."""
+    turn, inverse = rotations(q), np.linalg.inv(inertia)
+
+    def rate(matrix):
+        x, y, z = matrix @ (inverse @ (matrix.T @ momentum))
+        return np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]]) @ matrix
+
+    h = time / pieces
+    for _ in range(pieces):
+        a = rate(turn)
+        b = rate(turn + 0.5 * h * a)
+        c = rate(turn + 0.5 * h * b)
+        d = rate(turn + h * c)
+        turn = turn + h / 6.0 * (a + 2 * b + 2 * c + d)
+    return turn
+
+
+def size_of(body):
+    return 2.0 * np.sqrt(np.trace(body.inertia) / body.mass)
