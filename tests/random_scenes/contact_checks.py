@@ -8,12 +8,14 @@ import numpy as np
 
 import dalembert as dal
 
+from collide.oracle import coal_distance, placed, support_height
 from .contact_scenes import DT
 from .mechanism_checks import rotations
 
 NEWTON = 1e-9  # of the momenta that are exchanged
 ROUNDING = 1e-12
 LAW = 1e-9  # m/s: by how much the natural map found here may differ from the reported one
+OVERLAP = 1e-4  # m
 
 
 class Watch:
@@ -47,7 +49,7 @@ def contact_problems(scene, steps=240, **settings):
         problems += step.cone_problems()
         problems += step.energy_problems(record)
         if not bounce:
-            problems += step.law_problems(float(record.contact_residual.values[step.k + 1]), settings)
+            problems += step.law_problems(float(record.contact_residual.values[step.k + 1]))
         if len(problems) > 8:
             break
     return problems
@@ -114,10 +116,12 @@ class Step:
         """Contacts push, with friction within Coulomb's cone."""
         mu = self.scene.material.friction
         found = []
+        weight = self.mass.sum() * np.linalg.norm(self.scene.gravity)
+        rounding = ROUNDING * max([weight, *(np.linalg.norm(contact.force) for contact in self.contacts)])
         for contact in self.contacts:
             normal = contact.normal @ contact.force
             tangent = np.linalg.norm(contact.force - normal * contact.normal)
-            if normal < 0.0 or tangent > mu * normal + ROUNDING * normal:
+            if normal < -rounding or tangent > mu * normal + rounding:
                 found.append(f"step {self.k}: force {normal:.6g}, {tangent:.6g} N outside the cone of μ = {mu:g}")
         return found
 
@@ -190,7 +194,7 @@ class Step:
             worst = max(worst, min(maps))
         return worst
 
-    def law_problems(self, reported, settings):
+    def law_problems(self, reported):
         """Coulomb's law with impenetrability, to what the run reports of this step."""
         found = self.natural_map()
         if found is None or found <= reported + LAW + 1e-6 * abs(found):
@@ -231,3 +235,48 @@ def free_rotation(q, momentum, inertia, time, pieces=8):
 
 def size_of(body):
     return 2.0 * np.sqrt(np.trace(body.inertia) / body.mass)
+
+
+def overlap_problems(scene, steps=240, every=12, **settings):
+    """The deepest overlap of convex solids, by an independent library, is no deeper than the run reports around that time.
+
+    Positions are recorded half a step after the overlap was looked at: what moves on in between may go deeper by OVERLAP.
+    """
+    import coal
+
+    run, _ = watched_run(scene, steps, **settings)
+    record = run.trajectory
+    found = []
+    for k in range(every, steps, every):
+        deepest, pair = deepest_overlap(coal, scene, record, k)
+        reported = record.penetration.values[k : k + 3].max()
+        if deepest > reported + OVERLAP:
+            found.append(f"frame {k}: {pair} overlap by {deepest:.3g} m, {reported:.3g} m is reported")
+    return found
+
+
+def deepest_overlap(coal, scene, record, k):
+    solids = []
+    for i, body in enumerate(scene.bodies.values()):
+        solids.append((body, record.position.values[k, i], rotations(record.orientation.values[k, i])))
+    solids += [(o, o.position, o.rotation) for o in scene.obstacles.values()]
+    joined = {frozenset(f.name for f in joint.bodies) for joint in scene.joints.values()}
+    deepest, pair = 0.0, ("", "")
+    for a, (one, x, turn) in enumerate(solids[: len(scene.bodies)]):
+        for other, y, turned in solids[a + 1 :]:
+            if not (is_convex(one.shape) and is_convex(other.shape)) or frozenset((one.name, other.name)) in joined:
+                continue
+            shift = turn @ one.center if hasattr(one, "center") else 0.0
+            shifted = turned @ other.center if hasattr(other, "center") else 0.0
+            if isinstance(other.shape, dal.HalfSpace):
+                tables = placed((one.shape, x - shift, turn))
+                distance = -support_height(tables, 0, -turned[:, 2]) - turned[:, 2] @ y
+            else:
+                distance = coal_distance(coal, placed((one.shape, x - shift, turn), (other.shape, y - shifted, turned)))[0]
+            if -distance > deepest:
+                deepest, pair = -distance, (one.name, other.name)
+    return deepest, pair
+
+
+def is_convex(shape):
+    return isinstance(shape, dal.HalfSpace | dal.Sphere | dal.Capsule | dal.Box | dal.Cylinder | dal.Cone | dal.Ellipsoid | dal.ConvexHull)

@@ -1,0 +1,52 @@
+"""Random scenes of contact: Newton's and Coulomb's laws and energy, found again from states and reported forces. `make soak` runs
+thousands."""
+
+import numpy as np
+import pytest
+
+from .contact_checks import Step, contact_problems, overlap_problems, watched_run
+from .contact_scenes import random_contact_scene
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_steps_obey_newton_and_coulomb(block):
+    problems = {}
+    for seed in range(6 * block, 6 * block + 6):
+        if found := contact_problems(random_contact_scene(seed), steps=150):
+            problems[seed] = found
+    assert not problems, problems
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_steps_of_the_converging_solver_do_too(seed):
+    scene = random_contact_scene(seed, bounce=False, joints=False)
+    assert not contact_problems(scene, steps=120, solver="interior_point")
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_solids_overlap_no_deeper_than_reported(block):
+    pytest.importorskip("coal")
+    problems = {}
+    for seed in range(5 * block, 5 * block + 5):
+        if found := overlap_problems(random_contact_scene(seed), steps=150):
+            problems[seed] = found
+    assert not problems, problems
+
+
+def test_the_checks_find_what_is_wrong():
+    scene = random_contact_scene(3, bounce=False, joints=False)
+    run, contacts = watched_run(scene, 150)
+    k = max(range(150), key=lambda i: len(contacts[i]))
+    step = Step(scene, run.trajectory, k, contacts[k])
+    reported = float(run.trajectory.contact_residual.values[k + 1])
+    assert contacts[k] and not step.newton_problems() and not step.law_problems(reported)
+    assert step.law_problems(reported - 1e-8) or reported < 1e-8
+    for contact in contacts[k]:
+        contact.force[:] *= 1.0 + 1e-6
+    assert step.newton_problems()
+    step.after[0][:] += 0.01 * step.mass[:, None] * contacts[k][0].normal
+    assert step.law_problems(reported)
+    for contact in contacts[k]:
+        contact.force[:] += 10.0 * np.cross(contact.normal, [0.3, 0.5, 0.7])
+    assert step.cone_problems()
+    assert step.energy_problems(run.trajectory)
