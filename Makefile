@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo docs test check bench lock clean
+.PHONY: demo docs test soak check bench lock clean
 
 demo: $(VENV)/installed
 	$(BIN)/dalembert run trebuchet --view
@@ -18,6 +18,11 @@ test: $(VENV)/tested check
 	$(BIN)/dalembert compile
 	$(BIN)/python -m pytest -n 2 --dist loadfile --ignore=tests/view
 	$(BIN)/python -m pytest tests/view
+
+# Thousands of random scenes, and every scene of the gallery for 100 000 steps: an hour or more.
+soak: $(VENV)/tested
+	$(BIN)/dalembert compile
+	$(BIN)/python tests/soak.py
 
 check: $(VENV)/tested
 	$(BIN)/ruff check src tests benchmarks docs

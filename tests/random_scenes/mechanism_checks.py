@@ -88,7 +88,9 @@ def energy_problems(scene, run, allowed):
         potential -= body.mass * record.position.values[:, i] @ scene.gravity
     for force in scene.forces.values():
         if force.kind == "spring":
-            length = np.linalg.norm(point_of(scene, record, force.a, force.at_a) - point_of(scene, record, force.b, force.at_b), axis=1)
+            length = np.linalg.norm(
+                point_of(scene, record, force.a, force.at_a) - point_of(scene, record, force.b, force.at_b), axis=1
+            )
             potential += 0.5 * force.stiffness * (length - force.rest) ** 2
     found = []
     size = max(run.report.energy_scale, 1.0)

@@ -141,7 +141,9 @@ def spherical(build):
     if rng.random() < 0.6:
         bodies[0] = _replace_by_world(scene, bodies[0])
     for i in range(count):
-        scene.hinge(f"pin {i}", bodies[i - 1], bodies[i], build.at(axes[i] * rng.uniform(0.5, 1.0)), build.along(axes[i]))
+        scene.hinge(
+            f"pin {i}", bodies[i - 1], bodies[i], build.at(axes[i] * rng.uniform(0.5, 1.0)), build.along(axes[i])
+        )
 
 
 def rotor(build):
@@ -163,7 +165,9 @@ def shafts(build):
     ))  # fmt: skip
     scene.hinge("first bearing", dal.WORLD, start, build.at((-1.2, 0, 0)), build.along((1, 0, 0)))
     scene.cylindrical("last bearing", dal.WORLD, end, build.at((1.2, 0.4, 0)), build.along((1, 0, 0)))
-    scene.universal("first cross", start, middle, build.at((-0.6, 0, 0)), build.along((0, 0, 1)), build.along((1, -3, 0)))
+    scene.universal(
+        "first cross", start, middle, build.at((-0.6, 0, 0)), build.along((0, 0, 1)), build.along((1, -3, 0))
+    )
     across = np.cross((0.6 + 0.6, 0.4, 0.0), (0, 0, 1))
     scene.universal("last cross", middle, end, build.at((0.6, 0.4, 0)), build.along(across), build.along((0, 0, 1)))
 
@@ -206,7 +210,9 @@ def platform(build):
         along = unit(high - low)
         lower, upper = build.body(f"low {i}", low + 0.4 * along), build.body(f"high {i}", high - 0.4 * along)
         side = unit(np.cross(along, (0.3, 0.5, 0.1)))
-        scene.universal(f"foot {i}", dal.WORLD, lower, build.at(low), build.along(side), build.along(np.cross(along, side)))
+        scene.universal(
+            f"foot {i}", dal.WORLD, lower, build.at(low), build.along(side), build.along(np.cross(along, side))
+        )
         scene.cylindrical(f"leg {i}", lower, upper, build.at(0.5 * (low + high)), build.along(along))
         scene.ball(f"top {i}", upper, plate, build.at(high))
 
@@ -314,9 +320,7 @@ def _part_rows(joint, part, poses, bodies):
     gap = pb - pa
     if part.kind == "point":
         # ẋ_b + ω_b × r_b − ẋ_a − ω_a × r_a, each direction e: e·v + (r × e)·ω
-        return [
-            _row(bodies, joint, (-e, -np.cross(pa - xa, e)), (e, np.cross(pb - xb, e))) for e in np.eye(3)
-        ]
+        return [_row(bodies, joint, (-e, -np.cross(pa - xa, e)), (e, np.cross(pb - xb, e))) for e in np.eye(3)]
     if part.kind == "dot":  # d/dt (n_a · n_b) = (n_a × n_b) · (ω_a − ω_b)
         across = np.cross(na, nb)
         return [_row(bodies, joint, (np.zeros(3), across), (np.zeros(3), -across))]

@@ -58,9 +58,7 @@ def initial_speeds(kinds, places, pins, axes, rates):
 def template(kinds):
     """Symbols of places, pins and axes; coordinates; and where the bodies are."""
     symbols = sp.symbols("x:6 c:6 n:6")
-    places, pins, axes = (
-        [sp.Matrix(symbols[6 * k + 3 * i : 6 * k + 3 * i + 3]) for i in range(2)] for k in range(3)
-    )
+    places, pins, axes = ([sp.Matrix(symbols[6 * k + 3 * i : 6 * k + 3 * i + 3]) for i in range(2)] for k in range(3))
     u = sp.symbols("u:2")
     turn, shift = sp.eye(3), sp.zeros(3, 1)  # of the carrier: p → turn p + shift
     place = {}

@@ -23,5 +23,7 @@ def test_every_family_is_drawn_and_starts_closed():
 def test_a_seed_gives_the_same_scene_again():
     for seed in range(10):
         first, again = random_mechanism(seed), random_mechanism(seed)
-        assert [b.velocity.tolist() for b in first.bodies.values()] == [b.velocity.tolist() for b in again.bodies.values()]
+        assert [b.velocity.tolist() for b in first.bodies.values()] == [
+            b.velocity.tolist() for b in again.bodies.values()
+        ]
         assert list(first.forces) == list(again.forces)
