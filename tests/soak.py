@@ -3,8 +3,8 @@
     python tests/soak.py                      # 1000 mechanisms, 1000 scenes of contact, the gallery
     python tests/soak.py --mechanisms 5000 --contacts 0 --gallery 0 --first 1000
 
-Each scene runs in a process of its own pool, so that a crash or a hang is counted as such and named. Prints what disagrees, and ends
-with status 1 where anything does.
+Scenes run in a pool of processes, so that a crash or a hang is counted and named. Prints what disagrees; the exit status is 1
+where anything does.
 """
 
 import argparse
@@ -57,7 +57,7 @@ def contact(seed):
 
 
 def gallery(name):
-    """10⁵ steps of a scene: finite, its memory and its time a step constant, its energy balance growing no faster than time."""
+    """10⁵ steps of a scene: finite, its memory and its time a step constant."""
     import numpy as np
 
     import dalembert as dal

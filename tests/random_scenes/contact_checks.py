@@ -1,14 +1,14 @@
 """What is checked of a random scene of contact, from recorded states and reported forces alone.
 
-A time step of contact changes all momenta at its midpoint (J. J. Moreau): the position there follows from the free motion of the
-recorded state, so that Newton's law, Coulomb's law and the kinetic energy can be written out again here, body by body.
+A time step of contact changes all momenta at its midpoint (J. J. Moreau): the position there follows from the free motion
+of the recorded state, so that Newton's law, Coulomb's law and the kinetic energy can be written out again here.
 """
 
 import numpy as np
 
 import dalembert as dal
-
 from collide.oracle import coal_distance, placed, support_height
+
 from .contact_scenes import DT
 from .mechanism_checks import rotations
 

@@ -1,7 +1,7 @@
 """Random scenes of contact: solids of every shape dropped on obstacles of every kind, some of them joined.
 
-`random_contact_scene(seed)` draws shapes, sizes, masses, friction, restitution, poses, speeds, gravity, obstacles and a few joints. The
-same seed gives the same scene.
+`random_contact_scene(seed)` draws shapes, sizes, masses, friction, restitution, poses, speeds, obstacles and a few joints.
+The same seed gives the same scene.
 """
 
 import numpy as np
@@ -67,11 +67,15 @@ def random_contact_scene(seed, bounce=None, joints=True):
         at = (spread * (i % 2) - 0.3, spread * (i // 2 % 2) - 0.3, 0.7 + 0.75 * (i // 4) + 0.1 * rng.random())
         bodies.append(
             scene.add_body(
-                f"body {i}", random_shape(rng), mass=10 ** rng.uniform(-1, 1.3), position=np.array(at) * (1, 1, 1.3),
-                orientation=wxyz(Rotation.random(random_state=rng)), velocity=rng.normal(size=3) * (1, 1, 0.5),
+                f"body {i}",
+                random_shape(rng),
+                mass=10 ** rng.uniform(-1, 1.3),
+                position=np.array(at) * (1, 1, 1.3),
+                orientation=wxyz(Rotation.random(random_state=rng)),
+                velocity=rng.normal(size=3) * (1, 1, 0.5),
                 angular_velocity=2.0 * rng.normal(size=3),
-            )  # fmt: skip
-        )  # fmt: skip
+            )
+        )
     if joints and len(bodies) > 2 and rng.random() < 0.4:
         a, b = bodies[0], bodies[1]
         at = 0.5 * (a.position + b.position)

@@ -1,8 +1,8 @@
 """Random mechanisms, and what must hold for each whatever it is.
 
-`random_mechanism(seed)` draws a family (trees of every joint, trees closed by rods and balls, planar and spherical linkages turned
-in space, rotors on several bearings, shafts with universal joints, gears, rings of balls), a pose of the whole in space, masses,
-springs, motors, loads and drag. Its initial velocities fit its joints.
+`random_mechanism(seed)` draws a family (trees of every joint, trees closed by rods and balls, planar and spherical linkages
+turned in space, rotors on several bearings, shafts with universal joints, gears, rings of balls), a pose of the whole in
+space, masses, springs, motors, loads and drag. Its initial velocities fit its joints.
 
 The checks know nothing of the engine's kernels: the rank of the constraints comes from their equations written out here, the
 energy from states and the scene's own numbers, momentum from Newton's law.
@@ -99,7 +99,7 @@ def closed_tree(build):
         a, b = (dal.WORLD if rng.random() < 0.4 else bodies[first]), bodies[last]
         kind = rng.choice(["rod", "ball", "point_on_plane", "point_on_line"])
         if kind == "rod":
-            scene.rod("loop %d" % i, a, b, build.at(build.local(a) + (0, 0, 0.7)), build.at(build.local(b)))
+            scene.rod(f"loop {i}", a, b, build.at(build.local(a) + (0, 0, 0.7)), build.at(build.local(b)))
         elif kind == "ball":
             scene.ball(f"loop {i}", a, b, build.at(build.local(b) + 0.2 * rng.normal(size=3)))
         else:

@@ -1,4 +1,4 @@
-"""Random chains of two joints, written out in SymPy as well: a third formulation, with code generated once per kind of chain."""
+"""Random chains of two joints, written out in SymPy as well: a third formulation. Code is generated once per kind."""
 
 import functools
 

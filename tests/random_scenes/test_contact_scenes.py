@@ -1,5 +1,7 @@
-"""Random scenes of contact: Newton's and Coulomb's laws and energy, found again from states and reported forces. `make soak` runs
-thousands."""
+"""Random scenes of contact: Newton's and Coulomb's laws and energy, found again from states and reported forces.
+
+`make soak` runs thousands.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""200 random mechanisms: every formulation gives the same motion, and the report says what is so. `make soak` runs thousands."""
+"""200 random mechanisms: every formulation gives the same motion, and the report is true. `make soak` runs thousands."""
 
 import pytest
 
