@@ -1,6 +1,7 @@
 """The end of a step: loops closed, by the smallest change of joint coordinates in the metric of the masses; see
 `mechanics.projection`, which does the same with bodies. What that changes of energy and momenta goes to the ledger."""
 
+from ..arrays import clear
 from ..jit import njit
 from ..linalg.block_matrix import load_3
 from ..mechanics.constraints import jacobian_velocity
@@ -20,7 +21,7 @@ from ..pointer import FORCES, RECORD, call_pointer
 from ..unchecked import peek, poke
 from ..vec import add, cross, sub
 from .lift import lift
-from .loops import prepare_loops, solve_loops
+from .loops import factor_loops, solve_loops
 from .motion import step
 from .tables_of import (
     change_of,
@@ -36,38 +37,43 @@ from .tables_of import (
 
 @njit
 def project(t, z, reduced):
-    """Newton on C(u) = 0, then J w = 0. Returns a status; the tree is where z is then."""
+    """Newton on C(u) = 0, then J w = 0; the rank is that where the loops are closed. Returns a status; the tree is where z is
+    then, and the loops are factored there."""
     system, options = system_of(reduced), options_of(reduced)[0]
-    length, error, wanted = settings_of(system)[0].length, error_of(system), wanted_of(reduced)
-    rows = error.shape[0]
+    length, error, wanted, change = (
+        settings_of(system)[0].length, error_of(system), wanted_of(reduced), change_of(reduced)
+    )  # fmt: skip
     status = look(t, z, reduced)
+    if status != 0:
+        return status
     before = books(z, reduced)
-    worst = largest(error)
+    worst, decide = largest(error), options.held == 0
     for iteration in range(ITERATIONS):
-        if status != 0 or not worst > POSITION_ROUNDING * length:
+        if not worst > POSITION_ROUNDING * length:
             break
-        if not prepare_loops(reduced):
+        if factor_loops(decide, reduced) >= 0:
             return NOT_CLOSED
-        for r in range(rows):
+        for r in range(wanted.shape[0]):
             poke(wanted, r, -peek(error, r))
+        clear(change)
         solve_loops(multipliers_of(system), reduced)
-        change = change_of(reduced)
         step(z, 1.0, change, tree_of(reduced))
         change_particles(z, change, 0, reduced)
-        previous = worst
+        previous, decide = worst, True
         status = look(t, z, reduced)
+        if status != 0:
+            return status
         worst = largest(error)
         if previous <= STALE * length or (iteration > 3 and not worst < 0.9 * previous):
             break
-    if status != 0:
-        return status
-    if not worst <= 1e-6 * length or not prepare_loops(reduced):
+    if not worst <= 1e-6 * length or factor_loops(True, reduced) >= 0:
         return NOT_CLOSED
+    options.held = 1
     jacobian_velocity(system, wanted)
-    for r in range(rows):
+    for r in range(wanted.shape[0]):
         poke(wanted, r, -peek(wanted, r))
+    clear(change)
     solve_loops(multipliers_of(system), reduced)
-    change = change_of(reduced)
     for k in range(options.speeds):
         at = options.coordinates + k
         poke(z, at, peek(z, at) + peek(change, k))
