@@ -89,13 +89,14 @@ def perform(task, t, z, dzdt, reduced):
 
 @njit
 def derivative(t, z, dzdt, moved, reduced):
-    """u̇, ẇ and the rates of all that comes after them, where `lift` has put the tree. moved : whether the loops are to be
-    factored; else they are. Returns a status."""
+    """u̇, ẇ and the rates of all that comes after them, where `lift` has put the tree. moved : whether forces and the factors
+    of the loops are those of another state. Returns a status."""
     options, tree, system = options_of(reduced)[0], tree_of(reduced), system_of(reduced)
     y, dydt = y_of(reduced), dydt_of(reduced)
-    status = call_pointer(options.mechanism, options.handle, FORCES, t, y, dydt)
-    if status != 0:
-        return status
+    if moved or settings_of(system)[0].particles > 0:  # whose forces are in dydt, which `look` has written over
+        status = call_pointer(options.mechanism, options.handle, FORCES, t, y, dydt)
+        if status != 0:
+            return status
     load_forces(False, reduced)
     if error_of(system).shape[0] == 0 or settings_of(system)[0].hold == PENALTY:
         if error_of(system).shape[0] > 0:

@@ -37,8 +37,8 @@ from .tables_of import (
 
 @njit
 def project(t, z, reduced):
-    """Newton on C(u) = 0, then J w = 0; the rank is that where the loops are closed. Returns a status; the tree is where z is
-    then, and the loops are factored there."""
+    """Newton on C(u) = 0, then J w = 0, with the factors of the last Newton step if that was small. The rank is that where
+    the loops are closed. Returns a status; `look` has been where z is then, and the loops are factored there."""
     system, options = system_of(reduced), options_of(reduced)[0]
     length, error, wanted, change = (
         settings_of(system)[0].length, error_of(system), wanted_of(reduced), change_of(reduced)
@@ -47,33 +47,30 @@ def project(t, z, reduced):
     if status != 0:
         return status
     before = books(z, reduced)
-    worst, decide = largest(error), options.held == 0
+    worst, decide, factored = largest(error), options.held == 0, False
     for iteration in range(ITERATIONS):
         if not worst > POSITION_ROUNDING * length:
             break
-        if factor_loops(decide, reduced) >= 0:
+        factored = worst <= STALE * length
+        if factor_loops(decide or factored, reduced) >= 0:
             return NOT_CLOSED
-        for r in range(wanted.shape[0]):
-            poke(wanted, r, -peek(error, r))
-        clear(change)
-        solve_loops(multipliers_of(system), reduced)
+        aim(error, reduced)
         step(z, 1.0, change, tree_of(reduced))
         change_particles(z, change, 0, reduced)
+        if factored:
+            break
         previous, decide = worst, True
-        status = look(t, z, reduced)
+        status = place(t, z, reduced)
         if status != 0:
             return status
         worst = largest(error)
-        if previous <= STALE * length or (iteration > 3 and not worst < 0.9 * previous):
+        if iteration > 3 and not worst < 0.9 * previous:
             break
-    if not worst <= 1e-6 * length or factor_loops(True, reduced) >= 0:
+    if not worst <= 1e-6 * length or (not factored and factor_loops(True, reduced) >= 0):
         return NOT_CLOSED
     options.held = 1
     jacobian_velocity(system, wanted)
-    for r in range(wanted.shape[0]):
-        poke(wanted, r, -peek(wanted, r))
-    clear(change)
-    solve_loops(multipliers_of(system), reduced)
+    aim(wanted, reduced)
     for k in range(options.speeds):
         at = options.coordinates + k
         poke(z, at, peek(z, at) + peek(change, k))
@@ -81,6 +78,17 @@ def project(t, z, reduced):
     status = look(t, z, reduced)
     book_change(z, before, books(z, reduced), system_of(reduced))
     return status
+
+
+@njit
+def aim(rates, reduced):
+    """The smallest change of the speeds, in the metric of the masses, that takes these rates away from the rows of the
+    loops."""
+    wanted = wanted_of(reduced)
+    for r in range(wanted.shape[0]):
+        poke(wanted, r, -peek(rates, r))
+    clear(change_of(reduced))
+    solve_loops(multipliers_of(system_of(reduced)), reduced)
 
 
 @njit
@@ -100,11 +108,17 @@ def increase(z, at, amount):
 
 
 @njit
-def look(t, z, reduced):
-    """Loops and energies at z. Returns a status."""
+def place(t, z, reduced):
+    """Loops and forces at z. Returns a status."""
     options = options_of(reduced)[0]
     lift(z, reduced)
-    status = call_pointer(options.mechanism, options.handle, FORCES, t, y_of(reduced), dydt_of(reduced))
+    return call_pointer(options.mechanism, options.handle, FORCES, t, y_of(reduced), dydt_of(reduced))
+
+
+@njit
+def look(t, z, reduced):
+    """Loops, forces and energies at z. Returns a status."""
+    options, status = options_of(reduced)[0], place(t, z, reduced)
     if status == 0:
         status = call_pointer(options.mechanism, options.handle, RECORD, t, y_of(reduced), dydt_of(reduced))
     return status
