@@ -151,8 +151,8 @@ class Simulation(Controls, Questions):
             require_supported(self.model, placed, self.method, hold)
         parts = compiled_parts(self.model, self.method, solver, iterative is not None)
         compile_ahead([*parts, *(placed.compiled_parts if placed else ())])
-        if len(self.model.graph.hubs) and redundant(self.model):
-            self.model = compile_scene(self.model.scene, hubs=False)
+        if self.model.tree is None and len(self.model.graph.hubs) and redundant(self.model):
+            self.model = compile_scene(self.model.scene, hubs=False, apart=bool(self.model.attachments))
         check_hold(hold, stiffness, damping, self.method)
         self.warnings: list[str] = []  # what is doubtful of this run; see `SimulationWarning`
         self.settings = {

@@ -53,7 +53,6 @@ def set_out(model: Model, mechanism: Mechanism, y: np.ndarray, dydt: np.ndarray,
         speed = float(np.abs(State(model, y, 0.0).velocity).max(initial=0.0))
         if rates.size and rates.max() > CLOSED * max(speed, length):
             raise ValueError(_open(model, "moves apart", rates, "m/s", "the velocities"))
-    settings.deficient = int(settings.condition < NEARLY_DEPENDENT)
     if settings.hold == PROJECTION:
         status = mechanism(COMPLETE, 0.0, y, dydt)
         if status not in (OK, NOT_CLOSED):
@@ -62,7 +61,19 @@ def set_out(model: Model, mechanism: Mechanism, y: np.ndarray, dydt: np.ndarray,
         if status != OK or (worst.size and worst.max() > CLOSED * length):
             raise ValueError(_open(model, "cannot be closed", worst, "m", "the poses, which are too far from closing"))
         y[-ledger_size(model) :] = 0.0
+    settings.deficient = int(_dependent(mechanism, y, dydt))
     return OK
+
+
+def _dependent(mechanism: Mechanism, y: np.ndarray, dydt: np.ndarray) -> bool:
+    """Whether the constraints depend on each other at y, where they are closed."""
+    settings = mechanism.system.settings[0]
+    hold = settings.hold
+    if hold == PENALTY:  # which does without a factorization
+        settings.hold = FEEDBACK
+        mechanism(MEASURE, 0.0, y.copy(), dydt)
+        settings.hold = hold
+    return bool(settings.condition < NEARLY_DEPENDENT)
 
 
 def ledger_size(model: Model) -> int:

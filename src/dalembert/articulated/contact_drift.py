@@ -8,7 +8,7 @@ With f(u, w) = −M⁻¹ bias, what the speeds do on their own, and places u_m a
 leapfrog, whose second half is the first one backwards. M is needed at u_m only, where the kick has it anyway.
 """
 
-from ..arrays import copy
+from ..arrays import clear, copy
 from ..jit import inlined, njit
 from ..mechanics.system import forces_of
 from ..unchecked import peek, poke
@@ -19,7 +19,7 @@ from .jacobian import spread_speeds
 from .lift import step
 from .mass_matrix import factorize, fill_matrix, solve
 from .motion import ZERO, move
-from .tables_of import matrix_of, motion_of, rates_of, system_of, tree_of
+from .tables_of import matrix_of, motion_of, rates_of, resistance_of, system_of, tree_of
 from .tables_of import options_of as reduced_options_of
 
 PASSES, ROUNDING = 10, 1e-12  # of finding w⁻, each a factor of h better; they end when so small a part of it changes
@@ -65,17 +65,21 @@ def approach(z, reduced, stepping):
 # midpoint rule, which is stable whatever the gain.
 @njit
 def add_dampers(reduced, stepping):
-    """The factor of M + ½ h C in place of that of M. Returns the freedom that nothing resists, or −1."""
+    """The factor of M + ½ h C in place of that of M, and ½ h C as the `resistance` of the freedoms, for the loops. Returns
+    the freedom that nothing resists, or −1."""
     tree, dampers, forces = tree_of(reduced), dampers_of(stepping), forces_of(system_of(reduced))
-    matrix, h = matrix_of(tree), options_of(stepping)[0].dt
-    m = before_of(stepping).shape[0]
+    matrix, m, h = matrix_of(tree), before_of(stepping).shape[0], options_of(stepping)[0].dt
+    resistance = resistance_of(reduced)
+    clear(resistance)
     if dampers.shape[0] == 0:
         return -1
     copy(factor_of(stepping), matrix)
     copy(matrix, mass_of(stepping))
     for i in range(dampers.shape[0]):
-        at = dampers[i].freedom * (m + 1)
-        poke(matrix, at, peek(matrix, at) + 0.5 * h * damping_of(forces[dampers[i].force]))
+        k = dampers[i].freedom
+        poke(resistance, k, peek(resistance, k) + 0.5 * h * damping_of(forces[dampers[i].force]))
+    for k in range(m):
+        poke(matrix, k * (m + 1), peek(matrix, k * (m + 1)) + peek(resistance, k))
     return factorize(tree)
 
 

@@ -101,6 +101,7 @@ def make_tables(own: JointMechanism, ledger: int, settings: StepSettings) -> Tre
         mass=blank(m * m if len(dampers) else 0, np.nan),
         factor=blank(m * m if len(dampers) else 0, np.nan),
         before=blank(m, np.nan),
+        loop_rates=blank(own.model.graph.rows, np.nan),
         free=blank(m, np.nan),
         after=blank(m, np.nan),
         pushed=blank(m, np.nan),

@@ -16,6 +16,7 @@ from .contact_tables_of import (
     dampers_of,
     free_of,
     jacobian_of,
+    loop_rates_of,
     options_of,
     pushed_of,
     rates_free_of,
@@ -25,8 +26,7 @@ from .jacobian import gather
 from .loops import solve_loops
 from .mass_matrix import solve
 from .motion import ZERO
-from .tables_of import change_of, motion_of, nodes_of, system_of, tree_of, wanted_of
-from .tables_of import jacobian_of as loop_jacobian_of
+from .tables_of import change_of, motion_of, nodes_of, scratch_of, system_of, tree_of, wanted_of
 
 
 @njit
@@ -77,12 +77,26 @@ def find_speeds(reduced, collision, stepping):
     for i in range(bounds.shape[0]):
         add_row(3 * count + i, bounds[i].impulse, m, stepping)
     answer(after, reduced, stepping)
-    system = system_of(reduced)
+    return loop_work(reduced, stepping)
+
+
+@njit
+def loop_work(reduced, stepping):
+    """Spread the impulses of the loops over the bodies. Returns their work, λ·G ½ (w⁻ + w⁺)."""
+    system, tree = system_of(reduced), tree_of(reduced)
+    nodes, motion, kinematics, efforts = nodes_of(tree), motion_of(tree), kinematics_of(system), scratch_of(tree)
+    before, after = before_of(stepping), after_of(stepping)
     spread(system, multipliers_of(system))
+    if wanted_of(reduced).shape[0] == 0:
+        return 0.0
+    for i in range(nodes.shape[0]):
+        own, row = motion[i], nodes[i].row
+        store3(own.bearing, load3(kinematics[row].linear) if row >= 0 else ZERO)
+        store3(own.bearing_torque, load3(kinematics[row].angular) if row >= 0 else ZERO)
+    gather(efforts, tree)
     work = 0.0
-    for s in range(wanted_of(reduced).shape[0]):
-        rate = loop_rate(s, before_of(stepping), reduced) + loop_rate(s, after, reduced)
-        work += 0.5 * peek(multipliers_of(system), s) * rate
+    for k in range(before.shape[0]):
+        work += 0.5 * peek(efforts, k) * (peek(before, k) + peek(after, k))
     return work
 
 
@@ -98,23 +112,15 @@ def add_row(row, impulse, m, stepping):
 def answer(x, reduced, stepping):
     """An impulse x along the speeds becomes the speeds after it, and after what the loops answer."""
     before, wanted, change = before_of(stepping), wanted_of(reduced), change_of(reduced)
-    solve(x, 0, tree_of(reduced))
-    for k in range(before.shape[0]):
-        poke(x, k, peek(x, k) + peek(before, k))
     if wanted.shape[0] == 0:
+        solve(x, 0, tree_of(reduced))
+        for k in range(before.shape[0]):
+            poke(x, k, peek(x, k) + peek(before, k))
         return
     for s in range(wanted.shape[0]):
-        poke(wanted, s, -loop_rate(s, before, reduced) - loop_rate(s, x, reduced))
+        poke(wanted, s, -2.0 * peek(loop_rates_of(stepping), s))
+    for k in range(before.shape[0]):
+        poke(change, k, peek(x, k))
     solve_loops(multipliers_of(system_of(reduced)), reduced)
     for k in range(before.shape[0]):
-        poke(x, k, peek(x, k) + peek(change, k))
-
-
-@njit
-def loop_rate(s, x, reduced):
-    """Row s of G x."""
-    loops, m = loop_jacobian_of(reduced), x.shape[0]
-    value = 0.0
-    for k in range(m):
-        value += peek(loops, s * m + k) * peek(x, k)
-    return value
+        poke(x, k, peek(before, k) + peek(change, k))

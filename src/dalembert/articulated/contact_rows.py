@@ -2,9 +2,10 @@
 
 J w are the rates: normal and tangential velocities of contacts, rates of bounded coordinates. An impulse p along the rows
 changes the speeds by R p, R = M⁻¹ Jᵀ less what the loops answer, so that D = J R changes the rates. With G the rows of the
-loops and λ their answer, G M⁻¹ Gᵀ λ = −G M⁻¹ Jᵀ.
+loops and λ their answer, M R = Jᵀ + Gᵀ λ and G R = 0.
 """
 
+from ..arrays import clear
 from ..collide.tables import CONTACTS, ISLANDS
 from ..collide.tables_of import contacts_of, counts_of, islands_of
 from ..contact.bounded import LOCKED, begin_bound, place_bound
@@ -24,11 +25,11 @@ from .contact_tables_of import (
     responses_of,
     spans_of,
 )
-from .loops import carry_row, solve_loops
+from .jacobian import carry_row
+from .loops import solve_loops
 from .mass_matrix import solve
 from .motion import ZERO
 from .tables_of import change_of, node_of_row_of, system_of, tree_of, wanted_of, y_of
-from .tables_of import jacobian_of as loop_jacobian_of
 
 
 @njit
@@ -172,14 +173,11 @@ def put_contact(contact, k, at, reduced, stepping):
 
 @njit
 def answer_loops(row, m, reduced, stepping):
-    """Let the loops answer a row of R."""
-    response, loops, change = response_of(stepping), loop_jacobian_of(reduced), change_of(reduced)
-    wanted = wanted_of(reduced)
-    for s in range(wanted.shape[0]):
-        value = 0.0
-        for k in range(m):
-            value += peek(loops, s * m + k) * peek(response, row * m + k)
-        poke(wanted, s, -value)
+    """A row of R with the answer of the loops."""
+    response, jacobian, change = response_of(stepping), jacobian_of(stepping), change_of(reduced)
+    for k in range(m):
+        poke(change, k, peek(jacobian, row * m + k))
+    clear(wanted_of(reduced))
     solve_loops(multipliers_of(system_of(reduced)), reduced)
     for k in range(m):
-        poke(response, row * m + k, peek(response, row * m + k) + peek(change, k))
+        poke(response, row * m + k, peek(change, k))

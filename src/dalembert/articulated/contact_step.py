@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from ..arrays import copy
+from ..arrays import clear, copy
 from ..collide.detect import NOT_FINITE
 from ..collide.kept import forget_impulses, keep_impulses
 from ..collide.tables import Collision
@@ -26,6 +26,7 @@ from ..contact.step import set_travel
 from ..contact.tables import DETECTION, SMOOTH, SOLVER, UPDATE
 from ..jit import CFunction, njit
 from ..linalg.block_matrix import store_3
+from ..mechanics.constraints import jacobian_velocity
 from ..mechanics.coordinates import coordinate_value
 from ..mechanics.system import coordinates_of, curves_of, error_of, kinematics_of, settings_of
 from ..model.tables import CONSTRAINT_WORK, LEDGER, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE
@@ -40,13 +41,23 @@ from .contact_restitution import find_impulses
 from .contact_rows import fill_rows
 from .contact_separate import plan_separation
 from .contact_tables import TreeStepping
-from .contact_tables_of import after_of, before_of, options_of, report_of, saved_of, shift_of, ticks_of, walls_of
+from .contact_tables_of import (
+    after_of,
+    before_of,
+    loop_rates_of,
+    options_of,
+    report_of,
+    saved_of,
+    shift_of,
+    ticks_of,
+    walls_of,
+)
 from .evaluate import LIMP
 from .lift import lift, step
-from .loops import prepare_rows
+from .loops import factor_loops
 from .project import book_change, books, look, project
 from .tables import Reduced
-from .tables_of import dydt_of, system_of, tree_of, y_of
+from .tables_of import dydt_of, resistance_of, system_of, tree_of, y_of
 from .tables_of import options_of as reduced_options_of
 
 REDUCED, COLLISION, STEPPING = 2 * len(Reduced._fields), 2 * len(Collision._fields), 2 * len(TreeStepping._fields)
@@ -149,7 +160,7 @@ def strike(t, h, kicked, z, reduced, collision, stepping):
         status = exert(t, reduced)
     if status != OK:
         return False, status
-    if (kicked and add_dampers(reduced, stepping) >= 0) or not prepare_rows(reduced):
+    if (kicked and add_dampers(reduced, stepping) >= 0) or not prepare_loops(reduced, stepping):
         return False, LIMP
     for k in range(before.shape[0]):
         poke(before, k, peek(z, first + k))
@@ -182,6 +193,19 @@ def strike(t, h, kicked, z, reduced, collision, stepping):
     keep_impulses(collision)
     lap(ticks, SOLVER)
     return apart, OK
+
+
+@njit
+def prepare_loops(reduced, stepping):
+    """The loops, factored with the freedoms' `resistance`, which ends here, and their rates before the impulses. Returns
+    whether that went well."""
+    system, options = system_of(reduced), reduced_options_of(reduced)[0]
+    if error_of(system).shape[0] == 0:
+        return True
+    options.limp = factor_loops(options.held == 0, reduced)
+    clear(resistance_of(reduced))
+    jacobian_velocity(system, loop_rates_of(stepping))
+    return options.limp < 0
 
 
 @njit

@@ -36,6 +36,7 @@ class TreeStepping(NamedTuple):
     mass: np.ndarray  # (m × m,) M, where there are dampers
     factor: np.ndarray  # (m × m,) its factor, likewise
     before: np.ndarray  # (m,) speeds before the impulses
+    loop_rates: np.ndarray  # (r,) of the rows of loops at these
     free: np.ndarray  # (m,) with those of forces and loops
     after: np.ndarray  # (m,) with all of them
     pushed: np.ndarray  # (m,) impulse of the forces along the speeds

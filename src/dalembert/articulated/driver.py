@@ -23,6 +23,7 @@ from ..status import OK
 from ..table_function import TableFunction
 from . import tables
 from .evaluate import COMPILED, COMPILED_EVENT, LIFT, LOWER, perform
+from .loop_graph import build_loop_graph
 
 
 class JointMechanism(Mechanism):
@@ -37,12 +38,11 @@ class JointMechanism(Mechanism):
         self.model, self.mechanism, self.system, self.layout = model, mechanism, mechanism.system, layout
         rows = rows_of(model, layout)
         tree = layout.tree(rows, len(model.graph.joints))
-        nodes, loops = len(model.tables["nodes"]), model.graph.rows
+        nodes, rows_of_loops = len(model.tables["nodes"]), model.graph.rows
         m, q = len(layout.freedoms), len(layout.freedoms) + 3 * nodes
         options: Any = np.zeros(1, tables.REDUCED).view(np.recarray)
         options.mechanism, options.handle = mechanism.address, mechanism.data
         options.coordinates, options.speeds, options.limp = len(layout.start), m, -1
-        mechanism.system.settings.condition = 1.0
         node_of_row = np.full(len(mechanism.system.kinematics), -1)
         for number, place in enumerate(layout.places):
             if place.item is not None:
@@ -53,11 +53,37 @@ class JointMechanism(Mechanism):
         ]  # first freedom of each
         self.efforts = tree.efforts  # (m,) applied along the speeds, beside the forces of the scene
         self.size = len(layout.start) + m + model.size - STATE_SIZE * len(model.body_names)
+        loops = build_loop_graph(model, node_of_row, tree.nodes.mass)
+
+        def blank(size: int) -> np.ndarray:
+            return np.full(size, np.nan)
+
         reduced = tables.Reduced(
-            options, nested(tree), nested(mechanism.system), node_of_row, model.initial.copy(), np.zeros(model.size),
-            np.zeros(loops * q), np.zeros(loops * q), np.zeros(loops**2), np.zeros(loops**2), np.zeros(loops, np.int64),
-            np.zeros(loops), np.zeros(loops), np.zeros(q),
-        )  # fmt: skip
+            options=options,
+            tree=nested(tree),
+            system=nested(mechanism.system),
+            node_of_row=node_of_row,
+            y=model.initial.copy(),
+            dydt=np.zeros(model.size),
+            fronts=loops.fronts,
+            carries=loops.carries,
+            products=loops.products,
+            ends=loops.ends,
+            closures=loops.closures,
+            columns=loops.symbolic.columns,
+            entries=loops.symbolic.entries,
+            entry_carries=loops.entry_carries,
+            updates=loops.symbolic.updates,
+            values=blank(loops.symbolic.values),
+            lower=blank(loops.symbolic.values),
+            sizes=blank(rows_of_loops),
+            free=blank(rows_of_loops),
+            kept=np.ones(rows_of_loops, np.int64),
+            resistance=np.zeros(m),
+            wanted=blank(rows_of_loops),
+            residual=blank(rows_of_loops),
+            change=blank(q),
+        )
         tail = model.weights[STATE_SIZE * len(model.body_names) :]
         self.weights = np.concatenate([np.ones(len(layout.start) + m), tail])
         self._stand_behind(COMPILED, perform, COMPILED_EVENT, reduced)

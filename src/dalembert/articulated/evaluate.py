@@ -3,12 +3,13 @@ mechanism whose state has bodies in it, which is asked for them."""
 
 import numpy as np
 
+from ..arrays import clear
 from ..jit import CFunction, njit
+from ..linalg.block_matrix import store_3
 from ..mechanics.constraints import jacobian_acceleration, jacobian_velocity, spread
 from ..mechanics.kinematics import load6
 from ..mechanics.system import (
     bias_of,
-    bodies_of,
     energies_of,
     error_of,
     kinematics_of,
@@ -33,14 +34,16 @@ from ..pointer import (
 from ..unchecked import peek, poke
 from ..vec import add, cross, load3, scale, store3, sub, symvec
 from .forward import accelerate
-from .inverse import bear
+from .inverse import bear, spread_rates
 from .lift import lift, lower
-from .loops import prepare_loops, solve_loops
+from .loops import factor_loops, solve_loops
 from .motion import coordinate_rates, normalize_quaternions
 from .project import project
 from .tables import Reduced
 from .tables_of import (
+    change_of,
     dydt_of,
+    efforts_of,
     freedoms_of,
     motion_of,
     nodes_of,
@@ -68,39 +71,45 @@ def perform(task, t, z, dzdt, reduced):
         lift(z, reduced)
         return 0
     if task == LOWER:
+        options_of(reduced)[0].held = 0
         limp = lower(z, reduced)
         if limp >= 0:
             options_of(reduced)[0].limp = limp
         return 0 if limp < 0 else LIMP
     if task == DERIVATIVE:
         lift(z, reduced)
-        return derivative(t, z, dzdt, reduced)
+        return derivative(t, z, dzdt, True, reduced)
     if task == MEASURE:
         lift(z, reduced)
-        status = derivative(t, z, dzdt, reduced)
+        status = derivative(t, z, dzdt, True, reduced)
         record(t, z, reduced)
         return status
     return complete(t, z, dzdt, task == COMPLETE_EVALUATED, reduced)
 
 
 @njit
-def derivative(t, z, dzdt, reduced):
-    """u̇, ẇ and the rates of all that comes after them, where `lift` has put the tree. Returns a status."""
+def derivative(t, z, dzdt, moved, reduced):
+    """u̇, ẇ and the rates of all that comes after them, where `lift` has put the tree. moved : whether forces and the factors
+    of the loops are those of another state. Returns a status."""
     options, tree, system = options_of(reduced)[0], tree_of(reduced), system_of(reduced)
     y, dydt = y_of(reduced), dydt_of(reduced)
-    status = call_pointer(options.mechanism, options.handle, FORCES, t, y, dydt)
-    if status != 0:
-        return status
+    if moved or settings_of(system)[0].particles > 0:  # whose forces are in dydt, which `look` has written over
+        status = call_pointer(options.mechanism, options.handle, FORCES, t, y, dydt)
+        if status != 0:
+            return status
     load_forces(False, reduced)
-    options.limp = accelerate(tree)
+    if error_of(system).shape[0] == 0 or settings_of(system)[0].hold == PENALTY:
+        if error_of(system).shape[0] > 0:
+            pull_loops(reduced)
+            load_forces(True, reduced)
+        options.limp = accelerate(tree)
+    else:
+        if moved:
+            options.limp = factor_loops(options.held == 0, reduced)
+        accelerate_in_loops(reduced)
+        load_forces(True, reduced)
     if options.limp >= 0:
         return LIMP
-    if error_of(system).shape[0] > 0:
-        if settings_of(system)[0].hold != PENALTY and not prepare_loops(reduced):
-            return LIMP
-        close_loops(reduced)
-        load_forces(True, reduced)
-        accelerate(tree)
     react(reduced)
     call_pointer(options.mechanism, options.handle, WRITE, t, y, dydt)
     first = options.coordinates
@@ -141,26 +150,52 @@ def load_forces(constrained, reduced):
 
 
 @njit
-def close_loops(reduced):
-    """λ of the loops, by the rule in force, spread over the bodies."""
-    tree, system = tree_of(reduced), system_of(reduced)
+def pull_loops(reduced):
+    """λ of loops that are stiff springs, spread over the bodies."""
+    system = system_of(reduced)
+    settings, wanted, multipliers, error = (
+        settings_of(system)[0], wanted_of(reduced), multipliers_of(system), error_of(system)
+    )  # fmt: skip
+    jacobian_velocity(system, wanted)
+    for r in range(wanted.shape[0]):
+        poke(multipliers, r, -settings.stiffness * peek(error, r) - settings.damping * peek(wanted, r))
+    spread(system, multipliers)
+
+
+@njit
+def accelerate_in_loops(reduced):
+    """`rates`, accelerations of all links, and λ, spread over the bodies, where the loops are factored."""
+    tree, system, change = tree_of(reduced), system_of(reduced), change_of(reduced)
+    efforts, rates, scratch, multipliers = efforts_of(tree), rates_of(tree), scratch_of(tree), multipliers_of(system)
+    clear(rates)
+    spread_rates(rates, tree)
+    bear(rates, scratch, tree)
+    for k in range(rates.shape[0]):
+        poke(change, k, peek(efforts, k) - peek(scratch, k))
+    want_accelerations(reduced)
+    solve_loops(multipliers, reduced)
+    for k in range(rates.shape[0]):
+        poke(rates, k, peek(change, k))
+    spread_rates(rates, tree)
+    spread(system, multipliers)
+
+
+@njit
+def want_accelerations(reduced):
+    """c of the loops, where links have the accelerations that they have with ẇ = 0; forces on particles into `change`."""
+    tree, system, change = tree_of(reduced), system_of(reduced), change_of(reduced)
     nodes, motion, kinematics = nodes_of(tree), motion_of(tree), kinematics_of(system)
-    bodies, settings = bodies_of(system), settings_of(system)[0]
-    wanted, multipliers, error, bias = wanted_of(reduced), multipliers_of(system), error_of(system), bias_of(system)
-    if settings.hold == PENALTY:
-        jacobian_velocity(system, wanted)
-        for r in range(wanted.shape[0]):
-            poke(multipliers, r, -settings.stiffness * peek(error, r) - settings.damping * peek(wanted, r))
-        spread(system, multipliers)
-        return
+    settings = settings_of(system)[0]
+    wanted, error, bias = wanted_of(reduced), error_of(system), bias_of(system)
     for i in range(nodes.shape[0]):
         row = nodes[i].row
         if row >= 0:
             store3(kinematics[row].acceleration, load3(motion[i].acceleration))
             store3(kinematics[row].turning, load3(motion[i].turning))
-    first = settings.rigid
-    for i in range(first, first + particle_nodes_of(system).shape[0]):
-        store3(kinematics[i].acceleration, scale(bodies[i].inverse_mass, load3(kinematics[i].force)))
+    for i in range(particle_nodes_of(system).shape[0]):
+        kin = kinematics[settings.rigid + i]
+        store3(kin.acceleration, (0.0, 0.0, 0.0))
+        store_3(change, options_of(reduced)[0].speeds + 3 * i, load3(kin.force))
     jacobian_acceleration(system, wanted)
     for r in range(wanted.shape[0]):
         poke(wanted, r, -peek(wanted, r) - peek(bias, r))
@@ -168,10 +203,8 @@ def close_loops(reduced):
         rates = residual_of(reduced)
         jacobian_velocity(system, rates)
         for r in range(wanted.shape[0]):
-            change = settings.stiffness * peek(error, r) + settings.damping * peek(rates, r)
-            poke(wanted, r, peek(wanted, r) - change)
-    solve_loops(multipliers, reduced)
-    spread(system, multipliers)
+            change_of_rate = settings.stiffness * peek(error, r) + settings.damping * peek(rates, r)
+            poke(wanted, r, peek(wanted, r) - change_of_rate)
 
 
 @njit
@@ -217,11 +250,11 @@ def complete(t, z, dzdt, evaluated, reduced):
     normalize_quaternions(z, tree_of(reduced))
     if error_of(system).shape[0] > 0 and settings_of(system)[0].hold == PROJECTION:
         status = project(t, z, reduced)
-        return status if status != 0 else derivative(t, z, dzdt, reduced)
+        return status if status != 0 else derivative(t, z, dzdt, False, reduced)
     if evaluated:
         return 0
     lift(z, reduced)
-    return derivative(t, z, dzdt, reduced)
+    return derivative(t, z, dzdt, True, reduced)
 
 
 def evaluate(data, task, t, z, n, dzdt, m):

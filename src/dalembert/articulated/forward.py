@@ -56,27 +56,43 @@ def accelerate(tree):
 @inlined
 def begin(node, own):
     """The link alone: m v̇ = F, J ω̇ + ω × J ω = T."""
-    m, inertia, omega = node.mass, load6(own.inertia), load3(own.omega)
-    store6(own.mass_block, (m, m, m, 0.0, 0.0, 0.0))
-    store9(own.mixed_block, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
-    store6(own.inertia_block, inertia)
+    inertia, omega = load6(own.inertia), load3(own.omega)
+    begin_inertia(node, own)
     store3(own.bearing, sub(ZERO, load3(own.force)))
     store3(own.bearing_torque, sub(cross(omega, symvec(inertia, omega)), load3(own.torque)))
 
 
 @inlined
+def begin_inertia(node, own):
+    """A of the link alone."""
+    m = node.mass
+    store6(own.mass_block, (m, m, m, 0.0, 0.0, 0.0))
+    store9(own.mixed_block, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+    store6(own.inertia_block, load6(own.inertia))
+
+
+@inlined
 def give_way(m, h, j, p, q, column, effort, armature):
     """A and p with a freedom taken out, and whether anything resisted it."""
+    m, h, j, f, g, d, resists = take_out(m, h, j, column, armature)
+    left = effort - dot(load3(column.linear), p) - dot(load3(column.angular), q)
+    column.effort = left
+    left *= d
+    return m, h, j, add_scaled(p, left, f), add_scaled(q, left, g), resists
+
+
+@inlined
+def take_out(m, h, j, column, armature):
+    """A without a freedom: A − U Uᵀ/D, U and 1/D, which go to the column, and whether anything resisted it."""
     s, t = load3(column.linear), load3(column.angular)
     f = add(symvec(m, s), matvec(h, t))
     g = add(matvec_t(h, s), symvec(j, t))
     size = dot(s, f) + dot(t, g) + armature
-    left = effort - dot(s, p) - dot(t, q)
     resists = size > LIMP * (m[0] * dot(s, s) + j[0] * dot(t, t)) and size > 0.0
     d = 1.0 / size if resists else 0.0
     store3(column.force, f)
     store3(column.torque, g)
-    column.response, column.effort = d, left
+    column.response = d
     e = (d * f[0], d * f[1], d * f[2])
     k = (d * g[0], d * g[1], d * g[2])
     m = (
@@ -91,7 +107,7 @@ def give_way(m, h, j, p, q, column, effort, armature):
         j[0] - k[0] * g[0], j[1] - k[1] * g[1], j[2] - k[2] * g[2], j[3] - k[0] * g[1], j[4] - k[0] * g[2],
         j[5] - k[1] * g[2],
     )  # fmt: skip
-    return m, h, j, add_scaled(p, left, e), add_scaled(q, left, k), resists
+    return m, h, j, f, g, d, resists
 
 
 # With v̇ = v̇_p + ω̇_p × r: f = M v̇_p + (H − M [r]) ω̇_p, and the torque about the parent's centre of mass is τ + r × f.
@@ -101,6 +117,14 @@ def load_on(m, h, j, p, q, own, carrier):
     a, alpha, r = load3(own.bias), load3(own.bias_turn), load3(own.r)
     p = add(p, add(symvec(m, a), matvec(h, alpha)))
     q = add(q, add(matvec_t(h, a), symvec(j, alpha)))
+    load_inertia(m, h, j, r, carrier)
+    store3(carrier.bearing, add(load3(carrier.bearing), p))
+    store3(carrier.bearing_torque, add(load3(carrier.bearing_torque), add(q, cross(r, p))))
+
+
+@inlined
+def load_inertia(m, h, j, r, carrier):
+    """Add A to that of the parent."""
     # rows of H' = H − M [r], each row of M [r] being (row of M) × r
     b0 = sub((h[0], h[1], h[2]), cross((m[0], m[3], m[4]), r))
     b1 = sub((h[3], h[4], h[5]), cross((m[3], m[1], m[5]), r))
@@ -124,5 +148,3 @@ def load_on(m, h, j, p, q, own, carrier):
     store6(carrier.inertia_block, (
         heavy[0] + xx, heavy[1] + yy, heavy[2] + zz, heavy[3] + xy, heavy[4] + xz, heavy[5] + yz,
     ))  # fmt: skip
-    store3(carrier.bearing, add(load3(carrier.bearing), p))
-    store3(carrier.bearing_torque, add(load3(carrier.bearing_torque), add(q, cross(r, p))))

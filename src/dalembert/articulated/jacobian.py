@@ -29,6 +29,18 @@ def fill_jacobian(node, arm, out, tree):
 
 
 @njit
+def carry_row(node, f, g, jacobian, at, tree):
+    """Add a row (f, g) on the velocities of a node, through all that carries it, to jacobian[at:], one number a freedom."""
+    nodes, motion, columns = nodes_of(tree), motion_of(tree), columns_of(tree)
+    while node >= 0:
+        for k in range(nodes[node].first, nodes[node].last):
+            value = dot(load3(columns[k].linear), f) + dot(load3(columns[k].angular), g)
+            poke(jacobian, at + k, peek(jacobian, at + k) + value)
+        g = add(g, cross(load3(motion[node].r), f))
+        node = nodes[node].parent
+
+
+@njit
 def gather(efforts, tree):
     """efforts = Jᵀ of the wrenches in `bearing`, which are added up toward the root."""
     nodes, motion, columns = nodes_of(tree), motion_of(tree), columns_of(tree)

@@ -1,160 +1,470 @@
-"""Joints that close loops, as constraints on joint coordinates: J ẇ + J̇ v = 0 with multipliers.
+"""Joints that close loops, as constraints on joint coordinates, with multipliers λ:
 
-With J the rows of the loops on bodies (see `mechanics.jacobian`) taken through the tree, M the mass matrix, the rates without
-loops ẇ₀, and their accelerations v̇₀,
+    M ẇ − Jᵀ λ = e,   J ẇ = c.
 
-    J M⁻¹ Jᵀ λ = −(J v̇₀ + J̇ v),   ẇ = ẇ₀ + M⁻¹ Jᵀ λ.
+M is never written out. What a link feels of its joint is (f, τ) = A a + p − Σ K_r λ_r (see `forward`), and a row r of a
+loop with an end beyond that joint reads K_rᵀ a + Σ G_rs λ_s = c_r. At its end K is the row's coefficients on the velocities
+of the link, and G is zero. From the leaves on, a freedom with column S, U = A S, D = Sᵀ U and z = Sᵀ K is taken out:
 
-Particles in loops are unknowns of their own. Redundant loops (planar ones in space, Bricard's) make this singular; ε on the
-diagonal and corrections with the true residual converge to the accelerations all the same (Carpentier et al. 2021).
-"""
+    A ← A − U Uᵀ/D,   K_r ← K_r − U z_r/D,   G_rs ← G_rs + z_r z_s/D,   c_r ← c_r − z_r e'/D,
 
-import math
+and the result is moved to the parent. Where a loop closes (`loop_graph`) its multipliers are eliminated. With P the inverse
+of its block of G, B its blocks with loops that go on, and X = B P,
+
+    A ← A + K P Kᵀ,   p ← p − K P c,   K_s ← K_s − K X_sᵀ,   G_st ← G_st − X_s B_tᵀ,   c_s ← c_s − X_s c.
+
+At the world a = 0, and the rest of G is factored as a sparse matrix. Back from the root, a and ẇ follow as in `forward`,
+and λ = P (c − Kᵀ a) − Xᵀ λ_s. The work is linear in the number of links and of the rows that pass them. Particles in loops
+are links of their own.
+
+**Rank.** Rows may depend on each other, as in planar loops in space or in Bricard's linkage; in floating point they do so
+up to rounding. The multipliers of dependent rows are zero. The answer G_rr of a row is a sum of squares, less what the rows
+before it take out of it. A row depends on those rows if only a share below `RANK` of the sum is left. It depends on the
+tree alone, as a second bearing does, if the sum is below the share `NOTHING` (rounding, squared) of the answer that its
+bodies would give if they were free. Both are ratios of numbers of one unit, so that sizes and masses of links do not
+matter. At a state within a step loops are open by the error of the step, and rows that depend on each other where the loops
+are closed are then independent. So the rank is decided where loops were closed, and holds until they are closed again."""
 
 from ..arrays import clear
-from ..jit import njit
-from ..linalg.block import load_6
-from ..linalg.lu import factorize as factorize_dense
-from ..linalg.lu import substitute
+from ..jit import inlined, njit
+from ..linalg.block import load_6, product, subtract_product_t
+from ..linalg.ldl import apply_inverse, subtract_times, subtract_transposed_times
 from ..mechanics.assembly import load_point
-from ..mechanics.system import bodies_of, incidences_of, nodes_of, settings_of
+from ..mechanics.kinematics import load6, load9
+from ..mechanics.system import bodies_of, incidences_of, joints_of, kinematics_of, settings_of
 from ..mechanics.system import jacobian_of as body_jacobian_of
 from ..unchecked import peek, poke
-from ..vec import add, cross, dot, load3
-from .mass_matrix import factorize, fill_matrix, solve
+from ..vec import add, add_scaled, cross, dot, load3, matvec_t, store3, sub, symvec
+from .forward import begin_inertia, load_inertia, take_out
+from .motion import ZERO, store6, store9
 from .tables_of import (
+    carries_of,
     change_of,
+    closures_of,
     columns_of,
-    factor_of,
-    jacobian_of,
+    ends_of,
+    entries_of,
+    entry_carries_of,
+    free_of,
+    freedoms_of,
+    fronts_of,
+    kept_of,
+    loop_columns_of,
+    lower_of,
     motion_of,
-    node_of_row_of,
+    nodes_of,
     options_of,
-    pivots_of,
+    products_of,
     residual_of,
-    response_of,
-    schur_of,
+    resistance_of,
+    sizes_of,
     system_of,
     tree_of,
+    updates_of,
+    values_of,
     wanted_of,
 )
-from .tables_of import nodes_of as tree_nodes_of
 
-EPSILON = 1e-10  # relative to the diagonal
-CORRECTIONS = 12
-
-
-@njit
-def prepare_loops(reduced):
-    """The factor of M, and what `prepare_rows` does. Returns whether that went well."""
-    tree = tree_of(reduced)
-    fill_matrix(tree)
-    return factorize(tree) < 0 and prepare_rows(reduced)
+RANK = 1e-12  # share of a row's answer that the rows before it leave: with less it depends on them
+FLOOR = 1e-14  # the same while the rank is held: what is less is rounding
+NOTHING = 1e-20  # share of what the bodies would answer if they were free: with less the tree does not let the row move
 
 
 @njit
-def prepare_rows(reduced):
-    """J and M⁻¹ Jᵀ in joint coordinates, J M⁻¹ Jᵀ and its factor, where the tree and the bodies' J are, and M is factored.
-    Returns whether that went well."""
-    tree, system, schur, factor = tree_of(reduced), system_of(reduced), schur_of(reduced), factor_of(reduced)
-    jacobian, response, options = jacobian_of(reduced), response_of(reduced), options_of(reduced)[0]
-    rows, m = wanted_of(reduced).shape[0], options.speeds
-    q = change_of(reduced).shape[0]
-    fill_rows(reduced)
-    first = settings_of(system)[0].rigid
-    for r in range(rows):
-        for k in range(q):
-            value = peek(jacobian, r * q + k)
-            if k >= m:
-                value *= bodies_of(system)[first + (k - m) // 3].inverse_mass
-            poke(response, r * q + k, value)
-        solve(response, r * q, tree)
-    for r in range(rows):
-        for s in range(rows):
-            value = 0.0
-            for k in range(q):
-                value += peek(jacobian, r * q + k) * peek(response, s * q + k)
-            poke(schur, r * rows + s, value)
-            poke(factor, r * rows + s, value)
-    for r in range(rows):
-        diagonal = peek(schur, r * rows + r)
-        # what was let go has no row: its multiplier is zero
-        poke(factor, r * rows + r, diagonal * (1.0 + EPSILON) if diagonal > 0.0 else 1.0)
-    return factorize_dense(rows, factor, 0, pivots_of(reduced), 0) == 0
+def factor_loops(decide, reduced):
+    """Fill and eliminate A, K and G, where the tree and the bodies' J are. decide : whether to decide the rank anew.
+    Returns the freedom that nothing resists, or −1."""
+    tree, fronts, closures = tree_of(reduced), fronts_of(reduced), closures_of(reduced)
+    nodes, motion = nodes_of(tree), motion_of(tree)
+    settings_of(system_of(reduced))[0].condition = 1.0
+    begin(reduced)
+    for i in range(nodes.shape[0], fronts.shape[0]):
+        multiply_particle(i, reduced)
+    limp, at = -1, 0
+    for i in range(nodes.shape[0] - 1, -1, -1):
+        while at < closures.shape[0] and closures[at].node == i:
+            eliminate(at, decide, reduced)
+            at += 1
+        slack = pass_node(i, reduced)
+        if slack >= 0:
+            limp = slack
+        if nodes[i].parent >= 0:
+            hand_on(i, load3(motion[i].r), reduced)
+    for k in range(at, closures.shape[0]):
+        eliminate(k, decide, reduced)
+    return limp
 
 
 @njit
-def fill_rows(reduced):
-    """J of the loops along the freedoms, and along the velocities of particles in them."""
-    system, jacobian = system_of(reduced), jacobian_of(reduced)
-    incidences, own = incidences_of(system), body_jacobian_of(system)
-    clear(jacobian)
-    for i in range(incidences.shape[0]):
-        incidence = incidences[i]
+def begin(reduced):
+    """Every link by itself, and the rows at their ends."""
+    tree, carries = tree_of(reduced), carries_of(reduced)
+    nodes, motion = nodes_of(tree), motion_of(tree)
+    for i in range(nodes.shape[0]):
+        begin_inertia(nodes[i], motion[i])
+    for i in range(carries.shape[0]):
+        store3(carries[i].force, ZERO)
+        store3(carries[i].torque, ZERO)
+    clear(values_of(reduced))
+    clear(sizes_of(reduced))
+    clear(free_of(reduced))
+    ends, system = ends_of(reduced), system_of(reduced)
+    incidences, jacobian = incidences_of(system), body_jacobian_of(system)
+    for i in range(ends.shape[0]):
+        end = ends[i]
+        incidence = incidences[end.incidence]
         if incidence.is_point != 0:
-            sign, r = load_point(own, incidence.offset)
+            sign, r = load_point(jacobian, incidence.offset)
             for k in range(3):
                 axis = (sign if k == 0 else 0.0, sign if k == 1 else 0.0, sign if k == 2 else 0.0)
-                carry(incidence.row + k, incidence.body, axis, cross(r, axis), reduced)
+                begin_row(end, incidence, k, axis, cross(r, axis), reduced)
         else:
             for k in range(incidence.rows):
-                c = load_6(own, incidence.offset + 6 * k)
-                carry(incidence.row + k, incidence.body, (c[0], c[1], c[2]), (c[3], c[4], c[5]), reduced)
+                c = load_6(jacobian, incidence.offset + 6 * k)
+                begin_row(end, incidence, k, (c[0], c[1], c[2]), (c[3], c[4], c[5]), reduced)
 
 
 @njit
-def carry(row, body, f, g, reduced):
-    """Add a row (f, g) on the velocities of a body, or of a particle in a loop."""
-    system, jacobian = system_of(reduced), jacobian_of(reduced)
-    rigid, q = settings_of(system)[0].rigid, change_of(reduced).shape[0]
-    if rigid <= body < rigid + nodes_of(system).shape[0]:
-        at = row * q + options_of(reduced)[0].speeds + 3 * (body - rigid)
-        for k in range(3):
-            poke(jacobian, at + k, peek(jacobian, at + k) + f[k])
+def begin_row(end, incidence, k, f, g, reduced):
+    """A row (f, g) on the velocities of a body, and the answer of that body, or of the nearest that has mass, by itself."""
+    carry = carries_of(reduced)[end.carry + k]
+    store3(carry.force, add(load3(carry.force), f))
+    store3(carry.torque, add(load3(carry.torque), g))
+    system, tree, free = system_of(reduced), tree_of(reduced), free_of(reduced)
+    nodes, kinematics = nodes_of(tree), kinematics_of(system)
+    if end.bearer < 0:
         return
-    carry_row(node_of_row_of(reduced)[body], f, g, jacobian, row * q, tree_of(reduced))
+    row = incidence.body
+    if end.bearer < nodes.shape[0]:
+        row = nodes[end.bearer].row
+    body, kin = bodies_of(system)[row], kinematics[row]
+    g = add(g, cross(sub(load3(kinematics[incidence.body].x), load3(kin.x)), f))
+    turned = matvec_t(load9(kin.rotation), g)
+    answer = body.inverse_mass * dot(f, f) + dot(turned, symvec(load6(body.inverse_inertia), turned))
+    increase(free, incidence.row + k, answer)
+
+
+@inlined
+def increase(array, at, value):
+    poke(array, at, peek(array, at) + value)
 
 
 @njit
-def carry_row(node, f, g, jacobian, at, tree):
-    """Add a row (f, g) on the velocities of a node, through all that carries it, to jacobian[at:], one number a freedom."""
-    nodes, motion, columns = tree_nodes_of(tree), motion_of(tree), columns_of(tree)
-    while node >= 0:
-        for k in range(nodes[node].first, nodes[node].last):
-            value = dot(load3(columns[k].linear), f) + dot(load3(columns[k].angular), g)
-            poke(jacobian, at + k, peek(jacobian, at + k) + value)
-        g = add(g, cross(load3(motion[node].r), f))
-        node = nodes[node].parent
+def multiply_particle(i, reduced):
+    """What a particle adds to G: it is a link with three freedoms and nothing that carries it."""
+    fronts, carries, products = fronts_of(reduced), carries_of(reduced), products_of(reduced)
+    values, sizes = values_of(reduced), sizes_of(reduced)
+    w, _ = particle_of(i, reduced)
+    for k in range(fronts[i].product, fronts[i].last_product):
+        pair = products[k]
+        value = w * dot(load3(carries[pair.left].force), load3(carries[pair.right].force))
+        increase(values, pair.target, value)
+        if pair.left == pair.right:
+            increase(sizes, carries[pair.left].row, value)
+
+
+@njit
+def pass_node(i, reduced):
+    """Take the freedoms of a node out of A and of the rows that go on. Returns the freedom that nothing resists, or −1."""
+    tree, carries, products = tree_of(reduced), carries_of(reduced), products_of(reduced)
+    node, own, front = nodes_of(tree)[i], motion_of(tree)[i], fronts_of(reduced)[i]
+    columns, freedoms, resistance = columns_of(tree), freedoms_of(tree), resistance_of(reduced)
+    values, sizes = values_of(reduced), sizes_of(reduced)
+    m, h, j = load6(own.mass_block), load9(own.mixed_block), load6(own.inertia_block)
+    limp = -1
+    for k in range(node.last - 1, node.first - 1, -1):
+        column = columns[k]
+        m, h, j, f, g, d, resists = take_out(m, h, j, column, freedoms[k].armature + peek(resistance, k))
+        if not resists:
+            limp = k
+        s, t, local = load3(column.linear), load3(column.angular), k - node.first
+        for x in range(front.first, front.last):
+            carry = carries[x]
+            force, torque = load3(carry.force), load3(carry.torque)
+            z = dot(s, force) + dot(t, torque)
+            carry.share[local] = z
+            store3(carry.force, add_scaled(force, -d * z, f))
+            store3(carry.torque, add_scaled(torque, -d * z, g))
+        for x in range(front.product, front.last_product):
+            pair = products[x]
+            value = d * carries[pair.left].share[local] * carries[pair.right].share[local]
+            increase(values, pair.target, value)
+            if pair.left == pair.right:
+                increase(sizes, carries[pair.left].row, value)
+    store6(own.mass_block, m)
+    store9(own.mixed_block, h)
+    store6(own.inertia_block, j)
+    return limp
+
+
+@njit
+def hand_on(i, r, reduced):
+    """Add A and the rows that go on to those of the parent, from where the node is at r."""
+    tree, carries, front = tree_of(reduced), carries_of(reduced), fronts_of(reduced)[i]
+    motion = motion_of(tree)
+    own, carrier = motion[i], motion[nodes_of(tree)[i].parent]
+    load_inertia(load6(own.mass_block), load9(own.mixed_block), load6(own.inertia_block), r, carrier)
+    for x in range(front.first, front.last):
+        carry = carries[x]
+        above, force = carries[carry.up], load3(carry.force)
+        store3(above.force, add(load3(above.force), force))
+        store3(above.torque, add(load3(above.torque), add(load3(carry.torque), cross(r, force))))
+
+
+@njit
+def eliminate(k, decide, reduced):
+    """Eliminate the multipliers of the loop of column k of G, where it closes."""
+    column, closure = loop_columns_of(reduced)[k], closures_of(reduced)[k]
+    entries, updates, values, lower = entries_of(reduced), updates_of(reduced), values_of(reduced), lower_of(reduced)
+    system, size = system_of(reduced), column.width
+    share = invert_independent(column, decide, reduced)
+    if joints_of(system)[closure.joint].active != 0:  # what was let go has no rows
+        settings = settings_of(system)[0]
+        settings.condition = min(settings.condition, share)
+    for e in range(column.first, column.last):
+        offset = entries[e].offset
+        product(lower, offset, values, offset, values, column.pivot, entries[e].rows, size)
+    for u in range(column.first_update, column.last_update):
+        update = updates[u]
+        subtract_product_t(
+            values, update.target, lower, update.left, update.rows, values, update.right, update.columns, size
+        )
+    if closure.node >= 0:
+        stiffen(column, closure, reduced)
+
+
+@njit
+def stiffen(column, closure, reduced):
+    """A and K of the node where a loop closes, without its multipliers."""
+    carries, entries, entry_carries = carries_of(reduced), entries_of(reduced), entry_carries_of(reduced)
+    own, values, lower = motion_of(tree_of(reduced))[closure.node], values_of(reduced), lower_of(reduced)
+    m, h, j = load6(own.mass_block), load9(own.mixed_block), load6(own.inertia_block)
+    for r in range(column.width):
+        f, g = load3(carries[closure.carry + r].force), load3(carries[closure.carry + r].torque)
+        p, q = combine(values, column.pivot + column.width * r, column.width, closure.carry, carries)
+        m = (
+            m[0] + p[0] * f[0], m[1] + p[1] * f[1], m[2] + p[2] * f[2], m[3] + p[0] * f[1], m[4] + p[0] * f[2],
+            m[5] + p[1] * f[2],
+        )  # fmt: skip
+        h = (
+            h[0] + p[0] * g[0], h[1] + p[0] * g[1], h[2] + p[0] * g[2], h[3] + p[1] * g[0], h[4] + p[1] * g[1],
+            h[5] + p[1] * g[2], h[6] + p[2] * g[0], h[7] + p[2] * g[1], h[8] + p[2] * g[2],
+        )  # fmt: skip
+        j = (
+            j[0] + q[0] * g[0], j[1] + q[1] * g[1], j[2] + q[2] * g[2], j[3] + q[0] * g[1], j[4] + q[0] * g[2],
+            j[5] + q[1] * g[2],
+        )  # fmt: skip
+    store6(own.mass_block, m)
+    store9(own.mixed_block, h)
+    store6(own.inertia_block, j)
+    for e in range(column.first, column.last):
+        for row in range(entries[e].rows):
+            carry = carries[entry_carries[e] + row]
+            p, q = combine(lower, entries[e].offset + column.width * row, column.width, closure.carry, carries)
+            store3(carry.force, sub(load3(carry.force), p))
+            store3(carry.torque, sub(load3(carry.torque), q))
+
+
+@inlined
+def combine(weights, at, size, first, carries):
+    """Σ weight K over the rows of a loop: force and torque."""
+    p, q = ZERO, ZERO
+    for s in range(size):
+        weight = peek(weights, at + s)
+        p = add_scaled(p, weight, load3(carries[first + s].force))
+        q = add_scaled(q, weight, load3(carries[first + s].torque))
+    return p, q
+
+
+@njit
+def invert_independent(column, decide, reduced):
+    """Replace the block of a loop in G by its inverse on the rows that are independent, and by zero on the others. Returns
+    the least share of its answer that is left of a row, 0 where a row is not independent."""
+    values, sizes, free, kept = values_of(reduced), sizes_of(reduced), free_of(reduced), kept_of(reduced)
+    o, n, x = column.pivot, column.width, column.x
+    for i in range(n):
+        for j in range(i):
+            poke(values, o + n * i + j, peek(values, o + n * j + i))
+    swept, least = 0, 1.0
+    for _ in range(n):
+        p, best = -1, RANK if decide else FLOOR
+        for i in range(n):
+            answer = peek(sizes, x + i)
+            if (swept >> i) & 1 != 0 or not answer > NOTHING * peek(free, x + i) or (not decide and kept[x + i] == 0):
+                continue
+            share = peek(values, o + (n + 1) * i) / answer
+            if share > best:
+                p, best = i, share
+        if p < 0:
+            least = 0.0
+            break
+        least = min(least, best)
+        swept |= 1 << p
+        sweep(values, o, n, p)
+    for i in range(n):
+        independent = (swept >> i) & 1 != 0
+        if decide:
+            kept[x + i] = 1 if independent else 0
+        if not independent:
+            for j in range(n):
+                poke(values, o + n * i + j, 0.0)
+                poke(values, o + n * j + i, 0.0)
+    return least
+
+
+@inlined
+def sweep(d, o, n, p):
+    """One step of the inversion of a symmetric block in place, at pivot p."""
+    inverse = 1.0 / peek(d, o + (n + 1) * p)
+    for i in range(n):
+        if i != p:
+            share = peek(d, o + n * i + p) * inverse
+            for j in range(n):
+                if j != p:
+                    increase(d, o + n * i + j, -share * peek(d, o + n * p + j))
+    for i in range(n):
+        if i != p:
+            poke(d, o + n * i + p, peek(d, o + n * i + p) * inverse)
+            poke(d, o + n * p + i, peek(d, o + n * p + i) * -inverse)
+    poke(d, o + (n + 1) * p, inverse)
 
 
 @njit
 def solve_loops(multipliers, reduced):
-    """λ with J M⁻¹ Jᵀ λ = `wanted`, and M⁻¹ Jᵀ λ in `change`."""
-    schur, factor, pivots = schur_of(reduced), factor_of(reduced), pivots_of(reduced)
-    wanted, residual = wanted_of(reduced), residual_of(reduced)
-    response, change = response_of(reduced), change_of(reduced)
-    rows, q = wanted.shape[0], change.shape[0]
-    for r in range(rows):
-        poke(multipliers, r, 0.0)
-        poke(residual, r, peek(wanted, r))
-    previous = math.inf
-    for _ in range(CORRECTIONS):
-        worst = 0.0
-        for r in range(rows):
-            worst = max(worst, abs(peek(residual, r)))
-        if not worst < 0.5 * previous or worst == 0.0:
-            break
-        previous = worst
-        substitute(rows, factor, 0, pivots, 0, residual, 0)
-        for r in range(rows):
-            poke(multipliers, r, peek(multipliers, r) + peek(residual, r))
-        for r in range(rows):
-            value = peek(wanted, r)
-            for s in range(rows):
-                value -= peek(schur, r * rows + s) * peek(multipliers, s)
-            poke(residual, r, value)
-    for k in range(q):
-        value = 0.0
-        for r in range(rows):
-            value += peek(response, r * q + k) * peek(multipliers, r)
-        poke(change, k, value)
+    """ẇ and λ for e in `change`, which ẇ replaces, and c in `wanted`. Accelerations of particles in loops stand after ẇ,
+    from the forces on them."""
+    tree, fronts, carries, closures = tree_of(reduced), fronts_of(reduced), carries_of(reduced), closures_of(reduced)
+    nodes, motion, change, wanted = nodes_of(tree), motion_of(tree), change_of(reduced), wanted_of(reduced)
+    for r in range(wanted.shape[0]):
+        poke(multipliers, r, peek(wanted, r))
+    for i in range(nodes.shape[0], fronts.shape[0]):
+        push_particle(i, multipliers, reduced)
+    for i in range(nodes.shape[0]):
+        store3(motion[i].bearing, ZERO)
+        store3(motion[i].bearing_torque, ZERO)
+    at = 0
+    for i in range(nodes.shape[0] - 1, -1, -1):
+        while at < closures.shape[0] and closures[at].node == i:
+            substitute(at, multipliers, reduced)
+            at += 1
+        push_node(i, multipliers, reduced)
+    for k in range(at, closures.shape[0]):
+        substitute(k, multipliers, reduced)
+    at = closures.shape[0] - 1
+    while at >= 0 and closures[at].node < 0:
+        substitute_back(at, multipliers, reduced)
+        at -= 1
+    for i in range(nodes.shape[0]):
+        follow_node(i, multipliers, reduced)
+        while at >= 0 and closures[at].node == i:
+            substitute_back(at, multipliers, reduced)
+            at -= 1
+    for i in range(nodes.shape[0], fronts.shape[0]):
+        w, place = particle_of(i, reduced)
+        for x in range(fronts[i].first, fronts[i].last):
+            impulse = w * peek(multipliers, carries[x].row)
+            for k in range(3):
+                increase(change, place + k, impulse * carries[x].force[k])
+
+
+@inlined
+def particle_of(i, reduced):
+    """Inverse mass of a particle in loops, and where its acceleration stands in `change`. i : its front."""
+    system = system_of(reduced)
+    number = i - nodes_of(tree_of(reduced)).shape[0]
+    w = bodies_of(system)[settings_of(system)[0].rigid + number].inverse_mass
+    return w, options_of(reduced)[0].speeds + 3 * number
+
+
+@njit
+def push_particle(i, multipliers, reduced):
+    """Force to acceleration without loops, and what that does to the rows."""
+    fronts, carries, change = fronts_of(reduced), carries_of(reduced), change_of(reduced)
+    w, place = particle_of(i, reduced)
+    for k in range(3):
+        poke(change, place + k, w * peek(change, place + k))
+    a = (peek(change, place), peek(change, place + 1), peek(change, place + 2))
+    for x in range(fronts[i].first, fronts[i].last):
+        increase(multipliers, carries[x].row, -dot(load3(carries[x].force), a))
+
+
+@njit
+def push_node(i, multipliers, reduced):
+    """The efforts of a node, what its rows have of them, and p of its parent."""
+    tree, carries, change = tree_of(reduced), carries_of(reduced), change_of(reduced)
+    node, front, motion, columns = nodes_of(tree)[i], fronts_of(reduced)[i], motion_of(tree), columns_of(tree)
+    p, q = load3(motion[i].bearing), load3(motion[i].bearing_torque)
+    for k in range(node.last - 1, node.first - 1, -1):
+        column = columns[k]
+        left = peek(change, k) - dot(load3(column.linear), p) - dot(load3(column.angular), q)
+        column.effort = left
+        left *= column.response
+        p, q = add_scaled(p, left, load3(column.force)), add_scaled(q, left, load3(column.torque))
+        for x in range(front.first, front.last):
+            increase(multipliers, carries[x].row, -left * carries[x].share[k - node.first])
+    if node.parent >= 0:
+        carrier = motion[node.parent]
+        store3(carrier.bearing, add(load3(carrier.bearing), p))
+        store3(carrier.bearing_torque, add(load3(carrier.bearing_torque), add(q, cross(load3(motion[i].r), p))))
+
+
+@njit
+def follow_node(i, multipliers, reduced):
+    """ẇ of a node from the accelerations of its parent and the multipliers of the rows that go on; its own accelerations,
+    into `bearing`."""
+    tree, carries, change = tree_of(reduced), carries_of(reduced), change_of(reduced)
+    node, front, motion, columns = nodes_of(tree)[i], fronts_of(reduced)[i], motion_of(tree), columns_of(tree)
+    a, alpha = ZERO, ZERO
+    if node.parent >= 0:
+        carrier = motion[node.parent]
+        alpha = load3(carrier.bearing_torque)
+        a = add(load3(carrier.bearing), cross(alpha, load3(motion[i].r)))
+    for k in range(node.first, node.last):
+        column = columns[k]
+        left = column.effort - dot(load3(column.force), a) - dot(load3(column.torque), alpha)
+        for x in range(front.first, front.last):
+            left += carries[x].share[k - node.first] * peek(multipliers, carries[x].row)
+        rate = left * column.response
+        poke(change, k, rate)
+        a = add_scaled(a, rate, load3(column.linear))
+        alpha = add_scaled(alpha, rate, load3(column.angular))
+    store3(motion[i].bearing, a)
+    store3(motion[i].bearing_torque, alpha)
+
+
+@njit
+def substitute(k, multipliers, reduced):
+    """c of a loop becomes P c where it closes, and is taken out of the rows that go on and of p."""
+    column, closure, entries, lower = (
+        loop_columns_of(reduced)[k], closures_of(reduced)[k], entries_of(reduced), lower_of(reduced)
+    )  # fmt: skip
+    for e in range(column.first, column.last):
+        entry = entries[e]
+        subtract_times(lower, entry.offset, entry.rows, column.width, multipliers, column.x, entry.x)
+    apply_inverse(values_of(reduced), column.pivot, column.width, multipliers, column.x)
+    if closure.node >= 0:
+        own = motion_of(tree_of(reduced))[closure.node]
+        p, q = combine(multipliers, column.x, column.width, closure.carry, carries_of(reduced))
+        store3(own.bearing, sub(load3(own.bearing), p))
+        store3(own.bearing_torque, sub(load3(own.bearing_torque), q))
+
+
+@njit
+def substitute_back(k, multipliers, reduced):
+    """λ of a loop from P c, the accelerations of the node where it closes, and the multipliers of the rows that go on."""
+    column, closure, entries, lower = (
+        loop_columns_of(reduced)[k], closures_of(reduced)[k], entries_of(reduced), lower_of(reduced)
+    )  # fmt: skip
+    carries, rates = carries_of(reduced), residual_of(reduced)
+    for e in range(column.first, column.last):
+        entry = entries[e]
+        subtract_transposed_times(lower, entry.offset, entry.rows, column.width, multipliers, entry.x, column.x)
+    if closure.node >= 0:
+        own = motion_of(tree_of(reduced))[closure.node]
+        a, alpha = load3(own.bearing), load3(own.bearing_torque)
+        for r in range(column.width):
+            carry = carries[closure.carry + r]
+            poke(rates, column.x + r, dot(load3(carry.force), a) + dot(load3(carry.torque), alpha))
+        apply_inverse(values_of(reduced), column.pivot, column.width, rates, column.x)
+        for r in range(column.width):
+            increase(multipliers, column.x + r, -peek(rates, column.x + r))

@@ -1,6 +1,7 @@
 """The end of a step: loops closed, by the smallest change of joint coordinates in the metric of the masses; see
 `mechanics.projection`, which does the same with bodies. What that changes of energy and momenta goes to the ledger."""
 
+from ..arrays import clear
 from ..jit import njit
 from ..linalg.block_matrix import load_3
 from ..mechanics.constraints import jacobian_velocity
@@ -20,7 +21,7 @@ from ..pointer import FORCES, RECORD, call_pointer
 from ..unchecked import peek, poke
 from ..vec import add, cross, sub
 from .lift import lift
-from .loops import prepare_loops, solve_loops
+from .loops import factor_loops, solve_loops
 from .motion import step
 from .tables_of import (
     change_of,
@@ -36,38 +37,40 @@ from .tables_of import (
 
 @njit
 def project(t, z, reduced):
-    """Newton on C(u) = 0, then J w = 0. Returns a status; the tree is where z is then."""
+    """Newton on C(u) = 0, then J w = 0, with the factors of the last Newton step if that was small. The rank is that where
+    the loops are closed. Returns a status; `look` has been where z is then, and the loops are factored there."""
     system, options = system_of(reduced), options_of(reduced)[0]
-    length, error, wanted = settings_of(system)[0].length, error_of(system), wanted_of(reduced)
-    rows = error.shape[0]
+    length, error, wanted, change = (
+        settings_of(system)[0].length, error_of(system), wanted_of(reduced), change_of(reduced)
+    )  # fmt: skip
     status = look(t, z, reduced)
-    before = books(z, reduced)
-    worst = largest(error)
-    for iteration in range(ITERATIONS):
-        if status != 0 or not worst > POSITION_ROUNDING * length:
-            break
-        if not prepare_loops(reduced):
-            return NOT_CLOSED
-        for r in range(rows):
-            poke(wanted, r, -peek(error, r))
-        solve_loops(multipliers_of(system), reduced)
-        change = change_of(reduced)
-        step(z, 1.0, change, tree_of(reduced))
-        change_particles(z, change, 0, reduced)
-        previous = worst
-        status = look(t, z, reduced)
-        worst = largest(error)
-        if previous <= STALE * length or (iteration > 3 and not worst < 0.9 * previous):
-            break
     if status != 0:
         return status
-    if not worst <= 1e-6 * length or not prepare_loops(reduced):
+    before = books(z, reduced)
+    worst, decide, factored = largest(error), options.held == 0, False
+    for iteration in range(ITERATIONS):
+        if not worst > POSITION_ROUNDING * length:
+            break
+        factored = worst <= STALE * length
+        if factor_loops(decide or factored, reduced) >= 0:
+            return NOT_CLOSED
+        aim(error, reduced)
+        step(z, 1.0, change, tree_of(reduced))
+        change_particles(z, change, 0, reduced)
+        if factored:
+            break
+        previous, decide = worst, True
+        status = place(t, z, reduced)
+        if status != 0:
+            return status
+        worst = largest(error)
+        if iteration > 3 and not worst < 0.9 * previous:
+            break
+    if not worst <= 1e-6 * length or (not factored and factor_loops(True, reduced) >= 0):
         return NOT_CLOSED
+    options.held = 1
     jacobian_velocity(system, wanted)
-    for r in range(rows):
-        poke(wanted, r, -peek(wanted, r))
-    solve_loops(multipliers_of(system), reduced)
-    change = change_of(reduced)
+    aim(wanted, reduced)
     for k in range(options.speeds):
         at = options.coordinates + k
         poke(z, at, peek(z, at) + peek(change, k))
@@ -75,6 +78,17 @@ def project(t, z, reduced):
     status = look(t, z, reduced)
     book_change(z, before, books(z, reduced), system_of(reduced))
     return status
+
+
+@njit
+def aim(rates, reduced):
+    """The smallest change of the speeds, in the metric of the masses, that takes these rates away from the rows of the
+    loops."""
+    wanted = wanted_of(reduced)
+    for r in range(wanted.shape[0]):
+        poke(wanted, r, -peek(rates, r))
+    clear(change_of(reduced))
+    solve_loops(multipliers_of(system_of(reduced)), reduced)
 
 
 @njit
@@ -94,11 +108,17 @@ def increase(z, at, amount):
 
 
 @njit
-def look(t, z, reduced):
-    """Loops and energies at z. Returns a status."""
+def place(t, z, reduced):
+    """Loops and forces at z. Returns a status."""
     options = options_of(reduced)[0]
     lift(z, reduced)
-    status = call_pointer(options.mechanism, options.handle, FORCES, t, y_of(reduced), dydt_of(reduced))
+    return call_pointer(options.mechanism, options.handle, FORCES, t, y_of(reduced), dydt_of(reduced))
+
+
+@njit
+def look(t, z, reduced):
+    """Loops, forces and energies at z. Returns a status."""
+    options, status = options_of(reduced)[0], place(t, z, reduced)
     if status == 0:
         status = call_pointer(options.mechanism, options.handle, RECORD, t, y_of(reduced), dydt_of(reduced))
     return status

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..mechanics.evaluate import Mechanism
 from ..model.compile import compile_scene
-from ..pointer import DERIVATIVE
+from ..pointer import DERIVATIVE, MEASURE
 from ..scene.checks import real_array
 from ..scene.scene import Scene
 from .driver import JointMechanism
@@ -153,13 +153,17 @@ class SmallMotions:
     def _free_directions(self, u: Vector) -> Vector:
         """(m, k): displacements along the speeds that loops allow."""
         own, m = self._mechanism, len(self.speeds)
-        rows = len(own.tables.wanted)
-        if rows == 0:
+        if len(own.tables.wanted) == 0:
             return np.eye(m)
         from scipy.linalg import null_space
 
-        self.accelerations(u, np.zeros(m))
-        return np.asarray(null_space(own.tables.jacobian.reshape(rows, -1)[:, :m], rcond=1e-9))
+        columns = []
+        z, out = own.z.copy(), np.zeros(own.size)
+        for w in np.eye(m):
+            z[: len(u)], z[len(u) : len(u) + m] = u, w
+            own.perform(MEASURE, 0.0, z, out)
+            columns.append(own.system.rates.copy())
+        return np.asarray(null_space(np.stack(columns, axis=1), rcond=1e-9))
 
 
 def _differences(function: Callable[[Vector], Any], size: int) -> Vector:

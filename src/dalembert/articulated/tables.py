@@ -5,10 +5,32 @@ from typing import Any, NamedTuple
 import numpy as np
 
 REDUCED = np.dtype(
-    [("mechanism", "i8"), ("handle", "i8"), ("coordinates", "i8"), ("speeds", "i8"), ("limp", "i8")], align=True
+    [("mechanism", "i8"), ("handle", "i8"), ("coordinates", "i8"), ("speeds", "i8"), ("limp", "i8"), ("held", "i8")],
+    align=True,
 )
-"""Address of the mechanism that knows forces and loops, and what to hand it; numbers of u and of w; the freedom that nothing
-resisted, −1 if none."""
+"""Address of the mechanism that knows forces and loops, and what to hand it; numbers of u and of w; the freedom that
+nothing resisted, −1 if none. held : whether the rank of the loops is that of the last state at which they were closed."""
+
+# Where the rows of loops are in the tree; see `loop_graph`.
+FRONT = np.dtype(
+    [("own", "i8"), ("first", "i8"), ("last", "i8"), ("product", "i8"), ("last_product", "i8")], align=True
+)
+"""Of each node, then of each particle in a loop. own … first : the carries of loops that close here; first … last : those
+of loops that go on to the parent, with their products."""
+
+CARRY = np.dtype([("row", "i8"), ("up", "i8"), ("force", "f8", 3), ("torque", "f8", 3), ("share", "f8", 6)], align=True)
+"""A row at a node. up : the carry of this row at the parent, −1 if it goes no further. force, torque : K, its coefficients
+on the node's accelerations. share : z of each freedom of the node; see `loops`."""
+
+PRODUCT = np.dtype([("left", "i8"), ("right", "i8"), ("target", "i8")], align=True)
+"""Two carries of a node, and where the product of their rows goes in the matrix."""
+
+END = np.dtype([("incidence", "i8"), ("carry", "i8"), ("node", "i8"), ("bearer", "i8")], align=True)
+"""An incidence of a loop: the carry of its first row, its node, and the nearest node with mass (−1 if none)."""
+
+CLOSURE = np.dtype([("node", "i8"), ("carry", "i8"), ("joint", "i8")], align=True)
+"""Of a column of the matrix of the loops, which is one loop: where it closes (−1: at the world) and its first carry
+there."""
 
 
 class Reduced(NamedTuple):
@@ -21,11 +43,21 @@ class Reduced(NamedTuple):
     node_of_row: np.ndarray  # int64, row of the kinematics table → node, −1 for none
     y: np.ndarray  # the state of the mechanism
     dydt: np.ndarray
-    jacobian: np.ndarray  # (r × q,) of the loops
-    response: np.ndarray  # (r × q,) M⁻¹ Jᵀ, row by row
-    schur: np.ndarray  # (r × r,) J M⁻¹ Jᵀ
-    factor: np.ndarray  # (r × r,)
-    pivots: np.ndarray  # int64 (r,)
+    fronts: Any  # FRONT
+    carries: Any  # CARRY
+    products: Any  # PRODUCT
+    ends: Any  # END
+    closures: Any  # CLOSURE, one a column
+    columns: Any  # linalg.ordering.COLUMN, in the order of elimination: nodes from the leaves on, the world last
+    entries: Any  # linalg.ordering.ENTRY
+    entry_carries: np.ndarray  # int64, of each entry: first carry of its loop where the column closes, −1 at the world
+    updates: Any  # linalg.ordering.UPDATE
+    values: np.ndarray  # the blocks of G, then of its factor
+    lower: np.ndarray  # likewise
+    sizes: np.ndarray  # (r,) what the tree answers to a row by itself
+    free: np.ndarray  # (r,) what its bodies would answer without the tree
+    kept: np.ndarray  # int64 (r,) whether a row is independent of those before it
+    resistance: np.ndarray  # (m,) that time steps add to the armatures
     wanted: np.ndarray  # (r,) right-hand side
     residual: np.ndarray  # (r,)
-    change: np.ndarray  # (q,) of speeds
+    change: np.ndarray  # (q,) efforts, then what they and the loops do to the speeds

@@ -175,8 +175,7 @@ def set_out(worker):
                 speed = max(speed, abs(y[STATE_SIZE * i + k] / bodies[i].mass))
         if worst_joint(rates_of(system), system) > own.closed * max(speed, settings.length):
             return APART_AT_START
-    settings.deficient = 1 if settings.condition < own.dependent else 0
-    if settings.deficient != 0 and hubs_of(system).shape[0] > 0:
+    if own.joint == 0 and settings.condition < own.dependent and hubs_of(system).shape[0] > 0:
         return DEPENDENT
     if settings.hold == PROJECTION:
         status = ask(COMPLETE, 0.0, worker)
@@ -187,6 +186,7 @@ def set_out(worker):
             return CANNOT_CLOSE
         for k in range(y.shape[0] - ENTRIES - settings.ledger, y.shape[0]):
             y[k] = 0.0
+    settings.deficient = 1 if settings.condition < own.dependent else 0
     return OK
 
 

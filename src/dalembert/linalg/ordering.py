@@ -32,21 +32,25 @@ class Symbolic(NamedTuple):
     block: Callable[[int, int], tuple[int, bool]]  # (node i, node j) → offset, whether the block stored is (j, i)
 
 
-def minimum_degree(neighbours: Sequence[set[int]], ready: Callable[[int, set[int]], bool]) -> tuple[list[int], list]:
+def minimum_degree(
+    neighbours: Sequence[set[int]], ready: Callable[[int, set[int]], bool], stages: Sequence[int] = ()
+) -> tuple[list[int], list]:
     """Order the nodes of a graph; also return each node's later neighbours at its elimination.
 
-    `ready(node, eliminated)` says whether a node may be eliminated yet (its pivot block is definite).
+    `ready(node, eliminated)` says whether a node may be eliminated yet (its pivot block is definite). stages : of each node;
+    nodes of a lower stage are eliminated first.
     """
     graph = [set(s) for s in neighbours]
+    stage = stages or [0] * len(graph)
     level = [0] * len(graph)  # a chain is eliminated from both ends in turn: the processor does both at once
-    heap = [(len(s), 0, node) for node, s in enumerate(graph)]
+    heap = [(stage[node], len(s), 0, node) for node, s in enumerate(graph)]
     heapq.heapify(heap)
     order: list[int] = []
     structure: list[list[int]] = []
     eliminated: set[int] = set()
     waiting: list[int] = []
     while heap:
-        degree, _, node = heapq.heappop(heap)
+        _, degree, _, node = heapq.heappop(heap)
         if node in eliminated or degree != len(graph[node]):
             continue
         if not ready(node, eliminated):
@@ -64,19 +68,21 @@ def minimum_degree(neighbours: Sequence[set[int]], ready: Callable[[int, set[int
             graph[other] -= {other, node}
             level[other] = max(level[other], level[node] + 1)
             if len(graph[other]) != before or len(clique) == 1:
-                heapq.heappush(heap, (len(graph[other]), level[other], other))
+                heapq.heappush(heap, (stage[other], len(graph[other]), level[other], other))
         for other in waiting:
             if other not in eliminated:
-                heapq.heappush(heap, (len(graph[other]), level[other], other))
+                heapq.heappush(heap, (stage[other], len(graph[other]), level[other], other))
         waiting.clear()
     return order, structure
 
 
 def analyse(
-    sizes: Sequence[int], starts: Sequence[int], neighbours: Sequence[set[int]], ready: Callable[[int, set[int]], bool]
-) -> Symbolic:
-    """Tables for the block LDLᵀ of a symmetric matrix with the given block sizes, vector offsets and graph."""
-    order, structure = minimum_degree(neighbours, ready)
+    sizes: Sequence[int], starts: Sequence[int], neighbours: Sequence[set[int]], ready: Callable[[int, set[int]], bool],
+    stages: Sequence[int] = (),
+) -> Symbolic:  # fmt: skip
+    """Tables for the block LDLᵀ of a symmetric matrix with the given block sizes, vector offsets and graph; see
+    `minimum_degree`."""
+    order, structure = minimum_degree(neighbours, ready, stages)
     position = {node: k for k, node in enumerate(order)}
     offsets: dict[tuple[int, int], int] = {}
     total = 0

@@ -195,7 +195,8 @@ def assemble_hubs(system):
 
 @inlined
 def factorize(system):
-    """Assemble and factor; with ε on the diagonal where rows are (nearly) dependent. 0 or 1 (failed).
+    """Assemble and factor; with ε on the diagonal where rows are (nearly) dependent, which counts as condition 0. 0 or 1
+    (failed).
 
     An iterative solver is handed the matrix, and makes its preconditioner.
     """
@@ -224,6 +225,5 @@ def factorize(system):
         joint = joints[i]
         for r in range(joint.rows):
             values[joint.pivot + joint.rows * r + r] += REGULARIZATION * sizes[joint.row + r]
-    ratio = factor(columns, entries, updates, values, lower, sizes)
-    settings.condition = ratio
-    return 0 if ratio > 0.0 else 1
+    settings.condition = 0.0
+    return 0 if factor(columns, entries, updates, values, lower, sizes) > 0.0 else 1

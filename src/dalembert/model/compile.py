@@ -82,7 +82,7 @@ class Model:
         kinematics = np.zeros(bodies + 1, tables.KINEMATICS).view(np.recarray)
         kinematics.rotation[rigid:] = np.eye(3).ravel()
         settings = np.zeros(1, tables.SETTINGS).view(np.recarray)
-        settings.length, settings.ledger = self.length, len(self.force_names)
+        settings.length, settings.ledger, settings.condition = self.length, len(self.force_names), 1.0
         settings.rigid, settings.particles = rigid, self.particle_count
         jacobian = np.zeros(graph.jacobian_size)
         own = {key: np.array(value).view(type(value)) for key, value in self.tables.items()}
