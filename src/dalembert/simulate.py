@@ -358,6 +358,7 @@ class Simulation(Controls, Questions):
         self._y[:] = y
         self._driver.restart(float(trajectory.times[-1]))
         self._forget_controls()
+        self._recall_turns(trajectory.last_joint_coordinates)
         self.advances, self.resumed = [], True
         self.recorder = Recorder(self.model, self._mechanism)
         self._record()
