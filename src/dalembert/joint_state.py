@@ -100,7 +100,7 @@ class JointStates:
         return self._reader.names
 
     def _recall_turns(self, values: Mapping[str, float]) -> None:
-        """The state was replaced by a recorded one, in which the joints had these values: their full turns count from there."""
+        """The state was replaced by a recorded one, where the joints had these values: their full turns count from there."""
         if self.model.tree is None:
             self._reader = JointReader(self.model)
             self._reader.recall(values)

@@ -15,9 +15,7 @@ def turntable(rates=(0.0, 0.0), **motor):
     scene = dal.Scene("turntable", gravity=(0.0, 0.0, 0.0))
     axis, across = np.array([1.0, 2.0, 3.0]) / np.sqrt(14.0), np.array([0.0, 1.0, 0.0])
     spin = rates[0] * axis
-    wheel = scene.add_body(
-        "wheel", dal.Box(0.3, 0.2, 0.1), mass=2.0, position=(0.1, 0.0, 0.0), angular_velocity=spin
-    )
+    wheel = scene.add_body("wheel", dal.Box(0.3, 0.2, 0.1), mass=2.0, position=(0.1, 0.0, 0.0), angular_velocity=spin)
     other = scene.add_body(
         "other", dal.Box(0.1, 0.2, 0.1), mass=0.5, position=(0.1, 0.0, 0.5), velocity=np.cross(spin, (0.0, 0.0, 0.5)),
         angular_velocity=spin + rates[1] * across,

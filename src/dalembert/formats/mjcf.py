@@ -53,7 +53,7 @@ class Geometry:
 class MjcfReader:
     """Reads one <mujoco>."""
 
-    def __init__(self, root: Element, folder: Folder, warnings: Warnings) -> None:
+    def __init__(self, root: Element, folder: Folder, warnings: Warnings, contacts: bool = True) -> None:
         include_files(root, folder)
         self.root, self.warnings = root, warnings
         settings = self.settings = Settings()
@@ -61,6 +61,7 @@ class MjcfReader:
             settings.read_compiler(element)
         for element in root.all("option"):
             settings.read_option(element, warnings)
+        settings.contacts = contacts and not settings.disabled & {"contact", "constraint"}
         self.defaults = Defaults(root)
         assets = list(root.all("asset"))
         meshes = Meshes(assets, self.defaults, settings, folder, warnings)

@@ -25,7 +25,7 @@ def read_pairs(reader: MjcfReader) -> list[tuple[Attributes, End, End]]:
             if name not in reader.geom_bodies:
                 raise element.error(f"there is no geom {name!r:.60}; correct the name")
             segment, solid = reader.geom_bodies[name]
-            solid.touches = not reader.settings.disabled & {"contact", "constraint"}
+            solid.touches = reader.settings.contacts
             ends.append((segment, solid))
         found.append((given, ends[0], ends[1]))
     return found

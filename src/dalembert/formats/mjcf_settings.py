@@ -78,6 +78,7 @@ class Settings:
     gravity: tuple[float, ...] = (0.0, 0.0, -9.81)
     timestep: float | None = None
     disabled: set[str] = field(default_factory=set)
+    contacts: bool = True  # whether anything touches
 
     def mesh_base(self, home: Path) -> Path:
         """The folder that file names of meshes start at."""

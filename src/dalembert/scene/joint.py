@@ -65,7 +65,7 @@ class Joint:
         return 1 if self.coupling is not None else sum(part.rows for part in self.parts)
 
     def coordinate_name(self, which: str) -> str:
-        """Name of its "angle", "displacement" or "parameter": the joint's, with ".angle" or ".displacement" where it has both."""
+        """Name of its "angle", "displacement" or "parameter": the joint's own, with the kind after it where it has both."""
         return f"{self.name}.{which}" if self.angle and self.displacement else self.name
 
     @property
