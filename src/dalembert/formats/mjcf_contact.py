@@ -38,6 +38,7 @@ def set_contacts(
     for element in (item for section in reader.root.all("contact") for item in section.all("exclude")):
         given = Attributes(element)
         ends = [_touching(built, reader.body(given, key), None) for key in ("body1", "body2")]
+        note_unasked(given, warnings)
         for a in ends[0]:
             for b in ends[1]:
                 built.scene.set_contact(a, b, enabled=False)

@@ -13,7 +13,7 @@ from .built import told
 from .description import Pose, Solid
 from .imported import Warnings
 from .meshes import Degenerate, Hull, MeshFiles, Surface, hull_or_plate, plate_message
-from .mjcf_inertia import Mass, mesh_mass, moved
+from .mjcf_inertia import Mass, mesh_mass, moved, principal_axes
 from .mjcf_settings import Defaults, Settings, note_unasked
 from .orientation import read_orientation, z_to
 from .paths import Folder
@@ -122,8 +122,11 @@ class Geoms:
         self.defaults, self.settings, self.meshes = defaults, settings, meshes
         self.colors, self.warnings = colors, warnings
 
-    def read(self, element: Element, frame: Pose, childclass: str | None, name: str) -> tuple[Solid | None, Mass]:
-        """The solid, and its mass in the body's frame; none of that for what cannot be had, with a warning."""
+    def read(
+        self, element: Element, frame: Pose, childclass: str | None, name: str
+    ) -> tuple[Solid | None, Mass, np.ndarray]:
+        """The solid, its mass in the body's frame, and the axes of its inertia there; no solid and no mass for what cannot
+        be had, with a warning."""
         given = self.defaults.of(element, childclass)
         kind = given.choice("type", TYPES, "sphere")
         if "mesh" in given and kind != "mesh":
@@ -133,7 +136,7 @@ class Geoms:
             kind = "mesh"
         if kind in ("hfield", "sdf"):
             self.warnings.add(element, f"a geom of type {kind} is not known and left out")
-            return None, NO_MASS
+            return None, NO_MASS, np.eye(3)
         given.asked.update(("hfield", "fitscale"))
         size, pose = self.size_and_pose(given, kind)
         pose = frame @ pose
@@ -145,7 +148,7 @@ class Geoms:
                     (shape, thickness), unit = self.meshes.solid(given.text("mesh"), element)
                 except Degenerate as error:
                     self.warnings.add(element, f"{name!r} is left out: {error}")
-                    return None, NO_MASS
+                    return None, NO_MASS, np.eye(3)
             else:
                 shape = _shape(kind, size)
                 unit = NO_MASS if kind == "plane" else _uniform(shape)
@@ -154,8 +157,8 @@ class Geoms:
         self._surface(given, solid)
         if thickness and solid.touches:
             self.warnings.add(element, plate_message(name, thickness))
-        note_unasked(given, self.warnings, "fluidshape", "fluidcoef", "castshadow")
-        return solid, mass
+        note_unasked(given, self.warnings, "castshadow")
+        return solid, mass, pose.rotation @ principal_axes(unit[2]) if kind == "mesh" else pose.rotation
 
     def size_and_pose(self, given: Attributes, kind: str) -> tuple[np.ndarray, Pose]:
         """The sizes that MuJoCo gives a geom, and its pose."""

@@ -1,9 +1,9 @@
 """Convex hulls with fewer corners, as contact needs them.
 
 The simplified hull is that of a part of the corners, chosen greedily: a tetrahedron of far corners first, then in each round
-the corners farthest from what is there (farthest-point sampling, with Qhull). So it lies inside the original and touches nothing
-earlier, and corners that stand out, such as those of large flat faces, are kept. For nested convex bodies the Hausdorff distance
-is the largest distance of a dropped corner from the simplified hull, which is computed exactly.
+the corners farthest from what is there (farthest-point sampling, with Qhull). So it lies inside the original and touches
+nothing earlier, and corners that stand out, such as those of large flat faces, are kept. For nested convex bodies the
+Hausdorff distance is the largest distance of a dropped corner from the simplified hull, which is computed exactly.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def simplify_hull(hull: ConvexHull, corners: int) -> Simplified:
         order = np.argsort(-heights[farthest].max(axis=1), kind="stable")
         chosen += left[farthest[order[:room]]].tolist()
     inner = ConvexHull(ConvexHull(points[chosen]).vertices)
-    return Simplified(inner, _distance(inner, points))
+    return Simplified(inner, _distance(inner, points, least))
 
 
 def _tetrahedron(points: np.ndarray) -> list[int]:
@@ -78,16 +78,18 @@ def _tetrahedron(points: np.ndarray) -> list[int]:
     return chosen
 
 
-def _distance(hull: ConvexHull, points: np.ndarray) -> float:
-    """The largest distance of the points from the hull, m. A point outside is nearest to one of the faces that it sees."""
+def _distance(hull: ConvexHull, points: np.ndarray, least: float) -> float:
+    """The largest distance from the hull (m) of the points more than `least` outside. A point is above its nearest face."""
     from trimesh.triangles import closest_point
 
     corners = hull.vertices[hull.faces]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    above, faces = np.nonzero(points @ normals.T > np.einsum("ij,ij->i", normals, corners[:, 0]))
-    distances = np.linalg.norm(closest_point(corners[faces], points[above]) - points[above], axis=1)
+    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), np.finfo(float).tiny)
+    heights = points @ normals.T - np.einsum("ij,ij->i", normals, corners[:, 0])
+    seen, faces = np.nonzero(heights > least)
+    distances = np.linalg.norm(closest_point(corners[faces], points[seen]) - points[seen], axis=1)
     nearest = np.full(len(points), np.inf)
-    np.minimum.at(nearest, above, distances)
+    np.minimum.at(nearest, seen, distances)
     return float(np.max(nearest, where=np.isfinite(nearest), initial=0.0))
 
 
