@@ -16,6 +16,7 @@ from .orientation import about, read_orientation
 from .xml import Element
 
 Mass = tuple[float, np.ndarray, np.ndarray]  # kg, centre (3,), inertia (3, 3) about it
+FLAT = 1e-12  # of the area of a mesh to the power 3/2: a smaller volume is rounding
 SMALL = 1e-12  # MuJoCo's: of moments kg m², and of cosines from 1
 
 
@@ -129,7 +130,7 @@ def mesh_mass(surface: Surface, kind: str) -> Mass:
         return np.abs(signed) if kind == "legacy" else signed
 
     cells = volumes(start)
-    if not cells.sum() > 0.0:
+    if not cells.sum() > FLAT * areas.sum() ** 1.5:
         raise ValueError("its faces enclose no volume, or are inside out; turn them, or give inertia='convex'")
     center = cells @ (0.75 * middles + 0.25 * start) / cells.sum()
     cells = volumes(center)
