@@ -73,7 +73,7 @@ def test_a_hull_of_many_corners_is_simplified_and_told_once_a_file(make, folder)
 def test_a_flat_mesh_touches_as_a_plate(make, folder):
     model = dal.load_model(make(folder))
     assert any(
-        "is flat; it collides as a plate of 1 mm" in line and "arm" in line or "skin" in line
+        "is flat; it collides as a plate of 1 mm" in line and ("arm" in line or "skin" in line)
         for line in messages(model)
     )
     body = model.scene.bodies["arm"]
@@ -130,7 +130,8 @@ def test_usd_meshes_follow_the_same_rules(folder):
         faces = ", ".join(f"0, {i}, {i + 1}" for i in range(1, len(vertices) - 1))
         file.write_text(
             '#usda 1.0\n(metersPerUnit = 1\nupAxis = "Z")\ndef Xform "arm" (prepend apiSchemas = '
-            '["PhysicsRigidBodyAPI", "PhysicsMassAPI"]) {\nfloat physics:mass = 1\nfloat3 physics:diagonalInertia = (1, 1, 1)\n'
+            '["PhysicsRigidBodyAPI", "PhysicsMassAPI"]) {\nfloat physics:mass = 1\n'
+            "float3 physics:diagonalInertia = (1, 1, 1)\n"
             f'def Mesh "skin" (prepend apiSchemas = ["{api}"]) {{\npoint3f[] points = [{points}]\nint[] faceVertexCounts = '
             f"[{', '.join(['3'] * (len(vertices) - 2))}]\nint[] faceVertexIndices = [{faces}]\n}}\n}}\n"
         )

@@ -34,7 +34,10 @@ PLACES = {
     "key": "<worldbody>BODY</worldbody><keyframe><key {}/></keyframe>",
 }
 BODY = '<body name="b"><freejoint name="f"/><geom name="g" size="1"/></body>'
-HINGES = '<body><joint name="j" type="hinge"/><geom size="1"/></body><body pos="5 0 0"><joint name="k"/><geom size="1"/></body>'
+HINGES = (
+    '<body><joint name="j" type="hinge"/><geom size="1"/></body><body pos="5 0 0">'
+    '<joint name="k"/><geom size="1"/></body>'
+)
 NAMES = {"name", "class", "user", "group", "rgba", "material", "childclass"}  # names, and pictures
 HARMLESS = {  # what concerns pictures, files that MuJoCo writes, its threads and its diagnostics
     "compiler": {"texturedir", "discardvisual", "usethread", "saveinertial", "savecompiled", "savecanonical", "conflict",

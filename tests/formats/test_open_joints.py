@@ -1,4 +1,4 @@
-"""Joints of every type that a file knows, closed and open at its pose, between bodies and to the world: each loads and runs."""
+"""Joints of every type that a file knows, closed and open, between bodies and to the world: each loads and runs."""
 
 import itertools
 
@@ -75,8 +75,8 @@ def test_joints_of_usd(name, gap, ends, tmp_path):
 
 
 URDF = """<robot name="r"><link name="base"/>
-<joint name="j" type="{kind}"><parent link="base"/><child link="arm"/><origin xyz="0 0 1" rpy="0.3 0 0"/><axis xyz="0 0.6 0.8"/>
-<limit lower="-1" upper="1" effort="1" velocity="1"/><dynamics damping="0.1" friction="0.01"/></joint>
+<joint name="j" type="{kind}"><parent link="base"/><child link="arm"/><origin xyz="0 0 1" rpy="0.3 0 0"/>
+<axis xyz="0 0.6 0.8"/><limit lower="-1" upper="1" effort="1" velocity="1"/><dynamics damping="0.1" friction="0.01"/></joint>
 <link name="arm"><inertial><origin xyz="0.2 0 0"/><mass value="1"/>
 <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
 <collision><geometry><box size="0.1 0.1 0.1"/></geometry></collision></link>
