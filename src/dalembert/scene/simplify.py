@@ -12,7 +12,6 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from scipy.spatial import ConvexHull as Qhull
 
 from .contact import Touching
 from .hull_and_mesh import ConvexHull
@@ -45,6 +44,8 @@ def contact_hull(hull: ConvexHull) -> Simplified:
 
 def simplify_hull(hull: ConvexHull, corners: int) -> Simplified:
     """The hull of at most so many (four or more) of its corners, and its Hausdorff distance from the original (m)."""
+    from scipy.spatial import ConvexHull as Qhull
+
     points = hull.vertices
     if corners >= len(points):
         return Simplified(hull, 0.0)
