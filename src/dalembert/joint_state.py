@@ -14,7 +14,6 @@ from .mechanics.joint_state import read_coordinates
 from .model import tables
 from .model.compile import Model
 from .model.elements import ForceCompiler
-from .model.tree_tables import HINGE, SLIDER
 from .scene.body import WORLD
 from .scene.checks import finite
 
@@ -52,7 +51,7 @@ class JointStates:
         """
         if self.model.tree is not None:
             own = self._tree()
-            found = named_freedoms(own)
+            found = own.layout.scalars()
             first = len(own.layout.start)
             return {name: (float(own.z[u]), float(own.z[first + w])) for name, (u, w) in found.items()}
         if self._reader is None:
@@ -60,11 +59,13 @@ class JointStates:
         return self._reader.read(self._y)
 
     def set_joint_state(self, state: Mapping[str, tuple[float, float]]) -> None:
-        """Set (s, ṡ) of joints, by the names of `joint_state`; the others stay. In joint coordinates only.
+        """Set (s, ṡ) of joints, by the names of `joint_state`; the others stay. In joint coordinates only. Angles count full
+        turns: 3.5 rad is not 3.5 − 2π, for motors, springs, gears and stops too.
 
         Raises ValueError for a name that is not there, a value that is not finite, and in coordinates of bodies.
         """
-        own, found = self._tree(), named_freedoms(self._tree())
+        own = self._tree()
+        found = own.layout.scalars()
         z = own.z.copy()
         for name, pair in state.items():
             if name not in found:
@@ -75,6 +76,7 @@ class JointStates:
             z[u] = finite(f"joint {name!r}", "s", pair[0])
             z[len(own.layout.start) + w] = finite(f"joint {name!r}", "ṡ", pair[1])
         own.z[:] = z
+        own.count_turns()
         own.put(self._y)
         self.changed()
 
@@ -89,6 +91,23 @@ class JointStates:
         slides = {name for name, joint in joints.items() if joint.displacement and not joint.angle}
         return {name: "m" if name in slides or name.endswith(".displacement") else "rad" for name in self.joint_state()}
 
+    def _joint_names(self) -> list[str]:
+        """The names of `joint_state`, in its order."""
+        if self.model.tree is not None:
+            return list(self.model.tree.scalars())
+        if self._reader is None:
+            self._reader = JointReader(self.model)
+        return self._reader.names
+
+    def _recall_turns(self, values: Mapping[str, float]) -> None:
+        """The state was replaced by a recorded one, where the joints had these values: their full turns count from there."""
+        if self.model.tree is None:
+            self._reader = JointReader(self.model)
+            self._reader.recall(values)
+        elif isinstance(self._mechanism, JointMechanism):
+            for name, (u, _) in self.model.tree.scalars().items():
+                self._mechanism.z[u] = values.get(name, self._mechanism.z[u])
+
     def _tree(self) -> JointMechanism:
         """What knows u and w, at the state. Raises ValueError in coordinates of bodies."""
         if self.model.tree is None or not isinstance(self._mechanism, JointMechanism):
@@ -99,12 +118,6 @@ class JointStates:
         return self._mechanism
 
 
-def named_freedoms(own: JointMechanism) -> dict[str, tuple[int, int]]:
-    """Name → (its number in u, its number in w) of hinges and sliders, and of those that other joints are made of."""
-    rows = [(row[2], row[3], row[5]) for row in own.layout.rows]  # kind, first freedom, first coordinate
-    return {own.layout.freedom_names[w]: (u, w) for kind, w, u in rows if kind in (HINGE, SLIDER)}
-
-
 class JointReader:
     """Coordinates of the hinges, sliders and cylindrical joints of a model in coordinates of bodies."""
 
@@ -112,31 +125,29 @@ class JointReader:
         bodies = list(model.scene.bodies.values())
         index: dict[Any, int] = {body: i for i, body in enumerate(bodies)} | {WORLD: len(bodies)}
         compiler = ForceCompiler(index, 0, lambda function, name: 0)
-        self._names = []
+        self.names: list[str] = []
         for joint in model.scene.joints.values():
             kinds = [kind for kind in ("displacement", "angle") if getattr(joint, kind)]
             if set(joint.bodies) <= set(index):
-                self._names += [f"{joint.name}.{kind}" if len(kinds) > 1 else joint.name for kind in kinds]
+                self.names += [joint.coordinate_name(kind) for kind in kinds]
                 for kind in kinds:
                     compiler.coordinate(joint, kind)
         self._rows = np.array(compiler.coordinates, tables.COORDINATE).view(np.recarray)
-        counted = {_which(row): int(row["at"]) for row in model.tables["coordinates"]}
-        self._counted = [counted.get(_which(row), -1) for row in self._rows]  # places in the state, −1 for none
+        counted = dict(zip(model.coordinate_names, model.tables["coordinates"]["at"].tolist(), strict=True))
+        self._counted = [counted.get(name, -1) for name in self.names]  # places in the state, −1 for none
         self._bodies, self._curves = model.tables["bodies"], np.zeros(1)
         self._kinematics = np.zeros(len(bodies) + 1, tables.KINEMATICS).view(np.recarray)
         self._kinematics.rotation[:] = np.eye(3).ravel()
         self._values, self._rates = np.zeros(len(self._rows)), np.zeros(len(self._rows))
 
+    def recall(self, values: Mapping[str, float]) -> None:
+        """The next angles are those nearest to these."""
+        self._values[:] = [values.get(name, value) for name, value in zip(self.names, self._values, strict=True)]
+
     def read(self, y: np.ndarray) -> dict[str, tuple[float, float]]:
         """Name → (s, ṡ) at a state; angles that its own counts of turns do not tell are the nearest to those before."""
-        if not self._names:
+        if not self.names:
             return {}
         near = np.array([value if at < 0 else y[at] for value, at in zip(self._values, self._counted, strict=True)])
         read_coordinates(y, near, self._bodies, self._kinematics, self._rows, self._curves, self._values, self._rates)
-        return dict(zip(self._names, zip(self._values.tolist(), self._rates.tolist(), strict=True), strict=True))
-
-
-def _which(row: Any) -> bytes:
-    """What two rows of coordinates have in common that mean the same one."""
-    same = ("kind", "a", "b", "axis_a", "side_a", "side_b", "anchor_a", "anchor_b")
-    return b"".join((np.asarray(row[key]) + 0).tobytes() for key in same)
+        return dict(zip(self.names, zip(self._values.tolist(), self._rates.tolist(), strict=True), strict=True))

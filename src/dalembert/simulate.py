@@ -29,6 +29,7 @@ from .recording import Recorder, as_json
 from .release import release
 from .report import Report, make_report
 from .scene.scene import Scene
+from .scene.simplify import simplification_message
 from .start import HOLD, check_hold, redundant, set_out
 from .state import State
 from .status import EVENT, MAX_STEPS, OK
@@ -220,6 +221,8 @@ class Simulation(Controls, Questions):
         self.kernel_time = 0.0
         self.recorder = Recorder(self.model, self._mechanism)
         self._record()
+        if simplified := simplification_message(self.model.scene):
+            self.warn(simplified)
         return self
 
     # Running ----------------------------------------------------------------------------------------------------------
@@ -358,6 +361,7 @@ class Simulation(Controls, Questions):
         self._y[:] = y
         self._driver.restart(float(trajectory.times[-1]))
         self._forget_controls()
+        self._recall_turns(trajectory.last_joint_coordinates)
         self.advances, self.resumed = [], True
         self.recorder = Recorder(self.model, self._mechanism)
         self._record()

@@ -194,6 +194,14 @@ class Trajectory:
         """A copy of the last recorded flat state vector, (n,): where a continued run starts."""
         return self["state"].values[-1].copy()
 
+    @property
+    def last_joint_coordinates(self) -> dict[str, float]:
+        """Joint → its last recorded coordinate, rad (with full turns) or m, by the names of `joint_state`."""
+        if "joint_coordinate" not in self:
+            return {}
+        last = self["joint_coordinate"].values[-1]
+        return dict(zip(map(str, self["coordinate"].values), last.tolist(), strict=True))
+
     def body(self, name: str) -> xarray.Dataset:
         """The variables of the body called `name`, without axis ``body``."""
         return self._select("body", name)

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import dalembert as dal
-from dalembert.collide.build import MOST_CORNERS, Solid, make_collision
+from dalembert.collide.build import Solid, make_collision
 from dalembert.collide.hull import hull_tables
+from dalembert.scene.simplify import MOST_CORNERS
 
 
 def test_a_box_has_six_rectangles_and_twelve_edges():
@@ -45,8 +46,8 @@ def test_triangles_of_a_prism_with_many_sides_become_its_polygons():
     assert sorted(hull.faces["count"].tolist()) == [4] * 16 + [16, 16]
 
 
-def test_a_hull_of_too_many_corners_is_refused_by_name():
+def test_a_hull_of_too_many_corners_is_simplified():
     points = np.random.default_rng(0).normal(size=(3 * MOST_CORNERS, 3))
     points /= np.linalg.norm(points, axis=1)[:, None]
-    with pytest.raises(ValueError, match=r"ConvexHull.*corners; simplify"):
-        make_collision([Solid(dal.ConvexHull(points), 0)])
+    collision = make_collision([Solid(dal.ConvexHull(points), 0)])
+    assert collision.colliders.vertices.tolist() == [MOST_CORNERS]

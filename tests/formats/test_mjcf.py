@@ -57,7 +57,7 @@ def test_what_is_not_kept_is_said_with_its_line():
     "element, said",
     [
         ("<tendon><fixed name='t'/></tendon>", "<tendon> is not used"),
-        ("<worldbody><geom size='1' fluidshape='ellipsoid' oddity='2'/></worldbody>", "'oddity' is not used"),
+        ("<worldbody><geom size='1' castshadow='false' oddity='2'/></worldbody>", "'oddity' is not used"),
         ("<worldbody><geom type='hfield' hfield='h'/></worldbody>", "hfield"),
         ("<worldbody><body gravcomp='1'><joint/><geom size='1'/></body></worldbody>", "gravcomp"),
         ("<worldbody><body><joint type='ball' damping='1'/><geom size='1'/></body></worldbody>", "damping of ball"),

@@ -15,7 +15,7 @@ from ..integrate.functions import Functions
 from ..jit import CFunction
 from ..mechanics.evaluate import Mechanism
 from ..model.compile import Model
-from ..model.tables import STATE_SIZE
+from ..model.tables import ANGLE, STATE_SIZE
 from ..model.tree import Layout
 from ..model.tree_tables import BALL, FREE
 from ..pointer import C_TYPE, DERIVATIVE, MEASURE, view
@@ -89,6 +89,7 @@ class JointMechanism(Mechanism):
         self._stand_behind(COMPILED, perform, COMPILED_EVENT, reduced)
         self.z, self.dzdt = np.zeros(self.size), np.full(self.size, np.nan)
         self.z[: len(layout.start)] = layout.start
+        self._counts = counts_of_turns(model, layout)
         self._known = np.full(model.size, np.nan)
 
     def _stand_behind(self, function: CFunction, plain: Callable[..., int], event: CFunction, tables: Any) -> None:
@@ -115,7 +116,15 @@ class JointMechanism(Mechanism):
         if np.array_equal(y, self._known):
             return OK
         self.tables.y[:] = self._known[:] = y
-        return self.perform(LOWER, 0.0, self.z, self.dzdt)
+        status = self.perform(LOWER, 0.0, self.z, self.dzdt)
+        for count, u in self._counts:
+            self.z[u] += 2.0 * np.pi * np.round((self.z[count] - self.z[u]) / (2.0 * np.pi))
+        return status
+
+    def count_turns(self) -> None:
+        """Set the turn counts that forces and gears read to those of u. Call it after u was set from outside."""
+        for count, u in self._counts:
+            self.z[count] = self.z[u]
 
     def event(self, address: int) -> tuple[int, int]:
         """The address of an event function of z, and its data, from that of one of y."""
@@ -134,6 +143,17 @@ class JointMechanism(Mechanism):
         data = np.array([address, self.data], np.int64)
         self._events.append(data)
         return self._event.address, int(data.ctypes.data)
+
+
+def counts_of_turns(model: Model, layout: Layout) -> list[tuple[int, int]]:
+    """(place in z of the turn count of an angle, place in u of that angle), for the angles of the tree that have a count."""
+    back = len(layout.start) + len(layout.freedoms) - STATE_SIZE * len(model.body_names)
+    scalars = layout.scalars()
+    return [
+        (int(row["at"]) + back, scalars[name][0])
+        for name, row in zip(model.coordinate_names, model.tables["coordinates"], strict=True)
+        if row["kind"] == ANGLE and name in scalars
+    ]
 
 
 def rows_of(model: Model, layout: Layout) -> dict[Any, int]:

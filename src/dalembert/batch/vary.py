@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..articulated.driver import JointMechanism
-from ..joint_state import named_freedoms
 from ..mechanics.evaluate import Mechanism
 from ..model.compile import compile_scene
 from ..model.tables import FIELD, PARTICLE_FIELD, STATE_SIZE
@@ -198,7 +197,7 @@ class Variation:
         if own is None:
             tree = compile_scene(self.model.scene, hubs=False, coordinates="joint")
             own = JointMechanism(tree, Mechanism(tree.system()))
-        found, first = named_freedoms(own), len(own.layout.start)
+        found, first = own.layout.scalars(), len(own.layout.start)
         for name, _ in places:
             if name not in found:
                 raise ValueError(
@@ -210,15 +209,23 @@ class Variation:
         ]
         start, bodies = own.z.copy(), STATE_SIZE * len(self.model.body_names)
         z = np.repeat(start[None], self.members, axis=0)
-        state = np.concatenate([self.model.initial[:bodies], own.tables.y[bodies:]])
+        tail = own.model.initial[bodies:]
+        counts = [
+            (int(row["at"]), found[name][0])
+            for name, row in zip(self.model.coordinate_names, self.model.tables["coordinates"], strict=True)
+            if name in found
+        ]
         for member in range(self.members):
             own.z[:] = start
-            state[:bodies] = y[member, :bodies]
+            state = np.concatenate([y[member, :bodies], tail])
             own.take(state)
             for column, values in columns:
                 own.z[column] = values[member]
+            own.count_turns()
             own.put(state)
             y[member, :bodies], z[member] = state[:bodies], own.z
+            for count, u in counts:
+                y[member, count] = own.z[u]
         if self.joint is not None:
             self.rows["z", 0] = z
 

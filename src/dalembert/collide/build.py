@@ -10,6 +10,7 @@ import numpy as np
 from ..scene.checks import rotation_matrix
 from ..scene.contact import HalfSpace, Material
 from ..scene.shapes import Box, Capsule, Compound, Cone, ConvexHull, Cylinder, Ellipsoid, Sphere, bounding_radius
+from ..scene.simplify import contact_hull
 from ..scene.surfaces import SURFACES
 from . import tables
 from .hull import HullTables, hull_tables
@@ -39,7 +40,6 @@ from .tables import (
 
 UNBOUNDED = 1e30
 NO_HULL = (0, 0, 0, 0, 0, 0)
-MOST_CORNERS = 200  # of a hull
 
 
 class Solid(NamedTuple):
@@ -171,14 +171,18 @@ def _key(i: int, j: int, count: int) -> int:
 
 
 def _pieces(solid: Solid) -> list[tuple[Any, np.ndarray, np.ndarray]]:
-    """(convex shape or surface, position, rotation) in the frame of the body."""
+    """(convex shape or surface, position, rotation) in the frame of the body; hulls of many corners are simplified."""
     position, rotation = np.asarray(solid.position, float), rotation_matrix(solid.orientation)
     if not isinstance(solid.shape, Compound):
-        return [(solid.shape, position, rotation)]
+        return [(_simplified(solid.shape), position, rotation)]
     return [
-        (part.shape, position + rotation @ part.position, rotation @ rotation_matrix(part.orientation))
+        (_simplified(part.shape), position + rotation @ part.position, rotation @ rotation_matrix(part.orientation))
         for part in solid.shape.parts
     ]
+
+
+def _simplified(shape: Any) -> Any:
+    return contact_hull(shape).hull if isinstance(shape, ConvexHull) else shape
 
 
 def _hull(shape: Any, hulls: list[HullTables], firsts: list[int]) -> tuple[int, ...]:
@@ -187,10 +191,6 @@ def _hull(shape: Any, hulls: list[HullTables], firsts: list[int]) -> tuple[int, 
     firsts : where the next vertex, face, edge and loop goes.
     """
     hull = hull_tables(*shape.triangles())
-    if len(hull.vertices) > MOST_CORNERS:
-        raise ValueError(
-            f"contact: {shape!r} has {len(hull.vertices)} corners; simplify it to {MOST_CORNERS}, or make it a Compound"
-        )
     hull.faces["first"] += firsts[3]
     hulls.append(hull)
     rows = (firsts[0], len(hull.vertices), firsts[1], len(hull.faces), firsts[2], len(hull.edges))

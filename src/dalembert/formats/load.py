@@ -5,6 +5,7 @@ from __future__ import annotations
 from os import PathLike
 from pathlib import Path
 
+from ..scene.simplify import simplification_message
 from .build import build
 from .built import Built, told
 from .description import Description, Pose
@@ -16,7 +17,7 @@ from .xml import Element, read_xml
 
 def load_model(
     path: str | PathLike[str], *, floating: bool | None = None, limits: bool = True, friction: bool = True,
-    root: str | PathLike[str] | None = None,
+    contacts: bool = True, root: str | PathLike[str] | None = None,
 ) -> ImportedModel:  # fmt: skip
     """Read a robot or mechanism from a URDF or MJCF file; nothing but files is read, and those only below one folder.
 
@@ -25,6 +26,8 @@ def load_model(
     path : the file; its root element, <robot> or <mujoco>, tells the format.
     floating : whether the root link of a URDF is free; it is fixed to the world if not given. MJCF files say it themselves.
     limits, friction : False leaves out stops and dry friction of joints, which only time steps can run.
+    contacts : False leaves out all collision geometry: bodies show what the file shows of them and touch nothing, and what is
+        fixed to the world is no obstacle. Integration methods run such scenes too.
     root : folder that meshes and included files may lie in, with all below it; else the package that the model lies in (the
         nearest folder above with a package.xml), or the model's folder.
 
@@ -35,17 +38,19 @@ def load_model(
     element = read_xml(file)
     warnings, folder = Warnings(), Folder(file, root)
     if element.tag == "robot":
-        model = _from_urdf(element, folder, warnings, bool(floating), limits, friction)
+        model = _from_urdf(element, folder, warnings, bool(floating), limits, friction, contacts)
     elif element.tag in ("mujoco", "mujocoinclude"):
         if floating is not None:
             raise ValueError(f"{file}: floating is for URDF; an MJCF file says with <freejoint/> what is free")
         from .mjcf_model import from_mjcf
 
-        model = from_mjcf(element, folder, warnings, limits, friction)
+        model = from_mjcf(element, folder, warnings, limits, friction, contacts)
     else:
         raise element.error(
             "the root element is neither <robot> (URDF) nor <mujoco> (MJCF); give a file of one of these"
         )
+    if simplified := simplification_message(model.scene):
+        warnings.add(element, simplified)
     model.warnings = warnings.list()
     return model
 
@@ -58,9 +63,9 @@ def _resolved(path: str | PathLike[str]) -> Path:
 
 
 def _from_urdf(
-    robot: Element, folder: Folder, warnings: Warnings, floating: bool, limits: bool, friction: bool
+    robot: Element, folder: Folder, warnings: Warnings, floating: bool, limits: bool, friction: bool, contacts: bool
 ) -> ImportedModel:
-    reader = UrdfReader(robot, folder, warnings, floating)
+    reader = UrdfReader(robot, folder, warnings, floating, contacts)
     built = build(reader.description, warnings, limits, friction)
     _follow(built, reader.mimics, warnings)
     return imported(built, reader.description, robot.file, "URDF")

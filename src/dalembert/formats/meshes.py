@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,12 +16,28 @@ Surface = tuple[np.ndarray, np.ndarray]
 KNOWN = (*SUFFIXES, ".dae", ".msh")
 
 
+FLAT = 1e-9  # of the spread of a mesh: what is narrower is a line
+THICKEST = 1e-3  # m, of the plate that a flat mesh becomes
+THIN = 0.01  # of its extent, where that is less
+
+
+class Hull(NamedTuple):
+    """What a mesh touches with. thickness : m, of the plate that stands for a flat mesh; 0 for a solid hull."""
+
+    shape: ConvexHull
+    thickness: float
+
+
+class Degenerate(ValueError):
+    """A mesh whose vertices lie on a line or in a point."""
+
+
 class MeshFiles:
     """Files read once each."""
 
     def __init__(self) -> None:
         self._read: dict[Path, Surface] = {}
-        self._hulls: dict[tuple[Path, bytes], ConvexHull] = {}
+        self._hulls: dict[tuple[Path, bytes], Hull] = {}
 
     def surface(self, path: Path) -> Surface:
         """Vertices (n, 3) in the unit of the file (COLLADA: m), and faces (m, 3), none for COLLADA. Raises ValueError."""
@@ -34,19 +51,46 @@ class MeshFiles:
                 self._read[path] = read_msh(path) if suffix == ".msh" else read_mesh_file(path)
         return self._read[path]
 
-    def hull(self, path: Path, scale: np.ndarray) -> ConvexHull:
+    def hull(self, path: Path, scale: np.ndarray) -> Hull:
         """The convex hull of a file, its axes scaled. Raises ValueError."""
         key = path, scale.tobytes()
         if key not in self._hulls:
             vertices, faces = self.surface(path)
             used = vertices[np.unique(faces)] if len(faces) else vertices
-            self._hulls[key] = hull_of(scale * used)
+            self._hulls[key] = hull_or_plate(scale * used)
         return self._hulls[key]
 
 
 def hull_of(points: np.ndarray) -> ConvexHull:
     """A hull that keeps only the points that it needs."""
     return ConvexHull(ConvexHull(points).vertices)
+
+
+def hull_or_plate(points: np.ndarray) -> Hull:
+    """The hull of a mesh, or where that is flat a plate of 1 mm (1 % of its extent where that is less), half on each side.
+
+    MuJoCo refuses flat meshes; other engines give them a margin. Raises Degenerate for points on a line.
+    """
+    try:
+        return Hull(hull_of(points), 0.0)
+    except ValueError:
+        if len(points) < 3 or not np.isfinite(points).all():
+            raise
+    center = points.mean(axis=0)
+    _, sizes, axes = np.linalg.svd(points - center, full_matrices=False)
+    if not sizes[1] > FLAT * sizes[0]:
+        raise Degenerate(f"the {len(points)} vertices of the mesh lie on a line or in a point; give it an area")
+    normal = axes[2]
+    level = points - np.outer((points - center) @ normal, normal)
+    thickness = min(THICKEST, THIN * float(np.ptp(points, axis=0).max()))
+    return Hull(
+        hull_of(np.concatenate([level - 0.5 * thickness * normal, level + 0.5 * thickness * normal])), thickness
+    )
+
+
+def plate_message(name: str, thickness: float) -> str:
+    """What to tell of a flat mesh that touches."""
+    return f"the mesh of {name!r} is flat; it collides as a plate of {1e3 * thickness:.3g} mm"
 
 
 def read_msh(path: Path) -> Surface:

@@ -44,23 +44,24 @@ class Place:
 
 @dataclass(eq=False)
 class Geometry:
-    """What the geoms and the <inertial> of a body say of its mass."""
+    """What the geoms and the <inertial> of a body say of its mass, each with its axes in the body."""
 
-    masses: list[Mass] = field(default_factory=list)
-    written: Mass | None = None
+    masses: list[tuple[Mass, np.ndarray]] = field(default_factory=list)
+    written: tuple[Mass, np.ndarray] | None = None
 
 
 class MjcfReader:
     """Reads one <mujoco>."""
 
-    def __init__(self, root: Element, folder: Folder, warnings: Warnings) -> None:
+    def __init__(self, root: Element, folder: Folder, warnings: Warnings, contacts: bool = True) -> None:
         include_files(root, folder)
         self.root, self.warnings = root, warnings
         settings = self.settings = Settings()
         for element in root.all("compiler"):
-            settings.read_compiler(element)
+            settings.read_compiler(element, warnings)
         for element in root.all("option"):
             settings.read_option(element, warnings)
+        settings.contacts = contacts and not settings.disabled & {"contact", "constraint"}
         self.defaults = Defaults(root)
         assets = list(root.all("asset"))
         meshes = Meshes(assets, self.defaults, settings, folder, warnings)
@@ -73,6 +74,7 @@ class MjcfReader:
         self.sites: dict[str, tuple[Segment | None, Pose]] = {}
         self.geom_bodies: dict[str, tuple[Segment | None, Solid]] = {}
         self._masses: dict[Segment, Geometry] = {}
+        self._aligned: list[Segment] = []
         self._walk()
         self._set_masses()
         for element in root.children:
@@ -109,7 +111,9 @@ class MjcfReader:
             segment = self._body(element, place)
             return [Place(segment, Pose(), childclass, place.suffix, place.copied)]
         if element.tag == "frame":
-            frame = place.frame @ self._pose(Attributes(element))
+            given = Attributes(element)
+            frame = place.frame @ self._pose(given)
+            note_unasked(given, self.warnings)
             return [Place(place.segment, frame, childclass, place.suffix, place.copied)]
         if element.tag == "replicate":
             return self._replicas(element, place)
@@ -121,7 +125,7 @@ class MjcfReader:
             self._site(element, place)
         elif element.tag == "inertial":
             if place.segment is not None:
-                self._masses[place.segment].written = read_inertial(element, self.settings, place.frame)
+                self._masses[place.segment].written = read_inertial(element, self.settings, place.frame, self.warnings)
         elif element.tag not in UNSEEN:
             self.warnings.add(element, f"<{element.tag}> is not known; what it makes is left out", element.tag)
         return []
@@ -138,6 +142,7 @@ class MjcfReader:
             raise element.error(f"count is {count}; give 0 to {MOST_COPIES}")
         offset = given.vector("offset", 3, default=ZERO)
         angles = given.vector("euler", 3, default=ZERO) * (np.pi / 180.0 if self.settings.degree else 1.0)
+        note_unasked(given, self.warnings)
         found, position = [], np.zeros(3)
         for i in range(count):
             pose = Pose(position, euler(i * angles, self.settings.sequence))
@@ -184,6 +189,10 @@ class MjcfReader:
             given = self.defaults.of(element, place.childclass)
             given.values.update(values)
         name = add_joint(given, segment, place.frame, self.settings, self.warnings)
+        if segment.free:
+            align = given.choice("align", ("true", "false", "auto"), "auto")
+            if align == "true" or (align == "auto" and self.settings.align_free):
+                self._aligned.append(segment)
         item = segment if segment.free else segment.axes[-1]
         self.coordinates.append(item)
         if name:
@@ -198,9 +207,9 @@ class MjcfReader:
         body = "world" if place.segment is None else place.segment.name
         solids = self.description.solids if place.segment is None else place.segment.solids
         name = own + place.suffix if own else f"{body}/geom {len(solids) + 1}"
-        solid, mass = self.geoms.read(element, place.frame, place.childclass, name)
-        if place.segment is not None:
-            self._masses[place.segment].masses.append(mass)
+        solid, mass, axes = self.geoms.read(element, place.frame, place.childclass, name)
+        if place.segment is not None and mass[0] > 0.0:
+            self._masses[place.segment].masses.append((mass, axes))
         if solid is None:
             return
         if own:
@@ -213,7 +222,7 @@ class MjcfReader:
         given = self.defaults.of(element, place.childclass)
         name = given.name()
         if name is None:
-            return
+            return  # nothing can refer to it
         if name + place.suffix in self.sites:
             raise element.error(f"site {name!r:.60} is there twice; rename one")
         if "fromto" in given:
@@ -221,15 +230,32 @@ class MjcfReader:
             pose = self.geoms.size_and_pose(given, "capsule")[1]
         else:
             pose = self._pose(given)
+        note_unasked(given, self.warnings, "type", "size", "mesh")
         self.sites[name + place.suffix] = place.segment, place.frame @ pose
 
     def _set_masses(self) -> None:
         """As written, or from geoms; a body with neither has no mass."""
+        carrying = {segment.parent for segment in self.description.segments}
         for segment, known in self._masses.items():
             inferred = self.settings.inertia_from_geom == "true" or (
                 self.settings.inertia_from_geom == "auto" and known.written is None
             )
-            mass = combined(known.masses) if inferred else known.written
-            if mass is not None:
-                segment.mass, segment.center, segment.inertia = mass
+            found = combined(known.masses) if inferred else known.written
+            if found is None:
+                continue
+            (segment.mass, segment.center, segment.inertia), axes = found
+            if segment in self._aligned and segment not in carrying and segment.mass > 0.0:
+                self._align(segment, axes)
         apply_compiler(self.description.segments, self.settings)
+
+    def _align(self, segment: Segment, axes: np.ndarray) -> None:
+        """The frame of a free body becomes that of its inertia, as qpos and qvel of such a file mean it."""
+        turn = axes.T
+        inner = Pose(-turn @ segment.center, turn)
+        segment.pose = segment.pose @ Pose(segment.center, axes)
+        segment.center, segment.inertia = np.zeros(3), turn @ segment.inertia @ axes
+        for solid in segment.solids:
+            solid.pose = inner @ solid.pose
+        for name, (carrier, pose) in self.sites.items():
+            if carrier is segment:
+                self.sites[name] = segment, inner @ pose

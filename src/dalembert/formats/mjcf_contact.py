@@ -25,7 +25,7 @@ def read_pairs(reader: MjcfReader) -> list[tuple[Attributes, End, End]]:
             if name not in reader.geom_bodies:
                 raise element.error(f"there is no geom {name!r:.60}; correct the name")
             segment, solid = reader.geom_bodies[name]
-            solid.touches = not reader.settings.disabled & {"contact", "constraint"}
+            solid.touches = reader.settings.contacts
             ends.append((segment, solid))
         found.append((given, ends[0], ends[1]))
     return found
@@ -38,6 +38,7 @@ def set_contacts(
     for element in (item for section in reader.root.all("contact") for item in section.all("exclude")):
         given = Attributes(element)
         ends = [_touching(built, reader.body(given, key), None) for key in ("body1", "body2")]
+        note_unasked(given, warnings)
         for a in ends[0]:
             for b in ends[1]:
                 built.scene.set_contact(a, b, enabled=False)

@@ -7,12 +7,13 @@ import numpy as np
 from ..scene.contact import MOST_FRICTION, HalfSpace
 from ..scene.mass import mass_properties
 from ..scene.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere
+from ..scene.simplify import simplify_hull
 from .attributes import Attributes, parse_numbers
 from .built import told
 from .description import Pose, Solid
 from .imported import Warnings
-from .meshes import MeshFiles, Surface, hull_of
-from .mjcf_inertia import Mass, mesh_mass, moved
+from .meshes import Degenerate, Hull, MeshFiles, Surface, hull_or_plate, plate_message
+from .mjcf_inertia import Mass, mesh_mass, moved, principal_axes
 from .mjcf_settings import Defaults, Settings, note_unasked
 from .orientation import read_orientation, z_to
 from .paths import Folder
@@ -34,7 +35,7 @@ class Meshes:
         self.files = MeshFiles()
         self.given: dict[str, Attributes] = {}
         self._surfaces: dict[str, Surface] = {}
-        self._solids: dict[str, tuple[object, Mass]] = {}
+        self._solids: dict[str, tuple[Hull, Mass]] = {}
         for element in (item for asset in assets for item in asset.all("mesh")):
             given = defaults.of(element, None)
             name = given.name() or given.text("file", "").replace("\\", "/").rpartition("/")[2].rpartition(".")[0]
@@ -42,20 +43,30 @@ class Meshes:
                 raise element.error(f"mesh {name!r:.60} is there twice; rename one")
             self.given[name] = given
 
-    def solid(self, name: str, user: Element) -> tuple[object, Mass]:
-        """The hull of a mesh, and its mass at density 1. Raises ValueError with the line of what is wrong."""
+    def solid(self, name: str, user: Element) -> tuple[Hull, Mass]:
+        """The hull of a mesh, and its mass at density 1. Raises Degenerate for a mesh without area, else ValueError with the
+        line of what is wrong."""
         if name not in self.given:
             raise user.error(f"there is no mesh {name!r:.60} among the assets; correct the name")
         if name not in self._solids:
-            given = self.given[name]
-            with told(given.element):
-                surface = self._surface(given)
-                kind = given.choice("inertia", ("legacy", "convex", "exact", "shell"), "legacy")
-                self._solids[name] = hull_of(surface[0]), mesh_mass(surface, kind)
-            note_unasked(
-                given, self.warnings, "content_type", "smoothnormal", "texcoord", "normal", "maxhullvert", "material"
-            )
+            self._solids[name] = self._read(self.given[name])
         return self._solids[name]
+
+    def _read(self, given: Attributes) -> tuple[Hull, Mass]:
+        with told(given.element):
+            surface = self._surface(given)
+            corners = given.integer("maxhullvert", -1)
+            kind = given.choice("inertia", ("legacy", "convex", "exact", "shell"), "legacy")
+        note_unasked(given, self.warnings, "content_type", "smoothnormal", "texcoord", "normal", "material")
+        hull = hull_or_plate(surface[0])
+        if corners > 3:
+            hull = Hull(simplify_hull(hull.shape, corners).hull, hull.thickness)
+        try:
+            mass = mesh_mass(surface, kind)
+        except ValueError as error:
+            self.warnings.add(given.element, f"{error}. It adds no mass to its body")
+            mass = NO_MASS
+        return hull, mass
 
     def _surface(self, given: Attributes) -> Surface:
         """Vertices (n, 3), m, and faces (m, 3): from its file or its attributes, brought to the reference pose and scaled."""
@@ -64,8 +75,9 @@ class Meshes:
             if len(vertices) % 3 or len(vertices) < 12:
                 raise given.element.error(f"vertex has {len(vertices)} numbers; give three for each of at least four")
             vertices = vertices.reshape(-1, 3)
-            faces = self._faces(given, len(vertices)) if "face" in given else hull_of(vertices).faces
-            vertices = vertices if "face" in given else hull_of(vertices).vertices
+            hull = None if "face" in given else hull_or_plate(vertices).shape
+            faces = self._faces(given, len(vertices)) if hull is None else hull.faces
+            vertices = vertices if hull is None else hull.vertices
         elif "file" in given:
             reference = given.text("file")
             if self.settings.strip_path:
@@ -110,8 +122,11 @@ class Geoms:
         self.defaults, self.settings, self.meshes = defaults, settings, meshes
         self.colors, self.warnings = colors, warnings
 
-    def read(self, element: Element, frame: Pose, childclass: str | None, name: str) -> tuple[Solid | None, Mass]:
-        """The solid, and its mass in the body's frame; none of that for what cannot be had, with a warning."""
+    def read(
+        self, element: Element, frame: Pose, childclass: str | None, name: str
+    ) -> tuple[Solid | None, Mass, np.ndarray]:
+        """The solid, its mass in the body's frame, and the axes of its inertia there; no solid and no mass for what cannot
+        be had, with a warning."""
         given = self.defaults.of(element, childclass)
         kind = given.choice("type", TYPES, "sphere")
         if "mesh" in given and kind != "mesh":
@@ -121,21 +136,29 @@ class Geoms:
             kind = "mesh"
         if kind in ("hfield", "sdf"):
             self.warnings.add(element, f"a geom of type {kind} is not known and left out")
-            return None, NO_MASS
+            return None, NO_MASS, np.eye(3)
         given.asked.update(("hfield", "fitscale"))
         size, pose = self.size_and_pose(given, kind)
         pose = frame @ pose
+        thickness = 0.0
+        shape: object
         with told(element):
             if kind == "mesh":
-                shape, unit = self.meshes.solid(given.text("mesh"), element)
+                try:
+                    (shape, thickness), unit = self.meshes.solid(given.text("mesh"), element)
+                except Degenerate as error:
+                    self.warnings.add(element, f"{name!r} is left out: {error}")
+                    return None, NO_MASS, np.eye(3)
             else:
                 shape = _shape(kind, size)
                 unit = NO_MASS if kind == "plane" else _uniform(shape)
             solid = Solid(name, shape, pose, element)
         mass = self._mass(given, moved(unit, pose))
         self._surface(given, solid)
-        note_unasked(given, self.warnings, "fluidshape", "fluidcoef", "castshadow")
-        return solid, mass
+        if thickness and solid.touches:
+            self.warnings.add(element, plate_message(name, thickness))
+        note_unasked(given, self.warnings, "castshadow")
+        return solid, mass, pose.rotation @ principal_axes(unit[2]) if kind == "mesh" else pose.rotation
 
     def size_and_pose(self, given: Attributes, kind: str) -> tuple[np.ndarray, Pose]:
         """The sizes that MuJoCo gives a geom, and its pose."""
@@ -181,7 +204,7 @@ class Geoms:
         if not (0 <= contype < 2**31 and 0 <= conaffinity < 2**31) or friction[0] < 0.0:
             raise given.element.error("contype, conaffinity and friction must not be negative; correct them")
         solid.mask = contype, conaffinity, given.integer("priority", 0)
-        solid.touches = bool(contype | conaffinity) and not self.settings.disabled & {"contact", "constraint"}
+        solid.touches = bool(contype | conaffinity) and self.settings.contacts
         solid.friction = 0.0 if condim == 1 else min(float(friction[0]), MOST_FRICTION)
         if condim > 3 and solid.touches:
             self.warnings.add(

@@ -59,9 +59,9 @@ def _free(given: Attributes, segment: Segment, warnings: Warnings) -> None:
         raise given.element.error("a free joint must be the only one of a body of the world; correct the tree")
     segment.free = True
     _nothing_resists(given, warnings, f"the free joint of {segment.name!r}")
-    for key in ("pos", "axis", "range", "limited", "ref", "springref", "align"):
+    for key in ("pos", "axis", "range", "limited", "ref", "springref"):
         given.asked.add(key)
-    note_unasked(given, warnings)
+    note_unasked(given, warnings, "align")
 
 
 def _nothing_resists(given: Attributes, warnings: Warnings, what: str) -> None:

@@ -12,6 +12,7 @@ from .attributes import Attributes
 from .built import Built
 from .description import Axis, Segment
 from .mjcf import MjcfReader
+from .mjcf_settings import note_unasked
 from .xml import Element
 
 Key = dict[str, dict[str, Any]]
@@ -33,6 +34,7 @@ def read_keyframes(reader: MjcfReader, built: Built, controls: list[str]) -> dic
                 raise element.error(f"ctrl has {len(values)} numbers for {len(controls)} controls; correct it")
             key["ctrl"] = dict(zip(controls, values.tolist(), strict=True))
         found[given.name() or f"key {number}"] = key
+        note_unasked(given, reader.warnings, "time")
     return found
 
 

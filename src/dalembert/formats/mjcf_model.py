@@ -14,9 +14,11 @@ from .paths import Folder
 from .xml import Element
 
 
-def from_mjcf(root: Element, folder: Folder, warnings: Warnings, limits: bool, friction: bool) -> ImportedModel:
+def from_mjcf(
+    root: Element, folder: Folder, warnings: Warnings, limits: bool, friction: bool, contacts: bool
+) -> ImportedModel:
     """The model of a <mujoco> element."""
-    reader = MjcfReader(root, folder, warnings)
+    reader = MjcfReader(root, folder, warnings, contacts)
     pairs = read_pairs(reader)
     built = build(reader.description, warnings, limits, friction)
     set_contacts(reader, built, pairs, warnings)

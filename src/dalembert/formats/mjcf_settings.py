@@ -19,6 +19,30 @@ ACTUATORS = (
     "general", "motor", "position", "velocity", "intvelocity", "orientation", "pid", "damper", "cylinder", "muscle",
     "adhesion", "dcmotor", "plugin",
 )  # fmt: skip
+# Attributes and elements that change no motion here: pictures, memory, threads, how MuJoCo saves files, diagnostics.
+SAVING = (
+    "texturedir", "discardvisual", "usethread", "saveinertial", "savecompiled", "savecanonical", "conflict", "fusestatic",
+)  # fmt: skip
+NUMERICS = (
+    "integrator", "cone", "jacobian", "solver", "iterations", "tolerance", "ls_iterations", "ls_tolerance",
+    "noslip_iterations", "noslip_tolerance", "ccd_iterations", "ccd_tolerance", "sdf_initpoints", "sdf_iterations",
+    "impratio", "o_margin", "o_solref", "o_solimp", "o_friction", "sleep_tolerance",
+)  # fmt: skip
+DISABLED = (
+    "constraint",
+    "equality",
+    "passive",
+    "spring",
+    "damper",
+    "actuation",
+    "filterparent",
+    "clampctrl",
+)  # physics that a <flag> can switch off, beside those that are
+NUMERIC_FLAGS = (
+    "override", "energy", "fwdinv", "invdiscrete", "multiccd", "island", "sleep", "warmstart", "refsafe", "sensor",
+    "midphase", "eulerdamp", "autoreset", "nativeccd", "diagexact", "ipc", "speculative",
+)  # fmt: skip
+OBEYED = ("gravity", "contact", "limit", "frictionloss")
 GAINS = ("kp", "kv", "gainprm", "biasprm", "gaintype", "biastype")  # of one kind of actuator only
 
 
@@ -78,12 +102,14 @@ class Settings:
     gravity: tuple[float, ...] = (0.0, 0.0, -9.81)
     timestep: float | None = None
     disabled: set[str] = field(default_factory=set)
+    contacts: bool = True  # whether anything touches
+    align_free: bool = False  # whether free bodies without children take their inertial frame
 
     def mesh_base(self, home: Path) -> Path:
         """The folder that file names of meshes start at."""
         return home / self.mesh_folder
 
-    def read_compiler(self, element: Element) -> None:
+    def read_compiler(self, element: Element, warnings: Warnings) -> None:
         given = Attributes(element)
         self.degree = given.choice("angle", ("degree", "radian"), "degree" if self.degree else "radian") == "degree"
         self.sequence = given.text("eulerseq", self.sequence)
@@ -101,6 +127,8 @@ class Settings:
         self.strip_path = given.flag("strippath", self.strip_path)
         if given.choice("coordinate", ("local", "global"), "local") == "global":
             raise element.error("coordinate is 'global', which MuJoCo gave up too; save the model in local coordinates")
+        self.align_free = given.flag("alignfree", self.align_free)
+        note_unasked(given, warnings, *SAVING)
 
     def read_option(self, element: Element, warnings: Warnings) -> None:
         given = Attributes(element)
@@ -108,14 +136,20 @@ class Settings:
         if "timestep" in given:
             self.timestep = given.number("timestep", None, 0.0) or None
         for key in ("wind", "density", "viscosity"):
+            given.asked.add(key)
             if key in given and given.numbers(key).any():
                 warnings.add(element, f"{key} is not used: the medium has no effect; add medium() to the scene")
+        if numerics := [key for key in NUMERICS if key in given]:
+            warnings.add(element, f"{', '.join(numerics)}: not used; give Simulation its own settings", "numerics")
+        note_unasked(given, warnings, *NUMERICS, "magnetic")  # magnetic: of sensors only
         for flag in element.all("flag"):
             off = {key for key, value in flag.attributes.items() if value == "disable"}
             self.disabled |= off
-            for key in sorted(off - {"gravity", "contact", "limit", "frictionloss"}):
-                if key in ("constraint", "equality", "passive", "spring", "damper", "actuation", "filterparent"):
+            for key in flag.attributes:
+                if key in DISABLED and key in off:
                     warnings.add(flag, f"{key} is disabled in the file, and is not here")
+                elif key not in (*DISABLED, *OBEYED, *NUMERIC_FLAGS):
+                    warnings.add(flag, f"flag {key!r:.60} is not used")
         if "gravity" in self.disabled:
             self.gravity = (0.0, 0.0, 0.0)
 

@@ -27,7 +27,9 @@ Mimics = list[tuple[Element, str, str, float]]  # element, joint, joint that lea
 class UrdfReader:
     """Reads one <robot> into `description`; `mimics` are the joints that follow others."""
 
-    def __init__(self, robot: Element, folder: Folder, warnings: Warnings, floating: bool) -> None:
+    def __init__(
+        self, robot: Element, folder: Folder, warnings: Warnings, floating: bool, contacts: bool = True
+    ) -> None:
         self.robot, self.warnings = robot, warnings
         self.mimics: Mimics = []
         self._refuse_templates()
@@ -35,7 +37,7 @@ class UrdfReader:
         self.joints = _by_name(robot, "joint", "type")
         if not self.links:
             raise robot.error("it has no link; a URDF needs at least one <link name=…>")
-        self.geometries = Geometries(robot, folder, warnings)
+        self.geometries = Geometries(robot, folder, warnings, contacts)
         name = robot.attributes.get("name", "").strip()[:100] or "robot"
         self.description = Description(name, robot, joint_order=list(self.joints), adjacent_to_world=False)
         root = self._tree()

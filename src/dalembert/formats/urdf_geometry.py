@@ -10,7 +10,7 @@ from .attributes import Attributes
 from .built import told
 from .description import Pose, Solid
 from .imported import Warnings
-from .meshes import MeshFiles
+from .meshes import MeshFiles, plate_message
 from .orientation import roll_pitch_yaw, z_to
 from .paths import Folder, Unreadable
 from .xml import Element
@@ -34,8 +34,8 @@ def hex_color(rgba: np.ndarray) -> str:
 class Geometries:
     """Reads the <visual> and <collision> elements of links."""
 
-    def __init__(self, robot: Element, folder: Folder, warnings: Warnings) -> None:
-        self.folder, self.warnings, self.files = folder, warnings, MeshFiles()
+    def __init__(self, robot: Element, folder: Folder, warnings: Warnings, contacts: bool) -> None:
+        self.folder, self.warnings, self.contacts, self.files = folder, warnings, contacts, MeshFiles()
         self.colors: dict[str, str] = {}
         for material in robot.all("material"):
             self._color(material)
@@ -50,7 +50,8 @@ class Geometries:
     def solids(self, link: Element, name: str) -> list[Solid]:
         """What touches of a link: each collision geometry, of meshes the convex hull; where it has none, what is seen of it,
         which touches nothing."""
-        visuals, collisions = list(link.all("visual")), list(link.all("collision"))
+        visuals = list(link.all("visual"))
+        collisions = list(link.all("collision")) if self.contacts else []
         materials = [material for visual in visuals for material in visual.all("material")]
         color = next((found for found in map(self._color, materials) if found), None)
         friction, restitution = self._surface(link)
@@ -113,7 +114,10 @@ class Geometries:
             self.warnings.add(given.element, f"it is left out: {error.reason}")
             return None
         try:
-            return Solid(name, self.files.hull(path, np.broadcast_to(scale, 3)), pose, element)
+            hull, thickness = self.files.hull(path, np.broadcast_to(scale, 3))
+            if thickness and element.tag == "collision":
+                self.warnings.add(given.element, plate_message(name, thickness))
+            return Solid(name, hull, pose, element)
         except ValueError as error:
             self.warnings.add(given.element, f"it is left out: {error}")
             return None

@@ -46,23 +46,22 @@ class Ends:
         return float(self.frame_a[:, k] @ (self.at_b - self.at_a))
 
 
-def points(reader: Reader, prim: Any, ends: Ends) -> tuple[np.ndarray, ...]:
-    """at, and at_b where it is another place: then the joint is open."""
+def points(reader: Reader, prim: Any, ends: Ends) -> dict[str, np.ndarray]:
+    """`at`, and `at_b` where it is another place: then the joint is open."""
     gap = float(np.linalg.norm(ends.at_b - ends.at_a))
     if gap <= CLOSED * max(1.0, float(np.abs(ends.at_a).max())):
-        return (ends.at_a,)
+        return {"at": ends.at_a}
     reader.warn(prim, f"it is open by {gap:.3g} m; assemble the scene: Simulation(…, assemble=True)")
-    return (ends.at_a, ends.at_b)
+    return {"at": ends.at_a, "at_b": ends.at_b}
 
 
 def hinge(reader: Reader, prim: Any, ends: Ends, k: int) -> Joint:
     places = points(reader, prim, ends)
-    given: dict[str, Any] = {} if len(places) == 1 else {"at_b": places[1]}
     axis, other = ends.frame_a[:, k], ends.frame_b[:, k]
     if np.abs(axis - other).max() > CLOSED:
         reader.warn(prim, "its axes are not in line; assemble the scene: Simulation(…, assemble=True)")
-        given["axis_b"] = other
-    return reader.scene.hinge(ends.name, ends.a, ends.b, places[0], axis, **given)
+        places["axis_b"] = other
+    return reader.scene.hinge(ends.name, ends.a, ends.b, axis=axis, **places)
 
 
 def slider(reader: Reader, prim: Any, ends: Ends, k: int) -> Joint:

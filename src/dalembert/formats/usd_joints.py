@@ -78,11 +78,11 @@ def _joint(reader: Reader, prim: Any, ends: Ends) -> Joint | None:
         cone = UsdPhysics.SphericalJoint(prim)
         if any(float(value(a, -1.0)) >= 0.0 for a in (cone.GetConeAngle0LimitAttr(), cone.GetConeAngle1LimitAttr())):
             reader.warn(prim, "the limit of its cone is left out")
-        return scene.ball(ends.name, ends.a, ends.b, *points(reader, prim, ends))
+        return scene.ball(ends.name, ends.a, ends.b, **points(reader, prim, ends))
     if kind == "PhysicsFixedJoint":
         if np.abs(ends.frame_a - ends.frame_b).max() > CLOSED:
             reader.warn(prim, "its frames are turned against each other; the bodies are fixed as they stand")
-        return scene.weld(ends.name, ends.a, ends.b, *points(reader, prim, ends))
+        return scene.weld(ends.name, ends.a, ends.b, **points(reader, prim, ends))
     if kind == "PhysicsDistanceJoint":
         api = UsdPhysics.DistanceJoint(prim)
         low, high = (float(value(a, -1.0)) for a in (api.GetMinDistanceAttr(), api.GetMaxDistanceAttr()))
@@ -112,18 +112,18 @@ def _locked(reader: Reader, prim: Any, ends: Ends) -> Joint | None:
     slides = [k for k in range(3) if f"trans{AXES[k]}" not in locked]
     turns = [k for k in range(3) if f"rot{AXES[k]}" not in locked]
     scene, name = reader.scene, ends.name
-    places = points(reader, prim, ends) if not slides else ()
+    places = points(reader, prim, ends) if not slides else {}
     acting: list[tuple[int, bool]] = []
     if (len(slides), len(turns)) == (0, 0):
-        joint = scene.weld(name, ends.a, ends.b, *places)
+        joint = scene.weld(name, ends.a, ends.b, **places)
     elif (len(slides), len(turns)) == (0, 1):
         joint, acting = hinge(reader, prim, ends, turns[0]), [(turns[0], True)]
     elif (len(slides), len(turns)) == (0, 2):
         # The turn is one about the later axis, in a, and then one about the earlier, in b.
         x, y = turns
-        joint = scene.universal(name, ends.a, ends.b, places[0], ends.frame_a[:, y], ends.frame_b[:, x])
+        joint = scene.universal(name, ends.a, ends.b, axis_a=ends.frame_a[:, y], axis_b=ends.frame_b[:, x], **places)
     elif (len(slides), len(turns)) == (0, 3):
-        joint = scene.ball(name, ends.a, ends.b, *places)
+        joint = scene.ball(name, ends.a, ends.b, **places)
     elif (len(slides), len(turns)) == (1, 0):
         joint, acting = slider(reader, prim, ends, slides[0]), [(slides[0], False)]
     elif len(slides) == 1 and turns == slides:

@@ -14,6 +14,7 @@ from ..scene.checks import quaternion_of
 from ..scene.contact import HalfSpace, Material
 from ..scene.scene import Scene
 from ..scene.shapes import Compound, Part
+from ..scene.simplify import simplification_message
 from .imported import FileFrame, ImportedModel, ModelWarning
 from .usd_joints import read_joints
 from .usd_mass import solid_of
@@ -26,8 +27,8 @@ Y_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])  # y → z
 class Reader:
     """Reads one stage."""
 
-    def __init__(self, stage: Any, file: Path) -> None:
-        self.stage, self.file = stage, file
+    def __init__(self, stage: Any, file: Path, contacts: bool) -> None:
+        self.stage, self.file, self.contacts = stage, file, contacts
         self.length = float(UsdGeom.GetStageMetersPerUnit(stage))
         self.mass = float(UsdPhysics.GetStageKilogramsPerUnit(stage))
         for unit, name in ((self.length, "metersPerUnit"), (self.mass, "kilogramsPerUnit")):
@@ -71,6 +72,8 @@ class Reader:
         read_joints(self, prims)
         for prim in prims:
             self._read_rest(prim)
+        if simplified := simplification_message(self.scene):
+            self.warn(self.scene.name, simplified)
         self.model.warnings = list(self._warnings.values())
         return self.model
 

@@ -16,6 +16,7 @@ from ..scene.checks import quaternion_of, rotation_matrix
 from ..scene.contact import HalfSpace, Material
 from ..scene.shapes import Box, Capsule, Compound, Cone, ConvexHull, Cylinder, Ellipsoid, Mesh, Sphere
 from ..scene.surfaces import TriangleMesh
+from .meshes import Degenerate, hull_or_plate, plate_message
 from .usd_values import short, value
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Collider:
 
 def read_collider(reader: Reader, prim: Any, still: bool = False) -> Collider | None:
     """What a prim of geometry is; None with a warning where it is none that a scene has. still : it may be a surface."""
-    touches = prim.HasAPI(UsdPhysics.CollisionAPI)
+    touches = reader.contacts and prim.HasAPI(UsdPhysics.CollisionAPI)
     if touches:
         enabled = UsdPhysics.CollisionAPI(prim).GetCollisionEnabledAttr().Get()
         touches = enabled is None or bool(enabled)
@@ -146,14 +147,20 @@ def _mesh(
     if not still or wanted in CONVEX:
         if touches and wanted == "none":
             reader.warn(prim, "what moves has no mesh to touch with; it is the convex hull of it")
-        used = vertices[np.unique(faces)]
-        shape: Any = ConvexHull(ConvexHull(used).vertices)
-    else:
         try:
-            shape = Mesh(vertices, faces)
-        except ValueError:  # open
-            shape = TriangleMesh(vertices, faces)
-    return Geometry(shape, place, quaternion_of(rotation))
+            shape, thickness = hull_or_plate(vertices[np.unique(faces)])
+        except Degenerate as error:
+            reader.warn(prim, f"it is left out: {error}")
+            return None
+        if thickness:
+            reader.warn(prim, plate_message(str(prim.GetName()), thickness))
+        return Geometry(shape, place, quaternion_of(rotation))
+    surface: Any
+    try:
+        surface = Mesh(vertices, faces)
+    except ValueError:  # open
+        surface = TriangleMesh(vertices, faces)
+    return Geometry(surface, place, quaternion_of(rotation))
 
 
 def _triangles(reader: Reader, prim: Any) -> tuple[np.ndarray, np.ndarray]:

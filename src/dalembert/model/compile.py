@@ -33,6 +33,7 @@ class Model:
     body_names: tuple[str, ...]
     joint_names: tuple[str, ...]  # in joint coordinates those of loops first, which alone are constraints
     force_names: tuple[str, ...]  # of the entries of the ledger
+    coordinate_names: tuple[str, ...]  # of the rows of the table of coordinates, as in `joint_state`
     tables: dict[str, Any]
     particles: ParticleCompiler
     graph: Graph
@@ -196,6 +197,7 @@ def compile_scene(scene: Scene, *, hubs: bool = True, apart: bool = False, coord
         body_names=tuple(scene.bodies),
         joint_names=tuple(joint.name for joint in [*joints, *([] if layout is None else layout.joints)]),
         force_names=tuple(compiler.ledger),
+        coordinate_names=tuple(compiler.coordinate_names),
         tables=own,
         particles=particles,
         graph=graph,

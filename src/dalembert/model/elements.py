@@ -47,6 +47,7 @@ class ForceCompiler:
         self.first = first  # where the coordinates start in the state vector
         self.pointer = pointer
         self.coordinates: list[tuple[Any, ...]] = []
+        self.coordinate_names: list[str] = []  # see `Joint.coordinate_name`
         self.starts: list[float] = []  # initial values of the coordinates
         self.curves: list[np.ndarray] = []
         self.ledger: list[str] = []
@@ -74,6 +75,7 @@ class ForceCompiler:
              turn(joint.a, axis), turn(joint.a, side), turn(joint.b, side), to_frame(joint.a, joint.parts[0].point_a),
              to_frame(joint.b, point))
         )  # fmt: skip
+        self.coordinate_names.append(joint.coordinate_name(which))
         self.starts.append(start)
 
     def _curve(self, joint: Joint) -> tuple[int, float]:

@@ -55,6 +55,11 @@ class Layout:
     loops: list[Joint] = field(default_factory=list)
     nodes: dict[Any, int] = field(default_factory=dict)  # body or link → node
 
+    def scalars(self) -> dict[str, tuple[int, int]]:
+        """Name → (its number in u, its number in w) of hinges and sliders, and of those that other joints are made of."""
+        rows = [(row[2], row[3], row[5]) for row in self.rows]  # kind, first freedom, first coordinate
+        return {self.freedom_names[w]: (u, w) for kind, w, u in rows if kind in (HINGE, SLIDER)}
+
     def tree(self, rows: dict[Any, int], loops: int) -> Tree:
         """The tables, with a fresh workspace. rows : body or link → row of the kinematics table. loops : how many joints come
         before those of the tree."""

@@ -19,6 +19,7 @@ class ConvexHull:
     """The convex hull of points (n, 3), m; at least four, not all in one plane. Compared by identity.
 
     ``vertices`` (h, 3) are the points that the hull needs, ``faces`` (m, 3) its outward triangles. All are read-only.
+    Contact uses a simplified hull where there are more than 200, with a warning that states the error; see `scene.simplify`.
 
     >>> ConvexHull([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [0.1, 0.1, 0.1]]).vertices.shape
     (4, 3)

@@ -64,6 +64,10 @@ class Joint:
             return self.custom.rows
         return 1 if self.coupling is not None else sum(part.rows for part in self.parts)
 
+    def coordinate_name(self, which: str) -> str:
+        """Name of its "angle", "displacement" or "parameter": the joint's own, with the kind after it where it has both."""
+        return f"{self.name}.{which}" if self.angle and self.displacement else self.name
+
     @property
     def starts_with_point(self) -> bool:
         """Whether the first part is a point; no other part is."""

@@ -36,6 +36,8 @@ def rewind(run: Simulation, time: float, prepare: Callable[[Simulation], Any]) -
     run._y[:] = spent[1]
     run._driver.restart(now)
     run._forget_controls()
+    if "joint_coordinate" in kept:
+        run._recall_turns(dict(zip(run._joint_names(), kept["joint_coordinate"][-1].tolist(), strict=True)))
     run.recorder.frames = kept
     return now
 
