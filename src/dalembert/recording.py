@@ -41,6 +41,7 @@ class Recorder:
 
     def __init__(self, model: Model, mechanism: Mechanism) -> None:
         self.model, self.mechanism, self.system = model, mechanism, mechanism.system
+        self.moving = bool(getattr(mechanism, "moving", False))  # coordinates of the user's that depend on time
         self.frames: dict[str, list[Any]] = {
             key: []
             for key in ("time", "state", "energies", "joint_error", "joint_velocity_error", "reaction_force",
@@ -87,7 +88,7 @@ class Recorder:
 
     def ledger(self) -> dict[str, np.ndarray]:
         """The audit, frame by frame; see `Trajectory` for the names and units."""
-        return ledger(self.model, np.array(self.frames["state"]), np.array(self.frames["energies"]))
+        return ledger(self.model, np.array(self.frames["state"]), np.array(self.frames["energies"]), self.moving)
 
     def since(self, index: int) -> dict[str, np.ndarray]:
         """Times and ledger of the frames from `index` on; residuals are counted from the first frame of all."""
@@ -120,8 +121,13 @@ class Recorder:
         )
 
 
-def ledger(model: Model, state: np.ndarray, energies: np.ndarray) -> dict[str, np.ndarray]:
-    """The audit of a run: from states (f, n) and energies (f, 2), J, of its frames."""
+# `balance` is the error of the energy: what it has become beside what physics did to it, E − E₀ − Σ W. Impacts, friction and
+# dampers are forces, and their work is in W. Joints do no work and nothing projects bodies on their constraints, so that what
+# these two did is error, whatever caused it: `constraint_work` and −`projection_loss` are two parts of `balance`, and what is
+# left is the error of the integration. Only where the user's coordinates move with time do constraints work: `moving`.
+def ledger(model: Model, state: np.ndarray, energies: np.ndarray, moving: bool = False) -> dict[str, np.ndarray]:
+    """The audit of a run: from states (f, n) and energies (f, 2), J, of its frames. moving : whether constraints depend on
+    time, so that their work is a drive's."""
     bodies = len(model.body_names)
     parts = state[:, : STATE_SIZE * bodies].reshape(len(state), bodies, STATE_SIZE)
     places, momenta = np.moveaxis(state[:, model.particle_block].reshape(len(state), 2, -1, 3), 1, 0)
@@ -135,7 +141,9 @@ def ledger(model: Model, state: np.ndarray, energies: np.ndarray) -> dict[str, n
         spin += np.array([np.cross(x, p).sum(axis=0) for x, p in zip(places, momenta, strict=True)])
     impulse = common[:, FORCE_IMPULSE : FORCE_IMPULSE + 3] + common[:, REACTION_IMPULSE : REACTION_IMPULSE + 3]
     turning = common[:, TORQUE_IMPULSE : TORQUE_IMPULSE + 3] + common[:, REACTION_TORQUE : REACTION_TORQUE + 3]
-    earned = total - work_spent(model, state)
+    earned = total - work_done(model, state)
+    if moving:
+        earned = earned - common[:, CONSTRAINT_WORK]
     assert common.shape[1] == len(LEDGER)
     found = {"particle_position": places, "particle_momentum": momenta} if model.particle_count else {}
     return {
@@ -155,11 +163,10 @@ def ledger(model: Model, state: np.ndarray, energies: np.ndarray) -> dict[str, n
     }
 
 
-def work_spent(model: Model, state: np.ndarray) -> np.ndarray:
-    """Work since the start that no potential knows of, J, of states (..., n): of forces, constraints and projection."""
+def work_done(model: Model, state: np.ndarray) -> np.ndarray:
+    """Work of the forces since the start that no potential knows of, J, of states (..., n)."""
     at = model.particle_block.stop + len(model.tables["coordinates"])
-    work, common = state[..., at : at + len(model.force_names)], state[..., at + len(model.force_names) :]
-    return work.sum(axis=-1) + common[..., CONSTRAINT_WORK] + common[..., PROJECTION_WORK]
+    return state[..., at : at + len(model.force_names)].sum(axis=-1)
 
 
 def as_json(value: dict[str, Any]) -> str:

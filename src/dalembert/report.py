@@ -30,11 +30,13 @@ class Report:
     energy_start: float
     energy_end: float
     energy_scale: float  # J, what relative residuals are relative to
-    energy_residual: float  # worst over the frames, J
-    energy_residual_relative: float
+    energy_residual: float  # error of the energy, |E − E₀ − Σ W|: worst over the frames, J
+    energy_residual_relative: float  # by energy_scale
+    integration_error: float  # J, the part of it that neither constraints nor projection made: worst over the frames
     work: dict[str, float]  # J, of each force that is not conservative
-    constraint_work: float  # J
-    projection_loss: float  # J
+    constraint_work: float  # J, which is an error unless constraints move
+    projection_loss: float  # J, an error too
+    moving_constraints: bool  # whether coordinates of the user's depend on time, so that what holds the bodies does work
     momentum_residual: float  # worst over the frames, kg m/s
     angular_momentum_residual: float  # kg m²/s, about the origin
     joint_error: float  # worst over the frames, m
@@ -63,13 +65,19 @@ class Report:
             ("simulated time", f"{self.simulated_time:.6g} s"),
             ("wall time", f"{self.wall_time:.4g} s  ({self.real_time_factor:.4g} × real time)"),
             ("steps", f"{self.steps} accepted, {self.rejected} rejected, {self.time_per_step * 1e6:.3g} µs each"),
+            ("energy error", f"{self.energy_residual:.3g} J  ({self.energy_residual_relative:.3g} relative)"),
+            ("  of projection", f"{0.0 - self.projection_loss:.3g} J"),
+        ]
+        if not self.moving_constraints:
+            lines.append(("  of constraints", f"{self.constraint_work:.3g} J"))
+        lines += [
+            ("  of the integration", f"{self.integration_error:.3g} J"),
             ("energy", f"{self.energy_start:.9g} J → {self.energy_end:.9g} J"),
         ]
         lines += [(f"  work of {name}", f"{value:.6g} J") for name, value in list(self.work.items())[:12]]
+        if self.moving_constraints:
+            lines.append(("  work of moving coordinates", f"{self.constraint_work:.6g} J"))
         lines += [
-            ("  lost in projection", f"{self.projection_loss:.3g} J"),
-            ("  work of constraints", f"{self.constraint_work:.3g} J"),
-            ("energy balance residual", f"{self.energy_residual:.3g} J  ({self.energy_residual_relative:.3g} relative)"),
             ("momentum balance residual",
              f"{self.momentum_residual:.3g} kg m/s, {self.angular_momentum_residual:.3g} kg m²/s"),
         ]  # fmt: skip
@@ -126,6 +134,9 @@ def make_report(simulation: Any) -> Report:
         joint = simulation.model.joint_names[int(np.argmax(errors.max(axis=0)))]
     simulated = float(frames["time"][-1] - frames["time"][0])
     residual = float(np.abs(ledger["balance"]).max())
+    moving = simulation.recorder.moving
+    projected, worked = -ledger["projection_loss"], np.zeros(1) if moving else ledger["constraint_work"]
+    explained = projected - projected[0] + worked - worked[0]
     steps = counts["steps"]
     return Report(
         scene=simulation.model.name,
@@ -142,9 +153,11 @@ def make_report(simulation: Any) -> Report:
         energy_scale=scale,
         energy_residual=residual,
         energy_residual_relative=residual / scale,
+        integration_error=float(np.abs(ledger["balance"] - explained).max()),
         work={name: float(w) for name, w in zip(simulation.model.force_names, ledger["work"][-1], strict=True)},
         constraint_work=float(ledger["constraint_work"][-1]),
         projection_loss=float(ledger["projection_loss"][-1]),
+        moving_constraints=moving,
         momentum_residual=float(np.abs(ledger["linear_impulse_balance"]).max()),
         angular_momentum_residual=float(np.abs(ledger["angular_impulse_balance"]).max()),
         joint_error=float(errors.max(initial=0.0)),

@@ -1,4 +1,4 @@
-"""The books of a step: what impulses do to each tree, their work, and what the trees' roots bear.
+"""The books of a step: the work of forces, what impulses do to each tree, their work, and what the trees' roots bear.
 
 The momentum of a tree that nothing holds changes by the impulses on its links, and by nothing else; so does its angular
 momentum about the origin. What the drifts leave of that undone, h⁵ or so, is put right by the velocity of the whole tree, its
@@ -7,16 +7,32 @@ joints held. Of a tree that stands on the world the difference is what its root 
 
 from ..collide.tables import CONTACTS
 from ..collide.tables_of import contacts_of, counts_of
+from ..contact.bounded import is_stop
 from ..contact.gauss_seidel import axes_of, world_impulse
 from ..contact.impulses import book_reaction
 from ..jit import inlined, njit
 from ..linalg.ssor import inverse_of
+from ..mechanics.forces import find_powers
 from ..mechanics.kinematics import load6
-from ..mechanics.system import kinematics_of, settings_of
+from ..mechanics.system import forces_of, kinematics_of, power_of, settings_of
+from ..model.tables import LEDGER, PROJECTION_WORK
 from ..unchecked import peek, poke
 from ..vec import add, add_scaled, cross, dot, load3, scale, store3, sub, symvec
+from .contact_drift import damping_of
 from .contact_restitution import row_work
-from .contact_tables_of import bounds_of, options_of, root_of_of, roots_of
+from .contact_rows import row_product
+from .contact_tables_of import (
+    after_of,
+    before_of,
+    bounds_of,
+    dampers_of,
+    options_of,
+    root_of_of,
+    roots_of,
+    shift_of,
+    slopes_of,
+)
+from .lift import lift
 from .motion import ZERO, store6
 from .tables_of import motion_of, node_of_row_of, nodes_of, system_of, tree_of
 from .tables_of import options_of as reduced_options_of
@@ -130,6 +146,51 @@ def book_forces(h, z, reduced, stepping):
         if nodes[i].row >= rigid:
             book_reaction(z, force, moment)  # the mechanism counts the forces on bodies only
         give(i, add(force, loop), add(moment, turn), reduced, stepping)
+
+
+# Forces were found at the mean speeds w̄' of a first solution, which z has here. What the implicit dampers have added to them
+# is −C (w̄ − w̄'), with w̄ the mean speeds of the step.
+@njit
+def find_mean_powers(h, z, reduced, stepping):
+    """The powers of the applied forces at the mean speeds w̄ = ½ (w⁻ + w⁺) of the step."""
+    before, after, first = before_of(stepping), after_of(stepping), reduced_options_of(reduced)[0].coordinates
+    system, dampers = system_of(reduced), dampers_of(stepping)
+    works = z.shape[0] - power_of(system).shape[0]
+    for i in range(dampers.shape[0]):
+        k, force = dampers[i].freedom, forces_of(system)[dampers[i].force]
+        mean = 0.5 * (peek(before, k) + peek(after, k))
+        z[works + force.ledger] -= h * damping_of(force) * (mean - peek(z, first + k)) * mean
+    for k in range(before.shape[0]):
+        poke(z, first + k, 0.5 * (peek(before, k) + peek(after, k)))
+    lift(z, reduced)
+    find_powers(system)
+
+
+@njit
+def book_displacement(h, z, reduced, collision, stepping):
+    """The work of the applied forces, of motors and of dry friction along the displacement in `shift`; that nothing has done
+    the opposite work is an error of the energy, booked as the work of projection. Speeds in z stay."""
+    bounds, shift, spare = bounds_of(stepping), shift_of(stepping), slopes_of(stepping)
+    count, first = counts_of(collision)[CONTACTS], reduced_options_of(reduced)[0].coordinates
+    system, m = system_of(reduced), shift.shape[0]
+    for k in range(m):
+        poke(spare, k, peek(z, first + k))
+        poke(z, first + k, peek(shift, k) / h)
+    lift(z, reduced)
+    find_powers(system)
+    power = power_of(system)
+    works, total = z.shape[0] - power.shape[0], 0.0
+    for i in range(power.shape[0] - len(LEDGER)):
+        z[works + i] += h * power[i]
+        total += h * power[i]
+    for i in range(bounds.shape[0]):
+        if not is_stop(bounds[i], system):
+            work = bounds[i].impulse * row_product(3 * count + i, shift, 0, m, stepping) / h
+            z[bounds[i].entry] += work
+            total += work
+    z[z.shape[0] - len(LEDGER) + PROJECTION_WORK] -= total
+    for k in range(m):
+        poke(z, first + k, peek(spare, k))
 
 
 @njit

@@ -34,7 +34,15 @@ from ..pointer import C_SIGNATURE, FORCES, WRITE, call_pointer, viewer
 from ..status import NON_FINITE, OK
 from ..ticks import begin, lap
 from ..unchecked import peek, poke
-from .contact_books import book_bounds, book_contacts, book_forces, close_books, open_books
+from .contact_books import (
+    book_bounds,
+    book_contacts,
+    book_displacement,
+    book_forces,
+    close_books,
+    find_mean_powers,
+    open_books,
+)
 from .contact_drift import add_dampers, approach, depart, place
 from .contact_kick import find_speeds, free_speeds, take_back_dampers, take_forces
 from .contact_restitution import find_impulses
@@ -189,7 +197,7 @@ def strike(t, h, kicked, z, reduced, collision, stepping):
         free_speeds(reduced, collision, stepping)
         find_impulses(h, True, reduced, collision, stepping)
     note_residual(report_of(stepping)[0])
-    book_step(t, h, kicked, z, reduced, collision, stepping)
+    book_step(t, h, kicked, apart, z, reduced, collision, stepping)
     keep_impulses(collision)
     lap(ticks, SOLVER)
     return apart, OK
@@ -234,10 +242,14 @@ def set_speeds(share, z, reduced, stepping):
 
 
 @njit
-def book_step(t, h, kicked, z, reduced, collision, stepping):
+def book_step(t, h, kicked, apart, z, reduced, collision, stepping):
     """The speeds after the step, and all that it does to the ledger."""
     system, options, dydt = system_of(reduced), reduced_options_of(reduced)[0], dydt_of(reduced)
     work = find_speeds(reduced, collision, stepping)
+    if kicked and options_of(stepping)[0].predict != 0:
+        if apart:
+            book_displacement(h, z, reduced, collision, stepping)
+        find_mean_powers(h, z, reduced, stepping)
     set_speeds(1.0, z, reduced, stepping)
     if kicked:
         call_pointer(options.mechanism, options.handle, WRITE, t, y_of(reduced), dydt)

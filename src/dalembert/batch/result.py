@@ -10,7 +10,7 @@ import numpy as np
 from ..mechanics.dynamics import SINGULAR, USER_FUNCTION
 from ..mechanics.projection import NOT_CLOSED
 from ..model.tables import STATE_SIZE
-from ..recording import ledger, work_spent
+from ..recording import ledger, work_done
 from ..simulate import Simulation
 from ..status import MESSAGES, OK
 from ..trajectory_format import VARIABLES
@@ -106,8 +106,8 @@ class Batch:
 
     @cached_property
     def balance(self) -> np.ndarray:
-        """(m, f) J: energy less the work of what is not conservative, since the start; zero in exact arithmetic."""
-        earned = self.kinetic + self.potential - work_spent(self.model, self.state)
+        """(m, f) J: the error of the energy: what it changed by since the start beside the work of the forces."""
+        earned = self.kinetic + self.potential - work_done(self.model, self.state)
         return earned - earned[:, :1]
 
     @property
@@ -170,7 +170,7 @@ class Batch:
             ("scene", f"{self.model.name}, {self.settings['method']}, {len(self)} members on {self.threads} threads"),
             ("wall time", f"{self.wall_time:.4g} s, {1e3 * self.wall_time / len(self):.4g} ms a member"),
             ("steps", f"{int(self.steps.sum())} accepted, {int(self.rejected.sum())} rejected"),
-            ("energy balance residual", f"{_largest(residual):.3g} J at worst"),
+            ("energy error", f"{_largest(residual):.3g} J at worst"),
             ("worst joint error", f"{_largest(errors):.3g} m"),
             ("failed", f"{len(self.failed)} of {len(self)}"),
             *(("", self.reason(int(member))) for member in self.failed[:5]),

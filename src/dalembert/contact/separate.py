@@ -1,7 +1,8 @@
 """What overlaps is put apart by displacements: the smallest in the metric of the masses, min ½ δᵀ M δ with gap + J δ ≥ 0.
 
-As for joints (`mechanics.projection`), the velocities have no part in it. Momenta stay, positions and orientations change;
-what that does to the energy is booked as the work of projection.
+As for joints (`mechanics.projection`), the velocities have no part in it. Momenta stay, positions and orientations change.
+Forces do their work along the displacement (`smooth.book_work`) as along any other; that nothing has done the opposite work is
+an error of the energy, which is booked as the work of projection.
 """
 
 from ..collide.tables import CONTACTS, ISLANDS
@@ -12,12 +13,12 @@ from ..model.tables import LEDGER, PROJECTION_WORK, REACTION_TORQUE, STATE_SIZE
 from ..quat import from_rotation_vector, rotate_by, to_matrix
 from ..status import OK
 from ..vec import cross, dot, load3, matvec, matvec_t, sub, symvec
-from .bounded import part_stops
+from .bounded import is_stop, part_stops, rate
 from .converge import converge_displacement
 from .gauss_seidel import axes_of
 from .sharing import PART, PART_ALONE, SWEEP_POSITIONS, over_colours, over_islands
 from .tables import ANGULAR, INTERIOR_POINT, INVERSE_INERTIA, LINEAR, MOTION
-from .tables_of import corrections_of, first_impulses_of, motion_of, options_of, report_of, shift_of
+from .tables_of import bounds_of, corrections_of, first_impulses_of, motion_of, options_of, report_of, shift_of
 from .velocities import clear_velocities, relative_velocity, six, three
 
 ROUNDING = 1e-13  # m: overlap that is left alone by the converging solver
@@ -124,7 +125,7 @@ def displace(y, system, stepping):
     motion = motion_of(stepping)
     kinematics = kinematics_of(system)
     ledger = y.shape[0] - len(LEDGER)
-    gained = 0.0
+    gained = -work_of_bounds(y, system, stepping)
     for i in range(bodies_of(system).shape[0]):
         move = three(shift, MOTION * i + LINEAR)
         turn = three(shift, MOTION * i + ANGULAR)
@@ -152,3 +153,15 @@ def displace(y, system, stepping):
         for k in range(4):
             y[at + 3 + k] = q[k]
     y[ledger + PROJECTION_WORK] += gained
+
+
+@njit
+def work_of_bounds(y, system, stepping):
+    """Book the work of motors and dry friction along the displacement. Returns the sum (J)."""
+    bounds, total = bounds_of(stepping), 0.0
+    for i in range(bounds.shape[0]):
+        if not is_stop(bounds[i], system):
+            work = bounds[i].impulse / options_of(stepping)[0].dt * rate(bounds[i], shift_of(stepping))
+            y[bounds[i].entry] += work
+            total += work
+    return total

@@ -3,13 +3,17 @@
 from ..collide.tables import AWAKE
 from ..collide.tables_of import asleep_of
 from ..jit import njit
-from ..mechanics.system import bodies_of, kinematics_of
+from ..mechanics.forces import find_powers
+from ..mechanics.system import bodies_of, kinematics_of, power_of, settings_of
 from ..model.tables import CONSTRAINT_WORK, LEDGER, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE
 from ..pointer import DERIVATIVE, DRIFT, call_pointer
 from ..status import OK
 from ..unchecked import peek, poke
+from ..vec import add, add_scaled, scale, store3, symvec
 from .sleep import bear_sleeper
-from .tables_of import options_of, saved_of
+from .tables import ANGULAR, INVERSE_INERTIA, INVERSE_MASS, LINEAR, MOTION
+from .tables_of import motion_of, options_of, saved_of, shift_of
+from .velocities import six, three
 
 
 @njit
@@ -40,7 +44,8 @@ def find_forces(walls, t, h, y, dydt, system, stepping):
 
 @njit
 def kick(h, y, dydt, system, collision):
-    """Momenta and the ledger over the whole step, by the applied forces; constraint forces follow as impulses."""
+    """Momenta and what the ledger has of them over the whole step, by the applied forces; their work is known when the
+    impulses of constraints and contacts are: see `book_work`."""
     kinematics, asleep = kinematics_of(system), asleep_of(collision)
     bodies = bodies_of(system).shape[0]
     for i in range(bodies):
@@ -57,5 +62,32 @@ def kick(h, y, dydt, system, collision):
     for k in range(3):
         dydt[common + REACTION_IMPULSE + k] = 0.0
         dydt[common + REACTION_TORQUE + k] = 0.0
-    for i in range(STATE_SIZE * bodies, y.shape[0]):
+    for i in range(STATE_SIZE * bodies, y.shape[0] - power_of(system).shape[0]):
         y[i] += h * dydt[i]
+    for i in range(common, y.shape[0]):
+        y[i] += h * dydt[i]
+
+
+@njit
+def book_work(h, apart, y, system, stepping):
+    """The work of the applied forces of a step, F · h ½ (v⁻ + v⁺), after its impulses; and along the displacement in `shift`,
+    if bodies are put `apart`. Velocities of the kinematics table are those means then."""
+    if options_of(stepping)[0].predict == 0 and settings_of(system)[0].stepped == 0:
+        return  # nothing acts but fields, which have a potential
+    kinematics, motion, saved, shift = kinematics_of(system), motion_of(stepping), saved_of(stepping), shift_of(stepping)
+    for i in range(bodies_of(system).shape[0]):
+        kin, at, to = kinematics[i], STATE_SIZE * i, MOTION * i
+        before = scale(peek(motion, to + INVERSE_MASS), three(saved, at + 7))
+        spin = symvec(six(motion, to + INVERSE_INERTIA), three(saved, at + 10))
+        v = scale(0.5, add(before, three(motion, to + LINEAR)))
+        omega = scale(0.5, add(spin, three(motion, to + ANGULAR)))
+        if apart:
+            v = add_scaled(v, 1.0 / h, three(shift, to + LINEAR))
+            omega = add_scaled(omega, 1.0 / h, three(shift, to + ANGULAR))
+        store3(kin.v, v)
+        store3(kin.omega, omega)
+    find_powers(system)
+    power = power_of(system)
+    first = y.shape[0] - power.shape[0]
+    for i in range(power.shape[0] - len(LEDGER)):
+        y[first + i] += h * power[i]

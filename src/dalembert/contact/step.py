@@ -37,7 +37,7 @@ from .restitution import limit_restitution, set_bias
 from .separate import displace, plan_separation
 from .sharing import A_CHUNK, PREPARE
 from .sleep import fall_asleep
-from .smooth import drift, find_forces, kick
+from .smooth import book_work, drift, find_forces, kick
 from .solve import Walls, solve
 from .tables import BEFORE, DETECTION, ROW, SMOOTH, SOLVER, UPDATE, Stepping
 from .tables_of import motion_of, options_of, passes_of, report_of, rows_of, saved_of, ticks_of, waits_of
@@ -158,6 +158,8 @@ def strike(walls, h, kicked, y, dydt, system, collision, stepping, problem):
     apply_impulses(y, system, collision, stepping)
     apply_bounds(y, system, stepping)
     keep_impulses(collision)
+    if kicked:
+        book_work(h, apart, y, system, stepping)
     if apart:
         displace(y, system, stepping)
     if kicked and options_of(stepping)[0].sleep_after > 0.0:

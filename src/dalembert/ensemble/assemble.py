@@ -22,7 +22,7 @@ FACTS = {  # what is known of every member: what stands for unknown, unit, meani
     "wall_time": (np.nan, "s", "time that the member took to run"),
     "end_time": (np.nan, "s", "simulated time of the last frame"),
     "steps": (np.nan, "1", "accepted steps"),
-    "energy_residual": (np.nan, "1", "residual of the energy ledger, relative"),
+    "energy_residual": (np.nan, "1", "error of the energy, relative"),
     "final_state_hash": ("", "", "sha256 of the last recorded state and its time"),
 }
 

@@ -48,25 +48,29 @@ def require(what: str, value: ArrayLike, reference: ArrayLike, tolerance: float)
 
 
 def require_ledger(run: Simulation, *, energy: float, joints: float = 1e-12, rates: float = 1e-10) -> None:
-    """Energy, less the work of applied forces, is constant to `energy` of its scale; joints hold to `joints` (m) and
-    `rates` (m/s).
-
-    What projection takes out counts as an error here.
-    """
-    report, trajectory = run.report, run.trajectory
-    total = (trajectory.kinetic + trajectory.potential - trajectory.work.sum("force")).values
-    require("energy", total / report.energy_scale, total[0] / report.energy_scale, energy)
-    require("energy balance", report.energy_residual_relative, 0.0, energy)
+    """The error of the energy is `energy` of its scale at most; joints hold to `joints` (m) and `rates` (m/s)."""
+    report = run.report
+    require("energy error", report.energy_residual_relative, 0.0, energy)
     require("joint error", report.joint_error, 0.0, joints)
     require("joint velocity error", report.joint_velocity_error, 0.0, rates)
 
 
+# A body that rolls over an edge or a curved face comes ½ κ v² h² too deep in a step, which position correction takes back: that
+# lifts its weight, and is of the first order in h over a run. The bounds of scenes are up to twice what was measured.
+def require_energy(run: Simulation, *, error: float, integration: float = 1e-10) -> None:
+    """The error of the energy is `error` of its scale at most, and that part of it which neither projection nor constraints
+    have made `integration`."""
+    report = run.report
+    require("energy error", report.energy_residual_relative, 0.0, error)
+    require("energy error of the integration", report.integration_error / report.energy_scale, 0.0, integration)
+
+
 def require_solved(run: Simulation, *, penetration: float) -> None:
-    """Every step met the solver's tolerance, nothing overlapped by more than `penetration` (m), and the books close."""
+    """Every step met the solver's tolerance, nothing overlapped by more than `penetration` (m), and the energy has no error."""
     contact = run.report.contact
     assert contact is not None and contact.unsolved == 0, f"steps above the tolerance: {contact}"
     require("penetration", contact.penetration, 0.0, penetration)
-    require("energy balance", run.report.energy_residual_relative, 0.0, 1e-10)
+    require_energy(run, error=1e-10)
 
 
 def reaction_impulse(run: Simulation) -> np.ndarray:

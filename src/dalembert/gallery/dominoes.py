@@ -12,7 +12,7 @@ import numpy as np
 from ..scene.contact import HalfSpace, Material
 from ..scene.scene import Scene
 from ..scene.shapes import Box
-from ._common import require
+from ._common import require, require_energy
 
 if TYPE_CHECKING:
     from ..simulate import Simulation
@@ -53,6 +53,6 @@ def check(run: Simulation) -> None:
     assert (pace > 0.0).all(), "they fall out of order"
     middle = pace[len(pace) // 3 : -3]
     require("steady pace", middle / middle.mean(), 1.0, 0.25)
-    require("energy balance", run.report.energy_residual_relative, 0.0, 1e-9)
+    require_energy(run, error=1.5e-3, integration=1e-9)
     for part in ("contact: impacts", "contact: friction"):
         assert run.report.work[part] < 0.0, f"{part} brought energy"

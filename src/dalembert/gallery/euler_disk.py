@@ -20,7 +20,7 @@ from ..scene.checks import rotation_matrix
 from ..scene.contact import HalfSpace, Material
 from ..scene.scene import Scene
 from ..scene.shapes import Cylinder
-from ._common import require
+from ._common import require, require_energy
 
 if TYPE_CHECKING:
     from ..simulate import Simulation
@@ -73,6 +73,6 @@ def check(run: Simulation) -> None:
     work = run.report.work
     contact = work["contact: impacts"] + work["contact: friction"]
     require("what the steps take, beside the air", contact / work["air"], 0.0, 0.15)
-    require("energy balance", run.report.energy_residual_relative, 0.0, 1e-5)
+    require_energy(run, error=0.015)
     assert run.report.contact is not None
     require("penetration", run.report.contact.penetration, 0.0, 1e-5)

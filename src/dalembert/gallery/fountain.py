@@ -15,7 +15,7 @@ from ..collide.from_scene import combine
 from ..scene.contact import HalfSpace, Material
 from ..scene.scene import Scene
 from ..scene.shapes import Box, Sphere
-from ._common import require
+from ._common import require, require_energy
 
 if TYPE_CHECKING:
     from ..simulate import Simulation
@@ -114,4 +114,4 @@ def check(run: Simulation) -> None:
     require("rise of a particle's energy, as a height", max(0.0, float(rise.max())), 0.0, fall)
     check_bounces(run)
     assert energy[-1].sum() < 0.2 * energy[0].sum(), "most of the energy is lost in bounces"
-    require("energy balance", run.report.energy_residual_relative, 0.0, 1e-10)
+    require_energy(run, error=1.5e-3)

@@ -1,16 +1,19 @@
-"""Forces, one function a kind; each adds to the force and torque of its bodies and to the power of its ledger entry.
+"""Forces, one function a kind; each adds to the force and torque of its bodies.
 
-A conservative force has a potential energy here too; only what is not conservative goes to the ledger (the damper of a
-spring, but not its elastic part).
+A conservative force has a potential energy here too. What is not conservative (the damper of a spring, but not its elastic
+part) each force also leaves in `exerted`, from which `find_powers` finds the power that goes to its entry of the ledger:
+at the velocities of an evaluation, or at the mean velocities of a time step, which are known only after its contacts.
 """
 
 from ..jit import inlined, njit
+from ..linalg.block_matrix import load_3, store_3
 from ..model.tables import (
     BOUNDED,
     CONSTANT,
     CUSTOM_FORCE,
     CUSTOM_MOTOR,
     DRAG,
+    EXERTED,
     FIELD,
     MOTOR,
     SPRING,
@@ -26,6 +29,7 @@ from .system import (
     bodies_of,
     coordinates_of,
     curves_of,
+    exerted_of,
     forces_of,
     kinematics_of,
     power_of,
@@ -38,7 +42,7 @@ from .system import (
 @inlined
 def apply_forces(t, y, system):
     """Fill force and torque of every body (world axes, torque about the centre of mass) and the ledger's powers."""
-    power = power_of(system)
+    exerted = exerted_of(system)
     forces = forces_of(system)
     bodies = bodies_of(system)
     kinematics = kinematics_of(system)
@@ -47,8 +51,6 @@ def apply_forces(t, y, system):
         for k in range(3):
             kin.force[k] = 0.0
             kin.torque[k] = 0.0
-    for i in range(power.shape[0]):
-        power[i] = 0.0
     if settings_of(system)[0].stepped != 0:
         pushes_of_particles(system)
     for i in range(forces.shape[0]):
@@ -58,32 +60,67 @@ def apply_forces(t, y, system):
         if force.kind == FIELD:
             field(force, bodies, settings_of(system)[0].rigid, kinematics)
         elif force.kind == SPRING:
-            spring(force, kinematics, power)
+            spring(force, kinematics, EXERTED * i, exerted)
         elif force.kind == DRAG:
-            drag(force, kinematics, power)
+            drag(force, kinematics, EXERTED * i, exerted)
         elif force.kind == CONSTANT:
-            constant(force, kinematics, power)
+            constant(force, kinematics, EXERTED * i, exerted)
         elif force.kind == CUSTOM_FORCE:
-            status = custom_force(t, y, force, system)
+            status = custom_force(t, y, force, EXERTED * i, system)
             if status != 0:
                 return status
         else:
-            status = on_coordinate(t, y, force, system)
+            status = on_coordinate(t, y, force, EXERTED * i, system)
             if status != 0:
                 return status
+    find_powers(system)
     return 0
 
 
 @njit
-def pushes_of_particles(system):
-    """What particles with a time step of their own do to the bodies; its power goes to the ledger's entry of contact."""
-    pushes, kinematics, power = pushes_of(system), kinematics_of(system), power_of(system)
+def find_powers(system):
+    """The power of each entry of the ledger: that of `exerted`, at the velocities in the kinematics table."""
+    power, exerted = power_of(system), exerted_of(system)
+    forces, coordinates, kinematics = forces_of(system), coordinates_of(system), kinematics_of(system)
+    for i in range(power.shape[0]):
+        power[i] = 0.0
+    for i in range(forces.shape[0]):
+        force = forces[i]
+        if force.active == 0 or force.kind == FIELD or force.kind >= BOUNDED:
+            continue
+        a, b = force.a, force.b
+        if is_on_coordinate(force.kind):
+            a, b = coordinates[force.coordinate].a, coordinates[force.coordinate].b
+        power[force.ledger] += power_on(kinematics[a], EXERTED * i, exerted)
+        if force.kind == SPRING or is_on_coordinate(force.kind):
+            power[force.ledger] += power_on(kinematics[b], EXERTED * i + 6, exerted)
     settings = settings_of(system)[0]
-    for i in range(settings.rigid):
+    if settings.stepped != 0:
+        pushes = pushes_of(system)
+        for i in range(settings.rigid):
+            power[settings.contact_entry] += power_on(kinematics[i], 6 * i, pushes)
+
+
+@inlined
+def is_on_coordinate(kind):
+    return kind == TORSION or kind == MOTOR or kind == CUSTOM_MOTOR  # noqa: PLR1714 - for the compiler
+
+
+@inlined
+def power_on(kin, at, wrenches):
+    """Power of a force and a torque on a body, six numbers at `at`."""
+    return dot(load_3(wrenches, at), load3(kin.v)) + dot(load_3(wrenches, at + 3), load3(kin.omega))
+
+
+@njit
+def pushes_of_particles(system):
+    """What particles with a time step of their own do to the bodies."""
+    pushes, kinematics = pushes_of(system), kinematics_of(system)
+    for i in range(settings_of(system)[0].rigid):
         kin = kinematics[i]
-        f = (pushes[6 * i], pushes[6 * i + 1], pushes[6 * i + 2])
-        torque = (pushes[6 * i + 3], pushes[6 * i + 4], pushes[6 * i + 5])
-        wrench(kin, f, torque, (0.0, 0.0, 0.0), settings.contact_entry, power)
+        for k in range(3):
+            kin.force[k] += pushes[6 * i + k]
+            kin.torque[k] += pushes[6 * i + 3 + k]
 
 
 @inlined
@@ -118,11 +155,12 @@ def spring_geometry(force, kinematics):
 # f_b = −(k (|d| − l) + c u·ḋ) u and f_a = −f_b, with d from a to b (the notes' damped spring). Where the ends meet u is
 # not defined, and only a spring of no rest length has a limit, −k d.
 @njit
-def spring(force, kinematics, power):
+def spring(force, kinematics, at, exerted):
     kin_a = kinematics[force.a]
     kin_b = kinematics[force.b]
     r_a, r_b, d, length = spring_geometry(force, kinematics)
     if length == 0.0:
+        exert_nothing(at, exerted)
         return
     u = scale(1.0 / length, d)
     rate = dot(
@@ -132,25 +170,32 @@ def spring(force, kinematics, power):
     f = scale(-force.stiffness * (length - force.rest) - force.damping * rate, u)
     push(kin_b, f, r_b)
     push(kin_a, (-f[0], -f[1], -f[2]), r_a)
-    power[force.ledger] -= force.damping * rate * rate
+    damper = scale(force.damping * rate, u)
+    store_3(exerted, at, damper)
+    store_3(exerted, at + 3, cross(r_a, damper))
+    store_3(exerted, at + 6, scale(-1.0, damper))
+    store_3(exerted, at + 9, cross(damper, r_b))
+
+
+@njit
+def exert_nothing(at, exerted):
+    for k in range(at, at + EXERTED):
+        exerted[k] = 0.0
 
 
 # f = −(c₁ + c₂ |v|) v at the centre of mass, τ = −(c₃ + c₄ |ω|) ω. `vector` holds (c₁, c₂) and `torque` (c₃, c₄).
 @njit
-def drag(force, kinematics, power):
+def drag(force, kinematics, at, exerted):
     kin = kinematics[force.a]
     v = load3(kin.v)
     w = load3(kin.omega)
     linear = force.vector[0] + force.vector[1] * norm(v)
     angular = force.torque[0] + force.torque[1] * norm(w)
-    for k in range(3):
-        kin.force[k] -= linear * v[k]
-        kin.torque[k] -= angular * w[k]
-    power[force.ledger] -= linear * dot(v, v) + angular * dot(w, w)
+    wrench(kin, scale(-linear, v), scale(-angular, w), at, exerted)
 
 
 @njit
-def constant(force, kinematics, power):
+def constant(force, kinematics, at, exerted):
     kin = kinematics[force.a]
     rotation = load9(kin.rotation)
     f = load3(force.vector)
@@ -158,25 +203,24 @@ def constant(force, kinematics, power):
     if force.in_body != 0:
         f = matvec(rotation, f)
         torque = matvec(rotation, torque)
-    wrench(kin, f, torque, matvec(rotation, load3(force.anchor_a)), force.ledger, power)
+    wrench(kin, f, add(cross(matvec(rotation, load3(force.anchor_a)), f), torque), at, exerted)
 
 
 @njit
-def wrench(kin, f, torque, arm, ledger, power):
-    """Add a force at x + arm and a torque, and their power."""
-    push(kin, f, arm)
+def wrench(kin, f, torque, at, exerted):
+    """Add a force at the centre of mass and a torque, and keep them."""
     for k in range(3):
+        kin.force[k] += f[k]
         kin.torque[k] += torque[k]
-    omega = load3(kin.omega)
-    power[ledger] += dot(f, add(load3(kin.v), cross(omega, arm))) + dot(torque, omega)
+    store_3(exerted, at, f)
+    store_3(exerted, at + 3, torque)
 
 
 @njit
-def custom_force(t, y, force, system):
+def custom_force(t, y, force, at, system):
     """The user's function receives (x, q, v, ω) of the body and returns a force at the anchor, and a torque."""
     scratch = scratch_of(system)
     kinematics = kinematics_of(system)
-    power = power_of(system)
     out = scratch[STATE_SIZE : STATE_SIZE + 6]
     pack_pose(y, force.a, settings_of(system)[0].rigid, kinematics, scratch[:STATE_SIZE])
     status = call_pointer(force.address, 0, DERIVATIVE, t, scratch[:STATE_SIZE], out)
@@ -189,35 +233,34 @@ def custom_force(t, y, force, system):
     if force.in_body != 0:
         f = matvec(rotation, f)
         torque = matvec(rotation, torque)
-    wrench(kin, f, torque, matvec(rotation, load3(force.anchor_a)), force.ledger, power)
+    wrench(kin, f, add(cross(matvec(rotation, load3(force.anchor_a)), f), torque), at, exerted_of(system))
     return 0
 
 
-# A generalized force Q on the coordinate s acts on the bodies through its gradient, Q ∇s, and its power is Q ṡ.
+# A generalized force Q on the coordinate s acts on the bodies through its gradient, Q ∇s.
 @njit
-def on_coordinate(t, y, force, system):
+def on_coordinate(t, y, force, at, system):
     coordinates = coordinates_of(system)
     kinematics = kinematics_of(system)
     curves = curves_of(system)
-    power = power_of(system)
+    exerted = exerted_of(system)
     scratch = scratch_of(system)
     coordinate = coordinates[force.coordinate]
     rate = coordinate_rate(y, coordinate, kinematics, curves)
     effort = 0.0
-    dissipated = 0.0
+    working = 0.0  # the part of it that no potential knows of
     if force.kind == TORSION:
         value = coordinate_value(y, coordinate, kinematics, curves)
-        dissipated = -force.damping * rate
-        effort = dissipated - force.stiffness * (value - force.rest)
+        working = -force.damping * rate
+        effort = working - force.stiffness * (value - force.rest)
     elif force.kind == MOTOR:
         effort = motor_effort(y, force, coordinate, rate, kinematics, curves)
-        dissipated = effort
+        working = effort
     elif force.kind == CUSTOM_MOTOR:
         status, effort = custom_effort(t, y, force, coordinate, rate, kinematics, curves, scratch)
         if status != 0:
             return status
-        dissipated = effort
-    power[force.ledger] += dissipated * rate
+        working = effort
     lin_a, ang_a, lin_b, ang_b, _ = coordinate_rows(coordinate, kinematics)
     kin_a = kinematics[coordinate.a]
     kin_b = kinematics[coordinate.b]
@@ -226,6 +269,10 @@ def on_coordinate(t, y, force, system):
         kin_a.torque[k] += effort * ang_a[k]
         kin_b.force[k] += effort * lin_b[k]
         kin_b.torque[k] += effort * ang_b[k]
+        exerted[at + k] = working * lin_a[k]
+        exerted[at + 3 + k] = working * ang_a[k]
+        exerted[at + 6 + k] = working * lin_b[k]
+        exerted[at + 9 + k] = working * ang_b[k]
     return 0
 
 

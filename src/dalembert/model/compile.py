@@ -112,6 +112,7 @@ class Model:
             pushes=np.zeros(6 * rigid),
             diagonal_slots=np.zeros(0, np.int64) if diagonal is None else diagonal,
             power=blank(len(self.force_names) + len(LEDGER)),
+            exerted=blank(tables.EXERTED * len(own["forces"])),
             energies=blank(3),
             rates=blank(graph.rows),
             wrenches=blank(6 * len(self.joint_names)),

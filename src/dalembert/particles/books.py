@@ -62,7 +62,9 @@ def book_forces(y, system, steps):
         poke(y, ledger + i, peek(y, ledger + i) + amount)
 
 
-# Work of friction is that along the slip; what else the contact does to the particle, it does the other way round to the
+# The impulse of a contact changes the velocity at one place, so that its work is that with the mean of the velocities before
+# and after, whatever rule moves the particle: what an impact takes is physics, and no error of implicit Euler, whose rule has
+# the velocity after it. Work of friction is that along the slip; what else the contact does to the particle, it does the other way round to the
 # carrier, in whose own step that is booked.
 @njit
 def finish_touch(touch, y, particles, system, steps):
@@ -75,13 +77,14 @@ def finish_touch(touch, y, particles, system, steps):
     force = load3(touch.force)
     normal = normal_part(touch, force)
     along = sub(force, normal)
-    way = sub(x, x_0) if options.scheme != EXPLICIT else scale(0.5 * h, add(v, v_0))
-    beside = way
+    mean = scale(0.5 * h, add(v, v_0))
+    beside = mean
     if touch.normals > 0:
+        way = sub(x, x_0) if options.scheme != EXPLICIT else mean
         beside = add_scaled(way, -2.0 if at_middle(options.scheme) else -1.0, slip_of(touch, 0.0, 0.0, system, steps))
     ledger = options.ledger
-    poke(y, ledger, peek(y, ledger) + dot(normal, way) + dot(along, beside))
-    poke(y, ledger + 1, peek(y, ledger + 1) + dot(along, sub(way, beside)))
+    poke(y, ledger, peek(y, ledger) + dot(normal, mean) + dot(along, beside))
+    poke(y, ledger + 1, peek(y, ledger + 1) + dot(along, sub(mean, beside)))
     push(touch, force_place(touch.particle, steps), force, h, y, system)
     move_out(touch, sub(x, x_0), y, particles, system, steps)
 

@@ -70,7 +70,9 @@ class GeneralizedCoordinates:
                 raise ValueError(f"place: body {body.name!r} is missing; say where it is, in the coordinates")
             nodes += _motion(*_pose(body, place[body.name], variables), variables)
         self.rows = Constraints(variables, constraints, nonholonomic)
-        self.generated = Generated([*nodes, *self.rows.nodes()], variables.inputs)
+        nodes += self.rows.nodes()
+        self.moving = variables.t in needed(nodes)  # whether they depend on time, so that what holds the bodies does work
+        self.generated = Generated(nodes, variables.inputs)
         self.parameters = np.array(list(variables.parameters.values()))
         self._require_rotations()
 

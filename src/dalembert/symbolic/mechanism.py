@@ -35,6 +35,7 @@ class PlacedMechanism(JointMechanism):
 
     def __init__(self, model: Model, mechanism: Mechanism, coordinates: GeneralizedCoordinates, assemble: bool) -> None:
         self.model, self.mechanism, self.system, self.coordinates = model, mechanism, mechanism.system, coordinates
+        self.moving = coordinates.moving
         n, rows = len(coordinates.coordinates), coordinates.rows
         equations = make_equations(0, n, rows.holonomic, rows.rows, coordinates.parameters)
         options: Any = np.zeros(1, OPTIONS).view(np.recarray)

@@ -45,7 +45,7 @@ def facts(body: BodyDrawing, number: int, frames: Frames, index: int, share: Sha
         ("**of all bodies**", ""),
         ("kinetic energy, J", f"{kinetic:.6g}"),
         ("potential energy, J", f"{potential:.6g}"),
-        ("residual of the ledger, J", f"{balance:.3g}"),
+        ("energy error, J", f"{balance:.3g}"),
     ]
     lines = [f"**{_plain(body.name)}**, t = {frames.times[index]:.3f} s", "", "| | |", "|---|---|"]
     return "\n".join([*lines, *(f"| {name} | {value} |" for name, value in rows)])

@@ -34,7 +34,7 @@ class Plots:
         with gui.add_folder("Energy audit", order=2):
             kinetic, potential, lost, given = STACK  # each is drawn over those above it
             self._stack = _plot(gui, "energy, J", [lost, potential, kinetic, given])
-            self._balance = _plot(gui, "residual of the ledger", [("residual", "#b4434d", "")])
+            self._balance = _plot(gui, "energy error", [("error", "#b4434d", "")])
             self.choice = gui.add_dropdown("quantity", QUANTITIES, initial_value=QUANTITIES[0])
             self._quantity = _plot(gui, QUANTITIES[0], [("quantity", "#5b4bb5", "")])
             self._stages = gui.add_html("", visible=False)
@@ -55,7 +55,7 @@ class Plots:
         lost, given = _lost_and_given(further.get("work", np.zeros((len(t), 0))))
         above = potential - potential.min()
         _draw(self._stack, "energy", t, kinetic + above + lost, kinetic + above, kinetic, -given)
-        _draw(self._balance, "residual of the ledger", t, balance)
+        _draw(self._balance, "energy error", t, balance)
         self._draw_choice(t, frames, further, keep)
 
     def _draw_choice(self, t: np.ndarray, frames: Frames, further: Mapping[str, np.ndarray], keep: np.ndarray) -> None:

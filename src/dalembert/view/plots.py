@@ -52,8 +52,8 @@ class Plots:
         return f"<figures of {self.trajectory.scene_name!r}: {', '.join(names)}>"
 
     def energy(self, figure: Figure | SubFigure | None = None) -> Figure | SubFigure:
-        """What the energy at the start has become (J), stacked, so that the sum stays level; below it what the ledger
-        leaves unexplained."""
+        """What the energy at the start has become (J), stacked, so that the sum stays level; below it the error of
+        the energy."""
         run = self.trajectory
         residual = "balance" in run
         figure = new_figure(figure, 3.6 if residual else 2.8)
@@ -74,7 +74,7 @@ class Plots:
         legend(axes[0])
         if residual:
             axes[1].plot(run.times, run["balance"].values, color=color(0), linewidth=1.0)
-            axes[1].set_ylabel("residual, J")
+            axes[1].set_ylabel("error, J")
         return finish(figure, axes, run.scene_name)
 
     def phase(self, name: str, figure: Figure | SubFigure | None = None) -> Figure | SubFigure:

@@ -34,7 +34,7 @@ MAX_PARTICLE_NUMBERS = 1_200_000  # about 3.2 MB of page
 CONTACT = ("contact_residual", "penetration", "contacts")
 UNITS = {
     "simulated_time": "s", "wall_time": "s", "time_per_step": "s", "energy": "J", "work": "J", "constraint_work": "J",
-    "projection_loss": "J", "momentum_residual": "kg m/s", "angular_momentum_residual": "kg m²/s", "joint_error": "m",
+    "projection_loss": "J", "integration_error": "J", "momentum_residual": "kg m/s", "angular_momentum_residual": "kg m²/s", "joint_error": "m",
     "joint_velocity_error": "m/s", "penetration": "m", "residual": "m/s",
 }  # fmt: skip
 SCRIPTS = ("report_scene.js", "report_particles.js", "report_panels.js", "report_plots.js", "report_picture.js",
@@ -120,8 +120,9 @@ def _energies(trajectory: Trajectory, frames: np.ndarray) -> list[dict[str, Any]
     total = trajectory["kinetic"].values + trajectory["potential"].values
     lines = [("kinetic", trajectory["kinetic"].values), ("potential", trajectory["potential"].values)]
     lines += drawn_works(trajectory)
-    if "projection_loss" in trajectory and np.any(trajectory["projection_loss"].values):
-        lines.append(("projection loss", trajectory["projection_loss"].values))
+    for name, label in (("projection_loss", "projection loss"), ("constraint_work", "work of constraints")):
+        if name in trajectory and np.any(trajectory[name].values):
+            lines.append((label, trajectory[name].values))
     packed: list[dict[str, Any]] = [{"name": name, "values": pack(values[frames])} for name, values in lines]
     return [*packed, {"name": "kinetic + potential", "values": pack(total[frames]), "strong": True}]
 

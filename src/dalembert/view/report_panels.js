@@ -27,8 +27,8 @@ function makePanels(onSeek) {
   const plots = [energyPanel(parent, onSeek)];
   if (run.balance) {
     const values = unpack(run.balance, Float32Array);
-    const plot = new Plot(parent, times, { title: "Residual of the energy ledger, J", unit: "J", onSeek });
-    plot.setSeries([{ name: "balance", values, color: PALETTE[4] }]);
+    const plot = new Plot(parent, times, { title: "Energy error, J", unit: "J", onSeek });
+    plot.setSeries([{ name: "error", values, color: PALETTE[4] }]);
     plots.push(plot);
   }
   const momenta = [["linear", run.momentumBalance, "kg m/s"], ["angular", run.spinBalance, "kg m²/s"]];

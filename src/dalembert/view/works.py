@@ -27,18 +27,19 @@ def drawn_works(trajectory: Any) -> list[tuple[str, np.ndarray]]:
 
 def ledger_parts(trajectory: Any) -> list[tuple[str, np.ndarray]]:
     """(label, (frames,) J) of what the energy at the start has become: kinetic energy, potential energy above its least
-    value, and what each force took (negative where it gave).
+    value, what each force took (negative where it gave), and the error of the energy, negated.
 
-    As K + V − Σ W − (work of constraints) + (loss in projection) is constant, the parts add up to the same at every frame,
-    but for the residual of the ledger. Parts that stay below a thousandth of the largest are left out.
+    As K + V − Σ W − error is constant, the parts add up to the same at every frame. Parts that stay below a thousandth of the
+    largest are left out.
     """
     potential = trajectory["potential"].values
     parts = [("kinetic", trajectory["kinetic"].values), ("potential, above its least", potential - potential.min())]
     taken = [(label.replace("work: ", "taken by ").replace("work of", "taken by"), -values)
              for label, values in drawn_works(trajectory)]  # fmt: skip
-    for name, label, sign in (("projection_loss", "lost in projection", 1.0), ("constraint_work", "constraints", -1.0)):
-        if name in trajectory:
-            taken.append((label, sign * trajectory[name].values))
+    if "balance" in trajectory and "work" in trajectory:
+        error = trajectory["balance"].values
+        earned = trajectory["kinetic"].values + trajectory["potential"].values - trajectory["work"].values.sum(axis=1)
+        taken += [("energy error", -error), ("taken by moving coordinates", error - (earned - earned[0]))]
     scale = max(float(np.abs(values).max(initial=0.0)) for _, values in parts)
     return [*parts, *((label, v) for label, v in taken if np.abs(v).max(initial=0.0) > NEGLIGIBLE * scale)]
 
