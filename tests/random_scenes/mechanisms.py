@@ -135,7 +135,7 @@ def spherical(build):
     """A closed chain of hinges whose axes meet in one point: 3 redundant rows."""
     rng, scene = build.rng, build.scene
     count = rng.integers(4, 7)
-    tilts = Rotation.from_euler("zx", [[2.0 * np.pi * i / count, rng.uniform(0.5, 1.0)] for i in range(count)])
+    tilts = Rotation.from_euler("ZX", [[2.0 * np.pi * i / count, rng.uniform(0.5, 1.0)] for i in range(count)])
     axes = tilts.apply(UP)
     bodies = [build.body(f"arm {i}", 0.5 * (axes[i] + axes[(i + 1) % count])) for i in range(count)]
     if rng.random() < 0.6:
