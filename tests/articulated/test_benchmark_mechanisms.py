@@ -3,32 +3,22 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.spatial.transform import Rotation
 
 import dalembert as dal
 
-CORNERS = np.array([(0, 0, 0), (1, 0, 0), (1, -1, 0), (1, -1, 1), (0, -1, 1), (0, 0, 1)], float)
-AXES = ((0, 1, 0), (0, 0, 1), (1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 0, 0))
-
-
-def bricard():
-    """Six hinges along edges of a cube: 30 − 6 · 5 = 0 by Grübler's count, and yet it moves."""
-    scene = dal.Scene("Bricard")
-    carrier = dal.WORLD
-    for i in range(5):
-        a, b = CORNERS[i], CORNERS[i + 1]
-        size = np.abs(b - a) + 0.05
-        rod = scene.add_body(f"rod {i}", dal.Box(*size), mass=1.0, position=0.5 * (a + b))
-        scene.hinge(f"joint {i}", carrier, rod, at=a, axis=AXES[i])
-        carrier = rod
-    scene.hinge("joint 5", carrier, dal.WORLD, at=CORNERS[5], axis=AXES[5])
-    return scene
+from .linkages import bricard
 
 
 def test_a_redundant_spatial_loop_is_exact_in_both_coordinates():
-    runs = [dal.simulate(bricard(), 2.0, coordinates=c, method="dop853", rtol=1e-11) for c in ("maximal", "joint")]
+    runs = [
+        dal.simulate(bricard(Rotation.identity()), 2.0, coordinates=c, method="dop853", rtol=1e-11)
+        for c in ("maximal", "joint")
+    ]
     for run in runs:
         assert run.trajectory.joint_error.values.max() < 1e-12
         assert run.report.energy_residual < 1e-10
+        assert run.report.redundant
     heights = runs[1].trajectory.position.values[..., 2]
     assert np.ptp(heights, axis=0).max() > 0.5, "it hardly moves"
     assert_allclose(runs[1].trajectory.position.values, runs[0].trajectory.position.values, atol=1e-8)
