@@ -172,6 +172,8 @@ class Simulation(Controls, Questions):
         if self._clock is not None:
             self.settings |= {"controller": self._clock.name, "control_rate": self._clock.rate}
         self.restart()
+        if simplified := simplification_message(self.model.scene):
+            self.warn(simplified)
 
     def restart(self, prepare: Callable[[Simulation], Any] | None = None) -> Simulation:
         """Go back to the start: the initial state, time 0, an empty record, motors as the scene has them, joints and forces
@@ -221,8 +223,6 @@ class Simulation(Controls, Questions):
         self.kernel_time = 0.0
         self.recorder = Recorder(self.model, self._mechanism)
         self._record()
-        if simplified := simplification_message(self.model.scene):
-            self.warn(simplified)
         return self
 
     # Running ----------------------------------------------------------------------------------------------------------

@@ -182,3 +182,14 @@ def test_inspect_shows_the_tree_and_the_warnings(robot, capsys):
     robot.write_text("<robot>")
     assert app(["inspect", str(robot)], result_action="return_value") == REFUSED
     assert "robot.urdf:1" in capsys.readouterr().err
+
+
+def test_a_file_in_which_nothing_moves_says_how_it_would(tmp_path):
+    file = tmp_path / "drone.urdf"
+    file.write_text(
+        '<robot name="drone"><link name="base"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" '
+        'iyz="0"/></inertial></link></robot>'
+    )
+    (line,) = map(str, dal.load_model(file).warnings)
+    assert "nothing in it moves" in line and "floating=True" in line
+    assert dal.load_model(file, floating=True).warnings == []

@@ -68,6 +68,10 @@ def _from_urdf(
     reader = UrdfReader(robot, folder, warnings, floating, contacts)
     built = build(reader.description, warnings, limits, friction)
     _follow(built, reader.mimics, warnings)
+    if not built.scene.bodies and not floating:
+        warnings.add(
+            robot, "nothing in it moves, as its root link is fixed to the world; pass floating=True to free it"
+        )
     return imported(built, reader.description, robot.file, "URDF")
 
 

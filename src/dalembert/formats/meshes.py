@@ -16,7 +16,7 @@ Surface = tuple[np.ndarray, np.ndarray]
 KNOWN = (*SUFFIXES, ".dae", ".msh")
 
 
-FLAT = 1e-9  # of the spread of a mesh: what is narrower is a line
+FLAT = 1e-6  # of the extent of a mesh: what is thinner is flat, but for the rounding of files in float32
 THICKEST = 1e-3  # m, of the plate that a flat mesh becomes
 THIN = 0.01  # of its extent, where that is less
 
@@ -71,18 +71,19 @@ def hull_or_plate(points: np.ndarray) -> Hull:
 
     MuJoCo refuses flat meshes; other engines give them a margin. Raises Degenerate for points on a line.
     """
-    try:
-        return Hull(hull_of(points), 0.0)
-    except ValueError:
-        if len(points) < 3 or not np.isfinite(points).all():
-            raise
+    if len(points) < 3 or not np.isfinite(points).all():
+        return Hull(hull_of(points), 0.0)  # which says what is wrong
     center = points.mean(axis=0)
-    _, sizes, axes = np.linalg.svd(points - center, full_matrices=False)
-    if not sizes[1] > FLAT * sizes[0]:
+    extent = float(np.ptp(points, axis=0).max())
+    axes = np.linalg.svd(points - center, full_matrices=False)[2]
+    sizes = np.ptp((points - center) @ axes.T, axis=0)
+    if not sizes[1] > FLAT * extent:
         raise Degenerate(f"the {len(points)} vertices of the mesh lie on a line or in a point; give it an area")
+    if sizes[2] > FLAT * extent:
+        return Hull(hull_of(points), 0.0)
     normal = axes[2]
     level = points - np.outer((points - center) @ normal, normal)
-    thickness = min(THICKEST, THIN * float(np.ptp(points, axis=0).max()))
+    thickness = min(THICKEST, THIN * extent)
     return Hull(
         hull_of(np.concatenate([level - 0.5 * thickness * normal, level + 0.5 * thickness * normal])), thickness
     )

@@ -24,7 +24,7 @@ SAVING = (
     "texturedir", "discardvisual", "usethread", "saveinertial", "savecompiled", "savecanonical", "conflict", "fusestatic",
 )  # fmt: skip
 NUMERICS = (
-    "integrator", "cone", "jacobian", "solver", "iterations", "tolerance", "ls_iterations", "ls_tolerance",
+    "integrator", "jacobian", "solver", "iterations", "tolerance", "ls_iterations", "ls_tolerance",
     "noslip_iterations", "noslip_tolerance", "ccd_iterations", "ccd_tolerance", "sdf_initpoints", "sdf_iterations",
     "impratio", "o_margin", "o_solref", "o_solimp", "o_friction", "sleep_tolerance",
 )  # fmt: skip
@@ -139,6 +139,8 @@ class Settings:
             given.asked.add(key)
             if key in given and given.numbers(key).any():
                 warnings.add(element, f"{key} is not used: the medium has no effect; add medium() to the scene")
+        if given.choice("cone", ("pyramidal", "elliptic"), "elliptic") == "pyramidal":
+            warnings.add(element, "cone is 'pyramidal'; friction here has the elliptic cone", "cone")
         if numerics := [key for key in NUMERICS if key in given]:
             warnings.add(element, f"{', '.join(numerics)}: not used; give Simulation its own settings", "numerics")
         note_unasked(given, warnings, *NUMERICS, "magnetic")  # magnetic: of sensors only
