@@ -43,7 +43,7 @@ from .linalg.iterate import COMPILED as ITERATE
 from .mechanics.evaluate import COMPILED as MECHANICS
 from .mechanics.evaluate import Mechanism
 from .model.compile import Model
-from .model.tables import CONTACT_WORK, LEDGER, System
+from .model.tables import CONTACT_WORK, LEDGER, STATE_SIZE, System
 from .particles.detect import COMPILED as PARTICLE_DETECT
 from .particles.detect import ParticleDetector
 from .particles.make_steps import ParticleSettings, ledger_at
@@ -131,13 +131,14 @@ def smooth_driver(
         raise ValueError(
             f"method {method!r} moves bodies at constant momenta, and joint coordinates have none; use 'rk4'"
         )
+    weights = smooth_weights(model, mechanism, method)
     options = integration.make_options(
         tableau,
-        mechanism.size if isinstance(mechanism, JointMechanism) else model.size,
+        weights.size,
         adaptive=adaptive,
         rtol=rtol,
         atol=rtol if atol is None else positive("atol", atol, "m, rad, m/s, rad/s"),
-        weights=mechanism.weights if isinstance(mechanism, JointMechanism) else model.weights,
+        weights=weights,
         momentum=model.momentum if tableau.partitioned else None,
         direction=[event.direction for event in model.events] + [-1] * touching,
     )
@@ -151,7 +152,19 @@ def smooth_driver(
     if touching:
         return event_driver(model, mechanism, method, options, step, impacts)
     none = np.zeros(len(model.events), np.int64)
-    return Driver(Functions(mechanism.address, mechanism.data, 1, model.event_addresses, none), options, step)
+    carried = weights.size - model.size
+    return Driver(Functions(mechanism.address, mechanism.data, 1, model.event_addresses, none, carried), options, step)
+
+
+def smooth_weights(model: Model, mechanism: Mechanism, method: str) -> np.ndarray:
+    """Scales of the absolute tolerance of an integration method, of the state and of what a step carries behind it:
+    see `mechanics.spin`. Contact by events and methods of momenta carry nothing."""
+    if isinstance(mechanism, JointMechanism):
+        return mechanism.weights
+    if model.scene.touching() or METHODS[method].partitioned:
+        return model.weights
+    spins = model.tables["spins"].body
+    return np.concatenate([model.weights, *(model.weights[STATE_SIZE * i + 10 : STATE_SIZE * i + 13] for i in spins)])
 
 
 def event_driver(

@@ -10,12 +10,14 @@ from ..jit import CFunction, njit
 from ..model.tables import System
 from ..pointer import (
     C_SIGNATURE,
+    CARRY,
     COMPLETE_EVALUATED,
     CONSTRAIN,
     DERIVATIVE,
     DRIFT,
     FORCES,
     MEASURE,
+    MERGE,
     PARTICLE_FORCES,
     PARTICLE_MATRIX,
     RECORD,
@@ -26,10 +28,12 @@ from ..table_function import TableFunction
 from .constraints import constrain
 from .drift import drift
 from .dynamics import derivative, exert_at, write_derivative
+from .kinematics import update_kinematics
 from .measure import measure, record
 from .particles import add_matrix_of, drift_particles, split_forces
 from .projection import complete
-from .system import bodies_of, settings_of
+from .spin import carry, merge_spins
+from .system import bodies_of, kinematics_of, settings_of
 
 FIELDS = 2 * len(System._fields)
 _floats = viewer(np.float64)
@@ -54,6 +58,13 @@ def perform(task, t, y, dydt, system):
         return add_matrix_of(t, y, dydt, system)
     if task == FORCES:
         return exert_at(t, y, dydt, system)
+    if task == CARRY:
+        update_kinematics(y, bodies_of(system), settings_of(system)[0].rigid, kinematics_of(system))
+        carry(y, dydt, system)
+        return 0
+    if task == MERGE:
+        merge_spins(y, system)
+        return 0
     if task == WRITE:
         write_derivative(y, dydt, system)
         return 0
