@@ -5,10 +5,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 REDUCED = np.dtype(
-    [("mechanism", "i8"), ("handle", "i8"), ("coordinates", "i8"), ("speeds", "i8"), ("limp", "i8")], align=True
+    [("mechanism", "i8"), ("handle", "i8"), ("coordinates", "i8"), ("speeds", "i8"), ("size", "i8"), ("limp", "i8")],
+    align=True,
 )
-"""Address of the mechanism that knows forces and loops, and what to hand it; numbers of u and of w; the freedom that nothing
-resisted, −1 if none."""
+"""Address of the mechanism that knows forces and loops, and what to hand it; numbers of u, of w and of the
+state; the freedom that nothing resisted, −1 if none."""
 
 
 class Reduced(NamedTuple):
