@@ -28,12 +28,11 @@ from ..table_function import TableFunction
 from .constraints import constrain
 from .drift import drift
 from .dynamics import derivative, exert_at, write_derivative
-from .kinematics import update_kinematics
 from .measure import measure, record
 from .particles import add_matrix_of, drift_particles, split_forces
 from .projection import complete
 from .spin import carry, merge_spins
-from .system import bodies_of, kinematics_of, settings_of
+from .system import bodies_of, settings_of
 
 FIELDS = 2 * len(System._fields)
 _floats = viewer(np.float64)
@@ -59,7 +58,6 @@ def perform(task, t, y, dydt, system):
     if task == FORCES:
         return exert_at(t, y, dydt, system)
     if task == CARRY:
-        update_kinematics(y, bodies_of(system), settings_of(system)[0].rigid, kinematics_of(system))
         carry(y, dydt, system)
         return 0
     if task == MERGE:

@@ -22,7 +22,9 @@ from ..model.tables import STATE_SIZE
 from ..quat import rotate_by, to_matrix
 from ..vec import cross, dot, load3, matvec, matvec_t, scale, sub, symvec
 from .kinematics import load6, load9
-from .system import coordinates_of, kinematics_of, power_of, settings_of, spins_of
+from .system import bodies_of, coordinates_of, kinematics_of, power_of, settings_of, spins_of
+
+ZERO = (0.0, 0.0, 0.0)
 
 
 @njit
@@ -45,16 +47,18 @@ def carries(y, system):
 
 @njit
 def carry(y, dydt, system):
-    """Write l and l̇ behind the state y at the start of a step and its derivative. The kinematics table is that of y."""
-    spins, kinematics, size = spins_of(system), kinematics_of(system), state_size(system)
+    """Write l and l̇ behind the state y at the start of a step and its derivative, from these alone."""
+    spins, bodies, size = spins_of(system), bodies_of(system), state_size(system)
     for i in range(spins.shape[0]):
-        kin, at = kinematics[spins[i].body], size + 3 * i
-        momentum, torque = three(y, STATE_SIZE * spins[i].body + 10), three(dydt, STATE_SIZE * spins[i].body + 10)
-        omega, rotation = load3(kin.omega), load9(kin.rotation)
-        carried = dot(torque, torque) <= dot(omega, omega) * dot(momentum, momentum)
-        spin = matvec_t(rotation, momentum) if carried else (0.0, 0.0, 0.0)
-        rate = matvec_t(rotation, sub(torque, cross(omega, momentum))) if carried else (0.0, 0.0, 0.0)
-        spins[i].size = math.sqrt(dot(momentum, momentum))
+        at, own = size + 3 * i, STATE_SIZE * spins[i].body
+        rotation = to_matrix((y[own + 3], y[own + 4], y[own + 5], y[own + 6]))
+        spin, torque = matvec_t(rotation, three(y, own + 10)), matvec_t(rotation, three(dydt, own + 10))
+        omega = symvec(load6(bodies[spins[i].body].inverse_inertia), spin)
+        rate = sub(torque, cross(omega, spin))
+        square = dot(spin, spin)
+        if not dot(torque, torque) <= dot(omega, omega) * square:
+            spin, rate = ZERO, ZERO
+        spins[i].size = math.sqrt(square)
         for k in range(3):
             y[at + k], dydt[at + k] = spin[k], rate[k]
 
@@ -82,7 +86,7 @@ def spin_rates(y, dydt, system):
     if not carries(y, system):
         return
     for i in range(spins.shape[0]):
-        at, rate = size + 3 * i, (0.0, 0.0, 0.0)
+        at, rate = size + 3 * i, ZERO
         spin = three(y, at)
         if dot(spin, spin) > 0.0:
             kin = kinematics[spins[i].body]
