@@ -106,11 +106,11 @@ def merge_spins(y, system):
     for i in range(spins.shape[0]):
         at, own = size + 3 * i, STATE_SIZE * spins[i].body
         spin, momentum = three(y, at), three(y, own + 10)
-        if not dot(spin, spin) > 0.0:
+        largest = max(dot(momentum, momentum), spins[i].size ** 2)
+        if not (dot(spin, spin) > 0.0 and largest > 0.0):
             continue
         q = (y[own + 3], y[own + 4], y[own + 5], y[own + 6])
         seen = matvec(to_matrix(q), spin)
-        largest = max(dot(momentum, momentum), spins[i].size ** 2)
         q = rotate_by(q, scale(1.0 / largest, cross(seen, sub(momentum, seen))))
         spin = matvec_t(to_matrix(q), momentum)
         for k in range(4):
