@@ -38,6 +38,8 @@ FORCES = (
 )
 WRITE = 10  # out = f(t, in) from these forces and those of constraints in the tables
 RECORD = 11  # the rest of MEASURE, after these two
+CARRY = 12  # in: a state, out: f there; behind both is written what a step carries beside them
+MERGE = 13  # in: a raw step's end, and behind it what was carried: put into the state
 PARTICLE_FORCES = 6  # in: places and velocities of particles; out: forces on them
 SOLVE = 8  # in: a right-hand side; out: the solution, with what is prescribed of it on entry
 PARTICLE_MATRIX = 7  # the same; out: a matrix, to which minus their derivatives are added

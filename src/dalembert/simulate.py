@@ -54,7 +54,9 @@ class Simulation(Controls, Questions):
         touch or whose joints have stops, dry friction or ideal motors. If not given: "time_stepping" for these, else
         "dormand_prince".
     dt : step in s, for methods of fixed step; an adaptive method given `dt` takes fixed steps.
-    rtol, atol : tolerances of adaptive methods, per step: relative, and absolute in m, rad, m/s and rad/s.
+    rtol, atol : tolerances of adaptive methods on the local error, which one step adds: relative, and absolute in m, rad,
+        m/s and rad/s (atol is rtol if not given). The error of the run is the sum over its steps, and grows with time and
+        with the conditioning of the motion.
     hold : "projection" (Lagrange multipliers, and the state put back on the constraints after each step), "feedback"
         (multipliers with −k_s C − k_d Ċ; `stiffness` in 1/s², `damping` in 1/s) or "penalty" (springs; N/m, N s/m).
     frames : recorded frames a second of simulated time.

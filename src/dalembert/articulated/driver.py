@@ -51,8 +51,10 @@ class JointMechanism(Mechanism):
         self.turns = [
             int(node.last) - 3 for node in tree.nodes[(kinds == BALL) | (kinds == FREE)]
         ]  # first freedom of each
+        self.carried = 3 * len(self.turns)  # numbers behind the state in a step: see `spin`
         self.efforts = tree.efforts  # (m,) applied along the speeds, beside the forces of the scene
         self.size = len(layout.start) + m + model.size - STATE_SIZE * len(model.body_names)
+        options.size = self.size
         loops = build_loop_graph(model, node_of_row, tree.nodes.mass)
 
         def blank(size: int) -> np.ndarray:
@@ -85,7 +87,10 @@ class JointMechanism(Mechanism):
             change=blank(q),
         )
         tail = model.weights[STATE_SIZE * len(model.body_names) :]
-        self.weights = np.concatenate([np.ones(len(layout.start) + m), tail])
+        speeds = np.ones(m)
+        for first in self.turns:
+            speeds[first : first + 3] = 0.0  # given by what is carried
+        self.weights = np.concatenate([np.ones(len(layout.start)), speeds, tail, np.ones(self.carried)])
         self._stand_behind(COMPILED, perform, COMPILED_EVENT, reduced)
         self.z, self.dzdt = np.zeros(self.size), np.full(self.size, np.nan)
         self.z[: len(layout.start)] = layout.start
@@ -173,7 +178,7 @@ class JointDriver(Driver):
         addresses = np.array([address for address, _ in events], np.int64)
         data = np.array([data for _, data in events], np.int64)
         self.own = own
-        super().__init__(Functions(own.address, own.data, 1, addresses, data), options, step)
+        super().__init__(Functions(own.address, own.data, 1, addresses, data, own.carried), options, step)
 
     def run(self, y: np.ndarray, dydt: np.ndarray, target: float, end: float) -> int:
         """Step until `target` (s); y is the state of the bodies. Returns a status."""

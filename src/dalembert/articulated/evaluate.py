@@ -22,10 +22,12 @@ from ..mechanics.system import nodes_of as particle_nodes_of
 from ..model.tables import CONSTRAINT_WORK, FEEDBACK, PENALTY, PROJECTION, STATE_SIZE
 from ..pointer import (
     C_SIGNATURE,
+    CARRY,
     COMPLETE_EVALUATED,
     DERIVATIVE,
     FORCES,
     MEASURE,
+    MERGE,
     RECORD,
     WRITE,
     call_pointer,
@@ -39,6 +41,7 @@ from .lift import lift, lower
 from .loops import factor_loops, solve_loops
 from .motion import coordinate_rates, normalize_quaternions
 from .project import project
+from .spin import carry, spin_rates, use_spins
 from .tables import Reduced
 from .tables_of import (
     change_of,
@@ -67,8 +70,9 @@ _addresses = viewer(np.int64)
 @njit
 def perform(task, t, z, dzdt, reduced):
     """Do one of the tasks; returns a status."""
+    size = options_of(reduced)[0].size
     if task == LIFT:
-        lift(z, reduced)
+        lift(z[:size], reduced)
         return 0
     if task == LOWER:
         options_of(reduced)[0].held = 0
@@ -77,14 +81,26 @@ def perform(task, t, z, dzdt, reduced):
             options_of(reduced)[0].limp = limp
         return 0 if limp < 0 else LIMP
     if task == DERIVATIVE:
-        lift(z, reduced)
-        return derivative(t, z, dzdt, True, reduced)
+        use_spins(z, reduced)
+        lift(z[:size], reduced)
+        status = derivative(t, z[:size], dzdt[:size], True, reduced)
+        spin_rates(z, dzdt, reduced)
+        return status
+    if task == CARRY:
+        carry(z, dzdt, reduced)
+        return 0
+    if task == MERGE:
+        use_spins(z, reduced)
+        return 0
     if task == MEASURE:
         lift(z, reduced)
         status = derivative(t, z, dzdt, True, reduced)
         record(t, z, reduced)
         return status
-    return complete(t, z, dzdt, task == COMPLETE_EVALUATED, reduced)
+    status = complete(t, z[:size], dzdt[:size], task == COMPLETE_EVALUATED, reduced)
+    if z.shape[0] > size:
+        carry(z, dzdt, reduced)
+    return status
 
 
 @njit

@@ -5,11 +5,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 REDUCED = np.dtype(
-    [("mechanism", "i8"), ("handle", "i8"), ("coordinates", "i8"), ("speeds", "i8"), ("limp", "i8"), ("held", "i8")],
+    [
+        ("mechanism", "i8"), ("handle", "i8"), ("coordinates", "i8"), ("speeds", "i8"), ("size", "i8"), ("limp", "i8"),
+        ("held", "i8"),
+    ],  # fmt: skip
     align=True,
 )
-"""Address of the mechanism that knows forces and loops, and what to hand it; numbers of u and of w; the freedom that
-nothing resisted, −1 if none. held : whether the rank of the loops is that of the last state at which they were closed."""
+"""Address of the mechanism that knows forces and loops, and what to hand it; numbers of u, of w and of the
+state; the freedom that nothing resisted, −1 if none. held : whether the rank of the loops is that of the last state at which
+they were closed."""
 
 # Where the rows of loops are in the tree; see `loop_graph`.
 FRONT = np.dtype(

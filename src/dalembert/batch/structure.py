@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..articulated.driver import JointMechanism
-from ..drivers import system_of
+from ..drivers import smooth_weights, system_of
 from ..mechanics.evaluate import Mechanism
 from ..model.compile import Model, compile_scene
 from ..scene.scene import Scene
@@ -67,7 +67,7 @@ class Differences:
         own.hold, own.stiffness, own.damping = self.template._hold
         if model.tree is not None:
             mechanism = JointMechanism(model, mechanism)
-        weights = mechanism.weights if isinstance(mechanism, JointMechanism) else model.weights
+        weights = smooth_weights(model, mechanism, self.template.method)
         found = tables_of_system(mechanism) | {"y": model.initial, "stepping.weights": weights}
         return {name: table for name, table in found.items() if name not in MAY_DIFFER}
 

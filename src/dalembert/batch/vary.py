@@ -142,6 +142,9 @@ class Variation:
             at = STATE_SIZE * index
             weights = self.whole("stepping.weights")
             weights[:, at + 7 : at + 13] *= ratio[:, None]
+            for i in np.flatnonzero(self.made["system.spins"]["body"] == index):
+                carried = self.model.size + 3 * int(i)
+                weights[:, carried : carried + 3] *= ratio[:, None]
         else:
             node = next(
                 n for n, place in enumerate(self.joint.layout.places) if getattr(place.item, "name", "") == name

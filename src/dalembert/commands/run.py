@@ -50,7 +50,7 @@ def run(
     dt
         Step of a fixed-step method, s.
     rtol
-        Relative tolerance of an adaptive method.
+        Relative tolerance of an adaptive method, on the error of one step.
     method
         Integration method: euler, midpoint, rk4, bogacki_shampine, dormand_prince, dop853, adaptive_euler,
         symplectic_euler, splitting; time_stepping, for contact in fixed steps; or, for what is stiff among particles,

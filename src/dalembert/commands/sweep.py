@@ -68,7 +68,7 @@ def sweep(
     dt
         Step of a fixed-step method, s.
     rtol
-        Relative tolerance of an adaptive method.
+        Relative tolerance of an adaptive method, on the error of one step.
     method
         Integration method; see `dalembert run --help`.
     frames

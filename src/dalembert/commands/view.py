@@ -36,7 +36,7 @@ def view(
     dt
         Step of a fixed-step method, s.
     rtol
-        Relative tolerance of an adaptive method.
+        Relative tolerance of an adaptive method, on the error of one step.
     method
         Integration method, or time_stepping.
     frames

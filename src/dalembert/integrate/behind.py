@@ -15,15 +15,19 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
 from ..addresses import reader
+from ..arrays import clear, copy
 from ..jit import CFunction, njit
-from ..pointer import C_SIGNATURE, viewer
+from ..pointer import C_SIGNATURE, CARRY, call_pointer, viewer
+from ..status import OK
 from ..table_function import TableFunction
 from .advance import advance
 from .functions import Functions
 from .state import CLOCK, PLAN, Options, Work
 
-SYSTEM = np.dtype([("address", "i8"), ("handle", "i8"), ("completes", "i8"), ("numbers", "i8"), ("events", "i8")])
-"""The first three of `Functions`; how many numbers the state has; how many events there are."""
+SYSTEM = np.dtype(
+    [("address", "i8"), ("handle", "i8"), ("completes", "i8"), ("numbers", "i8"), ("events", "i8"), ("carried", "i8")]
+)
+"""The first three of `Functions`; how many numbers the state has with what is carried; how many events; how many carried."""
 
 
 class Stepping(NamedTuple):
@@ -44,6 +48,8 @@ class Stepping(NamedTuple):
     weights: np.ndarray
     momentum: np.ndarray
     direction: np.ndarray
+    state: np.ndarray  # y and dydt with what is carried behind them; empty where nothing is
+    rates: np.ndarray
 
 
 FIELDS = 2 * len(Stepping._fields)
@@ -66,6 +72,8 @@ values_of = reader(Stepping, "values")
 weights_of = reader(Stepping, "weights")
 momentum_of = reader(Stepping, "momentum")
 direction_of = reader(Stepping, "direction", np.int64)
+state_of = reader(Stepping, "state")
+rates_of = reader(Stepping, "rates")
 
 
 @intrinsic
@@ -94,13 +102,34 @@ if numba.config.DISABLE_JIT:
 def proceed(most, t_end, y, dydt, tables):
     """Integrate until t_end (s), as `advance` does, by at most so many steps. Returns a status."""
     own, plans = system_of(tables)[0], plan_of(tables)
-    context = Functions(own.address, own.handle, own.completes, events_of(tables), event_data_of(tables))
+    context = Functions(own.address, own.handle, own.completes, events_of(tables), event_data_of(tables), own.carried)
     work = Work(
         as_rows(k_of(tables), plans[0].rows, own.numbers), stage_of(tables), y_new_of(tables), spare_of(tables),
         y_before_of(tables), as_rows(values_of(tables), 3, own.events), weights_of(tables), momentum_of(tables),
         direction_of(tables),
     )  # fmt: skip
-    return advance(context, plans[0], y, dydt, work, signs_of(tables), clock_of(tables), t_end, most)
+    clock = clock_of(tables)
+    if own.carried == 0:
+        return advance(context, plans[0], y, dydt, work, signs_of(tables), clock, t_end, most)
+    state, rates = state_of(tables), rates_of(tables)
+    extend(state, y)
+    extend(rates, dydt)
+    if clock[0].valid != 0:
+        status = call_pointer(own.address, own.handle, CARRY, clock[0].t, state, rates)
+        if status != OK:
+            return status
+    status = advance(context, plans[0], state, rates, work, signs_of(tables), clock, t_end, most)
+    copy(y, state)
+    copy(dydt, rates)
+    return status
+
+
+@njit
+def extend(longer, given):
+    """Copy what is given to the front of an array that is longer, and clear the rest."""
+    clear(longer)
+    for i in range(given.shape[0]):
+        longer[i] = given[i]
 
 
 def advance_behind(data, most, t_end, y, n, dydt, m):
@@ -117,11 +146,11 @@ class Stepper(TableFunction):
         self, functions: Functions, options: Options, work: Work, signs: np.ndarray, clock: np.recarray
     ) -> None:
         system = np.array(
-            [(functions.address, functions.data, functions.completes, options.weights.size, options.direction.size)],
+            [(*functions[:3], options.weights.size, options.direction.size, functions.carried)],
             SYSTEM,
         ).view(np.recarray)
         tables = Stepping(
             system, functions.events, functions.event_data, options.plan, signs, clock, work.k.reshape(-1), *work[1:5],
-            work.values.reshape(-1), *work[6:],
+            work.values.reshape(-1), *work[6:], *np.zeros((2, options.weights.size if functions.carried else 0)),
         )  # fmt: skip
         super().__init__(COMPILED, proceed, tables)

@@ -20,7 +20,7 @@ class Driver:
     """
 
     def __init__(self, functions: Functions, options: integration.Options, step: float) -> None:
-        self._options, self._step = options, step
+        self._options, self._step, self._carried = options, step, functions.carried
         self._work = integration.make_work(options)
         self._clock = integration.make_clock(0.0, step)
         self.stepper = Stepper(functions, options, self._work, integration.make_signs(options), self._clock)
@@ -48,7 +48,7 @@ class Driver:
 
     def attempt(self, y: np.ndarray) -> np.ndarray:
         """The state of the last step that was tried."""
-        return self._work.y_new
+        return self._work.y_new[: self._work.y_new.size - self._carried]
 
     @property
     def ticks(self) -> dict[str, float]:

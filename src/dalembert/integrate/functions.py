@@ -1,10 +1,15 @@
 """What is integrated: functions behind C pointers, so that the driver is compiled once for everything.
 
     derivative(t, y, dydt, context) -> status              dydt = f(t, y)
+    merge(t, y, context) -> status                         y is the raw end of a step: what it carried is put into the state
     complete(t, y, dydt, evaluated, context) -> status     y is the end of a step: moved in place onto what it must
         satisfy (constraints, unit quaternions), with f(t, y) left in dydt, where it already is if `evaluated` is 1. May
         happen to a state that is then given up for an earlier event.
     event(t, y, values, context) -> status                 values[i] changes sign at event i
+
+A system may *carry* numbers behind its state within a step: variables that say again what the state says, and that errors
+of the state do not reach. `carried` is how many; every y and dydt of the driver then has so many more. The system writes
+them where it completes a state.
 
 A status is 0, or a code of at least `status.PASSED_THROUGH`, which ends the run and is returned.
 """
@@ -15,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..jit import inlined, njit
-from ..pointer import COMPLETE, COMPLETE_EVALUATED, DERIVATIVE, DRIFT, call_pointer
+from ..pointer import COMPLETE, COMPLETE_EVALUATED, DERIVATIVE, DRIFT, MERGE, call_pointer
 from ..status import OK
 
 
@@ -27,6 +32,7 @@ class Functions(NamedTuple):
     completes: int  # 1: the end of a step has to be completed; 0: f is all there is
     events: NDArray[np.int64]
     event_data: NDArray[np.int64]  # handed to each event function
+    carried: int = 0  # numbers behind the state
 
 
 @inlined
@@ -42,6 +48,13 @@ def complete(t, y, dydt, evaluated, context):
     return call_pointer(context.address, context.data, task, t, y, dydt)
 
 
+@inlined
+def merge(t, y, context):
+    if context.carried == 0:
+        return OK
+    return call_pointer(context.address, context.data, MERGE, t, y, y)
+
+
 @njit
 def drift(h, y, spare, context):
     """Move y freely over h, in place, at constant momenta; for systems that can."""
@@ -51,8 +64,9 @@ def drift(h, y, spare, context):
 
 @njit
 def event(t, y, values, context):
+    state = y[: y.size - context.carried]
     for i in range(context.events.size):
-        status = call_pointer(context.events[i], context.event_data[i], DERIVATIVE, t, y, values[i : i + 1])
+        status = call_pointer(context.events[i], context.event_data[i], DERIVATIVE, t, state, values[i : i + 1])
         if status != OK:
             return status
     return OK

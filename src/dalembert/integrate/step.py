@@ -9,7 +9,7 @@ from ..jit import inlined, njit
 from ..status import NON_FINITE, OK, STEP_UNDERFLOW
 from .control import SMALLEST_ERROR, all_finite, error_norm, growth, reduction
 from .explicit import explicit_step, splitting_step, symplectic_step
-from .functions import complete, derivative
+from .functions import complete, derivative, merge
 
 SAME_TIME = 1e-9  # in units of dt: step ends closer than this are one
 EPSILON = 2.220446049250313e-16
@@ -23,7 +23,8 @@ def attempt(context, plan, t, h, y, work, clock):
         return splitting_step(context, t, y, h, work.momentum, work.k, work.stage, work.y_new)
     if plan.partitioned == 1:
         return symplectic_step(context, t, y, h, work.momentum, work.k, work.stage, work.y_new)
-    return explicit_step(context, t, y, h, plan, work.k, work.stage, work.y_new)
+    status = explicit_step(context, t, y, h, plan, work.k, work.stage, work.y_new)
+    return status if status != OK else merge(t + h, work.y_new, context)
 
 
 @inlined

@@ -13,7 +13,6 @@ from ..jit import inlined, njit
 from ..linalg.block import load_6
 from ..linalg.iterative_tables import AGAIN, ANEW
 from ..linalg.ldl import solve
-from ..model.tables import STATE_SIZE
 from ..pointer import call_pointer
 from ..unchecked import peek, poke
 from ..vec import add, add_scaled, cross, load3, scale, store3, symvec
@@ -209,7 +208,7 @@ def schur_residual(system):
 
 
 @inlined
-def acceleration_rhs(y, system):
+def acceleration_rhs(system):
     """b = −J̇ v − J W Q, with the gyroscopic term in Q: I ω̇ = τ − ω × L, as L̇ = τ."""
     joints = joints_of(system)
     kinematics = kinematics_of(system)
@@ -222,8 +221,7 @@ def acceleration_rhs(y, system):
         store3(kin.acceleration, scale(bodies[i].inverse_mass, load3(kin.force)))
         if i >= rigid:
             continue
-        at = STATE_SIZE * i + 10
-        torque = add(load3(kin.torque), cross((y[at], y[at + 1], y[at + 2]), load3(kin.omega)))
+        torque = add(load3(kin.torque), cross(load3(kin.momentum), load3(kin.omega)))
         store3(kin.turning, symvec(load6(kin.inverse_inertia), torque))
     jacobian_acceleration(system, rhs)
     for i in range(joints.shape[0]):

@@ -11,14 +11,13 @@ its energy, so that the books would not close by as much. Orientations change; L
 import math
 
 from ..jit import inlined, njit
-from ..model.tables import STATE_SIZE
+from ..model.tables import EQUAL_MOMENTS, STATE_SIZE
 from ..quat import conjugate, multiply, normalize, to_matrix
 from ..vec import load3, matvec_t, norm
 
 OUTER = 1.0 / (4.0 - 4.0 ** (1.0 / 3.0))
 MIDDLE = 1.0 - 4.0 * OUTER
 SMALL = 1e-4  # rad: after so small a turn the energy is off by 1e-13 of itself with order 2
-EQUAL = 1e-12  # difference of moments, relative, that is none
 
 
 @njit
@@ -44,7 +43,7 @@ def rotate(q, spin, moments, h):
     """The orientation of the principal axes after free rotation over h; spin: L in these axes."""
     a, b, c = moments
     least = min(a, b, c)
-    if norm(spin) * abs(h) <= SMALL * least or max(a, b, c) - least <= EQUAL * least:
+    if norm(spin) * abs(h) <= SMALL * least or max(a, b, c) - least <= EQUAL_MOMENTS * least:
         q, spin = split(q, spin, moments, h)
         return q
     for k in range(5):

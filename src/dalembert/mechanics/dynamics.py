@@ -32,6 +32,7 @@ from .forces import apply_forces
 from .jacobian import fill_rows
 from .kinematics import update_kinematics
 from .particles import exchange_forces, finish_particles, load_nodes, particle_forces
+from .spin import spin_rates, use_spins
 from .system import (
     bodies_of,
     coordinates_of,
@@ -69,6 +70,7 @@ def prepare(t, y, system):
     settings = settings_of(system)
     begin(ticks, SAMPLE)
     update_kinematics(y, bodies, settings[0].rigid, kinematics)
+    use_spins(y, system)
     load_nodes(y, system)
     lap(ticks, MASS)
     if fill_rows(t, y, system) != 0:
@@ -133,7 +135,7 @@ def constraint_forces(y, system):
             multipliers[r] = -settings.stiffness * error[r] - settings.damping * residual[r]
         spread(system, multipliers)
         return
-    acceleration_rhs(y, system)
+    acceleration_rhs(system)
     if settings.hold == FEEDBACK:
         jacobian_velocity(system, residual)
         for i in range(joints.shape[0]):
@@ -201,3 +203,4 @@ def write_derivative(y, dydt, system):
     at = STATE_SIZE * bodies + 6 * settings[0].particles + coordinates.shape[0]
     for i in range(power.shape[0]):
         dydt[at + i] = power[i]
+    spin_rates(y, dydt, system)

@@ -10,12 +10,14 @@ from ..jit import CFunction, njit
 from ..model.tables import System
 from ..pointer import (
     C_SIGNATURE,
+    CARRY,
     COMPLETE_EVALUATED,
     CONSTRAIN,
     DERIVATIVE,
     DRIFT,
     FORCES,
     MEASURE,
+    MERGE,
     PARTICLE_FORCES,
     PARTICLE_MATRIX,
     RECORD,
@@ -29,6 +31,7 @@ from .dynamics import derivative, exert_at, write_derivative
 from .measure import measure, record
 from .particles import add_matrix_of, drift_particles, split_forces
 from .projection import complete
+from .spin import carry, merge_spins
 from .system import bodies_of, settings_of
 
 FIELDS = 2 * len(System._fields)
@@ -54,6 +57,12 @@ def perform(task, t, y, dydt, system):
         return add_matrix_of(t, y, dydt, system)
     if task == FORCES:
         return exert_at(t, y, dydt, system)
+    if task == CARRY:
+        carry(y, dydt, system)
+        return 0
+    if task == MERGE:
+        merge_spins(y, system)
+        return 0
     if task == WRITE:
         write_derivative(y, dydt, system)
         return 0

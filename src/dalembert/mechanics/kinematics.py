@@ -39,6 +39,7 @@ def update_kinematics(y, bodies, rigid, kinematics):
             kin.x[k] = y[at + k]
             kin.v[k] = w * y[at + 7 + k]
             kin.omega[k] = omega[k]
+            kin.momentum[k] = y[at + 10 + k]
 
 
 @njit

@@ -17,6 +17,7 @@ from .dynamics import finish, prepare
 from .forces import potential_energy
 from .kinematics import load6
 from .particles import particle_potential, particles_at
+from .spin import carries, carry
 from .system import (
     bodies_of,
     coordinates_of,
@@ -46,13 +47,16 @@ def complete(t, y, dydt, evaluated, system):
         status = prepare(t, y, system)
         if status != 0:
             return status
-    if settings[0].hold != PROJECTION or error.shape[0] == 0:
-        return 0 if evaluated else finish(t, y, dydt, system)
-    status = project(t, y, dydt, system)
-    lap(ticks, UPDATE)
-    if status != 0:
-        return status
-    return finish(t, y, dydt, system)
+    status = 0
+    if settings[0].hold == PROJECTION and error.shape[0] > 0:
+        status = project(t, y, dydt, system)
+        lap(ticks, UPDATE)
+        evaluated = False
+    if status == 0 and not evaluated:
+        status = finish(t, y, dydt, system)
+    if status == 0 and carries(y, system):
+        carry(y, dydt, system)
+    return status
 
 
 @inlined
@@ -206,6 +210,7 @@ def correct_velocities(y, system):
             gained += (kin.omega[k] + 0.5 * spin[k]) * kin.angular[k]
             kin.v[k] += w * kin.linear[k]
             kin.omega[k] += spin[k]
+            kin.momentum[k] += kin.angular[k]
     return gained + push_nodes(y, system)
 
 

@@ -19,6 +19,7 @@ from ..model.tables import (
     PARTICLE_FORCE,
     REACTION,
     SETTINGS,
+    SPIN,
     System,
 )
 
@@ -36,6 +37,7 @@ entries_of = reader(System, "entries", ENTRY)
 updates_of = reader(System, "updates", UPDATE)
 settings_of = reader(System, "settings", SETTINGS)
 kinematics_of = reader(System, "kinematics", KINEMATICS)
+spins_of = reader(System, "spins", SPIN)
 nodes_of = reader(System, "nodes", NODE)
 particle_forces_of = reader(System, "particle_forces", PARTICLE_FORCE)
 panels_of = reader(System, "panels", PANEL)

@@ -21,7 +21,7 @@ from . import tables
 from .elements import ForceCompiler, part_rows, to_frame
 from .graph import Graph, build_graph
 from .particles import ParticleCompiler, attaches, attachment_row, particles_in_joints
-from .tables import CONTACT_WORK, LEDGER, STAGES, STATE_SIZE, System
+from .tables import CONTACT_WORK, EQUAL_MOMENTS, LEDGER, STAGES, STATE_SIZE, System
 from .tree import Layout, build_tree
 
 
@@ -175,6 +175,9 @@ def compile_scene(scene: Scene, *, hubs: bool = True, apart: bool = False, coord
         "bodies": np.array([*map(_body_row, bodies), *map(_node_row, nodes), *map(_link_row, links)], tables.BODY).view(
             np.recarray
         ),
+        "spins": np.array([(i, 0.0) for i, body in enumerate(bodies) if _asymmetric(body)], tables.SPIN).view(
+            np.recarray
+        ),
         "nodes": np.array([(node.number,) for node in nodes], tables.NODE).view(np.recarray),
         **particles.tables(),
         "parts": np.array(parts, tables.PART).view(np.recarray),
@@ -238,6 +241,12 @@ def _body_row(body: Body) -> tuple[Any, ...]:
     principal = quaternion_of(axes)
     inverse = np.linalg.inv(body.inertia)
     return (body.mass, 1.0 / body.mass, _six(body.inertia), _six(0.5 * (inverse + inverse.T)), principal, moments)
+
+
+def _asymmetric(body: Body) -> bool:
+    """Whether its principal moments are three different ones, so that it has an unstable axis."""
+    moments = np.linalg.eigvalsh(body.inertia)
+    return bool(np.diff(moments).min() > EQUAL_MOMENTS * moments[-1])
 
 
 def _node_row(node: Particle) -> tuple[Any, ...]:

@@ -46,11 +46,15 @@ BODY = np.dtype(
     align=True,
 )  # fmt: skip
 KINEMATICS = np.dtype(
-    [("x", "f8", 3), ("rotation", "f8", 9), ("v", "f8", 3), ("omega", "f8", 3), ("inverse_inertia", "f8", 6),
-     ("force", "f8", 3), ("torque", "f8", 3), ("linear", "f8", 3), ("angular", "f8", 3), ("acceleration", "f8", 3),
-     ("turning", "f8", 3)],
+    [("x", "f8", 3), ("rotation", "f8", 9), ("v", "f8", 3), ("omega", "f8", 3), ("momentum", "f8", 3),
+     ("inverse_inertia", "f8", 6), ("force", "f8", 3), ("torque", "f8", 3), ("linear", "f8", 3), ("angular", "f8", 3),
+     ("acceleration", "f8", 3), ("turning", "f8", 3)],
     align=True,
 )  # fmt: skip
+EQUAL_MOMENTS = 1e-12  # difference of moments of inertia, relative, that is none
+SPIN = np.dtype(
+    [("body", "i8"), ("size", "f8")], align=True
+)  # a body with three different ones; |L| at the last completion
 JOINT = np.dtype(
     [("row", "i8"), ("rows", "i8"), ("first", "i8"), ("last", "i8"), ("active", "i8"), ("pivot", "i8")], align=True
 )
@@ -154,6 +158,7 @@ class System(NamedTuple):
     updates: Any  # linalg.ordering.UPDATE
     settings: Any  # SETTINGS, one row
     kinematics: Any  # KINEMATICS, one a body or node, and the world
+    spins: Any  # SPIN
     nodes: Any  # NODE
     particle_forces: Any  # PARTICLE_FORCE
     panels: Any  # PANEL

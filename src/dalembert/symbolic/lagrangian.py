@@ -139,7 +139,8 @@ class Lagrangian:
         """Integrate from the coordinates `initial` with `rates` for so many seconds.
 
         initial, rates : arrays, or mappings from coordinates to numbers, of which those left out are 0.
-        method : one of `dalembert.METHODS`. dt : fixed step, s. rtol, atol : tolerances of a step otherwise (atol: rtol).
+        method : one of `dalembert.METHODS`. dt : fixed step, s. rtol, atol : tolerances on the error of
+            one step otherwise (atol: rtol).
         frames : recorded a second. start : time at the start, s. assemble : move the start onto the constraints, by the least
             change in the metric of the masses; else a start that is off them is refused.
 

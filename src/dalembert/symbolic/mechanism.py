@@ -50,7 +50,7 @@ class PlacedMechanism(JointMechanism):
             np.zeros(model.size),
         )  # fmt: skip
         tail = STATE_SIZE * len(model.body_names)
-        self.size = 2 * n + model.size - tail
+        self.size, self.carried = 2 * n + model.size - tail, 0
         self.weights = np.concatenate([np.ones(2 * n), model.weights[tail:]])
         self._stand_behind(COMPILED, perform, COMPILED_EVENT, placed)
         self._plan.address, self._plan.handle = self.address, self.data
