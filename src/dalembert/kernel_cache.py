@@ -94,7 +94,7 @@ class KernelCache(caching._Cache):
         for path in cache_folders.found(self._folder, self._name(sig)):
             rest = _checked(path)
             try:
-                key, payload = (None, None) if rest is None else pickle.loads(rest)
+                key, payload = ((), ()) if rest is None else pickle.loads(rest)
                 if key == self._key(sig):
                     kernel = compiler.CompileResult._rebuild(target_context, *payload)
                     cache_folders.use(path)
