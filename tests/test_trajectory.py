@@ -133,7 +133,9 @@ def test_a_file_that_claims_too_many_particles_is_refused_before_it_is_read(tmp_
         claimed = file.create_dataset("particle_position", shape=(2, 10**7 + 1, 3), dtype="f8", chunks=(2, 10**5, 3))
         for i, scale in enumerate(("time", "particle", "xyz")):
             claimed.dims[i].attach_scale(file[scale])
-    with pytest.raises(TrajectoryError, match=r"crowd\.nc: 10000001 particles, at most 10000000"):
+    with pytest.raises(
+        TrajectoryError, match=r"crowd\.nc.* its arrays are said to hold more than \d+ bytes, and the file has"
+    ):
         Trajectory.load(path)
 
 
@@ -212,7 +214,7 @@ def test_a_file_that_claims_a_huge_array_is_refused_before_it_is_read(tmp_path):
     path = build().save(tmp_path / "huge.nc")
     with h5py.File(path, "r+") as file:
         file.create_dataset("extra", shape=(10**7, 10**4), dtype="f8", chunks=(10**4, 10**2))
-    with pytest.raises(TrajectoryError, match=r"huge\.nc: variable 'extra' has 100000000000 values"):
+    with pytest.raises(TrajectoryError, match=r"huge\.nc.* variable 'extra' has 100000000000 values"):
         Trajectory.load(path)
 
 

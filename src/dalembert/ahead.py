@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numba
 
-from . import board, jit
+from . import board, cache_folders, kernel_cache
 from .articulated import contact_step as articulated_step
 from .articulated import evaluate as articulated
 from .batch import kernel as batch
@@ -44,7 +44,7 @@ class Integration:
 
     @property
     def kept(self) -> bool:
-        return any(jit.cache_folder(Path(record.__file__)).glob("*.nbi"))
+        return bool(record.record._cache.kept)
 
     def compile(self) -> None:
         solve(lambda t, y: -y, [1.0], 0.0, 1.0, method="euler", dt=1.0)
@@ -64,11 +64,13 @@ EVERYTHING: tuple[Compiled, ...] = (
 
 def compile_ahead(wanted: Iterable[Compiled]) -> None:
     """Compile what is not on disk yet, with as many processes as there are cores."""
+    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+        return
     chosen = set(map(id, wanted))
     missing = [item for item in EVERYTHING if id(item) in chosen and not item.kept]
-    if numba.config.DISABLE_JIT or not missing:  # type: ignore[attr-defined]
+    if not missing or not cache_folders.anywhere():
         return
-    jit.announce_compilation()
+    kernel_cache.announce_compilation()
     names = [item.name for item in missing]
     helpers = [_start(names) for _ in range(min(os.cpu_count() or 1, len(missing)) - 1)]
     compile_free(names)
@@ -79,16 +81,16 @@ def compile_ahead(wanted: Iterable[Compiled]) -> None:
 
 def compile_free(names: Sequence[str]) -> None:
     """Compile those of these names that no other process is at."""
-    jit.patient = False
+    kernel_cache.patient = False
     try:
         for item in EVERYTHING:
             if item.name in names and not item.kept:
                 try:
                     item.compile()
-                except jit.Busy:
+                except kernel_cache.Busy:
                     continue
     finally:
-        jit.patient = True
+        kernel_cache.patient = True
 
 
 def _start(names: Sequence[str]) -> "subprocess.Popen[bytes] | None":

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from .agreement import require_agreement
 from .ahead import Compiled
 from .articulated.contact_driver import JointStepping
 from .articulated.contact_step import COMPILED as JOINT_STEP
@@ -156,9 +157,11 @@ def smooth_driver(
                 f"scene {model.name!r}: what touches takes coordinates='maximal' with method {method!r}; or take "
                 f"method={TIME_STEPPING!r}"
             )
+        require_agreement(model.size, mechanism.system)
         return JointDriver(mechanism, options, step)
     if touching:
         return event_driver(model, mechanism, method, options, step, impacts)
+    require_agreement(model.size, mechanism.system)
     none = np.zeros(len(model.events), np.int64)
     carried = weights.size - model.size
     return Driver(Functions(mechanism.address, mechanism.data, 1, model.event_addresses, none, carried), options, step)
@@ -198,6 +201,7 @@ def event_driver(
                 )
     sizes = collision.colliders.radius[collision.order]
     size = float(sizes.min(initial=1.0))
+    require_agreement(model.size, mechanism.system, collision)
     entry = model.size - len(LEDGER) - len(model.force_names) + model.force_names.index(CONTACT_WORK[0])
     system = ContactSystem(mechanism, collision, model.size, entry, MARGIN * size)
     return EventDriver(system, model, options, model.event_addresses, EventSettings(impacts, step, size))
@@ -243,6 +247,7 @@ def time_stepping(
             f"scene {model.name!r}: nothing in it has a material, so that nothing can touch, and no joint has a stop, dry "
             "friction or an ideal motor; another method runs it better"
         )
+    require_agreement(model.size, mechanism.system, collision)
     size = mechanism.size if isinstance(mechanism, JointMechanism) else model.size
     entry = size - len(LEDGER) - len(model.force_names) + model.force_names.index(CONTACT_WORK[0])
     if isinstance(mechanism, JointMechanism):
@@ -288,6 +293,7 @@ def particle_stepping(model: Model, mechanism: Mechanism, method: str, settings:
     if settings["linear_solver"] not in LINEAR_SOLVERS:
         raise ValueError(f"unknown linear solver {settings['linear_solver']!r}; there are {', '.join(LINEAR_SOLVERS)}")
     explicit = method == TIME_STEPPING
+    require_agreement(model.size, mechanism.system)
     pattern = block_pattern(model.particle_count, []) if explicit else model.particles.pattern()
     entry = ledger_at(model) + (model.force_names.index(CONTACT_WORK[0]) if CONTACT_WORK[0] in model.force_names else 0)
     touching = [group for group in model.particles.groups if group.material is not None]
@@ -296,8 +302,9 @@ def particle_stepping(model: Model, mechanism: Mechanism, method: str, settings:
     margin = (IMPLICIT_MARGIN if len(balls) and not explicit else MARGIN) * float(balls.min(initial=1.0))
     detector = None
     if touching and model.scene.touching():
-        particles = particles_that_touch(model, radii)
-        detector = ParticleDetector(particles, collision_of(model.scene), len(model.body_names), margin)
+        particles, collision = particles_that_touch(model, radii), collision_of(model.scene)
+        require_agreement(model.size, mechanism.system, collision, particles)
+        detector = ParticleDetector(particles, collision, len(model.body_names), margin)
     own = ParticleSettings(
         method, positive("dt", settings["dt"], "s"), positive("newton_tolerance", settings["newton_tolerance"], "relative"),
         settings["linear_solver"], positive("linear_tolerance", settings["linear_tolerance"], "relative"), margin, entry,

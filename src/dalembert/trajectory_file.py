@@ -1,4 +1,4 @@
-"""Trajectories as NetCDF-4 files: written whole or not at all, read with suspicion."""
+"""Trajectories as NetCDF-4 files: written whole or not at all, and read in a process of their own (`netcdf_reader`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .trajectory_format import TrajectoryError, check_sizes, check_structure
+from .netcdf_reader import READER
+from .trajectory_format import check_sizes, check_structure
 
 if TYPE_CHECKING:
     import xarray
@@ -100,21 +101,11 @@ def read_record(path: Path, outer: str | None = None) -> xarray.Dataset:
 
 
 def _read(path: Path, look: Callable[[xarray.Dataset, str], None]) -> xarray.Dataset:
-    import xarray
-
     if not path.is_file():
         raise FileNotFoundError(f"there is no trajectory file {str(path)!r}")
-    try:
-        with xarray.open_dataset(
-            path, engine="h5netcdf", cache=False, decode_times=False, mask_and_scale=False, phony_dims="sort"
-        ) as lazy:
-            look(lazy, str(path))
-            return lazy.load()
-    except TrajectoryError:
-        raise
-    except Exception as error:  # h5py and xarray raise many kinds on damaged files
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise TrajectoryError(f"{str(path)!r} is not a readable NetCDF-4 file: {reason}") from error
+    dataset = READER.read(path)
+    look(dataset, str(path))
+    return dataset
 
 
 def _umask() -> int:

@@ -100,12 +100,13 @@ class EventDriver:
 
     def frame(self) -> dict[str, Any]:
         """What is recorded of the contacts: see `Trajectory`."""
-        forces = np.zeros((len(self.model.body_names) + 1, 3))
+        world = len(self.model.body_names)
+        forces = np.zeros((world + 1, 3))
         own: Any = self.system.options[0]
         for touch in self.system.tables.touches[: int(own.active)]:
             force = touch.frame.reshape(3, 3).T @ touch.force
-            forces[touch.i] += force
-            forces[touch.j] -= force
+            forces[min(touch.i, world)] += force
+            forces[min(touch.j, world)] -= force
         deepest, self._instant.frame_gap = self._instant.frame_gap, 0.0
         return {
             "contact_force": forces[:-1], "contacts": int(own.active), "penetration": deepest, "contact_residual": 0.0

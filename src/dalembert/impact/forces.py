@@ -11,9 +11,9 @@ under a box) have the forces of least sum of squares, friction in proportion to 
 slip at the same moment.
 """
 
-from ..jit import njit
+from ..jit import inlined, njit
 from ..mechanics.kinematics import load6
-from ..mechanics.system import bodies_of, kinematics_of
+from ..mechanics.system import bodies_of, kinematics_of, nodes_of, settings_of
 from ..model.tables import CONSTRAINT_WORK, LEDGER, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE
 from ..unchecked import peek, poke
 from ..vec import add, cross, dot, load3, scale, store3, symvec
@@ -162,18 +162,29 @@ def add_forces(active, dydt, system, touching):
     dydt[dydt.shape[0] - len(LEDGER) + CONSTRAINT_WORK] += power - own - rubbed
 
 
+@inlined
+def node_at(i, system):
+    """Where the position of a node, row i of `bodies`, stands in the state vector; its momentum follows 3 n later."""
+    settings = settings_of(system)[0]
+    return STATE_SIZE * settings.rigid + 3 * nodes_of(system)[i - settings.rigid].particle
+
+
 @njit
 def book(s, momenta, ledger, system, touching):
     """Add s times `shift` to the momenta of the state vector `momenta`, and to the reactions in that of `ledger`."""
+    settings = settings_of(system)[0]
     shift = shift_of(touching)
     kinematics = kinematics_of(system)
     force_at = ledger.shape[0] - len(LEDGER) + REACTION_IMPULSE
     torque_at = ledger.shape[0] - len(LEDGER) + REACTION_TORQUE
     for i in range(bodies_of(system).shape[0]):
         force, torque = scale(s, three(shift, 6 * i)), scale(s, three(shift, 6 * i + 3))
-        at = STATE_SIZE * i + 7
+        if i < settings.rigid:
+            at = STATE_SIZE * i + 7
+            put(momenta, at + 3, add(three(momenta, at + 3), torque))
+        else:
+            at, torque = node_at(i, system) + 3 * settings.particles, (0.0, 0.0, 0.0)
         put(momenta, at, add(three(momenta, at), force))
-        put(momenta, at + 3, add(three(momenta, at + 3), torque))
         put(ledger, force_at, add(three(ledger, force_at), force))
         moment = add(cross(load3(kinematics[i].x), force), torque)
         put(ledger, torque_at, add(three(ledger, torque_at), moment))

@@ -8,13 +8,13 @@ ledger, as in `mechanics.projection`.
 from ..jit import njit
 from ..mechanics.forces import potential_energy
 from ..mechanics.kinematics import load6
-from ..mechanics.system import bodies_of, kinematics_of
+from ..mechanics.system import bodies_of, kinematics_of, settings_of
 from ..model.tables import LEDGER, PROJECTION_WORK, REACTION_TORQUE, STATE_SIZE
 from ..pointer import COMPLETE, DERIVATIVE, call_pointer
 from ..quat import rotate_by
 from ..vec import add, cross, dot, load3, store3, symvec
 from .dense import solve_least
-from .forces import UNSOLVED, book, contact_forces, list_rows, move_by_shift, set_system, sum_columns
+from .forces import UNSOLVED, book, contact_forces, list_rows, move_by_shift, node_at, set_system, sum_columns
 from .geometry import place_touches, sliding_direction
 from .response import put, respond, three
 from .tables import SLIDING
@@ -100,16 +100,20 @@ def displace(y, system, touching):
     move_by_shift(system, touching)
     gained = 0.0
     ledger = y.shape[0] - len(LEDGER) + REACTION_TORQUE
+    settings = settings_of(system)[0]
     for i in range(bodies_of(system).shape[0]):
-        at = STATE_SIZE * i
+        node = i >= settings.rigid
+        at = node_at(i, system) if node else STATE_SIZE * i
         move, turn = three(shift, 6 * i), three(shift, 6 * i + 3)
-        moment = cross(move, three(y, at + 7))
-        gained += dot(turn, cross(load3(kinematics[i].omega), three(y, at + 10)))
+        moment = cross(move, three(y, at + (3 * settings.particles if node else 7)))
         put(y, at, add(three(y, at), move))
+        put(y, ledger, add(three(y, ledger), moment))
+        if node:
+            continue
+        gained += dot(turn, cross(load3(kinematics[i].omega), three(y, at + 10)))
         q = rotate_by((y[at + 3], y[at + 4], y[at + 5], y[at + 6]), turn)
         for x in range(4):
             y[at + 3 + x] = q[x]
-        put(y, ledger, add(three(y, ledger), moment))
     return gained
 
 

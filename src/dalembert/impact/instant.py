@@ -126,13 +126,16 @@ class Instant:
         return table
 
     def _places(self) -> list[Place]:
-        kinematics = self.system.mechanism.system.kinematics
+        """Where the colliders are. Their bodies are numbered as in the mechanism, whose world comes after the nodes."""
+        kinematics, world = self.system.mechanism.system.kinematics, len(self.system.mechanism.system.bodies)
+        colliders = self.system.detector.collision.colliders
+        bodies = [int(c.body) if c.body < self._bodies else world for c in colliders]
         return [
             Place(
-                int(c.body), np.array(c.position), np.array(c.rotation).reshape(3, 3), np.array(kinematics[c.body].x),
-                np.array(kinematics[c.body].rotation).reshape(3, 3),
+                body, np.array(c.position), np.array(c.rotation).reshape(3, 3), np.array(kinematics[body].x),
+                np.array(kinematics[body].rotation).reshape(3, 3),
             )
-            for c in self.system.detector.collision.colliders
+            for c, body in zip(colliders, bodies, strict=True)
         ]  # fmt: skip
 
     def respond(self, y: np.ndarray) -> None:
@@ -149,7 +152,7 @@ class Instant:
 
     def _tiny_speed(self, y: np.ndarray) -> float:
         """What counts as no speed, m/s."""
-        kinematics = self.system.mechanism.system.kinematics[:-1]
+        kinematics = self.system.mechanism.system.kinematics[: self._bodies]
         radius = self._radius
         speed = np.linalg.norm(kinematics.v, axis=1) + radius * np.linalg.norm(kinematics.omega, axis=1)
         gravity = float(np.linalg.norm(self.model.scene.gravity))
@@ -166,7 +169,7 @@ class Instant:
         impulse = self._law(matrix, velocity, restitution, np.array(touches.friction))
         after = touches.velocity + (matrix @ impulse.ravel()).reshape(-1, 3)
         mean = 0.5 * (touches.velocity + after)
-        columns = self.system.tables.columns.reshape(-1, 6 * self._bodies)
+        columns = self.system.tables.columns.reshape(-1, 6 * len(self.system.mechanism.system.bodies))
         wrench = (impulse.ravel() @ columns).reshape(-1, 6)
         give(y, self.system.mechanism.system, int(self.system.options.ledger[0]), wrench, impulse, mean)
         for k in np.flatnonzero(touches.velocity[:, 0] < -tiny):

@@ -56,10 +56,13 @@ class Log:
             self._rested.add(key_of(touch))
         self.events.append(
             ContactEvent(
-                time, kind, self._names[touch["j"]], self._names[touch["i"]], np.array(touch["position"]),
+                time, kind, self._name(touch["j"]), self._name(touch["i"]), np.array(touch["position"]),
                 np.zeros(3) if impulse is None else impulse,
             )
         )  # fmt: skip
+
+    def _name(self, body: int) -> str:
+        return self._names[min(body, len(self._names) - 1)]
 
     def note_changes(self, time: float, before: Any, now: Any) -> None:
         """Write down which contacts came to rest, parted, began to slip or to stick, by the tables before and after."""

@@ -36,8 +36,9 @@ class Reach:
         for c, body in enumerate(self._body):
             if body < self._count:
                 self.body_radius[body] = max(self.body_radius[body], self._offset[c] + self._radius[c])
-        self._mass = np.array(model.tables["bodies"]["mass"])
-        self._inverse = np.array(model.tables["bodies"]["inverse_inertia"])[:, :3].max(axis=1, initial=0.0)
+        self._mass = np.array(model.tables["bodies"]["mass"])[: self._count]
+        inverse = np.array(model.tables["bodies"]["inverse_inertia"])[: self._count, :3]
+        self._inverse = inverse.max(axis=1, initial=0.0)
         self._first, self._second = self._pairs(collision, len(colliders))
 
     def _pairs(self, collision: Collision, count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -120,7 +120,7 @@ def free_accelerations(count, y, dydt, system, touching):
     free = free_of(touching)
     bodies = bodies_of(system)
     kinematics = kinematics_of(system)
-    for i in range(bodies.shape[0]):
+    for i in range(settings_of(system)[0].rigid):  # nodes touch nothing
         kin = kinematics[i]
         at = STATE_SIZE * i
         torque = sub(three(dydt, at + 10), cross(load3(kin.omega), three(y, at + 10)))

@@ -76,7 +76,7 @@ class ContactSystem:
 
     def detect(self, y: np.ndarray, margin: float) -> Any:
         """The contacts (`collide.tables.CONTACT`) of features nearer than `margin` (m). Raises FloatingPointError."""
-        if self.detector(y[: STATE_SIZE * len(self.mechanism.system.bodies)], margin) != 0:
+        if self.detector(y[: STATE_SIZE * int(self.mechanism.system.settings.rigid[0])], margin) != 0:
             raise FloatingPointError("a pose is not finite")
         self.place_tables()
         collision = self.detector.collision

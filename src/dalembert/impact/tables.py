@@ -51,7 +51,7 @@ WATCH = 0  # of the second function: the number that changes sign when something
 
 
 class Touching(NamedTuple):
-    """What contact by events reads and writes; n touches, m bodies."""
+    """What contact by events reads and writes; n touches, m bodies and nodes, numbered as in `System`."""
 
     options: Any  # OPTIONS, one
     touches: Any  # TOUCH

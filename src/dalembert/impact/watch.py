@@ -19,7 +19,7 @@ from ..collide.tables_of import contacts_of, counts_of
 from ..collide.tables_of import pairs_of as candidates_of
 from ..jit import inlined, njit
 from ..mechanics.kinematics import load9
-from ..mechanics.system import bodies_of, kinematics_of
+from ..mechanics.system import kinematics_of, settings_of
 from ..pointer import DERIVATIVE, call_pointer
 from ..unchecked import peek
 from ..vec import dot, load3, matvec_t, sub
@@ -52,8 +52,8 @@ def watch(t, y, values, system, collision, touching):
         value, cause = of_touch(touches_of(touching)[k], k < options.active, options, system, touching)
         if value < least:
             least, options.cause = value, cause
-    bodies = bodies_of(system).shape[0]
-    status = call_pointer(options.detector, options.detector_data, bodies, options.margin, y, y)
+    rigid = settings_of(system)[0].rigid
+    status = call_pointer(options.detector, options.detector_data, rigid, options.margin, y, y)
     if status != 0:
         return NEED_ROOM
     value = nearest(collision, touching)

@@ -1,16 +1,15 @@
 """Generated code: a graph as Python source of scalar statements, compiled by Numba and kept on disk between processes.
 
-The source holds no names of the user's, only numbers and names made here. It lies in the package's cache folder under a
-hash of itself; machine code is kept beside it like that of every kernel (see `jit`).
+The source holds no names of the user's, only numbers and names made here. Machine code is kept under a hash of it, like that
+of every kernel (see `jit`).
 """
 
 from __future__ import annotations
 
 import ctypes
 import hashlib
-import os
+import linecache
 import sys
-import tempfile
 import types
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,7 +17,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from ..jit import CFunction, generated_folder
+from ..jit import CFunction
 from ..pointer import C_SIGNATURE, C_TYPE, view
 from .graph import Node, needed
 
@@ -72,7 +71,7 @@ class Generated:
             self._callback = C_TYPE(self._call)
             self.address = int(ctypes.cast(self._callback, ctypes.c_void_p).value or 0)
         else:
-            self._compiled = CFunction(self._function, C_SIGNATURE)
+            self._compiled = CFunction(self._function, C_SIGNATURE, self.source)
             self.address = self._compiled.address
 
     def _call(self, data: int, task: int, t: float, values: int, n: int, out: int, m: int) -> int:
@@ -91,24 +90,14 @@ class Generated:
 
 
 def _load(source: str) -> Callable[..., int]:
-    """The function of generated source, which is written to the cache folder for Numba to find it there again."""
+    """The function of generated source."""
     name = f"generated_{hashlib.sha256(source.encode()).hexdigest()[:24]}"
     module = sys.modules.get(name)
     if module is None:
-        path = generated_folder() / f"{name}.py"
-        if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            _write(path, source)
         module = types.ModuleType(name)
-        exec(compile(source, str(path), "exec"), module.__dict__)
+        file = f"<{name}>"
+        exec(compile(source, file, "exec"), module.__dict__)
+        linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file  # for tracebacks
         sys.modules[name] = module
     function: Any = getattr(module, NAME)
     return function  # type: ignore[no-any-return]
-
-
-def _write(path: Any, source: str) -> None:
-    """Whole or not at all."""
-    handle, temporary = tempfile.mkstemp(prefix=path.name, dir=path.parent)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(source)
-    os.replace(temporary, path)

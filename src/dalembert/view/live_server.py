@@ -10,6 +10,8 @@ import sys
 import webbrowser
 from typing import Any
 
+from .live_guard import guarded
+
 __all__ = ["LOOPBACK", "exposure", "has_browser", "serve", "stop"]
 
 USUAL_PORT = 8080
@@ -28,7 +30,8 @@ def exposure(host: str) -> str:
 
 
 def serve(host: str, port: int | None, label: str) -> Any:
-    """A viser server on exactly this port (0: any free one; None: the usual one, or any free one where it is taken).
+    """A viser server on exactly this port (0: any free one; None: the usual one, or any free one where it is taken), which
+    answers its own page only; see `live_guard`.
 
     viser itself would move on from a taken port without a word.
 
@@ -41,7 +44,8 @@ def serve(host: str, port: int | None, label: str) -> Any:
         port = USUAL_PORT if _is_free(host, USUAL_PORT) else 0
     if not _is_free(host, port):
         raise _taken(host, port)
-    with contextlib.redirect_stdout(io.StringIO()):  # viser prints a panel with the address; the viewer prints its own
+    # viser prints a panel with the address; the viewer prints its own
+    with contextlib.redirect_stdout(io.StringIO()), guarded(host):
         server = viser.ViserServer(host=host, port=port, label=label, verbose=False)
     if port not in (0, server.get_port()):
         stop(server)

@@ -1,0 +1,216 @@
+"""Where compiled kernels are kept, and which folders are safe to load them from.
+
+Machine code is run as it is found, and the Python objects beside it are unpickled: whoever can write a file of the cache can
+run code as its user. So a folder counts only if it, and each folder above it, can be written to by its user alone, as ssh
+demands of the folders of its keys. Owners that count beside the user are root and the owner of this package, who could
+change the code that is run anyway. Where the sticky bit keeps others from renaming what is not theirs, as in /tmp, one's own
+folder is safe.
+
+There are up to two folders: the one asked for (`$DALEMBERT_CACHE`, else that of the user's cache), and a private one among
+temporary files, for where the first cannot be written to. Where neither can, kernels are compiled in every process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import re
+import shutil
+import stat
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+try:
+    import fcntl
+except ImportError:  # no such locks on Windows: two processes may compile the same kernel
+    fcntl = None  # type: ignore[assignment]
+
+FOLDER = re.compile(r"^(.+)-[0-9a-f]{16}$")  # of the kernels of one file: its name, and a hash of its sources
+DAY = 86400.0  # s
+LONGEST = 30 * DAY  # folders that nothing used for so long are removed
+VERSIONS = 8  # of one file; more of them are removed as soon as they were not used for a day
+
+
+@functools.cache
+def say(line: str) -> None:
+    """Print a line on stderr, once a process."""
+    print(f"dalembert: {line}", file=sys.stderr, flush=True)
+
+
+# Which folders ----------------------------------------------------------------------------------------------------------
+
+
+def asked_for() -> Path | None:
+    """The folder of the cache as the environment says; None where there is no home."""
+    chosen = os.environ.get("DALEMBERT_CACHE")
+    if chosen:
+        return Path(os.path.abspath(os.path.expanduser(chosen)))
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(base):
+        base = os.path.expanduser("~/.cache")
+    return Path(base, "dalembert") if os.path.isabs(base) else None
+
+
+def temporary() -> Path | None:
+    """The private folder among temporary files; None where there are none."""
+    try:
+        user = os.geteuid() if hasattr(os, "geteuid") else "user"
+        return Path(tempfile.gettempdir(), f"dalembert-{user}")
+    except OSError:
+        return None
+
+
+def distrust(folder: Path) -> str:
+    """How others could change what a folder holds; empty where they cannot. Raises OSError where it cannot be looked at."""
+    if not hasattr(os, "geteuid"):
+        return ""
+    real = Path(os.path.realpath(folder))
+    for level in (real, *real.parents):
+        status = level.stat()
+        if status.st_uid not in _trusted():
+            return f"{level} belongs to another user"
+        if status.st_mode & 0o022 and (level == real or not status.st_mode & stat.S_ISVTX):
+            return f"others can write to {level}; try chmod go-w {level}"
+    return ""
+
+
+@functools.cache
+def _trusted() -> frozenset[int]:
+    return frozenset([0, os.geteuid(), os.stat(__file__).st_uid])
+
+
+@functools.cache
+def _usable(folder: Path | None, mode: int) -> str:
+    """Why a folder cannot be used at all, after making it if it is not there; empty where it can."""
+    if folder is None:
+        return "there is no home folder"
+    try:
+        _make(folder, mode)
+        return distrust(folder)
+    except OSError as error:
+        return error.strerror or str(error)
+
+
+def _make(folder: Path, mode: int) -> None:
+    """Make a folder, and those above it, that no other user can write to."""
+    if not folder.is_dir():
+        if not folder.parent.is_dir():
+            _make(folder.parent, 0o755)
+        folder.mkdir(mode, exist_ok=True)
+
+
+def _places() -> tuple[tuple[Path | None, int], ...]:
+    """The folders in the order in which they are used, and the modes that they are made with."""
+    return (asked_for(), 0o755), (temporary(), 0o700)
+
+
+# What is in them --------------------------------------------------------------------------------------------------------
+
+
+def found(folder: str, pattern: str) -> Iterator[Path]:
+    """The files of a folder of kernels whose names fit a pattern, wherever they may be loaded from."""
+    for base, mode in _places():
+        with contextlib.suppress(OSError):
+            own = None if base is None else base / folder
+            if own is not None and own.is_dir() and not _usable(base, mode) and _is_safe(own):
+                yield from filter(_is_safe, list(own.glob(pattern)))
+
+
+def _is_safe(path: Path) -> bool:
+    """Whether a folder or file in a safe folder is no link, and can be written to by nobody else."""
+    status = path.lstat()
+    if not (stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode)):
+        return False
+    return not hasattr(os, "geteuid") or (status.st_uid in _trusted() and not status.st_mode & 0o022)
+
+
+def anywhere() -> bool:
+    """Whether there is a folder that kernels can be kept in."""
+    return any(not _usable(base, mode) and os.access(base or "", os.W_OK | os.X_OK) for base, mode in _places())
+
+
+def use(path: Path) -> None:
+    """Remember that a file was used today, so that its folder is not removed."""
+    with contextlib.suppress(OSError):
+        if time.time() - path.parent.stat().st_mtime > 0.5 * DAY:
+            os.utime(path.parent)
+
+
+def write(folder: str, name: str, data: bytes) -> None:
+    """Keep a file, whole or not at all, in the first folder that takes it. Says so where that is not the one asked for."""
+    (first, mode), (other, private) = _places()
+    why = _put(first, mode, folder, name, data)
+    if not why:
+        _clear(first)
+        return
+    asked = "the cache" if first is None else first
+    if not _put(other, private, folder, name, data):
+        say(f"compiled kernels are not kept in {asked} ({why}) but in {other}")
+    else:
+        say(f"compiled kernels are not kept in {asked} ({why}), so that each process compiles them")
+
+
+def _put(base: Path | None, mode: int, folder: str, name: str, data: bytes) -> str:
+    """Why a file could not be written; empty where it was."""
+    why = _usable(base, mode)
+    if why or base is None:
+        return why
+    part = base / folder / f".{name}.{uuid.uuid4().hex[:16]}"
+    try:
+        _make(part.parent, mode)
+        if not _is_safe(part.parent):
+            return f"others can write to {part.parent}"
+        try:
+            with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), "wb") as file:
+                file.write(data)
+            os.replace(part, part.with_name(name))
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
+
+
+def lock(folder: str, name: str, patient: bool) -> Any:
+    """A file that is locked until it is closed; None where there are no locks. Raises BlockingIOError where another process
+    holds it, unless `patient`, which waits."""
+    for base, mode in _places() if fcntl is not None else ():
+        if base is None or _usable(base, mode):
+            continue
+        try:
+            _make(base / folder, mode)
+            file = open(base / folder / f"{name}.lock", "w")  # noqa: SIM115 - kept open
+        except OSError:
+            continue
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | (0 if patient else fcntl.LOCK_NB))
+        except BlockingIOError:
+            file.close()
+            raise
+        except OSError:  # a file system without locks
+            file.close()
+            continue
+        return file
+    return None
+
+
+@functools.cache
+def _clear(base: Path) -> None:
+    """Remove the kernels of sources that are gone: see LONGEST and VERSIONS."""
+    versions: dict[str, list[tuple[float, Path]]] = {}
+    with contextlib.suppress(OSError):
+        for path in base.iterdir():
+            match = FOLDER.match(path.name)
+            if match and path.is_dir() and not path.is_symlink():
+                versions.setdefault(match[1], []).append((time.time() - path.stat().st_mtime, path))
+    for group in versions.values():
+        for place, (age, path) in enumerate(sorted(group)):
+            if age > (DAY if place >= VERSIONS else LONGEST):
+                shutil.rmtree(path, ignore_errors=True)
