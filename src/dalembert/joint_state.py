@@ -127,6 +127,11 @@ class JointReader:
         self._kinematics.rotation[:] = np.eye(3).ravel()
         self._values, self._rates = np.zeros(len(self._rows)), np.zeros(len(self._rows))
 
+    @property
+    def turns(self) -> np.ndarray:
+        """The values that were read last, to which the next ones are the nearest: a view."""
+        return self._values
+
     def read(self, y: np.ndarray) -> dict[str, tuple[float, float]]:
         """Name → (s, ṡ) at a state; angles that its own counts of turns do not tell are the nearest to those before."""
         if not self._names:

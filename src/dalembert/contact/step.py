@@ -14,7 +14,7 @@ energy changes by exactly (h F + Jᵀ p)·½ (v⁻ + v⁺), which is what the au
 
 import numpy as np
 
-from ..arrays import copy
+from ..arrays import copy, is_finite
 from ..board import CONTACT_JOBS, share
 from ..collide.kept import forget_impulses, keep_impulses
 from ..collide.tables import CONTACTS, NEED_ROOM, Collision
@@ -109,6 +109,8 @@ def step(walls, t, y, dydt, system, collision, stepping, problem):
         status = drift(walls, 0.5 * h, y, dydt)
     if status == OK and joints_of(system).shape[0] > 0:
         status = call_pointer(walls.mechanism, walls.mechanism_data, COMPLETE, t + h, y, dydt)
+    if status == OK and not is_finite(y):
+        status = NON_FINITE
     lap(ticks, UPDATE)
     if status != OK:
         copy(y, saved_of(stepping))
@@ -123,6 +125,8 @@ def look_ahead(walls, t, y, dydt, system, collision, stepping, problem):
     if status == OK:
         half = 0.5 * options_of(stepping)[0].dt
         status = strike(walls, half, False, y, dydt, system, collision, stepping, problem)
+    if status == OK and not is_finite(y):
+        status = NON_FINITE
     if status != OK:
         copy(y, saved_of(stepping))
     return status

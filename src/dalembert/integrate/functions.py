@@ -6,7 +6,8 @@
         happen to a state that is then given up for an earlier event.
     event(t, y, values, context) -> status                 values[i] changes sign at event i
 
-A status is 0, or a code of at least `status.PASSED_THROUGH`, which ends the run and is returned.
+A status is 0, or a code of at least `status.PASSED_THROUGH`. Below `status.ENDS_RUN` an adaptive method rejects the trial
+step in which it came; from there on, and by methods of fixed steps, it ends the run and is returned.
 """
 
 from typing import NamedTuple
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..jit import inlined, njit
-from ..pointer import COMPLETE, COMPLETE_EVALUATED, DERIVATIVE, DRIFT, call_pointer
+from ..pointer import COMPLETE, COMPLETE_EVALUATED, DERIVATIVE, DRIFT, NOT_A_NUMBER, call_pointer
 from ..status import OK
 
 
@@ -55,4 +56,6 @@ def event(t, y, values, context):
         status = call_pointer(context.events[i], context.event_data[i], DERIVATIVE, t, y, values[i : i + 1])
         if status != OK:
             return status
+        if values[i] != values[i]:
+            return NOT_A_NUMBER
     return OK
