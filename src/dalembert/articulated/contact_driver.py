@@ -75,7 +75,9 @@ class JointStepping(TimeStepping):
             self.own.put(y)
 
     def _own_fields(self) -> list[Field]:
-        return self.own.fields()
+        roots = self._tables.roots  # their momenta after a step are those before the next
+        kept = ("momentum", "turning", "impulse", "moment")
+        return [*self.own.fields(), *(Field(f"roots.{name}", roots[name]) for name in kept)]
 
     def changed(self) -> None:
         """The state was changed from outside: what events were, and what is ahead, is not known."""
