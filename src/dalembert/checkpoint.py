@@ -96,7 +96,7 @@ def put_back(simulation: Any, checkpoint: Checkpoint) -> None:
     simulation.released = dict(facts["released"])
     for name in simulation.released:
         if name not in simulation.model.attachment_names:
-            release(simulation.model, simulation._system, name)
+            _release(simulation, name)
     driver.make_room(checkpoint.room)
     for field in fields(simulation):
         _write(field, checkpoint.values.get(field.name))
@@ -107,6 +107,14 @@ def put_back(simulation: Any, checkpoint: Checkpoint) -> None:
     for name in set(facts["event_times"]) & set(simulation.event_times):
         simulation.event_times[name] = list(facts["event_times"][name])
     simulation._spent = set(facts["spent"]) & set(simulation.event_times)
+
+
+def _release(simulation: Any, name: str) -> None:
+    """Let go what had been let go. Raises CheckpointError."""
+    try:
+        release(simulation.model, simulation._system, name)
+    except ValueError as error:
+        raise CheckpointError(f"the checkpoint does not fit this scene: {error}") from None
 
 
 def _write(field: Field, values: np.ndarray | None) -> None:

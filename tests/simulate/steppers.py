@@ -1,6 +1,7 @@
 """One small scene for each way to step: (a function that builds it, settings of the run)."""
 
 import numpy as np
+import sympy as sp
 
 import dalembert as dal
 
@@ -11,7 +12,7 @@ G = 9.81
 
 
 def driven_arm():
-    """An arm that a motor with a position gain moves; something is let go on the way, and something happens again and again."""
+    """An arm that a motor with a position gain moves; a spring is cut on the way, and an event repeats."""
     scene = dal.Scene("driven arm")
     above = dal.WORLD
     for i, axis in enumerate([(0, 0, 1), (0, 1, 0)]):
@@ -110,7 +111,9 @@ def cloth_and_box():
 def swarm():
     scene = dal.Scene("swarm", gravity=(0, 0, 0))
     generator = np.random.default_rng(3)
-    scene.add_particles("stars", generator.normal(size=(60, 3)), mass=1.0, velocity=0.1 * generator.normal(size=(60, 3)))
+    scene.add_particles(
+        "stars", generator.normal(size=(60, 3)), mass=1.0, velocity=0.1 * generator.normal(size=(60, 3))
+    )
     scene.gravitation("pull", "stars", constant=0.01, softening=0.1, theta=0.5)
     return scene
 
@@ -120,6 +123,18 @@ def blown_drops():
     scene.add_particles("drops", np.arange(12.0).reshape(4, 3), mass=0.5)
     scene.field("wind", "drops", function=lambda t, x, v: np.array([np.sin(9.0 * t), 0.0, 0.0]))
     return scene
+
+
+def turning_tube():
+    scene = dal.Scene("tube", gravity=(0, 0, -G))
+    scene.add_body("bead", dal.Sphere(0.05), mass=1.0, position=(0.5, 0, 0), velocity=(0.1, 0, 0))
+    return scene
+
+
+def along_the_tube(scene):
+    a, b = sp.symbols("a b")
+    place = (a * sp.cos(b), a * sp.sin(b), a**2 - sp.Rational(1, 4))
+    return dal.GeneralizedCoordinates(scene, [a, b], {"bead": place}, start=[0.5, 0.0])
 
 
 STEPS = {"method": "time_stepping", "dt": 1 / 300}
@@ -135,6 +150,7 @@ STEPPERS = {
     "joint coordinates": (driven_arm, {"coordinates": "joint"}),
     "joint coordinates, fixed": (driven_arm, {"coordinates": "joint", "method": "rk4", "dt": 1 / 300}),
     "joint coordinates, loop": (four_bar, {"coordinates": "joint"}),
+    "generalized coordinates": (turning_tube, {"coordinates": along_the_tube, "assemble": True}),
     "contact": (tumbling_boxes, STEPS),
     "contact, converging": (tumbling_boxes, {**STEPS, "solver": "interior_point"}),
     "contact of hulls and a surface": (mixed_solids, STEPS),

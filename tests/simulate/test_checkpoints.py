@@ -10,6 +10,7 @@ import dalembert as dal
 from dalembert.trajectory_format import TrajectoryError
 
 from .driven import arm
+from .motions import double_pendulum
 from .steppers import STEPPERS, driven_arm, tumbling_boxes
 
 SINCE_FRAME = ("penetration", "contact_residual", "solver_iterations", "solver_residual")  # of the time before a frame
@@ -44,7 +45,8 @@ def test_a_resumed_run_has_the_bits_of_one_that_was_never_stopped(name, tmp_path
     build, settings = STEPPERS[name]
     whole, again = in_two_parts(build, settings, 0.1, 0.15, tmp_path / "half.nc")
     assert_same_bits(whole, again)
-    replayed = dal.replay(again.trajectory, scene=build())
+    lost = {key: value for key, value in settings.items() if callable(value)}
+    replayed = dal.replay(again.trajectory, scene=build(), **lost)
     assert replayed.same, str(replayed)
 
 
@@ -76,7 +78,7 @@ def test_controllers_motors_and_what_was_let_go_go_on(tmp_path):
         calls.clear()
         whole, again = in_two_parts(arm, more, 0.1, 0.15, tmp_path / "half.nc", **settings)
         assert_same_bits(whole, again)
-        np.testing.assert_allclose(calls[-12:], np.arange(8, 20) / 75.0, atol=1e-12)
+        np.testing.assert_allclose(calls[-11:], np.arange(8, 19) / 75.0, atol=1e-12)
     run = dal.Simulation(arm()).advance(0.05)
     run.set_motor("motor 1", effort=2.0)
     run.release("motor 2")
@@ -118,10 +120,10 @@ def test_a_file_without_a_checkpoint_is_resumed_with_a_warning():
 
 
 def test_other_settings_go_on_from_the_state_without_a_word():
-    half = dal.Simulation(driven_arm(), method="rk4", dt=1e-3).advance(0.1).trajectory
+    half = dal.Simulation(double_pendulum(), method="rk4", dt=1e-3).advance(0.1).trajectory
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        run = dal.Simulation(driven_arm(), method="rk4", dt=5e-4).resume(half).advance(0.1)
+        run = dal.Simulation(double_pendulum(), method="rk4", dt=5e-4).resume(half).advance(0.1)
     assert run.report.steps == 200 and run.time == pytest.approx(0.2)
 
 
@@ -141,7 +143,9 @@ def damaged(change):
 def put(name, value):
     def change(dataset, text, whole):
         assert whole[name].stop > whole[name].start
-        dataset["checkpoint_counts"].values[whole[name]] = value
+        counts = dataset["checkpoint_counts"].values.copy()
+        counts[whole[name]] = value
+        dataset["checkpoint_counts"] = (("checkpoint_counts",), counts)
 
     return change
 
