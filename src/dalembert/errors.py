@@ -68,10 +68,7 @@ def explain(simulation: Any, status: int) -> str:
         return f"{at} {simulation._constraint_solver.explain()}"
     if status in (SINGULAR, NOT_CLOSED):
         what = "the constraint system cannot be solved" if status == SINGULAR else "the joints cannot be closed"
-        return (
-            f"{at} {what} {step}, worst at joint {_worst_joint(simulation)}; use a smaller step, or look for joints that "
-            "contradict each other"
-        )
+        return f"{at} {what} {step}, worst at joint {_worst_joint(simulation)}; a smaller step may help"
     if status == UNSOLVED:
         return f"{at} the forces of contact cannot be found {step}; look for contacts that contradict each other"
     if status == LIMP:

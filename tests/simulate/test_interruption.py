@@ -174,7 +174,7 @@ def test_the_command_line_prints_the_table_of_an_interrupted_run(tmp_path):
         "--out",
         str(tmp_path / "run.nc"),
     ]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "ready\n"
     time.sleep(0.2)
     process.send_signal(signal.SIGINT)

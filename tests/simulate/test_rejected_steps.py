@@ -30,27 +30,29 @@ def test_a_stiff_spring_on_a_light_link_runs(method, coordinates):
     assert np.isfinite(run.state.y).all() and report.energy_residual_relative < 1e-3 and report.joint_error < 1e-6
 
 
+SPEED, STRENGTH = 0.1, 2.6e-3
+
+
 def wall(t, x, q, v, w):
-    """A force that has no value beyond x = 1, and keeps what comes there away."""
+    """A force that has no value beyond x = 1, and keeps what comes there away; its potential is −2 STRENGTH √(1 − x)."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.array([-1.0 / np.sqrt(1.0 - x[0]), 0.0, 0.0])
+        return np.array([-STRENGTH / np.sqrt(1.0 - x[0]), 0.0, 0.0])
 
 
-def thrown_at_a_wall():
+def rolled_to_a_wall():
     scene = dal.Scene("wall", gravity=(0, 0, 0))
-    ball = scene.add_body("ball", dal.Sphere(0.1), mass=1.0, velocity=(1.3, 0, 0))
+    ball = scene.add_body("ball", dal.Sphere(0.1), mass=1.0, velocity=(SPEED, 0, 0))
     scene.load("wall", ball, function=wall)
     return scene
 
 
 @pytest.mark.parametrize("method", ADAPTIVE)
 def test_stages_without_a_value_are_rejected(method):
-    run = dal.Simulation(thrown_at_a_wall(), method=method, rtol=1e-6, atol=1e-6, frames=2.0).advance(2.0)
-    reach = run.trajectory.position.values[:, 0, 0].max()
-    assert np.isfinite(run.state.y).all() and run.report.rejected > 0 and reach < 1.0
-    # ½ v² + ∫ F: 2 √(1 − x) grows by what the kinetic energy loses
+    run = dal.Simulation(rolled_to_a_wall(), method=method, rtol=1e-5, frames=0.02).advance(100.0)
     v, x = run.state.velocity[0, 0], run.state.position[0, 0]
-    assert 0.5 * v * v - 2.0 * np.sqrt(1.0 - x) == pytest.approx(0.5 * 1.3**2 - 2.0, abs=1e-3)
+    assert run.report.rejected > 0 and v < 0.0  # it came back
+    energy = 0.5 * v * v - 2.0 * STRENGTH * np.sqrt(1.0 - x)
+    assert energy == pytest.approx(0.5 * SPEED**2 - 2.0 * STRENGTH, abs=0.05 * STRENGTH)
 
 
 def test_what_cannot_go_on_fails_with_what_is_known():
@@ -66,12 +68,11 @@ def test_what_cannot_go_on_fails_with_what_is_known():
     assert caught.value.simulation.trajectory.times[-1] == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize("coordinates", ["maximal", "joint"])
-def test_a_fixed_step_that_overflows_guesses_nothing(coordinates):
+def test_a_fixed_step_that_overflows_guesses_nothing():
     with pytest.raises(dal.SimulationError) as caught:
-        dal.simulate(light_link(), 1.0, method="rk4", dt=0.01, coordinates=coordinates)
+        dal.simulate(light_link(), 1.0, method="rk4", dt=0.01)
     message = str(caught.value)
-    assert "in a step of 0.01 s" in message and ("'link'" in message or "'base'" in message)
+    assert "in a step of 0.01 s" in message and "'knee'" in message
     assert "nothing resists" not in message and "inf m" not in message and "contradict" not in message
 
 

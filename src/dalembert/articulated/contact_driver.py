@@ -74,6 +74,10 @@ class JointStepping(TimeStepping):
         finally:  # a run that is interrupted goes on from here
             self.own.put(y)
 
+    def attempt(self, y: np.ndarray) -> np.ndarray:
+        """The state of the last step that was made: of one that failed nothing is kept."""
+        return y
+
     def _own_fields(self) -> list[Field]:
         roots = self._tables.roots  # their momenta after a step are those before the next
         kept = ("momentum", "turning", "impulse", "moment")

@@ -94,7 +94,8 @@ COMPILED = CFunction(evaluate, C_SIGNATURE)
 
 @njit
 def step(walls, t, y, dydt, system, collision, stepping, problem):
-    """One step of `options.dt` from t, in place. Returns a status; where it is not OK, y is as it was."""
+    """One step of `options.dt` from t, in place. Returns a status; where it is not OK, y is as it was, and `saved` is what
+    came of the step."""
     h = options_of(stepping)[0].dt
     ticks = ticks_of(stepping)
     begin(ticks, 1.0)
@@ -113,8 +114,14 @@ def step(walls, t, y, dydt, system, collision, stepping, problem):
         status = NON_FINITE
     lap(ticks, UPDATE)
     if status != OK:
-        copy(y, saved_of(stepping))
+        exchange(y, saved_of(stepping))
     return status
+
+
+@njit
+def exchange(a, b):
+    for i in range(a.shape[0]):
+        a[i], b[i] = b[i], a[i]
 
 
 @njit

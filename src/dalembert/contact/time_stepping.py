@@ -257,8 +257,8 @@ class TimeStepping:
         self._before = int(self.report.steps[0])
 
     def attempt(self, y: np.ndarray) -> np.ndarray:
-        """The state of the last step that was tried."""
-        return self._tables.saved if np.isfinite(y).all() and not np.isfinite(self._tables.saved).all() else y
+        """The state of the last step that was tried, if that failed."""
+        return y if np.isfinite(self._tables.saved).all() else self._tables.saved
 
     @property
     def step(self) -> float:
