@@ -255,3 +255,135 @@ def test_releasing_what_is_not_there():
 def test_a_constraint_names_each_body_once():
     with refused("'j'"):
         pair().constraint("j", ["one", "one"], lambda x, q: x[0] - x[1], 3)
+
+
+# What is no number, or no name, wherever it is given ---------------------------------------------------------------------
+
+NONSENSE = ["a", None, np.nan, np.inf, -1.0, 0.0, [1.0, 2.0], True, object()]
+
+
+@pytest.mark.parametrize("value", [value for value in NONSENSE if value is not None])
+@pytest.mark.parametrize("name", ["dt", "rtol", "atol", "frames"])
+def test_numbers_of_a_run(name, value):
+    with refused(f"{name} is "):
+        dal.Simulation(pair(), **{name: value})
+
+
+@pytest.mark.parametrize("value", NONSENSE)
+def test_durations(value):
+    run = dal.Simulation(pair(), method="rk4", dt=0.1)
+    with refused("duration is "):
+        run.advance(value)
+    assert run.time == 0.0 and run.advances == []
+
+
+@pytest.mark.parametrize("value", ["a", np.nan, -1.0, [1.0]])
+@pytest.mark.parametrize("name", ["tolerance", "sleep_after", "newton_tolerance", "linear_tolerance", "control_rate"])
+def test_numbers_of_steps(name, value):
+    scene = dal.Scene("dust", material=dal.Material(0.1))
+    scene.add_obstacle("ground", dal.HalfSpace())
+    scene.add_body("ball", dal.Sphere(0.1), mass=1.0, position=(0, 0, 1))
+    scene.add_particles("dust", (0, 0, 2.0), mass=0.1)
+    more = {"controller": print} if name == "control_rate" else {}
+    with refused(f"{name} is "):
+        dal.Simulation(scene, method="implicit_euler", dt=0.01, **{name: value}, **more)
+
+
+@pytest.mark.parametrize("name", ["method", "hold", "solver", "impacts", "linear_solver"])
+def test_names_of_a_run(name):
+    for value in (5, ["rk4"], {}):
+        with refused(f"{name} is "):
+            dal.Simulation(pair(), **{name: value})
+
+
+@pytest.mark.parametrize("name", ["assemble", "stop_unsolved"])
+def test_flags_of_a_run(name):
+    with refused(f"{name} is 'yes'"):
+        dal.Simulation(pair(), **{name: "yes"})
+
+
+@pytest.mark.parametrize("name", ["stiffness", "damping"])
+def test_gains_that_hold_joints(name):
+    with refused(f"{name} is 'a'"):
+        dal.Simulation(pair(), hold="feedback", **{name: "a"})
+
+
+@pytest.mark.parametrize("settings", [{"method": "rk4"}, {}])
+def test_a_step_that_no_run_gets_on_with(settings):
+    with refused("dt is 1e-300 s.*steps from one frame to the next"):
+        dal.Simulation(pair(), dt=1e-300, **settings)
+
+
+@pytest.mark.parametrize("shape", [None, "box", 1.0, dal.Box])
+def test_an_obstacle_without_a_shape(shape):
+    with refused("obstacle 'ground': shape is "):
+        dal.Scene("s").add_obstacle("ground", shape)
+
+
+@pytest.mark.parametrize("settings", [{}, {"coordinates": "joint"}, {"method": "rk4", "dt": 0.01}])
+def test_an_event_that_returns_no_number_is_named(settings):
+    import numba
+
+    def late(t, y):
+        return np.nan if t > 0.5 else -1.0
+
+    for function in (late, numba.njit(late)):
+        scene = pair()
+        scene.event("sane", lambda t, y: 1.0)
+        scene.event("odd", function)
+        with pytest.raises(dal.SimulationError, match="event 'odd' returns NaN"):
+            dal.simulate(scene, 1.0, **settings)
+    scene = pair()
+    scene.event("odd", lambda t, y: np.nan)
+    with pytest.raises(dal.SimulationError, match="at t = 0 s the event 'odd' returns NaN"):
+        dal.Simulation(scene, **settings)
+
+
+def test_an_event_of_time_steps_that_returns_no_number_is_named():
+    scene = dal.Scene("s", material=dal.Material(0.1))
+    scene.add_body("ball", dal.Sphere(0.1), mass=1.0)
+    scene.event("odd", lambda t, y: np.nan if t > 0.05 else 1.0)
+    with pytest.raises(dal.SimulationError, match=r"at t = 0\.06 s the event 'odd' returns NaN"):
+        dal.simulate(scene, 1.0, dt=0.01)
+
+
+def test_one_run_is_advanced_by_one_thread_at_a_time():
+    import threading
+    import time
+
+    def slow(t, x, q, v, w):
+        time.sleep(0.002)
+        return np.zeros(3)
+
+    scene = pair()
+    scene.load("slow", "one", function=slow)
+    run = dal.Simulation(scene, method="rk4", dt=0.01)
+    found = []
+
+    def advance():
+        try:
+            found.append(run.advance(0.3))
+        except RuntimeError as error:
+            found.append(str(error))
+
+    threads = [threading.Thread(target=advance) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    refusals = [each for each in found if isinstance(each, str)]
+    assert len(refusals) == 2 and all("advanced by another thread" in each for each in refusals)
+    assert run.time == pytest.approx(0.3)
+    whole = dal.Simulation(scene, method="rk4", dt=0.01).advance(0.3)
+    assert whole.state.y.tobytes() == run.state.y.tobytes()
+
+
+@pytest.mark.parametrize("method", ["advance", "restart"])
+def test_a_function_of_a_run_cannot_start_it_again(method):
+    def watch(run):
+        run.restart() if method == "restart" else run.advance(0.1)
+
+    run = dal.Simulation(pair(), method="rk4", dt=0.01)
+    with pytest.raises(RuntimeError, match="cannot advance the run that calls it"):
+        run.advance(0.1, progress=watch)
+    run.advance(0.1)  # and it is as good as before

@@ -1,4 +1,7 @@
-"""Filling whole arrays of floats inside kernels; NumPy's slices would count references and look for overlaps."""
+"""Filling whole arrays of floats inside kernels, and looking through them; NumPy's slices would count references and look for
+overlaps."""
+
+import math
 
 from .jit import njit
 
@@ -13,3 +16,11 @@ def clear(a):
 def copy(target, source):
     for i in range(target.shape[0]):
         target[i] = source[i]
+
+
+@njit
+def is_finite(a):
+    for i in range(a.shape[0]):
+        if not abs(a[i]) < math.inf:
+            return False
+    return True

@@ -67,6 +67,11 @@ class ConstraintSolver:
         """The solver of a model's system; None if that is "ldl", or if there is nothing to solve."""
         return cls(solver, model, system, strict) if solver is not None and model.graph.rows > 0 else None
 
+    @property
+    def last_solution(self) -> np.ndarray:
+        """(rows,) what the next solution starts from: a view."""
+        return self._system.tables.before
+
     def frame(self) -> dict[str, Any]:
         """Iterations for one solution, and the largest residual, since this was asked for last."""
         done = self._system.iteration

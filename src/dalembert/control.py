@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from . import interrupt
 from .contact.time_stepping import TimeStepping
 from .drivers import Stepper, positive
 from .errors import SimulationError
@@ -27,7 +28,6 @@ class Clock:
     def __init__(self, function: Callable[[Any], Any], rate: float) -> None:
         self.function, self.rate = function, rate
         self.name = getattr(function, "__name__", type(function).__name__)
-        self.busy = False
         self.begin(0.0)
 
     def begin(self, time: float) -> None:
@@ -125,18 +125,13 @@ class Controls(JointStates):
         clock, now = self._clock, float(self._driver.time)
         if clock is None:
             return target
-        if clock.busy:
-            raise RuntimeError("a controller cannot advance the run that calls it; set motors and return")
         if clock.same(now, clock.next):
             while clock.same(now, clock.next):
                 clock.calls += 1
-            clock.busy = True
             try:
-                clock.function(self)
+                interrupt.call(clock.function, self)
             except Exception as error:
                 failure = SimulationError(f"at t = {now:.9g} s the controller {clock.name!r} failed: {error!r}", now)
                 failure.simulation = self
                 raise failure from error
-            finally:
-                clock.busy = False
         return target if clock.same(clock.next, target) else clock.next

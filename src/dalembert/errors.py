@@ -13,8 +13,8 @@ from .mechanics.constraints import NOT_SOLVED
 from .mechanics.dynamics import SINGULAR, USER_FUNCTION
 from .mechanics.projection import NOT_CLOSED
 from .model.tables import STATE_SIZE
-from .pointer import WRONG_LENGTH
-from .status import MESSAGES
+from .pointer import C_TYPE, DERIVATIVE, NOT_A_NUMBER, WRONG_LENGTH
+from .status import MESSAGES, NON_FINITE, STEP_UNDERFLOW
 from .symbolic.constrained import SINGULAR_MASS
 from .symbolic.evaluate import NOT_MET
 
@@ -28,13 +28,21 @@ class SimulationError(RuntimeError):
         self.simulation: Any = None
 
 
+def raised(model: Any) -> BaseException | None:
+    """What a function of the user's raised, if one did."""
+    return next((pointer.error for pointer in model.pointers if pointer.error is not None), None)
+
+
 def failure(simulation: Any, what: int | str) -> SimulationError:
-    """The error of a run that ended with a status, or with a sentence that says why."""
+    """The error of a run that ended with a status, or with a sentence that says why. Raises what is no error of the run:
+    KeyboardInterrupt, or SystemExit, in a function of the user's."""
+    cause = raised(simulation.model)
+    if cause is not None and not isinstance(cause, Exception):
+        for pointer in simulation.model.pointers:
+            pointer.error = None  # the run can go on
+        raise cause
     error = SimulationError(what if isinstance(what, str) else explain(simulation, what), simulation.time)
-    error.simulation = simulation
-    for pointer in simulation.model.pointers:
-        if pointer.error is not None:
-            error.__cause__ = pointer.error
+    error.simulation, error.__cause__ = simulation, cause
     return error
 
 
@@ -48,14 +56,21 @@ def explain(simulation: Any, status: int) -> str:
     if status in (USER_FUNCTION, WRONG_LENGTH):
         what = "failed" if status == USER_FUNCTION else "returned another number of values than it should"
         return f"{at} a compiled function of the scene {what} ({', '.join(model.pointer_names)})"
+    if status == NOT_A_NUMBER:
+        return f"{at} the event {_events_without_number(simulation)} returns NaN; let it return a number at every state"
+    step = f"in a step of {simulation._driver.step:.3g} s"
+    lost = _first_not_finite(simulation)
+    if status == NON_FINITE or lost is not None:
+        return f"{at} {MESSAGES[NON_FINITE]} {step}; {lost or _fastest(simulation)}"
+    if status == STEP_UNDERFLOW:
+        return f"{at} {MESSAGES[status]} (the last trial was {step}); {_fastest(simulation)}"
     if status in (SINGULAR, NOT_SOLVED) and simulation._constraint_solver is not None:
         return f"{at} {simulation._constraint_solver.explain()}"
     if status in (SINGULAR, NOT_CLOSED):
-        worst = _worst_joint(simulation)
         what = "the constraint system cannot be solved" if status == SINGULAR else "the joints cannot be closed"
-        return f"{at} {what}, worst at joint {worst}; use a smaller step, or look for joints that contradict each other"
+        return f"{at} {what} {step}, worst at joint {_worst_joint(simulation)}; a smaller step may help"
     if status == UNSOLVED:
-        return f"{at} the forces of contact cannot be found; look for contacts that contradict each other"
+        return f"{at} the forces of contact cannot be found {step}; look for contacts that contradict each other"
     if status == LIMP:
         names, which = model.tree.freedom_names, int(simulation._mechanism.tables.options.limp[0])
         return f"{at} nothing resists {names[which]!r}; give what it moves a mass, or the joint an armature"
@@ -64,7 +79,26 @@ def explain(simulation: Any, status: int) -> str:
     if status in (SINGULAR_MASS, NOT_MET):
         return f"{at} {simulation._mechanism.explain(status)}"
     reason = MESSAGES.get(status, f"status {status}")
-    return f"{at} {reason}; {_fastest(simulation)}"
+    return f"{at} {reason} {step}; {_fastest(simulation)}"
+
+
+def _events_without_number(simulation: Any) -> str:
+    """The names of the events that return NaN where the run is or was about to be; of all if none does."""
+    model, driver = simulation.model, simulation._driver
+    names = [event.name for event in model.events]
+    found: list[str] = []
+    for state in (simulation._y, np.ascontiguousarray(driver.attempt(simulation._y))):
+        values = event_values(model, simulation.time, state)
+        found = found or [name for name, value in zip(names, values, strict=True) if np.isnan(value)]
+    return " or ".join(map(repr, found or names))
+
+
+def event_values(model: Any, t: float, y: np.ndarray) -> np.ndarray:
+    """What the functions of the events say of a state."""
+    values = np.full(len(model.event_addresses), np.nan)
+    for i, address in enumerate(model.event_addresses):
+        C_TYPE(int(address))(0, DERIVATIVE, t, y.ctypes.data, y.size, values[i:].ctypes.data, 1)
+    return values
 
 
 def _worst_joint(simulation: Any) -> str:
@@ -92,20 +126,32 @@ def _particle(model: Any, number: int) -> str:
     return f"{name}[{number - rows.start}]"
 
 
-def _fastest(simulation: Any) -> str:
-    """The first body or particle whose state is not finite, else the fastest of all."""
-    model, count = simulation.model, len(simulation.model.body_names)
-    tried = simulation._driver.attempt(simulation._y)
-    parts = [
-        tried[: STATE_SIZE * count].reshape(-1, STATE_SIZE),
-        np.hstack([*tried[model.particle_block].reshape(2, -1, 3)]),
+def _parts(simulation: Any, y: np.ndarray) -> list[np.ndarray]:
+    """The states of bodies and of particles, one a row."""
+    model = simulation.model
+    return [
+        y[: STATE_SIZE * len(model.body_names)].reshape(-1, STATE_SIZE),
+        np.hstack([*y[model.particle_block].reshape(2, -1, 3)]),
     ]
-    finite = np.concatenate([np.isfinite(part).all(axis=1) for part in parts])
+
+
+def _name(model: Any, index: int) -> str:
+    """The name of a body, or of a particle, numbered after them."""
+    count = len(model.body_names)
+    return f"body {model.body_names[index]!r}" if index < count else f"particle {_particle(model, index - count)}"
+
+
+def _first_not_finite(simulation: Any) -> str | None:
+    """What to say of the first body or particle whose state in the last trial step is not finite, if there is one."""
+    tried = _parts(simulation, simulation._driver.attempt(simulation._y))
+    finite = np.concatenate([np.isfinite(part).all(axis=1) for part in tried])
+    if finite.all():
+        return None
+    return f"{_name(simulation.model, int(np.argmin(finite)))} is the first whose state is not finite"
+
+
+def _fastest(simulation: Any) -> str:
+    """The fastest body or particle."""
     speed = np.linalg.norm([*simulation.state.velocity, *simulation.state.particle_velocity], axis=1)
-    index = int(np.argmin(finite) if not finite.all() else np.argmax(speed))
-    what, name = (
-        ("body", repr(model.body_names[index])) if index < count else ("particle", _particle(model, index - count))
-    )
-    if not finite[index]:
-        return f"{what} {name} is the first whose state is not finite"
-    return f"the fastest {what} is {name} ({speed[index]:.3g} m/s)"
+    index = int(np.argmax(speed))
+    return f"the fastest {_name(simulation.model, index)} moves at {speed[index]:.3g} m/s"

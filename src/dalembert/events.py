@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from . import interrupt
 from .scene.force import Event
 from .start import ledger_size
 
@@ -23,12 +24,12 @@ def happen(simulation: Any, event: Event) -> None:
     for name in event.release:
         simulation.release(name)
     if event.action is not None:
-        event.action(simulation.state)
+        interrupt.call(event.action, simulation.state)
     recorder.drop_from(simulation.time)
     simulation._record()
     entry = model.size - ledger_size(model) + model.force_names.index("events")
     simulation._y[entry] += float(np.sum(recorder.frames["energies"][-1])) - before
     recorder.drop_from(simulation.time)
-    simulation._record()
     simulation.changed()
+    simulation._record()
     simulation.stopped = simulation.stopped or event.stop

@@ -144,6 +144,11 @@ class JointReader:
         """The next angles are those nearest to these."""
         self._values[:] = [values.get(name, value) for name, value in zip(self.names, self._values, strict=True)]
 
+    @property
+    def turns(self) -> np.ndarray:
+        """The values that were read last, to which the next ones are the nearest: a view."""
+        return self._values
+
     def read(self, y: np.ndarray) -> dict[str, tuple[float, float]]:
         """Name → (s, ṡ) at a state; angles that its own counts of turns do not tell are the nearest to those before."""
         if not self.names:

@@ -21,11 +21,13 @@ from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
+from . import interrupt
 from .jit import njit
-from .status import OK, PASSED_THROUGH
+from .status import ENDS_RUN, OK
 
-RAISED = PASSED_THROUGH  # a Python function raised: see `Pointer.error`
-WRONG_LENGTH = PASSED_THROUGH + 20  # a compiled function returned another number of values than it should
+RAISED = ENDS_RUN  # a Python function raised: see `Pointer.error`
+WRONG_LENGTH = ENDS_RUN + 1  # a compiled function returned another number of values than it should
+NOT_A_NUMBER = ENDS_RUN + 2  # the function of an event returned NaN
 
 # Tasks: what a system of equations is asked for.
 DERIVATIVE = 0  # out = f(t, in)
@@ -139,7 +141,7 @@ class Pointer:
         target: int, m: int,
     ) -> int:  # fmt: skip
         try:
-            result = np.asarray(function(t, view(source, n).copy()), dtype=np.float64)
+            result = np.asarray(interrupt.call(function, t, view(source, n).copy()), dtype=np.float64)
             if result.shape != (() if scalar else (m,)):
                 raise ValueError(f"the function returned an array of shape {result.shape} at t = {t!r}, not ({m},)")
             view(target, m)[:] = result

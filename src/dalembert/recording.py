@@ -23,6 +23,7 @@ from .model.tables import (
 from .pointer import MEASURE
 from .trajectory import Trajectory
 
+LARGEST = 1e100  # SI units: numbers whose squares can be added up
 FURTHER_FRAMES = (
     "contact_force",
     "contacts",
@@ -51,9 +52,16 @@ class Recorder:
         self._firsts = np.array(model.graph.joints["row"], dtype=np.int64).reshape(-1)
         self._active = self.system.joints.active
 
-    def record(self, time: float, y: np.ndarray, contact: dict[str, Any] | None = None) -> None:
-        """Keep one frame; `y` is read, and the workspace of the system is used. contact: what is known of contacts."""
+    def record(self, time: float, y: np.ndarray, contact: dict[str, Any] | None = None) -> bool:
+        """Keep one frame; `y` is read, and the workspace of the system is used. contact: what is known of contacts.
+
+        Returns whether it was kept: a frame whose state or energies are not finite, or so large that sums over them are not,
+        would make the whole record useless.
+        """
         self.mechanism(MEASURE, time, y, self._dydt)
+        numbers = (y, self.system.energies[:2], self.system.error, self.system.rates)
+        if not all((np.abs(part) < LARGEST).all() for part in numbers):
+            return False
         wrenches = self.system.wrenches.reshape(-1, 6)
         frames = self.frames
         frames["time"].append(time)
@@ -65,6 +73,19 @@ class Recorder:
         frames["reaction_torque"].append(wrenches[:, 3:].copy())
         frames["condition"].append(float(self.system.settings[0].condition))
         self.keep(contact or {})
+        return True
+
+    def record_unknown(self, time: float, y: np.ndarray) -> None:
+        """Keep the state alone, as the only frame of a run that failed at its start: what could not be measured is zero, and
+        reactions are NaN."""
+        joints, nothing = len(self.model.joint_names), np.zeros(len(self.model.joint_names))
+        state = y if (np.abs(y) < LARGEST).all() else self.model.initial
+        only = {
+            "time": time, "state": state.copy(), "energies": np.zeros(2), "joint_error": nothing,
+            "joint_velocity_error": nothing, "reaction_force": np.full((joints, 3), np.nan),
+            "reaction_torque": np.full((joints, 3), np.nan), "condition": 1.0,
+        }  # fmt: skip
+        self.frames = {key: [value] for key, value in only.items()}
 
     def keep(self, values: dict[str, Any]) -> None:
         """Keep more of the frame that was recorded last; of every frame the same."""

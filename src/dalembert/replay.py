@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .checkpoint import at_start
 from .errors import SimulationError
 from .model.tables import LEDGER, STATE_SIZE
 from .provenance import frames_hash, versions
@@ -209,7 +210,7 @@ def _set_state(simulation: Simulation, record: xarray.Dataset) -> None:
     """Begin where a run that was resumed began. Raises ValueError where that is not recorded."""
     if "state" not in record:
         raise ValueError("the run was resumed from another, and its record has no states to begin from")
-    simulation.resume(Trajectory(record.isel(time=[0])))
+    simulation.resume(Trajectory(at_start(record)))
 
 
 def _run(simulation: Simulation, durations: list[float], frames: int | None) -> None:
@@ -225,8 +226,6 @@ def _run(simulation: Simulation, durations: list[float], frames: int | None) -> 
                 simulation.advance(float(duration), progress=watch)
     except SimulationError:
         pass
-    if simulation.interrupted:
-        raise KeyboardInterrupt
 
 
 def _compare(simulation: Simulation, times: np.ndarray, states: np.ndarray) -> tuple[Difference | None, float]:

@@ -4,19 +4,33 @@ from __future__ import annotations
 
 import inspect
 import json
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import checkpoint, interrupt
 from .ahead import compile_ahead
 from .articulated.driver import JointMechanism
+from .checkpoint_fields import CheckpointError
+from .clock import AskedTime, next_frame, next_stop, slack
 from .constraint_solver import ConstraintSolver, iterative_solver
 from .control import Controls, make_clock
 from .description import scene_description
-from .drivers import TIME_STEPPING, compiled_parts, make_driver, positive, steps_particles, system_of
-from .errors import failure
+from .drivers import (
+    TIME_STEPPING,
+    check_step,
+    compiled_parts,
+    make_driver,
+    positive,
+    require_kinds,
+    steps_particles,
+    system_of,
+)
+from .errors import SimulationError, failure, raised
 from .events import happen
 from .linalg.iterative import IterativeSolver
 from .mechanics.evaluate import Mechanism
@@ -30,12 +44,12 @@ from .release import release
 from .report import Report, make_report
 from .scene.scene import Scene
 from .scene.simplify import simplification_message
-from .start import HOLD, check_hold, redundant, set_out
+from .start import HOLD, check_hold, look_at_events, redundant, set_out
 from .state import State
-from .status import EVENT, MAX_STEPS, OK
+from .status import EVENT, NON_FINITE, OK
 from .symbolic import GeneralizedCoordinates
 from .symbolic.mechanism import PlacedMechanism, require_supported
-from .trajectory import Trajectory
+from .trajectory import Trajectory, TrajectoryError
 from .warning import warn
 
 if TYPE_CHECKING:
@@ -89,7 +103,10 @@ class Simulation(Controls, Questions):
         which may read the state and set motors; between these instants they are held. A `TimeSeries` is one. Fixed steps
         must divide that time. An exception that it raises ends the run as a SimulationError.
 
-    Raises ValueError for bad arguments and scenes that cannot be run.
+    Methods of fixed steps, time steps among them, end on multiples of `dt`: `time` is then that of the first step that does
+    not end before the time asked for, and calls of `advance` add up without drift. Adaptive methods end on that time exactly.
+
+    Raises ValueError for bad arguments and scenes that cannot be run, SimulationError for a run that fails at its start.
     """
 
     def __init__(
@@ -120,6 +137,8 @@ class Simulation(Controls, Questions):
         controller: Callable[[Simulation], Any] | None = None,
         control_rate: float | None = None,
     ) -> None:
+        named = {"method": method, "hold": hold, "solver": solver, "impacts": impacts, "linear_solver": linear_solver}
+        require_kinds(named, {"assemble": assemble, "stop_unsolved": stop_unsolved})
         if callable(coordinates):
             coordinates = coordinates(scene.scene if isinstance(scene, Model) else scene)
         placed, coordinates = (None, coordinates) if isinstance(coordinates, str) else (coordinates, "maximal")
@@ -138,6 +157,7 @@ class Simulation(Controls, Questions):
             TIME_STEPPING if self.model.scene.touching() or self.model.scene.bounded() else "dormand_prince"
         )
         self.frames = positive("frames", frames, "frames a second")
+        check_step(dt, self.frames)
         chosen = {
             "dt": dt, "rtol": rtol, "atol": atol, "solver": solver, "iterations": iterations, "tolerance": tolerance,
             "stop_unsolved": stop_unsolved, "threads": threads, "sleep_after": sleep_after, "impacts": impacts,
@@ -170,6 +190,7 @@ class Simulation(Controls, Questions):
         self._placed, self._iterative = placed, iterative
         self._chosen, self._hold, self._assemble = chosen, (HOLD[hold], stiffness, damping), assemble
         self._y, self._dydt = np.empty(self.model.size), np.empty(self.model.size)
+        self._asked, self._lock, self._holder = AskedTime(), threading.Lock(), 0
         self._clock = make_clock(controller, control_rate, dt)
         if self._clock is not None:
             self.settings |= {"controller": self._clock.name, "control_rate": self._clock.rate}
@@ -183,8 +204,14 @@ class Simulation(Controls, Questions):
 
         prepare : is given the run first, to change the state it starts from.
 
-        Raises ValueError, as a new one does.
+        Raises ValueError and SimulationError, as a new one does.
         """
+        with self._alone():
+            self._begin(prepare)
+        return self
+
+    def _begin(self, prepare: Callable[[Simulation], Any] | None) -> None:
+        """See `restart`."""
         mechanism = Mechanism(system_of(self.model, self.method))
         self._mechanism: Mechanism = mechanism
         if self.model.tree is not None:
@@ -202,6 +229,7 @@ class Simulation(Controls, Questions):
         self._dydt[:] = np.nan
         for pointer in self.model.pointers:
             pointer.error = None
+        self._asked.begin(0.0)
         self.advances: list[float] = []  # durations, s
         self.resumed = False
         self.by_hand: list[str] = []  # what was changed between calls of `advance`
@@ -218,14 +246,22 @@ class Simulation(Controls, Questions):
         if prepare is not None:
             prepare(self)
             self._changed_by_hand("the start")
-        status = set_out(self.model, self._mechanism, self._y, self._dydt, self._assemble)
-        if status != OK:
-            raise failure(self, status)
-        self._run(0.0, 0.0)  # loads the driver, so that the time of the first step is a step's
-        self.kernel_time = 0.0
         self.recorder = Recorder(self.model, self._mechanism)
-        self._record()
-        return self
+        self._begun_from: checkpoint.Checkpoint | None = None  # what a resumed run began from
+        self._at_frame: checkpoint.Checkpoint | None = None  # of the last frame
+        try:
+            status = set_out(self.model, self._mechanism, self._y, self._dydt, self._assemble)
+            if status == OK:
+                status = look_at_events(self.model, self._y)
+            if status == OK:
+                status = self._run(0.0)  # loads the driver, so that the time of the first step is a step's
+            if status != OK:
+                raise failure(self, status)
+            self.kernel_time = 0.0
+            self._record()
+        except SimulationError:
+            self.recorder.record_unknown(self.time, self._y)
+            raise
 
     # Running ----------------------------------------------------------------------------------------------------------
 
@@ -252,26 +288,68 @@ class Simulation(Controls, Questions):
     def advance(self, duration: float, *, progress: Callable[[Simulation], Any] | None = None) -> Simulation:
         """Run on for `duration` seconds, recording frames; `progress` is called after each.
 
-        Raises SimulationError where the run fails; all that was recorded is kept. Ctrl-C ends the run cleanly
-        (`interrupted`).
+        Durations add up exactly: what a fixed step goes beyond the time asked for is taken from the next call, which may then
+        have no step to make. Frames are recorded at multiples of their interval, and at the end of each call.
+
+        Raises SimulationError where the run fails, and KeyboardInterrupt on Ctrl-C; the attribute `simulation` of either is
+        this run. All that was recorded is kept, and after Ctrl-C the run can go on. Raises ValueError for a duration that is
+        not a finite number above zero, and RuntimeError where the run is being advanced already: by another thread, or
+        because one of its own functions asks for it.
         """
-        start = time.perf_counter()
-        begin, count = self.time, 0
-        end = begin + positive("duration", duration, "s")
-        self.advances.append(float(duration))
+        seconds = positive("duration", duration, "s")
+        with self._alone():
+            self.advances.append(seconds)
+            self._go_on(self._asked.add(seconds), progress)
+        return self
+
+    def advance_frame(self) -> Simulation:
+        """Run on to the next frame and record it. Raises as `advance` does."""
+        with self._alone():
+            end = next_frame(self.time, self.frames)
+            self._asked.begin(end)
+            self._go_on(end, None)
+        return self
+
+    def _go_on(self, end: float, progress: Callable[[Simulation], Any] | None) -> None:
+        """Run until `end` (s), frame by frame."""
+        start, done = time.perf_counter(), self.time
         self._advancing = True
         try:
-            while self.time < end - 1e-12 * max(1.0, end) and not self.stopped:
-                count += 1
-                self._to(min(begin + count / self.frames, end), end)
-                if progress is not None:
-                    progress(self)
-        except KeyboardInterrupt:
-            self.interrupted = True
+            with interrupt.deferred():
+                while done < end - slack(end) and not self.stopped:
+                    target = next_stop(done, self.frames, end)
+                    self._to(target)
+                    done = max(target, self.time)
+                    if progress is not None:
+                        interrupt.call(progress, self)
+                    interrupt.poll()
+        except BaseException as error:
+            self._asked.begin(self.time)
+            if isinstance(error, KeyboardInterrupt):
+                self.interrupted = True
+                error.simulation = self  # type: ignore[attr-defined]
+            raise
         finally:
             self._advancing = False
             self.wall_time += time.perf_counter() - start
-        return self
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Refuse a second call while the tables of the run are in use."""
+        if not self._lock.acquire(blocking=False):
+            if self._holder == threading.get_ident():
+                raise RuntimeError(
+                    "a controller, or another function of a run, cannot advance the run that calls it; return, and it goes on"
+                )
+            raise RuntimeError(
+                "this Simulation is being advanced by another thread; give each thread a Simulation of its own, or use "
+                "run_batch or sweep"
+            )
+        self._holder = threading.get_ident()
+        try:
+            yield
+        finally:
+            self._lock.release()
 
     def warn(self, message: str) -> None:
         """Issue a `SimulationWarning` about this run, once, and list it in the report."""
@@ -279,38 +357,43 @@ class Simulation(Controls, Questions):
             self.warnings.append(message)
             warn(message)
 
-    def _to(self, target: float, end: float) -> None:
+    def _to(self, target: float) -> None:
         """Integrate to one frame and record it, stopping at events and where the controller is called on the way."""
         while True:
             stop = self._held_until(target)
-            status = self._run(stop, end)
-            if status == MAX_STEPS or (status == OK and stop < target):
-                continue
+            status = self._run(stop)
             if status == EVENT:
                 happen(self, self.model.events[self._driver.event])
-                if not self.stopped and self.time < target:
-                    continue
-                status = OK
-            break
-        if status != OK:
-            raise failure(self, status)
+                if self.stopped:
+                    break
+            elif status != OK:
+                raise failure(self, status)
+            elif stop >= target:
+                break
+            if self.time >= target:
+                break
         if self.time > self.recorder.frames["time"][-1]:
             self._record()
 
-    def _run(self, target: float, end: float) -> int:
+    def _run(self, target: float) -> int:
         start = time.perf_counter()
         try:
-            status = self._driver.run(self._y, self._dydt, target, end)
+            status = self._driver.run(self._y, self._dydt, target)
         except NoSolution as error:
             raise failure(self, str(error)) from error
-        self.kernel_time += time.perf_counter() - start
+        finally:
+            self.kernel_time += time.perf_counter() - start
         return status
 
     def _record(self) -> None:
-        self.recorder.record(self.time, self._y, self._driver.frame())
+        """Record a frame. Raises SimulationError where there is nothing to record."""
+        recorded = self.recorder.record(self.time, self._y, self._driver.frame())
+        if raised(self.model) is not None or not recorded:
+            raise failure(self, NON_FINITE)
         self.recorder.keep({**self._effort_frame(), **self._joint_frame()})
         if self._constraint_solver is not None:
             self.recorder.keep(self._constraint_solver.frame())
+        self._at_frame = checkpoint.take(self)
 
     def release(self, name: str) -> None:
         """Let a joint or a force go, from now on."""
@@ -346,7 +429,21 @@ class Simulation(Controls, Questions):
         }
         found = provenance(self)
         attrs |= {"provenance_json": as_json(found), "final_state_hash": found["final_state_hash"]}
-        return self.recorder.trajectory(attrs, self._joint_units())
+        trajectory = self.recorder.trajectory(attrs, self._joint_units())
+        at_frame = self._checkpoint()
+        if at_frame is not None:
+            checkpoint.attach(trajectory.dataset, checkpoint.NOW, at_frame)
+        if self._begun_from is not None:
+            checkpoint.attach(trajectory.dataset, checkpoint.START, self._begun_from)
+        return trajectory
+
+    def _checkpoint(self) -> checkpoint.Checkpoint | None:
+        """What a run needs to go on from the last frame."""
+        frames = self.recorder.frames
+        if self._at_frame is not None and not self._advancing:
+            if self.time == frames["time"][-1] and self._y.tobytes() == frames["state"][-1].tobytes():
+                return checkpoint.take(self)  # inputs of motors may have been set since
+        return self._at_frame
 
     @property
     def plot(self) -> Plots:
@@ -354,20 +451,48 @@ class Simulation(Controls, Questions):
         return self.trajectory.plot
 
     def resume(self, trajectory: Trajectory) -> Simulation:
-        """Go on from the last state of a saved run of the same scene."""
+        """Go on from the last state of a saved run of the same scene.
+
+        With the same settings the run that follows has the bits of one that was never stopped. What functions of the user's
+        keep for themselves (a controller's memory) is not in the file. With other settings, or where the file has the state
+        alone (an older version wrote it, or it was cut), it goes on near to that; the latter is warned of.
+
+        Raises ValueError for a run of another scene, and TrajectoryError for a file whose contents cannot be.
+        """
         y = np.asarray(trajectory.last_state, float)
         if y.shape != self._y.shape:
             raise ValueError(
                 f"the saved run has {y.size} numbers in its state and this scene {self._y.size}; resume the same scene"
             )
+        with self._alone():
+            try:
+                found = checkpoint.detach(trajectory.dataset, checkpoint.NOW)
+                self._go_on_from(float(trajectory.times[-1]), y, trajectory.last_joint_coordinates, found)
+            except CheckpointError as error:
+                raise TrajectoryError(str(error)) from None
+        return self
+
+    def _go_on_from(
+        self, time: float, y: np.ndarray, turns: dict[str, float], found: checkpoint.Checkpoint | None
+    ) -> None:
+        """Begin a record at a state, with what else is known of it; turns: coordinates of joints there. Raises
+        CheckpointError."""
         self._y[:] = y
-        self._driver.restart(float(trajectory.times[-1]))
+        self._driver.restart(time)
+        self._asked.begin(time)
         self._forget_controls()
-        self._recall_turns(trajectory.last_joint_coordinates)
-        self.advances, self.resumed = [], True
+        self._recall_turns(turns)
+        self.advances, self.resumed, self._begun_from = [], True, None
+        if found is None or not checkpoint.of_state(found, y):
+            self.warn(
+                "the saved run has its last state alone, without what a run remembers from step to step: what goes on from "
+                "it is near to a run that was never stopped, but has other bits"
+            )
+        elif checkpoint.same_settings(self, found):
+            checkpoint.put_back(self, found)
+            self._begun_from = found
         self.recorder = Recorder(self.model, self._mechanism)
         self._record()
-        return self
 
 
 SETTINGS = tuple(name for name in inspect.signature(Simulation).parameters if name != "scene")
@@ -375,6 +500,9 @@ SETTINGS = tuple(name for name in inspect.signature(Simulation).parameters if na
 
 def simulate(scene: Scene | Model, duration: float, **settings: Any) -> Simulation:
     """Run a scene for `duration` seconds and return the finished `Simulation`; see it for the settings.
+
+    Raises ValueError, SimulationError and KeyboardInterrupt, as `Simulation.advance` does; the attribute `simulation` of the
+    last two is the run as far as it came.
 
     >>> import dalembert as dal
     >>> scene = dal.Scene("falling")

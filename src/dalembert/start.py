@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from .drivers import not_negative
+from .errors import event_values
 from .mechanics.evaluate import Mechanism
 from .mechanics.projection import NOT_CLOSED
 from .model.compile import Model
 from .model.tables import FEEDBACK, LEDGER, PENALTY, PROJECTION
 from .particles.schemes import SCHEMES
-from .pointer import COMPLETE, MEASURE
+from .pointer import COMPLETE, MEASURE, NOT_A_NUMBER
 from .recording import Recorder
 from .state import State
-from .status import OK
+from .status import NON_FINITE, OK
 
 HOLD = {"projection": PROJECTION, "feedback": FEEDBACK, "penalty": PENALTY}
 CLOSED = 1e-6  # joints open by more than this part of the model's size are refused
@@ -32,9 +34,8 @@ def check_hold(hold: str, stiffness: float, damping: float, method: str) -> None
         raise ValueError(f"hold is {hold!r}; give one of {', '.join(HOLD)}")
     if method in SCHEMES and hold != "projection":
         raise ValueError(f"hold is {hold!r}, and method {method!r} holds joints by 'projection' only")
-    for name, value in (("stiffness", stiffness), ("damping", damping)):
-        if not (np.isfinite(value) and value >= 0.0):
-            raise ValueError(f"{name} is {value!r}; give a finite number not below zero")
+    not_negative("stiffness", stiffness)
+    not_negative("damping", damping)
     if hold == "penalty" and not stiffness > 0.0:
         raise ValueError("hold='penalty' without stiffness holds nothing; give stiffness in N/m, and damping in N s/m")
 
@@ -44,7 +45,10 @@ def set_out(model: Model, mechanism: Mechanism, y: np.ndarray, dydt: np.ndarray,
 
     Returns a status. Raises ValueError for joints that are open, or move apart, or cannot be closed.
     """
-    worst, rates = _residuals(model, mechanism, y)
+    found = _residuals(model, mechanism, y)
+    if found is None:
+        return NON_FINITE
+    worst, rates = found
     length = model.length
     settings = mechanism.system.settings[0]
     if not assemble:
@@ -57,7 +61,10 @@ def set_out(model: Model, mechanism: Mechanism, y: np.ndarray, dydt: np.ndarray,
         status = mechanism(COMPLETE, 0.0, y, dydt)
         if status not in (OK, NOT_CLOSED):
             return int(status)
-        worst, rates = _residuals(model, mechanism, y)
+        found = _residuals(model, mechanism, y)
+        if found is None:
+            return NON_FINITE
+        worst, rates = found
         if status != OK or (worst.size and worst.max() > CLOSED * length):
             raise ValueError(_open(model, "cannot be closed", worst, "m", "the poses, which are too far from closing"))
         y[-ledger_size(model) :] = 0.0
@@ -81,9 +88,16 @@ def ledger_size(model: Model) -> int:
     return len(LEDGER) + len(model.force_names)
 
 
-def _residuals(model: Model, mechanism: Mechanism, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def look_at_events(model: Model, y: np.ndarray) -> int:
+    """Look at the functions of all events at the start. Returns a status."""
+    return NOT_A_NUMBER if np.isnan(event_values(model, 0.0, y)).any() else OK
+
+
+def _residuals(model: Model, mechanism: Mechanism, y: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Errors of the joints and of their rates; None where the state cannot be measured."""
     recorder = Recorder(model, mechanism)
-    recorder.record(0.0, y)
+    if not recorder.record(0.0, y):
+        return None
     return recorder.frames["joint_error"][0], recorder.frames["joint_velocity_error"][0]
 
 

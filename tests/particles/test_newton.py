@@ -18,7 +18,7 @@ def iterates(scene, method, h, most, **settings):
         run._y[:] = run.model.initial
         run._driver.restart(0.0)
         steps.options.newton = limit
-        run._run(h, h)
+        run._run(h)
         residuals.append(float(steps.stage.residual[0] / steps.stage.typical[0]))
         energies.append(float(steps.stage.energy[0]))
     return np.array(residuals), np.array(energies)

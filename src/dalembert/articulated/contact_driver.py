@@ -9,6 +9,7 @@ import numba
 import numpy as np
 
 from ..addresses import address_table
+from ..checkpoint_fields import Field
 from ..collide.detect import Detector
 from ..collide.tables import FREE as UNLINKED
 from ..collide.tables import Collision
@@ -19,6 +20,7 @@ from ..contact.time_stepping import TimeStepping
 from ..model.tables import ANGLE, DISPLACEMENT, FIELD, MOTOR, TORSION
 from ..model.tree import Layout
 from ..model.tree_tables import FREE, HINGE, SLIDER
+from ..pace import Pace
 from ..pointer import C_TYPE
 from ..status import NON_FINITE, OK
 from ..team import Team
@@ -40,7 +42,7 @@ class JointStepping(TimeStepping):
         self._detector = Detector(collision, self._team)
         self._tables: Any = make_tables(own, ledger, settings)
         self.report = self._tables.report
-        self._start = 0.0
+        self._start, self._before, self._pace = 0.0, 0, Pace()
         self._events = events
         self.event = -1
         self._fit()
@@ -67,9 +69,19 @@ class JointStepping(TimeStepping):
         """Steps until so long after the start; y is the state of the bodies. Returns a status."""
         if self.own.take(y) != OK:
             return LIMP if np.isfinite(y).all() else NON_FINITE
-        status = super()._steps(self.own.z, dydt, stop)
-        self.own.put(y)
-        return status
+        try:
+            return super()._steps(self.own.z, dydt, stop)
+        finally:  # a run that is interrupted goes on from here
+            self.own.put(y)
+
+    def attempt(self, y: np.ndarray) -> np.ndarray:
+        """The state of the last step that was made: of one that failed nothing is kept."""
+        return y
+
+    def _own_fields(self) -> list[Field]:
+        roots = self._tables.roots  # their momenta after a step are those before the next
+        kept = ("momentum", "turning", "impulse", "moment")
+        return [*self.own.fields(), *(Field(f"roots.{name}", roots[name]) for name in kept)]
 
     def changed(self) -> None:
         """The state was changed from outside: what events were, and what is ahead, is not known."""

@@ -13,11 +13,9 @@ are found twice: at w⁻, and at ½ (w⁻ + w⁺) of the first solution, so that
 damping. The gains of motors are implicit: see `contact_drift.add_dampers`.
 """
 
-import math
-
 import numpy as np
 
-from ..arrays import clear, copy
+from ..arrays import clear, copy, is_finite
 from ..collide.detect import NOT_FINITE
 from ..collide.kept import forget_impulses, keep_impulses
 from ..collide.tables import Collision
@@ -130,14 +128,6 @@ def make_step(t, z, reduced, collision, stepping):
     if status != OK:
         copy(z, saved_of(stepping))
     return status
-
-
-@njit
-def is_finite(values):
-    total = 0.0
-    for k in range(values.shape[0]):
-        total += abs(peek(values, k))
-    return math.isfinite(total)
 
 
 @njit

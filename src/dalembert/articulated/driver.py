@@ -10,6 +10,7 @@ import numba
 import numpy as np
 
 from ..addresses import nested
+from ..checkpoint_fields import Field
 from ..integrate.driver import Driver
 from ..integrate.functions import Functions
 from ..jit import CFunction
@@ -131,6 +132,10 @@ class JointMechanism(Mechanism):
         for count, u in self._counts:
             self.z[count] = self.z[u]
 
+    def fields(self) -> list[Field]:
+        """What is known of the state beside that of the bodies: z, its derivative, and the state that z is of."""
+        return [Field("z", self.z), Field("dzdt", self.dzdt), Field("known", self._known)]
+
     def event(self, address: int) -> tuple[int, int]:
         """The address of an event function of z, and its data, from that of one of y."""
         if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
@@ -180,13 +185,19 @@ class JointDriver(Driver):
         self.own = own
         super().__init__(Functions(own.address, own.data, 1, addresses, data, own.carried), options, step)
 
-    def run(self, y: np.ndarray, dydt: np.ndarray, target: float, end: float) -> int:
-        """Step until `target` (s); y is the state of the bodies. Returns a status."""
+    def run(self, y: np.ndarray, dydt: np.ndarray, target: float, land: bool = False) -> int:
+        """Step until `target` (s), as `Driver` does; y is the state of the bodies. Returns a status."""
         status = self.own.take(y)
         if status == OK:
-            status = super().run(self.own.z, self.own.dzdt, target, end)
-            self.own.put(y)
+            try:
+                status = super().run(self.own.z, self.own.dzdt, target, land)
+            finally:  # a run that is interrupted goes on from here
+                self.own.put(y)
         return status
+
+    def fields(self) -> list[Field]:
+        """What is remembered from step to step, beside the state of the bodies."""
+        return [*super().fields(), *self.own.fields()]
 
     def attempt(self, y: np.ndarray) -> np.ndarray:
         """The state of the bodies after the last step that was tried."""

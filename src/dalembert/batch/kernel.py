@@ -22,7 +22,7 @@ from ..mechanics.projection import NOT_CLOSED
 from ..mechanics.system import bodies_of, energies_of, error_of, hubs_of, joints_of, rates_of, settings_of
 from ..model.tables import LEDGER, PROJECTION, STATE_SIZE
 from ..pointer import C_SIGNATURE, COMPLETE, MEASURE, call_pointer, viewer
-from ..status import OK
+from ..status import MAX_STEPS, OK
 from .tables import (
     APART_AT_START,
     CANNOT_CLOSE,
@@ -40,11 +40,9 @@ from .tables import (
     errors_of,
     image_of,
     known_of,
-    lands_of,
     lifted_of,
     outcomes_of,
     own_of,
-    plan_of,
     shared_of,
     spare_of,
     states_of,
@@ -57,7 +55,7 @@ from .tables import (
     z_of,
 )
 
-MOST_STEPS = 1 << 60
+MOST_STEPS = 256  # steps between looks at whether to stop
 ENTRIES = len(LEDGER)
 
 
@@ -126,21 +124,19 @@ def run_members(worker):
 def run_member(member, worker):
     """From its start to the end, or to where it fails."""
     now, outcome = clock_of(worker)[0], outcomes_of(worker)[member]
-    targets, lands, times, shared = targets_of(worker), lands_of(worker), times_of(worker), shared_of(worker)
+    targets, times = targets_of(worker), times_of(worker)
     set_tables(member, worker)
     status = set_out(worker)
     if status == OK:
-        status = step_to(0.0, 1, worker)
+        status = step_to(0.0, worker)
     frames = 0
     if status == OK:
         keep(member, 0, worker)
         frames = 1
     for i in range(targets.shape[0]):
-        if status == OK and _told_to_stop(shared):
-            status = INTERRUPTED
         if status != OK:
             break
-        status = step_to(targets[i], lands[i], worker)
+        status = step_to(targets[i], worker)
         if status == OK and now.t > times[frames - 1]:
             keep(member, frames, worker)
             frames += 1
@@ -206,16 +202,26 @@ def ask(task, t, worker):
 
 
 @njit
-def step_to(target, land, worker):
+def step_to(target, worker):
     """Integrate until `target` (s); returns a status."""
     own = own_of(worker)[0]
-    plan_of(worker)[0].land = land
     if own.joint == 0:
-        return call_pointer(own.stepper, own.steps, MOST_STEPS, target, y_of(worker), dydt_of(worker))
+        return march(target, y_of(worker), dydt_of(worker), worker)
     status = take(worker)
     if status == OK:
-        status = call_pointer(own.stepper, own.steps, MOST_STEPS, target, z_of(worker), dzdt_of(worker))
+        status = march(target, z_of(worker), dzdt_of(worker), worker)
         put(worker)
+    return status
+
+
+@njit
+def march(target, z, dzdt, worker):
+    """The steps themselves, until told to stop."""
+    own, status = own_of(worker)[0], MAX_STEPS
+    while status == MAX_STEPS:
+        if _told_to_stop(shared_of(worker)):
+            return INTERRUPTED
+        status = call_pointer(own.stepper, own.steps, MOST_STEPS, target, z, dzdt)
     return status
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..board import MOST_THREADS
+from ..clock import next_stop, slack
 from ..drivers import positive
 from ..model.compile import Model
 from ..scene.scene import Scene
@@ -90,11 +91,10 @@ def run_together(
     targets = instants(end, template.frames)
     _require_room(number, len(targets) + 1, template.model.size)
     record = Record(number, targets, template.model.size)
-    lands = (targets >= end - 1e-9 * (settings.get("dt") or 0.0)).astype(np.int64)
     count = 1 if template.model.slow else min(threads, number)
     start = time.perf_counter()
     runs = [template, *(Workspace(template.model, **settings) for _ in range(count - 1))]
-    workers = [Thread(run, varied, targets, lands, record) for run in runs]
+    workers = [Thread(run, varied, targets, record) for run in runs]
     interrupted = work_together(workers, record, progress)
     return Batch(template, settings, varied, kept, record, end, time.perf_counter() - start, interrupted, count)
 
@@ -115,10 +115,9 @@ def threads_of(threads: int | None) -> int:
 
 def instants(end: float, frames: float) -> np.ndarray:
     """The instants that `Simulation.advance` stops at, s."""
-    found, count, time = [], 0, 0.0
-    while time < end - 1e-12 * max(1.0, end):
-        count += 1
-        time = min(count / frames, end)
+    found, time = [], 0.0
+    while time < end - slack(end):
+        time = next_stop(time, frames, end)
         found.append(time)
     return np.array(found)
 

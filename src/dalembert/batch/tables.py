@@ -56,7 +56,6 @@ class Worker(NamedTuple):
     known: np.ndarray
     lifted: np.ndarray
     targets: np.ndarray  # (f − 1,) s
-    lands: np.ndarray  # int64, whether steps end there exactly
     shared: np.ndarray  # int64, see NEXT; this and all below are of all threads
     times: np.ndarray  # (f,) s
     states: np.ndarray  # (m × f × n,)
@@ -82,7 +81,6 @@ dzdt_of = reader(Worker, "dzdt")
 known_of = reader(Worker, "known")
 lifted_of = reader(Worker, "lifted")
 targets_of = reader(Worker, "targets")
-lands_of = reader(Worker, "lands", np.int64)
 shared_of = reader(Worker, "shared", np.int64)
 times_of = reader(Worker, "times")
 states_of = reader(Worker, "states")

@@ -37,9 +37,7 @@ class Record:
 class Thread:
     """What one thread runs members on: the tables of a run of its own."""
 
-    def __init__(
-        self, run: Workspace, varied: list[Varied], targets: np.ndarray, lands: np.ndarray, record: Record
-    ) -> None:
+    def __init__(self, run: Workspace, varied: list[Varied], targets: np.ndarray, record: Record) -> None:
         self.run, self._varied = run, varied  # whose arrays the addresses below are of
         mechanism: Any = run._mechanism
         stepper: Any = run._driver.stepper  # type: ignore[union-attr]
@@ -65,7 +63,7 @@ class Thread:
         self.tables = Worker(  # type: ignore[call-arg]
             own, nested(run._system), stepper.tables.clock, stepper.tables.plan,
             np.array(rows, tables.TABLE).view(np.recarray), image, np.array(more, tables.VARIED).view(np.recarray),
-            run._y, run._dydt, np.full_like(run._y, np.nan), *z, targets, lands, record.shared, record.times,
+            run._y, run._dydt, np.full_like(run._y, np.nan), *z, targets, record.shared, record.times,
             record.states.reshape(-1), record.energies.reshape(-1), record.errors.reshape(-1), record.error_rates.reshape(-1),
             record.outcomes,
         )  # fmt: skip

@@ -20,6 +20,7 @@ from ..vec import cross, dot, load3, perpendicular, store3, sub
 from .bounds import place_colliders
 from .broad import find_pairs
 from .build import with_room
+from .detector_fields import with_pairs
 from .islands import order_contacts
 from .kept import impulse_before, keep_impulse
 from .narrow import Narrow, family_of
@@ -209,6 +210,10 @@ class Detector:
         counts = self.collision.counts
         wanted = [int(1.5 * counts[need]) for need in (NEED_PAIRS, NEED_CONTACTS, NEED_STRIPS)]
         self._place(with_room(self.collision, *wanted))
+
+    def hold(self, pairs: int, contacts: int) -> None:
+        """Have so many pairs and contacts, whose rows are written next; see `detector_fields`."""
+        self._place(with_pairs(self.collision, pairs, contacts))
 
     def _call(self, data: int, bodies: int, margin: float, y: int, n: int, nothing: int, m: int) -> int:
         return int(detect(view(y, n), bodies, margin, self.collision))

@@ -116,7 +116,7 @@ def run(
     except SimulationError as error:
         print(f"dalembert: {error}", file=sys.stderr)
         code = FAILED
-    if simulation.interrupted:
+    except KeyboardInterrupt:
         code = INTERRUPTED
     print(json.dumps(simulation.report.as_dict()) if as_json else simulation.report, flush=True)
     if view and screen is None and report is None:

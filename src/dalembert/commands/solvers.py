@@ -113,7 +113,7 @@ def compare_solvers(
             run.advance(duration)
         except SimulationError as error:
             failed = str(error)
-        if run.interrupted:
+        except KeyboardInterrupt:
             return
         report, simulated = run.report, max(run.time, 1e-300)
         stages = report.stages

@@ -14,7 +14,7 @@ energy changes by exactly (h F + Jᵀ p)·½ (v⁻ + v⁺), which is what the au
 
 import numpy as np
 
-from ..arrays import copy
+from ..arrays import copy, is_finite
 from ..board import CONTACT_JOBS, share
 from ..collide.kept import forget_impulses, keep_impulses
 from ..collide.tables import CONTACTS, NEED_ROOM, Collision
@@ -94,7 +94,8 @@ COMPILED = CFunction(evaluate, C_SIGNATURE)
 
 @njit
 def step(walls, t, y, dydt, system, collision, stepping, problem):
-    """One step of `options.dt` from t, in place. Returns a status; where it is not OK, y is as it was."""
+    """One step of `options.dt` from t, in place. Returns a status; where it is not OK, y is as it was, and `saved` is what
+    came of the step."""
     h = options_of(stepping)[0].dt
     ticks = ticks_of(stepping)
     begin(ticks, 1.0)
@@ -109,10 +110,18 @@ def step(walls, t, y, dydt, system, collision, stepping, problem):
         status = drift(walls, 0.5 * h, y, dydt)
     if status == OK and joints_of(system).shape[0] > 0:
         status = call_pointer(walls.mechanism, walls.mechanism_data, COMPLETE, t + h, y, dydt)
+    if status == OK and not is_finite(y):
+        status = NON_FINITE
     lap(ticks, UPDATE)
     if status != OK:
-        copy(y, saved_of(stepping))
+        exchange(y, saved_of(stepping))
     return status
+
+
+@njit
+def exchange(a, b):
+    for i in range(a.shape[0]):
+        a[i], b[i] = b[i], a[i]
 
 
 @njit
@@ -123,6 +132,8 @@ def look_ahead(walls, t, y, dydt, system, collision, stepping, problem):
     if status == OK:
         half = 0.5 * options_of(stepping)[0].dt
         status = strike(walls, half, False, y, dydt, system, collision, stepping, problem)
+    if status == OK and not is_finite(y):
+        status = NON_FINITE
     if status != OK:
         copy(y, saved_of(stepping))
     return status

@@ -12,11 +12,15 @@ import numpy as np
 
 from ..addresses import address_table
 from ..board import CONTACT_JOBS, FUNCTIONS, STEPPING_DESK, SYSTEM_DESK, WALLS_DESK
+from ..checkpoint_fields import LARGE, Field, prefixed
 from ..collide.detect import Detector
-from ..collide.tables import AWAKE, CONTACTS, NEED_ROOM, Collision
+from ..collide.detector_fields import check, fields_of
+from ..collide.tables import AWAKE, CONTACTS, NEED_ROOM, PAIRS, UNMOVED, Collision
+from ..interrupt import poll
 from ..mechanics.evaluate import Mechanism
 from ..model.compile import Model
 from ..no_solution import NoSolution
+from ..pace import Pace
 from ..pointer import C_TYPE, view
 from ..status import EVENT, OK
 from ..team import Team
@@ -29,7 +33,7 @@ from .make_tables import StepSettings, linked, make_problem, make_tables, slowne
 from .solve import Walls
 from .step import COMPILED, march
 from .step_events import StepEvents
-from .tables import STEP_STAGES
+from .tables import AT_MOST, HELD, STEP_STAGES
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,7 @@ class TimeStepping:
         self._detector = Detector(collision, self._team)
         self._tables = make_tables(mechanism.system, size, ledger, settings)
         self.report = self._tables.report
-        self._start = 0.0
+        self._start, self._before, self._pace = 0.0, 0, Pace()
         self._events = events
         self.event = -1  # the event that the last call stopped at
         self._problem = make_problem(mechanism, settings, self._tables.bounds)
@@ -151,9 +155,10 @@ class TimeStepping:
 
     def restart(self, time: float) -> None:
         """Begin anew at a time (s)."""
-        self._start = self._tables.options.start[0] = time
+        self._start, self._before = time, 0
+        self._tables.options.start[0] = time
         self.report.steps = self.report.iterations = 0
-        self._events.waiting.clear()
+        self._events.begin()
         self.changed()
 
     def changed(self) -> None:
@@ -163,14 +168,14 @@ class TimeStepping:
         self.collision.asleep[:-1] = AWAKE
         self._tables.slow[:] = slowness(self._mechanism.system)
 
-    def run(self, y: np.ndarray, dydt: np.ndarray, target: float, end: float) -> int:
+    def run(self, y: np.ndarray, dydt: np.ndarray, target: float) -> int:
         """Step y until `target` (s) is reached, in place. Returns a status. Raises NoSolution at a step that misses the
-        tolerance, if that is to end the run."""
+        tolerance, if that is to end the run, and KeyboardInterrupt."""
         if len(self._events) == 0 and not self.settings.stop_unsolved:
             return self._steps(y, dydt, target - self._start)
         while True:
-            if self._events.waiting:
-                self.event = self._events.waiting.pop(0)
+            self.event = self._events.next_waiting()
+            if self.event >= 0:
                 return EVENT
             status = OK if self._events.known else self._events.look(self.time, y)
             done = float(self.report.steps[0]) * self.settings.dt
@@ -184,6 +189,7 @@ class TimeStepping:
                 status = self._events.look(self.time, y)
             if status != OK:
                 return status
+            poll()
 
     def _missed(self) -> str:
         """What to say of a step that misses the tolerance."""
@@ -195,18 +201,69 @@ class TimeStepping:
         )
 
     def _steps(self, y: np.ndarray, dydt: np.ndarray, stop: float) -> int:
-        """Steps until so long after the start, with as much room as they need. Returns a status."""
+        """Steps until so long after the start, with as much room as they need. Returns a status. Raises
+        KeyboardInterrupt."""
         while True:
+            last = (int(self.report.steps[0]) + self._pace.begin()) * self.settings.dt
             with self._team:
-                status = self._march(y, dydt, stop)
-            if status != NEED_ROOM:
+                status = self._march(y, dydt, min(stop, last))
+            if status == NEED_ROOM:
+                self._detector.make_room()
+                self._fit()
+            elif status != OK or stop <= last:
                 return status
-            self._detector.make_room()
-            self._fit()
+            else:
+                self._pace.end()
+
+    def room(self) -> dict[str, int]:
+        """The lengths of what `fields` has, where the model does not tell them."""
+        counts = self.collision.counts
+        return {"pairs": int(counts[PAIRS]), "contacts": int(counts[CONTACTS])}
+
+    def make_room(self, room: dict[str, int]) -> None:
+        """Give `fields` these lengths."""
+        self._detector.hold(room["pairs"], room["contacts"])
+        self._fit()
+
+    def fields(self) -> list[Field]:
+        """What is remembered from step to step, beside the state."""
+        report, options = self.report, self._tables.options
+        return [
+            Field("steps", report.steps, 0, LARGE),
+            Field("start", options.start),
+            Field("fresh", options.fresh, 0, 1),
+            Field("impulses of bounds", self._tables.bounds.impulse),
+            *self._own_fields(),
+            *prefixed("collision", fields_of(self.collision)),
+            *prefixed("events", self._events.fields()),
+        ]
+
+    def _own_fields(self) -> list[Field]:
+        tables, naps = self._tables, LARGE
+        return [
+            Field("naps", self.report.naps, 0, naps),
+            Field("asleep", self.collision.asleep, UNMOVED, naps),
+            Field("slow", tables.slow, -np.inf),
+            Field("passes", tables.passes, 0, LARGE),
+            Field("waits", tables.waits, 0, LARGE),
+            Field("states of bounds", tables.bounds.state, HELD, AT_MOST),
+            Field("impulses of joints", tables.joint_impulses),
+        ]
+
+    def put_back(self) -> None:
+        """`fields` were written: go on from there. Raises CheckpointError for what cannot be."""
+        check(self.collision)
+        self._start = float(self._tables.options.start[0])
+        self._before = int(self.report.steps[0])
 
     def attempt(self, y: np.ndarray) -> np.ndarray:
-        """The state of the last step that was tried."""
-        return y
+        """The state of the last step that was tried, if that failed."""
+        return y if np.isfinite(self._tables.saved).all() else self._tables.saved
+
+    @property
+    def step(self) -> float:
+        """The length of a step, s."""
+        return self.settings.dt
 
     def frame(self) -> dict[str, Any]:
         """What is recorded of the contacts: see `Trajectory`."""
@@ -282,6 +339,6 @@ class TimeStepping:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Steps made; each takes one evaluation of the forces."""
-        steps = int(self.report.steps[0])
+        """Steps made since the run began or was resumed; each takes one evaluation of the forces."""
+        steps = int(self.report.steps[0]) - self._before
         return {"steps": steps, "rejected": 0, "evaluations": steps}

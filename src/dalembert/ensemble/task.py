@@ -70,8 +70,6 @@ class Task:
             simulation.advance(self.settings(member)["duration"])
         except (Exception, SystemExit) as error:
             failed = error
-        if simulation is not None and simulation.interrupted:
-            raise KeyboardInterrupt
         return self.end(member, simulation, time.perf_counter() - start, failed)
 
     def end(

@@ -6,15 +6,20 @@ from typing import Any
 
 import numpy as np
 
+from ..checkpoint_fields import Field, columns, prefixed
+from ..collide.detector_fields import check, fields_of
+from ..collide.tables import CONTACTS, PAIRS
 from ..contact.time_stepping import Contact, ContactReport
 from ..integrate.driver import Driver
 from ..integrate.functions import Functions
+from ..interrupt import poll
 from ..model.compile import Model
 from ..status import EVENT, OK
 from .instant import EventSettings, Instant
 from .log import ContactEvent
 from .reach import Reach
 from .system import ContactSystem
+from .tables import EDGES, SIDE, STICKING, TOUCH
 from .watch import NEED_ROOM
 
 
@@ -31,23 +36,24 @@ class EventDriver:
         self._driver = Driver(Functions(system.address, system.data, 1, events, data), options, settings.step)
         self._reach = Reach(system.detector.collision, model)
         self._instant = Instant(system, model, settings, self._driver, self._reach.body_radius)
-        self._unsettled = True  # what touches is to be found before the run goes on
+        self._unsettled = np.ones(1, np.int64)  # 1: what touches is to be found before the run goes on
 
     # Running ----------------------------------------------------------------------------------------------------------
 
-    def run(self, y: np.ndarray, dydt: np.ndarray, target: float, end: float) -> int:
-        """Step y until `target` (s), in place. Returns a status."""
+    def run(self, y: np.ndarray, dydt: np.ndarray, target: float) -> int:
+        """Step y until `target` (s), in place. Returns a status. Raises KeyboardInterrupt."""
         while True:
-            if self._unsettled and target > self.time:
+            if self._unsettled[0] and target > self.time:
                 self._settle(y)
-            elif self._unsettled:
+            elif self._unsettled[0]:
                 self._instant.find(y)  # says what overlaps at the start
-            stop, last = self._stop(y, dydt, target, end)
-            status = self._driver.run(y, dydt, stop, last)
+            poll()
+            stop, land = self._stop(y, dydt, target)
+            status = self._driver.run(y, dydt, stop, land)
             if status == NEED_ROOM:
                 self.system.make_room()
             elif status == EVENT and self._driver.event == self._own:
-                self._unsettled = True
+                self._unsettled[0] = 1
                 if self.time >= target:
                     self._settle(y)
             elif status != OK:
@@ -57,28 +63,65 @@ class EventDriver:
 
     def _settle(self, y: np.ndarray) -> None:
         self._instant.settle(y)
-        self._unsettled = False
+        self._unsettled[0] = 0
 
-    def _stop(self, y: np.ndarray, dydt: np.ndarray, target: float, end: float) -> tuple[float, float]:
-        """(when to look again, when the run ends): before anything can have passed through another."""
+    def _stop(self, y: np.ndarray, dydt: np.ndarray, target: float) -> tuple[float, bool]:
+        """(when to look again, before anything can have passed through another; whether to end there exactly)."""
         safe = self._reach.safe_time(y, dydt)
         step = self.settings.step
         if step > 0.0:
             if safe >= 2.0 * step or self.time + safe >= target:
-                return min(target, max(self.time + safe - step, self.time + step)), end
-            return self.time + safe, self.time + safe  # shorter steps than asked
-        stop = min(target, self.time + safe)
-        return stop, end if stop == target else stop
+                return min(target, max(self.time + safe - step, self.time + step)), False
+            return self.time + safe, True  # shorter steps than asked
+        return min(target, self.time + safe), False
 
     def restart(self, time: float) -> None:
         """Begin anew at a time (s)."""
         self._driver.restart(time)
-        self._unsettled = True
+        self._unsettled[0] = 1
 
     def changed(self) -> None:
         """The state was changed from outside: what touches is found anew."""
         self._driver.changed()
-        self._unsettled = True
+        self._unsettled[0] = 1
+
+    def room(self) -> dict[str, int]:
+        """The lengths of what `fields` has, where the model does not tell them."""
+        counts, tables = self.system.detector.collision.counts, self.system.tables
+        return {
+            "pairs": int(counts[PAIRS]), "contacts": int(counts[CONTACTS]), "touches": len(tables.touches),
+            "sides": len(tables.sides) // SIDE, **self._instant.log.room(),
+        }  # fmt: skip
+
+    def make_room(self, room: dict[str, int]) -> None:
+        """Give `fields` these lengths."""
+        self.system.detector.hold(room["pairs"], room["contacts"])
+        touches, sides = np.zeros(room["touches"], TOUCH), np.zeros((room["sides"], SIDE))
+        self.system.set_touches(touches, sides, 0)
+        self._instant.log.make_room(room)
+
+    def fields(self) -> list[Field]:
+        """What is remembered from step to step, beside the state and its derivative."""
+        tables, options, bodies = self.system.tables, self.system.options, len(self.model.body_names)
+        colliders, sides = len(self.system.detector.collision.colliders), len(tables.sides) // SIDE
+        index = {"i": (0, bodies), "j": (0, bodies), "a": (0, colliders - 1), "b": (0, colliders - 1)}
+        rows = {name: (0, sides) for name in ("first_i", "last_i", "first_j", "last_j")}
+        return [
+            *self._driver.fields(),
+            Field("unsettled", self._unsettled, 0, 1),
+            Field("active", options.active, 0, len(tables.touches)),
+            *(Field(name, options[name]) for name in ("tiny_speed", "tiny_force")),
+            *columns("touches", tables.touches, {**index, **rows, "kind": (0, EDGES), "mode": (0, STICKING)}),
+            Field("sides", tables.sides),
+            *self._instant.fields(),
+            *prefixed("collision", fields_of(self.system.detector.collision)),
+        ]
+
+    def put_back(self) -> None:
+        """`fields` were written: go on from there. Raises CheckpointError for what cannot be."""
+        check(self.system.detector.collision)
+        self.system.options.touches = len(self.system.tables.touches)
+        self._instant.log.put_back()
 
     # What is told of it -----------------------------------------------------------------------------------------------
 
@@ -131,6 +174,11 @@ class EventDriver:
     def time(self) -> float:
         """Time of the state, s."""
         return self._driver.time
+
+    @property
+    def step(self) -> float:
+        """The length of the step that was tried last, or that comes next, s."""
+        return self._driver.step
 
     @property
     def event(self) -> int:

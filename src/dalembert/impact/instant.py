@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..checkpoint_fields import Field, prefixed
 from ..integrate.driver import Driver
 from ..model.compile import Model
 from ..no_solution import NoSolution
@@ -51,9 +52,17 @@ class Instant:
         self._bodies = len(model.body_names)
         self.log = Log((*model.body_names, "world"), settings.size)
         self.worst_gap, self.frame_gap = 0.0, 0.0
-        self._at_once, self._last = 0, -np.inf
+        self._at_once, self._last = np.zeros(1, np.int64), np.full(1, -np.inf)
         own: Any = system.options[0]
         own.tiny_gap, own.near = TINY_GAP * settings.size, 1e-3 * settings.size
+
+    def fields(self) -> list[Field]:
+        """What is remembered from one instant to the next."""
+        return [
+            Field("events at once", self._at_once, 0, AT_ONCE),
+            Field("last instant", self._last, -np.inf),
+            *prefixed("bounces", self.log.fields()),
+        ]
 
     def settle(self, y: np.ndarray) -> None:
         """Find what touches, apply the impulses of what closes, and find which contacts bear force from here on.
@@ -80,9 +89,10 @@ class Instant:
     def _count(self) -> None:
         """Refuse to go on where events follow each other without time passing."""
         time = self._driver.time
-        self._at_once = self._at_once + 1 if time <= self._last + 1e-14 * max(1.0, abs(time)) else 0
-        self._last = time
-        if self._at_once > AT_ONCE:
+        at_once = time <= self._last[0] + 1e-14 * max(1.0, abs(time))
+        self._at_once[0] = self._at_once[0] + 1 if at_once else 0
+        self._last[0] = time
+        if self._at_once[0] > AT_ONCE:
             raise NoSolution(
                 f"contacts changed {AT_ONCE} times at t = {time:.9g} s without coming to rest; use "
                 "method='time_stepping', or shapes that touch in fewer points"

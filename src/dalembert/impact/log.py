@@ -7,11 +7,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ..checkpoint_fields import Field
 from .tables import OPEN, SLIDING, STICKING
 
 IMPACT, REST, PARTS, SLIPS, STICKS = "impact", "rest", "parts", "slips", "sticks"
 LOWEST_BOUNCE = 1e-9  # of the size: bounces that would rise less are summed up, all of those to come
 GEOMETRIC = 1e-2  # how well the times of bounces have to follow e before their sum is believed
+
+KEY, BOUNCES = 11, 3  # numbers of a key, and times of bounces that are kept
 
 Key: TypeAlias = tuple[Any, ...]
 
@@ -49,6 +52,30 @@ class Log:
         self._names, self._size = names, size
         self._bounces: dict[Key, list[float]] = {}
         self._rested: set[Key] = set()
+        self._table = np.zeros((0, 0))  # see `fields`
+
+    def room(self) -> dict[str, int]:
+        """How many contacts have bounced."""
+        return {"bounces": len(self._bounces)}
+
+    def make_room(self, room: dict[str, int]) -> None:
+        """So many bounces, which are written to `fields` next."""
+        self._bounces = {(k,): [] for k in range(room["bounces"])}
+
+    def fields(self) -> list[Field]:
+        """The key of each contact that has bounced, how many of its times are kept, and these."""
+        self._table = np.zeros((len(self._bounces), KEY + 1 + BOUNCES))
+        for row, (key, times) in zip(self._table, self._bounces.items(), strict=True):
+            row[: len(key)], row[KEY] = key, len(times)
+            row[KEY + 1 : KEY + 1 + len(times)] = times
+        return [Field("rows", self._table)]
+
+    def put_back(self) -> None:
+        """`fields` were written."""
+        self._bounces = {
+            tuple(row[:KEY].tolist()): row[KEY + 1 :].tolist()[: int(min(max(row[KEY], 0.0), BOUNCES))]
+            for row in self._table
+        }
 
     def add(self, time: float, kind: str, touch: Any, impulse: np.ndarray | None = None) -> None:
         """Write down what happened to a row of the table of touches."""
@@ -91,10 +118,12 @@ class Log:
             key, a, speed = key_of(touches[k]), -free[k], -e[k] * closing[k]
             times = self._bounces.setdefault(key, [])
             times.append(time)
-            del times[:-3]
+            del times[:-BOUNCES]
             if 0.0 < e[k] < 1.0 and a > 0.0 and speed * speed < 2.0 * a * LOWEST_BOUNCE * self._size:
                 wait = 2.0 * speed / (a * (1.0 - e[k]))
-                geometric = len(times) == 3 and abs((times[2] - times[1]) / (times[1] - times[0]) - e[k]) < GEOMETRIC
+                geometric = (
+                    len(times) == BOUNCES and abs((times[2] - times[1]) / (times[1] - times[0]) - e[k]) < GEOMETRIC
+                )
                 self.add(time + (wait if geometric else 0.0), REST, touches[k])
                 self._bounces.pop(key)
                 e[k] = 0.0

@@ -15,12 +15,14 @@ The slack keeps rounding from being an event, and lets the motion go on from the
 import math
 
 from ..collide.tables import CONTACTS
+from ..collide.tables import NEED_ROOM as MORE_ROOM
 from ..collide.tables_of import contacts_of, counts_of
 from ..collide.tables_of import pairs_of as candidates_of
 from ..jit import inlined, njit
 from ..mechanics.kinematics import load9
 from ..mechanics.system import kinematics_of, settings_of
 from ..pointer import DERIVATIVE, call_pointer
+from ..status import ENDS_RUN, NON_FINITE
 from ..unchecked import peek
 from ..vec import dot, load3, matvec_t, sub
 from .forces import contact_forces
@@ -28,7 +30,7 @@ from .geometry import place_touches
 from .tables import OPEN, SIDE, SLIDING, STICKING
 from .tables_of import options_of, sides_of, spare_of, touches_of
 
-NEED_ROOM = 150  # status: collision detection needs room
+NEED_ROOM = ENDS_RUN + 50  # status: collision detection needs room
 
 # What the least number is of, in `options.cause`
 NOTHING, MEETS, CLOSES, LETS_GO, SLIPS, STOPS, LEAVES = range(7)
@@ -55,7 +57,7 @@ def watch(t, y, values, system, collision, touching):
     rigid = settings_of(system)[0].rigid
     status = call_pointer(options.detector, options.detector_data, rigid, options.margin, y, y)
     if status != 0:
-        return NEED_ROOM
+        return NEED_ROOM if status == MORE_ROOM else NON_FINITE
     value = nearest(collision, touching)
     if value < least:
         least, options.cause = value, MEETS

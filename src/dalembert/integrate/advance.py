@@ -5,11 +5,11 @@ What is integrated is behind the pointers of `context`: see `functions`.
 
 from ..arrays import copy
 from ..jit import inlined, njit
-from ..status import EVENT, MAX_STEPS, OK
-from .control import initial_step
+from ..status import ENDS_RUN, EVENT, MAX_STEPS, OK
+from .control import SHRINK_MOST, initial_step
 from .functions import complete, event
 from .locate import departure, stop_at_event
-from .step import SAME_TIME, adaptive_step, fixed_step
+from .step import SAME_TIME, adaptive_step, fixed_step, too_short
 
 
 @njit
@@ -72,18 +72,24 @@ def begin(context, plan, y, dydt, work, signs, clock, t_end):
 def step(context, plan, y, dydt, work, signs, clock, t_end):
     """One accepted step, committed: y, dydt and the clock move together."""
     now = clock[0]
-    copy(work.k[0], dydt)
-    if plan.adaptive != 0:
-        status, t_new, h = adaptive_step(context, plan, y, work, clock, t_end)
-    else:
-        status, t_new, h = fixed_step(context, plan, y, work, clock, t_end)
-    if status != OK:
-        return status
     index = -1
-    if signs.size > 0:
-        status, index, t_new = stop_at_event(context, plan, now.t, t_new, h, y, work, signs, clock)
+    while True:
+        copy(work.k[0], dydt)
+        if plan.adaptive != 0:
+            status, t_new, h = adaptive_step(context, plan, y, work, clock, t_end)
+        else:
+            status, t_new, h = fixed_step(context, plan, y, work, clock, t_end)
         if status != OK:
             return status
+        if signs.size == 0:
+            break
+        status, index, t_new = stop_at_event(context, plan, now.t, t_new, h, y, work, signs, clock)
+        if status == OK:
+            break
+        if plan.adaptive == 0 or status >= ENDS_RUN or too_short(now.t, SHRINK_MOST * h):
+            return status
+        now.rejected += 1  # the system cannot be evaluated somewhere within the step
+        now.h = SHRINK_MOST * h
     copy(y, work.y_new)
     copy(dydt, work.k[plan.stages])
     now.t = t_new

@@ -8,13 +8,14 @@ import math
 
 from ..arrays import clear
 from ..jit import njit
-from ..status import OK
+from ..status import ENDS_RUN, OK
 from .explicit import combine
 from .functions import derivative
 
 SAFETY = 0.9
 SHRINK_MOST = 0.2
 GROW_MOST = 10.0
+SMALLEST_STEP = 1e-30  # s: steps that would have to be shorter end the run
 SMALLEST_ERROR = 1e-4  # what the controller remembers of a step that was (nearly) exact
 
 
@@ -79,16 +80,21 @@ def reduction(plan, error):
 
 @njit
 def initial_step(context, plan, t, y, dydt, work, longest):
-    """(status, h): a first step whose error is about a hundredth of the tolerance, at most `longest` (s)."""
+    """(status, h): a first step whose error is about a hundredth of the tolerance, at most `longest` (s). The trial that
+    tells is as short as it must be for the system to be evaluated at its end."""
     d0 = scaled_norm(y, y, y, plan, work.weights)
     d1 = scaled_norm(dydt, y, y, plan, work.weights)
     h0 = 0.01 * d0 / d1 if 1e-5 < d0 < math.inf and 1e-5 < d1 < math.inf else 1e-6
     h0 = min(h0, longest)
-    for i in range(y.size):
-        work.stage[i] = y[i] + h0 * dydt[i]
-    status = derivative(t + h0, work.stage, work.spare, context)
-    if status != OK:
-        return status, 0.0
+    while True:
+        for i in range(y.size):
+            work.stage[i] = y[i] + h0 * dydt[i]
+        status = derivative(t + h0, work.stage, work.spare, context)
+        if status == OK:
+            break
+        h0 *= SHRINK_MOST
+        if status >= ENDS_RUN or h0 < SMALLEST_STEP:
+            return status, h0
     for i in range(y.size):
         work.spare[i] = (work.spare[i] - dydt[i]) / h0
     largest = max(d1, scaled_norm(work.spare, y, y, plan, work.weights))

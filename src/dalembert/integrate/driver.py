@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from ..checkpoint_fields import LARGE, Field
+from ..pace import Pace
+from ..status import MAX_STEPS
 from . import state as integration
 from .behind import Stepper
 from .functions import Functions
-
-MOST_STEPS = 200_000  # steps between looks at the keyboard
 
 
 class Driver:
@@ -23,7 +24,8 @@ class Driver:
         self._options, self._step, self._carried = options, step, functions.carried
         self._work = integration.make_work(options)
         self._clock = integration.make_clock(0.0, step)
-        self.stepper = Stepper(functions, options, self._work, integration.make_signs(options), self._clock)
+        self._signs, self._pace = integration.make_signs(options), Pace()
+        self.stepper = Stepper(functions, options, self._work, self._signs, self._clock)
 
     def restart(self, time: float) -> None:
         """Begin anew at a time (s)."""
@@ -33,11 +35,36 @@ class Driver:
         """The state was changed from outside: forget what was derived from it."""
         self._clock[0].valid = 0
 
-    def run(self, y: np.ndarray, dydt: np.ndarray, target: float, end: float) -> int:
-        """Step y until `target` (s), in place; exactly to it where it is the `end`. Returns a status."""
-        plan = self._options.plan
-        plan.land = int(target >= end - 1e-9 * self._step)
-        return self.stepper.perform(MOST_STEPS, target, y, dydt)
+    def run(self, y: np.ndarray, dydt: np.ndarray, target: float, land: bool = False) -> int:
+        """Step y until `target` (s), in place. Returns a status. Adaptive methods end there exactly; fixed steps end with the
+        first step that does not end before it, or, with `land`, there exactly, by a shorter step. Raises
+        KeyboardInterrupt."""
+        self._options.plan.land = int(land)
+        while True:
+            status = self.stepper.perform(self._pace.begin(), target, y, dydt)
+            if status != MAX_STEPS:
+                return status
+            self._pace.end()
+
+    def room(self) -> dict[str, int]:
+        """The lengths of what `fields` has, where the model does not tell them."""
+        return {}
+
+    def make_room(self, room: dict[str, int]) -> None:
+        """Give `fields` these lengths."""
+
+    def fields(self) -> list[Field]:
+        """What is remembered from step to step, beside the state and its derivative."""
+        clock = self._clock
+        return [
+            *(Field(name, clock[name], 0.0) for name in ("t", "h", "error_last")),
+            Field("origin", clock.origin),
+            Field("count", clock["count"], 0, LARGE),
+            Field("event", clock["event"], -1, max(0, len(self._signs) - 1)),
+            Field("started", clock.started, 0, 1),
+            Field("valid", clock.valid, 0, 1),
+            Field("signs", self._signs, -1.0, 1.0),
+        ]
 
     def frame(self) -> dict[str, Any]:
         """Nothing more than the state is recorded."""
@@ -46,9 +73,18 @@ class Driver:
     def contact_report(self) -> None:
         """Nothing touches in smooth motion."""
 
+    def put_back(self) -> None:
+        """`fields` were written: go on from there."""
+
     def attempt(self, y: np.ndarray) -> np.ndarray:
-        """The state of the last step that was tried."""
-        return self._work.y_new[: self._work.y_new.size - self._carried]
+        """The state of the last step that was tried: at its end, or at the stage where it came to grief."""
+        tried = self._work.y_new if np.isfinite(self._work.stage).all() else self._work.stage
+        return tried[: tried.size - self._carried]
+
+    @property
+    def step(self) -> float:
+        """The length of the step that was tried last, or that comes next, s."""
+        return float(self._clock[0].h)
 
     @property
     def ticks(self) -> dict[str, float]:

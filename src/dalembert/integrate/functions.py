@@ -11,7 +11,8 @@ A system may *carry* numbers behind its state within a step: variables that say 
 of the state do not reach. `carried` is how many; every y and dydt of the driver then has so many more. The system writes
 them where it completes a state.
 
-A status is 0, or a code of at least `status.PASSED_THROUGH`, which ends the run and is returned.
+A status is 0, or a code of at least `status.PASSED_THROUGH`. Below `status.ENDS_RUN` an adaptive method rejects the trial
+step in which it came; from there on, and by methods of fixed steps, it ends the run and is returned.
 """
 
 from typing import NamedTuple
@@ -20,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..jit import inlined, njit
-from ..pointer import COMPLETE, COMPLETE_EVALUATED, DERIVATIVE, DRIFT, MERGE, call_pointer
+from ..pointer import COMPLETE, COMPLETE_EVALUATED, DERIVATIVE, DRIFT, MERGE, NOT_A_NUMBER, call_pointer
 from ..status import OK
 
 
@@ -69,4 +70,6 @@ def event(t, y, values, context):
         status = call_pointer(context.events[i], context.event_data[i], DERIVATIVE, t, state, values[i : i + 1])
         if status != OK:
             return status
+        if values[i] != values[i]:
+            return NOT_A_NUMBER
     return OK

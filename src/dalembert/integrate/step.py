@@ -6,8 +6,8 @@
 import math
 
 from ..jit import inlined, njit
-from ..status import NON_FINITE, OK, STEP_UNDERFLOW
-from .control import SMALLEST_ERROR, all_finite, error_norm, growth, reduction
+from ..status import ENDS_RUN, NON_FINITE, OK, STEP_UNDERFLOW
+from .control import SMALLEST_ERROR, SMALLEST_STEP, all_finite, error_norm, growth, reduction
 from .explicit import explicit_step, splitting_step, symplectic_step
 from .functions import complete, derivative, merge
 
@@ -80,7 +80,11 @@ def judge(context, plan, t_new, h, y, work, clock):
 @njit
 def adaptive_step(context, plan, y, work, clock, t_end):
     """(status, t_new, h) of one accepted step, completed, and the clock's next h. The step that reaches t_end is
-    shortened to land on it, without spoiling h."""
+    shortened to land on it, without spoiling h.
+
+    A trial is rejected where its error is too large, where it is not finite, and where the system cannot be evaluated at one
+    of its stages or completed at its end. The run fails only where the step would have to be too short for the clock; then
+    the clock's h is that step, and the status that of the last trial."""
     now = clock[0]
     t = now.t
     h = min(now.h, plan.h_max)
@@ -91,19 +95,24 @@ def adaptive_step(context, plan, y, work, clock, t_end):
         if shortened:
             h = t_end - t
         t_new = t_end if shortened else t + h
-        status = attempt(context, plan, t, h, y, work, clock)
-        if status != OK:
+        status, error = attempt(context, plan, t, h, y, work, clock), math.inf
+        if status == OK:
+            status, error = judge(context, plan, t_new, h, y, work, clock)
+        if status == OK and error <= 1.0:
+            status = finish(context, plan, t_new, plan.fsal, work, clock)
+            if status == OK:
+                break
+            error = math.inf
+        now.h = h
+        if status >= ENDS_RUN:
             return status, t, h
-        status, error = judge(context, plan, t_new, h, y, work, clock)
-        if status != OK:
-            return status, t, h
-        if error <= 1.0:
-            break
         now.rejected += 1
         limit = 0.0
         h *= reduction(plan, error)
-        if h < 16.0 * EPSILON * abs(t) or h < 1e-30:
-            return (NON_FINITE if math.isinf(error) else STEP_UNDERFLOW), t, h
+        if too_short(t, h):
+            if status == OK:
+                status = NON_FINITE if math.isinf(error) else STEP_UNDERFLOW
+            return status, t, h
     factor = growth(plan, error, now.error_last)
     if limit == 0.0:
         factor = min(1.0, factor)
@@ -112,4 +121,10 @@ def adaptive_step(context, plan, y, work, clock, t_end):
     else:
         now.h = h * factor
         now.error_last = max(error, SMALLEST_ERROR)
-    return finish(context, plan, t_new, plan.fsal, work, clock), t_new, h
+    return OK, t_new, h
+
+
+@inlined
+def too_short(t, h):
+    """Whether a step is too short to be told from none at all."""
+    return h < 16.0 * EPSILON * abs(t) or h < SMALLEST_STEP

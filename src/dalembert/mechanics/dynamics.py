@@ -22,6 +22,7 @@ from ..model.tables import (
     UPDATE,
 )
 from ..quat import derivative as quaternion_derivative
+from ..status import ENDS_RUN
 from ..ticks import SAMPLE, begin, lap
 from ..unchecked import poke
 from ..vec import add, cross, dot, load3, sub
@@ -50,7 +51,7 @@ from .system import (
 )
 
 SINGULAR = 101  # the constraint system could not be factored
-USER_FUNCTION = 102  # a function of the user's failed
+USER_FUNCTION = ENDS_RUN + 3  # a function of the user's failed
 
 
 @inlined

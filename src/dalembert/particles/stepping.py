@@ -10,14 +10,17 @@ import numba
 import numpy as np
 
 from ..addresses import address_table
+from ..checkpoint_fields import LARGE, Field, columns, prefixed
 from ..collide.particle_tables import Particles
 from ..collide.tables import NEED_ROOM
 from ..contact.step_events import StepEvents
 from ..contact.time_stepping import Contact, ContactReport, TimeStepping
+from ..interrupt import poll
 from ..linalg.block_pattern import BlockPattern
 from ..mechanics.evaluate import Mechanism
 from ..model.compile import Model
 from ..no_solution import NoSolution
+from ..pace import Pace
 from ..pointer import C_TYPE
 from ..status import EVENT, OK
 from . import tables
@@ -52,7 +55,7 @@ class ParticleStepping:
             self._steps.options.direct = ctypes.cast(self._direct, ctypes.c_void_p).value or 0
         self._block = model.particle_block
         self.event = -1  # the event that the last call stopped at
-        self._start = 0.0
+        self._start, self._before, self._pace = 0.0, 0, Pace()
         self._steps.memory.step = -1
         self._fit()
 
@@ -81,11 +84,12 @@ class ParticleStepping:
 
     def restart(self, time: float) -> None:
         """Begin anew at a time (s)."""
-        self._start = self._steps.options.start[0] = time
+        self._start, self._before = time, 0
+        self._steps.options.start[0] = time
         self.report.steps = 0
         if self.bodies is not None:
             self.bodies.restart(time)
-        self._events.waiting.clear()
+        self._events.begin()
         self.changed()
 
     def changed(self) -> None:
@@ -100,26 +104,31 @@ class ParticleStepping:
         """Let one of the model's attachments go, from now on."""
         self._steps.tied[self._steps.attachments[attachment].particle] = 0
 
-    def run(self, y: np.ndarray, dydt: np.ndarray, target: float, end: float) -> int:
+    def run(self, y: np.ndarray, dydt: np.ndarray, target: float) -> int:
         """Step y until `target` (s) is reached, in place. Returns a status. Raises NoSolution at a step that misses its
-        tolerance, if that is to end the run."""
+        tolerance, if that is to end the run, and KeyboardInterrupt."""
         alone = self.bodies is None and len(self._events) == 0 and not self.settings.stop_unsolved
         while True:
-            if self._events.waiting:
-                self.event = self._events.waiting.pop(0)
+            self.event = self._events.next_waiting()
+            if self.event >= 0:
                 return EVENT
             status = OK if self._events.known else self._events.look(self.time, y)
-            done = float(self.report.steps[0]) * self.settings.dt
-            if status != OK or done + 1e-9 * self.settings.dt >= target - self._start:
+            done, dt, stop = int(self.report.steps[0]), self.settings.dt, target - self._start
+            if status != OK or (done + 1e-9) * dt >= stop:
                 return status
             unsolved = int(self.report.unsolved[0])
-            status = self._step(y, dydt, target - self._start if alone else done + self.settings.dt, end)
+            last = (done + (self._pace.begin() if alone else 1)) * dt
+            status = self._step(y, dydt, min(stop, last) if alone else last)
             if self.settings.stop_unsolved and self.report.unsolved[0] > unsolved:
                 raise NoSolution(self._missed())
             if status == OK:
                 status = self._events.look(self.time, y)
             if status != OK:
                 return status
+            if alone and last < stop:
+                self._pace.end()
+            else:
+                poll()
 
     def _missed(self) -> str:
         """What to say of a step that misses its tolerance."""
@@ -131,7 +140,7 @@ class ParticleStepping:
             f"{'linear_tolerance' if single else 'newton_tolerance'} or a smaller dt"
         )
 
-    def _step(self, y: np.ndarray, dydt: np.ndarray, stop: float, end: float) -> int:
+    def _step(self, y: np.ndarray, dydt: np.ndarray, stop: float) -> int:
         """Steps of particles until so long after the start, and then of the bodies. Returns a status."""
         while True:
             status = self._march(y, dydt, stop)
@@ -140,8 +149,42 @@ class ParticleStepping:
             self._detector.make_room()
             self._fit()
         if status == OK and self.bodies is not None:
-            return self.bodies.run(y, dydt, self._start + stop, end)
+            return self.bodies.run(y, dydt, self._start + stop)
         return status
+
+    def room(self) -> dict[str, int]:
+        """The lengths of what `fields` has, where the model does not tell them."""
+        return {} if self.bodies is None else self.bodies.room()
+
+    def make_room(self, room: dict[str, int]) -> None:
+        """Give `fields` these lengths."""
+        if self.bodies is not None:
+            self.bodies.make_room(room)
+
+    def fields(self) -> list[Field]:
+        """What is remembered from step to step, beside the state."""
+        steps = self._steps
+        return [
+            Field("steps", self.report.steps, 0, LARGE),
+            Field("start", steps.options.start),
+            Field("history", steps.options.history, 0, 1),
+            Field("before", steps.before),
+            Field("tied", steps.tied, 0, 1),
+            *columns("memory", steps.memory, {"step": (-1, LARGE), "stick": (0, 1)}),
+            *prefixed("events", self._events.fields()),
+            *prefixed("bodies", [] if self.bodies is None else self.bodies.fields()),
+        ]
+
+    def put_back(self) -> None:
+        """`fields` were written: go on from there."""
+        self._start, self._before = float(self._steps.options.start[0]), int(self.report.steps[0])
+        if self.bodies is not None:
+            self.bodies.put_back()
+
+    @property
+    def step(self) -> float:
+        """The length of a step, s."""
+        return self.settings.dt
 
     def attempt(self, y: np.ndarray) -> np.ndarray:
         """The state of the last step that was tried: how far its particles came, and where the forces there push them."""
@@ -188,6 +231,6 @@ class ParticleStepping:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Steps made, and steps of Newton's method."""
+        """Steps made since the run began or was resumed, and steps of Newton's method."""
         report = self.report[0]
-        return {"steps": int(report.steps), "rejected": 0, "evaluations": int(report.newton)}
+        return {"steps": int(report.steps) - self._before, "rejected": 0, "evaluations": int(report.newton)}

@@ -117,6 +117,10 @@ class Contacts:
         owner = f"obstacle {name!r}"
         if name in self.bodies:
             raise ValueError(f"{owner}: a body has that name already; choose another")
+        if not isinstance(shape, Fixed):
+            raise ValueError(
+                f"{owner}: shape is {shape!r:.80}; give a shape, such as HalfSpace() for the ground, or Box(...)"
+            )
         obstacle = Obstacle(
             name, shape, real_array(owner, "position", position, (3,)),
             unit_quaternion(owner, "orientation", orientation), material or self.material or Material(), group, color,

@@ -35,6 +35,7 @@ def rewind(run: Simulation, time: float, prepare: Callable[[Simulation], Any]) -
     run.wall_time, run.kernel_time = clocks
     run._y[:] = spent[1]
     run._driver.restart(now)
+    run._asked.begin(now)
     run._forget_controls()
     if "joint_coordinate" in kept:
         run._recall_turns(dict(zip(run._joint_names(), kept["joint_coordinate"][-1].tolist(), strict=True)))

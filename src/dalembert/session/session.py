@@ -100,9 +100,7 @@ class Session:
 
     def advance(self) -> None:
         """Run on by one frame and record it. Raises SimulationError where the run fails; what was recorded is kept."""
-        target = self.time + self.frame_time
-        land = self.run.settings["dt"] is None  # steps that choose their size would go past
-        self.run._to(target, target if land else np.inf)
+        self.run.advance_frame()
         self._watch()
 
     def restart(self, **settings: Any) -> None:

@@ -35,7 +35,8 @@ class Equations(NamedTuple):
     inputs: Any  # u (n), v (n), parameters
     values: Any
     factor: Any  # (n, n): L
-    scale: Any  # (n,): the largest diagonal entries of M so far
+    largest: Any  # (n,): the largest diagonal entries of M at the ends of steps so far
+    scale: Any  # (n,): the same, or those of the last evaluation, if they are larger
     cross: Any  # (rows, n): Xᵀ
     schur: Any  # (rows, rows): the factor of S
     ones: Any  # (rows,)
@@ -49,6 +50,7 @@ plan_of = reader(Equations, "plan", PLAN)
 inputs_of = reader(Equations, "inputs")
 values_of = reader(Equations, "values")
 factor_of = reader(Equations, "factor")
+largest_of = reader(Equations, "largest")
 scale_of = reader(Equations, "scale")
 cross_of = reader(Equations, "cross")
 schur_of = reader(Equations, "schur")
@@ -83,9 +85,9 @@ def make_equations(address: int, n: int, holonomic: int, rows: int, parameters: 
     plan = np.zeros(1, PLAN).view(np.recarray)
     plan.address, plan.n, plan.holonomic, plan.rows, plan.stuck = address, n, holonomic, rows, -1
     size = layout(n, holonomic, rows)[-1] + 2
-    sizes = (n * n, n, rows * n, rows * rows, rows, rows, rows, rows, n)
+    sizes = (n * n, n, n, rows * n, rows * rows, rows, rows, rows, rows, n)
     blank = [np.zeros(k) for k in sizes]
-    blank[4][:] = 1.0
+    blank[5][:] = 1.0
     return Equations(plan, np.concatenate([np.zeros(2 * n), parameters]), np.zeros(size), *blank)
 
 
@@ -93,11 +95,10 @@ def make_equations(address: int, n: int, holonomic: int, rows: int, parameters: 
 def factorize(tables):
     """Factor M, and S where there are constraints. Returns a status."""
     plan = plan_of(tables)[0]
-    values, factor, scale = values_of(tables), factor_of(tables), scale_of(tables)
+    values, factor, scale, largest = values_of(tables), factor_of(tables), scale_of(tables), largest_of(tables)
     n, rows = plan.n, plan.rows
     for i in range(n):
-        if values[i * n + i] > scale[i]:
-            scale[i] = values[i * n + i]
+        scale[i] = max(largest[i], values[i * n + i])
         for j in range(i + 1):
             factor[i * n + j] = values[i * n + j]
     plan.stuck = cholesky.factorize(n, factor, 0, n, scale, LEAST)
@@ -118,6 +119,14 @@ def factorize(tables):
         schur[at] = schur[at] * (1.0 + EPSILON) if schur[at] > 0.0 else 1.0
     cholesky.factorize(rows, schur, 0, rows, ones_of(tables), 0.0)
     return 0
+
+
+@njit
+def end_step(tables):
+    """A step ends with the state that was prepared last; those of trial steps that are rejected leave nothing behind."""
+    largest, scale = largest_of(tables), scale_of(tables)
+    for i in range(scale.shape[0]):
+        largest[i] = scale[i]
 
 
 @njit

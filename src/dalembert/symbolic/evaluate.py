@@ -18,6 +18,7 @@ from .constrained import (
     accelerate,
     correct,
     dot,
+    end_step,
     factorize,
     inputs_of,
     multipliers_of,
@@ -116,12 +117,17 @@ def project(t, y, tables):
 def perform(task, t, y, dydt, tables):
     """Do one of the tasks of `pointer`; returns a status."""
     plan = plan_of(tables)[0]
+    if task == COMPLETE_EVALUATED and plan.rows == 0:
+        end_step(tables)
+        return 0
     status = 0 if task == COMPLETE_EVALUATED else prepare(t, y, tables)
     if status == 0 and task != DERIVATIVE and plan.rows > 0:
         energy = places(plan.n, plan.holonomic, plan.rows)[5]
         before = values_of(tables)[energy]
         status = project(t, y, tables)
         y[2 * plan.n] += values_of(tables)[energy] - before
+    if status == 0 and task != DERIVATIVE:
+        end_step(tables)
     if status == 0:
         finish(y, dydt, tables)
     return status

@@ -116,7 +116,7 @@ class Lagrangian:
         n = len(self.coordinates)
         y = np.concatenate([self._variables.numbers("u", u), self._variables.numbers("v", v), [0.0]])
         dydt = np.full(2 * n + 1, np.nan)
-        self._tables.scale[:] = 0.0
+        self._tables.largest[:] = 0.0
         status = self._motion.perform(DERIVATIVE, float(t), y, dydt)
         if status == SINGULAR_MASS:
             raise ValueError(failure(self._tables, self.coordinates, status))

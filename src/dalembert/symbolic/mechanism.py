@@ -8,6 +8,7 @@ import numpy as np
 
 from ..addresses import nested
 from ..articulated.driver import JointMechanism
+from ..checkpoint_fields import Field
 from ..integrate.methods import METHODS
 from ..mechanics.evaluate import Mechanism
 from ..model.compile import Model
@@ -70,6 +71,11 @@ class PlacedMechanism(JointMechanism):
         elif status == OK:
             self._measure(t, dydt)
         return status
+
+    def fields(self) -> list[Field]:
+        """What is known of the state beside that of the bodies; see `JointMechanism.fields`."""
+        equations = self.tables.equations.tables
+        return [*super().fields(), Field("of time", self.tables.options.time), Field("largest", equations.largest)]
 
     def _measure(self, t: float, dydt: np.ndarray) -> None:
         """Energies, and what the joints bear: undefined where that is not all that holds the bodies in their coordinates."""

@@ -24,7 +24,7 @@ from ..pointer import C_SIGNATURE, COMPLETE_EVALUATED, DERIVATIVE, FORCES, MEASU
 from ..quat import from_matrix
 from ..unchecked import peek, poke
 from ..vec import add, congruence, cross, dot, load3, scale, store3, sub, symvec
-from .constrained import accelerate, inputs_of, places, plan_of, step_of
+from .constrained import accelerate, end_step, inputs_of, places, plan_of, step_of
 from .evaluate import FILL, prepare, project
 
 FIXED = 24  # as in `generalized`
@@ -70,11 +70,14 @@ def perform(task, t, z, dzdt, placed):
     else:
         options_of(placed)[0].time = t
         if task == COMPLETE_EVALUATED and rows == 0:
+            end_step(equations_of(placed))
             return 0
         take(z, placed)
         status = prepare(t, z, equations_of(placed))
         if status == 0 and rows > 0:
             status = put_back(t, z, placed)
+        if status == 0:
+            end_step(equations_of(placed))
     return finish(t, z, dzdt, placed) if status == 0 else status
 
 

@@ -13,7 +13,7 @@ from ..integrate.methods import method as find_method
 from ..integrate.solution import IntegrationError, Solution
 from ..integrate.state import make_options
 from ..pointer import COMPLETE, DERIVATIVE
-from ..status import MAX_STEPS, MESSAGES, OK
+from ..status import MESSAGES, OK
 from .constrained import layout
 from .evaluate import Motion, failure
 
@@ -41,9 +41,7 @@ def run(
     end = start + duration
     count = max(1, round(duration * frames))
     for target in start + duration * np.arange(1, count + 1) / count:
-        status = MAX_STEPS
-        while status == MAX_STEPS:
-            status = driver.run(y, dydt, target, end)
+        status = driver.run(y, dydt, target, land=bool(target == end))
         if status != OK:
             record.add(driver.time, y)
             raise _stopped(motion, names, status, driver, record)
@@ -66,15 +64,14 @@ def _driver(motion: Motion, n: int, method: str, dt: float | None, rtol: float, 
         momentum=np.concatenate([-np.ones(n), np.ones(n), [0.0]]) if tableau.partitioned else None,
     )  # fmt: skip
     none = np.zeros(0, np.int64)
-    completes = int(motion.tables.plan[0].rows > 0)
-    return Driver(Functions(motion.address, motion.data, completes, none, none), options, 0.0 if dt is None else dt)
+    return Driver(Functions(motion.address, motion.data, 1, none, none), options, 0.0 if dt is None else dt)
 
 
 def _set_out(motion: Motion, names: Sequence[str], t: float, y: np.ndarray, dydt: np.ndarray, assemble: bool) -> None:
     """Put the start on the constraints. Raises ValueError where it is off them, unless asked to assemble, or where it cannot
     be run."""
     given, n = y.copy(), len(names)
-    motion.tables.scale[:] = 0.0
+    motion.tables.largest[:] = 0.0
     status = motion.perform(COMPLETE, t, y, dydt)
     if status != OK:
         raise ValueError(f"at the start {failure(motion.tables, names, status)}")
