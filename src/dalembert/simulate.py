@@ -15,6 +15,7 @@ from .articulated.driver import JointMechanism
 from .constraint_solver import ConstraintSolver, iterative_solver
 from .control import Controls, make_clock
 from .description import scene_description
+from .doubts import SOLVERS, at_the_start, changed_since, of_the_steps, sizes
 from .drivers import TIME_STEPPING, compiled_parts, make_driver, positive, steps_particles, system_of
 from .errors import failure
 from .events import happen
@@ -29,6 +30,7 @@ from .recording import Recorder, as_json
 from .release import release
 from .report import Report, make_report
 from .scene.scene import Scene
+from .stability import stability_warning
 from .start import HOLD, check_hold, redundant, set_out
 from .state import State
 from .status import EVENT, MAX_STEPS, OK
@@ -154,7 +156,9 @@ class Simulation(Controls, Questions):
         if len(self.model.graph.hubs) and redundant(self.model):
             self.model = compile_scene(self.model.scene, hubs=False)
         check_hold(hold, stiffness, damping, self.method)
-        self.warnings: list[str] = []  # what is doubtful of this run; see `SimulationWarning`
+        self._warnings: dict[str, str] = {}
+        self._warned: set[str] = set()
+        self._sizes = sizes(self.model)
         self.settings = {
             "method": self.method, "dt": dt, "rtol": rtol if dt is None else None, "hold": hold,
             "coordinates": "generalized" if placed else coordinates, "constraint_solver": str(iterative or "ldl"),
@@ -164,13 +168,15 @@ class Simulation(Controls, Questions):
             "coordinates": placed or coordinates, "constraint_solver": constraint_solver, "assemble": assemble,
             "controller": controller, "control_rate": control_rate,
         }  # fmt: skip
-        self._placed, self._iterative = placed, iterative
+        self._placed, self._iterative, self._stability_known = placed, iterative, False
         self._chosen, self._hold, self._assemble = chosen, (HOLD[hold], stiffness, damping), assemble
         self._y, self._dydt = np.empty(self.model.size), np.empty(self.model.size)
         self._clock = make_clock(controller, control_rate, dt)
         if self._clock is not None:
             self.settings |= {"controller": self._clock.name, "control_rate": self._clock.rate}
         self.restart()
+        for message in at_the_start(self):
+            self.warn(message)
 
     def restart(self, prepare: Callable[[Simulation], Any] | None = None) -> Simulation:
         """Go back to the start: the initial state, time 0, an empty record, motors as the scene has them, joints and forces
@@ -195,6 +201,8 @@ class Simulation(Controls, Questions):
         own.hold, own.stiffness, own.damping = self._hold
         self._y[:] = self.model.initial
         self._dydt[:] = np.nan
+        for solver in SOLVERS:
+            self._warnings.pop(solver, None)
         for pointer in self.model.pointers:
             pointer.error = None
         self.advances: list[float] = []  # durations, s
@@ -253,6 +261,7 @@ class Simulation(Controls, Questions):
         start = time.perf_counter()
         begin, count = self.time, 0
         end = begin + positive("duration", duration, "s")
+        self.warn_before(duration)
         self.advances.append(float(duration))
         self._advancing = True
         try:
@@ -266,13 +275,37 @@ class Simulation(Controls, Questions):
         finally:
             self._advancing = False
             self.wall_time += time.perf_counter() - start
+        self.warn_after()
         return self
 
-    def warn(self, message: str) -> None:
-        """Issue a `SimulationWarning` about this run, once, and list it in the report."""
-        if message not in self.warnings:
-            self.warnings.append(message)
+    @property
+    def warnings(self) -> list[str]:
+        """What is doubtful of this run so far; each was issued as a `SimulationWarning`, too."""
+        return list(self._warnings.values())
+
+    def warn(self, message: str, about: str | None = None) -> None:
+        """Issue a `SimulationWarning` about this run and list it in the report; once, or once for what it is `about`, of which
+        the report has the last message."""
+        self._warnings[about or message] = message
+        if (about or message) not in self._warned:
+            self._warned.add(about or message)
             warn(message)
+
+    def warn_before(self, duration: float) -> None:
+        """Look at what can be told before a stretch of `duration` seconds."""
+        changed = changed_since(self.model, self._sizes)
+        if changed is not None:
+            self.warn(changed)
+        if not self._stability_known and self.settings["dt"] is not None:
+            self._stability_known = True
+            found = stability_warning(self, duration)
+            if found is not None:
+                self.warn(found)
+
+    def warn_after(self) -> None:
+        """Look at what the steps so far tell."""
+        for about, message in of_the_steps(self):
+            self.warn(message, about)
 
     def _to(self, target: float, end: float) -> None:
         """Integrate to one frame and record it, stopping at events and where the controller is called on the way."""
@@ -324,6 +357,7 @@ class Simulation(Controls, Questions):
     @property
     def report(self) -> Report:
         """The table of the run so far."""
+        self.warn_after()
         return make_report(self)
 
     @property

@@ -40,6 +40,7 @@ class Body:
     color: str = field(default="#8899aa")
     material: Any = None  # scene.contact.Material, or None: it touches nothing
     group: str = ""
+    material_given: bool = False  # whether `add_body` was told the material, or None
 
     @property
     def rotation(self) -> np.ndarray:
@@ -64,6 +65,7 @@ def make_body(
     color: str,
     material: Any,
     group: str,
+    material_given: bool,
 ) -> Body:
     """Check everything and bring it to the centre of mass. Raises ValueError naming the body and the value."""
     owner = f"body {name!r}"
@@ -105,4 +107,5 @@ def make_body(
         color=color,
         material=material,
         group=group,
+        material_given=material_given,
     )
