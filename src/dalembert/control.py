@@ -72,6 +72,7 @@ class Controls(JointStates):
     _driver: Stepper
     _clock: Clock | None
     _changed_by_hand: Callable[[str], None]
+    warn: Callable[..., None]
     _motors: dict[str, Any]  # their rows of the table of forces, those that were asked for
 
     def set_motor(
@@ -132,11 +133,17 @@ class Controls(JointStates):
                 clock.calls += 1
             clock.busy = True
             try:
-                clock.function(self)
+                returned = clock.function(self)
             except Exception as error:
                 failure = SimulationError(f"at t = {now:.9g} s the controller {clock.name!r} failed: {error!r}", now)
                 failure.simulation = self
                 raise failure from error
             finally:
                 clock.busy = False
+            if returned is not None:
+                self.warn(
+                    f"the controller {clock.name!r} returned {type(returned).__name__} {returned!r:.60}, which is not used; "
+                    "call run.set_motor(name, ...) in it",
+                    "controller",
+                )
         return target if clock.same(clock.next, target) else clock.next

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .answers import not_finite
 from .articulated.evaluate import LIMP
 from .impact.forces import UNSOLVED
 from .interact.tables import COINCIDENT, ONE, OTHER, THE_LAW
@@ -14,6 +15,7 @@ from .mechanics.dynamics import SINGULAR, USER_FUNCTION
 from .mechanics.projection import NOT_CLOSED
 from .model.tables import STATE_SIZE
 from .pointer import WRONG_LENGTH
+from .state import State
 from .status import MESSAGES
 from .symbolic.constrained import SINGULAR_MASS
 from .symbolic.evaluate import NOT_MET
@@ -50,6 +52,9 @@ def explain(simulation: Any, status: int) -> str:
         return f"{at} a compiled function of the scene {what} ({', '.join(model.pointer_names)})"
     if status in (SINGULAR, NOT_SOLVED) and simulation._constraint_solver is not None:
         return f"{at} {simulation._constraint_solver.explain()}"
+    culprit = _culprit(simulation) if model.pointers else None
+    if culprit is not None:
+        return f"{at} {culprit}; return finite numbers"
     if status in (SINGULAR, NOT_CLOSED):
         worst = _worst_joint(simulation)
         what = "the constraint system cannot be solved" if status == SINGULAR else "the joints cannot be closed"
@@ -65,6 +70,22 @@ def explain(simulation: Any, status: int) -> str:
         return f"{at} {simulation._mechanism.explain(status)}"
     reason = MESSAGES.get(status, f"status {status}")
     return f"{at} {reason}; {_fastest(simulation)}"
+
+
+def _culprit(simulation: Any) -> str | None:
+    """A function of the user's that is not finite where the run ended, or at the step that was tried there."""
+    model, joints = simulation.model, {}
+    if any(force.kind == "motor" and force.function is not None for force in model.scene.forces.values()):
+        joints = simulation.joint_state()
+    now, dt = simulation.time, simulation.settings["dt"] or 0.0
+    times = (now, now + 1e-9 * max(1.0, abs(now)), now + dt)
+    with np.errstate(all="ignore"):
+        for y in (simulation._y, simulation._driver.attempt(simulation._y)):
+            for t in times:
+                found = not_finite(model, State(model, y, t), joints) if np.isfinite(y).all() else None
+                if found is not None:
+                    return found
+    return None
 
 
 def _worst_joint(simulation: Any) -> str:
@@ -101,7 +122,8 @@ def _fastest(simulation: Any) -> str:
         np.hstack([*tried[model.particle_block].reshape(2, -1, 3)]),
     ]
     finite = np.concatenate([np.isfinite(part).all(axis=1) for part in parts])
-    speed = np.linalg.norm([*simulation.state.velocity, *simulation.state.particle_velocity], axis=1)
+    state = State(model, simulation._y, simulation.time)
+    speed = np.linalg.norm([*state.velocity, *state.particle_velocity], axis=1)
     index = int(np.argmin(finite) if not finite.all() else np.argmax(speed))
     what, name = (
         ("body", repr(model.body_names[index])) if index < count else ("particle", _particle(model, index - count))

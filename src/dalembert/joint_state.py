@@ -32,16 +32,18 @@ class JointStates:
 
     @property
     def coordinates(self) -> Vector:
-        """(n,) u, a copy, in the order of `Articulation.coordinates`. Raises ValueError in coordinates of bodies."""
+        """(n,) u, a read-only copy, in the order of `Articulation.coordinates`; `set_joint_state` sets them. Raises
+        ValueError in coordinates of bodies."""
         own = self._tree()
-        return own.z[: len(own.layout.start)].copy()
+        return _read_only(own.z[: len(own.layout.start)])
 
     @property
     def speeds(self) -> Vector:
-        """(m,) w, a copy, in the order of `Articulation.speeds`. Raises ValueError in coordinates of bodies."""
+        """(m,) w, a read-only copy, in the order of `Articulation.speeds`; `set_joint_state` sets them. Raises ValueError in
+        coordinates of bodies."""
         own = self._tree()
         first = len(own.layout.start)
-        return own.z[first : first + len(own.layout.freedoms)].copy()
+        return _read_only(own.z[first : first + len(own.layout.freedoms)])
 
     def joint_state(self) -> dict[str, tuple[float, float]]:
         """Joint → (s, ṡ): rad and rad/s of hinges, m and m/s of sliders; of cylindrical joints with ".displacement" and
@@ -97,6 +99,12 @@ class JointStates:
             )
         self._mechanism.take(self._y)
         return self._mechanism
+
+
+def _read_only(values: Vector) -> Vector:
+    found = values.copy()
+    found.flags.writeable = False
+    return found
 
 
 def named_freedoms(own: JointMechanism) -> dict[str, tuple[int, int]]:

@@ -91,7 +91,7 @@ class Queries:
         return sorted(self.overlaps())
 
     def overlaps(self) -> dict[tuple[str, str], float]:
-        """The depth of each pair that has a point in common, m: of the deepest contact point that collision detection finds."""
+        """The depth of each pair that has a point in common, m: that of the deepest contact point that is found."""
         tables, place = self._tables, {name: i for i, name in enumerate(self._names)}
         rows = tables.contacts[: int(tables.counts[CONTACTS])]
         rows = rows[rows.separation <= 0.0]

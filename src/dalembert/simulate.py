@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .ahead import compile_ahead
+from .answers import require_answers
 from .articulated.driver import JointMechanism
+from .constraint_check import require_derivatives
 from .constraint_solver import ConstraintSolver, iterative_solver
 from .control import Controls, make_clock
 from .description import scene_description
@@ -31,7 +33,7 @@ from .release import release
 from .report import Report, make_report
 from .scene.scene import Scene
 from .stability import stability_warning
-from .start import HOLD, check_hold, redundant, set_out
+from .start import HOLD, check_hold, ledger_size, redundant, set_out
 from .state import State
 from .status import EVENT, MAX_STEPS, OK
 from .symbolic import GeneralizedCoordinates
@@ -170,6 +172,8 @@ class Simulation(Controls, Questions):
         }  # fmt: skip
         self._placed, self._iterative, self._stability_known = placed, iterative, False
         self._chosen, self._hold, self._assemble = chosen, (HOLD[hold], stiffness, damping), assemble
+        require_answers(self.model)
+        require_derivatives(self.model)
         self._y, self._dydt = np.empty(self.model.size), np.empty(self.model.size)
         self._clock = make_clock(controller, control_rate, dt)
         if self._clock is not None:
@@ -214,6 +218,8 @@ class Simulation(Controls, Questions):
         self._spent: set[str] = set()
         self.released: dict[str, float] = {}  # when each joint or force was let go, s
         self.event_times: dict[str, list[float]] = {name: [] for name in self.model.scene.events}  # s
+        self._seen: np.ndarray | None = None  # the state when it was lent out
+        self._lent = False
         self.kernel_time = 0.0
         self.wall_time = 0.0
         self.interrupted = False
@@ -224,6 +230,7 @@ class Simulation(Controls, Questions):
         status = set_out(self.model, self._mechanism, self._y, self._dydt, self._assemble)
         if status != OK:
             raise failure(self, status)
+        self._seen = None
         self._run(0.0, 0.0)  # loads the driver, so that the time of the first step is a step's
         self.kernel_time = 0.0
         self.recorder = Recorder(self.model, self._mechanism)
@@ -239,13 +246,26 @@ class Simulation(Controls, Questions):
 
     @property
     def state(self) -> State:
-        """Named views on the current state. After changing it call `changed`."""
+        """Named arrays of the current state; what is written to them changes the run."""
+        self._lent = True
+        if self._seen is None:
+            self._seen = self._y[: -ledger_size(self.model)].copy()
         return State(self.model, self._y, self.time)
 
     def changed(self) -> None:
-        """The state was changed from outside (an impulse): forget what was derived from it."""
+        """The state was changed from outside (an impulse): forget what was derived from it. A run does so by itself when it
+        goes on after `state` was written to. Raises ValueError for a state that is not finite."""
+        State(self.model, self._y, self.time).check()
+        self._seen = None
         self._driver.changed()
         self._changed_by_hand("the state")
+
+    def _notice_changes(self) -> None:
+        """Do what `changed` does if the state was written to."""
+        if self._seen is not None:
+            if not np.array_equal(self._seen, self._y[: -ledger_size(self.model)]):
+                self.changed()
+            self._seen = None
 
     def _changed_by_hand(self, what: str) -> None:
         """Remember that something was changed which a run of the same scene and settings would not change."""
@@ -261,6 +281,7 @@ class Simulation(Controls, Questions):
         start = time.perf_counter()
         begin, count = self.time, 0
         end = begin + positive("duration", duration, "s")
+        self._notice_changes()
         self.warn_before(duration)
         self.advances.append(float(duration))
         self._advancing = True
@@ -275,6 +296,8 @@ class Simulation(Controls, Questions):
         finally:
             self._advancing = False
             self.wall_time += time.perf_counter() - start
+        if self._lent:
+            self._seen = self._y[: -ledger_size(self.model)].copy()
         self.warn_after()
         return self
 
@@ -284,8 +307,8 @@ class Simulation(Controls, Questions):
         return list(self._warnings.values())
 
     def warn(self, message: str, about: str | None = None) -> None:
-        """Issue a `SimulationWarning` about this run and list it in the report; once, or once for what it is `about`, of which
-        the report has the last message."""
+        """Issue a `SimulationWarning` about this run and list it in the report; once, or once for what it is `about`, of
+        which the report has the last message."""
         self._warnings[about or message] = message
         if (about or message) not in self._warned:
             self._warned.add(about or message)
@@ -310,7 +333,9 @@ class Simulation(Controls, Questions):
     def _to(self, target: float, end: float) -> None:
         """Integrate to one frame and record it, stopping at events and where the controller is called on the way."""
         while True:
+            self._notice_changes()
             stop = self._held_until(target)
+            self._notice_changes()
             status = self._run(stop, end)
             if status == MAX_STEPS or (status == OK and stop < target):
                 continue
@@ -390,6 +415,7 @@ class Simulation(Controls, Questions):
                 f"the saved run has {y.size} numbers in its state and this scene {self._y.size}; resume the same scene"
             )
         self._y[:] = y
+        self._seen = None
         self._driver.restart(float(trajectory.times[-1]))
         self._forget_controls()
         self.advances, self.resumed = [], True

@@ -215,7 +215,7 @@ def _scaled(blocks: NDArray[np.float64], starts: NDArray, columns: NDArray, root
 
 
 def largest_eigenvalue(product: Product, size: int) -> float:
-    """Of a symmetric positive semidefinite matrix, by its products, with Lanczos's method from a random vector, to about 1e-3.
+    """Of a symmetric positive semidefinite matrix, by its products: Lanczos's method from a random vector, to about 1e-3.
 
     Products are summed by NumPy rather than by BLAS, whose threads take far longer where other processes are busy.
     """

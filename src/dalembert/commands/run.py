@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from ..file_format import PAGES, SAVED, require_suffix
 from ..sources import load
 from . import FAILED, INTERRUPTED, REFUSED, plain_warnings
 from .sweep import read_parameters
@@ -80,6 +81,9 @@ def run(
     """
     screen = None
     try:
+        for path, suffixes in ((out, SAVED), (report, PAGES)):
+            if path is not None:
+                require_suffix(path, *suffixes)  # before the run, not after it
         built, settings = load(scene, floating, read_parameters(parameters))
         if view:  # it is seen while the compiler and the kernels are loaded
             from ..screen import open_screen

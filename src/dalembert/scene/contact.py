@@ -1,8 +1,8 @@
 """Contact as the user describes it: materials, obstacles that do not move, and which pairs touch.
 
-A body or an obstacle takes part in contact when it has a material: its own, or that of the scene. The friction of two that meet is the geometric mean of
-theirs, √(μ_a μ_b), the restitution the larger of the two, unless a rule says otherwise. Two bodies that a joint connects
-do not touch, unless a rule says so.
+A body or an obstacle takes part in contact when it has a material: its own, or that of the scene. The friction of two
+that meet is the geometric mean of theirs, √(μ_a μ_b), the restitution the larger of the two, unless a rule says otherwise.
+Two bodies that a joint connects do not touch, unless a rule says so.
 """
 
 from __future__ import annotations

@@ -59,8 +59,8 @@ def doubtful_orientation(owner: str, value: ArrayLike) -> Iterator[str]:
     for angle, axis in ((q[0], q[1:]), (q[3], q[:3])):
         if abs(float(np.linalg.norm(axis)) - 1.0) < AXIS and abs(angle) > NORM and abs(angle) != 1.0:
             yield (
-                f"{owner}: orientation {tuple(q.tolist())} looks like an axis and an angle, and was divided by its norm: {order}; "
-                "give (cos(angle/2), *(sin(angle/2) * axis))"
+                f"{owner}: orientation {tuple(q.tolist())} looks like an axis and an angle, and was divided by its norm: "
+                f"{order}; give (cos(angle/2), *(sin(angle/2) * axis))"
             )
 
 
