@@ -60,7 +60,8 @@ def _require(owner: str, custom: Custom, pointer: Any) -> None:
                 what = "velocity" if c < 3 else "angular velocity"
                 raise ValueError(
                     f"{owner}: its derivative by the {what} of {body.name!r} along {'xyz'[c % 3]} is "
-                    f"{given[:, k, c].tolist()}, and by differences of the function {found.round(6).tolist()}; {_way_out(custom)}"
+                    f"{given[:, k, c].tolist()}, and by differences of the function {found.round(6).tolist()}; "
+                    f"{_way_out(custom)}"
                 )
     if custom.bias is not None:
         _, _, found = _differences(custom, states[:count], rates)

@@ -52,34 +52,29 @@ def of_the_steps(run: Any) -> Iterator[tuple[str, str]]:
             ways = [f"raise iterations (now {own.iterations})", "take a smaller dt"]
             if own.solver == "gauss_seidel" and run.model.tree is None:
                 ways.append('pass solver="interior_point"')
-            yield (
-                "contact",
-                (
-                    f"the contact solver {own.solver!r} missed its tolerance of {own.tolerance:g} {_unit(own.solver)} in "
-                    f"{_share(unsolved, steps)}, by {float(report.worst_residual[0]):.3g} m/s at worst; {_or(ways)}"
-                ),
+            message = (
+                f"the contact solver {own.solver!r} missed its tolerance of {own.tolerance:g} {_unit(own.solver)} in "
+                f"{_share(unsolved, steps)}, by {float(report.worst_residual[0]):.3g} m/s at worst; {_or(ways)}"
             )
+            yield "contact", message
     if isinstance(driver, ParticleStepping):
         unsolved, steps = int(driver.report.unsolved[0]), int(driver.report.steps[0])
         if _often(unsolved, steps):
-            yield (
-                "particles",
-                (
-                    f"the implicit steps of the particles missed their tolerance in {_share(unsolved, steps)}, by "
-                    f"{float(driver.report.worst[0]):.3g} of the forces at worst; take a smaller dt, or a larger newton_tolerance "
-                    "or linear_tolerance if that is enough"
-                ),
+            message = (
+                f"the implicit steps of the particles missed their tolerance in {_share(unsolved, steps)}, by "
+                f"{float(driver.report.worst[0]):.3g} of the forces at worst; take a smaller dt, or a larger "
+                "newton_tolerance or linear_tolerance if that is enough"
             )
+            yield "particles", message
     if run._constraint_solver is not None:
         found = run._constraint_solver.report()
         if _often(found.unsolved, found.solutions):
-            yield (
-                "constraints",
-                (
-                    f"the constraint solver {found.solver} missed its tolerance in {_share(found.unsolved, found.solutions, 'solutions')}"
-                    f", by {found.residual:.3g} at worst; use constraint_solver='ldl', or raise its iterations"
-                ),
+            message = (
+                f"the constraint solver {found.solver} missed its tolerance in "
+                f"{_share(found.unsolved, found.solutions, 'solutions')}, by {found.residual:.3g} at worst; use "
+                "constraint_solver='ldl', or raise its iterations"
             )
+            yield "constraints", message
 
 
 def changed_since(model: Model, before: tuple[int, ...]) -> str | None:
@@ -200,6 +195,6 @@ def _sunk_particles(run: Any) -> Iterator[str]:
         if sunk.any():
             worst = float(depth[group.first : group.last][sunk].max())
             yield (
-                f"at the start {int(sunk.sum())} of the particles {group.name!r} overlap what they touch, by {worst:.3g} m at "
-                "worst, and the first steps put them apart; move them"
+                f"at the start {int(sunk.sum())} of the particles {group.name!r} overlap what they touch, by {worst:.3g} m "
+                "at worst, and the first steps put them apart; move them"
             )
