@@ -17,8 +17,10 @@ from .model.elements import ForceCompiler
 from .model.tree_tables import HINGE, SLIDER
 from .scene.body import WORLD
 from .scene.checks import finite
+from .scene.doubtful import beyond_a_turn, in_degrees
 
 Vector = NDArray[np.float64]
+ROUND = 0.5  # an angle beyond a turn that is a multiple of this was written by hand, and not measured
 
 
 class JointStates:
@@ -26,6 +28,7 @@ class JointStates:
 
     model: Model
     changed: Callable[[], None]
+    warn: Callable[..., None]
     _y: np.ndarray
     _mechanism: Mechanism
     _reader: JointReader | None
@@ -75,6 +78,8 @@ class JointStates:
             if len(pair) != 2:
                 raise ValueError(f"joint {name!r}: give its value and its rate, (s, ṡ); got {pair!r:.80}")
             z[u] = finite(f"joint {name!r}", "s", pair[0])
+            if beyond_a_turn(z[u]) and z[u] % ROUND == 0.0 and self._joint_units()[name] == "rad":
+                self.warn(in_degrees(f"joint {name!r}", "its angle is set to", [z[u]]), f"angle of {name}")
             z[len(own.layout.start) + w] = finite(f"joint {name!r}", "ṡ", pair[1])
         own.z[:] = z
         own.put(self._y)

@@ -13,9 +13,9 @@ import numpy as np
 from .ahead import compile_ahead
 from .answers import require_answers
 from .articulated.driver import JointMechanism
-from .constraint_check import require_derivatives
 from .constraint_solver import ConstraintSolver, iterative_solver
 from .control import Controls, make_clock
+from .derivative_check import require_derivatives
 from .description import scene_description
 from .doubts import SOLVERS, at_the_start, changed_since, of_the_steps, sizes
 from .drivers import TIME_STEPPING, compiled_parts, make_driver, positive, steps_particles, system_of

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .checks import positive, real_array, rotation_matrix, unit_quaternion
+from .checks import color_text, positive, real_array, rotation_matrix, unit_quaternion
 from .mass import mass_properties, validate_inertia
 
 
@@ -104,7 +104,7 @@ def make_body(
         orientation=q,
         velocity=real_array(owner, "velocity", velocity, (3,)),
         angular_velocity=real_array(owner, "angular_velocity", angular_velocity, (3,)),
-        color=color,
+        color=color_text(owner, color),
         material=material,
         group=group,
         material_given=material_given,

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .body import Body
-from .checks import real_array, rotation_matrix, unit_quaternion
+from .checks import color_text, real_array, rotation_matrix, unit_quaternion
 from .shapes import Shape
 from .surfaces import HeightField, TriangleMesh, is_surface
 
@@ -141,7 +141,7 @@ class Contacts:
             raise ValueError(f"{owner}: a body has that name already; choose another")
         obstacle = Obstacle(
             name, shape, real_array(owner, "position", position, (3,)),
-            unit_quaternion(owner, "orientation", orientation), made_of, group, color,
+            unit_quaternion(owner, "orientation", orientation), made_of, group, color_text(owner, color),
         )  # fmt: skip
         self.obstacles[name] = obstacle
         return obstacle
@@ -172,6 +172,10 @@ class Contacts:
         for name in names:
             if name not in self.bodies and name not in self.obstacles and name not in groups:
                 raise ValueError(f"set_contact: {name!r} is no body, obstacle or group of this scene; add it first")
+        if names[0] == names[1] and names[0] not in groups:
+            raise ValueError(
+                f"set_contact: both are {names[0]!r}, which does not touch itself; name two things, or a group"
+            )
         if friction is not None:
             friction = _coefficient(f"set_contact({names[0]!r}, {names[1]!r})", "friction", friction)
         if restitution is not None:

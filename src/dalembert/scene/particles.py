@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .checks import array_of, finite, real_array
+from .checks import array_of, color_text, finite, real_array
 from .contact import OF_SCENE, Material, OfScene, surface
 
 MOST_PARTICLES = 10_000_000
@@ -114,7 +114,7 @@ class ParticleGroups:
         m = np.full(len(x), mass) if array_of(mass).ndim == 0 else mass
         group = Particles(
             name, first, x, real_array(owner, "velocity", v, x.shape), _masses(owner, m, len(x)),
-            _pinned(owner, pinned, len(x)), finite(owner, "radius", radius, 0.0), color,
+            _pinned(owner, pinned, len(x)), finite(owner, "radius", radius, 0.0), color_text(owner, color),
             surface(owner, material, self.material), material_given=not isinstance(material, OfScene),
         )  # fmt: skip
         if np.any(group.velocity[group.pinned]):

@@ -1,8 +1,9 @@
-"""Whether the derivatives of constraints that users write are those of their function C(x, q); looked at before a run.
+"""Whether the derivatives that users write are those of their functions; looked at before a run.
 
-Along the path x + s v, exp(½ s ω) q of a body, which holds v and ω constant, dC/ds = J (v, ω) and d²C/ds² = J̇ (v, ω). Both
-are compared with central differences of C. A function that is not analytic (abs, comparisons, .real) gives a wrong complex
-step, and a Jacobian that is written by hand may be wrong: either would hold the bodies where nobody meant them to be.
+Of a radial law they are dW/dr of W(r), at a few distances. Of a constraint they are those of C(x, q): along the path
+x + s v, exp(½ s ω) q of a body, which holds v and ω constant, dC/ds = J (v, ω) and d²C/ds² = J̇ (v, ω). All are compared with
+central differences. A function that is not analytic (abs, comparisons, .real) gives a wrong complex step, and a Jacobian that
+is written by hand may be wrong: either would hold the bodies where nobody meant them to be.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from .model.compile import Model
 from .pointer import C_TYPE, DERIVATIVE
 from .scene.body import Body
 from .scene.joint import Custom
+from .scene.particle_force import ParticleForce
 from .status import OK
 
 Vector = NDArray[np.float64]
@@ -23,10 +25,14 @@ Vector = NDArray[np.float64]
 STEP = 1e-4  # m and rad
 BESIDE = 1e-2  # the same: so far from the initial pose, where terms may vanish, derivatives are compared
 CLOSE = 1e-4  # of the largest entry
+SLOPE = 1e-2  # of a radial law, which may have a kink
 
 
 def require_derivatives(model: Model) -> None:
-    """Raises ValueError, naming the constraint and the body, for derivatives that are not those of its function."""
+    """Raises ValueError, naming the constraint or the law, for derivatives that are not those of its function."""
+    for force in model.scene.forces.values():
+        if force.kind == "radial":
+            _require_slope(f"radial {force.name!r}", force)
     for name, pointer in zip(model.pointer_names, model.pointers, strict=True):
         joint = model.scene.joints.get(name)
         if joint is not None and joint.custom is not None:
@@ -70,6 +76,31 @@ def _require(owner: str, custom: Custom, pointer: Any) -> None:
             raise ValueError(
                 f"{owner}: its bias is {bias.tolist()}, and by differences of the function {found.round(4).tolist()}; it is "
                 "dJ/dt times the velocities (v, ω, v, ω, …)"
+            )
+
+
+def _require_slope(owner: str, force: ParticleForce) -> None:
+    """Raises ValueError for a dW/dr that is not the derivative of W, half as far, as far and twice as far apart as the first
+    two particles are."""
+    x = np.concatenate([group.position for group in force.groups])
+    apart = float(np.linalg.norm(x[1] - x[0])) if len(x) > 1 else 0.0
+    for r in (0.5 * apart, apart, 2.0 * apart):
+        h = STEP * r
+        if not 0.0 < r + h < force.values["cutoff"]:
+            continue
+        try:
+            (low, _), (_, slope), (high, _) = (map(float, force.function(s)) for s in (r - h, r, r + h))  # type: ignore[misc]
+        except Exception:  # told of when it is run
+            return
+        found = (high - low) / (2.0 * h)
+        rounding = 1e-14 * max(abs(low), abs(high)) / h
+        if (
+            np.isfinite([slope, found]).all()
+            and abs(slope - found) > SLOPE * max(abs(slope), abs(found)) + 10.0 * rounding
+        ):
+            raise ValueError(
+                f"{owner}: its function says dW/dr = {slope:.6g} N at r = {r:.6g} m, and by differences of W it is {found:.6g} "
+                "N; return (W, dW/dr), where the force on either is −dW/dr along the line from the other"
             )
 
 
