@@ -99,8 +99,8 @@ def _require_slope(owner: str, force: ParticleForce) -> None:
             and abs(slope - found) > SLOPE * max(abs(slope), abs(found)) + 10.0 * rounding
         ):
             raise ValueError(
-                f"{owner}: its function says dW/dr = {slope:.6g} N at r = {r:.6g} m, and by differences of W it is {found:.6g} "
-                "N; return (W, dW/dr), where the force on either is −dW/dr along the line from the other"
+                f"{owner}: its function says dW/dr = {slope:.6g} N at r = {r:.6g} m, and by differences of W it is "
+                f"{found:.6g} N; return (W, dW/dr), where the force on either is −dW/dr along the line from the other"
             )
 
 

@@ -105,7 +105,7 @@ def _often(unsolved: int, steps: int) -> bool:
 
 
 def _share(unsolved: int, steps: int, what: str = "steps") -> str:
-    return f"{unsolved} of {steps} {what} ({100.0 * unsolved / steps:.2g} %)"
+    return f"{unsolved} of {steps} {what} ({100.0 * unsolved / steps:.3g} %)"
 
 
 def _unit(solver: str) -> str:
