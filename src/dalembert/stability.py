@@ -88,6 +88,8 @@ def amplification(method: str, dt: float, frequency: float, damping: float = 0.0
 
 def grows(method: str, dt: float, duration: float, mode: Stiffness) -> bool:
     """Whether a mode more than doubles over a run of so many seconds."""
+    if not np.isfinite([mode.frequency, mode.damping]).all():
+        return True  # of a link, which has no mass of its own
     factor = amplification(method, dt, mode.frequency, mode.damping)
     return bool(np.log(max(factor, 1e-300)) * duration / dt > np.log(GROWTH))
 
@@ -140,12 +142,13 @@ def advice_on_steps(simulation: Any, duration: float) -> str | None:
     method = simulation.method
     if simulation.settings["dt"] is not None or not _explicit(method):
         return None
-    found = [(largest_step(method, duration, mode), mode) for mode in stiffnesses(simulation.model, method)]
+    modes = [mode for mode in stiffnesses(simulation.model, method) if _may_be_implicit(simulation.model, mode)]
+    found = [(largest_step(method, duration, mode), mode) for mode in modes]
     if not found:
         return None
     stable, mode = min(found, key=lambda item: item[0])
     steps = 1.0 / (simulation.frames * stable)
-    if steps <= MOST_STEPS or not _may_be_implicit(simulation.model, mode):
+    if steps <= MOST_STEPS:
         return None
     return (
         f"method {method!r} has to take {steps:.0f} steps a frame to keep stable on {mode.name!r} (ω = {mode.frequency:.3g} "

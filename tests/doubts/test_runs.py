@@ -207,6 +207,18 @@ def _quietly(scene, coordinates, dt):
         dal.simulate(scene, 1.0, method="rk4", dt=dt, coordinates=coordinates)
 
 
+@pytest.mark.parametrize(("stiffness", "warned"), [(5e4, False), (1.5e5, True)])  # the limit is 8e4 · 1 N m/rad
+def test_a_motor_on_a_link_without_mass(stiffness, warned):
+    scene = dal.Scene("tool")
+    frame = scene.add_link("frame")
+    scene.add_body("bob", mass=1.0, inertia=(1e-9, 1e-9, 1e-9), position=(0, 0, -1))
+    scene.hinge("x", dal.WORLD, frame, at=(0, 0, 0), axis=(1, 0, 0))
+    scene.hinge("y", frame, "bob", at=(0, 0, 0), axis=(0, 1, 0))
+    scene.motor("stiff", "x", stiffness=stiffness)
+    found = of_run(scene, coordinates="joint", method="rk4", dt=0.01)
+    assert ["beyond its stability limit for 'stiff'" in text for text in found] == [True] * warned
+
+
 def test_motors_of_time_steps_are_not_looked_at():
     scene = driven("motor", stiffness=10.0, damping=5.0)
     scene.limit("stops", "pin", lower=-1.0)
