@@ -29,7 +29,6 @@ DEEP = 1e-6  # of the size of the smallest thing that touches: deeper than the r
 FEW = 4  # pairs in a sentence
 SOLVERS = ("contact", "particles", "constraints")  # what `of_the_steps` tells of
 OF_CONTACT = {"solver": "gauss_seidel", "iterations": None, "tolerance": None, "sleep_after": None}
-OF_IMPLICIT = {"newton_tolerance": 1e-8, "linear_solver": "cg", "linear_tolerance": 1e-4}
 OF_HOLD = {"stiffness": 0.0, "damping": 0.0}
 
 
@@ -120,13 +119,12 @@ def _or(ways: list[str]) -> str:
 
 
 def _unused(run: Any) -> Iterator[str]:
-    """Settings that the method does not use."""
+    """Settings of accuracy, of contact and of joints that the method does not use. (Those of implicit steps are let be: they
+    are passed to many methods at once to compare these.)"""
     method, given, model = run.method, run.arguments, run.model
     touching = isinstance(run._driver, EventDriver)
-    implicit = isinstance(run._driver, ParticleStepping) and method != TIME_STEPPING
     bodies = isinstance(run._driver, TimeStepping) or getattr(run._driver, "bodies", None) is not None
     unused: dict[str, Any] = {} if bodies else dict(OF_CONTACT)
-    unused |= {} if implicit else OF_IMPLICIT
     unused |= {} if touching else {"impacts": "simultaneous"}
     unused |= {} if given["hold"] != "projection" else OF_HOLD
     if given["dt"] is not None or method in SCHEMES:

@@ -53,7 +53,7 @@ def explain(simulation: Any, status: int) -> str:
     if status in (SINGULAR, NOT_SOLVED) and simulation._constraint_solver is not None:
         return f"{at} {simulation._constraint_solver.explain()}"
     culprit = _culprit(simulation) if model.pointers else None
-    if culprit is not None:
+    if status in (SINGULAR, NOT_CLOSED) and culprit is not None:
         return f"{at} {culprit}; return finite numbers"
     if status in (SINGULAR, NOT_CLOSED):
         worst = _worst_joint(simulation)
@@ -69,7 +69,8 @@ def explain(simulation: Any, status: int) -> str:
     if status in (SINGULAR_MASS, NOT_MET):
         return f"{at} {simulation._mechanism.explain(status)}"
     reason = MESSAGES.get(status, f"status {status}")
-    return f"{at} {reason}; {_fastest(simulation)}"
+    found = _fastest(simulation) if culprit is None else f"{_fastest(simulation)}, and {culprit}"
+    return f"{at} {reason}; {found}"
 
 
 def _culprit(simulation: Any) -> str | None:

@@ -73,6 +73,22 @@ def test_a_page_without_warnings_has_no_box(run, tmp_path):
     assert '<ul class="warnings"' not in run.trajectory.save_report(tmp_path / "run.html").read_text("utf-8")
 
 
+def test_the_viewer_shows_warnings_as_text_and_takes_them_away():
+    from dalembert.view.live import LiveViewer
+
+    scene = ground()
+    scene.add_body("<b>lost</b>", dal.Sphere(0.1), mass=1.0, position=(0, 0, 1))
+    with pytest.warns(dal.SimulationWarning):
+        warned = dal.simulate(scene, 0.02, dt=0.01).trajectory
+    with LiveViewer(warned.scene_description, port=0, open_page=False) as viewer:
+        box = viewer._panel.warnings
+        assert not box.visible
+        viewer.show(warned)
+        assert box.visible and "&lt;b&gt;lost&lt;/b&gt;" in box.content and "<b>" not in box.content
+        viewer.show_warnings([])
+        assert not box.visible and box.content == ""
+
+
 def test_the_command_line_says_them_once_and_in_the_table(tmp_path, capsys):
     path = tmp_path / "scene.py"
     path.write_text(

@@ -19,11 +19,11 @@ def plain_warnings() -> Iterator[None]:
     with warnings.catch_warnings():
         other = warnings.showwarning
 
-        def show(message: Any, category: type[Warning], *where: Any) -> None:
+        def show(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
             if issubclass(category, SimulationWarning):
                 print(f"dalembert: warning: {message}", file=sys.stderr, flush=True)
             else:
-                other(message, category, *where)
+                other(message, category, *where, **more)
 
-        warnings.showwarning = show
+        warnings.showwarning = show  # type: ignore[assignment]
         yield
