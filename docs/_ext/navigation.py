@@ -39,6 +39,7 @@ FIRST = {
         "redundant-constraints",
         "audit",
         "save-and-resume",
+        "warnings",
         "own-forces",
     ],
     "reference/*": ["scene", "shapes", "simulation", "views", "many", "files", "mechanics", "mathematics"],

@@ -12,11 +12,12 @@ from .contact.time_stepping import TimeStepping
 from .drivers import Stepper, positive
 from .errors import SimulationError
 from .joint_state import JointStates
-from .model.tables import System
+from .model.tables import ANGLE, System
 from .motors import INPUTS, exerted, inputs_of, motor_row, what_it_takes
 from .particles.stepping import ParticleStepping
 from .pointer import MEASURE
 from .scene.checks import finite
+from .scene.doubtful import TURN, beyond_a_turn, in_degrees
 from .time_series import TimeSeries
 
 SAME_TIME = 1e-9  # of the time between two calls of a controller
@@ -72,6 +73,7 @@ class Controls(JointStates):
     _driver: Stepper
     _clock: Clock | None
     _changed_by_hand: Callable[[str], None]
+    warn: Callable[..., None]
     _motors: dict[str, Any]  # their rows of the table of forces, those that were asked for
 
     def set_motor(
@@ -94,11 +96,18 @@ class Controls(JointStates):
         new = {key: finite(owner, key, value) for key, value in asked.items()}
         if all(row[INPUTS[key]] == value for key, value in new.items()):
             return
+        if abs(new.get("position", row.position) - row.position) > TURN:
+            self._doubt_angle(name, row, new["position"])
         for key, value in new.items():
             row[INPUTS[key]] = value
         self._changed_by_hand(owner)
         if not isinstance(self._driver, (TimeStepping, ParticleStepping)):  # these look at motors anew in each step
             self._driver.changed()
+
+    def _doubt_angle(self, name: str, row: Any, position: float) -> None:
+        """Warn of a position, more than a turn from the one before, that is probably in degrees."""
+        if self._system.coordinates.kind[row.coordinate] == ANGLE and beyond_a_turn(position):
+            self.warn(in_degrees(f"motor {name!r}", "its position is set to", [position]), f"position of {name}")
 
     @property
     def efforts(self) -> dict[str, float]:
@@ -129,9 +138,15 @@ class Controls(JointStates):
             while clock.same(now, clock.next):
                 clock.calls += 1
             try:
-                interrupt.call(clock.function, self)
+                returned = interrupt.call(clock.function, self)
             except Exception as error:
                 failure = SimulationError(f"at t = {now:.9g} s the controller {clock.name!r} failed: {error!r}", now)
                 failure.simulation = self
                 raise failure from error
+            if returned is not None:
+                self.warn(
+                    f"the controller {clock.name!r} returned {type(returned).__name__} {returned!r:.60}, which is not used; "
+                    "call run.set_motor(name, ...) in it",
+                    "controller",
+                )
         return target if clock.same(clock.next, target) else clock.next

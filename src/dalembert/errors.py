@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .answers import not_finite
 from .articulated.evaluate import LIMP
 from .impact.forces import UNSOLVED
 from .interact.tables import COINCIDENT, ONE, OTHER, THE_LAW
@@ -14,6 +15,7 @@ from .mechanics.dynamics import SINGULAR, USER_FUNCTION
 from .mechanics.projection import NOT_CLOSED
 from .model.tables import STATE_SIZE
 from .pointer import C_TYPE, DERIVATIVE, NOT_A_NUMBER, WRONG_LENGTH
+from .state import State
 from .status import MESSAGES, NON_FINITE, STEP_UNDERFLOW
 from .symbolic.constrained import SINGULAR_MASS
 from .symbolic.evaluate import NOT_MET
@@ -66,6 +68,9 @@ def explain(simulation: Any, status: int) -> str:
         return f"{at} {MESSAGES[status]} (the last trial was {step}); {_fastest(simulation)}"
     if status in (SINGULAR, NOT_SOLVED) and simulation._constraint_solver is not None:
         return f"{at} {simulation._constraint_solver.explain()}"
+    culprit = _culprit(simulation) if model.pointers else None
+    if status in (SINGULAR, NOT_CLOSED) and culprit is not None:
+        return f"{at} {culprit}; return finite numbers"
     if status in (SINGULAR, NOT_CLOSED):
         what = "the constraint system cannot be solved" if status == SINGULAR else "the joints cannot be closed"
         return f"{at} {what} {step}, worst at joint {_worst_joint(simulation)}; a smaller step may help"
@@ -79,7 +84,8 @@ def explain(simulation: Any, status: int) -> str:
     if status in (SINGULAR_MASS, NOT_MET):
         return f"{at} {simulation._mechanism.explain(status)}"
     reason = MESSAGES.get(status, f"status {status}")
-    return f"{at} {reason} {step}; {_fastest(simulation)}"
+    found = _fastest(simulation) if culprit is None else f"{_fastest(simulation)}, and {culprit}"
+    return f"{at} {reason} {step}; {found}"
 
 
 def _events_without_number(simulation: Any) -> str:
@@ -99,6 +105,22 @@ def event_values(model: Any, t: float, y: np.ndarray) -> np.ndarray:
     for i, address in enumerate(model.event_addresses):
         C_TYPE(int(address))(0, DERIVATIVE, t, y.ctypes.data, y.size, values[i:].ctypes.data, 1)
     return values
+
+
+def _culprit(simulation: Any) -> str | None:
+    """A function of the user's that is not finite where the run ended, or at the step that was tried there."""
+    model, joints = simulation.model, {}
+    if any(force.kind == "motor" and force.function is not None for force in model.scene.forces.values()):
+        joints = simulation.joint_state()
+    now, dt = simulation.time, simulation.settings["dt"] or 0.0
+    times = (now, now + 1e-9 * max(1.0, abs(now)), now + dt)
+    with np.errstate(all="ignore"):
+        for y in (simulation._y, simulation._driver.attempt(simulation._y)):
+            for t in times:
+                found = not_finite(model, State(model, y, t), joints) if np.isfinite(y).all() else None
+                if found is not None:
+                    return found
+    return None
 
 
 def _worst_joint(simulation: Any) -> str:
@@ -152,6 +174,7 @@ def _first_not_finite(simulation: Any) -> str | None:
 
 def _fastest(simulation: Any) -> str:
     """The fastest body or particle."""
-    speed = np.linalg.norm([*simulation.state.velocity, *simulation.state.particle_velocity], axis=1)
+    state = State(simulation.model, simulation._y, simulation.time)
+    speed = np.linalg.norm([*state.velocity, *state.particle_velocity], axis=1)
     index = int(np.argmax(speed))
     return f"the fastest {_name(simulation.model, index)} moves at {speed[index]:.3g} m/s"

@@ -16,8 +16,10 @@ from .model.compile import Model
 from .model.elements import ForceCompiler
 from .scene.body import WORLD
 from .scene.checks import finite
+from .scene.doubtful import beyond_a_turn, in_degrees
 
 Vector = NDArray[np.float64]
+ROUND = 0.5  # an angle beyond a turn that is a multiple of this was written by hand, and not measured
 
 
 class JointStates:
@@ -25,22 +27,25 @@ class JointStates:
 
     model: Model
     changed: Callable[[], None]
+    warn: Callable[..., None]
     _y: np.ndarray
     _mechanism: Mechanism
     _reader: JointReader | None
 
     @property
     def coordinates(self) -> Vector:
-        """(n,) u, a copy, in the order of `Articulation.coordinates`. Raises ValueError in coordinates of bodies."""
+        """(n,) u, a read-only copy, in the order of `Articulation.coordinates`; `set_joint_state` sets them. Raises
+        ValueError in coordinates of bodies."""
         own = self._tree()
-        return own.z[: len(own.layout.start)].copy()
+        return _read_only(own.z[: len(own.layout.start)])
 
     @property
     def speeds(self) -> Vector:
-        """(m,) w, a copy, in the order of `Articulation.speeds`. Raises ValueError in coordinates of bodies."""
+        """(m,) w, a read-only copy, in the order of `Articulation.speeds`; `set_joint_state` sets them. Raises ValueError in
+        coordinates of bodies."""
         own = self._tree()
         first = len(own.layout.start)
-        return own.z[first : first + len(own.layout.freedoms)].copy()
+        return _read_only(own.z[first : first + len(own.layout.freedoms)])
 
     def joint_state(self) -> dict[str, tuple[float, float]]:
         """Joint → (s, ṡ): rad and rad/s of hinges, m and m/s of sliders; of cylindrical joints with ".displacement" and
@@ -74,6 +79,8 @@ class JointStates:
             if len(pair) != 2:
                 raise ValueError(f"joint {name!r}: give its value and its rate, (s, ṡ); got {pair!r:.80}")
             z[u] = finite(f"joint {name!r}", "s", pair[0])
+            if beyond_a_turn(z[u]) and z[u] % ROUND == 0.0 and self._joint_units()[name] == "rad":
+                self.warn(in_degrees(f"joint {name!r}", "its angle is set to", [z[u]]), f"angle of {name}")
             z[len(own.layout.start) + w] = finite(f"joint {name!r}", "ṡ", pair[1])
         own.z[:] = z
         own.count_turns()
@@ -116,6 +123,12 @@ class JointStates:
             )
         self._mechanism.take(self._y)
         return self._mechanism
+
+
+def _read_only(values: Vector) -> Vector:
+    found = values.copy()
+    found.flags.writeable = False
+    return found
 
 
 class JointReader:

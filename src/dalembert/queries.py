@@ -61,6 +61,12 @@ class Queries:
     def _tables(self) -> Tables:
         return self._detector.collision
 
+    @property
+    def size(self) -> float:
+        """The radius of the smallest thing, m."""
+        tables = self._tables
+        return float(tables.colliders.radius[tables.order].min(initial=1.0))
+
     def ray_cast(self, origin: ArrayLike, direction: ArrayLike, reach: float = math.inf) -> RayHit | None:
         """See `Simulation.ray_cast`."""
         hit = query.ray_cast(self._tables, origin, direction, reach)
@@ -82,10 +88,16 @@ class Queries:
 
     def overlapping(self) -> list[tuple[str, str]]:
         """See `Simulation.overlapping`."""
-        tables = self._tables
-        found = tables.contacts[: int(tables.counts[CONTACTS])]
-        pairs = {
-            (int(tables.pairs[row.pair].a), int(tables.pairs[row.pair].b)) for row in found if row.separation <= 0.0
-        }
-        names = {tuple(sorted((self._name_of[a], self._name_of[b]), key=self._names.index)) for a, b in pairs}
-        return sorted((pair[0], pair[1]) for pair in names)
+        return sorted(self.overlaps())
+
+    def overlaps(self) -> dict[tuple[str, str], float]:
+        """The depth of each pair that has a point in common, m: that of the deepest contact point that is found."""
+        tables, place = self._tables, {name: i for i, name in enumerate(self._names)}
+        rows = tables.contacts[: int(tables.counts[CONTACTS])]
+        rows = rows[rows.separation <= 0.0]
+        pairs = tables.pairs[rows.pair]
+        found: dict[tuple[str, str], float] = {}
+        for a, b, separation in zip(pairs.a.tolist(), pairs.b.tolist(), rows.separation.tolist(), strict=True):
+            one, two = sorted((self._name_of[a], self._name_of[b]), key=place.__getitem__)
+            found[one, two] = max(found.get((one, two), 0.0), -separation)
+        return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -12,6 +13,9 @@ from .contact.time_stepping import ContactReport
 from .model.tables import STAGES
 from .particles.report import ParticleReport
 from .particles.stepping import ParticleStepping
+
+WARNING = "warning"  # the name of its rows
+YELLOW, PLAIN = "\x1b[33m", "\x1b[0m"
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,9 @@ class Report:
     work: dict[str, float]  # J, of each force that is not conservative
     constraint_work: float  # J, which is an error unless constraints move
     projection_loss: float  # J, an error too
-    moving_constraints: bool  # whether coordinates of the user's depend on time, so that what holds the bodies does work
+    moving_constraints: (
+        bool  # whether coordinates of the user's depend on time, so that what holds the bodies does work
+    )
     momentum_residual: float  # worst over the frames, kg m/s
     angular_momentum_residual: float  # kg m²/s, about the origin
     joint_error: float  # worst over the frames, m
@@ -61,7 +67,7 @@ class Report:
         """The lines of the table."""
         lines = [
             ("scene", f"{self.scene}, {self.method}" + (" (interrupted)" if self.interrupted else "")),
-            *(("warning", message) for message in self.warnings),
+            *((WARNING, message) for message in self.warnings),
             ("simulated time", f"{self.simulated_time:.6g} s"),
             ("wall time", f"{self.wall_time:.4g} s  ({self.real_time_factor:.4g} × real time)"),
             ("steps", f"{self.steps} accepted, {self.rejected} rejected, {self.time_per_step * 1e6:.3g} µs each"),
@@ -107,9 +113,21 @@ class Report:
         return lines
 
     def __str__(self) -> str:
+        return self.table()
+
+    def table(self, width: int = 120, color: bool = False) -> str:
+        """The table as text; warnings are broken into lines of `width` characters, and yellow on a terminal (`color`)."""
         rows = self.rows()
-        width = max(len(name) for name, _ in rows)
-        return "\n".join(f"{name:<{width}}  {value}" for name, value in rows)
+        left = max(len(name) for name, _ in rows) + 2
+        lines = []
+        for name, value in rows:
+            if name != WARNING:
+                lines.append(f"{name:<{left}}{value}")
+                continue
+            found = textwrap.wrap(value, max(width - left, 30), break_long_words=False, break_on_hyphens=False)
+            text = f"\n{'':{left}}".join(found)
+            lines.append(f"{YELLOW}{name:<{left}}{text}{PLAIN}" if color else f"{name:<{left}}{text}")
+        return "\n".join(lines)
 
 
 def _plain(value: Any) -> Any:

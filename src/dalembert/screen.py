@@ -41,6 +41,7 @@ class Screen:
         self.viewer.serve_forever()
 
     def _send(self) -> None:
+        self.viewer.show_warnings(self.simulation.warnings)
         recorder = self.simulation.recorder
         if len(recorder) > self._sent:
             self.viewer.push(recorder.since(self._sent), self.simulation.released)

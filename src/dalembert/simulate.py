@@ -14,12 +14,15 @@ import numpy as np
 
 from . import checkpoint, interrupt
 from .ahead import compile_ahead
+from .answers import require_answers
 from .articulated.driver import JointMechanism
 from .checkpoint_fields import CheckpointError
 from .clock import AskedTime, next_frame, next_stop, slack
 from .constraint_solver import ConstraintSolver, iterative_solver
 from .control import Controls, make_clock
+from .derivative_check import require_derivatives
 from .description import scene_description
+from .doubts import SOLVERS, at_the_start, changed_since, of_the_steps, sizes
 from .drivers import (
     TIME_STEPPING,
     check_step,
@@ -44,7 +47,8 @@ from .release import release
 from .report import Report, make_report
 from .scene.scene import Scene
 from .scene.simplify import simplification_message
-from .start import HOLD, check_hold, look_at_events, redundant, set_out
+from .stability import stability_warning
+from .start import HOLD, check_hold, ledger_size, look_at_events, redundant, set_out
 from .state import State
 from .status import EVENT, NON_FINITE, OK
 from .symbolic import GeneralizedCoordinates
@@ -177,7 +181,9 @@ class Simulation(Controls, Questions):
         if self.model.tree is None and len(self.model.graph.hubs) and redundant(self.model):
             self.model = compile_scene(self.model.scene, hubs=False, apart=bool(self.model.attachments))
         check_hold(hold, stiffness, damping, self.method)
-        self.warnings: list[str] = []  # what is doubtful of this run; see `SimulationWarning`
+        self._warnings: dict[str, str] = {}
+        self._warned: set[str] = set()
+        self._sizes = sizes(self.model)
         self.settings = {
             "method": self.method, "dt": dt, "rtol": rtol if dt is None else None, "hold": hold,
             "coordinates": "generalized" if placed else coordinates, "constraint_solver": str(iterative or "ldl"),
@@ -187,8 +193,10 @@ class Simulation(Controls, Questions):
             "coordinates": placed or coordinates, "constraint_solver": constraint_solver, "assemble": assemble,
             "controller": controller, "control_rate": control_rate,
         }  # fmt: skip
-        self._placed, self._iterative = placed, iterative
+        self._placed, self._iterative, self._stability_known = placed, iterative, False
         self._chosen, self._hold, self._assemble = chosen, (HOLD[hold], stiffness, damping), assemble
+        require_answers(self.model)
+        require_derivatives(self.model)
         self._y, self._dydt = np.empty(self.model.size), np.empty(self.model.size)
         self._asked, self._lock, self._holder = AskedTime(), threading.Lock(), 0
         self._clock = make_clock(controller, control_rate, dt)
@@ -197,6 +205,8 @@ class Simulation(Controls, Questions):
         self.restart()
         if simplified := simplification_message(self.model.scene):
             self.warn(simplified)
+        for message in at_the_start(self):
+            self.warn(message)
 
     def restart(self, prepare: Callable[[Simulation], Any] | None = None) -> Simulation:
         """Go back to the start: the initial state, time 0, an empty record, motors as the scene has them, joints and forces
@@ -227,6 +237,8 @@ class Simulation(Controls, Questions):
         own.hold, own.stiffness, own.damping = self._hold
         self._y[:] = self.model.initial
         self._dydt[:] = np.nan
+        for solver in SOLVERS:
+            self._warnings.pop(solver, None)
         for pointer in self.model.pointers:
             pointer.error = None
         self._asked.begin(0.0)
@@ -239,6 +251,8 @@ class Simulation(Controls, Questions):
         self._spent: set[str] = set()
         self.released: dict[str, float] = {}  # when each joint or force was let go, s
         self.event_times: dict[str, list[float]] = {name: [] for name in self.model.scene.events}  # s
+        self._seen: np.ndarray | None = None  # the state when it was lent out
+        self._lent = False
         self.kernel_time = 0.0
         self.wall_time = 0.0
         self.interrupted = False
@@ -246,6 +260,7 @@ class Simulation(Controls, Questions):
         if prepare is not None:
             prepare(self)
             self._changed_by_hand("the start")
+        self._seen = None
         self.recorder = Recorder(self.model, self._mechanism)
         self._begun_from: checkpoint.Checkpoint | None = None  # what a resumed run began from
         self._at_frame: checkpoint.Checkpoint | None = None  # of the last frame
@@ -272,13 +287,26 @@ class Simulation(Controls, Questions):
 
     @property
     def state(self) -> State:
-        """Named views on the current state. After changing it call `changed`."""
+        """Named arrays of the current state; what is written to them changes the run."""
+        self._lent = True
+        if self._seen is None:
+            self._seen = self._y[: -ledger_size(self.model)].copy()
         return State(self.model, self._y, self.time)
 
     def changed(self) -> None:
-        """The state was changed from outside (an impulse): forget what was derived from it."""
+        """The state was changed from outside (an impulse): forget what was derived from it. A run does so by itself when it
+        goes on after `state` was written to. Raises ValueError for a state that is not finite."""
+        State(self.model, self._y, self.time).check()
+        self._seen = None
         self._driver.changed()
         self._changed_by_hand("the state")
+
+    def _notice_changes(self) -> None:
+        """Do what `changed` does if the state was written to."""
+        if self._seen is not None:
+            if not np.array_equal(self._seen, self._y[: -ledger_size(self.model)]):
+                self.changed()
+            self._seen = None
 
     def _changed_by_hand(self, what: str) -> None:
         """Remember that something was changed which a run of the same scene and settings would not change."""
@@ -313,6 +341,8 @@ class Simulation(Controls, Questions):
     def _go_on(self, end: float, progress: Callable[[Simulation], Any] | None) -> None:
         """Run until `end` (s), frame by frame."""
         start, done = time.perf_counter(), self.time
+        self._notice_changes()
+        self.warn_before(end - done)
         self._advancing = True
         try:
             with interrupt.deferred():
@@ -332,6 +362,9 @@ class Simulation(Controls, Questions):
         finally:
             self._advancing = False
             self.wall_time += time.perf_counter() - start
+        if self._lent:
+            self._seen = self._y[: -ledger_size(self.model)].copy()
+        self.warn_after()
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -351,16 +384,41 @@ class Simulation(Controls, Questions):
         finally:
             self._lock.release()
 
-    def warn(self, message: str) -> None:
-        """Issue a `SimulationWarning` about this run, once, and list it in the report."""
-        if message not in self.warnings:
-            self.warnings.append(message)
+    @property
+    def warnings(self) -> list[str]:
+        """What is doubtful of this run so far; each was issued as a `SimulationWarning`, too."""
+        return list(self._warnings.values())
+
+    def warn(self, message: str, about: str | None = None) -> None:
+        """Issue a `SimulationWarning` about this run and list it in the report; once, or once for what it is `about`, of
+        which the report has the last message."""
+        self._warnings[about or message] = message
+        if (about or message) not in self._warned:
+            self._warned.add(about or message)
             warn(message)
+
+    def warn_before(self, duration: float) -> None:
+        """Look at what can be told before a stretch of `duration` seconds."""
+        changed = changed_since(self.model, self._sizes)
+        if changed is not None:
+            self.warn(changed)
+        if not self._stability_known and self.settings["dt"] is not None:
+            self._stability_known = True
+            found = stability_warning(self, duration)
+            if found is not None:
+                self.warn(found)
+
+    def warn_after(self) -> None:
+        """Look at what the steps so far tell."""
+        for about, message in of_the_steps(self):
+            self.warn(message, about)
 
     def _to(self, target: float) -> None:
         """Integrate to one frame and record it, stopping at events and where the controller is called on the way."""
         while True:
+            self._notice_changes()
             stop = self._held_until(target)
+            self._notice_changes()
             status = self._run(stop)
             if status == EVENT:
                 happen(self, self.model.events[self._driver.event])
@@ -412,6 +470,7 @@ class Simulation(Controls, Questions):
     @property
     def report(self) -> Report:
         """The table of the run so far."""
+        self.warn_after()
         return make_report(self)
 
     @property
@@ -478,6 +537,7 @@ class Simulation(Controls, Questions):
         """Begin a record at a state, with what else is known of it; turns: coordinates of joints there. Raises
         CheckpointError."""
         self._y[:] = y
+        self._seen = None
         self._driver.restart(time)
         self._asked.begin(time)
         self._forget_controls()

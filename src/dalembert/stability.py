@@ -1,4 +1,4 @@
-"""Whether an explicit method is stable on the stiffest force of a scene at its step: what `dalembert run` warns of.
+"""Whether an explicit method is stable on the stiffest force of a scene at its step: what a run with fixed steps warns of.
 
 A mode of an elastic force obeys q̈ + δ q̇ + ω² q = 0, whose solutions are exp(λ t) with λ = −δ/2 ± √(δ²/4 − ω²). A Runge–Kutta
 method multiplies them by R(h λ) = 1 + h λ bᵀ(1 − h λ A)⁻¹ 1 a step (Hairer & Wanner, *Solving Ordinary Differential Equations
@@ -6,36 +6,43 @@ II*, IV.2). Symplectic Euler, p⁺ = p + h f(q, p), q⁺ = q + h p⁺, multiplie
 z² − (2 − h δ − h² ω²) z + 1 − h δ; leapfrog steps, which are conjugate to it, have the same limit, h ω = 2.
 
 ω² is the largest eigenvalue of M⁻¹ K at the start of the run, one force at a time. What is looked at are elements between
-particles (springs, cloth, soft bodies, ...) and springs between points of bodies, these as if nothing else held the bodies.
-Gravitation, charges and other laws between all particles are not.
+particles (springs, cloth, soft bodies, ...), springs between points of bodies, torsion springs and motors with gains. Of the
+last three ω² = k μ and δ = c μ with the mobility μ, the acceleration of the coordinate under a unit effort: that of free
+bodies, which joints can only lessen, tells which are well below the limit; for the others it is found with all joints in
+place (`response`). Gravitation, charges and other laws between all particles are not looked at.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import bsr_array
-from scipy.sparse.linalg import LinearOperator
 
+from .articulated.driver import JointMechanism
 from .drivers import TIME_STEPPING, system_of
 from .integrate.methods import METHODS
+from .joint_state import JointReader, named_freedoms
 from .mechanics.evaluate import Mechanism
 from .model.compile import Model
-from .pointer import PARTICLE_MATRIX
+from .model.tables import MOTOR, SPRING, STATE_SIZE, TORSION
+from .pointer import DERIVATIVE, PARTICLE_MATRIX
+from .scene.articulate import Link
 from .scene.body import Body
 from .scene.force import Force
 from .scene.joint import Frame
 from .scene.particles import Particle
-from .simulate import Simulation
 
 GROWTH = 2.0  # of an oscillation over the run: more is beyond the limit
 NEAR = 1.1  # a step so many times as long is beyond it
 MOST_STEPS = 1000  # a frame, of an adaptive method that only keeps stable
 LANCZOS = 30  # most steps of it
 IMPLICIT = "implicit_euler"
+Product: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 LONGEST = 20.0  # h ω, beyond the limits of all methods
+SHORTEST_RUN = 100  # steps: what would double within so many is told of shorter runs too
 
 
 @dataclass(frozen=True)
@@ -48,10 +55,20 @@ class Stiffness:
     particles: bool
 
 
-def stiffnesses(model: Model) -> list[Stiffness]:
-    """The fastest mode of each elastic force of a scene, at its start."""
-    springs = [force for force in model.scene.forces.values() if isinstance(force, Force) and force.kind == "spring"]
-    return [mode for mode in (*_of_elements(model), *map(_of_spring, springs)) if mode.frequency > 0.0]
+def stiffnesses(model: Model, method: str = "rk4") -> list[Stiffness]:
+    """The fastest mode of each elastic force of a scene, at its start; of forces on bodies, that of free bodies."""
+    found = (*_of_elements(model), *(_of_force(force, model, method) for force in forces_with_gains(model, method)))
+    return [mode for mode in found if mode.frequency > 0.0 or mode.damping > 0.0]
+
+
+def forces_with_gains(model: Model, method: str) -> list[Force]:
+    """Springs, and what acts on the coordinate of a joint; time steps take the gains of motors implicitly."""
+    kinds = ("spring", "torsion_spring") if method == TIME_STEPPING else ("spring", "torsion_spring", "motor")
+    return [
+        force
+        for force in model.scene.forces.values()
+        if isinstance(force, Force) and force.kind in kinds and (force.stiffness > 0.0 or force.damping > 0.0)
+    ]
 
 
 def amplification(method: str, dt: float, frequency: float, damping: float = 0.0) -> float:
@@ -71,6 +88,8 @@ def amplification(method: str, dt: float, frequency: float, damping: float = 0.0
 
 def grows(method: str, dt: float, duration: float, mode: Stiffness) -> bool:
     """Whether a mode more than doubles over a run of so many seconds."""
+    if not np.isfinite([mode.frequency, mode.damping]).all():
+        return True  # of a link, which has no mass of its own
     factor = amplification(method, dt, mode.frequency, mode.damping)
     return bool(np.log(max(factor, 1e-300)) * duration / dt > np.log(GROWTH))
 
@@ -87,40 +106,63 @@ def largest_step(method: str, duration: float, mode: Stiffness) -> float:
     return low
 
 
-def stability_warning(simulation: Simulation, duration: float) -> str | None:
-    """What to say where the method is near its limit, or beyond, in a run of so many seconds; None where all is well.
+def stability_warning(simulation: Any, duration: float) -> str | None:
+    """What to say where steps of `dt` are near the stability limit, or beyond, in a run of so many seconds; else None.
 
-    A method of fixed step is near where an oscillation at least doubles over the run at a step a tenth longer. An adaptive
-    one keeps stable by itself: it is told of where that alone asks for more than a thousand steps a frame.
+    A step is near the limit where an oscillation at least doubles over the run at a step a tenth longer.
     """
     method, given = simulation.method, simulation.settings["dt"]
-    if method != TIME_STEPPING and method not in METHODS:
+    if given is None or not _explicit(method):
         return None
-    modes = stiffnesses(simulation.model)
-    if not modes:
+    dt, model = float(given), simulation.model
+    duration = max(duration, SHORTEST_RUN * dt)
+    found = [mode for mode in stiffnesses(model, method) if grows(method, NEAR * dt, duration, mode)]
+    if any(not mode.particles for mode in found):
+        found = [_in_place(simulation, mode) for mode in found]
+        found = [mode for mode in found if grows(method, NEAR * dt, duration, mode)]
+    if not found:
         return None
-    stable, mode = min(((largest_step(method, duration, mode), mode) for mode in modes), key=lambda found: found[0])
-    of = f"{mode.name!r} (ω = {mode.frequency:.3g} rad/s)"
-    implicit = mode.particles and not len(simulation.model.tables["nodes"])
-    advice = f"{'use method=' + repr(IMPLICIT) + ', or' if implicit else 'use'} dt below {stable:.2g} s"
-    if given is None:
-        steps = 1.0 / (simulation.frames * stable)
-        if steps <= MOST_STEPS or not implicit:
-            return None
-        return (
-            f"method {method!r} has to take {steps:.0f} steps a frame to keep stable on {of}; "
-            f"method={IMPLICIT!r} takes longer ones"
-        )
-    dt = float(given)
-    if not grows(method, NEAR * dt, duration, mode):
-        return None
-    if amplification(method, 1e-2 / mode.frequency, mode.frequency) > 1.0 + 1e-12:
+    stable, mode = min(((largest_step(method, duration, mode), mode) for mode in found), key=lambda item: item[0])
+    advice = (
+        f"{'use method=' + repr(IMPLICIT) + ', or' if _may_be_implicit(model, mode) else 'use'} dt below {stable:.2g} s"
+    )
+    size = f"ω = {mode.frequency:.3g} rad/s" if mode.frequency > 0.0 else f"damping rate {mode.damping:.3g} 1/s"
+    of = f"{mode.name!r} ({size})"
+    if mode.frequency > 0.0 and amplification(method, 1e-2 / mode.frequency, mode.frequency) > 1.0 + 1e-12:
         return (
             f"method {method!r} makes undamped oscillations grow at any step, and at dt = {dt:g} s those of {of} double "
             f"within the run; {advice}"
         )
     where = "beyond" if grows(method, dt, duration, mode) else "near"
     return f"method {method!r} at dt = {dt:g} s is {where} its stability limit for {of}; {advice}"
+
+
+def advice_on_steps(simulation: Any, duration: float) -> str | None:
+    """What to say of an adaptive method that needs more than a thousand steps a frame to keep stable; else None."""
+    method = simulation.method
+    if simulation.settings["dt"] is not None or not _explicit(method):
+        return None
+    modes = [mode for mode in stiffnesses(simulation.model, method) if _may_be_implicit(simulation.model, mode)]
+    found = [(largest_step(method, duration, mode), mode) for mode in modes]
+    if not found:
+        return None
+    stable, mode = min(found, key=lambda item: item[0])
+    steps = 1.0 / (simulation.frames * stable)
+    if steps <= MOST_STEPS:
+        return None
+    return (
+        f"method {method!r} has to take {steps:.0f} steps a frame to keep stable on {mode.name!r} (ω = {mode.frequency:.3g} "
+        f"rad/s); method={IMPLICIT!r} takes longer ones"
+    )
+
+
+def _explicit(method: str) -> bool:
+    return method == TIME_STEPPING or method in METHODS
+
+
+def _may_be_implicit(model: Model, mode: Stiffness) -> bool:
+    """Whether implicit steps of particles can run the scene and take this force."""
+    return mode.particles and not len(model.tables["nodes"])
 
 
 # Elements ---------------------------------------------------------------------------------------------------------------
@@ -150,40 +192,46 @@ def _of_elements(model: Model) -> list[Stiffness]:
             parts.append(values.reshape(-1, 3, 3))
         elastic, damped = parts[0], parts[1] - parts[0]
         squares = [
-            0.0 if not part.any() else largest_eigenvalue(_scaled(part, pattern.starts, pattern.columns, mass))
+            0.0
+            if not part.any()
+            else largest_eigenvalue(_scaled(part, pattern.starts, pattern.columns, mass), len(mass))
             for part in (elastic, damped)
         ]
         found.append(Stiffness(model.force_names[entry], float(np.sqrt(squares[0])), squares[1], True))
     return found
 
 
-def _scaled(
-    blocks: NDArray[np.float64], starts: NDArray, columns: NDArray, root: NDArray[np.float64]
-) -> LinearOperator:
-    """M^−½ A M^−½ of the symmetric A of which these are the blocks on the diagonal and above."""
+def _scaled(blocks: NDArray[np.float64], starts: NDArray, columns: NDArray, root: NDArray[np.float64]) -> Product:
+    """v → M^−½ A M^−½ v of the symmetric A of which these are the blocks on the diagonal and above, row by row."""
     blocks[starts[:-1]] *= 0.5  # on the diagonal, which both halves have
-    upper = bsr_array((blocks, columns, starts), shape=(len(root), len(root))).tocsr()
-    lower = upper.T.tocsr()
+    n = len(starts) - 1
+    rows = np.repeat(np.arange(n), np.diff(starts))
 
     def product(v: NDArray[np.float64]) -> NDArray[np.float64]:
-        u = root * v.ravel()
-        return np.asarray(root * (upper @ u + lower @ u))
+        u = (root * v).reshape(n, 3)
+        upper = np.add.reduceat(np.einsum("kij,kj->ki", blocks, u[columns]), starts[:-1])
+        lower = np.einsum("kij,ki->kj", blocks, u[rows])
+        lower = np.stack([np.bincount(columns, lower[:, c], n) for c in range(3)], axis=1)
+        return np.asarray(root * (upper + lower).ravel())
 
-    return LinearOperator((len(root), len(root)), matvec=product, dtype=np.float64)
+    return product
 
 
-def largest_eigenvalue(matrix: LinearOperator) -> float:
-    """Of a symmetric positive semidefinite matrix, by Lanczos's method from a random vector, to about 1e-3."""
-    v = np.random.default_rng(0).normal(size=matrix.shape[0])
-    v, before, beta = v / np.linalg.norm(v), np.zeros_like(v), 0.0
+def largest_eigenvalue(product: Product, size: int) -> float:
+    """Of a symmetric positive semidefinite matrix, by its products: Lanczos's method from a random vector, to about 1e-3.
+
+    Products are summed by NumPy rather than by BLAS, whose threads take far longer where other processes are busy.
+    """
+    v = np.random.default_rng(0).normal(size=size)
+    v, before, beta = v / np.sqrt(np.sum(v * v)), np.zeros_like(v), 0.0
     alphas: list[float] = []
     betas: list[float] = []
     value = 0.0
     for _ in range(LANCZOS):
-        w = matrix @ v - beta * before
-        alphas.append(float(w @ v))
+        w = product(v) - beta * before
+        alphas.append(float(np.sum(w * v)))
         w -= alphas[-1] * v
-        beta = float(np.linalg.norm(w))
+        beta = float(np.sqrt(np.sum(w * w)))
         last, value = value, float(np.linalg.eigvalsh(np.diag(alphas) + np.diag(betas, 1) + np.diag(betas, -1))[-1])
         if beta <= 1e-9 * value or (len(alphas) > 5 and value - last <= 1e-7 * value):
             break
@@ -192,24 +240,131 @@ def largest_eigenvalue(matrix: LinearOperator) -> float:
     return value
 
 
-# Springs of bodies ------------------------------------------------------------------------------------------------------
+# Forces on bodies -------------------------------------------------------------------------------------------------------
 
 
-def _of_spring(force: Force) -> Stiffness:
-    """Along the spring, with both ends free to move but for what is pinned."""
+def _of_force(force: Force, model: Model, method: str) -> Stiffness:
+    """The mode of a force on bodies that are free but for what is pinned."""
+    if force.joint is None:
+        n = _along(force)
+        mobility = _mobility(force.a, force.at_a, n) + _mobility(force.b, force.at_b, n)
+    else:
+        axis = np.array([0.0, 0.0, 1.0]) if force.joint.axis is None else force.joint.axis
+        own = _turning if force.coordinate == "angle" else _mobility
+        mobility = sum(own(end, force.joint.at, axis) for end in (force.joint.a, force.joint.b))
+    implicit = force.joint is not None and method == TIME_STEPPING and model.tree is not None  # the damping of joints
+    return _mode(force, mobility, 0.0 if implicit else force.damping)
+
+
+def _mode(force: Force, mobility: float, damping: float) -> Stiffness:
+    return Stiffness(force.name, float(np.sqrt(force.stiffness * mobility)), damping * mobility, False)
+
+
+def _along(force: Force) -> NDArray[np.float64]:
+    """The unit vector from one end of a spring to the other."""
     along = force.at_b - force.at_a
-    length = np.linalg.norm(along)
-    n = along / length if length > 0.0 else np.array([0.0, 0.0, 1.0])
-    mobility = _mobility(force.a, force.at_a, n) + _mobility(force.b, force.at_b, n)
-    return Stiffness(force.name, float(np.sqrt(force.stiffness * mobility)), force.damping * mobility, False)
+    length = float(np.linalg.norm(along))
+    return along / length if length > 0.0 else np.array([0.0, 0.0, 1.0])
 
 
 def _mobility(frame: Frame | None, at: NDArray[np.float64], n: NDArray[np.float64]) -> float:
     """The acceleration (1/kg) of a point along n under a unit force there."""
     if isinstance(frame, Particle):
         return 0.0 if frame.group.pinned[frame.index] else 1.0 / float(frame.group.mass[frame.index])
+    if isinstance(frame, Link):
+        return np.inf
+    return (
+        0.0 if not isinstance(frame, Body) else 1.0 / frame.mass + _turning(frame, at, np.cross(at - frame.position, n))
+    )
+
+
+def _turning(frame: Frame | None, at: NDArray[np.float64], n: NDArray[np.float64]) -> float:
+    """The angular acceleration (1/(kg m²)) about n under a torque n."""
+    if isinstance(frame, Link):
+        return np.inf
+    return (
+        0.0
+        if not isinstance(frame, Body)
+        else float(n @ np.linalg.solve(frame.rotation @ frame.inertia @ frame.rotation.T, n))
+    )
+
+
+def _in_place(simulation: Any, mode: Stiffness) -> Stiffness:
+    """The mode of a force on bodies with all joints in place; one of particles as it is."""
+    if mode.particles:
+        return mode
+    force = simulation.model.scene.forces[mode.name]
+    found = response(simulation.model, force)
+    damping = force.damping if mode.damping > 0.0 else 0.0
+    return mode if found is None else _mode(force, found, damping)
+
+
+def response(model: Model, force: Force) -> float | None:
+    """The acceleration of the coordinate of a force (along a spring, or of a joint) at the start under a unit effort of it,
+    with all joints in place; None where it cannot be told.
+
+    It is the difference of two evaluations of the equations of motion, of which the second has a unit effort more: a
+    stiffness of 1 and a rest position further by 1.
+    """
+    mechanism = Mechanism(model.system())
+    own = JointMechanism(model, mechanism) if model.tree is not None else mechanism
+    rows = mechanism.system.forces
+    of_force = np.isin(rows.kind, (SPRING, TORSION, MOTOR)) & (rows.ledger == model.force_names.index(force.name))
+    row = rows[np.flatnonzero(of_force)[0]]
+    row.limit, row.stiffness = np.inf, 1.0
+    y = model.initial.copy()
+    slopes = []
+    for more in (0.0, 1.0):
+        row["position" if force.kind == "motor" else "rest"] += more
+        found = _slopes(own, y)
+        if found is None:
+            return None
+        slopes.append(found)
+    _set_velocities(own, model, y, slopes[1] - slopes[0])
+    if force.joint is None:
+        n = _along(force)
+        return abs(_speed(model, y, force.b, force.at_b, n) - _speed(model, y, force.a, force.at_a, n))
+    if not isinstance(own, JointMechanism):
+        return abs(JointReader(model).read(y)[_coordinate_name(force)][1])
+    freedom = named_freedoms(own).get(_coordinate_name(force))
+    return None if freedom is None else abs(float(own.z[len(own.layout.start) + freedom[1]]))
+
+
+def _slopes(own: Mechanism, y: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """The derivative of the state, of z in joint coordinates; None where there is none."""
+    if isinstance(own, JointMechanism):
+        status = own.take(y) or own.perform(DERIVATIVE, 0.0, own.z, own.dzdt)
+        return None if status else own.dzdt.copy()
+    slopes = np.zeros_like(y)
+    return None if own(DERIVATIVE, 0.0, y.copy(), slopes) else slopes
+
+
+def _set_velocities(own: Mechanism, model: Model, y: NDArray[np.float64], rates: NDArray[np.float64]) -> None:
+    """Give the state y, and z in joint coordinates, rates of momenta or speeds for velocities."""
+    if isinstance(own, JointMechanism):
+        first, last = len(own.layout.start), len(own.layout.start) + len(own.layout.freedoms)
+        own.z[first:last] = rates[first:last]
+        own.put(y)
+    else:
+        moving = model.momentum > 0.0
+        y[moving] = rates[moving]
+
+
+def _coordinate_name(force: Force) -> str:
+    joint = force.joint
+    assert joint is not None
+    return f"{joint.name}.{force.coordinate}" if joint.angle and joint.displacement else joint.name
+
+
+def _speed(
+    model: Model, y: NDArray[np.float64], frame: Frame | None, at: NDArray[np.float64], n: NDArray[np.float64]
+) -> float:
+    """The velocity along n of a point of a body or particle, at a state."""
+    if isinstance(frame, Particle):
+        momenta = y[model.particle_block].reshape(2, -1, 3)[1]
+        return float(model.tables["particle_inverse_mass"][frame.number] * (momenta[frame.number] @ n))
     if not isinstance(frame, Body):
         return 0.0
-    turning = np.cross(at - frame.position, n)
-    inertia = frame.rotation @ frame.inertia @ frame.rotation.T
-    return 1.0 / frame.mass + float(turning @ np.linalg.solve(inertia, turning))
+    start = STATE_SIZE * model.body_names.index(frame.name)
+    spin = np.linalg.solve(frame.rotation @ frame.inertia @ frame.rotation.T, y[start + 10 : start + 13])
+    return float((y[start + 7 : start + 10] / frame.mass + np.cross(spin, at - frame.position)) @ n)

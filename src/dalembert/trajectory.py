@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .file_format import SAVED, require_suffix
 from .trajectory_file import read, write
 from .trajectory_format import VARIABLES, TrajectoryError, check, particle_span
 
@@ -177,6 +178,12 @@ class Trajectory:
         return json.loads(self.attrs.get("report_json", "{}"))
 
     @property
+    def warnings(self) -> list[str]:
+        """What was doubtful of the run, as `Report.warnings` has it; empty where nothing was, or nobody looked."""
+        found = self.report.get("warnings")
+        return [str(message) for message in found] if isinstance(found, list) else []
+
+    @property
     def provenance(self) -> dict[str, Any]:
         """Where the run comes from (from ``provenance_json``): scene with its parameters and seed, settings, versions,
         hashes of its states; see `replay`."""
@@ -226,8 +233,9 @@ class Trajectory:
         return selected[[v for v in selected.data_vars if "particle" in self.dataset[v].dims]]
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write NetCDF-4 to `path` whole or not at all: a temporary file beside it is renamed over it."""
-        return write(self.dataset, Path(path))
+        """Write NetCDF-4 to `path`, .nc, whole or not at all: a temporary file beside it is renamed over it. Raises
+        ValueError for another suffix."""
+        return write(self.dataset, require_suffix(path, *SAVED))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Trajectory:
@@ -258,7 +266,7 @@ class Trajectory:
         return save_movie(self, path, **options)
 
     def save_report(self, path: str | os.PathLike[str]) -> Path:
-        """Write the run as one self-contained HTML page: animation, plots, tables, and how to run it again."""
+        """Write the run as one self-contained page, .html: animation, plots, tables, and how to run it again."""
         from .view.report import write_report
 
         return write_report(self, path)

@@ -141,7 +141,9 @@ class Path:
 
 def kinetic(path):
     """(f,) J: ½ m v² + ½ ω·L of bodies, ½ p²/m of particles, and ½ I ṡ² of the rotors of joints."""
-    total = 0.5 * np.sum(path.masses[:, None] * path.v**2, axis=(1, 2)) + 0.5 * np.sum(path.omega * path.spin, axis=(1, 2))
+    total = 0.5 * np.sum(path.masses[:, None] * path.v**2, axis=(1, 2)) + 0.5 * np.sum(
+        path.omega * path.spin, axis=(1, 2)
+    )
     if path.scene.particles:
         total = total + 0.5 * np.sum(path.p * path.u, axis=(1, 2))
     for joint in path.scene.joints.values():
@@ -346,6 +348,10 @@ def disagreement(run, books=None):
     found = [np.abs(trajectory.kinetic.values - books.kinetic).max()]
     found.append(np.ptp(trajectory.potential.values - books.potential))
     for name, work in books.work.items():
-        own = trajectory.work.sel(force=list(CONTACT)).sum("force") if name == "contact" else trajectory.work.sel(force=name)
+        own = (
+            trajectory.work.sel(force=list(CONTACT)).sum("force")
+            if name == "contact"
+            else trajectory.work.sel(force=name)
+        )
         found.append(np.abs(own.values - own.values[0] - work).max())
     return max(found) / books.scale

@@ -6,7 +6,12 @@ import numpy as np
 
 REDUCED = np.dtype(
     [
-        ("mechanism", "i8"), ("handle", "i8"), ("coordinates", "i8"), ("speeds", "i8"), ("size", "i8"), ("limp", "i8"),
+        ("mechanism", "i8"),
+        ("handle", "i8"),
+        ("coordinates", "i8"),
+        ("speeds", "i8"),
+        ("size", "i8"),
+        ("limp", "i8"),
         ("held", "i8"),
     ],  # fmt: skip
     align=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from ..file_format import PAGES, SAVED, require_suffix
 from ..sources import load
-from . import FAILED, INTERRUPTED, REFUSED
+from . import FAILED, INTERRUPTED, REFUSED, plain_warnings
 from .sweep import read_parameters
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from ..simulate import Simulation
 
 
+@plain_warnings()
 def run(
     scene: str,
     /,
@@ -78,6 +81,9 @@ def run(
     """
     screen = None
     try:
+        for path, suffixes in ((out, SAVED), (report, PAGES)):
+            if path is not None:
+                require_suffix(path, *suffixes)  # before the run, not after it
         built, settings = load(scene, floating, read_parameters(parameters))
         if view:  # it is seen while the compiler and the kernels are loaded
             from ..screen import open_screen
@@ -86,7 +92,7 @@ def run(
 
         from ..errors import SimulationError
         from ..simulate import Simulation
-        from ..stability import stability_warning
+        from ..stability import advice_on_steps
         from ..trajectory import Trajectory
 
         given = {
@@ -107,9 +113,9 @@ def run(
         return REFUSED
     if screen is not None:
         screen.follow(simulation)
-    warning = stability_warning(simulation, length)
-    if warning is not None:
-        print(f"dalembert: warning: {warning}", file=sys.stderr)
+    advice = advice_on_steps(simulation, length)
+    if advice is not None:
+        simulation.warn(advice)
     code = 0
     try:
         _advance(simulation, length, screen)
@@ -118,13 +124,22 @@ def run(
         code = FAILED
     except KeyboardInterrupt:
         code = INTERRUPTED
-    print(json.dumps(simulation.report.as_dict()) if as_json else simulation.report, flush=True)
+    if as_json:
+        print(json.dumps(simulation.report.as_dict()), flush=True)
+    else:
+        terminal = sys.stdout.isatty()
+        print(simulation.report.table(_columns() if terminal else 120, color=terminal), flush=True)
     if view and screen is None and report is None:
         report = Path("out") / f"{simulation.model.name.replace(' ', '-').replace('/', '-')}.html"
     code = _keep(simulation, out, report, as_json) or code
     if screen is not None:
         screen.stay("failed" if code == FAILED else "interrupted" if code == INTERRUPTED else "done")
     return code
+
+
+def _columns() -> int:
+    """The width of the terminal, in characters."""
+    return shutil.get_terminal_size((120, 24)).columns
 
 
 def _advance(simulation: Simulation, duration: float, screen: Screen | None) -> None:

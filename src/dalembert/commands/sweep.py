@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from cyclopts import Parameter
 
-from . import FAILED, INTERRUPTED, REFUSED
+from . import FAILED, INTERRUPTED, REFUSED, plain_warnings
 
 if TYPE_CHECKING:
     import xarray
@@ -24,6 +24,7 @@ TOLD = 10  # failed members that are listed
 DATASET = "sweep.nc"
 
 
+@plain_warnings()
 def sweep(
     scene: str,
     /,

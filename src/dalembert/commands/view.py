@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from . import REFUSED
+from . import REFUSED, plain_warnings
 
 
+@plain_warnings()
 def view(
     scene: str | None = None,
     /,

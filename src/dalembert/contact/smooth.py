@@ -74,7 +74,12 @@ def book_work(h, apart, y, system, stepping):
     if bodies are put `apart`. Velocities of the kinematics table are those means then."""
     if options_of(stepping)[0].predict == 0 and settings_of(system)[0].stepped == 0:
         return  # nothing acts but fields, which have a potential
-    kinematics, motion, saved, shift = kinematics_of(system), motion_of(stepping), saved_of(stepping), shift_of(stepping)
+    kinematics, motion, saved, shift = (
+        kinematics_of(system),
+        motion_of(stepping),
+        saved_of(stepping),
+        shift_of(stepping),
+    )
     for i in range(bodies_of(system).shape[0]):
         kin, at, to = kinematics[i], STATE_SIZE * i, MOTION * i
         before = scale(peek(motion, to + INVERSE_MASS), three(saved, at + 7))

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from ..file_format import require_suffix
 from ..formats.load import load_model
 from ..formats.usd import load_usd
 from ..formats.usd_package import SUFFIXES as USD
@@ -40,9 +41,7 @@ def read_source(path: Path) -> tuple[Scene | Trajectory, dict[str, Any], Iterabl
 
 def require_target(path: Path) -> None:
     """Raises ValueError for a suffix that nothing here writes."""
-    known = (".xml", ".glb", *USD, *PICTURES)
-    if path.suffix.lower() not in known:
-        raise ValueError(f"'{path}': nothing is written as {path.suffix!r}; give one of {', '.join(known)}")
+    require_suffix(path, ".xml", ".glb", *USD, *PICTURES)
 
 
 def write_target(source: Scene | Simulation | Trajectory, path: Path, **shown: Any) -> Iterable[Any]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..file_format import require_suffix
 from ..scene.contact import Obstacle, Touching, rule_for, rule_table
 from ..scene.force import Force
 from ..scene.joint import Joint
@@ -32,9 +33,7 @@ class ExportWarning:
 
 def target(path: str | PathLike[str], *suffixes: str) -> Path:
     """The path of the file to write, its folder made. Raises ValueError for another suffix."""
-    file = Path(path)
-    if file.suffix.lower() not in suffixes:
-        raise ValueError(f"'{path}': its suffix is {file.suffix!r}; give a name that ends in {' or '.join(suffixes)}")
+    file = require_suffix(path, *suffixes)
     file.parent.mkdir(parents=True, exist_ok=True)
     return file
 

@@ -18,6 +18,7 @@ from .touching import Surfaces, part_neighbours
 def build(description: Description, warnings: Warnings, limits: bool, friction: bool) -> Built:
     """The scene. Raises ValueError with file and line where the scene refuses something."""
     built = Built(Scene(description.name, gravity=description.gravity))
+    built.scene.imported = True
     _hold_what_has_no_mass(description, warnings)
     for segment in description.segments:
         parent = segment.parent

@@ -44,6 +44,7 @@ class Reader:
         self._joint_names: set[str] = set()
         root = stage.GetDefaultPrim()
         self.scene = Scene((root.GetDisplayName() or root.GetName()) if root else file.stem)
+        self.scene.imported = True
         self.model = ImportedModel(self.scene, file, "USD")
 
     def warn(self, prim: Any, message: str) -> None:

@@ -37,7 +37,7 @@ def build(across: int = 2, cells: int = 5, drop: float = 0.15) -> Scene:
     vertices, tetrahedra = block((LONG, HIGH, HIGH), (10 * across, across, across))
     scene.soft_body(
         "beam", vertices + [0.0, 0.35, 0.4], tetrahedra, density=DENSITY, young=STIFF, poisson=0.3, viscosity=0.03 * STIFF,
-        pinned=vertices[:, 0] < -0.499 * LONG, color="#4c78a8",
+        pinned=vertices[:, 0] < -0.499 * LONG, color="#4c78a8", material=None,
     )  # fmt: skip
     vertices, tetrahedra = block((SIDE, SIDE, SIDE), (cells, cells, cells))
     scene.soft_body(

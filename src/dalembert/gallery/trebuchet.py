@@ -51,22 +51,24 @@ def build(
     post = Box(0.15, 0.15, pivot - WHEEL)
     sides = [(post, (0.0, y, 0.5 * (pivot + WHEEL)), UPRIGHT) for y in (-0.6, 0.6)]
     beams = [(Box(3.0, 0.15, 0.2), (0.0, y, WHEEL), UPRIGHT) for y in (-0.6, 0.6)]
-    frame = scene.add_body("frame", Compound(sides + beams), mass=300.0, color="#9d755d")
+    frame = scene.add_body("frame", Compound(sides + beams), mass=300.0, color="#9d755d", material=None)
     ground = scene.slider("ground", WORLD, frame, at=(0.0, 0.0, 0.0), axis=(1.0, 0.0, 0.0))
     for name, x, y in (("rear left", -1.2, 0.75), ("rear right", -1.2, -0.75), ("front left", 1.2, 0.75),
                        ("front right", 1.2, -0.75)):  # fmt: skip
         hub = (x, y, WHEEL)
         wheel = scene.add_body(
-            f"{name} wheel", Cylinder(WHEEL, 0.1), mass=20.0, position=hub, orientation=SIDEWAYS, color="#54433a"
-        )
+            f"{name} wheel", Cylinder(WHEEL, 0.1), mass=20.0, position=hub, orientation=SIDEWAYS, color="#54433a",
+            material=None,
+        )  # fmt: skip
         turning = scene.hinge(f"{name} hub", frame, wheel, at=hub, axis=ACROSS)
         scene.gear(f"{name} rolls", turning, ground, WHEEL)
 
-    beam = thin_rod(scene, "beam", end, tip, 80.0, radius=0.08, color="#d8a25e")
+    beam = thin_rod(scene, "beam", end, tip, 80.0, radius=0.08, color="#d8a25e", material=None)
     scene.hinge("axle", frame, beam, at=axle, axis=ACROSS)
     weight = scene.add_body(
-        "counterweight", Box(0.8, 0.7, 0.8), mass=counterweight, position=end - [0.0, 0.0, hang], color="#4c78a8"
-    )
+        "counterweight", Box(0.8, 0.7, 0.8), mass=counterweight, position=end - [0.0, 0.0, hang], color="#4c78a8",
+        material=None,
+    )  # fmt: skip
     scene.hinge("counterweight pin", beam, weight, at=end, axis=ACROSS)
     cord = scene.rod("sling", beam, ball, at_a=tip, at_b=place)
 

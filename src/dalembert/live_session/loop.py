@@ -108,6 +108,7 @@ class LiveSession:
     def _push(self) -> None:
         """The frames that the viewer has not, and the hand."""
         shown = self.viewer.frame_count
+        self.viewer.show_warnings(self.session.run.warnings)
         if len(self.session.run.recorder) > shown:
             words = f"{self._pace:.3g}× real time possible" if self._pace else "running"
             self.viewer.push(self.session.frames_since(shown), self.session.run.released, words)
@@ -129,6 +130,7 @@ class LiveSession:
         self.trouble, self._pace = "", 0.0
         self.viewer.name_forces(session.run.model.force_names)
         self.viewer.push(session.frames_since(0), session.run.released)
+        self.viewer.show_warnings(session.run.warnings)
         self.viewer.go_to(session.time)
         self._show_parameters()
 

@@ -23,6 +23,7 @@ from .graph import Graph, build_graph
 from .particles import ParticleCompiler, attaches, attachment_row, particles_in_joints
 from .tables import CONTACT_WORK, EQUAL_MOMENTS, LEDGER, STAGES, STATE_SIZE, System
 from .tree import Layout, build_tree
+from .user_functions import EVENT, checked
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +171,7 @@ def compile_scene(scene: Scene, *, hubs: bool = True, apart: bool = False, coord
     if scene.touching() or scene.bounded() or (scene.particles and scene.bodies):
         for name in CONTACT_WORK:
             compiler.entry(name)
-    addresses = [pointer(event.function, event.name, scalar=True) for event in scene.events.values()]
+    addresses = [pointer(checked(event.function, EVENT), event.name, scalar=True) for event in scene.events.values()]
     own = {
         "bodies": np.array([*map(_body_row, bodies), *map(_node_row, nodes), *map(_link_row, links)], tables.BODY).view(
             np.recarray

@@ -1,9 +1,12 @@
 """User functions brought to the one form that kernels call, f(t, numbers) → numbers; see `pointer`.
 
-A compiled function stays compiled: its adapter is compiled around it. A plain one is called back through Python.
+A compiled function stays compiled: its adapter is compiled around it. A plain one is called back through Python, and what
+it returns is checked in each call (`checked`); of a compiled one it is checked once, before the run (`answers`).
 """
 
+import functools
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numba
@@ -14,6 +17,60 @@ STATE = 13
 STEP = 1e-3  # of the fourth-order difference that gives the bias (s)
 
 
+@dataclass(frozen=True)
+class Answer:
+    """What a function of the user's returns: in words, and the shapes that these may have."""
+
+    words: str
+    shapes: tuple[tuple[int, ...], ...]
+    kinds: str = "iuf"  # of NumPy's dtypes
+
+    def require(self, result: Any) -> None:
+        """Raises TypeError or ValueError for a result that is something else."""
+        if result is None:
+            raise TypeError(f"it returned nothing (None); return {self.words}")
+        try:
+            array = np.asarray(result)
+        except ValueError:
+            raise ValueError(f"it returned {result!r:.80}; return {self.words}") from None
+        if array.dtype.kind not in self.kinds:
+            what = {"c": "complex numbers", "b": "a truth value"}.get(array.dtype.kind, f"{result!r:.80}")
+            raise TypeError(f"it returned {what}; return {self.words}")
+        if array.shape not in self.shapes:
+            raise ValueError(f"it returned numbers of shape {array.shape}; return {self.words}")
+
+
+FORCE_AND_TORQUE = Answer("a force of shape (3,), or force and torque of shape (6,)", ((3,), (6,)))
+EFFORT = Answer("one number, the effort", ((),))
+FIELD = Answer("a force of shape (3,)", ((3,),))
+WIND = Answer("a velocity of shape (3,)", ((3,),))
+RADIAL = Answer("two numbers, W and dW/dr", ((2,),))
+EVENT = Answer("one number, which changes sign at the event", ((),))
+
+
+def checked(function: Callable[..., Any], answer: Answer) -> Callable[..., Any]:
+    """A plain function whose result is checked in each call; a compiled one as it is."""
+    if isinstance(function, Dispatcher):
+        return function
+
+    @functools.wraps(function)
+    def call(*arguments: Any) -> Any:
+        result = function(*arguments)
+        answer.require(result)
+        return result
+
+    return call
+
+
+def constraint_answers(rows: int, bodies: int) -> tuple[Answer, Answer, Answer]:
+    """Of C, of its Jacobian and of J̇ v."""
+    return (
+        Answer(f"{rows} numbers, of shape ({rows},)", ((rows,),), "iufc"),
+        Answer(f"numbers of shape ({rows}, {6 * bodies})", ((rows, 6 * bodies),)),
+        Answer(f"{rows} numbers, of shape ({rows},)", ((rows,),)),
+    )
+
+
 def _like(function: Callable[..., Any], adapter: Callable[..., Any]) -> Callable[..., Any]:
     """The adapter, compiled when the function is."""
     return numba.njit(error_model="numpy")(adapter) if isinstance(function, Dispatcher) else adapter
@@ -21,6 +78,7 @@ def _like(function: Callable[..., Any], adapter: Callable[..., Any]) -> Callable
 
 def load_adapter(function: Callable[..., Any]) -> Callable[..., Any]:
     """(t, x, q, v, ω) → 3 or 6 numbers, as f(t, state of the body) → 6 numbers."""
+    function = checked(function, FORCE_AND_TORQUE)
 
     def adapter(t: float, s: np.ndarray) -> np.ndarray:
         result = function(t, s[0:3], s[3:7], s[7:10], s[10:13])
@@ -36,6 +94,7 @@ def load_adapter(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def motor_adapter(function: Callable[..., Any]) -> Callable[..., Any]:
     """(t, s, ṡ) → effort, as f(t, (s, ṡ)) → 1 number."""
+    function = checked(function, EFFORT)
 
     def adapter(t: float, s: np.ndarray) -> np.ndarray:
         out = np.zeros(1)
@@ -47,6 +106,7 @@ def motor_adapter(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def field_adapter(function: Callable[..., Any]) -> Callable[..., Any]:
     """(t, x, v) → (3,) force on a particle, as f(t, (x, v)) → 3 numbers."""
+    function = checked(function, FIELD)
 
     def adapter(t: float, s: np.ndarray) -> Any:
         return function(t, s[0:3], s[3:6])
@@ -56,6 +116,7 @@ def field_adapter(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def wind_adapter(function: Callable[..., Any]) -> Callable[..., Any]:
     """(t, x) → (3,) velocity of the wind, as f(t, x) → 3 numbers."""
+    function = checked(function, WIND)
 
     def adapter(t: float, s: np.ndarray) -> Any:
         return function(t, s)
@@ -65,6 +126,7 @@ def wind_adapter(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def radial_adapter(function: Callable[..., Any]) -> Callable[..., Any]:
     """r → (W, dW/dr), as f(t, (r,)) → 2 numbers."""
+    function = checked(function, RADIAL)
 
     def adapter(t: float, s: np.ndarray) -> Any:
         return function(s[0])
@@ -74,6 +136,8 @@ def radial_adapter(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def supplied_constraint(function: Any, jacobian: Any, bias: Any, rows: int, bodies: int) -> Callable[..., Any]:
     """C, J and J̇ v by the user's own functions, as f(t, states of four bodies) → 26 rows numbers."""
+    answers = constraint_answers(rows, bodies)
+    function, jacobian, bias = map(checked, (function, jacobian, bias), answers)
 
     def adapter(t: float, s: np.ndarray) -> np.ndarray:
         states = s.reshape(4, 13)[:bodies]
@@ -98,6 +162,7 @@ def automatic_constraint(function: Any, rows: int, bodies: int) -> Callable[...,
     is a complex step, Im C(s + i h)/h with h so small that it is exact to rounding (Squire & Trapp 1998); the second is
     a fourth-order central difference of the first.
     """
+    function = checked(function, constraint_answers(rows, bodies)[0])
 
     def along(x, q, v, w, s, h):  # type: ignore[no-untyped-def]
         z = complex(s, h)

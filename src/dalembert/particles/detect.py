@@ -1,6 +1,7 @@
 """What particles touch, behind a C pointer, so that the step is compiled once for all shapes."""
 
 import ctypes
+from typing import Any
 
 import numba
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from ..addresses import address_table, part_of
 from ..collide.bounds import place_colliders
 from ..collide.particle_detect import with_contacts
-from ..collide.particle_tables import NEED_CONTACTS, Particles
+from ..collide.particle_tables import CONTACTS, NEED_CONTACTS, Particles
 from ..collide.particles import meet_particles
 from ..collide.tables import Collision
 from ..jit import CFunction, njit
@@ -69,6 +70,16 @@ class ParticleDetector:
         return int(
             find(self._bodies, h, float(self._margin[0]), view(y, n), view(place, m), self.particles, self.collision)
         )
+
+    def find(self, y: np.ndarray, place: np.ndarray, h: float) -> int:
+        """Fill the contacts as the C function does; returns a status."""
+        function = C_TYPE(self.address)
+        return int(function(self.data, 0, h, y.ctypes.data, y.size, place.ctypes.data, place.size))
+
+    @property
+    def contacts(self) -> Any:
+        """The contacts that were found last."""
+        return self.particles.contacts[: int(self.particles.counts[CONTACTS])]
 
     def make_room(self) -> None:
         """As many contacts as the last call asked for, and half as many more."""

@@ -80,6 +80,11 @@ class ParticleStepping:
             function(data, 0, stop, y.ctypes.data, y.size, dydt.ctypes.data, dydt.size)
         )
 
+    @property
+    def detects(self) -> bool:
+        """Whether particles touch anything."""
+        return self._detector is not None
+
     # What `simulate` asks of a driver -------------------------------------------------------------------------------
 
     def restart(self, time: float) -> None:

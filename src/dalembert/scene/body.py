@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .checks import positive, real_array, rotation_matrix, unit_quaternion
+from .checks import color_text, positive, real_array, rotation_matrix, unit_quaternion
 from .mass import mass_properties, validate_inertia
 
 
@@ -40,6 +40,7 @@ class Body:
     color: str = field(default="#8899aa")
     material: Any = None  # scene.contact.Material, or None: it touches nothing
     group: str = ""
+    material_given: bool = False  # whether `add_body` was told the material, or None
 
     @property
     def rotation(self) -> np.ndarray:
@@ -64,6 +65,7 @@ def make_body(
     color: str,
     material: Any,
     group: str,
+    material_given: bool,
 ) -> Body:
     """Check everything and bring it to the centre of mass. Raises ValueError naming the body and the value."""
     owner = f"body {name!r}"
@@ -102,7 +104,8 @@ def make_body(
         orientation=q,
         velocity=real_array(owner, "velocity", velocity, (3,)),
         angular_velocity=real_array(owner, "angular_velocity", angular_velocity, (3,)),
-        color=color,
+        color=color_text(owner, color),
         material=material,
         group=group,
+        material_given=material_given,
     )

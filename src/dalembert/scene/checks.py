@@ -6,6 +6,7 @@ Each refuses with a ``ValueError`` that names the object, the value and the way 
 from __future__ import annotations
 
 import math
+import re
 from numbers import Real
 
 import numpy as np
@@ -82,6 +83,17 @@ def unit_quaternion(owner: str, name: str, value: ArrayLike) -> tuple[float, flo
         )
     w, x, y, z = (q if abs(norm - 1.0) < 1e-15 else q / norm).tolist()
     return (w, x, y, z)
+
+
+def color_text(owner: str, value: object) -> str:
+    """A colour as text, "#rrggbb".
+
+    >>> color_text("body 'b'", "#4c78a8")
+    '#4c78a8'
+    """
+    if not isinstance(value, str) or not re.fullmatch(r"#[0-9a-fA-F]{6}", value):
+        raise ValueError(f'{owner}: color is {value!r:.80}; give red, green and blue as "#rrggbb", such as "#4c78a8"')
+    return value
 
 
 def rotation_matrix(q: ArrayLike) -> np.ndarray:

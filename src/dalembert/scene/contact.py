@@ -1,8 +1,8 @@
 """Contact as the user describes it: materials, obstacles that do not move, and which pairs touch.
 
-A body or an obstacle takes part in contact when it has a material. The friction of two that meet is the geometric mean of
-theirs, √(μ_a μ_b), the restitution the larger of the two, unless a rule says otherwise. Two bodies that a joint connects
-do not touch, unless a rule says so.
+A body or an obstacle takes part in contact when it has a material: its own, or that of the scene. The friction of two
+that meet is the geometric mean of theirs, √(μ_a μ_b), the restitution the larger of the two, unless a rule says otherwise.
+Two bodies that a joint connects do not touch, unless a rule says so.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .body import Body
-from .checks import real_array, rotation_matrix, unit_quaternion
+from .checks import color_text, real_array, rotation_matrix, unit_quaternion
 from .shapes import Shape
 from .surfaces import HeightField, TriangleMesh, is_surface
 
@@ -36,6 +36,25 @@ class Material:
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
             object.__setattr__(self, name, _coefficient("Material", name, value))
+
+
+class OfScene:
+    """The default of `material`: that of the scene. None is another value, "no contact"."""
+
+    def __repr__(self) -> str:
+        return "the scene's"
+
+
+OF_SCENE = OfScene()
+
+
+def surface(owner: str, given: Material | OfScene | None, default: Material | None) -> Material | None:
+    """The material that was given, or the default where none was. Raises TypeError for what is no material."""
+    if isinstance(given, OfScene):
+        return default
+    if given is not None and not isinstance(given, Material):
+        raise TypeError(f"{owner}: material is {given!r:.80}; give a Material, such as Material(friction=0.5), or None")
+    return given
 
 
 @dataclass(frozen=True)
@@ -100,7 +119,7 @@ class Contacts:
         *,
         position: ArrayLike = (0.0, 0.0, 0.0),
         orientation: ArrayLike = (1.0, 0.0, 0.0, 0.0),
-        material: Material | None = None,
+        material: Material | OfScene = OF_SCENE,
         group: str = "",
         color: str = "#b8b0a4",
     ) -> Obstacle:
@@ -115,6 +134,9 @@ class Contacts:
         """
         self._new_name(name, self.obstacles, "obstacle")
         owner = f"obstacle {name!r}"
+        made_of = surface(owner, material, self.material or Material())
+        if made_of is None:
+            raise ValueError(f"{owner}: material is None, and an obstacle without contact does nothing; leave it out")
         if name in self.bodies:
             raise ValueError(f"{owner}: a body has that name already; choose another")
         if not isinstance(shape, Fixed):
@@ -123,7 +145,7 @@ class Contacts:
             )
         obstacle = Obstacle(
             name, shape, real_array(owner, "position", position, (3,)),
-            unit_quaternion(owner, "orientation", orientation), material or self.material or Material(), group, color,
+            unit_quaternion(owner, "orientation", orientation), made_of, group, color_text(owner, color),
         )  # fmt: skip
         self.obstacles[name] = obstacle
         return obstacle
@@ -154,6 +176,10 @@ class Contacts:
         for name in names:
             if name not in self.bodies and name not in self.obstacles and name not in groups:
                 raise ValueError(f"set_contact: {name!r} is no body, obstacle or group of this scene; add it first")
+        if names[0] == names[1] and names[0] not in groups:
+            raise ValueError(
+                f"set_contact: both are {names[0]!r}, which does not touch itself; name two things, or a group"
+            )
         if friction is not None:
             friction = _coefficient(f"set_contact({names[0]!r}, {names[1]!r})", "friction", friction)
         if restitution is not None:

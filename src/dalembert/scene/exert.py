@@ -104,6 +104,8 @@ class Exertions:
         if frame not in ("world", "body"):
             raise ValueError(f"{owner}: frame is {frame!r}; give 'world' or 'body'")
         f, m = real_array(owner, "force", force, (3,)), real_array(owner, "torque", torque, (3,))
+        if function is not None and (f.any() or m.any()):
+            raise ValueError(f"{owner}: give a function, or a force and a torque, not both")
         point = target.position if at is None else real_array(owner, "at", at, (3,))
         return self._add_force(
             Force(name, "load", a=target, at_a=point, vector=f, torque=m, in_body=frame == "body", function=function)
@@ -135,6 +137,12 @@ class Exertions:
                 Force(
                     name, "servo", joint=j, coordinate=which, target=finite(owner, "speed", speed), limit=float(limit)
                 )
+            )
+        if function is not None and (effort != 0.0 or strength or k or aim or speed is not None):
+            raise ValueError(f"{owner}: give a function of the effort, or effort, speed, gain, position and stiffness")
+        if aim != 0.0 and k == 0.0:
+            raise ValueError(
+                f"{owner}: position is {aim:g} and stiffness is 0, so that nothing draws it there; give both"
             )
         force = Force(
             name, "motor", joint=j, coordinate=which, rest=finite(owner, "effort", effort),

@@ -142,6 +142,13 @@ def mass_properties(shape: Shape, *, mass: float | None = None, density: float |
     return MassProperties(kilograms, center, validate_inertia(name, kilograms * gyration))
 
 
+def volume_of(shape: Shape) -> float:
+    """m³; of a compound that of its parts, whether they overlap or not."""
+    if isinstance(shape, Compound):
+        return math.fsum(_moments(part.shape).volume for part in shape.parts)
+    return float(_moments(shape).volume)
+
+
 def _compound(shape: Compound, mass: float | None, density: float | None) -> MassProperties:
     if density is None:
         total = positive("Compound", "mass", mass, "kg")

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .checks import array_of, finite, real_array
+from .checks import array_of, color_text, finite, real_array
+from .contact import OF_SCENE, Material, OfScene, surface
 
 MOST_PARTICLES = 10_000_000
 COLOR = "#4c78a8"
@@ -33,6 +34,7 @@ class Particles:
     material: Any = None
     segments: list[np.ndarray] = field(default_factory=list)  # what is drawn as lines, (m, 2) each
     faces: list[np.ndarray] = field(default_factory=list)  # what is drawn as a surface, (m, 3) each
+    material_given: bool = False  # whether `add_particles` was told the material, or None
 
     def __len__(self) -> int:
         return len(self.mass)
@@ -88,7 +90,7 @@ class ParticleGroups:
         pinned: ArrayLike = False,
         radius: float = 0.0,
         color: str = COLOR,
-        material: Any = None,
+        material: Material | OfScene | None = OF_SCENE,
     ) -> Particles:
         """Add a group of particles.
 
@@ -96,7 +98,8 @@ class ParticleGroups:
         mass : (n,) kg, or one for all.
         pinned : (n,) whether each stays where it is, whatever pulls at it; or one for all; or the indices of those that do.
         radius : m; particles touch shapes, and are drawn, as balls of this size.
-        material : the surface with which they touch bodies and obstacles that have one; None: they pass through all.
+        material : the surface with which they touch bodies and obstacles that have one, in time steps; that of the scene if
+            not given. None: they pass through all.
 
         Raises ValueError naming the group and the value.
         """
@@ -111,7 +114,8 @@ class ParticleGroups:
         m = np.full(len(x), mass) if array_of(mass).ndim == 0 else mass
         group = Particles(
             name, first, x, real_array(owner, "velocity", v, x.shape), _masses(owner, m, len(x)),
-            _pinned(owner, pinned, len(x)), finite(owner, "radius", radius, 0.0), color, material,
+            _pinned(owner, pinned, len(x)), finite(owner, "radius", radius, 0.0), color_text(owner, color),
+            surface(owner, material, self.material), material_given=not isinstance(material, OfScene),
         )  # fmt: skip
         if np.any(group.velocity[group.pinned]):
             i = int(np.argmax(group.pinned & group.velocity.any(axis=1)))

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from .articulate import Articulations, Link
 from .body import WORLD, Body, World, make_body
 from .checks import real_array
 from .connect import Connections
-from .contact import Contacts, Material, require_convex
+from .contact import OF_SCENE, Contacts, Material, OfScene, require_convex, surface
+from .doubtful import doubtful_density, doubtful_orientation
 from .exert import Exertions
 from .force import Event, Force
 from .joint import Frame, Joint
+from .mass import volume_of
 from .particle_force import ParticleForce
 from .particles import Particle, ParticleGroups, Particles
 from .pull import Pulls
@@ -31,7 +34,8 @@ class Scene(Connections, Exertions, Articulations, Contacts, ParticleGroups, Pul
     ----------
     name : what the scene is called in tables and files.
     gravity : (3,) m/s², world axes; z is up.
-    material : `Material` of the bodies that have a shape and no material of their own; None: those touch nothing.
+    material : `Material` of the bodies with a shape, the obstacles and the particles that are added without one of their
+        own; None: such bodies and particles touch nothing.
 
     Points and axes (`at`, `axis`) are always given in world coordinates, at the pose in which the bodies were added.
 
@@ -48,7 +52,7 @@ class Scene(Connections, Exertions, Articulations, Contacts, ParticleGroups, Pul
     ) -> None:
         super().__init__()
         self.name = str(name)
-        self.gravity = real_array(f"scene {name!r}", "gravity", gravity, (3,))
+        self.gravity = gravity  # type: ignore[assignment]
         self.bodies: dict[str, Body] = {}
         self.joints: dict[str, Joint] = {}
         self.particles: dict[str, Particles] = {}
@@ -56,7 +60,27 @@ class Scene(Connections, Exertions, Articulations, Contacts, ParticleGroups, Pul
         self.events: dict[str, Event] = {}
         self.material = material
         self.description = ""
+        self.doubts: list[str] = []  # what was doubtful when it was added; see `doubtful`
+        self.imported = False  # whether a model file says all of it
         self.origin: dict[str, Any] | None = None  # what made it, where that is known: see `sources`
+
+    @property
+    def gravity(self) -> np.ndarray:
+        """(3,) m/s², world axes, read-only; it may be set."""
+        return self._gravity
+
+    @gravity.setter
+    def gravity(self, value: ArrayLike) -> None:
+        self._gravity = real_array(f"scene {self.name!r}", "gravity", value, (3,))
+
+    @property
+    def material(self) -> Material | None:
+        """Of what is added without one of its own; see `Scene`. To be set before that is added."""
+        return self._material
+
+    @material.setter
+    def material(self, value: Material | None) -> None:
+        self._material = surface(f"scene {self.name!r}", value, None)
 
     def add_body(
         self,
@@ -71,7 +95,7 @@ class Scene(Connections, Exertions, Articulations, Contacts, ParticleGroups, Pul
         velocity: ArrayLike = (0.0, 0.0, 0.0),
         angular_velocity: ArrayLike = (0.0, 0.0, 0.0),
         color: str | None = None,
-        material: Material | None = None,
+        material: Material | OfScene | None = OF_SCENE,
         group: str = "",
     ) -> Body:
         """Add a rigid body.
@@ -80,7 +104,7 @@ class Scene(Connections, Exertions, Articulations, Contacts, ParticleGroups, Pul
             principal or (3, 3) in body axes about the centre of mass (kg m²), it is a picture only.
         position : (3,) m, of the origin of the shape's frame. orientation : (w, x, y, z), shape → world.
         velocity : (3,) m/s, of the centre of mass. angular_velocity : (3,) rad/s; both in world axes.
-        material : its surface; that of the scene if not given. A body of no material touches nothing.
+        material : its surface; that of the scene if not given. None: the body touches nothing.
         group : a name that `set_contact` may use.
 
         Raises ValueError naming the body and the value.
@@ -89,15 +113,19 @@ class Scene(Connections, Exertions, Articulations, Contacts, ParticleGroups, Pul
         for others, kind in ((self.obstacles, "an obstacle"), (self.links, "a link")):
             if name in others:
                 raise ValueError(f"body {name!r}: {kind} has that name already; choose another")
-        material = self.material if material is None else material
-        if material is not None or isinstance(shape, TriangleMesh | HeightField):
+        made_of = surface(f"body {name!r}", material, self.material)
+        if made_of is not None or isinstance(shape, TriangleMesh | HeightField):
             require_convex(f"body {name!r}", shape)
         body = make_body(
             name, shape, mass, density, inertia, position, orientation, velocity, angular_velocity,
             PALETTE[len(self.bodies) % len(PALETTE)] if color is None else color,
-            material if shape is not None else None, str(group),
+            made_of if shape is not None else None, str(group), not isinstance(material, OfScene),
         )  # fmt: skip
         self.bodies[name] = body
+        if not self.imported:
+            self.doubts += doubtful_orientation(f"body {name!r}", orientation)
+        if shape is not None and inertia is None and mass is not None:
+            self.doubts += doubtful_density(f"body {name!r}", body.mass, volume_of(shape))
         return body
 
     def event(

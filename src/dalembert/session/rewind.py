@@ -34,6 +34,7 @@ def rewind(run: Simulation, time: float, prepare: Callable[[Simulation], Any]) -
     run._spent = {event.name for event in run.model.events if event.once and run.event_times[event.name]}
     run.wall_time, run.kernel_time = clocks
     run._y[:] = spent[1]
+    run._seen = None
     run._driver.restart(now)
     run._asked.begin(now)
     run._forget_controls()

@@ -9,8 +9,7 @@ import numpy as np
 from ..contact.time_stepping import TimeStepping
 from ..model.compile import Model
 from ..simulate import Simulation
-
-SYMMETRIC = np.array([(0, 3, 4), (3, 1, 5), (4, 5, 2)])  # where (xx, yy, zz, xy, xz, yz) has its entries
+from ..state import SYMMETRIC
 
 
 def touching(run: Simulation) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import webbrowser
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
 from typing import Any, Self
 
@@ -54,6 +54,7 @@ class LiveViewer(Record):
         self.server = serve(host, port, str(scene.get("name", "dalembert")))
         self.address = f"http://{host}:{self.server.get_port()}"
         self._told_at = self._timed_at = 0.0
+        self._warned: list[str] = []
         self._drags: list[Callable[[int, str, np.ndarray, np.ndarray], None]] = []
         self._panel, self._plots = Panel(self.server.gui), Plots(self.server.gui)
         self._stand(scene, whole)
@@ -107,6 +108,12 @@ class LiveViewer(Record):
             client.add_notification(
                 "dalembert", words, auto_close_seconds=None if trouble else 6.0, color="red" if trouble else None
             )
+
+    def show_warnings(self, messages: Sequence[str]) -> None:
+        """Show what is doubtful of the run, above the controls; what is shown already is left."""
+        if list(messages) != self._warned:
+            self._warned = list(messages)
+            self._panel.set_warnings(self._warned)
 
     def say(self, words: str) -> None:
         """How things stand, in the field of the panel that tells how far the run has come."""

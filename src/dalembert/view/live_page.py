@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,6 +14,11 @@ SPEEDS = {"0.02×": 0.02, "0.05×": 0.05, "0.1×": 0.1, "0.25×": 0.25, "0.5×":
 NONE, ALL = "none", "all"
 MANY = 9  # bodies, from which on trails are drawn only when asked for
 SHADOWS = 200  # bodies, from which on shadows are drawn only when asked for
+MOST_WARNINGS, MOST_TEXT = 20, 600  # shown, and characters of one
+BOX = (
+    "margin:6px 8px;padding:6px 8px;border:1px solid #e6c65c;border-radius:6px;background:#fdf6dd;color:#5c4a00;"
+    "font-size:12px;line-height:1.4;max-height:11em;overflow:auto;overflow-wrap:anywhere"
+)
 NOBODY = "Click a body to read it here."
 
 
@@ -20,6 +26,7 @@ class Panel:
     """viser's controls, by what they mean."""
 
     def __init__(self, gui: Any) -> None:
+        self.warnings = gui.add_html("", order=0.5, visible=False)
         self.play_folder = gui.add_folder("Playback", order=1)
         with self.play_folder:
             self.status = gui.add_text("run", "", disabled=True)
@@ -118,6 +125,12 @@ class Panel:
     def on_choose(self, act: Callable[[str], None]) -> None:
         """Call `act` with the name of the body to read."""
         self.chosen.on_update(lambda event: act(event.target.value))
+
+    def set_warnings(self, messages: Sequence[str]) -> None:
+        """Show what is doubtful of the run, above the controls."""
+        items = "".join(f"<div>⚠ {html.escape(message[:MOST_TEXT])}</div>" for message in messages[:MOST_WARNINGS])
+        self.warnings.content = f"<div style='{BOX}'>{items}</div>" if items else ""
+        self.warnings.visible = bool(items)
 
     def set_playing(self, playing: bool) -> None:
         """Say on the button what it will do."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +36,7 @@ class Record(Playback):
     _plots: Plots
     _share: Share
     _scene: LiveScene
+    show_warnings: Callable[[Sequence[str]], None]
 
     def __init__(self) -> None:
         super().__init__()
@@ -66,6 +67,7 @@ class Record(Playback):
             self._frames.add_trajectory(trajectory, np.array([names.index(name) for name in trajectory.bodies], int))
             self.name_forces(trajectory.forces)
             self._running = False
+            self.show_warnings(trajectory.warnings)
             self._look("recorded", aim=True)
             self._seek(float(self._frames.times[0]))
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.file_format import MOVIES, require_suffix
 from dalembert.view.geometry import thinned
 from dalembert.view.still import Instant, Pictures
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MOVIES", "save_movie"]
 
-MOVIES = (".mp4", ".gif")
 SIZES = {".mp4": (1280, 720), ".gif": (640, 360)}
 RATES = {".mp4": 30.0, ".gif": 20.0}
 LOOKED_AT = 60  # instants that have to fit on the page
@@ -43,10 +43,8 @@ def save_movie(
         ValueError: another suffix, a run of one instant, or sizes and rates that are none.
         ImportError: the library that encodes MP4 is not installed.
     """
-    path = Path(path)
+    path = require_suffix(path, *MOVIES)
     kind = path.suffix.lower()
-    if kind not in MOVIES:
-        raise ValueError(f"'{path}': no film is written as {path.suffix!r}; give one of {', '.join(MOVIES)}")
     if len(trajectory) < 2 or not trajectory.times[-1] > trajectory.times[0]:
         raise ValueError(f"{trajectory.scene_name!r} has a single instant: there is no film of it; run it first")
     rate, (width, height) = RATES[kind] if rate is None else float(rate), size or SIZES[kind]

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.file_format import PAGES, require_suffix
 from dalembert.view.drawing import BodyDrawing, thinned_scene
 from dalembert.view.extent import Extent, trajectory_drawing
 from dalembert.view.geometry import thinned
@@ -31,6 +32,7 @@ __all__ = ["write_report"]
 MAX_FRAMES = 1500
 MAX_NUMBERS = 700_000  # poses, errors and reactions together: about 4 MB of page
 MAX_PARTICLE_NUMBERS = 1_200_000  # about 3.2 MB of page
+MOST_WARNINGS, MOST_TEXT = 50, 2000  # shown, and characters of one
 CONTACT = ("contact_residual", "penetration", "contacts")
 UNITS = {
     "simulated_time": "s", "wall_time": "s", "time_per_step": "s", "energy": "J", "work": "J", "constraint_work": "J",
@@ -49,15 +51,16 @@ def write_report(trajectory: Trajectory, path: str | os.PathLike[str]) -> Path:
     surfaces and threads are drawn whole.
 
     Raises:
-        ValueError: the trajectory has no instants.
+        ValueError: the trajectory has no instants, or the suffix is another than .html.
     """
+    path = require_suffix(path, *PAGES)
     if not len(trajectory):
         raise ValueError("the trajectory is empty: there is nothing to report")
-    path = Path(path)
     page = _fill(
         _resource("report.html"),
         title=html.escape(trajectory.scene_name),
         subtitle=html.escape(_subtitle(trajectory)),
+        warnings=_warnings(trajectory.warnings),
         style=_resource("report.css"),
         data=_json_for_html(page_data(trajectory)),
         script="\n".join(_resource(name) for name in SCRIPTS),
@@ -102,7 +105,9 @@ def page_data(trajectory: Trajectory) -> dict[str, Any]:
         "reactionTorque": _reaction(trajectory, "reaction_torque", frames),
         "jointNames": trajectory.joints,
         "stages": _stages(trajectory.report),
-        "report": list(_rows({key: value for key, value in trajectory.report.items() if key != "stages"})),
+        "report": list(
+            _rows({key: value for key, value in trajectory.report.items() if key not in ("stages", "warnings")})
+        ),
         "provenance": provenance(trajectory),
         "rerun": rerun(trajectory),
         "listing": listing(trajectory),
@@ -191,6 +196,12 @@ def _shared_meshes(bodies: list[BodyDrawing]) -> tuple[list[dict[str, str]], lis
         key = (pack(body.vertices), pack(body.faces, "<u4"))
         which.append(index.setdefault(key, len(index)))
     return [{"vertices": vertices, "faces": faces} for vertices, faces in index], which
+
+
+def _warnings(messages: list[str]) -> str:
+    """A list of what is doubtful, above everything else."""
+    items = "".join(f"<li>{html.escape(message[:MOST_TEXT])}</li>" for message in messages[:MOST_WARNINGS])
+    return f'<ul class="warnings" aria-label="Warnings">{items}</ul>' if items else ""
 
 
 def _rows(table: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:

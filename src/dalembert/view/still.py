@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dalembert.file_format import PICTURES, require_suffix
 from dalembert.view.camera import Camera
 from dalembert.view.canvas import Canvas, backdrop_of
 from dalembert.view.drawing import End, LinkDrawing, parse_scene, thinned_scene
@@ -62,17 +63,25 @@ class Instant:
 
 
 def still(trajectory: Trajectory, path: str | os.PathLike[str], **options: object) -> Path:
-    """Write a `picture` (1200 × 900 if no `size` is given) as PNG, or what else the suffix says, to `path`."""
+    """Write a `picture` (1200 × 900 if no `size` is given) as PNG, or what else the suffix says, to `path`. Raises
+    ValueError for another suffix."""
     from PIL import Image
 
-    path = Path(path)
+    path = require_suffix(path, *PICTURES)
     drawn = Image.fromarray(picture(trajectory, **options))  # type: ignore[arg-type]
     path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        drawn.save(path)
-    except ValueError as error:
-        raise ValueError(f"'{path}': no picture is written so: {error}; use .png") from None
+    drawn.save(path)
     return path
+
+
+def within(trajectory: Trajectory, name: str, time: float) -> None:
+    """Raises ValueError for a time (s) at which nothing was recorded: before the run, or beyond it."""
+    if not len(trajectory):
+        return
+    first, last = float(trajectory.times[0]), float(trajectory.times[-1])
+    slack = 1e-9 * max(1.0, abs(last))
+    if not first - slack <= time <= last + slack:
+        raise ValueError(f"{name} is {time!r} s, and the run goes from {first:g} to {last:g} s; give a time within it")
 
 
 def picture(
@@ -91,7 +100,12 @@ def picture(
         elevation, azimuth: where to look from, degrees above the ground and about z from x; by itself, across the motion.
         ground: its height, m; by itself, just below the motion.
         size: width and height in pixels, of fine × fine samples each.
+
+    Raises ValueError for a time, or a ghost, that is not within the run.
     """
+    ghosts = list(ghosts)
+    for name, instant in (*(() if time is None else (("time", time),)), *(("ghosts", ghost) for ghost in ghosts)):
+        within(trajectory, name, instant)
     pictures = Pictures(trajectory, until=time, ground=ground)
     now = pictures.instant(float(trajectory.times[-1]) if time is None else float(time))
     others, arrows = [pictures.instant(t) for t in ghosts], list(arrows)

@@ -1,0 +1,198 @@
+"""What of a run is probably a mistake, or not as good as its tolerance: the sentences of `SimulationWarning`.
+
+`scene.doubtful` has those that the scene alone tells; here are those of its settings, its start and its steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .collide.from_scene import collision_of
+from .contact.time_stepping import TimeStepping
+from .drivers import TIME_STEPPING, particles_that_touch
+from .impact.driver import EventDriver
+from .integrate.methods import METHODS
+from .model.compile import Model
+from .particles.detect import ParticleDetector
+from .particles.schemes import SCHEMES
+from .particles.stepping import ParticleStepping
+from .queries import Queries
+from .scene.doubtful import doubts_of, names
+from .status import OK
+
+OFTEN = 0.01  # of the steps
+SEVERAL = 10  # steps
+DEEP = 1e-6  # of the size of the smallest thing that touches: deeper than the rounding of places that are given
+FEW = 4  # pairs in a sentence
+SOLVERS = ("contact", "particles", "constraints")  # what `of_the_steps` tells of
+OF_CONTACT = {"solver": "gauss_seidel", "iterations": None, "tolerance": None, "sleep_after": None}
+OF_HOLD = {"stiffness": 0.0, "damping": 0.0}
+
+
+def at_the_start(run: Any) -> Iterator[str]:
+    """Sentences about a run that was just made."""
+    yield from doubts_of(run.model.scene)
+    yield from _unused(run)
+    yield from _unseen(run)
+    yield from _overlaps(run)
+
+
+def of_the_steps(run: Any) -> Iterator[tuple[str, str]]:
+    """(solver, sentence) of each solver that missed its tolerance in more than one of a hundred steps."""
+    driver = run._driver
+    bodies = driver.bodies if isinstance(driver, ParticleStepping) else driver
+    if isinstance(bodies, TimeStepping):
+        report, own = bodies.report, bodies.settings
+        unsolved, steps = int(report.unsolved[0]), int(report.steps[0])
+        if _often(unsolved, steps):
+            ways = [f"raise iterations (now {own.iterations})", "take a smaller dt"]
+            if own.solver == "gauss_seidel" and run.model.tree is None:
+                ways.append('pass solver="interior_point"')
+            message = (
+                f"the contact solver {own.solver!r} missed its tolerance of {own.tolerance:g} {_unit(own.solver)} in "
+                f"{_share(unsolved, steps)}, by {float(report.worst_residual[0]):.3g} m/s at worst; {_or(ways)}"
+            )
+            yield "contact", message
+    if isinstance(driver, ParticleStepping):
+        unsolved, steps = int(driver.report.unsolved[0]), int(driver.report.steps[0])
+        if _often(unsolved, steps):
+            message = (
+                f"the implicit steps of the particles missed their tolerance in {_share(unsolved, steps)}, by "
+                f"{float(driver.report.worst[0]):.3g} of the forces at worst; take a smaller dt, or a larger "
+                "newton_tolerance or linear_tolerance if that is enough"
+            )
+            yield "particles", message
+    if run._constraint_solver is not None:
+        found = run._constraint_solver.report()
+        if _often(found.unsolved, found.solutions):
+            message = (
+                f"the constraint solver {found.solver} missed its tolerance in "
+                f"{_share(found.unsolved, found.solutions, 'solutions')}, by {found.residual:.3g} at worst; use "
+                "constraint_solver='ldl', or raise its iterations"
+            )
+            yield "constraints", message
+
+
+def changed_since(model: Model, before: tuple[int, ...]) -> str | None:
+    """What to say of a scene to which something was added after its run was made; before : its `sizes` then."""
+    if sizes(model) == before:
+        return None
+    return f"scene {model.name!r} was changed after this Simulation was made, which has no effect on it; make a new one"
+
+
+def sizes(model: Model) -> tuple[int, ...]:
+    """How many things of each kind are in the scene of a model."""
+    own = model.scene
+    tables = (
+        own.bodies,
+        own.links,
+        own.joints,
+        own.particles,
+        own.forces,
+        own.events,
+        own.obstacles,
+        own.contact_rules,
+    )
+    return tuple(len(table) for table in tables)
+
+
+def _often(unsolved: int, steps: int) -> bool:
+    return unsolved >= SEVERAL and unsolved > OFTEN * steps
+
+
+def _share(unsolved: int, steps: int, what: str = "steps") -> str:
+    return f"{unsolved} of {steps} {what} ({100.0 * unsolved / steps:.3g} %)"
+
+
+def _unit(solver: str) -> str:
+    return "m/s" if solver == "gauss_seidel" else "(relative)"
+
+
+def _or(ways: list[str]) -> str:
+    return ", ".join(ways[:-1]) + f" or {ways[-1]}"
+
+
+# Settings ---------------------------------------------------------------------------------------------------------------
+
+
+def _unused(run: Any) -> Iterator[str]:
+    """Settings of accuracy, of contact and of joints that the method does not use. (Those of implicit steps are let be: they
+    are passed to many methods at once to compare these.)"""
+    method, given, model = run.method, run.arguments, run.model
+    touching = isinstance(run._driver, EventDriver)
+    bodies = isinstance(run._driver, TimeStepping) or getattr(run._driver, "bodies", None) is not None
+    unused: dict[str, Any] = {} if bodies else dict(OF_CONTACT)
+    unused |= {} if touching else {"impacts": "simultaneous"}
+    unused |= {} if given["hold"] != "projection" else OF_HOLD
+    if given["dt"] is not None or method in SCHEMES:
+        unused |= {"rtol": 1e-8, "atol": None}
+    found = [name for name, default in unused.items() if given[name] != default]
+    if found:
+        how = f"method {method!r}" + (" with a fixed dt" if method in METHODS and given["dt"] is not None else "")
+        how = f"hold={given['hold']!r}" if set(found) <= set(OF_HOLD) else how
+        yield f"{', '.join(found)} {'is' if len(found) == 1 else 'are'} not used by {how} in scene {model.name!r}; leave out"
+
+
+def _unseen(run: Any) -> Iterator[str]:
+    """Particles that would touch things, by a method that does not look."""
+    scene = run.model.scene
+    if isinstance(run._driver, ParticleStepping) or not scene.touching():
+        return
+    found = [group.name for group in scene.particles.values() if group.material is not None]
+    if found:
+        yield (
+            f"particles {names(found)} pass through everything by method {run.method!r}: particles touch in time steps only; "
+            f"use method={TIME_STEPPING!r} or an implicit one"
+        )
+
+
+# Overlaps ---------------------------------------------------------------------------------------------------------------
+
+
+def _overlaps(run: Any) -> Iterator[str]:
+    """What is in something else at the start."""
+    driver, model = run._driver, run.model
+    bodies = driver.bodies if isinstance(driver, ParticleStepping) else driver
+    if isinstance(bodies, TimeStepping):
+        queries = Queries(model)
+        deep = max(bodies.settings.slop, DEEP * queries.size)
+        found = sorted(queries.place(run._y).overlaps().items(), key=lambda item: -item[1])
+        pairs = [f"{a!r} and {b!r} by {depth:.3g} m" for (a, b), depth in found if depth > deep]
+        if pairs:
+            more = f" and {len(pairs) - FEW} pairs more" if len(pairs) > FEW else ""
+            yield (
+                f"at the start {', '.join(pairs[:FEW])}{more} overlap, and the first steps put them apart; move them, or let "
+                "them pass by set_contact(a, b, enabled=False)"
+            )
+    if isinstance(driver, ParticleStepping) and driver.detects:
+        yield from _sunk_particles(run)
+
+
+def _sunk_particles(run: Any) -> Iterator[str]:
+    """Groups of particles some of which are in something."""
+    model = run.model
+    groups = model.particles.groups
+    radii = np.concatenate([np.full(len(group), group.radius) for group in groups])
+    detector = ParticleDetector(
+        particles_that_touch(model, radii), collision_of(model.scene), len(model.body_names), 0.0
+    )
+    x = run._y[model.particle_block].reshape(2, -1)[0]
+    place = np.concatenate([x, np.zeros(3 * len(x))])  # at rest
+    while detector.find(run._y, place, 0.0) != OK:
+        detector.make_room()
+    depth = np.zeros(len(radii))
+    found = detector.contacts
+    np.maximum.at(depth, found.particle, -found.separation)
+    depth[[int(row[0]) for row in model.attachments]] = 0.0
+    deep = DEEP * float(radii.max(initial=1.0))
+    for group in groups:
+        sunk = (depth[group.first : group.last] > deep) & ~group.pinned
+        if sunk.any():
+            worst = float(depth[group.first : group.last][sunk].max())
+            yield (
+                f"at the start {int(sunk.sum())} of the particles {group.name!r} overlap what they touch, by {worst:.3g} m "
+                "at worst, and the first steps put them apart; move them"
+            )

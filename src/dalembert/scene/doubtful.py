@@ -1,0 +1,195 @@
+"""What of a scene is probably a mistake, though it can be run: the sentences of `SimulationWarning`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .checks import array_of
+from .contact import HalfSpace
+from .force import Force
+from .joint import Joint
+from .surfaces import TriangleMesh, is_surface
+
+if TYPE_CHECKING:
+    from .scene import Scene
+
+FEW = 4  # names in a sentence
+TURN = 2.0 * math.pi
+HALF_TURNS = 1e-3  # of π: what is so near to a multiple of π was written in radians
+AXIS, NORM = 1e-6, 0.02  # how near to 1 an axis is; what is not the rounding of a quaternion
+DENSITIES = (1e-3, 1e6)  # kg/m³: a thousandth of air's, and 44 times that of osmium
+STRONG = 1e3  # m/s²
+
+
+def doubts_of(scene: Scene) -> list[str]:
+    """A sentence for each thing in the scene that is probably not as it was meant, with the way out."""
+    found = [*scene.doubts]
+    for check in (_untouched, _idle_rules, _angles, _starts_beyond_stops, _gravity, _surfaces):
+        found += check(scene)
+    return found
+
+
+def names(items: Sequence[str]) -> str:
+    """The first names, quoted, and how many more there are.
+
+    >>> names(["a", "b"])
+    "'a', 'b'"
+    """
+    more = f" and {len(items) - FEW} more" if len(items) > FEW else ""
+    return ", ".join(repr(item) for item in items[:FEW]) + more
+
+
+# Said when something is added to a scene --------------------------------------------------------------------------------
+
+
+def doubtful_orientation(owner: str, value: ArrayLike) -> Iterator[str]:
+    """What a quaternion in another order, or an axis with an angle, looks like."""
+    q = array_of(value).astype(float)
+    order = "a quaternion is (w, x, y, z)"
+    if q.tolist() == [0.0, 0.0, 0.0, 1.0]:
+        yield (
+            f"{owner}: orientation (0, 0, 0, 1) is half a turn about z, as {order}; for no rotation give (1, 0, 0, 0), and "
+            "for half a turn (0, 0, 0, -1)"
+        )
+    for angle, axis in ((q[0], q[1:]), (q[3], q[:3])):
+        if abs(float(np.linalg.norm(axis)) - 1.0) < AXIS and abs(angle) > NORM and abs(angle) != 1.0:
+            yield (
+                f"{owner}: orientation {tuple(q.tolist())} looks like an axis and an angle, and was divided by its norm: "
+                f"{order}; give (cos(angle/2), *(sin(angle/2) * axis))"
+            )
+
+
+def doubtful_density(owner: str, mass: float, volume: float) -> Iterator[str]:
+    """What lengths in millimetres, or masses in grams, come to."""
+    density = mass / volume
+    if not DENSITIES[0] <= density <= DENSITIES[1]:
+        yield (
+            f"{owner}: its mass of {mass:.4g} kg in {volume:.4g} m³ is a density of {density:.3g} kg/m³; masses are in kg "
+            "and lengths in m"
+        )
+
+
+# Contact ----------------------------------------------------------------------------------------------------------------
+
+
+def _untouched(scene: Scene) -> Iterator[str]:
+    """Bodies and particles that nobody gave a material, or None, where other things touch."""
+    touching = scene.touching()
+    if not touching:
+        return
+    bodies = [
+        body.name
+        for body in scene.bodies.values()
+        if body.material is None and body.shape is not None and not body.material_given
+    ]
+    groups = [group.name for group in scene.particles.values() if group.material is None and not group.material_given]
+    others = "obstacles" if scene.obstacles else "bodies that touch"
+    for kind, found in (("body", bodies), ("particles", groups)):
+        if found:
+            who = f"{'bodies' if kind == 'body' and len(found) > 1 else kind} {names(found)}"
+            verb = "passes" if kind == "body" and len(found) == 1 else "pass"
+            yield (
+                f"{who} {verb} through everything for want of a material, and the scene has {others}; give material="
+                "Material(...) there or to Scene(...), or material=None if that is meant"
+            )
+
+
+def _idle_rules(scene: Scene) -> Iterator[str]:
+    """Rules of contact for what has no contact."""
+    for rule in scene.contact_rules:
+        for name in (rule.a, rule.b):
+            if rule.enabled and name in scene.bodies and scene.bodies[name].material is None:
+                yield f"set_contact({rule.a!r}, {rule.b!r}) has no effect: {name!r} has no material; give it one"
+
+
+def _surfaces(scene: Scene) -> Iterator[str]:
+    """Surfaces that bear nothing: turned upside down, or under particles that have no radius."""
+    size = float(np.linalg.norm(scene.gravity))
+    for obstacle in scene.obstacles.values():
+        shape = obstacle.shape
+        if isinstance(shape, TriangleMesh):
+            corners = shape.vertices[shape.faces]
+            normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+            closed = np.linalg.norm(normals.sum(axis=0)) <= 1e-6 * np.linalg.norm(normals, axis=1).sum()
+            inside = float(np.sum((corners[:, 0] - corners.mean(axis=(0, 1))) * normals)) < 0.0  # 6 times the volume
+            down = size > 0.0 and float(obstacle.rotation @ normals.sum(axis=0) @ scene.gravity) > 0.0
+            if (closed and inside) or (not closed and down):
+                where = "inwards" if closed else "down"
+                yield (
+                    f"obstacle {obstacle.name!r}: the normals of its faces point {where}, and bodies are held on the side "
+                    "where they point; turn the faces over, faces[:, ::-1]"
+                )
+    bare = [g.name for g in scene.particles.values() if g.material is not None and g.radius == 0.0]
+    meshes = [o.name for o in scene.obstacles.values() if is_surface(o.shape)]
+    if bare and meshes:
+        yield (
+            f"particles {names(bare)} have no radius and fall through the surface of {names(meshes)}; give them a radius"
+        )
+
+
+# Joints -----------------------------------------------------------------------------------------------------------------
+
+
+def beyond_a_turn(angle: float) -> bool:
+    """Whether an angle (rad) is more than a turn, and not a number of half turns."""
+    return abs(angle) > TURN * (1.0 + 1e-9) and abs(angle / math.pi - round(angle / math.pi)) > HALF_TURNS
+
+
+def in_degrees(owner: str, what: str, values: Iterable[float]) -> str:
+    """What to say of angles that are probably degrees."""
+    given = [float(value) for value in values if math.isfinite(value)]
+    text = " and ".join(f"{value:g}" for value in given)
+    meant = " and ".join(f"{math.radians(value):.4g}" for value in given)
+    return f"{owner}: {what} {text} rad, more than a turn; angles are in radians (as degrees it would be {meant} rad)"
+
+
+def _angles(scene: Scene) -> Iterator[str]:
+    """Angles that are probably degrees."""
+    for force in scene.forces.values():
+        if not isinstance(force, Force) or force.joint is None or force.coordinate != "angle":
+            continue
+        owner = f"{force.kind.replace('_', ' ')} {force.name!r}"
+        if force.kind == "limit" and any(beyond_a_turn(stop) for stop in force.stops if math.isfinite(stop)):
+            yield in_degrees(owner, "its stops are at", force.stops)
+        if force.kind == "motor" and beyond_a_turn(force.position):
+            yield in_degrees(owner, "its position is", [force.position])
+        if force.kind == "torsion_spring" and beyond_a_turn(force.rest):
+            yield in_degrees(owner, "its rest position is", [force.rest])
+
+
+def _starts_beyond_stops(scene: Scene) -> Iterator[str]:
+    """Stops that leave out the initial pose."""
+    if scene.imported:
+        return
+    for force in scene.forces.values():
+        if isinstance(force, Force) and force.kind == "limit" and isinstance(force.joint, Joint):
+            lower, upper = force.stops
+            if lower > 0.0 or upper < 0.0:
+                unit = "rad" if force.coordinate == "angle" else "m"
+                stop = lower if lower > 0.0 else upper
+                yield (
+                    f"limit {force.name!r}: joint {force.joint.name!r} is at 0 at the initial pose, beyond the stop at "
+                    f"{stop:g} {unit}, and is brought to it in the first steps; the coordinate counts from that pose"
+                )
+
+
+# The scene --------------------------------------------------------------------------------------------------------------
+
+
+def _gravity(scene: Scene) -> Iterator[str]:
+    """Gravity in other units, or out of the ground."""
+    size = float(np.linalg.norm(scene.gravity))
+    if size > STRONG:
+        yield f"gravity is {size:g} m/s², {size / 9.81:.3g} times the earth's; lengths are in m"
+    for obstacle in scene.obstacles.values():
+        up = obstacle.rotation[:, 2]
+        if isinstance(obstacle.shape, HalfSpace) and float(up @ scene.gravity) > 0.5 * size > 0.0:
+            yield (
+                f"gravity {scene.gravity.tolist()} points away from the ground {obstacle.name!r}; z is up, and gravity is "
+                "(0, 0, -9.81)"
+            )
