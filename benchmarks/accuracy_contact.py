@@ -80,7 +80,7 @@ EXPERIMENTS = (
 
 
 def cell(experiment: Experiment, settings: dict[str, Any]) -> tuple[str, str]:
-    """The error, and the residual of the law of contact (m/s) with the residual of the energy balance."""
+    """The error, and the residual of the law of contact (m/s) with the energy error."""
     run = dal.simulate(experiment.build(), experiment.duration, **settings)
     report = run.report
     return f"{experiment.error(run):.0e}", f"{report.contact.residual:.0e} m/s; {report.energy_residual_relative:.0e}"

@@ -47,7 +47,7 @@ def test_list_names_every_scene_with_what_it_shows(capsys):
 def test_the_table_names_the_audit_and_the_stages(scene, capsys):
     assert run("run", scene) == 0
     out = capsys.readouterr().out
-    for words in ("simulated time", "energy balance residual", "momentum balance residual", "factorization"):
+    for words in ("simulated time", "energy error", "momentum balance residual", "factorization"):
         assert words in out
 
 

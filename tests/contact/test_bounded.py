@@ -42,7 +42,8 @@ def test_a_pendulum_rests_on_its_stop_and_the_books_close(solver):
     assert angle_of(run) == pytest.approx(0.5, abs=1e-12)
     assert run.efforts["stop"] == pytest.approx(-G * np.cos(0.5), rel=1e-9)
     report = run.report
-    assert report.energy_residual_relative < 1e-12 and report.joint_error < 1e-12
+    assert report.integration_error < 1e-12 * report.energy_scale and report.joint_error < 1e-12
+    assert report.energy_residual_relative < 1e-4  # of closing the hinge after each step: of second order
     assert report.work["stop"] == pytest.approx(
         -G * np.sin(0.5), rel=1e-2
     )  # all of the fall, but what projection booked
@@ -141,7 +142,8 @@ def test_both_solvers_find_the_same_motion_of_an_arm_that_falls_on_its_stops():
             for s in ("gauss_seidel", "interior_point")]  # fmt: skip
     np.testing.assert_allclose(runs[0].state.position, runs[1].state.position, atol=1e-6)
     for run in runs:
-        assert run.report.energy_residual_relative < 1e-10
+        assert run.report.integration_error < 1e-10 * run.report.energy_scale
+        assert run.report.energy_residual_relative < 2e-4  # of closing the hinges after each step
         assert run.report.joint_error < 1e-12
     assert runs[1].report.contact.unsolved == 0
 

@@ -99,7 +99,8 @@ def test_a_pendulum_hits_a_wall_and_its_joint_holds():
     assert run.report.joint_error < 1e-12
     assert run.report.contact.penetration < 5e-3
     assert run.trajectory.position[:, 0, 0].max() < 0.2 + 1e-3
-    assert run.report.energy_residual_relative < 1e-12
+    assert run.report.integration_error < 1e-12 * run.report.energy_scale
+    assert run.report.energy_residual_relative < 1e-5  # of closing the pivot after each step
     assert run.report.work["contact: impacts"] < -10.0
 
 
@@ -124,8 +125,8 @@ def test_a_pendulum_of_rods_in_the_air_keeps_its_energy_at_second_order():
     losses = []
     for dt in (1e-3, 5e-4):
         run = dal.simulate(two_rods(), 1.0, dt=dt)
-        assert run.report.energy_residual_relative < 1e-12 and run.report.joint_error < 1e-12
-        losses.append(abs(run.report.projection_loss))
+        assert run.report.integration_error < 1e-12 * run.report.energy_scale and run.report.joint_error < 1e-12
+        losses.append(run.report.energy_residual)
     assert losses[1] < 0.35 * losses[0] and losses[0] < 1e-3
 
 

@@ -13,7 +13,7 @@ EXAMPLES = re.findall(r"```python\n(.*?)```", TEXT, re.S)
     ("blocks", "printed"),
     [
         ([0, 1], "('shoulder', 'elbow')"),
-        ([2], "work of constraints      1.32 J"),
+        ([2], "work of moving coordinates  1.31541 J"),
         ([3], "0.9944"),
     ],
 )

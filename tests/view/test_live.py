@@ -92,6 +92,6 @@ def test_in_a_browser_the_run_is_seen_and_steered(run, viewer, tmp_path):
 
         wait_until(bodies_are_seen, "the box and the bob are not in the picture")
         text = page.evaluate("document.body.innerText")
-        for words in ("residual of the ledger", "follow", "trail"):
+        for words in ("energy error", "follow", "trail"):
             assert words in text
         assert page.evaluate("document.querySelectorAll('.uplot canvas').length") == 3

@@ -38,7 +38,7 @@ class SolverResult:
     iterations: float  # for one solution
     residual: float  # of J W Jᵀ λ = b, the largest, relative, as the solver scales it; of "ldl" in the last state
     joint_error: float  # m, the largest
-    energy_drift: float  # the largest residual of the ledger, relative
+    energy_drift: float  # the largest error of the energy, relative
     unsolved: int  # solutions above the tolerance
     failed: str | None  # why the run ended early
 

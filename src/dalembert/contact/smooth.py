@@ -82,10 +82,9 @@ def book_work(h, apart, y, system, stepping):
     )
     for i in range(bodies_of(system).shape[0]):
         kin, at, to = kinematics[i], STATE_SIZE * i, MOTION * i
-        before = scale(peek(motion, to + INVERSE_MASS), three(saved, at + 7))
-        spin = symvec(six(motion, to + INVERSE_INERTIA), three(saved, at + 10))
-        v = scale(0.5, add(before, three(motion, to + LINEAR)))
-        omega = scale(0.5, add(spin, three(motion, to + ANGULAR)))
+        momentum, spin = add(three(saved, at + 7), three(y, at + 7)), add(three(saved, at + 10), three(y, at + 10))
+        v = scale(0.5 * peek(motion, to + INVERSE_MASS), momentum)
+        omega = scale(0.5, symvec(six(motion, to + INVERSE_INERTIA), spin))
         if apart:
             v = add_scaled(v, 1.0 / h, three(shift, to + LINEAR))
             omega = add_scaled(omega, 1.0 / h, three(shift, to + ANGULAR))

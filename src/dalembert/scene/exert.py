@@ -156,7 +156,7 @@ class Exertions:
         restitution: float = 0.0, coordinate: str | None = None,
     ) -> Force:  # fmt: skip
         """Stops of a joint: lower ≤ s ≤ upper (rad or m; 0 is the initial pose). It bounces off them with `restitution`.
-        A joint that starts beyond a stop is brought to it in the first steps; the energy of that is booked as lost in
+        A joint that starts beyond a stop is brought to it in the first steps; the energy of that is an error, of
         projection.
 
         A run with limits takes time steps (method "time_stepping").
