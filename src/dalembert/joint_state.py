@@ -65,7 +65,8 @@ class JointStates:
 
     def set_joint_state(self, state: Mapping[str, tuple[float, float]]) -> None:
         """Set (s, ṡ) of joints, by the names of `joint_state`; the others stay. In joint coordinates only. Angles count full
-        turns: 3.5 rad is not 3.5 − 2π, for motors, springs, gears and stops too.
+        turns: 3.5 rad is not 3.5 − 2π, for motors, springs, gears and stops too. A joint that closes a loop follows from the
+        others, with the turn nearest to the one before.
 
         Raises ValueError for a name that is not there, a value that is not finite, and in coordinates of bodies.
         """

@@ -141,8 +141,8 @@ def test_a_floating_root_without_mass_goes_with_what_it_carries(tmp_path):
 
 def test_neighbours_do_not_touch_through_links_and_welds(tmp_path):
     """a –hinge– link –hinge– b –fixed– c: no pair of them touches; the fixed base does not touch a either."""
-    ball = '<collision><geometry><sphere radius="1"/></geometry></collision></link>'
-    links = [LINK.format(name, 1, SPHERE).replace("</link>", ball) for name in "zabc"]
+    ball = '<collision><origin xyz="{} 0 0"/><geometry><sphere radius="1"/></geometry></collision></link>'
+    links = [LINK.format(name, 1, SPHERE).replace("</link>", ball.format(4 * i)) for i, name in enumerate("zabc")]
     file = written(tmp_path, *links, JOINT.format("z", "a", "continuous", ""), JOINT.format("a", "b", "planar", ""),
                    JOINT.format("b", "c", "fixed", ""))  # fmt: skip
     scene = dal.load_model(file).scene

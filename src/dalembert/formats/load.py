@@ -10,6 +10,7 @@ from .build import build
 from .built import Built, told
 from .description import Description, Pose
 from .imported import ImportedModel, Warnings
+from .overlaps import part_overlapping_links
 from .paths import Folder
 from .urdf import Mimics, UrdfReader
 from .xml import Element, read_xml
@@ -68,6 +69,7 @@ def _from_urdf(
     reader = UrdfReader(robot, folder, warnings, floating, contacts)
     built = build(reader.description, warnings, limits, friction)
     _follow(built, reader.mimics, warnings)
+    part_overlapping_links(built.scene, robot, warnings)
     if not built.scene.bodies and not floating:
         warnings.add(
             robot, "nothing in it moves, as its root link is fixed to the world; pass floating=True to free it"
