@@ -2,13 +2,15 @@
 
 import os
 import re
+import time
 
 import numpy as np
 import pytest
 
 import dalembert as dal
+from dalembert.formats.usd_text import require_shallow
 
-pytest.importorskip("pxr", reason="usd-core is not installed")
+Sdf = pytest.importorskip("pxr.Sdf", reason="usd-core is not installed")
 
 HEAD = """#usda 1.0
 (
@@ -254,3 +256,69 @@ def test_what_cannot_be_made_names_the_prim(tmp_path):
         dal.load_usd(tmp_path / "nothing.usda")
     with pytest.raises(ValueError, match=r"no \.usda, \.usdc, \.usd file"):
         load(tmp_path, "", name="model.txt")
+
+
+NESTED = {
+    "prims": ('def "a"\n{{\n', "}}\n"), "dictionaries": ("(customLayerData = {{ dictionary a = {{", "}}}})"),
+    "tuples": ("def \"a\"\n{{\n double3 x = (", ")}}"), "lists": ('def "a"\n{{\n double[] x = [', "]}}"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("depth", [300, 20_000])
+@pytest.mark.parametrize("what", NESTED)
+@pytest.mark.parametrize("suffix", [".usda", ".usd"])
+def test_a_text_that_is_nested_deep_is_refused_before_usd_reads_it(tmp_path, what, depth, suffix):
+    head, tail = (part.format() for part in NESTED[what])
+    path = tmp_path / f"deep{suffix}"
+    path.write_text("#usda 1.0\n" + head * depth + tail * depth)
+    with pytest.raises(ValueError, match=r"deep\.usda?: it is nested more than 256 deep"):
+        dal.load_usd(path)
+
+
+def test_a_layer_that_is_referred_to_is_not_nested_deep_either(tmp_path):
+    (tmp_path / "inner.usda").write_text("#usda 1.0\n" + 'def "a"\n{\n' * 20_000 + "}\n" * 20_000)
+    (tmp_path / "outer.usda").write_text("#usda 1.0\n(subLayers = [@inner.usda@])\n")
+    with pytest.raises(ValueError, match=r"inner\.usda: it is nested more than 256 deep"):
+        dal.load_usd(tmp_path / "outer.usda")
+
+
+def test_a_binary_layer_that_is_nested_deep_is_refused(tmp_path):
+    path = tmp_path / "deep.usdc"
+    layer = Sdf.Layer.CreateNew(str(path))
+    with Sdf.ChangeBlock():
+        Sdf.CreatePrimInLayer(layer, "/" + "/".join("a" * 400))
+    layer.Save()
+    with pytest.raises(ValueError, match=r"deep\.usdc: it is nested more than 256 deep"):
+        dal.load_usd(path)
+
+
+def test_brackets_in_strings_paths_and_comments_nest_nothing(tmp_path):
+    many = "([{" * 500
+    path = tmp_path / "words.usda"
+    path.write_text(
+        f'#usda 1.0\n# {many}"\n// {many}\'\n/* {many}\n"""\n */\n(\n    doc = """{many}\n " \\""" it\'s {many}"""\n)\n'
+        f'def "a"\n{{\n    string s = "{many}\\""\n    string t = \'{many} @\'\n    custom asset u = @{many}@\n}}\n'
+    )
+    require_shallow(path)
+    deep = path.read_text() + 'def "a"\n{\n' * 300 + "}\n" * 300
+    path.write_text(deep)
+    with pytest.raises(ValueError, match="nested"):
+        require_shallow(path)
+
+
+@pytest.mark.parametrize("begun", ['"abc\n', '"""abc', "'abc\n", "@abc\n", "/* abc", '"abc\\', "# a\r{"])
+def test_a_string_or_comment_without_an_end_is_refused_with_its_line(tmp_path, begun):
+    path = tmp_path / "open.usda"
+    path.write_bytes(b"#usda 1.0\n" + begun.encode() + b"\n{{{{")
+    with pytest.raises(ValueError, match=r"open\.usda:2: .* without an end"):
+        require_shallow(path)
+
+
+def test_a_text_of_many_beginnings_is_refused_soon(tmp_path):
+    path = tmp_path / "many.usda"
+    for text in ("/*" * 500_000, '"""' * 500_001, "@@@" * 500_001, "'" * 1_000_001, "'''\\" * 300_000):
+        path.write_text("#usda 1.0\n" + text)
+        start = time.monotonic()
+        with pytest.raises(ValueError, match="without an end"):
+            require_shallow(path)
+        assert time.monotonic() - start < 10.0

@@ -13,6 +13,7 @@ from typing import Any
 from pxr import Ar, Sdf, Tf, Usd
 
 from .usd_package import SUFFIXES
+from .usd_text import MAX_DEPTH, require_shallow
 
 MAX_BYTES = 200_000_000
 MAX_LAYERS = 1000
@@ -57,20 +58,22 @@ def _dependencies(file: Path, folder: Path) -> list[Path]:
             )
         _require_file(path, folder, f"{file}: it refers to {reference!r:.200}, which")
         found.append(path)
-    _refuse_clips(layer, file)
+    _look_at_prims(layer, file)
     return found
 
 
-def _refuse_clips(layer: Any, file: Path) -> None:
-    """Value clips are layers too that a stage opens by itself."""
-
-    def look(path: Any) -> None:
-        if path.IsPrimPath() or path.IsPrimVariantSelectionPath():
-            spec = layer.GetPrimAtPath(path)
-            if spec is not None and spec.HasInfo("clips"):
-                raise ValueError(f"{file}: {path} has value clips, which are not read; flatten the file")
-
-    layer.Traverse(Sdf.Path.absoluteRootPath, look)
+def _look_at_prims(layer: Any, file: Path) -> None:
+    """Refuse prims that are nested too deep, which a binary file may have, and value clips: layers too that a stage opens by
+    itself."""
+    waiting = list(layer.rootPrims)
+    while waiting:
+        prim = waiting.pop()
+        if prim.path.pathElementCount > MAX_DEPTH:
+            raise ValueError(f"{file}: it is nested more than {MAX_DEPTH} deep; flatten it")
+        if prim.HasInfo("clips"):
+            raise ValueError(f"{file}: {prim.path} has value clips, which are not read; flatten the file")
+        waiting += prim.nameChildren
+        waiting += [variant.primSpec for choices in prim.variantSets for variant in choices.variants]
 
 
 def _require_file(path: Path, folder: Path, subject: str | None = None) -> None:
@@ -88,6 +91,7 @@ def _require_file(path: Path, folder: Path, subject: str | None = None) -> None:
 
 def _layer(file: Path) -> Any:
     """One layer, read from its file alone, and anew where the process has read it before."""
+    require_shallow(file)
     try:
         layer = Sdf.Layer.FindOrOpen(str(file))
         if layer is not None and not layer.dirty:
