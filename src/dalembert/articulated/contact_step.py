@@ -10,7 +10,7 @@ Over the drifts trees move freely (`contact_drift`); all forces and impulses act
 J the rows of contacts and bounds and G those of the loops, p as `contact.step` says. As M is that of one place, the kinetic
 energy changes by exactly (h F + Jᵀ p + Gᵀ λ)·½ (w⁻ + w⁺), which is what the audit books. Forces that depend on velocities
 are found twice: at w⁻, and at ½ (w⁻ + w⁺) of the first solution, so that the step is of second order, and what rests feels no
-damping. The gains of motors are implicit: see `contact_drift.add_dampers`.
+damping. Motors with gains, and springs and dampers of joints, are implicit: see `contact_soft`.
 """
 
 import math
@@ -20,7 +20,8 @@ import numpy as np
 from ..arrays import copy
 from ..collide.detect import NOT_FINITE
 from ..collide.kept import forget_impulses, keep_impulses
-from ..collide.tables import Collision
+from ..collide.tables import CONTACTS, Collision
+from ..collide.tables_of import counts_of
 from ..contact.report import note_residual
 from ..contact.step import set_travel
 from ..contact.tables import DETECTION, SMOOTH, SOLVER, UPDATE
@@ -34,13 +35,23 @@ from ..status import NON_FINITE, OK
 from ..ticks import begin, lap
 from ..unchecked import peek, poke
 from .contact_books import book_bounds, book_contacts, book_forces, close_books, open_books
-from .contact_drift import add_dampers, approach, depart, place
-from .contact_kick import find_speeds, free_speeds, take_back_dampers, take_forces
+from .contact_drift import approach, depart, place
+from .contact_kick import find_speeds, free_speeds, take_forces
 from .contact_restitution import find_impulses
-from .contact_rows import fill_rows
+from .contact_rows import fill_responses, fill_rows
 from .contact_separate import plan_separation
+from .contact_soft import (
+    add_soft,
+    book_soft,
+    change_sides,
+    has_limits,
+    keep_factor,
+    note_bounds,
+    place_soft,
+    push_soft,
+)
 from .contact_tables import TreeStepping
-from .contact_tables_of import after_of, before_of, options_of, report_of, saved_of, shift_of, ticks_of, walls_of
+from .contact_tables_of import after_of, before_of, options_of, report_of, saved_of, shift_of, soft_of, ticks_of, walls_of
 from .evaluate import LIMP
 from .lift import lift, step
 from .loops import prepare_rows
@@ -92,7 +103,9 @@ def make_step(t, z, reduced, collision, stepping):
     lap(ticks, UPDATE)
     apart = False
     if status == OK:
+        settings_of(system_of(reduced))[0].implicit = 1
         apart, status = strike(t + 0.5 * h, h, True, z, reduced, collision, stepping)
+        settings_of(system_of(reduced))[0].implicit = 0
     if status == OK:
         depart(z, reduced, stepping)
         lift(z, reduced)
@@ -128,7 +141,9 @@ def look_ahead(t, z, reduced, collision, stepping):
     if place(z, reduced, stepping) >= 0:
         return LIMP
     open_books(reduced, stepping)
+    settings_of(system_of(reduced))[0].implicit = 1
     _, status = strike(t, 0.5 * options_of(stepping)[0].dt, False, z, reduced, collision, stepping)
+    settings_of(system_of(reduced))[0].implicit = 0
     if status == OK:
         lift(z, reduced)
         close_books(z, reduced, stepping)
@@ -149,10 +164,13 @@ def strike(t, h, kicked, z, reduced, collision, stepping):
         status = exert(t, reduced)
     if status != OK:
         return False, status
-    if (kicked and add_dampers(reduced, stepping) >= 0) or not prepare_rows(reduced):
-        return False, LIMP
     for k in range(before.shape[0]):
         poke(before, k, peek(z, first + k))
+    if kicked:
+        place_soft(z, first, reduced, stepping)
+        keep_factor(reduced, stepping)
+    if not prepare_speeds(kicked, reduced, stepping):
+        return False, LIMP
     fill_rows(h if kicked else 0.0, reduced, collision, stepping)
     apart = False
     if kicked:
@@ -160,10 +178,9 @@ def strike(t, h, kicked, z, reduced, collision, stepping):
     else:
         forget_impulses(collision)  # they are those of another step, or of none
     predict = kicked and options_of(stepping)[0].predict != 0
-    take_forces(h if kicked else 0.0, reduced, stepping)
     lap(ticks, SMOOTH)
-    free_speeds(reduced, collision, stepping)
-    find_impulses(h, not predict, reduced, collision, stepping)
+    if not solve(h, kicked, not predict, reduced, collision, stepping):
+        return False, LIMP
     if predict:
         lap(ticks, SOLVER)
         find_speeds(reduced, collision, stepping)
@@ -172,16 +189,44 @@ def strike(t, h, kicked, z, reduced, collision, stepping):
         status = exert(t, reduced)
         if status != OK:
             return False, status
-        take_forces(h, reduced, stepping)
-        take_back_dampers(reduced, stepping)
         lap(ticks, SMOOTH)
-        free_speeds(reduced, collision, stepping)
-        find_impulses(h, True, reduced, collision, stepping)
+        if not solve(h, kicked, True, reduced, collision, stepping):
+            return False, LIMP
     note_residual(report_of(stepping)[0])
     book_step(t, h, kicked, z, reduced, collision, stepping)
     keep_impulses(collision)
     lap(ticks, SOLVER)
     return apart, OK
+
+
+@njit
+def prepare_speeds(kicked, reduced, stepping):
+    """The factors of M, with soft rows in it if `kicked`, and of the loops. Returns whether that went well."""
+    if kicked and soft_of(stepping).shape[0] > 0 and add_soft(reduced, stepping) >= 0:
+        return False
+    return prepare_rows(reduced)
+
+
+@njit
+def solve(h, kicked, limited, reduced, collision, stepping):
+    """The impulses of the step, with the forces in the kinematics table; see `find_impulses`. Returns whether that went
+    well."""
+    trial, limits = 0, kicked and has_limits(reduced, stepping)
+    while True:
+        take_forces(h if kicked else 0.0, reduced, stepping)
+        if kicked:
+            push_soft(reduced, stepping)
+        free_speeds(reduced, collision, stepping)
+        find_impulses(h, limited, reduced, collision, stepping)
+        if not limits:
+            return True
+        find_speeds(reduced, collision, stepping)
+        if not change_sides(trial, reduced, stepping):
+            return True
+        trial += 1
+        if not prepare_speeds(kicked, reduced, stepping):
+            return False
+        fill_responses(h, reduced, collision, stepping)
 
 
 @njit
@@ -228,6 +273,9 @@ def book_step(t, h, kicked, z, reduced, collision, stepping):
     book_forces(h if kicked else 0.0, z, reduced, stepping)
     book_contacts(z, reduced, collision, stepping)
     book_bounds(z, reduced, collision, stepping)
+    if kicked:
+        book_soft(z, reduced, stepping)
+        note_bounds(z, counts_of(collision)[CONTACTS], reduced, stepping)
 
 
 @njit

@@ -36,6 +36,7 @@ from .forward import accelerate
 from .inverse import bear
 from .lift import lift, lower
 from .loops import prepare_loops, solve_loops
+from .mass_matrix import fill_matrix
 from .motion import coordinate_rates, normalize_quaternions
 from .project import project
 from .tables import Reduced
@@ -56,6 +57,7 @@ from .tables_of import (
 
 FIELDS = 2 * len(Reduced._fields)
 LIFT, LOWER = 20, 21  # tasks of our own: the mechanism's state from z, and the reverse
+INERTIA = 22  # `matrix` of the tree = M
 LIMP = 110  # nothing resists a freedom: which one is in the options
 _floats = viewer(np.float64)
 _addresses = viewer(np.int64)
@@ -66,6 +68,10 @@ def perform(task, t, z, dzdt, reduced):
     """Do one of the tasks; returns a status."""
     if task == LIFT:
         lift(z, reduced)
+        return 0
+    if task == INERTIA:
+        lift(z, reduced)
+        fill_matrix(tree_of(reduced))
         return 0
     if task == LOWER:
         limp = lower(z, reduced)

@@ -25,17 +25,26 @@ PASSES, ENOUGH = 50, 1e-3  # of bringing back; they end when so small a part is 
 
 
 @njit
-def find_bounds(walls, h, y, system, stepping):
-    """Rows, gaps and responses at the configuration of the kinematics table. Returns a status."""
+def find_bounds(walls, h, kicked, y, system, stepping):
+    """Rows, gaps and responses at the configuration of the kinematics table; efforts act over h if `kicked`. Returns a
+    status."""
     bounds = bounds_of(stepping)
     for i in range(bounds.shape[0]):
         bound = bounds[i]
-        place_bound(bound, h, y, system)
+        place_bound(bound, h if kicked else 0.0, y, system)
         bound.before = rate(bound, motion_of(stepping))
-        status = respond(walls, bound, system, stepping)
+    return respond_bounds(walls, system, stepping)
+
+
+@njit
+def respond_bounds(walls, system, stepping):
+    """The responses of all bounds, and where their impulses begin. Returns a status."""
+    bounds = bounds_of(stepping)
+    for i in range(bounds.shape[0]):
+        status = respond(walls, bounds[i], system, stepping)
         if status != 0:
             return status
-        begin_bound(bound, system)
+        begin_bound(bounds[i], system)
     return 0
 
 
@@ -45,14 +54,17 @@ def place_bound(bound, h, y, system):
     force, kinematics = forces_of(system)[bound.force], kinematics_of(system)
     coordinate = coordinates_of(system)[force.coordinate]
     linear_a, angular_a, linear_b, angular_b, _ = coordinate_rows(coordinate, kinematics)
-    store3(bound.linear_a, scale(force.side, linear_a))
-    store3(bound.angular_a, scale(force.side, angular_a))
-    store3(bound.linear_b, scale(force.side, linear_b))
-    store3(bound.angular_b, scale(force.side, angular_b))
+    side = -1.0 if force.kind == STOP and force.side < 0.0 else 1.0
+    store3(bound.linear_a, scale(side, linear_a))
+    store3(bound.angular_a, scale(side, angular_a))
+    store3(bound.linear_b, scale(side, linear_b))
+    store3(bound.angular_b, scale(side, angular_b))
     if force.kind == STOP:
         bound.gap = force.side * (coordinate_value(y, coordinate, kinematics, curves_of(system)) - force.rest)
-    else:
-        bound.least, bound.most = -h * force.limit, h * force.limit
+        return
+    most = h * force.limit if h > 0.0 else 0.0  # the limit may be infinite
+    bound.least, bound.most = -most, most
+    if bound.soft < 0:
         bound.bias = -force.target
 
 
@@ -174,8 +186,10 @@ def bounds_residual(stepping):
 
 @njit
 def wanted_change(bound, now):
-    """How much the law changes the impulse at the rate `now`: clamp(λ − (ṡ + bias)/K) − λ."""
-    wanted = bound.impulse - (now + bound.bias) / bound.response
+    """How much the law changes the impulse at the rate `now`: clamp(λ − (ṡ + bias + C λ)/(K + C)) − λ, with C
+    the compliance."""
+    excess = now + bound.bias + bound.compliance * bound.impulse
+    wanted = bound.impulse - excess / (bound.response + bound.compliance)
     return min(bound.most, max(bound.least, wanted)) - bound.impulse
 
 
