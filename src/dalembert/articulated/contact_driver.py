@@ -17,7 +17,7 @@ from ..contact.soft_system import FAINT, implicit_forces, make_soft
 from ..contact.step_events import StepEvents
 from ..contact.tables import OPTIONS, REPORT, ROW, STEP_STAGES
 from ..contact.time_stepping import TimeStepping
-from ..model.tables import FIELD
+from ..model.tables import ANGLE, FIELD
 from ..model.tree import Layout
 from ..model.tree_tables import FREE
 from ..pointer import C_TYPE
@@ -27,7 +27,7 @@ from ..team import Team
 from .contact_step import COMPILED, march
 from .contact_tables import ROOT, TreeStepping
 from .driver import JointMechanism
-from .evaluate import INERTIA, LIMP
+from .evaluate import INERTIA, LIFT, LIMP
 
 
 class JointStepping(TimeStepping):
@@ -148,8 +148,8 @@ def roots_of(layout: Layout) -> tuple[Any, np.ndarray]:
 
 
 def soft_rows(own: JointMechanism) -> Any:
-    """The SOFT table: motors with gains and springs and dampers of joints, with their freedoms, −1 on joints of loops, and the
-    response of their coordinates at the initial pose, without loops."""
+    """The SOFT table: motors with gains, springs and dampers of joints, with their freedoms, −1 on joints of loops, and the
+    responses of their coordinates at the initial pose, without loops."""
     system, layout = own.system, own.layout
     chosen = implicit_forces(system)
     rows = make_soft(system, own.size, chosen)
@@ -167,11 +167,27 @@ def soft_rows(own: JointMechanism) -> Any:
     z[: len(layout.start)] = layout.start
     own.perform(INERTIA, 0.0, z, own.dzdt)
     mass = own.tables.tree.tables.matrix.reshape(m, m)
-    responses, inertia = np.diag(np.linalg.inv(mass)), np.diag(mass)
-    rows.response, rows.faint = responses.max(), FAINT * inertia.min()
-    held = rows.freedom >= 0
-    rows.response[held], rows.faint[held] = responses[rows.freedom[held]], FAINT * inertia[rows.freedom[held]]
+    inverse = np.linalg.inv(mass)
+    along = np.eye(m)[rows.freedom]
+    along[rows.freedom < 0] = _rates(own, z, rows[rows.freedom < 0])
+    rows.response = np.einsum("ij,jk,ik->i", along, inverse, along)
+    rows.faint = FAINT / rows.response
     return rows
+
+
+def _rates(own: JointMechanism, z: np.ndarray, rows: Any) -> np.ndarray:
+    """(rows, m): the rates of coordinates at unit speeds, where z has the tree."""
+    m, first, kinematics = len(own.layout.freedoms), len(own.layout.start), own.system.kinematics
+    found = np.zeros((len(rows), m))
+    for k in range(m if len(rows) else 0):
+        z[first : first + m] = np.eye(m)[k]
+        own.perform(LIFT, 0.0, z, own.dzdt)
+        for i, row in enumerate(rows):
+            a, b, c = kinematics[row.a], kinematics[row.b], own.system.coordinates[row.coordinate]
+            axis, arm = a.rotation.reshape(3, 3) @ c.axis_a, b.rotation.reshape(3, 3) @ c.anchor_b
+            along = b.v + np.cross(b.omega, arm) - a.v - np.cross(a.omega, b.x + arm - a.x)
+            found[i, k] = axis @ (b.omega - a.omega if c.kind == ANGLE else along)
+    return found
 
 
 def linked(own: JointMechanism, count: int) -> np.ndarray:

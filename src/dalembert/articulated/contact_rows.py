@@ -12,6 +12,7 @@ from ..contact.gauss_seidel import axes_of, put_row
 from ..contact.tables import FRICTION_STEP, INVERSE_NORMAL, OFF, RESPONSE, ROW
 from ..jit import njit
 from ..mechanics.system import bodies_of, forces_of, multipliers_of, settings_of
+from ..model.tables import SERVO
 from ..unchecked import peek, poke
 from ..vec import cross, load3, scale, store3
 from .contact_tables_of import (
@@ -22,6 +23,7 @@ from .contact_tables_of import (
     rates_before_of,
     response_of,
     responses_of,
+    slopes_of,
     soft_of,
     spans_of,
 )
@@ -120,8 +122,8 @@ def fill_delassus(h, rows, count, m, reduced, collision, stepping):
     for i in range(bounds.shape[0]):
         r = 3 * count + i
         bounds[i].before = peek(before, r)
-        if bounds[i].soft >= 0 and h > 0.0:
-            aim_bound(bounds[i], h, system, stepping)
+        if h > 0.0:
+            aim_bound(bounds[i], h, 0.5 * h * row_product(r, slopes_of(stepping), 0, m, stepping), system, stepping)
         bounds[i].response = row_product(r, response_of(stepping), r * m, m, stepping)
     if wanted_of(reduced).shape[0] > 0:
         for r in range(rows):
@@ -146,13 +148,18 @@ def fill_delassus(h, rows, count, m, reduced, collision, stepping):
 
 
 @njit
-def aim_bound(bound, h, system, stepping):
-    """Bias and compliance of a bound that is a soft row, from its law and its rate before the step."""
-    row, force = soft_of(stepping)[bound.soft], forces_of(system)[bound.force]
-    row.before = bound.before
+def aim_bound(bound, h, drift, system, stepping):
+    """Bias of an ideal motor, and bias and compliance of a soft row, whose rate changes by `drift` in half a drift."""
+    force = forces_of(system)[bound.force]
+    if force.kind == SERVO:
+        bound.bias = drift - force.target
+    if bound.soft < 0:
+        return
+    row = soft_of(stepping)[bound.soft]
+    row.before, row.drift = bound.before - drift, drift
     k = force.stiffness if force.active != 0 else 0.0
     bound.compliance = 1.0 / row.resist
-    bound.bias = -(row.push - h * k * row.value + row.keep * row.before) / row.resist
+    bound.bias = -(row.push - h * k * row.value + row.keep * row.before) / row.resist + drift
 
 
 @njit

@@ -13,7 +13,6 @@ from ..jit import njit
 from ..mechanics.coordinates import coordinate_rows, coordinate_value
 from ..mechanics.system import coordinates_of, curves_of, forces_of, kinematics_of
 from ..unchecked import peek, poke
-from ..vec import store3
 from .contact_books import book_side
 from .contact_restitution import row_work
 from .contact_tables_of import (
@@ -24,8 +23,8 @@ from .contact_tables_of import (
     mass_of,
     options_of,
     pushed_of,
-    rates_before_of,
     rates_of,
+    slopes_of,
     soft_of,
 )
 from .mass_matrix import factorize
@@ -36,18 +35,20 @@ from .tables_of import matrix_of, system_of, tree_of, y_of
 def place_soft(z, first, reduced, stepping):
     """The laws of a step, and the values and rates before it, where the tree is; speeds are in z[first:]."""
     soft, system, y = soft_of(stepping), system_of(reduced), y_of(reduced)
-    set_laws(options_of(stepping)[0].dt, soft, forces_of(system))
+    h = options_of(stepping)[0].dt
+    set_laws(h, soft, forces_of(system))
     for i in range(soft.shape[0]):
         row = soft[i]
         coordinate = coordinates_of(system)[row.coordinate]
         row.value = coordinate_value(y, coordinate, kinematics_of(system), curves_of(system))
         if row.freedom >= 0:
-            row.before = peek(z, first + row.freedom)
+            row.drift = 0.5 * h * peek(slopes_of(stepping), row.freedom)
+            row.before = peek(z, first + row.freedom) - row.drift
 
 
 @njit
 def add_soft(reduced, stepping):
-    """The factor of M with `resist` on its diagonal in place of that of M. Returns the freedom that nothing resists, or −1."""
+    """The factor of M with `resist` on its diagonal. Returns the freedom that nothing resists, or −1."""
     tree, soft, forces = tree_of(reduced), soft_of(stepping), forces_of(system_of(reduced))
     matrix, h, m = matrix_of(tree), options_of(stepping)[0].dt, before_of(stepping).shape[0]
     copy(matrix, mass_of(stepping))
@@ -76,7 +77,8 @@ def push_soft(reduced, stepping):
         row = soft[i]
         if row.freedom >= 0:
             push, resist, keep, k = acting(h, row, forces[row.force])
-            change = push - h * k * row.value + (keep - resist) * row.before
+            before = row.before + row.drift
+            change = push - h * k * row.value + keep * row.before - resist * (before + row.drift)
             poke(pushed, row.freedom, peek(pushed, row.freedom) + change)
 
 
@@ -88,7 +90,7 @@ def change_sides(trial, reduced, stepping):
     for i in range(soft.shape[0]):
         row = soft[i]
         if row.freedom >= 0:
-            changed = change_side(trial, h, row, forces[row.force], peek(after, row.freedom)) or changed
+            changed = change_side(trial, h, row, forces[row.force], peek(after, row.freedom) + row.drift) or changed
     return changed
 
 
@@ -110,7 +112,7 @@ def book_soft(z, reduced, stepping):
         row = soft[i]
         if row.freedom < 0:
             continue
-        now, force = peek(after, row.freedom), forces[row.force]
+        now, force = peek(after, row.freedom) + row.drift, forces[row.force]
         push, resist, keep, k = acting(h, row, force)
         row.impulse = push - h * k * row.value + keep * row.before - resist * now
         elastic = elastic_impulse(h, row, force, now)
@@ -131,5 +133,5 @@ def note_bounds(z, count, reduced, stepping):
         if bounds[i].soft >= 0:
             row = soft[bounds[i].soft]
             row.impulse = bounds[i].impulse
-            elastic = elastic_impulse(h, row, forces[row.force], peek(rates, 3 * count + i))
+            elastic = elastic_impulse(h, row, forces[row.force], peek(rates, 3 * count + i) + row.drift)
             z[row.entry] -= row_work(elastic, 3 * count + i, stepping)

@@ -51,7 +51,17 @@ from .contact_soft import (
     push_soft,
 )
 from .contact_tables import TreeStepping
-from .contact_tables_of import after_of, before_of, options_of, report_of, saved_of, shift_of, soft_of, ticks_of, walls_of
+from .contact_tables_of import (
+    after_of,
+    before_of,
+    options_of,
+    report_of,
+    saved_of,
+    shift_of,
+    soft_of,
+    ticks_of,
+    walls_of,
+)
 from .evaluate import LIMP
 from .lift import lift, step
 from .loops import prepare_rows

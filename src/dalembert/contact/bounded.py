@@ -5,13 +5,14 @@ With ṡ the rate of the coordinate, K its response to a unit impulse (joints ta
     λ = clamp(λ − (ṡ + bias)/K):   ṡ + bias = 0 inside the bounds, ≥ 0 at the lower, ≤ 0 at the upper one.
 
 A stop pushes only, 0 ≤ λ, with the law of a frictionless contact; dry friction and motors have |λ| ≤ h · effort. The work
-of λ is λ · ½ (ṡ⁻ + ṡ⁺), as that of contacts.
+of λ is λ · ½ (ṡ⁻ + ṡ⁺), as that of contacts. A motor holds the ṡ at the end of the step, which is that after the impulses and
+what it changes by itself in half a drift (see `soft`).
 """
 
 from ..jit import njit
 from ..mechanics.coordinates import coordinate_rows, coordinate_value
 from ..mechanics.system import bodies_of, coordinates_of, curves_of, forces_of, kinematics_of
-from ..model.tables import STOP
+from ..model.tables import SERVO, STOP
 from ..vec import add_scaled, dot, load3, scale, store3, symvec
 from .impulses import book_reaction, give
 from .joints import answer_joints, hold_joints
@@ -33,6 +34,8 @@ def find_bounds(walls, h, kicked, y, system, stepping):
         bound = bounds[i]
         place_bound(bound, h if kicked else 0.0, y, system)
         bound.before = rate(bound, motion_of(stepping))
+        if kicked and forces_of(system)[bound.force].kind == SERVO:
+            bound.bias += bound.before - bound.start
     return respond_bounds(walls, system, stepping)
 
 

@@ -146,7 +146,12 @@ def assemble(system):
     for i in range(step.contacts):
         a, b = position_of(system, contacts[i].a), position_of(system, contacts[i].b)
         add_contact(contacts[i], cones[i], a, b, values, half, first, start)
-    groups, jacobian, links, compliance = groups_of(system), jacobian_of(system), links_of(system), compliance_of(system)
+    groups, jacobian, links, compliance = (
+        groups_of(system),
+        jacobian_of(system),
+        links_of(system),
+        compliance_of(system),
+    )
     for i in range(step.groups):
         a, b = position_of(system, groups[i].a), position_of(system, groups[i].b)
         for row in range(groups[i].first, groups[i].first + groups[i].rows):

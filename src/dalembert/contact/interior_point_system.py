@@ -48,7 +48,12 @@ def right_hand_side(system, share):
     contacts, cones = contacts_of(system), cones_of(system)
     for i in range(step.contacts):
         push(contacts[i], to_impulse(contacts[i].friction, load3(cones[i].f)), vectors, right, step.bodies)
-    groups, jacobian, links, compliance = groups_of(system), jacobian_of(system), links_of(system), compliance_of(system)
+    groups, jacobian, links, compliance = (
+        groups_of(system),
+        jacobian_of(system),
+        links_of(system),
+        compliance_of(system),
+    )
     for i in range(step.groups):
         for row in range(groups[i].first, groups[i].first + groups[i].rows):
             if links[row].compliance > 0.0:
@@ -70,7 +75,12 @@ def steps_of_forces(system, share):
         for k in range(3):
             cone.force_step[k] = cone.f[k] - less[k]
             cone.slack_step[k] = share * (cone.value[k] - cone.slack[k]) + u[k]
-    groups, jacobian, links, compliance = groups_of(system), jacobian_of(system), links_of(system), compliance_of(system)
+    groups, jacobian, links, compliance = (
+        groups_of(system),
+        jacobian_of(system),
+        links_of(system),
+        compliance_of(system),
+    )
     for i in range(step.groups):
         for row in range(groups[i].first, groups[i].first + groups[i].rows):
             link = links[row]

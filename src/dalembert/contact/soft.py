@@ -1,42 +1,45 @@
 """Motors with gains, and springs and dampers of joints, as soft constraints: implicit in the step, stable for any gain.
 
 Such a force acts on the coordinate s of a joint with e + k (p − s) + d (t − ṡ). Its impulse in a step over h is that of the
-implicit midpoint rule, which takes s and ṡ half-way through, s̄ = s + ¼ h (ṡ⁺ − ṡ⁻) and ½ (ṡ⁻ + ṡ⁺), with s that of the
-middle of the step, and −, + before and after the impulses there:
+implicit midpoint rule, which takes s and ṡ half-way: s̄ = s + ¼ h (ṡ⁺ − ṡ⁻) and ½ (ṡ⁻ + ṡ⁺), with s that of the middle of the
+step, and −, + at the start of the step and at its end:
 
     λ = h (e + k (p − s̄)) + h d' (t − ½ (ṡ⁻ + ṡ⁺)) − m (ṡ⁺ − ṡ⁻) = push − resist ṡ⁺ + keep ṡ⁻.
 
 So ṡ⁺ + λ/resist = (push + keep ṡ⁻)/resist: a constraint with a compliance, one more row in the system of the joints. The work
-of the elastic part, −h k (s̄ − p) · ½ (ṡ⁻ + ṡ⁺), is exactly what its potential energy changes by.
+of the elastic part, −h k (s̄ − p) · ½ (ṡ⁻ + ṡ⁺), is what its potential energy changes by. From the impulses of a step to
+those of the next ṡ changes by itself, as axes turn; ṡ⁺ is the rate after the impulses, and as much more as the first half
+drift of the step has brought (`drift`).
 
-The midpoint rule alone would let what is stiff ring, as −1 is its limit. The inertia m ≥ 0 and the damping d' ≥ d, which differ
-from 0 and d by h² or so, correct that. With a = h² k K and b = h d K, K the response of the coordinate to an impulse, one freedom
-obeys x⁺ = x + ½ (w⁻ + w⁺), D w⁺ = D e^{−b} w⁻ − a x at the middles of the steps, where D = 1 + m K + a/4 + h d' K/2. It
-decays as it should, e^{−b}, and `follow` finds D so that
+The midpoint rule alone would let what is stiff ring for ever. The inertia m ≥ 0 and the damping d' > 0, which differ from 0
+and d by h² or so, correct that. With a = h² k K and b = h d K, K the response of the coordinate to an impulse, one freedom
+moves by x' = x + w⁺, D w⁺ = D e^{−b} w⁻ − a x, with x = s − p in the middles of the steps, w = h ṡ between them, and
+D = 1 + m K + ¼ a + ½ h d' K. Whatever D is, it decays by e^{−b}, as it should. `follow` takes for D
 
-    overdamped    it moves as the exact solution does, however fast: with rates x₁ + x₂ = b, x₁ x₂ = a, D = g(x₁) g(x₂),
-                  g(x) = x/(1 − e^{−x});
-    else          m is no more than keeps its decay from being lost, and 0 where the step resolves the oscillation.
+    g(x₁) g(x₂), g(x) = x/(1 − e^{−x}), x₁ + x₂ = b, x₁ x₂ = a    where it is overdamped: the exact solution, however fast;
+    a/|1 − e^{−x₁}|²                                               where it oscillates (by π a step at most),
+    2 (1 + ¼ a)/(1 + e^{−b})                                       which is m = 0, at least.
 
-Stability needs no K: with ½ m ṡ² counted as kinetic energy, a step takes off h d' (½ (ṡ⁻ + ṡ⁺))² at each coordinate, and nothing
-else, whatever else the mechanism consists of. A motor whose oscillation turns by more than 1 rad a step, √a > 1, is damped as if b
-were 2 (√a − 1) at least, as no step could follow it; what that takes is work of the motor. Undamped springs are left alone.
+Stability needs no K: with ½ m ṡ² counted as kinetic energy, a step takes h d' (½ (ṡ⁻ + ṡ⁺))² at each coordinate, and nothing
+else, whatever else the mechanism consists of. A motor whose oscillation turns by more than 1 rad in a step, √a > 1, is damped
+as if b were 2 (√a − 1) at least, as no step can follow it; what that takes is work of the motor. Undamped springs are left
+alone.
 
-A motor at its limit exerts that, and then its row is left a compliance so large (`faint`) that it does nothing else. Which motors
-are at theirs is found by trial: see `change_sides`.
+A motor at its limit exerts that, and its row is left a compliance so large (`faint`) that it does nothing else. Which motors
+are at their limits is found by trial: see `change_sides`.
 """
 
 import math
 
 from ..jit import njit
-from ..mechanics.coordinates import coordinate_rows
-from ..mechanics.system import coordinates_of, error_of, forces_of, joints_of, kinematics_of, parts_of
-from ..model.tables import LEDGER, MOTOR, PROJECTION_WORK, TORSION
+from ..mechanics.coordinates import coordinate_rate, coordinate_rows
+from ..mechanics.system import coordinates_of, curves_of, error_of, forces_of, joints_of, kinematics_of, parts_of
+from ..model.tables import LEDGER, MOTOR, PROJECTION_WORK, SERVO, TORSION
 from ..pointer import FACTORIZE, call_pointer
 from ..vec import store3
 from .bounded import rate
 from .tables import AT_LEAST, AT_MOST, HELD
-from .tables_of import joint_impulses_of, motion_of, options_of, shift_of, soft_of, targets_of
+from .tables_of import bounds_of, joint_impulses_of, motion_of, options_of, shift_of, soft_of, targets_of
 
 SETTLED = 1e-9  # of its limit: a motor that asks for less than so much beyond is within it
 TRIALS = 8  # in which a motor may leave its limit again
@@ -136,30 +139,45 @@ def set_rows(h, kicked, system, stepping):
 
 
 @njit
+def begin_rows(y, system, stepping):
+    """The rates at the start of a step, where the kinematics table is; those of ideal motors too."""
+    soft, bounds, coordinates = soft_of(stepping), bounds_of(stepping), coordinates_of(system)
+    kinematics, curves = kinematics_of(system), curves_of(system)
+    for i in range(soft.shape[0]):
+        soft[i].before = coordinate_rate(y, coordinates[soft[i].coordinate], kinematics, curves)
+    for i in range(bounds.shape[0]):
+        force = forces_of(system)[bounds[i].force]
+        if force.kind == SERVO:
+            bounds[i].start = coordinate_rate(y, coordinates[force.coordinate], kinematics, curves)
+
+
+@njit
 def place_rows(system, stepping):
-    """Values, rows and the rates before the step, where the kinematics table is, from the velocities in `motion`."""
+    """Values, rows and drifts, where the kinematics table is, from the velocities in `motion`."""
     soft, kinematics = soft_of(stepping), kinematics_of(system)
     for i in range(soft.shape[0]):
         row = soft[i]
-        linear_a, angular_a, linear_b, angular_b, _ = coordinate_rows(coordinates_of(system)[row.coordinate], kinematics)
+        linear_a, angular_a, linear_b, angular_b, _ = coordinate_rows(
+            coordinates_of(system)[row.coordinate], kinematics
+        )
         store3(row.linear_a, linear_a)
         store3(row.angular_a, angular_a)
         store3(row.linear_b, linear_b)
         store3(row.angular_b, angular_b)
         row.value = error_of(system)[row.row]
-        row.before = rate(row, motion_of(stepping))
+        row.drift = rate(row, motion_of(stepping)) - row.before
 
 
 @njit
 def aim_rows(h, kicked, system, stepping):
-    """(push + keep ṡ⁻)/resist, into the targets of the joints' rows."""
+    """(push + keep ṡ⁻)/resist for ṡ⁺, into the targets of the joints' rows."""
     soft, forces, targets = soft_of(stepping), forces_of(system), targets_of(stepping)
     for i in range(soft.shape[0]):
         row = soft[i]
         push, resist, keep, k = acting(h, row, forces[row.force])
         if kicked:
             push -= h * k * row.value
-        targets[row.row] = (push + keep * row.before) / resist
+        targets[row.row] = (push + keep * row.before) / resist - row.drift
 
 
 @njit
@@ -169,13 +187,14 @@ def change_sides(trial, system, stepping):
     soft, forces, h = soft_of(stepping), forces_of(system), options_of(stepping)[0].dt
     changed = False
     for i in range(soft.shape[0]):
-        changed = change_side(trial, h, soft[i], forces[soft[i].force], rate(soft[i], motion_of(stepping))) or changed
+        now = rate(soft[i], motion_of(stepping)) + soft[i].drift
+        changed = change_side(trial, h, soft[i], forces[soft[i].force], now) or changed
     return changed
 
 
 @njit
 def change_side(trial, h, row, force, now):
-    """The same for one row, whose rate is `now`."""
+    """The same for one row, whose rate is `now` at the end."""
     if force.kind != MOTOR or force.limit == math.inf or force.active == 0:
         return False
     wanted = row.push - h * force.stiffness * row.value + row.keep * row.before - row.resist * now
@@ -215,14 +234,14 @@ def book_soft(y, system, stepping):
     soft, forces, h = soft_of(stepping), forces_of(system), options_of(stepping)[0].dt
     for i in range(soft.shape[0]):
         row = soft[i]
-        now = rate(row, motion_of(stepping))
+        now = rate(row, motion_of(stepping)) + row.drift
         elastic = elastic_impulse(h, row, forces[row.force], now)
         y[row.entry] += 0.5 * (row.impulse - elastic) * (row.before + now)
 
 
 @njit
 def elastic_impulse(h, row, force, now):
-    """−h k (s̄ − r) of a spring, whose rate is `now` after the step; a motor has no potential."""
+    """−h k (s̄ − r) of a spring, whose rate is `now` at the end; a motor has no potential."""
     if force.kind != TORSION or force.active == 0:
         return 0.0
     return -h * force.stiffness * (row.value + 0.25 * h * (now - row.before) - force.rest)
@@ -235,6 +254,6 @@ def displace_soft(y, system, stepping):
     for i in range(soft.shape[0]):
         row = soft[i]
         moved = rate(row, shift_of(stepping)) / h
-        elastic = elastic_impulse(h, row, forces[row.force], rate(row, motion_of(stepping)))
+        elastic = elastic_impulse(h, row, forces[row.force], rate(row, motion_of(stepping)) + row.drift)
         y[row.entry] += (row.impulse - elastic) * moved
         y[y.shape[0] - len(LEDGER) + PROJECTION_WORK] -= row.impulse * moved

@@ -1,4 +1,4 @@
-"""The mechanism as time steps see it: with a row for each motor with a gain and each spring or damper of a joint; see `soft`."""
+"""The mechanism as time steps see it: with a row for each motor with gains and each spring of a joint; see `soft`."""
 
 from __future__ import annotations
 
@@ -52,15 +52,16 @@ class SoftMechanism(Mechanism):
         rows.joint = np.arange(len(system.joints), len(graph.joints))
         rows.row = graph.joints["row"][rows.joint]
         rows.part = np.arange(len(system.parts), len(system.parts) + len(rows))
+        symbolic, count, unknowns = graph.symbolic, graph.rows, graph.unknowns
         super().__init__(
             system._replace(
                 parts=_parts(model.graph, graph, system, rows), joints=np.array(graph.joints).view(np.recarray),
-                incidences=graph.incidences, pairs=graph.pairs, hubs=graph.hubs, columns=graph.symbolic.columns,
-                entries=graph.symbolic.entries, updates=graph.symbolic.updates, settings=np.array(system.settings).view(np.recarray),
-                jacobian=np.zeros(graph.jacobian_size), error=np.zeros(graph.rows), bias=np.zeros(graph.rows),
-                scale=np.zeros(graph.unknowns), values=np.zeros(graph.symbolic.values), lower=np.zeros(graph.symbolic.values),
-                rhs=np.zeros(graph.unknowns), multipliers=np.zeros(graph.unknowns), residual=np.zeros(graph.unknowns),
-                rates=np.zeros(graph.rows), ticks=np.zeros(len(system.ticks)),
+                incidences=graph.incidences, pairs=graph.pairs, hubs=graph.hubs, columns=symbolic.columns,
+                entries=symbolic.entries, updates=symbolic.updates, settings=np.array(system.settings).view(np.recarray),
+                jacobian=np.zeros(graph.jacobian_size), error=np.zeros(count), bias=np.zeros(count),
+                scale=np.zeros(unknowns), values=np.zeros(symbolic.values), lower=np.zeros(symbolic.values),
+                rhs=np.zeros(unknowns), multipliers=np.zeros(unknowns), residual=np.zeros(unknowns),
+                rates=np.zeros(count), ticks=np.zeros(len(system.ticks)),
             )
         )  # fmt: skip
         self.rows = rows

@@ -40,6 +40,7 @@ from .sleep import fall_asleep
 from .smooth import drift, find_forces, kick
 from .soft import (
     aim_rows,
+    begin_rows,
     book_soft,
     change_sides,
     displace_soft,
@@ -109,6 +110,7 @@ def step(walls, t, y, dydt, system, collision, stepping, problem):
     ticks = ticks_of(stepping)
     begin(ticks, 1.0)
     copy(saved_of(stepping), y)
+    begin_rows(y, system, stepping)
     status = drift(walls, 0.5 * h, y, dydt)
     if status == OK:
         set_rows(h, True, system, stepping)
@@ -133,6 +135,7 @@ def look_ahead(walls, t, y, dydt, system, collision, stepping, problem):
     set_rows(options_of(stepping)[0].dt, False, system, stepping)
     status = call_pointer(walls.mechanism, walls.mechanism_data, DERIVATIVE, t, y, dydt)
     if status == OK:
+        begin_rows(y, system, stepping)
         half = 0.5 * options_of(stepping)[0].dt
         status = strike(walls, half, False, y, dydt, system, collision, stepping, problem)
     if status != OK:

@@ -70,7 +70,9 @@ class TimeStepping:
     ) -> None:  # fmt: skip
         self.settings = settings
         self._plain, self._mechanism = mechanism, with_soft_rows(model, mechanism)
-        soft = self._mechanism.rows if isinstance(self._mechanism, SoftMechanism) else np.zeros(0, SOFT).view(np.recarray)
+        soft = (
+            self._mechanism.rows if isinstance(self._mechanism, SoftMechanism) else np.zeros(0, SOFT).view(np.recarray)
+        )
         self._team = Team(settings.threads)
         collision.linked[:] = linked(mechanism.system)
         self._detector = Detector(collision, self._team)
@@ -255,7 +257,7 @@ class TimeStepping:
         """What each stop, dry friction and motor exerted in the last step, N or N m along its coordinate."""
         found: dict[str, float] = {}
         forces = self._mechanism.system.forces
-        for bound in self._tables.bounds:
+        for bound in self._tables.bounds[self._tables.bounds.soft < 0]:
             name, side = model.force_names[forces.ledger[bound.force]], float(forces.side[bound.force])
             found[name] = found.get(name, 0.0) + side * float(bound.impulse) / self.settings.dt
         if self.report.steps[0] > 0:

@@ -52,6 +52,8 @@ KINEMATICS = np.dtype(
      ("turning", "f8", 3)],
     align=True,
 )  # fmt: skip
+# `compliance`: what the multiplier of a joint of one row adds to the rate that it holds, 1/kg or 1/(kg m²); zero but for soft
+# constraints.
 JOINT = np.dtype(
     [("row", "i8"), ("rows", "i8"), ("first", "i8"), ("last", "i8"), ("active", "i8"), ("pivot", "i8"),
      ("compliance", "f8")],
@@ -106,12 +108,11 @@ NODE = np.dtype([("particle", "i8")], align=True)
 
 REACTION = np.dtype([("body", "i8"), ("sign", "f8"), ("anchor", "f8", 3)], align=True)
 
-# `implicit`: whether the forces that are marked so act as soft constraints, and are left out of the applied forces; of a joint,
-# `compliance` is what its multiplier adds to the rate that it holds (1/kg or 1/(kg m²)), zero but for soft constraints.
 # How constraints are held ---------------------------------------------------------------------------------------------
 PROJECTION = 0
 FEEDBACK = 1
 PENALTY = 2
+# `implicit`: whether forces that are marked so act as soft constraints, and are left out of the applied forces.
 SETTINGS = np.dtype(
     [("hold", "i8"), ("stiffness", "f8"), ("damping", "f8"), ("regularization", "f8"), ("deficient", "i8"),
      ("condition", "f8"), ("linear_residual", "f8"), ("length", "f8"), ("refactored", "i8"),
