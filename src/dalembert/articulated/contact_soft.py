@@ -8,7 +8,7 @@ exactly, and costs nothing. On a joint that closes a loop it is a row with a com
 import math
 
 from ..arrays import copy
-from ..contact.soft import acting, change_side, elastic_impulse, set_laws
+from ..contact.soft import acting, book_row, change_side, elastic_impulse, set_laws
 from ..jit import njit
 from ..mechanics.coordinates import coordinate_rows, coordinate_value
 from ..mechanics.system import coordinates_of, curves_of, forces_of, kinematics_of
@@ -116,7 +116,7 @@ def book_soft(z, reduced, stepping):
         push, resist, keep, k = acting(h, row, force)
         row.impulse = push - h * k * row.value + keep * row.before - resist * now
         elastic = elastic_impulse(h, row, force, now)
-        z[row.entry] += 0.5 * (row.impulse - elastic) * (row.before + now)
+        book_row(z, row, 0.5 * (row.impulse - elastic) * (row.before + now))
         linear_a, angular_a, linear_b, angular_b, _ = coordinate_rows(
             coordinates_of(system)[row.coordinate], kinematics_of(system)
         )
@@ -134,4 +134,5 @@ def note_bounds(z, count, reduced, stepping):
             row = soft[bounds[i].soft]
             row.impulse = bounds[i].impulse
             elastic = elastic_impulse(h, row, forces[row.force], peek(rates, 3 * count + i) + row.drift)
-            z[row.entry] -= row_work(elastic, 3 * count + i, stepping)
+            z[row.entry] -= row_work(row.impulse, 3 * count + i, stepping)
+            book_row(z, row, row_work(row.impulse - elastic, 3 * count + i, stepping))

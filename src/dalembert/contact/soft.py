@@ -21,9 +21,9 @@ D = 1 + m K + ¼ a + ½ h d' K. Whatever D is, it decays by e^{−b}, as it shou
     2 (1 + ¼ a)/(1 + e^{−b})                                       which is m = 0, at least.
 
 Stability needs no K: with ½ m ṡ² counted as kinetic energy, a step takes h d' (½ (ṡ⁻ + ṡ⁺))² at each coordinate, and nothing
-else, whatever else the mechanism consists of. A motor whose oscillation turns by more than 1 rad in a step, √a > 1, is damped
-as if b were 2 (√a − 1) at least, as no step can follow it; what that takes is work of the motor. Undamped springs are left
-alone.
+else, whatever else the mechanism consists of. An oscillation beyond the limit of explicit steps, √a > 2, which no step can
+follow, is damped as if b were 2 (√a − 2) at least. What that takes is work of a motor; of a spring it is an error of the
+energy, and booked as the work of projection.
 
 A motor at its limit exerts that, and its row is left a compliance so large (`faint`) that it does nothing else. Which motors
 are at their limits is found by trial: see `change_sides`.
@@ -73,35 +73,34 @@ def set_laws(h, soft, forces):
     first = 0
     while first < soft.shape[0]:
         end = soft[first].end
-        k, d, driven = 0.0, 0.0, 0.0
+        k, d = 0.0, 0.0
         for i in range(first, end):
             force = forces[soft[i].force]
             if force.active != 0:
                 k += force.stiffness
                 d += force.damping
-                if force.kind == MOTOR:
-                    driven += force.stiffness
         response = soft[first].response
         a, b = h * h * k * response, h * d * response
-        more = max(0.0, 2.0 * (math.sqrt(a) - 1.0) - b) if driven > 0.0 else 0.0
+        more = max(0.0, 2.0 * (math.sqrt(a) - 2.0) - b)
         inertia, damping = follow(a, b + more)
         for i in range(first, end):
             force = forces[soft[i].force]
-            set_law(h, soft[i], force, driven, b, more, inertia, damping)
+            set_law(h, soft[i], force, k, b, more, inertia, damping)
         first = end
 
 
 @njit
-def set_law(h, row, force, driven, b, more, inertia, damping):
+def set_law(h, row, force, whole, b, more, inertia, damping):
     """The law of one row, with its share of the inertia and the damping of its coordinate."""
     if force.active == 0:
         row.push, row.resist, row.keep = 0.0, row.faint, row.faint
         return
     k, hd, mass = force.stiffness, h * force.damping, 0.0
+    row.lost = 0.0
     if row.response > 0.0 and b + more > 0.0:
-        share = hd * row.response / (b + more)
-        if force.kind == MOTOR and driven > 0.0:
-            share += more / (b + more) * k / driven
+        added = more * k / whole if more > 0.0 else 0.0
+        share = (hd * row.response + added) / (b + more)
+        row.lost = added / (hd * row.response + added) if force.kind == TORSION and added > 0.0 else 0.0
         mass, hd = share * inertia / row.response, share * damping / row.response
     row.resist, row.keep = 0.25 * h * h * k + 0.5 * hd + mass, 0.25 * h * h * k - 0.5 * hd + mass
     if force.kind == TORSION:
@@ -236,7 +235,14 @@ def book_soft(y, system, stepping):
         row = soft[i]
         now = rate(row, motion_of(stepping)) + row.drift
         elastic = elastic_impulse(h, row, forces[row.force], now)
-        y[row.entry] += 0.5 * (row.impulse - elastic) * (row.before + now)
+        book_row(y, row, 0.5 * (row.impulse - elastic) * (row.before + now))
+
+
+@njit
+def book_row(y, row, work):
+    """Work of a motor or a damper to its entry, and to that of projection what a spring without one would have kept."""
+    y[row.entry] += (1.0 - row.lost) * work
+    y[y.shape[0] - len(LEDGER) + PROJECTION_WORK] += row.lost * work
 
 
 @njit
@@ -255,5 +261,5 @@ def displace_soft(y, system, stepping):
         row = soft[i]
         moved = rate(row, shift_of(stepping)) / h
         elastic = elastic_impulse(h, row, forces[row.force], rate(row, motion_of(stepping)) + row.drift)
-        y[row.entry] += (row.impulse - elastic) * moved
+        book_row(y, row, (row.impulse - elastic) * moved)
         y[y.shape[0] - len(LEDGER) + PROJECTION_WORK] -= row.impulse * moved

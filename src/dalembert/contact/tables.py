@@ -43,14 +43,15 @@ BOUND = np.dtype(
 # its coordinate and bodies, rows of the coordinate, where the forces on the same coordinate begin and end in this table; in
 # coordinates of bodies its node among the joints, its row and its part; in joint coordinates its freedom. `response` of the
 # coordinate to a unit impulse at the initial pose, and `faint`, the inertia that stands for none. Of the law in this step:
-# what it gives at rest, and what it takes off for the rates after and before it. The coordinate, its rate at the start of
-# the step, how much that changes in half a drift, the impulse, and whether that is at one of the limits.
+# what it gives at rest, what it takes off for the rates after and before it, and the share of its damping that the force does
+# not have. The coordinate, its rate at the start of the step, how much that changes in half a drift, the impulse, and whether
+# that is at one of the limits.
 SOFT = np.dtype(
     [("force", "i8"), ("entry", "i8"), ("coordinate", "i8"), ("a", "i8"), ("b", "i8"), ("linear_a", "f8", 3),
      ("angular_a", "f8", 3), ("linear_b", "f8", 3), ("angular_b", "f8", 3), ("first", "i8"), ("end", "i8"), ("joint", "i8"),
      ("row", "i8"), ("part", "i8"), ("freedom", "i8"), ("response", "f8"), ("faint", "f8"), ("push", "f8"),
-     ("resist", "f8"), ("keep", "f8"), ("value", "f8"), ("before", "f8"), ("drift", "f8"), ("impulse", "f8"),
-     ("state", "i8")],
+     ("resist", "f8"), ("keep", "f8"), ("lost", "f8"), ("value", "f8"), ("before", "f8"), ("drift", "f8"),
+     ("impulse", "f8"), ("state", "i8")],
     align=True,
 )  # fmt: skip
 OFF = 0.0
