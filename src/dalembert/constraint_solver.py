@@ -64,8 +64,18 @@ class ConstraintSolver:
 
     @classmethod
     def of(cls, solver: IterativeSolver | None, model: Model, system: System, strict: bool) -> ConstraintSolver | None:
-        """The solver of a model's system; None if that is "ldl", or if there is nothing to solve."""
-        return cls(solver, model, system, strict) if solver is not None and model.graph.rows > 0 else None
+        """The solver of a model's system; None if that is "ldl", or if there is nothing to solve. Raises ValueError for time
+        steps in which forces of joints take part in that system."""
+        if solver is None or model.graph.rows == 0:
+            return None
+        soft = np.flatnonzero(system.forces.implicit)
+        if len(soft):
+            first = model.force_names[system.forces.ledger[soft[0]]]
+            raise ValueError(
+                f"constraint_solver is {str(solver)!r}, and time steps solve for motors with gains and springs of joints "
+                f"(here {first!r}) together with the joints, by 'ldl' only; leave constraint_solver out"
+            )
+        return cls(solver, model, system, strict)
 
     @property
     def last_solution(self) -> np.ndarray:

@@ -24,6 +24,7 @@ from .contact.interior_point import COMPILED as INTERIOR_POINT
 from .contact.jobs import COMPILED as JOBS
 from .contact.make_tables import SOLVERS, StepSettings
 from .contact.separate import ROUNDING
+from .contact.soft_system import implicit_forces
 from .contact.step import COMPILED as STEP
 from .contact.step_events import StepEvents
 from .contact.time_stepping import TimeStepping
@@ -281,17 +282,18 @@ def time_stepping(
         MARGIN * size, max(SLOP[solver] * size, ROUNDING), stop_unsolved, threads,
         0.0 if sleep_after is None else positive("sleep_after", sleep_after, "s"), SLEEP_SPEED * size,
     )  # fmt: skip
-    if CONTACT_WORK[0] not in model.force_names:
+    size, entry = mechanism.size if isinstance(mechanism, JointMechanism) else model.size, 0
+    if CONTACT_WORK[0] in model.force_names:
+        entry = size - len(LEDGER) - len(model.force_names) + model.force_names.index(CONTACT_WORK[0])
+    elif not len(implicit_forces(mechanism.system)):
         raise ValueError(
             f"scene {model.name!r}: nothing in it has a material, so that nothing can touch, and no joint has a stop, dry "
-            "friction or an ideal motor; another method runs it better"
+            "friction, a motor or a spring; another method runs it better"
         )
     require_agreement(model.size, mechanism.system, collision)
-    size = mechanism.size if isinstance(mechanism, JointMechanism) else model.size
-    entry = size - len(LEDGER) - len(model.force_names) + model.force_names.index(CONTACT_WORK[0])
     if isinstance(mechanism, JointMechanism):
         return JointStepping(mechanism, collision, entry, settings, events)
-    return TimeStepping(mechanism, collision, model.size, entry, settings, events)
+    return TimeStepping(model, mechanism, collision, entry, settings, events)
 
 
 def steps_particles(model: Model, method: str) -> bool:

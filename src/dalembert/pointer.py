@@ -45,6 +45,8 @@ MERGE = 13  # in: a raw step's end, and behind it what was carried: put into the
 PARTICLE_FORCES = 6  # in: places and velocities of particles; out: forces on them
 SOLVE = 8  # in: a right-hand side; out: the solution, with what is prescribed of it on entry
 PARTICLE_MATRIX = 7  # the same; out: a matrix, to which minus their derivatives are added
+PLACE = 12  # in: a state; kinematics, J, J̇ v and the factorization there
+FACTORIZE = 13  # the factorization anew, where `compliance` of joints has changed
 CONSTRAIN = 5  # in: changes wanted of the rates J v, at the state evaluated last; out: the impulses that make them
 
 C_TYPE = ctypes.CFUNCTYPE(

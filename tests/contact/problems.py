@@ -79,6 +79,7 @@ def problem(
         groups=groups,
         jacobian=jacobian,
         target=np.concatenate([joint.target for joint in joints]) if joints else np.zeros(0),
+        compliance=np.zeros(rows),
         multiplier=np.full(rows, np.nan),
         **workspace(n, len(contacts), len(joints), rows),
     )

@@ -8,18 +8,17 @@ With f(u, w) = −M⁻¹ bias, what the speeds do on their own, and places u_m a
 leapfrog, whose second half is the first one backwards. M is needed at u_m only, where the kick has it anyway.
 """
 
-from ..arrays import clear, copy
-from ..jit import inlined, njit
-from ..mechanics.system import forces_of
+from ..arrays import copy
+from ..jit import njit
 from ..unchecked import peek, poke
 from ..vec import store3
-from .contact_tables_of import before_of, dampers_of, factor_of, mass_of, options_of, slopes_of
+from .contact_tables_of import before_of, factor_of, mass_of, options_of, slopes_of, soft_of
 from .inverse import bear, spread_rates
 from .jacobian import spread_speeds
 from .lift import step
 from .mass_matrix import factorize, fill_matrix, solve
 from .motion import ZERO, move
-from .tables_of import matrix_of, motion_of, rates_of, resistance_of, system_of, tree_of
+from .tables_of import matrix_of, motion_of, rates_of, tree_of
 from .tables_of import options_of as reduced_options_of
 
 PASSES, ROUNDING = 10, 1e-12  # of finding w⁻, each a factor of h better; they end when so small a part of it changes
@@ -31,7 +30,7 @@ def place(z, reduced, stepping):
     options, tree = reduced_options_of(reduced)[0], tree_of(reduced)
     move(z[: options.coordinates], z[options.coordinates : options.coordinates + options.speeds], tree)
     fill_matrix(tree)
-    if dampers_of(stepping).shape[0] > 0:
+    if soft_of(stepping).shape[0] > 0:
         copy(mass_of(stepping), matrix_of(tree))
     options.limp = factorize(tree)
     return options.limp
@@ -61,39 +60,12 @@ def approach(z, reduced, stepping):
     return -1
 
 
-# Impulses of dampers, −h C ½ (w⁻ + w⁺), act with those of contacts: (M + ½ h C) (w⁺ − w⁻) = h F(w⁻) + Jᵀ p is the implicit
-# midpoint rule, which is stable whatever the gain.
-@njit
-def add_dampers(reduced, stepping):
-    """The factor of M + ½ h C in place of that of M, and ½ h C as the `resistance` of the freedoms, for the loops. Returns
-    the freedom that nothing resists, or −1."""
-    tree, dampers, forces = tree_of(reduced), dampers_of(stepping), forces_of(system_of(reduced))
-    matrix, m, h = matrix_of(tree), before_of(stepping).shape[0], options_of(stepping)[0].dt
-    resistance = resistance_of(reduced)
-    clear(resistance)
-    if dampers.shape[0] == 0:
-        return -1
-    copy(factor_of(stepping), matrix)
-    copy(matrix, mass_of(stepping))
-    for i in range(dampers.shape[0]):
-        k = dampers[i].freedom
-        poke(resistance, k, peek(resistance, k) + 0.5 * h * damping_of(forces[dampers[i].force]))
-    for k in range(m):
-        poke(matrix, k * (m + 1), peek(matrix, k * (m + 1)) + peek(resistance, k))
-    return factorize(tree)
-
-
-@inlined
-def damping_of(force):
-    return force.damping if force.active != 0 else 0.0
-
-
 @njit
 def depart(z, reduced, stepping):
     """Move z on from the middle of the step, where the tree is, to its end."""
     options, tree = reduced_options_of(reduced)[0], tree_of(reduced)
     h, first, slopes, m = options_of(stepping)[0].dt, options.coordinates, slopes_of(stepping), options.speeds
-    if dampers_of(stepping).shape[0] > 0:
+    if soft_of(stepping).shape[0] > 0:
         copy(matrix_of(tree), factor_of(stepping))
     spread_speeds(z[first : first + m], tree)
     fill_slopes(slopes, tree)

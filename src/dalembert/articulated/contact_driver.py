@@ -14,20 +14,22 @@ from ..collide.detect import Detector
 from ..collide.tables import FREE as UNLINKED
 from ..collide.tables import Collision
 from ..contact.make_tables import SOLVERS, StepSettings, make_bounds
+from ..contact.soft_system import FAINT, implicit_forces, make_soft
 from ..contact.step_events import StepEvents
 from ..contact.tables import OPTIONS, REPORT, ROW, STEP_STAGES
 from ..contact.time_stepping import TimeStepping
-from ..model.tables import ANGLE, DISPLACEMENT, FIELD, MOTOR, TORSION
+from ..model.tables import ANGLE, FIELD
 from ..model.tree import Layout
-from ..model.tree_tables import FREE, HINGE, SLIDER
+from ..model.tree_tables import FREE
 from ..pace import Pace
 from ..pointer import C_TYPE
+from ..scene.force import Force
 from ..status import NON_FINITE, OK
 from ..team import Team
 from .contact_step import COMPILED, march
-from .contact_tables import DAMPER, ROOT, TreeStepping
+from .contact_tables import ROOT, TreeStepping
 from .driver import JointMechanism
-from .evaluate import LIMP
+from .evaluate import INERTIA, LIFT, LIMP
 
 
 class JointStepping(TimeStepping):
@@ -96,22 +98,23 @@ def make_tables(own: JointMechanism, ledger: int, settings: StepSettings) -> Tre
     options.dt, options.margin, options.iterations = settings.dt, settings.margin, settings.iterations
     options.tolerance, options.solver, options.ledger = settings.tolerance, SOLVERS[settings.solver], ledger
     options.slop, options.fresh = settings.slop, 1
-    options.predict = int((own.system.forces.kind != FIELD).any())
     roots, root_of = roots_of(layout)
-    dampers = dampers_of(own)
+    soft = soft_rows(own)
+    options.predict = int(((own.system.forces.kind != FIELD) & (own.system.forces.implicit == 0)).any())
+    bound = {int(row.force): i for i, row in enumerate(soft) if row.freedom < 0}
     blank = np.full
     return TreeStepping(
         options=options,
         report=np.zeros(1, REPORT).view(np.recarray),
-        bounds=make_bounds(own.system, own.size),
+        bounds=make_bounds(own.system, own.size, bound),
         roots=roots,
         root_of=root_of,
-        dampers=dampers,
+        soft=soft,
         walls=np.zeros(2, np.int64),
         saved=blank(own.size, np.nan),
         slopes=blank(m, np.nan),
-        mass=blank(m * m if len(dampers) else 0, np.nan),
-        factor=blank(m * m if len(dampers) else 0, np.nan),
+        mass=blank(m * m if len(soft) else 0, np.nan),
+        factor=blank(m * m if len(soft) else 0, np.nan),
         before=blank(m, np.nan),
         loop_rates=blank(own.model.graph.rows, np.nan),
         free=blank(m, np.nan),
@@ -157,25 +160,47 @@ def roots_of(layout: Layout) -> tuple[Any, np.ndarray]:
     return roots, root_of
 
 
-def dampers_of(own: JointMechanism) -> Any:
-    """The DAMPER table: motors with a gain and damped springs on a hinge or a slider of the tree."""
-    nodes, coordinates = own.tables.tree.tables.nodes, own.system.coordinates
-    kinds = {HINGE: ANGLE, SLIDER: DISPLACEMENT}
-    world = len(own.system.kinematics) - 1
-    carried = {
-        (int(node.row), int(nodes.row[node.parent]) if node.parent >= 0 else world): node
-        for node in nodes
-        if node.kind in kinds
-    }
-    found = []
-    for number, force in enumerate(own.system.forces):
-        if force.kind in (MOTOR, TORSION) and force.damping > 0.0:
-            coordinate = coordinates[force.coordinate]
-            ends = (int(coordinate.a), int(coordinate.b))
-            node = carried.get(ends, carried.get(ends[::-1]))
-            if node is not None and kinds[int(node.kind)] == coordinate.kind:
-                found.append((number, int(node["first"])))
-    return np.array(found, DAMPER).view(np.recarray)
+def soft_rows(own: JointMechanism) -> Any:
+    """The SOFT table: motors with gains, springs and dampers of joints, with their freedoms, −1 on joints of loops, and the
+    responses of their coordinates at the initial pose, without loops."""
+    system, layout = own.system, own.layout
+    chosen = implicit_forces(system)
+    rows = make_soft(system, own.size, chosen)
+    system.forces.implicit[chosen] = 1
+    carried = {joint.name for joint in layout.joints}
+    names = {name: k for k, name in enumerate(layout.freedom_names)}
+    for row in rows:
+        force = own.model.scene.forces[own.model.force_names[system.forces.ledger[row.force]]]
+        if isinstance(force, Force) and force.joint is not None and force.joint.name in carried:
+            name = force.joint.name
+            row.freedom = names[name] if name in names else names[f"{name}.{force.coordinate}"]
+    if not len(rows):
+        return rows
+    z, m = np.zeros(own.size), len(layout.freedoms)
+    z[: len(layout.start)] = layout.start
+    own.perform(INERTIA, 0.0, z, own.dzdt)
+    mass = own.tables.tree.tables.matrix.reshape(m, m)
+    inverse = np.linalg.inv(mass)
+    along = np.eye(m)[rows.freedom]
+    along[rows.freedom < 0] = _rates(own, z, rows[rows.freedom < 0])
+    rows.response = np.einsum("ij,jk,ik->i", along, inverse, along)
+    rows.faint = FAINT / rows.response
+    return rows
+
+
+def _rates(own: JointMechanism, z: np.ndarray, rows: Any) -> np.ndarray:
+    """(rows, m): the rates of coordinates at unit speeds, where z has the tree."""
+    m, first, kinematics = len(own.layout.freedoms), len(own.layout.start), own.system.kinematics
+    found = np.zeros((len(rows), m))
+    for k in range(m if len(rows) else 0):
+        z[first : first + m] = np.eye(m)[k]
+        own.perform(LIFT, 0.0, z, own.dzdt)
+        for i, row in enumerate(rows):
+            a, b, c = kinematics[row.a], kinematics[row.b], own.system.coordinates[row.coordinate]
+            axis, arm = a.rotation.reshape(3, 3) @ c.axis_a, b.rotation.reshape(3, 3) @ c.anchor_b
+            along = b.v + np.cross(b.omega, arm) - a.v - np.cross(a.omega, b.x + arm - a.x)
+            found[i, k] = axis @ (b.omega - a.omega if c.kind == ANGLE else along)
+    return found
 
 
 def linked(own: JointMechanism, count: int) -> np.ndarray:

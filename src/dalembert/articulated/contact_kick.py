@@ -4,20 +4,17 @@ from ..collide.tables import CONTACTS
 from ..collide.tables_of import contacts_of, counts_of
 from ..jit import inlined, njit
 from ..mechanics.constraints import spread
-from ..mechanics.system import forces_of, kinematics_of, multipliers_of
+from ..mechanics.system import kinematics_of, multipliers_of
 from ..unchecked import peek, poke
 from ..vec import load3, scale, store3
-from .contact_drift import damping_of
 from .contact_rows import row_product
 from .contact_tables_of import (
     after_of,
     before_of,
     bounds_of,
-    dampers_of,
     free_of,
     jacobian_of,
     loop_rates_of,
-    options_of,
     pushed_of,
     rates_free_of,
     spans_of,
@@ -39,17 +36,6 @@ def take_forces(h, reduced, stepping):
         store3(own.bearing, scale(h, load3(kinematics[row].force)) if row >= 0 else ZERO)
         store3(own.bearing_torque, scale(h, load3(kinematics[row].torque)) if row >= 0 else ZERO)
     gather(pushed_of(stepping), tree)
-
-
-@njit
-def take_back_dampers(reduced, stepping):
-    """What the dampers' part of the matrix takes off, where forces were found at ½ (w⁻ + w⁺): ½ h C (w⁺ − w⁻)."""
-    dampers, forces, h = dampers_of(stepping), forces_of(system_of(reduced)), options_of(stepping)[0].dt
-    pushed, before, after = pushed_of(stepping), before_of(stepping), after_of(stepping)
-    for i in range(dampers.shape[0]):
-        k = dampers[i].freedom
-        change = 0.5 * h * damping_of(forces[dampers[i].force]) * (peek(after, k) - peek(before, k))
-        poke(pushed, k, peek(pushed, k) + change)
 
 
 @njit

@@ -7,8 +7,8 @@ With û_n = u_n + b, y = p_t − ρ u_t and d = y/|y|, and u changing by D Δp, 
     stuck   |y| < μ p_n     : D_n Δp = −û_n, D_t Δp = −u_t
     sliding                 : D_n Δp = −û_n, Δp_t − μ d Δp_n − (μ p_n/|y|) (1 − d dᵀ) (Δp_t − ρ D_t Δp) = μ p_n d − p_t.
 
-A bound holds its rate (D Δλ = −(ṡ + b)) or is at its limit. Points that bear a load together make D singular; ε on its
-diagonal picks one way to share it. A step is kept only if the residual falls.
+A bound holds its rate (D Δλ + C Δλ = −(ṡ + b + C λ), C its compliance) or is at its limit. Points that bear a load together
+make D singular; ε on its diagonal picks one way to share it. A step is kept only if the residual falls.
 """
 
 import math
@@ -123,7 +123,11 @@ def fill_bound(k, bound, island, n, rows, count, stepping):
     if bound.response == OFF or bound.impulse + change <= bound.least or at_most:
         fill_unit(k, change, n, stepping)
     else:
-        fill_delassus(k, -(peek(rates, row) + bound.bias), island, n, rows, count, stepping)
+        excess = peek(rates, row) + bound.bias + bound.compliance * bound.impulse
+        fill_delassus(k, -excess, island, n, rows, count, stepping)
+        if bound.compliance > 0.0:
+            own, matrix = bound.compliance / peek(delassus_of(stepping), row * (rows + 1)), newton_matrix_of(stepping)
+            poke(matrix, k * (n + 1), peek(matrix, k * (n + 1)) + own)
 
 
 @njit

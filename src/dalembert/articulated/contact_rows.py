@@ -12,7 +12,8 @@ from ..contact.bounded import LOCKED, begin_bound, place_bound
 from ..contact.gauss_seidel import axes_of, put_row
 from ..contact.tables import FRICTION_STEP, INVERSE_NORMAL, OFF, RESPONSE, ROW
 from ..jit import njit
-from ..mechanics.system import bodies_of, multipliers_of, settings_of
+from ..mechanics.system import bodies_of, forces_of, multipliers_of, settings_of
+from ..model.tables import SERVO
 from ..unchecked import peek, poke
 from ..vec import cross, load3, scale, store3
 from .contact_tables_of import (
@@ -23,6 +24,8 @@ from .contact_tables_of import (
     rates_before_of,
     response_of,
     responses_of,
+    slopes_of,
+    soft_of,
     spans_of,
 )
 from .jacobian import carry_row
@@ -41,7 +44,14 @@ def fill_rows(h, reduced, collision, stepping):
         fill_contact(i, contacts[i], m, reduced, stepping)
     for i in range(bounds.shape[0]):
         fill_bound(3 * count + i, bounds[i], h, m, reduced, stepping)
-    rows = 3 * count + bounds.shape[0]
+    fill_responses(h, reduced, collision, stepping)
+
+
+@njit
+def fill_responses(h, reduced, collision, stepping):
+    """R, D and the rates before the step, where J is."""
+    count, m = counts_of(collision)[CONTACTS], before_of(stepping).shape[0]
+    rows = 3 * count + bounds_of(stepping).shape[0]
     jacobian, response, before = jacobian_of(stepping), response_of(stepping), before_of(stepping)
     for r in range(rows):
         for k in range(m):
@@ -49,7 +59,7 @@ def fill_rows(h, reduced, collision, stepping):
         solve(response, r * m, tree_of(reduced))
         set_span(r, m, stepping)
         poke(rates_before_of(stepping), r, row_product(r, before, 0, m, stepping))
-    fill_delassus(rows, count, m, reduced, collision, stepping)
+    fill_delassus(h, rows, count, m, reduced, collision, stepping)
 
 
 @njit
@@ -105,7 +115,7 @@ def row_product(row, x, at, m, stepping):
 
 
 @njit
-def fill_delassus(rows, count, m, reduced, collision, stepping):
+def fill_delassus(h, rows, count, m, reduced, collision, stepping):
     """D, its blocks on the diagonal as Gauss–Seidel takes them, and bounds where they begin. Contacts of two islands do not
     feel each other, and their part of D is not written."""
     islands, contacts, bounds = islands_of(collision), contacts_of(collision), bounds_of(stepping)
@@ -113,6 +123,8 @@ def fill_delassus(rows, count, m, reduced, collision, stepping):
     for i in range(bounds.shape[0]):
         r = 3 * count + i
         bounds[i].before = peek(before, r)
+        if h > 0.0:
+            aim_bound(bounds[i], h, 0.5 * h * row_product(r, slopes_of(stepping), 0, m, stepping), system, stepping)
         bounds[i].response = row_product(r, response_of(stepping), r * m, m, stepping)
     if wanted_of(reduced).shape[0] > 0:
         for r in range(rows):
@@ -134,6 +146,21 @@ def fill_delassus(rows, count, m, reduced, collision, stepping):
         bound, found = bounds[i], peek(delassus, (3 * count + i) * (rows + 1))
         bound.response = found if found > LOCKED * bound.response else OFF
         begin_bound(bound, system)
+
+
+@njit
+def aim_bound(bound, h, drift, system, stepping):
+    """Bias of an ideal motor, and bias and compliance of a soft row, whose rate changes by `drift` in half a drift."""
+    force = forces_of(system)[bound.force]
+    if force.kind == SERVO:
+        bound.bias = drift - force.target
+    if bound.soft < 0:
+        return
+    row = soft_of(stepping)[bound.soft]
+    row.before, row.drift = bound.before - drift, drift
+    k = force.stiffness if force.active != 0 else 0.0
+    bound.compliance = 1.0 / row.resist
+    bound.bias = -(row.push - h * k * row.value + row.keep * row.before) / row.resist + drift
 
 
 @njit

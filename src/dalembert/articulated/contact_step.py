@@ -10,7 +10,7 @@ Over the drifts trees move freely (`contact_drift`); all forces and impulses act
 J the rows of contacts and bounds and G those of the loops, p as `contact.step` says. As M is that of one place, the kinetic
 energy changes by exactly (h F + Jᵀ p + Gᵀ λ)·½ (w⁻ + w⁺), which is what the audit books. Forces that depend on velocities
 are found twice: at w⁻, and at ½ (w⁻ + w⁺) of the first solution, so that the step is of second order, and what rests feels no
-damping. The gains of motors are implicit: see `contact_drift.add_dampers`.
+damping. Motors with gains, and springs and dampers of joints, are implicit: see `contact_soft`.
 """
 
 import numpy as np
@@ -18,7 +18,8 @@ import numpy as np
 from ..arrays import clear, copy, is_finite
 from ..collide.detect import NOT_FINITE
 from ..collide.kept import forget_impulses, keep_impulses
-from ..collide.tables import Collision
+from ..collide.tables import CONTACTS, Collision
+from ..collide.tables_of import counts_of
 from ..contact.report import note_residual
 from ..contact.step import set_travel
 from ..contact.tables import DETECTION, SMOOTH, SOLVER, UPDATE
@@ -41,11 +42,21 @@ from .contact_books import (
     find_mean_powers,
     open_books,
 )
-from .contact_drift import add_dampers, approach, depart, place
-from .contact_kick import find_speeds, free_speeds, take_back_dampers, take_forces
+from .contact_drift import approach, depart, place
+from .contact_kick import find_speeds, free_speeds, take_forces
 from .contact_restitution import find_impulses
-from .contact_rows import fill_rows
+from .contact_rows import fill_responses, fill_rows
 from .contact_separate import plan_separation
+from .contact_soft import (
+    add_soft,
+    book_soft,
+    change_sides,
+    has_limits,
+    keep_factor,
+    note_bounds,
+    place_soft,
+    push_soft,
+)
 from .contact_tables import TreeStepping
 from .contact_tables_of import (
     after_of,
@@ -55,6 +66,7 @@ from .contact_tables_of import (
     report_of,
     saved_of,
     shift_of,
+    soft_of,
     ticks_of,
     walls_of,
 )
@@ -109,7 +121,9 @@ def make_step(t, z, reduced, collision, stepping):
     lap(ticks, UPDATE)
     apart = False
     if status == OK:
+        settings_of(system_of(reduced))[0].implicit = 1
         apart, status = strike(t + 0.5 * h, h, True, z, reduced, collision, stepping)
+        settings_of(system_of(reduced))[0].implicit = 0
     if status == OK:
         depart(z, reduced, stepping)
         lift(z, reduced)
@@ -137,7 +151,9 @@ def look_ahead(t, z, reduced, collision, stepping):
     if place(z, reduced, stepping) >= 0:
         return LIMP
     open_books(reduced, stepping)
+    settings_of(system_of(reduced))[0].implicit = 1
     _, status = strike(t, 0.5 * options_of(stepping)[0].dt, False, z, reduced, collision, stepping)
+    settings_of(system_of(reduced))[0].implicit = 0
     if status == OK:
         lift(z, reduced)
         close_books(z, reduced, stepping)
@@ -158,10 +174,15 @@ def strike(t, h, kicked, z, reduced, collision, stepping):
         status = exert(t, reduced)
     if status != OK:
         return False, status
-    if (kicked and add_dampers(reduced, stepping) >= 0) or not prepare_loops(reduced, stepping):
-        return False, LIMP
+    if error_of(system_of(reduced)).shape[0] > 0:
+        jacobian_velocity(system_of(reduced), loop_rates_of(stepping))
     for k in range(before.shape[0]):
         poke(before, k, peek(z, first + k))
+    if kicked:
+        place_soft(z, first, reduced, stepping)
+        keep_factor(reduced, stepping)
+    if not prepare_speeds(kicked, reduced, stepping):
+        return False, LIMP
     fill_rows(h if kicked else 0.0, reduced, collision, stepping)
     apart = False
     if kicked:
@@ -169,10 +190,9 @@ def strike(t, h, kicked, z, reduced, collision, stepping):
     else:
         forget_impulses(collision)  # they are those of another step, or of none
     predict = kicked and options_of(stepping)[0].predict != 0
-    take_forces(h if kicked else 0.0, reduced, stepping)
     lap(ticks, SMOOTH)
-    free_speeds(reduced, collision, stepping)
-    find_impulses(h, not predict, reduced, collision, stepping)
+    if not solve(h, kicked, not predict, reduced, collision, stepping):
+        return False, LIMP
     if predict:
         lap(ticks, SOLVER)
         find_speeds(reduced, collision, stepping)
@@ -181,11 +201,9 @@ def strike(t, h, kicked, z, reduced, collision, stepping):
         status = exert(t, reduced)
         if status != OK:
             return False, status
-        take_forces(h, reduced, stepping)
-        take_back_dampers(reduced, stepping)
         lap(ticks, SMOOTH)
-        free_speeds(reduced, collision, stepping)
-        find_impulses(h, True, reduced, collision, stepping)
+        if not solve(h, kicked, True, reduced, collision, stepping):
+            return False, LIMP
     note_residual(report_of(stepping)[0])
     book_step(t, h, kicked, apart, z, reduced, collision, stepping)
     keep_impulses(collision)
@@ -194,16 +212,39 @@ def strike(t, h, kicked, z, reduced, collision, stepping):
 
 
 @njit
-def prepare_loops(reduced, stepping):
-    """The loops, factored with the freedoms' `resistance`, which ends here, and their rates before the impulses. Returns
-    whether that went well."""
-    system, options = system_of(reduced), reduced_options_of(reduced)[0]
-    if error_of(system).shape[0] == 0:
+def prepare_speeds(kicked, reduced, stepping):
+    """The factors of M and of the loops, with soft rows in them if `kicked`. Returns whether that went well."""
+    options = reduced_options_of(reduced)[0]
+    clear(resistance_of(reduced))
+    if kicked and soft_of(stepping).shape[0] > 0 and add_soft(reduced, stepping) >= 0:
+        return False
+    if error_of(system_of(reduced)).shape[0] == 0:
         return True
     options.limp = factor_loops(options.held == 0, reduced)
-    clear(resistance_of(reduced))
-    jacobian_velocity(system, loop_rates_of(stepping))
+    clear(resistance_of(reduced))  # that of the step alone
     return options.limp < 0
+
+
+@njit
+def solve(h, kicked, limited, reduced, collision, stepping):
+    """The impulses of the step, with the forces in the kinematics table; see `find_impulses`. Returns whether that went
+    well."""
+    trial, limits = 0, kicked and has_limits(reduced, stepping)
+    while True:
+        take_forces(h if kicked else 0.0, reduced, stepping)
+        if kicked:
+            push_soft(reduced, stepping)
+        free_speeds(reduced, collision, stepping)
+        find_impulses(h, limited, reduced, collision, stepping)
+        if not limits:
+            return True
+        find_speeds(reduced, collision, stepping)
+        if not change_sides(trial, reduced, stepping):
+            return True
+        trial += 1
+        if not prepare_speeds(kicked, reduced, stepping):
+            return False
+        fill_responses(h, reduced, collision, stepping)
 
 
 @njit
@@ -254,6 +295,9 @@ def book_step(t, h, kicked, apart, z, reduced, collision, stepping):
     book_forces(h if kicked else 0.0, z, reduced, stepping)
     book_contacts(z, reduced, collision, stepping)
     book_bounds(z, reduced, collision, stepping)
+    if kicked:
+        book_soft(z, reduced, stepping)
+        note_bounds(z, counts_of(collision)[CONTACTS], reduced, stepping)
 
 
 @njit

@@ -14,9 +14,6 @@ ROOT = np.dtype(
     align=True,
 )  # fmt: skip
 
-# A force that damps one freedom, which is told apart as its coefficient goes to the mass matrix of a step.
-DAMPER = np.dtype([("force", "i8"), ("freedom", "i8")], align=True)
-
 
 class TreeStepping(NamedTuple):
     """Everything a time step needs besides the mechanism and the collision tables.
@@ -29,11 +26,11 @@ class TreeStepping(NamedTuple):
     bounds: Any  # contact.tables.BOUND
     roots: Any  # ROOT
     root_of: np.ndarray  # int64, (nodes,)
-    dampers: Any  # DAMPER
+    soft: Any  # contact.tables.SOFT
     walls: np.ndarray  # int64, address and data of the detector
     saved: np.ndarray  # (z,) the state at the start of the step
     slopes: np.ndarray  # (m,) rates of the speeds in free motion
-    mass: np.ndarray  # (m × m,) M, where there are dampers
+    mass: np.ndarray  # (m × m,) M, where there are soft rows
     factor: np.ndarray  # (m × m,) its factor, likewise
     before: np.ndarray  # (m,) speeds before the impulses
     loop_rates: np.ndarray  # (r,) of the rows of loops at these
@@ -42,7 +39,7 @@ class TreeStepping(NamedTuple):
     pushed: np.ndarray  # (m,) impulse of the forces along the speeds
     shift: np.ndarray  # (m,) displacement that puts apart what overlaps
     jacobian: np.ndarray  # (N × m,)
-    response: np.ndarray  # (N × m,) (M + ½ h C)⁻¹ Jᵀ row by row, which loops have answered
+    response: np.ndarray  # (N × m,) M⁻¹ Jᵀ row by row, with the resistance of soft rows in M, which loops have answered
     spans: np.ndarray  # int64, (2 N,) where the numbers of a row that are not zero begin and end
     delassus: np.ndarray  # (N × N,) J times that
     responses: np.ndarray  # (ROW contacts,), see `contact.gauss_seidel.put_row`

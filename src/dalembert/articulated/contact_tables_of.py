@@ -3,15 +3,15 @@
 import numpy as np
 
 from ..addresses import reader
-from ..contact.tables import BOUND, OPTIONS, REPORT
-from .contact_tables import DAMPER, ROOT, TreeStepping
+from ..contact.tables import BOUND, OPTIONS, REPORT, SOFT
+from .contact_tables import ROOT, TreeStepping
 
 options_of = reader(TreeStepping, "options", OPTIONS)
 report_of = reader(TreeStepping, "report", REPORT)
 bounds_of = reader(TreeStepping, "bounds", BOUND)
 roots_of = reader(TreeStepping, "roots", ROOT)
 root_of_of = reader(TreeStepping, "root_of", np.int64)
-dampers_of = reader(TreeStepping, "dampers", DAMPER)
+soft_of = reader(TreeStepping, "soft", SOFT)
 walls_of = reader(TreeStepping, "walls", np.int64)
 saved_of = reader(TreeStepping, "saved")
 slopes_of = reader(TreeStepping, "slopes")

@@ -39,6 +39,7 @@ from .forward import accelerate
 from .inverse import bear, spread_rates
 from .lift import lift, lower
 from .loops import factor_loops, solve_loops
+from .mass_matrix import fill_matrix
 from .motion import coordinate_rates, normalize_quaternions
 from .project import project
 from .spin import carry, spin_rates, use_spins
@@ -62,6 +63,7 @@ from .tables_of import (
 
 FIELDS = 2 * len(Reduced._fields)
 LIFT, LOWER = 20, 21  # tasks of our own: the mechanism's state from z, and the reverse
+INERTIA = 22  # `matrix` of the tree = M
 LIMP = 110  # nothing resists a freedom: which one is in the options
 _floats = viewer(np.float64)
 _addresses = viewer(np.int64)
@@ -73,6 +75,10 @@ def perform(task, t, z, dzdt, reduced):
     size = options_of(reduced)[0].size
     if task == LIFT:
         lift(z[:size], reduced)
+        return 0
+    if task == INERTIA:
+        lift(z, reduced)
+        fill_matrix(tree_of(reduced))
         return 0
     if task == LOWER:
         options_of(reduced)[0].held = 0

@@ -5,13 +5,14 @@ With ṡ the rate of the coordinate, K its response to a unit impulse (joints ta
     λ = clamp(λ − (ṡ + bias)/K):   ṡ + bias = 0 inside the bounds, ≥ 0 at the lower, ≤ 0 at the upper one.
 
 A stop pushes only, 0 ≤ λ, with the law of a frictionless contact; dry friction and motors have |λ| ≤ h · effort. The work
-of λ is λ · ½ (ṡ⁻ + ṡ⁺), as that of contacts.
+of λ is λ · ½ (ṡ⁻ + ṡ⁺), as that of contacts. A motor holds the ṡ at the end of the step, which is that after the impulses and
+what it changes by itself in half a drift (see `soft`).
 """
 
 from ..jit import njit
 from ..mechanics.coordinates import coordinate_rows, coordinate_value
 from ..mechanics.system import bodies_of, coordinates_of, curves_of, forces_of, kinematics_of
-from ..model.tables import STOP
+from ..model.tables import SERVO, STOP
 from ..vec import add_scaled, dot, load3, scale, store3, symvec
 from .impulses import book_reaction, give
 from .joints import answer_joints, hold_joints
@@ -25,17 +26,28 @@ PASSES, ENOUGH = 50, 1e-3  # of bringing back; they end when so small a part is 
 
 
 @njit
-def find_bounds(walls, h, y, system, stepping):
-    """Rows, gaps and responses at the configuration of the kinematics table. Returns a status."""
+def find_bounds(walls, h, kicked, y, system, stepping):
+    """Rows, gaps and responses at the configuration of the kinematics table; efforts act over h if `kicked`. Returns a
+    status."""
     bounds = bounds_of(stepping)
     for i in range(bounds.shape[0]):
         bound = bounds[i]
-        place_bound(bound, h, y, system)
+        place_bound(bound, h if kicked else 0.0, y, system)
         bound.before = rate(bound, motion_of(stepping))
-        status = respond(walls, bound, system, stepping)
+        if kicked and forces_of(system)[bound.force].kind == SERVO:
+            bound.bias += bound.before - bound.start
+    return respond_bounds(walls, system, stepping)
+
+
+@njit
+def respond_bounds(walls, system, stepping):
+    """The responses of all bounds, and where their impulses begin. Returns a status."""
+    bounds = bounds_of(stepping)
+    for i in range(bounds.shape[0]):
+        status = respond(walls, bounds[i], system, stepping)
         if status != 0:
             return status
-        begin_bound(bound, system)
+        begin_bound(bounds[i], system)
     return 0
 
 
@@ -45,14 +57,17 @@ def place_bound(bound, h, y, system):
     force, kinematics = forces_of(system)[bound.force], kinematics_of(system)
     coordinate = coordinates_of(system)[force.coordinate]
     linear_a, angular_a, linear_b, angular_b, _ = coordinate_rows(coordinate, kinematics)
-    store3(bound.linear_a, scale(force.side, linear_a))
-    store3(bound.angular_a, scale(force.side, angular_a))
-    store3(bound.linear_b, scale(force.side, linear_b))
-    store3(bound.angular_b, scale(force.side, angular_b))
+    side = -1.0 if force.kind == STOP and force.side < 0.0 else 1.0
+    store3(bound.linear_a, scale(side, linear_a))
+    store3(bound.angular_a, scale(side, angular_a))
+    store3(bound.linear_b, scale(side, linear_b))
+    store3(bound.angular_b, scale(side, angular_b))
     if force.kind == STOP:
         bound.gap = force.side * (coordinate_value(y, coordinate, kinematics, curves_of(system)) - force.rest)
-    else:
-        bound.least, bound.most = -h * force.limit, h * force.limit
+        return
+    most = h * force.limit if h > 0.0 else 0.0  # the limit may be infinite
+    bound.least, bound.most = -most, most
+    if bound.soft < 0:
         bound.bias = -force.target
 
 
@@ -174,8 +189,10 @@ def bounds_residual(stepping):
 
 @njit
 def wanted_change(bound, now):
-    """How much the law changes the impulse at the rate `now`: clamp(λ − (ṡ + bias)/K) − λ."""
-    wanted = bound.impulse - (now + bound.bias) / bound.response
+    """How much the law changes the impulse at the rate `now`: clamp(λ − (ṡ + bias + C λ)/(K + C)) − λ, with C
+    the compliance."""
+    excess = now + bound.bias + bound.compliance * bound.impulse
+    wanted = bound.impulse - excess / (bound.response + bound.compliance)
     return min(bound.most, max(bound.least, wanted)) - bound.impulse
 
 

@@ -42,6 +42,7 @@ from .tables_of import (
     report_of,
     rows_of,
     shift_of,
+    soft_of,
     targets_of,
 )
 from .velocities import put_three, six, three
@@ -124,6 +125,9 @@ def converge_displacement(walls, system, collision, stepping, problem):
     clear(rates)
     load_problem(system, collision, shift_of(stepping), stepping, problem)
     load_joints(system, change_of(stepping), rates, problem)
+    soft = soft_of(stepping)
+    for i in range(soft.shape[0]):
+        groups_of(problem)[soft[i].joint].rows = 0
     for i in range(bounds_of(stepping).shape[0]):
         groups_of(problem)[joints_of(system).shape[0] + i].rows = 0
     status = solve_problem(walls, problem)
@@ -169,9 +173,10 @@ def load_joints(system, unit, targets, problem):
     incidences = incidences_of(system)
     jacobian = jacobian_of(system)
     groups = groups_of(problem)
-    rows = problem_tables.jacobian_of(problem)
+    rows, compliance = problem_tables.jacobian_of(problem), problem_tables.compliance_of(problem)
     target = target_of(problem)
     clear(rows)
+    clear(compliance)
     for j in range(joints.shape[0]):
         joint = joints[j]
         groups[j].first = joint.row
@@ -185,6 +190,7 @@ def load_joints(system, unit, targets, problem):
                     rows[at + k] += force[k]
                     rows[at + 3 + k] += torque[k]
             unit[joint.row + r] = 0.0
+            compliance[joint.row + r] = joint.compliance
             target[joint.row + r] = targets[joint.row + r]
 
 

@@ -12,6 +12,7 @@ from ..vec import cross, load3, matvec, matvec_t, symvec, unit
 from .cone import apply_spectrum
 from .interior_point_tables import (
     ROW,
+    compliance_of,
     cones_of,
     contacts_of,
     envelope_of,
@@ -145,12 +146,17 @@ def assemble(system):
     for i in range(step.contacts):
         a, b = position_of(system, contacts[i].a), position_of(system, contacts[i].b)
         add_contact(contacts[i], cones[i], a, b, values, half, first, start)
-    groups, jacobian, links = groups_of(system), jacobian_of(system), links_of(system)
+    groups, jacobian, links, compliance = (
+        groups_of(system),
+        jacobian_of(system),
+        links_of(system),
+        compliance_of(system),
+    )
     for i in range(step.groups):
         a, b = position_of(system, groups[i].a), position_of(system, groups[i].b)
         for row in range(groups[i].first, groups[i].first + groups[i].rows):
             if links[row].compliance > 0.0:
-                weight = 1.0 / (REGULARIZATION * links[row].compliance)
+                weight = 1.0 / (REGULARIZATION * links[row].compliance + compliance[row])
                 add_row_product(jacobian, row, weight, a, b, values, half, first, start)
 
 

@@ -24,6 +24,7 @@ from .interior_point_state import HUGE, evaluate, keep_best, move_velocities
 from .interior_point_system import direction
 from .interior_point_tables import (
     GRADIENT,
+    compliance_of,
     cones_of,
     groups_of,
     inverse_inertia_of,
@@ -32,7 +33,7 @@ from .interior_point_tables import (
     step_of,
     vectors_of,
 )
-from .motion import speed_of_momentum
+from .motion import rigidity, speed_of_momentum
 
 ROUNDS, NEWTON = 60, 25  # most rounds, and most steps of Newton in one
 SMALLEST, FIRST, LARGEST = 0.01, 1e2, 1e6  # κ: at least, at most to begin with, and at most
@@ -123,10 +124,11 @@ def imbalance_of(system):
         if inverse_mass[i] > 0.0:
             speed = speed_of_momentum(inverse_mass, inverse_inertia, i, vectors, gradient + 6 * i)
             total += speed * speed
-    groups, links = groups_of(system), links_of(system)
+    groups, links, compliance = groups_of(system), links_of(system), compliance_of(system)
     for i in range(step.groups):
         for row in range(groups[i].first, groups[i].first + groups[i].rows):
-            total += links[row].defect * links[row].defect
+            error = links[row].defect * rigidity(links[row].compliance, compliance[row])
+            total += error * error
     return math.sqrt(total) / step.speed
 
 

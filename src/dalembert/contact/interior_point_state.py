@@ -12,6 +12,7 @@ from .interior_point_tables import (
     LEFT,
     POINT,
     SAVED,
+    compliance_of,
     cones_of,
     contacts_of,
     groups_of,
@@ -35,6 +36,7 @@ from .motion import (
     push,
     push_row,
     relative_velocity,
+    rigidity,
     row_compliance,
     row_velocity,
     unbalance,
@@ -130,14 +132,17 @@ def evaluate(system):
             worst = max(worst, error)
             total += error
     groups, jacobian, links, target = groups_of(system), jacobian_of(system), links_of(system), target_of(system)
+    compliance = compliance_of(system)
     for i in range(step.groups):
         for row in range(groups[i].first, groups[i].first + groups[i].rows):
             defect = row_velocity(groups[i], row, jacobian, vectors, point, step.bodies) - target[row]
+            defect += compliance[row] * links[row].force
             push_row(groups[i], row, jacobian, -links[row].force, vectors, gradient, step.bodies)
             add_load(groups[i].a, groups[i].b, abs(links[row].force), vectors, loads, step.bodies)
             links[row].defect = defect
-            worst = max(worst, abs(defect) / step.speed)
-            total += abs(defect)
+            error = abs(defect) * rigidity(links[row].compliance, compliance[row])
+            worst = max(worst, error / step.speed)
+            total += error
     for i in range(step.bodies):
         if inverse_mass[i] > 0.0:
             at = gradient + 6 * i

@@ -17,6 +17,7 @@ from .interior_point_tables import (
     LEFT,
     ORDERED,
     RIGHT,
+    compliance_of,
     cones_of,
     contacts_of,
     envelope_of,
@@ -37,7 +38,7 @@ REFINEMENTS = 2
 
 @njit
 def right_hand_side(system, share):
-    """−share r + Aᵀ f − share Gᵀ Δ⁻¹ (G v − g) into RIGHT."""
+    """−share r + Aᵀ f − share Gᵀ Δ⁻¹ (G v + C y − g) into RIGHT."""
     step = step_of(system)[0]
     vectors = vectors_of(system)
     size = 6 * step.bodies
@@ -47,11 +48,16 @@ def right_hand_side(system, share):
     contacts, cones = contacts_of(system), cones_of(system)
     for i in range(step.contacts):
         push(contacts[i], to_impulse(contacts[i].friction, load3(cones[i].f)), vectors, right, step.bodies)
-    groups, jacobian, links = groups_of(system), jacobian_of(system), links_of(system)
+    groups, jacobian, links, compliance = (
+        groups_of(system),
+        jacobian_of(system),
+        links_of(system),
+        compliance_of(system),
+    )
     for i in range(step.groups):
         for row in range(groups[i].first, groups[i].first + groups[i].rows):
             if links[row].compliance > 0.0:
-                amount = -share * links[row].defect / (REGULARIZATION * links[row].compliance)
+                amount = -share * links[row].defect / (REGULARIZATION * links[row].compliance + compliance[row])
                 push_row(groups[i], row, jacobian, amount, vectors, right, step.bodies)
 
 
@@ -69,13 +75,18 @@ def steps_of_forces(system, share):
         for k in range(3):
             cone.force_step[k] = cone.f[k] - less[k]
             cone.slack_step[k] = share * (cone.value[k] - cone.slack[k]) + u[k]
-    groups, jacobian, links = groups_of(system), jacobian_of(system), links_of(system)
+    groups, jacobian, links, compliance = (
+        groups_of(system),
+        jacobian_of(system),
+        links_of(system),
+        compliance_of(system),
+    )
     for i in range(step.groups):
         for row in range(groups[i].first, groups[i].first + groups[i].rows):
             link = links[row]
             if link.compliance > 0.0:
                 rate = row_velocity(groups[i], row, jacobian, vectors, base, step.bodies)
-                link.force_step = -(rate + share * link.defect) / (REGULARIZATION * link.compliance)
+                link.force_step = -(rate + share * link.defect) / (REGULARIZATION * link.compliance + compliance[row])
 
 
 @njit

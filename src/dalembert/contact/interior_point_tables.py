@@ -49,7 +49,8 @@ class Problem(NamedTuple):
     contacts: Any  # CONTACT; out: impulse
     groups: Any  # GROUP
     jacobian: np.ndarray  # (12 rows,)
-    target: np.ndarray  # (rows,) what J v must be
+    target: np.ndarray  # (rows,) what J v + compliance y must be
+    compliance: np.ndarray  # (rows,) 1/kg or 1/(kg m²)
     multiplier: np.ndarray  # (rows,) out
     # Workspace
     cones: Any  # CONE, as many as contacts
@@ -75,6 +76,7 @@ contacts_of = reader(Problem, "contacts", CONTACT)
 groups_of = reader(Problem, "groups", GROUP)
 jacobian_of = reader(Problem, "jacobian")
 target_of = reader(Problem, "target")
+compliance_of = reader(Problem, "compliance")
 multiplier_of = reader(Problem, "multiplier")
 cones_of = reader(Problem, "cones", CONE)
 links_of = reader(Problem, "links", LINK)

@@ -56,7 +56,7 @@ def do_job(kind, begin, end, walls, system, collision, stepping):
 def evaluate(desk, kind, t, nothing, begin, result, end):
     tables = _words(desk, WALLS_DESK + 1)
     at = _words(tables[WALLS_DESK], WALLS)
-    walls = Walls(at[0], at[1], at[2], at[3], at[4], at[5])
+    walls = Walls(at[0], at[1], at[2], at[3], at[4], at[5], at[6], at[7])
     found = do_job(
         kind, begin, end, walls, _words(tables[SYSTEM_DESK], SYSTEM), _words(tables[COLLISION_DESK], COLLISION),
         _words(tables[STEPPING_DESK], STEPPING),

@@ -11,11 +11,11 @@ The impulse p = Jᵀ λ then does the work λ · ½ J (v⁻ + v⁺) = 0: d'Alemb
 from ..arrays import clear
 from ..jit import njit
 from ..mechanics.constraints import add_rates
-from ..mechanics.system import bodies_of, incidences_of, jacobian_of, kinematics_of
+from ..mechanics.system import bodies_of, incidences_of, jacobian_of, joints_of, kinematics_of
 from ..pointer import CONSTRAIN, call_pointer
 from ..vec import add, add_scaled, load3, symvec
 from .tables import ANGULAR, INVERSE_INERTIA, INVERSE_MASS, LINEAR, MOTION
-from .tables_of import change_of, joint_impulses_of, motion_of, rates_of, targets_of
+from .tables_of import change_of, joint_impulses_of, motion_of, rates_of, soft_of, targets_of
 from .velocities import put_three, six, three
 
 
@@ -47,6 +47,10 @@ def hold_joints(walls, system, stepping):
     rates_of_motion(system, motion_of(stepping), rates)
     for r in range(rates.shape[0]):
         rates[r] = targets[r] - rates[r]
+    soft, joints = soft_of(stepping), joints_of(system)
+    for i in range(soft.shape[0]):
+        row = soft[i].row
+        rates[row] -= joints[soft[i].joint].compliance * total[row]
     status = change_rates(walls, system, stepping, motion_of(stepping))
     for r in range(rates.shape[0]):
         total[r] += change[r]
@@ -86,6 +90,6 @@ def joint_work(system, stepping):
     rates, targets, impulses = rates_of(stepping), targets_of(stepping), joint_impulses_of(stepping)
     rates_of_motion(system, motion_of(stepping), rates)
     work = 0.0
-    for r in range(rates.shape[0]):
+    for r in range(rates.shape[0] - soft_of(stepping).shape[0]):  # rows that are soft come last
         work += 0.5 * impulses[r] * (rates[r] - targets[r])
     return work

@@ -53,14 +53,15 @@ def _row(dtype: Any) -> Any:
     return np.zeros(1, dtype).view(np.recarray)
 
 
-def make_tables(system: System, size: int, ledger: int, settings: StepSettings) -> Stepping:
-    """The tables of a step, with no room for contacts. size : of the state; ledger : where its entries of contact begin."""
+def make_tables(system: System, size: int, ledger: int, settings: StepSettings, soft: Any) -> Stepping:
+    """The tables of a step, with no room for contacts. size : of the state; ledger : where its entries of contact begin;
+    soft : the SOFT table."""
     bodies, rows = len(system.bodies), len(system.error)
     options = _row(OPTIONS)
     options.dt, options.margin, options.iterations = settings.dt, settings.margin, settings.iterations
     options.tolerance, options.solver, options.ledger = settings.tolerance, SOLVERS[settings.solver], ledger
     options.slop = settings.slop
-    options.predict = int((system.forces.kind != FIELD).any())
+    options.predict = int(((system.forces.kind != FIELD) & (system.forces.implicit == 0)).any())
     options.fresh, options.sleep_after, options.sleep_speed = 1, settings.sleep_after, settings.sleep_speed
     return Stepping(
         options=options,
@@ -74,6 +75,7 @@ def make_tables(system: System, size: int, ledger: int, settings: StepSettings) 
         first_motion=np.zeros(MOTION * (bodies + 1)),
         first_joint_impulses=np.zeros(rows),
         bounds=make_bounds(system, size),
+        soft=soft,
         targets=np.zeros(rows),
         joint_impulses=np.zeros(rows),
         change=np.zeros(rows),
@@ -121,9 +123,11 @@ def linked(system: System) -> np.ndarray:
     return found
 
 
-def make_bounds(system: System, size: int) -> Any:
-    """What acts on coordinates within bounds, one row a force; `size` is that of the state."""
-    chosen = np.flatnonzero(system.forces.kind >= BOUNDED)
+def make_bounds(system: System, size: int, soft: dict[int, int] | None = None) -> Any:
+    """What acts on coordinates within bounds, one row a force; `size` is that of the state. soft : force → row of the SOFT
+    table, of those that take part as bounds."""
+    taken = soft or {}
+    chosen = np.flatnonzero((system.forces.kind >= BOUNDED) | np.isin(np.arange(len(system.forces)), list(taken)))
     bounds = np.zeros(len(chosen), BOUND).view(np.recarray)
     for bound, number in zip(bounds, chosen, strict=True):
         force = system.forces[number]
@@ -131,7 +135,7 @@ def make_bounds(system: System, size: int) -> Any:
         bound.force, bound.a, bound.b = number, coordinate.a, coordinate.b
         bound.entry = size - len(system.power) + force.ledger
         bound.least, bound.most = (0.0, np.inf) if force.kind == STOP else (-np.inf, np.inf)
-        bound.state = AT_LEAST if force.kind == STOP else HELD
+        bound.state, bound.soft = AT_LEAST if force.kind == STOP else HELD, taken.get(int(number), -1)
     return bounds
 
 
@@ -158,6 +162,7 @@ def make_problem(mechanism: Mechanism, settings: StepSettings, bounds: Any) -> P
         groups=groups,
         jacobian=np.zeros(12 * rows),
         target=np.zeros(rows),
+        compliance=np.zeros(rows),
         multiplier=np.zeros(rows),
         **workspace(bodies, 0, 0, 0),
     )

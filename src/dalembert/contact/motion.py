@@ -110,6 +110,12 @@ def row_compliance(group, row, jacobian, inverse_mass, inverse_inertia, bodies):
 
 
 @njit
+def rigidity(own, compliance):
+    """What share of an error of G v + compliance y the velocity takes; own : G W Gᵀ. One of a rigid row."""
+    return own / (own + compliance) if compliance > 0.0 else 1.0
+
+
+@njit
 def add_momentum(mass, inertia, body, s, x, base, out, at):
     """out += s M x of one body."""
     increase(out, at, s * mass[body], linear(x, base))

@@ -20,6 +20,7 @@ from ..jit import njit
 from ..vec import dot, load3, norm, scale, sub
 from .cone import project_coulomb, project_dual
 from .interior_point_tables import (
+    compliance_of,
     contacts_of,
     groups_of,
     inertia_of,
@@ -41,6 +42,8 @@ from .motion import (
     push,
     push_row,
     relative_velocity,
+    rigidity,
+    row_compliance,
     row_velocity,
     speed_of_momentum,
     unbalance,
@@ -72,11 +75,13 @@ def typical_speed(system):
             add_momentum(mass, inertia, i, 1.0, velocity, 6 * i, scratch, 0)
             speed = max(speed, speed_of_momentum(inverse_mass, inverse_inertia, i, scratch, 0))
     contacts, groups, target = contacts_of(system), groups_of(system), target_of(system)
+    compliance = compliance_of(system)
     for i in range(step.contacts):
         speed = max(speed, abs(contacts[i].bias))
     for i in range(step.groups):
         for row in range(groups[i].first, groups[i].first + groups[i].rows):
-            speed = max(speed, abs(target[row]))
+            if compliance[row] == 0.0:
+                speed = max(speed, abs(target[row]))
     return speed if speed > 0.0 else 1.0
 
 
@@ -90,7 +95,7 @@ def measure(system, free, scratch, loads):
     inverse_mass, inverse_inertia = inverse_mass_of(system), inverse_inertia_of(system)
     velocity, vectors, jacobian = velocity_of(system), vectors_of(system), jacobian_of(system)
     contacts, groups = contacts_of(system), groups_of(system)
-    target, multiplier = target_of(system), multiplier_of(system)
+    target, multiplier, compliance = target_of(system), multiplier_of(system), compliance_of(system)
     momentum_change(system, free, scratch)
     for i in range(step.bodies):
         vectors[loads + i] = 0.0
@@ -113,7 +118,9 @@ def measure(system, free, scratch, loads):
             push_row(groups[i], row, jacobian, -multiplier[row], vectors, scratch, step.bodies)
             add_load(groups[i].a, groups[i].b, abs(multiplier[row]), vectors, loads, step.bodies)
             error = row_velocity(groups[i], row, jacobian, velocity, 0, step.bodies) - target[row]
-            joints = max(joints, abs(error))
+            error += compliance[row] * multiplier[row]
+            own = row_compliance(groups[i], row, jacobian, inverse_mass, inverse_inertia, step.bodies)
+            joints = max(joints, abs(error) * rigidity(own, compliance[row]))
     for i in range(step.bodies):
         if inverse_mass[i] > 0.0:
             at = scratch + 6 * i

@@ -16,10 +16,13 @@ from .tables_of import bounds_of, joint_impulses_of, options_of, report_of
 
 
 class Walls(NamedTuple):
-    """Addresses of the C functions that a step calls, and what each is handed; see `pointer`."""
+    """Addresses of the C functions that a step calls, and what each is handed; see `pointer`. `plain` is the mechanism
+    without the rows of `soft`."""
 
     mechanism: int
     mechanism_data: int
+    plain: int
+    plain_data: int
     detector: int
     detector_data: int
     solver: int

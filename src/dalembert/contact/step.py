@@ -27,7 +27,7 @@ from ..status import NON_FINITE, OK
 from ..ticks import begin, lap
 from ..unchecked import peek
 from ..vec import dot, load3, norm
-from .bounded import apply_bounds, find_bounds, set_bounces
+from .bounded import apply_bounds, find_bounds, respond_bounds, set_bounces
 from .gauss_seidel import axes_of
 from .impulses import apply_impulses
 from .interior_point_tables import Problem
@@ -38,6 +38,17 @@ from .separate import displace, plan_separation
 from .sharing import A_CHUNK, PREPARE
 from .sleep import fall_asleep
 from .smooth import book_work, drift, find_forces, kick
+from .soft import (
+    aim_rows,
+    begin_rows,
+    book_soft,
+    change_sides,
+    displace_soft,
+    note_impulses,
+    place_rows,
+    refactor,
+    set_rows,
+)
 from .solve import Walls, solve
 from .tables import BEFORE, DETECTION, ROW, SMOOTH, SOLVER, UPDATE, Stepping
 from .tables_of import motion_of, options_of, passes_of, report_of, rows_of, saved_of, ticks_of, waits_of
@@ -82,7 +93,7 @@ def forget_steps(stepping):
 # `data` is the address of the walls and, after them, of the addresses of the four tables.
 def evaluate(data, task, stop, y, n, dydt, m):
     at = _addresses(data, WALLS + 4)
-    walls = Walls(at[0], at[1], at[2], at[3], at[4], at[5])
+    walls = Walls(at[0], at[1], at[2], at[3], at[4], at[5], at[6], at[7])
     return march(
         walls, _floats(y, n), _floats(dydt, m), stop, _addresses(at[WALLS], SYSTEM),
         _addresses(at[WALLS + 1], COLLISION), _addresses(at[WALLS + 2], STEPPING), _addresses(at[WALLS + 3], PROBLEM),
@@ -100,8 +111,10 @@ def step(walls, t, y, dydt, system, collision, stepping, problem):
     ticks = ticks_of(stepping)
     begin(ticks, 1.0)
     copy(saved_of(stepping), y)
+    begin_rows(y, system, stepping)
     status = drift(walls, 0.5 * h, y, dydt)
     if status == OK:
+        set_rows(h, True, system, stepping)
         status = find_forces(walls, t + 0.5 * h, h, y, dydt, system, stepping)
     lap(ticks, SMOOTH)
     if status == OK:
@@ -109,7 +122,7 @@ def step(walls, t, y, dydt, system, collision, stepping, problem):
     if status == OK:
         status = drift(walls, 0.5 * h, y, dydt)
     if status == OK and joints_of(system).shape[0] > 0:
-        status = call_pointer(walls.mechanism, walls.mechanism_data, COMPLETE, t + h, y, dydt)
+        status = call_pointer(walls.plain, walls.plain_data, COMPLETE, t + h, y, dydt)
     if status == OK and not is_finite(y):
         status = NON_FINITE
     lap(ticks, UPDATE)
@@ -128,8 +141,10 @@ def exchange(a, b):
 def look_ahead(walls, t, y, dydt, system, collision, stepping, problem):
     """At the start, what would be met in the half drift before the first look. Returns a status."""
     copy(saved_of(stepping), y)
+    set_rows(options_of(stepping)[0].dt, False, system, stepping)
     status = call_pointer(walls.mechanism, walls.mechanism_data, DERIVATIVE, t, y, dydt)
     if status == OK:
+        begin_rows(y, system, stepping)
         half = 0.5 * options_of(stepping)[0].dt
         status = strike(walls, half, False, y, dydt, system, collision, stepping, problem)
     if status == OK and not is_finite(y):
@@ -153,7 +168,9 @@ def strike(walls, h, kicked, y, dydt, system, collision, stepping, problem):
     load_motion(y, bodies, kinematics, motion)
     share(board_of(collision), CONTACT_JOBS, PREPARE, 0, counts_of(collision)[CONTACTS], A_CHUNK)
     set_targets(system, stepping)
-    status = find_bounds(walls, h, y, system, stepping)
+    place_rows(system, stepping)
+    aim_rows(h, kicked, system, stepping)
+    status = find_bounds(walls, h, kicked, y, system, stepping)
     apart = False
     if status == OK and kicked:
         apart, status = plan_separation(walls, system, collision, stepping, problem)
@@ -162,28 +179,40 @@ def strike(walls, h, kicked, y, dydt, system, collision, stepping, problem):
     elif status == OK:
         forget_impulses(collision)  # they are those of another step, or of none
     if status == OK:
-        status = find_impulses(walls, h, y, system, collision, stepping, problem)
+        status = find_impulses(walls, h, kicked, y, system, collision, stepping, problem)
     if status != OK:
         return status
     lap(ticks, SOLVER)
     apply_impulses(y, system, collision, stepping)
     apply_bounds(y, system, stepping)
+    note_impulses(system, stepping)
+    book_soft(y, system, stepping)
     keep_impulses(collision)
     if kicked:
         book_work(h, apart, y, system, stepping)
     if apart:
         displace(y, system, stepping)
+        displace_soft(y, system, stepping)
     if kicked and options_of(stepping)[0].sleep_after > 0.0:
         fall_asleep(y, system, collision, stepping)
     return OK
 
 
 @njit
-def find_impulses(walls, h, y, system, collision, stepping, problem):
+def find_impulses(walls, h, kicked, y, system, collision, stepping, problem):
     """`motion`, the velocities without impulses, becomes those after them. Returns a status."""
     bounces = set_biases(h, collision, stepping)
     bounces = set_bounces(h, system, stepping, False) or bounces
     status = solve(walls, system, collision, stepping, problem)
+    trial = 0
+    while status == OK and kicked and change_sides(trial, system, stepping):
+        trial += 1
+        status = refactor(walls, system, stepping)
+        if status == OK:
+            status = respond_bounds(walls, system, stepping)
+        load_motion(y, bodies_of(system), kinematics_of(system), motion_of(stepping))
+        if status == OK:
+            status = solve(walls, system, collision, stepping, problem)
     if status == OK and bounces:
         status = limit_restitution(walls, h, y, system, collision, stepping, problem)
     note_residual(report_of(stepping)[0])

@@ -28,14 +28,30 @@ REPORT = np.dtype(
 )  # fmt: skip
 
 # What acts on a coordinate within bounds (see `bounded`): its force, its entry in the state's ledger, bodies, row (of a stop:
-# toward the inside), bounds of the impulse, what is added to the rate, the rate before the step, the distance to the stop,
-# the response to a unit impulse (OFF: none), the impulse, that of a first solution with restitution, that of a
-# displacement, and, for the converging solver, which of the bounds it is at.
+# toward the inside), bounds of the impulse, what is added to the rate, the rate before the impulses and at the start of the
+# step, the distance to the stop, the response to a unit impulse (OFF: none) and the compliance beside it, the impulse, that
+# of a first solution with restitution, that of a displacement, and, for the converging solver, which of the bounds it is at.
+# In joint coordinates, `soft` is the row of that table that acts as this bound; −1 if none does.
 BOUND = np.dtype(
     [("force", "i8"), ("entry", "i8"), ("a", "i8"), ("b", "i8"), ("linear_a", "f8", 3), ("angular_a", "f8", 3),
      ("linear_b", "f8", 3), ("angular_b", "f8", 3), ("least", "f8"), ("most", "f8"), ("bias", "f8"), ("before", "f8"),
-     ("gap", "f8"), ("response", "f8"), ("impulse", "f8"), ("first_impulse", "f8"), ("correction", "f8"),
-     ("state", "i8")],
+     ("start", "f8"), ("gap", "f8"), ("response", "f8"), ("compliance", "f8"), ("impulse", "f8"),
+     ("first_impulse", "f8"), ("correction", "f8"), ("state", "i8"), ("soft", "i8")],
+    align=True,
+)  # fmt: skip
+# A force on a coordinate of a joint that acts as a soft constraint (see `soft`): the force, its entry in the state's ledger,
+# its coordinate and bodies, rows of the coordinate, where the forces on the same coordinate begin and end in this table; in
+# coordinates of bodies its node among the joints, its row and its part; in joint coordinates its freedom. `response` of the
+# coordinate to a unit impulse at the initial pose, and `faint`, the inertia that stands for none. Of the law in this step:
+# what it gives at rest, what it takes off for the rates after and before it, and the share of its damping that the force does
+# not have. The coordinate, its rate at the start of the step, how much that changes in half a drift, the impulse, and whether
+# that is at one of the limits.
+SOFT = np.dtype(
+    [("force", "i8"), ("entry", "i8"), ("coordinate", "i8"), ("a", "i8"), ("b", "i8"), ("linear_a", "f8", 3),
+     ("angular_a", "f8", 3), ("linear_b", "f8", 3), ("angular_b", "f8", 3), ("first", "i8"), ("end", "i8"), ("joint", "i8"),
+     ("row", "i8"), ("part", "i8"), ("freedom", "i8"), ("response", "f8"), ("faint", "f8"), ("push", "f8"),
+     ("resist", "f8"), ("keep", "f8"), ("lost", "f8"), ("value", "f8"), ("before", "f8"), ("drift", "f8"),
+     ("impulse", "f8"), ("state", "i8")],
     align=True,
 )  # fmt: skip
 OFF = 0.0
@@ -70,6 +86,7 @@ class Stepping(NamedTuple):
     first_motion: np.ndarray  # (MOTION (bodies + 1),) the velocities that they lead to
     first_joint_impulses: np.ndarray  # (rows of joints,)
     bounds: Any  # BOUND
+    soft: Any  # SOFT
     targets: np.ndarray  # (rows of joints,) what J v must be after the step, m/s or rad/s
     joint_impulses: np.ndarray  # (rows of joints,) N s or N m s
     change: np.ndarray  # (rows of joints,) scratch

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..addresses import reader
-from .tables import BOUND, OPTIONS, REPORT, Stepping
+from .tables import BOUND, OPTIONS, REPORT, SOFT, Stepping
 
 options_of = reader(Stepping, "options", OPTIONS)
 report_of = reader(Stepping, "report", REPORT)
@@ -16,6 +16,7 @@ first_impulses_of = reader(Stepping, "first_impulses")
 first_motion_of = reader(Stepping, "first_motion")
 first_joint_impulses_of = reader(Stepping, "first_joint_impulses")
 bounds_of = reader(Stepping, "bounds", BOUND)
+soft_of = reader(Stepping, "soft", SOFT)
 targets_of = reader(Stepping, "targets")
 joint_impulses_of = reader(Stepping, "joint_impulses")
 change_of = reader(Stepping, "change")

@@ -19,6 +19,7 @@ from ..collide.tables import AWAKE, CONTACTS, NEED_ROOM, PAIRS, UNMOVED, Collisi
 from ..interrupt import poll
 from ..mechanics.evaluate import Mechanism
 from ..model.compile import Model
+from ..model.tables import MOTOR
 from ..no_solution import NoSolution
 from ..pace import Pace
 from ..pointer import C_TYPE, view
@@ -30,10 +31,11 @@ from .interior_point_tables import workspace
 from .jobs import COMPILED as COMPILED_JOB
 from .jobs import do_job
 from .make_tables import StepSettings, linked, make_problem, make_tables, slowness, with_room
+from .soft_system import SoftMechanism, with_soft_rows
 from .solve import Walls
 from .step import COMPILED, march
 from .step_events import StepEvents
-from .tables import AT_MOST, HELD, STEP_STAGES
+from .tables import AT_MOST, HELD, SOFT, STEP_STAGES
 
 
 @dataclass(frozen=True)
@@ -67,20 +69,23 @@ class TimeStepping:
     """Steps a mechanism with contact from frame to frame."""
 
     def __init__(
-        self, mechanism: Mechanism, collision: Collision, size: int, ledger: int, settings: StepSettings,
+        self, model: Model, mechanism: Mechanism, collision: Collision, ledger: int, settings: StepSettings,
         events: StepEvents,
     ) -> None:  # fmt: skip
         self.settings = settings
-        self._mechanism = mechanism
+        self._plain, self._mechanism = mechanism, with_soft_rows(model, mechanism)
+        soft = (
+            self._mechanism.rows if isinstance(self._mechanism, SoftMechanism) else np.zeros(0, SOFT).view(np.recarray)
+        )
         self._team = Team(settings.threads)
         collision.linked[:] = linked(mechanism.system)
         self._detector = Detector(collision, self._team)
-        self._tables = make_tables(mechanism.system, size, ledger, settings)
+        self._tables = make_tables(self._mechanism.system, model.size, ledger, settings, soft)
         self.report = self._tables.report
         self._start, self._before, self._pace = 0.0, 0, Pace()
         self._events = events
         self.event = -1  # the event that the last call stopped at
-        self._problem = make_problem(mechanism, settings, self._tables.bounds)
+        self._problem = make_problem(self._mechanism, settings, self._tables.bounds)
         self._fit()
 
     @property
@@ -101,13 +106,13 @@ class TimeStepping:
         tables = (self._mechanism.system, self.collision, self._tables, self._problem)
         addresses = tuple(address_table(table) for table in tables)
         walls = Walls(
-            self._mechanism.address, self._mechanism.data, self._detector.address, self._detector.data,
-            self._solver_address(), int(addresses[-1].ctypes.data),
+            self._mechanism.address, self._mechanism.data, self._plain.address, self._plain.data, self._detector.address,
+            self._detector.data, self._solver_address(), int(addresses[-1].ctypes.data),
         )  # fmt: skip
         self._addresses = addresses, np.array([*walls, *(table.ctypes.data for table in addresses)], np.int64)
         self._seat_threads()
         if numba.config.DISABLE_JIT:
-            self._march, self._job = self._plain(walls, *tables), C_TYPE(self._plain_job(walls, *tables[:3]))
+            self._march, self._job = self._plain_march(walls, *tables), C_TYPE(self._plain_job(walls, *tables[:3]))
             self._team.board[FUNCTIONS + CONTACT_JOBS] = ctypes.cast(self._job, ctypes.c_void_p).value or 0
         else:
             self._march = self._compiled()
@@ -132,7 +137,7 @@ class TimeStepping:
         return job
 
     @staticmethod
-    def _plain(walls: Walls, *tables: Any) -> Callable[[np.ndarray, np.ndarray, float], int]:
+    def _plain_march(walls: Walls, *tables: Any) -> Callable[[np.ndarray, np.ndarray, float], int]:
         return lambda y, dydt, stop: int(march(walls, y, dydt, stop, *tables))
 
     def _compiled(self) -> Callable[[np.ndarray, np.ndarray, float], int]:
@@ -203,6 +208,8 @@ class TimeStepping:
     def _steps(self, y: np.ndarray, dydt: np.ndarray, stop: float) -> int:
         """Steps until so long after the start, with as much room as they need. Returns a status. Raises
         KeyboardInterrupt."""
+        if isinstance(self._mechanism, SoftMechanism):
+            self._mechanism.follow()
         while True:
             last = (int(self.report.steps[0]) + self._pace.begin()) * self.settings.dt
             with self._team:
@@ -233,6 +240,7 @@ class TimeStepping:
             Field("start", options.start),
             Field("fresh", options.fresh, 0, 1),
             Field("impulses of bounds", self._tables.bounds.impulse),
+            Field("states of soft rows", self._tables.soft.state, HELD, AT_MOST),
             *self._own_fields(),
             *prefixed("collision", fields_of(self.collision)),
             *prefixed("events", self._events.fields()),
@@ -304,12 +312,16 @@ class TimeStepping:
         ]
 
     def efforts(self, model: Model) -> dict[str, float]:
-        """What each stop, dry friction and ideal motor exerted in the last step, N or N m along its coordinate."""
+        """What each stop, dry friction and motor exerted in the last step, N or N m along its coordinate."""
         found: dict[str, float] = {}
         forces = self._mechanism.system.forces
-        for bound in self._tables.bounds:
+        for bound in self._tables.bounds[self._tables.bounds.soft < 0]:
             name, side = model.force_names[forces.ledger[bound.force]], float(forces.side[bound.force])
             found[name] = found.get(name, 0.0) + side * float(bound.impulse) / self.settings.dt
+        if self.report.steps[0] > 0:
+            soft = self._tables.soft
+            for row in soft[forces.kind[soft.force] == MOTOR]:
+                found[model.force_names[forces.ledger[row.force]]] = float(row.impulse) / self.settings.dt
         return found
 
     def _found(self) -> Any:

@@ -70,6 +70,8 @@ def assemble(system):
             at = joint.pivot + (joint.rows + 1) * r
             if joint.active == 0:
                 poke(values, at, 1.0)
+            elif joint.compliance != 0.0:
+                increase(values, at, joint.compliance)
             poke(sizes, joint.row + r, peek(values, at))
     if hubs_of(system).shape[0] > 0:
         assemble_hubs(system)

@@ -203,6 +203,11 @@ def schur_residual(system):
     worst = 0.0
     for r in range(error.shape[0]):
         residual[r] = rhs[r] - residual[r]
+    joints, multipliers = joints_of(system), multipliers_of(system)
+    for i in range(joints.shape[0]):
+        if joints[i].compliance != 0.0:
+            residual[joints[i].row] -= joints[i].compliance * multipliers[joints[i].row]
+    for r in range(error.shape[0]):
         worst = max(worst, abs(residual[r]))
     return worst
 

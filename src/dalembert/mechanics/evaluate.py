@@ -15,19 +15,22 @@ from ..pointer import (
     CONSTRAIN,
     DERIVATIVE,
     DRIFT,
+    FACTORIZE,
     FORCES,
     MEASURE,
     MERGE,
     PARTICLE_FORCES,
     PARTICLE_MATRIX,
+    PLACE,
     RECORD,
     WRITE,
     viewer,
 )
 from ..table_function import TableFunction
+from .assembly import factorize
 from .constraints import constrain
 from .drift import drift
-from .dynamics import derivative, exert_at, write_derivative
+from .dynamics import SINGULAR, derivative, exert_at, prepare, write_derivative
 from .measure import measure, record
 from .particles import add_matrix_of, drift_particles, split_forces
 from .projection import complete
@@ -71,6 +74,10 @@ def perform(task, t, y, dydt, system):
         return 0
     if task == MEASURE:
         return measure(t, y, dydt, system)
+    if task == PLACE:
+        return prepare(t, y, system)
+    if task == FACTORIZE:
+        return 0 if factorize(system) == 0 else SINGULAR
     return complete(t, y, dydt, task == COMPLETE_EVALUATED, system)
 
 

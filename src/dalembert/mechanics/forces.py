@@ -46,6 +46,7 @@ def apply_forces(t, y, system):
     forces = forces_of(system)
     bodies = bodies_of(system)
     kinematics = kinematics_of(system)
+    held = settings_of(system)[0].implicit
     for i in range(kinematics.shape[0]):
         kin = kinematics[i]
         for k in range(3):
@@ -55,7 +56,7 @@ def apply_forces(t, y, system):
         pushes_of_particles(system)
     for i in range(forces.shape[0]):
         force = forces[i]
-        if force.active == 0 or force.kind >= BOUNDED:
+        if force.active == 0 or force.kind >= BOUNDED or (held != 0 and force.implicit != 0):
             continue
         if force.kind == FIELD:
             field(force, bodies, settings_of(system)[0].rigid, kinematics)

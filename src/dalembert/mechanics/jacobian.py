@@ -16,10 +16,11 @@ from ..model.tables import (
     DOT,
     PLANE,
     POINT,
+    SOFT,
 )
 from ..unchecked import poke
 from ..vec import add, cross, dot, load3, matvec, perpendicular, scale, sub
-from .coordinates import coordinate_rows, coordinate_value, parameter_rate, plane_row
+from .coordinates import coordinate_rate, coordinate_rows, coordinate_value, parameter_rate, plane_row
 from .curve import curve_point
 from .custom import custom
 from .kinematics import load9
@@ -87,6 +88,8 @@ def fill_rows(t, y, system):
             on_curve(y, part, system)
         elif part.kind == COUPLING:
             coupling(y, part, system)
+        elif part.kind == SOFT:
+            soft(y, part, system)
         elif part.kind == CUSTOM:
             status = custom(t, y, part, system)
             if status != 0:
@@ -231,3 +234,18 @@ def coupling(y, part, system):
     value_2 = coordinate_value(y, second, kinematics, curves)
     error[part.row] = part.ratio * value_1 + part.ratio_2 * value_2 - part.value
     bias[part.row] = part.ratio * bias_1 + part.ratio_2 * bias_2
+
+
+# The rate of a coordinate, ṡ = g·v, as a row; C is the coordinate itself and the bias c + k s + d ṡ (`value`, `ratio`,
+# `ratio_2`), so that g·v̇ + compliance λ = −(c + k s + d ṡ) is a soft constraint.
+@njit
+def soft(y, part, system):
+    jacobian, kinematics = jacobian_of(system), kinematics_of(system)
+    coordinate = coordinates_of(system)[part.first]
+    lin_a, ang_a, lin_b, ang_b, _ = coordinate_rows(coordinate, kinematics)
+    put(jacobian, part.block_a, lin_a, ang_a)
+    put(jacobian, part.block_b, lin_b, ang_b)
+    s = coordinate_value(y, coordinate, kinematics, curves_of(system))
+    rate = coordinate_rate(y, coordinate, kinematics, curves_of(system))
+    error_of(system)[part.row] = s
+    bias_of(system)[part.row] = part.value + part.ratio * s + part.ratio_2 * rate

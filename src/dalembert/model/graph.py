@@ -40,10 +40,11 @@ class Graph:
 
 
 def build_graph(
-    rows: Sequence[int], points: Sequence[bool], bodies: Sequence[Sequence[int]], world: int, hubs: bool = True
-) -> Graph:
+    rows: Sequence[int], points: Sequence[bool], bodies: Sequence[Sequence[int]], world: int, hubs: bool = True,
+    soft: int = 0,
+) -> Graph:  # fmt: skip
     """rows[j]: constraints of joint j; points[j]: whether the first three are a point's; bodies[j]: indices of its bodies
-    (`world` may be among them).
+    (`world` may be among them). soft: how many of them, the last, are rows with a compliance, which take no freedom away.
 
     Without `hubs` every body is eliminated first: more fill, but also right where the constraints are redundant, as a
     joint's own block may then be singular until those of all its bodies are in it.
@@ -53,8 +54,10 @@ def build_graph(
     for joint, own in enumerate(moving):
         for body in own:
             touching[body].append(joint)
-    hubs = hubs and _limbs_are_free(rows, moving, {b for b in range(world) if len(touching[b]) >= HUB_DEGREE})
-    hub_of = {body: k for k, body in enumerate(b for b in range(world) if hubs and len(touching[b]) >= HUB_DEGREE)}
+    hard = len(rows) - soft
+    crowded = {b for b in range(world) if sum(joint < hard for joint in touching[b]) >= HUB_DEGREE}
+    hubs = hubs and _limbs_are_free(rows[:hard], moving[:hard], crowded)
+    hub_of = {body: k for k, body in enumerate(sorted(crowded) if hubs else [])}
 
     starts = list(np.concatenate([[0], np.cumsum(rows, dtype=int)]).tolist())
     total_rows = int(starts[-1])
@@ -99,7 +102,7 @@ def build_graph(
                 at += POINT_SIZE if is_point else 6 * width
     pairs = [pair for body, own in enumerate(groups) for pair in _pairs(symbolic, sizes, body, own)]
     first.append(len(incidences))
-    joints = [(starts[j], rows[j], first[j], first[j + 1], 1, symbolic.block(j, j)[0]) for j in range(count)]
+    joints = [(starts[j], rows[j], first[j], first[j + 1], 1, symbolic.block(j, j)[0], 0.0) for j in range(count)]
     hub_rows = [(body, symbolic.block(count + k, count + k)[0], offsets[count + k]) for body, k in hub_of.items()]
     return Graph(
         joints=np.array(joints, JOINT).view(np.recarray),

@@ -19,6 +19,7 @@ DISTANCE = 3  # |anchor_b − anchor_a| = value: 1 row
 CURVE = 4  # anchor_b lies on a curve fixed in body a: 2 rows
 COUPLING = 5  # ratio s_1 + ratio₂ s_2 = value, of two coordinates: 1 row (gears, racks, screws)
 CUSTOM = 6  # C(t, poses) by a function of the user's: any number of rows up to 6
+SOFT = 7  # the rate of a coordinate, with a bias of its own: 1 row (see `contact.soft`)
 
 # Coordinates ----------------------------------------------------------------------------------------------------------
 ANGLE = 0  # turn of body b about axis_a of body a (rad), counted over full turns
@@ -55,9 +56,13 @@ EQUAL_MOMENTS = 1e-12  # difference of moments of inertia, relative, that is non
 SPIN = np.dtype(
     [("body", "i8"), ("size", "f8")], align=True
 )  # a body with three different ones; |L| at the last completion
+# `compliance`: what the multiplier of a joint of one row adds to the rate that it holds, 1/kg or 1/(kg m²); zero but for soft
+# constraints.
 JOINT = np.dtype(
-    [("row", "i8"), ("rows", "i8"), ("first", "i8"), ("last", "i8"), ("active", "i8"), ("pivot", "i8")], align=True
-)
+    [("row", "i8"), ("rows", "i8"), ("first", "i8"), ("last", "i8"), ("active", "i8"), ("pivot", "i8"),
+     ("compliance", "f8")],
+    align=True,
+)  # fmt: skip
 INCIDENCE = np.dtype(
     [("joint", "i8"), ("body", "i8"), ("is_point", "i8"), ("row", "i8"), ("rows", "i8"), ("offset", "i8"), ("hub", "i8"),
      ("target", "i8"), ("row_step", "i8"), ("column_step", "i8")],
@@ -90,9 +95,9 @@ WIND = 3  # on the panels `first` to `last`: triangles
 
 FORCE = np.dtype(
     [("kind", "i8"), ("a", "i8"), ("b", "i8"), ("ledger", "i8"), ("coordinate", "i8"), ("in_body", "i8"),
-     ("address", "i8"), ("active", "i8"), ("anchor_a", "f8", 3), ("anchor_b", "f8", 3), ("vector", "f8", 3),
-     ("torque", "f8", 3), ("stiffness", "f8"), ("damping", "f8"), ("rest", "f8"), ("target", "f8"), ("limit", "f8"),
-     ("side", "f8"), ("restitution", "f8"), ("position", "f8")],
+     ("address", "i8"), ("active", "i8"), ("implicit", "i8"), ("anchor_a", "f8", 3), ("anchor_b", "f8", 3),
+     ("vector", "f8", 3), ("torque", "f8", 3), ("stiffness", "f8"), ("damping", "f8"), ("rest", "f8"), ("target", "f8"),
+     ("limit", "f8"), ("side", "f8"), ("restitution", "f8"), ("position", "f8")],
     align=True,
 )  # fmt: skip
 
@@ -112,11 +117,12 @@ PROJECTION = 0
 FEEDBACK = 1
 PENALTY = 2
 EXERTED = 12  # numbers that each force has in `System.exerted`
+# `implicit`: whether forces that are marked so act as soft constraints, and are left out of the applied forces.
 SETTINGS = np.dtype(
     [("hold", "i8"), ("stiffness", "f8"), ("damping", "f8"), ("regularization", "f8"), ("deficient", "i8"),
      ("condition", "f8"), ("linear_residual", "f8"), ("length", "f8"), ("refactored", "i8"),
      ("ledger", "i8"), ("rigid", "i8"), ("particles", "i8"), ("stepped", "i8"), ("contact_entry", "i8"),
-     ("rate", "f8"), ("solver", "i8"), ("solver_data", "i8"), ("unsolved", "i8")],
+     ("rate", "f8"), ("solver", "i8"), ("solver_data", "i8"), ("unsolved", "i8"), ("implicit", "i8")],
     align=True,
 )  # fmt: skip
 

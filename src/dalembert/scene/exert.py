@@ -120,7 +120,7 @@ class Exertions:
         (N m or N).
 
         With a speed and no gain it is an ideal motor: whatever effort within ± limit makes ṡ the speed. A run with one
-        takes time steps (method "time_stepping").
+        takes time steps (method "time_stepping"). There stiffness and gain are implicit, and stable for any value.
 
         function : (t, s, ṡ) → effort, instead; compiled by Numba, or plain Python, which is slower.
         """
