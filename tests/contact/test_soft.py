@@ -266,7 +266,9 @@ def test_internal_motors_keep_momentum_and_angular_momentum():
         run = stepped(scene, 2e-3, coordinates)
         run.advance(0.5)
         spin = run.state.angular_momentum.sum(0) + np.cross(run.state.position, run.state.momentum).sum(0)
-        closed = 2e-6 if coordinates == "maximal" else 1e-14  # what closing the hinge changes, by the square of the step
+        closed = (
+            2e-6 if coordinates == "maximal" else 1e-14
+        )  # what closing the hinge changes, by the square of the step
         assert spin == pytest.approx([0.01 / 3, 0.64 / 3, 0.32], abs=closed)
         assert run.state.momentum.sum(0) == pytest.approx([0.0, 0.9, -0.6], abs=1e-14)
         assert run.report.momentum_residual < 1e-12 and run.report.angular_momentum_residual < 1e-12

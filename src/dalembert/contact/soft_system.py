@@ -14,7 +14,7 @@ from ..pointer import CONSTRAIN, PLACE
 from ..status import OK
 from .tables import SOFT as SOFT_ROW
 
-FAINT = 1e-9  # of the inertia that a coordinate has without joints: what stands for no row
+FAINT = 1e-12  # of the inertia that a coordinate has without joints: what stands for no row
 LOOSE = 1e4  # compliance of rows, over the response of the bodies alone, with which they hardly take part
 
 

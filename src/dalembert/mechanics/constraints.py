@@ -147,9 +147,7 @@ def solve_directly(system, multipliers):
     entries = entries_of(system)
     values = values_of(system)
     lower = lower_of(system)
-    error = error_of(system)
     settings = settings_of(system)[0]
-    count = error.shape[0]
     for r in range(multipliers.shape[0]):
         multipliers[r] = rhs[r]
     solve(columns, entries, values, lower, multipliers)
@@ -157,9 +155,7 @@ def solve_directly(system, multipliers):
     if settings.regularization == 0.0:
         return
     previous = 1e300
-    size = 0.0
-    for r in range(count):
-        size = max(size, abs(rhs[r]))
+    size = largest_of_rigid(rhs, system)
     for _ in range(PROXIMAL_STEPS):
         residual = schur_residual(system)
         settings.linear_residual = residual / size if size > 0.0 else 0.0
@@ -189,7 +185,7 @@ def constrain(rates, impulses, system):
 
 @inlined
 def schur_residual(system):
-    """b − J W Jᵀ λ for the λ that was spread, into `residual`; returns its largest entry."""
+    """b − J W Jᵀ λ for the λ that was spread, into `residual`; returns the largest entry of a rigid row."""
     error = error_of(system)
     kinematics = kinematics_of(system)
     bodies = bodies_of(system)
@@ -200,16 +196,24 @@ def schur_residual(system):
         store3(kin.acceleration, scale(bodies[i].inverse_mass, load3(kin.linear)))
         store3(kin.turning, symvec(load6(kin.inverse_inertia), load3(kin.angular)))
     jacobian_acceleration(system, residual)
-    worst = 0.0
     for r in range(error.shape[0]):
         residual[r] = rhs[r] - residual[r]
     joints, multipliers = joints_of(system), multipliers_of(system)
     for i in range(joints.shape[0]):
         if joints[i].compliance != 0.0:
             residual[joints[i].row] -= joints[i].compliance * multipliers[joints[i].row]
-    for r in range(error.shape[0]):
-        worst = max(worst, abs(residual[r]))
-    return worst
+    return largest_of_rigid(residual, system)
+
+
+@njit
+def largest_of_rigid(values, system):
+    """The largest |value| of the rows without compliance; what a row with one needs may be any number of times larger."""
+    joints, largest = joints_of(system), 0.0
+    for i in range(joints.shape[0]):
+        if joints[i].compliance == 0.0:
+            for r in range(joints[i].row, joints[i].row + joints[i].rows):
+                largest = max(largest, abs(peek(values, r)))
+    return largest
 
 
 @inlined
