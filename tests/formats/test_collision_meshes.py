@@ -114,6 +114,14 @@ def test_a_mesh_without_area_is_left_out_by_name(folder):
     assert isinstance(model.scene.bodies["arm"].shape, dal.Sphere)
 
 
+def test_a_pair_with_a_geom_that_is_left_out_is_left_out(folder):
+    file = mjcf(folder, "wire.obj", "", INERTIAL + '<geom name="ball" size="0.1"/>')
+    file.write_text(
+        file.read_text().replace("</mujoco>", '<contact><pair geom1="skin" geom2="ball"/></contact></mujoco>')
+    )
+    assert any("<pair>: it is left out, as geom 'skin' is" in line for line in messages(dal.load_model(file)))
+
+
 @pytest.mark.parametrize("kind", ["urdf", "mjcf"])
 def test_without_contacts_nothing_touches_and_what_is_seen_stays(kind, folder):
     file = urdf(folder, "egg.obj", "visual", "collision") if kind == "urdf" else mjcf(folder, "egg.obj")

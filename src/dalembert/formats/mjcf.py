@@ -73,6 +73,7 @@ class MjcfReader:
         self.coordinates: list[Axis | Segment] = []  # in the order of qpos
         self.sites: dict[str, tuple[Segment | None, Pose]] = {}
         self.geom_bodies: dict[str, tuple[Segment | None, Solid]] = {}
+        self.left_out: set[str] = set()  # names of geoms without a solid
         self._masses: dict[Segment, Geometry] = {}
         self._aligned: list[Segment] = []
         self._walk()
@@ -211,6 +212,7 @@ class MjcfReader:
         if place.segment is not None and mass[0] > 0.0:
             self._masses[place.segment].masses.append((mass, axes))
         if solid is None:
+            self.left_out.add(own)
             return
         if own:
             if name in self.geom_bodies:

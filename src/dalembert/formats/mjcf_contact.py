@@ -19,9 +19,12 @@ def read_pairs(reader: MjcfReader) -> list[tuple[Attributes, End, End]]:
     found = []
     for element in (item for section in reader.root.all("contact") for item in section.all("pair")):
         given = reader.defaults.of(element, None)
+        names = [given.text(key) for key in ("geom1", "geom2")]
+        if missing := [name for name in names if name in reader.left_out]:
+            reader.warnings.add(element, f"it is left out, as geom {missing[0]!r:.60} is")
+            continue
         ends = []
-        for key in ("geom1", "geom2"):
-            name = given.text(key)
+        for name in names:
             if name not in reader.geom_bodies:
                 raise element.error(f"there is no geom {name!r:.60}; correct the name")
             segment, solid = reader.geom_bodies[name]
