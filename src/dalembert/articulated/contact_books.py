@@ -14,18 +14,16 @@ from ..jit import inlined, njit
 from ..linalg.ssor import inverse_of
 from ..mechanics.forces import find_powers
 from ..mechanics.kinematics import load6
-from ..mechanics.system import forces_of, kinematics_of, power_of, settings_of
+from ..mechanics.system import kinematics_of, power_of, settings_of
 from ..model.tables import LEDGER, PROJECTION_WORK
 from ..unchecked import peek, poke
 from ..vec import add, add_scaled, cross, dot, load3, scale, store3, sub, symvec
-from .contact_drift import damping_of
 from .contact_restitution import row_work
 from .contact_rows import row_product
 from .contact_tables_of import (
     after_of,
     before_of,
     bounds_of,
-    dampers_of,
     options_of,
     root_of_of,
     roots_of,
@@ -148,22 +146,14 @@ def book_forces(h, z, reduced, stepping):
         give(i, add(force, loop), add(moment, turn), reduced, stepping)
 
 
-# Forces were found at the mean speeds w̄' of a first solution, which z has here. What the implicit dampers have added to them
-# is −C (w̄ − w̄'), with w̄ the mean speeds of the step.
 @njit
-def find_mean_powers(h, z, reduced, stepping):
+def find_mean_powers(z, reduced, stepping):
     """The powers of the applied forces at the mean speeds w̄ = ½ (w⁻ + w⁺) of the step."""
     before, after, first = before_of(stepping), after_of(stepping), reduced_options_of(reduced)[0].coordinates
-    system, dampers = system_of(reduced), dampers_of(stepping)
-    works = z.shape[0] - power_of(system).shape[0]
-    for i in range(dampers.shape[0]):
-        k, force = dampers[i].freedom, forces_of(system)[dampers[i].force]
-        mean = 0.5 * (peek(before, k) + peek(after, k))
-        z[works + force.ledger] -= h * damping_of(force) * (mean - peek(z, first + k)) * mean
     for k in range(before.shape[0]):
         poke(z, first + k, 0.5 * (peek(before, k) + peek(after, k)))
     lift(z, reduced)
-    find_powers(system)
+    find_powers(system_of(reduced))
 
 
 @njit

@@ -12,6 +12,7 @@ from ..contact.soft import acting, book_row, change_side, elastic_impulse, set_l
 from ..jit import njit
 from ..mechanics.coordinates import coordinate_rows, coordinate_value
 from ..mechanics.system import coordinates_of, curves_of, forces_of, kinematics_of
+from ..model.tables import LEDGER, PROJECTION_WORK
 from ..unchecked import peek, poke
 from .contact_books import book_side
 from .contact_restitution import row_work
@@ -24,6 +25,7 @@ from .contact_tables_of import (
     options_of,
     pushed_of,
     rates_of,
+    shift_of,
     slopes_of,
     soft_of,
 )
@@ -125,6 +127,21 @@ def book_soft(z, reduced, stepping):
         )
         book_side(z, row.a, row.impulse, linear_a, angular_a, reduced, stepping)
         book_side(z, row.b, row.impulse, linear_b, angular_b, reduced, stepping)
+
+
+@njit
+def displace_soft(z, reduced, stepping):
+    """Book what motors and dampers of the rows do along the displacement in `shift`; that nothing has done the opposite work
+    is an error of the energy, booked as the work of projection."""
+    soft, after, shift = soft_of(stepping), after_of(stepping), shift_of(stepping)
+    forces, h = forces_of(system_of(reduced)), options_of(stepping)[0].dt
+    for i in range(soft.shape[0]):
+        row = soft[i]
+        if row.freedom >= 0:
+            elastic = elastic_impulse(h, row, forces[row.force], peek(after, row.freedom) + row.drift)
+            work = (row.impulse - elastic) * peek(shift, row.freedom) / h
+            book_row(z, row, work)
+            z[z.shape[0] - len(LEDGER) + PROJECTION_WORK] -= work
 
 
 @njit

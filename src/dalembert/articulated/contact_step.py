@@ -51,6 +51,7 @@ from .contact_soft import (
     add_soft,
     book_soft,
     change_sides,
+    displace_soft,
     has_limits,
     keep_factor,
     note_bounds,
@@ -280,7 +281,7 @@ def book_step(t, h, kicked, apart, z, reduced, collision, stepping):
     if kicked and options_of(stepping)[0].predict != 0:
         if apart:
             book_displacement(h, z, reduced, collision, stepping)
-        find_mean_powers(h, z, reduced, stepping)
+        find_mean_powers(z, reduced, stepping)
     set_speeds(1.0, z, reduced, stepping)
     if kicked:
         call_pointer(options.mechanism, options.handle, WRITE, t, y_of(reduced), dydt)
@@ -298,6 +299,8 @@ def book_step(t, h, kicked, apart, z, reduced, collision, stepping):
     if kicked:
         book_soft(z, reduced, stepping)
         note_bounds(z, counts_of(collision)[CONTACTS], reduced, stepping)
+        if apart:
+            displace_soft(z, reduced, stepping)
 
 
 @njit

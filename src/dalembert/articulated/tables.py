@@ -5,17 +5,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 REDUCED = np.dtype(
-    [
-        ("mechanism", "i8"),
-        ("handle", "i8"),
-        ("coordinates", "i8"),
-        ("speeds", "i8"),
-        ("size", "i8"),
-        ("limp", "i8"),
-        ("held", "i8"),
-    ],  # fmt: skip
+    [("mechanism", "i8"), ("handle", "i8"), ("coordinates", "i8"), ("speeds", "i8"), ("size", "i8"), ("limp", "i8"),
+     ("held", "i8")],
     align=True,
-)
+)  # fmt: skip
 """Address of the mechanism that knows forces and loops, and what to hand it; numbers of u, of w and of the
 state; the freedom that nothing resisted, −1 if none. held : whether the rank of the loops is that of the last state at which
 they were closed."""

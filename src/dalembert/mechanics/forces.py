@@ -56,7 +56,7 @@ def apply_forces(t, y, system):
         pushes_of_particles(system)
     for i in range(forces.shape[0]):
         force = forces[i]
-        if force.active == 0 or force.kind >= BOUNDED or (held != 0 and force.implicit != 0):
+        if not is_applied(force, held):
             continue
         if force.kind == FIELD:
             field(force, bodies, settings_of(system)[0].rigid, kinematics)
@@ -78,16 +78,23 @@ def apply_forces(t, y, system):
     return 0
 
 
+@inlined
+def is_applied(force, held):
+    """Whether a force acts as one, and not as a row of a contact solver or, where these are `held`, as a soft constraint."""
+    return force.active != 0 and force.kind < BOUNDED and (held == 0 or force.implicit == 0)
+
+
 @njit
 def find_powers(system):
     """The power of each entry of the ledger: that of `exerted`, at the velocities in the kinematics table."""
     power, exerted = power_of(system), exerted_of(system)
     forces, coordinates, kinematics = forces_of(system), coordinates_of(system), kinematics_of(system)
+    held = settings_of(system)[0].implicit
     for i in range(power.shape[0]):
         power[i] = 0.0
     for i in range(forces.shape[0]):
         force = forces[i]
-        if force.active == 0 or force.kind == FIELD or force.kind >= BOUNDED:
+        if force.kind == FIELD or not is_applied(force, held):
             continue
         a, b = force.a, force.b
         if is_on_coordinate(force.kind):
