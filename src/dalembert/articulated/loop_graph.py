@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from itertools import combinations_with_replacement
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -121,7 +122,7 @@ def _order(loops: Loops, nodes: int) -> Symbolic:
 
 def _fill_fronts(
     loops: Loops, nodes: int, symbolic: Symbolic
-) -> tuple[Places, list[tuple[int, ...]], list[tuple[int, int, int]]]:
+) -> tuple[Places, list[tuple[int, ...]], list[tuple[int, ...]]]:
     """The carries, the rows of the FRONT table, and those of the PRODUCT table."""
     closed: list[list[int]] = [[] for _ in loops.passing]
     for j, at in enumerate(loops.closing):
@@ -129,13 +130,13 @@ def _fill_fronts(
             closed[at].append(j)
     places = Places([], {})
     fronts: list[tuple[int, ...]] = []
-    products: list[tuple[int, int, int]] = []
+    products: list[tuple[int, ...]] = []
     for i, passing in enumerate(loops.passing):
         own = len(places.rows)
         _add_carries(i, closed[i], loops, places)
         first, before = len(places.rows), len(products)
         _add_carries(i, sorted(passing), loops, places)
-        products += _products(places.rows, first, loops.sizes, symbolic)
+        products += _products(loops, i, sorted(passing), symbolic, places)
         fronts.append((own, first, len(places.rows), before, len(products)))
     return places, fronts, products
 
@@ -171,18 +172,14 @@ def _common(paths: Sequence[Sequence[int]]) -> int:
     return next((at for at in paths[0] if at in shared), WORLD_NODE) if paths else WORLD_NODE
 
 
-def _products(
-    carries: Sequence[tuple[int, int, int, int]], first: int, sizes: Sequence[int], symbolic: Symbolic
-) -> list[tuple[int, int, int]]:
-    """The pairs of carries from `first` on, those of one loop once: where their product goes."""
-    found = []
-    for x in range(first, len(carries)):
-        _, _, j, r = carries[x]
-        for y in range(x, len(carries)):
-            _, _, k, s = carries[y]
-            offset, swapped = symbolic.block(j, k)
-            found.append((x, y, offset + (sizes[j] * s + r if swapped else sizes[k] * r + s)))
-    return found
+def _products(loops: Loops, i: int, found: Sequence[int], symbolic: Symbolic, places: Places) -> list[tuple[int, ...]]:
+    """Rows of the PRODUCT table for the loops that pass node i."""
+    rows = []
+    for j, k in combinations_with_replacement(found, 2):
+        offset, swapped = symbolic.block(j, k)
+        steps = (1, loops.sizes[j]) if swapped else (loops.sizes[k], 1)
+        rows.append((places.first[i, j], loops.sizes[j], places.first[i, k], loops.sizes[k], offset, *steps))
+    return rows
 
 
 def _bearers(parents: Sequence[int], masses: Sequence[float]) -> list[int]:
