@@ -174,7 +174,7 @@ def _common(paths: Sequence[Sequence[int]]) -> int:
 
 def _products(loops: Loops, i: int, found: Sequence[int], symbolic: Symbolic, places: Places) -> list[tuple[int, ...]]:
     """Rows of the PRODUCT table for the loops that pass node i."""
-    rows = []
+    rows: list[tuple[int, ...]] = []
     for j, k in combinations_with_replacement(found, 2):
         offset, swapped = symbolic.block(j, k)
         steps = (1, loops.sizes[j]) if swapped else (loops.sizes[k], 1)
