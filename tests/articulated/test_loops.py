@@ -222,6 +222,19 @@ def test_the_matrix_of_a_tree_is_not_touched():
     assert np.array_equal(*runs)
 
 
+def test_a_loop_that_is_let_go_is_one_no_more():
+    turn = turns(1, seed=4)[0]
+    runs = []
+    for coordinates in BOTH:
+        run = dal.Simulation(linkages.four_bar(turn), coordinates=coordinates, **PRECISE)
+        run.advance(0.1)
+        run.release("hinge 2")
+        run.advance(0.2)
+        runs.append(run.state.position.copy())
+        assert run.report.energy_residual_relative < 1e-9
+    assert_allclose(runs[1], runs[0], atol=1e-8)
+
+
 def test_a_model_with_loops_on_one_body_stays_in_joint_coordinates():
     """Its body of many joints has rows that depend on each other, which in coordinates of bodies takes other tables."""
     scene = dal.Scene("door")

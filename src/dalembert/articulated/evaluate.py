@@ -126,8 +126,7 @@ def derivative(t, z, dzdt, moved, reduced):
             load_forces(True, reduced)
         options.limp = accelerate(tree)
     else:
-        if moved:
-            options.limp = factor_loops(options.held == 0, reduced)
+        options.limp = factor_loops(options.held == 0, reduced) if moved else -1
         accelerate_in_loops(reduced)
         load_forces(True, reduced)
     if options.limp >= 0:

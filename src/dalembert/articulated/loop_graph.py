@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from itertools import combinations_with_replacement
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,82 +37,124 @@ class LoopGraph(NamedTuple):
     entry_carries: np.ndarray
 
 
+class Loops(NamedTuple):
+    """The loops of a mechanism, of which each has rows `starts` to `starts` + `sizes`.
+
+    closing : node where each closes. passing : loops that go on to the parent of each node, then those of each particle.
+    """
+
+    sizes: list[int]
+    starts: list[int]
+    closing: list[int]
+    passing: list[set[int]]
+
+
+class Places(NamedTuple):
+    """The carries, node by node: (row, node, loop, number in the loop) of each, and where those of a loop at a node begin."""
+
+    rows: list[tuple[int, int, int, int]]
+    first: dict[tuple[int, int], int]
+
+
 def build_loop_graph(model: Model, node_of_row: np.ndarray, masses: Sequence[float]) -> LoopGraph:
     """node_of_row : row of the kinematics table → node of the tree. masses : of the nodes."""
     layout = model.tree
     assert layout is not None
     parents = [int(row[0]) for row in layout.rows]
     rigid, particles = len(model.body_names), len(model.tables["nodes"])
-    count = len(parents)
-    incidences, joints = model.graph.incidences, model.graph.joints
+    nodes = [len(parents) + body - rigid if rigid <= body < rigid + particles else int(node_of_row[body])
+             for body in model.graph.incidences["body"].tolist()]  # fmt: skip
+    loops = _find_loops(model, nodes, parents, particles)
+    symbolic = _order(loops, len(parents))
+    places, fronts, products = _fill_fronts(loops, len(parents), symbolic)
+    carries = np.zeros(len(places.rows), tables.CARRY).view(np.recarray)
+    carries.row = [row for row, _, _, _ in places.rows]
+    for x, (_, i, j, r) in enumerate(places.rows):
+        goes_on = i < len(parents) and i != loops.closing[j] and parents[i] >= 0
+        carries.up[x] = places.first[parents[i], j] + r if goes_on else -1
+    bearers = [*_bearers(parents, masses), *(len(parents) + k for k in range(particles))]
+    ends = []
+    for k, (i, incidence) in enumerate(zip(nodes, model.graph.incidences, strict=True)):
+        j = int(incidence["joint"])
+        ends.append((k, places.first[i, j] + int(incidence["row"]) - loops.starts[j], i, bearers[i]))
+    closures = [(loops.closing[j], places.first.get((loops.closing[j], j), -1), j) for j in symbolic.order.tolist()]
+    return LoopGraph(
+        np.array(fronts, tables.FRONT).view(np.recarray), carries, np.array(products, tables.PRODUCT).view(np.recarray),
+        np.array(ends, tables.END).view(np.recarray), np.array(closures, tables.CLOSURE).view(np.recarray),
+        symbolic, _entry_carries(loops, symbolic, places),
+    )  # fmt: skip
 
-    def node(body: int) -> int:
-        return count + body - rigid if rigid <= body < rigid + particles else int(node_of_row[body])
 
-    sizes, starts = joints.rows.tolist(), joints.row.tolist()
+def _find_loops(model: Model, nodes: Sequence[int], parents: Sequence[int], particles: int) -> Loops:
+    """nodes : of each incidence."""
+    layout = model.tree
+    assert layout is not None
+    sizes, starts = model.graph.joints["rows"].tolist(), model.graph.joints["row"].tolist()
     ends: list[set[int]] = [set() for _ in sizes]
-    for joint, body in zip(incidences.joint.tolist(), incidences.body.tolist(), strict=True):
-        ends[joint].add(node(body))
-    absolute = set(model.tables["parts"].joint[model.tables["parts"].kind == CUSTOM].tolist())
+    for joint, at in zip(model.graph.incidences["joint"].tolist(), nodes, strict=True):
+        ends[joint].add(at)
+    parts = model.tables["parts"]
+    absolute = set(parts["joint"][parts["kind"] == CUSTOM].tolist())
     held = [joint for joint in layout.loops if joint.name in model.joint_names]
     absolute |= {j for j, joint in enumerate(held) if len(ends[j]) < len({id(body) for body in joint.bodies})}
-    paths = [[_path(end, parents) for end in sorted(own)] for own in ends]
-    closing = [WORLD_NODE if j in absolute else _common(own) for j, own in enumerate(paths)]
-
-    passing: list[set[int]] = [set() for _ in range(count + particles)]
-    closed: list[list[int]] = [[] for _ in range(count)]
-    for j, own in enumerate(paths):
-        if closing[j] >= 0:
-            closed[closing[j]].append(j)
-        for path in own:
-            for at in path:
-                if at == closing[j]:
+    closing = []
+    passing: list[set[int]] = [set() for _ in range(len(parents) + particles)]
+    for j, own in enumerate(ends):
+        paths = [_path(end, parents) for end in sorted(own)]
+        closing.append(WORLD_NODE if j in absolute else _common(paths))
+        for path in paths:
+            for i in path:
+                if i == closing[j]:
                     break
-                passing[at].add(j)
-    neighbours: list[set[int]] = [set() for _ in sizes]
-    for loops in passing:
-        for j in loops:
-            neighbours[j] |= loops - {j}
-    stages = [count - at for at in closing]  # from the leaves on; the world, −1, is last
-    symbolic = analyse(sizes, starts, neighbours, lambda node, done: True, stages)
+                passing[i].add(j)
+    return Loops(sizes, starts, closing, passing)
 
-    at_node: dict[tuple[int, int], int] = {}
-    fronts, carries, products = [], [], []
-    for i, loops in enumerate(passing):
-        own = len(carries)
-        for j in closed[i] if i < count else []:
-            at_node[i, j] = len(carries)
-            carries += [(starts[j] + r, i, j, r) for r in range(sizes[j])]
-        first = len(carries)
-        for j in sorted(loops):
-            at_node[i, j] = len(carries)
-            carries += [(starts[j] + r, i, j, r) for r in range(sizes[j])]
-        before = len(products)
-        products += _products(carries, first, sizes, symbolic)
-        fronts.append((own, first, len(carries), before, len(products)))
-    ups = []
-    for _, i, j, r in carries:
-        up = parents[i] if i < count else WORLD_NODE
-        ups.append(at_node[up, j] + r if up >= 0 and (up, j) in at_node and i != closing[j] else -1)
-    found = np.zeros(len(carries), tables.CARRY).view(np.recarray)
-    found.row, found.up = [row for row, _, _, _ in carries], ups
 
-    bearers = _bearers(parents, masses) + [count + k for k in range(particles)]
-    end_rows = []
-    for k, incidence in enumerate(incidences):
-        i, j = node(int(incidence.body)), int(incidence.joint)
-        end_rows.append((k, at_node[i, j] + int(incidence.row) - starts[j], i, bearers[i]))
-    closures = [(closing[j], at_node.get((closing[j], j), -1), j) for j in symbolic.order.tolist()]
-    loop_at = {start: j for j, start in enumerate(starts)}
-    entry_carries = np.full(len(symbolic.entries), -1)
-    for column, (at, _, _) in zip(symbolic.columns, closures, strict=True):
+def _order(loops: Loops, nodes: int) -> Symbolic:
+    """The order of elimination: where loops close, from the leaves on, the world last."""
+    neighbours: list[set[int]] = [set() for _ in loops.sizes]
+    for together in loops.passing:
+        for j in together:
+            neighbours[j] |= together - {j}
+    stages = [nodes - at for at in loops.closing]
+    return analyse(loops.sizes, loops.starts, neighbours, lambda node, done: True, stages)
+
+
+def _fill_fronts(
+    loops: Loops, nodes: int, symbolic: Symbolic
+) -> tuple[Places, list[tuple[int, ...]], list[tuple[int, ...]]]:
+    """The carries, the rows of the FRONT table, and those of the PRODUCT table."""
+    closed: list[list[int]] = [[] for _ in loops.passing]
+    for j, at in enumerate(loops.closing):
+        if at >= 0:
+            closed[at].append(j)
+    places = Places([], {})
+    fronts: list[tuple[int, ...]] = []
+    products: list[tuple[int, ...]] = []
+    for i, passing in enumerate(loops.passing):
+        own = len(places.rows)
+        _add_carries(i, closed[i], loops, places)
+        first, before = len(places.rows), len(products)
+        _add_carries(i, sorted(passing), loops, places)
+        products += _products(loops, i, sorted(passing), symbolic, places)
+        fronts.append((own, first, len(places.rows), before, len(products)))
+    return places, fronts, products
+
+
+def _add_carries(i: int, found: Sequence[int], loops: Loops, places: Places) -> None:
+    for j in found:
+        places.first[i, j] = len(places.rows)
+        places.rows.extend((loops.starts[j] + r, i, j, r) for r in range(loops.sizes[j]))
+
+
+def _entry_carries(loops: Loops, symbolic: Symbolic, places: Places) -> np.ndarray:
+    """Of each entry of the matrix of the loops, the first carry of its loop at the node where its column closes."""
+    found = np.full(len(symbolic.entries), -1)
+    loop_at = {start: j for j, start in enumerate(loops.starts)}
+    for column, k in zip(symbolic.columns, symbolic.order.tolist(), strict=True):
         for e in range(int(column["first"]), int(column["last"])):
-            entry_carries[e] = at_node.get((at, loop_at[int(symbolic.entries[e]["x"])]), -1)
-    return LoopGraph(
-        np.array(fronts, tables.FRONT).view(np.recarray), found, np.array(products, tables.PRODUCT).view(np.recarray),
-        np.array(end_rows, tables.END).view(np.recarray), np.array(closures, tables.CLOSURE).view(np.recarray),
-        symbolic, entry_carries,
-    )  # fmt: skip
+            found[e] = places.first.get((loops.closing[k], loop_at[int(symbolic.entries[e]["x"])]), -1)
+    return found
 
 
 def _path(node: int, parents: Sequence[int]) -> list[int]:
@@ -129,18 +172,14 @@ def _common(paths: Sequence[Sequence[int]]) -> int:
     return next((at for at in paths[0] if at in shared), WORLD_NODE) if paths else WORLD_NODE
 
 
-def _products(
-    carries: Sequence[tuple[int, int, int, int]], first: int, sizes: Sequence[int], symbolic: Symbolic
-) -> list[tuple[int, int, int]]:
-    """The pairs of carries from `first` on, those of one loop once: where their product goes."""
-    found = []
-    for x in range(first, len(carries)):
-        _, _, j, r = carries[x]
-        for y in range(x, len(carries)):
-            _, _, k, s = carries[y]
-            offset, swapped = symbolic.block(j, k)
-            found.append((x, y, offset + (sizes[j] * s + r if swapped else sizes[k] * r + s)))
-    return found
+def _products(loops: Loops, i: int, found: Sequence[int], symbolic: Symbolic, places: Places) -> list[tuple[int, ...]]:
+    """Rows of the PRODUCT table for the loops that pass node i."""
+    rows: list[tuple[int, ...]] = []
+    for j, k in combinations_with_replacement(found, 2):
+        offset, swapped = symbolic.block(j, k)
+        steps = (1, loops.sizes[j]) if swapped else (loops.sizes[k], 1)
+        rows.append((places.first[i, j], loops.sizes[j], places.first[i, k], loops.sizes[k], offset, *steps))
+    return rows
 
 
 def _bearers(parents: Sequence[int], masses: Sequence[float]) -> list[int]:

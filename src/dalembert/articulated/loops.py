@@ -152,24 +152,36 @@ def increase(array, at, value):
 @njit
 def multiply_particle(i, reduced):
     """What a particle adds to G: it is a link with three freedoms and nothing that carries it."""
-    fronts, carries, products = fronts_of(reduced), carries_of(reduced), products_of(reduced)
-    values, sizes = values_of(reduced), sizes_of(reduced)
+    carries, front = carries_of(reduced), fronts_of(reduced)[i]
     w, _ = particle_of(i, reduced)
-    for k in range(fronts[i].product, fronts[i].last_product):
-        pair = products[k]
-        value = w * dot(load3(carries[pair.left].force), load3(carries[pair.right].force))
-        increase(values, pair.target, value)
-        if pair.left == pair.right:
-            increase(sizes, carries[pair.left].row, value)
+    for k in range(3):
+        for x in range(front.first, front.last):
+            carries[x].share[k] = carries[x].force[k]
+        multiply(front, k, w, reduced)
+
+
+@inlined
+def multiply(front, k, d, reduced):
+    """G and the answers of the rows that pass a node, with d z zᵀ of its freedom k."""
+    carries, products, values, sizes = carries_of(reduced), products_of(reduced), values_of(reduced), sizes_of(reduced)
+    for x in range(front.product, front.last_product):
+        pair = products[x]
+        same = pair.left == pair.right
+        for a in range(pair.rows):
+            z = d * carries[pair.left + a].share[k]
+            if same:  # of which the upper half is enough
+                increase(sizes, carries[pair.left + a].row, z * carries[pair.left + a].share[k])
+            for b in range(a if same else 0, pair.columns):
+                at = pair.target + pair.row_step * a + pair.column_step * b
+                increase(values, at, z * carries[pair.right + b].share[k])
 
 
 @njit
 def pass_node(i, reduced):
     """Take the freedoms of a node out of A and of the rows that go on. Returns the freedom that nothing resists, or −1."""
-    tree, carries, products = tree_of(reduced), carries_of(reduced), products_of(reduced)
+    tree, carries = tree_of(reduced), carries_of(reduced)
     node, own, front = nodes_of(tree)[i], motion_of(tree)[i], fronts_of(reduced)[i]
     columns, freedoms, resistance = columns_of(tree), freedoms_of(tree), resistance_of(reduced)
-    values, sizes = values_of(reduced), sizes_of(reduced)
     m, h, j = load6(own.mass_block), load9(own.mixed_block), load6(own.inertia_block)
     limp = -1
     for k in range(node.last - 1, node.first - 1, -1):
@@ -185,12 +197,7 @@ def pass_node(i, reduced):
             carry.share[local] = z
             store3(carry.force, add_scaled(force, -d * z, f))
             store3(carry.torque, add_scaled(torque, -d * z, g))
-        for x in range(front.product, front.last_product):
-            pair = products[x]
-            value = d * carries[pair.left].share[local] * carries[pair.right].share[local]
-            increase(values, pair.target, value)
-            if pair.left == pair.right:
-                increase(sizes, carries[pair.left].row, value)
+        multiply(front, local, d, reduced)
     store6(own.mass_block, m)
     store9(own.mixed_block, h)
     store6(own.inertia_block, j)

@@ -24,8 +24,13 @@ CARRY = np.dtype([("row", "i8"), ("up", "i8"), ("force", "f8", 3), ("torque", "f
 """A row at a node. up : the carry of this row at the parent, −1 if it goes no further. force, torque : K, its coefficients
 on the node's accelerations. share : z of each freedom of the node; see `loops`."""
 
-PRODUCT = np.dtype([("left", "i8"), ("right", "i8"), ("target", "i8")], align=True)
-"""Two carries of a node, and where the product of their rows goes in the matrix."""
+PRODUCT = np.dtype(
+    [("left", "i8"), ("rows", "i8"), ("right", "i8"), ("columns", "i8"), ("target", "i8"), ("row_step", "i8"),
+     ("column_step", "i8")],
+    align=True,
+)  # fmt: skip
+"""Two loops that pass a node, or one twice: their first carries, their numbers of rows, and where the products of these go in
+the matrix."""
 
 END = np.dtype([("incidence", "i8"), ("carry", "i8"), ("node", "i8"), ("bearer", "i8")], align=True)
 """An incidence of a loop: the carry of its first row, its node, and the nearest node with mass (−1 if none)."""
