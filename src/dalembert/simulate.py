@@ -282,7 +282,7 @@ class Simulation(Controls, Questions):
         begin, count = self.time, 0
         end = begin + positive("duration", duration, "s")
         self._notice_changes()
-        self.warn_before(duration)
+        self._warn_before(duration)
         self.advances.append(float(duration))
         self._advancing = True
         try:
@@ -298,7 +298,7 @@ class Simulation(Controls, Questions):
             self.wall_time += time.perf_counter() - start
         if self._lent:
             self._seen = self._y[: -ledger_size(self.model)].copy()
-        self.warn_after()
+        self._warn_after()
         return self
 
     @property
@@ -314,7 +314,7 @@ class Simulation(Controls, Questions):
             self._warned.add(about or message)
             warn(message)
 
-    def warn_before(self, duration: float) -> None:
+    def _warn_before(self, duration: float) -> None:
         """Look at what can be told before a stretch of `duration` seconds."""
         changed = changed_since(self.model, self._sizes)
         if changed is not None:
@@ -325,7 +325,7 @@ class Simulation(Controls, Questions):
             if found is not None:
                 self.warn(found)
 
-    def warn_after(self) -> None:
+    def _warn_after(self) -> None:
         """Look at what the steps so far tell."""
         for about, message in of_the_steps(self):
             self.warn(message, about)
@@ -382,7 +382,7 @@ class Simulation(Controls, Questions):
     @property
     def report(self) -> Report:
         """The table of the run so far."""
-        self.warn_after()
+        self._warn_after()
         return make_report(self)
 
     @property

@@ -65,7 +65,7 @@ class Session:
     def _begin(self) -> None:
         """The run at its start."""
         self.run.restart(self._prepare)
-        self.run.warn_before(self.frame_time)
+        self.run._warn_before(self.frame_time)
         self.contacts.clear()
         self.gravities.clear()
         self._watch()
@@ -104,7 +104,7 @@ class Session:
         target = self.time + self.frame_time
         land = self.run.settings["dt"] is None  # steps that choose their size would go past
         self.run._to(target, target if land else np.inf)
-        self.run.warn_after()
+        self.run._warn_after()
         self._watch()
 
     def restart(self, **settings: Any) -> None:
