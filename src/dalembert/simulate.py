@@ -342,7 +342,7 @@ class Simulation(Controls, Questions):
         """Run until `end` (s), frame by frame."""
         start, done = time.perf_counter(), self.time
         self._notice_changes()
-        self.warn_before(end - done)
+        self._warn_before(end - done)
         self._advancing = True
         try:
             with interrupt.deferred():
@@ -364,7 +364,7 @@ class Simulation(Controls, Questions):
             self.wall_time += time.perf_counter() - start
         if self._lent:
             self._seen = self._y[: -ledger_size(self.model)].copy()
-        self.warn_after()
+        self._warn_after()
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -397,7 +397,7 @@ class Simulation(Controls, Questions):
             self._warned.add(about or message)
             warn(message)
 
-    def warn_before(self, duration: float) -> None:
+    def _warn_before(self, duration: float) -> None:
         """Look at what can be told before a stretch of `duration` seconds."""
         changed = changed_since(self.model, self._sizes)
         if changed is not None:
@@ -408,7 +408,7 @@ class Simulation(Controls, Questions):
             if found is not None:
                 self.warn(found)
 
-    def warn_after(self) -> None:
+    def _warn_after(self) -> None:
         """Look at what the steps so far tell."""
         for about, message in of_the_steps(self):
             self.warn(message, about)
@@ -470,7 +470,7 @@ class Simulation(Controls, Questions):
     @property
     def report(self) -> Report:
         """The table of the run so far."""
-        self.warn_after()
+        self._warn_after()
         return make_report(self)
 
     @property

@@ -34,7 +34,13 @@ class State:
     velocity, angular_velocity and particle_velocity follow from the momenta, and what is written to them is written to these.
     """
 
-    __slots__ = ("_bodies", "_particles", "model", "time", "y")
+    __slots__ = {
+        "_bodies": "(n, 13) x, q, P, L",
+        "_particles": "(2, m, 3) x, p",
+        "model": "The compiled scene.",
+        "time": "s.",
+        "y": "The whole state vector, flat; see `Model.body_slice`.",
+    }
 
     def __init__(self, model: Model, y: np.ndarray, time: float) -> None:
         self.model, self.y, self.time = model, y, time

@@ -82,7 +82,7 @@ def test_a_model_file_is_read_where_there_is_a_reader(tmp_path, capsys, monkeypa
 @pytest.mark.parametrize(
     ("source", "target", "words"),
     [
-        ("double-pendulum", "model.obj", "nothing is written as '.obj'"),
+        ("double-pendulum", "model.obj", "unsupported format '.obj'"),
         ("no-such-scene", "model.xml", "no scene 'no-such-scene'"),
         ("missing.nc", "model.glb", "there is no trajectory file"),
     ],

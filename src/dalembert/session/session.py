@@ -65,7 +65,7 @@ class Session:
     def _begin(self) -> None:
         """The run at its start."""
         self.run.restart(self._prepare)
-        self.run.warn_before(self.frame_time)
+        self.run._warn_before(self.frame_time)
         self.contacts.clear()
         self.gravities.clear()
         self._watch()
