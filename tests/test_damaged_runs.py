@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from pathlib import Path
 
 import h5py
@@ -35,7 +36,8 @@ def saved(tmp_path):
 
 def test_a_file_is_read_as_xarray_reads_it(saved):
     with xarray.open_dataset(saved, engine="h5netcdf", decode_times=False, mask_and_scale=False) as direct:
-        assert read_record(saved).identical(direct.load())
+        assert read_record(saved).identical(direct.load().drop_attrs(deep=False).assign_attrs(read_record(saved).attrs))
+        assert set(direct.attrs) - set(read_record(saved).attrs) == {"content_sha256"}
 
 
 def test_values_of_every_kind_are_read_as_xarray_reads_them(tmp_path):
@@ -71,14 +73,19 @@ def flipped(data, number):
 
 def test_damaged_files_are_refused_or_loaded(saved, tmp_path):
     data, path = saved.read_bytes(), tmp_path / "damaged.nc"
-    refused = 0
+    refused, right = 0, Trajectory.load(saved).dataset
     for number in range(120):
         path.write_bytes(flipped(data, number))
-        try:
-            Trajectory.load(path)
-        except TrajectoryError as error:
-            assert "damaged.nc" in str(error)
-            refused += 1
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            try:
+                found = Trajectory.load(path)
+            except TrajectoryError as error:
+                assert "damaged.nc" in str(error)
+                refused += 1
+                continue
+        if not any("does not hold what was written" in str(warning.message) for warning in warned):
+            assert found.dataset.drop_attrs().identical(right.drop_attrs())
     assert refused > 60
 
 
@@ -143,6 +150,15 @@ def test_what_a_trajectory_has_no_use_for_is_refused(saved, harm):
         with pytest.raises(TrajectoryError, match=f"run.nc.*{HARMFUL[harm]}"):
             read(saved)
     assert Trajectory.from_arrays(arrays(), bodies=["one", "two"]).save(saved) and Trajectory.load(saved)  # as before
+
+
+def test_a_number_that_was_changed_is_warned_of(saved):
+    with h5py.File(saved, "r+") as file:
+        file["kinetic"][3] += 1e-9
+    with pytest.warns(dal.SimulationWarning, match="run.nc' does not hold what was written"):
+        Trajectory.load(saved)
+    with pytest.raises(TrajectoryError, match="does not hold what was written"):
+        read_record(saved, unchanged=True)
 
 
 HANGS = "import sys, time\nfor line in sys.stdin:\n    while True: pass"

@@ -13,8 +13,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .content_hash import ATTRIBUTE, content_hash
 from .netcdf_reader import READER
-from .trajectory_format import check_sizes, check_structure
+from .trajectory_format import TrajectoryError, check_sizes, check_structure
+from .warning import warn
 
 if TYPE_CHECKING:
     import xarray
@@ -24,18 +26,20 @@ ONE_AT_A_TIME = threading.Lock()
 IN_MEMORY = 256_000_000  # bytes: what is smaller is encoded before it is written
 
 
-def write(dataset: xarray.Dataset, path: Path) -> Path:
+def write(dataset: xarray.Dataset, path: Path, hashed: bool = True) -> Path:
     """Write a dataset to a temporary file beside `path`, which is renamed over it. Returns the path. Raises OSError.
+
+    hashed : with its hash, by which `read` tells that a file was damaged; for files that only `read` is to read.
 
     HDF5 takes a full disk badly: it may bring the process down. So it is not let near one.
     """
-    content = encode(dataset)
+    content = encode(dataset, hashed)
     if content is not None:
         return write_bytes(content, path)
     path.parent.mkdir(parents=True, exist_ok=True)
     if shutil.disk_usage(path.parent).free < dataset.nbytes:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
-    return _write(lambda temporary: _fill(dataset, temporary), path)
+    return _write(lambda temporary: _fill(_hashed(dataset) if hashed else dataset, temporary), path)
 
 
 def write_bytes(content: bytes, path: Path) -> Path:
@@ -44,12 +48,16 @@ def write_bytes(content: bytes, path: Path) -> Path:
     return _write(lambda temporary: Path(temporary).write_bytes(content), path)
 
 
-def encode(dataset: xarray.Dataset) -> bytes | None:
+def _hashed(dataset: xarray.Dataset) -> xarray.Dataset:
+    return dataset.assign_attrs({ATTRIBUTE: content_hash(dataset)})
+
+
+def encode(dataset: xarray.Dataset, hashed: bool = True) -> bytes | None:
     """The bytes of a dataset's file; None if they are too many to have in memory twice."""
     if dataset.nbytes > IN_MEMORY:
         return None
     buffer = io.BytesIO()
-    _fill(dataset, buffer)
+    _fill(_hashed(dataset) if hashed else dataset, buffer)
     return buffer.getvalue()
 
 
@@ -88,23 +96,31 @@ def rescue(dataset: xarray.Dataset, path: Path) -> Path | None:
 
 
 def read(path: Path) -> xarray.Dataset:
-    """The dataset of a file, in memory, its structure checked; see `Trajectory.load` for the errors."""
-    return _read(path, check_structure)
+    """The dataset of a file, in memory, its structure checked; see `Trajectory.load` for the errors. Warns of a file that
+    does not hold what was written."""
+    return _read(path, check_structure, False)
 
 
-def read_record(path: Path, outer: str | None = None) -> xarray.Dataset:
+def read_record(path: Path, outer: str | None = None, unchanged: bool = False) -> xarray.Dataset:
     """The same of a file that need not have all that a trajectory must, such as that of a member of a sweep.
 
-    outer : an axis that may stand before those of a trajectory, of several runs.
+    outer : an axis that may stand before those of a trajectory, of several runs. unchanged : refuse a file that does not hold
+    what was written, with a TrajectoryError.
     """
-    return _read(path, lambda dataset, source: check_sizes(dataset, source, outer))
+    return _read(path, lambda dataset, source: check_sizes(dataset, source, outer), unchanged)
 
 
-def _read(path: Path, look: Callable[[xarray.Dataset, str], None]) -> xarray.Dataset:
+def _read(path: Path, look: Callable[[xarray.Dataset, str], None], unchanged: bool) -> xarray.Dataset:
     if not path.is_file():
         raise FileNotFoundError(f"there is no trajectory file {str(path)!r}")
     dataset = READER.read(path)
     look(dataset, str(path))
+    written = dataset.attrs.pop(ATTRIBUTE, None)
+    if written is not None and written != content_hash(dataset):
+        what = f"{str(path)!r} does not hold what was written to it: it was changed, or is damaged"
+        if unchanged:
+            raise TrajectoryError(what)
+        warn(what)
     return dataset
 
 

@@ -122,7 +122,7 @@ def keep_dataset(found: xarray.Dataset, path: Path) -> None:
     from ..trajectory_file import rescue, write
 
     try:
-        write(found, path)
+        write(found, path, hashed=False)
     except OSError as error:
         saved = rescue(found, path)
         members = f"the members are safe in {str(path.parent)!r}"

@@ -48,7 +48,7 @@ class Store:
             before = json.loads(path.read_text("utf-8"))
             if not isinstance(before, dict):
                 raise ValueError("it is no JSON object")
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ValueError(f"{str(path)!r} is damaged: {error}") from error
         odd = [key for key in {**manifest, **before} if manifest.get(key) != before.get(key)]
         if odd:
@@ -81,7 +81,7 @@ class Store:
     def read(self, index: int) -> Any:
         """The dataset of a member; None where there is none that can be read."""
         try:
-            found = read_record(self.path(index))
+            found = read_record(self.path(index), unchanged=True)
         except (FileNotFoundError, TrajectoryError):
             return None
         _forget_fill_values(found)
@@ -90,7 +90,7 @@ class Store:
     def _read_block(self, path: Path) -> dict[int, Any]:
         """The members of a block; none where it cannot be read."""
         try:
-            found = read_record(path, AXIS)
+            found = read_record(path, AXIS, unchanged=True)
         except (FileNotFoundError, TrajectoryError):
             return {}
         _forget_fill_values(found)
