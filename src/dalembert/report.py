@@ -36,7 +36,9 @@ class Report:
     work: dict[str, float]  # J, of each force that is not conservative
     constraint_work: float  # J, which is an error unless constraints move
     projection_loss: float  # J, an error too
-    moving_constraints: bool  # whether coordinates of the user's depend on time, so that what holds the bodies does work
+    moving_constraints: (
+        bool  # whether coordinates of the user's depend on time, so that what holds the bodies does work
+    )
     momentum_residual: float  # worst over the frames, kg m/s
     angular_momentum_residual: float  # kg m²/s, about the origin
     joint_error: float  # worst over the frames, m

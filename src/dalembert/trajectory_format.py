@@ -35,8 +35,12 @@ VARIABLES: dict[str, Variable] = {
     "kinetic": Variable(("time",), "J", "kinetic energy", required=True),
     "potential": Variable(("time",), "J", "potential energy", required=True),
     "work": Variable(("time", "force"), "J", "work done by each non-conservative force since the start"),
-    "projection_loss": Variable(("time",), "J", "energy removed by projection on the constraints since the start, an error"),
-    "constraint_work": Variable(("time",), "J", "work done by constraint forces since the start, an error unless they move"),
+    "projection_loss": Variable(
+        ("time",), "J", "energy removed by projection on the constraints since the start, an error"
+    ),
+    "constraint_work": Variable(
+        ("time",), "J", "work done by constraint forces since the start, an error unless they move"
+    ),
     "balance": Variable(("time",), "J", "error of the energy: its change since the start less the work of forces"),
     "linear_impulse_balance": Variable(("time", "xyz"), "kg m/s", "residual of linear momentum"),
     "angular_impulse_balance": Variable(("time", "xyz"), "kg m^2/s", "residual of angular momentum"),

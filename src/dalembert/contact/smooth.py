@@ -74,7 +74,12 @@ def book_work(h, apart, y, system, stepping):
     if bodies are put `apart`. Velocities of the kinematics table are those means then."""
     if options_of(stepping)[0].predict == 0 and settings_of(system)[0].stepped == 0:
         return  # nothing acts but fields, which have a potential
-    kinematics, motion, saved, shift = kinematics_of(system), motion_of(stepping), saved_of(stepping), shift_of(stepping)
+    kinematics, motion, saved, shift = (
+        kinematics_of(system),
+        motion_of(stepping),
+        saved_of(stepping),
+        shift_of(stepping),
+    )
     for i in range(bodies_of(system).shape[0]):
         kin, at, to = kinematics[i], STATE_SIZE * i, MOTION * i
         momentum, spin = add(three(saved, at + 7), three(y, at + 7)), add(three(saved, at + 10), three(y, at + 10))
@@ -85,7 +90,7 @@ def book_work(h, apart, y, system, stepping):
             omega = add_scaled(omega, 1.0 / h, three(shift, to + ANGULAR))
         store3(kin.v, v)
         store3(kin.omega, omega)
-    find_powers(system)
+    find_powers(y, system)
     power = power_of(system)
     first = y.shape[0] - power.shape[0]
     for i in range(power.shape[0] - len(LEDGER)):

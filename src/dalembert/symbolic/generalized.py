@@ -71,7 +71,9 @@ class GeneralizedCoordinates:
             nodes += _motion(*_pose(body, place[body.name], variables), variables)
         self.rows = Constraints(variables, constraints, nonholonomic)
         nodes += self.rows.nodes()
-        self.moving = variables.t in needed(nodes)  # whether they depend on time, so that what holds the bodies does work
+        self.moving = variables.t in needed(
+            nodes
+        )  # whether they depend on time, so that what holds the bodies does work
         self.generated = Generated(nodes, variables.inputs)
         self.parameters = np.array(list(variables.parameters.values()))
         self._require_rotations()
