@@ -7,6 +7,12 @@ import dalembert as dal
 
 G = 9.81
 SOLVERS = pytest.mark.parametrize("solver", ["gauss_seidel", "interior_point"])
+MOTORS = (
+    {"effort": 5.0},
+    {"speed": 3.0, "gain": 4.0},
+    {"speed": 3.0, "limit": 5.0},
+    {"position": 1.0, "stiffness": 20.0},
+)
 STEPS = pytest.mark.parametrize("dt", [0.01, 0.002])
 
 
@@ -48,7 +54,7 @@ def hinged(**motor):
 
 @STEPS
 @pytest.mark.parametrize("coordinates", ["maximal", "joint"])
-@pytest.mark.parametrize("motor", [{"effort": 5.0}, {"speed": 3.0, "gain": 4.0}, {"speed": 3.0, "limit": 5.0}, {"position": 1.0, "stiffness": 20.0}])  # fmt: skip
+@pytest.mark.parametrize("motor", MOTORS)
 def test_a_motor_against_its_stop_does_no_work(motor, coordinates, dt):
     run = dal.simulate(hinged(**motor), 1.0, dt=dt, coordinates=coordinates)
     assert run.efforts["stop"] < -4.0
@@ -96,7 +102,9 @@ def test_what_particles_do_to_a_box_that_lies_on_the_ground_is_booked_as_it_move
     x = [[0.1 * i, 0.1 * k, 1.0] for i in range(-1, 2) for k in range(-1, 2)]
     scene.add_particles("grains", x, mass=0.2, material=dal.Material(0.5))
     run = dal.simulate(scene, 1.0, method=method, dt=0.002)
-    assert run.report.energy_residual == pytest.approx(-run.report.projection_loss, rel=1e-3)  # they sink in, a bit, in a step
+    assert run.report.energy_residual == pytest.approx(
+        -run.report.projection_loss, rel=1e-3
+    )  # they sink in, a bit, in a step
     assert run.report.integration_error < 1e-5
 
 

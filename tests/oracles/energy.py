@@ -6,18 +6,19 @@ two rules:
 
 - "smooth", for motions that an integration method made: Simpson's rule over the frames;
 - "steps", for time steps, which change velocities at one place of a step: the force in the middle between two frames times
-  the displacement from one to the other. Record every step for it: it is exact then where a force depends on neither place nor
-  velocity, and of the first order in a step where velocities jump.
+  the displacement from one to the other. Record every step for it: it is exact then where a force depends on neither
+  place nor velocity, and of the first order in a step where velocities jump.
 
 Forces whose size no state tells (impulses of contacts, stops, dry friction, motors without a gain) are taken as recorded:
-`effort`, and the contacts of each step (`advance_watching`). What it does not know it refuses with NotImplementedError, naming the force.
+`effort`, and the contacts of each step (`advance_watching`). What it does not know it refuses with NotImplementedError,
+naming the force.
 
     books = audit(run)                 # of a finished Simulation
     books.error                        # (frames,) J: E − E₀ − Σ W
     disagreement(run)                  # largest difference of its audit from this one, over `energy_scale`
 
-No function here reads `work`, `balance`, `kinetic` or `potential` of a trajectory, nor calls a kernel, but `disagreement`, which
-compares with them.
+No function here reads `work`, `balance`, `kinetic` or `potential` of a trajectory, nor calls a kernel, but `disagreement`,
+which compares with them.
 """
 
 from dataclasses import dataclass

@@ -51,7 +51,9 @@ def random_tree(seed, links=4):
     ends = made[-1], made[1]
     scene.drag("air", linear=0.2, quadratic=0.1, angular=0.01, angular_quadratic=0.002)
     scene.spring("band", dal.WORLD, ends[0], at[-1] + (0.4, 0.3, 0), at[-1], stiffness=rng.uniform(5, 30), damping=0.5)
-    scene.load("pull", ends[0], force=rng.normal(size=3), torque=0.1 * rng.normal(size=3), at=at[-1] + 0.1, frame="body")
+    scene.load(
+        "pull", ends[0], force=rng.normal(size=3), torque=0.1 * rng.normal(size=3), at=at[-1] + 0.1, frame="body"
+    )
     scene.load("gust", ends[1], function=gust)
     return scene
 
@@ -181,7 +183,9 @@ def of_particles(method, dt, duration=0.5, material=None):
     newton = {"newton_tolerance": 1e-10} if method in ("implicit_euler", "implicit_midpoint", "bdf2") else {}
     scene = particles(material)
     if method == "linear_implicit_euler" and material is not None:
-        del scene.forces["wind"]  # its one linear solve has wind on the diagonal only: 4e-3 that impacts leave at any step
+        del scene.forces[
+            "wind"
+        ]  # its one linear solve has wind on the diagonal only: 4e-3 that impacts leave at any step
     return dal.simulate(scene, duration, method=method, dt=dt, frames=1 / dt, **newton)
 
 

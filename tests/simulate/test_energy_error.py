@@ -42,7 +42,11 @@ def test_energy_error_heads_the_audit_in_the_table_and_its_parts_add_up():
     run = pendulum(method="midpoint", dt=0.01).advance(2.0)
     names = [name for name, _ in run.report.rows()]
     assert names.index("energy error") < names.index("energy") < names.index("  work of air")
-    assert names[names.index("energy error") + 1 :][:3] == ["  of projection", "  of constraints", "  of the integration"]
+    assert names[names.index("energy error") + 1 :][:3] == [
+        "  of projection",
+        "  of constraints",
+        "  of the integration",
+    ]
     t = run.trajectory
     total = (t.kinetic + t.potential - t.work.sum("force")).values
     np.testing.assert_allclose(t.balance, total - total[0], atol=1e-13)
@@ -59,7 +63,9 @@ def test_what_penalty_and_feedback_do_to_the_energy_is_an_error(settings, least)
     run = pendulum(rtol=1e-9, **settings).advance(1.0)
     report = run.report
     assert report.energy_residual > least
-    assert report.energy_residual == pytest.approx(float(np.abs(run.trajectory.constraint_work.values).max()), rel=0.05, abs=1e-6)
+    assert report.energy_residual == pytest.approx(
+        float(np.abs(run.trajectory.constraint_work.values).max()), rel=0.05, abs=1e-6
+    )
 
 
 def test_a_falling_step_makes_the_error_of_projection_fall():

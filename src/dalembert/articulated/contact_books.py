@@ -28,11 +28,10 @@ from .contact_tables_of import (
     root_of_of,
     roots_of,
     shift_of,
-    slopes_of,
 )
-from .lift import lift
+from .lift import lift_speeds
 from .motion import ZERO, store6
-from .tables_of import motion_of, node_of_row_of, nodes_of, system_of, tree_of
+from .tables_of import motion_of, node_of_row_of, nodes_of, system_of, tree_of, y_of
 from .tables_of import options_of as reduced_options_of
 
 
@@ -152,35 +151,30 @@ def find_mean_powers(z, reduced, stepping):
     before, after, first = before_of(stepping), after_of(stepping), reduced_options_of(reduced)[0].coordinates
     for k in range(before.shape[0]):
         poke(z, first + k, 0.5 * (peek(before, k) + peek(after, k)))
-    lift(z, reduced)
-    find_powers(system_of(reduced))
+    lift_speeds(z[first : first + before.shape[0]], reduced)
+    find_powers(y_of(reduced), system_of(reduced))
 
 
 @njit
 def book_displacement(h, z, reduced, collision, stepping):
     """The work of the applied forces, of motors and of dry friction along the displacement in `shift`; that nothing has done
-    the opposite work is an error of the energy, booked as the work of projection. Speeds in z stay."""
-    bounds, shift, spare = bounds_of(stepping), shift_of(stepping), slopes_of(stepping)
-    count, first = counts_of(collision)[CONTACTS], reduced_options_of(reduced)[0].coordinates
+    the opposite work is an error of the energy, booked as the work of projection."""
+    bounds, shift = bounds_of(stepping), shift_of(stepping)
+    count = counts_of(collision)[CONTACTS]
     system, m = system_of(reduced), shift.shape[0]
-    for k in range(m):
-        poke(spare, k, peek(z, first + k))
-        poke(z, first + k, peek(shift, k) / h)
-    lift(z, reduced)
-    find_powers(system)
+    lift_speeds(shift, reduced)
+    find_powers(y_of(reduced), system)
     power = power_of(system)
     works, total = z.shape[0] - power.shape[0], 0.0
     for i in range(power.shape[0] - len(LEDGER)):
-        z[works + i] += h * power[i]
-        total += h * power[i]
+        z[works + i] += power[i]
+        total += power[i]
     for i in range(bounds.shape[0]):
         if not is_stop(bounds[i], system):
             work = bounds[i].impulse * row_product(3 * count + i, shift, 0, m, stepping) / h
             z[bounds[i].entry] += work
             total += work
     z[z.shape[0] - len(LEDGER) + PROJECTION_WORK] -= total
-    for k in range(m):
-        poke(z, first + k, peek(spare, k))
 
 
 @njit

@@ -11,7 +11,7 @@ from ..model.tree_tables import FREE
 from ..quat import conjugate, from_matrix, multiply, rotation_vector
 from ..unchecked import peek, poke
 from ..vec import dot, load3, scale, store3, sub, symvec
-from .jacobian import gather
+from .jacobian import gather, spread_speeds
 from .mass_matrix import factorize, fill_matrix, solve
 from .motion import ZERO, load_4, move, step, store9
 from .tables_of import (
@@ -53,6 +53,19 @@ def lift(z, reduced):
             store_3(y, at + 7, scale(nodes[i].mass, v))
             store_3(y, at + 10, symvec(load6(own.inertia), omega))
     copy_tail(z, options.coordinates + options.speeds, y, STATE_SIZE * rigid)
+
+
+@njit
+def lift_speeds(w, reduced):
+    """Set the velocities of the links and of the rows of their bodies to those of the speeds w, where the tree is."""
+    tree, kinematics = tree_of(reduced), kinematics_of(system_of(reduced))
+    nodes, motion = nodes_of(tree), motion_of(tree)
+    spread_speeds(w, tree)
+    for i in range(nodes.shape[0]):
+        if nodes[i].row >= 0:
+            kin = kinematics[nodes[i].row]
+            store3(kin.v, load3(motion[i].v))
+            store3(kin.omega, load3(motion[i].omega))
 
 
 @njit

@@ -1,8 +1,8 @@
 """What overlaps is put apart by displacements: the smallest in the metric of the masses, min ½ δᵀ M δ with gap + J δ ≥ 0.
 
 As for joints (`mechanics.projection`), the velocities have no part in it. Momenta stay, positions and orientations change.
-Forces do their work along the displacement (`smooth.book_work`) as along any other; that nothing has done the opposite work is
-an error of the energy, which is booked as the work of projection.
+Forces do their work along the displacement (`smooth.book_work`) as along any other; that nothing has done the opposite
+work is an error of the energy, which is booked as the work of projection.
 """
 
 from ..collide.tables import CONTACTS, ISLANDS

@@ -1,7 +1,8 @@
 """Falling asleep, where the user asked for it: islands of bodies that have been slow for a while are left alone.
 
 What is left of their motion is taken from them, and booked: the energy as work of projection, which is an error of the
-energy, the momenta as reactions from outside. While they sleep what bears them bears the forces on them. `collide.sleep` tells how they wake.
+energy, the momenta as reactions from outside. While they sleep what bears them bears the forces on them. `collide.sleep`
+tells how they wake.
 """
 
 from ..collide.tables import AWAKE, ISLANDS

@@ -90,7 +90,7 @@ def book_work(h, apart, y, system, stepping):
             omega = add_scaled(omega, 1.0 / h, three(shift, to + ANGULAR))
         store3(kin.v, v)
         store3(kin.omega, omega)
-    find_powers(system)
+    find_powers(y, system)
     power = power_of(system)
     first = y.shape[0] - power.shape[0]
     for i in range(power.shape[0] - len(LEDGER)):

@@ -55,8 +55,8 @@ def require_ledger(run: Simulation, *, energy: float, joints: float = 1e-12, rat
     require("joint velocity error", report.joint_velocity_error, 0.0, rates)
 
 
-# A body that rolls over an edge or a curved face comes ½ κ v² h² too deep in a step, which position correction takes back: that
-# lifts its weight, and is of the first order in h over a run. The bounds of scenes are up to twice what was measured.
+# A body that rolls over an edge or a curved face comes ½ κ v² h² too deep in a step, which position correction takes back:
+# that lifts its weight, and is of the first order in h over a run. Bounds of scenes are up to twice what was measured.
 def require_energy(run: Simulation, *, error: float, integration: float = 1e-10) -> None:
     """The error of the energy is `error` of its scale at most, and that part of it which neither projection nor constraints
     have made `integration`."""
@@ -66,7 +66,7 @@ def require_energy(run: Simulation, *, error: float, integration: float = 1e-10)
 
 
 def require_solved(run: Simulation, *, penetration: float) -> None:
-    """Every step met the solver's tolerance, nothing overlapped by more than `penetration` (m), and the energy has no error."""
+    """Every step met the solver's tolerance, no overlap was more than `penetration` (m), and the energy has no error."""
     contact = run.report.contact
     assert contact is not None and contact.unsolved == 0, f"steps above the tolerance: {contact}"
     require("penetration", contact.penetration, 0.0, penetration)

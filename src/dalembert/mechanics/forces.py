@@ -1,8 +1,9 @@
 """Forces, one function a kind; each adds to the force and torque of its bodies.
 
 A conservative force has a potential energy here too. What is not conservative (the damper of a spring, but not its elastic
-part) each force also leaves in `exerted`, from which `find_powers` finds the power that goes to its entry of the ledger:
-at the velocities of an evaluation, or at the mean velocities of a time step, which are known only after its contacts.
+part) each force also leaves in `exerted`: force and torque on its body or, between two bodies, the first number is what acts
+along the distance or the coordinate. Its power goes to its entry of the ledger. A time step asks for the powers of `exerted`
+once more (`find_powers`), at mean velocities that are known only after its contacts.
 """
 
 from ..jit import inlined, njit
@@ -42,7 +43,7 @@ from .system import (
 @inlined
 def apply_forces(t, y, system):
     """Fill force and torque of every body (world axes, torque about the centre of mass) and the ledger's powers."""
-    exerted = exerted_of(system)
+    power, exerted = power_of(system), exerted_of(system)
     forces = forces_of(system)
     bodies = bodies_of(system)
     kinematics = kinematics_of(system)
@@ -52,6 +53,8 @@ def apply_forces(t, y, system):
         for k in range(3):
             kin.force[k] = 0.0
             kin.torque[k] = 0.0
+    for i in range(power.shape[0]):
+        power[i] = 0.0
     if settings_of(system)[0].stepped != 0:
         pushes_of_particles(system)
     for i in range(forces.shape[0]):
@@ -61,11 +64,11 @@ def apply_forces(t, y, system):
         if force.kind == FIELD:
             field(force, bodies, settings_of(system)[0].rigid, kinematics)
         elif force.kind == SPRING:
-            spring(force, kinematics, EXERTED * i, exerted)
+            spring(force, kinematics, EXERTED * i, exerted, power)
         elif force.kind == DRAG:
-            drag(force, kinematics, EXERTED * i, exerted)
+            drag(force, kinematics, EXERTED * i, exerted, power)
         elif force.kind == CONSTANT:
-            constant(force, kinematics, EXERTED * i, exerted)
+            constant(force, kinematics, EXERTED * i, exerted, power)
         elif force.kind == CUSTOM_FORCE:
             status = custom_force(t, y, force, EXERTED * i, system)
             if status != 0:
@@ -74,7 +77,6 @@ def apply_forces(t, y, system):
             status = on_coordinate(t, y, force, EXERTED * i, system)
             if status != 0:
                 return status
-    find_powers(system)
     return 0
 
 
@@ -85,8 +87,9 @@ def is_applied(force, held):
 
 
 @njit
-def find_powers(system):
-    """The power of each entry of the ledger: that of `exerted`, at the velocities in the kinematics table."""
+def find_powers(y, system):
+    """The power of each entry of the ledger: that of `exerted`, at the velocities in the kinematics table. Places are those
+    of the last evaluation."""
     power, exerted = power_of(system), exerted_of(system)
     forces, coordinates, kinematics = forces_of(system), coordinates_of(system), kinematics_of(system)
     held = settings_of(system)[0].implicit
@@ -96,22 +99,21 @@ def find_powers(system):
         force = forces[i]
         if force.kind == FIELD or not is_applied(force, held):
             continue
-        a, b = force.a, force.b
-        if is_on_coordinate(force.kind):
-            a, b = coordinates[force.coordinate].a, coordinates[force.coordinate].b
-        power[force.ledger] += power_on(kinematics[a], EXERTED * i, exerted)
-        if force.kind == SPRING or is_on_coordinate(force.kind):
-            power[force.ledger] += power_on(kinematics[b], EXERTED * i + 6, exerted)
+        if force.kind == SPRING:
+            r_a, r_b, d, length = spring_geometry(force, kinematics)
+            if length > 0.0:
+                u = scale(1.0 / length, d)
+                power[force.ledger] += exerted[EXERTED * i] * spring_rate(force, r_a, r_b, u, kinematics)
+        elif force.kind == DRAG or force.kind == CONSTANT or force.kind == CUSTOM_FORCE:  # noqa: PLR1714 - for the compiler
+            power[force.ledger] += power_on(kinematics[force.a], EXERTED * i, exerted)
+        else:
+            rate = coordinate_rate(y, coordinates[force.coordinate], kinematics, curves_of(system))
+            power[force.ledger] += exerted[EXERTED * i] * rate
     settings = settings_of(system)[0]
     if settings.stepped != 0:
         pushes = pushes_of(system)
         for i in range(settings.rigid):
             power[settings.contact_entry] += power_on(kinematics[i], 6 * i, pushes)
-
-
-@inlined
-def is_on_coordinate(kind):
-    return kind == TORSION or kind == MOTOR or kind == CUSTOM_MOTOR  # noqa: PLR1714 - for the compiler
 
 
 @inlined
@@ -122,10 +124,12 @@ def power_on(kin, at, wrenches):
 
 @njit
 def pushes_of_particles(system):
-    """What particles with a time step of their own do to the bodies."""
-    pushes, kinematics = pushes_of(system), kinematics_of(system)
-    for i in range(settings_of(system)[0].rigid):
+    """What particles with a time step of their own do to the bodies; its power goes to the ledger's entry of contact."""
+    pushes, kinematics, power = pushes_of(system), kinematics_of(system), power_of(system)
+    settings = settings_of(system)[0]
+    for i in range(settings.rigid):
         kin = kinematics[i]
+        power[settings.contact_entry] += power_on(kin, 6 * i, pushes)
         for k in range(3):
             kin.force[k] += pushes[6 * i + k]
             kin.torque[k] += pushes[6 * i + 3 + k]
@@ -163,47 +167,44 @@ def spring_geometry(force, kinematics):
 # f_b = −(k (|d| − l) + c u·ḋ) u and f_a = −f_b, with d from a to b (the notes' damped spring). Where the ends meet u is
 # not defined, and only a spring of no rest length has a limit, −k d.
 @njit
-def spring(force, kinematics, at, exerted):
+def spring(force, kinematics, at, exerted, power):
     kin_a = kinematics[force.a]
     kin_b = kinematics[force.b]
     r_a, r_b, d, length = spring_geometry(force, kinematics)
+    exerted[at] = 0.0
     if length == 0.0:
-        exert_nothing(at, exerted)
         return
     u = scale(1.0 / length, d)
-    rate = dot(
-        u,
-        sub(add(load3(kin_b.v), cross(load3(kin_b.omega), r_b)), add(load3(kin_a.v), cross(load3(kin_a.omega), r_a))),
-    )
+    rate = spring_rate(force, r_a, r_b, u, kinematics)
     f = scale(-force.stiffness * (length - force.rest) - force.damping * rate, u)
     push(kin_b, f, r_b)
     push(kin_a, (-f[0], -f[1], -f[2]), r_a)
-    damper = scale(force.damping * rate, u)
-    store_3(exerted, at, damper)
-    store_3(exerted, at + 3, cross(r_a, damper))
-    store_3(exerted, at + 6, scale(-1.0, damper))
-    store_3(exerted, at + 9, cross(damper, r_b))
+    exerted[at] = -force.damping * rate
+    power[force.ledger] += exerted[at] * rate
 
 
-@njit
-def exert_nothing(at, exerted):
-    for k in range(at, at + EXERTED):
-        exerted[k] = 0.0
+@inlined
+def spring_rate(force, r_a, r_b, u, kinematics):
+    """u·ḋ, the rate of the distance."""
+    kin_a, kin_b = kinematics[force.a], kinematics[force.b]
+    end_a = add(load3(kin_a.v), cross(load3(kin_a.omega), r_a))
+    end_b = add(load3(kin_b.v), cross(load3(kin_b.omega), r_b))
+    return dot(u, sub(end_b, end_a))
 
 
 # f = −(c₁ + c₂ |v|) v at the centre of mass, τ = −(c₃ + c₄ |ω|) ω. `vector` holds (c₁, c₂) and `torque` (c₃, c₄).
 @njit
-def drag(force, kinematics, at, exerted):
+def drag(force, kinematics, at, exerted, power):
     kin = kinematics[force.a]
     v = load3(kin.v)
     w = load3(kin.omega)
     linear = force.vector[0] + force.vector[1] * norm(v)
     angular = force.torque[0] + force.torque[1] * norm(w)
-    wrench(kin, scale(-linear, v), scale(-angular, w), at, exerted)
+    power[force.ledger] += wrench(kin, scale(-linear, v), scale(-angular, w), at, exerted)
 
 
 @njit
-def constant(force, kinematics, at, exerted):
+def constant(force, kinematics, at, exerted, power):
     kin = kinematics[force.a]
     rotation = load9(kin.rotation)
     f = load3(force.vector)
@@ -211,17 +212,19 @@ def constant(force, kinematics, at, exerted):
     if force.in_body != 0:
         f = matvec(rotation, f)
         torque = matvec(rotation, torque)
-    wrench(kin, f, add(cross(matvec(rotation, load3(force.anchor_a)), f), torque), at, exerted)
+    moment = add(cross(matvec(rotation, load3(force.anchor_a)), f), torque)
+    power[force.ledger] += wrench(kin, f, moment, at, exerted)
 
 
 @njit
 def wrench(kin, f, torque, at, exerted):
-    """Add a force at the centre of mass and a torque, and keep them."""
+    """Add a force at the centre of mass and a torque, and keep them. Returns their power."""
     for k in range(3):
         kin.force[k] += f[k]
         kin.torque[k] += torque[k]
     store_3(exerted, at, f)
     store_3(exerted, at + 3, torque)
+    return dot(f, load3(kin.v)) + dot(torque, load3(kin.omega))
 
 
 @njit
@@ -241,7 +244,8 @@ def custom_force(t, y, force, at, system):
     if force.in_body != 0:
         f = matvec(rotation, f)
         torque = matvec(rotation, torque)
-    wrench(kin, f, add(cross(matvec(rotation, load3(force.anchor_a)), f), torque), at, exerted_of(system))
+    moment = add(cross(matvec(rotation, load3(force.anchor_a)), f), torque)
+    power_of(system)[force.ledger] += wrench(kin, f, moment, at, exerted_of(system))
     return 0
 
 
@@ -251,7 +255,7 @@ def on_coordinate(t, y, force, at, system):
     coordinates = coordinates_of(system)
     kinematics = kinematics_of(system)
     curves = curves_of(system)
-    exerted = exerted_of(system)
+    power, exerted = power_of(system), exerted_of(system)
     scratch = scratch_of(system)
     coordinate = coordinates[force.coordinate]
     rate = coordinate_rate(y, coordinate, kinematics, curves)
@@ -277,10 +281,8 @@ def on_coordinate(t, y, force, at, system):
         kin_a.torque[k] += effort * ang_a[k]
         kin_b.force[k] += effort * lin_b[k]
         kin_b.torque[k] += effort * ang_b[k]
-        exerted[at + k] = working * lin_a[k]
-        exerted[at + 3 + k] = working * ang_a[k]
-        exerted[at + 6 + k] = working * lin_b[k]
-        exerted[at + 9 + k] = working * ang_b[k]
+    exerted[at] = working
+    power[force.ledger] += working * rate
     return 0
 
 

@@ -116,7 +116,7 @@ REACTION = np.dtype([("body", "i8"), ("sign", "f8"), ("anchor", "f8", 3)], align
 PROJECTION = 0
 FEEDBACK = 1
 PENALTY = 2
-EXERTED = 12  # numbers that each force has in `System.exerted`
+EXERTED = 6  # numbers that each force has in `System.exerted`
 # `implicit`: whether forces that are marked so act as soft constraints, and are left out of the applied forces.
 SETTINGS = np.dtype(
     [("hold", "i8"), ("stiffness", "f8"), ("damping", "f8"), ("regularization", "f8"), ("deficient", "i8"),
@@ -186,7 +186,7 @@ class System(NamedTuple):
     residual: np.ndarray  # (unknowns,)
     scratch: np.ndarray  # arguments and results of user functions
     power: np.ndarray  # (ledger,), rates of the ledger
-    exerted: np.ndarray  # (12 forces,), what each did last that no potential knows of: force and torque on a, then on b
+    exerted: np.ndarray  # (6 forces,), what each did last that no potential knows of; see `mechanics.forces`
     energies: np.ndarray  # kinetic and potential (J); the potential of the particles' own forces, last evaluated
     rates: np.ndarray  # (rows,), J v
     wrenches: np.ndarray  # (6 joints,), force and torque of each joint on its second body

@@ -63,9 +63,9 @@ def book_forces(y, system, steps):
 
 
 # The impulse of a contact changes the velocity at one place, so that its work is that with the mean of the velocities before
-# and after, whatever rule moves the particle: what an impact takes is physics, and no error of implicit Euler, whose rule has
-# the velocity after it. Work of friction is that along the slip; what else the contact does to the particle, it does the other way round to the
-# carrier, in whose own step that is booked.
+# and after, whatever rule moves the particle: what an impact takes is physics, and no error of implicit Euler, whose rule
+# has the velocity after it. Work of friction is that along the slip; what else the contact does to the particle, it does the
+# other way round to the carrier, in whose own step that is booked.
 @njit
 def finish_touch(touch, y, particles, system, steps):
     """Book what a touch did to its particle, leave the opposite to the carrier, move the particle out of what it is in."""

@@ -36,8 +36,9 @@ MOST_WARNINGS, MOST_TEXT = 50, 2000  # shown, and characters of one
 CONTACT = ("contact_residual", "penetration", "contacts")
 UNITS = {
     "simulated_time": "s", "wall_time": "s", "time_per_step": "s", "energy": "J", "work": "J", "constraint_work": "J",
-    "projection_loss": "J", "integration_error": "J", "momentum_residual": "kg m/s", "angular_momentum_residual": "kg m²/s", "joint_error": "m",
-    "joint_velocity_error": "m/s", "penetration": "m", "residual": "m/s",
+    "projection_loss": "J", "integration_error": "J", "momentum_residual": "kg m/s",
+    "angular_momentum_residual": "kg m²/s", "joint_error": "m", "joint_velocity_error": "m/s",
+    "penetration": "m", "residual": "m/s",
 }  # fmt: skip
 SCRIPTS = ("report_scene.js", "report_particles.js", "report_panels.js", "report_plots.js", "report_picture.js",
            "report_app.js")  # fmt: skip
