@@ -155,7 +155,7 @@ def test_actions_that_are_no_numbers_are_refused():
 def test_the_examples_of_the_documentation_run(capsys):
     page = (Path(__file__).parent.parent / "docs" / "control.md").read_text()
     examples = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    assert len(examples) == 5
+    assert len(examples) == 6
     names: dict = {}
     for example in examples:
         exec(example, names)

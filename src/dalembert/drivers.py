@@ -62,7 +62,7 @@ TIME_STEPPING = "time_stepping"
 LINEAR_SOLVERS = ("cg", "direct")
 Stepper: TypeAlias = Driver | TimeStepping | EventDriver | ParticleStepping
 ITERATIONS = {"gauss_seidel": 20, "interior_point": 1000}
-JOINT_ITERATIONS = 200  # of Gauss–Seidel in joint coordinates
+JOINT_ITERATIONS = 400  # of Gauss–Seidel in joint coordinates
 # Share of rtol and atol where balls or free bodies are in joint coordinates. In maximal coordinates the error of a step is
 # measured before projection removes most of it, the part that violates the joints. Joint coordinates have no such part:
 # their tops would be 2 to 4 times less accurate at the same tolerance. With this share they are alike.

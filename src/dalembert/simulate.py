@@ -80,7 +80,7 @@ class Simulation(Controls, Questions):
     frames : recorded frames a second of simulated time.
     solver : of contact: "gauss_seidel" (real time; stops where the residual of the law of contact is within `tolerance`,
         m/s) or "interior_point" (converges to a residual of `tolerance` times the typical speed of the step).
-    iterations : most iterations of the solver in a step; 20 and 1000 if not given, and 200 in joint coordinates.
+    iterations : most iterations of the solver in a step; 20 and 1000 if not given, and 400 in joint coordinates.
     tolerance : 1e-6 and 1e-10 if not given.
     stop_unsolved : whether a step whose solver, of contact or of implicit steps of particles, misses its tolerance ends the
         run, with a SimulationError; the report counts such steps in any case.

@@ -355,7 +355,7 @@ def test_a_chain_of_servos_falls_on_the_ground_and_rests(coordinates):
 
 
 def test_iterative_constraint_solvers_are_refused_beside_servos():
-    with pytest.raises(ValueError, match="'motor'.*ldl"):
+    with pytest.raises(ValueError, match=r"'motor'.*ldl"):
         stepped(hinge(), 1e-3, constraint_solver="jacobi")
 
 

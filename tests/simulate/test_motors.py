@@ -17,7 +17,8 @@ def test_a_motor_with_stiffness_and_gain_is_a_damped_oscillator(method):
     tolerance = 1e-5 if method == "time_stepping" else 1e-7
     assert angle == pytest.approx(0.4 * (1.0 - 4.0 * np.exp(-3.0)), abs=tolerance)
     assert speed == pytest.approx(0.4 * 9.0 * np.exp(-3.0), abs=tolerance)
-    assert run.efforts["motor"] == pytest.approx(18.0 * (0.4 - angle) - 12.0 * speed, rel=1e-12)
+    mean = 2e-3 if method == "time_stepping" else 1e-12  # over the last step, half of which is gone
+    assert run.efforts["motor"] == pytest.approx(18.0 * (0.4 - angle) - 12.0 * speed, rel=mean)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -12,9 +12,10 @@ from ..model.graph import SPARE, Graph, build_graph
 from ..model.tables import MOTOR, PART, SOFT, TORSION, System
 from ..pointer import CONSTRAIN, PLACE
 from ..status import OK
+from .bounded import LOCKED
 from .tables import SOFT as SOFT_ROW
 
-FAINT = 1e-12  # of the inertia that a coordinate has without joints: what stands for no row
+FAINT = 1e-14  # of the inertia that a coordinate has without joints: what stands for no row
 LOOSE = 1e4  # compliance of rows, over the response of the bodies alone, with which they hardly take part
 
 
@@ -98,7 +99,7 @@ class SoftMechanism(Mechanism):
             rates[rows.row[i]] = 1.0
             if rows.first[i] == i and self.perform(CONSTRAIN, 0.0, rates, found) == OK:
                 response = 1.0 / found[rows.row[i]] - loose[i]
-                rows.response[i : rows.end[i]] = response if response > FAINT * alone[i] else 0.0
+                rows.response[i : rows.end[i]] = response if response > LOCKED * alone[i] else 0.0
 
     def _alone(self, joint: int) -> float:
         """The same of the two bodies without joints."""
