@@ -243,7 +243,7 @@ class Simulation(Controls, Questions):
             self._changed_by_hand("the start")
         self.recorder = Recorder(self.model, self._mechanism)
         self._begun_from: checkpoint.Checkpoint | None = None  # what a resumed run began from
-        self._at_frame: checkpoint.Checkpoint | None = None  # of the last frame
+        self._at_frame: checkpoint.Snapshot | None = None  # of the last frame
         try:
             status = set_out(self.model, self._mechanism, self._y, self._dydt, self._assemble)
             if status == OK:
@@ -388,7 +388,7 @@ class Simulation(Controls, Questions):
         self.recorder.keep({**self._effort_frame(), **self._joint_frame()})
         if self._constraint_solver is not None:
             self.recorder.keep(self._constraint_solver.frame())
-        self._at_frame = checkpoint.take(self)
+        self._at_frame = checkpoint.snapshot(self)
 
     def release(self, name: str) -> None:
         """Let a joint or a force go, from now on."""
@@ -434,11 +434,13 @@ class Simulation(Controls, Questions):
 
     def _checkpoint(self) -> checkpoint.Checkpoint | None:
         """What a run needs to go on from the last frame."""
-        frames = self.recorder.frames
-        if self._at_frame is not None and not self._advancing:
-            if self.time == frames["time"][-1] and self._y.tobytes() == frames["state"][-1].tobytes():
-                return checkpoint.take(self)  # inputs of motors may have been set since
-        return self._at_frame
+        found, frames = self._at_frame, self.recorder.frames
+        if found is None:
+            return None
+        if not self._advancing and self.time == frames["time"][-1]:
+            if self._y.tobytes() == frames["state"][-1].tobytes():
+                found = checkpoint.snapshot(self)  # inputs of motors may have been set since
+        return checkpoint.of_snapshot(self, found)
 
     @property
     def plot(self) -> Plots:

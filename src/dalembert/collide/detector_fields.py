@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checkpoint_fields import LARGE, CheckpointError, Field, columns
+from ..checkpoint_fields import LARGE, CheckpointError, Field, records
 from .build import with_room
 from .tables import (
     BOX,
@@ -45,16 +45,12 @@ def fields_of(collision: Collision) -> list[Field]:
     return [
         Field("axes", counts[SWEEP_AXIS : STRIP_AXIS + 1], -1, 2),
         Field("order", collision.order, 0, colliders - 1),
-        *columns(
+        records(
             "pairs", pairs,
             {"a": (0, colliders - 1), "b": (0, colliders - 1), "facet": (0, max(0, len(collision.facets) - 1)),
              "witness": (0, DIRECTION), "points": (0, POINTS), "feature": (-LARGE, LARGE)},
         ),
-        *(
-            field
-            for field in columns("contacts", contacts, {"a": (0, bodies), "b": (0, bodies)})
-            if field.name not in ("contacts.pair", "contacts.point")
-        ),
+        records("contacts", contacts, {"a": (0, bodies), "b": (0, bodies)}, without=("pair", "point")),
     ]  # fmt: skip
 
 
