@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .checkpoint_fields import ANY, LARGE, CheckpointError, Field, prefixed
+from .clock import slack
 from .provenance import plain_items
 from .release import release
 
@@ -76,10 +77,11 @@ def fields(simulation: Any) -> list[Field]:
 def snapshot(simulation: Any) -> Snapshot:
     """What a run remembers where it is."""
     clock, asked, driver = simulation._clock, simulation._asked, simulation._driver
+    reached = simulation.time + slack(simulation.time)  # it may be on its way to an end that it will not reach
     return Snapshot(
         [field._replace(values=_copy(field.values)) for field in fields(simulation)],
         driver.room(),
-        (asked.total, asked.rest),
+        (asked.total, asked.rest) if asked.total <= reached else (simulation.time, 0.0),
         None if clock is None else (clock.start, clock.calls),
         dict(simulation.released),
         {name: len(times) for name, times in simulation.event_times.items()},

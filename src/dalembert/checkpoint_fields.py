@@ -7,7 +7,7 @@ the tables that they point into.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -38,10 +38,10 @@ REAL = (-MOST, MOST)
 COUNT = (0.0, float(LARGE))
 
 
-def records(name: str, table: Any, bounds: dict[str, tuple[float, float]], without: tuple[str, ...] = ()) -> Field:
-    """A table of records as a field: real numbers must be finite, whole ones are counts, where no other bounds are given."""
-    kinds = {column: table.dtype[column].base.kind for column in table.dtype.names if column not in without}
-    return Field(name, table, columns={c: bounds.get(c, COUNT if kind == "i" else REAL) for c, kind in kinds.items()})
+def columns(dtype: np.dtype, bounds: dict[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
+    """All columns of records, with bounds: real numbers must be finite, whole ones are counts, where no others are given."""
+    kinds = {name: dtype[name].base.kind for name in dtype.names or ()}
+    return {name: bounds.get(name, COUNT if kind == "i" else REAL) for name, kind in kinds.items()}
 
 
 def prefixed(prefix: str, fields: list[Field]) -> list[Field]:

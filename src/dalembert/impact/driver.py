@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checkpoint_fields import CheckpointError, Field, prefixed, records
+from ..checkpoint_fields import CheckpointError, Field, columns, prefixed
 from ..collide.detector_fields import check, fields_of
 from ..collide.tables import CONTACTS, PAIRS
 from ..contact.time_stepping import Contact, ContactReport
@@ -109,13 +109,14 @@ class EventDriver:
         tables, options, bodies = self.system.tables, self.system.options, len(self.model.body_names)
         colliders, sides = len(self.system.detector.collision.colliders), len(tables.sides) // SIDE
         index = {"i": (0, bodies), "j": (0, bodies), "a": (0, colliders - 1), "b": (0, colliders - 1)}
+        kinds = {"kind": (0, EDGES), "mode": (0, STICKING)}
         rows = {name: (0, sides) for name in ("first_i", "last_i", "first_j", "last_j")}
         return [
             *self._driver.fields(),
             Field("unsettled", self._unsettled, 0, 1),
             Field("active", options.active, 0, len(tables.touches)),
             *(Field(name, options[name]) for name in ("tiny_speed", "tiny_force")),
-            records("touches", tables.touches, {**index, **rows, "kind": (0, EDGES), "mode": (0, STICKING)}),
+            Field("touches", tables.touches, columns=columns(TOUCH, {**index, **rows, **kinds})),
             Field("sides", tables.sides),
             *self._instant.fields(),
             *prefixed("collision", fields_of(self.system.detector.collision)),

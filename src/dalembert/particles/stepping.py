@@ -10,7 +10,7 @@ import numba
 import numpy as np
 
 from ..addresses import address_table
-from ..checkpoint_fields import LARGE, Field, prefixed, records
+from ..checkpoint_fields import LARGE, Field, columns, prefixed
 from ..collide.particle_tables import Particles
 from ..collide.tables import NEED_ROOM
 from ..contact.step_events import StepEvents
@@ -170,7 +170,7 @@ class ParticleStepping:
             Field("history", steps.options.history, 0, 1),
             Field("before", steps.before),
             Field("tied", steps.tied, 0, 1),
-            records("memory", steps.memory, {"step": (-1, LARGE), "stick": (0, 1)}),
+            Field("memory", steps.memory, columns=columns(tables.MEMORY, {"step": (-1, LARGE), "stick": (0, 1)})),
             *prefixed("events", self._events.fields()),
             *prefixed("bodies", [] if self.bodies is None else self.bodies.fields()),
         ]
