@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .checkpoint_fields import LARGE, CheckpointError, Field, prefixed
+from .checkpoint_fields import ANY, LARGE, CheckpointError, Field, prefixed
+from .clock import slack
 from .provenance import plain_items
 from .release import release
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 NOW, START = "checkpoint", "start_checkpoint"  # of the last frame; of the first, of a run that was resumed
 MOST_ROOM = 100_000_000
+INPUTS = dict.fromkeys(("rest", "position", "target", "vector"), ANY)  # of forces: what is set in the middle of a run
+FIELDS = {"vector": ANY}
 SETTINGS = (
     "method", "dt", "rtol", "atol", "hold", "stiffness", "damping", "coordinates", "constraint_solver", "solver",
     "iterations", "tolerance", "sleep_after", "impacts", "newton_tolerance", "linear_solver", "linear_tolerance",
@@ -32,44 +35,79 @@ SETTINGS = (
 
 
 class Checkpoint(NamedTuple):
-    """facts : plain data. room : lengths that the model does not tell. values : the numbers of each `Field`, by name."""
+    """facts : plain data. room : lengths that the model does not tell. values : the numbers of each part of a `Field`, by its
+    name."""
 
     facts: dict[str, Any]
     room: dict[str, int]
     values: dict[str, np.ndarray]
 
 
+class Snapshot(NamedTuple):
+    """What a checkpoint is made of, copied at a frame, which has to be quick."""
+
+    fields: list[Field]
+    room: dict[str, int]
+    asked: tuple[float, float]
+    controller: tuple[float, int] | None
+    released: dict[str, float]
+    events: dict[str, int]  # how often each has happened
+    spent: set[str]
+
+
 def fields(simulation: Any) -> list[Field]:
     """What a run remembers, as views on its tables."""
-    simulation.joint_state()  # which looks up the coordinates of joints once
+    if simulation._reader is None and simulation.model.tree is None:
+        simulation.joint_state()  # looks up the coordinates of joints, once
     system, reader, solver = simulation._system, simulation._reader, simulation._constraint_solver
     found = [
         Field("y", simulation._y),
-        Field("dydt", simulation._dydt, np.nan),
-        *(Field(f"forces.{name}", system.forces[name], np.nan) for name in ("rest", "position", "target", "vector")),
-        Field("particle forces", system.particle_forces.vector, np.nan),
+        Field("dydt", simulation._dydt, *ANY),
+        Field("forces", system.forces, columns=INPUTS),
+        Field("particle forces", system.particle_forces, columns=FIELDS),
         *prefixed("stepper", simulation._driver.fields()),
     ]
     if reader is not None:
         found.append(Field("joint coordinates", reader.turns))
     if solver is not None:
-        found.append(Field("multipliers", solver.last_solution, np.nan))
+        found.append(Field("multipliers", solver.last_solution, *ANY))
     return found
 
 
-def take(simulation: Any) -> Checkpoint:
-    """The checkpoint of a run where it is."""
-    clock, asked = simulation._clock, simulation._asked
+def snapshot(simulation: Any) -> Snapshot:
+    """What a run remembers where it is."""
+    clock, asked, driver = simulation._clock, simulation._asked, simulation._driver
+    reached = simulation.time + slack(simulation.time)  # it may be on its way to an end that it will not reach
+    return Snapshot(
+        [field._replace(values=_copy(field.values)) for field in fields(simulation)],
+        driver.room(),
+        (asked.total, asked.rest) if asked.total <= reached else (simulation.time, 0.0),
+        None if clock is None else (clock.start, clock.calls),
+        dict(simulation.released),
+        {name: len(times) for name, times in simulation.event_times.items()},
+        set(simulation._spent),
+    )
+
+
+def _copy(values: np.ndarray) -> np.ndarray:
+    """A copy; of records byte by byte, which is many times faster."""
+    if values.dtype.names is None:
+        return values.copy()
+    return values.view(np.ndarray).view(np.uint8).copy().view(values.dtype)
+
+
+def of_snapshot(simulation: Any, found: Snapshot) -> Checkpoint:
+    """The checkpoint of a run that has gone on since, or not."""
     facts = {
         "settings": _settings(simulation),
-        "asked": [asked.total, asked.rest],
-        "controller": None if clock is None else [clock.start, clock.calls],
-        "released": dict(simulation.released),
-        "event_times": {name: list(times) for name, times in simulation.event_times.items()},
-        "spent": sorted(simulation._spent),
+        "asked": list(found.asked),
+        "controller": None if found.controller is None else list(found.controller),
+        "released": found.released,
+        "event_times": {name: simulation.event_times[name][:count] for name, count in found.events.items()},
+        "spent": sorted(found.spent),
     }
-    values = {field.name: np.array(field.values).reshape(-1) for field in fields(simulation)}
-    return Checkpoint(facts, simulation._driver.room(), values)
+    parts = [part for field in found.fields for part in field.parts()]
+    return Checkpoint(facts, found.room, {part.name: np.array(part.values).reshape(-1) for part in parts})
 
 
 def _settings(simulation: Any) -> dict[str, Any]:
@@ -99,7 +137,8 @@ def put_back(simulation: Any, checkpoint: Checkpoint) -> None:
             _release(simulation, name)
     driver.make_room(checkpoint.room)
     for field in fields(simulation):
-        _write(field, checkpoint.values.get(field.name))
+        for part in field.parts():
+            _write(part, checkpoint.values.get(part.name))
     driver.put_back()
     simulation._asked.total, simulation._asked.rest = facts["asked"]
     if simulation._clock is not None and facts["controller"] is not None:

@@ -7,35 +7,46 @@ the tables that they point into.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 LARGE = 2**53  # whole numbers that only count
+MOST = float(np.finfo(float).max)
 
 
 class Field(NamedTuple):
-    """name : unique in a run. values : the view. least, most : bounds of all numbers in it; no number may be NaN."""
+    """name : unique in a run. values : the view, of numbers or of records. least, most : bounds of all numbers in it; no
+    number may be NaN, unless they are. columns : of records, those that are kept, each with its bounds."""
 
     name: str
     values: np.ndarray
-    least: float = -np.finfo(float).max
-    most: float = np.finfo(float).max
+    least: float = -MOST
+    most: float = MOST
+    columns: dict[str, tuple[float, float]] | None = None
+
+    def parts(self) -> list[Field]:
+        """The same as fields of numbers: a column each."""
+        if self.columns is None:
+            return [self]
+        plain = self.values.view(np.ndarray)
+        return [Field(f"{self.name}.{name}", plain[name], *bounds) for name, bounds in self.columns.items()]
 
 
-def columns(prefix: str, table: Any, bounds: dict[str, tuple[float, float]]) -> list[Field]:
-    """Fields of a table of records, with the bounds of those that have any."""
-    found = []
-    for name in table.dtype.names:
-        least, most = bounds.get(name, (0, LARGE) if table.dtype[name].base.kind == "i" else (None, None))
-        own = Field(f"{prefix}.{name}", table[name])
-        found.append(own if least is None or most is None else own._replace(least=least, most=most))
-    return found
+ANY = (np.nan, np.nan)  # bounds of what may be any number
+REAL = (-MOST, MOST)
+COUNT = (0.0, float(LARGE))
+
+
+def columns(dtype: np.dtype, bounds: dict[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
+    """All columns of records, with bounds: real numbers must be finite, whole ones are counts, where no others are given."""
+    kinds = {name: dtype[name].base.kind for name in dtype.names or ()}
+    return {name: bounds.get(name, COUNT if kind == "i" else REAL) for name, kind in kinds.items()}
 
 
 def prefixed(prefix: str, fields: list[Field]) -> list[Field]:
     """The same fields as part of something larger."""
-    return [field._replace(name=f"{prefix}.{field.name}") for field in fields]
+    return [Field(f"{prefix}.{field.name}", *field[1:]) for field in fields]
 
 
 class CheckpointError(ValueError):

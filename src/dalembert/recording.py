@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .limits import LARGEST
 from .mechanics.evaluate import Mechanism
 from .model.compile import Model
 from .model.tables import (
@@ -23,7 +24,6 @@ from .model.tables import (
 from .pointer import MEASURE
 from .trajectory import Trajectory
 
-LARGEST = 1e100  # SI units: numbers whose squares can be added up
 FURTHER_FRAMES = (
     "contact_force",
     "contacts",
@@ -60,7 +60,7 @@ class Recorder:
         """
         self.mechanism(MEASURE, time, y, self._dydt)
         numbers = (y, self.system.energies[:2], self.system.error, self.system.rates)
-        if not all((np.abs(part) < LARGEST).all() for part in numbers):
+        if not all(part @ part < LARGEST or (np.abs(part) < LARGEST).all() for part in numbers):
             return False
         wrenches = self.system.wrenches.reshape(-1, 6)
         frames = self.frames
@@ -96,7 +96,8 @@ class Recorder:
         if not self._firsts.size:
             return np.zeros(len(self.model.joint_names))
         worst = np.maximum.reduceat(np.abs(values), self._firsts) * self._active
-        return np.pad(worst, (0, len(self.model.joint_names) - len(worst)))  # joints of a tree cannot open
+        tree = len(self.model.joint_names) - len(worst)  # whose joints cannot open
+        return np.concatenate([worst, np.zeros(tree)]) if tree else worst
 
     def __len__(self) -> int:
         return len(self.frames["time"])

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from .view.plots import Plots
 
 COORDINATES = ("maximal", "joint")
+SNAPSHOT_EVERY = 0.02  # s of computing
 
 
 class Simulation(Controls, Questions):
@@ -263,7 +264,8 @@ class Simulation(Controls, Questions):
         self._seen = None
         self.recorder = Recorder(self.model, self._mechanism)
         self._begun_from: checkpoint.Checkpoint | None = None  # what a resumed run began from
-        self._at_frame: checkpoint.Checkpoint | None = None  # of the last frame
+        self._at_frame: checkpoint.Snapshot | None = None  # of a frame, the last one where frames take long
+        self._snapshot_due = 0.0  # s
         try:
             status = set_out(self.model, self._mechanism, self._y, self._dydt, self._assemble)
             if status == OK:
@@ -451,7 +453,9 @@ class Simulation(Controls, Questions):
         self.recorder.keep({**self._effort_frame(), **self._joint_frame()})
         if self._constraint_solver is not None:
             self.recorder.keep(self._constraint_solver.frame())
-        self._at_frame = checkpoint.take(self)
+        if time.perf_counter() > self._snapshot_due:  # where frames are quick, a run is interrupted between two
+            self._at_frame = checkpoint.snapshot(self)
+            self._snapshot_due = time.perf_counter() + SNAPSHOT_EVERY
 
     def release(self, name: str) -> None:
         """Let a joint or a force go, from now on."""
@@ -498,11 +502,14 @@ class Simulation(Controls, Questions):
 
     def _checkpoint(self) -> checkpoint.Checkpoint | None:
         """What a run needs to go on from the last frame."""
-        frames = self.recorder.frames
-        if self._at_frame is not None and not self._advancing:
-            if self.time == frames["time"][-1] and self._y.tobytes() == frames["state"][-1].tobytes():
-                return checkpoint.take(self)  # inputs of motors may have been set since
-        return self._at_frame
+        found, last = self._at_frame, self.recorder.frames["state"][-1].tobytes()
+        if found is None:
+            return None  # it failed at its start
+        if self._y.tobytes() == last and self.time == self.recorder.frames["time"][-1]:
+            found = checkpoint.snapshot(self)
+        elif found.fields[0].values.tobytes() != last:
+            return None
+        return checkpoint.of_snapshot(self, found)
 
     @property
     def plot(self) -> Plots:

@@ -47,7 +47,7 @@ def set_out(model: Model, mechanism: Mechanism, y: np.ndarray, dydt: np.ndarray,
     """
     found = _residuals(model, mechanism, y)
     if found is None:
-        return NON_FINITE
+        return int(mechanism(MEASURE, 0.0, y, dydt)) or NON_FINITE
     worst, rates = found
     length = model.length
     settings = mechanism.system.settings[0]

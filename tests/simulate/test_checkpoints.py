@@ -168,7 +168,7 @@ def rewrite(key, value):
         put("stepper.collision.pairs.points", 5),
         put("stepper.collision.pairs.feature_a", 10**12),
         put("stepper.collision.contacts.a", 77),
-        put("stepper.steps", -1),
+        put("stepper.report.steps", -1),
         put("stepper.passes", -(2**62)),
         rewrite("room", {"pairs": 10**8, "contacts": 0}),
         rewrite("room", {}),

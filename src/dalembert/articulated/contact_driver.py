@@ -9,7 +9,7 @@ import numba
 import numpy as np
 
 from ..addresses import address_table
-from ..checkpoint_fields import Field
+from ..checkpoint_fields import REAL, Field
 from ..collide.detect import Detector
 from ..collide.tables import FREE as UNLINKED
 from ..collide.tables import Collision
@@ -82,8 +82,8 @@ class JointStepping(TimeStepping):
 
     def _own_fields(self) -> list[Field]:
         roots = self._tables.roots  # their momenta after a step are those before the next
-        kept = ("momentum", "turning", "impulse", "moment")
-        return [*self.own.fields(), *(Field(f"roots.{name}", roots[name]) for name in kept)]
+        kept = {name: REAL for name in ("momentum", "turning", "impulse", "moment")}
+        return [*self.own.fields(), Field("roots", roots, columns=kept)]
 
     def changed(self) -> None:
         """The state was changed from outside: what events were, and what is ahead, is not known."""

@@ -18,11 +18,12 @@ from numba.extending import intrinsic
 from ..arrays import copy
 from ..articulated.evaluate import LIFT, LOWER
 from ..jit import CFunction, njit
+from ..limits import LARGEST
 from ..mechanics.projection import NOT_CLOSED
 from ..mechanics.system import bodies_of, energies_of, error_of, hubs_of, joints_of, rates_of, settings_of
 from ..model.tables import LEDGER, PROJECTION, STATE_SIZE
 from ..pointer import C_SIGNATURE, COMPLETE, MEASURE, call_pointer, viewer
-from ..status import MAX_STEPS, OK
+from ..status import MAX_STEPS, NON_FINITE, OK
 from .tables import (
     APART_AT_START,
     CANNOT_CLOSE,
@@ -131,15 +132,17 @@ def run_member(member, worker):
         status = step_to(0.0, worker)
     frames = 0
     if status == OK:
-        keep(member, 0, worker)
+        status = keep(member, 0, worker)
+    if status == OK:
         frames = 1
     for i in range(targets.shape[0]):
         if status != OK:
             break
         status = step_to(targets[i], worker)
         if status == OK and now.t > times[frames - 1]:
-            keep(member, frames, worker)
-            frames += 1
+            status = keep(member, frames, worker)
+            if status == OK:
+                frames += 1
     outcome.status, outcome.frames, outcome.end = status, frames, now.t
     outcome.steps, outcome.rejected, outcome.evaluations = now.steps, now.rejected, now.evaluations
 
@@ -251,10 +254,15 @@ def put(worker):
 
 @njit
 def keep(member, frame, worker):
-    """Record the state as a frame of a member."""
+    """Record the state as a frame of a member, if it can be: see `Recorder.record`. Returns a status."""
     own, system, y, t = own_of(worker)[0], system_of(worker), y_of(worker), clock_of(worker)[0].t
     states, energies = states_of(worker), energies_kept_of(worker)
     ask(MEASURE, t, worker)
+    measured = energies_of(system)
+    if not (abs(measured[0]) < LARGEST and abs(measured[1]) < LARGEST and are_sound(y)):
+        return NON_FINITE
+    if not (are_sound(error_of(system)) and are_sound(rates_of(system))):
+        return NON_FINITE
     at = member * own.rows + frame
     first = at * y.shape[0]
     for k in range(y.shape[0]):
@@ -263,6 +271,15 @@ def keep(member, frame, worker):
     errors_of(worker)[at] = worst_joint(error_of(system), system)
     error_rates_of(worker)[at] = worst_joint(rates_of(system), system)
     times_of(worker)[frame] = t
+    return OK
+
+
+@njit
+def are_sound(values):
+    for k in range(values.shape[0]):
+        if not abs(values[k]) < LARGEST:
+            return False
+    return True
 
 
 @njit

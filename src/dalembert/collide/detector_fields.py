@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from ..checkpoint_fields import LARGE, CheckpointError, Field, columns
 from .build import with_room
 from .tables import (
     BOX,
+    CONTACT,
     CONTACTS,
     DIRECTION,
     EDGE_EDGE,
@@ -18,6 +20,7 @@ from .tables import (
     FIRST_PAIR,
     HALF_SPACE,
     MESH,
+    PAIR,
     PAIRS,
     POINTS,
     STRIP_AXIS,
@@ -40,22 +43,30 @@ def fields_of(collision: Collision) -> list[Field]:
     """Views on all of it, of as many pairs and contacts as there are."""
     counts, colliders = collision.counts, len(collision.colliders)
     first, number = int(counts[FIRST_PAIR]), int(counts[PAIRS])
-    pairs, contacts = collision.pairs[first : first + number], collision.contacts[: int(counts[CONTACTS])]
+    pairs = collision.pairs.view(np.ndarray)[first : first + number]
+    contacts = collision.contacts.view(np.ndarray)[: int(counts[CONTACTS])]
     bodies = len(collision.linked) - 1
     return [
         Field("axes", counts[SWEEP_AXIS : STRIP_AXIS + 1], -1, 2),
         Field("order", collision.order, 0, colliders - 1),
-        *columns(
-            "pairs", pairs,
-            {"a": (0, colliders - 1), "b": (0, colliders - 1), "facet": (0, max(0, len(collision.facets) - 1)),
-             "witness": (0, DIRECTION), "points": (0, POINTS), "feature": (-LARGE, LARGE)},
-        ),
-        *(
-            field
-            for field in columns("contacts", contacts, {"a": (0, bodies), "b": (0, bodies)})
-            if field.name not in ("contacts.pair", "contacts.point")
-        ),
-    ]  # fmt: skip
+        Field("pairs", pairs, columns=_of_pairs(colliders, len(collision.facets))),
+        Field("contacts", contacts, columns=_of_contacts(bodies)),
+    ]
+
+
+@functools.cache
+def _of_pairs(colliders: int, facets: int) -> dict[str, tuple[float, float]]:
+    bounds = {
+        "a": (0, colliders - 1), "b": (0, colliders - 1), "facet": (0, max(0, facets - 1)), "witness": (0, DIRECTION),
+        "points": (0, POINTS), "feature": (-LARGE, LARGE),
+    }  # fmt: skip
+    return columns(PAIR, bounds)
+
+
+@functools.cache
+def _of_contacts(bodies: int) -> dict[str, tuple[float, float]]:
+    found = columns(CONTACT, {"a": (0, bodies), "b": (0, bodies)})
+    return {name: bounds for name, bounds in found.items() if name not in ("pair", "point")}
 
 
 def check(collision: Collision) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..addresses import address_table
 from ..board import CONTACT_JOBS, FUNCTIONS, STEPPING_DESK, SYSTEM_DESK, WALLS_DESK
-from ..checkpoint_fields import LARGE, Field, prefixed
+from ..checkpoint_fields import COUNT, LARGE, REAL, Field, prefixed
 from ..collide.detect import Detector
 from ..collide.detector_fields import check, fields_of
 from ..collide.tables import AWAKE, CONTACTS, NEED_ROOM, PAIRS, UNMOVED, Collision
@@ -36,6 +36,11 @@ from .solve import Walls
 from .step import COMPILED, march
 from .step_events import StepEvents
 from .tables import AT_MOST, HELD, SOFT, STEP_STAGES
+
+KEPT_OF_REPORT = {"steps": COUNT, "naps": COUNT}
+KEPT_OF_OPTIONS = {"start": REAL, "fresh": (0.0, 1.0)}
+KEPT_OF_BOUNDS = {"impulse": REAL, "state": (float(HELD), float(AT_MOST))}
+KEPT_OF_SOFT = {"state": (float(HELD), float(AT_MOST))}
 
 
 @dataclass(frozen=True)
@@ -234,27 +239,23 @@ class TimeStepping:
 
     def fields(self) -> list[Field]:
         """What is remembered from step to step, beside the state."""
-        report, options = self.report, self._tables.options
         return [
-            Field("steps", report.steps, 0, LARGE),
-            Field("start", options.start),
-            Field("fresh", options.fresh, 0, 1),
-            Field("impulses of bounds", self._tables.bounds.impulse),
-            Field("states of soft rows", self._tables.soft.state, HELD, AT_MOST),
+            Field("report", self.report, columns=KEPT_OF_REPORT),
+            Field("options", self._tables.options, columns=KEPT_OF_OPTIONS),
+            Field("bounds", self._tables.bounds, columns=KEPT_OF_BOUNDS),
+            Field("soft", self._tables.soft, columns=KEPT_OF_SOFT),
             *self._own_fields(),
             *prefixed("collision", fields_of(self.collision)),
             *prefixed("events", self._events.fields()),
         ]
 
     def _own_fields(self) -> list[Field]:
-        tables, naps = self._tables, LARGE
+        tables = self._tables
         return [
-            Field("naps", self.report.naps, 0, naps),
-            Field("asleep", self.collision.asleep, UNMOVED, naps),
+            Field("asleep", self.collision.asleep, UNMOVED, LARGE),
             Field("slow", tables.slow, -np.inf),
             Field("passes", tables.passes, 0, LARGE),
             Field("waits", tables.waits, 0, LARGE),
-            Field("states of bounds", tables.bounds.state, HELD, AT_MOST),
             Field("impulses of joints", tables.joint_impulses),
         ]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checkpoint_fields import Field, columns, prefixed
+from ..checkpoint_fields import CheckpointError, Field, columns, prefixed
 from ..collide.detector_fields import check, fields_of
 from ..collide.tables import CONTACTS, PAIRS
 from ..contact.time_stepping import Contact, ContactReport
@@ -21,6 +21,8 @@ from .reach import Reach
 from .system import ContactSystem
 from .tables import EDGES, SIDE, STICKING, TOUCH
 from .watch import NEED_ROOM
+
+MOST_TOUCHES = 2000  # of a checkpoint: the memory for them grows with the square
 
 
 class EventDriver:
@@ -94,7 +96,9 @@ class EventDriver:
         }  # fmt: skip
 
     def make_room(self, room: dict[str, int]) -> None:
-        """Give `fields` these lengths."""
+        """Give `fields` these lengths. Raises CheckpointError for more than there is memory for."""
+        if room["touches"] > MOST_TOUCHES:
+            raise CheckpointError(f"the checkpoint has {room['touches']} contacts at once, at most {MOST_TOUCHES}")
         self.system.detector.hold(room["pairs"], room["contacts"])
         touches, sides = np.zeros(room["touches"], TOUCH), np.zeros((room["sides"], SIDE))
         self.system.set_touches(touches, sides, 0)
@@ -105,13 +109,14 @@ class EventDriver:
         tables, options, bodies = self.system.tables, self.system.options, len(self.model.body_names)
         colliders, sides = len(self.system.detector.collision.colliders), len(tables.sides) // SIDE
         index = {"i": (0, bodies), "j": (0, bodies), "a": (0, colliders - 1), "b": (0, colliders - 1)}
+        kinds = {"kind": (0, EDGES), "mode": (0, STICKING)}
         rows = {name: (0, sides) for name in ("first_i", "last_i", "first_j", "last_j")}
         return [
             *self._driver.fields(),
             Field("unsettled", self._unsettled, 0, 1),
             Field("active", options.active, 0, len(tables.touches)),
             *(Field(name, options[name]) for name in ("tiny_speed", "tiny_force")),
-            *columns("touches", tables.touches, {**index, **rows, "kind": (0, EDGES), "mode": (0, STICKING)}),
+            Field("touches", tables.touches, columns=columns(TOUCH, {**index, **rows, **kinds})),
             Field("sides", tables.sides),
             *self._instant.fields(),
             *prefixed("collision", fields_of(self.system.detector.collision)),

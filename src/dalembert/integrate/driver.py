@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checkpoint_fields import LARGE, Field
+from ..checkpoint_fields import COUNT, REAL, Field
 from ..pace import Pace
 from ..status import MAX_STEPS
 from . import state as integration
@@ -25,6 +25,10 @@ class Driver:
         self._work = integration.make_work(options)
         self._clock = integration.make_clock(0.0, step)
         self._signs, self._pace = integration.make_signs(options), Pace()
+        self._kept = {
+            "t": (0.0, REAL[1]), "h": (0.0, REAL[1]), "error_last": (0.0, REAL[1]), "origin": REAL, "count": COUNT,
+            "event": (-1, max(0, len(self._signs) - 1)), "started": (0, 1), "valid": (0, 1),
+        }  # fmt: skip
         self.stepper = Stepper(functions, options, self._work, self._signs, self._clock)
 
     def restart(self, time: float) -> None:
@@ -55,16 +59,7 @@ class Driver:
 
     def fields(self) -> list[Field]:
         """What is remembered from step to step, beside the state and its derivative."""
-        clock = self._clock
-        return [
-            *(Field(name, clock[name], 0.0) for name in ("t", "h", "error_last")),
-            Field("origin", clock.origin),
-            Field("count", clock["count"], 0, LARGE),
-            Field("event", clock["event"], -1, max(0, len(self._signs) - 1)),
-            Field("started", clock.started, 0, 1),
-            Field("valid", clock.valid, 0, 1),
-            Field("signs", self._signs, -1.0, 1.0),
-        ]
+        return [Field("clock", self._clock, columns=self._kept), Field("signs", self._signs, -1.0, 1.0)]
 
     def frame(self) -> dict[str, Any]:
         """Nothing more than the state is recorded."""
@@ -77,7 +72,9 @@ class Driver:
         """`fields` were written: go on from there."""
 
     def attempt(self, y: np.ndarray) -> np.ndarray:
-        """The state of the last step that was tried: at its end, or at the stage where it came to grief."""
+        """The state of the last step that was tried: at its end, or at the stage that is not finite."""
+        if self._clock.evaluations[0] <= 1:
+            return y
         tried = self._work.y_new if np.isfinite(self._work.stage).all() else self._work.stage
         return tried[: tried.size - self._carried]
 

@@ -175,7 +175,7 @@ class ParticleStepping:
             Field("history", steps.options.history, 0, 1),
             Field("before", steps.before),
             Field("tied", steps.tied, 0, 1),
-            *columns("memory", steps.memory, {"step": (-1, LARGE), "stick": (0, 1)}),
+            Field("memory", steps.memory, columns=columns(tables.MEMORY, {"step": (-1, LARGE), "stick": (0, 1)})),
             *prefixed("events", self._events.fields()),
             *prefixed("bodies", [] if self.bodies is None else self.bodies.fields()),
         ]
