@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from .articulated.driver import JointMechanism
 from .drivers import TIME_STEPPING, system_of
 from .integrate.methods import METHODS
-from .joint_state import JointReader, named_freedoms
+from .joint_state import JointReader
 from .mechanics.evaluate import Mechanism
 from .model.compile import Model
 from .model.tables import MOTOR, SPRING, STATE_SIZE, TORSION
@@ -57,13 +57,13 @@ class Stiffness:
 
 def stiffnesses(model: Model, method: str = "rk4") -> list[Stiffness]:
     """The fastest mode of each elastic force of a scene, at its start; of forces on bodies, that of free bodies."""
-    found = (*_of_elements(model), *(_of_force(force, model, method) for force in forces_with_gains(model, method)))
+    found = (*_of_elements(model), *(_of_force(force) for force in forces_with_gains(model, method)))
     return [mode for mode in found if mode.frequency > 0.0 or mode.damping > 0.0]
 
 
 def forces_with_gains(model: Model, method: str) -> list[Force]:
-    """Springs, and what acts on the coordinate of a joint; time steps take the gains of motors implicitly."""
-    kinds = ("spring", "torsion_spring") if method == TIME_STEPPING else ("spring", "torsion_spring", "motor")
+    """Springs, and what acts on the coordinate of a joint, which time steps take implicitly."""
+    kinds = ("spring",) if method == TIME_STEPPING else ("spring", "torsion_spring", "motor")
     return [
         force
         for force in model.scene.forces.values()
@@ -243,7 +243,7 @@ def largest_eigenvalue(product: Product, size: int) -> float:
 # Forces on bodies -------------------------------------------------------------------------------------------------------
 
 
-def _of_force(force: Force, model: Model, method: str) -> Stiffness:
+def _of_force(force: Force) -> Stiffness:
     """The mode of a force on bodies that are free but for what is pinned."""
     if force.joint is None:
         n = _along(force)
@@ -252,12 +252,11 @@ def _of_force(force: Force, model: Model, method: str) -> Stiffness:
         axis = np.array([0.0, 0.0, 1.0]) if force.joint.axis is None else force.joint.axis
         own = _turning if force.coordinate == "angle" else _mobility
         mobility = sum(own(end, force.joint.at, axis) for end in (force.joint.a, force.joint.b))
-    implicit = force.joint is not None and method == TIME_STEPPING and model.tree is not None  # the damping of joints
-    return _mode(force, mobility, 0.0 if implicit else force.damping)
+    return _mode(force, mobility)
 
 
-def _mode(force: Force, mobility: float, damping: float) -> Stiffness:
-    return Stiffness(force.name, float(np.sqrt(force.stiffness * mobility)), damping * mobility, False)
+def _mode(force: Force, mobility: float) -> Stiffness:
+    return Stiffness(force.name, float(np.sqrt(force.stiffness * mobility)), force.damping * mobility, False)
 
 
 def _along(force: Force) -> NDArray[np.float64]:
@@ -295,8 +294,7 @@ def _in_place(simulation: Any, mode: Stiffness) -> Stiffness:
         return mode
     force = simulation.model.scene.forces[mode.name]
     found = response(simulation.model, force)
-    damping = force.damping if mode.damping > 0.0 else 0.0
-    return mode if found is None else _mode(force, found, damping)
+    return mode if found is None else _mode(force, found)
 
 
 def response(model: Model, force: Force) -> float | None:
@@ -326,7 +324,7 @@ def response(model: Model, force: Force) -> float | None:
         return abs(_speed(model, y, force.b, force.at_b, n) - _speed(model, y, force.a, force.at_a, n))
     if not isinstance(own, JointMechanism):
         return abs(JointReader(model).read(y)[_coordinate_name(force)][1])
-    freedom = named_freedoms(own).get(_coordinate_name(force))
+    freedom = own.layout.scalars().get(_coordinate_name(force))
     return None if freedom is None else abs(float(own.z[len(own.layout.start) + freedom[1]]))
 
 
