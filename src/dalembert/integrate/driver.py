@@ -72,10 +72,11 @@ class Driver:
         """`fields` were written: go on from there."""
 
     def attempt(self, y: np.ndarray) -> np.ndarray:
-        """The state of the last step that was tried: at its end, or at the stage that is not finite."""
-        if self._clock.evaluations[0] <= 1:
-            return y
-        return self._work.y_new if np.isfinite(self._work.stage).all() else self._work.stage
+        """The state that a step was tried with and that is not finite, at a stage or at its end; else y."""
+        for tried in (self._work.stage, self._work.y_new):
+            if not (np.isfinite(tried).all() or np.isnan(tried).all()):  # the latter: not computed yet
+                return tried
+        return y
 
     @property
     def step(self) -> float:
