@@ -89,12 +89,12 @@ def explain(simulation: Any, status: int) -> str:
 
 
 def _events_without_number(simulation: Any) -> str:
-    """The names of the events that return NaN where the run is or was about to be; of all if none does."""
+    """The names of the events that return NaN at the state, now or a step later; of all if none does."""
     model, driver = simulation.model, simulation._driver
     names = [event.name for event in model.events]
     found: list[str] = []
-    for state in (simulation._y, np.ascontiguousarray(driver.attempt(simulation._y))):
-        values = event_values(model, simulation.time, state)
+    for time in (simulation.time, simulation.time + driver.step):
+        values = event_values(model, time, simulation._y)
         found = found or [name for name, value in zip(names, values, strict=True) if np.isnan(value)]
     return " or ".join(map(repr, found or names))
 

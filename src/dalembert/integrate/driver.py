@@ -72,11 +72,12 @@ class Driver:
         """`fields` were written: go on from there."""
 
     def attempt(self, y: np.ndarray) -> np.ndarray:
-        """The state of the last step that was tried: at its end, or at the stage that is not finite."""
-        if self._clock.evaluations[0] <= 1:
-            return y
-        tried = self._work.y_new if np.isfinite(self._work.stage).all() else self._work.stage
-        return tried[: tried.size - self._carried]
+        """The state that a step was tried with and that is not finite, at a stage or at its end; else y."""
+        for tried in (self._work.stage, self._work.y_new):
+            state = tried[: tried.size - self._carried]
+            if not (np.isfinite(state).all() or np.isnan(state).all()):  # the latter: not computed yet
+                return state
+        return y
 
     @property
     def step(self) -> float:
