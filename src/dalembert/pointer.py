@@ -35,19 +35,19 @@ COMPLETE = 1  # in: the end of a step, moved in place onto what it must satisfy;
 COMPLETE_EVALUATED = 2  # the same, where out holds f(t, in) already
 MEASURE = 3  # evaluate, and leave what is recorded in the system's own tables
 DRIFT = 4  # in: moved in place over out[0] seconds, at constant momenta
+CONSTRAIN = 5  # in: changes wanted of the rates J v, at the state evaluated last; out: the impulses that make them
+PARTICLE_FORCES = 6  # in: places and velocities of particles; out: forces on them
+PARTICLE_MATRIX = 7  # the same; out: a matrix, to which minus their derivatives are added
+SOLVE = 8  # in: a right-hand side; out: the solution, with what is prescribed of it on entry
 FORCES = (
-    9  # at a state whose kinematics are in the tables: J and J̇ v, and the forces on all bodies; out: those of particles
+    9  # at a state whose kinematics are in the tables: J, J̇ v and the forces on all bodies; out: those of particles
 )
 WRITE = 10  # out = f(t, in) from these forces and those of constraints in the tables
 RECORD = 11  # the rest of MEASURE, after these two
 CARRY = 12  # in: a state, out: f there; behind both is written what a step carries beside them
 MERGE = 13  # in: a raw step's end, and behind it what was carried: put into the state
-PARTICLE_FORCES = 6  # in: places and velocities of particles; out: forces on them
-SOLVE = 8  # in: a right-hand side; out: the solution, with what is prescribed of it on entry
-PARTICLE_MATRIX = 7  # the same; out: a matrix, to which minus their derivatives are added
-PLACE = 12  # in: a state; kinematics, J, J̇ v and the factorization there
-FACTORIZE = 13  # the factorization anew, where `compliance` of joints has changed
-CONSTRAIN = 5  # in: changes wanted of the rates J v, at the state evaluated last; out: the impulses that make them
+PLACE = 14  # in: a state; kinematics, J, J̇ v and the factorization there
+FACTORIZE = 15  # the factorization anew, where `compliance` of joints has changed
 
 C_TYPE = ctypes.CFUNCTYPE(
     ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_double, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p,
