@@ -25,6 +25,7 @@ from .kinematics import load6, load9
 from .system import bodies_of, coordinates_of, kinematics_of, power_of, settings_of, spins_of
 
 ZERO = (0.0, 0.0, 0.0)
+NO_SPIN = 1e-100  # |L|², (kg m²/s)²: what is less does not turn, and its square may be lost to underflow
 
 
 @njit
@@ -56,7 +57,7 @@ def carry(y, dydt, system):
         omega = symvec(load6(bodies[spins[i].body].inverse_inertia), spin)
         rate = sub(torque, cross(omega, spin))
         square = dot(spin, spin)
-        if not dot(torque, torque) <= dot(omega, omega) * square:
+        if not (square > NO_SPIN and dot(torque, torque) <= dot(omega, omega) * square):
             spin, rate = ZERO, ZERO
         spins[i].size = math.sqrt(square)
         for k in range(3):
@@ -107,7 +108,7 @@ def merge_spins(y, system):
         at, own = size + 3 * i, STATE_SIZE * spins[i].body
         spin, momentum = three(y, at), three(y, own + 10)
         largest = max(dot(momentum, momentum), spins[i].size ** 2)
-        if not (dot(spin, spin) > 0.0 and largest > 0.0):
+        if not (dot(spin, spin) > 0.0 and largest > NO_SPIN):
             continue
         q = (y[own + 3], y[own + 4], y[own + 5], y[own + 6])
         seen = matvec(to_matrix(q), spin)
