@@ -62,13 +62,14 @@ def explain(simulation: Any, status: int) -> str:
         return f"{at} the event {_events_without_number(simulation)} returns NaN; let it return a number at every state"
     step = f"in a step of {simulation._driver.step:.3g} s"
     lost = _first_not_finite(simulation)
+    culprit = _culprit(simulation) if model.pointers else None
+    also = "" if culprit is None else f", and {culprit}"
     if status == NON_FINITE or lost is not None:
-        return f"{at} {MESSAGES[NON_FINITE]} {step}; {lost or _fastest(simulation)}"
+        return f"{at} {MESSAGES[NON_FINITE]} {step}; {lost or _fastest(simulation)}{also}"
     if status == STEP_UNDERFLOW:
-        return f"{at} {MESSAGES[status]} (the last trial was {step}); {_fastest(simulation)}"
+        return f"{at} {MESSAGES[status]} (the last trial was {step}); {_fastest(simulation)}{also}"
     if status in (SINGULAR, NOT_SOLVED) and simulation._constraint_solver is not None:
         return f"{at} {simulation._constraint_solver.explain()}"
-    culprit = _culprit(simulation) if model.pointers else None
     if status in (SINGULAR, NOT_CLOSED) and culprit is not None:
         return f"{at} {culprit}; return finite numbers"
     if status in (SINGULAR, NOT_CLOSED):
@@ -84,8 +85,7 @@ def explain(simulation: Any, status: int) -> str:
     if status in (SINGULAR_MASS, NOT_MET):
         return f"{at} {simulation._mechanism.explain(status)}"
     reason = MESSAGES.get(status, f"status {status}")
-    found = _fastest(simulation) if culprit is None else f"{_fastest(simulation)}, and {culprit}"
-    return f"{at} {reason} {step}; {found}"
+    return f"{at} {reason} {step}; {_fastest(simulation)}{also}"
 
 
 def _events_without_number(simulation: Any) -> str:
