@@ -17,7 +17,7 @@ from .motors import INPUTS, exerted, inputs_of, motor_row, what_it_takes
 from .particles.stepping import ParticleStepping
 from .pointer import MEASURE
 from .scene.checks import finite
-from .scene.doubtful import TURN, beyond_a_turn, in_degrees
+from .scene.scene_warnings import TURN, beyond_a_turn, in_degrees
 from .time_series import TimeSeries
 
 SAME_TIME = 1e-9  # of the time between two calls of a controller
@@ -97,14 +97,14 @@ class Controls(JointStates):
         if all(row[INPUTS[key]] == value for key, value in new.items()):
             return
         if abs(new.get("position", row.position) - row.position) > TURN:
-            self._doubt_angle(name, row, new["position"])
+            self._warn_of_angle(name, row, new["position"])
         for key, value in new.items():
             row[INPUTS[key]] = value
         self._changed_by_hand(owner)
         if not isinstance(self._driver, (TimeStepping, ParticleStepping)):  # these look at motors anew in each step
             self._driver.changed()
 
-    def _doubt_angle(self, name: str, row: Any, position: float) -> None:
+    def _warn_of_angle(self, name: str, row: Any, position: float) -> None:
         """Warn of a position, more than a turn from the one before, that is probably in degrees."""
         if self._system.coordinates.kind[row.coordinate] == ANGLE and beyond_a_turn(position):
             self.warn(in_degrees(f"motor {name!r}", "its position is set to", [position]), f"position of {name}")

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from .answers import not_finite
 from .articulated.evaluate import LIMP
 from .impact.forces import UNSOLVED
 from .interact.tables import COINCIDENT, ONE, OTHER, THE_LAW
@@ -19,6 +18,7 @@ from .state import State
 from .status import MESSAGES, NON_FINITE, STEP_UNDERFLOW
 from .symbolic.constrained import SINGULAR_MASS
 from .symbolic.evaluate import NOT_MET
+from .user_results import not_finite
 
 
 class SimulationError(RuntimeError):

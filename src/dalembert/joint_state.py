@@ -16,7 +16,7 @@ from .model.compile import Model
 from .model.elements import ForceCompiler
 from .scene.body import WORLD
 from .scene.checks import finite
-from .scene.doubtful import beyond_a_turn, in_degrees
+from .scene.scene_warnings import beyond_a_turn, in_degrees
 
 Vector = NDArray[np.float64]
 ROUND = 0.5  # an angle beyond a turn that is a multiple of this was written by hand, and not measured

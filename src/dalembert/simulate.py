@@ -14,7 +14,6 @@ import numpy as np
 
 from . import checkpoint, interrupt
 from .ahead import compile_ahead
-from .answers import require_answers
 from .articulated.driver import JointMechanism
 from .checkpoint_fields import CheckpointError
 from .clock import AskedTime, next_frame, next_stop, slack
@@ -22,7 +21,6 @@ from .constraint_solver import ConstraintSolver, iterative_solver
 from .control import Controls, make_clock
 from .derivative_check import require_derivatives
 from .description import scene_description
-from .doubts import SOLVERS, at_the_start, changed_since, of_the_steps, sizes
 from .drivers import (
     TIME_STEPPING,
     check_step,
@@ -45,6 +43,7 @@ from .questions import Questions
 from .recording import Recorder, as_json
 from .release import release
 from .report import Report, make_report
+from .run_warnings import SOLVERS, at_the_start, changed_since, of_the_steps, sizes
 from .scene.scene import Scene
 from .scene.simplify import simplification_message
 from .stability import stability_warning
@@ -54,6 +53,7 @@ from .status import EVENT, NON_FINITE, OK
 from .symbolic import GeneralizedCoordinates
 from .symbolic.mechanism import PlacedMechanism, require_supported
 from .trajectory import Trajectory, TrajectoryError
+from .user_results import require_answers
 from .warning import warn
 
 if TYPE_CHECKING:

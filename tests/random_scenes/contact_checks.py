@@ -64,9 +64,9 @@ def finite_problems(record):
 
 
 def balance_problems(run):
-    """The energy balance closes, but for what putting overlap right does."""
+    """The balance closes beside what putting overlap right does; for joints that is booked to first order only."""
     scale = max(run.report.energy_scale, 1e-3)
-    if run.report.integration_error > 1e-6 * scale:
+    if run.report.integration_error > (1e-4 if run.model.joint_names else 1e-6) * scale:
         return [f"energy balance: {run.report.integration_error:.3g} J of {scale:.3g} J beside projection"]
     return []
 
@@ -220,7 +220,7 @@ def project(x, normal, mu):
     return n * normal + mu * n * t / size
 
 
-def free_rotation(q, momentum, inertia, time, pieces=8):
+def free_rotation(q, momentum, inertia, time, pieces=32):
     """The rotation matrix after free motion from the orientation q (w first), by classical Runge–Kutta steps."""
     turn, inverse = rotations(q), np.linalg.inv(inertia)
 

@@ -13,7 +13,6 @@ from .body import WORLD, Body, World, make_body
 from .checks import real_array
 from .connect import Connections
 from .contact import OF_SCENE, Contacts, Material, OfScene, require_convex, surface
-from .doubtful import doubtful_density, doubtful_orientation
 from .exert import Exertions
 from .force import Event, Force
 from .joint import Frame, Joint
@@ -21,6 +20,7 @@ from .mass import volume_of
 from .particle_force import ParticleForce
 from .particles import Particle, ParticleGroups, Particles
 from .pull import Pulls
+from .scene_warnings import density_warnings, orientation_warnings
 from .soft import Soft
 from .surfaces import HeightField, TriangleMesh
 
@@ -60,7 +60,7 @@ class Scene(Connections, Exertions, Articulations, Contacts, ParticleGroups, Pul
         self.events: dict[str, Event] = {}
         self.material = material
         self.description = ""
-        self.doubts: list[str] = []  # what was doubtful when it was added; see `doubtful`
+        self.warnings: list[str] = []  # of what was added; see `scene_warnings`
         self.imported = False  # whether a model file says all of it
         self.origin: dict[str, Any] | None = None  # what made it, where that is known: see `sources`
 
@@ -123,9 +123,9 @@ class Scene(Connections, Exertions, Articulations, Contacts, ParticleGroups, Pul
         )  # fmt: skip
         self.bodies[name] = body
         if not self.imported:
-            self.doubts += doubtful_orientation(f"body {name!r}", orientation)
+            self.warnings += orientation_warnings(f"body {name!r}", orientation)
         if shape is not None and inertia is None and mass is not None:
-            self.doubts += doubtful_density(f"body {name!r}", body.mass, volume_of(shape))
+            self.warnings += density_warnings(f"body {name!r}", body.mass, volume_of(shape))
         return body
 
     def event(

@@ -1,6 +1,6 @@
-"""What of a run is probably a mistake, or not as good as its tolerance: the sentences of `SimulationWarning`.
+"""Warnings about a run: its settings, overlaps at its start, and solvers that missed their tolerance.
 
-`scene.doubtful` has those that the scene alone tells; here are those of its settings, its start and its steps.
+Warnings about the scene alone are in `scene.scene_warnings`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .particles.detect import ParticleDetector
 from .particles.schemes import SCHEMES
 from .particles.stepping import ParticleStepping
 from .queries import Queries
-from .scene.doubtful import doubts_of, names
+from .scene.scene_warnings import names, warnings_of
 from .status import OK
 
 OFTEN = 0.01  # of the steps
@@ -34,7 +34,7 @@ OF_HOLD = {"stiffness": 0.0, "damping": 0.0}
 
 def at_the_start(run: Any) -> Iterator[str]:
     """Sentences about a run that was just made."""
-    yield from doubts_of(run.model.scene)
+    yield from warnings_of(run.model.scene)
     yield from _unused(run)
     yield from _unseen(run)
     yield from _overlaps(run)
@@ -144,7 +144,7 @@ def _unseen(run: Any) -> Iterator[str]:
     found = [group.name for group in scene.particles.values() if group.material is not None]
     if found:
         yield (
-            f"particles {names(found)} pass through everything by method {run.method!r}: particles touch in time steps only; "
+            f"particles {names(found)} collide with nothing in method {run.method!r}: particles collide in time steps only; "
             f"use method={TIME_STEPPING!r} or an implicit one"
         )
 
@@ -164,8 +164,8 @@ def _overlaps(run: Any) -> Iterator[str]:
         if pairs:
             more = f" and {len(pairs) - FEW} pairs more" if len(pairs) > FEW else ""
             yield (
-                f"at the start {', '.join(pairs[:FEW])}{more} overlap, and the first steps put them apart; move them, or let "
-                "them pass by set_contact(a, b, enabled=False)"
+                f"at the start {', '.join(pairs[:FEW])}{more} overlap; the first steps separate them. Move them, or turn "
+                "contact between them off with set_contact(a, b, enabled=False)"
             )
     if isinstance(driver, ParticleStepping) and driver.detects:
         yield from _sunk_particles(run)
@@ -193,6 +193,6 @@ def _sunk_particles(run: Any) -> Iterator[str]:
         if sunk.any():
             worst = float(depth[group.first : group.last][sunk].max())
             yield (
-                f"at the start {int(sunk.sum())} of the particles {group.name!r} overlap what they touch, by {worst:.3g} m "
-                "at worst, and the first steps put them apart; move them"
+                f"at the start {int(sunk.sum())} of the particles {group.name!r} overlap other things by up to "
+                f"{worst:.3g} m; the first steps separate them. Move them"
             )

@@ -1,4 +1,4 @@
-"""What of a scene is probably a mistake, though it can be run: the sentences of `SimulationWarning`."""
+"""Warnings about a scene that can be run but probably contains a mistake: the messages of `SimulationWarning`."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ DENSITIES = (1e-3, 1e6)  # kg/m³: a thousandth of air's, and 44 times that of o
 STRONG = 1e3  # m/s²
 
 
-def doubts_of(scene: Scene) -> list[str]:
-    """A sentence for each thing in the scene that is probably not as it was meant, with the way out."""
-    found = [*scene.doubts]
+def warnings_of(scene: Scene) -> list[str]:
+    """A message for each thing in the scene that is probably a mistake, with the way out."""
+    found = [*scene.warnings]
     for check in (_untouched, _idle_rules, _angles, _starts_beyond_stops, _gravity, _surfaces):
         found += check(scene)
     return found
@@ -47,7 +47,7 @@ def names(items: Sequence[str]) -> str:
 # Said when something is added to a scene --------------------------------------------------------------------------------
 
 
-def doubtful_orientation(owner: str, value: ArrayLike) -> Iterator[str]:
+def orientation_warnings(owner: str, value: ArrayLike) -> Iterator[str]:
     """What a quaternion in another order, or an axis with an angle, looks like."""
     q = array_of(value).astype(float)
     order = "a quaternion is (w, x, y, z)"
@@ -64,7 +64,7 @@ def doubtful_orientation(owner: str, value: ArrayLike) -> Iterator[str]:
             )
 
 
-def doubtful_density(owner: str, mass: float, volume: float) -> Iterator[str]:
+def density_warnings(owner: str, mass: float, volume: float) -> Iterator[str]:
     """What lengths in millimetres, or masses in grams, come to."""
     density = mass / volume
     if not DENSITIES[0] <= density <= DENSITIES[1]:
@@ -92,10 +92,10 @@ def _untouched(scene: Scene) -> Iterator[str]:
     for kind, found in (("body", bodies), ("particles", groups)):
         if found:
             who = f"{'bodies' if kind == 'body' and len(found) > 1 else kind} {names(found)}"
-            verb = "passes" if kind == "body" and len(found) == 1 else "pass"
+            has, collides = ("has", "collides") if kind == "body" and len(found) == 1 else ("have", "collide")
             yield (
-                f"{who} {verb} through everything for want of a material, and the scene has {others}; give material="
-                "Material(...) there or to Scene(...), or material=None if that is meant"
+                f"{who} {has} no material and {collides} with nothing, but the scene has {others}; pass "
+                "material=Material(...) there or to Scene(...), or material=None if this is intended"
             )
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import dalembert as dal
 
-from .told import arm, ground, of_run, told
+from .collect import arm, ground, of_run, told
 
 RUBBER = dal.Material(0.6)
 CUBE = dal.Box(0.2, 0.2, 0.2)
@@ -28,7 +28,7 @@ def test_bodies_without_a_material_are_named_once_where_other_things_touch():
     for k in range(6):
         scene.add_body(f"lost {k}", CUBE, mass=1.0, position=(4 + k, 0, 1))
     message = one(of_run(scene))
-    assert "bodies 'lost 0', 'lost 1', 'lost 2', 'lost 3' and 2 more pass through everything" in message
+    assert "bodies 'lost 0', 'lost 1', 'lost 2', 'lost 3' and 2 more have no material" in message
     assert "Scene(...)" in message and "material=None" in message and "meant'" not in message
 
 
@@ -36,7 +36,7 @@ def test_a_body_without_a_material_is_named_where_only_bodies_touch():
     scene = dal.Scene("bodies")
     scene.add_body("solid", CUBE, mass=1.0, material=RUBBER)
     scene.add_body("ghost", CUBE, mass=1.0, position=(1, 0, 0))
-    assert "body 'ghost' passes through everything" in one(of_run(scene))
+    assert "body 'ghost' has no material" in one(of_run(scene))
 
 
 def test_where_nothing_touches_no_material_is_missed():
@@ -60,14 +60,14 @@ def test_material_none_turns_contact_off_where_the_scene_has_a_material():
 def test_particles_without_a_material_are_named():
     scene = ground()
     scene.add_particles("dust", [[0, 0, 1]], mass=1.0)
-    assert "particles 'dust' pass through everything" in one(of_run(scene))
+    assert "particles 'dust' have no material" in one(of_run(scene))
 
 
 def test_particles_that_a_method_lets_pass_are_named():
     scene = ground(material=RUBBER)
     scene.add_particles("sand", [[0, 0, 0.001]], mass=1.0)
     assert of_run(scene) == []
-    assert "particles 'sand' pass through everything by method 'rk4'" in one(of_run(scene, method="rk4"))
+    assert "particles 'sand' collide with nothing in method 'rk4'" in one(of_run(scene, method="rk4"))
 
 
 def test_what_is_no_material_is_refused():

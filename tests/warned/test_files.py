@@ -6,7 +6,7 @@ import pytest
 import dalembert as dal
 from dalembert.cli import app
 
-from .told import arm, ground
+from .collect import arm, ground
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def test_the_report_page_shows_warnings_as_text(tmp_path):
         warned = dal.simulate(scene, 0.02, dt=0.01).trajectory
     page = warned.save_report(tmp_path / "run.html").read_text("utf-8")
     shown = page[page.index('<ul class="warnings"') : page.index("</ul>")]
-    assert "body &#x27;&lt;b&gt;lost&lt;/b&gt;&#x27; passes through everything" in shown and "<b>" not in shown
+    assert "body &#x27;&lt;b&gt;lost&lt;/b&gt;&#x27; has no material" in shown and "<b>" not in shown
     again = dal.Trajectory.load(warned.save(tmp_path / "run.nc"))
     assert again.warnings == warned.warnings and len(again.warnings) == 1
 
@@ -102,5 +102,5 @@ def test_the_command_line_says_them_once_and_in_the_table(tmp_path, capsys):
     )
     assert app(["run", str(path)], result_action="return_value") == 0
     out, error = capsys.readouterr()
-    assert error.count("dalembert: warning: body 'ghost' passes through everything") == 1
-    assert " ".join(out.split()).count("body 'ghost' passes through everything") == 1 and "\x1b" not in out
+    assert error.count("dalembert: warning: body 'ghost' has no material") == 1
+    assert " ".join(out.split()).count("body 'ghost' has no material") == 1 and "\x1b" not in out

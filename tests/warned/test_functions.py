@@ -6,7 +6,7 @@ import pytest
 
 import dalembert as dal
 
-from .told import arm
+from .collect import arm
 
 
 def brick():
