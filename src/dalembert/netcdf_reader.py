@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import base64
 import contextlib
 import json
@@ -93,7 +94,14 @@ class Reader:
         self._process = None
 
 
+    def close(self) -> None:
+        """End the process, if this one started it."""
+        if self._process is not None and self._owner == os.getpid():
+            self._stop(self._process)
+
+
 READER = Reader()
+atexit.register(READER.close)
 
 
 def _start() -> subprocess.Popen[bytes]:
