@@ -93,7 +93,6 @@ class Reader:
                 pipe.close()  # type: ignore[union-attr]
         self._process = None
 
-
     def close(self) -> None:
         """End the process, if this one started it."""
         if self._process is not None and self._owner == os.getpid():
