@@ -14,8 +14,7 @@ from .mechanism_checks import rotations
 
 NEWTON = 1e-9  # of the momenta that are exchanged
 ROUNDING = 1e-12
-LAW = 1e-8  # m/s: by how much the natural map found here may differ from the reported one, as the drift of the engine
-# is of fourth order, and here it is exact
+LAW = 1e-8  # m/s: how much the natural map found here may exceed the reported one; the engine's drift is of fourth order
 OVERLAP = 1e-4  # m
 
 
@@ -23,7 +22,7 @@ class Watch:
     """Collects what the steps of a run report, one step a frame."""
 
     def __init__(self):
-        self.contacts, self.reports = [], []
+        self.contacts = []
 
     def __call__(self, run):
         self.contacts.append(run.contacts)
