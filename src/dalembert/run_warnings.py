@@ -27,7 +27,8 @@ OFTEN = 0.01  # of the steps
 SEVERAL = 10  # steps
 DEEP = 1e-6  # of the size of the smallest thing that touches: deeper than the rounding of places that are given
 FEW = 4  # pairs in a sentence
-SOLVERS = ("contact", "particles", "constraints")  # what `of_the_steps` tells of
+OPEN = 1e-9  # of the size of the model: joints that projection leaves further open than this are not closed to rounding
+SOLVERS = ("contact", "particles", "constraints", "joints")  # the subjects of `of_the_steps`
 OF_CONTACT = {"solver": "gauss_seidel", "iterations": None, "tolerance": None, "sleep_after": None}
 OF_HOLD = {"stiffness": 0.0, "damping": 0.0}
 
@@ -41,8 +42,9 @@ def at_the_start(run: Any) -> Iterator[str]:
 
 
 def of_the_steps(run: Any) -> Iterator[tuple[str, str]]:
-    """(solver, sentence) of each solver that missed its tolerance in more than one of a hundred steps."""
+    """(subject, message) of each solver that missed its tolerance in more than one of a hundred steps, and of open joints."""
     driver = run._driver
+    yield from _open_joints(run)
     bodies = driver.bodies if isinstance(driver, ParticleStepping) else driver
     if isinstance(bodies, TimeStepping):
         report, own = bodies.report, bodies.settings
@@ -74,6 +76,23 @@ def of_the_steps(run: Any) -> Iterator[tuple[str, str]]:
                 "constraint_solver='ldl', or raise its iterations"
             )
             yield "constraints", message
+
+
+def _open_joints(run: Any) -> Iterator[tuple[str, str]]:
+    """Joints that projection could not close to rounding: their constraints nearly depend on each other."""
+    errors = run.recorder.frames["joint_error"][-1]
+    if run.arguments["hold"] != "projection" or run._constraint_solver is not None or not errors.size:
+        return
+    worst = int(np.argmax(errors))
+    if not errors[worst] > OPEN * run.model.length:
+        return
+    why = (
+        "projection cannot close it further, as its constraints nearly depend on others. The mechanism may be locked by a "
+        'small misalignment; correct it, or compare with coordinates="joint"'
+    )
+    if run._placed is not None:
+        why = "the generalized coordinates do not keep it closed; correct their expressions"
+    yield "joints", f"joint {run.model.joint_names[worst]!r} is open by {errors[worst]:.3g} m: {why}"
 
 
 def changed_since(model: Model, before: tuple[int, ...]) -> str | None:

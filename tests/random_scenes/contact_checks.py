@@ -14,7 +14,9 @@ from .mechanism_checks import rotations
 
 NEWTON = 1e-9  # of the momenta that are exchanged
 ROUNDING = 1e-12
-LAW = 1e-8  # m/s: how much the natural map found here may exceed the reported one; the engine's drift is of fourth order
+LAW = (
+    1e-8  # m/s: how much the natural map found here may exceed the reported one; the engine's drift is of fourth order
+)
 OVERLAP = 1e-4  # m
 
 

@@ -5,8 +5,10 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import dalembert as dal
+from articulated import linkages
 from dalembert.model.compile import compile_scene
 from dalembert.stability import response
 
@@ -223,6 +225,17 @@ def test_motors_of_time_steps_are_not_looked_at():
     scene = driven("motor", stiffness=10.0, damping=5.0)
     scene.limit("stops", "pin", lower=-1.0)
     assert of_run(scene, dt=0.001) == []
+
+
+# Joints -------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("tilt", "warned"), [(0.0, False), (1e-4, True), (1e-6, True), (1e-2, False)])
+def test_joints_that_projection_cannot_close_are_named(tilt, warned):
+    """A four-bar with one hinge askew is locked, but by constraints that are nearly dependent."""
+    scene = linkages.four_bar(Rotation.identity(), speed=0.0, tilt=tilt)
+    found = told(lambda: dal.simulate(scene, 0.1, method="rk4", dt=1e-3))
+    assert ["is open by" in text and "misalignment" in text for text in found] == [True] * warned
 
 
 # Settings, and the rest -----------------------------------------------------------------------------------------------
