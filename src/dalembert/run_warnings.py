@@ -181,9 +181,9 @@ def _overlaps(run: Any) -> Iterator[str]:
         found = sorted(queries.place(run._y).overlaps().items(), key=lambda item: -item[1])
         pairs = [f"{a!r} and {b!r} by {depth:.3g} m" for (a, b), depth in found if depth > deep]
         if pairs:
-            more = f" and {len(pairs) - FEW} pairs more" if len(pairs) > FEW else ""
+            more = f" and {len(pairs) - FEW} more pairs" if len(pairs) > FEW else ""
             yield (
-                f"at the start {', '.join(pairs[:FEW])}{more} overlap; the first steps separate them. Move them, or turn "
+                f"overlap at the start: {', '.join(pairs[:FEW])}{more}; the first steps separate them. Move them, or turn "
                 "contact between them off with set_contact(a, b, enabled=False)"
             )
     if isinstance(driver, ParticleStepping) and driver.detects:
@@ -212,6 +212,6 @@ def _sunk_particles(run: Any) -> Iterator[str]:
         if sunk.any():
             worst = float(depth[group.first : group.last][sunk].max())
             yield (
-                f"at the start {int(sunk.sum())} of the particles {group.name!r} overlap other things by up to "
-                f"{worst:.3g} m; the first steps separate them. Move them"
+                f"{int(sunk.sum())} of the particles {group.name!r} overlap other things at the start, by up to {worst:.3g} m; "
+                "the first steps separate them. Move them"
             )
