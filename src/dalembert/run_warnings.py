@@ -212,6 +212,6 @@ def _sunk_particles(run: Any) -> Iterator[str]:
         if sunk.any():
             worst = float(depth[group.first : group.last][sunk].max())
             yield (
-                f"{int(sunk.sum())} of the particles {group.name!r} overlap other things at the start, by up to {worst:.3g} m; "
-                "the first steps separate them. Move them"
+                f"{int(sunk.sum())} of the particles {group.name!r} overlap other things at the start, by up to "
+                f"{worst:.3g} m; the first steps separate them. Move them"
             )
