@@ -66,10 +66,8 @@ def double_pendulum_angles(t, angle=np.pi / 2, rtol=1e-13):
     return np.array([upper, 2 * upper + [-0.5 * np.sin(b), 0, -0.5 * np.cos(b)]])
 
 
-@functools.cache
-def free_body_reference(t):
-    """Euler's equations and the attitude, in body axes, by an independent integrator."""
-    moments = np.array([1.0, 2.0, 2.7])
+def body_rates(moments):
+    """Euler's equations and the attitude, (q, ω) in body axes."""
 
     def rates(_, z):
         q, w = z[:4], z[4:]
@@ -79,7 +77,14 @@ def free_body_reference(t):
         ])  # fmt: skip
         return np.concatenate([turn, np.cross(moments * w, w) / moments])
 
-    z = solve_ivp(rates, (0, t), [1, 0, 0, 0, *SPIN], method="DOP853", rtol=3e-14, atol=1e-15).y[:, -1]
+    return rates
+
+
+@functools.cache
+def free_body_reference(t):
+    """Euler's equations and the attitude, in body axes, by an independent integrator."""
+    moments = np.array([1.0, 2.0, 2.7])
+    z = solve_ivp(body_rates(moments), (0, t), [1, 0, 0, 0, *SPIN], method="DOP853", rtol=3e-14, atol=1e-15).y[:, -1]
     return z[:4] / np.linalg.norm(z[:4])
 
 

@@ -6,26 +6,12 @@ from scipy.integrate import solve_ivp
 
 import dalembert as dal
 
-from .motions import G
+from .motions import G, body_rates
 
 PEERS = {"dop853": "DOP853", "dormand_prince": "RK45"}
 
 
 # Free rotation near the saddle ----------------------------------------------------------------------------------------
-
-
-def body_rates(moments):
-    """Euler's equations and the attitude, (q, ω) in body axes."""
-
-    def rates(_, z):
-        q, w = z[:4], z[4:]
-        turn = 0.5 * np.array([
-            -q[1:] @ w, q[0] * w[0] + q[2] * w[2] - q[3] * w[1], q[0] * w[1] + q[3] * w[0] - q[1] * w[2],
-            q[0] * w[2] + q[1] * w[1] - q[2] * w[0],
-        ])  # fmt: skip
-        return np.concatenate([turn, np.cross(moments * w, w) / moments])
-
-    return rates
 
 
 def by_body_rates(moments, spin, duration, method, rtol):
