@@ -8,6 +8,8 @@ compiles only what it can change.
 
 import functools
 import hashlib
+import importlib
+import importlib.util
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +21,11 @@ from numba.core.ccallback import CFunc
 
 from . import light
 from .kernel_cache import KernelCache
+
+if importlib.util.find_spec("dalembert.shipped") is None:
+    shipped: Any = None
+else:
+    shipped = importlib.import_module("dalembert.shipped")  # address(symbol) -> int | None
 
 # Kernels allocate nothing, so that no array needs its references counted: counting would cost more than the arithmetic.
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False}
@@ -116,14 +123,24 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 
 class CFunction:
-    """A C function made from Python, compiled when its address is first asked for, and kept on disk like a kernel.
+    """A C function made from Python: loaded from the library that comes with the package (`shipped`), or compiled when its
+    address is first asked for, and kept on disk like a kernel.
 
+    symbol : its name in the library. `C_FUNCTIONS` lists those of the package's modules that are imported, by symbol.
     source : of a function that has no file, and uses nothing of this package.
+    Raises ValueError for a symbol that is there already.
     """
 
     def __init__(self, function: Callable[..., int], signature: Any, source: str | None = None) -> None:
         self.name = f"{function.__module__.removeprefix('dalembert.')}.{function.__name__}"
+        self.symbol = f"dalembert_{self.name.replace('.', '_')}"
+        self.function, self.signature = function, signature
         self._compiled = CFunc(function, sigutils.normalize_signature(signature), {}, OPTIONS)
+        self.is_of_package = source is None and function.__module__.startswith("dalembert.")
+        if self.is_of_package:
+            if self.symbol in C_FUNCTIONS:
+                raise ValueError(f"two C functions are called {self.symbol}; rename one of them")
+            C_FUNCTIONS[self.symbol] = self
         if source is None:
             self._compiled._cache = _kept(function)
         else:
@@ -132,14 +149,25 @@ class CFunction:
 
     @property
     def kept(self) -> bool:
-        """Whether its machine code is on disk."""
-        return bool(self._compiled._cache.kept)
+        """Whether its machine code is there, in the library or on disk."""
+        return self._shipped is not None or bool(self._compiled._cache.kept)
 
     def compile(self) -> None:
         """Load its machine code, or make it."""
-        self._compiled.compile()
+        if self._shipped is None:
+            self._compiled.compile()
+
+    @functools.cached_property
+    def _shipped(self) -> int | None:
+        """Its address in the library that comes with the package."""
+        return shipped.address(self.symbol) if shipped is not None and self.is_of_package else None
 
     @functools.cached_property
     def address(self) -> int:
+        if self._shipped is not None:
+            return self._shipped
         self.compile()
         return int(self._compiled.address)
+
+
+C_FUNCTIONS: dict[str, CFunction] = {}
