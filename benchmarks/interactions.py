@@ -17,8 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dalembert.addresses import handed
 from dalembert.interact.build import RadialLaw, make_interactions
-from dalembert.interact.entry import evaluate, handed
+from dalembert.interact.entry import evaluate
 from dalembert.interact.tables import ALL_PAIRS, CELLS, GRAVITATION, REPULSION, TREE, Interactions
 from readme import refreshed
 

@@ -16,7 +16,8 @@ import dalembert as dal
 from dalembert.articulated.answer import weigh
 from dalembert.articulated.forward import accelerate
 from dalembert.articulated.motion import move
-from dalembert.jit import kernel
+from dalembert.kernel import array, kernel
+from dalembert.model.tree_tables import Tree
 from race import Advance, built, race
 from readme import refreshed
 
@@ -27,7 +28,7 @@ OURS = "dalembert, articulated bodies"
 
 
 @kernel
-def repeat(count, u, w, tree):
+def repeat(count: int, u: array(), w: array(), tree: Tree) -> int:
     """So many evaluations of ẇ."""
     for _ in range(count):
         move(u, w, tree)
@@ -64,7 +65,7 @@ def ours(arm: dal.Articulation, u: np.ndarray, w: np.ndarray) -> Advance:
     """The articulated-body algorithm."""
 
     def advance(count: int) -> None:
-        repeat(count, u, w, arm._table)
+        repeat(count, u, w, arm._tree)
 
     return advance
 

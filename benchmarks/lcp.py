@@ -10,7 +10,8 @@ import sys
 
 import numpy as np
 
-from dalembert.jit import kernel, njit
+from dalembert.jit import njit
+from dalembert.kernel import array, kernel, out
 from dalembert.linalg import lcp_problem
 from dalembert.linalg.lcp_dantzig import dantzig
 from dalembert.unchecked import peek, poke
@@ -34,13 +35,13 @@ def gaussian_elimination(n, matrix, factors):
 
 
 @kernel
-def eliminate_often(count, n, matrix, factors):
+def eliminate_often(count: int, n: int, matrix: array(), factors: out()) -> None:
     for _ in range(count):
         gaussian_elimination(n, matrix, factors)
 
 
 @kernel
-def dantzig_often(count, n, matrix, work, ints):
+def dantzig_often(count: int, n: int, matrix: array(), work: out(), ints: out(1, np.int64)) -> int:
     status = 0
     for _ in range(count):
         status = max(status, dantzig(n, matrix, n, work, ints))

@@ -23,16 +23,16 @@ pytestmark = [
 NOBODY = 54321  # a user without a name and a home
 PROGRAM = """
 import numpy as np
-from dalembert.jit import kernel
+from dalembert.kernel import array, kernel
 
 @kernel
-def total(values):
+def total(values: array()) -> float:
     sum = 0.0
     for k in range(values.shape[0]):
         sum += values[k]
     return sum
 
-print(total(np.ones(3)), sum(total.stats.cache_hits.values()), flush=True)
+print(total(np.ones(3)), total._compiled.cache_hits, flush=True)
 """
 # Runs the program in one forked process after another, as a user and within a limit on files: importing Numba, and its first
 # compilation, take longer than all else. Nothing has asked for the cache before.
@@ -44,7 +44,8 @@ import tempfile
 import traceback
 import numba
 import numpy as np
-import dalembert.jit
+import dalembert.compiler
+import dalembert.kernel
 
 numba.njit(lambda values: values[0])(np.ones(3))
 for line in sys.stdin:

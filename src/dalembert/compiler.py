@@ -32,8 +32,8 @@ def type_of(intrinsic: Any) -> Any:
     return context.resolve_value_type(intrinsic)
 
 
-def c_function(function: Callable[..., Any], signature: str, options: dict[str, Any], folder: str) -> CFunc:
+def c_function(function: Callable[..., Any], signature: str, options: dict[str, Any], folder: str) -> Any:
     """A C function that is kept in a folder of the cache."""
-    found = CFunc(function, sigutils.normalize_signature(signature), {}, options)
+    found: Any = CFunc(function, sigutils.normalize_signature(signature), {}, options)
     found._cache = KernelCache(function, folder)
     return found

@@ -5,16 +5,16 @@ import numpy as np
 import pytest
 
 import dalembert as dal
+from compiled import compiled
 from dalembert.addresses import address_table
 from dalembert.collide.bounds import place_colliders
 from dalembert.collide.broad import find_pairs
 from dalembert.collide.build import Solid, make_collision, with_room
 from dalembert.collide.tables import FIRST_PAIR, NEED_PAIRS, NEED_ROOM, NEED_STRIPS, PAIRS
-from dalembert.jit import kernel
 from dalembert.scene.contact import HalfSpace
 
 
-@kernel
+@compiled
 def place_and_find(y, bodies, margin, collision):
     bad = place_colliders(y, bodies, margin, collision)
     if bad >= 0:

@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
+from compiled import compiled
 from dalembert.collide.face_clip import clip_faces
 from dalembert.collide.tables import MANIFOLD, SCRATCH
-from dalembert.jit import kernel
 
 from .pairs import Met
 
 SQUARE = np.array([[-1.0, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]])
 
 
-@kernel
+@compiled
 def clip(count_a, count_b, x, y, z, margin, scratch, manifolds):
     return clip_faces(count_a, 0, count_b, 300, (x, y, z), margin, margin, scratch, manifolds[0])
 

@@ -5,20 +5,20 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from compiled import compiled
 from dalembert.contact import cone
 from dalembert.contact.interior_point import solve
 from dalembert.contact.residual import natural_map
-from dalembert.jit import kernel
 
 from .problems import stack
 
 
-@kernel
+@compiled
 def project(x, y, z, mu):
     return cone.project_coulomb((x, y, z), mu)
 
 
-@kernel
+@compiled
 def project_dual(x, y, z, mu):
     return cone.project_dual((x, y, z), mu)
 
@@ -39,7 +39,7 @@ def test_projections_on_a_cone_and_its_polar_make_up_the_point(x, y, z, mu):
     assert mu * np.hypot(q[1], q[2]) <= q[0] + 1e-12
 
 
-@kernel
+@compiled
 def scaled(s, z):
     s, z = (s[0], s[1], s[2]), (z[0], z[1], z[2])
     beta, w = cone.scaling_point(s, z)
@@ -57,7 +57,7 @@ def test_scaling_makes_slack_and_force_the_same_point():
         np.testing.assert_allclose(c, z, rtol=1e-11, atol=1e-13 * np.linalg.norm(z))
 
 
-@kernel
+@compiled
 def inverse_times(beta, w, delta, x):
     """(W² + δ)⁻¹ (W² + δ) x."""
     w, x = (w[0], w[1], w[2]), (x[0], x[1], x[2])
@@ -75,7 +75,7 @@ def test_the_spectrum_of_the_regularized_inverse_is_its_inverse(delta):
         np.testing.assert_allclose(inverse_times(0.7, w, delta, x), x, rtol=1e-11, atol=1e-11)
 
 
-@kernel
+@compiled
 def applied(spectrum, x):
     spectrum = (spectrum[0], spectrum[1], spectrum[2], spectrum[3], spectrum[4])
     return cone.apply_spectrum(spectrum, (x[0], x[1], x[2]))
@@ -92,7 +92,7 @@ def test_a_large_eigenvalue_leaves_what_a_small_one_gives_alone():
     np.testing.assert_allclose(applied((plus, minus, across, a, b), (0.0, -b, a)), (0.0, -b, a), rtol=1e-14, atol=1e-8)
 
 
-@kernel
+@compiled
 def boundary(x, d):
     return cone.step_to_boundary((x[0], x[1], x[2]), (d[0], d[1], d[2]))
 
@@ -105,7 +105,7 @@ def test_step_ends_on_the_boundary(d):
     assert boundary(x, x) == 1e30
 
 
-@kernel
+@compiled
 def natural(p, u, mu, compliance):
     return natural_map((p[0], p[1], p[2]), (u[0], u[1], u[2]), mu, compliance)
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import dalembert as dal
+from compiled import compiled
 from dalembert.contact import soft
-from dalembert.jit import kernel
 
 BOTH = pytest.mark.parametrize("coordinates", ["maximal", "joint"])
 
@@ -56,7 +56,7 @@ def values(run):
     return np.array([s for s, _ in run.joint_state().values()])
 
 
-@kernel
+@compiled
 def ask(a, b, out):
     out[0], out[1] = soft.follow(a, b)
 

@@ -3,6 +3,7 @@
 import numpy as np
 from numba import config
 
+from compiled import compiled
 from dalembert.addresses import address_table
 from dalembert.energies import angle, area, cloth, curvature, hinge, spring, tetrahedron, volume
 from dalembert.energies import elements as loops
@@ -20,12 +21,11 @@ from dalembert.energies.tables import (
     VOLUME,
     Elements,
 )
-from dalembert.jit import kernel
 
 SLOTS = {name: field for name, field in zip(KINDS, Elements._fields[9:17], strict=True)}
 
 
-@kernel
+@compiled
 def evaluate_one(kind, i, x, order, out, elements):
     if kind == SPRING:
         spring.evaluate(loops.springs_of(elements)[i], x, order, out)
@@ -45,7 +45,7 @@ def evaluate_one(kind, i, x, order, out, elements):
         tetrahedron.evaluate(loops.tetrahedra_of(elements)[i], x, order, out)
 
 
-@kernel
+@compiled
 def rows_of_one(kind, i, x, rows, elements):
     if kind == SPRING:
         return spring.damping_rows(loops.springs_of(elements)[i], x, rows)
@@ -64,17 +64,17 @@ def rows_of_one(kind, i, x, rows, elements):
     return tetrahedron.damping_rows(loops.tetrahedra_of(elements)[i], x, rows)
 
 
-@kernel
+@compiled
 def total_energy(x, elements):
     return loops.total_energy(x, elements)
 
 
-@kernel
+@compiled
 def add_forces(x, about, v, f, g, power, elements):
     return loops.add_forces(x, about, v, f, g, power, elements)
 
 
-@kernel
+@compiled
 def add_matrix(x, about, stiffness_weight, damping_weight, values, elements):
     loops.add_matrix(x, about, stiffness_weight, damping_weight, values, elements)
 

@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
+from compiled import compiled
 from dalembert.energies.arctangent import angle_of
-from dalembert.jit import kernel
 
 
-@kernel
+@compiled
 def angles_of(x, y, out):
     for i in range(x.shape[0]):
         out[i] = angle_of(x[i], y[i])

@@ -4,7 +4,7 @@ import numba
 import numpy as np
 
 from dalembert.interact.build import RadialLaw, make_interactions
-from dalembert.interact.entry import evaluate, handed
+from dalembert.interact.entry import evaluate
 from dalembert.interact.tables import ALL_PAIRS, COULOMB, CUSTOM, GRAVITATION, LENNARD_JONES, REPULSION
 from dalembert.pointer import Pointer
 
@@ -73,7 +73,7 @@ def forces(tables, x, v=None, t=0.0, power=None):
     v = np.zeros_like(x) if v is None else np.array(v, float).ravel()
     f = np.zeros_like(x)
     poisoned(tables)
-    energy, status = evaluate(t, x, v, f, np.zeros(4) if power is None else power, handed(tables))
+    energy, status = evaluate(t, x, v, f, np.zeros(4) if power is None else power, tables)
     return energy, f.reshape(-1, 3), status
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dalembert.interact.entry import evaluate_diagonal, handed
+from dalembert.interact.entry import evaluate_diagonal
 from dalembert.interact.tables import ALL_PAIRS, CELLS, TREE
 
 from .particles import ENDING, LAWS, cloud, forces, poisoned, tables_for
@@ -16,7 +16,7 @@ def diagonal(tables, x, weight=1.0, slots=None):
     n = len(x)
     values = np.zeros(9 * n)
     slots = np.arange(n) if slots is None else slots
-    status = evaluate_diagonal(T, x.ravel(), weight, values, slots, handed(poisoned(tables)))
+    status = evaluate_diagonal(T, x.ravel(), weight, values, slots, poisoned(tables))
     return values.reshape(n, 3, 3), status
 
 

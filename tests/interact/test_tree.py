@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dalembert.interact.entry import evaluate, handed
+from dalembert.interact.entry import evaluate
 from dalembert.interact.tables import ALL_PAIRS, LEAF, TREE
 
 from .particles import LAWS, cloud, forces, plummer, relative, tables_for
@@ -105,7 +105,7 @@ def test_no_cloud_needs_more_nodes_than_there_are():
     assert energy < 1e-3 and error < 1e-3
     tables = tables_for(len(x), None, TREE, **LAWS["gravitation, softened"])
     tables.nodes.first[:] = -1
-    evaluate(0.0, x.ravel(), x.ravel(), np.zeros(x.size), np.zeros(1), handed(tables))
+    evaluate(0.0, x.ravel(), x.ravel(), np.zeros(x.size), np.zeros(1), tables)
     used = int((tables.nodes.first >= 0).sum())
     leaves = tables.nodes[:used][tables.nodes.leaf[:used] == 1]
     assert 10 < used < 2 * len(x)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dalembert.jit import kernel
+from compiled import compiled
 from dalembert.linalg import block_matrix
 from dalembert.linalg.block_matrix import BlockMatrix, to_scipy
 from dalembert.linalg.block_pattern import block_pattern
@@ -10,12 +10,12 @@ from dalembert.linalg.block_pattern import block_pattern
 from .cloth import cloth
 
 
-@kernel
+@compiled
 def product(starts, columns, values, x, y):
     block_matrix.multiply(BlockMatrix(starts, columns, values), x, y)
 
 
-@kernel
+@compiled
 def assemble(slots, local, values):
     """Element e adds the blocks local[e, s] (nine floats) at slots[e, s]."""
     for e in range(slots.shape[0]):
@@ -24,7 +24,7 @@ def assemble(slots, local, values):
             block_matrix.add_block(values, slots[e, s], (m[0], m[1], m[2], m[3], m[4], m[5], m[6], m[7], m[8]))
 
 
-@kernel
+@compiled
 def diagonal(starts, columns, values, amount, blocks):
     matrix = BlockMatrix(starts, columns, values)
     block_matrix.add_to_diagonal(matrix, amount)

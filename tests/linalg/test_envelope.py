@@ -5,19 +5,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dalembert.jit import kernel
+from compiled import compiled
 from dalembert.linalg import envelope
 from dalembert.linalg.envelope_order import adjacency, cuthill_mckee, row_starts
 
 
-@kernel
+@compiled
 def order(nodes, edges, head, neighbour, degree, queue, level, position, first, start):
     adjacency(nodes, edges, edges.shape[0] // 2, head, neighbour, degree)
     placed = cuthill_mckee(nodes, head, neighbour, degree, queue, level, position)
     return placed, row_starts(nodes, placed, head, neighbour, position, first, start)
 
 
-@kernel
+@compiled
 def factor_and_solve(rows, first, start, values, half, x):
     status = envelope.factor(rows, first, start, values, half)
     if status == 0:
