@@ -95,7 +95,7 @@ def _kept(function: Callable[..., Any]) -> KernelCache:
 
 def njit(function: Callable[..., Any], **more: Any) -> Any:
     """Compile an inner function, called from kernels only."""
-    dispatcher = numba.njit(**{**INNER, **more})(function)
+    dispatcher = numba.njit(**{**INNER, "pipeline_class": light.Compiler, **more})(function)
     if not numba.config.DISABLE_JIT:
         light.use(dispatcher)
     return dispatcher
@@ -109,7 +109,7 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile an entry point, called from Python, and keep its machine code on disk."""
-    dispatcher = numba.njit(**OPTIONS)(function)
+    dispatcher = numba.njit(**OPTIONS, pipeline_class=light.Compiler)(function)
     if not numba.config.DISABLE_JIT:
         dispatcher._cache = _kept(dispatcher.py_func)
     return dispatcher
@@ -123,7 +123,7 @@ class CFunction:
 
     def __init__(self, function: Callable[..., int], signature: Any, source: str | None = None) -> None:
         self.name = f"{function.__module__.removeprefix('dalembert.')}.{function.__name__}"
-        self._compiled = CFunc(function, sigutils.normalize_signature(signature), {}, OPTIONS)
+        self._compiled = CFunc(function, sigutils.normalize_signature(signature), {}, OPTIONS, light.Compiler)
         if source is None:
             self._compiled._cache = _kept(function)
         else:
