@@ -4,8 +4,8 @@ Numba's own pipeline serves all of Python. It optimises each function together w
 machine code, links the result into each caller, and begins anew there; it looks for closures, `with` blocks, object mode,
 array expressions and generators; and it keeps time of all that. Kernels here have none of these. Here
 
-- an inner function stops at its intermediate code, simplified (`InnerLibrary`), which is linked once into each C function that
-  needs it, directly or not (`intermediate_code`), and optimised there (`optimise`);
+- an inner function stops at its intermediate code, simplified (`InnerLibrary`), which is linked once into each C function
+  that needs it, directly or not (`intermediate_code`), and optimised there (`optimise`);
 - only those passes run which the language of the kernels needs (`Compiler`);
 - type inference is spared two detours: a variable that begins as a constant looks like that constant in the first pass, and
   Numba would compile what it is handed to for the constant as well as for its type; and each `+` of two numbers would be
@@ -26,7 +26,7 @@ from llvmlite import ir
 from numba.core import cgutils, codegen, compiler, compiler_machinery, funcdesc, lowering, sigutils, types
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
-from numba.core.typed_passes import NopythonTypeInference, NoPythonBackend, PreLowerStripPhis
+from numba.core.typed_passes import NoPythonBackend, NopythonTypeInference, PreLowerStripPhis
 from numba.core.untyped_passes import FixupArgs, GenericRewrites, IRProcessing, ReconstructSSA, TranslateByteCode
 
 from .status import ENDS_RUN
@@ -37,7 +37,7 @@ if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         "before that to run everything in plain Python"
     )
 
-# Inner functions --------------------------------------------------------------------------------------------------------------
+# Inner functions --------------------------------------------------------------------------------------------------------
 
 
 class InnerLibrary(codegen.JITCodeLibrary):
@@ -214,7 +214,7 @@ def _libraries(first: Any) -> list[Any]:
 
 
 def optimise(module: Any, machine: Any, symbol: str) -> None:
-    """Optimise a module in place for a target machine, as Numba does, and drop what only `symbol` needed and no longer does."""
+    """Optimise a module in place for a target machine, as Numba does, and keep only what `symbol` needs."""
     inline = codegen.create_pass_builder(machine, opt=0, loop_vectorize=False, slp_vectorize=False)
     passes = inline.getModulePassManager()
     passes.add_loop_rotate_pass()
@@ -256,4 +256,4 @@ def _call_type(function: Any, context: Any, args: Any, kws: Any) -> Any:
     return _signatures[key]
 
 
-types.BaseFunction.get_call_type = _call_type
+types.BaseFunction.get_call_type = _call_type  # type: ignore[method-assign, assignment]

@@ -88,7 +88,12 @@ def imported(path: Path) -> frozenset[Path]:
 
 def _is_compiled(path: Path) -> bool:
     folder = path.parent
-    if path.stem in ("kernel_cache", "objects", "cache_folders", "shipped"):  # where kernels are kept changes none of them
+    if path.stem in (
+        "kernel_cache",
+        "objects",
+        "cache_folders",
+        "shipped",
+    ):  # where kernels are kept changes none of them
         return False
     return folder == ROOT or folder.name in KERNELS or (folder.name == "model" and path.stem in TABLES)
 
