@@ -1,21 +1,19 @@
 """The broad phase finds the pairs that the comparison of all with all finds, and remembers what was known of them."""
 
-import numba
 import numpy as np
 import pytest
 
 import dalembert as dal
-from compiled import compiled
-from dalembert.addresses import address_table
 from dalembert.collide.bounds import place_colliders
 from dalembert.collide.broad import find_pairs
 from dalembert.collide.build import Solid, make_collision, with_room
-from dalembert.collide.tables import FIRST_PAIR, NEED_PAIRS, NEED_ROOM, NEED_STRIPS, PAIRS
+from dalembert.collide.tables import FIRST_PAIR, NEED_PAIRS, NEED_ROOM, NEED_STRIPS, PAIRS, Collision
+from dalembert.kernel import array, kernel
 from dalembert.scene.contact import HalfSpace
 
 
-@compiled
-def place_and_find(y, bodies, margin, collision):
+@kernel
+def place_and_find(y: array(), bodies: int, margin: float, collision: Collision) -> int:
     bad = place_colliders(y, bodies, margin, collision)
     if bad >= 0:
         return -1 - bad
@@ -32,8 +30,7 @@ def state_of(positions, orientations=None):
 def found(collision, y, margin=0.0):
     """The collision tables (grown where they had to be), and the set of pairs."""
     while True:
-        tables = collision if numba.config.DISABLE_JIT else address_table(collision)
-        status = place_and_find(y, y.size // 13, margin, tables)
+        status = place_and_find(y, y.size // 13, margin, collision)
         if status != NEED_ROOM:
             break
         collision = with_room(collision, int(collision.counts[NEED_PAIRS]), 0, int(collision.counts[NEED_STRIPS]))
@@ -139,5 +136,4 @@ def test_a_pose_that_is_not_a_number_is_reported():
     collision = make_collision([Solid(dal.Sphere(1.0), i) for i in range(3)])
     positions = np.zeros((3, 3))
     positions[1, 2] = np.nan
-    tables = collision if numba.config.DISABLE_JIT else address_table(collision)
-    assert place_and_find(state_of(positions), 3, 0.0, tables) == -2
+    assert place_and_find(state_of(positions), 3, 0.0, collision) == -2

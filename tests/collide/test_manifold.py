@@ -3,17 +3,19 @@
 import numpy as np
 import pytest
 
-from compiled import compiled
 from dalembert.collide.face_clip import clip_faces
 from dalembert.collide.tables import MANIFOLD, SCRATCH
+from dalembert.kernel import kernel, out
 
 from .pairs import Met
 
 SQUARE = np.array([[-1.0, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]])
 
 
-@compiled
-def clip(count_a, count_b, x, y, z, margin, scratch, manifolds):
+@kernel
+def clip(
+    count_a: int, count_b: int, x: float, y: float, z: float, margin: float, scratch: out(), manifolds: out(1, MANIFOLD)
+) -> int:
     return clip_faces(count_a, 0, count_b, 300, (x, y, z), margin, margin, scratch, manifolds[0])
 
 

@@ -5,22 +5,29 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from compiled import compiled
 from dalembert.contact import cone
 from dalembert.contact.interior_point import solve
 from dalembert.contact.residual import natural_map
+from dalembert.kernel import array, kernel, out
 
 from .problems import stack
 
 
-@compiled
-def project(x, y, z, mu):
-    return cone.project_coulomb((x, y, z), mu)
+def returned(function, *given, size=3):
+    """What a kernel writes to the array that is its last argument; the others are numbers, or made arrays."""
+    found = np.zeros(size)
+    function(*(value if np.isscalar(value) else np.array(value, float) for value in given), found)
+    return found
 
 
-@compiled
-def project_dual(x, y, z, mu):
-    return cone.project_dual((x, y, z), mu)
+@kernel
+def project_coulomb(x: float, y: float, z: float, mu: float, found: out()) -> None:
+    found[0], found[1], found[2] = cone.project_coulomb((x, y, z), mu)
+
+
+@kernel
+def project_dual(x: float, y: float, z: float, mu: float, found: out()) -> None:
+    found[0], found[1], found[2] = cone.project_dual((x, y, z), mu)
 
 
 number = st.floats(-10.0, 10.0)
@@ -31,7 +38,7 @@ number = st.floats(-10.0, 10.0)
 @example(-1.0, 0.0, 0.0, 0.0)
 def test_projections_on_a_cone_and_its_polar_make_up_the_point(x, y, z, mu):
     """Moreau: x = P_K(x) − P_K*(−x), at right angles."""
-    p, q = np.array(project(x, y, z, mu)), np.array(project_dual(-x, -y, -z, mu))
+    p, q = returned(project_coulomb, x, y, z, mu), returned(project_dual, -x, -y, -z, mu)
     np.testing.assert_allclose(p - q, [x, y, z], atol=1e-13)
     assert abs(p @ q) < 1e-12
     assert p[0] >= 0.0
@@ -39,11 +46,13 @@ def test_projections_on_a_cone_and_its_polar_make_up_the_point(x, y, z, mu):
     assert mu * np.hypot(q[1], q[2]) <= q[0] + 1e-12
 
 
-@compiled
-def scaled(s, z):
+@kernel
+def scaled(s: array(), z: array(), found: out()) -> None:
     s, z = (s[0], s[1], s[2]), (z[0], z[1], z[2])
     beta, w = cone.scaling_point(s, z)
-    return cone.apply_scaling(beta, w, z), cone.apply_inverse_scaling(beta, w, s), cone.product(s, cone.divide(s, z))
+    found[0], found[1], found[2] = cone.apply_scaling(beta, w, z)
+    found[3], found[4], found[5] = cone.apply_inverse_scaling(beta, w, s)
+    found[6], found[7], found[8] = cone.product(s, cone.divide(s, z))
 
 
 def test_scaling_makes_slack_and_force_the_same_point():
@@ -52,18 +61,18 @@ def test_scaling_makes_slack_and_force_the_same_point():
         s, z = rng.normal(size=(2, 3)) * 10.0 ** rng.integers(-3, 4, (2, 1))
         s[0] = np.hypot(s[1], s[2]) * (1.0 + rng.uniform(0.01, 1.0))
         z[0] = np.hypot(z[1], z[2]) * (1.0 + rng.uniform(0.01, 1.0))
-        a, b, c = scaled(s, z)
+        a, b, c = returned(scaled, s, z, size=9).reshape(3, 3)
         np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-13 * np.linalg.norm(a))
         np.testing.assert_allclose(c, z, rtol=1e-11, atol=1e-13 * np.linalg.norm(z))
 
 
-@compiled
-def inverse_times(beta, w, delta, x):
+@kernel
+def inverse_times(beta: float, w: array(), delta: float, x: array(), found: out()) -> None:
     """(W² + δ)⁻¹ (W² + δ) x."""
     w, x = (w[0], w[1], w[2]), (x[0], x[1], x[2])
     y = cone.apply_scaling(beta, w, cone.apply_scaling(beta, w, x))
     y = (y[0] + delta * x[0], y[1] + delta * x[1], y[2] + delta * x[2])
-    return cone.apply_spectrum(cone.regularized_inverse(beta, w, delta), y)
+    found[0], found[1], found[2] = cone.apply_spectrum(cone.regularized_inverse(beta, w, delta), y)
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-3, 10.0])
@@ -72,13 +81,13 @@ def test_the_spectrum_of_the_regularized_inverse_is_its_inverse(delta):
     for _ in range(20):
         t, x = rng.normal(size=2), rng.normal(size=3)
         w = np.array([np.sqrt(1.0 + t @ t), *t])
-        np.testing.assert_allclose(inverse_times(0.7, w, delta, x), x, rtol=1e-11, atol=1e-11)
+        np.testing.assert_allclose(returned(inverse_times, 0.7, w, delta, x), x, rtol=1e-11, atol=1e-11)
 
 
-@compiled
-def applied(spectrum, x):
+@kernel
+def applied(spectrum: array(), x: array(), found: out()) -> None:
     spectrum = (spectrum[0], spectrum[1], spectrum[2], spectrum[3], spectrum[4])
-    return cone.apply_spectrum(spectrum, (x[0], x[1], x[2]))
+    found[0], found[1], found[2] = cone.apply_spectrum(spectrum, (x[0], x[1], x[2]))
 
 
 def test_a_large_eigenvalue_leaves_what_a_small_one_gives_alone():
@@ -86,14 +95,16 @@ def test_a_large_eigenvalue_leaves_what_a_small_one_gives_alone():
     plus, minus, across = 1e8, 1e-8, 1.0
     a, b = np.cos(0.3), np.sin(0.3)
     along, against = np.array([1.0, a, b]), np.array([1.0, -a, -b])
-    got = np.array(applied((plus, minus, across, a, b), against))
+    got = returned(applied, (plus, minus, across, a, b), against)
     assert against @ got / 2.0 == pytest.approx(minus, rel=1e-6, abs=0.0)
-    assert np.array(applied((plus, minus, across, a, b), along)) @ along / 2.0 == pytest.approx(plus, rel=1e-14)
-    np.testing.assert_allclose(applied((plus, minus, across, a, b), (0.0, -b, a)), (0.0, -b, a), rtol=1e-14, atol=1e-8)
+    assert returned(applied, (plus, minus, across, a, b), along) @ along / 2.0 == pytest.approx(plus, rel=1e-14)
+    np.testing.assert_allclose(
+        returned(applied, (plus, minus, across, a, b), (0.0, -b, a)), (0.0, -b, a), rtol=1e-14, atol=1e-8
+    )
 
 
-@compiled
-def boundary(x, d):
+@kernel
+def boundary(x: array(), d: array()) -> float:
     return cone.step_to_boundary((x[0], x[1], x[2]), (d[0], d[1], d[2]))
 
 
@@ -105,8 +116,8 @@ def test_step_ends_on_the_boundary(d):
     assert boundary(x, x) == 1e30
 
 
-@compiled
-def natural(p, u, mu, compliance):
+@kernel
+def natural(p: array(), u: array(), mu: float, compliance: float) -> float:
     return natural_map((p[0], p[1], p[2]), (u[0], u[1], u[2]), mu, compliance)
 
 
@@ -115,7 +126,7 @@ def test_natural_map_is_the_distance_to_the_projection(mu, compliance):
     rng = np.random.default_rng(2)
     for _ in range(50):
         p, u = rng.normal(size=(2, 3))
-        moved = np.array(project(*(p - u / compliance), mu))
+        moved = returned(project_coulomb, *(p - u / compliance), mu)
         assert natural(p, u, mu, compliance) == pytest.approx(
             compliance * np.linalg.norm(p - moved), rel=1e-12, abs=1e-14
         )

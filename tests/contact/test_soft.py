@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import dalembert as dal
-from compiled import compiled
 from dalembert.contact import soft
+from dalembert.kernel import kernel, out
 
 BOTH = pytest.mark.parametrize("coordinates", ["maximal", "joint"])
 
@@ -56,15 +56,15 @@ def values(run):
     return np.array([s for s, _ in run.joint_state().values()])
 
 
-@compiled
-def ask(a, b, out):
-    out[0], out[1] = soft.follow(a, b)
+@kernel
+def ask(a: float, b: float, found: out()) -> None:
+    found[0], found[1] = soft.follow(a, b)
 
 
 def follow(a, b):
-    out = np.zeros(2)
-    ask(a, b, out)
-    return out.tolist()
+    found = np.zeros(2)
+    ask(a, b, found)
+    return found.tolist()
 
 
 # One freedom ------------------------------------------------------------------------------------------------------------

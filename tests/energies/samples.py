@@ -1,10 +1,8 @@
 """Single elements, tables of them, and entry points to the compiled functions."""
 
 import numpy as np
-from numba import config
 
-from compiled import compiled
-from dalembert.addresses import address_table
+from dalembert.addresses import handed
 from dalembert.energies import angle, area, cloth, curvature, hinge, spring, tetrahedron, volume
 from dalembert.energies import elements as loops
 from dalembert.energies.tables import (
@@ -21,32 +19,33 @@ from dalembert.energies.tables import (
     VOLUME,
     Elements,
 )
+from dalembert.kernel import array, kernel, out
 
 SLOTS = {name: field for name, field in zip(KINDS, Elements._fields[9:17], strict=True)}
 
 
-@compiled
-def evaluate_one(kind, i, x, order, out, elements):
+@kernel
+def evaluate_one(kind: int, i: int, x: array(), order: int, found: out(), elements: Elements) -> None:
     if kind == SPRING:
-        spring.evaluate(loops.springs_of(elements)[i], x, order, out)
+        spring.evaluate(loops.springs_of(elements)[i], x, order, found)
     elif kind == ANGLE:
-        angle.evaluate(loops.angles_of(elements)[i], x, order, out)
+        angle.evaluate(loops.angles_of(elements)[i], x, order, found)
     elif kind == CURVATURE:
-        curvature.evaluate(loops.curvatures_of(elements)[i], x, order, out)
+        curvature.evaluate(loops.curvatures_of(elements)[i], x, order, found)
     elif kind == HINGE:
-        hinge.evaluate(loops.hinges_of(elements)[i], x, order, out)
+        hinge.evaluate(loops.hinges_of(elements)[i], x, order, found)
     elif kind == CLOTH:
-        cloth.evaluate(loops.cloths_of(elements)[i], x, order, out)
+        cloth.evaluate(loops.cloths_of(elements)[i], x, order, found)
     elif kind == AREA:
-        area.evaluate(loops.areas_of(elements)[i], x, order, out)
+        area.evaluate(loops.areas_of(elements)[i], x, order, found)
     elif kind == VOLUME:
-        volume.evaluate(loops.volumes_of(elements)[i], x, order, out)
+        volume.evaluate(loops.volumes_of(elements)[i], x, order, found)
     else:
-        tetrahedron.evaluate(loops.tetrahedra_of(elements)[i], x, order, out)
+        tetrahedron.evaluate(loops.tetrahedra_of(elements)[i], x, order, found)
 
 
-@compiled
-def rows_of_one(kind, i, x, rows, elements):
+@kernel
+def rows_of_one(kind: int, i: int, x: array(), rows: out(), elements: Elements) -> int:
     if kind == SPRING:
         return spring.damping_rows(loops.springs_of(elements)[i], x, rows)
     if kind == ANGLE:
@@ -64,18 +63,20 @@ def rows_of_one(kind, i, x, rows, elements):
     return tetrahedron.damping_rows(loops.tetrahedra_of(elements)[i], x, rows)
 
 
-@compiled
-def total_energy(x, elements):
+@kernel
+def total_energy(x: array(), elements: Elements) -> float:
     return loops.total_energy(x, elements)
 
 
-@compiled
-def add_forces(x, about, v, f, g, power, elements):
+@kernel
+def add_forces(x: array(), about: array(), v: array(), f: out(), g: out(), power: out(), elements: Elements) -> float:
     return loops.add_forces(x, about, v, f, g, power, elements)
 
 
-@compiled
-def add_matrix(x, about, stiffness_weight, damping_weight, values, elements):
+@kernel
+def add_matrix(
+    x: array(), about: array(), stiffness_weight: float, damping_weight: float, values: out(), elements: Elements
+) -> None:
     loops.add_matrix(x, about, stiffness_weight, damping_weight, values, elements)
 
 
@@ -90,15 +91,15 @@ class Model:
         full += [np.array([tuple(s) for s in sets], ELEMENT_SET).view(np.recarray)]
         full += [np.ascontiguousarray(slots.get(name, np.zeros(0)), np.int64).ravel() for name in KINDS]
         self.tables = Elements(*full, np.full(SCRATCH, np.nan))
-        self.handle = self.tables if config.DISABLE_JIT else address_table(self.tables)
+        self.handle = handed(self.tables)
 
     def evaluate(self, name, x, order=3, i=0):
         """W, gradient and Hessian of one element by its own nodes; what was not asked for is NaN."""
         n = 3 * KINDS[name].nodes
-        out = np.full(OUT, np.nan)
-        evaluate_one(KINDS[name].number, i, flat(x), order, out, self.handle)
-        assert np.isnan(out[1 + n + n * n :]).all(), "writes beyond its end"
-        return out[0], out[1 : 1 + n].copy(), out[1 + n : 1 + n + n * n].reshape(n, n).copy()
+        found = np.full(OUT, np.nan)
+        evaluate_one(KINDS[name].number, i, flat(x), order, found, self.handle)
+        assert np.isnan(found[1 + n + n * n :]).all(), "writes beyond its end"
+        return found[0], found[1 : 1 + n].copy(), found[1 + n : 1 + n + n * n].reshape(n, n).copy()
 
     def rows(self, name, x, i=0):
         n = 3 * KINDS[name].nodes

@@ -5,14 +5,14 @@ import math
 import numpy as np
 import pytest
 
-from compiled import compiled
 from dalembert.energies.arctangent import angle_of
+from dalembert.kernel import array, kernel, out
 
 
-@compiled
-def angles_of(x, y, out):
+@kernel
+def angles_of(x: array(), y: array(), found: out()) -> None:
     for i in range(x.shape[0]):
-        out[i] = angle_of(x[i], y[i])
+        found[i] = angle_of(x[i], y[i])
 
 
 def found(x, y):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from compiled import compiled
+from dalembert.kernel import array, kernel, out
 from dalembert.linalg import block_matrix
 from dalembert.linalg.block_matrix import BlockMatrix, to_scipy
 from dalembert.linalg.block_pattern import block_pattern
@@ -10,13 +10,13 @@ from dalembert.linalg.block_pattern import block_pattern
 from .cloth import cloth
 
 
-@compiled
-def product(starts, columns, values, x, y):
+@kernel
+def product(starts: array(1, np.int64), columns: array(1, np.int32), values: array(), x: array(), y: out()) -> None:
     block_matrix.multiply(BlockMatrix(starts, columns, values), x, y)
 
 
-@compiled
-def assemble(slots, local, values):
+@kernel
+def assemble(slots: array(2, np.int64), local: array(3), values: out()) -> None:
     """Element e adds the blocks local[e, s] (nine floats) at slots[e, s]."""
     for e in range(slots.shape[0]):
         for s in range(slots.shape[1]):
@@ -24,8 +24,10 @@ def assemble(slots, local, values):
             block_matrix.add_block(values, slots[e, s], (m[0], m[1], m[2], m[3], m[4], m[5], m[6], m[7], m[8]))
 
 
-@compiled
-def diagonal(starts, columns, values, amount, blocks):
+@kernel
+def diagonal(
+    starts: array(1, np.int64), columns: array(1, np.int32), values: out(), amount: array(), blocks: out()
+) -> None:
     matrix = BlockMatrix(starts, columns, values)
     block_matrix.add_to_diagonal(matrix, amount)
     block_matrix.diagonal_blocks(matrix, blocks)
@@ -80,7 +82,7 @@ def test_blocks_are_added_as_they_are_or_transposed():
     a, b = np.triu_indices(3)
     local = parts.reshape(3, 3, 3, 3, 3)[:, a, :, b, :].transpose(1, 0, 2, 3).reshape(3, 6, 9)
     values = np.zeros(9 * len(pattern.columns))
-    assemble(pattern.slots[0], local, values)
+    assemble(pattern.slots[0], np.ascontiguousarray(local), values)
     np.testing.assert_allclose(dense(BlockMatrix(pattern.starts, pattern.columns, values)), full, rtol=0.0, atol=1e-14)
 
 

@@ -5,20 +5,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiled import compiled
+from dalembert.kernel import array, kernel, out
 from dalembert.linalg import envelope
 from dalembert.linalg.envelope_order import adjacency, cuthill_mckee, row_starts
 
+NUMBERS = out(1, np.int64)
 
-@compiled
-def order(nodes, edges, head, neighbour, degree, queue, level, position, first, start):
+
+@kernel
+def order(
+    nodes: int, edges: array(1, np.int64), head: NUMBERS, neighbour: NUMBERS, degree: NUMBERS,
+    queue: NUMBERS, level: NUMBERS, position: NUMBERS, first: NUMBERS, start: NUMBERS,
+    found: NUMBERS,
+) -> None:  # fmt: skip
     adjacency(nodes, edges, edges.shape[0] // 2, head, neighbour, degree)
-    placed = cuthill_mckee(nodes, head, neighbour, degree, queue, level, position)
-    return placed, row_starts(nodes, placed, head, neighbour, position, first, start)
+    found[0] = cuthill_mckee(nodes, head, neighbour, degree, queue, level, position)
+    found[1] = row_starts(nodes, found[0], head, neighbour, position, first, start)
 
 
-@compiled
-def factor_and_solve(rows, first, start, values, half, x):
+@kernel
+def factor_and_solve(
+    rows: int, first: array(1, np.int64), start: array(1, np.int64), values: out(), half: int, x: out()
+) -> int:
     status = envelope.factor(rows, first, start, values, half)
     if status == 0:
         envelope.solve(rows, first, start, values, half, x)
@@ -33,7 +41,9 @@ def ordered(nodes, edges, left_out=()):
     degree[list(left_out)] = -1
     flat = np.array(edges, np.int64).ravel()
     neighbour = np.zeros(len(flat) + 1, np.int64)
-    placed, total = order(nodes, flat, head, neighbour, degree, queue, level, position, first, start)
+    found = np.zeros(2, np.int64)
+    order(nodes, flat, head, neighbour, degree, queue, level, position, first, start, found)
+    placed, total = found.tolist()
     return position[:nodes], first, start, placed, total
 
 
