@@ -30,8 +30,8 @@ INNER: dict[str, Any] = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrappe
 ROOT = Path(__file__).parent
 # subpackages with compiled functions
 KERNELS = (
-    "linalg", "energies", "interact", "integrate", "mechanics", "articulated", "collide", "contact", "impact", "particles",
-    "symbolic", "batch",
+    "elementary", "linalg", "energies", "interact", "integrate", "mechanics", "articulated", "collide", "contact",
+    "impact", "particles", "symbolic", "batch",
 )  # fmt: skip
 TABLES = ("tables", "tree_tables")  # of the model
 IMPORT = re.compile(r"^from (\.+)([\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
@@ -118,7 +118,7 @@ def kernel(function: Callable[..., Any]) -> Any:
 class CFunction:
     """A C function made from Python, compiled when its address is first asked for, and kept on disk like a kernel.
 
-    source : of a function that has no file, and uses nothing of this package.
+    source : of a function that has no file, and uses nothing of this package but its elementary functions.
     """
 
     def __init__(self, function: Callable[..., int], signature: Any, source: str | None = None) -> None:
@@ -127,7 +127,8 @@ class CFunction:
         if source is None:
             self._compiled._cache = _kept(function)
         else:
-            digest = hashlib.sha256(source.encode() + (ROOT / "jit.py").read_bytes()).hexdigest()[:16]
+            used = source_hash(ROOT / "elementary" / "functions.py")
+            digest = hashlib.sha256(source.encode() + used.encode()).hexdigest()[:16]
             self._compiled._cache = KernelCache(function, f"{function.__module__}-{digest}")
 
     @property
