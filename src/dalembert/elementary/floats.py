@@ -4,13 +4,9 @@ Sources: T. Dekker, A floating-point technique for extending the available preci
 Art of Computer Programming 2, §4.2.2.
 """
 
-import numba
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
-from ..jit import njit
+from ..jit import DISABLED, intrinsic, ir, njit, types
 from .fixed_point import number, word
 
 HEAD = -(1 << 27)  # mask: 26 of the 53 bits of a float, so that the product of two such is exact
@@ -32,13 +28,13 @@ def float_of(typing_context, bits):
     )
 
 
-if numba.config.DISABLE_JIT:
+if DISABLED:
     bits_of, float_of = word, number
 
 
 def constants(values):
     """Numbers that are part of compiled code: an array; without compilation a tuple, whose items are Python's own floats."""
-    return tuple(values) if numba.config.DISABLE_JIT else np.array(values)
+    return tuple(values) if DISABLED else np.array(values)
 
 
 @njit
