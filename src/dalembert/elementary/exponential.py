@@ -28,6 +28,7 @@ LARGEST = 709.8  # beyond, eˣ is infinite
 SMALLEST = -745.2  # below, eˣ is 0
 E = tuple(1.0 / math.factorial(k) for k in range(17))
 SMALL = 0.125  # below, series are used
+NEGLIGIBLE = 2.0**-60  # below, x is the result
 
 
 @njit
@@ -86,6 +87,8 @@ def exp_of_large(x):
 def expm1(x):
     """eˣ − 1."""
     if abs(x) < SMALL:
+        if abs(x) < NEGLIGIBLE:
+            return x
         xx = x * x
         cubic = (E[3] + x * E[4]) + xx * (E[5] + x * E[6]) + xx * xx * ((E[7] + x * E[8]) + xx * (E[9] + x * E[10]))
         return x + (0.5 * xx + xx * x * (cubic + xx * xx * xx * xx * (E[11] + x * E[12])))
@@ -134,7 +137,7 @@ def cosh(x):
         total, error = two_sum(high, other)
         return 0.5 * (total + (error + low + other_low))
     if not a < 711.0:
-        return a
+        return a if a != a else math.inf
     k, t, s = power_of_e(a, 0.0)
     return scaled(t, s, k - 1)
 
@@ -156,6 +159,8 @@ def tanh(x):
     """The hyperbolic tangent."""
     a = abs(x)
     if a < SMALL:
+        if a < NEGLIGIBLE:
+            return x
         z = x * x
         zz = z * z
         series = (T[1] + z * T[2]) + zz * (T[3] + z * T[4]) + zz * zz * ((T[5] + z * T[6]) + zz * (T[7] + z * T[8]))
