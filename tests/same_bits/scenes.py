@@ -1,0 +1,191 @@
+"""Short runs, one of each kind of kernel, and their hashes.
+
+Every number of a scene is written down, or follows from written numbers by + − × ÷ and √: what NumPy or the C library make of
+sines differs between processors. `python -m tests.same_bits.scenes` prints the hashes as JSON, `--write` keeps them.
+"""
+
+import hashlib
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import dalembert as dal
+from dalembert.gallery import bouncing_ball, dominoes, wall
+from dalembert.scene.mesh_topology import sheet
+
+KEPT = Path(__file__).with_name("hashes.json")
+Parts = tuple[list[np.ndarray], list[np.ndarray]]  # what the set-up made, what the run recorded
+
+
+def of_run(run: dal.Simulation, duration: float) -> Parts:
+    tables = run.model.tables
+    made = [run.model.initial, *(np.array(tables[name]) for name in sorted(tables))]
+    run.advance(duration)
+    return made, [run.trajectory.state.values]
+
+
+def chain(links: int, **settings: Any) -> Parts:
+    """Rods on ball joints that begin as steps of a staircase, of slopes 3 : 4."""
+    scene = dal.Scene("chain")
+    above, at = dal.WORLD, np.zeros(3)
+    for i in range(links):
+        step = 0.25 * np.array([0.6, 0.0, -0.8] if i % 2 else [0.8, 0.0, -0.6])
+        rod = scene.add_body(
+            f"rod {i}", dal.Box(0.25, 0.0625, 0.125), mass=0.5 + 0.25 * i, position=at + 0.5 * step,
+            angular_velocity=(0.0, 1.0, 0.25 * i),
+        )  # fmt: skip
+        scene.ball(f"joint {i}", above, rod, at=at)
+        above, at = rod, at + step
+    return of_run(dal.Simulation(scene, frames=50.0, **settings), 0.5)
+
+
+def double_pendulum(**settings: Any) -> Parts:
+    scene = dal.Scene("double pendulum")
+    above, at = dal.WORLD, np.zeros(3)
+    for name in ("upper", "lower"):
+        arm = scene.add_body(name, dal.Sphere(0.125), mass=1.0, position=at + [0.6, 0.0, -0.8])
+        scene.hinge(f"{name} hinge", above, arm, at=at, axis=(0.0, 1.0, 0.0))
+        above, at = arm, at + [0.6, 0.0, -0.8]
+    return of_run(dal.Simulation(scene, frames=50.0, **settings), 1.0)
+
+
+def driven_arm() -> Parts:
+    """Two links with a torsion spring between them, which needs the angle of a joint."""
+    scene = dal.Scene("driven arm")
+    arm = scene.add_body("arm", dal.Box(0.5, 0.125, 0.25), mass=2.0, position=(0.25, 0.0, 0.0))
+    hand = scene.add_body("hand", dal.Box(0.25, 0.125, 0.125), mass=0.5, position=(0.625, 0.0, 0.0))
+    scene.hinge("shoulder", dal.WORLD, arm, at=(0.0, 0.0, 0.0), axis=(0.0, 1.0, 0.0))
+    scene.hinge("elbow", arm, hand, at=(0.5, 0.0, 0.0), axis=(0.0, 1.0, 0.0))
+    scene.torsion_spring("spring", "elbow", stiffness=2.0, damping=0.125)
+    return of_run(dal.Simulation(scene, method="dormand_prince", rtol=1e-8, frames=50.0), 1.0)
+
+
+def bricks() -> Parts:
+    return of_run(dal.Simulation(wall.build(rows=4, columns=4), dt=1 / 240, frames=60.0), 0.25)
+
+
+def falling_dominoes() -> Parts:
+    return of_run(dal.Simulation(dominoes.build(dominoes=8), dt=1 / 960, iterations=60, threads=2, frames=60.0), 0.25)
+
+
+def stones() -> Parts:
+    """Shapes of every family on the ground, by the converging solver."""
+    scene = dal.Scene("stones", material=dal.Material(0.5))
+    scene.add_obstacle("ground", dal.HalfSpace())
+    for i, shape in enumerate(
+        (dal.Sphere(0.25), dal.Box(0.5, 0.5, 0.5), dal.Cylinder(0.25, 0.5), dal.Capsule(0.25, 0.5))
+    ):
+        scene.add_body(
+            f"stone {i}", shape, mass=1.0, position=(0.375 * i, 0.0, 0.75), orientation=(0.5, 0.5, 0.5, 0.5),
+            angular_velocity=(1.0, 0.5, 0.25),
+        )  # fmt: skip
+    return of_run(dal.Simulation(scene, dt=1 / 240, solver="interior_point", frames=60.0), 0.5)
+
+
+def bounces() -> Parts:
+    return of_run(dal.Simulation(bouncing_ball.build(), method="dormand_prince", frames=60.0), 1.5)
+
+
+def cloth() -> Parts:
+    """A sheet held at two corners falls; it is bent a little, and damped."""
+    vertices, faces = sheet(1.0, 1.0, 8, 8)
+    scene = dal.Scene("cloth")
+    x = vertices[:, 0]
+    bent = np.stack([x, vertices[:, 1], 0.25 * x * (1.0 - x)], axis=1)
+    scene.cloth(
+        "cloth", bent, faces, density=0.25, stretch=500.0, shear=50.0, bend=1e-5, damping=0.005,
+        coordinates=vertices[:, :2], pinned=[56, 63],
+    )  # fmt: skip
+    return of_run(dal.Simulation(scene, method="linear_implicit_euler", dt=1 / 60, frames=60.0), 0.5)
+
+
+def hair() -> Parts:
+    """Particles on springs, with angles between them."""
+    scene = dal.Scene("hair")
+    at = [[0.125 * i, 0.0, 0.0625 * (i % 2)] for i in range(6)]
+    group = scene.add_particles("hair", at, mass=0.01, pinned=[0, 1])
+    scene.springs("lengths", group, [[i, i + 1] for i in range(5)], stiffness=100.0, damping=0.01)
+    scene.angular_springs("angles", group, [[i, i + 1, i + 2] for i in range(4)], stiffness=0.01, rest=2.5)
+    return of_run(dal.Simulation(scene, method="implicit_euler", dt=1 / 100, frames=50.0), 0.5)
+
+
+def robot() -> Parts:
+    """A trunk on legs of hinges, with motors and springs, that lands: joint coordinates with contact."""
+    scene = dal.Scene("robot", material=dal.Material(0.75))
+    scene.add_obstacle("ground", dal.HalfSpace())
+    trunk = scene.add_body("trunk", dal.Box(0.5, 0.25, 0.125), mass=4.0, position=(0.0, 0.0, 0.5625))
+    for i, side in enumerate((-0.25, 0.25)):
+        leg = scene.add_body(f"leg {i}", dal.Capsule(0.0625, 0.25), mass=0.5, position=(side, 0.0, 0.375))
+        scene.hinge(f"hip {i}", trunk, leg, at=(side, 0.0, 0.5), axis=(0.0, 1.0, 0.0))
+        scene.torsion_spring(f"spring {i}", f"hip {i}", stiffness=20.0, damping=0.5)
+    return of_run(dal.Simulation(scene, coordinates="joint", dt=1 / 240, frames=60.0), 0.5)
+
+
+def lagrangian() -> Parts:
+    import sympy as sp
+    from sympy.physics.mechanics import dynamicsymbols
+
+    a, b = dynamicsymbols("a b")
+    time = sp.Symbol("t")
+    places = [(sp.sin(a), -sp.cos(a)), (sp.sin(a) + sp.sin(b), -sp.cos(a) - sp.cos(b))]
+    kinetic = sum((x.diff(time) ** 2 + z.diff(time) ** 2) / 2 for x, z in places)
+    extra = (
+        sp.exp(sp.sin(a) / 4) + sp.log(2 + sp.cos(b)) + sp.tanh(a - b) / 8 + sp.atan(b) / 16 + (2 + sp.cos(a)) ** 1.3
+    )
+    expression = kinetic - sum(9.81 * z for _, z in places) - extra
+    system = dal.Lagrangian(expression, [a, b])
+    run = system.run(1.0, [1.0, 2.0], method="dop853", rtol=1e-9)
+    return [np.frombuffer(system.source.encode(), np.uint8)], [run.u.values, run.v.values]
+
+
+def batch() -> Parts:
+    """Members of one pendulum, of different masses."""
+    scenes = []
+    for mass in (0.5, 1.0, 2.0):
+        scene = dal.Scene("pendulum")
+        bob = scene.add_body("bob", dal.Sphere(0.125), mass=mass, position=(0.6, 0.0, -0.8))
+        scene.hinge("hinge", dal.WORLD, bob, at=(0.0, 0.0, 0.0), axis=(0.0, 1.0, 0.0))
+        scenes.append(scene)
+    found = dal.run_batch(scenes, 0.5, threads=2, coordinates="joint", rtol=1e-8)
+    return [found.state[:, 0]], [found.state]
+
+
+RUNS: dict[str, Callable[[], Parts]] = {
+    "double pendulum, rk4": lambda: double_pendulum(method="rk4", dt=1 / 256),
+    "double pendulum, dop853": lambda: double_pendulum(method="dop853", rtol=1e-9),
+    "rope, dormand_prince": lambda: chain(8, method="dormand_prince", rtol=1e-8),
+    "rope, joint coordinates": lambda: chain(8, coordinates="joint", method="rk4", dt=1 / 256),
+    "driven arm": driven_arm,
+    "wall": bricks,
+    "dominoes, two threads": falling_dominoes,
+    "stones, interior point": stones,
+    "bouncing ball, events": bounces,
+    "cloth": cloth,
+    "hair": hair,
+    "robot with contact": robot,
+    "lagrangian": lagrangian,
+    "batch": batch,
+}
+
+
+def digest(arrays: list[np.ndarray]) -> str:
+    found = hashlib.sha256()
+    for array in arrays:
+        found.update(np.ascontiguousarray(array).tobytes())
+    return found.hexdigest()[:32]
+
+
+def hashes() -> dict[str, dict[str, str]]:
+    """Of each run the hash of what its set-up made, and of what it recorded."""
+    return {name: dict(zip(("model", "states"), map(digest, run()), strict=True)) for name, run in RUNS.items()}
+
+
+if __name__ == "__main__":
+    text = json.dumps(hashes(), indent=1)
+    if "--write" in sys.argv:
+        KEPT.write_text(text + "\n", "utf-8")
+    print(text)
