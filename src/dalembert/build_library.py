@@ -14,8 +14,8 @@ whenever they are built from the same sources by the same versions.
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
+import math
 import os
 import subprocess
 import sys
@@ -33,17 +33,22 @@ from numba.core import codegen, cpu, registry, sigutils
 from numba.core.ccallback import CFunc
 from numba.core.compiler_lock import global_compiler_lock
 
-from . import __version__, jit, shipped
+from . import __version__, ahead, jit, shipped
 from .jit import CFunction
 from .status import ENDS_RUN
 
-MATHEMATICS = frozenset(
-    "atan2 cos exp expm1 fmod hypot log pow sin sincos tan".split()
-)
+MATHEMATICS = frozenset("atan2 cos exp expm1 fmod hypot log pow sin sincos tan".split())
 ALLOWED = frozenset(("memcpy", "memmove", "memset")) | MATHEMATICS
 """What a library may use of the process that loads it."""
 LINK = {
-    "linux": ("-Wl,-z,noexecstack", "-Wl,-z,relro", "-Wl,-z,now", "-Wl,--build-id=none", "-Wl,--hash-style=gnu", "-Wl,-s"),
+    "linux": (
+        "-Wl,-z,noexecstack",
+        "-Wl,-z,relro",
+        "-Wl,-z,now",
+        "-Wl,--build-id=none",
+        "-Wl,--hash-style=gnu",
+        "-Wl,-s",
+    ),
     "darwin": ("-undefined", "dynamic_lookup"),
 }
 """Options of the linker, by system: without symbols of its own, and without a mark of when it was made."""
@@ -73,7 +78,9 @@ def build(folder: Path) -> dict[str, Any]:
         _compile_all(wanted, baselines, objects)
         for baseline in baselines:
             path = folder / shipped.file_name(baseline)
-            (objects / f"{baseline}.identity.o").write_bytes(_identity_object(shipped.identity(record, baseline), baseline))
+            (objects / f"{baseline}.identity.o").write_bytes(
+                _identity_object(shipped.identity(record, baseline), baseline)
+            )
             _link(sorted(objects.glob(f"{baseline}.*.o")), path)
             _check(path, {*wanted, shipped.IDENTITY})
             record["libraries"][baseline] = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -86,10 +93,7 @@ def build(folder: Path) -> dict[str, Any]:
 
 def functions() -> dict[str, CFunction]:
     """Every C function of the package, by symbol."""
-    for path in sorted(jit.ROOT.rglob("*.py")):
-        if "CFunction(" in path.read_text("utf-8") and path.stem not in ("jit", "build_library"):
-            importlib.import_module(".".join(("dalembert", *path.relative_to(jit.ROOT).with_suffix("").parts)))
-    return dict(sorted(jit.C_FUNCTIONS.items()))
+    return {function.symbol: function for function in sorted(ahead.everything(), key=lambda function: function.symbol)}
 
 
 def file_of(function: CFunction) -> Path:
@@ -177,7 +181,8 @@ def _wrap(context: Any, library: Any, descriptor: Any, environment: Any, call_he
     status, found = convention.call_function(
         builder, kernel, descriptor.restype, descriptor.argtypes, function.args, attrs=("noinline",)
     )
-    builder.ret(builder.select(status.is_error, result(ENDS_RUN), found))
+    failed = result(math.nan if isinstance(result, ir.DoubleType) else ENDS_RUN)
+    builder.ret(builder.select(status.is_error, failed, found))
     library.add_ir_module(module)
 
 
@@ -232,7 +237,9 @@ def _link(objects: Iterable[Path], path: Path) -> None:
 
 def _check(path: Path, exported: set[str]) -> None:
     """Raise BuildError unless a library exports these symbols, and uses no others than ALLOWED."""
-    lines = subprocess.run(["nm", "-P", *(["-D"] if sys.platform == "linux" else []), path], check=True, capture_output=True)
+    lines = subprocess.run(
+        ["nm", "-P", *(["-D"] if sys.platform == "linux" else []), path], check=True, capture_output=True
+    )
     found = [line.split()[:2] for line in lines.stdout.decode().splitlines()]
     mark = "_" if sys.platform == "darwin" else ""
     named = [(name.removeprefix(mark), kind) for name, kind in found]
