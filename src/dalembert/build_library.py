@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 import subprocess
 import sys
@@ -29,15 +28,11 @@ from typing import Any
 import llvmlite.binding as llvm
 import numba
 from llvmlite import ir
-from numba.core import codegen, cpu, registry, sigutils
-from numba.core.ccallback import CFunc
-from numba.core.compiler_lock import global_compiler_lock
 
-from . import __version__, ahead, jit, shipped
+from . import __version__, ahead, compiler, jit, shipped
 from .jit import CFunction
-from .status import ENDS_RUN
 
-MATHEMATICS = frozenset("atan2 cos exp expm1 fmod hypot log pow sin sincos tan".split())
+MATHEMATICS = frozenset(["atan2", "cos", "exp", "expm1", "fmod", "hypot", "log", "pow", "sin", "sincos", "tan"])
 ALLOWED = frozenset(("memcpy", "memmove", "memset")) | MATHEMATICS
 """What a library may use of the process that loads it."""
 LINK = {
@@ -135,77 +130,23 @@ def _compile_all(wanted: dict[str, CFunction], baselines: list[str], folder: Pat
 
 def compile_group(group: str, folder: Path) -> None:
     """Write an object for each baseline of all C functions of a group."""
-    _stop_before_optimisation()
     chosen = {symbol: function for symbol, function in functions().items() if group_of(function) == group}
-    generator = registry.cpu_target.target_context.codegen()
-    together = generator.create_library(group)._final_module
-    for symbol, function in chosen.items():
-        compiled = CFunc(function.function, sigutils.normalize_signature(function.signature), {}, jit.OPTIONS)
-        with global_compiler_lock:
-            result = compiled._compile_uncached()
-            result.library._ensure_finalized()
-        module = result.library._final_module
-        module.get_function(result.fndesc.llvm_cfunc_wrapper_name).name = symbol
-        for value in module.functions:  # what two of them call becomes one function
-            if not value.is_declaration and value.name != symbol and value.linkage == llvm.Linkage.external:
-                value.linkage = "linkonce_odr"
-        together.link_in(module)
+    together = llvm.parse_assembly("")
+    for symbol, function in chosen.items():  # what two of them call becomes one function
+        together.link_in(compiler.intermediate_code(function.function, function.signature, symbol, jit.INNER))
     code = together.as_bitcode()
     for baseline in shipped.BASELINES[shipped.machine()]:
-        found = _object(generator, code, baseline.name, set(chosen))
-        (folder / f"{baseline.name}.{group}.o").write_bytes(found)
-
-
-def _stop_before_optimisation() -> None:
-    """Make Numba stop at the intermediate code of a function and of all that it calls, linked and not yet optimised."""
-
-    def finalize(self: Any) -> None:
-        self._finalize_dynamic_globals()
-        self._finalized = True
-
-    codegen.JITCodeLibrary._optimize_final_module = lambda self: None
-    codegen.JITCodeLibrary._finalize_final_module = finalize
-    codegen.JITCPUCodegen.set_env = lambda *_: None
-    cpu.CPUContext.create_cfunc_wrapper = _wrap
-
-
-def _wrap(context: Any, library: Any, descriptor: Any, environment: Any, call_helper: Any) -> None:
-    """The C function of a kernel. Where a kernel raises, Numba's prints an exception of Python; this one returns a status."""
-    module = context.create_module("c_function")
-    convention, result = context.call_conv, context.get_value_type(descriptor.restype)
-    inner = convention.get_function_type(descriptor.restype, descriptor.argtypes)
-    outer = ir.FunctionType(result, [context.get_value_type(argument) for argument in descriptor.argtypes])
-    kernel = ir.Function(module, inner, descriptor.llvm_func_name)
-    function = ir.Function(module, outer, descriptor.llvm_cfunc_wrapper_name)
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
-    status, found = convention.call_function(
-        builder, kernel, descriptor.restype, descriptor.argtypes, function.args, attrs=("noinline",)
-    )
-    failed = result(math.nan if isinstance(result, ir.DoubleType) else ENDS_RUN)
-    builder.ret(builder.select(status.is_error, failed, found))
-    library.add_ir_module(module)
+        module, machine = llvm.parse_bitcode(code), _machine(baseline.name)
+        compiler.optimise(module, machine, set(chosen))
+        (folder / f"{baseline.name}.{group}.o").write_bytes(machine.emit_object(module))
 
 
 def _machine(baseline: str) -> Any:
     """LLVM's description of the processors that code is for."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
     target = llvm.Target.from_triple(llvm.get_process_triple())
-    return target.create_target_machine(cpu=baseline, opt=int(numba.config.OPT), reloc="pic", codemodel="default")
-
-
-def _object(generator: Any, code: bytes, baseline: str, exported: set[str]) -> bytes:
-    """A position-independent object of intermediate code, optimised for a baseline as Numba optimises for its machine."""
-    machine = generator._tm = _machine(baseline)
-    module = llvm.parse_bitcode(code)
-    for options in ({"loop_vectorize": False, "slp_vectorize": False, "opt": 0, "cost": "cheap"}, {}):
-        passes, builder = generator._module_pass_manager(**options)
-        passes.run(module, builder)
-    for value in (*module.functions, *module.global_variables):
-        if not value.is_declaration and value.name not in exported:
-            value.linkage = "internal"
-    last = llvm.create_new_module_pass_manager()
-    last.add_global_dead_code_eliminate_pass()
-    last.run(module, generator._pass_builder())
-    return bytes(machine.emit_object(module))
+    return target.create_target_machine(cpu=baseline, opt=3, reloc="pic", codemodel="default")
 
 
 # Linking ----------------------------------------------------------------------------------------------------------------

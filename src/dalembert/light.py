@@ -22,14 +22,12 @@ from typing import Any
 import llvmlite.binding as llvm
 from numba.core import cgutils, codegen, compiler, compiler_machinery, funcdesc, lowering, types
 from numba.core.compiler_lock import global_compiler_lock
-from numba.core.typed_passes import NopythonTypeInference, NoPythonBackend, PreLowerStripPhis
+from numba.core.typed_passes import NoPythonBackend, NopythonTypeInference, PreLowerStripPhis
 from numba.core.untyped_passes import (
-    DeadBranchPrune,
     FixupArgs,
     GenericRewrites,
     IRProcessing,
     ReconstructSSA,
-    RewriteSemanticConstants,
     TranslateByteCode,
 )
 

@@ -1,10 +1,10 @@
 """The shared library of compiled kernels that a wheel carries, so that nothing is compiled where it is installed.
 
-`build_library` makes the folder `library` of the package: one library for each kind of processor (`BASELINES`), and the record
-`kernels.json`, which says what they were made of. The best one that this processor can run is loaded when a kernel is first
-asked for. It is used only if it is whole, and if the kernels' sources in this package are those that it was made of. Where
-that is not so, one line on stderr says why, and kernels are compiled for this machine as if there were no library. A source
-checkout has none.
+`build_library` makes the folder `library` of the package: one library for each kind of processor (`BASELINES`), and the
+record `kernels.json`, which says what they were made of. The best one that this processor can run is loaded when a kernel is
+first asked for. It is used only if it is whole, and if the kernels' sources in this package are those that it was made of.
+Where that is not so, one line on stderr says why, and kernels are compiled for this machine as if there were no library.
+A source checkout has none.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ class Baseline:
     flags: frozenset[str]
 
 
-_V2 = frozenset("cx16 lahf_lm pni popcnt sse4_1 sse4_2 ssse3".split())
-_V3 = frozenset("abm avx avx2 bmi1 bmi2 f16c fma movbe xsave".split())
+_V2 = frozenset(["cx16", "lahf_lm", "pni", "popcnt", "sse4_1", "sse4_2", "ssse3"])
+_V3 = frozenset(["abm", "avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe", "xsave"])
 BASELINES = {
     "x86_64": (Baseline("x86-64-v3", _V2 | _V3), Baseline("x86-64-v2", _V2)),
     "aarch64": (Baseline("generic", frozenset()),),  # ARMv8-A
     "arm64": (Baseline("generic", frozenset()),),  # the same, as macOS calls it
 }
-"""For each machine, the kinds of processors that libraries are built for, the best first (System V ABI for x86-64, levels)."""
+"""For each machine, the processors that libraries are built for, the best first (levels of the System V ABI for x86-64)."""
 
 
 class Unusable(Exception):
