@@ -40,9 +40,9 @@ def compile_ahead(wanted: Iterable[CFunction]) -> None:
     missing = [item for item in _longest_first(dict.fromkeys(wanted)) if not item.kept]
     if not missing or not cache_folders.anywhere():
         return
-    from . import kernel_cache
+    from . import objects
 
-    kernel_cache.announce_compilation()
+    objects.announce_compilation()
     names = [item.name for item in missing]
     helpers = [_start(names) for _ in range(min(os.cpu_count() or 1, len(missing)) - 1)]
     compile_free(names)
@@ -53,21 +53,21 @@ def compile_ahead(wanted: Iterable[CFunction]) -> None:
 
 def compile_free(names: Sequence[str]) -> None:
     """Compile those of these names that no other process is at."""
-    from . import kernel_cache
+    from . import objects
 
     for module in MODULES:
         if any(name.rpartition(".")[0] == module for name in names):
             importlib.import_module(f"dalembert.{module}")
-    kernel_cache.patient = False
+    objects.patient = False
     try:
         for item in _longest_first(C_FUNCTIONS.values()):
             if item.name in names and not item.kept:
                 try:
                     item.compile()
-                except kernel_cache.Busy:
+                except objects.Busy:
                     continue
     finally:
-        kernel_cache.patient = True
+        objects.patient = True
 
 
 def _start(names: Sequence[str]) -> "subprocess.Popen[bytes] | None":

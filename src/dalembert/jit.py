@@ -4,7 +4,7 @@ Numba is imported when the first of them is to be compiled, or loaded from the c
 that it needs in the library that comes with the package (`shipped`) never waits for it.
 
 Inner functions are compiled together with the entry point that calls them; only entry points are written to disk
-(`kernel_cache`). Numba's own cache notices a change in the file of the entry point, but not in the files of the functions
+(`objects`). Numba's own cache notices a change in the file of the entry point, but not in the files of the functions
 it calls. Here machine code is kept in a folder named by a hash of the file and of all that it imports, so that a stale
 kernel is never loaded, and an edit compiles only what it can change.
 """
@@ -84,7 +84,12 @@ def imported(path: Path) -> frozenset[Path]:
 
 def _is_compiled(path: Path) -> bool:
     folder = path.parent
-    if path.stem in ("kernel_cache", "cache_folders", "shipped"):  # where kernels are kept changes none of them
+    if path.stem in (
+        "kernel_cache",
+        "objects",
+        "cache_folders",
+        "shipped",
+    ):  # where kernels are kept changes none of them
         return False
     return folder == ROOT or folder.name in KERNELS or (folder.name == "model" and path.stem in TABLES)
 
@@ -97,7 +102,7 @@ def sources(path: Path) -> frozenset[Path]:
         fresh = imported(left.pop()) - found
         found |= fresh
         left.extend(fresh)
-    return frozenset(found | {ROOT / name for name in ("jit.py", "compiler.py", "light.py")})
+    return frozenset(found | {ROOT / name for name in ("jit.py", "compiler.py")})
 
 
 @functools.cache
@@ -216,12 +221,11 @@ class CFunction:
     @property
     def kept(self) -> bool:
         """Whether its machine code is there, in the library or on disk."""
-        return self._shipped is not None or bool(self._compiled._cache.kept)
+        return self._shipped is not None or self._on_disk.there()
 
     def compile(self) -> None:
         """Load its machine code, or make it."""
-        if self._shipped is None:
-            self._compiled.compile()
+        _ = self.address
 
     @functools.cached_property
     def _shipped(self) -> int | None:
@@ -229,10 +233,12 @@ class CFunction:
         return shipped.address(self.symbol) if self.is_of_package else None
 
     @functools.cached_property
-    def _compiled(self) -> Any:
-        from . import compiler
+    def _on_disk(self) -> Any:
+        from . import objects
 
-        return compiler.c_function(self.function, self.signature, OPTIONS, self._folder())
+        code = self.function.__code__
+        own = hashlib.sha256(self.signature.encode() + code.co_code).hexdigest()[:8]
+        return objects.Kept(self._folder(), f"{code.co_name.strip('<>')}-{code.co_firstlineno}-{own}")
 
     def _folder(self) -> str:
         """The name of the folder of its machine code."""
@@ -245,8 +251,14 @@ class CFunction:
     def address(self) -> int:
         if self._shipped is not None:
             return self._shipped
-        self.compile()
-        return int(self._compiled.address)
+        from . import objects
+
+        return objects.load(self._on_disk.read_or_make(self._make), self.symbol)
+
+    def _make(self) -> bytes:
+        from . import compiler
+
+        return compiler.machine_code(self.function, self.signature, self.symbol, INNER)
 
 
 C_FUNCTIONS: dict[str, CFunction] = {}
