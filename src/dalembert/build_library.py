@@ -32,8 +32,7 @@ from llvmlite import ir
 from . import __version__, ahead, compiler, jit, shipped
 from .jit import CFunction
 
-MATHEMATICS = frozenset(["atan2", "cos", "exp", "expm1", "fmod", "hypot", "log", "pow", "sin", "sincos", "tan"])
-ALLOWED = frozenset(("memcpy", "memmove", "memset")) | MATHEMATICS
+ALLOWED = frozenset(("memcpy", "memmove", "memset"))
 """What a library may use of the process that loads it."""
 LINK = {
     "linux": (

@@ -64,8 +64,8 @@ numpy_support: Any = _Module("numba.np.numpy_support")
 ROOT = Path(__file__).parent
 # subpackages with compiled functions
 KERNELS = (
-    "linalg", "energies", "interact", "integrate", "mechanics", "articulated", "collide", "contact", "impact", "particles",
-    "symbolic", "batch",
+    "elementary", "linalg", "energies", "interact", "integrate", "mechanics", "articulated", "collide", "contact",
+    "impact", "particles", "symbolic", "batch",
 )  # fmt: skip
 TABLES = ("tables", "tree_tables")  # of the model
 IMPORT = re.compile(r"^from (\.+)([\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
@@ -198,7 +198,7 @@ class CFunction:
 
     function, signature : what is compiled, and for which types, in Numba's words: "int64(int64, float64)".
     symbol : its name in the library. `C_FUNCTIONS` lists those of the package's modules that are imported, by symbol.
-    source : of a function that has no file, and uses nothing of this package.
+    source : of a function that has no file, and uses nothing of this package but its elementary functions.
     Raises ValueError for a symbol that is there already.
     """
 
@@ -244,7 +244,8 @@ class CFunction:
         """The name of the folder of its machine code."""
         if self._source is None:
             return folder_of(Path(self.function.__code__.co_filename))
-        digest = hashlib.sha256(self._source.encode() + (ROOT / "jit.py").read_bytes()).hexdigest()[:16]
+        used = source_hash(ROOT / "elementary" / "functions.py")
+        digest = hashlib.sha256(self._source.encode() + used.encode()).hexdigest()[:16]
         return f"{self.function.__module__}-{digest}"
 
     @functools.cached_property

@@ -2,6 +2,8 @@
 
 import math
 
+from .elementary.arctangent import atan2
+from .elementary.circular import sin_cos
 from .jit import njit
 from .vec import scale
 
@@ -48,8 +50,9 @@ def from_rotation_vector(v):
         s = 0.5 * (1.0 - half2 / 6.0 * (1.0 - half2 / 20.0))
         return (1.0 - half2 / 2.0 * (1.0 - half2 / 12.0), s * v[0], s * v[1], s * v[2])
     half = math.sqrt(half2)
-    s = 0.5 * math.sin(half) / half
-    return (math.cos(half), s * v[0], s * v[1], s * v[2])
+    sine, cosine = sin_cos(half)
+    s = 0.5 * sine / half
+    return (cosine, s * v[0], s * v[1], s * v[2])
 
 
 @njit
@@ -97,5 +100,5 @@ def rotation_vector(q):
     s = math.sqrt(q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
     if s < 1e-12:
         return scale(2.0 / q[0], (q[1], q[2], q[3]))
-    angle = 2.0 * math.atan2(s, abs(q[0]))
+    angle = 2.0 * atan2(s, abs(q[0]))
     return scale(math.copysign(angle / s, q[0]), (q[1], q[2], q[3]))

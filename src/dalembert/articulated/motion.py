@@ -1,8 +1,7 @@
 """Where the links of a tree are and how they move, from coordinates and speeds: one pass from the root on."""
 
-import math
-
 from ..collide.bounds import product
+from ..elementary.circular import sin_cos
 from ..jit import inlined, njit
 from ..linalg.block_matrix import load_3, store_3
 from ..mechanics.kinematics import load6, load9
@@ -71,7 +70,7 @@ def attach(i, x_p, rotation_p, v_p, omega_p, u, w, tree):
     point = matvec(rotation_p, load3(node.anchor_parent))
     linear, angular, relative, spin = ZERO, ZERO, ZERO, ZERO
     if node.kind == HINGE:
-        s, c = math.sin(peek(u, node.at)), math.cos(peek(u, node.at))
+        s, c = sin_cos(peek(u, node.at))
         a, b, d = load9(node.still), load9(node.turned), load9(node.across)
         turn = (
             a[0] + c * b[0] + s * d[0], a[1] + c * b[1] + s * d[1], a[2] + c * b[2] + s * d[2],

@@ -2,6 +2,7 @@
 
 import math
 
+from ..elementary.circular import sin_cos
 from ..jit import njit
 from ..pointer import call_pointer
 from ..unchecked import peek, poke
@@ -68,7 +69,8 @@ def round_face(kind, radius, half, u, x, axes, scratch, at):
         z = half if u[2] > 0.0 else -half
         for i in range(RIM):
             angle = 2.0 * math.pi * i / RIM
-            at = put((radius * math.cos(angle), radius * math.sin(angle), z), x, axes, scratch, at)
+            sine, cosine = sin_cos(angle)
+            at = put((radius * cosine, radius * sine, z), x, axes, scratch, at)
         return RIM
     if rho == 0.0:
         return 0

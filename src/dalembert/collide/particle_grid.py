@@ -5,6 +5,8 @@ cells of a uniform grid, so that a particle looks at those in the cells that its
 one by one. A collider in several of these cells is taken in the one where the later of the two boxes begins.
 """
 
+import math
+
 from ..jit import inlined, njit
 from .particle_tables import (
     CELLS_X,
@@ -89,7 +91,7 @@ def lay_grid(most, particles, collision):
     while True:
         cells = 1.0
         for k in range(3):
-            cells *= 1.0 + (grid[UPPER + k] - grid[LOWER + k]) // width
+            cells *= 1.0 + math.floor((grid[UPPER + k] - grid[LOWER + k]) / width)
         if cells <= MOST_CELLS * places.shape[0]:
             break
         width *= WIDER

@@ -9,6 +9,7 @@ program solvers", 2010, §2.2 and §4.2 (scaling).
 
 import math
 
+from ..elementary.hypotenuse import hypot
 from ..jit import njit
 from ..vec import add, dot, scale
 
@@ -17,7 +18,7 @@ NEAREST = 1e-15  # how near to the boundary of Q, relative to x_0, a point is ta
 
 @njit
 def tangent_norm(x):
-    return math.hypot(x[1], x[2])
+    return hypot(x[1], x[2])
 
 
 @njit

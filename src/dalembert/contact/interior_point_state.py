@@ -2,6 +2,7 @@
 
 import math
 
+from ..elementary.hypotenuse import hypot
 from ..jit import njit
 from ..vec import add, load3, norm, scale, store3
 from .interior_point_matrix import set_spectrum, to_impulse
@@ -158,7 +159,7 @@ def evaluate_contact(contact, cone, vectors, point, gradient, loads, bodies):
     u_hat = coulomb_velocity(contact, u)
     mu = contact.friction
     store3(cone.value, (u_hat[0], mu * u[1], mu * u[2]))
-    t = math.hypot(u[1], u[2])
+    t = hypot(u[1], u[2])
     cone.sliding[0] = u[1] / t if t > 0.0 else 0.0
     cone.sliding[1] = u[2] / t if t > 0.0 else 0.0
     p = to_impulse(mu, load3(cone.force))

@@ -31,6 +31,8 @@ are at their limits is found by trial: see `change_sides`.
 
 import math
 
+from ..elementary.circular import sin
+from ..elementary.exponential import exp, expm1
 from ..jit import njit
 from ..mechanics.coordinates import coordinate_rate, coordinate_rows
 from ..mechanics.system import coordinates_of, curves_of, error_of, forces_of, joints_of, kinematics_of, parts_of
@@ -48,23 +50,23 @@ TRIALS = 8  # in which a motor may leave its limit again
 @njit
 def growth(x):
     """x/(1 − e^{−x})."""
-    return x / -math.expm1(-x) if x > 0.0 else 1.0
+    return x / -expm1(-x) if x > 0.0 else 1.0
 
 
 @njit
 def follow(a, b):
     """(m K, h d' K) for a = h² k K and b = h d K; see above."""
-    fade = math.exp(-b)
+    fade = exp(-b)
     own = 2.0 * (1.0 + 0.25 * a) / (1.0 + fade)  # where m is zero
     square = 0.25 * b * b - a
     if square >= 0.0:
         fast = 0.5 * b + math.sqrt(square)
         exact = growth(fast) * growth(a / fast if fast > 0.0 else 0.0)
     else:
-        half, turn = math.expm1(-0.5 * b), math.sin(0.5 * min(math.sqrt(-square), math.pi))
+        half, turn = expm1(-0.5 * b), sin(0.5 * min(math.sqrt(-square), math.pi))
         exact = a / (half * half + 4.0 * (1.0 + half) * turn * turn)
     whole = max(own, exact)
-    return max(0.0, 0.5 * whole * (1.0 + fade) - 0.25 * a - 1.0), -whole * math.expm1(-b)
+    return max(0.0, 0.5 * whole * (1.0 + fade) - 0.25 * a - 1.0), -whole * expm1(-b)
 
 
 @njit

@@ -12,6 +12,8 @@ cos θ' = cos θ cos α cos β + sin α sin β.
 
 import math
 
+from ..elementary.arctangent import atan2
+from ..elementary.circular import sin_cos
 from ..jit import inlined, njit
 from ..unchecked import poke
 from ..vec import cross, dot, norm, scale, sub
@@ -50,12 +52,12 @@ def geometry(e, x):
     t_b = scale(1.0 / b if b > 0.0 else 0.0, arm_b)
     normal = cross(t_a, t_b)
     sine = norm(normal)
-    return math.atan2(sine, dot(t_a, t_b)), sine, a, b, t_a, t_b, scale(1.0 / sine if sine > 0.0 else 0.0, normal)
+    return atan2(sine, dot(t_a, t_b)), sine, a, b, t_a, t_b, scale(1.0 / sine if sine > 0.0 else 0.0, normal)
 
 
 @njit
 def put_exact_hessian(stiffness, slope, theta, a, b, t_a, t_b, m, g_a, g_b, out):
-    sine, cosine = math.sin(theta), math.cos(theta)
+    sine, cosine = sin_cos(theta)
     out_of_plane = outer(m, m)
     h_aa = plus(times(stiffness, outer(g_a, g_a)), -slope / a, outer(t_a, g_a))
     h_aa = plus(plus(h_aa, -slope / a, outer(g_a, t_a)), slope * cosine / (sine * a * a), out_of_plane)
@@ -72,10 +74,11 @@ def put_exact_hessian(stiffness, slope, theta, a, b, t_a, t_b, m, g_a, g_b, out)
 # What is left out couples turns with stretches of the arms and has no part in the energy of a turn alone.
 @njit
 def put_positive_hessian(stiffness, slope, theta, a, b, m, g_a, g_b, out):
+    sine, cosine = sin_cos(0.5 * theta)
     if slope >= 0.0:
-        size, side = 0.5 * slope / math.tan(0.5 * theta), -1.0
+        size, side = 0.5 * slope * cosine / sine, -1.0
     else:
-        size, side = -0.5 * slope * math.tan(0.5 * theta), 1.0
+        size, side = -0.5 * slope * sine / cosine, 1.0
     out_of_plane = outer(m, m)
     h_aa = plus(times(stiffness, outer(g_a, g_a)), size / (a * a), out_of_plane)
     h_ab = plus(times(stiffness, outer(g_a, g_b)), side * size / (a * b), out_of_plane)

@@ -7,6 +7,8 @@ II.10 (DOP853's error estimate); Gustafsson (1991) for the PI controller.
 import math
 
 from ..arrays import clear
+from ..elementary.hypotenuse import hypot
+from ..elementary.power import pow
 from ..jit import njit
 from ..status import ENDS_RUN, OK
 from .explicit import combine
@@ -56,7 +58,7 @@ def error_norm(plan, h, y, work):
         return first
     combine(work.spare, work.stage, h, plan.error[1], plan.stages + 1, work.k)
     second = scaled_norm(work.spare, y, work.y_new, plan, work.weights)
-    return first / math.hypot(1.0, 0.1 * second / first)
+    return first / hypot(1.0, 0.1 * second / first)
 
 
 @njit
@@ -66,7 +68,7 @@ def growth(plan, error, error_last):
     if error == 0.0:
         return GROW_MOST
     exponent = 1.0 / (plan.error_order + 1) - 0.75 * plan.beta
-    factor = SAFETY * error ** (-exponent) * error_last**plan.beta
+    factor = SAFETY * pow(error, -exponent) * pow(error_last, plan.beta)
     return min(GROW_MOST, max(SHRINK_MOST, factor))
 
 
@@ -75,7 +77,7 @@ def reduction(plan, error):
     """Factor on h after a rejected step: error > 1, possibly infinite."""
     if math.isinf(error):
         return SHRINK_MOST
-    return max(SHRINK_MOST, SAFETY * error ** (-1.0 / (plan.error_order + 1)))
+    return max(SHRINK_MOST, SAFETY * pow(error, -1.0 / (plan.error_order + 1)))
 
 
 @njit
@@ -101,5 +103,5 @@ def initial_step(context, plan, t, y, dydt, work, longest):
     if math.isinf(largest) or largest <= 1e-15:
         h1 = max(1e-6, 1e-3 * h0)
     else:
-        h1 = (0.01 / largest) ** (1.0 / (plan.error_order + 1))
+        h1 = pow(0.01 / largest, 1.0 / (plan.error_order + 1))
     return OK, min(100.0 * h0, h1, longest)

@@ -8,6 +8,8 @@ for scaling and pivoting for sparse symmetric indefinite problems", SIAM J. Matr
 import math
 
 from ..addresses import part_of
+from ..elementary.exponential import exp
+from ..elementary.logarithm import log
 from ..jit import njit
 from .iterative_tables import (
     ALG3,
@@ -75,10 +77,10 @@ def scale_by_matching(tables):
             largest = max(largest, costs[e])
         scale[i] = largest
         for e in range(starts[i], starts[i + 1]):
-            costs[e] = math.log(largest / costs[e]) if costs[e] > 0.0 else math.inf
+            costs[e] = log(largest / costs[e]) if costs[e] > 0.0 else math.inf
     match_columns(
         n, starts, columns, costs, u, v, row_of_of(tables), column_of_of(tables), distance, reached_from_of(tables),
         heap_of(tables), place_of(tables), reached_of(tables),
     )  # fmt: skip
     for i in range(n):
-        scale[i] = math.sqrt(math.exp(u[i] + v[i]) / scale[i])
+        scale[i] = math.sqrt(exp(u[i] + v[i]) / scale[i])

@@ -6,6 +6,7 @@ one entry of the state vector, which only serves to choose the turn; the value i
 
 import math
 
+from ..elementary.arctangent import atan2
 from ..jit import njit
 from ..model.tables import ANGLE, PARAMETER
 from ..vec import add, cross, dot, load3, matvec, matvec_t, sub
@@ -27,7 +28,7 @@ def coordinate_value(y, coordinate, kinematics, curves):
     if coordinate.kind == ANGLE:
         side = matvec(rotation_a, load3(coordinate.side_a))
         turned = matvec(rotation_b, load3(coordinate.side_b))
-        angle = math.atan2(dot(turned, cross(axis, side)), dot(turned, side))
+        angle = atan2(dot(turned, cross(axis, side)), dot(turned, side))
         turns = math.floor((y[coordinate.at] - angle) / (2.0 * math.pi) + 0.5)
         return angle + 2.0 * math.pi * turns
     arm_a = matvec(rotation_a, load3(coordinate.anchor_a))

@@ -8,14 +8,13 @@ p = 1/(4 − 4^⅓), are of order 4 (M. Suzuki, Phys. Lett. A 146, 1990): impact
 its energy, so that the books would not close by as much. Orientations change; L, in world axes, does not.
 """
 
-import math
-
+from ..elementary.circular import sin_cos
 from ..jit import inlined, njit
 from ..model.tables import EQUAL_MOMENTS, STATE_SIZE
 from ..quat import conjugate, multiply, normalize, to_matrix
 from ..vec import load3, matvec_t, norm
 
-OUTER = 1.0 / (4.0 - 4.0 ** (1.0 / 3.0))
+OUTER = 1.0 / (4.0 - 1.5874010519681994)  # 4^⅓ to the last digit
 MIDDLE = 1.0 - 4.0 * OUTER
 SMALL = 1e-4  # rad: after so small a turn the energy is off by 1e-13 of itself with order 2
 
@@ -64,7 +63,7 @@ def split(q, spin, moments, h):
 def turn(q, spin, moments, axis, h):
     """The flow of L_axis²/(2 I_axis) over h: q turns about the axis, and L about it the other way, as seen from the axes."""
     half = 0.5 * h * spin[axis] / moments[axis]
-    s, c = math.sin(half), math.cos(half)
+    s, c = sin_cos(half)
     sine, cosine = 2.0 * s * c, 1.0 - 2.0 * s * s
     x, y, z = spin
     if axis == 0:

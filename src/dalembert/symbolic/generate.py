@@ -11,7 +11,7 @@ import hashlib
 import linecache
 import sys
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,9 +32,10 @@ def source_of(outputs: Sequence[Node], inputs: Sequence[str]) -> str:
     """
     nodes = needed(outputs)
     used = {node.op for node in nodes if not node.arguments}
-    lines = ["import math", "", "", f"def {NAME}(data, task, t, values, n, out, m):"]
+    lines = ["import math", "", "from dalembert.elementary import functions", "", ""]
+    lines += [f"def {NAME}(data, task, t, values, n, out, m):"]
     lines += [f"    {name} = values[{k}]" for k, name in enumerate(inputs) if name in used]
-    lines += [f"    w{node.index} = {_statement(node)}" for node in nodes if node.arguments]
+    lines += [f"    {statement}" for statement in _statements(nodes)]
     lines += [f"    out[{k}] = {_name(node)}" for k, node in enumerate(outputs) if not node.is_number(0.0)]
     return "\n".join([*lines, "    return 0", ""])
 
@@ -45,7 +46,23 @@ def _name(node: Node) -> str:
     return f"w{node.index}" if node.arguments else node.op
 
 
-def _statement(node: Node) -> str:
+def _statements(nodes: Sequence[Node]) -> Iterator[str]:
+    """One for each node that is computed; the sine and the cosine of an angle are computed together."""
+    circular: dict[tuple[Node, ...], list[Node]] = {}
+    for node in nodes:
+        if node.op in ("sin", "cos"):
+            circular.setdefault(node.arguments, []).append(node)
+    for node in nodes:
+        both = circular.get(node.arguments, [])
+        if len(both) < 2 or node not in both:
+            if node.arguments:
+                yield f"{_name(node)} = {_value(node)}"
+        elif node is both[0]:
+            sine, cosine = sorted(both, key=lambda node: node.op, reverse=True)
+            yield f"{_name(sine)}, {_name(cosine)} = functions.sin_cos({_name(node.arguments[0])})"
+
+
+def _value(node: Node) -> str:
     names = [_name(argument) for argument in node.arguments]
     if node.op in _INFIX:
         return f"{names[0]} {_INFIX[node.op]} {names[1]}"
@@ -53,7 +70,8 @@ def _statement(node: Node) -> str:
         return f"-{names[0]}"
     if node.op in _COMPARED:
         return f"{names[2]} if {names[0]} {_COMPARED[node.op]} {names[1]} else {names[3]}"
-    return f"math.{node.op}({', '.join(names)})"
+    module = "math" if node.op == "sqrt" else "functions"
+    return f"{module}.{node.op}({', '.join(names)})"
 
 
 class Generated:

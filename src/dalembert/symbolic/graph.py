@@ -7,6 +7,7 @@ cos² + sin², which rotation matrices are.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Union
@@ -15,7 +16,7 @@ Number = Union["Node", float, int]
 
 
 class Node:
-    """A subexpression. op : "number", the name of an input, an operation, or the name of a function of `math`."""
+    """A subexpression. op : "number", the name of an input, an operation, or the name of a function."""
 
     __slots__ = ("arguments", "graph", "index", "op", "value")
 
@@ -149,8 +150,8 @@ class Graph:
         return self._folded(lambda x: -x, a) or self._make("negate", (a,))
 
     def call(self, name: str, *arguments: Node) -> Node:
-        """A function of the module `math`."""
-        return self._folded(getattr(math, name), *arguments) or self._make(name, arguments)
+        """A function of `elementary`, or sqrt."""
+        return self._folded(functools.partial(_rounded, name), *arguments) or self._make(name, arguments)
 
     def power(self, a: Node, exponent: int) -> Node:
         """aⁿ by squaring, n ≥ 1."""
@@ -166,6 +167,19 @@ class Graph:
         if yes is no:
             return yes
         return self._make("less" if strict else "at most", (a, b, yes, no))
+
+
+def _rounded(name: str, *values: float) -> float:
+    """A function of numbers, correctly rounded: on every machine the same, which the functions of `math` are not."""
+    import mpmath
+
+    if name == "sqrt":
+        return math.sqrt(values[0])
+    with mpmath.workprec(200):
+        result = getattr(mpmath, "power" if name == "pow" else name)(*map(mpmath.mpf, values))
+    if not isinstance(result, mpmath.mpf):
+        raise ValueError(f"{name} of {values} is not a real number")
+    return float(result)
 
 
 def _squares_of_circle(a: Node, b: Node) -> bool:
