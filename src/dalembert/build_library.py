@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -53,19 +53,23 @@ class BuildError(RuntimeError):
 
 
 def build(folder: Path) -> dict[str, Any]:
-    """Make the libraries and their record in a folder; returns the record. Raises BuildError."""
+    """Make the libraries and their record in a folder, unless they are there; returns the record. Raises BuildError."""
     if sys.platform not in LINK or shipped.machine() not in shipped.BASELINES:
         raise BuildError(f"no libraries are made for {sys.platform} {shipped.machine()}; kernels are compiled there")
     wanted = functions()
     baselines = [baseline.name for baseline in shipped.BASELINES[shipped.machine()]]
-    files = sorted({path.relative_to(jit.ROOT).as_posix() for f in wanted.values() for path in jit.sources(file_of(f))})
+    sources = {Path(__file__), *(path for function in wanted.values() for path in jit.sources(file_of(function)))}
+    files = sorted(path.relative_to(jit.ROOT).as_posix() for path in sources)
     record = {
         "format": shipped.FORMAT, "system": sys.platform, "machine": shipped.machine(), "dalembert": __version__,
         "numba": numba.__version__, "llvm": ".".join(map(str, llvm.llvm_version_info)),
         "sources": shipped.source_hash(files), "files": files, "libraries": {},
     }  # fmt: skip
+    there = _there(folder)
+    if there == record | {"libraries": there.get("libraries")} and set(there["libraries"]) == set(baselines):
+        return there
     folder.mkdir(parents=True, exist_ok=True)
-    for old in (*folder.glob("kernels*"),):
+    for old in folder.glob("kernels*"):
         old.unlink()
     with tempfile.TemporaryDirectory() as place:
         objects = Path(place)
@@ -75,11 +79,22 @@ def build(folder: Path) -> dict[str, Any]:
             (objects / f"{baseline}.identity.o").write_bytes(
                 _identity_object(shipped.identity(record, baseline), baseline)
             )
-            _link(sorted(objects.glob(f"{baseline}.*.o")), path)
-            _check(path, {*wanted, shipped.IDENTITY})
+            link(sorted(objects.glob(f"{baseline}.*.o")), path)
+            check(path, {*wanted, shipped.IDENTITY})
             record["libraries"][baseline] = hashlib.sha256(path.read_bytes()).hexdigest()
     (folder / shipped.RECORD).write_text(json.dumps(record, indent=1) + "\n", "utf-8")
     return record
+
+
+def _there(folder: Path) -> dict[str, Any]:
+    """The record of libraries that are in a folder and whole; empty where there are none."""
+    try:
+        record = shipped.read_record(folder)
+        for baseline in record["libraries"]:
+            shipped.read_library(folder, record, baseline)
+        return record
+    except (shipped.Unusable, ValueError, KeyError, TypeError):
+        return {}
 
 
 # What there is to compile -----------------------------------------------------------------------------------------------
@@ -162,7 +177,7 @@ def _identity_object(text: str, baseline: str) -> bytes:
     return bytes(_machine(baseline).emit_object(llvm.parse_assembly(str(module))))
 
 
-def _link(objects: Iterable[Path], path: Path) -> None:
+def link(objects: Iterable[Path], path: Path) -> None:
     """Make a shared library. Raises BuildError."""
     try:
         subprocess.run(
@@ -175,15 +190,15 @@ def _link(objects: Iterable[Path], path: Path) -> None:
         raise BuildError(f"{path.name} could not be linked:\n{error.stderr}") from error
 
 
-def _check(path: Path, exported: set[str]) -> None:
-    """Raise BuildError unless a library exports these symbols, and uses no others than ALLOWED."""
+def check(path: Path, exported: Set[str], allowed: Set[str] = ALLOWED) -> None:
+    """Raise BuildError unless a library exports these symbols, and uses no others than those allowed."""
     lines = subprocess.run(
         ["nm", "-P", *(["-D"] if sys.platform == "linux" else []), path], check=True, capture_output=True
     )
     found = [line.split()[:2] for line in lines.stdout.decode().splitlines()]
     mark = "_" if sys.platform == "darwin" else ""
     named = [(name.removeprefix(mark), kind) for name, kind in found]
-    used = {name for name, kind in named if kind == "U"} - ALLOWED
+    used = {name for name, kind in named if kind == "U"} - allowed
     if used:
         raise BuildError(f"{path.name} would need what it may not: {', '.join(sorted(used))}")
     there = {name for name, kind in named if kind.isupper() and kind != "U"}

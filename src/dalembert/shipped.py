@@ -103,13 +103,7 @@ def _load(folder: Path) -> _Library:
     if source_hash(record["files"]) != record["sources"]:
         raise Unusable(f"it was made of other sources, those of version {record['dalembert']}")
     baseline = _best(record)
-    path = folder / file_name(baseline)
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise Unusable(f"{path} cannot be read ({error.strerror})") from error
-    if hashlib.sha256(data).hexdigest() != record["libraries"][baseline]:
-        raise Unusable(f"{path} is damaged")
+    path = read_library(folder, record, baseline)
     try:
         code = ctypes.CDLL(str(path))
         found = ctypes.string_at(ctypes.addressof(ctypes.c_char.in_dll(code, IDENTITY)))
@@ -131,6 +125,18 @@ def read_record(folder: Path) -> dict[str, Any]:
     if known != (FORMAT, sys.platform, machine()):
         raise Unusable(f"it was made for {known[1]} {known[2]} (format {known[0]}), not for {sys.platform} {machine()}")
     return dict(record)
+
+
+def read_library(folder: Path, record: dict[str, Any], baseline: str) -> Path:
+    """The file of a library, once it has been seen to be whole: nothing else is given to the system to load. Raises Unusable."""
+    path = folder / file_name(baseline)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise Unusable(f"{path} cannot be read ({error.strerror})") from error
+    if hashlib.sha256(data).hexdigest() != record["libraries"][baseline]:
+        raise Unusable(f"{path} is damaged")
+    return path
 
 
 def _best(record: dict[str, Any]) -> str:
