@@ -128,7 +128,7 @@ def read_record(folder: Path) -> dict[str, Any]:
 
 
 def read_library(folder: Path, record: dict[str, Any], baseline: str) -> Path:
-    """The file of a library, once it has been seen to be whole: nothing else is given to the system to load. Raises Unusable."""
+    """The file of a library, whose checksum has been compared: no other is given to the system to load. Raises Unusable."""
     path = folder / file_name(baseline)
     try:
         data = path.read_bytes()
