@@ -25,7 +25,7 @@ runpy.run_path({program!r}, run_name="__main__")
 
 
 def run(place, scenes, flags=None):
-    """(what the program of scenes found, our lines on stderr), in an installation, on this processor or one with other flags."""
+    """(what the program of scenes found, our lines on stderr), on this processor or one with other flags."""
     if flags is None:
         done = place.run("python", PROGRAM, *scenes)
     else:
