@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo docs test soak check bench lock clean
+.PHONY: demo docs wheel test soak check bench lock clean
 
 demo: $(VENV)/installed
 	$(BIN)/dalembert run trebuchet --view
@@ -13,8 +13,13 @@ docs: $(VENV)/documented
 	$(BIN)/python -m sphinx -q -E -W --keep-going -b html -d out/doctrees docs out/site
 	@echo "the site is in out/site/index.html"
 
+# A wheel in dist/ with the compiled kernels in it, for this kind of machine.
+wheel: $(VENV)/installed
+	$(BIN)/python -m dalembert.build_library out/library
+	$(BIN)/uv build --quiet --wheel --out-dir dist
+
 # Kernels first, by all cores; what looks at browsers has the machine to itself.
-test: $(VENV)/tested check
+test: $(VENV)/tested check wheel
 	$(BIN)/dalembert compile
 	$(BIN)/python -m pytest -n 2 --dist loadfile --ignore=tests/view
 	$(BIN)/python -m pytest tests/view

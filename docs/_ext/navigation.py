@@ -29,6 +29,7 @@ REST = "Topics"  # where pages of docs/ go that are not listed
 FIRST = {
     "chapters/*": ["index"],
     "how-to/*": [
+        "installation",
         "model-files",
         "methods",
         "motors",

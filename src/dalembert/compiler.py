@@ -18,7 +18,7 @@ of them, for the versions that pyproject.toml allows.
 import functools
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -215,8 +215,8 @@ def _libraries(first: Any) -> list[Any]:
     return list(found)
 
 
-def optimise(module: Any, machine: Any, symbol: str) -> None:
-    """Optimise a module in place for a target machine, as Numba does, and keep only what `symbol` needs."""
+def optimise(module: Any, machine: Any, symbols: Collection[str]) -> None:
+    """Optimise a module in place for a target machine, as Numba does, and keep only these symbols and what they need."""
     inline = codegen.create_pass_builder(machine, opt=0, loop_vectorize=False, slp_vectorize=False)
     passes = inline.getModulePassManager()
     passes.add_loop_rotate_pass()
@@ -226,7 +226,7 @@ def optimise(module: Any, machine: Any, symbol: str) -> None:
     full = codegen.create_pass_builder(machine, opt=3, loop_vectorize=True, slp_vectorize=False)
     full.getModulePassManager().run(module, full)
     for value in (*module.functions, *module.global_variables):
-        if not value.is_declaration and value.name != symbol:
+        if not value.is_declaration and value.name not in symbols:
             value.linkage = "internal"
     drop = llvm.create_new_module_pass_manager()
     drop.add_global_dead_code_eliminate_pass()
@@ -240,7 +240,7 @@ def compile_for_host(function: Callable[..., Any], signature: str, symbol: str, 
     functions = sum(not found.is_declaration for found in module.functions)
     size = len(module.as_bitcode())
     machine = cpu_target.target_context.codegen()._tm
-    optimise(module, machine, symbol)
+    optimise(module, machine, {symbol})
     code = bytes(machine.emit_object(module))
     return Made(code, functions, size, time.process_time() - begun)
 

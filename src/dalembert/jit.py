@@ -12,7 +12,6 @@ kernel is never loaded, and an edit compiles only what it can change.
 import functools
 import hashlib
 import importlib
-import importlib.util
 import os
 import re
 import sys
@@ -20,10 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
-if importlib.util.find_spec("dalembert.shipped") is None:
-    shipped: Any = None
-else:
-    shipped = importlib.import_module("dalembert.shipped")  # address(symbol) -> int | None
+from . import shipped
 
 # Kernels allocate nothing, so that no array needs its references counted: counting would cost more than the arithmetic.
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False}
@@ -234,7 +230,7 @@ class CFunction:
     @functools.cached_property
     def _shipped(self) -> int | None:
         """Its address in the library that comes with the package."""
-        return shipped.address(self.symbol) if shipped is not None and self.is_of_package else None
+        return shipped.address(self.symbol) if self.is_of_package else None
 
     @functools.cached_property
     def _on_disk(self) -> Any:

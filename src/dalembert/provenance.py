@@ -88,11 +88,12 @@ def digest(*parts: bytes) -> str:
 
 @functools.cache
 def versions() -> dict[str, str]:
-    """What computed: versions, a hash of this package's sources, the platform and the processor that was compiled for."""
+    """What computed: versions, a hash of this package's sources, the platform and processor, and which code kernels were:
+    that of the library that comes with the package, code compiled for this machine, or plain Python."""
     import llvmlite.binding
-    import numba
 
-    from . import __version__
+    from . import __version__, shipped
+    from .jit import DISABLED
 
     folder = Path(__file__).parent
     sources = digest(*(file.read_bytes() for file in sorted(folder.rglob("*.py"))))
@@ -103,7 +104,7 @@ def versions() -> dict[str, str]:
         **{name: metadata.version(name) for name in LIBRARIES},
         "platform": f"{platform.system()} {platform.machine()}",
         "processor": llvmlite.binding.get_host_cpu_name(),
-        "compiled": "no" if numba.config.DISABLE_JIT else "yes",  # type: ignore[attr-defined]
+        "kernels": "plain Python" if DISABLED else shipped.description(),
     }
 
 

@@ -80,7 +80,7 @@ class Replay:
             lines = [f"not the same bits; the record has no states to say where, in {self.frames} frames"]
         else:
             lines = [f"not the same bits, first in {self.difference}", f"largest difference: {self.largest:.3g}"]
-        return "\n".join(lines + self.notes)
+        return "\n".join([*lines, f"kernels: {versions()['kernels']}", *self.notes])
 
 
 def replay(
@@ -199,7 +199,7 @@ def _arguments(known: Mapping[str, Any], source: Source | None, given: Mapping[s
 def _notes(known: Mapping[str, Any], source: Source | None) -> list[str]:
     """What may explain a difference: other versions, another scene, changes by hand."""
     now, then = versions(), known["versions"]
-    notes = [f"{key} was {then.get(key)}, is {now[key]}" for key in now if then.get(key) != now[key]]
+    notes = [f"{key} was {then.get(key, 'not recorded')}, is {now[key]}" for key in now if then.get(key) != now[key]]
     origin = known["origin"]
     if source is not None and origin is not None and origin.get("sha256") != source.sha256:
         notes.append(f"the source of the scene, {source.name}, is not the one that was run")
