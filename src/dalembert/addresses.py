@@ -13,6 +13,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from .jit import njit
 from .pointer import array_type, make_view
 
 
@@ -38,6 +39,20 @@ def reader(fields: Any, name: str, dtype: Any = np.float64) -> Any:
 def address_table(tables: Any) -> np.ndarray:
     """(2 n,) int64: address and length of every array of the tuple, which must outlive it."""
     return np.array([[array.ctypes.data, array.size] for array in tables], np.int64).reshape(-1)
+
+
+if numba.config.DISABLE_JIT:
+
+    def own_address(tables):
+        """Where the table of addresses is; 0 without compilation."""
+        return 0
+
+else:
+
+    @njit
+    def own_address(tables):
+        """Where the table of addresses is: `data` for C functions of the same tables."""
+        return types.int64(tables.ctypes.data)
 
 
 class Nested(np.ndarray):

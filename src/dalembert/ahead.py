@@ -10,15 +10,16 @@ from typing import Protocol
 import numba
 
 from . import board, cache_folders, kernel_cache
+from .articulated import closed
 from .articulated import contact_step as articulated_step
 from .articulated import evaluate as articulated
 from .batch import kernel as batch
 from .collide import detect, narrow
-from .contact import interior_point, jobs, step
+from .contact import converging, limits, step
 from .impact import evaluate as impact
-from .integrate import behind, record
-from .integrate.solve import solve
+from .integrate import behind
 from .linalg import iterate
+from .mechanics import element_forces, fields, pair_forces, special
 from .mechanics import evaluate as mechanics
 from .particles import detect as particle_detect
 from .particles import step as particle_step
@@ -37,27 +38,12 @@ class Compiled(Protocol):
     def compile(self) -> None: ...
 
 
-class Integration:
-    """The kernel behind `solve`, which takes arrays and so is compiled by a call."""
-
-    name = "integrate"
-
-    @property
-    def kept(self) -> bool:
-        return bool(record.record._cache.kept)
-
-    def compile(self) -> None:
-        solve(lambda t, y: -y, [1.0], 0.0, 1.0, method="euler", dt=1.0)
-
-
-INTEGRATION = Integration()
 EVERYTHING: tuple[Compiled, ...] = (
-    interior_point.COMPILED, impact.COMPILED, mechanics.COMPILED, step.COMPILED, jobs.COMPILED,
-    behind.COMPILED, INTEGRATION, detect.COMPILED, detect.COMPILED_JOB,
-    *(compiled for _, compiled in narrow.BY_FAMILY.values()), impact.COMPILED_WATCH,
-    articulated_step.COMPILED, articulated.COMPILED, articulated.COMPILED_EVENT, placed.COMPILED, lagrangian.COMPILED,
-    iterate.COMPILED, placed.COMPILED_EVENT, batch.COMPILED, board.COMPILED, particle_step.COMPILED,
-    particle_detect.COMPILED,
+    step.COMPILED, mechanics.COMPILED, converging.COMPILED, impact.COMPILED, element_forces.COMPILED, limits.COMPILED,
+    pair_forces.COMPILED, special.COMPILED, fields.COMPILED, behind.COMPILED, detect.COMPILED,
+    *dict.fromkeys(compiled for _, compiled in narrow.BY_FAMILY.values()), articulated_step.COMPILED, articulated.COMPILED,
+    closed.COMPILED, placed.COMPILED, lagrangian.COMPILED, iterate.COMPILED, batch.COMPILED, board.COMPILED,
+    particle_step.COMPILED, particle_detect.COMPILED,
 )  # fmt: skip
 """All that takes long to compile, the longest first."""
 

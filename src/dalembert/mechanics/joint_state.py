@@ -2,8 +2,8 @@
 
 from ..jit import kernel
 from ..model.tables import CUSTOM_MOTOR, MOTOR
+from .body_forces import custom_effort, motor_effort
 from .coordinates import coordinate_rate, coordinate_value
-from .forces import custom_effort, motor_effort
 from .kinematics import update_kinematics
 
 

@@ -17,7 +17,7 @@ from ..contact.step_events import StepEvents
 from ..contact.time_stepping import Contact, ContactReport, TimeStepping
 from ..interrupt import poll
 from ..linalg.block_pattern import BlockPattern
-from ..mechanics.evaluate import Mechanism
+from ..mechanics.mechanism import Mechanism
 from ..model.compile import Model
 from ..no_solution import NoSolution
 from ..pace import Pace
