@@ -4,13 +4,12 @@ import importlib
 import itertools
 import types
 
-import numba
 import pytest
 
 import dalembert as dal
 from dalembert import ahead, jit
 
-pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+pytestmark = pytest.mark.skipif(jit.DISABLED, reason="nothing is compiled")
 
 MECHANICS, SPECIAL, INTEGRATE = "mechanics.evaluate", "mechanics.special", "integrate.behind"
 EACH, ELEMENTS, PAIRS = "mechanics.fields", "mechanics.element_forces", "mechanics.pair_forces"
@@ -64,15 +63,15 @@ def asked(monkeypatch):
     """(names of what is compiled ahead, names of what is asked for its address)."""
     before, used = set(), set()
     monkeypatch.setattr("dalembert.simulate.compile_ahead", lambda parts: before.update(short(part) for part in parts))
-    compile_it = jit.CFunction.compile
+    address = jit.CFunction.address.func
 
-    def compiled(function):
+    def asked_for(function):
         used.add(short(function))
-        compile_it(function)
+        if "address" not in vars(function):
+            vars(function)["address"] = address(function)
+        return vars(function)["address"]
 
-    monkeypatch.setattr(jit.CFunction, "compile", compiled)
-    for function in ahead.EVERYTHING:
-        vars(function).pop("address", None)
+    monkeypatch.setattr(jit.CFunction, "address", property(asked_for))
     return before, used
 
 
@@ -102,7 +101,7 @@ def called(function):
     for name in (*code.co_names, *code.co_freevars):
         value = known.get(name, names.get(name))
         members = [getattr(value, part, None) for part in code.co_names] if isinstance(value, types.ModuleType) else []
-        yield from (one.py_func for one in (value, *members) if isinstance(one, numba.core.dispatcher.Dispatcher))
+        yield from (one.py_func for one in (value, *members) if isinstance(one, jit.Inner))
 
 
 def reached(function):
@@ -117,7 +116,7 @@ def reached(function):
 
 
 def kernels():
-    return {function.name: reached(function._compiled.__wrapped__) for function in ahead.EVERYTHING}
+    return {function.name: reached(function.function) for function in ahead.everything()}
 
 
 def test_no_two_kernels_are_nearly_the_same():

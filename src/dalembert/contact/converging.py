@@ -1,12 +1,11 @@
 """The converging solver as a C function: of one `Problem`, from Python; or of the impulses, or a displacement, of a step,
 which is handed over by the addresses that `step` has of everything."""
 
-import numba
 import numpy as np
 
 from ..addresses import address_table
 from ..collide.tables import Collision
-from ..jit import CFunction, njit
+from ..jit import DISABLED, CFunction, njit
 from ..model.tables import System
 from ..pointer import C_SIGNATURE, C_TYPE, viewer
 from .converge import converge, converge_displacement
@@ -62,7 +61,7 @@ def solve(problem: Problem) -> tuple[int, Problem]:
 
 
 def _solve(problem: Problem) -> int:
-    if numba.config.DISABLE_JIT:
+    if DISABLED:
         return int(solve_system(problem))
     table = address_table(problem)
     return int(C_TYPE(COMPILED.address)(table.ctypes.data, 0, 0.0, 0, 0, 0, 0))

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 
 from ..addresses import address_table
@@ -17,6 +16,7 @@ from ..collide.detect import Detector
 from ..collide.detector_fields import check, fields_of
 from ..collide.tables import AWAKE, CONTACTS, NEED_ROOM, PAIRS, UNMOVED, Collision
 from ..interrupt import poll
+from ..jit import DISABLED
 from ..mechanics.mechanism import Mechanism
 from ..model.compile import Model
 from ..model.tables import MOTOR, System
@@ -121,7 +121,7 @@ class TimeStepping:
         self._addresses = addresses, data
         self._tables.options.limits, self._tables.options.data = self._limits_address(walls, *tables), data.ctypes.data
         self._seat_threads()
-        if numba.config.DISABLE_JIT:
+        if DISABLED:
             self._march, self._job = self._plain_march(walls, *tables), C_TYPE(self._plain_job(walls, *tables[:3]))
             self._team.board[FUNCTIONS + CONTACT_JOBS] = ctypes.cast(self._job, ctypes.c_void_p).value or 0
         else:
@@ -166,7 +166,7 @@ class TimeStepping:
         """Of what bounds and soft rows do; 0 where there are none."""
         if not len(stepping.bounds) + len(stepping.soft):
             return 0
-        if not numba.config.DISABLE_JIT:
+        if not DISABLED:
             return COMPILED_LIMITS.address
 
         def call(data: int, task: int, h: float, y: int, n: int, answer: int, m: int) -> int:
@@ -178,7 +178,7 @@ class TimeStepping:
     def _solver_address(self, tables: Any) -> int:
         if self.settings.solver == "gauss_seidel":
             return 0
-        if not numba.config.DISABLE_JIT:
+        if not DISABLED:
             return COMPILED_SOLVER.address
         self._callback = C_TYPE(lambda data, task, *_: int(perform_solver(task, *tables)))
         return int(ctypes.cast(self._callback, ctypes.c_void_p).value or 0)

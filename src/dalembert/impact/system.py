@@ -3,12 +3,12 @@
 import ctypes
 from typing import Any
 
-import numba
 import numpy as np
 
 from ..addresses import address_table
 from ..collide.detect import Detector
 from ..collide.tables import CONTACTS, Collision
+from ..jit import DISABLED
 from ..mechanics.mechanism import Mechanism
 from ..model.tables import STATE_SIZE
 from ..pointer import C_TYPE, EVENT, view
@@ -32,7 +32,7 @@ class ContactSystem:
         self._size = size
         self._data = np.zeros(SYSTEM + TOUCHING + COLLISION, np.int64)
         self.data = int(self._data.ctypes.data)
-        if numba.config.DISABLE_JIT:
+        if DISABLED:
             self._callback = C_TYPE(self._call)
             self.address = int(ctypes.cast(self._callback, ctypes.c_void_p).value or 0)
         else:

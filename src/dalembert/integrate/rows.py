@@ -1,30 +1,25 @@
 """Arrays of numbers as matrices, inside compiled code."""
 
-import numba
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
-from numba.np.arrayobj import populate_array
+import numpy as np
 
-_ROWS = types.Array(types.float64, 2, "C")
+from ..jit import DISABLED, intrinsic, types
+from ..pointer import array_type, make_view
 
 
 @intrinsic
 def as_rows(typing_context, array, rows, columns):
     """(rows, columns) view of a contiguous float64 array."""
 
+    kind = array_type(np.float64, 2)
+
     def generate(context, builder, signature, arguments):
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        found = context.make_array(_ROWS)(context, builder)
-        size = ir.Constant(ir.IntType(64), 8)
-        strides = [builder.mul(arguments[2], size), size]
-        populate_array(found, data, list(arguments[1:]), strides, size, None)
-        return found._getvalue()
+        return make_view(context, builder, kind, data, arguments[1:])
 
-    return _ROWS(array, types.int64, types.int64), generate
+    return kind(array, types.int64, types.int64), generate
 
 
-if numba.config.DISABLE_JIT:
+if DISABLED:
 
     def as_rows(array, rows, columns):
         """(rows, columns) view of a contiguous float64 array."""

@@ -1,16 +1,14 @@
 """What few scenes need of mechanics is behind a C pointer: see `special`."""
 
-import numba
-
 from ..addresses import own_address
-from ..jit import njit
+from ..jit import DISABLED, njit
 from ..pointer import call_pointer
 from .system import settings_of
 
 # Tasks: rows of special parts; all forces; their powers; their energy; rates of parameters of curves; rows of hubs
 ROWS, FORCES, POWERS, ENERGY, RATES, HUBS = range(6)
 
-if numba.config.DISABLE_JIT:
+if DISABLED:
 
     def ask(task, t, given, found, system):
         """Do one of the tasks. Returns a status."""

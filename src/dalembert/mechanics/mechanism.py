@@ -3,10 +3,9 @@
 from collections.abc import Mapping, Sized
 from typing import Any
 
-import numba
 import numpy as np
 
-from ..jit import CFunction
+from ..jit import DISABLED, CFunction
 from ..model.tables import System
 from ..table_function import TableFunction
 from . import element_forces, evaluate, fields, pair_forces, special
@@ -27,8 +26,8 @@ def is_special(tables: Mapping[str, Any], hubs: Sized) -> bool:
 
 
 def _address(function: CFunction) -> int:
-    """Of a function of `numba`'s; without compilation any number tells that there is one."""
-    return 1 if numba.config.DISABLE_JIT else function.address  # type: ignore[attr-defined]
+    """Of a C function; without compilation any number tells that there is one."""
+    return 1 if DISABLED else function.address
 
 
 class Mechanism(TableFunction):

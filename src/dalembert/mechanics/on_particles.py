@@ -14,10 +14,8 @@ All vectors have 3 numbers a particle. But for PARTICLE_MATRIX the potential ene
 to `power` of the system.
 """
 
-import numba
-
 from ..addresses import own_address
-from ..jit import njit
+from ..jit import DISABLED, njit
 from ..model.tables import System
 from ..pointer import PARTICLE_MATRIX, call_pointer
 from .system import energies_of, settings_of
@@ -25,7 +23,7 @@ from .system import energies_of, settings_of
 FIELDS = 2 * len(System._fields)
 ON_EACH, ON_ELEMENTS, ON_PAIRS = range(3)  # places in `on_particles` of the settings
 
-if numba.config.DISABLE_JIT:
+if DISABLED:
 
     def ask(which, task, t, given, found, system):
         """A task for one of them. Returns a status."""
