@@ -29,8 +29,9 @@ def has_special_rows(parts: Any, coordinates: Any) -> bool:
 
 
 def has_special_forces(forces: Any) -> bool:
-    """Whether something but fields is applied to bodies."""
-    return bool(((forces["kind"] != FIELD) & (forces["kind"] < BOUNDED)).any())
+    """Whether something but fields is applied to bodies. An idle row may become any force, in the course of a session."""
+    other = (forces["kind"] != FIELD) | (forces["active"] == 0)
+    return bool((other & (forces["kind"] < BOUNDED)).any())
 
 
 @njit
