@@ -18,6 +18,9 @@ DETECT, BOX, PLANE, ROUND = "collide.detect", "collide.narrow_box", "collide.nar
 STEP, LIMITS, CONVERGING = "contact.step", "contact.limits", "contact.converging"
 JOINT, CLOSED, JOINT_STEP = "articulated.evaluate", "articulated.closed", "articulated.contact_step"
 PARTICLES, PARTICLE_DETECT, IMPACT = "particles.step", "particles.detect", "impact.evaluate"
+LCP, SWEEPS = "linalg.lcp", "impact.cone_sweeps"
+AT_TIMES = {LCP, SWEEPS}  # what some instants take
+SMALL = {"mechanics.joint_state"}  # read while the run is set up, where joints have coordinates; compiled in no time
 
 
 def robot(stop=False):
@@ -32,6 +35,13 @@ def robot(stop=False):
     return scene
 
 
+def on_a_spring():
+    scene = dal.Scene("spring")
+    body = scene.add_body("body", dal.Box(0.1, 0.1, 0.1), mass=1.0, position=(0.0, 0.0, -1.0))
+    scene.spring("spring", dal.WORLD, body, at_a=(0.0, 0.0, 0.0), at_b=(0.0, 0.0, -1.0), stiffness=100.0)
+    return scene
+
+
 def gallery(name):
     module = importlib.import_module(f"dalembert.gallery.{name}")
     return module.build(), dict(module.SETTINGS)
@@ -40,7 +50,8 @@ def gallery(name):
 # scene, settings beside its own, kernels
 SCENES = {
     "pendulum": ("pendulum", {}, {MECHANICS, INTEGRATE}),
-    "springs": ("spring_chain", {}, {MECHANICS, SPECIAL, INTEGRATE}),
+    "a body on a spring": (on_a_spring, {"method": "rk4"}, {MECHANICS, SPECIAL, INTEGRATE}),
+    "springs between particles": ("spring_chain", {}, {MECHANICS, EACH, ELEMENTS, INTEGRATE}),
     "a bead on a wire": ("bead", {}, {MECHANICS, SPECIAL, INTEGRATE}),
     "joint coordinates": ("double_pendulum", {"coordinates": "joint"}, {MECHANICS, JOINT, INTEGRATE}),
     "a closed chain in joint coordinates": (
@@ -48,7 +59,7 @@ SCENES = {
     ),
     "boxes": ("stack", {"solver": "gauss_seidel"}, {MECHANICS, DETECT, BOX, PLANE, STEP}),
     "boxes, converging": ("stack", {"solver": "interior_point"}, {MECHANICS, DETECT, BOX, PLANE, STEP, CONVERGING}),
-    "events": ("cradle", {}, {MECHANICS, DETECT, ROUND, INTEGRATE, IMPACT}),
+    "events": ("cradle", {}, {MECHANICS, DETECT, ROUND, INTEGRATE, IMPACT, LCP, SWEEPS}),
     "cloth": ("cloth", {}, {MECHANICS, EACH, ELEMENTS, PARTICLES}),
     "particles that attract each other": ("galaxy", {}, {MECHANICS, PAIRS, PARTICLES}),
     "particles in a field": ("fountain", {}, {MECHANICS, EACH, PARTICLES, PARTICLE_DETECT}),
@@ -63,7 +74,8 @@ SCENES = {
 def asked(monkeypatch):
     """(names of what is compiled ahead, names of what is asked for its address)."""
     before, used = set(), set()
-    monkeypatch.setattr("dalembert.simulate.compile_ahead", lambda parts: before.update(short(part) for part in parts))
+    simulate = importlib.import_module("dalembert.simulate")
+    monkeypatch.setattr(simulate, "compile_ahead", lambda parts: before.update(short(part) for part in parts))
     address = jit.CFunction.address.func
 
     def asked_for(function):
@@ -90,8 +102,8 @@ def test_a_scene_asks_for_these_kernels_and_no_others(kind, asked):
     )
     before, used = asked
     dal.simulate(scene, **(settings | {"duration": 2e-3} | more))
-    assert used == expected
     assert before == expected
+    assert used - SMALL | AT_TIMES & expected == expected
 
 
 def called(function):

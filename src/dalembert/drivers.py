@@ -27,6 +27,7 @@ from .contact.step import COMPILED as STEP
 from .contact.step_events import StepEvents
 from .contact.time_stepping import TimeStepping
 from .energies.tables import KINDS
+from .impact.cone_sweeps import KERNELS as SWEEPS
 from .impact.driver import EventDriver
 from .impact.evaluate import COMPILED as EVENTS
 from .impact.instant import EventSettings
@@ -40,6 +41,7 @@ from .integrate.methods import METHODS
 from .jit import CFunction
 from .linalg.block_pattern import block_pattern
 from .linalg.iterate import COMPILED as ITERATE
+from .linalg.lcp import KERNELS as LCP
 from .mechanics.evaluate import COMPILED as MECHANICS
 from .mechanics.mechanism import Mechanism, is_special, on_particles
 from .mechanics.special import COMPILED as SPECIAL
@@ -103,7 +105,7 @@ def compiled_parts(model: Model, method: str, solver: str, iterates: bool = Fals
         forces: Any = model.tables["forces"]
         limited = bool(((forces.kind >= BOUNDED) | is_implicit(forces)).any())
         return [*parts, STEP, *([LIMITS] if limited else []), *([CONVERGING] if solver == "interior_point" else [])]
-    return [*parts, INTEGRATION, *([EVENTS] if touching else [])]
+    return [*parts, INTEGRATION, *((EVENTS, *LCP, *SWEEPS) if touching else [])]
 
 
 def positive(name: str, value: Any, unit: str) -> float:
