@@ -17,6 +17,7 @@ of them, for the versions that pyproject.toml allows.
 
 import functools
 import gc
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -29,6 +30,7 @@ from numba.core.registry import cpu_target
 from numba.core.typed_passes import NoPythonBackend, NopythonTypeInference, PreLowerStripPhis
 from numba.core.untyped_passes import FixupArgs, GenericRewrites, IRProcessing, ReconstructSSA, TranslateByteCode
 
+from .objects import Made
 from .status import ENDS_RUN
 
 if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
@@ -231,12 +233,16 @@ def optimise(module: Any, machine: Any, symbol: str) -> None:
     drop.run(module, full)
 
 
-def machine_code(function: Callable[..., Any], signature: str, symbol: str, options: dict[str, Any]) -> bytes:
+def compile_for_host(function: Callable[..., Any], signature: str, symbol: str, options: dict[str, Any]) -> Made:
     """An object file for this machine with a C function of this name."""
+    begun = time.process_time()
     module = intermediate_code(function, signature, symbol, options)
+    functions = sum(not found.is_declaration for found in module.functions)
+    size = len(module.as_bitcode())
     machine = cpu_target.target_context.codegen()._tm
     optimise(module, machine, symbol)
-    return bytes(machine.emit_object(module))
+    code = bytes(machine.emit_object(module))
+    return Made(code, functions, size, time.process_time() - begun)
 
 
 # Type inference ----------------------------------------------------------------------------------------------------------

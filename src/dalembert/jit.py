@@ -257,12 +257,19 @@ class CFunction:
             return self._shipped
         from . import objects
 
-        return objects.load(self._on_disk.read_or_make(self._make), self.symbol)
+        return objects.load(self.made().code, self.symbol)
 
-    def _make(self) -> bytes:
-        from . import compiler
+    def made(self) -> Any:
+        """Its object file and what that was made of, from the disk or made now: `objects.Made`."""
+        from . import objects
 
-        return compiler.machine_code(self.function, self.signature, self.symbol, INNER)
+        def make() -> objects.Made:
+            from . import compiler
+
+            return compiler.compile_for_host(self.function, self.signature, self.symbol, INNER)
+
+        kept = self._on_disk
+        return kept.read_or_make(make)
 
 
 C_FUNCTIONS: dict[str, CFunction] = {}
