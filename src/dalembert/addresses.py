@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .jit import DISABLED, cgutils, intrinsic, ir, types
+from .jit import DISABLED, cgutils, intrinsic, ir, njit, types
 from .pointer import array_type, make_view
 
 _NOTHING = ctypes.c_char * 0
@@ -50,6 +50,20 @@ def address_table(tables: Any) -> np.ndarray:
 def handed(tables: Any) -> Any:
     """What kernels take for a tuple of arrays, which must outlive it."""
     return tables if DISABLED else address_table(tables)
+
+
+if DISABLED:
+
+    def own_address(tables):
+        """Where the table of addresses is; 0 without compilation."""
+        return 0
+
+else:
+
+    @njit
+    def own_address(tables):
+        """Where the table of addresses is: `data` for C functions of the same tables."""
+        return np.int64(tables.ctypes.data)
 
 
 class Nested(np.ndarray):

@@ -11,13 +11,13 @@ from . import cache_folders
 from .jit import C_FUNCTIONS, DISABLED, CFunction
 
 MODULES = (
-    "contact.interior_point", "impact.evaluate", "mechanics.evaluate", "contact.step", "contact.jobs", "integrate.behind",
-    "integrate.record", "collide.detect", "collide.narrow", "articulated.contact_step", "articulated.evaluate",
-    "symbolic.placed", "symbolic.evaluate", "linalg.iterate", "batch.kernel", "board", "particles.step",
-    "particles.detect", "collide.distance", "collide.particles", "collide.query", "collide.query_mesh",
-    "collide.query_points", "linalg.conjugate_gradient", "linalg.lcp", "linalg.matching", "linalg.scaling",
-    "interact.entry", "articulated.answer", "mechanics.joint_state", "impact.cone_sweeps", "view.shading", "view.raster",
-    "view.normals",
+    "particles.step", "articulated.contact_step", "contact.step", "mechanics.evaluate", "contact.converging",
+    "impact.evaluate", "mechanics.element_forces", "articulated.evaluate", "articulated.closed", "contact.limits",
+    "collide.distance", "mechanics.special", "mechanics.pair_forces", "collide.detect", "collide.narrow",
+    "particles.detect", "linalg.iterate", "integrate.behind", "mechanics.fields", "symbolic.placed", "symbolic.evaluate",
+    "batch.kernel", "board", "collide.particles", "collide.query", "collide.query_mesh", "collide.query_points",
+    "linalg.conjugate_gradient", "linalg.lcp", "linalg.matching", "linalg.scaling", "interact.entry", "articulated.answer",
+    "mechanics.joint_state", "impact.cone_sweeps", "view.shading", "view.raster", "view.normals",
 )  # fmt: skip
 """Every module with entry points, those that take longest to compile first."""
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from .linalg.condition import condition_number
 from .linalg.equilibrate import METHODS, equilibrate
-from .mechanics.evaluate import Mechanism
+from .mechanics.mechanism import Mechanism
 from .model.compile import Model
 from .model.graph import Graph
 from .pointer import MEASURE

@@ -7,30 +7,29 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .agreement import require_agreement
+from .articulated.closed import COMPILED as CLOSED
 from .articulated.contact_driver import JointStepping
 from .articulated.contact_step import COMPILED as JOINT_STEP
 from .articulated.driver import JointDriver, JointMechanism
 from .articulated.evaluate import COMPILED as JOINT
-from .articulated.evaluate import COMPILED_EVENT as JOINT_EVENT
 from .board import MOST_THREADS
 from .collide.detect import COMPILED as DETECT
-from .collide.detect import COMPILED_JOB as DETECT_JOBS
 from .collide.from_scene import collision_of, kinds_of
 from .collide.narrow import BY_FAMILY, families
 from .collide.particle_detect import make_particles
 from .collide.particle_tables import Particles
-from .contact.interior_point import COMPILED as INTERIOR_POINT
-from .contact.jobs import COMPILED as JOBS
+from .contact.converging import COMPILED as CONVERGING
+from .contact.limits import COMPILED as LIMITS
 from .contact.make_tables import SOLVERS, StepSettings
 from .contact.separate import ROUNDING
-from .contact.soft_system import implicit_forces
+from .contact.soft_system import implicit_forces, is_implicit
 from .contact.step import COMPILED as STEP
 from .contact.step_events import StepEvents
 from .contact.time_stepping import TimeStepping
 from .energies.tables import KINDS
+from .impact.cone_sweeps import KERNELS as SWEEPS
 from .impact.driver import EventDriver
 from .impact.evaluate import COMPILED as EVENTS
-from .impact.evaluate import COMPILED_WATCH as WATCH
 from .impact.instant import EventSettings
 from .impact.laws import LAWS
 from .impact.system import ContactSystem
@@ -42,10 +41,12 @@ from .integrate.methods import METHODS
 from .jit import CFunction
 from .linalg.block_pattern import block_pattern
 from .linalg.iterate import COMPILED as ITERATE
+from .linalg.lcp import KERNELS as LCP
 from .mechanics.evaluate import COMPILED as MECHANICS
-from .mechanics.evaluate import Mechanism
+from .mechanics.mechanism import Mechanism, is_special, on_particles
+from .mechanics.special import COMPILED as SPECIAL
 from .model.compile import Model
-from .model.tables import CONTACT_WORK, LEDGER, STATE_SIZE, System
+from .model.tables import BOUNDED, CONTACT_WORK, LEDGER, STATE_SIZE, System
 from .particles.detect import COMPILED as PARTICLE_DETECT
 from .particles.detect import ParticleDetector
 from .particles.make_steps import ParticleSettings, ledger_at
@@ -87,20 +88,24 @@ def method_names() -> list[str]:
 def compiled_parts(model: Model, method: str, solver: str, iterates: bool = False) -> list[CFunction]:
     """What a run of the model is compiled of; `iterates`: with an iterative solver of its constraint system."""
     parts: list[CFunction] = [MECHANICS, *([ITERATE] if iterates else [])]
-    touching = bool(model.scene.touching())
+    particles, touching = model.particles, bool(model.scene.touching())
+    parts += [SPECIAL] if is_special(model.tables, model.graph.hubs) else []
+    parts += filter(None, on_particles(particles.fields, particles.sets, particles.laws))
     if model.tree is not None:
-        parts += [JOINT, *([JOINT_EVENT] if model.events else [])]
+        parts += [JOINT, *([CLOSED] if model.graph.rows else [])]
     if steps_particles(model, method):
         parts += [PARTICLE_STEP, *([PARTICLE_DETECT] if touching else [])]
         if not model.body_names:
             return parts
     if touching:
-        parts += [DETECT, DETECT_JOBS, *(BY_FAMILY[family][1] for family in families(kinds_of(model.scene)))]
+        parts += [DETECT, *dict.fromkeys(BY_FAMILY[family][1] for family in families(kinds_of(model.scene)))]
     if method in SCHEMES and model.tree is not None:
         return [*parts, JOINT_STEP]
     if method in SCHEMES:
-        return [*parts, STEP, JOBS, *([INTERIOR_POINT] if solver == "interior_point" else [])]
-    return [*parts, INTEGRATION, *([EVENTS, WATCH] if touching else [])]
+        forces: Any = model.tables["forces"]
+        limited = bool(((forces.kind >= BOUNDED) | is_implicit(forces)).any())
+        return [*parts, STEP, *([LIMITS] if limited else []), *([CONVERGING] if solver == "interior_point" else [])]
+    return [*parts, INTEGRATION, *((EVENTS, *LCP, *SWEEPS) if touching else [])]
 
 
 def positive(name: str, value: Any, unit: str) -> float:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .articulated.driver import JointMechanism
-from .mechanics.evaluate import Mechanism
 from .mechanics.joint_state import read_coordinates
+from .mechanics.mechanism import Mechanism
 from .model import tables
 from .model.compile import Model
 from .model.elements import ForceCompiler

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .limits import LARGEST
-from .mechanics.evaluate import Mechanism
+from .mechanics.mechanism import Mechanism
 from .model.compile import Model
 from .model.tables import (
     CONSTRAINT_WORK,

@@ -34,7 +34,7 @@ from .drivers import (
 from .errors import SimulationError, failure, raised
 from .events import happen
 from .linalg.iterative import IterativeSolver
-from .mechanics.evaluate import Mechanism
+from .mechanics.mechanism import Mechanism
 from .model.compile import Model, compile_scene
 from .no_solution import NoSolution
 from .particles.stepping import ParticleStepping

@@ -25,7 +25,7 @@ from .articulated.driver import JointMechanism
 from .drivers import TIME_STEPPING, system_of
 from .integrate.methods import METHODS
 from .joint_state import JointReader
-from .mechanics.evaluate import Mechanism
+from .mechanics.mechanism import Mechanism
 from .model.compile import Model
 from .model.tables import MOTOR, SPRING, STATE_SIZE, TORSION
 from .pointer import DERIVATIVE, PARTICLE_MATRIX

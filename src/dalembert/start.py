@@ -6,7 +6,7 @@ import numpy as np
 
 from .drivers import not_negative
 from .errors import event_values
-from .mechanics.evaluate import Mechanism
+from .mechanics.mechanism import Mechanism
 from .mechanics.projection import NOT_CLOSED
 from .model.compile import Model
 from .model.tables import FEEDBACK, LEDGER, PENALTY, PROJECTION

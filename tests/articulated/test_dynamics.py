@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import dalembert as dal
-from dalembert.mechanics.evaluate import Mechanism
+from dalembert.mechanics.mechanism import Mechanism
 from dalembert.model.compile import compile_scene
 from dalembert.pointer import DERIVATIVE
 from dalembert.scene.checks import quaternion_of

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from dalembert.contact.interior_point import solve
+from dalembert.contact.converging import solve
 from dalembert.contact.interior_point_tables import NOT_CONVERGED, SOLVED
 
 from .problems import (

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dalembert.contact.interior_point import solve
+from dalembert.contact.converging import solve
 from dalembert.contact.interior_point_tables import NOT_CONVERGED, SOLVED
 
 from .problems import dense, random_problem

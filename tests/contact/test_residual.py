@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dalembert.contact import cone
-from dalembert.contact.interior_point import solve
+from dalembert.contact.converging import solve
 from dalembert.contact.residual import natural_map
 from dalembert.kernel import array, kernel, out
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from dalembert.integrate import METHODS
+from dalembert.integrate.behind import RECORD, Stepper
 from dalembert.integrate.functions import Functions
-from dalembert.integrate.record import record
+from dalembert.integrate.record import make_record
 from dalembert.integrate.state import make_clock, make_options, make_signs, make_work
 from dalembert.pointer import C_TYPE, COMPLETE, COMPLETE_EVALUATED, view
 from dalembert.status import OK, PASSED_THROUGH
@@ -35,11 +36,9 @@ def run(name, adaptive, t_ends, land=True):
     options = make_options(METHODS[name], 2, adaptive=adaptive, land=land)
     circle, y, dydt = Circle(), np.array([1.0, 0.0]), np.full(2, np.nan)
     work, signs, clock = make_work(options), make_signs(options), make_clock(0.0, 0.0 if adaptive else 0.1)
-    buffers = np.empty(1), np.empty((1, 2)), np.empty((0, 3, 2))
     for t_end in t_ends:
-        status, _, _ = record(
-            circle.functions, options.plan, y, dydt, work, signs, clock, np.array([t_end]), 0, 10_000, 0, *buffers
-        )
+        record = make_record(np.array([t_end]), False, 10_000, 1, 2, 0)
+        status = Stepper(circle.functions, options, work, signs, clock, record).perform(RECORD, 0.0, y, dydt)
     return status, y, dydt, clock[0], circle.times
 
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from dalembert.integrate import METHODS, Event, solve
+from dalembert.integrate.behind import RECORD, Stepper
 from dalembert.integrate.functions import Functions
-from dalembert.integrate.record import record
+from dalembert.integrate.record import make_record
 from dalembert.integrate.state import make_clock, make_options, make_signs, make_work
 from dalembert.pointer import Pointer
 from dalembert.status import EVENT, OK
@@ -79,12 +80,11 @@ def test_bouncing(name, dt, direction):
     pointers = Pointer(falling), Pointer(height, scalar=True)
     functions = Functions(pointers[0].address, 0, 0, np.array([pointers[1].address]), np.zeros(1, np.int64))
     dydt, work, signs, clock = np.full(2, np.nan), make_work(options), make_signs(options), make_clock(0.0, dt)
-    buffers = np.empty(1000), np.empty((1000, 2)), np.empty((0, 3, 2))
+    record = make_record(np.array([3.5]), True, 100_000, 1000, 2, 0)
+    stepper = Stepper(functions, options, work, signs, clock, record)
     status = EVENT
     while status == EVENT:
-        status, _, _ = record(
-            functions, options.plan, y, dydt, work, signs, clock, np.array([3.5]), 0, 100_000, 1, *buffers
-        )
+        status = stepper.perform(RECORD, 0.0, y, dydt)
         if status == EVENT:
             impacts.append(clock[0].t)
             y[1] *= -restitution

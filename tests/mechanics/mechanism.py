@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dalembert.mechanics.evaluate import Mechanism
+from dalembert.mechanics.mechanism import Mechanism
 from dalembert.model.compile import compile_scene
 from dalembert.pointer import DERIVATIVE, MEASURE
 from dalembert.scene.checks import rotation_matrix

@@ -12,10 +12,10 @@ from ..contact.gauss_seidel import axes_of, world_impulse
 from ..contact.impulses import book_reaction
 from ..jit import inlined, njit
 from ..linalg.ssor import inverse_of
-from ..mechanics.forces import find_powers
 from ..mechanics.kinematics import load6
 from ..mechanics.system import kinematics_of, power_of, settings_of
 from ..model.tables import LEDGER, PROJECTION_WORK
+from ..pointer import POWERS, call_pointer
 from ..unchecked import peek, poke
 from ..vec import add, add_scaled, cross, dot, load3, scale, store3, sub, symvec
 from .contact_restitution import row_work
@@ -146,13 +146,20 @@ def book_forces(h, z, reduced, stepping):
 
 
 @njit
+def find_powers(reduced):
+    """The powers of the applied forces at the velocities in the kinematics table."""
+    options, y = reduced_options_of(reduced)[0], y_of(reduced)
+    call_pointer(options.mechanism, options.handle, POWERS, 0.0, y, y)
+
+
+@njit
 def find_mean_powers(z, reduced, stepping):
     """The powers of the applied forces at the mean speeds w̄ = ½ (w⁻ + w⁺) of the step."""
     before, after, first = before_of(stepping), after_of(stepping), reduced_options_of(reduced)[0].coordinates
     for k in range(before.shape[0]):
         poke(z, first + k, 0.5 * (peek(before, k) + peek(after, k)))
     lift_speeds(z[first : first + before.shape[0]], reduced)
-    find_powers(y_of(reduced), system_of(reduced))
+    find_powers(reduced)
 
 
 @njit
@@ -163,7 +170,7 @@ def book_displacement(h, z, reduced, collision, stepping):
     count = counts_of(collision)[CONTACTS]
     system, m = system_of(reduced), shift.shape[0]
     lift_speeds(shift, reduced)
-    find_powers(y_of(reduced), system)
+    find_powers(reduced)
     power = power_of(system)
     works, total = z.shape[0] - power.shape[0], 0.0
     for i in range(power.shape[0] - len(LEDGER)):

@@ -7,6 +7,7 @@ from ..mechanics.constraints import spread
 from ..mechanics.system import kinematics_of, multipliers_of
 from ..unchecked import peek, poke
 from ..vec import load3, scale, store3
+from .ask_loops import solve_loops
 from .contact_rows import row_product
 from .contact_tables_of import (
     after_of,
@@ -20,7 +21,6 @@ from .contact_tables_of import (
     spans_of,
 )
 from .jacobian import gather
-from .loops import solve_loops
 from .mass_matrix import solve
 from .motion import ZERO
 from .tables_of import change_of, motion_of, nodes_of, scratch_of, system_of, tree_of, wanted_of
@@ -107,6 +107,6 @@ def answer(x, reduced, stepping):
         poke(wanted, s, -2.0 * peek(loop_rates_of(stepping), s))
     for k in range(before.shape[0]):
         poke(change, k, peek(x, k))
-    solve_loops(multipliers_of(system_of(reduced)), reduced)
+    solve_loops(reduced)
     for k in range(before.shape[0]):
         poke(x, k, peek(before, k) + peek(change, k))

@@ -12,10 +12,11 @@ from ..contact.bounded import LOCKED, begin_bound, place_bound
 from ..contact.gauss_seidel import axes_of, put_row
 from ..contact.tables import FRICTION_STEP, INVERSE_NORMAL, OFF, RESPONSE, ROW
 from ..jit import njit
-from ..mechanics.system import bodies_of, forces_of, multipliers_of, settings_of
+from ..mechanics.system import bodies_of, forces_of, settings_of
 from ..model.tables import SERVO
 from ..unchecked import peek, poke
 from ..vec import cross, load3, scale, store3
+from .ask_loops import solve_loops
 from .contact_tables_of import (
     before_of,
     bounds_of,
@@ -29,7 +30,6 @@ from .contact_tables_of import (
     spans_of,
 )
 from .jacobian import carry_row
-from .loops import solve_loops
 from .mass_matrix import solve
 from .motion import ZERO
 from .tables_of import change_of, node_of_row_of, system_of, tree_of, wanted_of, y_of
@@ -205,6 +205,6 @@ def answer_loops(row, m, reduced, stepping):
     for k in range(m):
         poke(change, k, peek(jacobian, row * m + k))
     clear(wanted_of(reduced))
-    solve_loops(multipliers_of(system_of(reduced)), reduced)
+    solve_loops(reduced)
     for k in range(m):
         poke(response, row * m + k, peek(change, k))

@@ -33,6 +33,8 @@ from ..pointer import C_SIGNATURE, FORCES, WRITE, call_pointer, viewer
 from ..status import NON_FINITE, OK
 from ..ticks import begin, lap
 from ..unchecked import peek, poke
+from .ask_loops import factor_loops, project
+from .books import book_change, books, look
 from .contact_books import (
     book_bounds,
     book_contacts,
@@ -73,8 +75,6 @@ from .contact_tables_of import (
 )
 from .evaluate import LIMP
 from .lift import lift, step
-from .loops import factor_loops
-from .project import book_change, books, look, project
 from .tables import Reduced
 from .tables_of import dydt_of, resistance_of, system_of, tree_of, y_of
 from .tables_of import options_of as reduced_options_of

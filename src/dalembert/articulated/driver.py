@@ -13,16 +13,16 @@ from ..checkpoint_fields import Field
 from ..integrate.driver import Driver
 from ..integrate.functions import Functions
 from ..jit import DISABLED, CFunction
-from ..mechanics.evaluate import Mechanism
+from ..mechanics.mechanism import Mechanism
 from ..model.compile import Model
 from ..model.tables import ANGLE, STATE_SIZE
 from ..model.tree import Layout
 from ..model.tree_tables import BALL, FREE
-from ..pointer import C_TYPE, DERIVATIVE, MEASURE, view
+from ..pointer import C_TYPE, EVENT, MEASURE, view
 from ..status import OK
 from ..table_function import TableFunction
-from . import tables
-from .evaluate import COMPILED, COMPILED_EVENT, LIFT, LOWER, perform
+from . import closed, tables
+from .evaluate import COMPILED, LIFT, LOWER, perform
 from .loop_graph import build_loop_graph
 
 
@@ -91,16 +91,18 @@ class JointMechanism(Mechanism):
         for first in self.turns:
             speeds[first : first + 3] = 0.0  # given by what is carried
         self.weights = np.concatenate([np.ones(len(layout.start)), speeds, tail, np.ones(self.carried)])
-        self._stand_behind(COMPILED, perform, COMPILED_EVENT, reduced)
+        self._closed = TableFunction(closed.COMPILED, closed.perform, reduced) if rows_of_loops else None
+        options.loops = self._closed.address if self._closed else 0
+        self._stand_behind(COMPILED, perform, reduced)
         self.z, self.dzdt = np.zeros(self.size), np.full(self.size, np.nan)
         self.z[: len(layout.start)] = layout.start
         self._counts = counts_of_turns(model, layout)
         self._known = np.full(model.size, np.nan)
 
-    def _stand_behind(self, function: CFunction, plain: Callable[..., int], event: CFunction, tables: Any) -> None:
-        """The pointer to `function` on the tables; `event` is what event functions go through."""
+    def _stand_behind(self, function: CFunction, plain: Callable[..., int], tables: Any) -> None:
+        """The pointer to `function` on the tables."""
         TableFunction.__init__(self, function, plain, tables)
-        self._plain, self._event, self._events = plain, event, list[Any]()  # the last keeps what they are handed alive
+        self._plain, self._events = plain, list[Any]()  # the latter keeps what they are handed alive
 
     def __call__(self, task: int, t: float, y: np.ndarray, dydt: np.ndarray) -> int:
         """Measure or complete the bodies' state y, in place; returns a status."""
@@ -144,14 +146,14 @@ class JointMechanism(Mechanism):
                 state = view(z, n)
                 self._plain(LIFT, t, state, state, self.tables)
                 y = self.tables.y
-                return int(inner(0, DERIVATIVE, t, y.ctypes.data, y.size, values, m))
+                return int(inner(0, EVENT, t, y.ctypes.data, y.size, values, m))
 
             callback = C_TYPE(call)
             self._events.append(callback)
             return int(ctypes.cast(callback, ctypes.c_void_p).value or 0), 0
         data = np.array([address, self.data], np.int64)
         self._events.append(data)
-        return self._event.address, int(data.ctypes.data)
+        return self.address, int(data.ctypes.data)
 
 
 def counts_of_turns(model: Model, layout: Layout) -> list[tuple[int, int]]:

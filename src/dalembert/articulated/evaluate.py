@@ -25,6 +25,7 @@ from ..pointer import (
     CARRY,
     COMPLETE_EVALUATED,
     DERIVATIVE,
+    EVENT,
     FORCES,
     MEASURE,
     MERGE,
@@ -35,13 +36,12 @@ from ..pointer import (
 )
 from ..unchecked import peek, poke
 from ..vec import add, cross, load3, scale, store3, sub, symvec
+from .ask_loops import factor_loops, project, solve_loops
 from .forward import accelerate
 from .inverse import bear, spread_rates
 from .lift import lift, lower
-from .loops import factor_loops, solve_loops
 from .mass_matrix import fill_matrix
 from .motion import coordinate_rates, normalize_quaternions
-from .project import project
 from .spin import carry, spin_rates, use_spins
 from .tables import Reduced
 from .tables_of import (
@@ -194,7 +194,7 @@ def accelerate_in_loops(reduced):
     for k in range(rates.shape[0]):
         poke(change, k, peek(efforts, k) - peek(scratch, k))
     want_accelerations(reduced)
-    solve_loops(multipliers, reduced)
+    solve_loops(reduced)
     for k in range(rates.shape[0]):
         poke(rates, k, peek(change, k))
     spread_rates(rates, tree)
@@ -278,19 +278,14 @@ def complete(t, z, dzdt, evaluated, reduced):
     return derivative(t, z, dzdt, True, reduced)
 
 
+# With EVENT `data` is the address of an event function of y, and after it that of the tables.
 def evaluate(data, task, t, z, n, dzdt, m):
+    if task == EVENT:
+        at = _addresses(data, 2)
+        reduced = _addresses(at[1], FIELDS)
+        lift(_floats(z, n), reduced)
+        return call_pointer(at[0], 0, EVENT, t, y_of(reduced), _floats(dzdt, m))
     return perform(task, t, _floats(z, n), _floats(dzdt, m), _addresses(data, FIELDS))
 
 
 COMPILED = CFunction(evaluate, C_SIGNATURE)
-
-
-# `data` is the address of an event function, and after it that of the tables.
-def evaluate_event(data, task, t, z, n, values, m):
-    at = _addresses(data, 2)
-    reduced = _addresses(at[1], FIELDS)
-    lift(_floats(z, n), reduced)
-    return call_pointer(at[0], 0, DERIVATIVE, t, y_of(reduced), _floats(values, m))
-
-
-COMPILED_EVENT = CFunction(evaluate_event, C_SIGNATURE)

@@ -6,12 +6,12 @@ import numpy as np
 
 REDUCED = np.dtype(
     [("mechanism", "i8"), ("handle", "i8"), ("coordinates", "i8"), ("speeds", "i8"), ("size", "i8"), ("limp", "i8"),
-     ("held", "i8")],
+     ("held", "i8"), ("loops", "i8")],
     align=True,
 )  # fmt: skip
 """Address of the mechanism that knows forces and loops, and what to hand it; numbers of u, of w and of the
 state; the freedom that nothing resisted, −1 if none. held : whether the rank of the loops is that of the last state at which
-they were closed."""
+they were closed. loops : address of what closed chains take, 0 where there are none."""
 
 # Where the rows of loops are in the tree; see `loop_graph`.
 FRONT = np.dtype(

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..articulated.driver import JointMechanism
 from ..drivers import smooth_weights, system_of
-from ..mechanics.evaluate import Mechanism
+from ..mechanics.mechanism import Mechanism
 from ..model.compile import Model, compile_scene
 from ..scene.scene import Scene
 from ..start import redundant

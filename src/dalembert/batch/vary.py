@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..articulated.driver import JointMechanism
-from ..mechanics.evaluate import Mechanism
+from ..mechanics.mechanism import Mechanism
 from ..model.compile import compile_scene
 from ..model.tables import FIELD, PARTICLE_FIELD, STATE_SIZE
 from ..scene.checks import rotation_matrix

@@ -55,7 +55,7 @@ FIELDS = 2 * len(Collision._fields)
 _floats = viewer(np.float64)
 _addresses = viewer(np.int64)
 NOT_FINITE = 2  # status: a pose is not a number
-MEET, MEET_WOKEN, WRITE = range(3)  # kinds of jobs
+MEET, MEET_WOKEN, WRITE = -1, -2, -3  # kinds of jobs; no number of bodies
 A_CHUNK = 16  # pairs
 
 
@@ -157,18 +157,16 @@ def coefficients(pair, one, two, count, collision):
     return math.sqrt(one.friction * two.friction), max(one.restitution, two.restitution)
 
 
+# Detection, (tables, bodies, margin, y, numbers of it, …), or a job of it, (desk, kind, …, begin, …, end); see `board`.
 def evaluate(data, bodies, margin, y, n, nothing, m):
+    if bodies < 0:
+        tables = _addresses(data, 1)[COLLISION_DESK]
+        do_job(bodies, n, m, tables, _addresses(tables, FIELDS))
+        return 0
     return detect(_floats(y, n), bodies, margin, _addresses(data, FIELDS))
 
 
-def evaluate_job(desk, kind, t, nothing, begin, result, end):
-    data = _addresses(desk, 1)[COLLISION_DESK]
-    do_job(kind, begin, end, data, _addresses(data, FIELDS))
-    return 0
-
-
 COMPILED = CFunction(evaluate, C_SIGNATURE)
-COMPILED_JOB = CFunction(evaluate_job, C_SIGNATURE)
 
 
 class Detector:
@@ -186,7 +184,7 @@ class Detector:
             self._callbacks = C_TYPE(self._call), C_TYPE(self._call_job)
             self.address, job = (int(ctypes.cast(one, ctypes.c_void_p).value or 0) for one in self._callbacks)
         else:
-            self.address, job = COMPILED.address, COMPILED_JOB.address
+            self.address = job = COMPILED.address
         self.team.board[FUNCTIONS + COLLIDE_JOBS] = job
         self._function = C_TYPE(self.address)
 

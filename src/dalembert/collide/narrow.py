@@ -133,20 +133,17 @@ def plane_pair(number, margin, collision):
 
 @njit
 def general_pair(data, number, margin, collision):
+    """Any other pair; facets of meshes too, as they take the same functions."""
     pair = pairs_of(collision)[number]
     a, b = colliders_of(collision)[pair.a], colliders_of(collision)[pair.b]
+    if b.kind == MESH:
+        return mesh_contact(pair, margin, collision, functions_of(collision)[DISTANCE], data)
     place_a, place_b = places_of(collision)[pair.a], places_of(collision)[pair.b]
     return convex_pair(
         pair, a, place_a, b, place_b, vertices_of(collision), faces_of(collision), loops_of(collision),
         scratch_of(collision), margin, manifold_of(collision)[0], functions_of(collision)[DISTANCE], data,
         pair.a * colliders_of(collision).shape[0] + pair.b,
     )  # fmt: skip
-
-
-@njit
-def mesh_pair(data, number, margin, collision):
-    pair = pairs_of(collision)[number]
-    return mesh_contact(pair, margin, collision, functions_of(collision)[DISTANCE], data)
 
 
 def evaluate_round(data, number, margin, y, n, more, m):
@@ -169,18 +166,15 @@ def evaluate_general(data, number, margin, y, n, more, m):
     return general_pair(data, number, margin, _addresses(data, FIELDS))
 
 
-def evaluate_mesh(data, number, margin, y, n, more, m):
-    return mesh_pair(data, number, margin, _addresses(data, FIELDS))
-
-
 # Each plain (without the address of the tables) and compiled.
+GENERAL = functools.partial(general_pair, 0), CFunction(evaluate_general, C_SIGNATURE)
 BY_FAMILY: dict[int, tuple[Any, CFunction]] = {
     ROUND_PAIR: (round_pair, CFunction(evaluate_round, C_SIGNATURE)),
     BOX_PAIR: (box_pair, CFunction(evaluate_box, C_SIGNATURE)),
     HULL_PAIR: (hull_pair, CFunction(evaluate_hull, C_SIGNATURE)),
     PLANE_PAIR: (plane_pair, CFunction(evaluate_plane, C_SIGNATURE)),
-    CONVEX_PAIR: (functools.partial(general_pair, 0), CFunction(evaluate_general, C_SIGNATURE)),
-    MESH_PAIR: (functools.partial(mesh_pair, 0), CFunction(evaluate_mesh, C_SIGNATURE)),
+    CONVEX_PAIR: GENERAL,
+    MESH_PAIR: GENERAL,
     DISTANCE: (distance, COMPILED_DISTANCE),
 }
 

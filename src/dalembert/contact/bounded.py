@@ -17,7 +17,7 @@ from ..vec import add_scaled, dot, load3, scale, store3, symvec
 from .impulses import book_reaction, give
 from .joints import answer_joints, hold_joints
 from .tables import ANGULAR, INVERSE_INERTIA, INVERSE_MASS, LINEAR, MOTION, OFF
-from .tables_of import bounds_of, motion_of, shift_of
+from .tables_of import bounds_of, motion_of, options_of, shift_of
 from .velocities import clear_velocities, put_three, six, three
 
 LOCKED = 1e-9  # of the response without joints: joints leave the coordinate no freedom
@@ -266,3 +266,15 @@ def part_stops(walls, system, stepping):
 @njit
 def is_stop(bound, system):
     return forces_of(system)[bound.force].kind == STOP and bound.response != OFF
+
+
+@njit
+def work_of_bounds(y, system, stepping):
+    """Book the work of motors and dry friction along the displacement. Returns the sum (J)."""
+    bounds, total = bounds_of(stepping), 0.0
+    for i in range(bounds.shape[0]):
+        if not is_stop(bounds[i], system):
+            work = bounds[i].impulse / options_of(stepping)[0].dt * rate(bounds[i], shift_of(stepping))
+            y[bounds[i].entry] += work
+            total += work
+    return total

@@ -12,12 +12,12 @@ from ..jit import njit
 from ..mechanics.constraints import wrench_of
 from ..mechanics.kinematics import load6, load9
 from ..mechanics.system import bodies_of, incidences_of, jacobian_of, joints_of, kinematics_of
-from ..pointer import call_pointer
 from ..status import NON_FINITE, OK
 from ..vec import add_scaled, congruence, symvec
 from . import interior_point_tables as problem_tables
 from . import tables
 from .bounded import bounds_residual
+from .interior_point import solve_system
 from .interior_point_tables import (
     NEED_MORE,
     NOT_FINITE,
@@ -52,7 +52,7 @@ ROUNDING = 1e-15  # of what a residual is the difference of
 
 
 @njit
-def converge(walls, system, collision, stepping, problem):
+def converge(system, collision, stepping, problem):
     """The impulses of a step, to the tolerance. Returns a status."""
     report = report_of(stepping)[0]
     bounds = bounds_of(stepping)
@@ -62,7 +62,7 @@ def converge(walls, system, collision, stepping, problem):
         load_problem(system, collision, motion_of(stepping), stepping, problem)
         load_joints(system, change_of(stepping), targets_of(stepping), problem)
         load_bounds(stepping, problem)
-        status = solve_problem(walls, problem)
+        status = solve_problem(problem)
         if status != OK:
             return status
         report.iterations += found.iterations
@@ -119,7 +119,7 @@ def change_sides(one_only, stepping, problem):
 
 
 @njit
-def converge_displacement(walls, system, collision, stepping, problem):
+def converge_displacement(system, collision, stepping, problem):
     """`shift` becomes the displacement that the contacts ask for, with all joints as they are. Returns a status."""
     rates = rates_of(stepping)
     clear(rates)
@@ -130,17 +130,16 @@ def converge_displacement(walls, system, collision, stepping, problem):
         groups_of(problem)[soft[i].joint].rows = 0
     for i in range(bounds_of(stepping).shape[0]):
         groups_of(problem)[joints_of(system).shape[0] + i].rows = 0
-    status = solve_problem(walls, problem)
+    status = solve_problem(problem)
     if status == OK:
         unload_problem(problem, shift_of(stepping), rates)
     return status
 
 
 @njit
-def solve_problem(walls, problem):
+def solve_problem(problem):
     """Call the solver; the best it found is in the problem. Returns a status."""
-    nothing = velocity_of(problem)
-    status = call_pointer(walls.solver, walls.solver_data, 0, 0.0, nothing, nothing)
+    status = solve_system(problem)
     if status == NEED_MORE:
         return NEED_ROOM
     return NON_FINITE if status == NOT_FINITE else OK

@@ -18,10 +18,9 @@ matrix only, by 1e-9 of their compliance: the limit is exact (proximal method of
 
 import numpy as np
 
-from ..addresses import address_table
-from ..jit import DISABLED, CFunction, njit
+from ..jit import njit
 from ..linalg.envelope_order import adjacency, cuthill_mckee, row_starts
-from ..pointer import C_SIGNATURE, C_TYPE, viewer
+from ..pointer import viewer
 from ..vec import store3
 from .interior_point_matrix import factorize
 from .interior_point_multipliers import multiply
@@ -198,36 +197,3 @@ def solve_system(system):
     size = 6 * step.bodies
     measure(system, FREE * size, RIGHT * size, LEFT * size)
     return SOLVED if step.residual <= step.tolerance else NOT_CONVERGED
-
-
-def evaluate_problem(data, task, t, nothing, n, more, m):
-    return solve_system(_addresses(data, FIELDS))
-
-
-COMPILED = CFunction(evaluate_problem, C_SIGNATURE)
-
-
-def solve(problem: Problem) -> tuple[int, Problem]:
-    """Solve one time step from Python; the envelope is lengthened as needed. Returns (status, problem): `velocity`, the
-    contacts' `impulse` and `multiplier` hold the solution, `step[0]` the residuals.
-
-    Raises ValueError where a mass, velocity, contact or joint row is not finite.
-    """
-    status = _solve(problem)
-    if status == NEED_MORE:
-        needed = int(problem.step[0]["envelope_needed"])
-        problem = problem._replace(envelope=np.zeros(needed + needed // 4))
-        status = _solve(problem)
-    if status == NOT_FINITE:
-        raise ValueError(
-            "the contact problem holds a number that is not finite; look for NaN or infinity in velocities, masses, arms, "
-            "bias and joint rows"
-        )
-    return status, problem
-
-
-def _solve(problem: Problem) -> int:
-    if DISABLED:
-        return int(solve_system(problem))
-    table = address_table(problem)
-    return int(C_TYPE(COMPILED.address)(table.ctypes.data, 0, 0.0, 0, 0, 0, 0))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..collide.tables import CONTACT, FREE
-from ..mechanics.evaluate import Mechanism
+from ..mechanics.mechanism import Mechanism
 from ..model.tables import BOUNDED, CONSTANT, CUSTOM_FORCE, FIELD, SPRING, STOP, System
 from .bearing import SIZE as SIZE_OF_SYSTEM
 from .interior_point_tables import GROUP, STEP, Problem, workspace
@@ -80,6 +80,7 @@ def make_tables(system: System, size: int, ledger: int, settings: StepSettings, 
         joint_impulses=np.zeros(rows),
         change=np.zeros(rows),
         rates=np.zeros(rows),
+        answer=np.zeros(2),
         ticks=np.zeros(len(STEP_STAGES) + 3),
         passes=np.zeros(bodies, np.int64),
         waits=np.zeros(bodies, np.int64),

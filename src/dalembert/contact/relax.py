@@ -7,13 +7,15 @@ steps. An island that was at rest in the last step is likely to be in this one, 
 from ..collide.tables_of import contacts_of, islands_of, members_of
 from ..jit import njit
 from ..status import OK
-from .bounded import bounds_residual, push_bounds, sweep_bounds
+from .ask_limits import PUSH, ask, ask_number
+from .ask_limits import RESIDUAL as BOUNDS_RESIDUAL
+from .ask_limits import SWEEP as SWEEP_BOUNDS
 from .gauss_seidel import warm_start
 from .joints import hold_joints
 from .loads import EVERY, HELPED, IN_VAIN, carry_loads
 from .search import go_back, keep, take_best
 from .sharing import RESIDUAL, SWEEP, over_colours, over_contacts
-from .tables_of import motion_of, options_of, passes_of, waits_of
+from .tables_of import answer_of, motion_of, options_of, passes_of, waits_of
 
 WAIT = 16  # steps without carrying loads after it did no good
 
@@ -30,7 +32,7 @@ def relax(number, walls, system, collision, stepping):
     warm_start(island.first, island.end, contacts_of(collision), motion_of(stepping))
     take_best(island, collision, stepping)
     if jointed:
-        push_bounds(stepping)
+        ask(PUSH, 0.0, motion_of(stepping), stepping)
         status = hold_joints(walls, system, stepping)
     if resting:
         keep(1.0, island, collision, stepping)
@@ -47,15 +49,15 @@ def relax(number, walls, system, collision, stepping):
             continue
         resting = False
         if jointed:
-            of_bounds, status = sweep_bounds(walls, system, stepping)
-            change = max(change, of_bounds)
+            status = ask(SWEEP_BOUNDS, 0.0, motion_of(stepping), stepping)
+            change = max(change, answer_of(stepping)[0])
             if status == OK and island.end > island.first:
                 status = hold_joints(walls, system, stepping)
         island.iterations += 1
         if change <= options.tolerance or island.iterations == options.iterations:
             island.residual = over_contacts(RESIDUAL, island, collision, stepping)
             if jointed:
-                island.residual = max(island.residual, bounds_residual(stepping))
+                island.residual = max(island.residual, ask_number(BOUNDS_RESIDUAL, stepping))
             if island.residual <= options.tolerance:
                 break
     note_passes(island, collision, stepping)

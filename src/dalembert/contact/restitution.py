@@ -19,12 +19,13 @@ from ..jit import inlined, njit
 from ..mechanics.system import bodies_of, kinematics_of
 from ..status import OK
 from ..vec import load3
-from .bounded import passive_work, set_bounces
+from .ask_limits import SET_PLASTIC, WORK, ask
 from .impulses import contact_work
 from .joints import joint_work
 from .solve import solve
 from .tables import BEFORE, MOTION, ROW, SPEEDS
 from .tables_of import (
+    answer_of,
     bounds_of,
     first_impulses_of,
     first_joint_impulses_of,
@@ -122,7 +123,7 @@ def make_plastic(h, island, system, collision, stepping):
     for i in range(island.first, island.end):
         contacts[i].bias = gap_bias(contacts[i], h, slop)
     if island.jointed != 0:
-        set_bounces(h, system, stepping, True)
+        ask(SET_PLASTIC, h, motion_of(stepping), stepping)
 
 
 @njit
@@ -142,7 +143,8 @@ def work_on(island, system, collision, stepping):
     motion, rows = motion_of(stepping), rows_of(stepping)
     work, size = 0.0, 0.0
     if island.jointed != 0:
-        work, size = passive_work(system, stepping)
+        ask(WORK, 0.0, motion, stepping)
+        work, size = answer_of(stepping)[0], answer_of(stepping)[1]
         of_joints = joint_work(system, stepping)
         work += of_joints
         size += abs(of_joints)

@@ -10,15 +10,15 @@ from ..collide.tables_of import contacts_of, counts_of, islands_of
 from ..jit import njit
 from ..mechanics.system import bodies_of, kinematics_of
 from ..model.tables import LEDGER, PROJECTION_WORK, REACTION_TORQUE, STATE_SIZE
+from ..pointer import call_pointer
 from ..quat import from_rotation_vector, rotate_by, to_matrix
 from ..status import OK
 from ..vec import cross, dot, load3, matvec, matvec_t, sub, symvec
-from .bounded import is_stop, part_stops, rate
-from .converge import converge_displacement
+from .ask_limits import DISPLACE, PART_STOPS, ask
 from .gauss_seidel import axes_of
 from .sharing import PART, PART_ALONE, SWEEP_POSITIONS, over_colours, over_islands
-from .tables import ANGULAR, INTERIOR_POINT, INVERSE_INERTIA, LINEAR, MOTION
-from .tables_of import bounds_of, corrections_of, first_impulses_of, motion_of, options_of, report_of, shift_of
+from .tables import ANGULAR, CONVERGE_DISPLACEMENT, INTERIOR_POINT, INVERSE_INERTIA, LINEAR, MOTION
+from .tables_of import answer_of, corrections_of, first_impulses_of, motion_of, options_of, report_of, shift_of
 from .velocities import clear_velocities, relative_velocity, six, three
 
 ROUNDING = 1e-13  # m: overlap that is left alone by the converging solver
@@ -48,8 +48,8 @@ def plan_separation(walls, system, collision, stepping, problem):
             status = part_exactly(walls, system, collision, stepping, problem)
             if status != OK:
                 return False, status
-    back, status = part_stops(walls, system, stepping)
-    if status != OK or not (apart or back):
+    status = ask(PART_STOPS, 0.0, shift, stepping)
+    if status != OK or not (apart or answer_of(stepping)[0] != 0.0):
         return False, status
     for i in range(count):
         contact = contacts[i]
@@ -109,7 +109,8 @@ def part_exactly(walls, system, collision, stepping, problem):
         friction[i] = contact.friction
         contact.friction, contact.bias = 0.0, contact.separation
     clear_velocities(motion_of(stepping), shift_of(stepping))
-    status = converge_displacement(walls, system, collision, stepping, problem)
+    nothing = motion_of(stepping)
+    status = call_pointer(walls.solver, walls.data, CONVERGE_DISPLACEMENT, 0.0, nothing, nothing)
     for i in range(count):
         contact = contacts[i]
         for k in range(3):
@@ -125,7 +126,8 @@ def displace(y, system, stepping):
     motion = motion_of(stepping)
     kinematics = kinematics_of(system)
     ledger = y.shape[0] - len(LEDGER)
-    gained = -work_of_bounds(y, system, stepping)
+    ask(DISPLACE, 0.0, y, stepping)
+    gained = -answer_of(stepping)[0]
     for i in range(bodies_of(system).shape[0]):
         move = three(shift, MOTION * i + LINEAR)
         turn = three(shift, MOTION * i + ANGULAR)
@@ -153,15 +155,3 @@ def displace(y, system, stepping):
         for k in range(4):
             y[at + 3 + k] = q[k]
     y[ledger + PROJECTION_WORK] += gained
-
-
-@njit
-def work_of_bounds(y, system, stepping):
-    """Book the work of motors and dry friction along the displacement. Returns the sum (J)."""
-    bounds, total = bounds_of(stepping), 0.0
-    for i in range(bounds.shape[0]):
-        if not is_stop(bounds[i], system):
-            work = bounds[i].impulse / options_of(stepping)[0].dt * rate(bounds[i], shift_of(stepping))
-            y[bounds[i].entry] += work
-            total += work
-    return total

@@ -9,8 +9,9 @@ from .bearing import settle
 from .gauss_seidel import prepare_contacts, sweep_contacts, sweep_positions, worst_residual
 from .tables_of import corrections_of, levels_of, motion_of, options_of, queue_of, report_of, rows_of, shift_of
 
+MARCH = 0  # no job: see `step.march`
 # Kinds of jobs: over contacts, over bodies in the queue of `loads`, over islands
-PREPARE, SWEEP, RESIDUAL, SWEEP_POSITIONS, SETTLE_UP, SETTLE_DOWN, RELAX, PART, RELAX_ALONE, PART_ALONE = range(10)
+PREPARE, SWEEP, RESIDUAL, SWEEP_POSITIONS, SETTLE_UP, SETTLE_DOWN, RELAX, PART, RELAX_ALONE, PART_ALONE = range(1, 11)
 SHARED = 512  # contacts of an island that threads share
 A_CHUNK, BODIES_A_CHUNK = 32, 4
 

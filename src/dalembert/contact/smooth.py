@@ -3,10 +3,9 @@
 from ..collide.tables import AWAKE
 from ..collide.tables_of import asleep_of
 from ..jit import njit
-from ..mechanics.forces import find_powers
 from ..mechanics.system import bodies_of, kinematics_of, power_of, settings_of
 from ..model.tables import CONSTRAINT_WORK, LEDGER, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE
-from ..pointer import DERIVATIVE, DRIFT, call_pointer
+from ..pointer import DERIVATIVE, DRIFT, POWERS, call_pointer
 from ..status import OK
 from ..unchecked import peek, poke
 from ..vec import add, add_scaled, scale, store3, symvec
@@ -69,7 +68,7 @@ def kick(h, y, dydt, system, collision):
 
 
 @njit
-def book_work(h, apart, y, system, stepping):
+def book_work(walls, h, apart, y, system, stepping):
     """The work of the applied forces of a step, F · h ½ (v⁻ + v⁺), after its impulses; and along the displacement in `shift`,
     if bodies are put `apart`. Velocities of the kinematics table are those means then."""
     if options_of(stepping)[0].predict == 0 and settings_of(system)[0].stepped == 0:
@@ -90,7 +89,7 @@ def book_work(h, apart, y, system, stepping):
             omega = add_scaled(omega, 1.0 / h, three(shift, to + ANGULAR))
         store3(kin.v, v)
         store3(kin.omega, omega)
-    find_powers(y, system)
+    call_pointer(walls.mechanism, walls.mechanism_data, POWERS, 0.0, y, y)
     power = power_of(system)
     first = y.shape[0] - power.shape[0]
     for i in range(power.shape[0] - len(LEDGER)):

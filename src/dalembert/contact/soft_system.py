@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..mechanics.evaluate import Mechanism
+from ..mechanics.mechanism import Mechanism
 from ..model.compile import Model
 from ..model.graph import SPARE, Graph, build_graph
 from ..model.tables import MOTOR, PART, SOFT, TORSION, System
@@ -19,12 +19,16 @@ FAINT = 1e-14  # of the inertia that a coordinate has without joints: what stand
 LOOSE = 1e4  # compliance of rows, over the response of the bodies alone, with which they hardly take part
 
 
+def is_implicit(forces: Any) -> np.ndarray:
+    """Which rows of the table of forces are soft constraints of time steps."""
+    on_coordinate = (forces.kind == MOTOR) | (forces.kind == TORSION)
+    return np.asarray(on_coordinate & ((forces.stiffness > 0.0) | (forces.damping > 0.0)))
+
+
 def implicit_forces(system: System) -> np.ndarray:
     """The rows of the forces on coordinates that are soft constraints of a step, coordinate by coordinate."""
     forces = system.forces
-    chosen = np.flatnonzero(
-        ((forces.kind == MOTOR) | (forces.kind == TORSION)) & ((forces.stiffness > 0.0) | (forces.damping > 0.0))
-    )
+    chosen = np.flatnonzero(is_implicit(forces))
     return chosen[np.argsort(forces.coordinate[chosen], kind="stable")]
 
 
@@ -74,6 +78,7 @@ class SoftMechanism(Mechanism):
         own, settings, count = self.system, self.system.settings, len(self.plain.joints)
         settings[0] = self.plain.settings[0]
         settings.implicit, settings.solver = 1, 0
+        self._name_functions()  # it has rows that the plain one has not
         for j in np.flatnonzero(own.joints.active[:count] != self.plain.joints.active):
             own.joints.active[j] = self.plain.joints.active[j]
             rows = slice(own.joints.row[j], own.joints.row[j] + own.joints.rows[j])

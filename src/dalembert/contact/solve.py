@@ -2,22 +2,24 @@
 
 from typing import NamedTuple
 
+import numpy as np
+
 from ..arrays import clear
 from ..collide.tables import CONTACTS, ISLANDS
 from ..collide.tables_of import counts_of, islands_of
 from ..jit import njit
 from ..mechanics.system import joints_of
+from ..pointer import call_pointer, viewer
 from ..status import OK
-from .converge import converge
 from .joints import hold_joints
 from .sharing import RELAX, RELAX_ALONE, over_islands
-from .tables import INTERIOR_POINT
-from .tables_of import bounds_of, joint_impulses_of, options_of, report_of
+from .tables import CONVERGE, INTERIOR_POINT
+from .tables_of import bounds_of, joint_impulses_of, motion_of, options_of, report_of
 
 
 class Walls(NamedTuple):
     """Addresses of the C functions that a step calls, and what each is handed; see `pointer`. `plain` is the mechanism
-    without the rows of `soft`."""
+    without the rows of `soft`. `data`, of the solver, is where these addresses are, and then those of all tables."""
 
     mechanism: int
     mechanism_data: int
@@ -26,7 +28,17 @@ class Walls(NamedTuple):
     detector: int
     detector_data: int
     solver: int
-    solver_data: int
+    data: int
+
+
+WALLS = len(Walls._fields)
+_addresses = viewer(np.int64)
+
+
+@njit
+def walls_at(address):
+    at = _addresses(address, WALLS)
+    return Walls(at[0], at[1], at[2], at[3], at[4], at[5], at[6], at[7])
 
 
 @njit
@@ -42,7 +54,7 @@ def solve(walls, system, collision, stepping, problem):
             return OK
         return hold_joints(walls, system, stepping)
     if options_of(stepping)[0].solver == INTERIOR_POINT:
-        return converge(walls, system, collision, stepping, problem)
+        return call_pointer(walls.solver, walls.data, CONVERGE, 0.0, motion_of(stepping), motion_of(stepping))
     report.status = OK
     over_islands(RELAX, RELAX_ALONE, collision)
     report.iterations, report.aim = 0, options_of(stepping)[0].tolerance

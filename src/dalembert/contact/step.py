@@ -15,7 +15,7 @@ energy changes by exactly (h F + Jᵀ p)·½ (v⁻ + v⁺), which is what the au
 import numpy as np
 
 from ..arrays import copy, is_finite
-from ..board import CONTACT_JOBS, share
+from ..board import COLLISION_DESK, CONTACT_JOBS, STEPPING_DESK, SYSTEM_DESK, WALLS_DESK, share
 from ..collide.kept import forget_impulses, keep_impulses
 from ..collide.tables import CONTACTS, NEED_ROOM, Collision
 from ..collide.tables_of import board_of, contacts_of, counts_of, travel_of
@@ -27,34 +27,35 @@ from ..status import NON_FINITE, OK
 from ..ticks import begin, lap
 from ..unchecked import peek
 from ..vec import dot, load3, norm
-from .bounded import apply_bounds, find_bounds, respond_bounds, set_bounces
+from .ask_limits import (
+    APPLY,
+    BEGIN,
+    CHANGE_SIDES,
+    DISPLACE_SOFT,
+    PLACE,
+    PLACE_KICKED,
+    REFACTOR,
+    SET,
+    SET_BOUNCES,
+    SET_KICKED,
+    ask,
+)
 from .gauss_seidel import axes_of
 from .impulses import apply_impulses
 from .interior_point_tables import Problem
+from .jobs import do_job
 from .joints import set_targets
 from .report import note_residual
 from .restitution import limit_restitution, set_bias
 from .separate import displace, plan_separation
-from .sharing import A_CHUNK, PREPARE
+from .sharing import A_CHUNK, MARCH, PREPARE
 from .sleep import fall_asleep
 from .smooth import book_work, drift, find_forces, kick
-from .soft import (
-    aim_rows,
-    begin_rows,
-    book_soft,
-    change_sides,
-    displace_soft,
-    note_impulses,
-    place_rows,
-    refactor,
-    set_rows,
-)
-from .solve import Walls, solve
+from .solve import WALLS, solve, walls_at
 from .tables import BEFORE, DETECTION, ROW, SMOOTH, SOLVER, UPDATE, Stepping
 from .tables_of import motion_of, options_of, passes_of, report_of, rows_of, saved_of, ticks_of, waits_of
 from .velocities import load_motion, relative_velocity
 
-WALLS = len(Walls._fields)
 SYSTEM, COLLISION = 2 * len(System._fields), 2 * len(Collision._fields)
 STEPPING, PROBLEM = 2 * len(Stepping._fields), 2 * len(Problem._fields)
 _floats = viewer(np.float64)
@@ -90,10 +91,21 @@ def forget_steps(stepping):
         passes[body], waits[body] = 0, 0
 
 
-# `data` is the address of the walls and, after them, of the addresses of the four tables.
+@njit
+def job(kind, begin, end, result, desk):
+    """A job of a thread, whose tables are on its desk; see `board`."""
+    system, collision = _addresses(desk[SYSTEM_DESK], SYSTEM), _addresses(desk[COLLISION_DESK], COLLISION)
+    walls, stepping = walls_at(desk[WALLS_DESK]), _addresses(desk[STEPPING_DESK], STEPPING)
+    result[0] = max(result[0], do_job(kind, begin, end, walls, system, collision, stepping))
+    return OK
+
+
+# MARCH: `data` is the address of the walls and, after them, of the addresses of the four tables. Else a job: `data` is that
+# of a desk, n where it begins, and m where it ends.
 def evaluate(data, task, stop, y, n, dydt, m):
-    at = _addresses(data, WALLS + 4)
-    walls = Walls(at[0], at[1], at[2], at[3], at[4], at[5], at[6], at[7])
+    if task != MARCH:
+        return job(task, n, m, _floats(dydt, 1), _addresses(data, WALLS_DESK + 1))
+    at, walls = _addresses(data, WALLS + 4), walls_at(data)
     return march(
         walls, _floats(y, n), _floats(dydt, m), stop, _addresses(at[WALLS], SYSTEM),
         _addresses(at[WALLS + 1], COLLISION), _addresses(at[WALLS + 2], STEPPING), _addresses(at[WALLS + 3], PROBLEM),
@@ -111,10 +123,10 @@ def step(walls, t, y, dydt, system, collision, stepping, problem):
     ticks = ticks_of(stepping)
     begin(ticks, 1.0)
     copy(saved_of(stepping), y)
-    begin_rows(y, system, stepping)
+    ask(BEGIN, h, y, stepping)
     status = drift(walls, 0.5 * h, y, dydt)
     if status == OK:
-        set_rows(h, True, system, stepping)
+        ask(SET_KICKED, h, y, stepping)
         status = find_forces(walls, t + 0.5 * h, h, y, dydt, system, stepping)
     lap(ticks, SMOOTH)
     if status == OK:
@@ -141,10 +153,10 @@ def exchange(a, b):
 def look_ahead(walls, t, y, dydt, system, collision, stepping, problem):
     """At the start, what would be met in the half drift before the first look. Returns a status."""
     copy(saved_of(stepping), y)
-    set_rows(options_of(stepping)[0].dt, False, system, stepping)
+    ask(SET, options_of(stepping)[0].dt, y, stepping)
     status = call_pointer(walls.mechanism, walls.mechanism_data, DERIVATIVE, t, y, dydt)
     if status == OK:
-        begin_rows(y, system, stepping)
+        ask(BEGIN, 0.0, y, stepping)
         half = 0.5 * options_of(stepping)[0].dt
         status = strike(walls, half, False, y, dydt, system, collision, stepping, problem)
     if status == OK and not is_finite(y):
@@ -168,9 +180,7 @@ def strike(walls, h, kicked, y, dydt, system, collision, stepping, problem):
     load_motion(y, bodies, kinematics, motion)
     share(board_of(collision), CONTACT_JOBS, PREPARE, 0, counts_of(collision)[CONTACTS], A_CHUNK)
     set_targets(system, stepping)
-    place_rows(system, stepping)
-    aim_rows(h, kicked, system, stepping)
-    status = find_bounds(walls, h, kicked, y, system, stepping)
+    status = ask(PLACE_KICKED if kicked else PLACE, h, y, stepping)
     apart = False
     if status == OK and kicked:
         apart, status = plan_separation(walls, system, collision, stepping, problem)
@@ -184,15 +194,13 @@ def strike(walls, h, kicked, y, dydt, system, collision, stepping, problem):
         return status
     lap(ticks, SOLVER)
     apply_impulses(y, system, collision, stepping)
-    apply_bounds(y, system, stepping)
-    note_impulses(system, stepping)
-    book_soft(y, system, stepping)
+    ask(APPLY, h, y, stepping)
     keep_impulses(collision)
     if kicked:
-        book_work(h, apart, y, system, stepping)
+        book_work(walls, h, apart, y, system, stepping)
     if apart:
         displace(y, system, stepping)
-        displace_soft(y, system, stepping)
+        ask(DISPLACE_SOFT, h, y, stepping)
     if kicked and options_of(stepping)[0].sleep_after > 0.0:
         fall_asleep(y, system, collision, stepping)
     return OK
@@ -202,14 +210,12 @@ def strike(walls, h, kicked, y, dydt, system, collision, stepping, problem):
 def find_impulses(walls, h, kicked, y, system, collision, stepping, problem):
     """`motion`, the velocities without impulses, becomes those after them. Returns a status."""
     bounces = set_biases(h, collision, stepping)
-    bounces = set_bounces(h, system, stepping, False) or bounces
+    bounces = ask(SET_BOUNCES, h, y, stepping) != 0 or bounces
     status = solve(walls, system, collision, stepping, problem)
     trial = 0
-    while status == OK and kicked and change_sides(trial, system, stepping):
+    while status == OK and kicked and ask(CHANGE_SIDES, float(trial), y, stepping) != 0:
         trial += 1
-        status = refactor(walls, system, stepping)
-        if status == OK:
-            status = respond_bounds(walls, system, stepping)
+        status = ask(REFACTOR, h, y, stepping)
         load_motion(y, bodies_of(system), kinematics_of(system), motion_of(stepping))
         if status == OK:
             status = solve(walls, system, collision, stepping, problem)

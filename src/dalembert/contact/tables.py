@@ -7,13 +7,16 @@ import numpy as np
 # Solvers of the velocities of a step
 GAUSS_SEIDEL = 0
 INTERIOR_POINT = 1
+CONVERGE, CONVERGE_DISPLACEMENT = 1, 2  # what the latter's C function is asked for; see `converging`
 
 # `predict`: whether some force may depend on velocities. `slop`: m, overlap that is left alone. `fresh`:
 # whether the state was given, so that nothing is known of what is ahead of it. `sleep_after`: s of slowness, below
-# `sleep_speed` (m/s), after which things sleep; zero: never.
+# `sleep_speed` (m/s), after which things sleep; zero: never. `limits`: the address of the C function of bounds and soft rows,
+# 0 where there are none, and what it is handed.
 OPTIONS = np.dtype(
     [("dt", "f8"), ("margin", "f8"), ("solver", "i8"), ("iterations", "i8"), ("tolerance", "f8"), ("ledger", "i8"),
-     ("predict", "i8"), ("slop", "f8"), ("fresh", "i8"), ("sleep_after", "f8"), ("sleep_speed", "f8"), ("start", "f8")],
+     ("predict", "i8"), ("slop", "f8"), ("fresh", "i8"), ("sleep_after", "f8"), ("sleep_speed", "f8"), ("start", "f8"),
+     ("limits", "i8"), ("data", "i8")],
     align=True,
 )  # fmt: skip
 # What the steps found and reached. `deepest`: the worst overlap (m) before it was put right, `largest_residual`: of the
@@ -91,6 +94,7 @@ class Stepping(NamedTuple):
     joint_impulses: np.ndarray  # (rows of joints,) N s or N m s
     change: np.ndarray  # (rows of joints,) scratch
     rates: np.ndarray  # (rows of joints,) scratch
+    answer: np.ndarray  # (2,) of `limits`
     ticks: np.ndarray  # (stages + 3,), see `ticks`
     passes: np.ndarray  # int64, (bodies,) of the solver in the last step, over the island of each body
     waits: np.ndarray  # int64, (bodies,) steps in which loads are not carried, as it did no good

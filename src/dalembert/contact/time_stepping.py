@@ -17,25 +17,27 @@ from ..collide.detector_fields import check, fields_of
 from ..collide.tables import AWAKE, CONTACTS, NEED_ROOM, PAIRS, UNMOVED, Collision
 from ..interrupt import poll
 from ..jit import DISABLED
-from ..mechanics.evaluate import Mechanism
+from ..mechanics.mechanism import Mechanism
 from ..model.compile import Model
-from ..model.tables import MOTOR
+from ..model.tables import MOTOR, System
 from ..no_solution import NoSolution
 from ..pace import Pace
 from ..pointer import C_TYPE, view
 from ..status import EVENT, OK
 from ..team import Team
-from .interior_point import COMPILED as COMPILED_SOLVER
-from .interior_point import solve_system
+from .converging import COMPILED as COMPILED_SOLVER
+from .converging import perform as perform_solver
 from .interior_point_tables import workspace
-from .jobs import COMPILED as COMPILED_JOB
 from .jobs import do_job
+from .limits import COMPILED as COMPILED_LIMITS
+from .limits import perform as perform_limits
 from .make_tables import StepSettings, linked, make_problem, make_tables, slowness, with_room
+from .sharing import MARCH
 from .soft_system import SoftMechanism, with_soft_rows
-from .solve import Walls
+from .solve import WALLS, Walls
 from .step import COMPILED, march
 from .step_events import StepEvents
-from .tables import AT_MOST, HELD, SOFT, STEP_STAGES
+from .tables import AT_MOST, HELD, SOFT, STEP_STAGES, Stepping
 
 KEPT_OF_REPORT = {"steps": COUNT, "naps": COUNT}
 KEPT_OF_OPTIONS = {"start": REAL, "fresh": (0.0, 1.0)}
@@ -112,16 +114,19 @@ class TimeStepping:
         addresses = tuple(address_table(table) for table in tables)
         walls = Walls(
             self._mechanism.address, self._mechanism.data, self._plain.address, self._plain.data, self._detector.address,
-            self._detector.data, self._solver_address(), int(addresses[-1].ctypes.data),
+            self._detector.data, self._solver_address(tables), 0,
         )  # fmt: skip
-        self._addresses = addresses, np.array([*walls, *(table.ctypes.data for table in addresses)], np.int64)
+        data = np.array([*walls, *(table.ctypes.data for table in addresses)], np.int64)
+        data[WALLS - 1] = data.ctypes.data
+        self._addresses = addresses, data
+        self._tables.options.limits, self._tables.options.data = self._limits_address(walls, *tables), data.ctypes.data
         self._seat_threads()
         if DISABLED:
             self._march, self._job = self._plain_march(walls, *tables), C_TYPE(self._plain_job(walls, *tables[:3]))
             self._team.board[FUNCTIONS + CONTACT_JOBS] = ctypes.cast(self._job, ctypes.c_void_p).value or 0
         else:
             self._march = self._compiled()
-            self._team.board[FUNCTIONS + CONTACT_JOBS] = COMPILED_JOB.address
+            self._team.board[FUNCTIONS + CONTACT_JOBS] = COMPILED.address
 
     def _seat_threads(self) -> None:
         """The tables of a step on the desk of each thread; all but the first have their own room to work."""
@@ -147,7 +152,9 @@ class TimeStepping:
 
     def _compiled(self) -> Callable[[np.ndarray, np.ndarray, float], int]:
         function, data = C_TYPE(COMPILED.address), int(self._addresses[1].ctypes.data)
-        return lambda y, dydt, stop: int(function(data, 0, stop, y.ctypes.data, y.size, dydt.ctypes.data, dydt.size))
+        return lambda y, dydt, stop: int(
+            function(data, MARCH, stop, y.ctypes.data, y.size, dydt.ctypes.data, dydt.size)
+        )
 
     def _workspace(self, contacts: int) -> dict[str, Any]:
         system = self._mechanism.system
@@ -155,12 +162,25 @@ class TimeStepping:
         found = workspace(len(system.bodies), contacts, groups, rows)
         return {**found, "envelope": self._problem.envelope}
 
-    def _solver_address(self) -> int:
+    def _limits_address(self, walls: Walls, system: System, collision: Collision, stepping: Stepping, _: Any) -> int:
+        """Of what bounds and soft rows do; 0 where there are none."""
+        if not len(stepping.bounds) + len(stepping.soft):
+            return 0
+        if not DISABLED:
+            return COMPILED_LIMITS.address
+
+        def call(data: int, task: int, h: float, y: int, n: int, answer: int, m: int) -> int:
+            return int(perform_limits(task, h, view(y, n), view(answer, m), walls, system, stepping))
+
+        self._limits = C_TYPE(call)
+        return int(ctypes.cast(self._limits, ctypes.c_void_p).value or 0)
+
+    def _solver_address(self, tables: Any) -> int:
         if self.settings.solver == "gauss_seidel":
             return 0
         if not DISABLED:
             return COMPILED_SOLVER.address
-        self._callback = C_TYPE(lambda *_: int(solve_system(self._problem)))
+        self._callback = C_TYPE(lambda data, task, *_: int(perform_solver(task, *tables)))
         return int(ctypes.cast(self._callback, ctypes.c_void_p).value or 0)
 
     def restart(self, time: float) -> None:

@@ -80,6 +80,9 @@ def _solve(
     return change
 
 
+KERNELS = (_solve,)
+
+
 def solve(
     matrix: np.ndarray, b: np.ndarray, kinds: np.ndarray, friction: np.ndarray, direction: np.ndarray, lower: np.ndarray
 ) -> tuple[np.ndarray, float]:

@@ -32,7 +32,7 @@ class EventDriver:
         self, system: ContactSystem, model: Model, options: Any, addresses: np.ndarray, settings: EventSettings
     ) -> None:
         self.system, self.model, self.settings = system, model, settings
-        events = np.append(addresses, system.watch).astype(np.int64)
+        events = np.append(addresses, system.address).astype(np.int64)
         data = np.append(np.zeros(len(addresses), np.int64), system.data)
         self._own = len(addresses)  # the event of contact comes after the user's
         self._driver = Driver(Functions(system.address, system.data, 1, events, data), options, settings.step)

@@ -1,7 +1,7 @@
-"""A mechanism with contact as C functions: what is integrated, and what is watched meanwhile; see `pointer`.
+"""A mechanism with contact as a C function: what is integrated, and what is watched meanwhile; see `pointer`.
 
-The first does the tasks of the mechanism with the forces of contact in them, and RESPOND; it is handed the address of
-the tables of the system, those of contact following. The second is the event function.
+It does the tasks of the mechanism with the forces of contact in them, and RESPOND; EVENT is what is watched. It is handed the
+address of the tables of the system, those of contact and of collision detection following.
 """
 
 import numpy as np
@@ -14,6 +14,7 @@ from ..pointer import (
     COMPLETE,
     COMPLETE_EVALUATED,
     DERIVATIVE,
+    EVENT,
     call_pointer,
     viewer,
 )
@@ -32,8 +33,10 @@ _addresses = viewer(np.int64)
 
 
 @njit
-def perform(task, t, y, dydt, system, touching):
+def perform(task, t, y, dydt, system, touching, collision):
     """Do one of the tasks; returns a status."""
+    if task == EVENT:
+        return watch(t, y, dydt, system, collision, touching)
     options = options_of(touching)[0]
     if task in (COMPLETE, COMPLETE_EVALUATED):
         return complete(t, y, dydt, system, touching)
@@ -52,14 +55,8 @@ def perform(task, t, y, dydt, system, touching):
 
 def evaluate(data, task, t, y, n, dydt, m):
     system, touching = _addresses(data, SYSTEM), _addresses(data + WORD * SYSTEM, TOUCHING)
-    return perform(task, t, _floats(y, n), _floats(dydt, m), system, touching)
-
-
-def evaluate_watch(data, task, t, y, n, values, m):
-    system, touching = _addresses(data, SYSTEM), _addresses(data + WORD * SYSTEM, TOUCHING)
     collision = _addresses(data + WORD * (SYSTEM + TOUCHING), COLLISION)
-    return watch(t, _floats(y, n), _floats(values, m), system, collision, touching)
+    return perform(task, t, _floats(y, n), _floats(dydt, m), system, touching, collision)
 
 
 COMPILED = CFunction(evaluate, C_SIGNATURE)
-COMPILED_WATCH = CFunction(evaluate_watch, C_SIGNATURE)

@@ -6,11 +6,10 @@ ledger, as in `mechanics.projection`.
 """
 
 from ..jit import njit
-from ..mechanics.forces import potential_energy
 from ..mechanics.kinematics import load6
-from ..mechanics.system import bodies_of, kinematics_of, settings_of
+from ..mechanics.system import bodies_of, energies_of, kinematics_of, settings_of
 from ..model.tables import LEDGER, PROJECTION_WORK, REACTION_TORQUE, STATE_SIZE
-from ..pointer import COMPLETE, DERIVATIVE, call_pointer
+from ..pointer import COMPLETE, DERIVATIVE, POTENTIAL, call_pointer
 from ..quat import rotate_by
 from ..vec import add, cross, dot, load3, store3, symvec
 from .dense import solve_least
@@ -31,7 +30,7 @@ def complete(t, y, dydt, system, touching):
     status = call_pointer(options.mechanism, options.mechanism_data, COMPLETE, t, y, dydt)
     if status != 0 or options.active == 0:
         return status
-    gained = -potential_energy(y, system)
+    gained = -potential_energy(y, system, touching)
     worst = place_active(system, touching)
     for _ in range(ITERATIONS):
         if not worst > ROUNDING * options.tiny_gap:
@@ -54,11 +53,19 @@ def complete(t, y, dydt, system, touching):
     status = call_pointer(options.mechanism, options.mechanism_data, DERIVATIVE, t, y, dydt)
     if status != 0:
         return status
-    gained += potential_energy(y, system)
+    gained += potential_energy(y, system, touching)
     y[y.shape[0] - len(LEDGER) + PROJECTION_WORK] += gained
     status = contact_forces(y, dydt, system, touching)
     note_slides(touching)
     return status
+
+
+@njit
+def potential_energy(y, system, touching):
+    """That of the forces on bodies (J)."""
+    options = options_of(touching)[0]
+    call_pointer(options.mechanism, options.mechanism_data, POTENTIAL, 0.0, y, y)
+    return energies_of(system)[1]
 
 
 @njit

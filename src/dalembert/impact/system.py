@@ -9,16 +9,15 @@ from ..addresses import address_table
 from ..collide.detect import Detector
 from ..collide.tables import CONTACTS, Collision
 from ..jit import DISABLED
-from ..mechanics.evaluate import Mechanism
+from ..mechanics.mechanism import Mechanism
 from ..model.tables import STATE_SIZE
-from ..pointer import C_TYPE, view
-from .evaluate import COLLISION, COMPILED, COMPILED_WATCH, SYSTEM, TOUCHING, perform
+from ..pointer import C_TYPE, EVENT, view
+from .evaluate import COLLISION, COMPILED, SYSTEM, TOUCHING, perform
 from .tables import OPTIONS, TOUCH, Touching
-from .watch import watch
 
 
 class ContactSystem:
-    """A mechanism and what touches in it: C functions at `address` and `watch`, to be handed `data`; keeps the arrays alive.
+    """A mechanism and what touches in it: a C function at `address`, to be handed `data`; keeps the arrays alive.
 
     ledger : where the entries of contact stand in the state. margin : m, features nearer than this are looked at.
     """
@@ -34,13 +33,11 @@ class ContactSystem:
         self._data = np.zeros(SYSTEM + TOUCHING + COLLISION, np.int64)
         self.data = int(self._data.ctypes.data)
         if DISABLED:
-            self._callbacks = C_TYPE(self._call), C_TYPE(self._call_watch)
-            self.address, self.watch = (
-                int(ctypes.cast(callback, ctypes.c_void_p).value or 0) for callback in self._callbacks
-            )
+            self._callback = C_TYPE(self._call)
+            self.address = int(ctypes.cast(self._callback, ctypes.c_void_p).value or 0)
         else:
-            self.address, self.watch = COMPILED.address, COMPILED_WATCH.address
-        self._function, self._watch = C_TYPE(self.address), C_TYPE(self.watch)
+            self.address = COMPILED.address
+        self._function = C_TYPE(self.address)
         self.tables = self._workspace(0)
         self.place_tables()
 
@@ -83,11 +80,8 @@ class ContactSystem:
         return collision.contacts[: int(collision.counts[CONTACTS])]
 
     def _call(self, data: int, task: int, t: float, y: int, n: int, dydt: int, m: int) -> int:
-        return int(perform(task, t, view(y, n), view(dydt, m), self.mechanism.system, self.tables))
-
-    def _call_watch(self, data: int, task: int, t: float, y: int, n: int, values: int, m: int) -> int:
-        collision = self.detector.collision
-        return int(watch(t, view(y, n), view(values, m), self.mechanism.system, collision, self.tables))
+        tables = (self.mechanism.system, self.tables, self.detector.collision)
+        return int(perform(task, t, view(y, n), view(dydt, m), *tables))
 
     def __call__(self, task: int, t: float, y: np.ndarray, dydt: np.ndarray) -> int:
         """Do a task on two contiguous float64 arrays; returns a status."""
@@ -96,5 +90,5 @@ class ContactSystem:
     def look(self, t: float, y: np.ndarray) -> float:
         """The number that is watched, at a state."""
         values = np.zeros(1)
-        self._watch(self.data, 0, t, y.ctypes.data, y.size, values.ctypes.data, 1)
+        self(EVENT, t, y, values)
         return float(values[0])

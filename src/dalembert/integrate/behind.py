@@ -2,6 +2,7 @@
 
     advance(data, most steps, t_end, y, n, dydt, n) -> status                             see `advance.advance`
 
+or, with RECORD in place of the number of steps, as `record.record` does.
 `data` is the address of a table of the arrays of `Stepping`.
 """
 
@@ -11,12 +12,14 @@ import numpy as np
 
 from ..addresses import reader
 from ..arrays import clear, copy
-from ..jit import DISABLED, CFunction, intrinsic, njit, types
-from ..pointer import C_SIGNATURE, CARRY, array_type, call_pointer, make_view, viewer
+from ..jit import CFunction, njit
+from ..pointer import C_SIGNATURE, CARRY, call_pointer, viewer
 from ..status import OK
 from ..table_function import TableFunction
 from .advance import advance
 from .functions import Functions
+from .record import NO_RECORD, PROGRESS, Record, record
+from .rows import as_rows
 from .state import CLOCK, PLAN, Options, Work
 
 SYSTEM = np.dtype(
@@ -45,8 +48,14 @@ class Stepping(NamedTuple):
     direction: np.ndarray
     state: np.ndarray  # y and dydt with what is carried behind them; empty where nothing is
     rates: np.ndarray
+    progress: Any  # these are those of `Record`
+    stops: np.ndarray
+    times: np.ndarray
+    states: np.ndarray
+    polynomials: np.ndarray
 
 
+RECORD = -1
 FIELDS = 2 * len(Stepping._fields)
 _floats = viewer(np.float64)
 _addresses = viewer(np.int64)
@@ -68,26 +77,11 @@ momentum_of = reader(Stepping, "momentum")
 direction_of = reader(Stepping, "direction", np.int64)
 state_of = reader(Stepping, "state")
 rates_of = reader(Stepping, "rates")
-
-
-@intrinsic
-def as_rows(typing_context, array, rows, columns):
-    """(rows, columns) view of a contiguous float64 array."""
-
-    kind = array_type(np.float64, 2)
-
-    def generate(context, builder, signature, arguments):
-        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        return make_view(context, builder, kind, data, arguments[1:])
-
-    return kind(array, types.int64, types.int64), generate
-
-
-if DISABLED:
-
-    def as_rows(array, rows, columns):
-        """(rows, columns) view of a contiguous float64 array."""
-        return array.reshape(rows, columns)
+progress_of = reader(Stepping, "progress", PROGRESS)
+stops_of = reader(Stepping, "stops")
+times_of = reader(Stepping, "times")
+states_of = reader(Stepping, "states")
+polynomials_of = reader(Stepping, "polynomials")
 
 
 @njit
@@ -101,6 +95,11 @@ def proceed(most, t_end, y, dydt, tables):
         direction_of(tables),
     )  # fmt: skip
     clock = clock_of(tables)
+    if most == RECORD:
+        return record(
+            context, plans[0], y, dydt, work, signs_of(tables), clock, progress_of(tables)[0], stops_of(tables),
+            times_of(tables), states_of(tables), polynomials_of(tables),
+        )  # fmt: skip
     if own.carried == 0:
         return advance(context, plans[0], y, dydt, work, signs_of(tables), clock, t_end, most)
     state, rates = state_of(tables), rates_of(tables)
@@ -135,8 +134,9 @@ class Stepper(TableFunction):
     """The driver of one system behind a C pointer: its task is the most steps, its time where to stop, s."""
 
     def __init__(
-        self, functions: Functions, options: Options, work: Work, signs: np.ndarray, clock: np.recarray
-    ) -> None:
+        self, functions: Functions, options: Options, work: Work, signs: np.ndarray, clock: np.recarray,
+        recorded: Record = NO_RECORD,
+    ) -> None:  # fmt: skip
         system = np.array(
             [(*functions[:3], options.weights.size, options.direction.size, functions.carried)],
             SYSTEM,
@@ -144,5 +144,6 @@ class Stepper(TableFunction):
         tables = Stepping(
             system, functions.events, functions.event_data, options.plan, signs, clock, work.k.reshape(-1), *work[1:5],
             work.values.reshape(-1), *work[6:], *np.zeros((2, options.weights.size if functions.carried else 0)),
+            *recorded,
         )  # fmt: skip
         super().__init__(COMPILED, proceed, tables)

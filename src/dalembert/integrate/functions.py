@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..jit import inlined, njit
-from ..pointer import COMPLETE, COMPLETE_EVALUATED, DERIVATIVE, DRIFT, MERGE, NOT_A_NUMBER, call_pointer
+from ..pointer import COMPLETE, COMPLETE_EVALUATED, DERIVATIVE, DRIFT, EVENT, MERGE, NOT_A_NUMBER, call_pointer
 from ..status import OK
 
 
@@ -67,7 +67,7 @@ def drift(h, y, spare, context):
 def event(t, y, values, context):
     state = y[: y.size - context.carried]
     for i in range(context.events.size):
-        status = call_pointer(context.events[i], context.event_data[i], DERIVATIVE, t, state, values[i : i + 1])
+        status = call_pointer(context.events[i], context.event_data[i], EVENT, t, state, values[i : i + 1])
         if status != OK:
             return status
         if values[i] != values[i]:

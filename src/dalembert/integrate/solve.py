@@ -9,14 +9,16 @@ from numpy.typing import ArrayLike
 
 from ..pointer import RAISED, WRONG_LENGTH, Pointer
 from ..status import EVENT, MAX_STEPS, MESSAGES, OK
+from .behind import RECORD, Stepper
 from .functions import Functions
 from .methods import method as find_method
-from .record import record
+from .record import make_record
 from .solution import IntegrationError, Solution
 from .state import Options, make_clock, make_options, make_signs, make_work
 from .tableau import Array, Tableau
 
 Function = Callable[[float, Array], Any]
+BUFFER = 1024  # rows that are recorded in one call
 
 
 @dataclass(frozen=True)
@@ -94,33 +96,23 @@ class _Run:
 
     def to_the_end(self, stops: Array, each: bool, max_steps: int) -> Solution:
         n, degree = self.y.size, int(self.options.plan.degree[0])
-        dydt, work, signs = np.full(n, np.nan), make_work(self.options), make_signs(self.options)
-        now = self.clock[0]
+        dydt, now = np.full(n, np.nan), self.clock[0]
         if each or stops[0] == now.t:
             self._keep(np.array([now.t]), self.y[None].copy(), np.empty((0, degree, n)))
-        stop, status = int(stops[0] == now.t and not each), OK
-        while stop < len(stops) and status in (OK, EVENT):
-            capacity = 1024 if each else min(1024, len(stops) - stop)
-            buffers = (
-                np.empty(capacity),
-                np.empty((capacity, n)),
-                np.empty((capacity if self.dense else 0, degree, n)),
+        rows = BUFFER if each else min(BUFFER, len(stops))
+        record = make_record(stops, each, max_steps, rows, n, degree if self.dense else 0)
+        stepper = Stepper(
+            self.functions, self.options, make_work(self.options), make_signs(self.options), self.clock, record
+        )
+        progress, status = record.progress[0], OK
+        progress.stop = int(stops[0] == now.t and not each)
+        while progress.stop < len(stops) and status in (OK, EVENT):
+            status = stepper.perform(RECORD, 0.0, self.y, dydt)
+            count = int(progress.count)
+            polynomials = record.polynomials.reshape(rows if self.dense else 0, degree, n)
+            self._keep(
+                record.times[:count].copy(), record.states.reshape(rows, n)[:count].copy(), polynomials[:count].copy()
             )
-            status, stop, count = record(
-                self.functions,
-                self.options.plan,
-                self.y,
-                dydt,
-                work,
-                signs,
-                self.clock,
-                stops,
-                stop,
-                max_steps,
-                int(each),
-                *buffers,
-            )
-            self._keep(*(buffer[:count] for buffer in buffers))
             if any(pointer.error is not None for pointer in self.pointers):
                 status = RAISED
             if status == EVENT:

@@ -33,6 +33,9 @@ def _lemke(
     return lemke(n, matrix, stride, b, table, names, f, a)
 
 
+KERNELS = (_dantzig, _lemke)
+
+
 def lcp(A: ArrayLike, b: ArrayLike, method: str = "dantzig") -> tuple[np.ndarray, int]:
     """Find f (n,) with a = A f + b ≥ 0, f ≥ 0 and f·a = 0, for A (n, n) and b (n,).
 

@@ -20,6 +20,7 @@ from ..pointer import call_pointer
 from ..ticks import lap
 from ..unchecked import peek, poke
 from ..vec import congruence, cross, scale, sub, symvec
+from .ask_special import HUBS, ask
 from .kinematics import load6, load9
 from .system import (
     bodies_of,
@@ -74,7 +75,7 @@ def assemble(system):
                 increase(values, at, joint.compliance)
             poke(sizes, joint.row + r, peek(values, at))
     if hubs_of(system).shape[0] > 0:
-        assemble_hubs(system)
+        ask(HUBS, 0.0, values, values, system)
 
 
 @inlined

@@ -101,6 +101,12 @@ def coordinate_rate(y, coordinate, kinematics, curves):
     if coordinate.kind == PARAMETER:
         s = coordinate_value(y, coordinate, kinematics, curves)
         return parameter_rate(s, coordinate, kinematics, curves)
+    return plain_rate(coordinate, kinematics)
+
+
+@njit
+def plain_rate(coordinate, kinematics):
+    """The same of an angle or a displacement."""
     lin_a, ang_a, lin_b, ang_b, _ = coordinate_rows(coordinate, kinematics)
     kin_a = kinematics[coordinate.a]
     kin_b = kinematics[coordinate.b]

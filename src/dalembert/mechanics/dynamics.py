@@ -13,6 +13,7 @@ from ..model.tables import (
     FORCES,
     JACOBIAN,
     MASS,
+    PARAMETER,
     PENALTY,
     REACTION_IMPULSE,
     REACTION_TORQUE,
@@ -26,9 +27,10 @@ from ..status import ENDS_RUN
 from ..ticks import SAMPLE, begin, lap
 from ..unchecked import poke
 from ..vec import add, cross, dot, load3, sub
+from .ask_special import RATES, ask
 from .assembly import factorize
 from .constraints import NOT_SOLVED, acceleration_rhs, jacobian_velocity, solve_multipliers, spread
-from .coordinates import coordinate_rate
+from .coordinates import plain_rate
 from .forces import apply_forces
 from .jacobian import fill_rows
 from .kinematics import update_kinematics
@@ -37,7 +39,6 @@ from .spin import spin_rates, use_spins
 from .system import (
     bodies_of,
     coordinates_of,
-    curves_of,
     error_of,
     joints_of,
     kinematics_of,
@@ -160,7 +161,6 @@ def write_derivative(y, dydt, system):
     settings = settings_of(system)
     kinematics = kinematics_of(system)
     coordinates = coordinates_of(system)
-    curves = curves_of(system)
     bodies = settings[0].rigid
     power = power_of(system)
     ledger = settings[0].ledger
@@ -200,7 +200,10 @@ def write_derivative(y, dydt, system):
     power[ledger + CONSTRAINT_WORK] = work
     for i in range(coordinates.shape[0]):
         coordinate = coordinates[i]
-        dydt[coordinate.at] = coordinate_rate(y, coordinate, kinematics, curves)
+        if coordinate.kind != PARAMETER:
+            dydt[coordinate.at] = plain_rate(coordinate, kinematics)
+    if settings[0].special_rows != 0:
+        ask(RATES, 0.0, y, dydt, system)
     at = STATE_SIZE * bodies + 6 * settings[0].particles + coordinates.shape[0]
     for i in range(power.shape[0]):
         dydt[at + i] = power[i]

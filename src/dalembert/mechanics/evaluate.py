@@ -22,17 +22,20 @@ from ..pointer import (
     PARTICLE_FORCES,
     PARTICLE_MATRIX,
     PLACE,
+    POTENTIAL,
+    POWERS,
     RECORD,
     WRITE,
     viewer,
 )
-from ..table_function import TableFunction
 from .assembly import factorize
 from .constraints import constrain
 from .drift import drift
 from .dynamics import SINGULAR, derivative, exert_at, prepare, write_derivative
+from .forces import find_powers, potential_energy
 from .measure import measure, record
-from .particles import add_matrix_of, drift_particles, split_forces
+from .on_particles import ask_all
+from .particles import drift_particles, split_forces
 from .projection import complete
 from .spin import carry, merge_spins
 from .system import bodies_of, settings_of
@@ -57,7 +60,7 @@ def perform(task, t, y, dydt, system):
     if task == PARTICLE_FORCES:
         return split_forces(t, y, dydt, system)
     if task == PARTICLE_MATRIX:
-        return add_matrix_of(t, y, dydt, system)
+        return ask_all(task, t, y, dydt, system)
     if task == FORCES:
         return exert_at(t, y, dydt, system)
     if task == CARRY:
@@ -74,6 +77,12 @@ def perform(task, t, y, dydt, system):
         return 0
     if task == MEASURE:
         return measure(t, y, dydt, system)
+    if task == POWERS:
+        find_powers(y, system)
+        return 0
+    if task == POTENTIAL:
+        potential_energy(y, system)
+        return 0
     if task == PLACE:
         return prepare(t, y, system)
     if task == FACTORIZE:
@@ -86,14 +95,3 @@ def evaluate(data, task, t, y, n, dydt, m):
 
 
 COMPILED = CFunction(evaluate, C_SIGNATURE)
-
-
-class Mechanism(TableFunction):
-    """A system behind a C pointer; calling it does a task on two contiguous float64 arrays and returns a status."""
-
-    def __init__(self, system: System) -> None:
-        super().__init__(COMPILED, perform, system)
-        self.system = system
-
-    def __call__(self, task: int, t: float, y: np.ndarray, dydt: np.ndarray) -> int:
-        return self.perform(task, t, y, dydt)

@@ -1,13 +1,56 @@
-"""Forces on each particle of a range, or each triangle of a surface: uniform fields, media, wind, functions of the user's."""
+"""Forces on each particle of a range, or each triangle of a surface: uniform fields, media, wind, functions of the user's.
+
+They are a C function of their own, see `on_particles`.
+"""
+
+import numpy as np
 
 from ..addresses import part_of
-from ..jit import inlined, njit
+from ..jit import CFunction, inlined, njit
 from ..linalg.block_matrix import add_3, load_3
 from ..model.tables import CUSTOM_FIELD, MEDIUM, PARTICLE_FIELD, STATE_SIZE, WIND
-from ..pointer import DERIVATIVE, call_pointer
+from ..pointer import C_SIGNATURE, DERIVATIVE, PARTICLE_ENERGY, PARTICLE_FORCES, PARTICLE_MATRIX, call_pointer, viewer
 from ..unchecked import peek, poke
 from ..vec import add, cross, dot, load3, norm, scale, sub
-from .system import panels_of, particle_forces_of, particle_mass_of, power_of, scratch_of
+from .on_particles import FIELDS
+from .system import (
+    diagonal_slots_of,
+    energies_of,
+    panels_of,
+    particle_forces_of,
+    particle_mass_of,
+    power_of,
+    scratch_of,
+    settings_of,
+)
+
+_floats = viewer(np.float64)
+_addresses = viewer(np.int64)
+
+
+@njit
+def perform(task, t, given, found, system):
+    """One of the tasks of `on_particles`; returns a status."""
+    n = 3 * settings_of(system)[0].particles
+    if task == PARTICLE_MATRIX:
+        about, near = part_of(given, 2 * n, n), part_of(given, 3 * n, n)
+        return add_field_matrix(t, near, about, settings_of(system)[0].rate, found, diagonal_slots_of(system), system)
+    if task == PARTICLE_ENERGY:
+        energies_of(system)[2] += fields_energy(given, system)
+        return 0
+    x, v, about, near = given, part_of(found, 0, n), part_of(found, 0, n), given
+    f, g = part_of(found, n, n), part_of(found, n, n)
+    if task == PARTICLE_FORCES:
+        x, v, about, near = (
+            part_of(given, 0, n),
+            part_of(given, n, n),
+            part_of(given, 2 * n, n),
+            part_of(given, 3 * n, n),
+        )
+        f = part_of(found, 0, n)
+    potential, status = field_forces(t, x, near, v, about, f, g, system)
+    energies_of(system)[2] += potential
+    return status
 
 
 @njit
@@ -199,3 +242,10 @@ def add_diagonal(values, block, factor, along, u):
             amount = along * u[r] * u[c] + (factor if r == c else 0.0)
             at = 9 * block + 3 * r + c
             poke(values, at, peek(values, at) + amount)
+
+
+def evaluate(data, task, t, given, n, found, m):
+    return perform(task, t, _floats(given, n), _floats(found, m), _addresses(data, FIELDS))
+
+
+COMPILED = CFunction(evaluate, C_SIGNATURE)

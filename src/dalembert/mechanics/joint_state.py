@@ -2,8 +2,8 @@
 
 from ..kernel import array, kernel, out
 from ..model.tables import BODY, COORDINATE, CUSTOM_MOTOR, FORCE, KINEMATICS, MOTOR
+from .body_forces import custom_effort, motor_effort
 from .coordinates import coordinate_rate, coordinate_value
-from .forces import custom_effort, motor_effort
 from .kinematics import update_kinematics
 
 

@@ -6,20 +6,16 @@ derivative, and velocities where ẋ stands, so that nothing is copied.
 
 from ..addresses import part_of
 from ..arrays import clear
-from ..energies.elements import add_forces, add_matrix, total_energy
-from ..interact.forces import add_diagonal, interact
 from ..jit import inlined, njit
 from ..linalg.block_matrix import load_3
 from ..model.tables import STATE_SIZE
+from ..pointer import PARTICLE_ENERGY, PARTICLE_FORCES, PARTICLE_RATES
 from ..unchecked import peek, poke
 from ..vec import add, cross, load3
-from .fields import add_field_matrix, field_forces, fields_energy
+from .on_particles import ask_all
 from .system import (
     bodies_of,
-    diagonal_slots_of,
-    elements_of,
     energies_of,
-    interactions_of,
     kinematics_of,
     nodes_of,
     particle_inverse_mass_of,
@@ -47,19 +43,13 @@ def particle_forces(t, y, dydt, system):
     at = particles_at(system)
     x, p = part_of(y, at, 3 * n), part_of(y, at + 3 * n, 3 * n)
     v, f = part_of(dydt, at, 3 * n), part_of(dydt, at + 3 * n, 3 * n)
-    inverse_mass, power = particle_inverse_mass_of(system), power_of(system)
+    inverse_mass = particle_inverse_mass_of(system)
     for i in range(n):
         w = peek(inverse_mass, i)
         for k in range(3 * i, 3 * i + 3):
             poke(v, k, w * peek(p, k))
             poke(f, k, 0.0)
-    potential, status = field_forces(t, x, x, v, v, f, f, system)
-    if status != 0:
-        return status
-    potential += add_forces(x, x, v, f, f, power, elements_of(system))
-    between, status = interact(t, x, v, f, power, interactions_of(system))
-    energies_of(system)[2] = potential + between
-    return status
+    return ask_all(PARTICLE_RATES, t, x, part_of(dydt, at, 6 * n), system)
 
 
 @njit
@@ -72,37 +62,11 @@ def rest_particles(dydt, system):
 
 @njit
 def split_forces(t, place, out, system):
-    """Forces for the time step of particles. Returns a status.
-
-    place : x, v, the velocities about which forces are linear in v, and the places at which damping and wind are looked at
-    (3 n each). out : conservative forces, then all others; `energies` and `power` are as in `particle_forces`.
-    """
-    n = 3 * settings_of(system)[0].particles
-    x, v, about, near = part_of(place, 0, n), part_of(place, n, n), part_of(place, 2 * n, n), part_of(place, 3 * n, n)
-    f, g, power = part_of(out, 0, n), part_of(out, n, n), power_of(system)
+    """Forces for the time step of particles: conservative ones, then all others; see `on_particles`. `energies` and `power`
+    are as in `particle_forces`. Returns a status."""
     clear(out)
-    clear(power)
-    potential, status = field_forces(t, x, near, v, about, f, g, system)
-    if status != 0:
-        return status
-    potential += add_forces(x, near, v, f, g, power, elements_of(system))
-    between, status = interact(t, x, v, f, power, interactions_of(system))
-    energies_of(system)[2] = potential + between
-    return status
-
-
-@njit
-def add_matrix_of(t, place, values, system):
-    """Add minus the derivatives of these forces, −∂f/∂x − rate ∂f/∂v with `rate` of the settings, made positive
-    semidefinite, to a block matrix. Fields of the user's are left out. Returns a status."""
-    n, rate = 3 * settings_of(system)[0].particles, settings_of(system)[0].rate
-    x, about, near = part_of(place, 0, n), part_of(place, 2 * n, n), part_of(place, 3 * n, n)
-    starts = diagonal_slots_of(system)
-    add_matrix(x, near, 1.0, rate, values, elements_of(system))
-    status = add_field_matrix(t, near, about, rate, values, starts, system)
-    if status != 0:
-        return status
-    return add_diagonal(t, x, 1.0, values, starts, interactions_of(system))
+    clear(power_of(system))
+    return ask_all(PARTICLE_FORCES, t, place, out, system)
 
 
 @njit
@@ -112,14 +76,8 @@ def particle_potential(t, y, dydt, system):
     if n == 0:
         return 0.0
     at = particles_at(system)
-    x = part_of(y, at, 3 * n)
-    v, f = part_of(dydt, at, 3 * n), part_of(dydt, at + 3 * n, 3 * n)
-    for k in range(3 * n):
-        poke(v, k, 0.0)
-        poke(f, k, 0.0)
-    total = fields_energy(x, system) + total_energy(x, elements_of(system))
-    between, _ = interact(t, x, v, f, power_of(system), interactions_of(system))
-    return total + between
+    ask_all(PARTICLE_ENERGY, t, part_of(y, at, 3 * n), part_of(dydt, at, 6 * n), system)
+    return energies_of(system)[2]
 
 
 @inlined

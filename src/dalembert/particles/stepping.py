@@ -17,7 +17,7 @@ from ..contact.time_stepping import Contact, ContactReport, TimeStepping
 from ..interrupt import poll
 from ..jit import DISABLED
 from ..linalg.block_pattern import BlockPattern
-from ..mechanics.evaluate import Mechanism
+from ..mechanics.mechanism import Mechanism
 from ..model.compile import Model
 from ..no_solution import NoSolution
 from ..pace import Pace

@@ -16,7 +16,7 @@ from .differentiate import derivatives
 from .generate import Generated
 from .graph import Node, dot, needed
 from .nearest import nearest, parts
-from .placed import COMPILED, COMPILED_EVENT
+from .placed import COMPILED
 from .rotation import angular_velocity, rotation_of
 from .variables import Variables
 
@@ -81,7 +81,7 @@ class GeneralizedCoordinates:
     @property
     def compiled_parts(self) -> tuple[Any, ...]:
         """What a run takes, beside the generated code."""
-        return (COMPILED, *([COMPILED_EVENT] if self.scene.events else []))
+        return (COMPILED,)
 
     @property
     def source(self) -> str:

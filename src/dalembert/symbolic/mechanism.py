@@ -10,7 +10,7 @@ from ..addresses import nested
 from ..articulated.driver import JointMechanism
 from ..checkpoint_fields import Field
 from ..integrate.methods import METHODS
-from ..mechanics.evaluate import Mechanism
+from ..mechanics.mechanism import Mechanism
 from ..model.compile import Model
 from ..model.tables import STATE_SIZE
 from ..pointer import MEASURE
@@ -21,7 +21,7 @@ from .constrained import make_equations
 from .evaluate import failure
 from .generalized import GeneralizedCoordinates
 from .nearest import parts, turn_of
-from .placed import COMPILED, COMPILED_EVENT, LIFT, OPTIONS, Placed, perform
+from .placed import COMPILED, LIFT, OPTIONS, Placed, perform
 
 FITS = 1e-6  # of the size of the model: bodies further from where coordinates can have them are refused
 EXPLAINED = 1e-6  # of the reactions: what joints leave unexplained of them
@@ -53,7 +53,7 @@ class PlacedMechanism(JointMechanism):
         tail = STATE_SIZE * len(model.body_names)
         self.size, self.carried = 2 * n + model.size - tail, 0
         self.weights = np.concatenate([np.ones(2 * n), model.weights[tail:]])
-        self._stand_behind(COMPILED, perform, COMPILED_EVENT, placed)
+        self._stand_behind(COMPILED, perform, placed)
         self._plan.address, self._plan.handle = self.address, self.data
         self.z, self.dzdt = np.zeros(self.size), np.full(self.size, np.nan)
         self.z[:n] = coordinates.start

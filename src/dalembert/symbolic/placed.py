@@ -12,15 +12,26 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..addresses import nested_reader, reader
+from ..articulated.books import book_change, momenta
 from ..articulated.evaluate import LIFT, copy_tail_back
 from ..articulated.lift import copy_tail
-from ..articulated.project import book_change, momenta
 from ..jit import CFunction, njit
 from ..linalg.block_matrix import load_3, store_3
 from ..mechanics.kinematics import load6, load9
 from ..mechanics.system import bodies_of, energies_of, kinematics_of, settings_of
 from ..model.tables import STATE_SIZE
-from ..pointer import C_SIGNATURE, COMPLETE_EVALUATED, DERIVATIVE, FORCES, MEASURE, RECORD, WRITE, call_pointer, viewer
+from ..pointer import (
+    C_SIGNATURE,
+    COMPLETE_EVALUATED,
+    DERIVATIVE,
+    EVENT,
+    FORCES,
+    MEASURE,
+    RECORD,
+    WRITE,
+    call_pointer,
+    viewer,
+)
 from ..quat import from_matrix
 from ..unchecked import peek, poke
 from ..vec import add, congruence, cross, dot, load3, scale, store3, sub, symvec
@@ -232,19 +243,14 @@ def books(t, placed):
     return energies[0] + energies[1], total, turning
 
 
+# With EVENT `data` is the address of an event function of y, and after it that of the tables.
 def bodies_in_coordinates(data, task, t, z, n, dzdt, m):
+    if task == EVENT:
+        at = _addresses(data, 2)
+        placed = _addresses(at[1], FIELDS)
+        perform(LIFT, t, _floats(z, n), _floats(z, n), placed)
+        return call_pointer(at[0], 0, EVENT, t, y_of(placed), _floats(dzdt, m))
     return perform(task, t, _floats(z, n), _floats(dzdt, m), _addresses(data, FIELDS))
 
 
 COMPILED = CFunction(bodies_in_coordinates, C_SIGNATURE)
-
-
-# `data` is the address of an event function, and after it that of the tables.
-def event_in_coordinates(data, task, t, z, n, values, m):
-    at = _addresses(data, 2)
-    placed = _addresses(at[1], FIELDS)
-    perform(LIFT, t, _floats(z, n), _floats(z, n), placed)
-    return call_pointer(at[0], 0, DERIVATIVE, t, y_of(placed), _floats(values, m))
-
-
-COMPILED_EVENT = CFunction(event_in_coordinates, C_SIGNATURE)

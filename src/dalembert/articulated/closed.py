@@ -1,0 +1,32 @@
+"""What closed chains take beside their tree, as a C function of its own, so that trees without loops do not compile it."""
+
+import numpy as np
+
+from ..jit import CFunction, njit
+from ..mechanics.system import multipliers_of
+from ..pointer import C_SIGNATURE, viewer
+from .ask_loops import CLOSE, FACTOR, FACTOR_ANEW, FIELDS
+from .loops import factor_loops, solve_loops
+from .project import project
+from .tables_of import system_of
+
+_floats = viewer(np.float64)
+_addresses = viewer(np.int64)
+
+
+@njit
+def perform(task, t, z, unused, reduced):
+    """One of the tasks of `ask_loops`; returns a status."""
+    if task in (FACTOR, FACTOR_ANEW):
+        return factor_loops(task == FACTOR_ANEW, reduced)
+    if task == CLOSE:
+        return project(t, z, reduced)
+    solve_loops(multipliers_of(system_of(reduced)), reduced)
+    return 0
+
+
+def evaluate(data, task, t, z, n, unused, m):
+    return perform(task, t, _floats(z, n), _floats(unused, m), _addresses(data, FIELDS))
+
+
+COMPILED = CFunction(evaluate, C_SIGNATURE)

@@ -1,0 +1,37 @@
+"""Laws between all particles as a C function; see `on_particles`."""
+
+import numpy as np
+
+from ..addresses import part_of
+from ..arrays import clear
+from ..interact.forces import add_diagonal, interact
+from ..jit import CFunction, njit
+from ..pointer import C_SIGNATURE, PARTICLE_ENERGY, PARTICLE_FORCES, PARTICLE_MATRIX, viewer
+from .on_particles import FIELDS
+from .system import diagonal_slots_of, energies_of, interactions_of, power_of, settings_of
+
+_floats = viewer(np.float64)
+_addresses = viewer(np.int64)
+
+
+@njit
+def perform(task, t, given, found, system):
+    """One of the tasks of `on_particles`; returns a status."""
+    n = 3 * settings_of(system)[0].particles
+    if task == PARTICLE_MATRIX:
+        return add_diagonal(t, part_of(given, 0, n), 1.0, found, diagonal_slots_of(system), interactions_of(system))
+    if task == PARTICLE_ENERGY:
+        clear(found)
+    x, v, f = given, part_of(found, 0, n), part_of(found, n, n)
+    if task == PARTICLE_FORCES:
+        x, v, f = part_of(given, 0, n), part_of(given, n, n), part_of(found, 0, n)
+    energy, status = interact(t, x, v, f, power_of(system), interactions_of(system))
+    energies_of(system)[2] += energy
+    return status
+
+
+def evaluate(data, task, t, given, n, found, m):
+    return perform(task, t, _floats(given, n), _floats(found, m), _addresses(data, FIELDS))
+
+
+COMPILED = CFunction(evaluate, C_SIGNATURE)
