@@ -1,7 +1,6 @@
 """The folder of a compiled kernel is named by a hash of all that the kernel is made of."""
 
 import ast
-import os
 from pathlib import Path
 
 import pytest
@@ -28,12 +27,12 @@ def test_every_file_is_hashed_with_the_compiled_files_that_it_imports():
 
 
 def test_an_edit_changes_the_hash_of_the_files_that_import_it_and_of_no_others(monkeypatch):
-    edited = os.path.join(ROOT, "contact", "cone.py")
-    users = [path for path in compiled_files() if edited in sources(path)]
+    edited = ROOT / "contact" / "cone.py"
+    users = [path for path in compiled_files() if edited in sources(Path(path))]
     assert 3 < len(users) < 150
     before = {path: source_hash.source_hash(Path(path)) for path in compiled_files()}
     digest = source_hash._digest
-    monkeypatch.setattr(source_hash, "_digest", lambda path: b"edited" if path == edited else digest(path))
+    monkeypatch.setattr(source_hash, "_digest", lambda path: b"edited" if path == str(edited) else digest(path))
     source_hash.source_hash.cache_clear()
     after = {path: source_hash.source_hash(Path(path)) for path in compiled_files()}
     source_hash.source_hash.cache_clear()
@@ -43,9 +42,9 @@ def test_an_edit_changes_the_hash_of_the_files_that_import_it_and_of_no_others(m
 def test_kernels_of_a_user_s_file_are_made_of_it_and_of_the_whole_package(tmp_path):
     path = tmp_path / "mine.py"
     path.write_text("from dalembert.vec import cross\n")
-    assert sources(str(path)) == {str(path), *compiled_files()}
+    assert sources(path) == {path, *map(Path, compiled_files())}
 
 
 @pytest.mark.parametrize("name", ["kernel_cache.py", "cache_folders.py", "source_hash.py"])
 def test_where_kernels_are_kept_is_no_part_of_them(name):
-    assert all(os.path.join(ROOT, name) not in sources(path) for path in compiled_files())
+    assert all(ROOT / name not in sources(Path(path)) for path in compiled_files())

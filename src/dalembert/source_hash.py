@@ -28,7 +28,7 @@ WORD = re.compile(r"\w+")
 def source_hash(path: Path) -> str:
     """Hexadecimal digest (16 digits) of every file that the kernels in a file are made of."""
     digest = hashlib.sha256()
-    for part in sorted(sources(str(path))):
+    for part in sorted(_parts(str(path))):
         digest.update(os.path.basename(part).encode() + _digest(part))
     return digest.hexdigest()[:16]
 
@@ -40,8 +40,12 @@ def folder_of(path: Path) -> str:
     return f"{name}-{source_hash(path)}"
 
 
-def sources(path: str) -> set[str]:
+def sources(path: Path) -> frozenset[Path]:
     """The files that the kernels in a file are made of: itself, and what it imports, directly or not."""
+    return frozenset(map(Path, _parts(str(path))))
+
+
+def _parts(path: str) -> set[str]:
     found = {path, *(os.path.join(ROOT, name) for name in COMPILERS)}
     if ROOT not in Path(path).parents:  # of a user, or a test: it may use anything
         return found | compiled_files()
