@@ -16,7 +16,7 @@ import numba
 from numba.core import sigutils
 from numba.core.ccallback import CFunc
 
-from . import light
+from . import light, numba_import  # noqa: F401
 from .kernel_cache import KernelCache
 from .source_hash import ROOT, folder_of
 

@@ -8,9 +8,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import inspect
-import platform
 from collections.abc import Callable, Iterable, Mapping
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +87,9 @@ def digest(*parts: bytes) -> str:
 @functools.cache
 def versions() -> dict[str, str]:
     """What computed: versions, a hash of this package's sources, the platform and the processor that was compiled for."""
+    import platform
+    from importlib import metadata
+
     import llvmlite.binding
     import numba
 

@@ -18,7 +18,7 @@ KERNELS = (
     "symbolic", "batch",
 )  # fmt: skip
 TABLES = ("model/tables.py", "model/tree_tables.py")
-KEEPING = ("kernel_cache.py", "cache_folders.py", "source_hash.py")  # where kernels are kept changes none of them
+APART = ("kernel_cache.py", "cache_folders.py", "source_hash.py", "numba_import.py")  # these change no kernel
 COMPILERS = ("jit.py", "light.py")  # part of every kernel
 IMPORT = re.compile(rb"^from (\.+)([\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 WORD = re.compile(r"\w+")
@@ -77,7 +77,7 @@ def compiled_files() -> frozenset[str]:
     folders = (ROOT, *(ROOT / name for name in KERNELS))
     found = {entry.path for folder in folders for entry in os.scandir(folder) if entry.name.endswith(".py")}
     found |= {os.path.join(ROOT, name) for name in TABLES}
-    return frozenset(found - {os.path.join(ROOT, name) for name in KEEPING})
+    return frozenset(found - {os.path.join(ROOT, name) for name in APART})
 
 
 @functools.cache
