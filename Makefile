@@ -47,15 +47,17 @@ bench: $(VENV)/benched
 	$(BIN)/python benchmarks/batch.py --all
 	$(BIN)/python benchmarks/quadruped.py
 	$(BIN)/python benchmarks/solvers.py
+	$(BIN)/python benchmarks/start.py --demo
 
-# Bytecode is compiled at installation: it halves the start of a fresh machine.
+# The uv of this machine, if it has one: making an environment with pip takes longer than filling it.
 $(VENV)/uv:
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet uv
+	if command -v uv > /dev/null; then uv venv --quiet --allow-existing --python $(PYTHON) $(VENV) && ln -sf "$$(command -v uv)" $(BIN)/uv; \
+	else $(PYTHON) -m venv $(VENV) && $(BIN)/pip install --quiet --disable-pip-version-check uv; fi
 	touch $@
 
+# Without bytecode, which Python writes when a file is first imported: the demo imports a tenth of what is installed.
 $(VENV)/installed: $(VENV)/uv requirements.lock pyproject.toml
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode --require-hashes -r requirements.lock
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable .
 	touch $@
 
@@ -70,6 +72,9 @@ $(VENV)/documented: $(VENV)/installed requirements-docs.lock
 $(VENV)/benched: $(VENV)/tested
 	for peer in mujoco pybullet drake rapier3d pin; do $(BIN)/uv pip install --quiet --python $(BIN)/python $$peer || echo "benchmark: $$peer could not be installed"; done
 	$(BIN)/uv venv --quiet --allow-existing --python 3.13 $(VENV)-jolt && $(BIN)/uv pip install --quiet --python $(VENV)-jolt/bin/python culverin || echo "benchmark: Jolt could not be installed"
+	$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python $(VENV)-start
+	for peer in mujoco mujoco-mjx drake "newton[sim]"; do $(BIN)/uv pip install --quiet --compile-bytecode --python $(VENV)-start/bin/python $$peer || echo "benchmark: $$peer could not be installed"; done
+	$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python $(VENV)-genesis && $(BIN)/uv pip install --quiet --compile-bytecode --python $(VENV)-genesis/bin/python genesis-world torch || echo "benchmark: Genesis could not be installed"
 	touch $@
 
 lock:
@@ -78,4 +83,4 @@ lock:
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --extra test -c requirements-docs.lock -c requirements.lock pyproject.toml -o requirements-test.lock
 
 clean:
-	rm -rf $(VENV) $(VENV)-jolt out
+	rm -rf $(VENV) $(VENV)-jolt $(VENV)-start $(VENV)-genesis out

@@ -31,6 +31,8 @@ from llvmlite import ir
 
 from . import __version__, ahead, compiler, jit, shipped
 from .jit import CFunction
+from .source_hash import ROOT
+from .source_hash import sources as sources_of
 
 ALLOWED = frozenset(("memcpy", "memmove", "memset"))
 """What a library may use of the process that loads it."""
@@ -58,8 +60,8 @@ def build(folder: Path) -> dict[str, Any]:
         raise BuildError(f"no libraries are made for {sys.platform} {shipped.machine()}; kernels are compiled there")
     wanted = functions()
     baselines = [baseline.name for baseline in shipped.BASELINES[shipped.machine()]]
-    sources = {Path(__file__), *(path for function in wanted.values() for path in jit.sources(file_of(function)))}
-    files = sorted(path.relative_to(jit.ROOT).as_posix() for path in sources)
+    sources = {Path(__file__), *(path for function in wanted.values() for path in sources_of(file_of(function)))}
+    files = sorted(path.relative_to(ROOT).as_posix() for path in sources)
     record = {
         "format": shipped.FORMAT, "system": sys.platform, "machine": shipped.machine(), "dalembert": __version__,
         "numba": numba.__version__, "llvm": ".".join(map(str, llvm.llvm_version_info)),
@@ -119,9 +121,9 @@ def _compile_all(wanted: dict[str, CFunction], baselines: list[str], folder: Pat
     """Objects of all functions for all baselines in a folder: a process a group, as many as there are cores."""
     sizes: dict[str, set[Path]] = {}
     for function in wanted.values():
-        sizes.setdefault(group_of(function), set()).update(jit.sources(file_of(function)))
+        sizes.setdefault(group_of(function), set()).update(sources_of(file_of(function)))
     groups = sorted(sizes, key=lambda group: -len(sizes[group]))  # what is made of most files takes longest
-    paths = filter(None, [str(jit.ROOT.parent), os.environ.get("PYTHONPATH")])
+    paths = filter(None, [str(ROOT.parent), os.environ.get("PYTHONPATH")])
     environment = {
         **os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONHASHSEED": "0",
         "NUMBA_CPU_NAME": baselines[0], "NUMBA_CPU_FEATURES": "", "NUMBA_DISABLE_JIT": "0",

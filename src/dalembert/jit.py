@@ -13,13 +13,13 @@ import functools
 import hashlib
 import importlib
 import os
-import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
 from . import shipped
+from .source_hash import ROOT, folder_of, source_hash
 
 # Kernels allocate nothing, so that no array needs its references counted: counting would cost more than the arithmetic.
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False}
@@ -59,72 +59,6 @@ cgutils: Any = _Module("numba.core.cgutils")
 extending: Any = _Module("numba.extending")
 arrayobj: Any = _Module("numba.np.arrayobj")
 numpy_support: Any = _Module("numba.np.numpy_support")
-
-
-ROOT = Path(__file__).parent
-# subpackages with compiled functions
-KERNELS = (
-    "elementary", "linalg", "energies", "interact", "integrate", "mechanics", "articulated", "collide", "contact",
-    "impact", "particles", "symbolic", "batch",
-)  # fmt: skip
-TABLES = ("tables", "tree_tables")  # of the model
-IMPORT = re.compile(r"^from (\.+)([\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
-
-
-@functools.cache
-def imported(path: Path) -> frozenset[Path]:
-    """The files with compiled functions, or tables of theirs, that a file of this package imports."""
-    found = set()
-    for dots, name, names in IMPORT.findall(path.read_text("utf-8")):
-        folder = path.parents[len(dots) - 1].joinpath(*filter(None, name.split(".")))
-        files = [folder.with_suffix(".py"), *(folder / f"{word}.py" for word in re.findall(r"\w+", names))]
-        found |= {file for file in files if file.is_file() and _is_compiled(file)}
-    return frozenset(found)
-
-
-def _is_compiled(path: Path) -> bool:
-    folder = path.parent
-    if path.stem in (
-        "kernel_cache",
-        "objects",
-        "cache_folders",
-        "shipped",
-    ):  # where kernels are kept changes none of them
-        return False
-    return folder == ROOT or folder.name in KERNELS or (folder.name == "model" and path.stem in TABLES)
-
-
-@functools.cache
-def sources(path: Path) -> frozenset[Path]:
-    """The files that the kernels in a file are made of: itself, and what it imports, directly or not."""
-    found, left = {path}, [path]
-    while left:
-        fresh = imported(left.pop()) - found
-        found |= fresh
-        left.extend(fresh)
-    return frozenset(found | {ROOT / name for name in ("jit.py", "compiler.py")})
-
-
-@functools.cache
-def source_hash(path: Path) -> str:
-    """Hexadecimal digest (16 digits) of every file that the kernels in a file are made of."""
-    digest = hashlib.sha256()
-    if ROOT in path.parents:
-        parts = sources(path)
-    else:  # of a user, or a test: it may use anything
-        parts = frozenset(
-            [path, *ROOT.glob("*.py"), *(file for name in KERNELS for file in (ROOT / name).glob("*.py"))]
-        )
-    for part in sorted(parts):
-        digest.update(part.name.encode() + part.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-@functools.cache
-def folder_of(path: Path) -> str:
-    """The name of the folder of the compiled kernels of a file, keyed by `source_hash`."""
-    name = ".".join(path.relative_to(ROOT).with_suffix("").parts) if ROOT in path.parents else path.stem
-    return f"{name}-{source_hash(path)}"
 
 
 class Inner:

@@ -8,9 +8,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import inspect
-import platform
 from collections.abc import Callable, Iterable, Mapping
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +88,9 @@ def digest(*parts: bytes) -> str:
 def versions() -> dict[str, str]:
     """What computed: versions, a hash of this package's sources, the platform and processor, and which code kernels were:
     that of the library that comes with the package, code compiled for this machine, or plain Python."""
+    import platform
+    from importlib import metadata
+
     import llvmlite.binding
 
     from . import __version__, shipped

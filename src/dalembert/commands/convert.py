@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ..sources import load
 from . import FAILED, REFUSED
 
 
@@ -63,6 +62,7 @@ def convert(
     from ..errors import SimulationError
     from ..export.convert import read_source, require_target, write_target
     from ..simulate import Simulation
+    from ..sources import load
     from ..trajectory import Trajectory
 
     try:

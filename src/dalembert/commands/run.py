@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from ..file_format import PAGES, SAVED, require_suffix
-from ..sources import load
 from . import FAILED, INTERRUPTED, REFUSED, plain_warnings
 from .sweep import read_parameters
 
@@ -79,6 +78,8 @@ def run(
     as_json
         Print the table as JSON.
     """
+    from ..sources import load
+
     screen = None
     try:
         for path, suffixes in ((out, SAVED), (report, PAGES)):

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 from cyclopts import Parameter
 
 from . import FAILED, INTERRUPTED, REFUSED, plain_warnings
@@ -158,6 +157,8 @@ def read_over(vary: tuple[str, ...], samples: Path | None) -> Any:
 
 def values_of(text: str, word: str) -> Any:
     """A list of values, or one value. Raises ValueError that quotes `word`."""
+    import numpy as np
+
     if "," in text:
         return [value_of(part.strip()) for part in text.split(",") if part.strip()]
     if ":" not in text:
@@ -256,6 +257,8 @@ def axes_of(found: xarray.Dataset) -> tuple[tuple[str, ...], tuple[int, ...]]:
 
 def where(found: xarray.Dataset, index: int) -> str:
     """The parameters of a member, in a line."""
+    import numpy as np
+
     names, shape = axes_of(found)
     at = dict(zip(names, (int(k) for k in np.unravel_index(index, shape)), strict=True)) if shape else {}
     one = found["status"].isel(at)
