@@ -50,7 +50,11 @@ def imported(path: Path) -> frozenset[Path]:
 
 def _is_compiled(path: Path) -> bool:
     folder = path.parent
-    if path.stem in ("kernel_cache", "cache_folders"):  # where kernels are kept changes none of them
+    if path.stem in (
+        "kernel_cache",
+        "cache_folders",
+        "compile_progress",
+    ):  # where kernels are kept changes none of them
         return False
     return folder == ROOT or folder.name in KERNELS or (folder.name == "model" and path.stem in TABLES)
 
@@ -134,6 +138,11 @@ class CFunction:
     def kept(self) -> bool:
         """Whether its machine code is on disk."""
         return bool(self._compiled._cache.kept)
+
+    @property
+    def place(self) -> Path | None:
+        """The file that its machine code is kept in; None where there is none."""
+        return self._compiled._cache.place  # type: ignore[no-any-return]
 
     def compile(self) -> None:
         """Load its machine code, or make it."""

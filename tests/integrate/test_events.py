@@ -7,8 +7,8 @@ from dalembert.integrate import METHODS, Event, solve
 from dalembert.integrate.functions import Functions
 from dalembert.integrate.record import record
 from dalembert.integrate.state import make_clock, make_options, make_signs, make_work
-from dalembert.pointer import Pointer
 from dalembert.status import EVENT, OK
+from dalembert.user_pointer import Pointer
 
 from .problems import falling, kepler, kepler_start, oscillator
 
