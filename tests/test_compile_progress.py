@@ -107,7 +107,11 @@ def helpers_of(process):
 
 def locked(cache):
     """The processes that compile a kernel now, by its folder."""
-    held = {int(fields[5].split(":")[2]): int(fields[4]) for fields in map(str.split, open("/proc/locks")) if "->" not in fields}
+    held = {
+        int(fields[5].split(":")[2]): int(fields[4])
+        for fields in map(str.split, open("/proc/locks"))
+        if "->" not in fields
+    }
     files = {path.stat().st_ino: path.parent.name.rpartition("-")[0] for path in cache.glob("*/*.lock")}
     return {files[inode]: pid for inode, pid in held.items() if inode in files}
 
