@@ -44,7 +44,7 @@ def compile_everything() -> int:
 
     from . import ahead
 
-    rows = ahead.table(ahead.compile_ahead(ahead.EVERYTHING))
+    rows = ahead.table(ahead.compile_ahead(ahead.everything()))
     table = Table("kernel", "seconds", "kept in", box=None, pad_edge=False)
     table.columns[1].justify = "right"
     table.columns[2].overflow = "fold"

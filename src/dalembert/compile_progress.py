@@ -29,7 +29,7 @@ LABELS = {
     "collide.narrow": "collision of shapes", "collide": "collision queries", "articulated.contact_step": "contact of robots",
     "articulated": "joint coordinates", "symbolic": "symbolic coordinates", "linalg": "linear solvers",
     "batch": "batches", "board": "threads", "particles.detect": "collision of particles",
-    "particles": "cloth, soft bodies and particles", "interact": "forces between particles",
+    "view": "pictures", "particles": "cloth, soft bodies and particles", "interact": "forces between particles",
 }  # fmt: skip
 """What kernels are for, by the beginning of their names."""
 
@@ -219,6 +219,17 @@ def end(name: str, helper: bool = False) -> None:
         _say(f"compiled {label(name)} in {seconds:.1f} s{last}{f'; {left} left' if left else ''}")
     if not _state.batch:
         keep_durations({name: seconds})
+
+
+@contextlib.contextmanager
+def compiling(name: str) -> Iterator[None]:
+    """While a kernel is compiled in this process."""
+    begin(name)
+    try:
+        yield
+        end(name)
+    finally:
+        leave(name)
 
 
 def wait(name: str, process: int) -> None:

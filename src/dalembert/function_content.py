@@ -25,6 +25,8 @@ from typing import Any
 
 import numpy as np
 
+from .jit import is_dispatcher
+
 LIBRARIES = ("builtins", "math", "cmath", "operator", "numpy", "numba")  # whose objects are told by their names
 LARGEST = 10**6  # bytes; Numba reads larger arrays where they are, instead of taking them over
 PORTABLE = 2 * 10**6  # bytes of values; functions of more are not kept on disk
@@ -43,12 +45,6 @@ class Content:
     digest: str
     portable: bool
     frozen: Callable[[], Any]
-
-
-def is_compiled(function: Any) -> bool:
-    """Whether it is a function compiled by Numba; does not import Numba."""
-    dispatcher = sys.modules.get("numba.core.dispatcher")
-    return dispatcher is not None and isinstance(function, dispatcher.Dispatcher)
 
 
 def content_of(function: Any) -> Content | None:
@@ -120,7 +116,7 @@ class _Reader:
             return self._array(value)
         elif isinstance(value, types.ModuleType):
             return self._module(value, asked)
-        elif is_compiled(value):
+        elif is_dispatcher(value):
             return self._dispatcher(value)
         elif isinstance(value, types.CodeType):
             self._code(value)
@@ -186,7 +182,7 @@ class _Reader:
         if isinstance(value, types.ModuleType):
             if value.__name__.partition(".")[0] not in LIBRARIES:
                 raise Unknown
-        elif is_compiled(value):
+        elif is_dispatcher(value):
             raise Unknown
         elif isinstance(value, bool | int | float | complex | str | bytes | None):
             self.value(value, frozenset())

@@ -7,11 +7,13 @@ such a function.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import hashlib
 import math
 import os
+import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
@@ -21,14 +23,22 @@ from typing import Any
 
 import numpy as np
 
-from . import interrupt
-from .function_content import Content, content_of, is_compiled
+from . import interrupt, objects
+from .function_content import Content, content_of
+from .jit import is_dispatcher
 from .pointer import C_SIGNATURE, C_TYPE, DERIVATIVE, RAISED, WRONG_LENGTH, view
 from .status import OK
 
 MOST = 256  # C functions that are kept in a process
 ROOT = Path(__file__).parent
-SOURCES = ("user_pointer.py", "function_content.py", "pointer.py", "status.py", "model/user_functions.py")
+SOURCES = (
+    "user_pointer.py",
+    "function_content.py",
+    "kernel_cache.py",
+    "pointer.py",
+    "status.py",
+    "model/user_functions.py",
+)
 Compile = Callable[[Callable[..., Any]], Any]
 
 
@@ -52,7 +62,7 @@ class Adapter:
 
     @property
     def compiled(self) -> bool:
-        return all(map(is_compiled, self.functions))
+        return all(map(is_dispatcher, self.functions))
 
     def plain(self) -> Callable[..., Any]:
         """The function in Python, which checks what the user's functions return in each call."""
@@ -160,7 +170,7 @@ def _compile(
         return numba.njit(**options)(function)
 
     made = adapter.make(compile, *functions, *adapter.sizes)
-    entry = _entry(made if is_compiled(made) else compile(made), scalar)
+    entry = _entry(made if is_dispatcher(made) else compile(made), scalar)
     entry.__qualname__ += f"_{digest[:24]}"
     wrapper: Any = CFunc(entry, sigutils.normalize_signature(C_SIGNATURE), {}, {})
 
@@ -174,8 +184,11 @@ def _compile(
         from .kernel_cache import KernelCache
 
         folder = f"user_functions-{_made_by()}"
-        wrapper._cache = KernelCache(entry, folder, content=digest, name=name, worth=typed)
-    wrapper.compile()
+        wrapper._cache = cache = KernelCache(folder, digest, name or "a function", typed)
+        with contextlib.nullcontext() if cache.there() else objects.alone(folder, digest[:32], name):
+            wrapper.compile()
+    else:
+        wrapper.compile()
     return Compiled(int(wrapper.address), bool(wrapper.cache_hits) or typed(), (wrapper, made, functions))
 
 
@@ -212,7 +225,8 @@ def _made_by() -> str:
     import llvmlite
     import numba
 
-    digest = hashlib.sha256(repr((numba.__version__, llvmlite.__version__, np.__version__)).encode())
+    versions = (sys.version_info[:2], numba.__version__, llvmlite.__version__, np.__version__)
+    digest = hashlib.sha256(repr(versions).encode())
     digest.update(repr(sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_"))).encode())
     for name in SOURCES:
         digest.update((ROOT / name).read_bytes())

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .function_content import is_compiled
+from .jit import is_dispatcher
 from .model.compile import Model
 from .model.user_functions import EFFORT, EVENT, FIELD, FORCE_AND_TORQUE, RADIAL, WIND, Answer
 from .scene.force import Force
@@ -24,7 +24,7 @@ def require_answers(model: Model) -> None:
     """
     start = State(model, model.initial, 0.0)
     for owner, function, answer, arguments in _calls(model, start, {}):
-        if not is_compiled(function):
+        if not is_dispatcher(function):
             continue
         pointer = next(
             (
