@@ -162,7 +162,7 @@ class _Reader:
             if "objmode" in names:  # Python in the middle, which reads its globals when it runs
                 raise Unknown
             for name in names:
-                self._of_library(getattr(module, name))
+                self._of_library(getattr(module, name), asked)
             copy = module
             self._built[("module", id(module), asked)] = module
             return lambda: module
@@ -177,11 +177,12 @@ class _Reader:
 
         return build
 
-    def _of_library(self, value: Any) -> None:
+    def _of_library(self, value: Any, asked: frozenset[str]) -> None:
         """Raises Unknown for something foreign that was put into a library's module; numbers may have been changed there."""
         if isinstance(value, types.ModuleType):
             if value.__name__.partition(".")[0] not in LIBRARIES:
                 raise Unknown
+            self._module(value, asked)
         elif is_dispatcher(value):
             raise Unknown
         elif isinstance(value, bool | int | float | complex | str | bytes | None):

@@ -132,6 +132,7 @@ _lock = threading.RLock()
 
 def compiled(adapter: Adapter, scalar: bool, name: str = "") -> Compiled:
     """The C function of an adapter of compiled functions: the one that is there, if their content is the same."""
+    name = name or f"function {adapter.functions[0].__name__!r}"
     contents = [content_of(function) for function in adapter.functions]
     known = [content for content in contents if content is not None]
     if len(known) < len(contents):
@@ -184,7 +185,7 @@ def _compile(
         from .kernel_cache import KernelCache
 
         folder = f"user_functions-{_made_by()}"
-        wrapper._cache = cache = KernelCache(folder, digest, name or "a function", typed)
+        wrapper._cache = cache = KernelCache(folder, digest, name, typed)
         with contextlib.nullcontext() if cache.there() else objects.alone(folder, digest[:32], name):
             wrapper.compile()
     else:
