@@ -1,13 +1,18 @@
 """Compiling ahead, with every core: processes take from one list what none has begun, the longest first."""
 
+from __future__ import annotations
+
+import contextlib
 import importlib
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+import threading
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from . import cache_folders
+from . import cache_folders, compile_progress
 from .jit import C_FUNCTIONS, DISABLED, CFunction
 
 MODULES = (
@@ -33,32 +38,45 @@ def _longest_first(items: Iterable[CFunction]) -> list[CFunction]:
     return sorted(items, key=lambda item: MODULES.index(item.name.rpartition(".")[0]))
 
 
-def compile_ahead(wanted: Iterable[CFunction]) -> None:
-    """Compile what is not on disk yet, with as many processes as there are cores."""
+def compile_ahead(wanted: Iterable[CFunction]) -> dict[str, float]:
+    """Compile what is not on disk yet, with as many processes as there are cores.
+
+    Returns kernel → seconds. Ctrl-C ends all of these processes. What a process was at that dies is compiled by the others.
+    """
     if DISABLED:
-        return
+        return {}
     missing = [item for item in _longest_first(dict.fromkeys(wanted)) if not item.kept]
     if not missing or not cache_folders.anywhere():
-        return
-    from . import objects
-
-    objects.announce_compilation()
+        return {}
     names = [item.name for item in missing]
-    helpers = [_start(names) for _ in range(min(os.cpu_count() or 1, len(missing)) - 1)]
-    compile_free(names)
-    for helper in helpers:
-        if helper is not None:
-            helper.wait()
+    count = min(os.cpu_count() or 1, len(missing))
+    helpers: list[Helper] = []
+    with compile_progress.batch(names, count) as seconds:
+        try:
+            for _ in range(count - 1):
+                helpers += filter(None, [Helper.start(names)])
+            compile_free(names)
+            while helpers:
+                helpers[0].wait(0.1)
+                for helper in [helper for helper in helpers if helper.over]:
+                    helpers.remove(helper)
+                    if helper.died():
+                        compile_free(names)
+            compile_free(names, patient=True)  # what other processes than these are at
+        finally:
+            for helper in helpers:
+                helper.stop()
+    return dict(seconds)
 
 
-def compile_free(names: Sequence[str]) -> None:
-    """Compile those of these names that no other process is at."""
+def compile_free(names: Sequence[str], patient: bool = False) -> None:
+    """Compile those of these names that no other process is at; the others too, if `patient`, when that has not."""
     from . import objects
 
     for module in MODULES:
         if any(name.rpartition(".")[0] == module for name in names):
             importlib.import_module(f"dalembert.{module}")
-    objects.patient = False
+    before, objects.patient = objects.patient, patient
     try:
         for item in _longest_first(C_FUNCTIONS.values()):
             if item.name in names and not item.kept:
@@ -67,17 +85,105 @@ def compile_free(names: Sequence[str]) -> None:
                 except objects.Busy:
                     continue
     finally:
-        objects.patient = True
+        objects.patient = before
 
 
-def _start(names: Sequence[str]) -> "subprocess.Popen[bytes] | None":
-    """A process that does the same; None where none is to be had: this one will do it all."""
-    path = os.pathsep.join(filter(None, [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH")]))
-    try:
-        return subprocess.Popen(
-            [sys.executable, "-c", f"from dalembert.ahead import compile_free; compile_free({list(names)!r})"],
-            env={**os.environ, "PYTHONPATH": path}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-    except OSError:
-        return None
+class Helper:
+    """A process that compiles what no other one is at, and tells of it through a pipe. It ends when this process does."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process, self._at = process, ""
+        self._reader = threading.Thread(target=self._read, name="progress of a helper", daemon=True)
+        self._reader.start()
+
+    @classmethod
+    def start(cls, names: Sequence[str]) -> Helper | None:
+        """None where no process is to be had: this one will do it all."""
+        path = os.pathsep.join(filter(None, [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH")]))
+        try:
+            return cls(
+                subprocess.Popen(
+                    [sys.executable, "-c", f"from dalembert.ahead import help_compile; help_compile({list(names)!r})"],
+                    env={**os.environ, "PYTHONPATH": path}, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL, text=True,
+                )
+            )  # fmt: skip
+        except OSError:
+            return None
+
+    def _read(self) -> None:
+        """Pass on what it tells of."""
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            what, _, name = line.strip().partition(" ")
+            if what == "begin":
+                self._at = name
+                compile_progress.begin(name, helper=True)
+            elif what == "end" and name == self._at:
+                self._at = ""
+                compile_progress.end(name, helper=True)
+
+    @property
+    def over(self) -> bool:
+        return self._process.poll() is not None
+
+    def wait(self, seconds: float) -> None:
+        """Wait for its end, but not for longer."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(seconds)
+
+    def died(self) -> bool:
+        """Of a process that is over: whether it ended before it was done. Says so."""
+        self._close()
+        if self._process.returncode == 0:
+            return False
+        how = f"killed by signal {-self._process.returncode}" if self._process.returncode < 0 else "it failed"
+        if self._at:
+            compile_progress.leave(self._at, helper=True)
+            what = f", which compiled {compile_progress.label(self._at)}, ended early ({how}); it is compiled by another one"
+        else:
+            what = f", which helped to compile, ended early ({how})"
+        compile_progress.say(f"process {self._process.pid}{what}")
+        return True
+
+    def stop(self) -> None:
+        """End it at once, without unfinished files."""
+        self._process.kill()
+        self._process.wait()
+        self._close()
+
+    def _close(self) -> None:
+        self._reader.join(timeout=5.0)
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+        cache_folders.remove_parts(self._process.pid)
+
+
+def help_compile(names: Sequence[str]) -> None:
+    """What a helper does: `compile_free`. Ctrl-C, which reaches it too, and the end of its parent end it at once."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    def end_with_parent() -> None:
+        while os.read(0, 1):
+            pass
+        os._exit(1)
+
+    def tell(what: str, name: str) -> None:
+        os.write(1, f"{what} {name}\n".encode())
+
+    threading.Thread(target=end_with_parent, daemon=True).start()
+    compile_progress.tell(tell)
+    compile_free(names)
+    os._exit(0)  # Python would take its time
+
+
+def table(seconds: Mapping[str, float]) -> list[tuple[str, str, str]]:
+    """Of all kernels: what it is, the seconds that it took now, and the file that it is kept in."""
+    rows = []
+    for item in everything():
+        took = f"{seconds[item.name]:.1f}" if item.name in seconds else ""
+        place = item.place or ("the library of the package" if item.kept else "not kept")
+        rows.append((compile_progress.label(item.name), took, str(place)))
+    return rows

@@ -35,6 +35,11 @@ FOLDER = re.compile(r"^(.+)-[0-9a-f]{16}$")  # of the kernels of one file: its n
 DAY = 86400.0  # s
 LONGEST = 30 * DAY  # folders that nothing used for so long are removed
 VERSIONS = 8  # of one file; more of them are removed as soon as they were not used for a day
+GENERATED = 64  # the same, of sources that are generated
+LARGEST_FOLDER, MOST_FILES = (
+    64_000_000,
+    1000,
+)  # bytes and files in one folder; above, those used longest ago are removed
 
 
 @functools.cache
@@ -136,10 +141,11 @@ def anywhere() -> bool:
 
 
 def use(path: Path) -> None:
-    """Remember that a file was used today, so that its folder is not removed."""
-    with contextlib.suppress(OSError):
-        if time.time() - path.parent.stat().st_mtime > 0.5 * DAY:
-            os.utime(path.parent)
+    """Remember that a file was used today, so that neither it nor its folder is removed."""
+    for used in (path, path.parent):
+        with contextlib.suppress(OSError):
+            if time.time() - used.stat().st_mtime > 0.5 * DAY:
+                os.utime(used)
 
 
 def write(folder: str, name: str, data: bytes) -> None:
@@ -148,9 +154,11 @@ def write(folder: str, name: str, data: bytes) -> None:
     why = _put(first, mode, folder, name, data)
     if not why:
         _clear(first)
+        _trim(first, folder)
         return
     asked = "the cache" if first is None else first
     if not _put(other, private, folder, name, data):
+        _trim(other, folder)
         say(f"compiled kernels are not kept in {asked} ({why}) but in {other}")
     else:
         say(f"compiled kernels are not kept in {asked} ({why}), so that each process compiles them")
@@ -161,7 +169,7 @@ def _put(base: Path | None, mode: int, folder: str, name: str, data: bytes) -> s
     why = _usable(base, mode)
     if why or base is None:
         return why
-    part = base / folder / f".{name}.{uuid.uuid4().hex[:16]}"
+    part = base / folder / f".{name}.{os.getpid()}-{uuid.uuid4().hex[:16]}"
     try:
         _make(part.parent, mode)
         if not _is_safe(part.parent):
@@ -178,19 +186,23 @@ def _put(base: Path | None, mode: int, folder: str, name: str, data: bytes) -> s
     return ""
 
 
-def lock(folder: str, name: str, patient: bool) -> Any:
-    """A file that is locked until it is closed; None where there are no locks. Raises BlockingIOError where another process
-    holds it, unless `patient`, which waits."""
+def lock(folder: str, name: str) -> Any:
+    """A file that is locked until it is closed, with the number of this process in it; None where there are no locks. Raises
+    BlockingIOError where another process holds it."""
     for base, mode in _places() if fcntl is not None else ():
         if base is None or _usable(base, mode):
             continue
         try:
             _make(base / folder, mode)
-            file = open(base / folder / f"{name}.lock", "w")  # noqa: SIM115 - kept open
+            file = open(base / folder / f"{name}.lock", "a")  # noqa: SIM115 - kept open
         except OSError:
             continue
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | (0 if patient else fcntl.LOCK_NB))
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with contextlib.suppress(OSError):  # a full disk
+                file.truncate(0)
+                file.write(str(os.getpid()))
+                file.flush()
         except BlockingIOError:
             file.close()
             raise
@@ -201,6 +213,24 @@ def lock(folder: str, name: str, patient: bool) -> Any:
     return None
 
 
+def locked_by(folder: str, name: str) -> int:
+    """The number of the process that holds a lock; 0 where it is not known."""
+    for path in found(folder, f"{name}.lock"):
+        with contextlib.suppress(OSError, ValueError):
+            text = path.read_bytes()[:12].decode("ascii", "replace")
+            return int(text) if text.isdecimal() else 0
+    return 0
+
+
+def remove_parts(process: int) -> None:
+    """Remove what a process that was ended had not finished writing."""
+    for base, _ in _places():
+        if base is not None:
+            with contextlib.suppress(OSError):
+                for part in base.glob(f"*/.*.{process}-*"):
+                    part.unlink(missing_ok=True)
+
+
 @functools.cache
 def _clear(base: Path) -> None:
     """Remove the kernels of sources that are gone: see LONGEST and VERSIONS."""
@@ -209,8 +239,29 @@ def _clear(base: Path) -> None:
         for path in base.iterdir():
             match = FOLDER.match(path.name)
             if match and path.is_dir() and not path.is_symlink():
-                versions.setdefault(match[1], []).append((time.time() - path.stat().st_mtime, path))
-    for group in versions.values():
+                family = "generated" if match[1].startswith("generated_") else match[1]
+                versions.setdefault(family, []).append((time.time() - path.stat().st_mtime, path))
+    for family, group in versions.items():
+        most = GENERATED if family == "generated" else VERSIONS
         for place, (age, path) in enumerate(sorted(group)):
-            if age > (DAY if place >= VERSIONS else LONGEST):
+            if age > (DAY if place >= most else LONGEST):
                 shutil.rmtree(path, ignore_errors=True)
+
+
+def _trim(base: Path | None, folder: str) -> None:
+    """Bound what one folder holds: see LARGEST_FOLDER and MOST_FILES. Files that were written just now stay."""
+    if base is None or not folder:
+        return
+    found = []
+    with contextlib.suppress(OSError):
+        for path in (base / folder).iterdir():
+            with contextlib.suppress(OSError):
+                status = path.lstat()
+                if stat.S_ISREG(status.st_mode):
+                    found.append((status.st_mtime, status.st_size, path))
+    total, young = 0, time.time() - 60.0
+    for count, (when, size, path) in enumerate(sorted(found, reverse=True), start=1):
+        total += size
+        if (total > LARGEST_FOLDER or count > MOST_FILES) and when < young:
+            with contextlib.suppress(OSError):
+                path.unlink()

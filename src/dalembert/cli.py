@@ -35,10 +35,22 @@ def list_scenes() -> int:
 
 @app.command(name="compile")
 def compile_everything() -> int:
-    """Compile every kernel now, with every core, so that no first run waits (when an image is built, say)."""
-    from .ahead import compile_ahead, everything
+    """Compile every kernel now, with every core, so that no first run waits (when an image is built, say).
 
-    compile_ahead(everything())
+    Prints a table of all kernels: what each is for, how long it took, and where it is kept.
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    from . import ahead
+
+    rows = ahead.table(ahead.compile_ahead(ahead.everything()))
+    table = Table("kernel", "seconds", "kept in", box=None, pad_edge=False)
+    table.columns[1].justify = "right"
+    table.columns[2].overflow = "fold"
+    for row in rows:
+        table.add_row(*row)
+    Console(markup=False, highlight=False).print(table)
     return 0
 
 

@@ -8,17 +8,15 @@ is written by hand may be wrong: either would hold the bodies where nobody meant
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from .model.compile import Model
-from .pointer import C_TYPE, DERIVATIVE
+from .model.user_functions import RADIAL
 from .scene.body import Body
 from .scene.joint import Custom
 from .scene.particle_force import ParticleForce
-from .status import OK
+from .user_pointer import Pointer
 
 Vector = NDArray[np.float64]
 
@@ -32,14 +30,17 @@ def require_derivatives(model: Model) -> None:
     """Raises ValueError, naming the constraint or the law, for derivatives that are not those of its function."""
     for force in model.scene.forces.values():
         if force.kind == "radial":
-            _require_slope(f"radial {force.name!r}", force)
+            law = next(
+                p for p in model.pointers if p.adapter.functions[0] is force.function and RADIAL in p.adapter.answers
+            )
+            _require_slope(f"radial {force.name!r}", force, law)
     for name, pointer in zip(model.pointer_names, model.pointers, strict=True):
         joint = model.scene.joints.get(name)
         if joint is not None and joint.custom is not None:
             _require(f"constraint {name!r}", joint.custom, pointer)
 
 
-def _require(owner: str, custom: Custom, pointer: Any) -> None:
+def _require(owner: str, custom: Custom, pointer: Pointer) -> None:
     count, rows = len(custom.bodies), custom.rows
     states = np.zeros((4, 13))
     states[:, 3] = 1.0
@@ -51,9 +52,8 @@ def _require(owner: str, custom: Custom, pointer: Any) -> None:
         state[:3] += BESIDE * rate[:3]
         state[3:7] = _turned(state[3:7], BESIDE * rate[3:])
     states[:count, 7:] = rates
-    out = np.full(26 * rows, np.nan)
-    status = C_TYPE(pointer.address)(0, DERIVATIVE, 0.0, states.ctypes.data, states.size, out.ctypes.data, out.size)
-    if status != OK or not np.isfinite(out[: rows + 6 * rows * count]).all():
+    out = pointer(0.0, states.ravel())
+    if not np.isfinite(out[: rows + 6 * rows * count]).all():
         pointer.error = None
         return  # what the run says of it
     given = out[rows : rows + 6 * rows * count].reshape(rows, count, 6)
@@ -61,7 +61,7 @@ def _require(owner: str, custom: Custom, pointer: Any) -> None:
         for c in range(6):
             unit = np.zeros((count, 6))
             unit[k, c] = 1.0
-            _, found, _ = _differences(custom, states[:count], unit)
+            _, found, _ = _differences(pointer, custom, states, unit)
             if np.abs(given[:, k, c] - found).max() > CLOSE * max(1.0, float(np.abs(given).max())):
                 what = "velocity" if c < 3 else "angular velocity"
                 raise ValueError(
@@ -70,7 +70,7 @@ def _require(owner: str, custom: Custom, pointer: Any) -> None:
                     f"{_way_out(custom)}"
                 )
     if custom.bias is not None:
-        _, _, found = _differences(custom, states[:count], rates)
+        _, _, found = _differences(pointer, custom, states, rates)
         bias = out[25 * rows :]
         if np.abs(bias - found).max() > 1e2 * CLOSE * max(1.0, float(np.abs(found).max())):
             raise ValueError(
@@ -79,7 +79,7 @@ def _require(owner: str, custom: Custom, pointer: Any) -> None:
             )
 
 
-def _require_slope(owner: str, force: ParticleForce) -> None:
+def _require_slope(owner: str, force: ParticleForce, law: Pointer) -> None:
     """Raises ValueError for a dW/dr that is not the derivative of W, half as far, as far and twice as far apart as the first
     two particles are."""
     x = np.concatenate([group.position for group in force.groups])
@@ -88,9 +88,9 @@ def _require_slope(owner: str, force: ParticleForce) -> None:
         h = STEP * r
         if not 0.0 < r + h < force.values["cutoff"]:
             continue
-        try:
-            (low, _), (_, slope), (high, _) = (map(float, force.function(s)) for s in (r - h, r, r + h))  # type: ignore[misc]
-        except Exception:  # told of when it is run
+        (low, _), (_, slope), (high, _) = (map(float, law(0.0, np.array([s]))) for s in (r - h, r, r + h))
+        if law.error is not None:  # told of when it is run
+            law.error = None
             return
         found = (high - low) / (2.0 * h)
         rounding = 1e-14 * max(abs(low), abs(high)) / h
@@ -110,18 +110,19 @@ def _way_out(custom: Custom) -> str:
     return "a function without a jacobian must be analytic (no abs, comparisons or .real); or give jacobian and bias"
 
 
-def _differences(custom: Custom, states: Vector, rates: Vector) -> tuple[Vector, Vector, Vector]:
+def _differences(pointer: Pointer, custom: Custom, states: Vector, rates: Vector) -> tuple[Vector, Vector, Vector]:
     """C and its first and second derivative along the path of these rates (v, ω) of the bodies, (k, 6)."""
-    low, here, high = (_value(custom, states, rates, s) for s in (-STEP, 0.0, STEP))
+    low, here, high = (_value(pointer, custom, states, rates, s) for s in (-STEP, 0.0, STEP))
     return here, (high - low) / (2.0 * STEP), (high - 2.0 * here + low) / STEP**2
 
 
-def _value(custom: Custom, states: Vector, rates: Vector, s: float) -> Vector:
-    """C at s along the path."""
-    x = states[:, :3] + s * rates[:, :3]
-    q = np.array([_turned(state[3:7], s * rate[3:]) for state, rate in zip(states, rates, strict=True)])
-    kind = complex if custom.jacobian is None else float  # what the run calls it with
-    return np.asarray(np.real(custom.function(x.astype(kind), q.astype(kind))), float).reshape(custom.rows)
+def _value(pointer: Pointer, custom: Custom, states: Vector, rates: Vector, s: float) -> Vector:
+    """C at s along the path, of states of four bodies."""
+    moved = states.copy()
+    for state, rate in zip(moved, rates, strict=False):
+        state[:3] += s * rate[:3]
+        state[3:7] = _turned(state[3:7], s * rate[3:])
+    return pointer(0.0, moved.ravel())[: custom.rows]
 
 
 def _turned(q: Vector, angle: Vector) -> Vector:

@@ -157,6 +157,11 @@ class CFunction:
         """Whether its machine code is there, in the library or on disk."""
         return self._shipped is not None or self._on_disk.there()
 
+    @property
+    def place(self) -> Path | None:
+        """The file that its machine code is kept in; None where there is none, as with what is in the library."""
+        return None if self._shipped is not None else self._on_disk.place()  # type: ignore[no-any-return]
+
     def compile(self) -> None:
         """Load its machine code, or make it."""
         _ = self.address
@@ -172,7 +177,7 @@ class CFunction:
 
         code = self.function.__code__
         own = hashlib.sha256(self.signature.encode() + code.co_code).hexdigest()[:8]
-        return objects.Kept(self._folder(), f"{code.co_name.strip('<>')}-{code.co_firstlineno}-{own}")
+        return objects.Kept(self._folder(), f"{code.co_name.strip('<>')}-{code.co_firstlineno}-{own}", self.name)
 
     def _folder(self) -> str:
         """The name of the folder of its machine code."""

@@ -1,25 +1,26 @@
 """Machine code of kernels: object files, kept on disk with a checksum, and loaded by LLVM. Numba makes them, and is not
 needed to load them.
 
-A file is a line that says what it is, the SHA-256 of the rest, and the rest: a line of JSON (`Made`) and the object. It is read only from folders that nobody else
-can write to (`cache_folders`), and not a byte of it is looked at before the checksum fits, so that a damaged file costs time
-and nothing else.
+A file is a line that says what it is, the SHA-256 of the rest, and the rest: a line of JSON (`Made`) and the object. It is
+read only from folders that nobody else can write to (`cache_folders`), and not a byte of it is looked at before the
+checksum fits, so that a damaged file costs time and nothing else.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import importlib.util
 import json
-import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 
-from . import cache_folders
+from . import cache_folders, compile_progress
 
 MAGIC = b"dalembert object 2\n"
 DIGEST = hashlib.sha256().digest_size
@@ -39,21 +40,29 @@ class Busy(Exception):
 
 
 patient = True  # wait for a kernel that another process is compiling; else `Busy` is raised
+SILENT, POLL = 1.0, 0.05  # s: a shorter wait is not told of; how often a lock is tried
 
 
 class Kept:
-    """The object file of one C function on disk, in a folder of a name that says what it is made of."""
+    """The object file of one C function on disk, in a folder of a name that says what it is made of.
 
-    def __init__(self, folder: str, name: str) -> None:
-        self._folder, self._stem = folder, name
+    kernel : what it is called while it is compiled.
+    """
+
+    def __init__(self, folder: str, name: str, kernel: str) -> None:
+        self._folder, self._stem, self._kernel = folder, name, kernel
 
     @property
     def _name(self) -> str:
         return f"{self._stem}-{host()}.object"
 
+    def place(self) -> Path | None:
+        """The file for this machine; None where there is none."""
+        return next(cache_folders.found(self._folder, self._name), None)
+
     def there(self) -> bool:
-        """Whether it is, for this machine."""
-        return any(cache_folders.found(self._folder, self._name))
+        """Whether there is one."""
+        return self.place() is not None
 
     def read(self) -> Made | None:
         """What is there; None where there is nothing that can be used."""
@@ -74,20 +83,35 @@ class Kept:
         found = self.read()
         if found is not None:
             return found
-        try:
-            lock = cache_folders.lock(self._folder, self._stem, patient)
-        except BlockingIOError as error:
-            raise Busy from error
-        try:
+        with alone(self._folder, self._stem, self._kernel):
             found = self.read()
             if found is None:
-                announce_compilation()
-                found = make()
-                cache_folders.write(self._folder, self._name, _packed(found))
-        finally:
-            if lock is not None:
-                lock.close()
+                with compile_progress.compiling(self._kernel):
+                    found = make()
+                    cache_folders.write(self._folder, self._name, _packed(found))
         return found
+
+
+@contextlib.contextmanager
+def alone(folder: str, name: str, kernel: str) -> Iterator[None]:
+    """While no other process compiles this kernel: raises `Busy`, or waits, and says so after a second."""
+    start, lock, waiting = time.monotonic(), None, True
+    try:
+        while waiting:
+            try:
+                lock, waiting = cache_folders.lock(folder, name), False
+            except BlockingIOError as error:
+                if not patient:
+                    raise Busy from error
+                if time.monotonic() - start > SILENT:
+                    compile_progress.wait(kernel, cache_folders.locked_by(folder, name))
+                time.sleep(POLL)
+        compile_progress.leave(kernel)
+        yield
+    finally:
+        compile_progress.leave(kernel)
+        if lock is not None:
+            lock.close()
 
 
 def _packed(made: Made) -> bytes:
@@ -116,12 +140,6 @@ def host() -> str:
     version = b"" if found is None or found.origin is None else Path(found.origin).with_name("_version.py").read_bytes()
     machine = llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
     return hashlib.sha256(version + repr((machine, llvm.llvm_version_info)).encode()).hexdigest()[:8]
-
-
-@functools.cache
-def announce_compilation() -> None:
-    """Say once a process, on stderr, that kernels are being compiled."""
-    print("compiling kernels (first run only) ...", file=sys.stderr, flush=True)
 
 
 # In memory --------------------------------------------------------------------------------------------------------------

@@ -9,17 +9,15 @@ low: what stands on either side of it is compiled once, on its own.
 
 import ctypes
 import functools
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from . import interrupt
-from .jit import DISABLED, arrayobj, cgutils, intrinsic, ir, is_dispatcher, njit, numpy_support, types
-from .status import ENDS_RUN, OK
+from .jit import DISABLED, arrayobj, cgutils, intrinsic, ir, njit, numpy_support, types
+from .status import ENDS_RUN
 
-RAISED = ENDS_RUN  # a Python function raised: see `Pointer.error`
+RAISED = ENDS_RUN  # a Python function raised: see `user_pointer.Pointer.error`
 WRONG_LENGTH = ENDS_RUN + 1  # a compiled function returned another number of values than it should
 NOT_A_NUMBER = ENDS_RUN + 2  # the function of an event returned NaN
 
@@ -127,65 +125,6 @@ else:
         )
 
 
-class Pointer:
-    """A user's function f(t, y) as a C function pointer. Keep it alive while its `address` is in use.
-
-    f is compiled by Numba, or any Python callable; it returns n_out numbers (a single number if `scalar`). An exception
-    raised by a Python function is kept in `error`, and the status is then RAISED. A compiled function that raises leaves
-    NaN in its output.
-    """
-
-    def __init__(self, function: Callable[..., Any], scalar: bool = False) -> None:
-        self.error: BaseException | None = None
-        if is_dispatcher(function):
-            self._wrapper: Any = _compiled_wrapper(function, scalar)
-            self.address = int(self._wrapper.address)
-        else:
-            self._wrapper = C_TYPE(functools.partial(self._call, function, scalar))
-            self.address = int(ctypes.cast(self._wrapper, ctypes.c_void_p).value or 0)
-
-    def _call(
-        self, function: Callable[..., Any], scalar: bool, data: int, task: int, t: float, source: int, n: int,
-        target: int, m: int,
-    ) -> int:  # fmt: skip
-        try:
-            result = np.asarray(interrupt.call(function, t, view(source, n).copy()), dtype=np.float64)
-            if result.shape != (() if scalar else (m,)):
-                raise ValueError(f"the function returned an array of shape {result.shape} at t = {t!r}, not ({m},)")
-            view(target, m)[:] = result
-        except BaseException as error:  # noqa: BLE001 - a C callback cannot let an exception pass
-            self.error = error
-            return RAISED
-        return OK
-
-
 def view(address: int, n: int) -> np.ndarray:
     """The float64[n] array at an address."""
     return np.frombuffer((ctypes.c_double * n).from_address(address))
-
-
-@functools.lru_cache(maxsize=256)
-def _compiled_wrapper(function: Any, scalar: bool) -> Any:
-    import numba  # it is there: `function` is its own
-
-    if scalar:
-
-        def call(data, task, t, source, n, target, m):
-            out = numba.carray(target, m)
-            out[0] = math.nan
-            out[0] = function(t, numba.carray(source, n))
-            return OK
-
-    else:
-
-        def call(data, task, t, source, n, target, m):
-            out = numba.carray(target, m)
-            out[:] = math.nan
-            result = function(t, numba.carray(source, n))
-            if len(result) != m:
-                return WRONG_LENGTH
-            for i in range(m):
-                out[i] = result[i]
-            return OK
-
-    return numba.cfunc(C_SIGNATURE)(call)

@@ -19,7 +19,14 @@ KERNELS = (
 )  # fmt: skip
 TABLES = ("model/tables.py", "model/tree_tables.py")
 APART = (
-    "kernel_cache.py", "cache_folders.py", "source_hash.py", "numba_import.py", "objects.py", "shipped.py", "build_library.py",
+    "kernel_cache.py",
+    "cache_folders.py",
+    "source_hash.py",
+    "numba_import.py",
+    "objects.py",
+    "compile_progress.py",
+    "shipped.py",
+    "build_library.py",
 )  # these change no kernel
 COMPILERS = ("jit.py", "compiler.py")  # part of every kernel
 IMPORT = re.compile(rb"^from (\.+)([\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)

@@ -18,12 +18,25 @@ Call = tuple[str, Callable[..., Any], Answer, Iterator[tuple[Any, ...]]]
 
 def require_answers(model: Model) -> None:
     """Raises ValueError, naming the force or the event, where a compiled function of the scene does not return what it
-    should at the start."""
+    should at the start.
+
+    It is called through its pointer, which compiles nothing, and anew from Python only where it fails, for the reason.
+    """
     start = State(model, model.initial, 0.0)
     for owner, function, answer, arguments in _calls(model, start, {}):
         if not is_dispatcher(function):
             continue
+        pointer = next(
+            (
+                p
+                for p in model.pointers
+                if p.typed and p.adapter.functions[0] is function and answer in p.adapter.answers
+            ),
+            None,
+        )
         for given in arguments:
+            if pointer is not None and np.isfinite(pointer(*_packed(given))).all():
+                break
             try:
                 answer.require(function(*given))
             except Exception as error:
@@ -71,6 +84,12 @@ def _calls(model: Model, state: State, joints: Mapping[str, tuple[float, float]]
             yield owner, function, RADIAL, iter([(1.0,)])
     for event in scene.events.values():
         yield f"event {event.name!r}", event.function, EVENT, iter([(t, state.y.copy())])
+
+
+def _packed(arguments: tuple[Any, ...]) -> tuple[float, np.ndarray]:
+    """The time and the numbers that an adapter is given, from the arguments of its function; a radial law has no time."""
+    t, values = (arguments[0], arguments[1:]) if len(arguments) > 1 else (0.0, arguments)
+    return t, np.concatenate([np.ravel(value) for value in values])
 
 
 def _at_particles(t: float, state: State, force: Any) -> Iterator[tuple[Any, ...]]:

@@ -8,8 +8,8 @@ from dalembert.integrate.behind import RECORD, Stepper
 from dalembert.integrate.functions import Functions
 from dalembert.integrate.record import make_record
 from dalembert.integrate.state import make_clock, make_options, make_signs, make_work
-from dalembert.pointer import Pointer
 from dalembert.status import EVENT, OK
+from dalembert.user_pointer import Pointer
 
 from .problems import falling, kepler, kepler_start, oscillator
 

@@ -6,7 +6,7 @@ import numpy as np
 from dalembert.interact.build import RadialLaw, make_interactions
 from dalembert.interact.entry import evaluate
 from dalembert.interact.tables import ALL_PAIRS, COULOMB, CUSTOM, GRAVITATION, LENNARD_JONES, REPULSION
-from dalembert.pointer import Pointer
+from dalembert.user_pointer import Pointer
 
 REACH = 1.3  # of the laws that end (m)
 

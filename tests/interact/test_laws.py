@@ -21,7 +21,8 @@ from dalembert.interact.tables import (
     THE_LAW,
     TREE,
 )
-from dalembert.pointer import RAISED, Pointer
+from dalembert.pointer import RAISED
+from dalembert.user_pointer import Pointer
 
 from .particles import ENDING, LAWS, REACH, forces, tables_for
 

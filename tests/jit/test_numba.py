@@ -85,7 +85,9 @@ def test_the_version_of_numba_is_one_that_is_allowed():
 
 def test_the_private_names_are_there():
     library = codegen.JITCodeLibrary
-    assert all(hasattr(library, name) for name in ("add_ir_module", "finalize", "_get_module_for_linking", "_ensure_finalized"))
+    assert all(
+        hasattr(library, name) for name in ("add_ir_module", "finalize", "_get_module_for_linking", "_ensure_finalized")
+    )
     generator = compiler.cpu_target.target_context.codegen()
     made = compiler.InnerLibrary(generator, "test")
     assert made._linking_libraries == [] and made._finalized is False
@@ -105,7 +107,7 @@ def test_only_the_c_function_is_left_when_the_others_are_part_of_it():
     module = intermediate(sum_of_cubes)
     compiler.optimise(module, compiler.cpu_target.target_context.codegen()._tm, {"test_sum_of_cubes"})
     assert "test_sum_of_cubes" in names(module)
-    assert not [name for name in names(module) if "product" in name or "cube" in name and "sum" not in name]
+    assert not [name for name in names(module) if "product" in name or ("cube" in name and "sum" not in name)]
     exported = [f.name for f in module.functions if not f.is_declaration and f.linkage.name == "external"]
     assert exported == ["test_sum_of_cubes"]
 

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..pointer import RAISED, WRONG_LENGTH, Pointer
+from ..pointer import RAISED, WRONG_LENGTH
 from ..status import EVENT, MAX_STEPS, MESSAGES, OK
 from .behind import RECORD, Stepper
+from ..user_pointer import Adapter, Pointer
 from .functions import Functions
 from .methods import method as find_method
 from .record import make_record
@@ -71,19 +72,29 @@ def solve(
     options = _options(method, tableau, y.size, dt, rtol, rtol if atol is None else atol, watched, float(max_step))
     if max_steps < 1:
         raise ValueError(f"max_steps must be at least 1, not {max_steps}")
-    start = np.asarray(f(float(t0), y.copy()), dtype=np.float64)
+    adapter = Adapter((f,), size=y.size)
+    pointer = (
+        Pointer(adapter) if adapter.compiled else None
+    )  # which compiles it once for all functions of the same content
+    if pointer is None or not np.isfinite(pointer(float(t0), y)).all():
+        _require_derivative(f, float(t0), y)
+    run = _Run(adapter, watched, options, y, make_clock(float(t0), 0.0 if dt is None else float(dt)), dense)
+    return run.to_the_end(stops, times is None, max_steps)
+
+
+def _require_derivative(f: Function, t: float, y: Array) -> None:
+    """Raises ValueError where f does not return a derivative at the start."""
+    start = np.asarray(f(t, y.copy()), dtype=np.float64)
     if start.shape != y.shape:
         raise ValueError(f"f(t0, y0) has shape {start.shape}, but y0 has shape {y.shape}")
     _finite("f(t0, y0)", start)
-    run = _Run(f, watched, options, y, make_clock(float(t0), 0.0 if dt is None else float(dt)), dense)
-    return run.to_the_end(stops, times is None, max_steps)
 
 
 class _Run:
     """One call of `solve`: the arrays the kernel works on, and what has been recorded."""
 
     def __init__(
-        self, f: Function, watched: Sequence[Event], options: Options, y: Array, clock: np.recarray, dense: bool
+        self, f: Adapter, watched: Sequence[Event], options: Options, y: Array, clock: np.recarray, dense: bool
     ) -> None:
         self.watched, self.options, self.y, self.clock, self.dense = watched, options, y, clock, dense
         self.pointers = [Pointer(f), *(Pointer(item.function, scalar=True) for item in watched)]

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ..addresses import nested
-from ..pointer import Pointer
 from ..scene.articulate import Link
 from ..scene.body import WORLD, Body
 from ..scene.checks import quaternion_of
@@ -17,13 +16,14 @@ from ..scene.force import Event
 from ..scene.joint import Joint
 from ..scene.particles import Particle
 from ..scene.scene import Scene
+from ..user_pointer import Adapter, Pointer
 from . import tables
 from .elements import ForceCompiler, part_rows, to_frame
 from .graph import Graph, build_graph
 from .particles import ParticleCompiler, attaches, attachment_row, particles_in_joints
 from .tables import CONTACT_WORK, EQUAL_MOMENTS, LEDGER, STAGES, STATE_SIZE, System
 from .tree import Layout, build_tree
-from .user_functions import EVENT, checked
+from .user_functions import event_adapter
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,10 +154,10 @@ def compile_scene(scene: Scene, *, hubs: bool = True, apart: bool = False, coord
     names: list[str] = []
     slow: list[str] = []
 
-    def pointer(function: Any, name: str, scalar: bool = False) -> int:
-        pointers.append(Pointer(function, scalar=scalar))
+    def pointer(adapter: Adapter, name: str, scalar: bool = False) -> int:
+        pointers.append(Pointer(adapter, scalar, f"function of {name!r}"))
         names.append(name)
-        if not hasattr(function, "py_func"):
+        if not adapter.compiled:
             slow.append(name)
         return pointers[-1].address
 
@@ -171,7 +171,7 @@ def compile_scene(scene: Scene, *, hubs: bool = True, apart: bool = False, coord
     if scene.touching() or scene.bounded() or (scene.particles and scene.bodies):
         for name in CONTACT_WORK:
             compiler.entry(name)
-    addresses = [pointer(checked(event.function, EVENT), event.name, scalar=True) for event in scene.events.values()]
+    addresses = [pointer(event_adapter(event.function), event.name, scalar=True) for event in scene.events.values()]
     own = {
         "bodies": np.array([*map(_body_row, bodies), *map(_node_row, nodes), *map(_link_row, links)], tables.BODY).view(
             np.recarray

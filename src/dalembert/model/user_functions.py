@@ -1,7 +1,7 @@
 """User functions brought to the one form that kernels call, f(t, numbers) → numbers; see `pointer`.
 
-A compiled function stays compiled: its adapter is compiled around it. A plain one is called back through Python, and what
-it returns is checked in each call (`checked`); of a compiled one it is checked once, before the run (`answers`).
+A compiled function stays compiled: its adapter is compiled around it (`user_pointer`). A plain one is called back through
+Python, and what it returns is checked in each call (`Answer.checked`); of a compiled one it is checked once, before the run.
 """
 
 import functools
@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..jit import is_dispatcher
+from ..user_pointer import Adapter, Compile
 
-STATE = 13
 STEP = 1e-3  # of the fourth-order difference that gives the bias (s)
 
 
@@ -24,6 +23,33 @@ class Answer:
     words: str
     shapes: tuple[tuple[int, ...], ...]
     kinds: str = "iuf"  # of NumPy's dtypes
+
+    def checked(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function that is called through Python, with a check of its result in each call."""
+
+        @functools.wraps(function)
+        def call(*arguments: Any) -> Any:
+            result = function(*arguments)
+            self.require(result)
+            return result
+
+        return call
+
+    def is_type(self, kind: Any) -> bool:
+        """Whether a result of this type of Numba's is what it should be, but for the lengths of arrays."""
+        from numba.core import types
+
+        numbers = {"i": types.Integer, "u": types.Integer, "f": types.Float, "c": types.Complex}
+        known = tuple({numbers[letter] for letter in self.kinds})
+        if isinstance(kind, known):
+            return () in self.shapes
+        if isinstance(kind, types.BaseTuple):
+            return (len(kind),) in self.shapes and all(isinstance(item, known) for item in kind)
+        return (
+            isinstance(kind, types.Array)
+            and isinstance(kind.dtype, known)
+            and any(len(shape) == kind.ndim for shape in self.shapes)
+        )
 
     def require(self, result: Any) -> None:
         """Raises TypeError or ValueError for a result that is something else."""
@@ -48,20 +74,6 @@ RADIAL = Answer("two numbers, W and dW/dr", ((2,),))
 EVENT = Answer("one number, which changes sign at the event", ((),))
 
 
-def checked(function: Callable[..., Any], answer: Answer) -> Callable[..., Any]:
-    """A plain function whose result is checked in each call; a compiled one as it is."""
-    if is_dispatcher(function):
-        return function
-
-    @functools.wraps(function)
-    def call(*arguments: Any) -> Any:
-        result = function(*arguments)
-        answer.require(result)
-        return result
-
-    return call
-
-
 def constraint_answers(rows: int, bodies: int) -> tuple[Answer, Answer, Answer]:
     """Of C, of its Jacobian and of J̇ v."""
     return (
@@ -71,19 +83,15 @@ def constraint_answers(rows: int, bodies: int) -> tuple[Answer, Answer, Answer]:
     )
 
 
-def _like(function: Callable[..., Any], adapter: Callable[..., Any]) -> Callable[..., Any]:
-    """The adapter, compiled when the function is."""
-    if not is_dispatcher(function):
-        return adapter
-    import numba
-
-    return numba.njit(error_model="numpy")(adapter)
+# Adapters: each `make` is given what compiles, or leaves alone, the functions that it defines (`Adapter.make`).
 
 
-def load_adapter(function: Callable[..., Any]) -> Callable[..., Any]:
+def load_adapter(function: Callable[..., Any]) -> Adapter:
     """(t, x, q, v, ω) → 3 or 6 numbers, as f(t, state of the body) → 6 numbers."""
-    function = checked(function, FORCE_AND_TORQUE)
+    return Adapter((function,), _load, size=6, answers=(FORCE_AND_TORQUE,))
 
+
+def _load(compile: Compile, function: Callable[..., Any]) -> Callable[..., Any]:
     def adapter(t: float, s: np.ndarray) -> np.ndarray:
         result = function(t, s[0:3], s[3:7], s[7:10], s[10:13])
         out = np.full(6, np.nan)  # what another number of values than 3 or 6 leaves: the run stops and says so
@@ -93,59 +101,75 @@ def load_adapter(function: Callable[..., Any]) -> Callable[..., Any]:
                 out[i] = result[i]
         return out
 
-    return _like(function, adapter)
+    return adapter
 
 
-def motor_adapter(function: Callable[..., Any]) -> Callable[..., Any]:
+def motor_adapter(function: Callable[..., Any]) -> Adapter:
     """(t, s, ṡ) → effort, as f(t, (s, ṡ)) → 1 number."""
-    function = checked(function, EFFORT)
+    return Adapter((function,), _motor, size=1, answers=(EFFORT,))
 
+
+def _motor(compile: Compile, function: Callable[..., Any]) -> Callable[..., Any]:
     def adapter(t: float, s: np.ndarray) -> np.ndarray:
         out = np.zeros(1)
         out[0] = function(t, s[0], s[1])
         return out
 
-    return _like(function, adapter)
+    return adapter
 
 
-def field_adapter(function: Callable[..., Any]) -> Callable[..., Any]:
+def field_adapter(function: Callable[..., Any]) -> Adapter:
     """(t, x, v) → (3,) force on a particle, as f(t, (x, v)) → 3 numbers."""
-    function = checked(function, FIELD)
+    return Adapter((function,), _field, size=3, answers=(FIELD,))
 
+
+def _field(compile: Compile, function: Callable[..., Any]) -> Callable[..., Any]:
     def adapter(t: float, s: np.ndarray) -> Any:
         return function(t, s[0:3], s[3:6])
 
-    return _like(function, adapter)
+    return adapter
 
 
-def wind_adapter(function: Callable[..., Any]) -> Callable[..., Any]:
+def wind_adapter(function: Callable[..., Any]) -> Adapter:
     """(t, x) → (3,) velocity of the wind, as f(t, x) → 3 numbers."""
-    function = checked(function, WIND)
-
-    def adapter(t: float, s: np.ndarray) -> Any:
-        return function(t, s)
-
-    return _like(function, adapter)
+    return Adapter((function,), size=3, answers=(WIND,))
 
 
-def radial_adapter(function: Callable[..., Any]) -> Callable[..., Any]:
+def event_adapter(function: Callable[..., Any]) -> Adapter:
+    """(t, y) → a number."""
+    return Adapter((function,), size=1, answers=(EVENT,))
+
+
+def radial_adapter(function: Callable[..., Any]) -> Adapter:
     """r → (W, dW/dr), as f(t, (r,)) → 2 numbers."""
-    function = checked(function, RADIAL)
+    return Adapter((function,), _radial, size=2, answers=(RADIAL,))
 
+
+def _radial(compile: Compile, function: Callable[..., Any]) -> Callable[..., Any]:
     def adapter(t: float, s: np.ndarray) -> Any:
         return function(s[0])
 
-    return _like(function, adapter)
+    return adapter
 
 
-def supplied_constraint(function: Any, jacobian: Any, bias: Any, rows: int, bodies: int) -> Callable[..., Any]:
+def supplied_constraint(function: Any, jacobian: Any, bias: Any, rows: int, bodies: int) -> Adapter:
     """C, J and J̇ v by the user's own functions, as f(t, states of four bodies) → 26 rows numbers."""
-    answers = constraint_answers(rows, bodies)
-    function, jacobian, bias = map(checked, (function, jacobian, bias), answers)
+    return Adapter(
+        (function, jacobian, bias), _supplied, (rows, bodies), 26 * rows, answers=constraint_answers(rows, bodies)
+    )
 
+
+def _supplied(
+    compile: Compile, function: Any, jacobian: Any, bias: Any, rows: int, bodies: int
+) -> Callable[..., np.ndarray]:
     def adapter(t: float, s: np.ndarray) -> np.ndarray:
-        states = s.reshape(4, 13)[:bodies]
-        x, q, v, w = states[:, 0:3].copy(), states[:, 3:7].copy(), states[:, 7:10].copy(), states[:, 10:13].copy()
+        x, q = np.empty((bodies, 3)), np.empty((bodies, 4))
+        v, w = np.empty((bodies, 3)), np.empty((bodies, 3))
+        for k in range(bodies):
+            for i in range(3):
+                x[k, i], v[k, i], w[k, i] = s[13 * k + i], s[13 * k + 7 + i], s[13 * k + 10 + i]
+            for i in range(4):
+                q[k, i] = s[13 * k + 3 + i]
         out = np.zeros(26 * rows)
         error, gradient, second = function(x, q), jacobian(x, q), bias(x, q, v, w)
         for r in range(rows):
@@ -156,63 +180,71 @@ def supplied_constraint(function: Any, jacobian: Any, bias: Any, rows: int, bodi
                     out[rows + 6 * (rows * k + r) + c] = gradient[r, 6 * k + c]
         return out
 
-    return _like(function, adapter)
+    return adapter
 
 
-def automatic_constraint(function: Any, rows: int, bodies: int) -> Callable[..., Any]:
+def automatic_constraint(function: Any, rows: int, bodies: int) -> Adapter:
     """The same with derivatives taken of C itself.
 
     Along the path x + s v, exp(½ s ω) q, which holds v and ω constant, d/ds C = J (v, ω) and d²/ds² C = J̇ v. The first
     is a complex step, Im C(s + i h)/h with h so small that it is exact to rounding (Squire & Trapp 1998); the second is
     a fourth-order central difference of the first.
     """
-    function = checked(function, constraint_answers(rows, bodies)[0])
+    answers = constraint_answers(rows, bodies)[:1]
+    return Adapter((function,), _automatic, (rows, bodies), 26 * rows, answers)
 
-    def along(x, q, v, w, s, h):  # type: ignore[no-untyped-def]
+
+def _automatic(compile: Compile, function: Any, rows: int, bodies: int) -> Callable[..., np.ndarray]:
+    def along(state, moved, rates, s, h):  # type: ignore[no-untyped-def]
+        """C at s + i h along the path of these rates (v, ω), (bodies, 6)."""
         z = complex(s, h)
-        moved = x + z * v
-        turned = np.empty_like(q)
-        for k in range(x.shape[0]):
-            speed = np.sqrt(w[k, 0].real ** 2 + w[k, 1].real ** 2 + w[k, 2].real ** 2)
+        x, q = np.empty((bodies, 3), np.complex128), np.empty((bodies, 4), np.complex128)
+        for k in range(bodies):
+            b = 13 * k
+            q0, q1, q2, q3 = state[b + 3], state[b + 4], state[b + 5], state[b + 6]
+            w0, w1, w2 = rates[k, 3], rates[k, 4], rates[k, 5]
+            speed = np.sqrt(w0 * w0 + w1 * w1 + w2 * w2)
             half = 0.5 * z
-            cosine = np.cos(half * speed)
+            e0 = np.cos(half * speed)
             sine = np.sin(half * speed) / speed if speed > 0.0 else half
-            e0, e1, e2, e3 = cosine, sine * w[k, 0], sine * w[k, 1], sine * w[k, 2]
-            q0, q1, q2, q3 = q[k, 0], q[k, 1], q[k, 2], q[k, 3]
-            turned[k, 0] = e0 * q0 - e1 * q1 - e2 * q2 - e3 * q3
-            turned[k, 1] = e0 * q1 + e1 * q0 + e2 * q3 - e3 * q2
-            turned[k, 2] = e0 * q2 - e1 * q3 + e2 * q0 + e3 * q1
-            turned[k, 3] = e0 * q3 + e1 * q2 - e2 * q1 + e3 * q0
-        return function(moved, turned)
+            e1, e2, e3 = sine * w0, sine * w1, sine * w2
+            for i in range(3):
+                x[k, i] = state[b + i] + z * rates[k, i]
+            q[k, 0] = e0 * q0 - e1 * q1 - e2 * q2 - e3 * q3
+            q[k, 1] = e0 * q1 + e1 * q0 + e2 * q3 - e3 * q2
+            q[k, 2] = e0 * q2 - e1 * q3 + e2 * q0 + e3 * q1
+            q[k, 3] = e0 * q3 + e1 * q2 - e2 * q1 + e3 * q0
+        found = function(x, q)
+        for r in range(rows):
+            moved[r] = found[r]
 
-    along = _like(function, along)
+    along = compile(along)
 
     def adapter(t: float, s: np.ndarray) -> np.ndarray:
         tiny = 1e-60
-        states = s.reshape(4, 13)[:bodies].astype(np.complex128)
-        x, q, v, w = states[:, 0:3].copy(), states[:, 3:7].copy(), states[:, 7:10].copy(), states[:, 10:13].copy()
-        still = np.zeros((bodies, 3), dtype=np.complex128)
-        out = np.zeros(26 * rows)
-        error = function(x, q)
+        out, found, rates = np.zeros(26 * rows), np.empty(rows, np.complex128), np.zeros((bodies, 6))
+        along(s, found, rates, 0.0, 0.0)
         for r in range(rows):
-            out[r] = error[r].real
+            out[r] = found[r].real
         for k in range(bodies):
             for c in range(6):
-                unit = np.zeros((bodies, 3), dtype=np.complex128)
-                unit[k, c % 3] = 1.0
-                if c < 3:
-                    column = along(x, q, unit, still, 0.0, tiny)
-                else:
-                    column = along(x, q, still, unit, 0.0, tiny)
+                rates[k, c] = 1.0
+                along(s, found, rates, 0.0, tiny)
+                rates[k, c] = 0.0
                 for r in range(rows):
-                    out[rows + 6 * (rows * k + r) + c] = column[r].imag / tiny
-        speed = np.sqrt((v.real**2).sum() + (w.real**2).sum())
+                    out[rows + 6 * (rows * k + r) + c] = found[r].imag / tiny
+        speed = 0.0
+        for k in range(bodies):
+            for c in range(6):
+                rates[k, c] = s[13 * k + 7 + c]
+                speed += rates[k, c] ** 2
+        speed = np.sqrt(speed)
         if speed > 0.0:
             step = STEP / max(speed, 1e-6)
             for weight, at in ((1.0, -2.0), (-8.0, -1.0), (8.0, 1.0), (-1.0, 2.0)):
-                rate = along(x, q, v, w, at * step, tiny)
+                along(s, found, rates, at * step, tiny)
                 for r in range(rows):
-                    out[25 * rows + r] += weight * (rate[r].imag / tiny) / (12.0 * step)
+                    out[25 * rows + r] += weight * (found[r].imag / tiny) / (12.0 * step)
         return out
 
-    return _like(function, adapter)
+    return adapter

@@ -7,6 +7,7 @@ of every kernel (see `jit`).
 from __future__ import annotations
 
 import ctypes
+import functools
 import hashlib
 import linecache
 import sys
@@ -88,8 +89,7 @@ class Generated:
             self._callback = C_TYPE(self._call)
             self.address = int(ctypes.cast(self._callback, ctypes.c_void_p).value or 0)
         else:
-            self._compiled = CFunction(self._function, C_SIGNATURE, self.source)
-            self.address = self._compiled.address
+            self.address = _compiled(self.source).address
 
     def _call(self, data: int, task: int, t: float, values: int, n: int, out: int, m: int) -> int:
         target = view(out, m)
@@ -104,6 +104,12 @@ class Generated:
         out = np.zeros(self.size)
         C_TYPE(self.address)(0, 0, t, values.ctypes.data, values.size, out.ctypes.data, out.size)
         return out
+
+
+@functools.cache
+def _compiled(source: str) -> CFunction:
+    """The C function of generated source, which is compiled, or loaded, once."""
+    return CFunction(_load(source), C_SIGNATURE, source)
 
 
 def _load(source: str) -> Callable[..., int]:

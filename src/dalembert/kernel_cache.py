@@ -1,0 +1,87 @@
+"""Compiled functions of the user's on disk: one file a function, with a checksum, loaded by the process that needs it.
+
+A file is a line that says what it is, the SHA-256 of the rest, and the rest: what Numba needs to rebuild the function,
+pickled, with the digest of its content (`function_content`). It is read only from folders that nobody else can write to
+(`cache_folders`), and not a byte of it is looked at before the checksum fits, so that a damaged file costs time and nothing
+else. Kernels of this package need no Numba to be loaded, and are kept otherwise (`objects`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from numba.core import caching, compiler, serialize
+
+from . import cache_folders, compile_progress, objects
+
+MAGIC = b"dalembert kernel 2\n"
+DIGEST = hashlib.sha256().digest_size
+
+
+class KernelCache(caching._Cache):
+    """One function on disk, as Numba asks for it.
+
+    folder : the name of its folder, which says what compiled it. content : its digest. name : what it is called while it is
+    compiled. worth : asked after that, whether it is to be kept.
+    """
+
+    def __init__(self, folder: str, content: str, name: str, worth: Callable[[], bool]) -> None:
+        self._folder, self._content, self._name, self._worth = folder, content, name, worth
+        self._file = f"{content[:32]}-{objects.host()}.kernel"
+
+    def there(self) -> bool:
+        """Whether there is a file of it for this machine."""
+        return any(cache_folders.found(self._folder, self._file))
+
+    @property
+    def cache_path(self) -> str:
+        """The folder that is asked for first."""
+        return str(Path(cache_folders.asked_for() or "", self._folder))
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The compiled function; None where it is to be compiled."""
+        target_context.refresh()
+        damaged = None
+        for path in cache_folders.found(self._folder, self._file):
+            rest = _checked(path)
+            try:
+                key, payload = ((), ()) if rest is None else pickle.loads(rest)
+                if key == (repr(sig), self._content):
+                    kernel = compiler.CompileResult._rebuild(target_context, *payload)
+                    cache_folders.use(path)
+                    return kernel
+            except Exception:  # noqa: BLE001 - whatever it is that cannot be rebuilt, it can be compiled
+                rest = None
+            damaged = path if rest is None else damaged
+        if damaged is not None:
+            cache_folders.say(f"{damaged} is damaged; its function is compiled anew")
+        compile_progress.begin(self._name)
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep what was compiled, if it may be kept, and there is somewhere to keep it."""
+        if not data.lifted and not data.library.has_dynamic_globals and self._worth():
+            rest = serialize.dumps(((repr(sig), self._content), data._reduce()))
+            cache_folders.write(self._folder, self._file, MAGIC + hashlib.sha256(rest).digest() + rest)
+        compile_progress.end(self._name)
+
+    def enable(self) -> None:
+        """Always on."""
+
+    disable = flush = enable
+
+
+def _checked(path: Path) -> bytes | None:
+    """What follows the checksum of a file; None unless it fits."""
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return None
+    start = len(MAGIC) + DIGEST
+    rest = data[start:]
+    whole = data[:start] == MAGIC + hashlib.sha256(rest).digest()
+    return rest if whole else None
