@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from ..pointer import RAISED, WRONG_LENGTH
 from ..status import EVENT, MAX_STEPS, MESSAGES, OK
-from .behind import RECORD, Stepper
 from ..user_pointer import Adapter, Pointer
+from .behind import RECORD, Stepper
 from .functions import Functions
 from .methods import method as find_method
 from .record import make_record
