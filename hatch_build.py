@@ -27,9 +27,14 @@ class LibraryHook(BuildHookInterface):
         sys.path.insert(0, str(root / "src"))
         from dalembert import shipped
 
-        record = shipped.read_record(folder)
-        if shipped.source_hash(record["files"]) != record["sources"]:
-            self.app.display_warning(f"{folder} was made of other sources: the wheel goes without it")
+        try:
+            record = shipped.read_record(folder)
+            for baseline in record["libraries"]:
+                shipped.read_library(folder, record, baseline)
+            if shipped.source_hash(record["files"]) != record["sources"]:
+                raise shipped.Unusable("it was made of other sources")
+        except (shipped.Unusable, ValueError, KeyError, TypeError) as reason:
+            self.app.display_warning(f"the wheel goes without the library in {folder}: {reason}")
             return
         build_data["force_include"][str(folder)] = "dalembert/library"
         build_data["pure_python"] = False

@@ -63,13 +63,17 @@ def address(symbol: str) -> int | None:
         return ctypes.cast(getattr(library.code, symbol), ctypes.c_void_p).value
     except AttributeError:
         say(f"the library of compiled kernels has no {symbol}; it is {COMPILED}")
+        library.missing.append(symbol)
         return None
 
 
 def description() -> str:
     """Which code kernels are: that of the library, with its baseline and the hash of its sources, or made here."""
     library = _library()
-    return COMPILED if library is None else f"shipped library {library.baseline}, {library.sources}"
+    if library is None:
+        return COMPILED
+    missing = f"; {', '.join(library.missing)} {COMPILED}" if library.missing else ""
+    return f"shipped library {library.baseline}, {library.sources}{missing}"
 
 
 # Loading ----------------------------------------------------------------------------------------------------------------
@@ -80,6 +84,7 @@ class _Library:
     code: ctypes.CDLL
     baseline: str
     sources: str
+    missing: list[str]  # symbols that it should have
 
 
 @functools.cache
@@ -111,7 +116,7 @@ def _load(folder: Path) -> _Library:
         raise Unusable(str(error)) from error
     if found.decode("utf-8", "replace") != identity(record, baseline):
         raise Unusable(f"{path} is another library than its record says")
-    return _Library(code, baseline, record["sources"])
+    return _Library(code, baseline, record["sources"], [])
 
 
 def read_record(folder: Path) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The wheel: what is in it, and what it does where there is no compiler, no cache of kernels and no Numba."""
 
 import json
+import shutil
 import subprocess
 import zipfile
 
@@ -8,7 +9,7 @@ import pytest
 
 from dalembert import ahead, build_library, shipped
 
-from .conftest import PROGRAM
+from .conftest import PROGRAM, ROOT, uv
 
 pytestmark = pytest.mark.skipif(
     shipped.machine() not in shipped.BASELINES, reason="no library is made for this machine"
@@ -72,6 +73,22 @@ def test_the_wheel_is_for_this_machine_and_any_python(wheel):
         assert b"Root-Is-Purelib: false" in content.read(about)
     libraries = [shipped.file_name(baseline.name) for baseline in shipped.BASELINES[shipped.machine()]]
     assert sorted(names) == sorted(f"dalembert/library/{name}" for name in (*libraries, shipped.RECORD))
+
+
+@pytest.mark.parametrize("stale", [False, True], ids=["no library", "library of other sources"])
+def test_a_wheel_of_sources_alone_is_for_every_machine(library, tmp_path, stale):
+    for name in ("pyproject.toml", "README.md", "LICENSE", "hatch_build.py"):
+        shutil.copy(ROOT / name, tmp_path)
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    if stale:
+        shutil.copytree(library, tmp_path / "out" / "library")
+        with (tmp_path / "src" / "dalembert" / "mechanics" / "drift.py").open("a") as file:
+            file.write("\n")
+    subprocess.run([uv(), "build", "--quiet", "--wheel", "--out-dir", tmp_path / "dist", tmp_path], check=True)
+    (found,) = (tmp_path / "dist").glob("*.whl")
+    assert found.name.endswith("-py3-none-any.whl")
+    with zipfile.ZipFile(found) as content:
+        assert not [name for name in content.namelist() if "library/" in name]
 
 
 def test_every_c_function_is_in_the_libraries_and_nothing_is_left_open(library):
