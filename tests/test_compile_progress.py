@@ -285,17 +285,22 @@ def test_the_line_counts_what_is_left_and_estimates_from_last_time(monkeypatch):
     assert compile_progress.line() == "3 to compile, about 30 s: threads, batches"
     state.running["batch.kernel.run_batch"].begun = now - 100.0  # and takes another tenth of that
     assert compile_progress.line() == "3 to compile, about 18 s: threads, batches"
+    state.done["impact.evaluate.evaluate_watch"] = 3.0 * compile_progress.expected(
+        "impact", known
+    )  # the computer is busy
+    assert compile_progress.line() == "3 to compile, about 45 s: threads, batches"
     state.running = {"board.serve": compile_progress._Task(now, waiting=-1)}
     assert compile_progress.line() == "waiting for another process, which compiles threads (board)"
 
 
 def test_the_command_prints_a_table_of_all_kernels(monkeypatch, capsys):
     monkeypatch.setattr(ahead, "compile_ahead", lambda wanted: {"board.serve": 1.25})
+    monkeypatch.setenv("COLUMNS", "200")
     assert cli.compile_everything() == 0
     out = capsys.readouterr().out
-    assert out.split()[:4] == ["kernel", "seconds", "kept", "in"]
-    assert re.search(r"threads \(board\) +1\.2", out)
-    assert all(item.name.rpartition(".")[0].split(".")[0] in out for item in ahead.everything())
+    assert out.split()[:5] == ["kernel", "purpose", "seconds", "kept", "in"]
+    assert re.search(r"board\.serve +threads +1\.2", out)
+    assert all(item.name in out for item in ahead.everything())
 
 
 def test_a_folder_holds_so_much_and_no_more(cache, monkeypatch):

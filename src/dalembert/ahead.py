@@ -179,11 +179,15 @@ def help_compile(names: Sequence[str]) -> None:
     os._exit(0)  # Python would take its time
 
 
-def table(seconds: Mapping[str, float]) -> list[tuple[str, str, str]]:
-    """Of all kernels: what it is, the seconds that it took now, and the file that it is kept in."""
-    rows = []
+def table(seconds: Mapping[str, float]) -> list[tuple[str, str, str, str]]:
+    """Of all kernels: name, purpose, the seconds that it took now, and where it is kept, in the cache or elsewhere."""
+    rows, base = [], cache_folders.asked_for()
     for item in everything():
         took = f"{seconds[item.name]:.1f}" if item.name in seconds else ""
-        place = item.place or ("the library of the package" if item.kept else "not kept")
-        rows.append((compile_progress.label(item.name), took, str(place)))
+        folder = None if item.place is None else item.place.parent
+        if folder is None:
+            place = "the library of the package" if item.kept else "not kept"
+        else:
+            place = folder.name if folder.parent == base else str(folder)
+        rows.append((item.name, compile_progress.purpose(item.name), took, place))
     return rows

@@ -42,12 +42,13 @@ def compile_everything() -> int:
     from rich.console import Console
     from rich.table import Table
 
-    from . import ahead
+    from . import ahead, cache_folders
 
     rows = ahead.table(ahead.compile_ahead(ahead.everything()))
-    table = Table("kernel", "seconds", "kept in", box=None, pad_edge=False)
-    table.columns[1].justify = "right"
-    table.columns[2].overflow = "fold"
+    table = Table("kernel", "purpose", "seconds", f"kept in {cache_folders.asked_for()}", box=None, pad_edge=False)
+    table.columns[2].justify = "right"
+    for column in table.columns:
+        column.overflow = "fold"
     for row in rows:
         table.add_row(*row)
     Console(markup=False, highlight=False).print(table)

@@ -49,8 +49,13 @@ TICK = 0.1  # s
 
 def label(name: str) -> str:
     """What a kernel is for, with its module."""
-    what = _by_beginning(LABELS, name)
-    return name if what is None else f"{what} ({name.rpartition('.')[0] or name})"
+    what = purpose(name)
+    return name if not what else f"{what} ({name.rpartition('.')[0] or name})"
+
+
+def purpose(name: str) -> str:
+    """What a kernel is for, in words; empty for a function of the user's."""
+    return _by_beginning(LABELS, name) or ""
 
 
 def _by_beginning(table: Mapping[str, Any], name: str) -> Any:
@@ -127,9 +132,14 @@ class _State:
             total += elapsed + self._rest(name)
         return done, total
 
+    @property
+    def pace(self) -> float:
+        """How much longer kernels take than expected: the computer may be another one, or busy."""
+        return (1.0 + sum(self.done.values())) / (1.0 + sum(expected(name, self.known) for name in self.done))
+
     def _rest(self, name: str) -> float:
         """Seconds that a kernel still takes, about; what takes longer than last time is thought to end soon."""
-        whole, task = expected(name, self.known), self.running.get(name)
+        whole, task = self.pace * expected(name, self.known), self.running.get(name)
         elapsed = 0.0 if task is None else time.perf_counter() - task.begun
         return max(whole - elapsed, 0.1 * elapsed)
 
@@ -349,9 +359,7 @@ class _Live:
 def line() -> str:
     """What goes on, in one line."""
     waits = [_waiting(name, task) for name, task in _state.running.items() if task.waiting]
-    names = dict.fromkeys(
-        _by_beginning(LABELS, name) or name for name, task in _state.running.items() if not task.waiting
-    )
+    names = dict.fromkeys(purpose(name) or name for name, task in _state.running.items() if not task.waiting)
     if not names and waits:
         return waits[0]
     left = len(_state.pending)

@@ -65,8 +65,12 @@ class KernelCache(caching._Cache):
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep what was compiled, if it may be kept, and there is somewhere to keep it."""
         if not data.lifted and not data.library.has_dynamic_globals and self._worth():
-            rest = serialize.dumps(((repr(sig), self._content), data._reduce()))
-            cache_folders.write(self._folder, self._file, MAGIC + hashlib.sha256(rest).digest() + rest)
+            try:
+                rest = serialize.dumps(((repr(sig), self._content), data._reduce()))
+            except Exception:  # noqa: BLE001 - what cannot be pickled is not kept
+                rest = b""
+            if rest:
+                cache_folders.write(self._folder, self._file, MAGIC + hashlib.sha256(rest).digest() + rest)
         compile_progress.end(self._name)
 
     def enable(self) -> None:

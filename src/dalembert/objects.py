@@ -93,15 +93,16 @@ class Kept:
 
 
 @contextlib.contextmanager
-def alone(folder: str, name: str, kernel: str) -> Iterator[None]:
-    """While no other process compiles this kernel: raises `Busy`, or waits, and says so after a second."""
+def alone(folder: str, name: str, kernel: str, wait: bool = False) -> Iterator[None]:
+    """While no other process compiles this kernel: raises `Busy` unless `patient` or `wait`, or waits, and says so after a
+    second."""
     start, lock, waiting = time.monotonic(), None, True
     try:
         while waiting:
             try:
                 lock, waiting = cache_folders.lock(folder, name), False
             except BlockingIOError as error:
-                if not patient:
+                if not (patient or wait):
                     raise Busy from error
                 if time.monotonic() - start > SILENT:
                     compile_progress.wait(kernel, cache_folders.locked_by(folder, name))

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from . import interrupt, objects
+from . import interrupt
 from .function_content import Content, content_of
 from .jit import is_dispatcher
 from .pointer import C_SIGNATURE, C_TYPE, DERIVATIVE, RAISED, WRONG_LENGTH, view
@@ -182,11 +182,12 @@ def _compile(
         )
 
     if portable:
+        from . import objects
         from .kernel_cache import KernelCache
 
         folder = f"user_functions-{_made_by()}"
         wrapper._cache = cache = KernelCache(folder, digest, name, typed)
-        with contextlib.nullcontext() if cache.there() else objects.alone(folder, digest[:32], name):
+        with contextlib.nullcontext() if cache.there() else objects.alone(folder, digest[:32], name, wait=True):
             wrapper.compile()
     else:
         wrapper.compile()

@@ -402,6 +402,15 @@ def test_another_process_loads_what_the_first_compiled_and_nothing_else(process)
     assert process("2", "1", NUMBA_BOUNDSCHECK="1")[:2] == ([5.0], [0])
 
 
+def test_plain_functions_need_neither_numba_nor_llvm(process, tmp_path):
+    (tmp_path / "program.py").write_text(
+        "import json, sys\nimport numpy as np\nfrom dalembert.user_pointer import Adapter, Pointer\n"
+        "pointer = Pointer(Adapter((lambda t, y: y[0] + t,), size=1), scalar=True)\n"
+        "print(json.dumps([pointer(1.0, np.ones(1))[0], *({'numba', 'llvmlite', 'rich'} & {*sys.modules})]))\n"
+    )
+    assert process() == (2.0, "")
+
+
 @pytest.mark.slow
 def test_a_damaged_file_is_compiled_anew(process, tmp_path):
     process("2", "1")
