@@ -86,13 +86,21 @@ def digest(*parts: bytes) -> str:
     return found.hexdigest()
 
 
+def processor() -> str:
+    """The name of this processor, or its kind where the system tells no name."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
+            names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    except OSError:
+        names = []
+    return names[0] if names else platform.processor() or platform.machine()
+
+
 @functools.cache
 def versions() -> dict[str, str]:
-    """What computed: versions, a hash of this package's sources, the platform and the processor that was compiled for."""
-    import llvmlite.binding
-    import numba
-
+    """What computed: versions, a hash of this package's sources, the platform and the processor."""
     from . import __version__
+    from .jit import DISABLED
 
     folder = Path(__file__).parent
     sources = digest(*(file.read_bytes() for file in sorted(folder.rglob("*.py"))))
@@ -102,8 +110,8 @@ def versions() -> dict[str, str]:
         "python": platform.python_version(),
         **{name: metadata.version(name) for name in LIBRARIES},
         "platform": f"{platform.system()} {platform.machine()}",
-        "processor": llvmlite.binding.get_host_cpu_name(),
-        "compiled": "no" if numba.config.DISABLE_JIT else "yes",  # type: ignore[attr-defined]
+        "processor": processor(),
+        "compiled": "no" if DISABLED else "yes",
     }
 
 

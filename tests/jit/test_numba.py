@@ -105,7 +105,7 @@ def test_only_the_c_function_is_left_when_the_others_are_part_of_it():
     module = intermediate(sum_of_cubes)
     compiler.optimise(module, compiler.cpu_target.target_context.codegen()._tm, "test_sum_of_cubes")
     assert "test_sum_of_cubes" in names(module)
-    assert not [name for name in names(module) if "product" in name or "cube" in name and "sum" not in name]
+    assert not [name for name in names(module) if "product" in name or ("cube" in name and "sum" not in name)]
     exported = [f.name for f in module.functions if not f.is_declaration and f.linkage.name == "external"]
     assert exported == ["test_sum_of_cubes"]
 
