@@ -1,5 +1,7 @@
 """Kernels take what they say they take, and name what they do not; every entry point of the package is listed."""
 
+import copy
+import pickle
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -143,6 +145,13 @@ def test_functions_that_users_compile_may_call_inner_functions():
     assert turned((1.0, 0.0, 0.0, 0.0), (0.0, 0.0, np.pi)) == pytest.approx((0.0, 0.0, 0.0, 1.0), abs=1e-15)
     largest = numba.njit(lambda s, z: cone.scaling_point(s, z)[0])  # and these call functions of Numba's
     assert np.isfinite(largest((2.0, 1.0, 0.0), (3.0, 0.5, 0.0)))
+
+
+def test_inner_functions_are_pickled_and_copied_by_name():
+    from dalembert import vec
+
+    assert pickle.loads(pickle.dumps(vec.dot)) is vec.dot
+    assert copy.deepcopy(vec.dot) is vec.dot
 
 
 def test_every_module_with_entry_points_is_listed_and_symbols_are_stable():
