@@ -61,8 +61,11 @@ class InnerLibrary(codegen.JITCodeLibrary):
         self._finalized = True
 
     def _get_module_for_linking(self) -> Any:
-        self._ensure_finalized()
-        return self._final_module
+        """What a function links that Numba compiles by itself, one of a user's, say: with everything that this one calls."""
+        linked = self._final_module.clone()
+        for library in _libraries(self)[1:]:
+            linked.link_in(_own_module(library), preserve=True)
+        return linked
 
 
 @functools.cache
@@ -179,7 +182,7 @@ def intermediate_code(function: Callable[..., Any], signature: str, symbol: str,
         compiled = dispatcher(function, options)._compiler.compile(arguments, result)
         linked = llvm.parse_assembly(str(_c_function(compiled.fndesc, symbol)))
         for library in _libraries(compiled.library):
-            linked.link_in(library._get_module_for_linking(), preserve=True)
+            linked.link_in(_own_module(library), preserve=True)
     if any(value.name.startswith("numba.dynamic.globals") for value in linked.global_variables):
         raise TypeError(f"{symbol} refers to an object of this process, and cannot be kept")
     return linked
@@ -202,6 +205,11 @@ def _c_function(descriptor: Any, symbol: str) -> Any:
     raised = ENDS_RUN if isinstance(result, ir.IntType) else float("nan")
     builder.ret(builder.select(status.is_error, result(raised), found))
     return module
+
+
+def _own_module(library: Any) -> Any:
+    """The code of a library, without that of what it calls where that is in libraries of their own."""
+    return library._final_module if isinstance(library, InnerLibrary) else library._get_module_for_linking()
 
 
 def _libraries(first: Any) -> list[Any]:

@@ -85,6 +85,9 @@ class Inner:
             "its `py_func` can"
         )
 
+    def __reduce__(self) -> str:
+        return self.__qualname__  # type: ignore[attr-defined, no-any-return] # pickled and copied by name, as functions are
+
 
 class Intrinsic:
     """A function given as the code that it becomes: `numba.extending.intrinsic`, called when it is first compiled."""

@@ -84,14 +84,24 @@ def digest(*parts: bytes) -> str:
     return found.hexdigest()
 
 
+def processor() -> str:
+    """The name of this processor, or its kind where the system tells no name."""
+    import platform
+
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
+            names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    except OSError:
+        names = []
+    return names[0] if names else platform.processor() or platform.machine()
+
+
 @functools.cache
 def versions() -> dict[str, str]:
     """What computed: versions, a hash of this package's sources, the platform and processor, and which code kernels were:
     that of the library that comes with the package, code compiled for this machine, or plain Python."""
     import platform
     from importlib import metadata
-
-    import llvmlite.binding
 
     from . import __version__, shipped
     from .jit import DISABLED
@@ -104,7 +114,7 @@ def versions() -> dict[str, str]:
         "python": platform.python_version(),
         **{name: metadata.version(name) for name in LIBRARIES},
         "platform": f"{platform.system()} {platform.machine()}",
-        "processor": llvmlite.binding.get_host_cpu_name(),
+        "processor": processor(),
         "kernels": "plain Python" if DISABLED else shipped.description(),
     }
 
