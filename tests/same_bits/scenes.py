@@ -36,7 +36,6 @@ def chain(links: int, **settings: Any) -> Parts:
         step = 0.25 * np.array([0.6, 0.0, -0.8] if i % 2 else [0.8, 0.0, -0.6])
         rod = scene.add_body(
             f"rod {i}", dal.Box(0.25, 0.0625, 0.125), mass=0.5 + 0.25 * i, position=at + 0.5 * step,
-            angular_velocity=(0.0, 1.0, 0.25 * i),
         )  # fmt: skip
         scene.ball(f"joint {i}", above, rod, at=at)
         above, at = rod, at + step
@@ -80,7 +79,7 @@ def stones() -> Parts:
         (dal.Sphere(0.25), dal.Box(0.5, 0.5, 0.5), dal.Cylinder(0.25, 0.5), dal.Capsule(0.25, 0.5))
     ):
         scene.add_body(
-            f"stone {i}", shape, mass=1.0, position=(0.375 * i, 0.0, 0.75), orientation=(0.5, 0.5, 0.5, 0.5),
+            f"stone {i}", shape, mass=1.0, position=(float(i), 0.0, 0.75), orientation=(0.5, 0.5, 0.5, 0.5),
             angular_velocity=(1.0, 0.5, 0.25),
         )  # fmt: skip
     return of_run(dal.Simulation(scene, dt=1 / 240, solver="interior_point", frames=60.0), 0.5)

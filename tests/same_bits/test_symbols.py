@@ -14,7 +14,9 @@ from dalembert.jit import DISABLED, CFunction
 ALLOWED = {"memcpy", "memmove", "memset", "_GLOBAL_OFFSET_TABLE_"}
 SYMBOLS, SYMBOL_SIZE = 2, 24  # the kind of a section with symbols, and bytes of one, in an ELF file
 
-pytestmark = pytest.mark.skipif(DISABLED or sys.platform != "linux", reason="kernels are compiled to ELF files elsewhere")
+pytestmark = pytest.mark.skipif(
+    DISABLED or sys.platform != "linux", reason="kernels are compiled to ELF files elsewhere"
+)
 
 
 def undefined(code: bytes) -> set[str]:
