@@ -4,8 +4,8 @@ Numba's own pipeline serves all of Python. It optimises each function together w
 machine code, links the result into each caller, and begins anew there; it looks for closures, `with` blocks, object mode,
 array expressions and generators; and it keeps time of all that. Kernels here have none of these. Here
 
-- an inner function stops at its intermediate code, simplified (`InnerLibrary`), which is linked once into each C function that
-  needs it, directly or not (`intermediate_code`), and optimised there (`optimise`);
+- an inner function stops at its intermediate code, simplified (`InnerLibrary`), which is linked once into each C function
+  that needs it, directly or not (`intermediate_code`), and optimised there (`optimise`);
 - only those passes run which the language of the kernels needs (`Compiler`);
 - type inference is spared two detours: a variable that begins as a constant looks like that constant in the first pass, and
   Numba would compile what it is handed to for the constant as well as for its type; and each `+` of two numbers would be
@@ -17,6 +17,7 @@ of them, for the versions that pyproject.toml allows.
 
 import functools
 import gc
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -26,9 +27,10 @@ from llvmlite import ir
 from numba.core import cgutils, codegen, compiler, compiler_machinery, funcdesc, lowering, sigutils, types
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
-from numba.core.typed_passes import NopythonTypeInference, NoPythonBackend, PreLowerStripPhis
+from numba.core.typed_passes import NoPythonBackend, NopythonTypeInference, PreLowerStripPhis
 from numba.core.untyped_passes import FixupArgs, GenericRewrites, IRProcessing, ReconstructSSA, TranslateByteCode
 
+from .objects import Made
 from .status import ENDS_RUN
 
 if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
@@ -37,7 +39,7 @@ if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         "before that to run everything in plain Python"
     )
 
-# Inner functions --------------------------------------------------------------------------------------------------------------
+# Inner functions --------------------------------------------------------------------------------------------------------
 
 
 class InnerLibrary(codegen.JITCodeLibrary):
@@ -214,7 +216,7 @@ def _libraries(first: Any) -> list[Any]:
 
 
 def optimise(module: Any, machine: Any, symbol: str) -> None:
-    """Optimise a module in place for a target machine, as Numba does, and drop what only `symbol` needed and no longer does."""
+    """Optimise a module in place for a target machine, as Numba does, and keep only what `symbol` needs."""
     inline = codegen.create_pass_builder(machine, opt=0, loop_vectorize=False, slp_vectorize=False)
     passes = inline.getModulePassManager()
     passes.add_loop_rotate_pass()
@@ -231,12 +233,16 @@ def optimise(module: Any, machine: Any, symbol: str) -> None:
     drop.run(module, full)
 
 
-def machine_code(function: Callable[..., Any], signature: str, symbol: str, options: dict[str, Any]) -> bytes:
+def compile_for_host(function: Callable[..., Any], signature: str, symbol: str, options: dict[str, Any]) -> Made:
     """An object file for this machine with a C function of this name."""
+    begun = time.process_time()
     module = intermediate_code(function, signature, symbol, options)
+    functions = sum(not found.is_declaration for found in module.functions)
+    size = len(module.as_bitcode())
     machine = cpu_target.target_context.codegen()._tm
     optimise(module, machine, symbol)
-    return bytes(machine.emit_object(module))
+    code = bytes(machine.emit_object(module))
+    return Made(code, functions, size, time.process_time() - begun)
 
 
 # Type inference ----------------------------------------------------------------------------------------------------------
@@ -256,4 +262,4 @@ def _call_type(function: Any, context: Any, args: Any, kws: Any) -> Any:
     return _signatures[key]
 
 
-types.BaseFunction.get_call_type = _call_type
+types.BaseFunction.get_call_type = _call_type  # type: ignore[method-assign, assignment]

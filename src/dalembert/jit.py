@@ -88,7 +88,12 @@ def imported(path: Path) -> frozenset[Path]:
 
 def _is_compiled(path: Path) -> bool:
     folder = path.parent
-    if path.stem in ("kernel_cache", "objects", "cache_folders", "shipped"):  # where kernels are kept changes none of them
+    if path.stem in (
+        "kernel_cache",
+        "objects",
+        "cache_folders",
+        "shipped",
+    ):  # where kernels are kept changes none of them
         return False
     return folder == ROOT or folder.name in KERNELS or (folder.name == "model" and path.stem in TABLES)
 
@@ -253,12 +258,19 @@ class CFunction:
             return self._shipped
         from . import objects
 
-        return objects.load(self._on_disk.read_or_make(self._make), self.symbol)
+        return objects.load(self.made().code, self.symbol)
 
-    def _make(self) -> bytes:
-        from . import compiler
+    def made(self) -> Any:
+        """Its object file and what that was made of, from the disk or made now: `objects.Made`."""
+        from . import objects
 
-        return compiler.machine_code(self.function, self.signature, self.symbol, INNER)
+        def make() -> objects.Made:
+            from . import compiler
+
+            return compiler.compile_for_host(self.function, self.signature, self.symbol, INNER)
+
+        kept = self._on_disk
+        return kept.read_or_make(make)
 
 
 C_FUNCTIONS: dict[str, CFunction] = {}

@@ -29,7 +29,7 @@ from .pointer import viewer
 
 # What ctypes makes of arguments; a pointer holds an int64 as well, and is made twice as fast.
 C_TYPES = {"int64": ctypes.c_void_p, "float64": ctypes.c_double}
-RESULTS = {"int64": ctypes.c_int64, "float64": ctypes.c_double}
+RESULTS: dict[str, Any] = {"int64": ctypes.c_int64, "float64": ctypes.c_double}
 # Attributes of record arrays are looked up in Python, unless the class is asked.
 _dtype_of, _shape_of, _flags_of = (getattr(np.ndarray, name).__get__ for name in ("dtype", "shape", "flags"))
 

@@ -1,7 +1,7 @@
 """Machine code of kernels: object files, kept on disk with a checksum, and loaded by LLVM. Numba makes them, and is not
 needed to load them.
 
-A file is a line that says what it is, the SHA-256 of the rest, and the object. It is read only from folders that nobody else
+A file is a line that says what it is, the SHA-256 of the rest, and the rest: a line of JSON (`Made`) and the object. It is read only from folders that nobody else
 can write to (`cache_folders`), and not a byte of it is looked at before the checksum fits, so that a damaged file costs time
 and nothing else.
 """
@@ -11,17 +11,27 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib.util
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 
 from . import cache_folders
 
-MAGIC = b"dalembert object 1\n"
+MAGIC = b"dalembert object 2\n"
 DIGEST = hashlib.sha256().digest_size
+
+
+class Made(NamedTuple):
+    """An object file, and what it was made of."""
+
+    code: bytes
+    functions: int  # compiled by Numba for it
+    intermediate: int  # bytes of LLVM's bitcode before it was optimised
+    seconds: float  # of processor time
 
 
 class Busy(Exception):
@@ -45,11 +55,11 @@ class Kept:
         """Whether it is, for this machine."""
         return any(cache_folders.found(self._folder, self._name))
 
-    def read(self) -> bytes | None:
-        """The object; None where there is none that can be used."""
+    def read(self) -> Made | None:
+        """What is there; None where there is nothing that can be used."""
         damaged = None
         for path in cache_folders.found(self._folder, self._name):
-            found = _checked(path)
+            found = _unpacked(path)
             if found is not None:
                 cache_folders.use(path)
                 return found
@@ -58,8 +68,8 @@ class Kept:
             cache_folders.say(f"{damaged} is damaged; its kernel is compiled anew")
         return None
 
-    def read_or_make(self, make: Callable[[], bytes]) -> bytes:
-        """The object, made by this process if by no other. Raises `Busy` where another is at it and this one
+    def read_or_make(self, make: Callable[[], Made]) -> Made:
+        """What is there, or is made, this process if by no other. Raises `Busy` where another is at it and this one
         does not wait for it (`patient`)."""
         found = self.read()
         if found is not None:
@@ -73,22 +83,30 @@ class Kept:
             if found is None:
                 announce_compilation()
                 found = make()
-                cache_folders.write(self._folder, self._name, MAGIC + hashlib.sha256(found).digest() + found)
+                cache_folders.write(self._folder, self._name, _packed(found))
         finally:
             if lock is not None:
                 lock.close()
         return found
 
 
-def _checked(path: Path) -> bytes | None:
-    """What follows the checksum of a file; None unless it fits."""
+def _packed(made: Made) -> bytes:
+    rest = json.dumps(made[1:]).encode() + b"\n" + made.code
+    return MAGIC + hashlib.sha256(rest).digest() + rest
+
+
+def _unpacked(path: Path) -> Made | None:
+    """What `_packed` made of a file; None unless its checksum fits."""
     try:
         data = path.read_bytes()
     except OSError:
         return None
     start = len(MAGIC) + DIGEST
     rest = data[start:]
-    return rest if data[:start] == MAGIC + hashlib.sha256(rest).digest() else None
+    if data[:start] != MAGIC + hashlib.sha256(rest).digest():
+        return None
+    line, _, code = rest.partition(b"\n")
+    return Made(code, *json.loads(line))
 
 
 @functools.cache
