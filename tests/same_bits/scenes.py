@@ -52,6 +52,16 @@ def double_pendulum(**settings: Any) -> Parts:
     return of_run(dal.Simulation(scene, frames=50.0, **settings), 1.0)
 
 
+def tumbling() -> Parts:
+    """A free body whose inertia is a full matrix."""
+    scene = dal.Scene("tumbling")
+    inertia = [[2.0, 0.25, -0.125], [0.25, 3.0, 0.375], [-0.125, 0.375, 4.0]]
+    scene.add_body(
+        "body", mass=1.0, inertia=inertia, orientation=(0.5, -0.5, 0.5, 0.5), angular_velocity=(0.25, 4.0, 0.5)
+    )
+    return of_run(dal.Simulation(scene, method="splitting", dt=1 / 64, frames=32.0), 2.0)
+
+
 def driven_arm() -> Parts:
     """Two links with a torsion spring between them, which needs the angle of a joint."""
     scene = dal.Scene("driven arm")
@@ -159,6 +169,7 @@ RUNS: dict[str, Callable[[], Parts]] = {
     "rope, dormand_prince": lambda: chain(8, method="dormand_prince", rtol=1e-8),
     "rope, joint coordinates": lambda: chain(8, coordinates="joint", method="rk4", dt=1 / 256),
     "driven arm": driven_arm,
+    "tumbling": tumbling,
     "wall": bricks,
     "dominoes, two threads": falling_dominoes,
     "stones, interior point": stones,
