@@ -43,7 +43,8 @@ def test_exact_results_are_exact():
     assert np.array_equal(of("pow", n, np.full_like(n, 2.0)), n * n)
     assert np.array_equal(of("pow", n * n, np.full_like(n, 0.5)), n)
     assert np.array_equal(
-        of("pow", np.full(2100, 2.0), np.arange(-1075.0, 1025.0)), [math.ldexp(1.0, n) if n < 1024 else math.inf for n in range(-1075, 1025)]
+        of("pow", np.full(2100, 2.0), np.arange(-1075.0, 1025.0)),
+        [math.ldexp(1.0, n) if n < 1024 else math.inf for n in range(-1075, 1025)],
     )
     assert np.array_equal(of("hypot", 3.0 * n, 4.0 * n), 5.0 * n)
     assert of("exp", [0.0])[0] == of("cos", [0.0])[0] == 1.0

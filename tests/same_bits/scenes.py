@@ -36,7 +36,6 @@ def chain(links: int, **settings: Any) -> Parts:
         step = 0.25 * np.array([0.6, 0.0, -0.8] if i % 2 else [0.8, 0.0, -0.6])
         rod = scene.add_body(
             f"rod {i}", dal.Box(0.25, 0.0625, 0.125), mass=0.5 + 0.25 * i, position=at + 0.5 * step,
-            angular_velocity=(0.0, 1.0, 0.25 * i),
         )  # fmt: skip
         scene.ball(f"joint {i}", above, rod, at=at)
         above, at = rod, at + step
@@ -51,6 +50,16 @@ def double_pendulum(**settings: Any) -> Parts:
         scene.hinge(f"{name} hinge", above, arm, at=at, axis=(0.0, 1.0, 0.0))
         above, at = arm, at + [0.6, 0.0, -0.8]
     return of_run(dal.Simulation(scene, frames=50.0, **settings), 1.0)
+
+
+def tumbling() -> Parts:
+    """A free body whose inertia is a full matrix."""
+    scene = dal.Scene("tumbling")
+    inertia = [[2.0, 0.25, -0.125], [0.25, 3.0, 0.375], [-0.125, 0.375, 4.0]]
+    scene.add_body(
+        "body", mass=1.0, inertia=inertia, orientation=(0.5, -0.5, 0.5, 0.5), angular_velocity=(0.25, 4.0, 0.5)
+    )
+    return of_run(dal.Simulation(scene, method="splitting", dt=1 / 64, frames=32.0), 2.0)
 
 
 def driven_arm() -> Parts:
@@ -80,7 +89,7 @@ def stones() -> Parts:
         (dal.Sphere(0.25), dal.Box(0.5, 0.5, 0.5), dal.Cylinder(0.25, 0.5), dal.Capsule(0.25, 0.5))
     ):
         scene.add_body(
-            f"stone {i}", shape, mass=1.0, position=(0.375 * i, 0.0, 0.75), orientation=(0.5, 0.5, 0.5, 0.5),
+            f"stone {i}", shape, mass=1.0, position=(float(i), 0.0, 0.75), orientation=(0.5, 0.5, 0.5, 0.5),
             angular_velocity=(1.0, 0.5, 0.25),
         )  # fmt: skip
     return of_run(dal.Simulation(scene, dt=1 / 240, solver="interior_point", frames=60.0), 0.5)
@@ -160,6 +169,7 @@ RUNS: dict[str, Callable[[], Parts]] = {
     "rope, dormand_prince": lambda: chain(8, method="dormand_prince", rtol=1e-8),
     "rope, joint coordinates": lambda: chain(8, coordinates="joint", method="rk4", dt=1 / 256),
     "driven arm": driven_arm,
+    "tumbling": tumbling,
     "wall": bricks,
     "dominoes, two threads": falling_dominoes,
     "stones, interior point": stones,

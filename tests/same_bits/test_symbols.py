@@ -14,7 +14,9 @@ from dalembert.jit import DISABLED, CFunction
 ALLOWED = {"memcpy", "memmove", "memset", "_GLOBAL_OFFSET_TABLE_"}
 SYMBOLS, SYMBOL_SIZE = 2, 24  # the kind of a section with symbols, and bytes of one, in an ELF file
 
-pytestmark = pytest.mark.skipif(DISABLED or sys.platform != "linux", reason="kernels are compiled to ELF files elsewhere")
+pytestmark = pytest.mark.skipif(
+    DISABLED or sys.platform != "linux", reason="kernels are compiled to ELF files elsewhere"
+)
 
 
 def undefined(code: bytes) -> set[str]:
@@ -34,7 +36,7 @@ def undefined(code: bytes) -> set[str]:
 
 
 def needed_by(function: CFunction) -> set[str]:
-    return undefined(function._on_disk.read_or_make(function._make))
+    return undefined(function.made().code)
 
 
 @pytest.mark.parametrize("function", ahead.everything(), ids=lambda function: function.name)
@@ -54,4 +56,4 @@ def test_what_calls_libm_is_found():
     def calls_sine(x):
         return int(math.sin(x))
 
-    assert "sin" in undefined(CFunction(calls_sine, "int64(float64)", source="sin")._make())
+    assert "sin" in undefined(CFunction(calls_sine, "int64(float64)", source="sin").made().code)

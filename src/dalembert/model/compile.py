@@ -12,6 +12,7 @@ from ..addresses import nested
 from ..scene.articulate import Link
 from ..scene.body import WORLD, Body
 from ..scene.checks import quaternion_of
+from ..scene.eigen import eigenvectors
 from ..scene.force import Event
 from ..scene.joint import Joint
 from ..scene.particles import Particle
@@ -236,7 +237,7 @@ def _six(m: np.ndarray) -> tuple[float, ...]:
 
 
 def _body_row(body: Body) -> tuple[Any, ...]:
-    moments, axes = np.linalg.eigh(body.inertia)
+    moments, axes = eigenvectors(body.inertia)
     if np.linalg.det(axes) < 0.0:
         axes[:, 0] = -axes[:, 0]
     principal = quaternion_of(axes)

@@ -12,6 +12,8 @@ from numbers import Real
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .eigen import eigenvectors
+
 
 def positive(owner: str, name: str, value: object, unit: str = "") -> float:
     """``value`` as a float; it must be a real number, finite and above zero.
@@ -124,7 +126,7 @@ def quaternion_of(rotation: ArrayLike) -> tuple[float, float, float, float]:
         [[a + e + i, h - f, c - g, d - b], [h - f, a - e - i, b + d, c + g],
          [c - g, b + d, e - a - i, f + h], [d - b, c + g, f + h, i - a - e]]
     )  # fmt: skip
-    w, x, y, z = np.linalg.eigh(k / 3.0)[1][:, -1].tolist()
+    w, x, y, z = eigenvectors(k / 3.0)[1][:, -1].tolist()
     largest = max((w, x, y, z), key=abs)
     sign = math.copysign(1.0, w if abs(w) > 1e-12 else largest)
     return (sign * w + 0.0, sign * x + 0.0, sign * y + 0.0, sign * z + 0.0)
