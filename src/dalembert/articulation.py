@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .addresses import address_table
+from .addresses import handed
 from .articulated import answer as tasks
 from .articulated.answer import answer
 from .articulated.reach import Reaching
@@ -55,7 +55,7 @@ class Articulation(SmallMotions, Reaching):
         items: list[Body | Link] = [*scene.bodies.values(), *scene.links.values()]
         self._layout = build_tree(scene)
         self._tree = self._layout.tree({item: i for i, item in enumerate(items)}, 0)
-        self._table = address_table(self._tree)
+        self._handed = handed(self._tree)
         self._gravity = scene.gravity
         self.scene = scene
         self.coordinates = tuple(self._layout.coordinate_names)
@@ -67,8 +67,7 @@ class Articulation(SmallMotions, Reaching):
         place = real_array("coordinates", "u", u, (len(self.coordinates),))
         speed = np.zeros(m) if w is None else real_array("speeds", "w", w, (m,))
         out = np.zeros(size)
-        argument = self._tree if answer_is_plain() else self._table
-        status = answer(task, np.array(place), np.array(speed), np.asarray(given, float), out, argument)
+        status = answer(task, np.array(place), np.array(speed), np.asarray(given, float), out, self._handed)
         if status:
             raise ValueError(f"nothing resists {self.speeds[status - 1]!r}: no mass, no armature")
         return out
@@ -133,10 +132,3 @@ class Articulation(SmallMotions, Reaching):
         found = self._ask(tasks.MOMENTUM, u, w, np.zeros(3), 10)
         center = found[1:4] / found[0]
         return center, found[4:7], self._ask(tasks.MOMENTUM, u, w, center, 10)[7:10]
-
-
-def answer_is_plain() -> bool:
-    """Whether kernels run as plain Python, and take tables themselves."""
-    import numba
-
-    return bool(numba.config.DISABLE_JIT)  # type: ignore[attr-defined]

@@ -12,14 +12,9 @@ functions need, some of them its own, and the result of what it did.
 
 import platform
 
-import numba
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
-from .jit import CFunction, inlined, njit
+from .jit import DISABLED, CFunction, cgutils, inlined, intrinsic, ir, njit, types
 from .pointer import C_SIGNATURE, C_TYPE, viewer
 
 # Words of the board; those that threads contend for have a cache line each.
@@ -138,7 +133,7 @@ def _give_way(typing_context, address):
 
 @inlined
 def address_of(board, at):
-    return types.int64(board.ctypes.data) + 8 * at
+    return np.int64(board.ctypes.data) + 8 * at
 
 
 @njit
@@ -213,7 +208,7 @@ def share_plain(board, family, kind, begin, end, size):
     return float(results[desk + RESULT])
 
 
-share = share_plain if numba.config.DISABLE_JIT else share_compiled
+share = share_plain if DISABLED else share_compiled
 """share(board, family, kind, begin, end, size): do a job, `size` items a chunk; returns the largest of the results."""
 
 

@@ -36,9 +36,9 @@ def list_scenes() -> int:
 @app.command(name="compile")
 def compile_everything() -> int:
     """Compile every kernel now, with every core, so that no first run waits (when an image is built, say)."""
-    from .ahead import EVERYTHING, compile_ahead
+    from .ahead import compile_ahead, everything
 
-    compile_ahead(EVERYTHING)
+    compile_ahead(everything())
     return 0
 
 

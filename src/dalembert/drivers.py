@@ -7,7 +7,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .agreement import require_agreement
-from .ahead import Compiled
 from .articulated.contact_driver import JointStepping
 from .articulated.contact_step import COMPILED as JOINT_STEP
 from .articulated.driver import JointDriver, JointMechanism
@@ -40,6 +39,7 @@ from .integrate.behind import COMPILED as INTEGRATION
 from .integrate.driver import Driver
 from .integrate.functions import Functions
 from .integrate.methods import METHODS
+from .jit import CFunction
 from .linalg.block_pattern import block_pattern
 from .linalg.iterate import COMPILED as ITERATE
 from .mechanics.evaluate import COMPILED as MECHANICS
@@ -84,9 +84,9 @@ def method_names() -> list[str]:
     return [*METHODS, *SCHEMES]
 
 
-def compiled_parts(model: Model, method: str, solver: str, iterates: bool = False) -> list[Compiled]:
+def compiled_parts(model: Model, method: str, solver: str, iterates: bool = False) -> list[CFunction]:
     """What a run of the model is compiled of; `iterates`: with an iterative solver of its constraint system."""
-    parts: list[Compiled] = [MECHANICS, *([ITERATE] if iterates else [])]
+    parts: list[CFunction] = [MECHANICS, *([ITERATE] if iterates else [])]
     touching = bool(model.scene.touching())
     if model.tree is not None:
         parts += [JOINT, *([JOINT_EVENT] if model.events else [])]

@@ -18,17 +18,10 @@ from typing import Any
 import numba
 from numba.core import caching, compiler, registry, serialize
 
-from . import cache_folders
+from . import cache_folders, objects
 
 MAGIC = b"dalembert kernel 1\n"
 DIGEST = hashlib.sha256().digest_size
-
-
-class Busy(Exception):
-    """Another process is compiling this kernel."""
-
-
-patient = True  # wait for a kernel that another process is compiling; else `Busy` is raised
 
 
 class KernelCache(caching._Cache):
@@ -63,7 +56,7 @@ class KernelCache(caching._Cache):
         self._take()
         found = self._load(sig, target_context)
         if found is None:
-            announce_compilation()
+            objects.announce_compilation()
         else:
             self._let_go()
         return found
@@ -109,9 +102,9 @@ class KernelCache(caching._Cache):
     def _take(self) -> None:
         self._let_go()
         try:
-            self._lock = cache_folders.lock(self._folder, self._stem, patient)
+            self._lock = cache_folders.lock(self._folder, self._stem, objects.patient)
         except BlockingIOError as error:
-            raise Busy from error
+            raise objects.Busy from error
 
     def _let_go(self) -> None:
         if self._lock is not None:
@@ -136,9 +129,3 @@ def _host() -> str:
     """What machine code depends on beside its source: the processor, and the versions that compile. 8 digits."""
     machine = registry.cpu_target.target_context.codegen().magic_tuple()
     return hashlib.sha256(repr((machine, numba.__version__, sys.version_info[:2])).encode()).hexdigest()[:8]
-
-
-@functools.cache
-def announce_compilation() -> None:
-    """Say once a process, on stderr, that kernels are being compiled."""
-    print("compiling kernels (first run only) ...", file=sys.stderr, flush=True)

@@ -2,32 +2,37 @@
 tell whether the rows that it reads and writes overlap. They are taken in one register where the processor has such.
 """
 
-import numba
+import functools
+
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic, models, register_model
 
-VECTOR = ir.VectorType(ir.DoubleType(), 4)
+from .jit import DISABLED, extending, intrinsic, ir, types
 
 
-class _Four(types.Type):
-    def __init__(self):
-        super().__init__("four")
+@functools.cache
+def _vector():
+    return ir.VectorType(ir.DoubleType(), 4)
 
 
-FOUR = _Four()
+@functools.cache
+def _four():
+    """Numba's type of four numbers."""
 
+    class Four(types.Type):
+        def __init__(self):
+            super().__init__("four")
 
-@register_model(_Four)
-class _FourModel(models.PrimitiveModel):
-    def __init__(self, manager, kind):
-        super().__init__(manager, kind, VECTOR)
+    @extending.register_model(Four)
+    class FourModel(extending.models.PrimitiveModel):
+        def __init__(self, manager, kind):
+            super().__init__(manager, kind, _vector())
+
+    return Four()
 
 
 def _fours(array_type):
     """The type of four numbers of an array: of float64, or of float32, which is converted where it is read or written."""
-    return VECTOR if array_type.dtype == types.float64 else ir.VectorType(ir.FloatType(), 4)
+    return _vector() if array_type.dtype == types.float64 else ir.VectorType(ir.FloatType(), 4)
 
 
 def _pointer_to_four(context, builder, array_type, array, index):
@@ -42,9 +47,9 @@ def peek4(typing_context, array, index):
     def generate(context, builder, signature, arguments):
         kind = signature.args[0]
         found = builder.load(_pointer_to_four(context, builder, kind, *arguments), align=kind.dtype.bitwidth // 8)
-        return found if kind.dtype == types.float64 else builder.fpext(found, VECTOR)
+        return found if kind.dtype == types.float64 else builder.fpext(found, _vector())
 
-    return FOUR(array, types.int64), generate
+    return _four()(array, types.int64), generate
 
 
 @intrinsic
@@ -59,7 +64,7 @@ def poke4(typing_context, array, index, value):
         builder.store(value, pointer, align=kind.dtype.bitwidth // 8)
         return context.get_dummy_value()
 
-    return types.void(array, types.int64, FOUR), generate
+    return types.void(array, types.int64, _four()), generate
 
 
 def _lane(k):
@@ -86,9 +91,9 @@ def gather4(typing_context, array, indices, at, shift):
             _listed(context, builder, kinds[0], arguments[0], kinds[1], arguments[1], *arguments[2:])
         ):
             result = builder.insert_element(result, builder.load(place), _lane(k))
-        return result if kinds[0].dtype == types.float64 else builder.fpext(result, VECTOR)
+        return result if kinds[0].dtype == types.float64 else builder.fpext(result, _vector())
 
-    return FOUR(array, indices, types.int64, types.int64), generate
+    return _four()(array, indices, types.int64, types.int64), generate
 
 
 @intrinsic
@@ -105,13 +110,13 @@ def subtract_listed4(typing_context, array, indices, at, shift, value):
             builder.store(builder.fsub(builder.load(place), builder.extract_element(value, _lane(k))), place)
         return context.get_dummy_value()
 
-    return types.void(array, indices, types.int64, types.int64, FOUR), generate
+    return types.void(array, indices, types.int64, types.int64, _four()), generate
 
 
 @intrinsic
 def part4(typing_context, value, k):
     """One of the four."""
-    return types.float64(FOUR, types.int64), lambda context, builder, signature, arguments: builder.extract_element(
+    return types.float64(_four(), types.int64), lambda context, builder, signature, arguments: builder.extract_element(
         *arguments
     )
 
@@ -124,7 +129,7 @@ def total4(typing_context, value):
         parts = [builder.extract_element(arguments[0], _lane(k)) for k in range(4)]
         return builder.fadd(builder.fadd(parts[0], parts[1]), builder.fadd(parts[2], parts[3]))
 
-    return types.float64(FOUR), generate
+    return types.float64(_four()), generate
 
 
 @intrinsic
@@ -132,12 +137,12 @@ def four(typing_context, a, b, c, d):
     """Four numbers."""
 
     def generate(context, builder, signature, arguments):
-        result = ir.Constant(VECTOR, ir.Undefined)
+        result = ir.Constant(_vector(), ir.Undefined)
         for k in range(4):
             result = builder.insert_element(result, arguments[k], _lane(k))
         return result
 
-    return FOUR(*[types.float64] * 4), generate
+    return _four()(*[types.float64] * 4), generate
 
 
 @intrinsic
@@ -145,53 +150,51 @@ def spread(typing_context, value):
     """One number, four times."""
 
     def generate(context, builder, signature, arguments):
-        result = ir.Constant(VECTOR, ir.Undefined)
+        result = ir.Constant(_vector(), ir.Undefined)
         for k in range(4):
             result = builder.insert_element(result, arguments[0], ir.Constant(ir.IntType(32), k))
         return result
 
-    return FOUR(types.float64), generate
+    return _four()(types.float64), generate
 
 
-@intrinsic
-def plus4(typing_context, a, b):
-    return FOUR(FOUR, FOUR), lambda context, builder, signature, arguments: builder.fadd(*arguments)
+def _operator(instruction):
+    """The function that does an operation on each two of eight numbers."""
+
+    @intrinsic
+    def operate(typing_context, a, b):
+        four = _four()
+        return four(four, four), lambda context, builder, signature, arguments: getattr(builder, instruction)(
+            *arguments
+        )
+
+    return operate
 
 
-@intrinsic
-def minus4(typing_context, a, b):
-    return FOUR(FOUR, FOUR), lambda context, builder, signature, arguments: builder.fsub(*arguments)
-
-
-@intrinsic
-def times4(typing_context, a, b):
-    return FOUR(FOUR, FOUR), lambda context, builder, signature, arguments: builder.fmul(*arguments)
-
-
-@intrinsic
-def over4(typing_context, a, b):
-    return FOUR(FOUR, FOUR), lambda context, builder, signature, arguments: builder.fdiv(*arguments)
+plus4, minus4, times4, over4 = map(_operator, ("fadd", "fsub", "fmul", "fdiv"))
 
 
 @intrinsic
 def larger4(typing_context, a, b):
     """The larger of each two."""
+    four = _four()
 
     def generate(context, builder, signature, arguments):
         return builder.select(builder.fcmp_ordered(">", *arguments), *arguments)
 
-    return FOUR(FOUR, FOUR), generate
+    return four(four, four), generate
 
 
 @intrinsic
 def where4(typing_context, a, b, value):
     """The value where a > b, zero elsewhere."""
+    four = _four()
 
     def generate(context, builder, signature, arguments):
-        zero = ir.Constant(VECTOR, [0.0] * 4)
+        zero = ir.Constant(_vector(), [0.0] * 4)
         return builder.select(builder.fcmp_ordered(">", *arguments[:2]), arguments[2], zero)
 
-    return FOUR(FOUR, FOUR, FOUR), generate
+    return four(four, four, four), generate
 
 
 def _shuffled(*lanes):
@@ -199,11 +202,13 @@ def _shuffled(*lanes):
 
     @intrinsic
     def shuffle(typing_context, value):
+        four = _four()
+
         def generate(context, builder, signature, arguments):
             order = ir.Constant(ir.VectorType(ir.IntType(32), 4), lanes)
-            return builder.shuffle_vector(arguments[0], ir.Constant(VECTOR, ir.Undefined), order)
+            return builder.shuffle_vector(arguments[0], ir.Constant(_vector(), ir.Undefined), order)
 
-        return FOUR(FOUR), generate
+        return four(four), generate
 
     return shuffle
 
@@ -213,7 +218,7 @@ THRICE = (0, 0, 0, 1), (1, 1, 2, 2), (2, 3, 3, 3)
 first_thrice, middle_thrice, last_thrice = (_shuffled(*lanes) for lanes in THRICE)
 
 
-if numba.config.DISABLE_JIT:
+if DISABLED:
 
     def peek4(array, index):
         return array[index : index + 4].astype(np.float64)

@@ -10,19 +10,13 @@ low: what stands on either side of it is compiled once, on its own.
 import ctypes
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import numba
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core.dispatcher import Dispatcher
-from numba.extending import intrinsic
-from numba.np.arrayobj import populate_array
 
 from . import interrupt
-from .jit import njit
+from .jit import DISABLED, arrayobj, cgutils, intrinsic, ir, is_dispatcher, njit, numpy_support, types
 from .status import ENDS_RUN, OK
 
 RAISED = ENDS_RUN  # a Python function raised: see `Pointer.error`
@@ -53,8 +47,7 @@ C_TYPE = ctypes.CFUNCTYPE(
     ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_double, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p,
     ctypes.c_int64,
 )  # fmt: skip
-_C_ARRAY = types.CPointer(types.float64)
-C_SIGNATURE = types.int64(types.int64, types.int64, types.float64, _C_ARRAY, types.int64, _C_ARRAY, types.int64)
+C_SIGNATURE = "int64(int64, int64, float64, CPointer(float64), int64, CPointer(float64), int64)"
 
 
 @intrinsic
@@ -71,38 +64,46 @@ def _call_address(typing_context, address, data, task, t, data_in, n_in, data_ou
     return word(word, word, word, types.float64, types.uint64, word, types.uint64, word), generate
 
 
-def array_type(dtype: Any) -> types.Array:
+@functools.cache
+def array_type(dtype: Any, dimensions: int = 1) -> Any:
     """The Numba type of a contiguous array of a NumPy dtype."""
-    return types.Array(numba.from_dtype(np.dtype(dtype)), 1, "C")
+    return types.Array(numpy_support.from_dtype(np.dtype(dtype)), dimensions, "C")
 
 
-def make_view(context: Any, builder: Any, kind: types.Array, data: Any, count: Any) -> Any:
-    """Code for an array of `count` items at the LLVM pointer `data`, which it does not own."""
+def make_view(context: Any, builder: Any, kind: Any, data: Any, shape: Sequence[Any]) -> Any:
+    """Code for an array of a shape at the LLVM pointer `data`, which it does not own."""
     item = context.get_data_type(kind.dtype)
     size = context.get_constant(types.intp, context.get_abi_sizeof(item))
+    strides = [size]
+    for length in shape[:0:-1]:
+        strides.insert(0, builder.mul(strides[0], length))
     array = context.make_array(kind)(context, builder)
-    populate_array(array, builder.bitcast(data, item.as_pointer()), [count], [size], size, None)
+    arrayobj.populate_array(array, builder.bitcast(data, item.as_pointer()), list(shape), strides, size, None)
     return array._getvalue()
 
 
-def viewer(dtype: Any) -> Any:
-    """A function (pointer, count) → array, for compiled code; `numba.carray` counts references."""
-    kind = array_type(dtype)
+def viewer(dtype: Any, dimensions: int = 1) -> Any:
+    """A function (pointer, count) → array, for compiled code; `numba.carray` counts references. With more than one dimension
+    it takes a shape instead of the count."""
 
     @intrinsic
-    def view_at(typing_context, pointer, count):
+    def view_at(typing_context, pointer, shape):
+        kind = array_type(dtype, dimensions)
+        shape = types.int64 if dimensions == 1 else types.UniTuple(types.int64, dimensions)
+
         def generate(context, builder, signature, arguments):
             data = arguments[0]
             if not isinstance(data.type, ir.PointerType):
                 data = builder.inttoptr(data, ir.IntType(8).as_pointer())
-            return make_view(context, builder, kind, data, arguments[1])
+            lengths = [arguments[1]] if dimensions == 1 else cgutils.unpack_tuple(builder, arguments[1])
+            return make_view(context, builder, kind, data, lengths)
 
-        return kind(pointer, types.int64), generate
+        return kind(pointer, shape), generate
 
     return view_at
 
 
-if numba.config.DISABLE_JIT:
+if DISABLED:
 
     def call_pointer(address, data, task, t, values_in, values_out):
         """Call the C function at `address` (int64) on two contiguous float64[n] arrays; returns its status."""
@@ -131,7 +132,7 @@ class Pointer:
 
     def __init__(self, function: Callable[..., Any], scalar: bool = False) -> None:
         self.error: BaseException | None = None
-        if isinstance(function, Dispatcher):
+        if is_dispatcher(function):
             self._wrapper: Any = _compiled_wrapper(function, scalar)
             self.address = int(self._wrapper.address)
         else:
@@ -160,6 +161,8 @@ def view(address: int, n: int) -> np.ndarray:
 
 @functools.lru_cache(maxsize=256)
 def _compiled_wrapper(function: Any, scalar: bool) -> Any:
+    import numba  # it is there: `function` is its own
+
     if scalar:
 
         def call(data, task, t, source, n, target, m):

@@ -18,8 +18,10 @@ KERNELS = (
     "symbolic", "batch",
 )  # fmt: skip
 TABLES = ("model/tables.py", "model/tree_tables.py")
-APART = ("kernel_cache.py", "cache_folders.py", "source_hash.py", "numba_import.py")  # these change no kernel
-COMPILERS = ("jit.py", "light.py")  # part of every kernel
+APART = (  # where kernels are kept changes none of them
+    "kernel_cache.py", "objects.py", "cache_folders.py", "shipped.py", "source_hash.py", "numba_import.py",
+)  # fmt: skip
+COMPILERS = ("jit.py", "compiler.py")  # part of every kernel
 IMPORT = re.compile(rb"^from (\.+)([\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 WORD = re.compile(r"\w+")
 

@@ -4,11 +4,10 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
-import numba
 import numpy as np
 
 from .addresses import address_table
-from .jit import CFunction
+from .jit import DISABLED, CFunction
 from .pointer import C_TYPE, view
 
 
@@ -22,7 +21,7 @@ class TableFunction:
         self.tables = tables
         self._table = address_table(tables)
         self.data = int(self._table.ctypes.data)
-        if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+        if DISABLED:
 
             def call(data: int, task: int, t: float, given: int, n: int, found: int, m: int) -> int:
                 return int(plain(task, t, view(given, n), view(found, m), tables))

@@ -8,10 +8,10 @@ import threading
 import weakref
 from typing import Any
 
-import numba
 import numpy as np
 
 from .board import COMPILED, DESK, DESKS, GIVE_WAY, OPEN, THREADS
+from .jit import DISABLED
 from .pointer import C_TYPE
 
 
@@ -19,7 +19,7 @@ class Team:
     """A board, and threads that look at it while the team is entered (`with team:`). Without compilation there is one."""
 
     def __init__(self, threads: int = 1) -> None:
-        self.threads = 1 if numba.config.DISABLE_JIT else threads  # type: ignore[attr-defined]
+        self.threads = 1 if DISABLED else threads
         self.board = np.zeros(DESKS + DESK * self.threads, np.int64)
         self.board[THREADS] = self.threads
         self._wake = [threading.Semaphore(0) for _ in range(1, self.threads)]

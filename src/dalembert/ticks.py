@@ -5,12 +5,7 @@ Only the shares of the stages are used; the wall time of the whole run turns the
 
 import time
 
-import numba
-from llvmlite import ir
-from numba.core import types
-from numba.extending import intrinsic
-
-from .jit import inlined
+from .jit import DISABLED, inlined, intrinsic, ir, types
 
 SAMPLE = 16  # one short evaluation in so many is timed
 
@@ -24,7 +19,7 @@ def _cycles(typing_context):
     return types.float64(), generate
 
 
-if numba.config.DISABLE_JIT:
+if DISABLED:
     _cycles = time.perf_counter
 
 

@@ -3,10 +3,7 @@
 The index must lie in the array: it comes from tables that the model's compilation made.
 """
 
-import numba
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from .jit import DISABLED, cgutils, intrinsic, types
 
 
 def _pointer(context, builder, array_type, array, index):
@@ -35,7 +32,7 @@ def poke(typing_context, array, index, value):
     return types.void(array, types.int64, types.float64), generate
 
 
-if numba.config.DISABLE_JIT:
+if DISABLED:
 
     def peek(array, index):
         return array[index]

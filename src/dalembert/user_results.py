@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from numba.core.dispatcher import Dispatcher
 
+from .jit import is_dispatcher
 from .model.compile import Model
 from .model.user_functions import EFFORT, EVENT, FIELD, FORCE_AND_TORQUE, RADIAL, WIND, Answer
 from .scene.force import Force
@@ -21,7 +21,7 @@ def require_answers(model: Model) -> None:
     should at the start."""
     start = State(model, model.initial, 0.0)
     for owner, function, answer, arguments in _calls(model, start, {}):
-        if not isinstance(function, Dispatcher):
+        if not is_dispatcher(function):
             continue
         for given in arguments:
             try:

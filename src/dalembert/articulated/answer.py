@@ -1,8 +1,10 @@
 """What is asked of a tree from Python, behind one entry point."""
 
-from ..jit import kernel, njit
+from ..jit import njit
+from ..kernel import array, kernel, out
 from ..linalg.block_matrix import load_3, store_3
 from ..mechanics.kinematics import load9
+from ..model.tree_tables import Tree
 from ..unchecked import peek, poke
 from ..vec import load3, matvec, scale, store3
 from .forward import accelerate
@@ -16,55 +18,55 @@ PLACES, FORWARD, INVERSE, MATRIX, SOLVE, JACOBIAN, MOMENTUM, RATES, MOVED = rang
 
 
 @kernel
-def answer(task, u, w, given, out, tree):
+def answer(task: int, u: array(), w: array(), given: array(), found: out(), tree: Tree) -> int:
     """Do a task at coordinates u and speeds w; returns a status, 0, or 1 + the freedom that nothing resists.
 
-    PLACES : out = x, rotation, v, ω of each node (18 numbers).
-    FORWARD : given = gravity (3), efforts (m); out = ẇ. INVERSE : given = gravity, ẇ; out = efforts.
-    MATRIX : out = mass matrix (m × m). SOLVE : out = its inverse times given (m).
-    JACOBIAN : given = node, point in its frame (3); out (6 × m). RATES : out = u̇.
-    MOVED : out = u after a displacement along the speeds, given (m).
-    MOMENTUM : given = a point; out = mass, Σ m x, P, L about it.
+    PLACES : found = x, rotation, v, ω of each node (18 numbers).
+    FORWARD : given = gravity (3), efforts (m); found = ẇ. INVERSE : given = gravity, ẇ; found = efforts.
+    MATRIX : found = mass matrix (m × m). SOLVE : found = its inverse times given (m).
+    JACOBIAN : given = node, point in its frame (3); found (6 × m). RATES : found = u̇.
+    MOVED : found = u after a displacement along the speeds, given (m).
+    MOMENTUM : given = a point; found = mass, Σ m x, P, L about it.
     """
     move(u, w, tree)
     limp = -1
     if task == PLACES:
-        tell_places(out, tree)
+        tell_places(found, tree)
     elif task == FORWARD:
         weigh(load_3(given, 0), tree)
         copy_part(given, 3, efforts_of(tree))
         limp = accelerate(tree)
-        copy_part(rates_of(tree), 0, out)
+        copy_part(rates_of(tree), 0, found)
     elif task == INVERSE:
         weigh(load_3(given, 0), tree)
         rates = rates_of(tree)
         copy_part(given, 3, rates)
         spread_rates(rates, tree)
-        bear(rates, out, tree)
+        bear(rates, found, tree)
     elif task == MATRIX:
         fill_matrix(tree)
-        copy_part(matrix_of(tree), 0, out)
+        copy_part(matrix_of(tree), 0, found)
     elif task == SOLVE:
         fill_matrix(tree)
         limp = factorize(tree)
-        copy_part(given, 0, out)
+        copy_part(given, 0, found)
         if limp < 0:
-            solve(out, 0, tree)
+            solve(found, 0, tree)
     elif task == JACOBIAN:
         node = int(peek(given, 0))
         arm = matvec(load9(motion_of(tree)[node].rotation), load_3(given, 1))
-        fill_jacobian(node, arm, out, tree)
+        fill_jacobian(node, arm, found, tree)
     elif task == MOMENTUM:
         mass, first, total, turning = momentum(load_3(given, 0), tree)
-        poke(out, 0, mass)
-        store_3(out, 1, first)
-        store_3(out, 4, total)
-        store_3(out, 7, turning)
+        poke(found, 0, mass)
+        store_3(found, 1, first)
+        store_3(found, 4, total)
+        store_3(found, 7, turning)
     elif task == RATES:
-        coordinate_rates(u, w, out, tree)
+        coordinate_rates(u, w, found, tree)
     else:
-        copy_part(u, 0, out)
-        step(out, 1.0, given, tree)
+        copy_part(u, 0, found)
+        step(found, 1.0, given, tree)
     return 1 + limp
 
 

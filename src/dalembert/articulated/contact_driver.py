@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numba
 import numpy as np
 
 from ..addresses import address_table
@@ -18,6 +17,7 @@ from ..contact.soft_system import FAINT, implicit_forces, make_soft
 from ..contact.step_events import StepEvents
 from ..contact.tables import OPTIONS, REPORT, ROW, STEP_STAGES
 from ..contact.time_stepping import TimeStepping
+from ..jit import DISABLED
 from ..model.tables import ANGLE, FIELD
 from ..model.tree import Layout
 from ..model.tree_tables import FREE
@@ -56,7 +56,7 @@ class JointStepping(TimeStepping):
         tables = (self.own.tables, self.collision, self._tables)
         addresses = [address_table(table) for table in tables]
         self._addresses: Any = addresses, np.array([table.ctypes.data for table in addresses], np.int64)
-        plain = numba.config.DISABLE_JIT  # type: ignore[attr-defined]
+        plain = DISABLED
         self._march = self._plain_march(*tables) if plain else self._compiled()
 
     @staticmethod

@@ -6,14 +6,13 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
-import numba
 import numpy as np
 
 from ..addresses import nested
 from ..checkpoint_fields import Field
 from ..integrate.driver import Driver
 from ..integrate.functions import Functions
-from ..jit import CFunction
+from ..jit import DISABLED, CFunction
 from ..mechanics.evaluate import Mechanism
 from ..model.compile import Model
 from ..model.tables import ANGLE, STATE_SIZE
@@ -138,7 +137,7 @@ class JointMechanism(Mechanism):
 
     def event(self, address: int) -> tuple[int, int]:
         """The address of an event function of z, and its data, from that of one of y."""
-        if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+        if DISABLED:
             inner = C_TYPE(address)
 
             def call(data: int, task: int, t: float, z: int, n: int, values: int, m: int) -> int:

@@ -8,16 +8,11 @@ motion and the stepping are behind their pointers.
 import ctypes
 import math
 
-import numba
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
 from ..arrays import copy
 from ..articulated.evaluate import LIFT, LOWER
-from ..jit import CFunction, njit
+from ..jit import DISABLED, CFunction, cgutils, intrinsic, ir, njit, types
 from ..limits import LARGEST
 from ..mechanics.projection import NOT_CLOSED
 from ..mechanics.system import bodies_of, energies_of, error_of, hubs_of, joints_of, rates_of, settings_of
@@ -96,7 +91,7 @@ def _told_to_stop(typing_context, words):
     return types.boolean(words), generate
 
 
-if numba.config.DISABLE_JIT:
+if DISABLED:
 
     def _copy_bytes(target, source, count):
         ctypes.memmove(int(target), int(source), int(count))
@@ -151,7 +146,7 @@ def run_member(member, worker):
 def set_tables(member, worker):
     """The workspace as it was made, with the numbers of a member."""
     tables, varied = tables_of(worker), varied_of(worker)
-    image = types.int64(image_of(worker).ctypes.data)
+    image = np.int64(image_of(worker).ctypes.data)
     for i in range(tables.shape[0]):
         _copy_bytes(tables[i].address, image + tables[i].first, tables[i].width)
     for i in range(varied.shape[0]):

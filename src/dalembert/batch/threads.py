@@ -6,11 +6,11 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-import numba
 import numpy as np
 
 from ..addresses import address_table, nested
 from ..articulated.driver import JointMechanism
+from ..jit import DISABLED
 from ..pointer import C_TYPE
 from ..start import CLOSED, NEARLY_DEPENDENT
 from . import tables
@@ -71,7 +71,7 @@ class Thread:
 
     def work(self) -> None:
         """Take members until none is left."""
-        if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+        if DISABLED:
             run_members(self.tables)
         else:
             C_TYPE(COMPILED.address)(self._table.ctypes.data, 0, 0.0, 0, 0, 0, 0)
@@ -80,7 +80,7 @@ class Thread:
 def work_together(threads: list[Thread], record: Record, progress: Callable[[int, int], Any] | None) -> bool:
     """Run all members; returns whether Ctrl-C ended that early. `progress` is told how many were begun, and of how many."""
     members = len(record.outcomes)
-    if not numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+    if not DISABLED:
         COMPILED.compile()
     helpers = [threading.Thread(target=thread.work, daemon=True) for thread in threads]
     for helper in helpers:

@@ -7,12 +7,11 @@ a scene needs are compiled.
 import ctypes
 import math
 
-import numba
 import numpy as np
 
 from ..addresses import address_table
 from ..board import COLLIDE_JOBS, COLLISION_DESK, FUNCTIONS, share
-from ..jit import CFunction, njit
+from ..jit import DISABLED, CFunction, njit
 from ..model.tables import STATE_SIZE
 from ..pointer import C_SIGNATURE, C_TYPE, call_pointer, view, viewer
 from ..team import Team
@@ -183,7 +182,7 @@ class Detector:
         self._narrow = Narrow(collision.colliders.kind, lambda: self.collision)
         collision.functions[:] = self._narrow.addresses
         self._place(collision._replace(board=self.team.board))
-        if numba.config.DISABLE_JIT:
+        if DISABLED:
             self._callbacks = C_TYPE(self._call), C_TYPE(self._call_job)
             self.address, job = (int(ctypes.cast(one, ctypes.c_void_p).value or 0) for one in self._callbacks)
         else:

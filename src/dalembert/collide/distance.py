@@ -3,11 +3,10 @@
 It is a C function of its own, as its code is long: the narrow phase and the queries call it.
 """
 
-import numba
 import numpy as np
 
 from ..addresses import address_table
-from ..jit import CFunction, njit
+from ..jit import DISABLED, CFunction, njit
 from ..pointer import C_SIGNATURE, C_TYPE, viewer
 from ..vec import add, add_scaled, dot, load3, matvec, matvec_t, norm, scale
 from .bounds import nine
@@ -57,7 +56,7 @@ def measure(collision: Collision, a: int, b: int, bound: float) -> np.ndarray:
     """Call `distance` from Python: its ten numbers in scratch."""
     number = a * len(collision.colliders) + b
     collision.scratch[:3] = 0.0
-    if numba.config.DISABLE_JIT:
+    if DISABLED:
         distance(number, bound, collision)
     else:
         table = address_table(collision)

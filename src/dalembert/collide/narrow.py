@@ -10,10 +10,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-import numba
 import numpy as np
 
-from ..jit import CFunction, inlined, njit
+from ..jit import DISABLED, CFunction, inlined, njit
 from ..pointer import C_SIGNATURE, C_TYPE, viewer
 from .box import box_box
 from .curved import convex_pair
@@ -205,7 +204,7 @@ class Narrow:
         self._callbacks = []
         for family in families(kinds):
             plain, compiled = BY_FAMILY[family]
-            if numba.config.DISABLE_JIT:
+            if DISABLED:
                 callback = C_TYPE(self._caller(plain, tables))
                 self._callbacks.append(callback)
                 self.addresses[family] = int(ctypes.cast(callback, ctypes.c_void_p).value or 0)

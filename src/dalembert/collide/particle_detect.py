@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..addresses import address_table
+from ..addresses import handed
 from ..scene.contact import Material
 from .from_scene import combine
 from .particle_tables import (
@@ -79,9 +78,8 @@ def detect_particles(
 
     x, v : (3 n,) m and m/s. The colliders' `places` must have been filled.
     """
-    tables = collision if numba.config.DISABLE_JIT else address_table(collision)
+    tables = handed(collision)
     while True:
-        own = particles if numba.config.DISABLE_JIT else address_table(particles)
-        if meet(x, v, h, margin, own, tables) != NEED_ROOM:
+        if meet(x, v, h, margin, particles, tables) != NEED_ROOM:
             return particles
         particles = with_contacts(particles, int(1.5 * particles.counts[NEED_CONTACTS]))

@@ -5,7 +5,8 @@ passes through nothing, however fast. The contact is with the plane that touches
 particle that stays on its own side of it, and on no more than that, is kept out of a convex collider.
 """
 
-from ..jit import kernel, njit
+from ..jit import njit
+from ..kernel import array, kernel
 from ..vec import add, add_scaled, dot, load3, matvec, matvec_t, norm, scale, store3, sub
 from .bounds import nine
 from .particle_chunk import GAP, measure_chunk
@@ -14,6 +15,7 @@ from .particle_tables import (
     CHUNK,
     CONTACTS,
     NEED_CONTACTS,
+    Particles,
     candidates_of,
     chunk_of,
     material_of,
@@ -24,7 +26,7 @@ from .particle_tables import (
 )
 from .point import approach
 from .point_mesh import NOTHING, approach_facet, first_node, is_passed
-from .tables import MESH, NEED_ROOM
+from .tables import MESH, NEED_ROOM, Collision
 from .tables_of import colliders_of, facets_of, nodes_of, places_of
 
 SAME = 1e-9  # of a mesh's size: planes that differ by less are one
@@ -55,7 +57,7 @@ def meet_particles(x, v, h, margin, particles, collision):
 
 
 @kernel
-def meet(x, v, h, margin, particles, collision):
+def meet(x: array(), v: array(), h: float, margin: float, particles: Particles, collision: Collision) -> int:
     """`meet_particles`, for Python."""
     return meet_particles(x, v, h, margin, particles, collision)
 

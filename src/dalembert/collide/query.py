@@ -3,17 +3,13 @@
 All take a `Collision` whose `places` have been filled (`bounds.place_colliders`).
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..addresses import address_table
-from ..jit import kernel
+from ..kernel import array, kernel, out
 from ..vec import add_scaled, dot, load3, matvec, sub
 from .bounds import nine
 from .distance import NORMAL, POINT_A, POINT_B, SEPARATION, measure
@@ -21,7 +17,7 @@ from .query_mesh import nearest_facet
 from .ray import ray_hit
 from .ray_mesh import meets_box, ray_on_mesh
 from .support import core_radius, support
-from .tables import HALF_SPACE, MESH, Collision
+from .tables import COLLIDER, HALF_SPACE, MESH, PLACE, Collision
 from .tables_of import colliders_of, faces_of, places_of
 
 
@@ -55,8 +51,8 @@ def closest_points(collision: Collision, a: int, b: int) -> ClosestPoints:
     Raises ValueError for two that are half-spaces or meshes, and for a pose that is not finite.
     """
     _check(collision, a, b)
-    out = _measure(collision, a, b, math.inf)
-    return ClosestPoints(float(out[0]), out[1:4], out[4:7], out[7:])
+    found = _measure(collision, a, b, math.inf)
+    return ClosestPoints(float(found[0]), found[1:4], found[4:7], found[7:])
 
 
 def overlap(collision: Collision, a: int, b: int) -> bool:
@@ -80,12 +76,11 @@ def ray_cast(collision: Collision, origin: ArrayLike, direction: ArrayLike, reac
                          "and the direction not zero")  # fmt: skip
     along /= np.abs(along).max()
     along /= np.linalg.norm(along)
-    out = np.empty(4)
-    tables = collision if numba.config.DISABLE_JIT else address_table(collision)
-    found = _cast(tables, start, along, reach, out)
+    hit = np.empty(4)
+    found = _cast(collision, start, along, reach, hit)
     if found < 0:
         return None
-    return RayHit(int(found), float(out[0]), start + out[0] * along, out[1:])
+    return RayHit(int(found), float(hit[0]), start + hit[0] * along, hit[1:])
 
 
 def _check(collision: Collision, a: int, b: int) -> None:
@@ -106,16 +101,19 @@ def _measure(collision: Collision, a: int, b: int, bound: float) -> np.ndarray:
     planes = [collision.colliders[i]["kind"] == HALF_SPACE for i in (a, b)]
     if not any(planes):
         return measure(collision, a, b, bound).copy()
-    out = np.empty(10)
+    found = np.empty(10)
     if planes[0]:
-        _from_plane(collision.colliders, collision.places, collision.vertices, a, b, 1.0, out, POINT_A, POINT_B)
+        _from_plane(collision.colliders, collision.places, collision.vertices, a, b, 1.0, found, POINT_A, POINT_B)
     else:
-        _from_plane(collision.colliders, collision.places, collision.vertices, b, a, -1.0, out, POINT_B, POINT_A)
-    return out
+        _from_plane(collision.colliders, collision.places, collision.vertices, b, a, -1.0, found, POINT_B, POINT_A)
+    return found
 
 
 @kernel
-def _from_plane(colliders, places, vertices, half_space, other, sign, out, at_plane, at_collider):
+def _from_plane(
+    colliders: array(1, COLLIDER), places: array(1, PLACE), vertices: array(), half_space: int, other: int, sign: float,
+    found: out(), at_plane: int, at_collider: int,
+) -> None:  # fmt: skip
     """The same for a half-space, with the normal sign · (out of it)."""
     plane, collider, place = places[half_space], colliders[other], places[other]
     rotation = nine(plane.rotation)
@@ -124,30 +122,30 @@ def _from_plane(colliders, places, vertices, half_space, other, sign, out, at_pl
     q = add_scaled(q, -core_radius(collider), n)
     s = dot(n, sub(q, load3(plane.x)))
     p = add_scaled(q, -s, n)
-    out[SEPARATION] = s
+    found[SEPARATION] = s
     for k in range(3):
-        out[NORMAL + k] = sign * n[k]
-        out[at_plane + k] = p[k]
-        out[at_collider + k] = q[k]
+        found[NORMAL + k] = sign * n[k]
+        found[at_plane + k] = p[k]
+        found[at_collider + k] = q[k]
 
 
 @kernel
-def _cast(collision, start, along, reach, out):
+def _cast(collision: Collision, start: array(), along: array(), reach: float, hit: out()) -> int:
     colliders, places = colliders_of(collision), places_of(collision)
     best = -1
     origin, direction = load3(start), load3(along)
-    out[0] = reach
+    hit[0] = reach
     for i in range(colliders.shape[0]):
         place = places[i]
-        if not meets_box(place, origin, direction, out[0]):
+        if not meets_box(place, origin, direction, hit[0]):
             continue
         if colliders[i].kind == MESH:
-            distance, normal = ray_on_mesh(i, origin, direction, out[0], collision)
+            distance, normal = ray_on_mesh(i, origin, direction, hit[0], collision)
         else:
             distance, normal = ray_hit(colliders[i], place, faces_of(collision), origin, direction)
-        if distance < out[0] or (best < 0 and distance == out[0] and distance < math.inf):
+        if distance < hit[0] or (best < 0 and distance == hit[0] and distance < math.inf):
             best = i
-            out[0] = distance
+            hit[0] = distance
             for k in range(3):
-                out[1 + k] = normal[k]
+                hit[1 + k] = normal[k]
     return best

@@ -1,14 +1,11 @@
 """The facet of a mesh that is nearest to a collider, or overlapped most deeply."""
 
-from __future__ import annotations
-
 import math
 
-import numba
 import numpy as np
 
-from ..addresses import address_table
-from ..jit import kernel
+from ..addresses import handed
+from ..kernel import kernel
 from .distance import SEPARATION, measure
 from .facets import show
 from .tables import Collision
@@ -22,7 +19,7 @@ def nearest_facet(collision: Collision, a: int, b: int, mesh: int, bound: float)
     """
     leaves = _leaves(collision, mesh)
     at_least = _apart(collision, b if mesh == a else a, mesh, leaves)
-    tables = collision if numba.config.DISABLE_JIT else address_table(collision)
+    tables = handed(collision)
     best = np.full(10, math.inf)
     for k in np.argsort(at_least, kind="stable"):
         if at_least[k] > max(best[SEPARATION], 0.0):
@@ -35,7 +32,7 @@ def nearest_facet(collision: Collision, a: int, b: int, mesh: int, bound: float)
 
 
 @kernel
-def _show(mesh, facet, collision):
+def _show(mesh: int, facet: int, collision: Collision) -> None:
     show(colliders_of(collision)[mesh], facet, collision)
 
 

@@ -1,16 +1,12 @@
 """How far points are from colliders where they are; see `query`."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..addresses import address_table
-from ..jit import kernel
+from ..kernel import array, kernel, out
 from .point import point_distance
 from .tables import Collision
 from .tables_of import colliders_of
@@ -40,20 +36,19 @@ def point_distances(collision: Collision, points: ArrayLike, bound: float = math
     for i, place in enumerate(collision.places):
         if not (np.isfinite(place["x"]).all() and np.isfinite(place["rotation"]).all()):
             raise ValueError(f"collider {i} is at {place['x']}: place the colliders at a finite pose first")
-    out = np.empty((len(at), len(collision.colliders), 4))
-    tables = collision if numba.config.DISABLE_JIT else address_table(collision)
-    _measure(tables, at.reshape(-1), bound, out.reshape(-1))
-    return PointDistances(out[..., 0], out[..., 1:])
+    found = np.empty((len(at), len(collision.colliders), 4))
+    _measure(collision, at.reshape(-1), bound, found.reshape(-1))
+    return PointDistances(found[..., 0], found[..., 1:])
 
 
 @kernel
-def _measure(collision, points, bound, out):
+def _measure(collision: Collision, points: array(), bound: float, found: out()) -> None:
     colliders = colliders_of(collision).shape[0]
     at = 0
     for i in range(points.shape[0] // 3):
         p = (points[3 * i], points[3 * i + 1], points[3 * i + 2])
         for number in range(colliders):
-            out[at], normal = point_distance(p, number, bound, collision)
+            found[at], normal = point_distance(p, number, bound, collision)
             for k in range(3):
-                out[at + 1 + k] = normal[k]
+                found[at + 1 + k] = normal[k]
             at += 4

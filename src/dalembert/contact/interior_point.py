@@ -16,11 +16,10 @@ method of multipliers (`interior_point_multipliers`). Redundant contacts and joi
 matrix only, by 1e-9 of their compliance: the limit is exact (proximal method of multipliers).
 """
 
-import numba
 import numpy as np
 
 from ..addresses import address_table
-from ..jit import CFunction, njit
+from ..jit import DISABLED, CFunction, njit
 from ..linalg.envelope_order import adjacency, cuthill_mckee, row_starts
 from ..pointer import C_SIGNATURE, C_TYPE, viewer
 from ..vec import store3
@@ -228,7 +227,7 @@ def solve(problem: Problem) -> tuple[int, Problem]:
 
 
 def _solve(problem: Problem) -> int:
-    if numba.config.DISABLE_JIT:
+    if DISABLED:
         return int(solve_system(problem))
     table = address_table(problem)
     return int(C_TYPE(COMPILED.address)(table.ctypes.data, 0, 0.0, 0, 0, 0, 0))

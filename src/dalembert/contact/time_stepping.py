@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 
 from ..addresses import address_table
@@ -17,6 +16,7 @@ from ..collide.detect import Detector
 from ..collide.detector_fields import check, fields_of
 from ..collide.tables import AWAKE, CONTACTS, NEED_ROOM, PAIRS, UNMOVED, Collision
 from ..interrupt import poll
+from ..jit import DISABLED
 from ..mechanics.evaluate import Mechanism
 from ..model.compile import Model
 from ..model.tables import MOTOR
@@ -116,7 +116,7 @@ class TimeStepping:
         )  # fmt: skip
         self._addresses = addresses, np.array([*walls, *(table.ctypes.data for table in addresses)], np.int64)
         self._seat_threads()
-        if numba.config.DISABLE_JIT:
+        if DISABLED:
             self._march, self._job = self._plain_march(walls, *tables), C_TYPE(self._plain_job(walls, *tables[:3]))
             self._team.board[FUNCTIONS + CONTACT_JOBS] = ctypes.cast(self._job, ctypes.c_void_p).value or 0
         else:
@@ -158,7 +158,7 @@ class TimeStepping:
     def _solver_address(self) -> int:
         if self.settings.solver == "gauss_seidel":
             return 0
-        if not numba.config.DISABLE_JIT:
+        if not DISABLED:
             return COMPILED_SOLVER.address
         self._callback = C_TYPE(lambda *_: int(solve_system(self._problem)))
         return int(ctypes.cast(self._callback, ctypes.c_void_p).value or 0)

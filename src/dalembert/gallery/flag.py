@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import numba
 import numpy as np
 
 from ..scene.mesh_topology import sheet
@@ -26,6 +25,8 @@ WIDE, HIGH, DENSITY, AIR = 0.9, 0.6, 0.15, 1.2  # m, m, kg/m², kg/m³
 
 def gusty(speed: float) -> Callable[..., Any]:
     """A wind along x of some speed (m/s), with gusts of a third of it."""
+    import numba
+
     gust = speed / 3.0
 
     @numba.njit

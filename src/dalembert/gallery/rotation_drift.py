@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-import numba
 import numpy as np
 
 from ..integrate.solve import solve
@@ -58,6 +57,8 @@ def _as_it_is(function: Any) -> Any:
 @lru_cache(maxsize=4)
 def _systems(mass: float, moments: tuple[float, float, float], compiled: bool) -> tuple[Any, Any]:
     """f(t, y) with 18 and with 13 numbers, for principal moments (kg m²) along the body's axes."""
+    import numba
+
     i1, i2, i3 = moments
     brought: Callable[[Any], Any] = numba.njit if compiled else _as_it_is
 

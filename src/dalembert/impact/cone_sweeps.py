@@ -11,7 +11,8 @@ import math
 
 import numpy as np
 
-from ..jit import inlined, kernel, njit
+from ..jit import inlined, njit
+from ..kernel import array, kernel, out
 from ..unchecked import peek
 
 FREE, GIVEN, CONE = range(3)
@@ -67,7 +68,10 @@ def rub(n, matrix, b, most, f, i):
 
 
 @kernel
-def _solve(n, matrix, b, kinds, friction, direction, lower, f, tolerance, sweeps):
+def _solve(
+    n: int, matrix: array(), b: array(), kinds: array(1, np.int64), friction: array(), direction: array(), lower: array(),
+    f: out(), tolerance: float, sweeps: int,
+) -> float:  # fmt: skip
     change = 0.0
     for _ in range(sweeps):
         change = sweep(n, matrix, b, kinds, friction, direction, lower, f)

@@ -3,12 +3,12 @@
 import ctypes
 from typing import Any
 
-import numba
 import numpy as np
 
 from ..addresses import address_table
 from ..collide.detect import Detector
 from ..collide.tables import CONTACTS, Collision
+from ..jit import DISABLED
 from ..mechanics.evaluate import Mechanism
 from ..model.tables import STATE_SIZE
 from ..pointer import C_TYPE, view
@@ -33,7 +33,7 @@ class ContactSystem:
         self._size = size
         self._data = np.zeros(SYSTEM + TOUCHING + COLLISION, np.int64)
         self.data = int(self._data.ctypes.data)
-        if numba.config.DISABLE_JIT:
+        if DISABLED:
             self._callbacks = C_TYPE(self._call), C_TYPE(self._call_watch)
             self.address, self.watch = (
                 int(ctypes.cast(callback, ctypes.c_void_p).value or 0) for callback in self._callbacks

@@ -7,17 +7,12 @@
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
-from numba.np.arrayobj import populate_array
 
 from ..addresses import reader
 from ..arrays import clear, copy
-from ..jit import CFunction, njit
-from ..pointer import C_SIGNATURE, CARRY, call_pointer, viewer
+from ..jit import DISABLED, CFunction, intrinsic, njit, types
+from ..pointer import C_SIGNATURE, CARRY, array_type, call_pointer, make_view, viewer
 from ..status import OK
 from ..table_function import TableFunction
 from .advance import advance
@@ -55,7 +50,6 @@ class Stepping(NamedTuple):
 FIELDS = 2 * len(Stepping._fields)
 _floats = viewer(np.float64)
 _addresses = viewer(np.int64)
-_ROWS = types.Array(types.float64, 2, "C")
 
 system_of = reader(Stepping, "system", SYSTEM)
 events_of = reader(Stepping, "events", np.int64)
@@ -80,18 +74,16 @@ rates_of = reader(Stepping, "rates")
 def as_rows(typing_context, array, rows, columns):
     """(rows, columns) view of a contiguous float64 array."""
 
+    kind = array_type(np.float64, 2)
+
     def generate(context, builder, signature, arguments):
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        found = context.make_array(_ROWS)(context, builder)
-        size = ir.Constant(ir.IntType(64), 8)
-        strides = [builder.mul(arguments[2], size), size]
-        populate_array(found, data, list(arguments[1:]), strides, size, None)
-        return found._getvalue()
+        return make_view(context, builder, kind, data, arguments[1:])
 
-    return _ROWS(array, types.int64, types.int64), generate
+    return kind(array, types.int64, types.int64), generate
 
 
-if numba.config.DISABLE_JIT:
+if DISABLED:
 
     def as_rows(array, rows, columns):
         """(rows, columns) view of a contiguous float64 array."""

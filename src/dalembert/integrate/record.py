@@ -1,14 +1,21 @@
 """The kernel behind `solve`: advance a system given by function pointers, and write down where it went."""
 
+from typing import Any
+
+import numpy as np
+
 from ..arrays import copy
-from ..jit import kernel
+from ..jit import njit
+from ..kernel import array, kernel, out
 from ..status import MAX_STEPS, OK
 from .advance import advance
 from .explicit import dense_coefficients, extra_stages
+from .functions import Functions
+from .state import CLOCK, PLAN, Work
 
 
-@kernel
-def record(context, plans, y, dydt, work, signs, clock, stops, stop, max_steps, each, out_t, out_y, out_dense):
+@njit
+def record_steps(context, plans, y, dydt, work, signs, clock, stops, stop, max_steps, each, out_t, out_y, out_dense):
     """(status, stop, count): go on from `stop`, the index of the next time in `stops` (s) to end on, until a status that
     is not OK or until the buffers are full.
 
@@ -40,3 +47,23 @@ def record(context, plans, y, dydt, work, signs, clock, stops, stop, max_steps, 
         elif status != MAX_STEPS or now.steps >= max_steps:
             return status, stop, count
     return OK, stop, count
+
+
+@kernel
+def _record(
+    context: Functions(int, int, int, array(1, np.int64), array(1, np.int64), int), plans: array(1, PLAN), y: out(),
+    dydt: out(), work: Work(out(2), *[out()] * 4, out(2), array(), array(), array(1, np.int64)), signs: out(),
+    clock: out(1, CLOCK), stops: array(), stop: int, max_steps: int, each: int, out_t: out(), out_y: out(2),
+    out_dense: out(3), found: out(1, np.int64),
+) -> int:  # fmt: skip
+    status, found[0], found[1] = record_steps(
+        context, plans, y, dydt, work, signs, clock, stops, stop, max_steps, each, out_t, out_y, out_dense
+    )
+    return status
+
+
+def record(*given: Any) -> tuple[int, int, int]:
+    """`record_steps`, for Python."""
+    found = np.zeros(2, np.int64)
+    status = _record(*given, found)
+    return status, int(found[0]), int(found[1])

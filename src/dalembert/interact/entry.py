@@ -2,37 +2,47 @@
 
 from typing import Any
 
-import numba
 import numpy as np
 
-from ..addresses import address_table
-from ..jit import kernel
+from ..kernel import array, kernel, out
 from .forces import add_diagonal, interact
 from .laws import curvature
-from .tables import Interactions
-
-
-def handed(tables: Interactions) -> Any:
-    """What kernels take for tables, which must outlive it."""
-    return tables if numba.config.DISABLE_JIT else address_table(tables)  # type: ignore[attr-defined]
+from .tables import LAW, Interactions
 
 
 @kernel
-def evaluate(t, x, v, f, power, tables):
-    """See `forces.interact`."""
-    return interact(t, x, v, f, power, tables)
+def _interact(t: float, x: array(), v: array(), f: out(), power: out(), energy: out(), tables: Interactions) -> int:
+    energy[0], status = interact(t, x, v, f, power, tables)
+    return status
 
 
 @kernel
-def evaluate_diagonal(t, x, weight, values, slots, tables):
+def evaluate_diagonal(
+    t: float, x: array(), weight: float, values: out(), slots: array(1, np.int64), tables: Interactions
+) -> int:
     """See `forces.add_diagonal`."""
     return add_diagonal(t, x, weight, values, slots, tables)
 
 
 @kernel
-def curvature_at(laws, k, r, weight):
-    """See `laws.curvature`."""
-    return curvature(laws[k], r, weight)
+def _curvature(laws: array(1, LAW), k: int, r: float, weight: float, found: out()) -> None:
+    found[0], found[1], found[2] = curvature(laws[k], r, weight)
+
+
+def evaluate(
+    t: float, x: np.ndarray, v: np.ndarray, f: np.ndarray, power: np.ndarray, tables: Any
+) -> tuple[float, int]:
+    """See `forces.interact`; tables: `Interactions`, or what `addresses.handed` makes of them."""
+    energy = np.zeros(1)
+    status = _interact(t, x, v, f, power, energy, tables)
+    return float(energy[0]), status
+
+
+def curvature_at(laws: np.ndarray, k: int, r: float, weight: float) -> np.ndarray:
+    """(3,) what `laws.curvature` returns of the k-th law."""
+    found = np.zeros(3)
+    _curvature(laws, k, r, weight, found)
+    return found
 
 
 def forces(
@@ -42,5 +52,5 @@ def forces(
     x = np.ascontiguousarray(x, float).ravel()
     v = np.zeros_like(x) if v is None else np.ascontiguousarray(v, float).ravel()
     f, power = np.zeros_like(x), np.zeros(1 + int(max(tables.laws.ledger, default=0)))
-    energy, status = evaluate(t, x, v, f, power, handed(tables))
+    energy, status = evaluate(t, x, v, f, power, tables)
     return energy, f, status

@@ -9,14 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import clear, copy
-from ..jit import kernel, njit
+from ..jit import njit
+from ..kernel import array, kernel, out
 from ..status import OK
 from ..vec import load3
 from .block_matrix import BlockMatrix, load_3, multiply, store_3
 from .block_pattern import BlockPattern
 from .coarse_matrix import prepare
-from .coarse_space import CoarseSpace, Swept, coarse_space, coarse_workspace
+from .coarse_space import CoarseSpace, CoarseWork, Swept, coarse_space, coarse_workspace
 from .deflation import coarse_part, solve_coarse
+from .ordering import COLUMN, ENTRY, UPDATE
 from .ssor import HELD, add_from_frames, fixed_part, into_frames, project
 from .sweeps import relax_residual, sweep_downward, sweep_upward
 
@@ -166,8 +168,19 @@ def iterate(held, space, x, coarse, swept, goal, patience, max_iterations, repor
     return status
 
 
+INTS, SINGLE = array(1, np.int64), out(1, np.float32)
+SPACE = CoarseSpace(
+    INTS, INTS, array(1, np.int32), INTS, INTS, array(1, np.int32), INTS, array(1, np.int32), INTS, INTS, INTS,
+    array(1, COLUMN), array(1, ENTRY), array(1, UPDATE),
+)  # fmt: skip
+SCRATCH = CoarseWork(out(1, np.int64), out(1, np.int64), out(), *[SINGLE] * 7, *[out()] * 14)
+
+
 @kernel
-def _solve(matrix, held, space, b, x, work, coarse, tolerance, max_iterations, report):
+def _solve(
+    matrix: BlockMatrix(INTS, array(1, np.int32), array()), held: array(1, HELD), space: SPACE, b: array(), x: out(),
+    work: Workspace(out(), out()), coarse: SCRATCH, tolerance: float, max_iterations: int, report: out(1, REPORT),
+) -> int:  # fmt: skip
     return conjugate_gradient(matrix, held, space, b, x, work, coarse, tolerance, max_iterations, report[0])
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..jit import kernel
+from ..kernel import array, kernel, out
 from . import lcp_lemke, lcp_problem
 from .lcp_dantzig import dantzig
 from .lcp_lemke import lemke
@@ -22,12 +22,14 @@ SYMMETRIC = 1e-12  # relative to the largest entry
 
 
 @kernel
-def _dantzig(n, matrix, stride, work, ints):
+def _dantzig(n: int, matrix: array(), stride: int, work: out(), ints: out(1, np.int64)) -> int:
     return dantzig(n, matrix, stride, work, ints)
 
 
 @kernel
-def _lemke(n, matrix, stride, b, table, names, f, a):
+def _lemke(
+    n: int, matrix: array(), stride: int, b: array(), table: out(), names: out(1, np.int64), f: out(), a: out()
+) -> int:
     return lemke(n, matrix, stride, b, table, names, f, a)
 
 
@@ -119,11 +121,11 @@ def checked(A: ArrayLike, b: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         raise ValueError(f"A must be a square matrix, not of shape {matrix.shape}")
     if right.shape != matrix.shape[:1]:
         raise ValueError(f"b must have shape {matrix.shape[:1]} to fit A of shape {matrix.shape}, not {right.shape}")
-    for name, array in (("A", matrix), ("b", right)):
-        bad = np.argwhere(~np.isfinite(array))
+    for name, given in (("A", matrix), ("b", right)):
+        bad = np.argwhere(~np.isfinite(given))
         if len(bad):
             where = tuple(map(int, bad[0]))
-            raise ValueError(f"{name}{list(where)} is {array[where]}: every entry must be a finite number")
+            raise ValueError(f"{name}{list(where)} is {given[where]}: every entry must be a finite number")
     return matrix, right
 
 

@@ -14,13 +14,12 @@ matched and unmatched entries change places. Where d is the distance of a row an
 feasible, and tight on the new matching, by u += d − D in every row nearer than D, and the opposite in its column.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
 
-from ..jit import kernel, njit
+from ..jit import njit
+from ..kernel import array, kernel, out
 from .heap import pop, rise
 from .square_matrix import Matrix, Sizes, checked, sizes
 
@@ -80,7 +79,11 @@ def match(matrix: Sizes) -> Matching:
 
 
 @kernel
-def _match(n, start, rows, costs, u, v, row_of, column_of, distance, before, heap, place, reached):
+def _match(
+    n: int, start: array(1, np.int64), rows: array(1, np.int64), costs: array(), u: out(), v: out(), row_of: out(1, np.int64),
+    column_of: out(1, np.int64), distance: out(), before: out(1, np.int64), heap: out(1, np.int64), place: out(1, np.int64),
+    reached: out(1, np.int64),
+) -> int:  # fmt: skip
     return match_columns(n, start, rows, costs, u, v, row_of, column_of, distance, before, heap, place, reached)
 
 

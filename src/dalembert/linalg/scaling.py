@@ -6,7 +6,12 @@ Scaled entries rᵢ |aᵢⱼ| cⱼ are never stored. The last three functions ar
 
 import math
 
-from ..jit import kernel, njit
+import numpy as np
+
+from ..jit import njit
+from ..kernel import array, kernel, out
+
+INDICES = array(1, np.int64)
 
 
 @njit
@@ -53,15 +58,24 @@ def sweep_alg3(n, start, columns, values, turned_start, turned_rows, turned_valu
 
 
 @kernel
-def deviation(n, start, columns, values, turned_start, turned_rows, turned_values, r, c):
+def deviation(
+    n: int, start: INDICES, columns: INDICES, values: array(), turned_start: INDICES, turned_rows: INDICES,
+    turned_values: array(), r: array(), c: array(),
+) -> float:  # fmt: skip
     return worst_deviation(n, start, columns, values, turned_start, turned_rows, turned_values, r, c)
 
 
 @kernel
-def ruiz_sweep(n, start, columns, values, turned_start, turned_rows, turned_values, r, c, row_roots, column_roots):
+def ruiz_sweep(
+    n: int, start: INDICES, columns: INDICES, values: array(), turned_start: INDICES, turned_rows: INDICES,
+    turned_values: array(), r: out(), c: out(), row_roots: out(), column_roots: out(),
+) -> None:  # fmt: skip
     sweep_ruiz(n, start, columns, values, turned_start, turned_rows, turned_values, r, c, row_roots, column_roots)
 
 
 @kernel
-def alg3_sweep(n, start, columns, values, turned_start, turned_rows, turned_values, r, c):
+def alg3_sweep(
+    n: int, start: INDICES, columns: INDICES, values: array(), turned_start: INDICES, turned_rows: INDICES,
+    turned_values: array(), r: out(), c: out(),
+) -> None:  # fmt: skip
     sweep_alg3(n, start, columns, values, turned_start, turned_rows, turned_values, r, c)

@@ -1,14 +1,17 @@
 """Values and rates of coordinates at a state of the bodies, and efforts of motors, asked for from Python."""
 
-from ..jit import kernel
-from ..model.tables import CUSTOM_MOTOR, MOTOR
+from ..kernel import array, kernel, out
+from ..model.tables import BODY, COORDINATE, CUSTOM_MOTOR, FORCE, KINEMATICS, MOTOR
 from .coordinates import coordinate_rate, coordinate_value
 from .forces import custom_effort, motor_effort
 from .kinematics import update_kinematics
 
 
 @kernel
-def read_coordinates(y, near, bodies, kinematics, coordinates, curves, values, rates):
+def read_coordinates(
+    y: array(), near: array(), bodies: array(1, BODY), kinematics: out(1, KINEMATICS), coordinates: array(1, COORDINATE),
+    curves: array(), values: out(), rates: out(),
+) -> None:  # fmt: skip
     """values and rates (coordinates,) at the state y of the rigid bodies; of angles those nearest to `near`, (coordinates,).
 
     The rows of the kinematics table are set; its last is the world.
@@ -20,7 +23,10 @@ def read_coordinates(y, near, bodies, kinematics, coordinates, curves, values, r
 
 
 @kernel
-def read_efforts(t, y, forces, kinematics, coordinates, curves, scratch, efforts):
+def read_efforts(
+    t: float, y: array(), forces: array(1, FORCE), kinematics: array(1, KINEMATICS), coordinates: array(1, COORDINATE),
+    curves: array(), scratch: out(), efforts: out(),
+) -> int:  # fmt: skip
     """efforts (forces,) of the motors with a gain, stiffness, effort or function among the forces, where the kinematics table
     has the bodies; what is no such motor is left alone. Returns a status."""
     for i in range(forces.shape[0]):

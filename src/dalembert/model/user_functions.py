@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
-from numba.core.dispatcher import Dispatcher
+
+from ..jit import is_dispatcher
 
 STATE = 13
 STEP = 1e-3  # of the fourth-order difference that gives the bias (s)
@@ -50,7 +50,7 @@ EVENT = Answer("one number, which changes sign at the event", ((),))
 
 def checked(function: Callable[..., Any], answer: Answer) -> Callable[..., Any]:
     """A plain function whose result is checked in each call; a compiled one as it is."""
-    if isinstance(function, Dispatcher):
+    if is_dispatcher(function):
         return function
 
     @functools.wraps(function)
@@ -73,7 +73,11 @@ def constraint_answers(rows: int, bodies: int) -> tuple[Answer, Answer, Answer]:
 
 def _like(function: Callable[..., Any], adapter: Callable[..., Any]) -> Callable[..., Any]:
     """The adapter, compiled when the function is."""
-    return numba.njit(error_model="numpy")(adapter) if isinstance(function, Dispatcher) else adapter
+    if not is_dispatcher(function):
+        return adapter
+    import numba
+
+    return numba.njit(error_model="numpy")(adapter)
 
 
 def load_adapter(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -3,7 +3,6 @@
 import ctypes
 from typing import Any
 
-import numba
 import numpy as np
 
 from ..addresses import address_table, part_of
@@ -12,7 +11,7 @@ from ..collide.particle_detect import with_contacts
 from ..collide.particle_tables import CONTACTS, NEED_CONTACTS, Particles
 from ..collide.particles import meet_particles
 from ..collide.tables import Collision
-from ..jit import CFunction, njit
+from ..jit import DISABLED, CFunction, njit
 from ..pointer import C_SIGNATURE, C_TYPE, view, viewer
 from ..status import NON_FINITE
 
@@ -60,7 +59,7 @@ class ParticleDetector:
         numbers = [*(int(table.ctypes.data) for table in self._tables), self._bodies, int(self._margin.ctypes.data)]
         self._data = np.array(numbers, np.int64)
         self.data = int(self._data.ctypes.data)
-        if numba.config.DISABLE_JIT:
+        if DISABLED:
             self._callback = C_TYPE(self._call)
             self.address = int(ctypes.cast(self._callback, ctypes.c_void_p).value or 0)
         else:

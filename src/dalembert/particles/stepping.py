@@ -6,7 +6,6 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
-import numba
 import numpy as np
 
 from ..addresses import address_table
@@ -16,6 +15,7 @@ from ..collide.tables import NEED_ROOM
 from ..contact.step_events import StepEvents
 from ..contact.time_stepping import Contact, ContactReport, TimeStepping
 from ..interrupt import poll
+from ..jit import DISABLED
 from ..linalg.block_pattern import BlockPattern
 from ..mechanics.evaluate import Mechanism
 from ..model.compile import Model
@@ -70,7 +70,7 @@ class ParticleStepping:
             0 if detector is None else detector.data,
         )  # fmt: skip
         own = (particles, self._mechanism.system, self._steps)
-        if numba.config.DISABLE_JIT:
+        if DISABLED:
             self._march: Callable[..., int] = lambda y, dydt, stop: int(march(walls, y, dydt, stop, *own))
             return
         self._addresses = [address_table(table) for table in own]

@@ -14,10 +14,9 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numba
 import numpy as np
 
-from ..jit import CFunction
+from ..jit import DISABLED, CFunction
 from ..pointer import C_SIGNATURE, C_TYPE, view
 from .graph import Node, needed
 
@@ -67,7 +66,7 @@ class Generated:
         self.source = source_of(outputs, inputs)
         self.size, self.statements = len(outputs), self.source.count("\n    w")
         self._function = _load(self.source)
-        if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+        if DISABLED:
             self._callback = C_TYPE(self._call)
             self.address = int(ctypes.cast(self._callback, ctypes.c_void_p).value or 0)
         else:

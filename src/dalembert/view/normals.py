@@ -1,12 +1,10 @@
 """Normals of meshes: smooth where faces lean little, with edges elsewhere."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 
-from dalembert.jit import kernel
+from dalembert.kernel import array, kernel, out
 
 __all__ = ["smooth_normals"]
 
@@ -27,7 +25,10 @@ def smooth_normals(vertices: np.ndarray, faces: np.ndarray, crease: float = CREA
 
 
 @kernel
-def corner_normals(faces, normals, starts, around, least, out):
+def corner_normals(
+    faces: array(2, np.int64), normals: array(2), starts: array(1, np.int64), around: array(1, np.int64), least: float,
+    found: out(3),
+) -> None:  # fmt: skip
     """Normals (m, 3, 3) at the corners of faces (m, 3): the sum of the normals (m, 3; as long as the face is large) of the
     faces around that corner that lean by no more than the angle with cosine `least`. around[starts[v]:starts[v + 1]]
     are the faces at vertex v."""
@@ -43,4 +44,4 @@ def corner_normals(faces, normals, starts, around, least, out):
                     sx, sy, sz = sx + gx, sy + gy, sz + gz
             size = math.sqrt(sx * sx + sy * sy + sz * sz)
             size = size if size > 0.0 else 1.0
-            out[f, k, 0], out[f, k, 1], out[f, k, 2] = sx / size, sy / size, sz / size
+            found[f, k, 0], found[f, k, 1], found[f, k, 2] = sx / size, sy / size, sz / size

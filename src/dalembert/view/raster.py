@@ -4,17 +4,16 @@ Pictures only, no physics. Points come projected: x and y in samples, and w, whi
 screen (1/depth in perspective, the height along the light in its shadow map). Each sample keeps the nearest w and its owner.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 
-from dalembert.jit import kernel, njit
+from dalembert.jit import njit
+from dalembert.kernel import array, kernel, out
 
 
 @kernel
-def fill(points, owners, depth, owner):
+def fill(points: array(3), owners: array(1, np.int64), depth: out(2, np.float32), owner: out(2, np.int32)) -> None:
     """Draw triangles, corners (m, 3, 3), into depth and owner (height, width)."""
     height, width = depth.shape
     for k in range(len(points)):
@@ -56,7 +55,9 @@ def _within(value, slope, first, last):
 
 
 @kernel
-def fill_discs(points, radii, bulges, first, depth, owner):
+def fill_discs(
+    points: array(2), radii: array(), bulges: array(), first: int, depth: out(2, np.float32), owner: out(2, np.int32)
+) -> None:
     """Draw discs around points (n, 3), radii (n,) in samples; those of balls bulge towards the
     eye by their radius: `bulges` are radius / depth, 0 for flat ones. Owners count from `first`."""
     height, width = depth.shape

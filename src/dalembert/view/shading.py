@@ -1,10 +1,11 @@
 """From the owners of samples to a picture: light, shadows and a ground with a grid. Pictures only, no physics."""
 
-from __future__ import annotations
-
 import math
 
-from dalembert.jit import kernel, njit
+import numpy as np
+
+from dalembert.jit import njit
+from dalembert.kernel import array, kernel, out
 
 SOLID, SURFACE, FLAT = 0, 1, 2  # a closed body, a surface with two sides, and what no light falls on
 BIAS = 2.0  # texels of the shadow map by which a point is lifted off its own surface
@@ -12,9 +13,11 @@ BIAS = 2.0  # texels of the shadow map by which a point is lifted off its own su
 
 @kernel
 def shade(
-    view, fine, owner, corners, normals, colors, kinds, fades, balls, ball_radii, ball_colors, ball_kinds, ball_first,
-    light, shadow, tops, frame, ground, back, picture,
-):  # fmt: skip
+    view: array(2), fine: int, owner: array(2, np.int32), corners: array(3), normals: array(3), colors: array(2),
+    kinds: array(1, np.int64), fades: array(), balls: array(2), ball_radii: array(), ball_colors: array(2),
+    ball_kinds: array(1, np.int64), ball_first: int, light: array(), shadow: array(2, np.float32),
+    tops: array(2, np.float32), frame: array(2), ground: array(), back: array(3, np.float32), picture: out(3, np.uint8),
+) -> None:  # fmt: skip
     """Give every pixel of picture (height, width, 3), uint8, the mean colour of its fine × fine samples.
 
     view : (5, 3): the axes right, up and back of the camera, the eye (m), and (pixels a unit, x and y of the middle).
@@ -157,11 +160,11 @@ def _open(x, y, z, reach, shadow, tops, frame):
 
 
 @kernel
-def backdrop(view, ground, out):
+def backdrop(view: array(2), ground: array(), found: out(3, np.float32)) -> None:
     """What stands behind everything, (height, width, 2): how bright, white but for the grid on the ground, and how much of
     a shadow shows there, which falls to 0 in the distance. view and ground as in `shade`."""
-    for j in range(out.shape[0]):
-        for i in range(out.shape[1]):
+    for j in range(found.shape[0]):
+        for i in range(found.shape[1]):
             x, y = i + 0.5, j + 0.5
             px, py, far = _meet(view, x, y, ground[0])
             qx, qy, f1 = _meet(view, x + 1.0, y, ground[0])
@@ -169,7 +172,7 @@ def backdrop(view, ground, out):
             fade = max(1.0 - (far / (2.0 * ground[2])) ** 2, 0.0) ** 3 if min(far, f1, f2) > 0.0 else 0.0
             across, along = max(abs(qx - px), abs(rx - px)), max(abs(qy - py), abs(ry - py))
             line = max(_line(px, across, ground[1]), _line(py, along, ground[1])) if fade > 0.0 else 0.0
-            out[j, i, 0], out[j, i, 1] = 1.0 - (0.035 + 0.085 * line) * fade, fade
+            found[j, i, 0], found[j, i, 1] = 1.0 - (0.035 + 0.085 * line) * fade, fade
 
 
 @njit
