@@ -45,6 +45,6 @@ def test_kernels_of_a_user_s_file_are_made_of_it_and_of_the_whole_package(tmp_pa
     assert sources(path) == {path, *map(Path, compiled_files())}
 
 
-@pytest.mark.parametrize("name", ["kernel_cache.py", "cache_folders.py", "source_hash.py", "numba_import.py"])
+@pytest.mark.parametrize("name", source_hash.APART)
 def test_what_changes_no_kernel_is_no_part_of_them(name):
     assert all(ROOT / name not in sources(Path(path)) for path in compiled_files())

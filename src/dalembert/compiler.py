@@ -30,7 +30,7 @@ from numba.core.registry import cpu_target
 from numba.core.typed_passes import NoPythonBackend, NopythonTypeInference, PreLowerStripPhis
 from numba.core.untyped_passes import FixupArgs, GenericRewrites, IRProcessing, ReconstructSSA, TranslateByteCode
 
-from . import numba_import  # noqa: F401
+from . import numba_import  # noqa: F401 - before Numba imports the rest of itself
 from .objects import Made
 from .status import ENDS_RUN
 

@@ -18,16 +18,10 @@ KERNELS = (
     "impact", "particles", "symbolic", "batch",
 )  # fmt: skip
 TABLES = ("model/tables.py", "model/tree_tables.py")
-APART = (
-    "kernel_cache.py",
-    "cache_folders.py",
-    "source_hash.py",
-    "numba_import.py",
-    "objects.py",
-    "compile_progress.py",
-    "shipped.py",
-    "build_library.py",
-)  # these change no kernel
+APART = (  # where kernels are kept changes none of them
+    "kernel_cache.py", "objects.py", "cache_folders.py", "compile_progress.py", "shipped.py", "build_library.py",
+    "source_hash.py", "numba_import.py",
+)  # fmt: skip
 COMPILERS = ("jit.py", "compiler.py")  # part of every kernel
 IMPORT = re.compile(rb"^from (\.+)([\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 WORD = re.compile(r"\w+")
