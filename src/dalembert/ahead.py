@@ -14,6 +14,7 @@ from pathlib import Path
 
 from . import cache_folders, compile_progress
 from .jit import C_FUNCTIONS, DISABLED, CFunction
+from .team import cores
 
 MODULES = (
     "particles.step", "articulated.contact_step", "contact.step", "mechanics.evaluate", "contact.converging",
@@ -49,7 +50,7 @@ def compile_ahead(wanted: Iterable[CFunction]) -> dict[str, float]:
     if not missing or not cache_folders.anywhere():
         return {}
     names = [item.name for item in missing]
-    count = min(os.cpu_count() or 1, len(missing))
+    count = min(cores(), len(missing))
     helpers: list[Helper] = []
     with compile_progress.batch(names, count) as seconds:
         try:

@@ -33,6 +33,7 @@ from . import __version__, ahead, compiler, jit, shipped
 from .jit import CFunction
 from .source_hash import ROOT
 from .source_hash import sources as sources_of
+from .team import cores
 
 ALLOWED = frozenset(("memcpy", "memmove", "memset"))
 """What a library may use of the process that loads it."""
@@ -137,7 +138,7 @@ def _compile_all(wanted: dict[str, CFunction], baselines: list[str], folder: Pat
             raise BuildError(f"the kernels of {group} could not be compiled:\n{done.stderr}")
         print(f"{group}: {time.perf_counter() - begun:.0f} s", file=sys.stderr, flush=True)
 
-    with ThreadPoolExecutor(os.cpu_count()) as processes:
+    with ThreadPoolExecutor(cores()) as processes:
         list(processes.map(run, groups))
 
 

@@ -15,6 +15,11 @@ from .jit import DISABLED
 from .pointer import C_TYPE
 
 
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 class Team:
     """A board, and threads that look at it while the team is entered (`with team:`). Without compilation there is one."""
 

@@ -1,4 +1,4 @@
-"""What `compiler` leans on in Numba, for the versions that pyproject.toml allows: each part is there, and works as assumed."""
+"""What `compiler` leans on in Numba, for the versions that pyproject.toml allows: each part is there and works as assumed."""
 
 import ctypes
 import gc

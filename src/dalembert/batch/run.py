@@ -16,6 +16,7 @@ from ..clock import next_stop, slack
 from ..drivers import positive
 from ..model.compile import Model
 from ..scene.scene import Scene
+from ..team import cores
 from .result import Batch
 from .structure import differences
 from .threads import Record, Thread, work_together
@@ -97,11 +98,6 @@ def run_together(
     workers = [Thread(run, varied, targets, record) for run in runs]
     interrupted = work_together(workers, record, progress)
     return Batch(template, settings, varied, kept, record, end, time.perf_counter() - start, interrupted, count)
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def threads_of(threads: int | None) -> int:

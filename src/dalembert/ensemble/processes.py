@@ -16,7 +16,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..batch.run import cores
+from ..team import cores
 from .plan import Member
 from .task import DIED, Answer, Task, described, pack
 from .worker import READY

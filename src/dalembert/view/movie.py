@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.file_format import MOVIES, require_suffix
+from dalembert.team import cores
 from dalembert.view.geometry import thinned
 from dalembert.view.still import Instant, Pictures
 
@@ -87,7 +88,7 @@ def _seen(pictures: Pictures) -> np.ndarray:
 
 def _in_order(draw: Any, times: np.ndarray) -> Iterator[np.ndarray]:
     """Frames, drawn by a few threads, some ahead of the encoder."""
-    workers = min(WORKERS, os.cpu_count() or 1)
+    workers = min(WORKERS, cores())
     with ThreadPoolExecutor(workers) as pool:
         for i in range(0, len(times), 4 * workers):
             yield from pool.map(draw, times[i : i + 4 * workers])
