@@ -179,7 +179,7 @@ class CFunction:
         from . import objects
 
         code = self.function.__code__
-        own = hashlib.sha256(self.signature.encode() + code.co_code).hexdigest()[:8]
+        own = hashlib.sha256(f"{self.symbol} {self.signature} ".encode() + code.co_code).hexdigest()[:8]
         return objects.Kept(self._folder(), f"{code.co_name.strip('<>')}-{code.co_firstlineno}-{own}", self.name)
 
     def _folder(self) -> str:

@@ -13,6 +13,7 @@ import functools
 import hashlib
 import importlib.util
 import json
+import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -139,7 +140,8 @@ def host() -> str:
     """What machine code depends on beside its source: the processor, and the versions that compile. 8 digits."""
     found = importlib.util.find_spec("numba")
     version = b"" if found is None or found.origin is None else Path(found.origin).with_name("_version.py").read_bytes()
-    machine = llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    machine = [llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()]
+    machine += [os.environ.get(name) for name in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES")]  # compile for another one
     return hashlib.sha256(version + repr((machine, llvm.llvm_version_info)).encode()).hexdigest()[:8]
 
 
@@ -165,4 +167,7 @@ def load(code: bytes, symbol: str) -> int:
     engine.add_object_file(found)
     engine.finalize_object()
     _loaded.append(found)
-    return int(engine.get_function_address(symbol))
+    address = int(engine.get_function_address(symbol))
+    if address == 0:
+        raise ValueError(f"an object file has no {symbol}")
+    return address
