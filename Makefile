@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo docs wheel test soak check bench lock clean
+.PHONY: demo docs wheel test oldest soak check bench lock clean
 
 demo: $(VENV)/installed
 	$(BIN)/dalembert run trebuchet --view
@@ -23,6 +23,10 @@ test: $(VENV)/tested check wheel
 	$(BIN)/dalembert compile
 	$(BIN)/python -m pytest -n 2 --dist loadfile --ignore=tests/view
 	$(BIN)/python -m pytest tests/view
+
+# The oldest Numba that is allowed (the newest is in requirements.lock), as parts of Numba are used that are not documented.
+oldest: $(VENV)-oldest/installed
+	$(VENV)-oldest/bin/python -m pytest tests/jit/test_numba.py tests/jit/test_kernel.py tests/simulate/test_known_motions.py
 
 # Thousands of random scenes, and every scene of the gallery for 100 000 steps: an hour or more.
 soak: $(VENV)/tested
@@ -65,6 +69,12 @@ $(VENV)/tested: $(VENV)/installed requirements-test.lock
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode --require-hashes -r requirements-test.lock
 	touch $@
 
+$(VENV)-oldest/installed: $(VENV)/uv requirements-oldest.lock
+	$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python $(VENV)-oldest
+	$(BIN)/uv pip install --quiet --python $(VENV)-oldest/bin/python --require-hashes -r requirements-oldest.lock
+	$(BIN)/uv pip install --quiet --python $(VENV)-oldest/bin/python --no-deps --editable .
+	touch $@
+
 $(VENV)/documented: $(VENV)/installed requirements-docs.lock
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode --require-hashes -r requirements-docs.lock
 	touch $@
@@ -81,6 +91,7 @@ lock:
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --extra docs -c requirements.lock pyproject.toml -o requirements-docs.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --extra test -c requirements-docs.lock -c requirements.lock pyproject.toml -o requirements-test.lock
+	printf "pytest\nnumba<0.63; python_version < '3.14'\n" | $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header pyproject.toml - -o requirements-oldest.lock
 
 clean:
-	rm -rf $(VENV) $(VENV)-jolt $(VENV)-start $(VENV)-genesis out
+	rm -rf $(VENV) $(VENV)-oldest $(VENV)-jolt $(VENV)-start $(VENV)-genesis out

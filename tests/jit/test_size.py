@@ -1,5 +1,5 @@
-"""The size of every kernel before it is optimised: what it costs to compile. A function that is inlined by force into each caller
-below it, or a part that a kernel no longer needs, shows here first."""
+"""The size of every kernel before it is optimised, which is what it costs to compile. A function that is inlined by force
+below each of its callers shows here first, and so does a part that a kernel does not need."""
 
 import pytest
 
