@@ -42,9 +42,9 @@ PLACE = 14  # in: a state; kinematics, J, J̇ v and the factorization there
 FACTORIZE = 15  # the factorization anew, where `compliance` of joints has changed
 EVENT = 16  # in: a state; out[0] changes sign where the event is
 PARTICLE_RATES = 17  # in: places of particles; out: their velocities, and forces, to which more are added
+PARTICLE_ENERGY = 18  # the same, where only the potential energy is asked for; out is overwritten
 POWERS = 19  # the ledger's powers of forces once more, at the velocities in the kinematics table
 POTENTIAL = 20  # the potential energy of forces on bodies, into `energies[1]`
-PARTICLE_ENERGY = 18  # the same, where only the potential energy is asked for; out is overwritten
 
 C_TYPE = ctypes.CFUNCTYPE(
     ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_double, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p,

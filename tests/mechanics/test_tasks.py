@@ -5,11 +5,12 @@ from pathlib import Path
 
 from dalembert import pointer
 from dalembert.articulated import evaluate
+from dalembert.symbolic.evaluate import FILL
 
 
 def test_tasks_have_codes_of_their_own():
     text = Path(pointer.__file__).read_text("utf-8").split("# Tasks")[1].split("C_TYPE")[0]
     codes = {name: int(code) for name, code in re.findall(r"^([A-Z_]+) = (\d+)", text, re.MULTILINE)}
-    codes |= {name: getattr(evaluate, name) for name in ("LIFT", "LOWER", "INERTIA")}
+    codes |= {name: getattr(evaluate, name) for name in ("LIFT", "LOWER", "INERTIA")} | {"FILL": FILL}
     assert len(codes) > 15
     assert len(set(codes.values())) == len(codes), codes
