@@ -62,8 +62,8 @@ from .tables_of import (
 )
 
 FIELDS = 2 * len(Reduced._fields)
-LIFT, LOWER = 30, 31  # tasks of our own: the mechanism's state from z, and the reverse
-INERTIA = 32  # `matrix` of the tree = M
+LIFT, LOWER = 40, 41  # tasks of our own: the mechanism's state from z, and the reverse
+INERTIA = 42  # `matrix` of the tree = M
 LIMP = 110  # nothing resists a freedom: which one is in the options
 _floats = viewer(np.float64)
 _addresses = viewer(np.int64)
