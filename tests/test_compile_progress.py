@@ -45,9 +45,9 @@ ahead.compile_free = late
 """  # so that a helper is the first
 LARGE = """
 from dalembert import ahead
-from dalembert.contact import interior_point, step
+from dalembert.contact import converging, step
 from dalembert.mechanics import evaluate as mechanics
-ahead.compile_ahead([interior_point.COMPILED, step.COMPILED, mechanics.COMPILED])
+ahead.compile_ahead([converging.COMPILED, step.COMPILED, mechanics.COMPILED])
 """
 ONE = "from dalembert import board; print(board.COMPILED.address > 0)"
 NAMES = ["batch.kernel.run_batch", "board.serve"]

@@ -13,9 +13,9 @@ from readme import refreshed  # noqa: E402
 sys.path.pop(0)
 
 PLACES = {
-    ROOT / "README.md": ("benchmark", "walls"),
+    ROOT / "README.md": ("benchmark", "walls", "start"),
     DOCS / "benchmarks.md": (
-        "walls", "pour", "particles", "cloth", "interactions", "joint-coordinates", "batch",
+        "walls", "pour", "particles", "cloth", "interactions", "joint-coordinates", "batch", "start",
     ),
     DOCS / "linear-systems.md": ("student", "solvers"),
 }  # fmt: skip

@@ -16,7 +16,9 @@ URDF = """<robot name="arm"><link name="base"/><link name="upper"><inertial><mas
 IMPORT_ALL = """
 import pkgutil, importlib, dalembert
 for module in pkgutil.walk_packages(dalembert.__path__, "dalembert."):
-    if module.name.rpartition(".")[2] not in ("compiler", "objects", "build_library", "environment", "__main__"):
+    if module.name.rpartition(".")[2] not in (
+        "compiler", "objects", "kernel_cache", "numba_import", "build_library", "environment", "__main__",
+    ):
         importlib.import_module(module.name)
 """
 BUILD = """

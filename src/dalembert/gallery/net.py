@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..simulate import Simulation
 
 SETTINGS = {
-    "duration": 1.6, "method": "implicit_euler", "dt": 1 / 240, "newton_tolerance": 1e-4, "linear_tolerance": 1e-6,
+    "duration": 1.6, "method": "implicit_euler", "dt": 1 / 480, "newton_tolerance": 1e-4, "linear_tolerance": 1e-6,
     "frames": 60.0,
 }  # fmt: skip
 SIZE = (0.3, 0.25, 0.2)  # of a box, m
