@@ -19,6 +19,7 @@ import pytest
 
 import dalembert
 from dalembert import ahead, cache_folders, cli, compile_progress
+from dalembert.team import cores
 
 pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 needs_processes = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="looks at other processes")
@@ -177,10 +178,10 @@ def test_waiting_for_another_process_is_said_and_ends_when_that_dies(begin, envi
 
 @pytest.mark.slow
 @needs_processes
-@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="nothing helps")
+@pytest.mark.skipif(cores() < 2, reason="nothing helps")
 def test_ctrl_c_ends_all_processes_and_leaves_no_lock(begin, tmp_path):
     process = begin(LARGE)
-    until(lambda: len(locked(tmp_path / "cache")) >= min(3, os.cpu_count()))
+    until(lambda: len(locked(tmp_path / "cache")) >= min(3, cores()))
     helpers = helpers_of(process)
     assert helpers
     process.send_signal(signal.SIGINT)
@@ -194,7 +195,7 @@ def test_ctrl_c_ends_all_processes_and_leaves_no_lock(begin, tmp_path):
 
 @pytest.mark.slow
 @needs_processes
-@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="nothing helps")
+@pytest.mark.skipif(cores() < 2, reason="nothing helps")
 def test_helpers_end_with_their_parent(begin, tmp_path):
     process = begin(LARGE)
     until(lambda: len(locked(tmp_path / "cache")) >= 2)
@@ -207,7 +208,7 @@ def test_helpers_end_with_their_parent(begin, tmp_path):
 
 @pytest.mark.slow
 @needs_processes
-@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="nothing helps")
+@pytest.mark.skipif(cores() < 2, reason="nothing helps")
 def test_what_a_helper_was_at_when_it_died_is_compiled_by_another(begin, tmp_path):
     process = begin(LATE + TWO)
     found = {}
