@@ -43,6 +43,7 @@ from .linalg.block_pattern import block_pattern
 from .linalg.iterate import COMPILED as ITERATE
 from .linalg.lcp import KERNELS as LCP
 from .mechanics.evaluate import COMPILED as MECHANICS
+from .mechanics.joint_state import read_coordinates
 from .mechanics.mechanism import Mechanism, is_special, on_particles
 from .mechanics.special import COMPILED as SPECIAL
 from .model.compile import Model
@@ -93,6 +94,8 @@ def compiled_parts(model: Model, method: str, solver: str, iterates: bool = Fals
     parts += filter(None, on_particles(particles.fields, particles.sets, particles.laws))
     if model.tree is not None:
         parts += [JOINT, *([CLOSED] if model.graph.rows else [])]
+    elif model.scene.joints:
+        parts += [read_coordinates]
     if steps_particles(model, method):
         parts += [PARTICLE_STEP, *([PARTICLE_DETECT] if touching else [])]
         if not model.body_names:
