@@ -15,7 +15,7 @@ import numpy as np
 
 import dalembert as dal
 from dalembert.gallery import bouncing_ball, dominoes, wall
-from dalembert.scene.mesh_topology import sheet
+from dalembert.scene.mesh_topology import block, sheet
 
 KEPT = Path(__file__).with_name("hashes.json")
 Parts = tuple[list[np.ndarray], list[np.ndarray]]  # what the set-up made, what the run recorded
@@ -163,6 +163,76 @@ def batch() -> Parts:
     return [found.state[:, 0]], [found.state]
 
 
+def stones_on_a_hill() -> Parts:
+    """Boxes, hulls and balls on a height field, in contact by Gauss–Seidel; they sleep when they rest."""
+    scene = dal.Scene("hill", material=dal.Material(0.5, restitution=0.25))
+    grid = (np.arange(9) - 4) / 4
+    scene.add_obstacle("hill", dal.HeightField(0.25 * (grid[:, None] ** 2 + grid**2), 0.25))
+    corners = [[x, y, z] for x in (-0.125, 0.125) for y in (-0.125, 0.125) for z in (-0.0625, 0.125)]
+    shapes = (
+        dal.Box(0.25, 0.125, 0.125),
+        dal.ConvexHull(corners),
+        dal.Sphere(0.125),
+        dal.Ellipsoid(0.125, 0.125, 0.0625),
+    )
+    for i, shape in enumerate(shapes):
+        at = (0.5 * (i % 2) - 0.25, 0.5 * (i // 2) - 0.25, 0.375)
+        scene.add_body(f"stone {i}", shape, mass=0.5, position=at, velocity=(0.25, 0.0, -1.0))
+    return of_run(dal.Simulation(scene, dt=1 / 240, iterations=60, sleep_after=0.25, frames=60.0), 0.75)
+
+
+def four_bar(**settings: Any) -> Parts:
+    """A plane parallelogram on four hinges: three redundant constraints in maximal coordinates, one loop in joint ones."""
+    scene = dal.Scene("four-bar")
+    rods = {}
+    for name, at, size in (("crank", (0.3, 0.4), 1.0), ("coupler", (1.6, 0.8), 2.0), ("rocker", (2.3, 0.4), 1.0)):
+        rods[name] = scene.add_body(name, mass=size, inertia=[size / 8, size / 8, 0.125], position=(at[0], 0.0, at[1]))
+    pairs = [(dal.WORLD, "crank"), ("crank", "coupler"), ("coupler", "rocker"), ("rocker", dal.WORLD)]
+    for i, ((a, b), (x, z)) in enumerate(zip(pairs, [(0.0, 0.0), (0.6, 0.8), (2.6, 0.8), (2.0, 0.0)], strict=True)):
+        scene.hinge(f"hinge {i}", rods.get(a, dal.WORLD), rods.get(b, dal.WORLD), at=(x, 0.0, z), axis=(0.0, 1.0, 0.0))
+    return of_run(dal.Simulation(scene, frames=50.0, **settings), 1.0)
+
+
+def gravitating(particles: int = 200) -> Parts:
+    """A cloud of particles under their own gravity, by the tree of Barnes and Hut, in leapfrog steps."""
+    scene = dal.Scene("cloud", gravity=(0.0, 0.0, 0.0))
+    number = np.arange(particles)
+    at = np.stack([(number * k) % 97 / 97.0 - 0.5 for k in (7, 31, 53)], axis=1)
+    scene.add_particles("cloud", at, velocity=at[:, [1, 2, 0]], mass=1.0 / particles)
+    scene.gravitation("gravitation", constant=1.0, softening=0.125, theta=0.5)
+    return of_run(dal.Simulation(scene, method="time_stepping", dt=1 / 64, frames=16.0), 1.0)
+
+
+def jelly() -> Parts:
+    """A soft block of tetrahedra, with balls as particles, falls on a plane beside a box: implicit steps with contact."""
+    scene = dal.Scene("jelly", material=dal.Material(0.5))
+    scene.add_obstacle("ground", dal.HalfSpace())
+    scene.add_body("box", dal.Box(0.25, 0.25, 0.25), mass=0.5, position=(0.625, 0.0, 0.1875), velocity=(-0.5, 0.0, 0.0))
+    vertices, cells = block((0.5, 0.5, 0.25), (2, 2, 1))
+    scene.soft_body(
+        "jelly", vertices + np.array([0.0, 0.0, 0.1875]), cells, density=500.0, young=1e4, poisson=0.25, viscosity=8.0,
+        radius=0.03125,
+    )  # fmt: skip
+    return of_run(dal.Simulation(scene, method="implicit_euler", dt=1 / 120, frames=60.0), 0.5)
+
+
+def wheels() -> Parts:
+    """Two geared wheels, a spring that pulls at one, drag and a motor; the constraint system by BiCGSTAB."""
+    scene = dal.Scene("wheels")
+    wheels = []
+    for i, (x, radius) in enumerate(((0.0, 0.5), (0.75, 0.25))):
+        wheel = scene.add_body(f"wheel {i}", dal.Cylinder(radius, 0.125), mass=2.0, position=(x, 0.0, 0.0))
+        scene.hinge(f"axle {i}", dal.WORLD, wheel, at=(x, 0.0, 0.0), axis=(0.0, 0.0, 1.0))
+        wheels.append(wheel)
+    scene.gear("gear", "axle 0", "axle 1", ratio=-2.0)
+    scene.spring(
+        "spring", wheels[0], dal.WORLD, at_a=(0.5, 0.0, 0.0), at_b=(1.5, 1.0, 0.0), stiffness=40.0, damping=0.5
+    )
+    scene.drag("drag", [wheels[1]], angular=0.125)
+    scene.motor("motor", "axle 1", speed=4.0, gain=0.5)
+    return of_run(dal.Simulation(scene, method="rk4", dt=1 / 128, constraint_solver="bicgstab", frames=64.0), 1.0)
+
+
 RUNS: dict[str, Callable[[], Parts]] = {
     "double pendulum, rk4": lambda: double_pendulum(method="rk4", dt=1 / 256),
     "double pendulum, dop853": lambda: double_pendulum(method="dop853", rtol=1e-9),
@@ -179,6 +249,12 @@ RUNS: dict[str, Callable[[], Parts]] = {
     "robot with contact": robot,
     "lagrangian": lagrangian,
     "batch": batch,
+    "stones on a hill": stones_on_a_hill,
+    "four-bar": lambda: four_bar(method="rk4", dt=1 / 256),
+    "four-bar, joint coordinates": lambda: four_bar(coordinates="joint", method="rk4", dt=1 / 256),
+    "gravity by a tree": gravitating,
+    "jelly in contact": jelly,
+    "wheels, bicgstab": wheels,
 }
 
 
