@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from ..file_format import PAGES, SAVED, require_suffix
-from . import FAILED, INTERRUPTED, REFUSED, plain_warnings
+from . import FAILED, INTERRUPTED, REFUSED, command, plain_warnings
 from .sweep import read_parameters
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..simulate import Simulation
 
 
+@command("run")
 @plain_warnings()
 def run(
     scene: str,

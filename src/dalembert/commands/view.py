@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from . import REFUSED, plain_warnings
+from . import REFUSED, command, plain_warnings
 
 
+@command("view")
 @plain_warnings()
 def view(
     scene: str | None = None,

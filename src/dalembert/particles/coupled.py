@@ -12,7 +12,7 @@ from ..unchecked import peek, poke
 from ..vec import add_scaled, cross, load3, matvec, scale, sub, unit
 from .conjugate import apply
 from .stage_bodies import body_momentum
-from .tables import BODY_ROW, EXPLICIT
+from .tables import BODY_ROW
 from .tables_of import (
     change_of,
     d_of,
@@ -101,7 +101,7 @@ def product(z, q, u, system, steps):
 def add_slip(z, u, q, system, steps):
     """Add κ times the slip of what slides on bodies to q, for those, and what the matrix does not have for the particles."""
     touches, n = touches_of(steps), 3 * settings_of(system)[0].particles
-    explicit = options_of(steps)[0].scheme == EXPLICIT
+    explicit = options_of(steps)[0].explicit != 0
     for k in range(touch_counts_of(steps)[0]):
         touch = touches[k]
         if not slides(touch):
@@ -174,7 +174,7 @@ def inner(a, b):
 def invert_blocks(system, steps):
     """The inverse blocks on the diagonal: 9 numbers a particle, then 9 + 9 a body. Returns whether all are definite."""
     stage, diagonal, mass = stage_of(steps)[0], diagonal_of(steps), particle_mass_of(system)
-    explicit = options_of(steps)[0].scheme == EXPLICIT
+    explicit = options_of(steps)[0].explicit != 0
     n = mass.shape[0]
     good = True
     for i in range(n):
