@@ -9,6 +9,12 @@ from typing import Generic, TypeVar
 Thing = TypeVar("Thing")
 
 
+class UnknownName(ValueError, KeyError):
+    """A name that nothing has."""
+
+    __str__ = ValueError.__str__  # that of KeyError puts the message in quotes
+
+
 class Registry(Mapping[str, Thing], Generic[Thing]):
     """Things by name. The files that add them are imported when the registry is first read.
 
@@ -19,7 +25,7 @@ class Registry(Mapping[str, Thing], Generic[Thing]):
     >>> letters.add("a", 1)
     >>> letters["b"]
     Traceback (most recent call last):
-    ValueError: unknown letter 'b'; the letters are a
+    dalembert.registry.UnknownName: unknown letter 'b'; the letters are a
     """
 
     def __init__(self, what: str, package: str = "", files: str = "") -> None:
@@ -44,7 +50,7 @@ class Registry(Mapping[str, Thing], Generic[Thing]):
     def __getitem__(self, name: str) -> Thing:
         things = self._all()
         if name not in things:
-            raise ValueError(f"unknown {self.what} {name!r}; the {self.what}s are {', '.join(things)}")
+            raise UnknownName(f"unknown {self.what} {name!r}; the {self.what}s are {', '.join(things)}")
         return things[name]
 
     def __contains__(self, name: object) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ..docs.pages import DOCS, blocks
+from docs.pages import DOCS, blocks
 
 PAGE = DOCS / "extending.md"
 PACKAGE = DOCS.parent / "src" / "dalembert"

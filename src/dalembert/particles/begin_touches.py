@@ -80,15 +80,15 @@ def way_to_carrier(particle, body, arm, system, steps):
     options, kin = options_of(steps)[0], kinematics_of(system)[body]
     point, omega = add(load3(kin.x), arm), load3(kin.omega)
     off = sub(point, load_3(start_of(steps), 3 * particle))
-    part = options.fraction
-    tau = part * options.dt
+    theta = options.fraction
+    tau = theta * options.dt
     lacking = scale(0.5 * tau * tau, cross(omega, cross(omega, arm)))
     v, c = velocities_before(particle, body, point, system, steps)
     if options.explicit != 0:
         return add_scaled(scale(0.5, add_scaled(off, tau, v)), 1.5, lacking)
     if options.stretch != 1.0:
-        ahead = add_scaled(scale(0.5 / (1.0 - part), off), options.dt, sub(v, c))
-        return add_scaled(scale(part * (1.0 - part), ahead), 1.0 / part, lacking)
+        ahead = add_scaled(scale(0.5 / (1.0 - theta), off), options.dt, sub(v, c))
+        return add_scaled(scale(theta * (1.0 - theta), ahead), 1.0 / theta, lacking)
     return add(off, lacking)
 
 

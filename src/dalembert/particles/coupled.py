@@ -5,6 +5,7 @@ from ..jit import inlined, njit
 from ..linalg.block import load_3x3
 from ..linalg.block_matrix import add_3, load_3, store_3
 from ..linalg.conjugate_gradient import INDEFINITE, NOT_CONVERGED
+from ..linalg.krylov import add_multiple, inner, turn
 from ..linalg.ssor import inverse_of, load_symmetric, store_symmetric
 from ..mechanics.system import particle_mass_of, settings_of
 from ..status import OK
@@ -143,31 +144,19 @@ def solve_coupled(tolerance, system, steps):
         if square <= goal:
             status = OK
             break
-        beta = square / last if iteration > 0 else 0.0
+        turn(p, square / last if iteration > 0 else 0.0, s)
         last = square
-        for k in range(total):
-            poke(p, k, peek(s, k) + beta * peek(p, k))
         product(p, q, u, system, steps)
         report.linear += 1
         curvature = inner(p, q)
         if not curvature > 0.0:
             return INDEFINITE
-        alpha = square / curvature
-        for k in range(total):
-            poke(z, k, peek(z, k) + alpha * peek(p, k))
-            poke(r, k, peek(r, k) - alpha * peek(q, k))
+        add_multiple(z, square / curvature, p)
+        add_multiple(r, -square / curvature, q)
     expand(z, u, system, steps)
     for k in range(total):
         poke(change, k, peek(change, k) + (peek(u, k) if k < n else peek(z, k)))
     return status
-
-
-@njit
-def inner(a, b):
-    total = 0.0
-    for k in range(a.shape[0]):
-        total += peek(a, k) * peek(b, k)
-    return total
 
 
 @njit

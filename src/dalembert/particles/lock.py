@@ -58,9 +58,9 @@ def landing(particle, contact, system, steps):
     first = 0.5 * options.dt * dot(n, v) if options.explicit != 0 else 0.0
     gap = contact.separation + first
     if options.stretch != 1.0:
-        part = options.fraction
-        impact = part * part * options.dt * ((1.0 - part) / part - e) * closing
-        return impact if closing < 0.0 else -part * max(gap, 0.0)
+        theta = options.fraction
+        impact = theta * theta * options.dt * ((1.0 - theta) / theta - e) * closing
+        return impact if closing < 0.0 else -theta * max(gap, 0.0)
     if e > 0.0 and closing < 0.0:
         return first - e * closing * (0.5 * options.dt if options.explicit != 0 else options.dt)
     return first - max(gap, 0.0)
