@@ -55,13 +55,11 @@ def run(
     rtol
         Relative tolerance of an adaptive method, on the error of one step.
     method
-        Integration method: euler, midpoint, rk4, bogacki_shampine, dormand_prince, dop853, adaptive_euler,
-        symplectic_euler, splitting; time_stepping, for contact in fixed steps; or, for what is stiff among particles,
-        implicit_euler, linear_implicit_euler, implicit_midpoint, bdf2.
+        Integration method, or a method of fixed steps for contact or particles: a name from `dalembert methods`.
     frames
         Recorded frames a second.
     solver
-        Of contact, in time steps: gauss_seidel (real time) or interior_point (converges).
+        Of contact, in time steps: a name from `dalembert methods`.
     threads
         How many share the work of time steps with contact.
     parameters

@@ -71,7 +71,7 @@ def sweep(
     rtol
         Relative tolerance of an adaptive method, on the error of one step.
     method
-        Integration method; see `dalembert run --help`.
+        Integration method, or a method of fixed steps: a name from `dalembert methods`.
     frames
         Recorded frames a second.
     workers

@@ -24,6 +24,10 @@ class Methods(Mapping[str, Tableau]):
         self._by_name[name] = functools.cache(builder)
         return builder
 
+    def help(self, name: str) -> str:
+        """What the method is: the first sentence of its builder's docstring."""
+        return (self._by_name[name].__doc__ or "").partition("\n")[0].removesuffix(".")
+
     def __getitem__(self, name: str) -> Tableau:
         return self._by_name[name]()
 
@@ -48,7 +52,7 @@ def euler() -> Tableau:
 
 @METHODS.add
 def adaptive_euler() -> Tableau:
-    """The course notes' adaptive Euler: two steps of h/2 are kept, and their distance from one step of h is the error."""
+    """Euler with step control: two steps of h/2 are kept; their distance from one step of h is the error."""
     return build(
         "adaptive_euler",
         [[], [1 / 2]],
@@ -62,14 +66,19 @@ def adaptive_euler() -> Tableau:
 
 @METHODS.add
 def symplectic_euler() -> Tableau:
-    """Symplectic Euler: `explicit.symplectic_step` takes the step; row 1 of k is then its mean derivative."""
+    """Symplectic Euler, order 1, for forces of position only.
+
+    `explicit.symplectic_step` takes the step; row 1 of k is then its mean derivative.
+    """
     return build("symplectic_euler", [[], []], [0.0, 1.0], 1, partitioned=1)
 
 
 @METHODS.add
 def splitting() -> Tableau:
-    """Strang splitting for mechanisms: free rigid bodies move exactly on their momentum spheres between kicks; see
-    `explicit.splitting_step`. Row 1 of k is its mean derivative."""
+    """Strang splitting for mechanisms, order 2: free rigid bodies move exactly between kicks.
+
+    They move on their momentum spheres; see `explicit.splitting_step`. Row 1 of k is its mean derivative.
+    """
     return build("splitting", [[], []], [0.0, 1.0], 1, partitioned=2)
 
 
