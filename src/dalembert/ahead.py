@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from . import cache_folders, compile_progress
+from .contact.solvers import SOLVERS
 from .jit import C_FUNCTIONS, DISABLED, CFunction
 from .team import cores
 
@@ -25,18 +26,23 @@ MODULES = (
     "linalg.conjugate_gradient", "linalg.lcp", "linalg.matching", "linalg.scaling", "interact.entry", "articulated.answer",
     "mechanics.joint_state", "impact.cone_sweeps", "view.shading", "view.raster", "view.normals",
 )  # fmt: skip
-"""Every module with entry points, those that take longest to compile first."""
+"""The modules of the package with entry points, those that take longest to compile first."""
 
 
 def everything() -> list[CFunction]:
     """Every entry point of the package, those that take longest to compile first."""
     for module in MODULES:
         importlib.import_module(f"dalembert.{module}")
+    len(SOLVERS)  # which imports those that are not in the list
     return _longest_first(C_FUNCTIONS.values())
 
 
 def _longest_first(items: Iterable[CFunction]) -> list[CFunction]:
-    return sorted(items, key=lambda item: MODULES.index(item.name.rpartition(".")[0]))
+    def place(item: CFunction) -> int:
+        module = item.name.rpartition(".")[0]
+        return MODULES.index(module) if module in MODULES else len(MODULES)
+
+    return sorted(items, key=place)
 
 
 def compile_ahead(wanted: Iterable[CFunction]) -> dict[str, float]:
@@ -74,9 +80,8 @@ def compile_free(names: Sequence[str], patient: bool = False) -> None:
     """Compile those of these names that no other process is at; the others too, if `patient`, when that has not."""
     from . import objects
 
-    for module in MODULES:
-        if any(name.rpartition(".")[0] == module for name in names):
-            importlib.import_module(f"dalembert.{module}")
+    for module in dict.fromkeys(name.rpartition(".")[0] for name in names):
+        importlib.import_module(f"dalembert.{module}")
     before, objects.patient = objects.patient, patient
     try:
         for item in _longest_first(C_FUNCTIONS.values()):

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import hashlib
 import os
 import re
 import shutil
@@ -146,6 +147,21 @@ def use(path: Path) -> None:
         with contextlib.suppress(OSError):
             if time.time() - used.stat().st_mtime > 0.5 * DAY:
                 os.utime(used)
+
+
+def sealed(magic: bytes, rest: bytes) -> bytes:
+    """A file: a line that says what it is, the SHA-256 of the rest, and the rest."""
+    return magic + hashlib.sha256(rest).digest() + rest
+
+
+def unsealed(magic: bytes, path: Path) -> bytes | None:
+    """What `sealed` was given; None for a file that is not there, or whose checksum does not fit."""
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return None
+    rest = data[len(magic) + hashlib.sha256().digest_size :]
+    return rest if data == sealed(magic, rest) else None
 
 
 def write(folder: str, name: str, data: bytes) -> None:

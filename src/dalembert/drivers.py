@@ -18,11 +18,11 @@ from .collide.from_scene import collision_of, kinds_of
 from .collide.narrow import BY_FAMILY, families
 from .collide.particle_detect import make_particles
 from .collide.particle_tables import Particles
-from .contact.converging import COMPILED as CONVERGING
 from .contact.limits import COMPILED as LIMITS
-from .contact.make_tables import SOLVERS, StepSettings
+from .contact.make_tables import StepSettings
 from .contact.separate import ROUNDING
 from .contact.soft_system import implicit_forces, is_implicit
+from .contact.solvers import DEFAULT, SOLVERS
 from .contact.step import COMPILED as STEP
 from .contact.step_events import StepEvents
 from .contact.time_stepping import TimeStepping
@@ -63,14 +63,11 @@ from .scene.shapes import Box, Capsule, ConvexHull, Sphere
 TIME_STEPPING = "time_stepping"
 LINEAR_SOLVERS = ("cg", "direct")
 Stepper: TypeAlias = Driver | TimeStepping | EventDriver | ParticleStepping
-ITERATIONS = {"gauss_seidel": 20, "interior_point": 1000}
 JOINT_ITERATIONS = 400  # of Gauss–Seidel in joint coordinates
 # Share of rtol and atol where balls or free bodies are in joint coordinates. In maximal coordinates the error of a step is
 # measured before projection removes most of it, the part that violates the joints. Joint coordinates have no such part:
 # their tops would be 2 to 4 times less accurate at the same tolerance. With this share they are alike.
 JOINT_TOLERANCE = 0.4
-TOLERANCE = {"gauss_seidel": 1e-6, "interior_point": 1e-10}  # m/s; relative
-SLOP = {"gauss_seidel": 1e-5, "interior_point": 0.0}  # of the same size: overlap that is left alone
 MARGIN = 0.02  # of the size of the smallest thing that touches: pairs nearer than this are looked at
 IMPLICIT_MARGIN = (
     0.3  # the same of particles in implicit steps, which may be pulled where they were not on their way to
@@ -107,7 +104,7 @@ def compiled_parts(model: Model, method: str, solver: str, iterates: bool = Fals
     if method in SCHEMES:
         forces: Any = model.tables["forces"]
         limited = bool(((forces.kind >= BOUNDED) | is_implicit(forces)).any())
-        return [*parts, STEP, *([LIMITS] if limited else []), *([CONVERGING] if solver == "interior_point" else [])]
+        return [*parts, STEP, *([LIMITS] if limited else []), *filter(None, [SOLVERS[solver].compiled])]
     return [*parts, INTEGRATION, *((EVENTS, *LCP, *SWEEPS) if touching else [])]
 
 
@@ -271,13 +268,12 @@ def time_stepping(
     joint = isinstance(mechanism, JointMechanism)
     if dt is None:
         raise ValueError(f"method {TIME_STEPPING!r} takes fixed steps; give dt, in s")
-    if solver not in SOLVERS:
-        raise ValueError(f"unknown solver {solver!r}; the solvers of contact are {', '.join(SOLVERS)}")
-    if joint and (solver != "gauss_seidel" or sleep_after is not None):
+    own = SOLVERS[solver]
+    if joint and (solver != DEFAULT or sleep_after is not None):
         what = f"solver={solver!r}" if sleep_after is None else "sleep_after"
         raise ValueError(f"{what} takes coordinates='maximal'; time steps in joint coordinates do without it")
     if iterations is None:
-        iterations = JOINT_ITERATIONS if joint else ITERATIONS[solver]
+        iterations = JOINT_ITERATIONS if joint else own.iterations
     if not (isinstance(iterations, int) and iterations >= 1):
         raise ValueError(f"iterations is {iterations!r}; give a whole number of at least 1")
     if not (isinstance(threads, int) and 1 <= threads <= MOST_THREADS):
@@ -286,8 +282,8 @@ def time_stepping(
     size = float(collision.colliders.radius[collision.order].min(initial=1.0))
     settings = StepSettings(
         positive("dt", dt, "s"), solver, iterations,
-        TOLERANCE[solver] if tolerance is None else positive("tolerance", tolerance, "m/s, or relative"),
-        MARGIN * size, max(SLOP[solver] * size, ROUNDING), stop_unsolved, threads,
+        own.tolerance if tolerance is None else positive("tolerance", tolerance, "m/s, or relative"),
+        MARGIN * size, max(own.slop * size, ROUNDING), stop_unsolved, threads,
         0.0 if sleep_after is None else positive("sleep_after", sleep_after, "s"), SLEEP_SPEED * size,
     )  # fmt: skip
     size, entry = mechanism.size if isinstance(mechanism, JointMechanism) else model.size, 0

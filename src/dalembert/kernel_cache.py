@@ -8,7 +8,6 @@ else. Kernels of this package need no Numba to be loaded, and are kept otherwise
 
 from __future__ import annotations
 
-import hashlib
 import pickle
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +18,6 @@ from numba.core import caching, compiler, serialize
 from . import cache_folders, compile_progress, objects
 
 MAGIC = b"dalembert kernel 2\n"
-DIGEST = hashlib.sha256().digest_size
 
 
 class KernelCache(caching._Cache):
@@ -47,7 +45,7 @@ class KernelCache(caching._Cache):
         target_context.refresh()
         damaged = None
         for path in cache_folders.found(self._folder, self._file):
-            rest = _checked(path)
+            rest = cache_folders.unsealed(MAGIC, path)
             try:
                 key, payload = ((), ()) if rest is None else pickle.loads(rest)
                 if key == (repr(sig), self._content):
@@ -70,22 +68,10 @@ class KernelCache(caching._Cache):
             except Exception:  # noqa: BLE001 - what cannot be pickled is not kept
                 rest = b""
             if rest:
-                cache_folders.write(self._folder, self._file, MAGIC + hashlib.sha256(rest).digest() + rest)
+                cache_folders.write(self._folder, self._file, cache_folders.sealed(MAGIC, rest))
         compile_progress.end(self._name)
 
     def enable(self) -> None:
         """Always on."""
 
     disable = flush = enable
-
-
-def _checked(path: Path) -> bytes | None:
-    """What follows the checksum of a file; None unless it fits."""
-    try:
-        data = path.read_bytes()
-    except OSError:
-        return None
-    start = len(MAGIC) + DIGEST
-    rest = data[start:]
-    whole = data[:start] == MAGIC + hashlib.sha256(rest).digest()
-    return rest if whole else None

@@ -24,7 +24,6 @@ import llvmlite.binding as llvm
 from . import cache_folders, compile_progress
 
 MAGIC = b"dalembert object 2\n"
-DIGEST = hashlib.sha256().digest_size
 
 
 class Made(NamedTuple):
@@ -118,18 +117,13 @@ def alone(folder: str, name: str, kernel: str, wait: bool = False) -> Iterator[N
 
 def _packed(made: Made) -> bytes:
     rest = json.dumps(made[1:]).encode() + b"\n" + made.code
-    return MAGIC + hashlib.sha256(rest).digest() + rest
+    return cache_folders.sealed(MAGIC, rest)
 
 
 def _unpacked(path: Path) -> Made | None:
     """What `_packed` made of a file; None unless its checksum fits."""
-    try:
-        data = path.read_bytes()
-    except OSError:
-        return None
-    start = len(MAGIC) + DIGEST
-    rest = data[start:]
-    if data[:start] != MAGIC + hashlib.sha256(rest).digest():
+    rest = cache_folders.unsealed(MAGIC, path)
+    if rest is None:
         return None
     line, _, code = rest.partition(b"\n")
     return Made(code, *json.loads(line))

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from .collide.from_scene import collision_of
+from .contact.solvers import DEFAULT
+from .contact.solvers import SOLVERS as CONTACT_SOLVERS
 from .contact.time_stepping import TimeStepping
 from .drivers import TIME_STEPPING, particles_that_touch
 from .impact.driver import EventDriver
@@ -29,7 +31,7 @@ DEEP = 1e-6  # of the size of the smallest thing that touches: deeper than the r
 FEW = 4  # pairs in a sentence
 OPEN = 1e-9  # of the size of the model: joints that projection leaves further open than this are not closed to rounding
 SOLVERS = ("contact", "particles", "constraints", "joints")  # the subjects of `of_the_steps`
-OF_CONTACT = {"solver": "gauss_seidel", "iterations": None, "tolerance": None, "sleep_after": None}
+OF_CONTACT = {"solver": DEFAULT, "iterations": None, "tolerance": None, "sleep_after": None}
 OF_HOLD = {"stiffness": 0.0, "damping": 0.0}
 
 
@@ -51,7 +53,7 @@ def of_the_steps(run: Any) -> Iterator[tuple[str, str]]:
         unsolved, steps = int(report.unsolved[0]), int(report.steps[0])
         if _often(unsolved, steps):
             ways = [f"raise iterations (now {own.iterations})", "take a smaller dt"]
-            if own.solver == "gauss_seidel" and run.model.tree is None:
+            if own.solver == DEFAULT and run.model.tree is None:
                 ways.append('pass solver="interior_point"')
             message = (
                 f"the contact solver {own.solver!r} missed its tolerance of {own.tolerance:g} {_unit(own.solver)} in "
@@ -127,7 +129,8 @@ def _share(unsolved: int, steps: int, what: str = "steps") -> str:
 
 
 def _unit(solver: str) -> str:
-    return "m/s" if solver == "gauss_seidel" else "(relative)"
+    unit = CONTACT_SOLVERS[solver].unit
+    return unit if unit == "m/s" else f"({unit})"
 
 
 def _or(ways: list[str]) -> str:

@@ -11,10 +11,9 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any
 
+from .file_format import READERS, suffixes_of
 from .provenance import describe, digest, function_hash, plain_items
 from .scene.scene import Scene
-
-MODELS, USD = (".urdf", ".xml", ".mjcf"), (".usda", ".usdc", ".usd")
 
 
 @dataclass(frozen=True)
@@ -91,12 +90,13 @@ def find(name: str, floating: bool = False) -> Source:
         text = Path(str(module.__file__)).read_bytes()
         return Source("gallery", name, module.build, digest(text), (find, (name,)), module.SETTINGS, vars(module))
     path = Path(name)
-    if path.suffix in (*MODELS, *USD):
-        return _find_model(path, floating)
     if path.suffix != ".py":
+        models = {suffix: reader for suffix, reader in READERS.items() if reader.model}
+        if path.suffix in models:
+            return _find_model(path, floating)
         raise ValueError(
-            f"no scene {name!r}; `dalembert list` names the scenes, or give a .py file with build(), or a model: .urdf, .xml "
-            "or .usda"
+            f"no scene {name!r}; `dalembert list` names the scenes, or give a .py file with build(), or a model: "
+            f"{suffixes_of(models.items())}"
         )
     if not path.is_file():
         raise ValueError(f"no file {name!r}")
@@ -140,14 +140,10 @@ def load(name: str, floating: bool, parameters: Mapping[str, Any] = MappingProxy
 
 
 def read_model(path: Path, floating: bool) -> Any:
-    """The model of a file, by its suffix. Raises ValueError."""
-    if path.suffix in USD:
-        from .formats.usd import load_usd
-
-        return load_usd(path)
-    from .formats.load import load_model
-
-    return load_model(path, floating=floating or None)
+    """The model of a file, by its suffix; one that is no model's is taken for URDF or MJCF. Raises ValueError."""
+    suffix = path.suffix.lower()
+    known = suffix in READERS and READERS[suffix].model
+    return READERS[suffix if known else ".xml"].read(path, floating)
 
 
 def _find_model(path: Path, floating: bool) -> Source:

@@ -74,7 +74,7 @@ def test_a_model_file_is_read_where_there_is_a_reader(tmp_path, capsys, monkeypa
     class Model:
         scene, warnings = dal.Scene("robot"), ["something"]
 
-    monkeypatch.setattr("dalembert.export.convert.load_model", lambda path: Model())
+    monkeypatch.setattr("dalembert.formats.load.load_model", lambda path, floating: Model())
     assert convert(tmp_path / "robot.urdf", tmp_path / "robot.xml") == 0
     assert capsys.readouterr().err == "dalembert: warning: something\n"
 
@@ -106,8 +106,8 @@ def test_a_run_becomes_pictures_a_film_and_a_page(scene, tmp_path, capsys):
     assert "scene.py" in (tmp_path / "run.html").read_text()  # where the scene is from
     capsys.readouterr()
     assert convert(run, tmp_path / "run.gif", "--time", "0.05") == REFUSED
-    assert "time is nothing that a .gif file takes" in capsys.readouterr().err
+    assert "time is not an option of .gif files" in capsys.readouterr().err
     assert convert(scene, tmp_path / "start.gif") == REFUSED
     assert "run it first" in capsys.readouterr().err
     assert convert(run, tmp_path / "run.glb", "--speed", "2") == REFUSED
-    assert "speed is for pictures and films only" in capsys.readouterr().err
+    assert "speed is not an option of .glb files" in capsys.readouterr().err

@@ -181,7 +181,7 @@ def test_what_touches_is_what_mujoco_lets_touch(tmp_path):
     file.write_text(
         f"<mujoco><worldbody>{words}{chain}</worldbody><contact><exclude body1='b0' body2='b3'/></contact></mujoco>"
     )
-    from dalembert.collide.from_scene import combine
+    from dalembert.collide.detect import combine
     from dalembert.scene.contact import rule_for, rule_table
 
     model = mujoco.MjModel.from_xml_path(str(file))

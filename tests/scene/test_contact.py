@@ -1,5 +1,7 @@
 """Contact as a scene describes it: materials, obstacles, rules, and what is refused."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -123,3 +125,13 @@ def test_time_steps_without_anything_that_touches_are_refused():
         scene = dal.Scene("empty-handed")
         scene.add_body("a", dal.Box(1, 1, 1), mass=1)
         dal.Simulation(scene, method="time_stepping", dt=1e-3)
+
+
+def test_a_rule_about_restitution_leaves_the_friction_that_the_materials_make():
+    """To the last bit: √(0.38 · 0.55) is one of the roots that a power of one half does not round to."""
+    scene = dal.Scene("rule")
+    for k, friction in enumerate((0.38, 0.55)):
+        material = dal.Material(friction)
+        scene.add_body(f"ball {k}", dal.Sphere(0.1), mass=1.0, position=(0, 0, k), material=material)
+    scene.set_contact("ball 0", "ball 1", restitution=0.5)
+    assert collision_of(scene).rule_values.tolist() == [math.sqrt(0.38 * 0.55), 0.5]

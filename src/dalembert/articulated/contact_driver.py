@@ -12,7 +12,7 @@ from ..checkpoint_fields import REAL, Field
 from ..collide.detect import Detector
 from ..collide.tables import FREE as UNLINKED
 from ..collide.tables import Collision
-from ..contact.make_tables import SOLVERS, StepSettings, make_bounds
+from ..contact.make_tables import StepSettings, make_bounds
 from ..contact.soft_system import FAINT, implicit_forces, make_soft
 from ..contact.step_events import StepEvents
 from ..contact.tables import OPTIONS, REPORT, ROW, STEP_STAGES
@@ -96,7 +96,7 @@ def make_tables(own: JointMechanism, ledger: int, settings: StepSettings) -> Tre
     m, layout = len(own.layout.freedoms), own.layout
     options: Any = np.zeros(1, OPTIONS).view(np.recarray)
     options.dt, options.margin, options.iterations = settings.dt, settings.margin, settings.iterations
-    options.tolerance, options.solver, options.ledger = settings.tolerance, SOLVERS[settings.solver], ledger
+    options.tolerance, options.ledger = settings.tolerance, ledger
     options.slop, options.fresh = settings.slop, 1
     roots, root_of = roots_of(layout)
     soft = soft_rows(own)

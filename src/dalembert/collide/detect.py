@@ -145,16 +145,25 @@ def write_contacts(pair, number, manifold, collision):
         keep_impulse(contacts[manifold.first + k], pair)
 
 
+def combine(one, two):
+    """Friction √(μ_a μ_b) and restitution max(e_a, e_b) of two surfaces that no rule is for. For Python; kernels call
+    `combined`."""
+    return math.sqrt(one.friction * two.friction), max(one.restitution, two.restitution)
+
+
+combined = njit(combine)
+
+
 @njit
 def coefficients(pair, one, two, count, collision):
-    """Friction and restitution of a pair: geometric mean, and the larger of the two, or what a rule says."""
+    """Friction and restitution of a pair: what a rule says, or what the materials make."""
     keys = rule_keys_of(collision)
     if keys.shape[0] > 0:
         found = search(keys, min(pair.a, pair.b) * count + max(pair.a, pair.b))
         if found >= 0:
             values = rule_values_of(collision)
             return values[2 * found], values[2 * found + 1]
-    return math.sqrt(one.friction * two.friction), max(one.restitution, two.restitution)
+    return combined(one, two)
 
 
 # Detection, (tables, bodies, margin, y, numbers of it, …), or a job of it, (desk, kind, …, begin, …, end); see `board`.

@@ -8,9 +8,10 @@ from itertools import combinations
 import numpy as np
 
 from ..scene.body import Body
-from ..scene.contact import Material, Touching, rule_for, rule_table
+from ..scene.contact import Touching, rule_for, rule_table
 from ..scene.scene import Scene
 from .build import Solid, kinds_in, make_collision
+from .detect import combine
 from .tables import Collision
 
 
@@ -56,11 +57,6 @@ def _special_pairs(scene: Scene, touching: list[Touching], joined: set[frozenset
 def kinds_of(scene: Scene) -> np.ndarray:
     """The kinds of colliders that `collision_of` makes, once each."""
     return np.array(sorted({kind for item in scene.touching() for kind in kinds_in(item.shape)}), np.int64)
-
-
-def combine(one: Material, two: Material) -> tuple[float, float]:
-    """Friction and restitution of two materials; compiled code does the same in `detect.coefficients`."""
-    return (one.friction * two.friction) ** 0.5, max(one.restitution, two.restitution)
 
 
 def _solid(item: Touching, number: dict[str, int]) -> Solid:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from ..addresses import handed
 from ..scene.contact import Material
-from .from_scene import combine
+from .detect import combine
 from .particle_tables import (
     CHUNK,
     CHUNK_ROWS,

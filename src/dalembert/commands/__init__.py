@@ -1,16 +1,38 @@
-"""Commands of the command line, a module each; `cli` registers them. Exit codes: 0 done, or one of these."""
+"""Commands of the command line, one file each, which adds it with `@command`. Exit codes: 0 done, or one of these."""
 
 from __future__ import annotations
 
+import importlib
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
+from ..registry import Registry
 from ..warning import SimulationWarning
 
 FAILED, REFUSED, INTERRUPTED = 1, 2, 130
+COMMANDS: Registry[Callable[..., int]] = Registry("command")
+Command = TypeVar("Command", bound=Callable[..., int])
+
+
+def command(name: str) -> Callable[[Command], Command]:
+    """Add a function as the command of that name. Its parameters are those of the command, and its docstring the help."""
+
+    def add(function: Command) -> Command:
+        COMMANDS.add(name, function)
+        return function
+
+    return add
+
+
+def all_commands() -> dict[str, Callable[..., int]]:
+    """The commands by name, of all files here."""
+    for file in sorted(Path(__file__).parent.glob("[!_]*.py")):
+        importlib.import_module(f"{__name__}.{file.stem}")
+    return dict(COMMANDS)
 
 
 @contextmanager

@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from . import REFUSED
+from . import REFUSED, command
 
 
+@command("condition")
 def condition(*files: Path, random: tuple[int, ...] = (), exact: bool = False) -> int:
     """Print the condition numbers (1-norm) of square matrices as they are, and after scaling by MC64 and by ALG3.
 

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from . import FAILED, REFUSED
+from cyclopts import Parameter
+
+from ..file_format import READERS, WRITERS, suffixes_of
+from . import FAILED, REFUSED, command
+
+MODELS = suffixes_of((suffix, reader) for suffix, reader in READERS.items() if reader.model)
+SOURCE = f"A name from `dalembert list`, a Python file with build(), or a file: {suffixes_of(READERS.items())}."
+TARGET = f"The file to write: {suffixes_of(WRITERS.items())}."
 
 
-def inspect(file: Path, /, *, floating: bool = False) -> int:
+@command("inspect")
+def inspect(file: Annotated[Path, Parameter(help=f"A model: {MODELS}.")], /, *, floating: bool = False) -> int:
     """Show what a model file holds: its bodies, joints and masses, and what of it could not be kept.
 
     Parameters
     ----------
-    file
-        A model in URDF, MJCF or USD.
     floating
         Let the root link of a URDF be free; else it is fixed to the world.
     """
@@ -30,9 +36,10 @@ def inspect(file: Path, /, *, floating: bool = False) -> int:
     return 0
 
 
+@command("convert")
 def convert(
-    source: str,
-    target: Path,
+    source: Annotated[str, Parameter(help=SOURCE)],
+    target: Annotated[Path, Parameter(help=TARGET)],
     /,
     *,
     duration: float | None = None,
@@ -44,12 +51,6 @@ def convert(
 
     Parameters
     ----------
-    source
-        A name from `dalembert list`, a Python file with build(), a saved run (.nc), a URDF or MJCF file (.urdf, .xml), or
-        a USD file (.usda, .usdc, .usd).
-    target
-        The file to write: MJCF (.xml), glTF (.glb), USD (.usda, .usdc, .usd), a picture (.png), a film (.mp4, .gif) or the
-        page of the run (.html).
     duration
         Run the scene for so long first, s: the file shows the run, where it can.
     time

@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from . import INTERRUPTED, REFUSED, plain_warnings
+from . import INTERRUPTED, REFUSED, command, plain_warnings
 
 SAME, DIFFERENT = 0, 1
 
 
+@command("replay")
 @plain_warnings()
 def replay(run: Path, /, *, scene: str | None = None) -> int:
     """Run a saved run again, and say whether all bits are the same. Exit code 0 if they are, 1 if not.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from ..file_format import PAGES, SAVED, require_suffix
-from . import FAILED, INTERRUPTED, REFUSED, plain_warnings
+from . import FAILED, INTERRUPTED, REFUSED, command, plain_warnings
 from .sweep import read_parameters
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..simulate import Simulation
 
 
+@command("run")
 @plain_warnings()
 def run(
     scene: str,
@@ -54,13 +55,11 @@ def run(
     rtol
         Relative tolerance of an adaptive method, on the error of one step.
     method
-        Integration method: euler, midpoint, rk4, bogacki_shampine, dormand_prince, dop853, adaptive_euler,
-        symplectic_euler, splitting; time_stepping, for contact in fixed steps; or, for what is stiff among particles,
-        implicit_euler, linear_implicit_euler, implicit_midpoint, bdf2.
+        Integration method, or a method of fixed steps for contact or particles: a name from `dalembert methods`.
     frames
         Recorded frames a second.
     solver
-        Of contact, in time steps: gauss_seidel (real time) or interior_point (converges).
+        Of contact, in time steps: a name from `dalembert methods`.
     threads
         How many share the work of time steps with contact.
     parameters

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from . import FAILED, REFUSED
+from . import FAILED, REFUSED, command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,6 +43,7 @@ class SolverResult:
     failed: str | None  # why the run ended early
 
 
+@command("solvers")
 def solvers(
     scene: str,
     /,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from . import FAILED, INTERRUPTED, REFUSED, plain_warnings
+from . import FAILED, INTERRUPTED, REFUSED, command, plain_warnings
 
 if TYPE_CHECKING:
     import xarray
@@ -23,6 +23,7 @@ TOLD = 10  # failed members that are listed
 DATASET = "sweep.nc"
 
 
+@command("sweep")
 @plain_warnings()
 def sweep(
     scene: str,
@@ -70,7 +71,7 @@ def sweep(
     rtol
         Relative tolerance of an adaptive method, on the error of one step.
     method
-        Integration method; see `dalembert run --help`.
+        Integration method, or a method of fixed steps: a name from `dalembert methods`.
     frames
         Recorded frames a second.
     workers

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from . import REFUSED, plain_warnings
+from . import REFUSED, command, plain_warnings
 
 
+@command("view")
 @plain_warnings()
 def view(
     scene: str | None = None,
@@ -39,11 +40,11 @@ def view(
     rtol
         Relative tolerance of an adaptive method, on the error of one step.
     method
-        Integration method, or time_stepping.
+        Integration method, or a method of fixed steps for contact or particles: a name from `dalembert methods`.
     frames
         Recorded frames a second.
     solver
-        Of contact, in time steps: gauss_seidel or interior_point.
+        Of contact, in time steps: a name from `dalembert methods`.
     threads
         How many share the work of time steps with contact.
     """

@@ -1,29 +1,29 @@
-"""The converging solver as a C function: of one `Problem`, from Python; or of the impulses, or a displacement, of a step,
-which is handed over by the addresses that `step` has of everything."""
+"""The converging solver: as a solver of contact, and as a C function of one `Problem` from Python."""
+
+from typing import Any
 
 import numpy as np
 
 from ..addresses import address_table
-from ..collide.tables import Collision
+from ..collide.tables import CONTACT
 from ..jit import DISABLED, CFunction, njit
-from ..model.tables import System
 from ..pointer import C_SIGNATURE, C_TYPE, viewer
 from .converge import converge, converge_displacement
 from .interior_point import solve_system
-from .interior_point_tables import NEED_MORE, NOT_FINITE, Problem
-from .solve import WALLS
-from .tables import CONVERGE, Stepping
+from .interior_point_tables import GROUP, NEED_MORE, NOT_FINITE, STEP, Problem, workspace
+from .solve import tables_of_step
+from .solvers import SOLVERS, ContactSolver
+from .tables import SOLVE_IMPULSES
 
-SYSTEM, COLLISION = 2 * len(System._fields), 2 * len(Collision._fields)
-STEPPING, FIELDS = 2 * len(Stepping._fields), 2 * len(Problem._fields)
+FIELDS = 2 * len(Problem._fields)
 ALONE = 0
 _addresses = viewer(np.int64)
 
 
 @njit
-def perform(task, system, collision, stepping, problem):
-    """CONVERGE or CONVERGE_DISPLACEMENT; returns a status."""
-    if task == CONVERGE:
+def perform(task, walls, system, collision, stepping, problem):
+    """SOLVE_IMPULSES or SOLVE_DISPLACEMENTS; returns a status."""
+    if task == SOLVE_IMPULSES:
         return converge(system, collision, stepping, problem)
     return converge_displacement(system, collision, stepping, problem)
 
@@ -31,11 +31,8 @@ def perform(task, system, collision, stepping, problem):
 def evaluate(data, task, t, nothing, n, more, m):
     if task == ALONE:
         return solve_system(_addresses(data, FIELDS))
-    at = _addresses(data, WALLS + 4)
-    return perform(
-        task, _addresses(at[WALLS], SYSTEM), _addresses(at[WALLS + 1], COLLISION), _addresses(at[WALLS + 2], STEPPING),
-        _addresses(at[WALLS + 3], FIELDS),
-    )  # fmt: skip
+    walls, system, collision, stepping, problem = tables_of_step(data, FIELDS)
+    return perform(task, walls, system, collision, stepping, problem)
 
 
 COMPILED = CFunction(evaluate, C_SIGNATURE)
@@ -65,3 +62,53 @@ def _solve(problem: Problem) -> int:
         return int(solve_system(problem))
     table = address_table(problem)
     return int(C_TYPE(COMPILED.address)(table.ctypes.data, 0, 0.0, 0, 0, 0, 0))
+
+
+def make_problem(mechanism: Any, settings: Any, bounds: Any) -> Problem:
+    """The problem of a run's steps, with no room for contacts yet."""
+    system = mechanism.system
+    bodies, rows, world = len(system.bodies), len(system.error) + len(bounds), len(system.bodies)
+    step = np.zeros(1, STEP).view(np.recarray)
+    step.max_iterations, step.tolerance = settings.iterations, settings.tolerance
+    joints = len(system.joints)
+    groups = np.zeros(joints + len(bounds), GROUP).view(np.recarray)
+    for group, joint in zip(groups[:joints], system.joints, strict=True):
+        held = sorted(set(system.incidences.body[joint.first : joint.last].tolist()))
+        group.a, group.b = held[0], held[1] if len(held) > 1 else world
+    groups.a[joints:], groups.b[joints:] = bounds.a, bounds.b
+    return Problem(
+        step=step,
+        mass=np.array(system.bodies.mass),
+        inverse_mass=np.array(system.bodies.inverse_mass),
+        inertia=np.zeros(6 * bodies),
+        inverse_inertia=np.zeros(6 * bodies),
+        velocity=np.zeros(6 * bodies),
+        contacts=np.zeros(0, CONTACT).view(np.recarray),
+        groups=groups,
+        jacobian=np.zeros(12 * rows),
+        target=np.zeros(rows),
+        compliance=np.zeros(rows),
+        multiplier=np.zeros(rows),
+        **workspace(bodies, 0, 0, 0),
+    )
+
+
+def fit_problem(problem: Problem, contacts: Any) -> Problem:
+    """The same with these contacts, and as long an envelope as was found to be needed."""
+    problem = problem._replace(contacts=contacts)
+    needed = int(problem.step[0].envelope_needed)
+    if needed > len(problem.envelope):
+        problem = problem._replace(envelope=np.zeros(needed + needed // 2))
+    if len(problem.cones) < len(contacts):
+        room = workspace(len(problem.mass), len(contacts), len(problem.groups), len(problem.target))
+        problem = problem._replace(**{**room, "envelope": problem.envelope})
+    return problem
+
+
+SOLVERS.add(
+    "interior_point",
+    ContactSolver(
+        "converges: all contacts and joints together, by Newton's method", 1000, 1e-10, "relative", 0.0, COMPILED, perform,
+        separates=True, make_workspace=make_problem, fit_workspace=fit_problem,
+    ),
+)  # fmt: skip

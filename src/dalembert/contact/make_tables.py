@@ -6,17 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..collide.tables import CONTACT, FREE
-from ..mechanics.mechanism import Mechanism
+from ..collide.tables import FREE
 from ..model.tables import BOUNDED, CONSTANT, CUSTOM_FORCE, FIELD, SPRING, STOP, System
 from .bearing import SIZE as SIZE_OF_SYSTEM
-from .interior_point_tables import GROUP, STEP, Problem, workspace
+from .solvers import SOLVERS
 from .tables import (
     AT_LEAST,
     BOUND,
-    GAUSS_SEIDEL,
     HELD,
-    INTERIOR_POINT,
     MOTION,
     OPTIONS,
     REPORT,
@@ -25,13 +22,11 @@ from .tables import (
     Stepping,
 )
 
-SOLVERS = {"gauss_seidel": GAUSS_SEIDEL, "interior_point": INTERIOR_POINT}
-
 
 class StepSettings(NamedTuple):
     """How a step is made.
 
-    dt : s. solver : a name of `SOLVERS`. iterations : most passes of the solver. tolerance : m/s, the residual at
+    dt : s. solver : a name of `solvers.SOLVERS`. iterations : most passes of the solver. tolerance : m/s, the residual at
     which it stops. margin : m, pairs nearer than this are looked at. slop : m, overlap that is left alone.
     stop_unsolved : whether a step whose solver misses the tolerance ends the run. threads : how many share the work.
     sleep_after : s of rest after which things that touch sleep; zero: never. sleep_speed : m/s, what is slower is at rest.
@@ -59,7 +54,8 @@ def make_tables(system: System, size: int, ledger: int, settings: StepSettings, 
     bodies, rows = len(system.bodies), len(system.error)
     options = _row(OPTIONS)
     options.dt, options.margin, options.iterations = settings.dt, settings.margin, settings.iterations
-    options.tolerance, options.solver, options.ledger = settings.tolerance, SOLVERS[settings.solver], ledger
+    options.tolerance, options.ledger = settings.tolerance, ledger
+    options.separates = SOLVERS[settings.solver].separates
     options.slop = settings.slop
     options.predict = int(((system.forces.kind != FIELD) & (system.forces.implicit == 0)).any())
     options.fresh, options.sleep_after, options.sleep_speed = 1, settings.sleep_after, settings.sleep_speed
@@ -138,32 +134,3 @@ def make_bounds(system: System, size: int, soft: dict[int, int] | None = None) -
         bound.least, bound.most = (0.0, np.inf) if force.kind == STOP else (-np.inf, np.inf)
         bound.state, bound.soft = AT_LEAST if force.kind == STOP else HELD, taken.get(int(number), -1)
     return bounds
-
-
-def make_problem(mechanism: Mechanism, settings: StepSettings, bounds: Any) -> Problem:
-    """The tables of the converging solver, with no room for contacts yet."""
-    system = mechanism.system
-    bodies, rows, world = len(system.bodies), len(system.error) + len(bounds), len(system.bodies)
-    step = np.zeros(1, STEP).view(np.recarray)
-    step.max_iterations, step.tolerance = settings.iterations, settings.tolerance
-    joints = len(system.joints)
-    groups = np.zeros(joints + len(bounds), GROUP).view(np.recarray)
-    for group, joint in zip(groups[:joints], system.joints, strict=True):
-        held = sorted(set(system.incidences.body[joint.first : joint.last].tolist()))
-        group.a, group.b = held[0], held[1] if len(held) > 1 else world
-    groups.a[joints:], groups.b[joints:] = bounds.a, bounds.b
-    return Problem(
-        step=step,
-        mass=np.array(system.bodies.mass),
-        inverse_mass=np.array(system.bodies.inverse_mass),
-        inertia=np.zeros(6 * bodies),
-        inverse_inertia=np.zeros(6 * bodies),
-        velocity=np.zeros(6 * bodies),
-        contacts=np.zeros(0, CONTACT).view(np.recarray),
-        groups=groups,
-        jacobian=np.zeros(12 * rows),
-        target=np.zeros(rows),
-        compliance=np.zeros(rows),
-        multiplier=np.zeros(rows),
-        **workspace(bodies, 0, 0, 0),
-    )

@@ -64,7 +64,7 @@ def set_bias(contact, h, slop, before, u):
 
 
 @njit
-def limit_restitution(walls, h, y, system, collision, stepping, problem):
+def limit_restitution(walls, h, y, system, collision, stepping):
     """Where the impulses of `solve` bring energy to an island, put the mixture in their place; y holds the momenta without
     impulses. Returns a status."""
     islands, count = islands_of(collision), counts_of(collision)[ISLANDS]
@@ -76,7 +76,7 @@ def limit_restitution(walls, h, y, system, collision, stepping, problem):
         if islands[i].gained > 0.0:
             make_plastic(h, islands[i], system, collision, stepping)
     load_motion(y, bodies_of(system), kinematics_of(system), motion)
-    status = solve(walls, system, collision, stepping, problem)
+    status = solve(walls, system, collision, stepping)
     if status != OK:
         return status
     for i in range(count):

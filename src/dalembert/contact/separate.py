@@ -17,7 +17,7 @@ from ..vec import cross, dot, load3, matvec, matvec_t, sub, symvec
 from .ask_limits import DISPLACE, PART_STOPS, ask
 from .gauss_seidel import axes_of
 from .sharing import PART, PART_ALONE, SWEEP_POSITIONS, over_colours, over_islands
-from .tables import ANGULAR, CONVERGE_DISPLACEMENT, INTERIOR_POINT, INVERSE_INERTIA, LINEAR, MOTION
+from .tables import ANGULAR, INVERSE_INERTIA, LINEAR, MOTION, SOLVE_DISPLACEMENTS
 from .tables_of import answer_of, corrections_of, first_impulses_of, motion_of, options_of, report_of, shift_of
 from .velocities import clear_velocities, relative_velocity, six, three
 
@@ -27,7 +27,7 @@ ENOUGH = 0.01  # passes end when so small a part of the overlap is left
 
 
 @njit
-def plan_separation(walls, system, collision, stepping, problem):
+def plan_separation(walls, system, collision, stepping):
     """Find the displacements, into `shift`; `separation` of the contacts is then that of the new places.
 
     They are made at the end of the step (`displace`), so that equal and opposite impulses act at one place until then.
@@ -44,8 +44,8 @@ def plan_separation(walls, system, collision, stepping, problem):
     apart = report.overlap > options.slop
     if apart:
         over_islands(PART, PART_ALONE, collision)
-        if options.solver == INTERIOR_POINT and is_some_left(collision):
-            status = part_exactly(walls, system, collision, stepping, problem)
+        if options.separates != 0 and is_some_left(collision):
+            status = part_exactly(walls, system, collision, stepping)
             if status != OK:
                 return False, status
     status = ask(PART_STOPS, 0.0, shift, stepping)
@@ -95,8 +95,8 @@ def is_some_left(collision):
 
 
 @njit
-def part_exactly(walls, system, collision, stepping, problem):
-    """By the converging solver: the displacement is the velocity of a step from rest, without friction, whose biases are
+def part_exactly(walls, system, collision, stepping):
+    """By the solver of the step: the displacement is the velocity of a step from rest, without friction, whose biases are
     the separations and in which joints stay as they are. Returns a status."""
     contacts = contacts_of(collision)
     count = counts_of(collision)[CONTACTS]
@@ -110,7 +110,7 @@ def part_exactly(walls, system, collision, stepping, problem):
         contact.friction, contact.bias = 0.0, contact.separation
     clear_velocities(motion_of(stepping), shift_of(stepping))
     nothing = motion_of(stepping)
-    status = call_pointer(walls.solver, walls.data, CONVERGE_DISPLACEMENT, 0.0, nothing, nothing)
+    status = call_pointer(walls.solver, walls.data, SOLVE_DISPLACEMENTS, 0.0, nothing, nothing)
     for i in range(count):
         contact = contacts[i]
         for k in range(3):

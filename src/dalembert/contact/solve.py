@@ -1,25 +1,27 @@
-"""The impulses of a step: contacts and joints together, by the solver that the user chose."""
+"""The impulses of a step: contacts and joints together, by the solver that the user chose; see `solvers`."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from ..arrays import clear
-from ..collide.tables import CONTACTS, ISLANDS
+from ..collide.tables import CONTACTS, ISLANDS, Collision
 from ..collide.tables_of import counts_of, islands_of
 from ..jit import njit
 from ..mechanics.system import joints_of
+from ..model.tables import System
 from ..pointer import call_pointer, viewer
 from ..status import OK
 from .joints import hold_joints
 from .sharing import RELAX, RELAX_ALONE, over_islands
-from .tables import CONVERGE, INTERIOR_POINT
+from .tables import SOLVE_IMPULSES, Stepping
 from .tables_of import bounds_of, joint_impulses_of, motion_of, options_of, report_of
 
 
 class Walls(NamedTuple):
     """Addresses of the C functions that a step calls, and what each is handed; see `pointer`. `plain` is the mechanism
-    without the rows of `soft`. `data`, of the solver, is where these addresses are, and then those of all tables."""
+    without the rows of `soft`. `solver` is 0 for Gauss–Seidel, which is part of the step. `data`, of the solver, is where
+    these addresses are, and then those of all tables."""
 
     mechanism: int
     mechanism_data: int
@@ -32,6 +34,7 @@ class Walls(NamedTuple):
 
 
 WALLS = len(Walls._fields)
+SYSTEM, COLLISION, STEPPING = 2 * len(System._fields), 2 * len(Collision._fields), 2 * len(Stepping._fields)
 _addresses = viewer(np.int64)
 
 
@@ -42,7 +45,18 @@ def walls_at(address):
 
 
 @njit
-def solve(walls, system, collision, stepping, problem):
+def tables_of_step(data, fields):
+    """What the `data` of a solver's C function stands for: walls, system, collision, stepping, and its workspace, a table
+    of so many addresses and lengths."""
+    at = _addresses(data, WALLS + 4)
+    return (
+        walls_at(data), _addresses(at[WALLS], SYSTEM), _addresses(at[WALLS + 1], COLLISION),
+        _addresses(at[WALLS + 2], STEPPING), _addresses(at[WALLS + 3], fields),
+    )  # fmt: skip
+
+
+@njit
+def solve(walls, system, collision, stepping):
     """`motion`, the velocities without impulses, becomes those after them; contacts, bounds and `joint_impulses` hold the
     impulses, those of contacts and bounds being where the search starts. Returns a status."""
     count = counts_of(collision)[CONTACTS]
@@ -53,8 +67,8 @@ def solve(walls, system, collision, stepping, problem):
         if joints_of(system).shape[0] == 0:
             return OK
         return hold_joints(walls, system, stepping)
-    if options_of(stepping)[0].solver == INTERIOR_POINT:
-        return call_pointer(walls.solver, walls.data, CONVERGE, 0.0, motion_of(stepping), motion_of(stepping))
+    if walls.solver != 0:
+        return call_pointer(walls.solver, walls.data, SOLVE_IMPULSES, 0.0, motion_of(stepping), motion_of(stepping))
     report.status = OK
     over_islands(RELAX, RELAX_ALONE, collision)
     report.iterations, report.aim = 0, options_of(stepping)[0].tolerance

@@ -17,11 +17,10 @@ import numpy as np
 from ..arrays import copy, is_finite
 from ..board import COLLISION_DESK, CONTACT_JOBS, STEPPING_DESK, SYSTEM_DESK, WALLS_DESK, share
 from ..collide.kept import forget_impulses, keep_impulses
-from ..collide.tables import CONTACTS, NEED_ROOM, Collision
+from ..collide.tables import CONTACTS, NEED_ROOM
 from ..collide.tables_of import board_of, contacts_of, counts_of, travel_of
 from ..jit import CFunction, njit
 from ..mechanics.system import bodies_of, joints_of, kinematics_of
-from ..model.tables import System
 from ..pointer import C_SIGNATURE, COMPLETE, DERIVATIVE, call_pointer, viewer
 from ..status import NON_FINITE, OK
 from ..ticks import begin, lap
@@ -42,7 +41,6 @@ from .ask_limits import (
 )
 from .gauss_seidel import axes_of
 from .impulses import apply_impulses
-from .interior_point_tables import Problem
 from .jobs import do_job
 from .joints import set_targets
 from .report import note_residual
@@ -51,32 +49,28 @@ from .separate import displace, plan_separation
 from .sharing import A_CHUNK, MARCH, PREPARE
 from .sleep import fall_asleep
 from .smooth import book_work, drift, find_forces, kick
-from .solve import WALLS, solve, walls_at
-from .tables import BEFORE, DETECTION, ROW, SMOOTH, SOLVER, UPDATE, Stepping
+from .solve import COLLISION, STEPPING, SYSTEM, WALLS, solve, walls_at
+from .tables import BEFORE, DETECTION, ROW, SMOOTH, SOLVER, UPDATE
 from .tables_of import motion_of, options_of, passes_of, report_of, rows_of, saved_of, ticks_of, waits_of
 from .velocities import load_motion, relative_velocity
 
-SYSTEM, COLLISION = 2 * len(System._fields), 2 * len(Collision._fields)
-STEPPING, PROBLEM = 2 * len(Stepping._fields), 2 * len(Problem._fields)
 _floats = viewer(np.float64)
 _addresses = viewer(np.int64)
 
 
 @njit
-def march(walls, y, dydt, stop, system, collision, stepping, problem):
+def march(walls, y, dydt, stop, system, collision, stepping):
     """Steps until `stop` (s) is reached. Returns a status; at NEED_ROOM y is the start of the step that was not made."""
     options = options_of(stepping)[0]
     report = report_of(stepping)[0]
     if options.fresh != 0:
-        status = look_ahead(
-            walls, options.start + report.steps * options.dt, y, dydt, system, collision, stepping, problem
-        )
+        status = look_ahead(walls, options.start + report.steps * options.dt, y, dydt, system, collision, stepping)
         if status != OK:
             return status
         options.fresh = 0
         forget_steps(stepping)
     while (report.steps + 1e-9) * options.dt < stop:
-        status = step(walls, options.start + report.steps * options.dt, y, dydt, system, collision, stepping, problem)
+        status = step(walls, options.start + report.steps * options.dt, y, dydt, system, collision, stepping)
         if status != OK:
             return status
         report.steps += 1
@@ -100,15 +94,15 @@ def job(kind, begin, end, result, desk):
     return OK
 
 
-# MARCH: `data` is the address of the walls and, after them, of the addresses of the four tables. Else a job: `data` is that
-# of a desk, n where it begins, and m where it ends.
+# MARCH: `data` is the address of the walls and, after them, of the addresses of the tables. Else a job: `data` is that of a
+# desk, n where it begins, and m where it ends.
 def evaluate(data, task, stop, y, n, dydt, m):
     if task != MARCH:
         return job(task, n, m, _floats(dydt, 1), _addresses(data, WALLS_DESK + 1))
-    at, walls = _addresses(data, WALLS + 4), walls_at(data)
+    at, walls = _addresses(data, WALLS + 3), walls_at(data)
     return march(
         walls, _floats(y, n), _floats(dydt, m), stop, _addresses(at[WALLS], SYSTEM),
-        _addresses(at[WALLS + 1], COLLISION), _addresses(at[WALLS + 2], STEPPING), _addresses(at[WALLS + 3], PROBLEM),
+        _addresses(at[WALLS + 1], COLLISION), _addresses(at[WALLS + 2], STEPPING),
     )  # fmt: skip
 
 
@@ -116,7 +110,7 @@ COMPILED = CFunction(evaluate, C_SIGNATURE)
 
 
 @njit
-def step(walls, t, y, dydt, system, collision, stepping, problem):
+def step(walls, t, y, dydt, system, collision, stepping):
     """One step of `options.dt` from t, in place. Returns a status; where it is not OK, y is as it was, and `saved` is what
     came of the step."""
     h = options_of(stepping)[0].dt
@@ -130,7 +124,7 @@ def step(walls, t, y, dydt, system, collision, stepping, problem):
         status = find_forces(walls, t + 0.5 * h, h, y, dydt, system, stepping)
     lap(ticks, SMOOTH)
     if status == OK:
-        status = strike(walls, h, True, y, dydt, system, collision, stepping, problem)
+        status = strike(walls, h, True, y, dydt, system, collision, stepping)
     if status == OK:
         status = drift(walls, 0.5 * h, y, dydt)
     if status == OK and joints_of(system).shape[0] > 0:
@@ -150,7 +144,7 @@ def exchange(a, b):
 
 
 @njit
-def look_ahead(walls, t, y, dydt, system, collision, stepping, problem):
+def look_ahead(walls, t, y, dydt, system, collision, stepping):
     """At the start, what would be met in the half drift before the first look. Returns a status."""
     copy(saved_of(stepping), y)
     ask(SET, options_of(stepping)[0].dt, y, stepping)
@@ -158,7 +152,7 @@ def look_ahead(walls, t, y, dydt, system, collision, stepping, problem):
     if status == OK:
         ask(BEGIN, 0.0, y, stepping)
         half = 0.5 * options_of(stepping)[0].dt
-        status = strike(walls, half, False, y, dydt, system, collision, stepping, problem)
+        status = strike(walls, half, False, y, dydt, system, collision, stepping)
     if status == OK and not is_finite(y):
         status = NON_FINITE
     if status != OK:
@@ -167,7 +161,7 @@ def look_ahead(walls, t, y, dydt, system, collision, stepping, problem):
 
 
 @njit
-def strike(walls, h, kicked, y, dydt, system, collision, stepping, problem):
+def strike(walls, h, kicked, y, dydt, system, collision, stepping):
     """All changes of momentum of a step, where the bodies are: by forces over h, if `kicked`, and by impulses. Returns a
     status."""
     ticks = ticks_of(stepping)
@@ -183,13 +177,13 @@ def strike(walls, h, kicked, y, dydt, system, collision, stepping, problem):
     status = ask(PLACE_KICKED if kicked else PLACE, h, y, stepping)
     apart = False
     if status == OK and kicked:
-        apart, status = plan_separation(walls, system, collision, stepping, problem)
+        apart, status = plan_separation(walls, system, collision, stepping)
         kick(h, y, dydt, system, collision)
         load_motion(y, bodies, kinematics, motion)
     elif status == OK:
         forget_impulses(collision)  # they are those of another step, or of none
     if status == OK:
-        status = find_impulses(walls, h, kicked, y, system, collision, stepping, problem)
+        status = find_impulses(walls, h, kicked, y, system, collision, stepping)
     if status != OK:
         return status
     lap(ticks, SOLVER)
@@ -207,20 +201,20 @@ def strike(walls, h, kicked, y, dydt, system, collision, stepping, problem):
 
 
 @njit
-def find_impulses(walls, h, kicked, y, system, collision, stepping, problem):
+def find_impulses(walls, h, kicked, y, system, collision, stepping):
     """`motion`, the velocities without impulses, becomes those after them. Returns a status."""
     bounces = set_biases(h, collision, stepping)
     bounces = ask(SET_BOUNCES, h, y, stepping) != 0 or bounces
-    status = solve(walls, system, collision, stepping, problem)
+    status = solve(walls, system, collision, stepping)
     trial = 0
     while status == OK and kicked and ask(CHANGE_SIDES, float(trial), y, stepping) != 0:
         trial += 1
         status = ask(REFACTOR, h, y, stepping)
         load_motion(y, bodies_of(system), kinematics_of(system), motion_of(stepping))
         if status == OK:
-            status = solve(walls, system, collision, stepping, problem)
+            status = solve(walls, system, collision, stepping)
     if status == OK and bounces:
-        status = limit_restitution(walls, h, y, system, collision, stepping, problem)
+        status = limit_restitution(walls, h, y, system, collision, stepping)
     note_residual(report_of(stepping)[0])
     return status
 

@@ -4,17 +4,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-# Solvers of the velocities of a step
-GAUSS_SEIDEL = 0
-INTERIOR_POINT = 1
-CONVERGE, CONVERGE_DISPLACEMENT = 1, 2  # what the latter's C function is asked for; see `converging`
+SOLVE_IMPULSES, SOLVE_DISPLACEMENTS = 1, 2  # what the C function of a solver is asked for; see `solvers`
 
 # `predict`: whether some force may depend on velocities. `slop`: m, overlap that is left alone. `fresh`:
-# whether the state was given, so that nothing is known of what is ahead of it. `sleep_after`: s of slowness, below
+# whether the state was given, so that nothing is known of what is ahead of it. `separates`: whether the solver finds
+# displacements too (`solvers.ContactSolver`). `sleep_after`: s of slowness, below
 # `sleep_speed` (m/s), after which things sleep; zero: never. `limits`: the address of the C function of bounds and soft rows,
 # 0 where there are none, and what it is handed.
 OPTIONS = np.dtype(
-    [("dt", "f8"), ("margin", "f8"), ("solver", "i8"), ("iterations", "i8"), ("tolerance", "f8"), ("ledger", "i8"),
+    [("dt", "f8"), ("margin", "f8"), ("separates", "i8"), ("iterations", "i8"), ("tolerance", "f8"), ("ledger", "i8"),
      ("predict", "i8"), ("slop", "f8"), ("fresh", "i8"), ("sleep_after", "f8"), ("sleep_speed", "f8"), ("start", "f8"),
      ("limits", "i8"), ("data", "i8")],
     align=True,

@@ -25,16 +25,14 @@ from ..pace import Pace
 from ..pointer import C_TYPE, view
 from ..status import EVENT, OK
 from ..team import Team
-from .converging import COMPILED as COMPILED_SOLVER
-from .converging import perform as perform_solver
-from .interior_point_tables import workspace
 from .jobs import do_job
 from .limits import COMPILED as COMPILED_LIMITS
 from .limits import perform as perform_limits
-from .make_tables import StepSettings, linked, make_problem, make_tables, slowness, with_room
+from .make_tables import StepSettings, linked, make_tables, slowness, with_room
 from .sharing import MARCH
 from .soft_system import SoftMechanism, with_soft_rows
 from .solve import WALLS, Walls
+from .solvers import SOLVERS
 from .step import COMPILED, march
 from .step_events import StepEvents
 from .tables import AT_MOST, HELD, SOFT, STEP_STAGES, Stepping
@@ -92,7 +90,8 @@ class TimeStepping:
         self._start, self._before, self._pace = 0.0, 0, Pace()
         self._events = events
         self.event = -1  # the event that the last call stopped at
-        self._problem = make_problem(self._mechanism, settings, self._tables.bounds)
+        self._solver = SOLVERS[settings.solver]
+        self._workspace = self._solver.make_workspace(self._mechanism, settings, self._tables.bounds)
         self._fit()
 
     @property
@@ -102,19 +101,13 @@ class TimeStepping:
 
     def _fit(self) -> None:
         """As much room as the contacts need, and the addresses of it all."""
-        room = len(self.collision.contacts)
-        self._tables = with_room(self._tables, room)
-        self._problem = self._problem._replace(contacts=self.collision.contacts)
-        needed = int(self._problem.step[0].envelope_needed)
-        if needed > len(self._problem.envelope):
-            self._problem = self._problem._replace(envelope=np.zeros(needed + needed // 2))
-        if len(self._problem.cones) < room and self.settings.solver != "gauss_seidel":
-            self._problem = self._problem._replace(**self._workspace(room))
-        tables = (self._mechanism.system, self.collision, self._tables, self._problem)
-        addresses = tuple(address_table(table) for table in tables)
+        self._tables = with_room(self._tables, len(self.collision.contacts))
+        self._workspace = self._solver.fit_workspace(self._workspace, self.collision.contacts)
+        tables = (self._mechanism.system, self.collision, self._tables)
+        addresses = tuple(address_table(table) for table in (*tables, self._workspace))
         walls = Walls(
             self._mechanism.address, self._mechanism.data, self._plain.address, self._plain.data, self._detector.address,
-            self._detector.data, self._solver_address(tables), 0,
+            self._detector.data, self._solver_address(*tables), 0,
         )  # fmt: skip
         data = np.array([*walls, *(table.ctypes.data for table in addresses)], np.int64)
         data[WALLS - 1] = data.ctypes.data
@@ -122,7 +115,7 @@ class TimeStepping:
         self._tables.options.limits, self._tables.options.data = self._limits_address(walls, *tables), data.ctypes.data
         self._seat_threads()
         if DISABLED:
-            self._march, self._job = self._plain_march(walls, *tables), C_TYPE(self._plain_job(walls, *tables[:3]))
+            self._march, self._job = self._plain_march(walls, *tables), C_TYPE(self._plain_job(walls, *tables))
             self._team.board[FUNCTIONS + CONTACT_JOBS] = ctypes.cast(self._job, ctypes.c_void_p).value or 0
         else:
             self._march = self._compiled()
@@ -156,13 +149,7 @@ class TimeStepping:
             function(data, MARCH, stop, y.ctypes.data, y.size, dydt.ctypes.data, dydt.size)
         )
 
-    def _workspace(self, contacts: int) -> dict[str, Any]:
-        system = self._mechanism.system
-        groups, rows = len(self._problem.groups), len(self._problem.target)
-        found = workspace(len(system.bodies), contacts, groups, rows)
-        return {**found, "envelope": self._problem.envelope}
-
-    def _limits_address(self, walls: Walls, system: System, collision: Collision, stepping: Stepping, _: Any) -> int:
+    def _limits_address(self, walls: Walls, system: System, collision: Collision, stepping: Stepping) -> int:
         """Of what bounds and soft rows do; 0 where there are none."""
         if not len(stepping.bounds) + len(stepping.soft):
             return 0
@@ -175,12 +162,19 @@ class TimeStepping:
         self._limits = C_TYPE(call)
         return int(ctypes.cast(self._limits, ctypes.c_void_p).value or 0)
 
-    def _solver_address(self, tables: Any) -> int:
-        if self.settings.solver == "gauss_seidel":
+    def _solver_address(self, *tables: Any) -> int:
+        """Of the solver's C function; 0 for Gauss–Seidel, which is part of the step."""
+        compiled, perform = self._solver.compiled, self._solver.perform
+        if compiled is None or perform is None:
             return 0
         if not DISABLED:
-            return COMPILED_SOLVER.address
-        self._callback = C_TYPE(lambda data, task, *_: int(perform_solver(task, *tables)))
+            return compiled.address
+
+        def call(data: int, task: int, *_: Any) -> int:
+            walls = Walls(*self._addresses[1][:WALLS].tolist())
+            return int(perform(task, walls, *tables, self._workspace))
+
+        self._callback = C_TYPE(call)
         return int(ctypes.cast(self._callback, ctypes.c_void_p).value or 0)
 
     def restart(self, time: float) -> None:

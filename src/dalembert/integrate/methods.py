@@ -1,7 +1,7 @@
-"""The explicit methods, by name. Each is validated the first time it is asked for."""
+"""The explicit methods, by name. A file adds one with `@METHODS.add`; each is validated the first time it is asked for."""
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 from numpy.polynomial import Polynomial
@@ -10,13 +10,49 @@ from . import dop853 as c8
 from .tableau import Array, Tableau, build
 
 
+class Methods(Mapping[str, Tableau]):
+    """Name → `Tableau`, built when first asked for."""
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, Callable[[], Tableau]] = {}
+
+    def add(self, builder: Callable[[], Tableau]) -> Callable[[], Tableau]:
+        """Add the method that a function of that name builds: a decorator. Raises ValueError for a name that is taken."""
+        name = builder.__name__
+        if name in self._by_name:
+            raise ValueError(f"two methods are called {name!r}; rename one of them")
+        self._by_name[name] = functools.cache(builder)
+        return builder
+
+    def help(self, name: str) -> str:
+        """What the method is: the first sentence of its builder's docstring."""
+        return (self._by_name[name].__doc__ or "").partition("\n")[0].removesuffix(".")
+
+    def __getitem__(self, name: str) -> Tableau:
+        return self._by_name[name]()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_name)
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._by_name
+
+
+METHODS = Methods()
+
+
+@METHODS.add
 def euler() -> Tableau:
     """Forward Euler."""
     return build("euler", [[]], [1.0], 1)
 
 
+@METHODS.add
 def adaptive_euler() -> Tableau:
-    """The course notes' adaptive Euler: two steps of h/2 are kept, and their distance from one step of h is the error."""
+    """Euler with step control: two steps of h/2 are kept; their distance from one step of h is the error."""
     return build(
         "adaptive_euler",
         [[], [1 / 2]],
@@ -28,27 +64,37 @@ def adaptive_euler() -> Tableau:
     )
 
 
+@METHODS.add
 def symplectic_euler() -> Tableau:
-    """Symplectic Euler: `explicit.symplectic_step` takes the step; row 1 of k is then its mean derivative."""
+    """Symplectic Euler, order 1, for forces of position only.
+
+    `explicit.symplectic_step` takes the step; row 1 of k is then its mean derivative.
+    """
     return build("symplectic_euler", [[], []], [0.0, 1.0], 1, partitioned=1)
 
 
+@METHODS.add
 def splitting() -> Tableau:
-    """Strang splitting for mechanisms: free rigid bodies move exactly on their momentum spheres between kicks; see
-    `explicit.splitting_step`. Row 1 of k is its mean derivative."""
+    """Strang splitting for mechanisms, order 2: free rigid bodies move exactly between kicks.
+
+    They move on their momentum spheres; see `explicit.splitting_step`. Row 1 of k is its mean derivative.
+    """
     return build("splitting", [[], []], [0.0, 1.0], 1, partitioned=2)
 
 
+@METHODS.add
 def midpoint() -> Tableau:
     """The explicit midpoint rule (Runge 1895)."""
     return build("midpoint", [[], [1 / 2]], [0.0, 1.0], 2)
 
 
+@METHODS.add
 def rk4() -> Tableau:
     """The classical method of Kutta (1901)."""
     return build("rk4", [[], [1 / 2], [0.0, 1 / 2], [0.0, 0.0, 1.0]], [1 / 6, 1 / 3, 1 / 3, 1 / 6], 4)
 
 
+@METHODS.add
 def bogacki_shampine() -> Tableau:
     """Bogacki & Shampine (1989), 3(2)."""
     return build(
@@ -61,6 +107,7 @@ def bogacki_shampine() -> Tableau:
     )
 
 
+@METHODS.add
 def dormand_prince() -> Tableau:
     """Dormand & Prince (1980), 5(4); the dense output of order 4 is Shampine's (1986)."""
     return build(
@@ -92,6 +139,7 @@ def dormand_prince() -> Tableau:
     )
 
 
+@METHODS.add
 def dop853() -> Tableau:
     """Hairer's method of order 8, with error estimates of order 5 and 3 and dense output of order 7."""
     a = [_row(row, 16) for row in c8.A]
@@ -131,43 +179,11 @@ def _dop853_dense(b: Array) -> Array:
     return dense
 
 
-class _Methods(Mapping[str, Tableau]):
-    """Name → `Tableau`, built when first asked for."""
-
-    _builders = (
-        euler,
-        adaptive_euler,
-        symplectic_euler,
-        splitting,
-        midpoint,
-        rk4,
-        bogacki_shampine,
-        dormand_prince,
-        dop853,
-    )
-
-    def __init__(self) -> None:
-        self._by_name = {builder.__name__: functools.cache(builder) for builder in self._builders}
-
-    def __getitem__(self, name: str) -> Tableau:
-        return self._by_name[name]()
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._by_name)
-
-    def __len__(self) -> int:
-        return len(self._by_name)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._by_name
-
-
-METHODS = _Methods()
 method_names = tuple(METHODS)
 
 
 def method(name: str) -> Tableau:
     """The tableau of that name. Raises ValueError listing the valid names."""
     if name not in METHODS:
-        raise ValueError(f"unknown method {name!r}; choose one of {', '.join(method_names)}")
+        raise ValueError(f"unknown method {name!r}; choose one of {', '.join(METHODS)}")
     return METHODS[name]

@@ -59,6 +59,13 @@ def add_multiple(y, factor, x):
 
 
 @njit
+def turn(p, beta, z):
+    """p ← z + β p: the next direction of conjugate gradients."""
+    for i in range(p.shape[0]):
+        poke(p, i, peek(z, i) + beta * peek(p, i))
+
+
+@njit
 def bicgstab(tables, goal, turned):
     """H. van der Vorst, "Bi-CGSTAB", SIAM J. Sci. Stat. Comput. 13, 1992, preconditioned from the right, so that r is the
     residual itself. It breaks down where ρ = r̂·r or ω vanish: `NO_SHADOW`, `NO_STABILIZER`.
@@ -133,9 +140,7 @@ def conjugate_gradient(tables, goal):
         square = inner(r, z)
         if not square > 0.0:
             return INDEFINITE_PRECONDITIONER
-        beta = square / last
-        for i in range(n):
-            poke(p, i, peek(z, i) + beta * peek(p, i))
+        turn(p, square / last, z)
         iteration.iterations += 1
         multiply(tables, p, q)
         curvature = inner(p, q)

@@ -8,8 +8,6 @@ from ..mechanics.system import kinematics_of, particle_inverse_mass_of, settings
 from ..unchecked import peek
 from ..vec import add, add_scaled, cross, dot, load3, matvec, norm, scale, store3, sub, unit
 from .lock import add_axis, lock, velocities_before
-from .schemes import at_middle
-from .tables import EXPLICIT, IMPLICIT_MIDPOINT
 from .tables_of import (
     active_of,
     aim_of,
@@ -74,21 +72,23 @@ def gather_attachments(system, steps):
 # A carrier's displacement is of first order, and lacks ½ τ² ω × (ω × r) of the way. Where a step ends with twice the velocity
 # of its stage less the one before, as those of leapfrog and of the midpoint rule do, a particle that were put back at once
 # would swing about its place, by the midpoint rule ever further. It ends with the velocity c of its place if it is ahead of
-# that by ½ h v in the stage of leapfrog, whose bodies are in the middle, and by ¼ h (v − c) in that of the midpoint rule; of
-# what it is off after that it makes good one half.
+# that by ½ h v in the stage of leapfrog, whose bodies are in the middle, and by ¼ h (v − c) in that of the midpoint rule
+# (θ (1 − θ) h (v − c) in a stage at θ); of what it is off after that it makes good one half.
 @njit
 def way_to_carrier(particle, body, arm, system, steps):
     """How far an attached particle shall go beside its carrier in a stage."""
     options, kin = options_of(steps)[0], kinematics_of(system)[body]
     point, omega = add(load3(kin.x), arm), load3(kin.omega)
     off = sub(point, load_3(start_of(steps), 3 * particle))
-    tau = 0.5 * options.dt if at_middle(options.scheme) else options.dt
+    theta = options.fraction
+    tau = theta * options.dt
     lacking = scale(0.5 * tau * tau, cross(omega, cross(omega, arm)))
     v, c = velocities_before(particle, body, point, system, steps)
-    if options.scheme == EXPLICIT:
+    if options.explicit != 0:
         return add_scaled(scale(0.5, add_scaled(off, tau, v)), 1.5, lacking)
-    if options.scheme == IMPLICIT_MIDPOINT:
-        return add_scaled(scale(0.25, add_scaled(off, options.dt, sub(v, c))), 2.0, lacking)
+    if options.stretch != 1.0:
+        ahead = add_scaled(scale(0.5 / (1.0 - theta), off), options.dt, sub(v, c))
+        return add_scaled(scale(theta * (1.0 - theta), ahead), 1.0 / theta, lacking)
     return add(off, lacking)
 
 

@@ -9,8 +9,7 @@ from ..mechanics.system import pushes_of as system_pushes_of
 from ..model.tables import FORCE_IMPULSE, LEDGER, PROJECTION_WORK, REACTION_IMPULSE, REACTION_TORQUE, TORQUE_IMPULSE
 from ..unchecked import peek, poke
 from ..vec import add, add_scaled, cross, dot, load3, scale, sub
-from .schemes import at_middle
-from .tables import BDF2, BODY_ROW, EXPLICIT, IMPLICIT_MIDPOINT
+from .tables import BODY_ROW
 from .tables_of import (
     active_of,
     base_of,
@@ -28,7 +27,7 @@ from .touch import carried, normal_part, push_carrier, slip_of
 @inlined
 def force_place(particle, steps):
     """Where the forces of a step act on a particle."""
-    if options_of(steps)[0].scheme == EXPLICIT:
+    if options_of(steps)[0].explicit != 0:
         return load_3(base_of(steps), 3 * particle)
     return load_3(place_of(steps), 3 * particle)
 
@@ -52,12 +51,12 @@ def book_forces(y, system, steps):
     store_3(power, common + TORQUE_IMPULSE, moment)
     store_3(power, common + REACTION_IMPULSE, held)
     store_3(power, common + REACTION_TORQUE, held_moment)
-    twice = options.scheme == BDF2 and options.history != 0
+    twice = options.past_q != 0.0 and options.history != 0
     ledger = y.shape[0] - power.shape[0]
     for i in range(power.shape[0]):
         amount = options.dt * peek(power, i)
         if twice:
-            amount = (2.0 * amount + peek(booked, i)) / 3.0
+            amount = ((options.past_r - options.past_q) * amount + options.past_q * peek(booked, i)) / options.past_r
         poke(booked, i, amount)
         poke(y, ledger + i, peek(y, ledger + i) + amount)
 
@@ -80,8 +79,8 @@ def finish_touch(touch, y, particles, system, steps):
     mean = scale(0.5 * h, add(v, v_0))
     beside = mean
     if touch.normals > 0:
-        way = sub(x, x_0) if options.scheme != EXPLICIT else mean
-        beside = add_scaled(way, -2.0 if at_middle(options.scheme) else -1.0, slip_of(touch, 0.0, 0.0, system, steps))
+        way = sub(x, x_0) if options.explicit == 0 else mean
+        beside = add_scaled(way, -1.0 / options.fraction, slip_of(touch, 0.0, 0.0, system, steps))
     ledger = options.ledger
     poke(y, ledger, peek(y, ledger) + dot(normal, mean) + dot(along, beside))
     poke(y, ledger + 1, peek(y, ledger + 1) + dot(along, sub(mean, beside)))
@@ -93,14 +92,14 @@ def finish_touch(touch, y, particles, system, steps):
 def move_out(touch, way, y, particles, system, steps):
     """Put a particle where its contacts want it."""
     contacts, active = particle_contacts_of(particles), active_of(steps)
-    twice = 2.0 if options_of(steps)[0].scheme == IMPLICIT_MIDPOINT else 1.0
+    stretch = options_of(steps)[0].stretch
     out = (0.0, 0.0, 0.0)
     for c in range(touch.first, touch.last):
         contact = contacts[c]
         if active[c] != 0:
             n = load3(contact.normal)
             body = carried(contact.body, load3(contact.position), moved_of(steps), 0, system)
-            depth = contact.separation + dot(n, add_scaled(add(way, out), -twice, body))
+            depth = contact.separation + dot(n, add_scaled(add(way, out), -stretch, body))
             if depth < 0.0:
                 out = add_scaled(out, -depth, n)
     shift_particle(touch.particle, out, y, system, steps)

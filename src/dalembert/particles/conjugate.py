@@ -11,7 +11,7 @@ from ..linalg.ordering import COLUMN, ENTRY, UPDATE
 from ..mechanics.system import particle_mass_of
 from ..unchecked import peek, poke
 from ..vec import cross, store3
-from .tables import EXPLICIT, Steps
+from .tables import Steps
 from .tables_of import (
     change_of,
     columns_of,
@@ -141,7 +141,7 @@ def solve_held(tolerance, n, steps):
 @njit
 def apply(u, out, system, steps):
     """out = A u of all particles."""
-    if options_of(steps)[0].scheme != EXPLICIT:
+    if options_of(steps)[0].explicit == 0:
         multiply(matrix_of(steps), u, out)
         return
     mass, weight = particle_mass_of(system), stage_of(steps)[0].weight

@@ -5,6 +5,7 @@ from ..jit import inlined, njit
 from ..linalg.block import load_3x3
 from ..linalg.block_matrix import add_3, load_3, store_3
 from ..linalg.conjugate_gradient import INDEFINITE, NOT_CONVERGED
+from ..linalg.krylov import add_multiple, inner, turn
 from ..linalg.ssor import inverse_of, load_symmetric, store_symmetric
 from ..mechanics.system import particle_mass_of, settings_of
 from ..status import OK
@@ -12,7 +13,7 @@ from ..unchecked import peek, poke
 from ..vec import add_scaled, cross, load3, matvec, scale, sub, unit
 from .conjugate import apply
 from .stage_bodies import body_momentum
-from .tables import BODY_ROW, EXPLICIT
+from .tables import BODY_ROW
 from .tables_of import (
     change_of,
     d_of,
@@ -101,7 +102,7 @@ def product(z, q, u, system, steps):
 def add_slip(z, u, q, system, steps):
     """Add κ times the slip of what slides on bodies to q, for those, and what the matrix does not have for the particles."""
     touches, n = touches_of(steps), 3 * settings_of(system)[0].particles
-    explicit = options_of(steps)[0].scheme == EXPLICIT
+    explicit = options_of(steps)[0].explicit != 0
     for k in range(touch_counts_of(steps)[0]):
         touch = touches[k]
         if not slides(touch):
@@ -143,19 +144,15 @@ def solve_coupled(tolerance, system, steps):
         if square <= goal:
             status = OK
             break
-        beta = square / last if iteration > 0 else 0.0
+        turn(p, square / last if iteration > 0 else 0.0, s)
         last = square
-        for k in range(total):
-            poke(p, k, peek(s, k) + beta * peek(p, k))
         product(p, q, u, system, steps)
         report.linear += 1
         curvature = inner(p, q)
         if not curvature > 0.0:
             return INDEFINITE
-        alpha = square / curvature
-        for k in range(total):
-            poke(z, k, peek(z, k) + alpha * peek(p, k))
-            poke(r, k, peek(r, k) - alpha * peek(q, k))
+        add_multiple(z, square / curvature, p)
+        add_multiple(r, -square / curvature, q)
     expand(z, u, system, steps)
     for k in range(total):
         poke(change, k, peek(change, k) + (peek(u, k) if k < n else peek(z, k)))
@@ -163,18 +160,10 @@ def solve_coupled(tolerance, system, steps):
 
 
 @njit
-def inner(a, b):
-    total = 0.0
-    for k in range(a.shape[0]):
-        total += peek(a, k) * peek(b, k)
-    return total
-
-
-@njit
 def invert_blocks(system, steps):
     """The inverse blocks on the diagonal: 9 numbers a particle, then 9 + 9 a body. Returns whether all are definite."""
     stage, diagonal, mass = stage_of(steps)[0], diagonal_of(steps), particle_mass_of(system)
-    explicit = options_of(steps)[0].scheme == EXPLICIT
+    explicit = options_of(steps)[0].explicit != 0
     n = mass.shape[0]
     good = True
     for i in range(n):

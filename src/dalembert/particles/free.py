@@ -34,7 +34,7 @@ from ..ticks import begin, lap
 from ..unchecked import peek, poke
 from ..vec import add, add_scaled, cross, dot, load3, scale, sub
 from .fours import step_fours
-from .tables import EXPLICIT, UPDATE
+from .tables import UPDATE
 from .tables_of import options_of, pinned_of, power_of, report_of, spare_of, ticks_of
 
 
@@ -42,7 +42,7 @@ from .tables_of import options_of, pinned_of, power_of, report_of, spare_of, tic
 def are_free(system, steps):
     """Whether all particles move by themselves, by the explicit scheme."""
     options, forces = options_of(steps)[0], particle_forces_of(system)
-    if options.scheme != EXPLICIT or options.contacts != 0 or settings_of(system)[0].rigid > 0:
+    if options.explicit == 0 or options.contacts != 0 or settings_of(system)[0].rigid > 0:
         return False
     if sets_of(elements_of(system)).shape[0] > 0 or laws_of(interactions_of(system)).shape[0] > 0:
         return False

@@ -20,7 +20,7 @@ from ..unchecked import peek, poke
 from ..vec import add, scale, unit
 from .conjugate import apply, solve_held
 from .coupled import gather, solve_coupled
-from .tables import BODY_ROW, EXPLICIT, LINEAR_EULER
+from .tables import BODY_ROW
 from .tables_of import (
     aim_of,
     before_of,
@@ -51,7 +51,7 @@ FROM_ZERO, FROM_AIM, FROM_CHANGE = range(3)
 @njit
 def assemble(walls, system, steps):
     """The matrix of a Newton step at `place`: w M, and what the forces add. Returns a status."""
-    if options_of(steps)[0].scheme == EXPLICIT:
+    if options_of(steps)[0].explicit != 0:
         return OK
     stage, values, starts = stage_of(steps)[0], values_of(steps), starts_of(steps)
     mass = particle_mass_of(system)
@@ -75,7 +75,7 @@ def solve(guess, tolerance, system, steps):
     gradient, rhs, change = gradient_of(steps), rhs_of(steps), change_of(steps)
     for k in range(rhs.shape[0]):
         poke(rhs, k, -peek(gradient, k))
-    explicit, coupled = options.scheme == EXPLICIT, push_by_friction(system, steps)
+    explicit, coupled = options.explicit != 0, push_by_friction(system, steps)
     begin_at(FROM_ZERO if coupled or explicit or options.direct != 0 else guess, n, change, system, steps)
     prescribe(system, steps)
     if not explicit:
@@ -114,7 +114,7 @@ def begin_at(guess, n, change, system, steps):
     if guess == FROM_AIM:
         for k in range(n):
             poke(change, k, peek(aim, k) - peek(place, k))
-    if guess == FROM_AIM and options.scheme == LINEAR_EULER and options.history != 0:
+    if guess == FROM_AIM and options.linear != 0 and options.history != 0:
         for k in range(n):
             gain = peek(inverse, k // 3) * (peek(start, n + k) - peek(before, n + k))
             poke(change, k, peek(change, k) + options.dt * gain)

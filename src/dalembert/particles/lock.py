@@ -5,7 +5,6 @@ from ..linalg.block_matrix import load_3
 from ..mechanics.system import kinematics_of, particle_inverse_mass_of, settings_of
 from ..unchecked import peek
 from ..vec import add, add_scaled, cross, dot, load3, norm, perpendicular, scale, store3, sub
-from .tables import EXPLICIT, IMPLICIT_MIDPOINT
 from .tables_of import (
     active_of,
     options_of,
@@ -49,19 +48,21 @@ def lock(touch, contacts, system, steps):
 
 # A contact that closes ends with no velocity along its normal, or with a bounce; what is left of a gap is closed, and an
 # overlap is not opened, as that would take a velocity: `books` puts it right. The explicit scheme has moved for half a step
-# before; the midpoint rule ends with twice the velocity of its stage less the one before.
+# before; a scheme whose stage is at θ < 1 ends with v₁ = v₀ + (v − v₀)/θ.
 @njit
 def landing(particle, contact, system, steps):
     """How far a contact's particle shall go along its normal, since contacts were looked for, beside the body."""
     options, n = options_of(steps)[0], load3(contact.normal)
     v, c = velocities_before(particle, contact.body, load3(contact.position), system, steps)
     closing, e = dot(n, sub(v, c)), contact.restitution
-    first = 0.5 * options.dt * dot(n, v) if options.scheme == EXPLICIT else 0.0
+    first = 0.5 * options.dt * dot(n, v) if options.explicit != 0 else 0.0
     gap = contact.separation + first
-    if options.scheme == IMPLICIT_MIDPOINT:
-        return 0.25 * options.dt * (1.0 - e) * closing if closing < 0.0 else -0.5 * max(gap, 0.0)
+    if options.stretch != 1.0:
+        theta = options.fraction
+        impact = theta * theta * options.dt * ((1.0 - theta) / theta - e) * closing
+        return impact if closing < 0.0 else -theta * max(gap, 0.0)
     if e > 0.0 and closing < 0.0:
-        return first - e * closing * (0.5 * options.dt if options.scheme == EXPLICIT else options.dt)
+        return first - e * closing * (0.5 * options.dt if options.explicit != 0 else options.dt)
     return first - max(gap, 0.0)
 
 
@@ -93,10 +94,10 @@ def complete_axes(touch, system, steps):
         point = add(point, load3(kinematics_of(system)[touch.body].x))
     v, c = velocities_before(touch.particle, touch.body, point, system, steps)
     way = (0.0, 0.0, 0.0)
-    if options.scheme == EXPLICIT:
+    if options.explicit != 0:
         way = scale(0.5 * options.dt, v)
-    elif options.scheme == IMPLICIT_MIDPOINT:
-        way = scale(0.25 * options.dt, sub(v, c))
+    elif options.stretch != 1.0:
+        way = scale(options.fraction * (1.0 - options.fraction) * options.dt, sub(v, c))
     if touch.locked == 1:
         axis = perpendicular(axis_of(touch, 0))
         add_axis(touch, axis, dot(axis, way))

@@ -49,9 +49,13 @@ def make_steps(model: Model, pattern: BlockPattern, settings: ParticleSettings, 
     """The tables of a step of so many contacts."""
     n, b = model.particle_count, len(model.body_names)
     unknowns = 3 * n + tables.BODY_ROW * b
-    explicit = SCHEMES[settings.method] == tables.EXPLICIT
+    scheme = SCHEMES[settings.method]
+    explicit = scheme.explicit
     options = _row(tables.OPTIONS)
-    options.scheme, options.dt, options.newton = SCHEMES[settings.method], settings.dt, NEWTON
+    options.explicit, options.linear, options.fraction = explicit, scheme.linear or explicit, scheme.fraction
+    options.stretch = 1.0 if explicit else 1.0 / scheme.fraction
+    options.past_q, options.past_r = scheme.past
+    options.dt, options.newton = settings.dt, NEWTON
     options.tolerance, options.linear_tolerance = settings.tolerance, settings.linear_tolerance
     options.linear_iterations, options.rounds = max(200, 10 * int(np.sqrt(unknowns))), ROUNDS
     options.margin, options.ledger, options.contacts = settings.margin, settings.ledger, int(contacts > 0)

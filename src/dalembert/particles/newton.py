@@ -13,10 +13,9 @@ from ..vec import store3
 from .line_search import ROUNDING, search
 from .linear import FROM_AIM, FROM_CHANGE, FROM_ZERO, assemble, reduced_norm, solve
 from .review import measure_touches, review
-from .schemes import solves_once
 from .stage import evaluate, fill_gradient, keep_power, move, predict, typical_forces
 from .stage_bodies import move_bodies
-from .tables import CONTACTS, EXPLICIT, FORCES, LINEAR, MATRIX
+from .tables import CONTACTS, FORCES, LINEAR, MATRIX
 from .tables_of import (
     change_of,
     forces_of,
@@ -40,7 +39,7 @@ def minimize(walls, particles, system, steps):
     """Solve the stage from where `begin_stage` set out. Returns a status; what was reached is in `place`, with its forces."""
     options, stage, report = options_of(steps)[0], stage_of(steps)[0], report_of(steps)[0]
     place, forces = place_of(steps), forces_of(steps)
-    once = solves_once(options.scheme)
+    once = options.linear != 0
     status = evaluate(walls, place, forces, system, steps)
     if status == OK and options.predict != 0:
         predict(system, steps)
@@ -178,7 +177,7 @@ def accept_whole(walls, solved, system, steps):
     copy(place_of(steps), trial_of(steps))
     move_bodies(1.0, change_of(steps), system, steps)
     status = OK
-    if options.scheme != EXPLICIT:
+    if options.explicit == 0:
         if options.powers != 0:
             status = evaluate(walls, place_of(steps), trial_forces_of(steps), system, steps)
             keep_power(system, steps)

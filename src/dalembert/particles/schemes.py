@@ -1,21 +1,50 @@
-"""The schemes of a time step of particles, by name, and what they are like; see `stage`."""
+"""The schemes of a time step of particles, as data; `stage` has the equations.
 
-from ..jit import inlined
-from .tables import BDF2, EXPLICIT, IMPLICIT_EULER, IMPLICIT_MIDPOINT, LINEAR_EULER
+A file adds a scheme with `SCHEMES.add`, and is listed in `particles.SCHEME_FILES`. Kernels read the numbers of a scheme in
+the options of a step, so that a new one compiles nothing.
+"""
 
-SCHEMES = {
-    "time_stepping": EXPLICIT, "linear_implicit_euler": LINEAR_EULER, "implicit_euler": IMPLICIT_EULER,
-    "implicit_midpoint": IMPLICIT_MIDPOINT, "bdf2": BDF2,
-}  # fmt: skip
+from __future__ import annotations
 
+from typing import NamedTuple
 
-@inlined
-def solves_once(scheme):
-    """Whether a stage is one linear solve."""
-    return scheme == LINEAR_EULER or scheme == EXPLICIT  # noqa: SIM109 - for the compiler
+from ..registry import Registry
 
 
-@inlined
-def at_middle(scheme):
-    """Whether the stage is in the middle of the step."""
-    return scheme == IMPLICIT_MIDPOINT or scheme == EXPLICIT  # noqa: SIM109 - for the compiler
+class Scheme(NamedTuple):
+    """How a step of length h goes from (x₀, v₀) to (x₁, v₁).
+
+    help : what it is, in a few words.
+    fraction : θ, the time of the stage in steps. The step ends at x₁ = x₀ + (x − x₀)/θ, v₁ = v₀ + (v − v₀)/θ.
+    past : q and r, whole numbers, of a scheme that uses the step before: its stage starts from
+        base = ((r + q) x₀ − q x₋₁)/r, with v alike, and takes τ = (r − q) h/r. q = 0: only x₀ counts, and τ = θ h.
+    linear : whether a stage is one step of Newton's method, a linear solve.
+    explicit : half a drift, kick, half a drift.
+    """
+
+    help: str
+    fraction: float = 1.0
+    past: tuple[int, int] = (0, 1)
+    linear: bool = False
+    explicit: bool = False
+
+
+class Schemes(Registry[Scheme]):
+    """Schemes by name."""
+
+    def add(self, name: str, thing: Scheme) -> None:
+        """Add a scheme. Raises ValueError for a name that is taken, and for numbers that make no step."""
+        q, r = thing.past
+        if not 0.0 < thing.fraction <= 1.0:
+            raise ValueError(f"scheme {name!r}: fraction is {thing.fraction!r}; give one above 0, and at most 1")
+        if not 0 <= q < r or (q > 0 and (thing.fraction != 1.0 or thing.explicit)):
+            raise ValueError(f"scheme {name!r}: past is {thing.past!r}; give 0 ≤ q < r, and q = 0 unless fraction is 1")
+        super().add(name, thing)
+
+
+SCHEMES = Schemes("scheme", "dalembert.particles", "SCHEME_FILES")
+SCHEMES.add("time_stepping", Scheme("explicit: leapfrog, and contact of bodies", fraction=0.5, explicit=True))
+SCHEMES.add("linear_implicit_euler", Scheme("implicit Euler with one linear solve (Baraff & Witkin 1998)", linear=True))
+SCHEMES.add("implicit_euler", Scheme("first order, stable, damps what is fast"))
+SCHEMES.add("implicit_midpoint", Scheme("second order, keeps the energy nearly", fraction=0.5))
+SCHEMES.add("bdf2", Scheme("second order, damps what is fast", past=(1, 3)))

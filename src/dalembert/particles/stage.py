@@ -7,6 +7,7 @@ alike): with the positions x at the time of the stage, velocities (x − base)/�
 
     implicit Euler      τ = h       base = x₀                s = x₀ + h v₀           then x₁ = x, v₁ = (x − base)/τ
     implicit midpoint   τ = h/2     base = x₀                s = x₀ + τ v₀           then x₁ = 2 x − x₀, v₁ = 2 v − v₀
+    any stage at θ h    τ = θ h     base = x₀                s = x₀ + τ v₀           then x₁ = x₀ + (x − x₀)/θ, v₁ alike
     BDF2                τ = 2 h/3   base = (4 x₀ − x₋₁)/3    s = base + τ (4 v₀ − v₋₁)/3
     explicit            τ = h/2     base = x₀ + τ v₀         s = base + τ v₀         forces at base; then x₁ = x
 
@@ -30,9 +31,8 @@ from ..mechanics.system import power_of as system_power_of
 from ..pointer import PARTICLE_FORCES, call_pointer
 from ..unchecked import peek, poke
 from ..vec import add_scaled, dot, scale, sub
-from .schemes import at_middle, solves_once
 from .stage_bodies import body_momentum, body_offset
-from .tables import BDF2, BODY_ROW, EXPLICIT
+from .tables import BODY_ROW
 from .tables_of import (
     aim_of,
     base_of,
@@ -57,31 +57,31 @@ def begin_stage(t, y, system, steps):
     """
     options, stage = options_of(steps)[0], stage_of(steps)[0]
     n = settings_of(system)[0].particles
-    h, scheme = options.dt, options.scheme
+    h, explicit = options.dt, options.explicit != 0
     start, before, aim, base, place = start_of(steps), before_of(steps), aim_of(steps), base_of(steps), place_of(steps)
     inverse_mass = particle_inverse_mass_of(system)
     at = particles_at(system)
     for k in range(6 * n):
         poke(start, k, peek(y, at + k))
-    twice = scheme == BDF2 and options.history != 0
-    once, half = solves_once(scheme), at_middle(scheme)
-    tau = 2.0 * h / 3.0 if twice else (0.5 * h if half else h)
-    stage.tau, stage.weight = tau, 2.0 / (h * h) if scheme == EXPLICIT else 1.0 / (tau * tau)
-    stage.time = t + (0.5 * h if half else h)
+    twice, q, r = options.past_q != 0.0 and options.history != 0, options.past_q, options.past_r
+    once = options.linear != 0
+    tau = (r - q) * h / r if twice else options.fraction * h
+    stage.tau, stage.weight = tau, 2.0 / (h * h) if explicit else 1.0 / (tau * tau)
+    stage.time = t + options.fraction * h
     for i in range(n):
         w = peek(inverse_mass, i)
         for k in range(3 * i, 3 * i + 3):
             x, v = peek(start, k), w * peek(start, 3 * n + k)
             origin, speed = x, v
             if twice:
-                origin = (4.0 * x - peek(before, k)) / 3.0
-                speed = (4.0 * v - w * peek(before, 3 * n + k)) / 3.0
-            elif scheme == EXPLICIT:
+                origin = ((r + q) * x - q * peek(before, k)) / r
+                speed = ((r + q) * v - q * w * peek(before, 3 * n + k)) / r
+            elif explicit:
                 origin = x + tau * v
             poke(base, k, origin)
             poke(aim, k, origin + tau * speed)
-            poke(place, k, origin if scheme == EXPLICIT else x)
-            poke(place, 3 * n + k, v if scheme == EXPLICIT else (x - origin) / tau)
+            poke(place, k, origin if explicit else x)
+            poke(place, 3 * n + k, v if explicit else (x - origin) / tau)
             poke(place, 6 * n + k, v)
             poke(place, 9 * n + k, peek(place, k) if once else peek(base, k) + tau * speed)
 

@@ -10,8 +10,7 @@ from ..mechanics.system import (
 )
 from ..unchecked import peek, poke
 from ..vec import add_scaled, congruence, load3, scale, sub, symvec
-from .schemes import at_middle
-from .tables import BODY_ROW, EXPLICIT
+from .tables import BODY_ROW
 from .tables_of import (
     inertia_of,
     moved_of,
@@ -27,8 +26,8 @@ def begin_bodies(system, steps):
     options, stage = options_of(steps)[0], stage_of(steps)[0]
     bodies, kinematics = bodies_of(system), kinematics_of(system)
     inertia, moved, wanted = inertia_of(steps), moved_of(steps), wanted_of(steps)
-    tau = 0.5 * options.dt if at_middle(options.scheme) else options.dt
-    kick = options.dt if options.scheme == EXPLICIT else tau
+    tau = options.fraction * options.dt
+    kick = options.dt if options.explicit != 0 else tau
     stage.body_weight = 1.0 / (tau * kick)
     for b in range(settings_of(system)[0].rigid):
         kin, body = kinematics[b], bodies[b]

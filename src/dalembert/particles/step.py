@@ -24,10 +24,9 @@ from .begin_touches import gather_attachments, gather_touches, remember
 from .books import book_forces, finish_touch, shift_particle
 from .free import are_free, march_free
 from .newton import minimize
-from .schemes import solves_once
 from .stage import begin_stage
 from .stage_bodies import begin_bodies
-from .tables import BDF2, CONTACTS, EXPLICIT, IMPLICIT_MIDPOINT, UPDATE, Steps, Walls
+from .tables import CONTACTS, UPDATE, Steps, Walls
 from .tables_of import (
     before_of,
     gradient_of,
@@ -75,7 +74,7 @@ def step(walls, t, y, dydt, particles, system, steps):
     status = OK
     if settings_of(system)[0].rigid > 0 or options.contacts != 0:
         status = look_at_bodies(walls, t, y, dydt, particles, system, steps)
-        if options.scheme == BDF2 and options.history != 0 and touch_counts_of(steps)[0] > 0 and status == OK:
+        if options.past_q != 0.0 and options.history != 0 and touch_counts_of(steps)[0] > 0 and status == OK:
             options.history = 0  # what touches has no smooth past: such a step is one of implicit Euler
             begin_stage(t, y, system, steps)
             touch_counts_of(steps)[0] = 0
@@ -123,7 +122,7 @@ def look_at_bodies(walls, t, y, dydt, particles, system, steps):
     options, spare = options_of(steps)[0], spare_of(steps)
     copy(spare, y)
     status = OK
-    if options.scheme == EXPLICIT:
+    if options.explicit != 0:
         dydt[0] = 0.5 * options.dt
         status = call_pointer(walls.mechanism, walls.mechanism_data, DRIFT, 0.0, spare, dydt)
         t += 0.5 * options.dt
@@ -160,9 +159,9 @@ def finish(y, particles, system, steps):
     n, at = settings_of(system)[0].particles, particles_at(system)
     place, start, before = place_of(steps), start_of(steps), before_of(steps)
     mass, inverse = particle_mass_of(system), particle_inverse_mass_of(system)
-    twice = options.scheme == IMPLICIT_MIDPOINT
+    stretch = options.stretch
     gradient, tau = gradient_of(steps), stage_of(steps)[0].tau
-    if solves_once(options.scheme):
+    if options.linear != 0:
         tau = 0.0
     check = 0.0
     for i in range(n):
@@ -170,8 +169,10 @@ def finish(y, particles, system, steps):
         for k in range(3 * i, 3 * i + 3):
             x, v = peek(place, k), peek(place, 3 * n + k) - tau * peek(inverse, i) * peek(gradient, k)
             check += x + v
-            if twice:
-                x, v = 2.0 * x - peek(start, k), 2.0 * v - peek(inverse, i) * peek(start, 3 * n + k)
+            if stretch != 1.0:
+                rest = stretch - 1.0
+                x = stretch * x - rest * peek(start, k)
+                v = stretch * v - rest * peek(inverse, i) * peek(start, 3 * n + k)
             poke(y, at + k, x)
             poke(y, at + 3 * n + k, m * v)
     if check - check != 0.0:  # infinite, or not a number

@@ -50,7 +50,7 @@ class ParticleStepping:
         room = 0 if detector is None else len(detector.particles.contacts)
         self._steps = make_steps(model, pattern, settings, room)
         self.report = self._steps.report
-        if settings.linear_solver == "direct" and SCHEMES[settings.method] != tables.EXPLICIT:
+        if settings.linear_solver == "direct" and not SCHEMES[settings.method].explicit:
             self._direct = C_TYPE(DirectSolver(mechanism.system, self._steps))
             self._steps.options.direct = ctypes.cast(self._direct, ctypes.c_void_p).value or 0
         self._block = model.particle_block
@@ -137,7 +137,7 @@ class ParticleStepping:
 
     def _missed(self) -> str:
         """What to say of a step that misses its tolerance."""
-        stage, single = self._steps.stage[0], SCHEMES[self.settings.method] in (tables.EXPLICIT, tables.LINEAR_EULER)
+        stage, single = self._steps.stage[0], bool(self._steps.options.linear[0])
         what = "its linear system" if single else "Newton's method"
         return (
             f"at t = {self.time:.9g} s the step of the particles is not solved: {what} ends with a gradient of "

@@ -8,15 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-# Schemes
-EXPLICIT = 0  # half a drift, kick, half a drift
-LINEAR_EULER = 1  # implicit Euler with one Newton step, from where the step starts (Baraff & Witkin 1998)
-IMPLICIT_EULER = 2
-IMPLICIT_MIDPOINT = 3
-BDF2 = 4
-
+# The scheme (see `schemes`): `explicit`, `linear`, 0 or 1; `fraction`, the time of the stage in steps; `stretch`, the way of
+# the step over that of its stage; `past_q`, `past_r`, whole numbers.
 OPTIONS = np.dtype(
-    [("scheme", "i8"), ("dt", "f8"), ("newton", "i8"), ("tolerance", "f8"), ("linear_tolerance", "f8"),
+    [("explicit", "i8"), ("linear", "i8"), ("fraction", "f8"), ("stretch", "f8"), ("past_q", "f8"), ("past_r", "f8"),
+     ("dt", "f8"), ("newton", "i8"), ("tolerance", "f8"), ("linear_tolerance", "f8"),
      ("linear_iterations", "i8"), ("rounds", "i8"), ("margin", "f8"), ("ledger", "i8"), ("contacts", "i8"),
      ("direct", "i8"), ("history", "i8"), ("predict", "i8"), ("powers", "i8"), ("start", "f8")],
     align=True,

@@ -12,7 +12,7 @@ from ..jit import inlined, njit
 from ..linalg.block_matrix import add_3, load_3
 from ..mechanics.system import kinematics_of, settings_of
 from ..vec import add, add_scaled, cross, dot, load3, scale, sub
-from .tables import BODY_ROW, EXPLICIT, IMPLICIT_MIDPOINT
+from .tables import BODY_ROW
 from .tables_of import (
     base_of,
     change_of,
@@ -98,7 +98,7 @@ def push_carrier(touch, force, values, at):
 @inlined
 def part(steps):
     """How much of the way of a step is behind it at the time of the stage."""
-    return 0.5 if options_of(steps)[0].scheme == IMPLICIT_MIDPOINT else 1.0
+    return 1.0 / options_of(steps)[0].stretch
 
 
 @njit
@@ -137,6 +137,6 @@ def slip_of(touch, share, body_share, system, steps):
 @inlined
 def slid_from(i, steps):
     """Where slip is counted from: the start of what a stage moves, of which the explicit scheme has half a step behind it."""
-    if options_of(steps)[0].scheme == EXPLICIT:
+    if options_of(steps)[0].explicit != 0:
         return load_3(base_of(steps), i)
     return load_3(start_of(steps), i)
