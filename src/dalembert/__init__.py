@@ -30,13 +30,25 @@ if TYPE_CHECKING:
     from .live_session import show
     from .replay import Replay, replay
     from .scene.body import WORLD
-    from .scene.contact import HalfSpace, Material
+    from .scene.contact import Material
     from .scene.joint import Curve
     from .scene.mass import MassProperties, mass_properties
     from .scene.mesh_topology import block, sheet
     from .scene.scene import Scene
-    from .scene.shapes import Box, Capsule, Compound, Cone, ConvexHull, Cylinder, Ellipsoid, Mesh, Sphere
-    from .scene.surfaces import HeightField, TriangleMesh
+    from .scene.shapes import (
+        Box,
+        Capsule,
+        Compound,
+        Cone,
+        ConvexHull,
+        Cylinder,
+        Ellipsoid,
+        HalfSpace,
+        HeightField,
+        Mesh,
+        Sphere,
+        TriangleMesh,
+    )
     from .simulate import Simulation, simulate
     from .state import State
     from .symbolic import GeneralizedCoordinates, Lagrangian
@@ -78,13 +90,12 @@ _HOME = {
     ".live_session": "show",
     ".replay": "Replay replay",
     ".scene.body": "WORLD",
-    ".scene.contact": "HalfSpace Material",
+    ".scene.contact": "Material",
     ".scene.joint": "Curve",
     ".scene.mass": "MassProperties mass_properties",
     ".scene.mesh_topology": "block sheet",
     ".scene.scene": "Scene",
-    ".scene.shapes": "Box Capsule Compound Cone ConvexHull Cylinder Ellipsoid Mesh Sphere",
-    ".scene.surfaces": "HeightField TriangleMesh",
+    ".scene.shapes": "Box Capsule Compound Cone ConvexHull Cylinder Ellipsoid HalfSpace HeightField Mesh Sphere TriangleMesh",
     ".simulate": "Simulation simulate",
     ".state": "State",
     ".symbolic": "GeneralizedCoordinates Lagrangian",

@@ -54,11 +54,10 @@ from .particles.make_steps import ParticleSettings, ledger_at
 from .particles.schemes import SCHEMES
 from .particles.step import COMPILED as PARTICLE_STEP
 from .particles.stepping import ParticleStepping
-from .scene.contact import HalfSpace, Material
+from .scene.contact import Material
 from .scene.force import Force
 from .scene.joint import Joint
 from .scene.particles import Particle
-from .scene.shapes import Box, Capsule, ConvexHull, Sphere
 
 TIME_STEPPING = "time_stepping"
 LINEAR_SOLVERS = ("cg", "direct")
@@ -239,7 +238,7 @@ def event_driver(
         parts = getattr(solid.shape, "parts", None)
         shapes = [solid.shape] if parts is None else [part.shape for part in parts]
         for shape in shapes:
-            if not isinstance(shape, (Sphere, Capsule, Box, ConvexHull, HalfSpace)):
+            if not shape.by_events:
                 raise ValueError(
                     f"{solid.name!r}: a {type(shape).__name__} cannot be run by events (method {method!r}); use "
                     f"method={TIME_STEPPING!r}, or a ConvexHull"

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent
 # subpackages with compiled functions
 KERNELS = (
     "elementary", "linalg", "energies", "interact", "integrate", "mechanics", "articulated", "collide", "contact",
-    "impact", "particles", "symbolic", "batch",
+    "impact", "particles", "symbolic", "batch", os.path.join("scene", "shapes"),
 )  # fmt: skip
 TABLES = ("model/tables.py", "model/tree_tables.py")
 APART = (  # where kernels are kept changes none of them
@@ -70,6 +70,8 @@ def imported(path: str) -> frozenset[str]:
             folder = os.path.dirname(folder)
         folder = os.sep.join([folder, *filter(None, module.decode().split("."))])
         found.add(f"{folder}.py")
+        if folder != str(ROOT):
+            found.add(os.path.join(folder, "__init__.py"))  # what a package registers
         found.update(f"{folder}{os.sep}{word}.py" for word in WORD.findall(names.decode()))
     return compiled_files() & found
 

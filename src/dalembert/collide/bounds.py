@@ -5,9 +5,10 @@ import math
 from ..jit import inlined, njit
 from ..model.tables import STATE_SIZE
 from ..quat import to_matrix
+from ..scene.shapes.dispatch import shape_extent
 from ..unchecked import peek
 from ..vec import add, load3, matvec, matvec_t, norm, store3
-from .tables import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, HALF_SPACE, HULL, MESH, SPHERE
+from .tables import HULL, MESH
 from .tables_of import colliders_of, places_of, travel_of, vertices_of
 
 
@@ -63,49 +64,27 @@ def place_colliders(y, bodies, margin, collision):
     return -1
 
 
-# The box reaches from −h(−e) to h(e) along each axis e, with h the support function of the shape.
 @njit
 def bound(collider, place, x, rotation, vertices, margin):
-    kind = collider.kind
+    """Write the box: it reaches from −h(−e) to h(e) along each axis e of the world, with h the support function."""
     for k in range(3):
         row = (rotation[3 * k], rotation[3 * k + 1], rotation[3 * k + 2])
-        up = margin
-        down = margin
-        if kind == HALF_SPACE:
-            up = 1e30
-            down = 1e30
-        elif kind == HULL:
-            high, low = hull_reach(collider, row, vertices)
-            up += high
-            down -= low
-        elif kind == CONE:
-            disc = collider["size"][0] * math.sqrt(max(0.0, 1.0 - row[2] * row[2]))
-            apex = collider["size"][1] * row[2]
-            up += max(apex, disc - apex)
-            down += max(-apex, disc + apex)
-        else:
-            reach = symmetric_reach(kind, collider, row)
-            up += reach
-            down += reach
-        place.lower[k] = x[k] - down
-        place.upper[k] = x[k] + up
+        up, down = extent(collider, row, vertices)
+        place.lower[k] = x[k] - (margin + down)
+        place.upper[k] = x[k] + (margin + up)
 
 
 @njit
-def symmetric_reach(kind, collider, row):
-    """h of the shapes that are the same on both sides; `row` is the world axis in the frame of the shape."""
-    size = collider["size"]
-    if kind == SPHERE:
-        return size[0]
-    if kind == CAPSULE:
-        return size[0] + size[1] * abs(row[2])
-    if kind in (BOX, MESH):
-        return size[0] * abs(row[0]) + size[1] * abs(row[1]) + size[2] * abs(row[2])
-    if kind == CYLINDER:
-        return size[0] * math.sqrt(max(0.0, 1.0 - row[2] * row[2])) + size[1] * abs(row[2])
-    if kind == ELLIPSOID:
-        return norm((size[0] * row[0], size[1] * row[1], size[2] * row[2]))
-    return collider.radius
+def extent(collider, row, vertices):
+    """How far a collider reaches from its origin along the unit vector `row`, and against it; in its frame."""
+    if collider.kind == HULL:
+        high, low = hull_reach(collider, row, vertices)
+        return high, -low
+    size = load3(collider["size"])
+    if collider.kind == MESH:
+        reach = size[0] * abs(row[0]) + size[1] * abs(row[1]) + size[2] * abs(row[2])
+        return reach, reach
+    return shape_extent(collider.kind, size, row)
 
 
 @njit
@@ -125,10 +104,4 @@ def plane_reach(collider, place, normal, vertices):
     """The least of normal · x over a bounded collider (world)."""
     local = matvec_t(nine(place.rotation), normal)
     centre = normal[0] * place.x[0] + normal[1] * place.x[1] + normal[2] * place.x[2]
-    if collider.kind == HULL:
-        return centre + hull_reach(collider, local, vertices)[1]
-    if collider.kind == CONE:
-        disc = collider["size"][0] * math.sqrt(max(0.0, 1.0 - local[2] * local[2]))
-        apex = collider["size"][1] * local[2]
-        return centre - max(-apex, disc + apex)
-    return centre - symmetric_reach(collider.kind, collider, local)
+    return centre - extent(collider, local, vertices)[1]

@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..scene.checks import rotation_matrix
-from ..scene.contact import HalfSpace, Material
-from ..scene.shapes import Box, Capsule, Compound, Cone, ConvexHull, Cylinder, Ellipsoid, Sphere, bounding_radius
+from ..scene.contact import Material
+from ..scene.shapes import Box, Compound, ConvexHull, Shape
 from ..scene.simplify import contact_hull
-from ..scene.surfaces import SURFACES
 from . import tables
 from .hull import HullTables, hull_tables
 from .mesh_tables import MeshTables, join_meshes, mesh_tables
@@ -38,7 +37,6 @@ from .tables import (
     Collision,
 )
 
-UNBOUNDED = 1e30
 NO_HULL = (0, 0, 0, 0, 0, 0)
 
 
@@ -77,7 +75,7 @@ def make_collision(
         numbers.append([])
         for shape, position, rotation in own:
             numbers[-1].append(len(rows))
-            if isinstance(shape, SURFACES):
+            if shape.surface:
                 mesh = meshes[len(rows)] = mesh_tables(*shape.triangles())
                 rows.append(_mesh_collider(mesh, solid, position, rotation))
                 continue
@@ -202,11 +200,9 @@ def _hull(shape: Any, hulls: list[HullTables], firsts: list[int]) -> tuple[int, 
 def _collider(
     shape: Any, solid: Solid, position: np.ndarray, rotation: np.ndarray, hull: tuple[int, ...]
 ) -> tuple[Any, ...]:
-    kind, size = _kind(shape)
-    radius = UNBOUNDED if kind == tables.HALF_SPACE else bounding_radius(shape)
-    material = solid.material
     return (
-        kind, solid.body, *hull, size, position, rotation.ravel(), radius, material.friction, material.restitution,
+        shape.kind, solid.body, *hull, shape.size(), position, rotation.ravel(), shape.bounding_radius(),
+        solid.material.friction, solid.material.restitution,
     )  # fmt: skip
 
 
@@ -218,31 +214,6 @@ def _mesh_collider(mesh: MeshTables, solid: Solid, position: np.ndarray, rotatio
     )  # fmt: skip
 
 
-def kinds_in(shape: Any) -> set[int]:
+def kinds_in(shape: Shape) -> set[int]:
     """The kinds of the colliders that a shape becomes."""
-    if isinstance(shape, SURFACES):
-        return {tables.MESH}
-    parts = [part.shape for part in shape.parts] if isinstance(shape, Compound) else [shape]
-    return {_kind(part)[0] for part in parts}
-
-
-def _kind(shape: Any) -> tuple[int, tuple[float, float, float]]:
-    """The kind of a shape and its `size`; see `tables`."""
-    match shape:
-        case Sphere(r):
-            return tables.SPHERE, (r, 0.0, 0.0)
-        case Capsule(r, length):
-            return tables.CAPSULE, (r, 0.5 * length, 0.0)
-        case Box(x, y, z):
-            return tables.BOX, (0.5 * x, 0.5 * y, 0.5 * z)
-        case ConvexHull():
-            return tables.HULL, (0.0, 0.0, 0.0)
-        case Cylinder(r, length):
-            return tables.CYLINDER, (r, 0.5 * length, 0.0)
-        case Cone(r, height):
-            return tables.CONE, (r, 0.5 * height, 0.0)
-        case Ellipsoid(a, b, c):
-            return tables.ELLIPSOID, (a, b, c)
-        case HalfSpace():
-            return tables.HALF_SPACE, (0.0, 0.0, 0.0)
-    raise ValueError(f"contact: {shape!r:.80} is not a shape; give one such as Box(1, 1, 1)")
+    return {part.shape.kind for part in shape.parts} if isinstance(shape, Compound) else {shape.kind}

@@ -2,35 +2,24 @@
 
 import math
 
-from ..elementary.circular import sin_cos
 from ..jit import njit
 from ..pointer import call_pointer
+from ..scene.shapes.dispatch import shape_face
+from ..scene.shapes.geometry import TILT, put
 from ..unchecked import peek, poke
-from ..vec import add, dot, load3, matvec, matvec_t, scale, store3
+from ..vec import add, dot, load3, matvec_t, scale, store3
 from .bounds import nine
 from .distance import NORMAL, POINT_A, POINT_B, SEPARATION
 from .face_clip import clip_faces
 from .gjk import FAR
 from .manifold import add_point, start
 from .support import load_point
-from .tables import BOX, CAPSULE, CONE, CYLINDER, DIRECTION, HULL, MESH, POINTS
+from .tables import DIRECTION, HULL, MESH, POINTS
 
-# A flat part within this angle (rad, about) of the tangent plane takes part in the contact.
-TILT = 0.05
-RIM = 8  # corners that stand for a flat round end
 MOST_CORNERS = 64
 AT_A, AT_B = 0, 3 * MOST_CORNERS
 WITNESS_FEATURE = 1 << 40  # of the nearest points themselves
 SAME = 1e-9  # of the separation's scale: a manifold that is as deep as the nearest points needs no other
-
-
-@njit
-def put(p, x, axes, scratch, at):
-    """Write a point of a collider's frame in world axes; returns where the next goes."""
-    q = add(x, matvec(axes, p))
-    for k in range(3):
-        poke(scratch, at + k, q[k])
-    return at + 3
 
 
 @njit
@@ -44,82 +33,9 @@ def supporting_face(collider, place, direction, vertices, faces, loops, scratch,
     x = load3(place.x)
     axes = nine(place.rotation)
     u = matvec_t(axes, direction)
-    if collider.kind == BOX:
-        return box_face(load3(collider["size"]), u, x, axes, scratch, at)
     if collider.kind == HULL or collider.kind == MESH:
         return hull_face(collider, u, x, axes, vertices, faces, loops, scratch, at)
-    radius, half = collider["size"][0], collider["size"][1]
-    if collider.kind == CAPSULE:
-        if abs(u[2]) > TILT:
-            return 0
-        p = scale(radius, u)
-        at = put((p[0], p[1], p[2] - half), x, axes, scratch, at)
-        put((p[0], p[1], p[2] + half), x, axes, scratch, at)
-        return 2
-    if collider.kind == CYLINDER or collider.kind == CONE:
-        return round_face(collider.kind, radius, half, u, x, axes, scratch, at)
-    return 0
-
-
-@njit
-def round_face(kind, radius, half, u, x, axes, scratch, at):
-    """Of a cylinder or cone: a flat end, the line of the side, or nothing."""
-    rho = math.sqrt(u[0] * u[0] + u[1] * u[1])
-    if rho <= TILT and (kind == CYLINDER or u[2] < 0.0):
-        z = half if u[2] > 0.0 else -half
-        for i in range(RIM):
-            angle = 2.0 * math.pi * i / RIM
-            sine, cosine = sin_cos(angle)
-            at = put((radius * cosine, radius * sine, z), x, axes, scratch, at)
-        return RIM
-    if rho == 0.0:
-        return 0
-    lower = (radius * u[0] / rho, radius * u[1] / rho, -half)
-    upper = (0.0, 0.0, half) if kind == CONE else (lower[0], lower[1], half)
-    e = (upper[0] - lower[0], upper[1] - lower[1], upper[2] - lower[2])
-    if abs(dot(e, u)) > TILT * math.sqrt(dot(e, e)):
-        return 0
-    at = put(lower, x, axes, scratch, at)
-    put(upper, x, axes, scratch, at)
-    return 2
-
-
-@njit
-def box_face(half, u, x, axes, scratch, at):
-    """The corners where the components of u that are not small have its signs."""
-    sx, sy, sz = math.copysign(half[0], u[0]), math.copysign(half[1], u[1]), math.copysign(half[2], u[2])
-    free_x, free_y, free_z = abs(u[0]) <= TILT, abs(u[1]) <= TILT, abs(u[2]) <= TILT
-    # Two free axes make a face, one an edge; a turn about the first and then the second visits the corners in order.
-    count = 1
-    e, f = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-    if free_x:
-        e = (-2.0 * sx, 0.0, 0.0)
-        count = 2
-    if free_y:
-        step = (0.0, -2.0 * sy, 0.0)
-        if count == 2:
-            f = step
-            count = 4
-        else:
-            e = step
-            count = 2
-    if free_z:
-        step = (0.0, 0.0, -2.0 * sz)
-        if count == 2:
-            f = step
-            count = 4
-        else:
-            e = step
-            count = 2
-    if count == 1:
-        return 0
-    p = (sx, sy, sz)
-    at = put(p, x, axes, scratch, at)
-    at = put(add(p, e), x, axes, scratch, at)
-    if count == 4:
-        at = put(add(add(p, e), f), x, axes, scratch, at)
-        put(add(p, f), x, axes, scratch, at)
-    return count
+    return shape_face(collider.kind, load3(collider["size"]), u, x, axes, scratch, at)
 
 
 @njit

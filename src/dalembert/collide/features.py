@@ -3,10 +3,12 @@
 import math
 
 from ..jit import njit
-from ..vec import cross, dot, norm, scale, sub
+from ..scene.shapes.dispatch import shape_curvature, shape_flat_normal
+from ..scene.shapes.geometry import rim_point
+from ..vec import cross, dot, load3, norm, scale, sub
 from .gjk import CORNER, witness
-from .support import core_support, load_point, rim_point
-from .tables import BOX, CONE, CYLINDER, ELLIPSOID, HULL, MESH
+from .support import core_support, is_curved, load_point
+from .tables import CONE, CYLINDER, HULL, MESH
 
 POINT, EDGE, FLAT_FACE = range(3)
 PART_A, PART_B = 3, 6  # where their points are in a corner of the simplex
@@ -58,10 +60,10 @@ def same_corner(scratch, i, j, part):
 @njit
 def feature_of(collider, scratch, count, part):
     """(feature, first corner, second) of one core; the corners matter to polytopes only."""
-    if collider.kind == ELLIPSOID:
-        return POINT, 0, 0
     if collider.kind == CYLINDER or collider.kind == CONE:
         return curved_feature(collider, scratch, count, part), 0, 0
+    if is_curved(collider):
+        return POINT, 0, 0
     return cornered_feature(scratch, count, part)
 
 
@@ -79,16 +81,8 @@ def face_normal(collider, scratch, part):
 @njit
 def flat_normal(collider, vertices, u):
     """Outward unit normal of the flat face whose corners reach furthest along u; zero if there is none."""
-    kind = collider.kind
-    if kind == CYLINDER or (kind == CONE and u[2] < 0.0):
-        return (0.0, 0.0, math.copysign(1.0, u[2]))
-    if kind == BOX:
-        x, y, z = abs(u[0]), abs(u[1]), abs(u[2])
-        if x >= y and x >= z:
-            return (math.copysign(1.0, u[0]), 0.0, 0.0)
-        return (0.0, math.copysign(1.0, u[1]), 0.0) if y >= z else (0.0, 0.0, math.copysign(1.0, u[2]))
-    if kind != HULL and kind != MESH:
-        return (0.0, 0.0, 0.0)
+    if collider.kind != HULL and collider.kind != MESH:
+        return shape_flat_normal(collider.kind, load3(collider["size"]), u)
     top, second, third = 0, 0, 0
     highest, high, lower = -math.inf, -math.inf, -math.inf
     for i in range(collider.first_vertex, collider.first_vertex + collider.vertices):
@@ -113,9 +107,6 @@ def flat_normal(collider, vertices, u):
 def ends(collider, vertices, feature, first, second, scratch, part, u):
     """The two ends of the edge that faces u, or twice the point, in the frame of the shape."""
     kind = collider.kind
-    if kind == ELLIPSOID:
-        p = core_support(collider, vertices, u)
-        return p, p
     if kind in (CYLINDER, CONE):
         radius, half = collider["size"][0], collider["size"][1]
         lower = rim_point(radius, -half, u)
@@ -124,27 +115,13 @@ def ends(collider, vertices, feature, first, second, scratch, part, u):
             return lower, upper
         p = upper if scratch[part + 2] > 0.0 else lower
         return p, p
+    if is_curved(collider):
+        p = core_support(collider, vertices, u)
+        return p, p
     return load_point(scratch, CORNER * first + part), load_point(scratch, CORNER * second + part)
 
 
 @njit
 def curvature(collider, p, u):
-    """H = dp/du (six floats) at the point p of the core that faces the unit vector u, for u at unit length.
-
-    Ellipsoid: h = |D u|, p = D² u / h, H = (D² − p pᵀ)/h. A point at the distance r of the axis of a shape of revolution
-    turns about it with u: H = (r/ρ) t tᵀ with ρ the length of u across the axis, and t the direction about it.
-    """
-    if collider.kind == ELLIPSOID:
-        size = collider["size"]
-        h = dot(p, u)
-        return (
-            (size[0] * size[0] - p[0] * p[0]) / h, (size[1] * size[1] - p[1] * p[1]) / h,
-            (size[2] * size[2] - p[2] * p[2]) / h, -p[0] * p[1] / h, -p[0] * p[2] / h, -p[1] * p[2] / h,
-        )  # fmt: skip
-    if collider.kind == CYLINDER or collider.kind == CONE:
-        rho = math.sqrt(u[0] * u[0] + u[1] * u[1])
-        r = math.sqrt(p[0] * p[0] + p[1] * p[1])
-        if r > 0.0 and rho > 0.0:
-            s = r / (rho * rho * rho)
-            return (s * u[1] * u[1], s * u[0] * u[0], 0.0, -s * u[0] * u[1], 0.0, 0.0)
-    return (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    """H = dp/du (six floats) at the point p of the core that faces the unit vector u, for u at unit length."""
+    return shape_curvature(collider.kind, load3(collider["size"]), p, u)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..scene.surfaces import with_area
+from ..scene.shapes.triangle_mesh import with_area
 from .merge import MOST_CORNERS, convex_polygons
 from .tables import FACE, FACET, NODE, SIDE, TREE
 

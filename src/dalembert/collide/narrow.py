@@ -19,7 +19,7 @@ from .curved import convex_pair
 from .distance import COMPILED as COMPILED_DISTANCE
 from .distance import distance
 from .mesh import mesh_contact
-from .plane import box_plane, capsule_plane, ellipsoid_plane, hull_plane, sphere_plane
+from .plane import box_plane, capsule_plane, convex_plane, hull_plane, sphere_plane
 from .plane_round import cone_plane, cylinder_plane
 from .polyhedron import hull_hull
 from .round import capsule_capsule, sphere_box, sphere_capsule, sphere_sphere
@@ -128,7 +128,7 @@ def plane_pair(number, margin, collision):
         return cylinder_plane(pair, a, place_a, b, place_b, margin, manifold)
     if kind == CONE:
         return cone_plane(pair, a, place_a, b, place_b, margin, manifold)
-    return ellipsoid_plane(pair, a, place_a, b, place_b, vertices, margin, manifold)
+    return convex_plane(pair, a, place_a, b, place_b, vertices, scratch, margin, manifold)
 
 
 @njit

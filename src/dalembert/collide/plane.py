@@ -5,14 +5,17 @@ its number of points. The normal, from a to b, is the plane's turned about.
 """
 
 from ..jit import inlined, njit
+from ..scene.shapes.dispatch import other_face
 from ..unchecked import peek, poke
 from ..vec import add, add_scaled, dot, load3, matvec, matvec_t, scale, sub
 from .bounds import nine
 from .clip import STRIDE, put_corner
+from .curved import MOST_CORNERS, SAME, keep_nearest
 from .manifold import add_near, start, store_points
-from .support import core_support, relative_pose
+from .support import core_radius, core_support, relative_pose
 
 BIAS = 1e-6  # of a shape's radius, see `keep_four`
+FLAT_PART = STRIDE * MOST_CORNERS  # where the flat part of a shape is in scratch, behind its corners as `clip` has them
 
 
 @inlined
@@ -47,16 +50,6 @@ def capsule_plane(pair, capsule, place_a, plane, place_b, margin, manifold):
         half = capsule["size"][1] if end == 1 else -capsule["size"][1]
         p = add_scaled(low, half, (rotation[2], rotation[5], rotation[8]))
         touch(p, n, load3(place_b.x), end, margin, manifold)
-    return manifold.points
-
-
-@njit
-def ellipsoid_plane(pair, ellipsoid, place_a, plane, place_b, vertices, margin, manifold):
-    n = upward(place_b)
-    start(scale(-1.0, n), manifold)
-    rotation = nine(place_a.rotation)
-    p = core_support(ellipsoid, vertices, matvec_t(rotation, scale(-1.0, n)))
-    touch(add(load3(place_a.x), matvec(rotation, p)), n, load3(place_b.x), 0, margin, manifold)
     return manifold.points
 
 
@@ -109,3 +102,30 @@ def hull_plane(pair, hull, place_a, plane, place_b, vertices, scratch, margin, m
         corner = (peek(vertices, k), peek(vertices, k + 1), peek(vertices, k + 2))
         count = put_if_near(corner, turn, shift, i, count, margin, scratch)
     return store_corners(count, hull.radius, place_b, margin, scratch, manifold)
+
+
+@njit
+def convex_plane(pair, shape, place_a, plane, place_b, vertices, scratch, margin, manifold):
+    """Any convex shape: its lowest point, and the corners of a flat part that faces the plane, the best four of them."""
+    n = upward(place_b)
+    back = scale(-1.0, n)
+    start(back, manifold)
+    axes, x, origin = nine(place_a.rotation), load3(place_a.x), load3(place_b.x)
+    u = matvec_t(axes, back)
+    p = add(x, matvec(axes, core_support(shape, vertices, u)))
+    p = add_scaled(p, -core_radius(shape), n)
+    count = other_face(shape.kind, load3(shape["size"]), u, x, axes, scratch, FLAT_PART)
+    if count == 0:
+        touch(p, n, origin, 0, margin, manifold)
+        return manifold.points
+    turn = nine(place_b.rotation)
+    for i in range(count):
+        k = FLAT_PART + 3 * i
+        q = matvec_t(turn, sub((peek(scratch, k), peek(scratch, k + 1), peek(scratch, k + 2)), origin))
+        put_corner(STRIDE * i, q[0], q[1], q[2], 0, scratch)
+        poke(scratch, STRIDE * i + 4, i)
+    store_corners(count, shape.radius, place_b, margin, scratch, manifold)
+    separation = dot(n, sub(p, origin))
+    if separation <= margin:
+        keep_nearest(add_scaled(p, -0.5 * separation, n), separation, SAME * shape.radius, manifold)
+    return manifold.points

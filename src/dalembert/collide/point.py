@@ -8,13 +8,12 @@ application to continuous collision detection", 2004). A ball that does not appr
 import math
 
 from ..jit import njit
+from ..scene.shapes.dispatch import shape_distance
 from ..vec import add_scaled, dot, load3, matvec, matvec_t, norm, sub
 from .bounds import nine
-from .point_ellipsoid import from_ellipsoid
 from .point_hull import from_hull
 from .point_mesh import nearest_on_mesh
-from .point_shapes import from_ball, from_box, from_capsule, from_cone, from_cylinder
-from .tables import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, HULL, MESH, SPHERE
+from .tables import HULL, MESH
 from .tables_of import colliders_of, places_of
 
 NOTHING = (math.inf, math.inf, (0.0, 0.0, 0.0))
@@ -28,23 +27,9 @@ def from_solid(p, collider, bound, collision):
 
     bound : m, beyond which the distance may be that of a plane that separates p from the collider.
     """
-    kind = collider.kind
-    size = load3(collider["size"])
-    if kind == SPHERE:
-        return from_ball(p, size[0], (0.0, 0.0, 1.0))
-    if kind == BOX:
-        return from_box(p, size)
-    if kind == CAPSULE:
-        return from_capsule(p, size[0], size[1])
-    if kind == HULL:
+    if collider.kind == HULL:
         return from_hull(p, collider, bound, collision)
-    if kind == CYLINDER:
-        return from_cylinder(p, size[0], size[1])
-    if kind == CONE:
-        return from_cone(p, size[0], size[1])
-    if kind == ELLIPSOID:
-        return from_ellipsoid(p, size)
-    return p[2], (0.0, 0.0, 1.0)  # a half-space
+    return shape_distance(collider.kind, load3(collider["size"]), p)
 
 
 @njit

@@ -7,15 +7,16 @@ Distances are found between cores, which keeps the round shapes exact.
 import math
 
 from ..jit import njit
-from ..vec import add, dot, load3, matvec, matvec_t, scale
+from ..scene.shapes.dispatch import CURVED, GROWN, shape_support
+from ..vec import add, load3, matvec, matvec_t
 from .bounds import nine
-from .tables import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, HULL, MESH, SPHERE
+from .tables import HULL, MESH
 
 
 @njit
 def core_radius(collider):
     """What the core is grown by (m)."""
-    if collider.kind == SPHERE or collider.kind == CAPSULE:
+    if (GROWN >> collider.kind) & 1:
         return collider["size"][0]
     return 0.0
 
@@ -23,18 +24,7 @@ def core_radius(collider):
 @njit
 def is_curved(collider):
     """Whether the core has infinitely many corners."""
-    return collider.kind == CYLINDER or collider.kind == CONE or collider.kind == ELLIPSOID
-
-
-@njit
-def rim_point(radius, z, u):
-    """The point of the circle of this radius about the z axis at height z that is furthest along u; the centre if u is on
-    the axis."""
-    rho = math.sqrt(u[0] * u[0] + u[1] * u[1])
-    if rho == 0.0:
-        return (0.0, 0.0, z)
-    s = radius / rho
-    return (s * u[0], s * u[1], z)
+    return (CURVED >> collider.kind) & 1 == 1
 
 
 @njit
@@ -59,35 +49,9 @@ def core_support(collider, vertices, u):
 
     An extreme point of the core, except the centre of a flat end met head on. Among equals the choice is fixed.
     """
-    kind = collider.kind
-    if kind in (HULL, MESH):
+    if collider.kind in (HULL, MESH):
         return hull_support(collider, vertices, u)
-    size = load3(collider["size"])
-    if kind == BOX:
-        return (
-            size[0] if u[0] >= 0.0 else -size[0],
-            size[1] if u[1] >= 0.0 else -size[1],
-            size[2] if u[2] >= 0.0 else -size[2],
-        )
-    if kind == CAPSULE:
-        return (0.0, 0.0, size[1] if u[2] >= 0.0 else -size[1])
-    if kind == CYLINDER:
-        return rim_point(size[0], size[1] if u[2] >= 0.0 else -size[1], u)
-    if kind == CONE:
-        base = rim_point(size[0], -size[1], u)
-        apex = (0.0, 0.0, size[1])
-        return apex if dot(u, apex) >= dot(u, base) else base
-    if kind == ELLIPSOID:
-        # h(u) = |D u| with D = diag(semi-axes), and the point is its gradient D² u / h. The largest component is divided
-        # out first, so that no square under- or overflows.
-        largest = max(abs(u[0]), abs(u[1]), abs(u[2]))
-        if not largest > 0.0:
-            return (0.0, 0.0, size[2])
-        g = scale(1.0 / largest, u)
-        g = (size[0] * g[0], size[1] * g[1], size[2] * g[2])
-        s = 1.0 / math.sqrt(dot(g, g))
-        return (s * size[0] * g[0], s * size[1] * g[1], s * size[2] * g[2])
-    return (0.0, 0.0, 0.0)
+    return shape_support(collider.kind, load3(collider["size"]), u)
 
 
 @njit

@@ -11,16 +11,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-# Kinds of colliders, and what `size` holds ----------------------------------------------------------------------------
-SPHERE = 0  # radius
-CAPSULE = 1  # radius, half the length of the segment on z
-BOX = 2  # half the sides
-HULL = 3  # nothing: the vertices, faces and edges tell
-CYLINDER = 4  # radius, half the length, on z
-CONE = 5  # radius of the base, at z = −half; half the height; the apex is at z = +half
-ELLIPSOID = 6  # semi-axes
-HALF_SPACE = 7  # nothing: the solid is z ≤ 0
-MESH = 8  # half the sides of its box, which is centred at the origin; corners and face are those of the facet it shows
+# What `size` holds is said by `Shape.size`; of a hull it is nothing, as vertices, faces and edges tell; of a mesh half the
+# sides of its box, which is centred at the origin. Corners and face of a mesh are those of the facet that it shows.
+from ..scene.shapes.kinds import BOX as BOX
+from ..scene.shapes.kinds import CAPSULE as CAPSULE
+from ..scene.shapes.kinds import CONE as CONE
+from ..scene.shapes.kinds import CYLINDER as CYLINDER
+from ..scene.shapes.kinds import ELLIPSOID as ELLIPSOID
+from ..scene.shapes.kinds import HALF_SPACE as HALF_SPACE
+from ..scene.shapes.kinds import HULL as HULL
+from ..scene.shapes.kinds import MESH as MESH
+from ..scene.shapes.kinds import SPHERE as SPHERE
 
 COLLIDER = np.dtype(
     [("kind", "i8"), ("body", "i8"),

@@ -10,13 +10,12 @@ import numpy as np
 
 from ..scene.body import Body
 from ..scene.checks import rotation_matrix
-from ..scene.contact import HalfSpace, Obstacle
-from ..scene.shapes import Box, Capsule, Compound, Cone, ConvexHull, Cylinder, Ellipsoid, Mesh, Sphere
-from ..scene.surfaces import HeightField, TriangleMesh
-from .mjcf_document import Document, Element, number, numbers
+from ..scene.contact import Obstacle
+from ..scene.shapes import Compound, ConvexHull, HeightField, Shape
+from .mjcf_document import Document, Element, numbers
 from .shared import free_name, passing_pairs, rgb
 
-CONE_SIDES = 48
+SIDES = 48
 THIN = 1e-9  # of its extent: a mesh that is thinner is flat
 
 
@@ -80,35 +79,26 @@ def _write_geoms(
 
 
 def _geometry(
-    out: Document, item: Body | Obstacle, shape: Any, assets: dict[int, str]
+    out: Document, item: Body | Obstacle, shape: Shape, assets: dict[int, str]
 ) -> tuple[str, dict[str, str], float] | None:
     """Type and attributes of a geom, and by how much it is higher than the shape's frame; None where MuJoCo has none."""
     owner = f"{'body' if isinstance(item, Body) else 'obstacle'} {item.name!r}"
-    match shape:
-        case HalfSpace():
-            return "plane", {"size": "0 0 1"}, 0.0
-        case Box():
-            return "box", {"size": numbers([0.5 * shape.x, 0.5 * shape.y, 0.5 * shape.z])}, 0.0
-        case Sphere():
-            return "sphere", {"size": number(shape.radius)}, 0.0
-        case Cylinder() | Capsule():
-            return type(shape).__name__.lower(), {"size": numbers([shape.radius, 0.5 * shape.length])}, 0.0
-        case Ellipsoid():
-            return "ellipsoid", {"size": numbers([shape.a, shape.b, shape.c])}, 0.0
-        case HeightField():
-            return _height_field(out, owner, item, shape)
+    sizes = shape.mjcf_geom()
+    if sizes is not None:
+        return shape.mjcf_type, {"size": numbers(sizes)}, 0.0
+    if isinstance(shape, HeightField):
+        return _height_field(out, owner, item, shape)
     if id(shape) not in assets:
-        vertices, faces = shape.triangles(CONE_SIDES)
+        vertices, faces = shape.triangles(SIDES)
         spread = np.linalg.svd(vertices - vertices.mean(axis=0), compute_uv=False)
         if spread[-1] <= THIN * spread[0]:
             out.warn(owner, "MuJoCo takes no flat mesh; it is left out; give a box or a half-space")
             return None
-        assets[id(shape)] = _mesh(out, item.name, vertices, faces, isinstance(shape, TriangleMesh))
-    if isinstance(shape, Cone):
-        out.warn(owner, f"MuJoCo has no cone; it becomes the hull of {CONE_SIDES} sides")
-    if isinstance(shape, Mesh | TriangleMesh) and item.material is not None:
+        assets[id(shape)] = _mesh(out, item.name, vertices, faces, not shape.solid)
+    if shape.convex and not isinstance(shape, ConvexHull):
+        out.warn(owner, f"MuJoCo has no {type(shape).__name__.lower()}; it becomes the hull of {SIDES} sides")
+    if shape.surface and item.material is not None:
         out.warn(owner, "MuJoCo touches the convex hull of a mesh, not its surface")
-    assert isinstance(shape, ConvexHull | Mesh | TriangleMesh | Cone)
     return "mesh", {"mesh": assets[id(shape)]}, 0.0
 
 

@@ -8,8 +8,9 @@ import numpy as np
 from pxr import Gf, UsdGeom, UsdPhysics, UsdShade, Vt
 
 from ..scene.body import Body
-from ..scene.contact import HalfSpace, Material, Obstacle
-from ..scene.shapes import Box, Capsule, Compound, Cone, ConvexHull, Cylinder, Ellipsoid, Sphere
+from ..scene.contact import Material, Obstacle
+from ..scene.shapes import Compound, ConvexHull, HalfSpace, Shape
+from ..scene.shapes.base import UsdPrim
 from .shared import linear_rgb
 
 if TYPE_CHECKING:
@@ -33,11 +34,12 @@ class Shapes:
         if isinstance(item.shape, Compound):
             parts = [(part.shape, origin + part.position, part.orientation) for part in item.shape.parts]
         for shape, position, orientation in parts:
-            made = self._geometry(parent, item, shape)
+            prim = shape.usd_prim()
+            made = self._geometry(parent, item, shape, prim)
             made.AddTranslateOp().Set(Gf.Vec3d(*np.asarray(position).tolist()))
             made.AddOrientOp(UsdGeom.XformOp.PrecisionDouble).Set(Gf.Quatd(*orientation))
-            if isinstance(shape, Box):
-                made.AddScaleOp().Set(Gf.Vec3f(shape.x, shape.y, shape.z))
+            if prim is not None and prim.scale is not None:
+                made.AddScaleOp().Set(Gf.Vec3f(*prim.scale))
             made.CreateDisplayColorAttr([Gf.Vec3f(*linear_rgb(item.color))])
             extent = UsdGeom.Boundable.ComputeExtentFromPlugins(made, 0.0)
             if extent:
@@ -45,41 +47,34 @@ class Shapes:
             if item.material is not None:
                 self._collide(made.GetPrim(), shape, item.material)
 
-    def _geometry(self, parent: Any, item: Body | Obstacle, shape: Any) -> Any:
+    def _geometry(self, parent: Any, item: Body | Obstacle, shape: Shape, prim: UsdPrim | None) -> Any:
         stage = self.stage
-        match shape:
-            case Box():
-                made = stage.define(UsdGeom.Cube, parent, "shape")
-                made.CreateSizeAttr(1.0)
-            case Sphere():
-                made = stage.define(UsdGeom.Sphere, parent, "shape")
-                made.CreateRadiusAttr(shape.radius)
-            case Cylinder() | Capsule() | Cone():
-                kind = {Cylinder: UsdGeom.Cylinder, Capsule: UsdGeom.Capsule, Cone: UsdGeom.Cone}[type(shape)]
-                made = stage.define(kind, parent, "shape")
+        if isinstance(shape, HalfSpace):
+            made = stage.define(UsdGeom.Plane, parent, "shape")
+            made.CreateAxisAttr(UsdGeom.Tokens.z)
+            side = 2.0 * GROUND * max(stage.what.size, 1.0)
+            made.CreateWidthAttr(side)
+            made.CreateLengthAttr(side)
+        elif prim is not None:
+            made = stage.define(getattr(UsdGeom, prim.kind), parent, "shape")
+            if hasattr(made, "CreateAxisAttr"):
                 made.CreateAxisAttr(UsdGeom.Tokens.z)
-                made.CreateRadiusAttr(shape.radius)
-                made.CreateHeightAttr(shape.height if isinstance(shape, Cone) else shape.length)
-            case HalfSpace():
-                made = stage.define(UsdGeom.Plane, parent, "shape")
-                made.CreateAxisAttr(UsdGeom.Tokens.z)
-                side = 2.0 * GROUND * max(stage.what.size, 1.0)
-                made.CreateWidthAttr(side)
-                made.CreateLengthAttr(side)
-            case _:
-                made = stage.define(UsdGeom.Mesh, parent, "shape")
-                vertices, faces = shape.triangles(SIDES)
-                add_mesh(made, vertices, faces, item.color)
-                if isinstance(shape, Ellipsoid):
-                    owner = f"{'body' if isinstance(item, Body) else 'obstacle'} {item.name!r}"
-                    stage.warn(owner, f"USD has no ellipsoid; it becomes a mesh of {SIDES} sides")
+            for name, value in prim.sizes.items():
+                getattr(made, f"Create{name}Attr")(value)
+        else:
+            made = stage.define(UsdGeom.Mesh, parent, "shape")
+            vertices, faces = shape.triangles(SIDES)
+            add_mesh(made, vertices, faces, item.color)
+            if shape.convex and not isinstance(shape, ConvexHull):
+                owner = f"{'body' if isinstance(item, Body) else 'obstacle'} {item.name!r}"
+                kind = type(shape).__name__.lower()
+                stage.warn(owner, f"USD has no {kind}; it becomes a mesh of {SIDES} sides")
         return made
 
-    def _collide(self, prim: Any, shape: Any, material: Material) -> None:
+    def _collide(self, prim: Any, shape: Shape, material: Material) -> None:
         UsdPhysics.CollisionAPI.Apply(prim)
         if prim.IsA(UsdGeom.Mesh):
-            convex = isinstance(shape, ConvexHull | Ellipsoid)
-            kind = UsdPhysics.Tokens.convexHull if convex else UsdPhysics.Tokens.none
+            kind = UsdPhysics.Tokens.convexHull if shape.convex else UsdPhysics.Tokens.none
             UsdPhysics.MeshCollisionAPI.Apply(prim).CreateApproximationAttr(kind)
         binding = UsdShade.MaterialBindingAPI.Apply(prim)
         binding.Bind(self._material(material), UsdShade.Tokens.weakerThanDescendants, "physics")

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..scene.hull_and_mesh import ConvexHull
 from ..scene.mesh_file import MAX_BYTES, SUFFIXES, read_mesh_file
+from ..scene.shapes import ConvexHull
 from .collada import collada_points
 from .xml import read_xml
 

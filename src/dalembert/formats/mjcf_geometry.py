@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..scene.contact import MOST_FRICTION, HalfSpace
+from ..scene.contact import MOST_FRICTION
 from ..scene.mass import mass_properties
-from ..scene.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere
+from ..scene.shapes import SHAPES
 from ..scene.simplify import simplify_hull
 from .attributes import Attributes, parse_numbers
 from .built import told
@@ -23,6 +23,7 @@ from .xml import Element
 TYPES = ("plane", "hfield", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh", "sdf")
 SIZES = {"plane": 0, "sphere": 1, "capsule": 2, "ellipsoid": 3, "cylinder": 2, "box": 3, "mesh": 0}
 NO_MASS: Mass = (0.0, np.zeros(3), np.zeros((3, 3)))
+_FROM_MJCF = {shape.mjcf_type: shape.from_mjcf for shape in SHAPES.values() if shape.mjcf_type}
 
 
 class Meshes:
@@ -150,7 +151,7 @@ class Geoms:
                     self.warnings.add(element, f"{name!r} is left out: {error}")
                     return None, NO_MASS, np.eye(3)
             else:
-                shape = _shape(kind, size)
+                shape = _FROM_MJCF[kind](size)
                 unit = NO_MASS if kind == "plane" else _uniform(shape)
             solid = Solid(name, shape, pose, element)
         mass = self._mass(given, moved(unit, pose))
@@ -214,19 +215,6 @@ class Geoms:
             solid.color = hex_color(parse_numbers(given.element, "rgba", given.text("rgba"))[:3])
         else:
             solid.color = self.colors.get(given.text("material", ""))
-
-
-def _shape(kind: str, size: np.ndarray) -> object:
-    """MuJoCo's sizes are half of the whole."""
-    if kind == "plane":
-        return HalfSpace()
-    if kind == "sphere":
-        return Sphere(size[0])
-    if kind == "box":
-        return Box(*(2.0 * size))
-    if kind == "ellipsoid":
-        return Ellipsoid(*size)
-    return (Capsule if kind == "capsule" else Cylinder)(size[0], 2.0 * size[1])
 
 
 def _uniform(shape: object) -> Mass:

@@ -17,7 +17,6 @@ from ..scene.contact import Touching, rule_for, rule_table
 from ..scene.scene import Scene
 from ..scene.shapes import Compound, ConvexHull
 from ..scene.simplify import contact_hull
-from ..scene.surfaces import SURFACES
 from .imported import Warnings
 from .xml import Element
 
@@ -30,7 +29,7 @@ Part = tuple[np.ndarray, np.ndarray]  # corners (n, 3), and planes (m, 4): norma
 
 def part_overlapping_links(scene: Scene, element: Element, warnings: Warnings) -> None:
     """Switch off contact between links, and between links and the fixed base, that overlap as they stand."""
-    items = [item for item in scene.touching() if item.shape is not None and not isinstance(item.shape, SURFACES)]
+    items = [item for item in scene.touching() if item.shape is not None and not item.shape.surface]
     if len(items) > MOST_LINKS:
         warnings.add(
             element, f"more than {MOST_LINKS} links collide; they are not searched for overlaps at the zero pose"

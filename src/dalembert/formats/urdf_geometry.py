@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..scene.contact import MOST_FRICTION, HalfSpace
-from ..scene.shapes import Box, Capsule, Cylinder, Sphere
+from ..scene.contact import MOST_FRICTION
+from ..scene.shapes import SHAPES, HalfSpace
 from .attributes import Attributes
 from .built import told
 from .description import Pose, Solid
@@ -85,13 +85,9 @@ class Geometries:
             return None
         pose, given = read_origin(element), Attributes(inner)
         with told(inner):
-            if inner.tag == "box":
-                return Solid(name, Box(*given.vector("size", 3)), pose, element)
-            if inner.tag == "sphere":
-                return Solid(name, Sphere(given.number("radius")), pose, element)
-            if inner.tag in ("cylinder", "capsule"):
-                kind = Cylinder if inner.tag == "cylinder" else Capsule
-                return Solid(name, kind(given.number("radius"), given.number("length")), pose, element)
+            for shape in SHAPES.values():
+                if shape.urdf_tag == inner.tag:
+                    return Solid(name, shape.from_urdf(given), pose, element)
             if inner.tag == "plane":
                 normal = given.vector("normal", 3, default=(0.0, 0.0, 1.0))
                 turn = z_to(normal / max(float(np.linalg.norm(normal)), 1e-12))

@@ -14,8 +14,7 @@ from pxr import UsdGeom, UsdPhysics, UsdShade
 
 from ..scene.checks import quaternion_of, rotation_matrix
 from ..scene.contact import HalfSpace, Material
-from ..scene.shapes import Box, Capsule, Compound, Cone, ConvexHull, Cylinder, Ellipsoid, Mesh, Sphere
-from ..scene.surfaces import TriangleMesh
+from ..scene.shapes import Box, Capsule, Compound, Cone, ConvexHull, Cylinder, Ellipsoid, Mesh, Sphere, TriangleMesh
 from .meshes import Degenerate, hull_or_plate, plate_message
 from .usd_values import short, value
 

@@ -12,8 +12,7 @@ import numpy as np
 
 from ..scene.contact import Material
 from ..scene.scene import Scene
-from ..scene.shapes import Box, Capsule, ConvexHull, Sphere
-from ..scene.surfaces import HeightField
+from ..scene.shapes import Box, Capsule, ConvexHull, HeightField, Sphere
 from ._common import require, require_energy
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 
 from .body import Body
 from .checks import color_text, real_array, rotation_matrix, unit_quaternion
+from .shapes import HalfSpace as HalfSpace
 from .shapes import Shape
-from .surfaces import HeightField, TriangleMesh, is_surface
 
 MOST_FRICTION = 1e3
 
@@ -57,24 +57,12 @@ def surface(owner: str, given: Material | OfScene | None, default: Material | No
     return given
 
 
-@dataclass(frozen=True)
-class HalfSpace:
-    """All that lies below the plane z = 0 of its frame; for obstacles only, as it has no mass."""
-
-    def triangles(self, segments: int = 24) -> tuple[np.ndarray, np.ndarray]:
-        """Nothing: a half-space is drawn as the ground."""
-        return np.zeros((0, 3)), np.zeros((0, 3), np.int64)
-
-
-Fixed: TypeAlias = Shape | HalfSpace | TriangleMesh | HeightField
-
-
 @dataclass(frozen=True, eq=False)
 class Obstacle:
     """What bodies touch and nothing moves; made by `Scene.add_obstacle`, which explains the fields."""
 
     name: str
-    shape: Fixed
+    shape: Shape
     position: np.ndarray  # (3,) of the shape's frame, world, m
     orientation: tuple[float, float, float, float]
     material: Material
@@ -115,7 +103,7 @@ class Contacts:
     def add_obstacle(
         self,
         name: str,
-        shape: Fixed,
+        shape: Shape,
         *,
         position: ArrayLike = (0.0, 0.0, 0.0),
         orientation: ArrayLike = (1.0, 0.0, 0.0, 0.0),
@@ -139,7 +127,7 @@ class Contacts:
             raise ValueError(f"{owner}: material is None, and an obstacle without contact does nothing; leave it out")
         if name in self.bodies:
             raise ValueError(f"{owner}: a body has that name already; choose another")
-        if not isinstance(shape, Fixed):
+        if not isinstance(shape, Shape):
             raise ValueError(
                 f"{owner}: shape is {shape!r:.80}; give a shape, such as HalfSpace() for the ground, or Box(...)"
             )
@@ -207,7 +195,7 @@ def rule_for(table: RuleTable, a: Touching, b: Touching) -> ContactRule | None:
 
 def require_convex(owner: str, shape: Any) -> None:
     """Refuse for a body what only an obstacle can be: a mesh has to be given as its hull, or as a compound of hulls."""
-    if is_surface(shape):
+    if isinstance(shape, Shape) and shape.has_surface:
         name = type(shape).__name__
         raise ValueError(
             f"{owner}: a {name} can be an obstacle only (add_obstacle), as it has no convex inside to touch with; for a body "

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .checks import positive, real_array, rotation_matrix
-from .polyhedron import Moments, inertia_from_second_moment, polyhedron_moments
-from .shapes import Box, Capsule, Compound, Cone, ConvexHull, Cylinder, Ellipsoid, Mesh, Shape, Sphere
+from .polyhedron import Moments, inertia_from_second_moment
+from .shapes import Compound, Shape
 
 
 def validate_inertia(name: str, inertia: ArrayLike, *, rtol: float = 1e-6) -> np.ndarray:
@@ -61,6 +61,7 @@ def validate_inertia(name: str, inertia: ArrayLike, *, rtol: float = 1e-6) -> np
 class MassProperties:
     """Mass (kg), centre of mass (3,) in m and inertia (3, 3) in kg m² about it, all in one frame. Arrays are read-only.
 
+    >>> from dalembert import Box
     >>> half = mass_properties(Box(1, 1, 1), mass=1.0)
     >>> whole = half.moved((0.5, 0, 0)) + half.moved((-0.5, 0, 0))
     >>> whole.inertia.diagonal().round(3).tolist()  # the box 2 × 1 × 1 of 2 kg
@@ -125,6 +126,7 @@ def mass_properties(shape: Shape, *, mass: float | None = None, density: float |
     Raises:
         ValueError: neither or both of mass and density, one that is not positive, or an inertia out of range.
 
+    >>> from dalembert import Sphere
     >>> mass_properties(Sphere(1.0), mass=5.0).inertia.diagonal().tolist()
     [2.0, 2.0, 2.0]
     """
@@ -167,42 +169,6 @@ def _compound(shape: Compound, mass: float | None, density: float | None) -> Mas
 
 
 def _moments(shape: Shape) -> Moments:
-    """Volume, centre of mass and gyration tensor of one solid (closed forms: any handbook of mechanics)."""
-    match shape:
-        case Box(x, y, z):
-            return _centered(x * y * z, (x * x / 12.0, y * y / 12.0, z * z / 12.0))
-        case Sphere(r):
-            return _centered(4.0 / 3.0 * math.pi * r * r * r, (r * r / 5.0,) * 3)
-        case Ellipsoid(a, b, c):
-            return _centered(4.0 / 3.0 * math.pi * a * b * c, (a * a / 5.0, b * b / 5.0, c * c / 5.0))
-        case Cylinder(r, length):
-            return _centered(math.pi * r * r * length, (r * r / 4.0, r * r / 4.0, length * length / 12.0))
-        case Cone(r, height):  # a quarter of the height above its base; mean squares 3r²/20 and 3h²/80 about that
-            volume, _, gyration = _centered(
-                math.pi / 3.0 * r * r * height, (3.0 / 20.0 * r * r, 3.0 / 20.0 * r * r, 3.0 / 80.0 * height * height)
-            )
-            return Moments(volume, np.array([0.0, 0.0, -0.25 * height]), gyration)
-        case Capsule(r, length):
-            return _capsule(r, length)
-        case ConvexHull() | Mesh():
-            return polyhedron_moments(shape.vertices, shape.faces)
-    raise ValueError(f"mass_properties: {shape!r:.80} is not a shape; give one such as Box(1, 1, 1)")
-
-
-def _centered(volume: float, second: tuple[float, float, float]) -> Moments:
-    """A solid centred at the origin whose mean squares of x, y and z are ``second``, m²."""
-    x, y, z = second
-    return Moments(volume, np.zeros(3), np.diag([y + z, z + x, x + y]))
-
-
-def _capsule(r: float, length: float) -> Moments:
-    """A cylinder and two half spheres, whose centres of mass lie 3r/8 above their discs.
-
-    For a half sphere on a disc at height h = length/2, the mean of z² is h² + 2h(3r/8) + r²/5.
-    """
-    equivalent = length + 4.0 / 3.0 * r  # the length of a cylinder of this radius and volume
-    in_tube = length / equivalent
-    in_ball = 4.0 / 3.0 * r / equivalent
-    across = in_tube * r * r / 4.0 + in_ball * r * r / 5.0
-    along = in_tube * length * length / 12.0 + in_ball * (length * length / 4.0 + 3.0 / 8.0 * length * r + r * r / 5.0)
-    return _centered(math.pi * r * r * equivalent, (across, across, along))
+    if not isinstance(shape, Shape):
+        raise ValueError(f"mass_properties: {shape!r:.80} is not a shape; give one such as Box(1, 1, 1)")
+    return shape.moments()

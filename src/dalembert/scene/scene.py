@@ -21,8 +21,8 @@ from .particle_force import ParticleForce
 from .particles import Particle, ParticleGroups, Particles
 from .pull import Pulls
 from .scene_warnings import density_warnings, orientation_warnings
+from .shapes import HeightField, TriangleMesh
 from .soft import Soft
-from .surfaces import HeightField, TriangleMesh
 
 PALETTE = ("#4c78a8", "#f58518", "#54a24b", "#e45756", "#72b7b2", "#b279a2", "#eeca3b", "#9d755d")
 

@@ -13,7 +13,7 @@ from .checks import array_of
 from .contact import HalfSpace
 from .force import Force
 from .joint import Joint
-from .surfaces import TriangleMesh, is_surface
+from .shapes import TriangleMesh
 
 if TYPE_CHECKING:
     from .scene import Scene
@@ -125,7 +125,7 @@ def _surfaces(scene: Scene) -> Iterator[str]:
                     "where they point; turn the faces over, faces[:, ::-1]"
                 )
     bare = [g.name for g in scene.particles.values() if g.material is not None and g.radius == 0.0]
-    meshes = [o.name for o in scene.obstacles.values() if is_surface(o.shape)]
+    meshes = [o.name for o in scene.obstacles.values() if o.shape.has_surface]
     if bare and meshes:
         yield (
             f"particles {names(bare)} have no radius and fall through the surface of {names(meshes)}; give them a radius"

@@ -14,9 +14,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from .contact import Touching
-from .hull_and_mesh import ConvexHull
 from .scene import Scene
-from .shapes import Compound
+from .shapes import Compound, ConvexHull
 
 MOST_CORNERS = 200  # of a hull in contact, whose faces and edges the narrow phase goes through (Jolt: 256, PhysX: 255)
 ROUNDING = 1e-9  # of a hull's size: what is dropped nearer than this changes nothing

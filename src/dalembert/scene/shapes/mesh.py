@@ -1,4 +1,4 @@
-"""The shapes given by points: the convex hull, and the solid inside a triangle mesh."""
+"""The solid inside a triangle mesh. Collision detection takes it for the surface that it is."""
 
 from __future__ import annotations
 
@@ -8,41 +8,17 @@ from os import PathLike
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .checks import positive, real_array
-from .mesh_file import read_mesh_file
-from .polyhedron import hull_surface, require_indices, require_solid
-from .tessellation import Surface
+from ..checks import positive, real_array
+from ..mesh_file import read_mesh_file
+from ..polyhedron import Moments, polyhedron_moments, require_indices, require_solid
+from ..tessellation import Surface
+from .base import Shape, register, set_arrays
+from .kinds import MESH
 
 
+@register
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class ConvexHull:
-    """The convex hull of points (n, 3), m; at least four, not all in one plane. Compared by identity.
-
-    ``vertices`` (h, 3) are the points that the hull needs, ``faces`` (m, 3) its outward triangles. All are read-only.
-    Contact uses a simplified hull where there are more than 200, with a warning that states the error; see `scene.simplify`.
-
-    >>> ConvexHull([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [0.1, 0.1, 0.1]]).vertices.shape
-    (4, 3)
-    """
-
-    points: np.ndarray
-    vertices: np.ndarray
-    faces: np.ndarray
-
-    def __init__(self, points: ArrayLike) -> None:
-        cloud = real_array("ConvexHull", "points", points, (-1, 3))
-        _set_arrays(self, points=cloud, surface=hull_surface("ConvexHull", cloud))
-
-    def __repr__(self) -> str:
-        return f"ConvexHull({len(self.points)} points, {len(self.vertices)} vertices, {len(self.faces)} faces)"
-
-    def triangles(self, segments: int = 24) -> Surface:
-        """The faces of the hull; ``segments`` plays no part."""
-        return self.vertices, self.faces
-
-
-@dataclass(frozen=True, eq=False, init=False, repr=False)
-class Mesh:
+class Mesh(Shape):
     """The solid inside a triangle mesh: vertices (n, 3) in m, faces (m, 3) of indices from 0. Compared by identity.
 
     The surface is closed and its faces run anticlockwise seen from outside; several shells and cavities are welcome.
@@ -55,11 +31,13 @@ class Mesh:
     vertices: np.ndarray
     faces: np.ndarray
 
+    kind, keys, listed, convex, surface = MESH, ("vertices", "faces"), True, False, True
+
     def __init__(self, vertices: ArrayLike, faces: ArrayLike) -> None:
         corners = real_array("Mesh", "vertices", vertices, (-1, 3))
         indices = require_indices("Mesh", len(corners), faces)
         require_solid("Mesh", corners, indices)
-        _set_arrays(self, surface=(corners, indices))
+        set_arrays(self, vertices=corners, faces=indices)
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, scale: float = 1.0) -> Mesh:
@@ -86,8 +64,10 @@ class Mesh:
         """The mesh itself; ``segments`` plays no part."""
         return self.vertices, self.faces
 
+    def moments(self) -> Moments:
+        """See `Shape.moments`."""
+        return polyhedron_moments(self.vertices, self.faces)
 
-def _set_arrays(shape: ConvexHull | Mesh, *, surface: Surface, **arrays: np.ndarray) -> None:
-    for name, array in {**arrays, "vertices": surface[0], "faces": surface[1]}.items():
-        array.flags.writeable = False
-        object.__setattr__(shape, name, array)
+    def bounding_radius(self) -> float:
+        """See `Shape.bounding_radius`."""
+        return float(np.linalg.norm(self.vertices[self.faces.ravel()], axis=1).max())

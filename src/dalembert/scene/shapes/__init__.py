@@ -1,0 +1,25 @@
+"""The shapes of bodies and obstacles, one file each, lengths in metres.
+
+A shape is a plain value: it has no mass, place or colour. `mass.mass_properties` gives its inertia,
+`shape_dict.shape_to_dict` its JSON form, and `shape.triangles()` a surface for display. A new shape is one more file, and
+one more line here; see docs/extending.md.
+"""
+
+from .base import SHAPES, Shape, bounding_radius
+from .box import Box
+from .capsule import Capsule
+from .compound import Compound, Part
+from .cone import Cone
+from .convex_hull import ConvexHull
+from .cylinder import Cylinder
+from .ellipsoid import Ellipsoid
+from .half_space import HalfSpace
+from .height_field import HeightField
+from .mesh import Mesh
+from .sphere import Sphere
+from .triangle_mesh import TriangleMesh
+
+__all__ = [
+    "SHAPES", "Box", "Capsule", "Compound", "Cone", "ConvexHull", "Cylinder", "Ellipsoid", "HalfSpace", "HeightField",
+    "Mesh", "Part", "Shape", "Sphere", "TriangleMesh", "bounding_radius",
+]  # fmt: skip

@@ -1,0 +1,201 @@
+"""What every shape has: the class `Shape`, the compiled functions of a convex shape (`Kernels`), and the registry.
+
+One file of this folder defines one shape: the class with its checks, mass, drawing, export and dictionary form, and its
+compiled functions. `register` makes it known to everything else: collision detection, queries, exports and saved runs look
+a shape up in `SHAPES` and name no shape themselves, but for the pairs that have contact functions of their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any, ClassVar, NamedTuple, TypeVar
+
+import numpy as np
+
+from ..checks import positive
+from ..polyhedron import Moments
+from ..tessellation import Surface
+from .kinds import FIRST_FREE, HALF_SPACE
+
+NO_SIZE = (0.0, 0.0, 0.0)
+
+
+class Kernels(NamedTuple):
+    """The compiled functions of a convex shape. All work in the frame of the shape (m); `size` is what `Shape.size` returns.
+
+    A shape is a *core* grown by a radius, zero for most shapes. `support` and `curvature` are those of the core; the others
+    are those of the whole shape.
+    """
+
+    support: Any = None
+    """(size, u) → the point of the core furthest along u, which need not be a unit vector"""
+    extent: Any = None
+    """(size, u) → how far the shape reaches from its origin along the unit vector u, and against it; made of `support` if
+    None"""
+    ray: Any = None
+    """(size, o, d) → the part of the ray o + t d within the shape: (enter, leave, outward normal where it enters)"""
+    distance: Any = None
+    """(size, p) → signed distance of the point p from the surface, negative within, and the outward unit normal there"""
+    curvature: Any = None
+    """(size, p, u) → dp/du, (xx, yy, zz, xy, xz, yz), at the point p of the core furthest along the unit vector u; of a
+    smooth surface. With it directions of contact are right to rounding, and without to 1e-6 or so."""
+    flat_normal: Any = None
+    """(size, u) → outward unit normal of the flat face that reaches furthest along u; zero where there is none"""
+    face: Any = None
+    """(size, u, x, axes, scratch, at) → number of corners of the flat part that faces u, see `geometry.put`; 0 for none"""
+
+
+class UsdPrim(NamedTuple):
+    """A shape as a geometry of USD: its type, its sizes by name, and by what its frame is scaled."""
+
+    kind: str
+    sizes: dict[str, float]
+    scale: tuple[float, float, float] | None = None
+
+
+class Shape:
+    """A shape in its own frame, lengths in metres: a plain value without mass, place or colour."""
+
+    kind: ClassVar[int]
+    """its number in the tables of collision detection, see `kinds`"""
+    kernels: ClassVar[Kernels] = Kernels()
+    keys: ClassVar[tuple[str, ...]]
+    """what its dictionary form holds, in the order of the arguments of the class"""
+    solid: ClassVar[bool] = True
+    """whether it has a volume, and so can be the shape of a body"""
+    convex: ClassVar[bool] = True
+    surface: ClassVar[bool] = False
+    """whether collision detection takes it for a surface of triangles"""
+    grown: ClassVar[bool] = False
+    """whether the first number of `size` is the radius that its core is grown by"""
+    curved: ClassVar[bool] = False
+    """whether its core has infinitely many corners"""
+    by_events: ClassVar[bool] = False
+    """whether contact by events knows it"""
+    listed: ClassVar[bool] = False
+    """whether its dictionary form is made of lists"""
+    mjcf_type: ClassVar[str] = ""
+    """the type of a geom that MuJoCo has for it"""
+    urdf_tag: ClassVar[str] = ""
+
+    def moments(self) -> Moments:
+        """Volume, centre of mass and gyration tensor. Raises ValueError for a shape without volume."""
+        raise ValueError(f"mass_properties: {self!r:.80} has no volume; give a solid such as Box(1, 1, 1)")
+
+    def bounding_radius(self) -> float:
+        """The radius, m, of a sphere about the origin that contains the shape."""
+        raise ValueError(f"bounding_radius: {self!r:.80} has no end; give a shape such as Box(1, 1, 1)")
+
+    def size(self) -> tuple[float, float, float]:
+        """The three numbers that the compiled functions have of the shape."""
+        return NO_SIZE
+
+    def triangles(self, segments: int = 24) -> Surface:
+        """A surface for display: vertices (n, 3), m, and faces (m, 3), anticlockwise seen from outside. Round shapes have
+        `segments` facets around."""
+        raise NotImplementedError
+
+    @property
+    def has_surface(self) -> bool:
+        """Whether collision detection takes it, or a part of it, for a surface of triangles."""
+        return self.surface
+
+    def to_dict(self) -> dict[str, Any]:
+        """The shape as numbers, strings and lists, see `shape_dict`."""
+        return {"type": type(self).__name__, **{key: _plain(getattr(self, key)) for key in self.keys}}
+
+    def mjcf_geom(self) -> list[float] | None:
+        """The sizes of a geom of `mjcf_type`; None: it is written as a mesh."""
+        return None
+
+    @classmethod
+    def from_mjcf(cls, size: Any) -> Shape:
+        """The shape of a geom of `mjcf_type` with MuJoCo's sizes."""
+        raise NotImplementedError
+
+    @classmethod
+    def from_urdf(cls, given: Any) -> Shape:
+        """The shape of an element `urdf_tag`, whose attributes are given (`formats.attributes.Attributes`)."""
+        raise NotImplementedError
+
+    def usd_prim(self) -> UsdPrim | None:
+        """The geometry of USD that is the shape; None: it is written as a mesh."""
+        return None
+
+
+class Dimensions(Shape):
+    """A shape whose fields are all lengths."""
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            object.__setattr__(self, name, positive(type(self).__name__, name, value, "m"))
+
+
+SHAPES: dict[str, type[Shape]] = {}
+"""The shapes by name, in the order of registration."""
+_Class = TypeVar("_Class", bound=type[Shape])
+
+
+def register(cls: _Class) -> _Class:
+    """Make a shape known. A convex one without a number gets the next that is free.
+
+    Raises ValueError for a name that is there already, for kernels in a file outside of this folder (machine code on disk
+    is keyed by the files of the package), for kernels without `support`, `ray` or `distance`, and for more shapes than
+    there are numbers.
+    """
+    name = cls.__name__
+    if name in SHAPES:
+        raise ValueError(f"two shapes are called {name}; rename one of them")
+    if any(cls.kernels) and not cls.__module__.startswith(__package__):
+        raise ValueError(f"{name}: compiled kernels know the shapes of {__package__} only; put its file in that folder")
+    if not hasattr(cls, "kind") and any(cls.kernels):
+        missing = [hook for hook in ("support", "ray", "distance") if getattr(cls.kernels, hook) is None]
+        if missing:
+            raise ValueError(f"{name}: its kernels lack {', '.join(missing)}; collision detection needs all of them")
+        cls.kind = max([FIRST_FREE - 1, *(k for k in map(kind_of, SHAPES.values()) if k < HALF_SPACE)]) + 1
+        if cls.kind >= HALF_SPACE:
+            raise ValueError(
+                f"{name}: there are {HALF_SPACE} convex shapes already; raise HALF_SPACE and MESH in kinds.py"
+            )
+    if not hasattr(cls, "keys"):
+        cls.keys = tuple(field.name for field in fields(cls))  # type: ignore[arg-type]
+    SHAPES[name] = cls
+    return cls
+
+
+def kind_of(cls: type[Shape]) -> int:
+    """The number of its kind; −1 for a compound."""
+    return getattr(cls, "kind", -1)
+
+
+def bounding_radius(shape: Shape) -> float:
+    """The radius, m, of a sphere about the origin of the shape's frame that contains the shape.
+
+    It is the least one, but for a compound of parts that are not spheres.
+
+    >>> from dalembert.scene.shapes import Capsule
+    >>> bounding_radius(Capsule(0.5, 2.0))
+    1.5
+    """
+    if not isinstance(shape, Shape):
+        raise ValueError(f"bounding_radius: {shape!r:.80} is not a shape; give one such as Box(1, 1, 1)")
+    return shape.bounding_radius()
+
+
+def centered(volume: float, second: tuple[float, float, float]) -> Moments:
+    """The moments of a solid centred at the origin whose mean squares of x, y and z are ``second``, m²."""
+    x, y, z = second
+    return Moments(volume, np.zeros(3), np.diag([y + z, z + x, x + y]))
+
+
+def set_arrays(shape: Shape, **arrays: np.ndarray) -> None:
+    """Set fields of a frozen shape to arrays that cannot be written to."""
+    for name, array in arrays.items():
+        array.flags.writeable = False
+        object.__setattr__(shape, name, array)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return list(value) if isinstance(value, tuple) else value
