@@ -19,6 +19,7 @@ from .kinds import BOX
 
 @inlined
 def support(size, u):
+    """The corner whose coordinates have the signs of u."""
     return (
         size[0] if u[0] >= 0.0 else -size[0],
         size[1] if u[1] >= 0.0 else -size[1],
@@ -34,6 +35,7 @@ def extent(size, u):
 
 @inlined
 def ray(size, o, d):
+    """What six half-spaces have in common."""
     part = below(WHOLE_LINE, o, d, (1.0, 0.0, 0.0), size[0])
     part = below(part, o, d, (-1.0, 0.0, 0.0), size[0])
     part = below(part, o, d, (0.0, 1.0, 0.0), size[1])
@@ -63,6 +65,7 @@ def distance(size, p):
 
 @inlined
 def flat_normal(size, u):
+    """Along the largest component of u."""
     x, y, z = abs(u[0]), abs(u[1]), abs(u[2])
     if x >= y and x >= z:
         return (math.copysign(1.0, u[0]), 0.0, 0.0)

@@ -18,6 +18,7 @@ from .kinds import CONE
 
 @inlined
 def support(size, u):
+    """The apex, or a point of the rim."""
     base = rim_point(size[0], -size[1], u)
     apex = (0.0, 0.0, size[1])
     return apex if dot(u, apex) >= dot(u, base) else base
@@ -25,6 +26,7 @@ def support(size, u):
 
 @inlined
 def extent(size, u):
+    """To the apex or to the rim, whichever is further."""
     disc = size[0] * math.sqrt(max(0.0, 1.0 - u[2] * u[2]))
     apex = size[1] * u[2]
     return max(apex, disc - apex), max(-apex, disc + apex)
@@ -32,6 +34,7 @@ def extent(size, u):
 
 @inlined
 def ray(size, o, d):
+    """What the nappe and a half-space have in common."""
     part = nappe(WHOLE_LINE, o, d, size[0], size[1])
     return below(part, o, d, (0.0, 0.0, -1.0), size[1])
 
@@ -94,11 +97,6 @@ def distance(size, p):
 
 
 @inlined
-def curvature(size, p, u):
-    return rim_curvature(p, u)
-
-
-@inlined
 def flat_normal(size, u):
     return (0.0, 0.0, math.copysign(1.0, u[2])) if u[2] < 0.0 else (0.0, 0.0, 0.0)
 
@@ -120,7 +118,7 @@ class Cone(Dimensions):
     height: float
 
     kind, curved = CONE, True
-    kernels = Kernels(support, extent, ray, distance, curvature, flat_normal, face)
+    kernels = Kernels(support, extent, ray, distance, rim_curvature, flat_normal, face)
 
     def moments(self) -> Moments:
         """The centre of mass is a quarter of the height above the base; mean squares about it are 3r²/20 and 3h²/80."""

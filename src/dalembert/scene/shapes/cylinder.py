@@ -18,17 +18,20 @@ from .kinds import CYLINDER
 
 @inlined
 def support(size, u):
+    """On the rim of the end that u faces."""
     return rim_point(size[0], size[1] if u[2] >= 0.0 else -size[1], u)
 
 
 @inlined
 def extent(size, u):
+    """r ρ + h |u_z|, with ρ the length of u across the axis."""
     reach = size[0] * math.sqrt(max(0.0, 1.0 - u[2] * u[2])) + size[1] * abs(u[2])
     return reach, reach
 
 
 @inlined
 def ray(size, o, d):
+    """What a tube and two half-spaces have in common."""
     part = tube(WHOLE_LINE, o, d, size[0])
     part = below(part, o, d, (0.0, 0.0, 1.0), size[1])
     return below(part, o, d, (0.0, 0.0, -1.0), size[1])
@@ -45,11 +48,6 @@ def distance(size, p):
     length = math.sqrt(across * across + along * along)
     across, along = across / length, along / length
     return length, (across * ux, across * uy, along * up)
-
-
-@inlined
-def curvature(size, p, u):
-    return rim_curvature(p, u)
 
 
 @inlined
@@ -71,7 +69,7 @@ class Cylinder(Dimensions):
     length: float
 
     kind, curved = CYLINDER, True
-    kernels = Kernels(support, extent, ray, distance, curvature, flat_normal, face)
+    kernels = Kernels(support, extent, ray, distance, rim_curvature, flat_normal, face)
     mjcf_type, urdf_tag = "cylinder", "cylinder"
 
     def moments(self) -> Moments:

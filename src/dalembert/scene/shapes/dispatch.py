@@ -1,8 +1,7 @@
 """Compiled functions of all convex shapes: each calls that of the shape whose kind is given.
 
 They are chains of comparisons, `if kind == 0: return …`, written from the registry when this module is imported; a compiler
-makes a table of jumps of them. The functions of the shapes become part of the chain. What shapes are registered later is
-not in them.
+makes a table of jumps of them. The functions of the shapes become part of the chain.
 """
 
 import linecache
@@ -24,15 +23,15 @@ GROWN = sum(1 << kind for kind, cls in CONVEX.items() if cls.grown)
 """The bit of each kind whose core is grown by the first number of its size."""
 
 
-def by_kind(name: str, arguments: str, functions: dict[int, Any], otherwise: Any) -> Any:
-    """The compiled function name(kind, arguments) that calls the function of that kind, and `otherwise` if there is none."""
+def by_kind(name: str, arguments: str, functions: dict[int, Any], otherwise: str) -> Any:
+    """The compiled function name(kind, arguments) that calls the function of that kind; `otherwise` is an expression."""
     file = f"<{__name__}.{name}>"
-    used = {f"of_{kind}": function for kind, function in functions.items()}
     lines = [f"def {name}(kind, {arguments}):"]
     for kind in functions:
         lines += [f"    if kind == {kind}:", f"        return of_{kind}({arguments})"]
-    source = "\n".join([*lines, f"    return otherwise({arguments})"]) + "\n"
-    space: dict[str, Any] = {"__name__": __name__, "otherwise": otherwise, **used}
+    source = "\n".join([*lines, f"    return {otherwise}"]) + "\n"
+    space: dict[str, Any] = {f"of_{kind}": function for kind, function in functions.items()}
+    space |= {"__name__": __name__, "NOTHING": NOTHING, "inf": math.inf}
     exec(compile(source, file, "exec"), space)
     linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file  # for tracebacks
     return inlined(space[name])
@@ -56,45 +55,16 @@ def extent_by_support(cls: type[Shape]) -> Any:
     return extent
 
 
-@inlined
-def at_origin(size, u):
-    return (0.0, 0.0, 0.0)
-
-
-@inlined
-def no_extent(size, u):
-    return 0.0, 0.0
-
-
-@inlined
-def never_met(size, o, d):
-    return NOTHING
-
-
-@inlined
-def far_away(size, p):
-    return math.inf, (0.0, 0.0, 0.0)
-
-
-@inlined
-def straight(size, p, u):
-    return (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-
-
-@inlined
-def no_face(size, u, x, axes, scratch, at):
-    return 0
-
-
+ORIGIN = "(0.0, 0.0, 0.0)"
 _derived = {kind: extent_by_support(cls) for kind, cls in CONVEX.items() if cls.kernels.extent is None}
-shape_support = by_kind("shape_support", "size, u", hooks("support"), at_origin)
-shape_extent = by_kind("shape_extent", "size, u", {**hooks("extent"), **_derived}, no_extent)
-shape_ray = by_kind("shape_ray", "size, o, d", hooks("ray"), never_met)
-shape_distance = by_kind("shape_distance", "size, p", hooks("distance"), far_away)
-shape_curvature = by_kind("shape_curvature", "size, p, u", hooks("curvature"), straight)
-shape_flat_normal = by_kind("shape_flat_normal", "size, u", hooks("flat_normal"), at_origin)
 _faces = hooks("face")
 _other_faces = {kind: function for kind, function in _faces.items() if kind >= FIRST_FREE}
-shape_face = by_kind("shape_face", "size, u, x, axes, scratch, at", _faces, no_face)
+shape_support = by_kind("shape_support", "size, u", hooks("support"), ORIGIN)
+shape_extent = by_kind("shape_extent", "size, u", {**hooks("extent"), **_derived}, "(0.0, 0.0)")
+shape_ray = by_kind("shape_ray", "size, o, d", hooks("ray"), "NOTHING")
+shape_distance = by_kind("shape_distance", "size, p", hooks("distance"), f"(inf, {ORIGIN})")
+shape_curvature = by_kind("shape_curvature", "size, p, u", hooks("curvature"), "(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)")
+shape_flat_normal = by_kind("shape_flat_normal", "size, u", hooks("flat_normal"), ORIGIN)
+shape_face = by_kind("shape_face", "size, u, x, axes, scratch, at", _faces, "0")
 # The same of the shapes without contact functions of their own.
-other_face = by_kind("other_face", "size, u, x, axes, scratch, at", _other_faces, no_face)
+other_face = by_kind("other_face", "size, u, x, axes, scratch, at", _other_faces, "0")

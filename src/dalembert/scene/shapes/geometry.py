@@ -30,7 +30,7 @@ def rim_point(radius, z, u):
 
 
 @inlined
-def rim_curvature(p, u):
+def rim_curvature(size, p, u):
     """dp/du of the point p of a rim about z: with the distance r of p from the axis and ρ the length of the unit vector u
     across it, p turns about the axis with u, so that it is (r/ρ) t tᵀ with t the direction about the axis."""
     rho = math.sqrt(u[0] * u[0] + u[1] * u[1])
