@@ -15,9 +15,10 @@ ROOT = Path(__file__).parent
 # subpackages with compiled functions
 KERNELS = (
     "elementary", "linalg", "energies", "interact", "integrate", "mechanics", "articulated", "collide", "contact",
-    "impact", "particles", "symbolic", "batch",
+    "impact", "particles", "symbolic", "batch", "scene/forces",
 )  # fmt: skip
-TABLES = ("model/tables.py", "model/tree_tables.py")
+TABLES = ("model/tables.py", "model/tree_tables.py", "model/force_kinds.py")
+REGISTRIES = ("scene/forces",)  # subpackages whose `__init__` names all of their files
 APART = (  # where kernels are kept changes none of them
     "kernel_cache.py", "objects.py", "cache_folders.py", "compile_progress.py", "shipped.py", "build_library.py",
     "source_hash.py", "numba_import.py",
@@ -70,8 +71,15 @@ def imported(path: str) -> frozenset[str]:
             folder = os.path.dirname(folder)
         folder = os.sep.join([folder, *filter(None, module.decode().split("."))])
         found.add(f"{folder}.py")
+        if os.path.dirname(folder) in _registries():  # what is registered is a part of the registry
+            found.add(os.path.join(os.path.dirname(folder), "__init__.py"))
         found.update(f"{folder}{os.sep}{word}.py" for word in WORD.findall(names.decode()))
     return compiled_files() & found
+
+
+@functools.cache
+def _registries() -> frozenset[str]:
+    return frozenset(os.path.join(ROOT, name) for name in REGISTRIES)
 
 
 @functools.cache

@@ -8,7 +8,8 @@ import numpy as np
 
 from ..collide.tables import CONTACT, FREE
 from ..mechanics.mechanism import Mechanism
-from ..model.tables import BOUNDED, CONSTANT, CUSTOM_FORCE, FIELD, SPRING, STOP, System
+from ..model.force_kinds import KEEPS_AWAKE
+from ..model.tables import BOUNDED, FIELD, STOP, System
 from .bearing import SIZE as SIZE_OF_SYSTEM
 from .interior_point_tables import GROUP, STEP, Problem, workspace
 from .tables import (
@@ -109,7 +110,7 @@ def with_room(tables: Stepping, contacts: int) -> Stepping:
 def slowness(system: System) -> np.ndarray:
     """(bodies,) for `Stepping.slow`, at the start. What has joints, springs or forces of the user's never sleeps."""
     found = np.zeros(len(system.bodies) + 1)
-    forces = system.forces[np.isin(system.forces.kind, (SPRING, CONSTANT, CUSTOM_FORCE))]
+    forces = system.forces[np.isin(system.forces.kind, KEEPS_AWAKE)]
     for body in (*forces.a, *forces.b, *system.incidences.body):
         found[body] = -np.inf
     return found[:-1]

@@ -93,6 +93,13 @@ class Connections:
         pb = pa if at_b is None else real_array(owner, "at_b", at_b, (3,))
         return owner, first, second, place(owner, "at", first, pa), place(owner, "at", second, pb)
 
+    def _coordinate(self, owner: str, joint: str | Joint, coordinate: str | None) -> tuple[Joint, str]:
+        j = self._joint(owner, joint)
+        which = coordinate or ("angle" if j.angle else "displacement")
+        if which not in ("angle", "displacement") or not getattr(j, which):
+            raise ValueError(f"{owner}: {j.kind} {j.name!r} has no {which}; use a hinge or a slider")
+        return j, which
+
     def _add_joint(self, joint: Joint) -> Joint:
         self.joints[joint.name] = joint
         return joint
