@@ -18,7 +18,10 @@ KERNELS = (
     "impact", "particles", "symbolic", "batch", "scene/forces",
 )  # fmt: skip
 TABLES = ("model/tables.py", "model/tree_tables.py", "model/force_kinds.py")
-REGISTRIES = ("scene/forces",)  # subpackages whose `__init__` names all of their files
+MADE_OF = {
+    "mechanics/body_forces.py": "scene/forces",
+    "energies/elements.py": "energies",
+}  # of a registry: of all its files
 APART = (  # where kernels are kept changes none of them
     "kernel_cache.py", "objects.py", "cache_folders.py", "compile_progress.py", "shipped.py", "build_library.py",
     "source_hash.py", "numba_import.py",
@@ -71,15 +74,11 @@ def imported(path: str) -> frozenset[str]:
             folder = os.path.dirname(folder)
         folder = os.sep.join([folder, *filter(None, module.decode().split("."))])
         found.add(f"{folder}.py")
-        if os.path.dirname(folder) in _registries():  # what is registered is a part of the registry
-            found.add(os.path.join(os.path.dirname(folder), "__init__.py"))
         found.update(f"{folder}{os.sep}{word}.py" for word in WORD.findall(names.decode()))
+    for made, folder in MADE_OF.items():
+        if path == os.path.join(ROOT, made):
+            found |= {part for part in compiled_files() if os.path.dirname(part) == os.path.join(ROOT, folder)}
     return compiled_files() & found
-
-
-@functools.cache
-def _registries() -> frozenset[str]:
-    return frozenset(os.path.join(ROOT, name) for name in REGISTRIES)
 
 
 @functools.cache

@@ -12,6 +12,8 @@ from .body import Body
 from .checks import finite, real_array
 from .connect import place
 from .joint import Frame, Joint
+from .particle_force import elements_of, per_element, require_apart
+from .particles import Particles
 
 
 class Resolver:
@@ -54,3 +56,21 @@ class Resolver:
     def bodies(self, items: Sequence[str | Frame], otherwise: str) -> list[Body]:
         """Bodies. otherwise : what to say of anything else."""
         return [self.body(item, otherwise) for item in items]
+
+    def group(self, item: str | Particles) -> Particles:
+        """A group of particles of the scene."""
+        return self._scene._group(self.owner, item)  # type: ignore[no-any-return]
+
+    def elements(self, group: Particles, rows: ArrayLike, nodes: int, *, apart: str = "") -> np.ndarray:
+        """(m, nodes) indices within a group, each particle once in an element. apart : why neighbours must not be at the same
+        place, where they must not."""
+        found = elements_of(self.owner, group, rows, nodes)
+        if apart:
+            require_apart(self.owner, group.position, found, apart)
+        return found
+
+    def per_element(self, count: int, *, above_zero: bool = False, **numbers: ArrayLike) -> dict[str, np.ndarray]:
+        """(count,) numbers each, not below zero (or above it), from one for all or one an element."""
+        return {
+            name: per_element(self.owner, name, value, count, above_zero=above_zero) for name, value in numbers.items()
+        }
