@@ -234,10 +234,7 @@ class Variation:
 
 
 def _freedoms_of(joint: Any) -> tuple[str, ...]:
-    if joint.kind in ("hinge", "slider"):
-        return (joint.name,)
-    suffixes = {"cylindrical": (".displacement", ".angle"), "universal": (".a", ".b")}.get(joint.kind, ())
-    return tuple(joint.name + suffix for suffix in suffixes)
+    return tuple(joint.name + step.suffix for step in joint.steps or () if step.kind != "ball")
 
 
 def _numbers(name: str, value: ArrayLike) -> np.ndarray:
