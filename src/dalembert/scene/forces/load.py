@@ -15,6 +15,8 @@ from ..joint import Frame
 from ..resolve import Resolver
 from .laws import law_on_bodies, turned, wrench
 
+NUMBERS = 13  # that a body has in the state vector (x, q, P, L), and that the function gets (x, q, v, ω)
+
 
 class Load(Force):
     """A force (N) at a point of a body and a torque (N m); see `Scene.load`."""
@@ -80,9 +82,9 @@ def by_function(t, y, force, at, kinematics, exerted, power, scratch):
         scratch[7 + k] = kin.v[k]
         scratch[10 + k] = kin.omega[k]
     for k in range(4):
-        scratch[3 + k] = y[13 * force.a + 3 + k]
-    out = scratch[13:19]
-    status = call_pointer(force.address, 0, DERIVATIVE, t, scratch[:13], out)
+        scratch[3 + k] = y[NUMBERS * force.a + 3 + k]
+    out = scratch[NUMBERS : NUMBERS + 6]
+    status = call_pointer(force.address, 0, DERIVATIVE, t, scratch[:NUMBERS], out)
     if status != 0:
         return status
     power[force.ledger] += at_anchor(force, (out[0], out[1], out[2]), (out[3], out[4], out[5]), at, kinematics, exerted)
