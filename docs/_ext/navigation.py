@@ -23,7 +23,7 @@ SECTIONS = {
     "Reference": ["reference/*"],
     "Measured": ["accuracy", "benchmarks"],
     "Coming from": ["coming-from/*"],
-    "About": ["architecture"],
+    "About": ["architecture", "extending"],
 }
 REST = "Topics"  # where pages of docs/ go that are not listed
 FIRST = {
