@@ -18,9 +18,8 @@ from numpy.typing import ArrayLike
 
 from .collide.particle_tables import Particles
 from .collide.tables import Collision
-from .model.tables import BOUNDED, CUSTOM_MOTOR, FIELD, LEDGER, MOTOR, STATE_SIZE, TORSION, WIND, System
-
-OF_A_COORDINATE = (TORSION, MOTOR, CUSTOM_MOTOR)  # forces on a coordinate; and all from BOUNDED on
+from .model.force_kinds import ON_COORDINATE
+from .model.tables import BOUNDED, FIELD, LEDGER, STATE_SIZE, WIND, System
 
 
 class Disagreement(RuntimeError):
@@ -92,7 +91,7 @@ def _check_mechanism(size: int, system: System) -> None:
         _within(f"{name}.body", getattr(system, name).body, "rows of kinematics", bodies + 1)
     _within("coordinates.at", system.coordinates["at"], "numbers in the state", size)
     _within("forces.ledger", system.forces.ledger[system.forces.kind != FIELD], "entries", int(settings.ledger))
-    on_a_coordinate = np.isin(system.forces.kind, OF_A_COORDINATE) | (system.forces.kind >= BOUNDED)
+    on_a_coordinate = np.isin(system.forces.kind, ON_COORDINATE) | (system.forces.kind >= BOUNDED)
     _within("forces.coordinate", system.forces.coordinate[on_a_coordinate], "coordinates", len(system.coordinates))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -70,9 +69,7 @@ def scene_description(scene: Scene, released: dict[str, float]) -> dict[str, Any
             "rest": force.rest,
         }
         for force in scene.forces.values()
-        if isinstance(force, Force)
-        and force.kind == "spring"
-        and not isinstance(force.a, Link) | isinstance(force.b, Link)
+        if isinstance(force, Force) and force.drawn and not isinstance(force.a, Link) | isinstance(force.b, Link)
     ]
     curves = [
         {"name": joint.name, "points": joint.curve.points().tolist()}
@@ -94,10 +91,7 @@ def scene_description(scene: Scene, released: dict[str, float]) -> dict[str, Any
 
 def _acting(force: Force, scene: Scene) -> dict[str, Any]:
     """A force with an entry in the ledger: names of the bodies that it acts on, None for what else but the world it does."""
-    ends: Iterable[Any] = (force.a, force.b) if force.joint is None else force.joint.bodies
-    if force.kind == "drag":
-        ends = scene.bodies.values() if force.bodies is None else force.bodies
-    moved = [end for end in ends if isinstance(end, Body | Particle | Link)]
+    moved = [end for end in force.acts_on(scene) if isinstance(end, Body | Particle | Link)]
     return {"name": force.name, "bodies": [end.name if isinstance(end, Body) else None for end in moved]}
 
 

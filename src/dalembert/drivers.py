@@ -26,7 +26,7 @@ from .contact.solvers import DEFAULT, SOLVERS
 from .contact.step import COMPILED as STEP
 from .contact.step_events import StepEvents
 from .contact.time_stepping import TimeStepping
-from .energies.tables import KINDS
+from .energies.kinds import KINDS
 from .impact.cone_sweeps import KERNELS as SWEEPS
 from .impact.driver import EventDriver
 from .impact.evaluate import COMPILED as EVENTS

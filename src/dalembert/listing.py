@@ -11,7 +11,6 @@ from .scene.force import Force
 from .scene.scene import Scene
 
 MOST_ROWS = 400  # of one table
-EFFORT = {"angle": ("rad", "N m"), "displacement": ("m", "N")}
 
 
 def scene_listing(scene: Scene) -> list[dict[str, Any]]:
@@ -61,34 +60,10 @@ def _joint(joint: Any) -> list[str]:
 
 def _force(force: Force) -> tuple[str, str]:
     """What a force acts on, and its parameters."""
-    length, effort = EFFORT[force.coordinate]
-    per = "N/m" if force.kind == "spring" or length == "m" else "N m/rad"
-    damp = "N s/m" if force.kind == "spring" or length == "m" else "N m s/rad"
-    values: dict[str, list[tuple[str, Any, str]]] = {
-        "spring": [("stiffness", force.stiffness, per), ("damping", force.damping, damp), ("rest", force.rest, "m")],
-        "torsion_spring": [("stiffness", force.stiffness, per), ("damping", force.damping, damp),
-                           ("rest", force.rest, length)],
-        "drag": [("linear", force.vector[0], "N s/m"), ("quadratic", force.vector[1], "N s²/m²"),
-                 ("angular", force.torque[0], "N m s"), ("angular quadratic", force.torque[1], "N m s²")],
-        "load": [("force", force.vector, "N"), ("torque", force.torque, "N m"),
-                 ("axes", "of the body" if force.in_body else "of the world", "")],
-        "motor": [("effort", force.rest, effort), ("stiffness", force.stiffness, per), ("position", force.position, length),
-                  ("gain", force.damping, damp), ("speed", force.target, f"{length}/s"), ("limit", force.limit, effort)],
-        "servo": [("speed", force.target, f"{length}/s"), ("limit", force.limit, effort)],
-        "limit": [("lower", force.stops[0], length), ("upper", force.stops[1], length),
-                  ("restitution", force.restitution, "")],
-        "friction": [("effort", force.limit, effort)],
-    }  # fmt: skip
-    found = [f"{name} {_text(value)} {unit}".strip() for name, value, unit in values.get(force.kind, [])
+    found = [f"{name} {_text(value)} {unit}".strip() for name, value, unit in force.parameters()
              if isinstance(value, str) or (np.any(value) and np.all(np.isfinite(value)))]  # fmt: skip
     found += [f"function {_name(force.function)}"] if force.function is not None else []
-    if force.joint is not None:
-        on = force.joint.name
-    elif force.kind == "drag":
-        on = "all bodies" if force.bodies is None else ", ".join(body.name for body in force.bodies[:8])
-    else:
-        on = " – ".join(frame.name for frame in (force.a, force.b) if frame is not None)
-    return on, ", ".join(found)
+    return force.on(), ", ".join(found)
 
 
 def _particle_force(force: Any) -> tuple[str, str]:

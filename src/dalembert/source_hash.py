@@ -15,9 +15,13 @@ ROOT = Path(__file__).parent
 # subpackages with compiled functions
 KERNELS = (
     "elementary", "linalg", "energies", "interact", "integrate", "mechanics", "articulated", "collide", "contact",
-    "impact", "particles", "symbolic", "batch", os.path.join("scene", "shapes"),
+    "impact", "particles", "symbolic", "batch", os.path.join("scene", "shapes"), os.path.join("scene", "forces"),
 )  # fmt: skip
-TABLES = ("model/tables.py", "model/tree_tables.py")
+TABLES = ("model/tables.py", "model/tree_tables.py", "model/force_kinds.py")
+MADE_OF = {
+    "mechanics/body_forces.py": "scene/forces",
+    "energies/elements.py": "energies",
+}  # of a registry: of all its files
 APART = (  # where kernels are kept changes none of them
     "kernel_cache.py", "objects.py", "cache_folders.py", "compile_progress.py", "shipped.py", "build_library.py",
     "source_hash.py", "numba_import.py",
@@ -73,6 +77,9 @@ def imported(path: str) -> frozenset[str]:
         if folder != str(ROOT):
             found.add(os.path.join(folder, "__init__.py"))  # what a package registers
         found.update(f"{folder}{os.sep}{word}.py" for word in WORD.findall(names.decode()))
+    for made, folder in MADE_OF.items():
+        if path == os.path.join(ROOT, made):
+            found |= {part for part in compiled_files() if os.path.dirname(part) == os.path.join(ROOT, folder)}
     return compiled_files() & found
 
 

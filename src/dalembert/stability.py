@@ -27,7 +27,7 @@ from .integrate.methods import METHODS
 from .joint_state import JointReader
 from .mechanics.mechanism import Mechanism
 from .model.compile import Model
-from .model.tables import MOTOR, SPRING, STATE_SIZE, TORSION
+from .model.tables import FIELD, SPRING, STATE_SIZE, TORSION
 from .pointer import DERIVATIVE, PARTICLE_MATRIX
 from .scene.articulate import Link
 from .scene.body import Body
@@ -63,11 +63,10 @@ def stiffnesses(model: Model, method: str = "rk4") -> list[Stiffness]:
 
 def forces_with_gains(model: Model, method: str) -> list[Force]:
     """Springs, and what acts on the coordinate of a joint, which time steps take implicitly."""
-    kinds = ("spring",) if method == TIME_STEPPING else ("spring", "torsion_spring", "motor")
     return [
         force
         for force in model.scene.forces.values()
-        if isinstance(force, Force) and force.kind in kinds and (force.stiffness > 0.0 or force.damping > 0.0)
+        if isinstance(force, Force) and any(force.gains()) and (force.joint is None or method != TIME_STEPPING)
     ]
 
 
@@ -256,7 +255,8 @@ def _of_force(force: Force) -> Stiffness:
 
 
 def _mode(force: Force, mobility: float) -> Stiffness:
-    return Stiffness(force.name, float(np.sqrt(force.stiffness * mobility)), force.damping * mobility, False)
+    stiffness, damping = force.gains()
+    return Stiffness(force.name, float(np.sqrt(stiffness * mobility)), damping * mobility, False)
 
 
 def _along(force: Force) -> NDArray[np.float64]:
@@ -301,19 +301,19 @@ def response(model: Model, force: Force) -> float | None:
     """The acceleration of the coordinate of a force (along a spring, or of a joint) at the start under a unit effort of it,
     with all joints in place; None where it cannot be told.
 
-    It is the difference of two evaluations of the equations of motion, of which the second has a unit effort more: a
-    stiffness of 1 and a rest position further by 1.
+    It is the difference of two evaluations of the equations of motion with a spring of stiffness 1 in the place of the force:
+    the second has a rest position further by 1, and so a unit effort more.
     """
     mechanism = Mechanism(model.system())
     own = JointMechanism(model, mechanism) if model.tree is not None else mechanism
     rows = mechanism.system.forces
-    of_force = np.isin(rows.kind, (SPRING, TORSION, MOTOR)) & (rows.ledger == model.force_names.index(force.name))
+    of_force = (rows.kind != FIELD) & (rows.ledger == model.force_names.index(force.name))
     row = rows[np.flatnonzero(of_force)[0]]
-    row.limit, row.stiffness = np.inf, 1.0
+    row.kind, row.stiffness = SPRING if force.joint is None else TORSION, 1.0
     y = model.initial.copy()
     slopes = []
     for more in (0.0, 1.0):
-        row["position" if force.kind == "motor" else "rest"] += more
+        row.rest += more
         found = _slopes(own, y)
         if found is None:
             return None

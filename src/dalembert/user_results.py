@@ -68,7 +68,7 @@ def _calls(model: Model, state: State, joints: Mapping[str, tuple[float, float]]
         if function is None:
             continue
         owner = f"{force.kind} {force.name!r}"
-        if isinstance(force, Force) and force.kind == "load":
+        if isinstance(force, Force) and force.joint is None:
             i = state.index(force.a.name)  # type: ignore[union-attr]
             parts = (state.position, state.orientation, np.asarray(state.velocity), np.asarray(state.angular_velocity))
             yield owner, function, FORCE_AND_TORQUE, iter([(t, *(part[i].copy() for part in parts))])

@@ -3,64 +3,53 @@
 import numpy as np
 
 from dalembert.addresses import handed
-from dalembert.energies import angle, area, cloth, curvature, hinge, spring, tetrahedron, volume
+from dalembert.dispatch import by_kind
 from dalembert.energies import elements as loops
-from dalembert.energies.tables import (
-    ANGLE,
-    AREA,
-    CLOTH,
-    CURVATURE,
-    ELEMENT_SET,
-    HINGE,
-    KINDS,
-    OUT,
-    SCRATCH,
-    SPRING,
-    VOLUME,
-    Elements,
-)
+from dalembert.energies.kinds import KINDS, OUT, SCRATCH
+from dalembert.energies.tables import ELEMENT_SET, Elements
+from dalembert.jit import inlined
 from dalembert.kernel import array, kernel, out
 
-SLOTS = {name: field for name, field in zip(KINDS, Elements._fields[9:17], strict=True)}
+SLOTS = {name: f"{name}_slots" for name in KINDS}
+
+
+def evaluating(name, function):
+    rows = loops.rows_of[name]
+
+    @inlined
+    def evaluate(i, x, order, found, elements):
+        function(rows(elements)[i], x, order, found)
+
+    return evaluate
+
+
+def damping(name, function):
+    rows_of = loops.rows_of[name]
+
+    @inlined
+    def damping_rows(i, x, rows, elements):
+        return function(rows_of(elements)[i], x, rows)
+
+    return damping_rows
+
+
+evaluate_any = by_kind(
+    __name__, "i, x, order, found, elements", {k.number: evaluating(name, k.evaluate) for name, k in KINDS.items()},
+    "None",
+)  # fmt: skip
+rows_of_any = by_kind(
+    __name__, "i, x, rows, elements", {k.number: damping(name, k.damping_rows) for name, k in KINDS.items()}, "0"
+)
 
 
 @kernel
 def evaluate_one(kind: int, i: int, x: array(), order: int, found: out(), elements: Elements) -> None:
-    if kind == SPRING:
-        spring.evaluate(loops.springs_of(elements)[i], x, order, found)
-    elif kind == ANGLE:
-        angle.evaluate(loops.angles_of(elements)[i], x, order, found)
-    elif kind == CURVATURE:
-        curvature.evaluate(loops.curvatures_of(elements)[i], x, order, found)
-    elif kind == HINGE:
-        hinge.evaluate(loops.hinges_of(elements)[i], x, order, found)
-    elif kind == CLOTH:
-        cloth.evaluate(loops.cloths_of(elements)[i], x, order, found)
-    elif kind == AREA:
-        area.evaluate(loops.areas_of(elements)[i], x, order, found)
-    elif kind == VOLUME:
-        volume.evaluate(loops.volumes_of(elements)[i], x, order, found)
-    else:
-        tetrahedron.evaluate(loops.tetrahedra_of(elements)[i], x, order, found)
+    evaluate_any(kind, i, x, order, found, elements)
 
 
 @kernel
 def rows_of_one(kind: int, i: int, x: array(), rows: out(), elements: Elements) -> int:
-    if kind == SPRING:
-        return spring.damping_rows(loops.springs_of(elements)[i], x, rows)
-    if kind == ANGLE:
-        return angle.damping_rows(loops.angles_of(elements)[i], x, rows)
-    if kind == CURVATURE:
-        return curvature.damping_rows(loops.curvatures_of(elements)[i], x, rows)
-    if kind == HINGE:
-        return hinge.damping_rows(loops.hinges_of(elements)[i], x, rows)
-    if kind == CLOTH:
-        return cloth.damping_rows(loops.cloths_of(elements)[i], x, rows)
-    if kind == AREA:
-        return area.damping_rows(loops.areas_of(elements)[i], x, rows)
-    if kind == VOLUME:
-        return volume.damping_rows(loops.volumes_of(elements)[i], x, rows)
-    return tetrahedron.damping_rows(loops.tetrahedra_of(elements)[i], x, rows)
+    return rows_of_any(kind, i, x, rows, elements)
 
 
 @kernel

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dalembert.energies.tables import KINDS
+from dalembert.energies.kinds import KINDS
 
 from .samples import SHAPES, deformed, fields_of, flat, one, random_rotation
 from .test_derivatives import differences

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dalembert.energies.tables import KINDS
+from dalembert.energies.kinds import KINDS
 
 from .samples import SHAPES, deformed, one
 

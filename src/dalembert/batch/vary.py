@@ -17,7 +17,6 @@ from .workspace import Varied, Workspace, bytes_of
 
 STATES = {"position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3}
 COORDINATES = ("position", "speed")
-NUMBERS = ("stiffness", "damping", "rest", "target", "limit", "position")  # of springs and motors
 SYMMETRIC = ((0, 3, 4), (3, 1, 5), (4, 5, 2))  # where (xx, yy, zz, xy, xz, yz) has its entries
 
 
@@ -59,7 +58,7 @@ class Variation:
                 states[owner, what] = self._shaped(name, (STATES[what],))
             elif owner in freedoms and what in COORDINATES:
                 places[owner, what] = self._shaped(name, ())
-            elif owner in self.model.force_names and what in NUMBERS and self._force(owner, what, values):
+            elif owner in self.model.force_names and self._force(owner, what, values):
                 continue
             else:
                 raise ValueError(f"vary: there is nothing called {name!r} to vary; {self._choices(freedoms)}")
@@ -83,8 +82,9 @@ class Variation:
         known = ["'gravity'"]
         known += [] if body is None else [f"{body + '.' + what!r}" for what in ("mass", *STATES)]
         known += [f"{name + '.' + what!r}" for name in sorted(freedoms)[:2] for what in COORDINATES]
-        forces = [name for name in self.model.force_names if name in self.model.scene.forces]
-        known += [f"{name + '.' + NUMBERS[0]!r}" for name in forces[:2]]
+        forces = [self.model.scene.forces[name] for name in self.model.force_names if name in self.model.scene.forces]
+        varied = [(force.name, getattr(force, "parameters_to_vary", ())) for force in forces]
+        known += [f"{name + '.' + fields[0]!r}" for name, fields in varied if fields][:2]
         return f"such as {', '.join(known)}; for all else give scenes, one a member"
 
     def row(self, table: str, index: int) -> Any:
@@ -114,10 +114,10 @@ class Variation:
             raise ValueError("vary: 'gravity' varies, and the scene has none; give it some")
 
     def _force(self, name: str, what: str, values: np.ndarray) -> bool:
-        """Whether it is a spring, or a motor, of joints and bodies."""
+        """Whether it is a force on bodies or joints that has such a parameter."""
         forces: Any = self.made["system.forces"]
         force = self.model.scene.forces.get(name)
-        if getattr(force, "kind", None) not in ("spring", "torsion_spring", "motor"):
+        if what not in getattr(force, "parameters_to_vary", ()):
             return False
         entry = self.model.force_names.index(name)
         for index in np.flatnonzero((forces["ledger"] == entry) & (forces["kind"] != FIELD)):
@@ -234,10 +234,7 @@ class Variation:
 
 
 def _freedoms_of(joint: Any) -> tuple[str, ...]:
-    if joint.kind in ("hinge", "slider"):
-        return (joint.name,)
-    suffixes = {"cylindrical": (".displacement", ".angle"), "universal": (".a", ".b")}.get(joint.kind, ())
-    return tuple(joint.name + suffix for suffix in suffixes)
+    return tuple(joint.name + step.suffix for step in joint.steps or () if step.kind != "ball")
 
 
 def _numbers(name: str, value: ArrayLike) -> np.ndarray:

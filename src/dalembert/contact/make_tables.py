@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..collide.tables import FREE
-from ..model.tables import BOUNDED, CONSTANT, CUSTOM_FORCE, FIELD, SPRING, STOP, System
+from ..model.force_kinds import KEEPS_AWAKE
+from ..model.tables import BOUNDED, FIELD, STOP, System
 from .bearing import SIZE as SIZE_OF_SYSTEM
 from .solvers import SOLVERS
 from .tables import (
@@ -105,7 +106,7 @@ def with_room(tables: Stepping, contacts: int) -> Stepping:
 def slowness(system: System) -> np.ndarray:
     """(bodies,) for `Stepping.slow`, at the start. What has joints, springs or forces of the user's never sleeps."""
     found = np.zeros(len(system.bodies) + 1)
-    forces = system.forces[np.isin(system.forces.kind, (SPRING, CONSTANT, CUSTOM_FORCE))]
+    forces = system.forces[np.isin(system.forces.kind, KEEPS_AWAKE)]
     for body in (*forces.a, *forces.b, *system.incidences.body):
         found[body] = -np.inf
     return found[:-1]

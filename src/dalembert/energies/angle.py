@@ -11,13 +11,44 @@ cos θ' = cos θ cos α cos β + sin α sin β.
 """
 
 import math
+from typing import Any
+
+import numpy as np
 
 from ..elementary.arctangent import atan2
 from ..elementary.circular import sin_cos
 from ..jit import inlined, njit
 from ..unchecked import poke
 from ..vec import cross, dot, norm, scale, sub
+from .kinds import Energy, register
 from .matrices import clear_from, outer, plus, point, put_pair_gradient, put_pair_hessian, times
+
+
+class AngularSprings(Energy):
+    """Springs on the angle at the middle one of three particles; see `Scene.angular_springs`."""
+
+    kind, label = "angles", "angular springs"
+
+    def __init__(self, particles: Any, triples: Any, *, stiffness: Any, damping: Any = 0.0, rest: Any = None) -> None:
+        self.particles, self.triples, self.rest = particles, triples, rest
+        self.numbers = {"stiffness": stiffness, "damping": damping}
+
+    def resolve(self, found: Any) -> tuple[Any, dict[str, Any]]:
+        group = found.group(self.particles)
+        rows = found.elements(group, self.triples, 3, apart="an angle needs three places")
+        x = group.position
+        values = {"nodes": rows + group.first, **found.per_element(len(rows), **self.numbers)}
+        u, v = x[rows[:, 0]] - x[rows[:, 1]], x[rows[:, 2]] - x[rows[:, 1]]
+        angle = np.arctan2(np.linalg.norm(np.cross(u, v), axis=1), np.einsum("ij,ij->i", u, v))
+        values["rest"] = angle if self.rest is None else found.per_element(len(rows), rest=self.rest)["rest"]
+        flat = (values["rest"] < 1e-6) | (values["rest"] > np.pi - 1e-6)
+        if flat.any():
+            i = int(np.argmax(flat))
+            raise ValueError(
+                f"{found.owner}: the rest angle of element {i} is {values['rest'][i]:g}; straight ones go with bending()"
+            )
+        return group, values
+
 
 ALPHA = (1.0, -1.0, 0.0)
 BETA = (0.0, -1.0, 1.0)
@@ -97,3 +128,7 @@ def damping_rows(e, x, rows):
     root = math.sqrt(e.damping)
     put_pair_gradient(rows, 0, ALPHA, BETA, scale(root / a, cross(t_a, m)), scale(root / b, cross(m, t_b)))
     return 1
+
+
+# Stiffness of ½ k (θ − θ₀)² (N m/rad²), damping (N m s/rad²), rest angle. nodes[1] is the vertex.
+register("angles", 3, 1, "stiffness damping rest", evaluate, damping_rows)

@@ -9,11 +9,35 @@ in the plane A is bilinear; out of it, it grows like the square of the slope.
 """
 
 import math
+from typing import Any
+
+import numpy as np
 
 from ..jit import inlined
 from ..unchecked import poke
 from ..vec import cross, dot, norm, scale, sub
+from .kinds import Energy, register
 from .matrices import IDENTITY, clear_from, outer, plus, point, put_pair_gradient, put_pair_hessian, skew, times
+
+
+class Areas(Energy):
+    """Triangles that keep their area; see `Scene.areas`."""
+
+    kind = label = "areas"
+
+    def __init__(self, particles: Any, faces: Any, *, stiffness: Any, damping: Any = 0.0) -> None:
+        self.particles, self.faces = particles, faces
+        self.numbers = {"stiffness": stiffness, "damping": damping}
+
+    def resolve(self, found: Any) -> tuple[Any, dict[str, Any]]:
+        group = found.group(self.particles)
+        rows = found.elements(group, self.faces, 3, apart="a triangle needs an area")
+        values = {"nodes": rows + group.first, **found.per_element(len(rows), **self.numbers)}
+        a, b, c = (group.position[rows[:, k]] for k in range(3))
+        area = 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)
+        values["rest"] = found.per_element(len(rows), above_zero=True, area=area)["area"]
+        return group, values
+
 
 ALPHA = (-1.0, 1.0, 0.0)
 BETA = (-1.0, 0.0, 1.0)
@@ -75,3 +99,7 @@ def damping_rows(e, x, rows):
     root = 0.5 * math.sqrt(e.damping / e.rest)
     put_pair_gradient(rows, 0, ALPHA, BETA, scale(root, cross(b, n)), scale(root, cross(n, a)))
     return 1
+
+
+# Stiffness of ½ k (A − A₀)²/A₀ (N/m), damping (N s/m), rest area (m²).
+register("areas", 3, 1, "stiffness damping rest", evaluate, damping_rows)

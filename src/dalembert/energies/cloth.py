@@ -16,6 +16,7 @@ from ..jit import inlined, njit
 from ..lanes import four, plus4, spread, times4
 from ..unchecked import poke
 from ..vec import add, add_scaled, dot, norm, scale, sub
+from .kinds import register
 from .matrices import point, put_block, put_pair_gradient
 from .scatter import add_nine, factors, nine, product, subtract
 
@@ -174,7 +175,7 @@ def damping_rows(e, x, rows):
 
 
 @njit
-def forces(elements, first, last, x, about, same, v, f, g):
+def forces(elements, first, last, x, about, same, v, f, g, scratch):
     """Σ W and the power of damping; f += elastic forces, g += damping; see `loops.Loops`. same : `about` equals x."""
     total, power = 0.0, 0.0
     for i in range(first, last):
@@ -214,7 +215,7 @@ def subtract_pair(f, e, g_u, g_v):
 
 
 @njit
-def matrix(elements, slots, first, last, x, about, same, stiffness_weight, damping_weight, values):
+def matrix(elements, slots, first, last, x, about, same, stiffness_weight, damping_weight, values, scratch):
     """values += the weighted sum of positive Hessians and damping; see `loops.Loops`. same : `about` equals x."""
     for i in range(first, last):
         e = elements[i]
@@ -235,3 +236,9 @@ def matrix(elements, slots, first, last, x, about, same, stiffness_weight, dampi
             w_u, w_v, i_u, i_v = measures(e, about)
             parts = parts_of(e, (0.0, 0.0, 0.0), stretch, stretch, shear, w_u, w_v, i_u, i_v)
             add_pairs(values, slots, 6 * i, parts)
+
+
+# Inverse (row by row) of the 2×2 matrix whose columns are the material edges from nodes[0] (1/m), area at rest (m²),
+# stiffnesses (N/m), dampings (N s/m).
+FIELDS = "inverse:4 area stretch_u stretch_v shear stretch_damping shear_damping"
+register("cloths", 3, 3, FIELDS, evaluate, damping_rows, forces=forces, matrix=matrix)

@@ -14,11 +14,34 @@ which are smooth at φ = 0. A thread folded back on itself (φ = π) has no boun
 """
 
 import math
+from typing import Any
+
+import numpy as np
 
 from ..jit import inlined, njit
 from ..unchecked import poke
 from ..vec import cross, dot, norm, perpendicular, scale, sub
+from .kinds import Energy, register
 from .matrices import IDENTITY, clear_from, outer, plus, point, put_pair_gradient, put_pair_hessian, skew, times
+
+
+class Bending(Energy):
+    """Bending of threads that are straight at rest; see `Scene.bending`."""
+
+    kind, label = "curvatures", "bending"
+
+    def __init__(self, particles: Any, triples: Any, *, stiffness: Any, damping: Any = 0.0) -> None:
+        self.particles, self.triples = particles, triples
+        self.numbers = {"stiffness": stiffness, "damping": damping}
+
+    def resolve(self, found: Any) -> tuple[Any, dict[str, Any]]:
+        group = found.group(self.particles)
+        rows = found.elements(group, self.triples, 3, apart="a thread needs some length")
+        values = {"nodes": rows + group.first, **found.per_element(len(rows), **self.numbers)}
+        lengths = np.linalg.norm(np.diff(group.position[rows], axis=1), axis=2).mean(axis=1)
+        values["stiffness"] = values["stiffness"] / lengths
+        return group, values
+
 
 ALPHA = (-1.0, 1.0, 0.0)
 BETA = (0.0, -1.0, 1.0)
@@ -109,3 +132,7 @@ def damping_rows(e, x, rows):
         put_pair_gradient(rows, 9 * i, ALPHA, BETA, scale(-1.0 / r_1, m), scale(1.0 / r_2, m))
         m = cross(t_1, m)
     return 2
+
+
+# EI divided by the length that belongs to the middle node (N m), damping (N m s). nodes[1] is the middle one.
+register("curvatures", 3, 2, "stiffness damping", evaluate, damping_rows)

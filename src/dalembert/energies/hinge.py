@@ -19,6 +19,7 @@ from ..jit import inlined, njit
 from ..unchecked import poke
 from ..vec import add, add_scaled, cross, dot, norm, scale, sub
 from .arctangent import angle_of
+from .kinds import register
 from .matrices import clear_from, outer, plus, point, put, put_block, times, transposed
 from .scatter import add_product, factors, subtract
 
@@ -158,7 +159,7 @@ def damping_rows(e, x, rows):
 
 
 @njit
-def forces(elements, first, last, x, about, same, v, f, g):
+def forces(elements, first, last, x, about, same, v, f, g, scratch):
     """Σ W and the power of damping; f += elastic forces, g += damping; see `loops.Loops`. same : `about` equals x."""
     total, power = 0.0, 0.0
     for i in range(first, last):
@@ -195,7 +196,7 @@ def subtract_gradient(f, e, s, g_0, g_1, g_2, g_3):
 
 
 @njit
-def matrix(elements, slots, first, last, x, about, same, stiffness_weight, damping_weight, values):
+def matrix(elements, slots, first, last, x, about, same, stiffness_weight, damping_weight, values, scratch):
     """values += the weighted sum of positive Hessians and damping; see `loops.Loops`. same : `about` equals x."""
     for i in range(first, last):
         e = elements[i]
@@ -225,3 +226,8 @@ def add_square(values, slots, at, s, e, x):
     add_product(values, slots[at + 7], f_2, f_2)
     add_product(values, slots[at + 8], f_2, f_3)
     add_product(values, slots[at + 9], f_3, f_3)
+
+
+# Stiffness of ½ k (θ − θ₀)² (J/rad²), damping (J s/rad²), rest angle. Edge nodes[0] to nodes[1], corners nodes[2] and
+# nodes[3].
+register("hinges", 4, 1, "stiffness damping rest", evaluate, damping_rows, forces=forces, matrix=matrix)

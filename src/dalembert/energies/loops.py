@@ -18,27 +18,27 @@ from typing import Any, NamedTuple
 from ..jit import inlined, njit
 from ..unchecked import peek
 from ..vec import scale
+from .kinds import OUT
 from .matrices import outer, plus, times
 from .scatter import add_block, subtract
-from .tables import OUT
 
 
 class Loops(NamedTuple):
     """Compiled functions of records first ≤ i < last of a table of elements."""
 
     energy: Callable[..., Any]  # (elements, first, last, x, scratch) → Σ W
-    # (elements, first, last, x, about, v, f, g, scratch) → Σ W, power of damping; f += elastic forces, g += those of damping,
-    # whose rows are taken at the places `about`
+    # (elements, first, last, x, about, same, v, f, g, scratch) → Σ W, power of damping; f += elastic forces, g += those of
+    # damping, whose rows are taken at the places `about`; same : whether that is x
     forces: Callable[..., Any]
-    # (elements, slots, first, last, x, about, stiffness_weight, damping_weight, values, scratch): values += the weighted sum
-    # of the positive Hessians and of Σ rᵢ rᵢᵀ, in 3×3 blocks (row by row, nine numbers each). Slots of an element: one a
-    # pair a ≤ b of its nodes, in the order (0, 0), (0, 1), … (1, 1), …; slot s means the block s >> 1, and its transpose
-    # where s is odd.
+    # (elements, slots, first, last, x, about, same, stiffness_weight, damping_weight, values, scratch): values += the
+    # weighted sum of the positive Hessians and of Σ rᵢ rᵢᵀ, in 3×3 blocks (row by row, nine numbers each). Slots of an
+    # element: one a pair a ≤ b of its nodes, in the order (0, 0), (0, 1), … (1, 1), …; slot s means the block s >> 1, and its
+    # transpose where s is odd.
     matrix: Callable[..., Any]
 
 
 def make_loops(evaluate: Callable[..., Any], damping_rows: Callable[..., Any], nodes: int) -> Loops:
-    """The three loops of a kind; `scratch` has `tables.SCRATCH` numbers."""
+    """The three loops of a kind; `scratch` has `kinds.SCRATCH` numbers."""
     width = 3 * nodes
     pairs = nodes * (nodes + 1) // 2
 
@@ -51,7 +51,7 @@ def make_loops(evaluate: Callable[..., Any], damping_rows: Callable[..., Any], n
         return total
 
     @njit
-    def forces(elements, first, last, x, about, v, f, g, scratch):
+    def forces(elements, first, last, x, about, same, v, f, g, scratch):
         rows = scratch[OUT:]
         total, power = 0.0, 0.0
         for i in range(first, last):
@@ -71,7 +71,7 @@ def make_loops(evaluate: Callable[..., Any], damping_rows: Callable[..., Any], n
         return total, power
 
     @njit
-    def matrix(elements, slots, first, last, x, about, stiffness_weight, damping_weight, values, scratch):
+    def matrix(elements, slots, first, last, x, about, same, stiffness_weight, damping_weight, values, scratch):
         rows = scratch[OUT:]
         for i in range(first, last):
             e = elements[i]

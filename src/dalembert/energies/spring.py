@@ -1,11 +1,44 @@
 """SPRING: a damped spring between two particles, W = ½ k (|d| − l)², with d from the first to the second."""
 
 import math
+from typing import Any
+
+import numpy as np
 
 from ..jit import inlined, njit
 from ..unchecked import poke
 from ..vec import add, dot, scale, sub
+from .kinds import Energy, register
 from .matrices import outer, point, put, put_block, shifted, times
+
+
+class Springs(Energy):
+    """Damped springs between pairs of particles; see `Scene.springs`."""
+
+    kind = label = "springs"
+
+    def __init__(
+        self, particles: Any, pairs: Any, *, stiffness: Any, damping: Any = 0.0, rest: Any = None, draw: bool = True
+    ) -> None:
+        self.particles, self.pairs, self.rest, self.draw = particles, pairs, rest, draw
+        self.numbers = {"stiffness": stiffness, "damping": damping}
+
+    def resolve(self, found: Any) -> tuple[Any, dict[str, Any]]:
+        group = found.group(self.particles)
+        rows = found.elements(group, self.pairs, 2)
+        lengths = np.linalg.norm(group.position[rows[:, 1]] - group.position[rows[:, 0]], axis=1)
+        values = {"nodes": rows + group.first, **found.per_element(len(rows), **self.numbers)}
+        values["rest"] = lengths if self.rest is None else found.per_element(len(rows), rest=self.rest)["rest"]
+        lost = (lengths == 0.0) & (values["rest"] > 0.0)
+        if lost.any():
+            i = int(np.argmax(lost))
+            raise ValueError(
+                f"{found.owner}: spring {i}, particles {rows[i].tolist()}, starts with both ends at one place and a rest "
+                f"length of {values['rest'][i]:g} m, and so has no direction; move one, or give it no rest length"
+            )
+        if self.draw:
+            group.segments.append(rows)
+        return group, values
 
 
 @inlined
@@ -58,7 +91,7 @@ def damping_rows(e, x, rows):
 
 # Springs are many and cheap, so that a loop of their own pays: each direction serves for both forces.
 @njit
-def forces(elements, first, last, x, about, v, f, g, scratch):
+def forces(elements, first, last, x, about, same, v, f, g, scratch):
     """Σ W and the power of damping; f += elastic forces, g += damping; see `loops.Loops`."""
     total, power = 0.0, 0.0
     for i in range(first, last):
@@ -77,3 +110,7 @@ def forces(elements, first, last, x, about, v, f, g, scratch):
             put(g, 3 * a, add(point(g, a), push))
             put(g, 3 * b, sub(point(g, b), push))
     return total, power
+
+
+# Stiffness of ½ k (|d| − l)² (N/m), damping (N s/m), rest length (m).
+register("springs", 2, 1, "stiffness damping rest", evaluate, damping_rows, forces=forces)

@@ -1,95 +1,23 @@
-"""The tables of elements: one record array a kind, and the table of all of them.
+"""The tables of elements: one record array a kind, and the table of all of them."""
 
-An element acts between a few particles, `nodes`, of which every kind has its own number. Positions x and velocities v
-are flat, three numbers a particle. SI units; angles in rad.
-"""
-
-from typing import Any, NamedTuple
+from collections import namedtuple
 
 import numpy as np
 
-SPRING, ANGLE, CURVATURE, HINGE, CLOTH, AREA, VOLUME, TETRAHEDRON = range(8)
-
-
-def _table(nodes: int, *fields: Any) -> np.dtype:
-    return np.dtype([("nodes", "i8", nodes), *((f, "f8") if isinstance(f, str) else f for f in fields)], align=True)
-
-
-# Stiffness of ½ k (|d| − l)² (N/m), damping (N s/m), rest length (m).
-SPRING_ELEMENT = _table(2, "stiffness", "damping", "rest")
-# Stiffness of ½ k (θ − θ₀)² (N m/rad²), damping (N m s/rad²), rest angle. nodes[1] is the vertex.
-ANGLE_ELEMENT = _table(3, "stiffness", "damping", "rest")
-# EI divided by the length that belongs to the middle node (N m), damping (N m s). nodes[1] is the middle one.
-CURVATURE_ELEMENT = _table(3, "stiffness", "damping")
-# Stiffness of ½ k (θ − θ₀)² (J/rad²), damping (J s/rad²), rest angle. Edge nodes[0] to nodes[1], corners nodes[2] and
-# nodes[3].
-HINGE_ELEMENT = _table(4, "stiffness", "damping", "rest")
-# Inverse (row by row) of the 2×2 matrix whose columns are the material edges from nodes[0] (1/m), area at rest (m²),
-# stiffnesses (N/m), dampings (N s/m).
-CLOTH_ELEMENT = _table(
-    3, ("inverse", "f8", 4), "area", "stretch_u", "stretch_v", "shear", "stretch_damping", "shear_damping"
-)
-# Stiffness of ½ k (A − A₀)²/A₀ (N/m), damping (N s/m), rest area (m²).
-AREA_ELEMENT = _table(3, "stiffness", "damping", "rest")
-# Stiffness of ½ k (V − V₀)²/V₀ (Pa), damping (Pa s), rest volume (m³), positive where edges nodes[0] → 1, 2, 3 are
-# right-handed.
-VOLUME_ELEMENT = _table(4, "stiffness", "damping", "rest")
-# Inverse (row by row) of the 3×3 matrix whose columns are the edges from nodes[0] at rest (1/m), volume at rest (m³,
-# positive), Lamé parameters (Pa), viscosity (Pa s).
-TETRAHEDRON_ELEMENT = _table(4, ("inverse", "f8", 9), "volume", "mu", "lame", "viscosity")
+from .kinds import KINDS
 
 ELEMENT_SET = np.dtype(
     [("kind", "i8"), ("first", "i8"), ("last", "i8"), ("ledger", "i8"), ("active", "i8")], align=True
 )
 
 
-class Kind(NamedTuple):
-    """What there is to know of a kind of element."""
-
-    number: int
-    dtype: np.dtype
-    nodes: int  # particles that one acts between
-    rows: int  # the most damping rows that one has
-
-
-KINDS = {
-    "springs": Kind(SPRING, SPRING_ELEMENT, 2, 1),
-    "angles": Kind(ANGLE, ANGLE_ELEMENT, 3, 1),
-    "curvatures": Kind(CURVATURE, CURVATURE_ELEMENT, 3, 2),
-    "hinges": Kind(HINGE, HINGE_ELEMENT, 4, 1),
-    "cloths": Kind(CLOTH, CLOTH_ELEMENT, 3, 3),
-    "areas": Kind(AREA, AREA_ELEMENT, 3, 1),
-    "volumes": Kind(VOLUME, VOLUME_ELEMENT, 4, 1),
-    "tetrahedra": Kind(TETRAHEDRON, TETRAHEDRON_ELEMENT, 4, 6),
-}
-
-OUT = 1 + 12 + 144  # numbers that `evaluate` of any kind writes: energy, gradient, Hessian
-SCRATCH = OUT + 6 * 12  # and damping rows
-
-
-class Elements(NamedTuple):
+class Elements(namedtuple("Elements", [*KINDS, "sets", *(f"{name}_slots" for name in KINDS), "scratch"])):
     """All elements of a model. Compiled code is given their addresses (`addresses.address_table`); see `elements`.
 
-    A set is the elements first ≤ i < last of one kind; those that are not active do nothing. `ledger` is where the power
-    of its damping is added, none if negative. Slots say where the matrix of an element goes; see `loops`. They may be
-    empty where no matrix is asked for.
+    There is one table of elements a kind, by its name. A set (ELEMENT_SET) is the elements first ≤ i < last of one kind;
+    those that are not active do nothing. `ledger` is where the power of its damping is added, none if negative. Slots (int64,
+    k (k + 1)/2 numbers an element of k nodes) say where the matrix of an element goes; see `loops`. They may be empty where
+    no matrix is asked for. scratch : (kinds.SCRATCH,) float64.
     """
 
-    springs: Any
-    angles: Any
-    curvatures: Any
-    hinges: Any
-    cloths: Any
-    areas: Any
-    volumes: Any
-    tetrahedra: Any
-    sets: Any  # ELEMENT_SET
-    spring_slots: Any  # int64, k (k + 1)/2 numbers an element of k nodes
-    angle_slots: Any
-    curvature_slots: Any
-    hinge_slots: Any
-    cloth_slots: Any
-    area_slots: Any
-    volume_slots: Any
-    tetrahedron_slots: Any
-    scratch: Any  # (SCRATCH,) float64
+    __slots__ = ()

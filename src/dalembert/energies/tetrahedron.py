@@ -20,6 +20,7 @@ from ..jit import inlined, njit
 from ..unchecked import poke
 from ..vec import add, add_scaled, cross, dot, scale
 from .deformation import add_positive, edges, put_determinant_hessian, put_edge_gradient
+from .kinds import register
 
 
 @inlined
@@ -98,3 +99,8 @@ def put_strain(rows, at, root, f, g, p_1, p_2, p_3, q_1, q_2, q_3):
         rows, at, add(scale(half * q_1, f), scale(half * p_1, g)), add(scale(half * q_2, f), scale(half * p_2, g)),
         add(scale(half * q_3, f), scale(half * p_3, g)),
     )  # fmt: skip
+
+
+# Inverse (row by row) of the 3×3 matrix whose columns are the edges from nodes[0] at rest (1/m), volume at rest (m³,
+# positive), Lamé parameters (Pa), viscosity (Pa s).
+register("tetrahedra", 4, 6, "inverse:9 volume mu lame viscosity", evaluate, damping_rows)

@@ -5,11 +5,47 @@ gradient does not vanish when it is flat, so that it rights itself.
 """
 
 import math
+from typing import Any
+
+import numpy as np
 
 from ..jit import inlined
 from ..unchecked import poke
 from ..vec import add_scaled, cross, dot, scale
 from .deformation import add_positive, edges, put_determinant_hessian, put_edge_gradient
+from .kinds import Energy, register
+
+
+class Volumes(Energy):
+    """Tetrahedra that keep their volume; see `Scene.volumes`."""
+
+    kind = label = "volumes"
+
+    def __init__(self, particles: Any, tetrahedra: Any, *, stiffness: Any, damping: Any = 0.0) -> None:
+        self.particles, self.tetrahedra = particles, tetrahedra
+        self.numbers = {"stiffness": stiffness, "damping": damping}
+
+    def resolve(self, found: Any) -> tuple[Any, dict[str, Any]]:
+        group = found.group(self.particles)
+        rows = found.elements(group, self.tetrahedra, 4, apart="a tetrahedron needs a volume")
+        values = {"nodes": rows + group.first, **found.per_element(len(rows), **self.numbers)}
+        values["rest"] = require_upright(found.owner, group.position, rows)
+        return group, values
+
+
+def require_upright(owner: str, x: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """The volumes of tetrahedra (m³). Raises ValueError for one that is flat or turned inside out."""
+    edges = x[rows[:, 1:]] - x[rows[:, :1]]
+    volume = np.linalg.det(edges) / 6.0
+    flat = volume <= 1e-12 * np.abs(edges).max(axis=(1, 2)) ** 3
+    if flat.any():
+        i = int(np.argmax(flat))
+        raise ValueError(
+            f"{owner}: tetrahedron {i}, particles {rows[i].tolist()}, has the volume {volume[i]:.3g} m³; exchange two of its "
+            "corners where it is inside out, and leave out flat ones"
+        )
+    return volume
+
 
 NOTHING = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 # Rows of D⁻¹ of a regular tetrahedron with edges of length √2, from one corner; D has the columns (0, 1, 1), (1, 0, 1),
@@ -52,3 +88,8 @@ def damping_rows(e, x, rows):
     s = math.sqrt(e.damping / e.rest) / 6.0
     put_edge_gradient(rows, 0, scale(s, cross(d_2, d_3)), scale(s, cross(d_3, d_1)), scale(s, cross(d_1, d_2)))
     return 1
+
+
+# Stiffness of ½ k (V − V₀)²/V₀ (Pa), damping (Pa s), rest volume (m³), positive where edges nodes[0] → 1, 2, 3 are
+# right-handed.
+register("volumes", 4, 1, "stiffness damping rest", evaluate, damping_rows)

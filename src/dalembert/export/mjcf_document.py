@@ -102,7 +102,7 @@ class Document:
     def coordinate(self, joint: Any, which: str | None = None) -> Joint | None:
         """The joint of the file that has a coordinate of a joint of the scene; None for one that is not in the tree."""
         name = joint.name
-        if joint.kind == "cylindrical":
+        if joint.angle and joint.displacement:
             name += f".{which or 'angle'}"
         return self.joints.get(name)
 

@@ -14,6 +14,7 @@ from ..scene.joint import Joint
 from .mjcf_document import Document, number, numbers
 from .shared import holds_particle
 
+ON_JOINTS = ("torsion_spring", "friction", "limit", "motor", "servo")  # what joints and actuators of MJCF do
 FAR = 1e10  # rad or m: a stop that is not there
 
 
@@ -27,7 +28,9 @@ def write_forces(out: Document, loops: Iterable[Joint]) -> None:
         kind = force.kind.replace("_", " ")
         if not isinstance(force, Force) or holds_particle(force):
             continue  # said with the particles
-        if force.joint is not None:
+        if force.joint is not None and force.kind not in ON_JOINTS:
+            out.warn(f"{kind} {force.name!r}", "MJCF has no such force; it is left out")
+        elif force.joint is not None:
             found = out.coordinate(force.joint, force.coordinate)
             if found is None:
                 out.warn(
@@ -35,10 +38,12 @@ def write_forces(out: Document, loops: Iterable[Joint]) -> None:
                 )
             else:
                 on_joints.setdefault(found.name, []).append(force)
-        elif force.kind != "spring":
+        elif (tendon := force.tendon()) is None:
             out.warn(f"{kind} {force.name!r}", "MJCF has no such force; it is left out")
-        elif not _write_tendon(out, force.name, force, force.at_a, force.at_b, **_spring(force)):
-            out.warn(f"spring {force.name!r}", "one of its ends is on what MJCF does not have; it is left out")
+        elif not _write_tendon(
+            out, force.name, force, force.at_a, force.at_b, **{key: number(value) for key, value in tendon.items()}
+        ):
+            out.warn(f"{kind} {force.name!r}", "one of its ends is on what MJCF does not have; it is left out")
     for carried in out.joints.values():
         _write_attributes(out, carried.element, on_joints.get(carried.name, []))
     for name, forces in on_joints.items():
@@ -90,14 +95,6 @@ def _write_motor(out: Document, joint: str, force: Force) -> None:
     )  # fmt: skip
     if np.isfinite(force.limit):
         element.set("forcerange", numbers([-force.limit, force.limit]))
-
-
-def _spring(force: Force) -> dict[str, str]:
-    return {
-        "stiffness": number(force.stiffness),
-        "damping": number(force.damping),
-        "springlength": number(force.rest),
-    }
 
 
 def _write_tendon(

@@ -2,7 +2,7 @@
 
 from ..kernel import array, kernel, out
 from ..model.tables import BODY, COORDINATE, CUSTOM_MOTOR, FORCE, KINEMATICS, MOTOR
-from .body_forces import custom_effort, motor_effort
+from .body_forces import effort_of
 from .coordinates import coordinate_rate, coordinate_value
 from .kinematics import update_kinematics
 
@@ -35,10 +35,7 @@ def read_efforts(
             continue
         coordinate = coordinates[force.coordinate]
         rate = coordinate_rate(y, coordinate, kinematics, curves)
-        if force.kind == MOTOR:
-            efforts[i] = motor_effort(y, force, coordinate, rate, kinematics, curves)
-        else:
-            status, efforts[i] = custom_effort(t, y, force, coordinate, rate, kinematics, curves, scratch)
-            if status != 0:
-                return status
+        status, efforts[i], _ = effort_of(force.kind, t, y, force, coordinate, rate, kinematics, curves, scratch)
+        if status != 0:
+            return status
     return 0

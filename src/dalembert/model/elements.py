@@ -14,6 +14,7 @@ from ..scene.joint import Frame, Joint
 from ..scene.particles import Particle
 from ..scene.scene import Scene
 from . import tables
+from .force_kinds import NUMBERS
 from .graph import Graph
 from .user_functions import automatic_constraint, load_adapter, motor_adapter, supplied_constraint
 
@@ -98,93 +99,53 @@ class ForceCompiler:
         return len(self.ledger) - 1
 
     def forces(self, scene: Scene) -> list[tuple[Any, ...]]:
-        rows = [self._row(tables.FIELD, vector=scene.gravity)] if np.any(scene.gravity) else []
+        """All rows of the FORCE table: gravity, then those of each force."""
+        rows = [self.row("field", vector=scene.gravity)] if np.any(scene.gravity) else []
         for force in scene.forces.values():
             if isinstance(force, Force):
-                rows += getattr(self, f"_{force.kind}")(force, scene)
+                rows += force.rows(self)
         return rows
 
-    def _row(self, kind: int, **fields: Any) -> tuple[Any, ...]:
+    # What forces make their rows with -------------------------------------------------------------------------------
+
+    def row(self, law: str, force: Force | None = None, **fields: Any) -> tuple[Any, ...]:
+        """A row of the FORCE table. force : whose entry of the ledger, and coordinate, it has; else give those it needs.
+        Raises ValueError for a law that is not registered."""
+        if law not in NUMBERS:
+            raise ValueError(f"law {law!r} is not registered; registered: {', '.join(NUMBERS)}")
         row = np.zeros(1, tables.FORCE)
-        row["kind"], row["active"], row["limit"] = kind, 1, np.inf
+        row["kind"], row["active"], row["limit"] = NUMBERS[law], 1, np.inf
+        if force is not None:
+            row["ledger"] = self.entry(force.name)
+            if force.joint is not None:
+                row["coordinate"] = self.coordinate(force.joint, force.coordinate)
         for key, value in fields.items():
             row[key] = value
         return tuple(row[0])
 
-    def _spring(self, force: Force, scene: Scene) -> list[tuple[Any, ...]]:
-        a, b = force.a, force.b
-        assert a is not None and b is not None
-        return [
-            self._row(
-                tables.SPRING, a=self.index[a], b=self.index[b], ledger=self.entry(force.name),
-                anchor_a=to_frame(a, force.at_a), anchor_b=to_frame(b, force.at_b), stiffness=force.stiffness,
-                damping=force.damping, rest=force.rest,
-            )
-        ]  # fmt: skip
+    @property
+    def bodies(self) -> list[Body]:
+        """All rigid bodies of the scene."""
+        return [item for item in self.index if isinstance(item, Body)]
 
-    def _torsion_spring(self, force: Force, scene: Scene) -> list[tuple[Any, ...]]:
-        assert force.joint is not None
-        return [
-            self._row(
-                tables.TORSION, coordinate=self.coordinate(force.joint, force.coordinate), rest=force.rest,
-                ledger=self.entry(force.name), stiffness=force.stiffness, damping=force.damping,
-            )
-        ]  # fmt: skip
+    def anchor(self, frame: Frame, point: np.ndarray) -> np.ndarray:
+        """A world point in the frame of a body, or of the world."""
+        return to_frame(frame, point)
 
-    def _drag(self, force: Force, scene: Scene) -> list[tuple[Any, ...]]:
-        entry = self.entry(force.name)
-        bodies = scene.bodies.values() if force.bodies is None else force.bodies
-        return [
-            self._row(tables.DRAG, a=self.index[body], ledger=entry, vector=force.vector, torque=force.torque)
-            for body in bodies
-        ]
+    def ends(self, force: Force) -> dict[str, Any]:
+        """The fields a, b, anchor_a and anchor_b of a force between two points."""
+        return {"a": self.index[force.a], "b": self.index[force.b], "anchor_a": to_frame(force.a, force.at_a),
+                "anchor_b": to_frame(force.b, force.at_b)}  # fmt: skip
 
-    def _load(self, force: Force, scene: Scene) -> list[tuple[Any, ...]]:
-        assert force.a is not None
-        fields = {
-            "a": self.index[force.a], "ledger": self.entry(force.name), "in_body": int(force.in_body),
-            "anchor_a": to_frame(force.a, force.at_a), "vector": force.vector, "torque": force.torque,
-        }  # fmt: skip
-        if force.function is None:
-            return [self._row(tables.CONSTANT, **fields)]
-        address = self.pointer(load_adapter(force.function), force.name)
-        return [self._row(tables.CUSTOM_FORCE, address=address, **fields)]
+    def load_function(self, force: Force) -> int:
+        """The address of a force's function of (t, x, q, v, ω)."""
+        assert force.function is not None
+        return self.pointer(load_adapter(force.function), force.name)
 
-    def _motor(self, force: Force, scene: Scene) -> list[tuple[Any, ...]]:
-        assert force.joint is not None
-        fields = {
-            "coordinate": self.coordinate(force.joint, force.coordinate), "ledger": self.entry(force.name),
-            "rest": force.rest, "target": force.target, "damping": force.damping, "limit": force.limit,
-            "position": force.position, "stiffness": force.stiffness,
-        }  # fmt: skip
-        if force.function is None:
-            return [self._row(tables.MOTOR, **fields)]
-        address = self.pointer(motor_adapter(force.function), force.name)
-        return [self._row(tables.CUSTOM_MOTOR, address=address, **fields)]
-
-    def _limit(self, force: Force, scene: Scene) -> list[tuple[Any, ...]]:
-        assert force.joint is not None
-        fields = {
-            "coordinate": self.coordinate(force.joint, force.coordinate), "ledger": self.entry(force.name),
-            "restitution": force.restitution,
-        }  # fmt: skip
-        sides = zip((1.0, -1.0), force.stops, strict=True)
-        return [self._row(tables.STOP, side=side, rest=stop, **fields) for side, stop in sides if np.isfinite(stop)]
-
-    def _friction(self, force: Force, scene: Scene) -> list[tuple[Any, ...]]:
-        return self._bounded(tables.DRY_FRICTION, force)
-
-    def _servo(self, force: Force, scene: Scene) -> list[tuple[Any, ...]]:
-        return self._bounded(tables.SERVO, force)
-
-    def _bounded(self, kind: int, force: Force) -> list[tuple[Any, ...]]:
-        assert force.joint is not None
-        return [
-            self._row(
-                kind, coordinate=self.coordinate(force.joint, force.coordinate), ledger=self.entry(force.name),
-                target=force.target, limit=force.limit, side=1.0,
-            )
-        ]  # fmt: skip
+    def motor_function(self, force: Force) -> int:
+        """The address of a force's function of (t, s, ṡ)."""
+        assert force.function is not None
+        return self.pointer(motor_adapter(force.function), force.name)
 
 
 def part_rows(joint: Joint, j: int, graph: Graph, compiler: ForceCompiler) -> list[tuple[Any, ...]]:

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..energies.tables import ELEMENT_SET, KINDS, SCRATCH, Elements
+from ..energies.kinds import KINDS, SCRATCH
+from ..energies.tables import ELEMENT_SET, Elements
 from ..interact.build import RadialLaw, make_interactions
 from ..interact.tables import (
     ALL_PAIRS,
@@ -33,7 +34,6 @@ from .user_functions import field_adapter, radial_adapter, wind_adapter
 LAWS = {
     "gravitation": GRAVITATION, "coulomb": COULOMB, "lennard_jones": LENNARD_JONES, "repulsion": REPULSION, "radial": CUSTOM,
 }  # fmt: skip
-SLOTS = dict(zip(KINDS, (name for name in Elements._fields if name.endswith("_slots")), strict=True))
 FEW = 64  # particles for which all pairs cost no more than sorting them into cells
 
 
@@ -148,9 +148,9 @@ class ParticleCompiler:
     def make_elements(self, slots: Mapping[str, np.ndarray] = MappingProxyType({})) -> Elements:
         """The elements of the scene; slots, by kind: where their matrices go."""
         rows = {name: table.view(np.recarray) for name, table in self.element_rows().items()}
-        where = {SLOTS[name]: slots.get(name, np.zeros(0, np.int64)) for name in KINDS}
+        where = {f"{name}_slots": slots.get(name, np.zeros(0, np.int64)) for name in KINDS}
         sets = np.array(self.sets, ELEMENT_SET).view(np.recarray)
-        return Elements(**rows, **where, sets=sets, scratch=np.zeros(SCRATCH))
+        return Elements(**{**rows, **where, "sets": sets, "scratch": np.zeros(SCRATCH)})
 
     def pattern(self) -> BlockPattern:
         """Where the matrix of an implicit step has its blocks."""

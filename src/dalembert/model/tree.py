@@ -21,7 +21,8 @@ from . import tree_tables as tables
 from .tree_tables import BALL, COORDINATES, FREE, FREEDOMS, HINGE, SLIDER, WELD, Tree
 
 CLOSED = 1e-6
-CARRYING = ("weld", "hinge", "slider", "cylindrical", "universal", "ball")  # joints that trees are made of
+KINDS = {"hinge": HINGE, "slider": SLIDER, "ball": BALL}  # of the steps of joints
+START = {HINGE: [0.0], SLIDER: [0.0], BALL: [1.0, 0.0, 0.0, 0.0]}  # coordinates at the initial pose
 SUFFIXES = {
     BALL: (".x", ".y", ".z"),
     FREE: (".vx", ".vy", ".vz", ".wx", ".wy", ".wz"),
@@ -82,7 +83,7 @@ def build_tree(scene: Scene) -> Layout:
     for joint in scene.joints.values():
         ends = (joint.a, joint.b)
         between_links = all(end is WORLD or isinstance(end, Body | Link) for end in ends)
-        if joint.kind in CARRYING and between_links and not joint.closes_loop:
+        if joint.steps is not None and between_links and not joint.closes_loop:
             for end in ends:
                 edges.setdefault(end, []).append(joint)
     known: dict[Any, Place] = {WORLD: Place(WORLD, -1, np.zeros(3), np.eye(3))}
@@ -131,33 +132,28 @@ def _carry(joint: Joint, parent: Place, item: Any, turned: bool, layout: Layout)
     place = _place(item, layout)
     at, sign = joint.at, -1.0 if turned else 1.0
     layout.joints.append(joint)
-    if joint.kind in ("weld", "ball"):
-        kind = WELD if joint.kind == "weld" else BALL
-        _add(parent, place, kind, at, np.zeros(3), joint.name, 0.0, layout, sign)
-        layout.start += [] if kind == WELD else [1.0, 0.0, 0.0, 0.0]
-        return place
     steps = _steps(joint, turned)
+    if not steps:
+        _add(parent, place, WELD, at, np.zeros(3), joint.name, 0.0, layout, sign)
+        return place
     for kind, axis, name in steps[:-1]:
         between = Place(None, len(layout.rows), at, np.eye(3))
         _add(parent, between, kind, at, sign * axis, name, joint.armature, layout)
+        layout.start += START[kind]
         parent = between
     place.number = len(layout.rows)
     kind, axis, name = steps[-1]
     _add(parent, place, kind, at, sign * axis, name, joint.armature, layout, sign)
-    layout.start += [0.0] * len(steps)
+    layout.start += START[kind]
     return place
 
 
 def _steps(joint: Joint, turned: bool) -> list[tuple[int, np.ndarray, str]]:
-    """The hinges and sliders that a joint is made of, from its carrier on."""
-    if joint.kind == "universal":
-        cross = joint.parts[1]
-        steps = [(HINGE, cross.axis_a, joint.name + ".a"), (HINGE, cross.axis_b, joint.name + ".b")]
-        return steps[::-1] if turned else steps
-    assert joint.axis is not None
-    if joint.kind == "cylindrical":
-        return [(SLIDER, joint.axis, joint.name + ".displacement"), (HINGE, joint.axis, joint.name + ".angle")]
-    return [(HINGE if joint.kind == "hinge" else SLIDER, joint.axis, joint.name)]
+    """The hinges, sliders and balls that a joint is made of, from its carrier on. Those of one axis commute, and keep their
+    order."""
+    steps = [(KINDS[step.kind], step.axis, joint.name + step.suffix) for step in joint.steps or ()]
+    commute = all(np.array_equal(axis, steps[0][1]) for _, axis, _ in steps)
+    return steps[::-1] if turned and not commute else steps
 
 
 def _require_closed(joint: Joint) -> None:

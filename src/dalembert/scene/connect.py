@@ -8,64 +8,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .checks import finite, real_array
-from .joint import Coupling, Curve, Custom, Frame, Joint, Part
+from .joint import Curve, Custom, Frame, Joint
+from .joints.ball import Ball
+from .joints.composition import Composition
+from .joints.cylindrical import Cylindrical
+from .joints.gear import Gear
+from .joints.hinge import Hinge
+from .joints.point_on_curve import PointOnCurve
+from .joints.point_on_line import PointOnLine
+from .joints.point_on_plane import PointOnPlane
+from .joints.rod import Rod
+from .joints.slider import Slider
+from .joints.universal import Universal
+from .joints.weld import Weld
 from .particles import Particle
+from .resolve import Resolver
 
 Point = ArrayLike
-POINTS = (
-    "ball",
-    "rod",
-    "point_on_line",
-    "point_on_plane",
-    "point_on_curve",
-)  # what particles take; the last three as b
-
-
-SAME_PLACE = 1e-9
-
-
-def _unit(owner: str, name: str, value: ArrayLike) -> np.ndarray:
-    v = real_array(owner, name, value, (3,))
-    size = float(np.linalg.norm(v))
-    if size < 1e-12:
-        raise ValueError(f"{owner}: {name} {v.tolist()} has no direction; give a vector of some length")
-    return v / size
-
-
-def _sides(axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Two unit vectors that make a right-handed frame with the axis."""
-    helper = np.eye(3)[int(np.argmin(np.abs(axis)))]
-    first = np.cross(axis, helper)
-    first /= np.linalg.norm(first)
-    return first, np.cross(axis, first)
-
-
-def _point(pa: np.ndarray, pb: np.ndarray) -> Part:
-    return Part("point", 3, pa, pb, np.zeros(3), np.zeros(3))
-
-
-def _dot(axis_a: np.ndarray, axis_b: np.ndarray, value: float = 0.0) -> Part:
-    return Part("dot", 1, np.zeros(3), np.zeros(3), axis_a, axis_b, value)
-
-
-def _plane(normal: np.ndarray, pa: np.ndarray, pb: np.ndarray) -> Part:
-    return Part("plane", 1, pa, pb, normal, np.zeros(3))
-
-
-def place(owner: str, name: str, frame: Frame, point: Point | None) -> np.ndarray:
-    """A point of a body or the world as it was given; of a particle, where that is. Raises ValueError."""
-    if isinstance(frame, Particle):
-        given = frame.position if point is None else real_array(owner, name, point, (3,))
-        if np.linalg.norm(given - frame.position) > SAME_PLACE * max(1.0, float(np.linalg.norm(given))):
-            raise ValueError(
-                f"{owner}: {name} is {given.tolist()}, and {frame.name} is at {frame.position.tolist()}; a particle is its "
-                "own only point"
-            )
-        return frame.position
-    if point is None:
-        raise ValueError(f"{owner}: {name} is missing; give the point of {frame.name!r}, in world coordinates")
-    return real_array(owner, name, point, (3,))
 
 
 class Connections:
@@ -78,20 +37,18 @@ class Connections:
     _bodies: Callable[..., list[Frame]]
     _new_name: Callable[..., None]
 
-    def _start(self, kind: str, name: str, a: Any, b: Any, at: Point | None, at_b: Point | None) -> tuple[Any, ...]:
-        self._new_name(name, self.joints, kind)
-        owner = f"{kind} {name!r}"
-        first, second = self._frames(owner, a, b)
-        turning = [end.name for end in (first, second) if isinstance(end, Particle)]
-        if turning and kind not in POINTS:
-            raise ValueError(f"{owner}: {turning[0]} is a particle, which has no axes; it takes {', '.join(POINTS)}")
-        if isinstance(first, Particle) and kind not in POINTS[:2]:
-            raise ValueError(f"{owner}: {first.name} is a particle; let it be b, the one that keeps to what a carries")
-        if kind == "rod":
-            return owner, first, second, place(owner, "at_a", first, at), place(owner, "at_b", second, at_b)
-        pa = real_array(owner, "at", () if at is None else at, (3,))
-        pb = pa if at_b is None else real_array(owner, "at_b", at_b, (3,))
-        return owner, first, second, place(owner, "at", first, pa), place(owner, "at", second, pb)
+    def _coordinate(self, owner: str, joint: str | Joint, coordinate: str | None) -> tuple[Joint, str]:
+        j = self._joint(owner, joint)
+        which = coordinate or ("angle" if j.angle else "displacement")
+        if which not in ("angle", "displacement") or not getattr(j, which):
+            raise ValueError(f"{owner}: {j.kind} {j.name!r} has no {which}; use a hinge or a slider")
+        return j, which
+
+    def add_joint(self, name: str, joint: Composition) -> Joint:
+        """Add a joint of `dalembert.scene.joints`, such as `Hinge(a, b, at, axis)`. Returns what it is composed of.
+        Raises ValueError, naming the joint and the value."""
+        self._new_name(name, self.joints, joint.kind)
+        return self._add_joint(joint.compose(name, Resolver(self, f"{joint.kind} {name!r}")))
 
     def _add_joint(self, joint: Joint) -> Joint:
         self.joints[joint.name] = joint
@@ -101,8 +58,7 @@ class Connections:
 
     def ball(self, name: str, a: str | Frame, b: str | Frame, at: Point, *, at_b: Point | None = None) -> Joint:
         """A point of b stays at a point of a: 3 constraints. `at_b`, where it is not `at`, tells an open joint."""
-        _, first, second, pa, pb = self._start("ball", name, a, b, at, at_b)
-        return self._add_joint(Joint(name, "ball", first, second, [_point(pa, pb)], pb))
+        return self.add_joint(name, Ball(a, b, at, at_b=at_b))
 
     def attach(self, name: str, particles: Particle | Sequence[Particle], body: str | Frame) -> list[Joint]:
         """Particles go with a body, at the places where they are: ball joints, called "`name`[i]" where there are several."""
@@ -115,48 +71,30 @@ class Connections:
         axis_b: ArrayLike | None = None,
     ) -> Joint:  # fmt: skip
         """b turns about an axis of a: 5 constraints. The angle is 0 at the initial pose, positive by the right hand."""
-        owner, first, second, pa, pb = self._start("hinge", name, a, b, at, at_b)
-        n = _unit(owner, "axis", axis)
-        nb = n if axis_b is None else _unit(owner, "axis_b", axis_b)
-        parts = [_point(pa, pb), *(_dot(side, nb) for side in _sides(n))]
-        return self._add_joint(Joint(name, "hinge", first, second, parts, pb, axis=n, angle=True))
+        return self.add_joint(name, Hinge(a, b, at, axis, at_b=at_b, axis_b=axis_b))
 
     def slider(
         self, name: str, a: str | Frame, b: str | Frame, at: Point, axis: ArrayLike, *, at_b: Point | None = None
     ) -> Joint:
         """b slides along an axis of a without turning: 5 constraints."""
-        owner, first, second, pa, pb = self._start("slider", name, a, b, at, at_b)
-        n = _unit(owner, "axis", axis)
-        s, t = _sides(n)
-        parts = [_plane(s, pa, pb), _plane(t, pa, pb), _dot(s, n), _dot(t, n), _dot(s, t)]
-        return self._add_joint(Joint(name, "slider", first, second, parts, pb, axis=n, displacement=True))
+        return self.add_joint(name, Slider(a, b, at, axis, at_b=at_b))
 
     def cylindrical(
         self, name: str, a: str | Frame, b: str | Frame, at: Point, axis: ArrayLike, *, at_b: Point | None = None
     ) -> Joint:
         """b slides along and turns about an axis of a: 4 constraints."""
-        owner, first, second, pa, pb = self._start("cylindrical", name, a, b, at, at_b)
-        n = _unit(owner, "axis", axis)
-        s, t = _sides(n)
-        parts = [_plane(s, pa, pb), _plane(t, pa, pb), _dot(s, n), _dot(t, n)]
-        joint = Joint(name, "cylindrical", first, second, parts, pb, axis=n, angle=True, displacement=True)
-        return self._add_joint(joint)
+        return self.add_joint(name, Cylindrical(a, b, at, axis, at_b=at_b))
 
     def universal(
         self, name: str, a: str | Frame, b: str | Frame, at: Point, axis_a: ArrayLike, axis_b: ArrayLike, *,
         at_b: Point | None = None,
     ) -> Joint:  # fmt: skip
         """A cross: `axis_a`, fixed in a, and `axis_b`, fixed in b, meet at a point at right angles: 4 constraints."""
-        owner, first, second, pa, pb = self._start("universal", name, a, b, at, at_b)
-        parts = [_point(pa, pb), _dot(_unit(owner, "axis_a", axis_a), _unit(owner, "axis_b", axis_b))]
-        return self._add_joint(Joint(name, "universal", first, second, parts, pb))
+        return self.add_joint(name, Universal(a, b, at, axis_a, axis_b, at_b=at_b))
 
     def weld(self, name: str, a: str | Frame, b: str | Frame, at: Point, *, at_b: Point | None = None) -> Joint:
         """b is fixed to a as it stands: 6 constraints."""
-        _, first, second, pa, pb = self._start("weld", name, a, b, at, at_b)
-        x, y, z = np.eye(3)
-        parts = [_point(pa, pb), _dot(x, y), _dot(y, z), _dot(z, x)]
-        return self._add_joint(Joint(name, "weld", first, second, parts, pb))
+        return self.add_joint(name, Weld(a, b, at, at_b=at_b))
 
     def rod(
         self, name: str, a: str | Frame, b: str | Frame, at_a: Point | None = None, at_b: Point | None = None, *,
@@ -164,50 +102,30 @@ class Connections:
     ) -> Joint:  # fmt: skip
         """Two points keep their distance (m; the initial one where no length is given): 1 constraint. A particle is its
         own point."""
-        owner, first, second, pa, pb = self._start("rod", name, a, b, at_a, at_b)
-        value = float(np.linalg.norm(pb - pa)) if length is None else finite(owner, "length", length)
-        if value <= 0.0:
-            raise ValueError(f"{owner}: its length is {value:g} m; a rod needs one above zero (use ball for none)")
-        part = Part("distance", 1, pa, pb, np.zeros(3), np.zeros(3), value)
-        return self._add_joint(Joint(name, "rod", first, second, [part], pb))
+        return self.add_joint(name, Rod(a, b, at_a, at_b, length=length))
 
     def point_on_line(
         self, name: str, a: str | Frame, b: str | Frame, at: Point, axis: ArrayLike, *, at_b: Point | None = None
     ) -> Joint:
         """A point of b stays on a line of a through `at`: 2 constraints."""
-        owner, first, second, pa, pb = self._start("point_on_line", name, a, b, at, at_b)
-        n = _unit(owner, "axis", axis)
-        parts = [_plane(side, pa, pb) for side in _sides(n)]
-        return self._add_joint(Joint(name, "point_on_line", first, second, parts, pb, axis=n, displacement=True))
+        return self.add_joint(name, PointOnLine(a, b, at, axis, at_b=at_b))
 
     def point_on_plane(
         self, name: str, a: str | Frame, b: str | Frame, at: Point, normal: ArrayLike, *, at_b: Point | None = None
     ) -> Joint:
         """A point of b stays in a plane of a through `at`: 1 constraint."""
-        owner, first, second, pa, pb = self._start("point_on_plane", name, a, b, at, at_b)
-        return self._add_joint(
-            Joint(name, "point_on_plane", first, second, [_plane(_unit(owner, "normal", normal), pa, pb)], pb)
-        )
+        return self.add_joint(name, PointOnPlane(a, b, at, normal, at_b=at_b))
 
     def point_on_curve(self, name: str, a: str | Frame, b: str | Frame, at: Point, curve: Curve) -> Joint:
         """The point `at` of b stays on a curve of a (a bead on a wire), given in world coordinates: 2 constraints."""
-        _, first, second, pa, pb = self._start("point_on_curve", name, a, b, at, None)
-        part = Part("curve", 2, pa, pb, np.zeros(3), np.zeros(3))
-        return self._add_joint(Joint(name, "point_on_curve", first, second, [part], pb, curve=curve))
+        return self.add_joint(name, PointOnCurve(a, b, at, curve))
 
     def gear(self, name: str, first: str | Joint, second: str | Joint, ratio: float) -> Joint:
         """Coordinate of `second` = ratio × coordinate of `first`: 1 constraint.
 
         Two hinges make gears (a negative ratio for outer teeth), a hinge and a slider a rack (ratio in m/rad).
         """
-        self._new_name(name, self.joints, "gear")
-        owner = f"gear {name!r}"
-        j1, j2 = self._joint(owner, first), self._joint(owner, second)
-        for joint in (j1, j2):
-            if not (joint.angle or joint.displacement):
-                raise ValueError(f"{owner}: {joint.kind} {joint.name!r} has no coordinate; couple hinges or sliders")
-        value = finite(owner, "ratio", ratio)
-        return self._add_joint(Joint(name, "gear", j1.b, j2.b, [], j2.at, coupling=Coupling((j1, j2), value)))
+        return self.add_joint(name, Gear(first, second, ratio))
 
     def constraint(
         self, name: str, bodies: Sequence[str | Frame], function: Callable[..., Any], rows: int, *,

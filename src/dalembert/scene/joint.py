@@ -28,9 +28,20 @@ class Part:
     value: float = 0.0
 
 
+@dataclass(frozen=True)
+class Step:
+    """A hinge, a slider or a ball: one of those that a joint is made of in joint coordinates, from a to b."""
+
+    kind: str  # "hinge", "slider", "ball"
+    axis: np.ndarray  # (3,) world axes, at the initial pose
+    suffix: str = ""  # of the name of its coordinate, after that of the joint
+
+
 @dataclass(eq=False)
 class Joint:
-    """A joint between bodies a and b; made by the methods of `Scene`.
+    """A joint between bodies a and b; made by `Scene.add_joint` and the other methods of `Scene`.
+
+    steps : what it is in joint coordinates; empty for a weld, None for what is a constraint there, too.
 
     `angle` and `displacement` say whether those coordinates of b relative to a exist (hinge and cylindrical; slider and
     cylindrical); both are zero at the initial pose.
@@ -45,6 +56,7 @@ class Joint:
     axis: np.ndarray | None = None
     angle: bool = False
     displacement: bool = False
+    steps: tuple[Step, ...] | None = None
     armature: float = 0.0  # kg m² or kg, see `Scene.armature`
     closes_loop: bool = False  # see `Scene.close_loop`
     curve: Curve | None = None

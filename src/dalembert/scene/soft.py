@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..energies.volume import require_upright
 from .checks import array_of, finite, positive, real_array
 from .joint import Joint
 from .mesh_topology import boundary_faces, hinges_of
 from .particle_force import ParticleForce, elements_of
 from .particles import Particles
-from .pull_few import require_upright
 
 
 class Soft:

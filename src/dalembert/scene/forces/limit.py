@@ -1,0 +1,52 @@
+"""Stops of a joint, lower ≤ s ≤ upper: rows of the contact solver; see `contact.bounded`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..force import Force, Parameter, units
+from ..joint import Joint
+from ..resolve import Resolver
+
+
+class Limit(Force):
+    """Stops of a joint; see `Scene.limit`."""
+
+    kind = "limit"
+    bounded = True
+
+    def __init__(
+        self, joint: str | Joint, *, lower: float | None = None, upper: float | None = None, restitution: float = 0.0,
+        coordinate: str | None = None,
+    ) -> None:  # fmt: skip
+        self.joint, self.coordinate, self.restitution = joint, coordinate, restitution
+        self._lower, self._upper = lower, upper
+
+    def resolve(self, found: Resolver) -> None:
+        self.joint, self.coordinate = found.coordinate(self.joint, self.coordinate)
+        lower = -np.inf if self._lower is None else found.number("lower", self._lower)
+        upper = np.inf if self._upper is None else found.number("upper", self._upper)
+        if not (lower < upper and np.isfinite([lower, upper]).any()):
+            raise ValueError(
+                f"{found.owner}: lower {self._lower!r} and upper {self._upper!r} leave no room; give lower < upper, or one "
+                "of them"
+            )
+        self.stops = (lower, upper)
+        self.restitution = found.number("restitution", self.restitution, 0.0)
+        if self.restitution > 1.0:
+            raise ValueError(f"{found.owner}: restitution is {self.restitution:g}; give 0 to 1")
+
+    def rows(self, compiler: Any) -> list[tuple[Any, ...]]:
+        fields = {"ledger": compiler.entry(self.name), "coordinate": compiler.coordinate(self.joint, self.coordinate)}
+        return [
+            compiler.row("stop", side=side, rest=stop, restitution=self.restitution, **fields)
+            for side, stop in zip((1.0, -1.0), self.stops, strict=True)
+            if np.isfinite(stop)
+        ]
+
+    def parameters(self) -> list[Parameter]:
+        length = units(self.coordinate)[0]
+        return [("lower", self.stops[0], length), ("upper", self.stops[1], length),
+                ("restitution", self.restitution, "")]  # fmt: skip
