@@ -11,6 +11,7 @@ from cyclopts import App
 
 from .commands.condition import condition
 from .commands.convert import convert, inspect
+from .commands.methods import methods
 from .commands.replay import replay
 from .commands.run import run
 from .commands.solvers import solvers
@@ -18,7 +19,7 @@ from .commands.sweep import sweep
 from .commands.view import view
 
 app = App(name="dalembert", help="Rigid mechanisms simulated exactly and fast, with every joule accounted for.")
-for command in (run, view, sweep, replay, solvers, inspect, convert, condition):
+for command in (run, view, sweep, replay, methods, solvers, inspect, convert, condition):
     app.command(command)
 
 

@@ -54,13 +54,11 @@ def run(
     rtol
         Relative tolerance of an adaptive method, on the error of one step.
     method
-        Integration method: euler, midpoint, rk4, bogacki_shampine, dormand_prince, dop853, adaptive_euler,
-        symplectic_euler, splitting; time_stepping, for contact in fixed steps; or, for what is stiff among particles,
-        implicit_euler, linear_implicit_euler, implicit_midpoint, bdf2.
+        Name of a method; `dalembert methods` lists them. The scene's own if not given.
     frames
         Recorded frames a second.
     solver
-        Of contact, in time steps: gauss_seidel (real time) or interior_point (converges).
+        Of contact, in time steps: gauss_seidel (real time) or converging.
     threads
         How many share the work of time steps with contact.
     parameters
@@ -93,6 +91,7 @@ def run(
 
         from ..errors import SimulationError
         from ..simulate import Simulation
+        from ..simulation.registry import override
         from ..stability import advice_on_steps
         from ..trajectory import Trajectory
 
@@ -100,9 +99,7 @@ def run(
             "duration": duration, "dt": dt, "rtol": rtol, "method": method, "frames": frames, "solver": solver,
             "threads": threads,
         }  # fmt: skip
-        settings.update({key: value for key, value in given.items() if value is not None})
-        if dt is None and rtol is not None:
-            settings.pop("dt", None)
+        settings = override(settings, {key: value for key, value in given.items() if value is not None})
         length = float(settings.pop("duration", 10.0))
         simulation = Simulation(built, **settings)
         if resume is not None:

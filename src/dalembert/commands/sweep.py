@@ -70,7 +70,7 @@ def sweep(
     rtol
         Relative tolerance of an adaptive method, on the error of one step.
     method
-        Integration method; see `dalembert run --help`.
+        Name of a method; `dalembert methods` lists them.
     frames
         Recorded frames a second.
     workers

@@ -39,11 +39,11 @@ def view(
     rtol
         Relative tolerance of an adaptive method, on the error of one step.
     method
-        Integration method, or time_stepping.
+        Name of a method; `dalembert methods` lists them.
     frames
         Recorded frames a second.
     solver
-        Of contact, in time steps: gauss_seidel or interior_point.
+        Of contact, in time steps: gauss_seidel or converging.
     threads
         How many share the work of time steps with contact.
     """

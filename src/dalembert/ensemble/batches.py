@@ -11,7 +11,7 @@ import numpy as np
 from ..batch.run import MOST_THREADS, instants, room_of, run_together, threads_of
 from ..batch.structure import Differences
 from ..batch.workspace import NotForBatches, Workspace
-from ..drivers import positive
+from ..simulation.checks import positive
 from ..trajectory_format import VARIABLES
 from .block import AUDITED, OF_CONTACT, STACKED, make_block
 from .plan import Member

@@ -1,7 +1,11 @@
-"""The explicit methods, by name. Each is validated the first time it is asked for."""
+"""The explicit methods, by name. Each is validated the first time it is asked for.
+
+A method is a function that builds its tableau and registers itself; one in another file of this folder needs a line in
+`__init__`.
+"""
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 from numpy.polynomial import Polynomial
@@ -10,13 +14,52 @@ from . import dop853 as c8
 from .tableau import Array, Tableau, build
 
 
+class _Methods(Mapping[str, Tableau]):
+    """Name → `Tableau`, built when first asked for."""
+
+    def __init__(self) -> None:
+        self._builders: dict[str, Callable[[], Tableau]] = {}
+
+    def register(self, builder: Callable[[], Tableau]) -> Callable[[], Tableau]:
+        """Add the method that a function builds, under the function's name; use it as a decorator. The first line of the
+        function's docstring describes the method. Raises ValueError for a name that is taken."""
+        if builder.__name__ in self._builders:
+            raise ValueError(
+                f"there is an integration method {builder.__name__!r} already; give the function another name"
+            )
+        self._builders[builder.__name__] = functools.cache(builder)
+        return builder
+
+    def __getitem__(self, name: str) -> Tableau:
+        return self._builders[name]()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._builders)
+
+    def __len__(self) -> int:
+        return len(self._builders)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._builders
+
+    def describe(self, name: str) -> str:
+        """What a method is, in a line."""
+        return (self._builders[name].__doc__ or name).strip().splitlines()[0]
+
+
+METHODS = _Methods()
+register, describe = METHODS.register, METHODS.describe
+
+
+@register
 def euler() -> Tableau:
     """Forward Euler."""
     return build("euler", [[]], [1.0], 1)
 
 
+@register
 def adaptive_euler() -> Tableau:
-    """The course notes' adaptive Euler: two steps of h/2 are kept, and their distance from one step of h is the error."""
+    """Step doubling with Euler: two steps of h/2 are kept; their distance from one step of h is the error."""
     return build(
         "adaptive_euler",
         [[], [1 / 2]],
@@ -28,29 +71,38 @@ def adaptive_euler() -> Tableau:
     )
 
 
+@register
 def symplectic_euler() -> Tableau:
-    """Symplectic Euler: `explicit.symplectic_step` takes the step; row 1 of k is then its mean derivative."""
+    """Symplectic Euler: momenta first, then positions.
+
+    `explicit.symplectic_step` takes the step; row 1 of k is then its mean derivative."""
     return build("symplectic_euler", [[], []], [0.0, 1.0], 1, partitioned=1)
 
 
+@register
 def splitting() -> Tableau:
-    """Strang splitting for mechanisms: free rigid bodies move exactly on their momentum spheres between kicks; see
-    `explicit.splitting_step`. Row 1 of k is its mean derivative."""
+    """Strang splitting: between kicks bodies turn freely, with constant angular momentum; the energy stays bounded.
+
+    Free rigid bodies move exactly on their momentum spheres: see `explicit.splitting_step`. Row 1 of k is its mean
+    derivative."""
     return build("splitting", [[], []], [0.0, 1.0], 1, partitioned=2)
 
 
+@register
 def midpoint() -> Tableau:
-    """The explicit midpoint rule (Runge 1895)."""
+    """Explicit midpoint rule (Runge 1895)."""
     return build("midpoint", [[], [1 / 2]], [0.0, 1.0], 2)
 
 
+@register
 def rk4() -> Tableau:
-    """The classical method of Kutta (1901)."""
+    """Classical Runge–Kutta method (Kutta 1901)."""
     return build("rk4", [[], [1 / 2], [0.0, 1 / 2], [0.0, 0.0, 1.0]], [1 / 6, 1 / 3, 1 / 3, 1 / 6], 4)
 
 
+@register
 def bogacki_shampine() -> Tableau:
-    """Bogacki & Shampine (1989), 3(2)."""
+    """Pair of orders 3 and 2 by Bogacki & Shampine (1989)."""
     return build(
         "bogacki_shampine",
         [[], [1 / 2], [0.0, 3 / 4]],
@@ -61,8 +113,11 @@ def bogacki_shampine() -> Tableau:
     )
 
 
+@register
 def dormand_prince() -> Tableau:
-    """Dormand & Prince (1980), 5(4); the dense output of order 4 is Shampine's (1986)."""
+    """Pair of orders 5 and 4 by Dormand & Prince (1980); the default for smooth motion.
+
+    The dense output of order 4 is Shampine's (1986)."""
     return build(
         "dormand_prince",
         [
@@ -92,8 +147,11 @@ def dormand_prince() -> Tableau:
     )
 
 
+@register
 def dop853() -> Tableau:
-    """Hairer's method of order 8, with error estimates of order 5 and 3 and dense output of order 7."""
+    """Hairer's method of order 8, with error estimates of orders 5 and 3; cheapest at small tolerances.
+
+    Its dense output has order 7."""
     a = [_row(row, 16) for row in c8.A]
     b = a[12]
     third = b - _row(c8.B3, 16)
@@ -131,43 +189,8 @@ def _dop853_dense(b: Array) -> Array:
     return dense
 
 
-class _Methods(Mapping[str, Tableau]):
-    """Name → `Tableau`, built when first asked for."""
-
-    _builders = (
-        euler,
-        adaptive_euler,
-        symplectic_euler,
-        splitting,
-        midpoint,
-        rk4,
-        bogacki_shampine,
-        dormand_prince,
-        dop853,
-    )
-
-    def __init__(self) -> None:
-        self._by_name = {builder.__name__: functools.cache(builder) for builder in self._builders}
-
-    def __getitem__(self, name: str) -> Tableau:
-        return self._by_name[name]()
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._by_name)
-
-    def __len__(self) -> int:
-        return len(self._by_name)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._by_name
-
-
-METHODS = _Methods()
-method_names = tuple(METHODS)
-
-
 def method(name: str) -> Tableau:
     """The tableau of that name. Raises ValueError listing the valid names."""
     if name not in METHODS:
-        raise ValueError(f"unknown method {name!r}; choose one of {', '.join(method_names)}")
+        raise ValueError(f"unknown method {name!r}; choose one of {', '.join(METHODS)}")
     return METHODS[name]
