@@ -11,13 +11,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, replace
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
-from ..jit import CFunction
-from ..mechanics.mechanism import Mechanism
-from ..model.compile import Model
-from ..model.tables import System
-from .stepper import Stepper
+if TYPE_CHECKING:
+    from ..jit import CFunction
+    from ..mechanics.mechanism import Mechanism
+    from ..model.compile import Model
+    from ..model.tables import System
+    from .stepper import Stepper
 
 NO = "–"
 COLUMNS = ("name", "order", "steps", "bodies that collide", "particles", "joint coordinates", "")
@@ -146,17 +147,21 @@ def option_defaults() -> dict[str, Any]:
 
 
 def override(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of `Simulation` with some of them changed; an option that a `Method` among them has is changed there. A change
-    of rtol without dt asks for adaptive steps, and drops a dt. Raises ValueError."""
+    """Settings of `Simulation` with some of them changed. Options of a `Method` among them are changed there, and a `Method`
+    among the changes replaces all options. A change of rtol without dt asks for adaptive steps, and drops a dt. Raises
+    ValueError."""
     found, changes = dict(settings), dict(changes)
-    method = found.get("method")
+    if isinstance(changes.get("method"), Method):
+        known = option_defaults()
+        found = {name: value for name, value in found.items() if name not in known}
+    method = changes.pop("method", found.pop("method", None))
     if "rtol" in changes and changes.get("dt") is None:
         found.pop("dt", None)
         changes = {"dt": None} | changes if isinstance(method, Method) else changes
-    if isinstance(method, Method) and "method" not in changes:
+    if isinstance(method, Method):
         own = {name: changes.pop(name) for name in method.options if name in changes}
-        found["method"] = replace(method, **own) if own else method  # type: ignore[type-var]
-    return found | changes
+        method = replace(method, **own) if own else method  # type: ignore[type-var]
+    return found | changes | ({} if method is None else {"method": method})
 
 
 def table() -> str:
