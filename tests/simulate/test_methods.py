@@ -110,9 +110,19 @@ def test_settings_are_changed_inside_an_object():
     assert override({"method": "rk4", "dt": 0.1}, {"rtol": 1e-3}) == {"method": "rk4", "rtol": 1e-3}
 
 
-def test_a_sweep_varies_an_option_of_an_object():
-    found = dal.sweep("pendulum", {"dt": [0.01, 0.02]}, 0.2, how="serial", method=dal.RungeKutta("rk4", dt=0.1))
-    assert found.steps.values.tolist() == [20, 10]
+@pytest.mark.parametrize("how", ["serial", "batch"])
+def test_a_sweep_varies_an_option_of_an_object(how):
+    method = dal.RungeKutta("rk4", dt=0.1)
+    found = dal.sweep("pendulum", {"dt": [0.01, 0.02], "length": [1.0, 2.0]}, 0.2, how=how, method=method)
+    assert found.steps.values.tolist() == [[20, 20], [10, 10]]
+    named = dal.sweep("pendulum", {"dt": [0.01, 0.02], "length": [1.0, 2.0]}, 0.2, how="serial", method="rk4", rtol=1e-8, atol=None)
+    np.testing.assert_array_equal(found.final_state_hash, named.final_state_hash)
+
+
+def test_a_batch_takes_an_object():
+    batch = dal.run_batch([double_pendulum()] * 2, 0.1, method=dal.RungeKutta("rk4", dt=1e-3))
+    alone = dal.simulate(double_pendulum(), 0.1, method="rk4", dt=1e-3)
+    assert (batch.position[1, -1] == alone.state.position).all()
 
 
 # What one file adds -----------------------------------------------------------------------------------------------------
