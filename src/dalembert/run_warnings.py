@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from .collide.from_scene import collision_of
+from .contact.solvers import DEFAULT
+from .contact.solvers import SOLVERS as CONTACT_SOLVERS
 from .model.compile import Model
 from .particles.detect import ParticleDetector
 from .queries import Queries
@@ -55,7 +57,7 @@ def of_the_steps(run: Any) -> Iterator[tuple[str, str]]:
         unsolved, steps = int(report.unsolved[0]), int(report.steps[0])
         if _often(unsolved, steps):
             ways = [f"raise iterations (now {own.iterations})", "take a smaller dt"]
-            if own.solver == "gauss_seidel" and run.model.tree is None:
+            if own.solver == DEFAULT and run.model.tree is None:
                 ways.append('pass solver="interior_point"')
             message = (
                 f"the contact solver {own.solver!r} missed its tolerance of {own.tolerance:g} {_unit(own.solver)} in "
@@ -131,7 +133,8 @@ def _share(unsolved: int, steps: int, what: str = "steps") -> str:
 
 
 def _unit(solver: str) -> str:
-    return "m/s" if solver == "gauss_seidel" else "(relative)"
+    unit = CONTACT_SOLVERS[solver].unit
+    return unit if unit == "m/s" else f"({unit})"
 
 
 def _or(ways: list[str]) -> str:

@@ -112,10 +112,10 @@ def test_settings_are_changed_inside_an_object():
 
 @pytest.mark.parametrize("how", ["serial", "batch"])
 def test_a_sweep_varies_an_option_of_an_object(how):
-    method = dal.RungeKutta("rk4", dt=0.1)
-    found = dal.sweep("pendulum", {"dt": [0.01, 0.02], "length": [1.0, 2.0]}, 0.2, how=how, method=method)
+    over = {"dt": [0.01, 0.02], "length": [1.0, 2.0]}
+    found = dal.sweep("pendulum", over, 0.2, how=how, method=dal.RungeKutta("rk4", dt=0.1))
     assert found.steps.values.tolist() == [[20, 20], [10, 10]]
-    named = dal.sweep("pendulum", {"dt": [0.01, 0.02], "length": [1.0, 2.0]}, 0.2, how="serial", method="rk4", rtol=1e-8, atol=None)
+    named = dal.sweep("pendulum", over, 0.2, how="serial", method="rk4", rtol=1e-8, atol=None)
     np.testing.assert_array_equal(found.final_state_hash, named.final_state_hash)
 
 
@@ -131,7 +131,7 @@ def test_a_batch_takes_an_object():
 @pytest.fixture
 def own_registry(monkeypatch):
     """Registers that are put back after the test."""
-    monkeypatch.setattr(METHODS, "_builders", dict(METHODS._builders))
+    monkeypatch.setattr(METHODS, "_by_name", dict(METHODS._by_name))
     monkeypatch.setattr(registry, "FAMILIES", list(registry.FAMILIES))
 
 
@@ -177,7 +177,7 @@ class Plain(Method):
 
     @classmethod
     def facts(cls, name):
-        return Facts("Euler in plain Python.", 1, "fixed")
+        return Facts("Euler in plain Python", 1, "fixed")
 
     def compiled(self, model):
         return []
@@ -202,7 +202,7 @@ def test_a_family_of_methods_is_one_file(own_registry):
     np.testing.assert_allclose(run.state.position[0, 2], -9.81 * 0.01**2 * sum(range(10)), rtol=1e-12)
     named = dal.simulate(falling(), 0.1, method="plain_euler", dt=0.01, gain=2.0)  # its option is a keyword
     np.testing.assert_allclose(named.state.velocity[0, 2], -9.81 * 0.2, rtol=1e-12)
-    assert "| `plain_euler` | 1 | fixed | – | – | – | Euler in plain Python. |" in registry.table()
+    assert "| `plain_euler` | 1 | fixed | – | – | – | Euler in plain Python |" in registry.table()
     with pytest.raises(ValueError, match="there is a method 'plain_euler' already"):
         registry.register(Plain)
 
@@ -223,4 +223,5 @@ def test_the_command_lists_every_method(capsys):
 
     assert methods() == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines[: len(registry.names())]] == registry.names()
+    assert [line.split()[0] for line in lines[1 : 1 + len(registry.names())]] == registry.names()
+    assert any(line.split()[0] == "interior_point" for line in lines)

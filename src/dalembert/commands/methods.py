@@ -1,18 +1,22 @@
-"""`dalembert methods`: the methods that can step a run, and their options."""
+"""`dalembert methods`."""
 
 from __future__ import annotations
 
 
 def methods() -> int:
-    """List the methods of runs: order, steps, and what each is for; then the options with their defaults."""
+    """List the methods of runs and the solvers of contact, with their options and defaults."""
+    from ..contact.solvers import SOLVERS
     from ..simulation.methods import registry
 
+    print("Methods (--method)")
     for family in registry.FAMILIES:
         for name in family.names():
             facts = family.facts(name)
-            print(f"{name:22} order {facts.order}, {facts.steps + ';':19} {facts.help}")
+            print(f"  {name:24} order {facts.order}, {facts.steps + ';':19} {facts.help}")
+    print("Options of methods")
     for each in registry.classes():
-        print(
-            f"\noptions of {', '.join(each.names())} ({each.__name__}):\n    {', '.join(registry.option_words(each))}"
-        )
+        print(f"  {each.__name__:24} {', '.join(registry.option_words(each))}")
+    print("Solvers of contact (--solver)")
+    for name, own in SOLVERS.items():
+        print(f"  {name:24} {own.help}; at most {own.iterations} passes, to {own.tolerance:g} {own.unit}")
     return 0

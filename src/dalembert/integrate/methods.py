@@ -1,8 +1,4 @@
-"""The explicit methods, by name. Each is validated the first time it is asked for.
-
-A method is a function that builds its tableau and registers itself; one in another file of this folder needs a line in
-`__init__`.
-"""
+"""The explicit methods, by name. A file adds one with `@METHODS.add`; each is validated the first time it is asked for."""
 
 import functools
 from collections.abc import Callable, Iterator, Mapping
@@ -14,52 +10,49 @@ from . import dop853 as c8
 from .tableau import Array, Tableau, build
 
 
-class _Methods(Mapping[str, Tableau]):
+class Methods(Mapping[str, Tableau]):
     """Name → `Tableau`, built when first asked for."""
 
     def __init__(self) -> None:
-        self._builders: dict[str, Callable[[], Tableau]] = {}
+        self._by_name: dict[str, Callable[[], Tableau]] = {}
 
-    def register(self, builder: Callable[[], Tableau]) -> Callable[[], Tableau]:
-        """Add the method that a function builds, under the function's name; use it as a decorator. The first line of the
-        function's docstring describes the method. Raises ValueError for a name that is taken."""
-        if builder.__name__ in self._builders:
-            raise ValueError(
-                f"there is an integration method {builder.__name__!r} already; give the function another name"
-            )
-        self._builders[builder.__name__] = functools.cache(builder)
+    def add(self, builder: Callable[[], Tableau]) -> Callable[[], Tableau]:
+        """Add the method that a function of that name builds: a decorator. Raises ValueError for a name that is taken."""
+        name = builder.__name__
+        if name in self._by_name:
+            raise ValueError(f"two methods are called {name!r}; rename one of them")
+        self._by_name[name] = functools.cache(builder)
         return builder
 
+    def help(self, name: str) -> str:
+        """What the method is: the first sentence of its builder's docstring."""
+        return (self._by_name[name].__doc__ or "").partition("\n")[0].removesuffix(".")
+
     def __getitem__(self, name: str) -> Tableau:
-        return self._builders[name]()
+        return self._by_name[name]()
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._builders)
+        return iter(self._by_name)
 
     def __len__(self) -> int:
-        return len(self._builders)
+        return len(self._by_name)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._builders
-
-    def describe(self, name: str) -> str:
-        """What a method is, in a line."""
-        return (self._builders[name].__doc__ or name).strip().splitlines()[0]
+        return name in self._by_name
 
 
-METHODS = _Methods()
-register, describe = METHODS.register, METHODS.describe
+METHODS = Methods()
 
 
-@register
+@METHODS.add
 def euler() -> Tableau:
     """Forward Euler."""
     return build("euler", [[]], [1.0], 1)
 
 
-@register
+@METHODS.add
 def adaptive_euler() -> Tableau:
-    """Step doubling with Euler: two steps of h/2 are kept; their distance from one step of h is the error."""
+    """Euler with step control: two steps of h/2 are kept; their distance from one step of h is the error."""
     return build(
         "adaptive_euler",
         [[], [1 / 2]],
@@ -71,38 +64,39 @@ def adaptive_euler() -> Tableau:
     )
 
 
-@register
+@METHODS.add
 def symplectic_euler() -> Tableau:
-    """Symplectic Euler: momenta first, then positions.
+    """Symplectic Euler, order 1, for forces of position only.
 
-    `explicit.symplectic_step` takes the step; row 1 of k is then its mean derivative."""
+    `explicit.symplectic_step` takes the step; row 1 of k is then its mean derivative.
+    """
     return build("symplectic_euler", [[], []], [0.0, 1.0], 1, partitioned=1)
 
 
-@register
+@METHODS.add
 def splitting() -> Tableau:
-    """Strang splitting: between kicks bodies turn freely, with constant angular momentum; the energy stays bounded.
+    """Strang splitting for mechanisms, order 2: free rigid bodies move exactly between kicks.
 
-    Free rigid bodies move exactly on their momentum spheres: see `explicit.splitting_step`. Row 1 of k is its mean
-    derivative."""
+    They move on their momentum spheres; see `explicit.splitting_step`. Row 1 of k is its mean derivative.
+    """
     return build("splitting", [[], []], [0.0, 1.0], 1, partitioned=2)
 
 
-@register
+@METHODS.add
 def midpoint() -> Tableau:
-    """Explicit midpoint rule (Runge 1895)."""
+    """The explicit midpoint rule (Runge 1895)."""
     return build("midpoint", [[], [1 / 2]], [0.0, 1.0], 2)
 
 
-@register
+@METHODS.add
 def rk4() -> Tableau:
-    """Classical Runge–Kutta method (Kutta 1901)."""
+    """The classical method of Kutta (1901)."""
     return build("rk4", [[], [1 / 2], [0.0, 1 / 2], [0.0, 0.0, 1.0]], [1 / 6, 1 / 3, 1 / 3, 1 / 6], 4)
 
 
-@register
+@METHODS.add
 def bogacki_shampine() -> Tableau:
-    """Pair of orders 3 and 2 by Bogacki & Shampine (1989)."""
+    """Bogacki & Shampine (1989), 3(2)."""
     return build(
         "bogacki_shampine",
         [[], [1 / 2], [0.0, 3 / 4]],
@@ -113,11 +107,9 @@ def bogacki_shampine() -> Tableau:
     )
 
 
-@register
+@METHODS.add
 def dormand_prince() -> Tableau:
-    """Pair of orders 5 and 4 by Dormand & Prince (1980); the default for smooth motion.
-
-    The dense output of order 4 is Shampine's (1986)."""
+    """Dormand & Prince (1980), 5(4); the dense output of order 4 is Shampine's (1986)."""
     return build(
         "dormand_prince",
         [
@@ -147,11 +139,9 @@ def dormand_prince() -> Tableau:
     )
 
 
-@register
+@METHODS.add
 def dop853() -> Tableau:
-    """Hairer's method of order 8, with error estimates of orders 5 and 3; cheapest at small tolerances.
-
-    Its dense output has order 7."""
+    """Hairer's method of order 8, with error estimates of order 5 and 3 and dense output of order 7."""
     a = [_row(row, 16) for row in c8.A]
     b = a[12]
     third = b - _row(c8.B3, 16)
@@ -187,6 +177,9 @@ def _dop853_dense(b: Array) -> Array:
         basis = basis * (theta if i % 2 == 0 else 1 - theta)
         dense[:, : len(basis.coef) - 1] += np.outer(part, basis.coef[1:])
     return dense
+
+
+method_names = tuple(METHODS)
 
 
 def method(name: str) -> Tableau:

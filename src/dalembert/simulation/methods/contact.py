@@ -17,7 +17,7 @@ from ...contact.limits import COMPILED as LIMITS
 from ...contact.make_tables import StepSettings
 from ...contact.separate import ROUNDING
 from ...contact.soft_system import implicit_forces, is_implicit
-from ...contact.solvers import ALIASES, SOLVERS
+from ...contact.solvers import DEFAULT, SOLVERS
 from ...contact.step import COMPILED as STEP
 from ...contact.time_stepping import ContactStepper
 from ...jit import CFunction
@@ -29,8 +29,8 @@ from ..registry import Method
 from ..stepper import StepEvents
 
 TIME_STEPPING = "time_stepping"
-JOINT_SOLVER = "gauss_seidel"  # the one that steps in joint coordinates have
-JOINT_ITERATIONS = 400  # of it
+ALIASES = {"converging": "interior_point"}  # of solvers
+JOINT_ITERATIONS = 400  # of Gauss–Seidel in joint coordinates, which have no other solver
 MARGIN = 0.02  # of the size of the smallest thing that touches: pairs nearer than this are looked at
 SLEEP_SPEED = 0.01  # sizes of the same thing a second: what is slower may fall asleep
 
@@ -40,7 +40,7 @@ class FixedSteps(Method):
     """Options of steps of fixed length: see `TimeStepping`."""
 
     dt: float
-    solver: str = "gauss_seidel"
+    solver: str = DEFAULT
     iterations: int | None = None
     tolerance: float | None = None
     threads: int = 1
@@ -77,14 +77,14 @@ class FixedSteps(Method):
             return [JOINT_STEP]
         forces: Any = model.tables["forces"]
         limited = bool(((forces.kind >= BOUNDED) | is_implicit(forces)).any())
-        return [STEP, *([LIMITS] if limited else []), *SOLVERS[self.solver].compiled]
+        return [STEP, *([LIMITS] if limited else []), *filter(None, [SOLVERS[self.solver].compiled])]
 
     def contact_stepper(
         self, model: Model, mechanism: Mechanism, stop_unsolved: bool, events: StepEvents
     ) -> ContactStepper:
         """The stepper of the bodies. Raises ValueError."""
         joint = isinstance(mechanism, JointMechanism)
-        if joint and (self.solver != JOINT_SOLVER or self.sleep_after is not None):
+        if joint and (self.solver != DEFAULT or self.sleep_after is not None):
             what = f"solver={self.solver!r}" if self.sleep_after is None else "sleep_after"
             raise ValueError(f"{what} takes coordinates='maximal'; time steps in joint coordinates do without it")
         collision = collision_of(model.scene)

@@ -21,7 +21,7 @@ from ...integrate import state as integration
 from ...integrate.behind import COMPILED as INTEGRATION
 from ...integrate.driver import Driver
 from ...integrate.functions import Functions
-from ...integrate.methods import METHODS, describe
+from ...integrate.methods import METHODS
 from ...jit import CFunction
 from ...linalg.lcp import KERNELS as LCP
 from ...mechanics.mechanism import Mechanism
@@ -89,7 +89,7 @@ class RungeKutta(Method):
             2 if tableau.partitioned == 2 else tableau.order
         )  # a kick on each side of the drift makes Euler symmetric
         return Facts(
-            describe(name), order, "adaptive, or fixed" if tableau.error.shape[0] else "fixed",
+            METHODS.help(name), order, "adaptive, or fixed" if tableau.error.shape[0] else "fixed",
             NO if tableau.partitioned else "by events", "yes", NO if tableau.partitioned else "yes",
         )  # fmt: skip
 

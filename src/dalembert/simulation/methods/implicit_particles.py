@@ -17,12 +17,12 @@ from .contact import TIME_STEPPING, FixedSteps
 from .particles import compiled_for_particles, particle_stepper
 
 LINEAR_SOLVERS = ("cg", "direct")
-NEWTON = "Newton's method to `newton_tolerance`"
+NEWTON = "Stiff particles: Newton's method to `newton_tolerance`"
 HELP = {  # scheme → order, one line
-    "linear_implicit_euler": (1, "Stiff particles: one linear solve a step (Baraff & Witkin 1998)."),
-    "implicit_euler": (1, f"Stiff particles: {NEWTON}; damps most."),
-    "implicit_midpoint": (2, f"Stiff particles: {NEWTON}; hardly damps, and keeps orbits over long times."),
-    "bdf2": (2, f"Stiff particles: {NEWTON}; damps less than implicit Euler."),
+    "linear_implicit_euler": (1, "Stiff particles: one linear solve a step (Baraff & Witkin 1998)"),
+    "implicit_euler": (1, f"{NEWTON}; damps most"),
+    "implicit_midpoint": (2, f"{NEWTON}; hardly damps, and keeps orbits over long times"),
+    "bdf2": (2, f"{NEWTON}; damps less than implicit Euler"),
 }
 
 
@@ -65,7 +65,7 @@ class ImplicitParticles(FixedSteps):
     @classmethod
     def facts(cls, name: str) -> Facts:
         """See `Method.facts`."""
-        order, text = HELP.get(name, (1, "Stiff particles."))
+        order, text = HELP.get(name, (1, NEWTON))
         return Facts(text, order, "fixed", "yes", "yes")
 
     def system(self, model: Model) -> System:

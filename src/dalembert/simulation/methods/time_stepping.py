@@ -50,8 +50,8 @@ class TimeStepping(FixedSteps):
     @classmethod
     def facts(cls, name: str) -> Facts:
         """See `Method.facts`."""
-        return Facts("Contact, stops, dry friction and ideal motors; 1 at impacts. Leapfrog without them.", 2, "fixed",
-                     "yes", "yes", "yes")  # fmt: skip
+        text = "Contact, stops, dry friction and ideal motors, of order 1 at impacts; leapfrog without them"
+        return Facts(text, 2, "fixed", "yes", "yes", "yes")
 
     def compiled(self, model: Model) -> list[CFunction]:
         """See `Method.compiled`."""
