@@ -30,13 +30,8 @@ FEW = 4  # pairs in a sentence
 OPEN = 1e-9  # of the size of the model: joints that projection leaves further open than this are not closed to rounding
 SOLVERS = ("contact", "particles", "constraints", "joints")  # the subjects of `of_the_steps`
 OF_CONTACT = {"solver", "iterations", "tolerance", "sleep_after"}
-LET_BE = {
-    "dt",
-    "threads",
-    "newton_tolerance",
-    "linear_solver",
-    "linear_tolerance",
-}  # passed to many methods to compare them
+# Options that are passed to many methods at once, to compare these.
+LET_BE = {"dt", "threads", "newton_tolerance", "linear_solver", "linear_tolerance"}
 OF_HOLD = {"stiffness": 0.0, "damping": 0.0}
 
 

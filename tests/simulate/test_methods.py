@@ -215,6 +215,25 @@ def test_a_fixed_stepper_has_events_and_stops_where_a_step_is_unsolved(own_regis
         dal.simulate(falling(), 0.1, method=Plain(dt=0.01), stop_unsolved=True)
 
 
+def test_room_is_grown_until_a_call_finds_enough():
+    stepper = PlainEuler(None, Plain(dt=0.1), [])
+    stepper.need_room, grown, answers = 7, [], iter([7, 7, 3])
+    stepper.grow = lambda: grown.append(1)
+    assert stepper.call_with_room(lambda: next(answers)) == 3 and len(grown) == 2
+
+
+def test_contacts_of_bodies_beside_particles_are_told():
+    scene = dal.Scene("box and dust", material=dal.Material(0.5))
+    scene.add_obstacle("ground", dal.HalfSpace())
+    scene.add_body("box", dal.Box(0.2, 0.2, 0.2), mass=1.0, position=(0, 0, 0.1))
+    scene.add_particles("dust", (0, 0, 2.0), mass=0.1, material=None)
+    run = dal.simulate(scene, 0.05, method=dal.ImplicitParticles(dt=0.01, sleep_after=0.02))
+    assert run.asleep == ["box"]
+    run = dal.simulate(scene, 0.05, method=dal.ImplicitParticles(dt=0.01))
+    assert {(contact.a, contact.b) for contact in run.contacts} == {("box", "world")}
+    assert sum(contact.force[2] for contact in run.contacts) == pytest.approx(-9.81, rel=1e-6)  # on the world
+
+
 # What is made of the registry -------------------------------------------------------------------------------------------
 
 

@@ -54,11 +54,11 @@ def run(
     rtol
         Relative tolerance of an adaptive method, on the error of one step.
     method
-        Name of a method; `dalembert methods` lists them. The scene's own if not given.
+        Integration method, or a method of fixed steps for contact or particles: a name from `dalembert methods`.
     frames
         Recorded frames a second.
     solver
-        Of contact, in time steps: gauss_seidel (real time) or converging.
+        Of contact, in time steps: a name from `dalembert methods`.
     threads
         How many share the work of time steps with contact.
     parameters

@@ -70,7 +70,7 @@ def sweep(
     rtol
         Relative tolerance of an adaptive method, on the error of one step.
     method
-        Name of a method; `dalembert methods` lists them.
+        Integration method, or a method of fixed steps: a name from `dalembert methods`.
     frames
         Recorded frames a second.
     workers
