@@ -49,9 +49,9 @@ class Simulation(Advancing, Results, Controls, Questions):
     method : how the run is stepped: a `RungeKutta`, `Events`, `TimeStepping` or `ImplicitParticles` with its options, or the
         name of a method, whose options are then keywords here. If not given: "time_stepping" for scenes whose bodies collide
         or whose joints have stops, dry friction or ideal motors, else "dormand_prince".
-    dt, rtol, atol, impacts, solver, iterations, tolerance, threads, sleep_after, newton_tolerance, linear_tolerance,
-    linear_solver : options of a method that is given by name: see these classes. An option that the method does not have is
-        not used, and most of them are warned of.
+    dt, rtol, atol, impacts, solver, iterations, tolerance, threads, sleep_after : options of a method given by name, and of
+        particles newton_tolerance, linear_tolerance and linear_solver: see these classes. An option that the method does not
+        have is not used, and a warning says so (but of threads and of those of particles).
     hold : "projection" (Lagrange multipliers, and the state put back on the constraints after each step), "feedback"
         (multipliers with −k_s C − k_d Ċ; `stiffness` in 1/s², `damping` in 1/s) or "penalty" (springs; N/m, N s/m).
     frames : recorded frames a second of simulated time.
@@ -100,13 +100,8 @@ class Simulation(Advancing, Results, Controls, Questions):
         require_kinds(named, {"assemble": assemble, "stop_unsolved": stop_unsolved})
         self.frames = positive("frames", frames, "frames a second")
         found = set_up(scene, method, options, coordinates, constraint_solver, hold, self.frames)
-        self.model, self._method, self._placed, self._iterative = (
-            found.model,
-            found.method,
-            found.placed,
-            found.iterative,
-        )
-        self.method = self._method.name
+        self.model, self._method, self.method = found.model, found.method, found.method.name
+        self._placed, self._iterative = found.placed, found.iterative
         check_hold(hold, stiffness, damping, self._method)
         compile_ahead(found.kernels)
         if self.model.tree is None and len(self.model.graph.hubs) and redundant(self.model):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, TypedDict, get_type_hints
+from typing import Any, NamedTuple, TypedDict, TypeVar, get_type_hints
 
 from ..articulated.closed import COMPILED as CLOSED
 from ..articulated.evaluate import COMPILED as JOINT
@@ -29,6 +29,7 @@ from .methods.contact import TIME_STEPPING
 from .registry import Method, method_of, option_defaults
 
 COORDINATES = ("maximal", "joint")
+Function = TypeVar("Function", bound=Callable[..., None])
 
 
 class MethodOptions(TypedDict, total=False):
@@ -129,7 +130,7 @@ def compiled_parts(model: Model, method: Method, iterates: bool) -> list[CFuncti
     return [*parts, *method.compiled(model)]
 
 
-def with_method_options(function: Callable[..., None]) -> Callable[..., None]:
+def with_method_options(function: Function) -> Function:
     """Give a function of `**options` the signature that names them, for `help` and `inspect`; use it as a decorator."""
     own = list(inspect.signature(function).parameters.values())
     hints, defaults = get_type_hints(MethodOptions), option_defaults()
