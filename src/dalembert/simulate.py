@@ -40,6 +40,7 @@ from .symbolic.mechanism import PlacedMechanism
 from .user_results import require_answers
 
 
+@with_method_options
 class Simulation(Advancing, Results, Controls, Questions):
     """A run in progress.
 
@@ -77,7 +78,6 @@ class Simulation(Advancing, Results, Controls, Questions):
     Raises ValueError for bad arguments and scenes that cannot be run, SimulationError for a run that fails at its start.
     """
 
-    @with_method_options
     def __init__(
         self,
         scene: Scene | Model,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple, TypedDict, TypeVar, get_type_hints
 
 from ..articulated.closed import COMPILED as CLOSED
@@ -29,7 +29,7 @@ from .methods.contact import TIME_STEPPING
 from .registry import Method, method_of, option_defaults
 
 COORDINATES = ("maximal", "joint")
-Function = TypeVar("Function", bound=Callable[..., None])
+Class = TypeVar("Class", bound=type)
 
 
 class MethodOptions(TypedDict, total=False):
@@ -130,9 +130,9 @@ def compiled_parts(model: Model, method: Method, iterates: bool) -> list[CFuncti
     return [*parts, *method.compiled(model)]
 
 
-def with_method_options(function: Function) -> Function:
-    """Give a function of `**options` the signature that names them, for `help` and `inspect`; use it as a decorator."""
-    own = list(inspect.signature(function).parameters.values())
+def with_method_options(owner: Class) -> Class:
+    """Give a class whose `__init__` takes `**options` the signature that names them, for `help` and `inspect`."""
+    own = list(inspect.signature(owner.__init__).parameters.values())[1:]
     hints, defaults = get_type_hints(MethodOptions), option_defaults()
     first = next(i for i, each in enumerate(own) if each.name == "method") + 1
     options = [
@@ -140,8 +140,8 @@ def with_method_options(function: Function) -> Function:
         for name, default in defaults.items()
     ]
     rest = [each for each in own[first:] if each.kind != inspect.Parameter.VAR_KEYWORD]
-    function.__signature__ = inspect.Signature([*own[:first], *options, *rest])  # type: ignore[attr-defined]
-    return function
+    owner.__signature__ = inspect.Signature([*own[:first], *options, *rest])  # type: ignore[attr-defined]
+    return owner
 
 
 def require_known(options: Mapping[str, Any]) -> None:
