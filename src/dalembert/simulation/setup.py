@@ -132,7 +132,7 @@ def compiled_parts(model: Model, method: Method, iterates: bool) -> list[CFuncti
 
 def with_method_options(owner: Class) -> Class:
     """Give a class whose `__init__` takes `**options` the signature that names them, for `help` and `inspect`."""
-    own = list(inspect.signature(owner.__init__).parameters.values())[1:]
+    own = list(inspect.signature(owner).parameters.values())
     hints, defaults = get_type_hints(MethodOptions), option_defaults()
     first = next(i for i, each in enumerate(own) if each.name == "method") + 1
     options = [
