@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         TriangleMesh,
     )
     from .simulate import Simulation, simulate
+    from .simulation.methods import Events, ImplicitParticles, RungeKutta, TimeStepping
     from .state import State
     from .symbolic import GeneralizedCoordinates, Lagrangian
     from .time_series import TimeSeries
@@ -57,13 +58,14 @@ if TYPE_CHECKING:
     from .warning import SimulationWarning
 
 __all__ = [
-    "METHODS", "WORLD", "Articulation", "Batch", "Box", "Capsule", "Compound", "Cone", "ConstraintSystem",
-    "ConvexHull", "Curve", "Cylinder", "Ellipsoid", "Equilibration", "GeneralizedCoordinates", "HalfSpace",
-    "HeightField", "ImportedModel", "IterativeSolver", "Lagrangian", "LinearSolution", "MassProperties", "Matching",
-    "Material", "Mesh", "Minimum", "Replay", "Scene", "Simulation", "SimulationError", "SimulationWarning", "Sphere", "State",
-    "SweepError", "TimeSeries", "Trajectory", "TriangleMesh", "__version__", "block", "condition_number", "equilibrate",
-    "export_gltf", "export_mjcf", "export_usd", "load_model", "load_usd", "mass_properties", "matching", "minimize",
-    "replay", "run_batch", "sheet", "show", "simulate", "solve", "solve_linear", "sweep",
+    "METHODS", "WORLD", "Articulation", "Batch", "Box", "Capsule", "Compound", "Cone", "ConstraintSystem", "ConvexHull",
+    "Curve", "Cylinder", "Ellipsoid", "Equilibration", "Events", "GeneralizedCoordinates", "HalfSpace", "HeightField",
+    "ImplicitParticles", "ImportedModel", "IterativeSolver", "Lagrangian", "LinearSolution", "MassProperties",
+    "Matching", "Material", "Mesh", "Minimum", "Replay", "RungeKutta", "Scene", "Simulation", "SimulationError",
+    "SimulationWarning", "Sphere", "State", "SweepError", "TimeSeries", "TimeStepping", "Trajectory", "TriangleMesh",
+    "__version__", "block", "condition_number", "equilibrate", "export_gltf", "export_mjcf", "export_usd", "load_model",
+    "load_usd", "mass_properties", "matching", "minimize", "replay", "run_batch", "sheet", "show", "simulate", "solve",
+    "solve_linear", "sweep",
 ]  # fmt: skip
 
 # Each is imported when it is first asked for: what only draws a scene or reads a file waits for no compiler.
@@ -97,6 +99,7 @@ _HOME = {
     ".scene.scene": "Scene",
     ".scene.shapes": "Box Capsule Compound Cone ConvexHull Cylinder Ellipsoid HalfSpace HeightField Mesh Sphere TriangleMesh",
     ".simulate": "Simulation simulate",
+    ".simulation.methods": "Events ImplicitParticles RungeKutta TimeStepping",
     ".state": "State",
     ".symbolic": "GeneralizedCoordinates Lagrangian",
     ".time_series": "TimeSeries",

@@ -9,6 +9,7 @@ calls.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 
 SAME = 1e-6  # of the interval between frames: instants closer than this are one
 
@@ -40,6 +41,17 @@ def slack(time: float) -> float:
 def next_frame(time: float, rate: float) -> float:
     """The first multiple of 1/rate (Hz) after a time, s."""
     return (math.floor(time * rate + SAME) + 1) / rate
+
+
+def frame_times(start: float, rate: float, end: float, reached: Callable[[], float] | None = None) -> Iterator[float]:
+    """The instants at which a run from `start` to `end` (s) stops to record a frame: multiples of 1/rate (Hz), and the end.
+
+    reached : how far the run has come, s. Fixed steps may go beyond an instant, which may leave out others.
+    """
+    while start < end - slack(end):
+        stop = next_stop(start, rate, end)
+        yield stop
+        start = stop if reached is None else max(stop, reached())
 
 
 def next_stop(time: float, rate: float, end: float) -> float:

@@ -8,16 +8,15 @@ from typing import Any
 import numpy as np
 
 from . import interrupt
-from .contact.time_stepping import TimeStepping
-from .drivers import Stepper, positive
 from .errors import SimulationError
 from .joint_state import JointStates
 from .model.tables import ANGLE, System
 from .motors import INPUTS, exerted, inputs_of, motor_row, what_it_takes
-from .particles.stepping import ParticleStepping
 from .pointer import MEASURE
 from .scene.checks import finite
 from .scene.scene_warnings import TURN, beyond_a_turn, in_degrees
+from .simulation.checks import positive
+from .simulation.stepper import Stepper
 from .time_series import TimeSeries
 
 SAME_TIME = 1e-9  # of the time between two calls of a controller
@@ -101,8 +100,7 @@ class Controls(JointStates):
         for key, value in new.items():
             row[INPUTS[key]] = value
         self._changed_by_hand(owner)
-        if not isinstance(self._driver, (TimeStepping, ParticleStepping)):  # these look at motors anew in each step
-            self._driver.changed()
+        self._driver.inputs_changed()
 
     def _warn_of_angle(self, name: str, row: Any, position: float) -> None:
         """Warn of a position, more than a turn from the one before, that is probably in degrees."""

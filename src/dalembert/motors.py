@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from .contact.time_stepping import TimeStepping
-from .drivers import Stepper
 from .mechanics.joint_state import read_efforts
 from .model.compile import Model
 from .model.tables import CUSTOM_MOTOR, MOTOR, SERVO, System
-from .particles.stepping import ParticleStepping
+from .simulation.stepper import Stepper
 
 INPUTS = {"effort": "rest", "position": "position", "speed": "target"}  # and their fields in the row of a force
 
@@ -29,8 +27,7 @@ def exerted(model: Model, system: System, driver: Stepper, y: np.ndarray) -> dic
         )
         entries = forces.ledger[rows].tolist()
         found = {model.force_names[i]: effort for i, effort in zip(entries, efforts[rows].tolist(), strict=True)}
-    bodies = driver.bodies if isinstance(driver, ParticleStepping) else driver
-    return found | (bodies.efforts(model) if isinstance(bodies, TimeStepping) else {})
+    return found | driver.efforts(model)
 
 
 def motor_row(model: Model, system: System, name: str) -> Any:

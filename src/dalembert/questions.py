@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .constraint_system import ConstraintSystem, conditions, read_system
-from .contact.time_stepping import Contact, TimeStepping
-from .drivers import Stepper
-from .impact.driver import EventDriver
+from .contact.time_stepping import Contact
 from .impact.log import ContactEvent
 from .model.compile import Model
 from .queries import Gap, Queries, RayHit
 from .recording import Recorder
+from .simulation.stepper import Stepper
 
 if TYPE_CHECKING:
     import xarray
@@ -37,17 +36,17 @@ class Questions:
     @property
     def contacts(self) -> list[Contact]:
         """The points of contact of the last time step, those that bear a force and those that nearly touch."""
-        return self._driver.contacts(self.model) if isinstance(self._driver, (TimeStepping, EventDriver)) else []
+        return self._driver.contacts(self.model)
 
     @property
     def asleep(self) -> list[str]:
         """The names of bodies that sleep: see `sleep_after`."""
-        return self._driver.asleep(self.model) if isinstance(self._driver, TimeStepping) else []
+        return self._driver.asleep(self.model)
 
     @property
     def contact_events(self) -> list[ContactEvent]:
         """What happened to the points of contact so far, where an integration method runs a scene whose bodies touch."""
-        return self._driver.log if isinstance(self._driver, EventDriver) else []
+        return self._driver.log
 
     def ray_cast(self, origin: ArrayLike, direction: ArrayLike, reach: float = math.inf) -> RayHit | None:
         """What a ray from `origin` (m) along `direction` first meets within `reach` (m), of all that has a material.

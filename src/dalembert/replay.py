@@ -19,7 +19,7 @@ from .errors import SimulationError
 from .model.tables import LEDGER, STATE_SIZE
 from .provenance import frames_hash, versions
 from .scene.scene import Scene
-from .simulate import SETTINGS, Simulation
+from .simulate import Simulation, setting_names
 from .sources import Source, find, from_function
 from .trajectory import Trajectory
 from .trajectory_file import read_record
@@ -179,13 +179,13 @@ def _rebuild(known: Mapping[str, Any], scene: Any) -> tuple[Any, Source | None]:
 
 def _arguments(known: Mapping[str, Any], source: Source | None, given: Mapping[str, Any]) -> dict[str, Any]:
     """Settings of the run. Raises ValueError for settings that are missing."""
-    own = {} if source is None else source.settings
-    found = {key: value for key, value in known["settings"].items() if key in SETTINGS}
+    own, names = {} if source is None else source.settings, setting_names()
+    found = {key: value for key, value in known["settings"].items() if key in names}
     missing = []
     for name, what in known["settings_not_kept"].items():
         if name in given:
             continue
-        if name in own and name in SETTINGS:
+        if name in own and name in names:
             found[name] = own[name]
         else:
             missing.append(f"{name} ({what!s:.300})")

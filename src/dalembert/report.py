@@ -12,7 +12,6 @@ from .constraint_solver import SolverReport
 from .contact.time_stepping import ContactReport
 from .model.tables import STAGES
 from .particles.report import ParticleReport
-from .particles.stepping import ParticleStepping
 
 WARNING = "warning"  # the name of its rows
 YELLOW, PLAIN = "\x1b[33m", "\x1b[0m"
@@ -186,7 +185,7 @@ def make_report(simulation: Any) -> Report:
         stages=stage_times(simulation),
         solver=None if simulation._constraint_solver is None else simulation._constraint_solver.report(),
         contact=simulation._driver.contact_report(),
-        particles=simulation._driver.particle_report() if isinstance(simulation._driver, ParticleStepping) else None,
+        particles=simulation._driver.particle_report(),
         slow_functions=list(simulation.model.slow),
         interrupted=simulation.interrupted,
         warnings=list(simulation.warnings),

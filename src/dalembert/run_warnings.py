@@ -13,16 +13,14 @@ import numpy as np
 from .collide.from_scene import collision_of
 from .contact.solvers import DEFAULT
 from .contact.solvers import SOLVERS as CONTACT_SOLVERS
-from .contact.time_stepping import TimeStepping
-from .drivers import TIME_STEPPING, particles_that_touch
-from .impact.driver import EventDriver
-from .integrate.methods import METHODS
 from .model.compile import Model
 from .particles.detect import ParticleDetector
-from .particles.schemes import SCHEMES
-from .particles.stepping import ParticleStepping
 from .queries import Queries
 from .scene.scene_warnings import names, warnings_of
+from .simulation.methods.contact import TIME_STEPPING
+from .simulation.methods.explicit import RungeKutta
+from .simulation.methods.particles import particles_that_touch
+from .simulation.registry import option_defaults
 from .status import OK
 
 OFTEN = 0.01  # of the steps
@@ -31,7 +29,9 @@ DEEP = 1e-6  # of the size of the smallest thing that touches: deeper than the r
 FEW = 4  # pairs in a sentence
 OPEN = 1e-9  # of the size of the model: joints that projection leaves further open than this are not closed to rounding
 SOLVERS = ("contact", "particles", "constraints", "joints")  # the subjects of `of_the_steps`
-OF_CONTACT = {"solver": DEFAULT, "iterations": None, "tolerance": None, "sleep_after": None}
+OF_CONTACT = {"solver", "iterations", "tolerance", "sleep_after"}
+# Options that are passed to many methods at once, to compare these.
+LET_BE = {"dt", "threads", "newton_tolerance", "linear_solver", "linear_tolerance"}
 OF_HOLD = {"stiffness": 0.0, "damping": 0.0}
 
 
@@ -45,10 +45,9 @@ def at_the_start(run: Any) -> Iterator[str]:
 
 def of_the_steps(run: Any) -> Iterator[tuple[str, str]]:
     """(subject, message) of each solver that missed its tolerance in more than one of a hundred steps, and of open joints."""
-    driver = run._driver
     yield from _open_joints(run)
-    bodies = driver.bodies if isinstance(driver, ParticleStepping) else driver
-    if isinstance(bodies, TimeStepping):
+    bodies, particles = run._driver.bodies, run._driver.particles
+    if bodies is not None:
         report, own = bodies.report, bodies.settings
         unsolved, steps = int(report.unsolved[0]), int(report.steps[0])
         if _often(unsolved, steps):
@@ -60,12 +59,12 @@ def of_the_steps(run: Any) -> Iterator[tuple[str, str]]:
                 f"{_share(unsolved, steps)}, by {float(report.worst_residual[0]):.3g} m/s at worst; {_or(ways)}"
             )
             yield "contact", message
-    if isinstance(driver, ParticleStepping):
-        unsolved, steps = int(driver.report.unsolved[0]), int(driver.report.steps[0])
+    if particles is not None:
+        unsolved, steps = int(particles.report.unsolved[0]), int(particles.report.steps[0])
         if _often(unsolved, steps):
             message = (
                 f"the implicit steps of the particles missed their tolerance in {_share(unsolved, steps)}, by "
-                f"{float(driver.report.worst[0]):.3g} of the forces at worst; take a smaller dt, or a larger "
+                f"{float(particles.report.worst[0]):.3g} of the forces at worst; take a smaller dt, or a larger "
                 "newton_tolerance or linear_tolerance if that is enough"
             )
             yield "particles", message
@@ -141,19 +140,21 @@ def _or(ways: list[str]) -> str:
 
 
 def _unused(run: Any) -> Iterator[str]:
-    """Settings of accuracy, of contact and of joints that the method does not use. (Those of implicit steps are let be: they
-    are passed to many methods at once to compare these.)"""
-    method, given, model = run.method, run.arguments, run.model
-    touching = isinstance(run._driver, EventDriver)
-    bodies = isinstance(run._driver, TimeStepping) or getattr(run._driver, "bodies", None) is not None
-    unused: dict[str, Any] = {} if bodies else dict(OF_CONTACT)
-    unused |= {} if touching else {"impacts": "simultaneous"}
+    """Settings that are not the default, and that the run does not use."""
+    method, given, model = run._method, run.arguments, run.model
+    smooth, fixed = isinstance(method, RungeKutta), given["dt"] is not None
+    used = set(method.options) | LET_BE
+    if run._driver.bodies is None:
+        used -= OF_CONTACT
+    if smooth:
+        used = used | {"impacts"} if model.scene.touching() else used - {"impacts"}
+    if fixed:
+        used -= {"rtol", "atol"}
+    unused = {name: default for name, default in option_defaults().items() if name not in used}
     unused |= {} if given["hold"] != "projection" else OF_HOLD
-    if given["dt"] is not None or method in SCHEMES:
-        unused |= {"rtol": 1e-8, "atol": None}
     found = [name for name, default in unused.items() if given[name] != default]
     if found:
-        how = f"method {method!r}" + (" with a fixed dt" if method in METHODS and given["dt"] is not None else "")
+        how = f"method {method.name!r}" + (" with a fixed dt" if smooth and fixed else "")
         how = f"hold={given['hold']!r}" if set(found) <= set(OF_HOLD) else how
         yield f"{', '.join(found)} {'is' if len(found) == 1 else 'are'} not used by {how} in scene {model.name!r}; leave out"
 
@@ -161,7 +162,7 @@ def _unused(run: Any) -> Iterator[str]:
 def _unseen(run: Any) -> Iterator[str]:
     """Particles that would touch things, by a method that does not look."""
     scene = run.model.scene
-    if isinstance(run._driver, ParticleStepping) or not scene.touching():
+    if run._driver.particles is not None or not scene.touching():
         return
     found = [group.name for group in scene.particles.values() if group.material is not None]
     if found:
@@ -176,9 +177,8 @@ def _unseen(run: Any) -> Iterator[str]:
 
 def _overlaps(run: Any) -> Iterator[str]:
     """What is in something else at the start."""
-    driver, model = run._driver, run.model
-    bodies = driver.bodies if isinstance(driver, ParticleStepping) else driver
-    if isinstance(bodies, TimeStepping):
+    bodies, particles, model = run._driver.bodies, run._driver.particles, run.model
+    if bodies is not None:
         queries = Queries(model)
         deep = max(bodies.settings.slop, DEEP * queries.size)
         found = sorted(queries.place(run._y).overlaps().items(), key=lambda item: -item[1])
@@ -189,7 +189,7 @@ def _overlaps(run: Any) -> Iterator[str]:
                 f"overlap at the start: {', '.join(pairs[:FEW])}{more}; the first steps separate them. Move them, or turn "
                 "contact between them off with set_contact(a, b, enabled=False)"
             )
-    if isinstance(driver, ParticleStepping) and driver.detects:
+    if particles is not None and particles.detects:
         yield from _sunk_particles(run)
 
 

@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .articulated.driver import JointMechanism
-from .drivers import TIME_STEPPING, system_of
 from .integrate.methods import METHODS
 from .joint_state import JointReader
 from .mechanics.mechanism import Mechanism
@@ -34,6 +33,8 @@ from .scene.body import Body
 from .scene.force import Force
 from .scene.joint import Frame
 from .scene.particles import Particle
+from .simulation.methods.contact import TIME_STEPPING
+from .simulation.methods.implicit_particles import implicit_system
 
 GROWTH = 2.0  # of an oscillation over the run: more is beyond the limit
 NEAR = 1.1  # a step so many times as long is beyond it
@@ -170,7 +171,7 @@ def _may_be_implicit(model: Model, mode: Stiffness) -> bool:
 def _of_elements(model: Model) -> list[Stiffness]:
     if not len(model.particles.sets):
         return []
-    system = system_of(model, IMPLICIT)
+    system = implicit_system(model)
     mechanism, sets = Mechanism(system), system.elements.tables.sets
     system.interactions.tables.laws.active = 0
     system.particle_forces.active = 0

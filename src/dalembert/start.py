@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from .drivers import not_negative
 from .errors import event_values
 from .mechanics.mechanism import Mechanism
 from .mechanics.projection import NOT_CLOSED
 from .model.compile import Model
 from .model.tables import FEEDBACK, LEDGER, PENALTY, PROJECTION
-from .particles.schemes import SCHEMES
 from .pointer import COMPLETE, MEASURE, NOT_A_NUMBER
 from .recording import Recorder
+from .simulation.checks import not_negative
+from .simulation.registry import Method
 from .state import State
 from .status import NON_FINITE, OK
 
@@ -28,12 +28,14 @@ def redundant(model: Model) -> bool:
     return bool(mechanism.system.settings[0].condition < NEARLY_DEPENDENT)
 
 
-def check_hold(hold: str, stiffness: float, damping: float, method: str) -> None:
+def check_hold(hold: str, stiffness: float, damping: float, method: Method) -> None:
     """Raises ValueError for a way of holding joints that there is not, or that the method does not have."""
     if hold not in HOLD:
         raise ValueError(f"hold is {hold!r}; give one of {', '.join(HOLD)}")
-    if method in SCHEMES and hold != "projection":
-        raise ValueError(f"hold is {hold!r}, and method {method!r} holds joints by 'projection' only")
+    if hold not in method.holds:
+        raise ValueError(
+            f"hold is {hold!r}, and method {method.name!r} holds joints by {', '.join(map(repr, method.holds))} only"
+        )
     not_negative("stiffness", stiffness)
     not_negative("damping", damping)
     if hold == "penalty" and not stiffness > 0.0:

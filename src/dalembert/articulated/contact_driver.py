@@ -9,45 +9,35 @@ import numpy as np
 
 from ..addresses import address_table
 from ..checkpoint_fields import REAL, Field
-from ..collide.detect import Detector
 from ..collide.tables import FREE as UNLINKED
 from ..collide.tables import Collision
 from ..contact.make_tables import StepSettings, make_bounds
 from ..contact.soft_system import FAINT, implicit_forces, make_soft
-from ..contact.step_events import StepEvents
 from ..contact.tables import OPTIONS, REPORT, ROW, STEP_STAGES
-from ..contact.time_stepping import TimeStepping
+from ..contact.time_stepping import ContactStepper
 from ..jit import DISABLED
 from ..model.tables import ANGLE, FIELD
 from ..model.tree import Layout
 from ..model.tree_tables import FREE
-from ..pace import Pace
 from ..pointer import C_TYPE
 from ..scene.force import Force
+from ..simulation.stepper import StepEvents
 from ..status import NON_FINITE, OK
-from ..team import Team
 from .contact_step import COMPILED, march
 from .contact_tables import ROOT, TreeStepping
 from .driver import JointMechanism
 from .evaluate import INERTIA, LIFT, LIMP
 
 
-class JointStepping(TimeStepping):
+class JointContactStepper(ContactStepper):
     """Steps a mechanism in joint coordinates with contact from frame to frame."""
 
     def __init__(
         self, own: JointMechanism, collision: Collision, ledger: int, settings: StepSettings, events: StepEvents
     ) -> None:
-        self.own, self.settings, self._mechanism = own, settings, own
-        self._team = Team(settings.threads)
+        self.own = self._mechanism = own
         collision.linked[:] = linked(own, len(collision.linked))
-        self._detector = Detector(collision, self._team)
-        self._tables: Any = make_tables(own, ledger, settings)
-        self.report = self._tables.report
-        self._start, self._before, self._pace = 0.0, 0, Pace()
-        self._events = events
-        self.event = -1
-        self._fit()
+        self._begin(collision, make_tables(own, ledger, settings), settings, events)
 
     def _fit(self) -> None:
         """As much room as the contacts need, and the addresses of it all."""
@@ -67,12 +57,12 @@ class JointStepping(TimeStepping):
         function, data = C_TYPE(COMPILED.address), int(self._addresses[1].ctypes.data)
         return lambda z, nothing, stop: int(function(data, 0, stop, z.ctypes.data, z.size, z.ctypes.data, z.size))
 
-    def _steps(self, y: np.ndarray, dydt: np.ndarray, stop: float) -> int:
-        """Steps until so long after the start; y is the state of the bodies. Returns a status."""
+    def make_steps(self, y: np.ndarray, dydt: np.ndarray, stop: float) -> int:
+        """See `FixedStepper.make_steps`; y is the state of the bodies."""
         if self.own.take(y) != OK:
             return LIMP if np.isfinite(y).all() else NON_FINITE
         try:
-            return super()._steps(self.own.z, dydt, stop)
+            return super().make_steps(self.own.z, dydt, stop)
         finally:  # a run that is interrupted goes on from here
             self.own.put(y)
 

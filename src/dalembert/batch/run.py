@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..board import MOST_THREADS
-from ..clock import next_stop, slack
-from ..drivers import positive
+from ..clock import frame_times
 from ..model.compile import Model
 from ..scene.scene import Scene
+from ..simulation.checks import positive
 from ..team import cores
 from .result import Batch
 from .structure import differences
@@ -111,11 +111,7 @@ def threads_of(threads: int | None) -> int:
 
 def instants(end: float, frames: float) -> np.ndarray:
     """The instants that `Simulation.advance` stops at, s."""
-    found, time = [], 0.0
-    while time < end - slack(end):
-        time = next_stop(time, frames, end)
-        found.append(time)
-    return np.array(found)
+    return np.array(list(frame_times(0.0, frames, end)))
 
 
 def room_of(rows: int, size: int) -> int:

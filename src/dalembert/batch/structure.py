@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..articulated.driver import JointMechanism
-from ..drivers import smooth_weights, system_of
 from ..mechanics.mechanism import Mechanism
 from ..model.compile import Model, compile_scene
 from ..scene.scene import Scene
+from ..simulation.methods.explicit import smooth_weights
 from ..start import redundant
 from .workspace import ALONE, Varied, Workspace, tables_of_system
 
@@ -62,7 +62,7 @@ class Differences:
 
     def tables(self, model: Model) -> dict[str, np.ndarray]:
         """The tables of a member that its numbers are in."""
-        mechanism = Mechanism(system_of(model, self.template.method))
+        mechanism = Mechanism(self.template._method.system(model))
         own: Any = mechanism.system.settings[0]
         own.hold, own.stiffness, own.damping = self.template._hold
         if model.tree is not None:

@@ -40,7 +40,7 @@ class Thread:
     def __init__(self, run: Workspace, varied: list[Varied], targets: np.ndarray, record: Record) -> None:
         self.run, self._varied = run, varied  # whose arrays the addresses below are of
         mechanism: Any = run._mechanism
-        stepper: Any = run._driver.stepper  # type: ignore[union-attr]
+        stepper: Any = run._driver.stepper  # type: ignore[attr-defined]
         joint = isinstance(mechanism, JointMechanism)
         own = np.zeros(1, tables.OWN).view(np.recarray)
         own.mechanism, own.handle = mechanism.address, mechanism.data

@@ -117,7 +117,7 @@ def tables_of_system(mechanism: Any) -> dict[str, np.ndarray]:
 def tables_of(run: Simulation) -> dict[str, np.ndarray]:
     """All that a run writes on or reads, by name."""
     found = tables_of_system(run._mechanism)
-    _collect("stepping", run._driver.stepper.tables, found)  # type: ignore[union-attr]
+    _collect("stepping", run._driver.stepper.tables, found)  # type: ignore[attr-defined]
     return found | {"y": run._y, "dydt": run._dydt}
 
 

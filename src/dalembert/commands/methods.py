@@ -7,21 +7,19 @@ from . import command
 
 @command("methods")
 def methods() -> int:
-    """List the integration methods, the methods for particles and the solvers of contact, with their defaults."""
+    """List the methods of runs and the solvers of contact, with their options and defaults."""
     from ..contact.solvers import SOLVERS
-    from ..integrate.methods import METHODS
-    from ..particles.schemes import SCHEMES
+    from ..simulation.methods import registry
 
-    tables = {
-        "Integration methods (--method)": {name: METHODS.help(name) for name in METHODS},
-        "Fixed steps of particles and of contact (--method, with --dt)": {name: SCHEMES[name].help for name in SCHEMES},
-        "Solvers of contact (--solver)": {
-            name: f"{own.help}; at most {own.iterations} passes, to {own.tolerance:g} {own.unit}"
-            for name, own in SOLVERS.items()
-        },
-    }
-    for title, rows in tables.items():
-        print(title)
-        for name, text in rows.items():
-            print(f"  {name:24} {text}")
+    print("Methods (--method)")
+    for family in registry.FAMILIES:
+        for name in family.names():
+            facts = family.facts(name)
+            print(f"  {name:24} order {facts.order}, {facts.steps + ';':19} {facts.help}")
+    print("Options of methods")
+    for each in registry.classes():
+        print(f"  {each.__name__:24} {', '.join(registry.option_words(each))}")
+    print("Solvers of contact (--solver)")
+    for name, own in SOLVERS.items():
+        print(f"  {name:24} {own.help}; at most {own.iterations} passes, to {own.tolerance:g} {own.unit}")
     return 0

@@ -92,6 +92,7 @@ def run(
 
         from ..errors import SimulationError
         from ..simulate import Simulation
+        from ..simulation.registry import override
         from ..stability import advice_on_steps
         from ..trajectory import Trajectory
 
@@ -99,9 +100,7 @@ def run(
             "duration": duration, "dt": dt, "rtol": rtol, "method": method, "frames": frames, "solver": solver,
             "threads": threads,
         }  # fmt: skip
-        settings.update({key: value for key, value in given.items() if value is not None})
-        if dt is None and rtol is not None:
-            settings.pop("dt", None)
+        settings = override(settings, {key: value for key, value in given.items() if value is not None})
         length = float(settings.pop("duration", 10.0))
         simulation = Simulation(built, **settings)
         if resume is not None:

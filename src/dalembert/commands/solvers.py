@@ -66,7 +66,7 @@ def solvers(
     dt
         Step of a fixed-step method, s.
     method
-        Integration method; the scene's own if not given.
+        Name of a method; `dalembert methods` lists them. The scene's own if not given.
     tolerance
         Of the relative residual of the iterative solvers.
     iterations
@@ -75,12 +75,13 @@ def solvers(
         Print the table as JSON.
     """
     from ..linalg.iterative import IterativeSolver
+    from ..simulation.registry import override
     from ..sources import load
 
     try:
         built, settings = load(scene, False)
         given = {"dt": dt, "method": method}
-        settings.update({key: value for key, value in given.items() if value is not None})
+        settings = override(settings, {key: value for key, value in given.items() if value is not None})
         own = float(settings.pop("duration", LONGEST))
         length = min(own, LONGEST) if duration is None else duration
         ways: list[IterativeSolver | str] = ["ldl"]

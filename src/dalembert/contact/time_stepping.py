@@ -15,15 +15,13 @@ from ..checkpoint_fields import COUNT, LARGE, REAL, Field, prefixed
 from ..collide.detect import Detector
 from ..collide.detector_fields import check, fields_of
 from ..collide.tables import AWAKE, CONTACTS, NEED_ROOM, PAIRS, UNMOVED, Collision
-from ..interrupt import poll
 from ..jit import DISABLED
 from ..mechanics.mechanism import Mechanism
 from ..model.compile import Model
 from ..model.tables import MOTOR, System
-from ..no_solution import NoSolution
-from ..pace import Pace
 from ..pointer import C_TYPE, view
-from ..status import EVENT, OK
+from ..simulation.stepper import FixedStepper, StepEvents
+from ..status import OK
 from ..team import Team
 from .jobs import do_job
 from .limits import COMPILED as COMPILED_LIMITS
@@ -34,7 +32,6 @@ from .soft_system import SoftMechanism, with_soft_rows
 from .solve import WALLS, Walls
 from .solvers import SOLVERS
 from .step import COMPILED, march
-from .step_events import StepEvents
 from .tables import AT_MOST, HELD, SOFT, STEP_STAGES, Stepping
 
 KEPT_OF_REPORT = {"steps": COUNT, "naps": COUNT}
@@ -70,29 +67,37 @@ class ContactReport:
     unsolved: int
 
 
-class TimeStepping:
+class ContactStepper(FixedStepper):
     """Steps a mechanism with contact from frame to frame."""
+
+    need_room = NEED_ROOM
 
     def __init__(
         self, model: Model, mechanism: Mechanism, collision: Collision, ledger: int, settings: StepSettings,
         events: StepEvents,
     ) -> None:  # fmt: skip
-        self.settings = settings
         self._plain, self._mechanism = mechanism, with_soft_rows(model, mechanism)
         soft = (
             self._mechanism.rows if isinstance(self._mechanism, SoftMechanism) else np.zeros(0, SOFT).view(np.recarray)
         )
-        self._team = Team(settings.threads)
         collision.linked[:] = linked(mechanism.system)
-        self._detector = Detector(collision, self._team)
-        self._tables = make_tables(self._mechanism.system, model.size, ledger, settings, soft)
-        self.report = self._tables.report
-        self._start, self._before, self._pace = 0.0, 0, Pace()
-        self._events = events
-        self.event = -1  # the event that the last call stopped at
+        tables = make_tables(self._mechanism.system, model.size, ledger, settings, soft)
         self._solver = SOLVERS[settings.solver]
-        self._workspace = self._solver.make_workspace(self._mechanism, settings, self._tables.bounds)
+        self._workspace = self._solver.make_workspace(self._mechanism, settings, tables.bounds)
+        self._begin(collision, tables, settings, events)
+
+    def _begin(self, collision: Collision, tables: Any, settings: StepSettings, events: StepEvents) -> None:
+        """Step by these tables, in any coordinates."""
+        super().__init__(settings, tables.options, tables.report, events)
+        self._team = Team(settings.threads)
+        self._detector = Detector(collision, self._team)
+        self._tables = tables
         self._fit()
+
+    @property
+    def bodies(self) -> ContactStepper:
+        """This stepper."""
+        return self
 
     @property
     def collision(self) -> Collision:
@@ -179,43 +184,17 @@ class TimeStepping:
 
     def restart(self, time: float) -> None:
         """Begin anew at a time (s)."""
-        self._start, self._before = time, 0
-        self._tables.options.start[0] = time
-        self.report.steps = self.report.iterations = 0
-        self._events.begin()
-        self.changed()
+        self.report.iterations = 0
+        super().restart(time)
 
     def changed(self) -> None:
-        """The state was changed from outside: what events were is not known."""
-        self._events.forget()
+        """The state was changed from outside: what events were, what slept and what is ahead is not known."""
+        super().changed()
         self._tables.options.fresh = 1
         self.collision.asleep[:-1] = AWAKE
         self._tables.slow[:] = slowness(self._mechanism.system)
 
-    def run(self, y: np.ndarray, dydt: np.ndarray, target: float) -> int:
-        """Step y until `target` (s) is reached, in place. Returns a status. Raises NoSolution at a step that misses the
-        tolerance, if that is to end the run, and KeyboardInterrupt."""
-        if len(self._events) == 0 and not self.settings.stop_unsolved:
-            return self._steps(y, dydt, target - self._start)
-        while True:
-            self.event = self._events.next_waiting()
-            if self.event >= 0:
-                return EVENT
-            status = OK if self._events.known else self._events.look(self.time, y)
-            done = float(self.report.steps[0]) * self.settings.dt
-            if status != OK or done + 1e-9 * self.settings.dt >= target - self._start:
-                return status
-            unsolved = int(self.report.unsolved[0])
-            status = self._steps(y, dydt, done + self.settings.dt)
-            if self.settings.stop_unsolved and self.report.unsolved[0] > unsolved:
-                raise NoSolution(self._missed())
-            if status == OK:
-                status = self._events.look(self.time, y)
-            if status != OK:
-                return status
-            poll()
-
-    def _missed(self) -> str:
+    def missed(self) -> str:
         """What to say of a step that misses the tolerance."""
         report = self.report[0]
         return (
@@ -224,22 +203,21 @@ class TimeStepping:
             "a larger tolerance or a smaller dt"
         )
 
-    def _steps(self, y: np.ndarray, dydt: np.ndarray, stop: float) -> int:
-        """Steps until so long after the start, with as much room as they need. Returns a status. Raises
-        KeyboardInterrupt."""
+    def make_steps(self, y: np.ndarray, dydt: np.ndarray, stop: float) -> int:
+        """See `FixedStepper.make_steps`."""
         if isinstance(self._mechanism, SoftMechanism):
             self._mechanism.follow()
-        while True:
-            last = (int(self.report.steps[0]) + self._pace.begin()) * self.settings.dt
-            with self._team:
-                status = self._march(y, dydt, min(stop, last))
-            if status == NEED_ROOM:
-                self._detector.make_room()
-                self._fit()
-            elif status != OK or stop <= last:
-                return status
-            else:
-                self._pace.end()
+        return super().make_steps(y, dydt, stop)
+
+    def call_kernel(self, y: np.ndarray, dydt: np.ndarray, stop: float) -> int:
+        """Make steps until so long after the start (s). Returns a status."""
+        with self._team:
+            return self._march(y, dydt, stop)
+
+    def grow(self) -> None:
+        """Give collision detection and the tables as much room as it asked for."""
+        self._detector.make_room()
+        self._fit()
 
     def room(self) -> dict[str, int]:
         """The lengths of what `fields` has, where the model does not tell them."""
@@ -276,17 +254,11 @@ class TimeStepping:
     def put_back(self) -> None:
         """`fields` were written: go on from there. Raises CheckpointError for what cannot be."""
         check(self.collision)
-        self._start = float(self._tables.options.start[0])
-        self._before = int(self.report.steps[0])
+        super().put_back()
 
     def attempt(self, y: np.ndarray) -> np.ndarray:
         """The state of the last step that was tried, if that failed."""
         return y if np.isfinite(self._tables.saved).all() else self._tables.saved
-
-    @property
-    def step(self) -> float:
-        """The length of a step, s."""
-        return self.settings.dt
 
     def frame(self) -> dict[str, Any]:
         """What is recorded of the contacts: see `Trajectory`."""
@@ -358,14 +330,3 @@ class TimeStepping:
         return ContactReport(
             self.settings.solver, float(report.worst_penetration), float(report.worst_residual), int(report.unsolved)
         )
-
-    @property
-    def time(self) -> float:
-        """Time of the state, s."""
-        return self._start + int(self.report.steps[0]) * self.settings.dt
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Steps made since the run began or was resumed; each takes one evaluation of the forces."""
-        steps = int(self.report.steps[0]) - self._before
-        return {"steps": steps, "rejected": 0, "evaluations": steps}

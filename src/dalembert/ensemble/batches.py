@@ -11,7 +11,8 @@ import numpy as np
 from ..batch.run import MOST_THREADS, instants, room_of, run_together, threads_of
 from ..batch.structure import Differences
 from ..batch.workspace import NotForBatches, Workspace
-from ..drivers import positive
+from ..simulation.checks import positive
+from ..simulation.registry import Method
 from ..trajectory_format import VARIABLES
 from .block import AUDITED, OF_CONTACT, STACKED, make_block
 from .plan import Member
@@ -144,7 +145,7 @@ class Groups:
 
 def _key(settings: dict[str, Any]) -> Hashable:
     """Equal for equal settings; what is no plain value is equal to itself only."""
-    plain = (bool, int, float, str, type(None))
+    plain = (bool, int, float, str, type(None), Method)
     return tuple(
         (name, type(value), value if isinstance(value, plain) else id(value))
         for name, value in sorted(settings.items())

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ..provenance import versions
-from ..simulate import SETTINGS, Simulation
+from ..simulate import Simulation, setting_names
 from ..sources import Source, find, from_function
 from ..trajectory_format import VARIABLES
 from .assemble import assemble
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     import xarray
 
 KEPT = ("position", "orientation", "kinetic", "potential")
-KNOWN = ("duration", *SETTINGS)
 Executor: TypeAlias = Callable[[Task, Sequence[Member], int | None], Iterator[Answer]]
 """Runs members and gives the answers, of one each or of many in a block, in any order."""
 
@@ -103,7 +102,7 @@ def sweep(
     task = Task(source, _keep(source, keep), stored=folder is not None)
     given = dict(settings) if duration is None else {"duration": duration} | settings
     _require_settings(given)
-    plan = make_plan(source, over, given, KNOWN, seed, repeat)
+    plan = make_plan(source, over, given, known_settings(), seed, repeat)
     _require_duration(task, plan)
     start = _start(how, task, plan, workers)
     store = None if folder is None else Store(folder, make_manifest(task, plan, seed))
@@ -121,6 +120,11 @@ def sweep(
         trouble.dataset = found
         raise trouble
     return found
+
+
+def known_settings() -> tuple[str, ...]:
+    """The settings of a run that may be varied or given."""
+    return ("duration", *setting_names())
 
 
 def _run_here(task: Task, members: Sequence[Member], workers: int | None) -> Iterator[Answer]:
@@ -235,8 +239,8 @@ def _keep(source: Source, keep: Any) -> tuple[str | Callable[[Simulation], Any],
 def _require_settings(given: Mapping[str, Any]) -> None:
     """Raise ValueError for a setting that there is not."""
     for name in given:
-        if name not in KNOWN:
-            raise ValueError(f"there is no setting {name!r}; the settings of a run are {', '.join(KNOWN)}")
+        if name not in known_settings():
+            raise ValueError(f"there is no setting {name!r}; the settings of a run are {', '.join(known_settings())}")
 
 
 def _require_duration(task: Task, plan: Plan) -> None:

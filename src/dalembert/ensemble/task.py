@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import SimulationError
 from ..provenance import plain_items, provenance
 from ..simulate import Simulation
+from ..simulation.registry import override
 from ..sources import Source, reason
 from ..trajectory_file import encode
 from ..trajectory_format import VARIABLES
@@ -52,10 +53,7 @@ class Task:
 
     def settings(self, member: Member) -> dict[str, Any]:
         """All settings of a member: the source's, and over these its own."""
-        found = {**self.source.settings, **member.settings}
-        if found.get("dt") is not None and "dt" not in member.settings and "rtol" in member.settings:
-            del found["dt"]  # an adaptive run was asked for
-        return found
+        return override(self.source.settings, member.settings)
 
     def run(self, member: Member) -> Answer:
         """Run a member from start to end. Whatever goes wrong is told in the dataset; KeyboardInterrupt alone is raised."""

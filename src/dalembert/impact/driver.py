@@ -14,6 +14,7 @@ from ..integrate.driver import Driver
 from ..integrate.functions import Functions
 from ..interrupt import poll
 from ..model.compile import Model
+from ..simulation.stepper import Stepper
 from ..status import EVENT, OK
 from .instant import EventSettings, Instant
 from .log import ContactEvent
@@ -25,8 +26,10 @@ from .watch import NEED_ROOM
 MOST_TOUCHES = 2000  # of a checkpoint: the memory for them grows with the square
 
 
-class EventDriver:
-    """Steps a mechanism with contact from frame to frame."""
+class EventDriver(Stepper):
+    """Steps a mechanism with contact by an integration method, event by event."""
+
+    need_room = NEED_ROOM
 
     def __init__(
         self, system: ContactSystem, model: Model, options: Any, addresses: np.ndarray, settings: EventSettings
@@ -50,11 +53,8 @@ class EventDriver:
             elif self._unsettled[0]:
                 self._instant.find(y)  # says what overlaps at the start
             poll()
-            stop, land = self._stop(y, dydt, target)
-            status = self._driver.run(y, dydt, stop, land)
-            if status == NEED_ROOM:
-                self.system.make_room()
-            elif status == EVENT and self._driver.event == self._own:
+            status = self.call_with_room(lambda: self._driver.run(y, dydt, *self._stop(y, dydt, target)))
+            if status == EVENT and self._driver.event == self._own:
                 self._unsettled[0] = 1
                 if self.time >= target:
                     self._settle(y)
@@ -62,6 +62,10 @@ class EventDriver:
                 return status
             if status in (OK, EVENT) and self.time >= target - 1e-9 * self.settings.step:
                 return OK
+
+    def grow(self) -> None:
+        """Give collision detection as much room as it asked for."""
+        self.system.make_room()
 
     def _settle(self, y: np.ndarray) -> None:
         self._instant.settle(y)
@@ -171,11 +175,6 @@ class EventDriver:
         return self._driver.attempt(y)
 
     @property
-    def ticks(self) -> dict[str, float]:
-        """The stages of the system are all there is to time."""
-        return {}
-
-    @property
     def time(self) -> float:
         """Time of the state, s."""
         return self._driver.time
@@ -186,7 +185,7 @@ class EventDriver:
         return self._driver.step
 
     @property
-    def event(self) -> int:
+    def event(self) -> int:  # type: ignore[override]
         """The user's event that the last call stopped at."""
         return self._driver.event
 

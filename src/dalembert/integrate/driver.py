@@ -8,13 +8,14 @@ import numpy as np
 
 from ..checkpoint_fields import COUNT, REAL, Field
 from ..pace import Pace
+from ..simulation.stepper import Stepper
 from ..status import MAX_STEPS
 from . import state as integration
-from .behind import Stepper
+from .behind import Stepper as CompiledStepper
 from .functions import Functions
 
 
-class Driver:
+class Driver(Stepper):
     """Integrates y' = f(t, y) from frame to frame.
 
     functions : the addresses of the system. options : see `state.make_options`. step : fixed step (s), or 0.
@@ -29,7 +30,7 @@ class Driver:
             "t": (0.0, REAL[1]), "h": (0.0, REAL[1]), "error_last": (0.0, REAL[1]), "origin": REAL, "count": COUNT,
             "event": (-1, max(0, len(self._signs) - 1)), "started": (0, 1), "valid": (0, 1),
         }  # fmt: skip
-        self.stepper = Stepper(functions, options, self._work, self._signs, self._clock)
+        self.stepper = CompiledStepper(functions, options, self._work, self._signs, self._clock)
 
     def restart(self, time: float) -> None:
         """Begin anew at a time (s)."""
@@ -50,26 +51,9 @@ class Driver:
                 return status
             self._pace.end()
 
-    def room(self) -> dict[str, int]:
-        """The lengths of what `fields` has, where the model does not tell them."""
-        return {}
-
-    def make_room(self, room: dict[str, int]) -> None:
-        """Give `fields` these lengths."""
-
     def fields(self) -> list[Field]:
         """What is remembered from step to step, beside the state and its derivative."""
         return [Field("clock", self._clock, columns=self._kept), Field("signs", self._signs, -1.0, 1.0)]
-
-    def frame(self) -> dict[str, Any]:
-        """Nothing more than the state is recorded."""
-        return {}
-
-    def contact_report(self) -> None:
-        """Nothing touches in smooth motion."""
-
-    def put_back(self) -> None:
-        """`fields` were written: go on from there."""
 
     def attempt(self, y: np.ndarray) -> np.ndarray:
         """The state that a step was tried with and that is not finite, at a stage or at its end; else y."""
@@ -85,17 +69,12 @@ class Driver:
         return float(self._clock[0].h)
 
     @property
-    def ticks(self) -> dict[str, float]:
-        """The stages of the system are all there is to time."""
-        return {}
-
-    @property
     def time(self) -> float:
         """Time of the state, s."""
         return float(self._clock[0].t)
 
     @property
-    def event(self) -> int:
+    def event(self) -> int:  # type: ignore[override]
         """The event that the last call stopped at."""
         return int(self._clock[0].event)
 

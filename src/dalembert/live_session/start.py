@@ -40,8 +40,10 @@ def open_session(
         name, scene = what.name, what
     else:
         name = str(what)
+        from ..simulation.registry import override
+
         scene, own = load(name, False)
-        settings = own | settings
+        settings = override(own, settings)
     # The page comes first: its server works on while the compiler and the kernels of the run are loaded here.
     viewer = LiveViewer(scene_description(scene, {}), host, port, open_page=open_page)
     try:

@@ -28,6 +28,11 @@ class Scheme(NamedTuple):
     linear: bool = False
     explicit: bool = False
 
+    @property
+    def order(self) -> int:
+        """The order of accuracy of a converged step: 2 for the midpoint, and with a step before; else 1."""
+        return 2 if self.fraction == 0.5 or self.past[0] > 0 else 1
+
 
 class Schemes(Registry[Scheme]):
     """Schemes by name."""
@@ -44,7 +49,10 @@ class Schemes(Registry[Scheme]):
 
 SCHEMES = Schemes("scheme", "dalembert.particles", "SCHEME_FILES")
 SCHEMES.add("time_stepping", Scheme("explicit: leapfrog, and contact of bodies", fraction=0.5, explicit=True))
-SCHEMES.add("linear_implicit_euler", Scheme("implicit Euler with one linear solve (Baraff & Witkin 1998)", linear=True))
-SCHEMES.add("implicit_euler", Scheme("first order, stable, damps what is fast"))
-SCHEMES.add("implicit_midpoint", Scheme("second order, keeps the energy nearly", fraction=0.5))
-SCHEMES.add("bdf2", Scheme("second order, damps what is fast", past=(1, 3)))
+SCHEMES.add(
+    "linear_implicit_euler", Scheme("Stiff particles: one linear solve a step (Baraff & Witkin 1998)", linear=True)
+)
+NEWTON = "Stiff particles: Newton's method to `newton_tolerance`"
+SCHEMES.add("implicit_euler", Scheme(f"{NEWTON}; damps most"))
+SCHEMES.add("implicit_midpoint", Scheme(f"{NEWTON}; hardly damps, and keeps orbits over long times", fraction=0.5))
+SCHEMES.add("bdf2", Scheme(f"{NEWTON}; damps less than implicit Euler", past=(1, 3)))

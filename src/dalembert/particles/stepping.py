@@ -12,17 +12,14 @@ from ..addresses import address_table
 from ..checkpoint_fields import LARGE, Field, columns, prefixed
 from ..collide.particle_tables import Particles
 from ..collide.tables import NEED_ROOM
-from ..contact.step_events import StepEvents
-from ..contact.time_stepping import Contact, ContactReport, TimeStepping
-from ..interrupt import poll
+from ..contact.time_stepping import Contact, ContactReport, ContactStepper
 from ..jit import DISABLED
 from ..linalg.block_pattern import BlockPattern
 from ..mechanics.mechanism import Mechanism
 from ..model.compile import Model
-from ..no_solution import NoSolution
-from ..pace import Pace
 from ..pointer import C_TYPE
-from ..status import EVENT, OK
+from ..simulation.stepper import FixedStepper, StepEvents
+from ..status import OK
 from . import tables
 from .detect import ParticleDetector
 from .direct import DirectSolver
@@ -33,29 +30,28 @@ from .step import COMPILED, march
 from .tables import STEP_STAGES, Walls
 
 
-class ParticleStepping:
-    """Steps particles, and with them bodies, from frame to frame.
+class ParticleStepper(FixedStepper):
+    """Steps particles, and after each step the bodies, from frame to frame.
 
-    bodies : the time steps of the bodies, if there are any.
+    bodies : the stepper of the bodies, if there are any.
     """
+
+    need_room = NEED_ROOM
 
     def __init__(
         self, model: Model, mechanism: Mechanism, pattern: BlockPattern, settings: ParticleSettings,
-        detector: ParticleDetector | None, bodies: TimeStepping | None, events: StepEvents,
+        detector: ParticleDetector | None, bodies: ContactStepper | None, events: StepEvents,
     ) -> None:  # fmt: skip
-        self.settings, self.bodies = settings, bodies
-        self._mechanism, self._detector, self._events = mechanism, detector, events
+        self._bodies, self._mechanism, self._detector = bodies, mechanism, detector
         mechanism.system.settings[0].stepped = 1
         mechanism.system.settings[0].contact_entry = max(0, settings.ledger - ledger_at(model))
         room = 0 if detector is None else len(detector.particles.contacts)
         self._steps = make_steps(model, pattern, settings, room)
-        self.report = self._steps.report
+        super().__init__(settings, self._steps.options, self._steps.report, events)
         if settings.linear_solver == "direct" and not SCHEMES[settings.method].explicit:
             self._direct = C_TYPE(DirectSolver(mechanism.system, self._steps))
             self._steps.options.direct = ctypes.cast(self._direct, ctypes.c_void_p).value or 0
         self._block = model.particle_block
-        self.event = -1  # the event that the last call stopped at
-        self._start, self._before, self._pace = 0.0, 0, Pace()
         self._steps.memory.step = -1
         self._fit()
 
@@ -81,61 +77,40 @@ class ParticleStepping:
         )
 
     @property
+    def bodies(self) -> ContactStepper | None:
+        """The stepper of the bodies, if there are any."""
+        return self._bodies
+
+    @property
+    def particles(self) -> ParticleStepper:
+        """This stepper."""
+        return self
+
+    @property
     def detects(self) -> bool:
         """Whether particles touch anything."""
         return self._detector is not None
 
-    # What `simulate` asks of a driver -------------------------------------------------------------------------------
-
     def restart(self, time: float) -> None:
         """Begin anew at a time (s)."""
-        self._start, self._before = time, 0
-        self._steps.options.start[0] = time
-        self.report.steps = 0
         if self.bodies is not None:
             self.bodies.restart(time)
-        self._events.begin()
-        self.changed()
+        super().restart(time)
 
     def changed(self) -> None:
         """The state was changed from outside: what was before it tells nothing."""
-        self._events.forget()
+        super().changed()
         self._steps.options.history = 0
         self._steps.memory.step = -1
         if self.bodies is not None:
             self.bodies.changed()
 
-    def let_go(self, attachment: int) -> None:
-        """Let one of the model's attachments go, from now on."""
+    def let_go(self, attachment: int) -> bool:
+        """Release one of the model's attachments, from now on."""
         self._steps.tied[self._steps.attachments[attachment].particle] = 0
+        return True
 
-    def run(self, y: np.ndarray, dydt: np.ndarray, target: float) -> int:
-        """Step y until `target` (s) is reached, in place. Returns a status. Raises NoSolution at a step that misses its
-        tolerance, if that is to end the run, and KeyboardInterrupt."""
-        alone = self.bodies is None and len(self._events) == 0 and not self.settings.stop_unsolved
-        while True:
-            self.event = self._events.next_waiting()
-            if self.event >= 0:
-                return EVENT
-            status = OK if self._events.known else self._events.look(self.time, y)
-            done, dt, stop = int(self.report.steps[0]), self.settings.dt, target - self._start
-            if status != OK or (done + 1e-9) * dt >= stop:
-                return status
-            unsolved = int(self.report.unsolved[0])
-            last = (done + (self._pace.begin() if alone else 1)) * dt
-            status = self._step(y, dydt, min(stop, last) if alone else last)
-            if self.settings.stop_unsolved and self.report.unsolved[0] > unsolved:
-                raise NoSolution(self._missed())
-            if status == OK:
-                status = self._events.look(self.time, y)
-            if status != OK:
-                return status
-            if alone and last < stop:
-                self._pace.end()
-            else:
-                poll()
-
-    def _missed(self) -> str:
+    def missed(self) -> str:
         """What to say of a step that misses its tolerance."""
         stage, single = self._steps.stage[0], bool(self._steps.options.linear[0])
         what = "its linear system" if single else "Newton's method"
@@ -145,17 +120,26 @@ class ParticleStepping:
             f"{'linear_tolerance' if single else 'newton_tolerance'} or a smaller dt"
         )
 
-    def _step(self, y: np.ndarray, dydt: np.ndarray, stop: float) -> int:
-        """Steps of particles until so long after the start, and then of the bodies. Returns a status."""
-        while True:
-            status = self._march(y, dydt, stop)
-            if status != NEED_ROOM or self._detector is None:
-                break
-            self._detector.make_room()
-            self._fit()
+    def _one_by_one(self) -> bool:
+        """Bodies make their step after each of the particles."""
+        return self.bodies is not None or super()._one_by_one()
+
+    def make_steps(self, y: np.ndarray, dydt: np.ndarray, stop: float) -> int:
+        """Make steps of particles until so long after the start (s), and then of the bodies. Returns a status."""
+        status = super().make_steps(y, dydt, stop)
         if status == OK and self.bodies is not None:
             return self.bodies.run(y, dydt, self._start + stop)
         return status
+
+    def call_kernel(self, y: np.ndarray, dydt: np.ndarray, stop: float) -> int:
+        """Make steps of particles until so long after the start (s). Returns a status."""
+        return self._march(y, dydt, stop)
+
+    def grow(self) -> None:
+        """Give collision detection and the tables as much room as it asked for."""
+        assert self._detector is not None
+        self._detector.make_room()
+        self._fit()
 
     def room(self) -> dict[str, int]:
         """The lengths of what `fields` has, where the model does not tell them."""
@@ -182,14 +166,9 @@ class ParticleStepping:
 
     def put_back(self) -> None:
         """`fields` were written: go on from there."""
-        self._start, self._before = float(self._steps.options.start[0]), int(self.report.steps[0])
+        super().put_back()
         if self.bodies is not None:
             self.bodies.put_back()
-
-    @property
-    def step(self) -> float:
-        """The length of a step, s."""
-        return self.settings.dt
 
     def attempt(self, y: np.ndarray) -> np.ndarray:
         """The state of the last step that was tried: how far its particles came, and where the forces there push them."""
@@ -221,6 +200,14 @@ class ParticleStepping:
         """The contacts of bodies in the last step."""
         return [] if self.bodies is None else self.bodies.contacts(model)
 
+    def asleep(self, model: Model) -> list[str]:
+        """The names of bodies that sleep."""
+        return [] if self.bodies is None else self.bodies.asleep(model)
+
+    def efforts(self, model: Model) -> dict[str, float]:
+        """What stops, dry friction and ideal motors exerted in the last step of the bodies."""
+        return {} if self.bodies is None else self.bodies.efforts(model)
+
     @property
     def ticks(self) -> dict[str, float]:
         """What the stages of a step took, in ticks of the processor."""
@@ -230,12 +217,6 @@ class ParticleStepping:
         return own if self.bodies is None else {**own, **self.bodies.ticks}
 
     @property
-    def time(self) -> float:
-        """Time of the state, s."""
-        return self._start + int(self.report.steps[0]) * self.settings.dt
-
-    @property
     def counts(self) -> dict[str, int]:
         """Steps made since the run began or was resumed, and steps of Newton's method."""
-        report = self.report[0]
-        return {"steps": int(report.steps) - self._before, "rejected": 0, "evaluations": int(report.newton)}
+        return super().counts | {"evaluations": int(self.report[0].newton)}

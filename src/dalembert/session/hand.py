@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..contact.time_stepping import TimeStepping
 from ..model.tables import CUSTOM_FORCE, FIELD
-from ..particles.stepping import ParticleStepping
 from ..scene.checks import rotation_matrix
 
 if TYPE_CHECKING:
@@ -123,6 +121,6 @@ def connected_mass(scene: Any, body: Any) -> float:
 
 def _predict(run: Simulation, held: bool) -> None:
     """Time steps look twice at forces that may depend on velocities, which without a hand there may be none of."""
-    driver: Any = run._driver.bodies if isinstance(run._driver, ParticleStepping) else run._driver
-    if isinstance(driver, TimeStepping):
-        driver._tables.options.predict = int(held or (run._system.forces.kind != FIELD).any())
+    bodies = run._driver.bodies
+    if bodies is not None:
+        bodies._tables.options.predict = int(held or (run._system.forces.kind != FIELD).any())

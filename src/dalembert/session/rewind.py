@@ -33,13 +33,10 @@ def rewind(run: Simulation, time: float, prepare: Callable[[Simulation], Any]) -
     run.event_times = {name: [then for then in times if then <= now] for name, times in happened.items()}
     run._spent = {event.name for event in run.model.events if event.once and run.event_times[event.name]}
     run.wall_time, run.kernel_time = clocks
-    run._y[:] = spent[1]
-    run._seen = None
-    run._driver.restart(now)
-    run._asked.begin(now)
-    run._forget_controls()
+    turns = None
     if "joint_coordinate" in kept:
-        run._recall_turns(dict(zip(run._joint_names(), kept["joint_coordinate"][-1].tolist(), strict=True)))
+        turns = dict(zip(run._joint_names(), kept["joint_coordinate"][-1].tolist(), strict=True))
+    run._set_state(now, spent[1], turns)
     run.recorder.frames = kept
     return now
 

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from ..description import scene_description
-from ..drivers import positive
 from ..model.tables import CONSTANT, CUSTOM_FORCE, FIELD, LEDGER, PARTICLE_FIELD
 from ..scene.checks import finite, real_array
 from ..scene.scene import Scene
 from ..simulate import Simulation
+from ..simulation.checks import positive
+from ..simulation.registry import override
 from ..symbolic import GeneralizedCoordinates
 from .hand import Hand
 from .rewind import energy, rewind
@@ -112,7 +113,7 @@ class Session:
         before = self.settings
         try:
             if settings:
-                self.settings = before | settings
+                self.settings = override(before, settings)
                 self._build()
             else:
                 self.hand.forget()

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from ..contact.time_stepping import TimeStepping
 from ..model.compile import Model
 from ..simulate import Simulation
 from ..state import SYMMETRIC
@@ -14,10 +11,10 @@ from ..state import SYMMETRIC
 
 def touching(run: Simulation) -> np.ndarray:
     """The contacts of a run where it is, after a measurement: (k, 9), place (m), force on the second (N), normal."""
-    driver: Any = run._driver
-    if isinstance(driver, TimeStepping):
-        rows = driver._found()
-        parts = (rows.position, driver._impulses(rows) / driver.settings.dt, rows.frame[:, :3])
+    bodies = run._driver.bodies
+    if bodies is not None:
+        rows = bodies._found()
+        parts = (rows.position, bodies._impulses(rows) / bodies.settings.dt, rows.frame[:, :3])
         found = np.concatenate(parts, axis=1)
     else:
         found = np.array([(*c.position, *c.force, *c.normal) for c in run.contacts]).reshape(-1, 9)

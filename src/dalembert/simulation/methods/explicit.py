@@ -1,0 +1,211 @@
+"""Explicit integration methods, on smooth motion, and by events where bodies collide."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...agreement import require_agreement
+from ...articulated.driver import JointDriver, JointMechanism
+from ...collide.from_scene import collision_of
+from ...impact.cone_sweeps import KERNELS as SWEEPS
+from ...impact.driver import EventDriver
+from ...impact.evaluate import COMPILED as EVENTS
+from ...impact.instant import EventSettings
+from ...impact.laws import LAWS
+from ...impact.system import ContactSystem
+from ...integrate import state as integration
+from ...integrate.behind import COMPILED as INTEGRATION
+from ...integrate.driver import Driver
+from ...integrate.functions import Functions
+from ...integrate.methods import METHODS
+from ...jit import CFunction
+from ...linalg.lcp import KERNELS as LCP
+from ...mechanics.mechanism import Mechanism
+from ...model.compile import Model
+from ...model.tables import STATE_SIZE
+from ..checks import one_of, positive
+from ..registry import NO, Facts, Method, names, register
+from ..stepper import Stepper
+from .contact import MARGIN, TIME_STEPPING, contact_entry
+
+# Share of rtol and atol where balls or free bodies are in joint coordinates. In maximal coordinates the error of a step is
+# measured before projection removes most of it, the part that violates the joints. Joint coordinates have no such part:
+# their tops would be 2 to 4 times less accurate at the same tolerance. With this share they are alike.
+JOINT_TOLERANCE = 0.4
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class RungeKutta(Method):
+    """An explicit integration method, adaptive or of fixed steps. It runs scenes whose bodies collide by events: see
+    `Events`.
+
+    Parameters
+    ----------
+    name : one of `dalembert.METHODS`.
+    dt : step, s; with it the method takes fixed steps. Methods without an error estimate need it.
+    rtol, atol : tolerances of adaptive steps on the local error, which one step adds: relative, and absolute in m, rad, m/s
+        and rad/s (atol is rtol if not given).
+
+    Raises ValueError for an unknown name and numbers that cannot be.
+
+    >>> import dalembert as dal
+    >>> dal.RungeKutta("dop853", rtol=1e-10).options
+    {'dt': None, 'rtol': 1e-10, 'atol': None}
+    """
+
+    name: str = field(default="dormand_prince", kw_only=False)
+    dt: float | None = None
+    rtol: float = 1e-8
+    atol: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.name not in METHODS:
+            raise ValueError(f"unknown method {self.name!r:.80}; the methods are {', '.join(names())}")
+        if self.dt is not None:
+            positive("dt", self.dt, "s")
+        elif not METHODS[self.name].error.shape[0]:
+            raise ValueError(f"method {self.name!r} has no error estimate; give its step, dt, in s")
+        positive("rtol", self.rtol, "relative")
+        if self.atol is not None:
+            positive("atol", self.atol, "m, rad, m/s, rad/s")
+
+    @classmethod
+    def names(cls) -> list[str]:
+        """Those of all tableaus."""
+        return list(METHODS)
+
+    @classmethod
+    def facts(cls, name: str) -> Facts:
+        """See `Method.facts`."""
+        tableau = METHODS[name]
+        order = (
+            2 if tableau.partitioned == 2 else tableau.order
+        )  # a kick on each side of the drift makes Euler symmetric
+        return Facts(
+            METHODS.help(name), order, "adaptive, or fixed" if tableau.error.shape[0] else "fixed",
+            NO if tableau.partitioned else "by events", "yes", NO if tableau.partitioned else "yes",
+        )  # fmt: skip
+
+    @classmethod
+    def from_options(cls, name: str, given: Mapping[str, Any]) -> Method:
+        """See `Method.from_options`; a law of impacts makes it `Events`."""
+        own = Events if cls is RungeKutta and "impacts" in given else cls
+        return super(RungeKutta, own).from_options(name, given)
+
+    @property
+    def _law(self) -> str:
+        return "simultaneous"
+
+    def compiled(self, model: Model) -> list[CFunction]:
+        """See `Method.compiled`."""
+        return [INTEGRATION, *((EVENTS, *LCP, *SWEEPS) if model.scene.touching() else [])]
+
+    def make_stepper(self, model: Model, mechanism: Mechanism, stop_unsolved: bool) -> Stepper:
+        """See `Method.make_stepper`."""
+        tableau, touching = METHODS[self.name], bool(model.scene.touching())
+        self._require_runnable(model, mechanism, touching)
+        share = JOINT_TOLERANCE if isinstance(mechanism, JointMechanism) and mechanism.carried else 1.0
+        weights = smooth_weights(model, mechanism, self.name)
+        options = integration.make_options(
+            tableau,
+            weights.size,
+            adaptive=self.dt is None,
+            rtol=share * float(self.rtol),
+            atol=share * float(self.rtol if self.atol is None else self.atol),
+            weights=weights,
+            momentum=model.momentum if tableau.partitioned else None,
+            direction=[event.direction for event in model.events] + [-1] * touching,
+        )
+        step = 0.0 if self.dt is None else float(self.dt)
+        if touching:
+            return self._event_driver(model, mechanism, options, step)
+        require_agreement(model.size, mechanism.system)
+        if isinstance(mechanism, JointMechanism):
+            return JointDriver(mechanism, options, step)
+        none = np.zeros(len(model.events), np.int64)
+        carried = weights.size - model.size
+        return Driver(
+            Functions(mechanism.address, mechanism.data, 1, model.event_addresses, none, carried), options, step
+        )
+
+    def _require_runnable(self, model: Model, mechanism: Mechanism, touching: bool) -> None:
+        """Raises ValueError for a model that this method cannot run."""
+        joint, partitioned = isinstance(mechanism, JointMechanism), METHODS[self.name].partitioned
+        bounded = model.scene.bounded()
+        if bounded:
+            raise ValueError(
+                f"method {self.name!r} cannot run {bounded[0]!r}: stops, dry friction and motors without a gain take time "
+                f"steps; use method={TIME_STEPPING!r}"
+            )
+        if joint and partitioned:
+            raise ValueError(
+                f"method {self.name!r} moves bodies at constant momenta, and joint coordinates have none; use 'rk4'"
+            )
+        if joint and touching:
+            raise ValueError(
+                f"scene {model.name!r}: bodies that collide take coordinates='maximal' with method {self.name!r}; or use "
+                f"method={TIME_STEPPING!r}"
+            )
+        if touching and partitioned:
+            raise ValueError(
+                f"method {self.name!r} takes forces of position only, and contact forces are not; use 'dormand_prince', or "
+                f"{TIME_STEPPING!r}"
+            )
+
+    def _event_driver(self, model: Model, mechanism: Mechanism, options: Any, step: float) -> EventDriver:
+        """The stepper of a scene whose bodies collide. Raises ValueError."""
+        for solid in model.scene.touching():
+            parts = getattr(solid.shape, "parts", None)
+            shapes = [solid.shape] if parts is None else [part.shape for part in parts]
+            for shape in shapes:
+                if not shape.by_events:
+                    raise ValueError(
+                        f"{solid.name!r}: a {type(shape).__name__} cannot be run by events (method {self.name!r}); use "
+                        f"method={TIME_STEPPING!r}, or a ConvexHull"
+                    )
+        collision = collision_of(model.scene)
+        size = float(collision.colliders.radius[collision.order].min(initial=1.0))
+        require_agreement(model.size, mechanism.system, collision)
+        system = ContactSystem(mechanism, collision, model.size, contact_entry(model, model.size), MARGIN * size)
+        return EventDriver(system, model, options, model.event_addresses, EventSettings(self._law, step, size))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Events(RungeKutta):
+    """An explicit integration method, and contact by events: impacts are located in time, and motion between them is smooth.
+
+    Parameters
+    ----------
+    name, dt, rtol, atol : as of `RungeKutta`.
+    impacts : law of impacts, "simultaneous", "sequential" or "poisson": see `impact.laws`.
+
+    >>> import dalembert as dal
+    >>> dal.Events("dop853", rtol=1e-11, impacts="sequential").impacts
+    'sequential'
+    """
+
+    impacts: str = "simultaneous"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of("law of impacts", self.impacts, LAWS, "the laws")
+
+    @property
+    def _law(self) -> str:
+        return self.impacts
+
+
+def smooth_weights(model: Model, mechanism: Mechanism, method: str) -> np.ndarray:
+    """Scales of the absolute tolerance of an integration method, of the state and of what a step carries behind it:
+    see `mechanics.spin`. Contact by events and methods of momenta carry nothing."""
+    if isinstance(mechanism, JointMechanism):
+        return mechanism.weights
+    if model.scene.touching() or METHODS[method].partitioned:
+        return model.weights
+    spins = model.tables["spins"].body
+    return np.concatenate([model.weights, *(model.weights[STATE_SIZE * i + 10 : STATE_SIZE * i + 13] for i in spins)])

@@ -1,0 +1,192 @@
+"""Methods by name: their options with defaults, what they support, and how their steppers are made.
+
+A *family* of methods is a subclass of `Method`: a frozen dataclass whose fields are the options, which checks them and makes
+the stepper. `@register`, in the file of the family, adds it. A family lists its own names: integration methods are the
+tableaus in `integrate.METHODS`, schemes of particles those in `particles.schemes`. The options of `Simulation`, the errors
+that list names, `dalembert methods` and the table of methods in the documentation are made of what is registered.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    from ..jit import CFunction
+    from ..mechanics.mechanism import Mechanism
+    from ..model.compile import Model
+    from ..model.tables import System
+    from .stepper import Stepper
+
+NO = "–"
+COLUMNS = ("name", "order", "steps", "bodies that collide", "particles", "joint coordinates", "")
+
+
+class Facts(NamedTuple):
+    """What a method supports, for the table of methods; `NO` where it does not.
+
+    help : one line. order : of accuracy. steps : "fixed", "adaptive", or both. contact, particles, joint_coordinates :
+    how it runs bodies that collide, particles, and coordinates="joint".
+    """
+
+    help: str
+    order: int
+    steps: str
+    contact: str = NO
+    particles: str = NO
+    joint_coordinates: str = NO
+
+    def words(self) -> tuple[str, ...]:
+        """Those of a row under `COLUMNS`, after the name."""
+        return str(self.order), self.steps, self.contact, self.particles, self.joint_coordinates, self.help
+
+
+class Method(ABC):
+    """How a run is stepped: the name of a method, with its options. Pass it to `Simulation` as `method`."""
+
+    name: str
+    holds: ClassVar[tuple[str, ...]] = ("projection", "feedback", "penalty")  # ways to hold joints that it supports
+
+    # The family -------------------------------------------------------------------------------------------------------
+
+    @classmethod
+    @abstractmethod
+    def names(cls) -> list[str]:
+        """The names of the methods of this family."""
+
+    @classmethod
+    @abstractmethod
+    def facts(cls, name: str) -> Facts:
+        """What a method of this family supports."""
+
+    @classmethod
+    def from_options(cls, name: str, given: Mapping[str, Any]) -> Method:
+        """The method of that name with those of the given options that it has. Raises ValueError."""
+        own = {field.name: field for field in fields(cls) if field.init}  # type: ignore[arg-type]
+        chosen = {key: value for key, value in given.items() if key in own and key != "name"}
+        missing = {key: None for key, field in own.items() if field.default is MISSING and key not in chosen}
+        return cls(**missing, **chosen, **({"name": name} if "name" in own else {}))
+
+    # A method ---------------------------------------------------------------------------------------------------------
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Option → value."""
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "name"}  # type: ignore[arg-type]
+
+    def steps_particles(self, model: Model) -> bool:
+        """Whether particles of the model have time steps of their own."""
+        return False
+
+    def system(self, model: Model) -> System:
+        """The tables of a run of the model."""
+        return model.system()
+
+    @abstractmethod
+    def compiled(self, model: Model) -> list[CFunction]:
+        """What a run of the model calls, beside its mechanics and coordinates."""
+
+    @abstractmethod
+    def make_stepper(self, model: Model, mechanism: Mechanism, stop_unsolved: bool) -> Stepper:
+        """What steps a run of the model. stop_unsolved : whether a step whose solver misses its tolerance ends the run.
+        Raises ValueError for a model that the method cannot run."""
+
+
+FAMILIES: list[type[Method]] = []
+Family = TypeVar("Family", bound=type[Method])
+
+
+def register(family: Family) -> Family:
+    """Add a family of methods; use it as a decorator. Raises ValueError for a name that is taken."""
+    taken = set(names()) & set(family.names())
+    if taken:
+        raise ValueError(f"there is a method {sorted(taken)[0]!r} already; give {family.__name__} another name")
+    FAMILIES.append(family)
+    return family
+
+
+def names() -> list[str]:
+    """The names of all methods."""
+    return [name for family in FAMILIES for name in family.names()]
+
+
+def family_of(name: str) -> type[Method]:
+    """The family of a method. Raises ValueError that lists all methods."""
+    found = next((family for family in FAMILIES if name in family.names()), None)
+    if found is None:
+        raise ValueError(f"unknown method {name!r:.80}; the methods are {', '.join(names())}")
+    return found
+
+
+def method_of(given: str | Method, options: Mapping[str, Any]) -> Method:
+    """The method asked for: by its name with options, of which it takes those that it has; or as it is. Raises ValueError for
+    options beside a `Method`."""
+    if not isinstance(given, Method):
+        return family_of(given).from_options(given, options)
+    for name in options:
+        if name in given.options:
+            raise ValueError(
+                f"{name} is given twice: as {name}={options[name]!r:.80}, and in method={given!r:.200}; give it in the latter"
+            )
+        raise ValueError(
+            f"method={type(given).__name__}(...) has no option {name!r}; its options are {', '.join(given.options)}"
+        )
+    return given
+
+
+def option_defaults() -> dict[str, Any]:
+    """Every option of a method → its default; None where there is none."""
+    found: dict[str, Any] = {}
+    for each in classes():
+        for field in fields(each):  # type: ignore[arg-type]
+            if field.name != "name":
+                found.setdefault(field.name, None if field.default is MISSING else field.default)
+    return found
+
+
+def override(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of `Simulation` with some of them changed. Options of a `Method` among them are changed there, and a `Method`
+    among the changes replaces all options. A change of rtol without dt asks for adaptive steps, and drops a dt. Raises
+    ValueError."""
+    found, changes = dict(settings), dict(changes)
+    if isinstance(changes.get("method"), Method):
+        known = option_defaults()
+        found = {name: value for name, value in found.items() if name not in known}
+    method = changes.pop("method", found.pop("method", None))
+    if "rtol" in changes and changes.get("dt") is None:
+        found.pop("dt", None)
+        changes = {"dt": None} | changes if isinstance(method, Method) else changes
+    if isinstance(method, Method):
+        own = {name: changes.pop(name) for name in method.options if name in changes}
+        method = replace(method, **own) if own else method  # type: ignore[type-var]
+    return found | changes | ({} if method is None else {"method": method})
+
+
+def table() -> str:
+    """All methods and what they support, as Markdown."""
+    rows: list[tuple[str, ...]] = [COLUMNS]
+    for family in FAMILIES:
+        for name in family.names():
+            own = family.facts(name)
+            rows.append((f"`{name}`", *own.words()))
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]])
+
+
+def classes() -> list[type[Method]]:
+    """The classes that users make methods of: families, and those derived from them."""
+    return [each for family in FAMILIES for each in (family, *family.__subclasses__())]
+
+
+def option_words(each: type[Method]) -> list[str]:
+    """The options of a class of methods, with their defaults."""
+    own = [field for field in fields(each) if field.name != "name"]  # type: ignore[arg-type]
+    return [field.name if field.default is MISSING else f"{field.name}={field.default!r}" for field in own]
+
+
+def options_table() -> str:
+    """The classes of methods, their options and defaults, as Markdown."""
+    rows = [f"| `{each.__name__}` | {', '.join(f'`{word}`' for word in option_words(each))} |" for each in classes()]
+    return "\n".join(["| class | options |", "|---|---|", *rows])
