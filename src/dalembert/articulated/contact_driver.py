@@ -179,7 +179,7 @@ def soft_rows(own: JointMechanism) -> Any:
     z, m = np.zeros(own.size), len(layout.freedoms)
     z[: len(layout.start)] = layout.start
     own.perform(INERTIA, 0.0, z, own.dzdt)
-    mass = own.tables.tree.tables.matrix.reshape(m, m)
+    mass = own.tables.tree.matrix.reshape(m, m)
     inverse = np.linalg.inv(mass)
     along = np.eye(m)[rows.freedom]
     along[rows.freedom < 0] = _rates(own, z, rows[rows.freedom < 0])
@@ -208,7 +208,7 @@ def linked(own: JointMechanism, count: int) -> np.ndarray:
     found = np.full(count, UNLINKED)
     root_of = roots_of(own.layout)[1]
     alone = np.bincount(root_of) == 1
-    nodes, rows = own.tables.tree.tables.nodes, own.tables.tree.tables.nodes.row
+    nodes, rows = own.tables.tree.nodes, own.tables.tree.nodes.row
     body = (rows >= 0) & (rows < count - 1)
     held = np.union1d(rows[body & ~(alone[root_of] & (nodes.kind == FREE))], own.system.incidences.body)
     held = held[held < count - 1].astype(np.int64)

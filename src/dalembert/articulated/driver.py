@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ..addresses import nested
 from ..checkpoint_fields import Field
 from ..integrate.driver import Driver
 from ..integrate.functions import Functions
@@ -62,8 +61,8 @@ class JointMechanism(Mechanism):
 
         reduced = tables.Reduced(
             options=options,
-            tree=nested(tree),
-            system=nested(mechanism.system),
+            tree=tree,
+            system=mechanism.system,
             node_of_row=node_of_row,
             y=model.initial.copy(),
             dydt=np.zeros(model.size),

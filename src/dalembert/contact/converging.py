@@ -8,14 +8,13 @@ from ..collide.tables import Collision
 from ..jit import DISABLED, CFunction, njit
 from ..model.tables import System
 from ..pointer import C_SIGNATURE, C_TYPE, viewer
+from ..tables import table_at
 from .converge import converge, converge_displacement
 from .interior_point import solve_system
 from .interior_point_tables import NEED_MORE, NOT_FINITE, Problem
 from .solve import WALLS
 from .tables import CONVERGE, Stepping
 
-SYSTEM, COLLISION = 2 * len(System._fields), 2 * len(Collision._fields)
-STEPPING, FIELDS = 2 * len(Stepping._fields), 2 * len(Problem._fields)
 ALONE = 0
 _addresses = viewer(np.int64)
 
@@ -30,11 +29,11 @@ def perform(task, system, collision, stepping, problem):
 
 def evaluate(data, task, t, nothing, n, more, m):
     if task == ALONE:
-        return solve_system(_addresses(data, FIELDS))
+        return solve_system(table_at(Problem, data))
     at = _addresses(data, WALLS + 4)
     return perform(
-        task, _addresses(at[WALLS], SYSTEM), _addresses(at[WALLS + 1], COLLISION), _addresses(at[WALLS + 2], STEPPING),
-        _addresses(at[WALLS + 3], FIELDS),
+        task, table_at(System, at[WALLS]), table_at(Collision, at[WALLS + 1]), table_at(Stepping, at[WALLS + 2]),
+        table_at(Problem, at[WALLS + 3]),
     )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..addresses import reader
 from ..collide.tables import CONTACT
+from ..tables import column
 
 # Statuses. Of the first two the solution is at hand; NEED_MORE asks for a longer `envelope` (`Step.envelope_needed`).
 SOLVED, NOT_CONVERGED, NEED_MORE, NOT_FINITE = range(4)
@@ -40,24 +41,24 @@ LINK = np.dtype(
 class Problem(NamedTuple):
     """One time step at velocity level, n bodies; world axes, SI units. Body index n is the world. In and out:"""
 
-    step: Any  # STEP, one
-    mass: np.ndarray  # (n,) kg
-    inverse_mass: np.ndarray  # (n,) 1/kg; 0: a body that nothing moves
-    inertia: np.ndarray  # (6 n,) xx, yy, zz, xy, xz, yz, kg m²
-    inverse_inertia: np.ndarray  # (6 n,)
-    velocity: np.ndarray  # (6 n,) v then ω of each body; in: free of contacts and joints, out: the solution
-    contacts: Any  # CONTACT; out: impulse
-    groups: Any  # GROUP
-    jacobian: np.ndarray  # (12 rows,)
-    target: np.ndarray  # (rows,) what J v + compliance y must be
-    compliance: np.ndarray  # (rows,) 1/kg or 1/(kg m²)
-    multiplier: np.ndarray  # (rows,) out
+    step: Any = column("1", STEP)
+    mass: Any = column("n", unit="kg")
+    inverse_mass: Any = column("n", unit="1/kg", doc="0: a body that nothing moves")
+    inertia: Any = column("6 * n", doc="xx, yy, zz, xy, xz, yz, kg m²")
+    inverse_inertia: Any = column("6 * n")
+    velocity: Any = column("6 * n", doc="v then ω of each body; in: free of contacts and joints, out: the solution")
+    contacts: Any = column(dtype=CONTACT, doc="; out: impulse")
+    groups: Any = column(dtype=GROUP)
+    jacobian: Any = column("12 * rows")
+    target: Any = column("rows", doc="what J v + compliance y must be")
+    compliance: Any = column("rows", doc="1/kg or 1/(kg m²)")
+    multiplier: Any = column("rows", doc="out")
     # Workspace
-    cones: Any  # CONE, as many as contacts
-    links: Any  # LINK, as many as rows
-    vectors: np.ndarray  # (VECTORS 6 n,)
-    numbers: np.ndarray  # int64, (INTEGERS + 1) n + 4 (contacts + groups) + 1
-    envelope: np.ndarray  # float64, both triangles
+    cones: Any = column(dtype=CONE, doc="as many as contacts")
+    links: Any = column(dtype=LINK, doc="as many as rows")
+    vectors: Any = column("VECTORS6 * n")
+    numbers: Any = column(dtype=np.int64, doc="(INTEGERS + 1) n + 4 (contacts + groups) + 1")
+    envelope: Any = column(doc="both triangles")
 
 
 # Vectors of 6 n numbers in `vectors`: v_free, the iterate, its step, the best iterate, M (v − v_free) − Jᵀ p − Gᵀ y, a

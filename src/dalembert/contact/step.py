@@ -24,6 +24,7 @@ from ..mechanics.system import bodies_of, joints_of, kinematics_of
 from ..model.tables import System
 from ..pointer import C_SIGNATURE, COMPLETE, DERIVATIVE, call_pointer, viewer
 from ..status import NON_FINITE, OK
+from ..tables import table_at
 from ..ticks import begin, lap
 from ..unchecked import peek
 from ..vec import dot, load3, norm
@@ -56,8 +57,6 @@ from .tables import BEFORE, DETECTION, ROW, SMOOTH, SOLVER, UPDATE, Stepping
 from .tables_of import motion_of, options_of, passes_of, report_of, rows_of, saved_of, ticks_of, waits_of
 from .velocities import load_motion, relative_velocity
 
-SYSTEM, COLLISION = 2 * len(System._fields), 2 * len(Collision._fields)
-STEPPING, PROBLEM = 2 * len(Stepping._fields), 2 * len(Problem._fields)
 _floats = viewer(np.float64)
 _addresses = viewer(np.int64)
 
@@ -94,8 +93,8 @@ def forget_steps(stepping):
 @njit
 def job(kind, begin, end, result, desk):
     """A job of a thread, whose tables are on its desk; see `board`."""
-    system, collision = _addresses(desk[SYSTEM_DESK], SYSTEM), _addresses(desk[COLLISION_DESK], COLLISION)
-    walls, stepping = walls_at(desk[WALLS_DESK]), _addresses(desk[STEPPING_DESK], STEPPING)
+    system, collision = table_at(System, desk[SYSTEM_DESK]), table_at(Collision, desk[COLLISION_DESK])
+    walls, stepping = walls_at(desk[WALLS_DESK]), table_at(Stepping, desk[STEPPING_DESK])
     result[0] = max(result[0], do_job(kind, begin, end, walls, system, collision, stepping))
     return OK
 
@@ -107,8 +106,8 @@ def evaluate(data, task, stop, y, n, dydt, m):
         return job(task, n, m, _floats(dydt, 1), _addresses(data, WALLS_DESK + 1))
     at, walls = _addresses(data, WALLS + 4), walls_at(data)
     return march(
-        walls, _floats(y, n), _floats(dydt, m), stop, _addresses(at[WALLS], SYSTEM),
-        _addresses(at[WALLS + 1], COLLISION), _addresses(at[WALLS + 2], STEPPING), _addresses(at[WALLS + 3], PROBLEM),
+        walls, _floats(y, n), _floats(dydt, m), stop, table_at(System, at[WALLS]),
+        table_at(Collision, at[WALLS + 1]), table_at(Stepping, at[WALLS + 2]), table_at(Problem, at[WALLS + 3]),
     )  # fmt: skip
 
 

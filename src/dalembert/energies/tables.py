@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..tables import column
+
 SPRING, ANGLE, CURVATURE, HINGE, CLOTH, AREA, VOLUME, TETRAHEDRON = range(8)
 
 
@@ -68,28 +70,28 @@ SCRATCH = OUT + 6 * 12  # and damping rows
 
 
 class Elements(NamedTuple):
-    """All elements of a model. Compiled code is given their addresses (`addresses.address_table`); see `elements`.
+    """All elements of a model.
 
     A set is the elements first ≤ i < last of one kind; those that are not active do nothing. `ledger` is where the power
     of its damping is added, none if negative. Slots say where the matrix of an element goes; see `loops`. They may be
     empty where no matrix is asked for.
     """
 
-    springs: Any
-    angles: Any
-    curvatures: Any
-    hinges: Any
-    cloths: Any
-    areas: Any
-    volumes: Any
-    tetrahedra: Any
-    sets: Any  # ELEMENT_SET
-    spring_slots: Any  # int64, k (k + 1)/2 numbers an element of k nodes
-    angle_slots: Any
-    curvature_slots: Any
-    hinge_slots: Any
-    cloth_slots: Any
-    area_slots: Any
-    volume_slots: Any
-    tetrahedron_slots: Any
-    scratch: Any  # (SCRATCH,) float64
+    springs: Any = column(dtype=SPRING_ELEMENT)
+    angles: Any = column(dtype=ANGLE_ELEMENT)
+    curvatures: Any = column(dtype=CURVATURE_ELEMENT)
+    hinges: Any = column(dtype=HINGE_ELEMENT)
+    cloths: Any = column(dtype=CLOTH_ELEMENT)
+    areas: Any = column(dtype=AREA_ELEMENT)
+    volumes: Any = column(dtype=VOLUME_ELEMENT)
+    tetrahedra: Any = column(dtype=TETRAHEDRON_ELEMENT)
+    sets: Any = column(dtype=ELEMENT_SET)
+    spring_slots: Any = column(dtype=np.int64, doc="k (k + 1)/2 numbers an element of k nodes")
+    angle_slots: Any = column(dtype=np.int64)
+    curvature_slots: Any = column(dtype=np.int64)
+    hinge_slots: Any = column(dtype=np.int64)
+    cloth_slots: Any = column(dtype=np.int64)
+    area_slots: Any = column(dtype=np.int64)
+    volume_slots: Any = column(dtype=np.int64)
+    tetrahedron_slots: Any = column(dtype=np.int64)
+    scratch: Any = column("SCRATCH")

@@ -12,7 +12,7 @@ from ..jit import DISABLED
 from ..mechanics.mechanism import Mechanism
 from ..model.tables import STATE_SIZE
 from ..pointer import C_TYPE, EVENT, view
-from .evaluate import COLLISION, COMPILED, SYSTEM, TOUCHING, perform
+from .evaluate import COMPILED, perform
 from .tables import OPTIONS, TOUCH, Touching
 
 
@@ -30,7 +30,7 @@ class ContactSystem:
         options.mechanism, options.mechanism_data = mechanism.address, mechanism.data
         options.detector = self.detector.address
         self._size = size
-        self._data = np.zeros(SYSTEM + TOUCHING + COLLISION, np.int64)
+        self._data = np.zeros(3, np.int64)
         self.data = int(self._data.ctypes.data)
         if DISABLED:
             self._callback = C_TYPE(self._call)
@@ -57,7 +57,8 @@ class ContactSystem:
         """Write the addresses of all tables where the C functions look for them; after any of them moved."""
         self.options.detector_data = self.detector.data
         tables = (self.mechanism.system, self.tables, self.detector.collision)
-        self._data[:] = np.concatenate([address_table(table) for table in tables])
+        self._addresses = [address_table(table) for table in tables]
+        self._data[:] = [table.ctypes.data for table in self._addresses]
 
     def set_touches(self, touches: np.ndarray, sides: np.ndarray, active: int) -> None:
         """What touches from now on; the first `active` bear force. sides: (m, 4), see `tables`."""

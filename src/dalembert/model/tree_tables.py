@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..tables import column
+
 WELD, HINGE, SLIDER, BALL, FREE = range(5)
 COORDINATES = (0, 1, 1, 4, 7)  # numbers u has of a joint of each kind
 FREEDOMS = (0, 1, 1, 3, 6)
@@ -57,11 +59,11 @@ COLUMN = np.dtype([("linear", "f8", 3), ("angular", "f8", 3), ("force", "f8", 3)
 class Tree(NamedTuple):
     """n nodes, m speeds."""
 
-    nodes: Any  # NODE
-    freedoms: Any  # FREEDOM
-    motion: Any  # MOTION, one a node
-    columns: Any  # COLUMN, one a freedom
-    matrix: np.ndarray  # (m × m,) mass matrix, or its factor
-    efforts: np.ndarray  # (m,) applied along the freedoms (N, N m)
-    rates: np.ndarray  # (m,) ẇ
-    scratch: np.ndarray  # (m,)
+    nodes: Any = column(dtype=NODE)
+    freedoms: Any = column(dtype=FREEDOM)
+    motion: Any = column(dtype=MOTION, doc="one a node")
+    columns: Any = column(dtype=COLUMN, doc="one a freedom")
+    matrix: Any = column("m * m", doc="mass matrix, or its factor")
+    efforts: Any = column("m", doc="applied along the freedoms (N, N m)")
+    rates: Any = column("m", doc="ẇ")
+    scratch: Any = column("m")

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..addresses import nested
 from ..linalg.block_pattern import BlockPattern
 from ..linalg.coarse_space import coarse_space, coarse_workspace
 from ..linalg.conjugate_gradient import REPORT as SOLUTION
@@ -76,8 +75,8 @@ def make_steps(model: Model, pattern: BlockPattern, settings: ParticleSettings, 
         moved=np.zeros(6 * b), wanted=np.zeros(6 * b), inertia=np.zeros(7 * b), starts=pattern.starts,
         columns=pattern.columns, values=np.zeros(0 if explicit else 9 * len(pattern.columns)), rhs=m.copy(),
         residual=m.copy(), direction=m.copy(), image=m.copy(), scaled=m.copy(), d=m.copy(), t=m.copy(), g=m.copy(),
-        space=nested(space),
-        coarse=nested(coarse_workspace(space)),
+        space=space,
+        coarse=coarse_workspace(space),
         held=np.zeros(n, HELD).view(np.recarray), solution=_row(SOLUTION), spare=np.zeros(model.size),
         diagonal=np.zeros(9 * n + 18 * b), ticks=np.zeros(len(STEP_STAGES) + 3),
     )  # fmt: skip
