@@ -13,7 +13,7 @@ the table at an address, for C functions. Without compilation a table is the Nam
 """
 
 import ctypes
-from collections.abc import Mapping
+import sys
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -41,7 +41,8 @@ class Column:
 def column(shape: str = "", dtype: Any = np.float64, unit: str = "", doc: str = "", fill: float = 0.0) -> Any:
     """Declare an array of a table.
 
-    shape : number of rows, an expression in sizes that `allocate` is given; "" where the array is always given.
+    shape : number of rows, an expression in sizes that `allocate` is given and in constants of the table's module; "" where
+    the array is always given.
     dtype : of records or numbers. unit : of the numbers; of records "position m, impulse N s", those that have units.
     fill : what `allocate` fills numbers with.
     """
@@ -70,7 +71,7 @@ def column_of(fields: Any, name: str) -> Column:
 # Allocation -------------------------------------------------------------------------------------------------------------
 
 
-def allocate(fields: type[Table], sizes: Mapping[str, int], /, **given: Any) -> Table:
+def allocate(fields: type[Table], sizes: dict[str, int], /, **given: Any) -> Table:
     """Make a table: arrays as declared, but for those that are given.
 
     Raises AttributeError for a name that the table does not have, TypeError for an array of another dtype, ValueError
@@ -87,31 +88,31 @@ def allocate(fields: type[Table], sizes: Mapping[str, int], /, **given: Any) -> 
     return kind(**made)  # type: ignore[no-any-return]
 
 
-def grow(table: Table, /, **sizes: int) -> Table:
-    """The same table with new arrays where the number of rows depends on one of these sizes. Their contents are lost."""
+def grow(table: Table, known: dict[str, int] | None = None, /, **sizes: int) -> Table:
+    """The same table with new arrays where the number of rows depends on one of `sizes`. Their contents are lost.
+
+    known : further sizes that those rows depend on. Raises KeyError for one that is missing.
+    """
     fields: Any = type(table)
-    names = [
-        name
-        for name in fields._fields
-        if (shape := column_of(fields, name).shape) and not sizes.keys().isdisjoint(_code(shape).co_names)
-    ]
-    return table._replace(**{name: _blank(fields, name, sizes) for name in names})  # type: ignore[attr-defined, no-any-return]
+    shapes = {name: _code(shape) for name in fields._fields if (shape := column_of(fields, name).shape)}
+    names = [name for name, code in shapes.items() if not sizes.keys().isdisjoint(code.co_names)]
+    return table._replace(**{name: _blank(fields, name, (known or {}) | sizes) for name in names})  # type: ignore[attr-defined, no-any-return]
 
 
 def _code(shape: str) -> Any:
     return compile(shape, "<shape of a table>", "eval")
 
 
-def _blank(fields: Any, name: str, sizes: Mapping[str, int]) -> np.ndarray:
+def _blank(fields: Any, name: str, sizes: dict[str, int]) -> np.ndarray:
     """An array as declared."""
     declared = column_of(fields, name)
     if not declared.shape:
         raise ValueError(f"{fields.__name__}.{name} has no declared shape; give the array")
-    code = _code(declared.shape)
-    missing = [size for size in code.co_names if size not in sizes]
+    code, known = _code(declared.shape), vars(sys.modules[fields.__module__]) | sizes
+    missing = [size for size in code.co_names if size not in known]
     if missing:
         raise KeyError(f"{fields.__name__}.{name} has {declared.shape} rows; give {', '.join(missing)}")
-    rows = eval(code, {"__builtins__": {}}, dict(sizes))
+    rows = eval(code, {"__builtins__": {}}, known)
     if declared.dtype.names is not None:
         return np.zeros(rows, declared.dtype).view(np.recarray)
     return np.full(rows, declared.fill, declared.dtype)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ..addresses import address_table
 from ..checkpoint_fields import REAL, Field
 from ..collide.detect import Detector
 from ..collide.tables import FREE as UNLINKED
@@ -15,7 +14,7 @@ from ..collide.tables import Collision
 from ..contact.make_tables import SOLVERS, StepSettings, make_bounds
 from ..contact.soft_system import FAINT, implicit_forces, make_soft
 from ..contact.step_events import StepEvents
-from ..contact.tables import OPTIONS, REPORT, ROW, STEP_STAGES
+from ..contact.tables import OPTIONS
 from ..contact.time_stepping import TimeStepping
 from ..jit import DISABLED
 from ..model.tables import ANGLE, FIELD
@@ -25,6 +24,7 @@ from ..pace import Pace
 from ..pointer import C_TYPE
 from ..scene.force import Force
 from ..status import NON_FINITE, OK
+from ..tables import address_table, allocate, grow
 from ..team import Team
 from .contact_step import COMPILED, march
 from .contact_tables import ROOT, TreeStepping
@@ -51,7 +51,8 @@ class JointStepping(TimeStepping):
 
     def _fit(self) -> None:
         """As much room as the contacts need, and the addresses of it all."""
-        self._tables = with_room(self._tables, len(self.collision.contacts))
+        known = {"m": len(self._tables.before), "bounds": len(self._tables.bounds)}
+        self._tables = grow(self._tables, known, contacts=len(self.collision.contacts))
         self._tables.walls[:] = self._detector.address, self._detector.data
         tables = (self.own.tables, self.collision, self._tables)
         addresses = [address_table(table) for table in tables]
@@ -102,49 +103,9 @@ def make_tables(own: JointMechanism, ledger: int, settings: StepSettings) -> Tre
     soft = soft_rows(own)
     options.predict = int(((own.system.forces.kind != FIELD) & (own.system.forces.implicit == 0)).any())
     bound = {int(row.force): i for i, row in enumerate(soft) if row.freedom < 0}
-    blank = np.full
-    return TreeStepping(
-        options=options,
-        report=np.zeros(1, REPORT).view(np.recarray),
-        bounds=make_bounds(own.system, own.size, bound),
-        roots=roots,
-        root_of=root_of,
-        soft=soft,
-        walls=np.zeros(2, np.int64),
-        saved=blank(own.size, np.nan),
-        slopes=blank(m, np.nan),
-        mass=blank(m * m if len(soft) else 0, np.nan),
-        factor=blank(m * m if len(soft) else 0, np.nan),
-        before=blank(m, np.nan),
-        loop_rates=blank(own.model.graph.rows, np.nan),
-        free=blank(m, np.nan),
-        after=blank(m, np.nan),
-        pushed=blank(m, np.nan),
-        shift=blank(m, np.nan),
-        ticks=np.zeros(len(STEP_STAGES) + 3),
-        **room(m, 0, 0),
-    )
-
-
-def with_room(tables: TreeStepping, contacts: int) -> TreeStepping:
-    """The same with room for so many contacts."""
-    return tables._replace(**room(len(tables.before), contacts, len(tables.bounds)))
-
-
-def room(m: int, contacts: int, bounds: int) -> dict[str, np.ndarray]:
-    """What depends on how many contacts there may be; m speeds."""
-    rows = 3 * contacts + bounds
-
-    def blank(size: int) -> np.ndarray:
-        return np.full(size, np.nan)
-
-    return {
-        "jacobian": blank(rows * m), "response": blank(rows * m), "spans": np.zeros(2 * rows, np.int64),
-        "delassus": blank(rows**2), "responses": blank(ROW * contacts), "rates_before": blank(rows),
-        "rates_free": blank(rows), "rates": blank(rows), "first_rates": blank(rows), "first_impulses": blank(3 * contacts),
-        "corrections": blank(rows), "newton_matrix": blank(rows**2), "newton_pivots": np.zeros(rows, np.int64),
-        "newton_step": blank(rows), "newton_kept": blank(rows),
-    }  # fmt: skip
+    bounds = make_bounds(own.system, own.size, bound)
+    sizes = {"m": m, "z": own.size, "r": own.model.graph.rows, "soft": len(soft), "bounds": len(bounds), "contacts": 0}
+    return allocate(TreeStepping, sizes, options=options, bounds=bounds, roots=roots, root_of=root_of, soft=soft)
 
 
 def roots_of(layout: Layout) -> tuple[Any, np.ndarray]:

@@ -21,41 +21,47 @@ ROOT = np.dtype(
 class TreeStepping(NamedTuple):
     """Everything a time step needs besides the mechanism and the collision tables.
 
-    m speeds, z numbers in the state. There are N rows: three a contact (normal and two tangents), and after them one a bound.
+    m speeds, z numbers in the state, r rows of loops. There are rows of three a contact (normal and two tangents), and after
+    them one a bound.
     """
 
     options: Any = column("1", OPTIONS)
     report: Any = column("1", REPORT)
-    bounds: Any = column(dtype=BOUND)
-    roots: Any = column(dtype=ROOT)
+    bounds: Any = column("bounds", BOUND)
+    roots: Any = column("roots", ROOT)
     root_of: Any = column("nodes", np.int64)
-    soft: Any = column(dtype=SOFT)
-    walls: Any = column(dtype=np.int64, doc="address and data of the detector")
-    saved: Any = column("z", doc="the state at the start of the step")
-    slopes: Any = column("m", doc="rates of the speeds in free motion")
-    mass: Any = column("m * m", doc="M, where there are soft rows")
-    factor: Any = column("m * m", doc="its factor, likewise")
-    before: Any = column("m", doc="speeds before the impulses")
-    loop_rates: Any = column("r", doc="of the rows of loops at these")
-    free: Any = column("m", doc="with those of forces and loops")
-    after: Any = column("m", doc="with all of them")
-    pushed: Any = column("m", doc="impulse of the forces along the speeds")
-    shift: Any = column("m", doc="displacement that puts apart what overlaps")
-    jacobian: Any = column("N * m")
+    soft: Any = column("soft", SOFT)
+    walls: Any = column("2", np.int64, doc="address and data of the detector")
+    saved: Any = column("z", fill=np.nan, doc="the state at the start of the step")
+    slopes: Any = column("m", fill=np.nan, doc="rates of the speeds in free motion")
+    mass: Any = column("m * m if soft else 0", fill=np.nan, doc="M, where there are soft rows")
+    factor: Any = column("m * m if soft else 0", fill=np.nan, doc="its factor, likewise")
+    before: Any = column("m", unit="m/s, rad/s", fill=np.nan, doc="speeds before the impulses")
+    loop_rates: Any = column("r", unit="m/s, rad/s", fill=np.nan, doc="of the rows of loops at these")
+    free: Any = column("m", unit="m/s, rad/s", fill=np.nan, doc="speeds with the impulses of forces and loops")
+    after: Any = column("m", unit="m/s, rad/s", fill=np.nan, doc="speeds with all impulses")
+    pushed: Any = column("m", unit="N s, N m s", fill=np.nan, doc="impulse of the forces along the speeds")
+    shift: Any = column("m", unit="m, rad", fill=np.nan, doc="displacement that puts apart what overlaps")
+    jacobian: Any = column("(3 * contacts + bounds) * m", fill=np.nan, doc="J, row by row")
     response: Any = column(
-        "N * m", doc="M⁻¹ Jᵀ row by row, with the resistance of soft rows in M, which loops have answered"
+        "(3 * contacts + bounds) * m", fill=np.nan,
+        doc="M⁻¹ Jᵀ row by row, with the resistance of soft rows in M, which loops have answered",
+    )  # fmt: skip
+    spans: Any = column(
+        "2 * (3 * contacts + bounds)", np.int64, doc="where the numbers of a row that are not zero begin and end"
     )
-    spans: Any = column("2 * N", np.int64, doc="where the numbers of a row that are not zero begin and end")
-    delassus: Any = column("N * N", doc="J times that")
-    responses: Any = column("ROW * contacts", doc="see `contact.gauss_seidel.put_row`")
-    rates_before: Any = column("N", doc="J w")
-    rates_free: Any = column("N")
-    rates: Any = column("N", doc="of the moment")
-    first_rates: Any = column("N", doc="of a first solution with restitution")
-    first_impulses: Any = column("3 * contacts")
-    corrections: Any = column("N", doc="multipliers of displacements")
-    newton_matrix: Any = column("N * N", doc="see `contact_newton`")
-    newton_pivots: Any = column("N", np.int64)
-    newton_step: Any = column("N")
-    newton_kept: Any = column("N")
-    ticks: Any = column(doc="see `ticks`")
+    delassus: Any = column("(3 * contacts + bounds) ** 2", fill=np.nan, doc="J times the response")
+    responses: Any = column("ROW * contacts", fill=np.nan, doc="see `contact.gauss_seidel.put_row`")
+    rates_before: Any = column("3 * contacts + bounds", unit="m/s, rad/s", fill=np.nan, doc="J w")
+    rates_free: Any = column("3 * contacts + bounds", unit="m/s, rad/s", fill=np.nan)
+    rates: Any = column("3 * contacts + bounds", unit="m/s, rad/s", fill=np.nan, doc="of the moment")
+    first_rates: Any = column(
+        "3 * contacts + bounds", unit="m/s, rad/s", fill=np.nan, doc="of a first solution with restitution"
+    )
+    first_impulses: Any = column("3 * contacts", unit="N s", fill=np.nan)
+    corrections: Any = column("3 * contacts + bounds", fill=np.nan, doc="multipliers of displacements")
+    newton_matrix: Any = column("(3 * contacts + bounds) ** 2", fill=np.nan, doc="see `contact_newton`")
+    newton_pivots: Any = column("3 * contacts + bounds", np.int64)
+    newton_step: Any = column("3 * contacts + bounds", fill=np.nan)
+    newton_kept: Any = column("3 * contacts + bounds", fill=np.nan)
+    ticks: Any = column("TICKS", doc="see `ticks`")

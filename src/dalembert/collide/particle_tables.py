@@ -40,16 +40,18 @@ class Particles(NamedTuple):
 
     radius: Any = column("n", unit="m")
     material: Any = column("n", np.int64)
-    rules: Any = column(dtype=RULE, doc="row by row of a material: one for each collider")
-    contacts: Any = column(dtype=PARTICLE_CONTACT, doc="by particle, then collider")
-    counts: Any = column(dtype=np.int64, doc="see CONTACTS and those that follow")
+    rules: Any = column("materials * colliders", RULE, doc="row by row of a material: one for each collider")
+    contacts: Any = column("contacts", PARTICLE_CONTACT, doc="by particle, then collider")
+    counts: Any = column("COUNTS", np.int64, doc="see CONTACTS and those that follow")
     chunk: Any = column("CHUNK_ROWS * CHUNK", doc="see `particle_chunk`")
     wide: Any = column("colliders", np.int64, doc="those that are looked at one by one")
     grid: Any = column("GRID")
     cells: Any = column(
-        dtype=np.int64, doc="first entry of each cell, and then one more; behind them, where the next entry goes"
+        "2 * (MOST_CELLS * colliders + 1)",
+        np.int64,
+        doc="first entry of each cell, and then one more; behind them, where the next entry goes",
     )
-    entries: Any = column(dtype=np.int64, doc="the colliders of each cell")
+    entries: Any = column("MOST_ENTRIES * colliders", np.int64, doc="the colliders of each cell")
     candidates: Any = column("colliders", np.int64, doc="near one particle")
 
 

@@ -118,18 +118,18 @@ ROUND_PAIR, BOX_PAIR, HULL_PAIR, PLANE_PAIR, CONVEX_PAIR, MESH_PAIR, DISTANCE, F
 class Collision(NamedTuple):
     """Everything collision detection reads and writes."""
 
-    colliders: Any = column(dtype=COLLIDER)
-    places: Any = column(dtype=PLACE, doc="one a collider")
-    vertices: Any = column("3 * n", doc="corners of hulls and facets, in the frame of their collider")
+    colliders: Any = column("colliders", COLLIDER, unit="size m, position m, radius m")
+    places: Any = column("colliders", PLACE, unit="x m, centre m, lower m, upper m, moves m, reach m")
+    vertices: Any = column("3 * corners", unit="m", doc="corners of hulls and facets, in the frame of their collider")
     faces: Any = column(dtype=FACE)
     edges: Any = column(dtype=EDGE)
     loops: Any = column(dtype=np.int64, doc="see FACE")
     travel: Any = column(
-        "2 * (bodies + 1)", doc="m and rad that each body may move before the next look; zero: not known"
+        "2 * (bodies + 1)", unit="m, rad", doc="how far each body may move before the next look; zero: not known"
     )
     facets: Any = column(dtype=FACET, doc="of all meshes")
     sides: Any = column(dtype=SIDE)
-    rings: Any = column("3 * n", doc="see SIDE")
+    rings: Any = column("3 * edges_of_meshes", doc="see SIDE")
     nodes: Any = column(dtype=NODE)
     trees: Any = column(dtype=TREE, doc="one a mesh")
     excluded: Any = column(
@@ -138,29 +138,34 @@ class Collision(NamedTuple):
     rule_keys: Any = column(
         dtype=np.int64, doc="sorted keys of pairs whose coefficients are not what the materials make"
     )
-    rule_values: Any = column("2 * n", doc="their friction and restitution")
-    scratch: Any = column(doc="workspace of the narrow phase, SCRATCH numbers")
-    pairs: Any = column(dtype=PAIR, doc="two halves: of this step, and of the one before")
+    rule_values: Any = column("2 * rules", doc="their friction and restitution")
+    scratch: Any = column("SCRATCH", fill=np.nan, doc="workspace of the narrow phase")
+    pairs: Any = column("2 * pairs", PAIR, doc="two halves: of this step, and of the one before")
     order: Any = column(dtype=np.int64, doc="bounded colliders but meshes, along the axis of the sweep, kept sorted")
     unbounded: Any = column(dtype=np.int64, doc="the half-spaces")
-    strips: Any = column(dtype=np.int64, doc="first entry of each strip, and then one more")
-    entries: Any = column(dtype=np.int64, doc="colliders of each strip, in the order of the sweep")
+    strips: Any = column("2 * colliders + 2", np.int64, doc="first entry of each strip, and then one more")
+    entries: Any = column("entries", np.int64, doc="colliders of each strip, in the order of the sweep")
     slots: Any = column(
-        dtype=np.int64, doc="hash table from (a, b) to a pair of the step before; its size is a power of two"
+        "slots", np.int64, doc="hash table from (a, b) to a pair of the step before; its size is a power of two"
     )
-    counts: Any = column(dtype=np.int64, doc="see FIRST_PAIR and those that follow")
-    manifold: Any = column(dtype=MANIFOLD, doc="one: what the narrow phase fills")
-    manifolds: Any = column(dtype=MANIFOLD, doc="one a pair of this step")
-    contacts: Any = column(dtype=CONTACT)
+    counts: Any = column("COUNTS", np.int64, doc="see FIRST_PAIR and those that follow")
+    manifold: Any = column("1", MANIFOLD, doc="what the narrow phase fills")
+    manifolds: Any = column("pairs", MANIFOLD, doc="one a pair of this step")
+    contacts: Any = column(
+        "contacts",
+        CONTACT,
+        unit="position m, arm_a m, arm_b m, separation m, bias m/s, impulse N s",
+        doc="what touches",
+    )
     linked: Any = column(
-        "bodies + 1", np.int64, doc="the first of the bodies with joints, for each of them; FREE for others"
+        "bodies + 1", np.int64, fill=FREE, doc="the first of the bodies with joints, for each of them; FREE for others"
     )
     parents: Any = column("bodies + 1", np.int64, doc="see `islands`")
-    island_of: Any = column("bodies + 1", np.int64, doc="or NO_ISLAND")
+    island_of: Any = column("bodies + 1", np.int64, fill=NO_ISLAND)
     taken: Any = column("bodies + 1", np.int64, doc="the colours that a body has, one bit each")
-    islands: Any = column(dtype=ISLAND)
+    islands: Any = column("bodies + 1", ISLAND, unit="residual m/s, overlap m, gained J")
     members: Any = column("bodies", np.int64)
-    colours: Any = column(dtype=np.int64)
+    colours: Any = column("pairs", np.int64)
     asleep: Any = column("bodies + 1", np.int64, doc="AWAKE, or the number of the nap; the world: UNMOVED")
-    board: Any = column(dtype=np.int64, doc="see `board`")
-    functions: Any = column(dtype=np.int64, doc="addresses of the narrow phase's functions, see `narrow`")
+    board: Any = column("0", np.int64, doc="see `board`")
+    functions: Any = column("FUNCTIONS", np.int64, doc="addresses of the narrow phase's functions, see `narrow`")

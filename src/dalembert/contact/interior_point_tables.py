@@ -44,21 +44,23 @@ class Problem(NamedTuple):
     step: Any = column("1", STEP)
     mass: Any = column("n", unit="kg")
     inverse_mass: Any = column("n", unit="1/kg", doc="0: a body that nothing moves")
-    inertia: Any = column("6 * n", doc="xx, yy, zz, xy, xz, yz, kg m²")
+    inertia: Any = column("6 * n", unit="kg m²", doc="xx, yy, zz, xy, xz, yz")
     inverse_inertia: Any = column("6 * n")
-    velocity: Any = column("6 * n", doc="v then ω of each body; in: free of contacts and joints, out: the solution")
-    contacts: Any = column(dtype=CONTACT, doc="; out: impulse")
-    groups: Any = column(dtype=GROUP)
+    velocity: Any = column(
+        "6 * n", unit="m/s, rad/s", doc="v then ω of each body; in: free of contacts and joints, out: the solution"
+    )
+    contacts: Any = column("contacts", CONTACT, doc="out: impulse")
+    groups: Any = column("groups", GROUP)
     jacobian: Any = column("12 * rows")
     target: Any = column("rows", doc="what J v + compliance y must be")
-    compliance: Any = column("rows", doc="1/kg or 1/(kg m²)")
+    compliance: Any = column("rows", unit="1/kg, 1/(kg m²)")
     multiplier: Any = column("rows", doc="out")
     # Workspace
-    cones: Any = column(dtype=CONE, doc="as many as contacts")
-    links: Any = column(dtype=LINK, doc="as many as rows")
-    vectors: Any = column("VECTORS6 * n")
-    numbers: Any = column(dtype=np.int64, doc="(INTEGERS + 1) n + 4 (contacts + groups) + 1")
-    envelope: Any = column(doc="both triangles")
+    cones: Any = column("contacts", CONE)
+    links: Any = column("rows", LINK)
+    vectors: Any = column("VECTORS * 6 * n")
+    numbers: Any = column("(INTEGERS + 1) * n + 4 * (contacts + groups) + 1", np.int64)
+    envelope: Any = column("entries", doc="both triangles; its length is known once the bodies are ordered")
 
 
 # Vectors of 6 n numbers in `vectors`: v_free, the iterate, its step, the best iterate, M (v − v_free) − Jᵀ p − Gᵀ y, a
@@ -84,17 +86,3 @@ links_of = reader(Problem, "links", LINK)
 vectors_of = reader(Problem, "vectors")
 numbers_of = reader(Problem, "numbers", np.int64)
 envelope_of = reader(Problem, "envelope")
-
-
-def workspace(bodies: int, contacts: int, groups: int, rows: int) -> dict[str, Any]:
-    """The fields of `Problem` that are workspace, for so many bodies, contacts, groups of joint rows and rows.
-
-    `envelope` starts empty: how long it must be is known once the bodies are ordered.
-    """
-    return {
-        "cones": np.zeros(contacts, CONE).view(np.recarray),
-        "links": np.zeros(rows, LINK).view(np.recarray),
-        "vectors": np.zeros(VECTORS * 6 * bodies),
-        "numbers": np.zeros((INTEGERS + 1) * bodies + 4 * (contacts + groups) + 1, np.int64),
-        "envelope": np.zeros(0),
-    }

@@ -6,22 +6,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..collide.tables import CONTACT, FREE
+from ..collide.tables import FREE
 from ..mechanics.mechanism import Mechanism
 from ..model.tables import BOUNDED, CONSTANT, CUSTOM_FORCE, FIELD, SPRING, STOP, System
+from ..tables import allocate
 from .bearing import SIZE as SIZE_OF_SYSTEM
-from .interior_point_tables import GROUP, STEP, Problem, workspace
+from .interior_point_tables import GROUP, STEP, Problem
 from .tables import (
     AT_LEAST,
     BOUND,
     GAUSS_SEIDEL,
     HELD,
     INTERIOR_POINT,
-    MOTION,
     OPTIONS,
-    REPORT,
-    ROW,
-    STEP_STAGES,
     Stepping,
 )
 
@@ -63,46 +60,10 @@ def make_tables(system: System, size: int, ledger: int, settings: StepSettings, 
     options.slop = settings.slop
     options.predict = int(((system.forces.kind != FIELD) & (system.forces.implicit == 0)).any())
     options.fresh, options.sleep_after, options.sleep_speed = 1, settings.sleep_after, settings.sleep_speed
-    return Stepping(
-        options=options,
-        report=_row(REPORT),
-        saved=np.zeros(size),
-        motion=np.zeros(MOTION * (bodies + 1)),
-        shift=np.zeros(MOTION * (bodies + 1)),
-        rows=np.zeros(0),
-        corrections=np.zeros(0),
-        first_impulses=np.zeros(0),
-        first_motion=np.zeros(MOTION * (bodies + 1)),
-        first_joint_impulses=np.zeros(rows),
-        bounds=make_bounds(system, size),
-        soft=soft,
-        targets=np.zeros(rows),
-        joint_impulses=np.zeros(rows),
-        change=np.zeros(rows),
-        rates=np.zeros(rows),
-        answer=np.zeros(2),
-        ticks=np.zeros(len(STEP_STAGES) + 3),
-        passes=np.zeros(bodies, np.int64),
-        waits=np.zeros(bodies, np.int64),
-        slow=slowness(system),
-        levels=np.zeros(bodies + 1, np.int64),
-        queue=np.zeros(bodies, np.int64),
-        link_starts=np.zeros(bodies, np.int64),
-        link_ends=np.zeros(bodies, np.int64),
-        links=np.zeros(0, np.int64),
-        own_rows=np.zeros(0),
+    sizes = {"state": size, "bodies": bodies, "rows": rows, "contacts": 0}
+    return allocate(
+        Stepping, sizes, options=options, bounds=make_bounds(system, size), soft=soft, slow=slowness(system),
         own_system=np.zeros(SIZE_OF_SYSTEM),
-        standing=np.zeros(MOTION * (bodies + 1)),
-        kept_motion=np.zeros(MOTION * (bodies + 1)),
-        kept_impulses=np.zeros(0),
-    )
-
-
-def with_room(tables: Stepping, contacts: int) -> Stepping:
-    """The same with room for so many contacts."""
-    return tables._replace(
-        rows=np.zeros(ROW * contacts), corrections=np.zeros(contacts), first_impulses=np.zeros(3 * contacts),
-        links=np.zeros(2 * contacts, np.int64), own_rows=np.zeros(ROW * contacts), kept_impulses=np.zeros(3 * contacts),
     )  # fmt: skip
 
 
@@ -152,18 +113,8 @@ def make_problem(mechanism: Mechanism, settings: StepSettings, bounds: Any) -> P
         held = sorted(set(system.incidences.body[joint.first : joint.last].tolist()))
         group.a, group.b = held[0], held[1] if len(held) > 1 else world
     groups.a[joints:], groups.b[joints:] = bounds.a, bounds.b
-    return Problem(
-        step=step,
-        mass=np.array(system.bodies.mass),
-        inverse_mass=np.array(system.bodies.inverse_mass),
-        inertia=np.zeros(6 * bodies),
-        inverse_inertia=np.zeros(6 * bodies),
-        velocity=np.zeros(6 * bodies),
-        contacts=np.zeros(0, CONTACT).view(np.recarray),
+    sizes = {"n": bodies, "rows": rows, "contacts": 0, "groups": len(groups), "entries": 0}
+    return allocate(
+        Problem, sizes, step=step, mass=np.array(system.bodies.mass), inverse_mass=np.array(system.bodies.inverse_mass),
         groups=groups,
-        jacobian=np.zeros(12 * rows),
-        target=np.zeros(rows),
-        compliance=np.zeros(rows),
-        multiplier=np.zeros(rows),
-        **workspace(bodies, 0, 0, 0),
-    )
+    )  # fmt: skip

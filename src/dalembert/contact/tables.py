@@ -74,35 +74,40 @@ RESPONSE, INVERSE_NORMAL, FRICTION_STEP, BEFORE = 0, 6, 7, 8
 
 # Stages of a step, timed; see `ticks`
 STEP_STAGES = ("forces and joints", "collision detection", "contact solver", "update")
+TICKS = len(STEP_STAGES) + 3
 SMOOTH, DETECTION, SOLVER, UPDATE = range(4)
 
 
 class Stepping(NamedTuple):
-    """Everything a time step of contact needs besides the mechanism and the collision tables."""
+    """Everything a time step of contact needs besides the mechanism and the collision tables; `rows` are those of joints."""
 
     options: Any = column("1", OPTIONS)
     report: Any = column("1", REPORT)
-    saved: Any = column(doc="the state at the start of the step")
-    motion: Any = column("MOTION * (bodies + 1)")
-    shift: Any = column(doc="the same of displacements, where overlap is put right")
+    saved: Any = column("state", doc="the state at the start of the step")
+    motion: Any = column("MOTION * (bodies + 1)", unit="m/s, rad/s", doc="velocities, see MOTION")
+    shift: Any = column(
+        "MOTION * (bodies + 1)", unit="m, rad", doc="the same of displacements, where overlap is put right"
+    )
     rows: Any = column("ROW * contacts")
     corrections: Any = column("contacts")
-    first_impulses: Any = column("3 * contacts", doc="of a first solution with restitution, see `restitution`")
-    first_motion: Any = column("MOTION * (bodies + 1)", doc="the velocities that they lead to")
-    first_joint_impulses: Any = column("rows_of_joints")
+    first_impulses: Any = column(
+        "3 * contacts", unit="N s", doc="of a first solution with restitution, see `restitution`"
+    )
+    first_motion: Any = column("MOTION * (bodies + 1)", unit="m/s, rad/s", doc="the velocities that they lead to")
+    first_joint_impulses: Any = column("rows")
     bounds: Any = column(dtype=BOUND)
     soft: Any = column(dtype=SOFT)
-    targets: Any = column("rows_of_joints", doc="what J v must be after the step, m/s or rad/s")
-    joint_impulses: Any = column("rows_of_joints", doc="N s or N m s")
-    change: Any = column("rows_of_joints", doc="scratch")
-    rates: Any = column("rows_of_joints", doc="scratch")
+    targets: Any = column("rows", unit="m/s, rad/s", doc="what J v must be after the step")
+    joint_impulses: Any = column("rows", unit="N s, N m s")
+    change: Any = column("rows", doc="scratch")
+    rates: Any = column("rows", doc="scratch")
     answer: Any = column("2", doc="of `limits`")
-    ticks: Any = column("stages + 3", doc="see `ticks`")
+    ticks: Any = column("TICKS", doc="see `ticks`")
     passes: Any = column("bodies", np.int64, doc="of the solver in the last step, over the island of each body")
     waits: Any = column("bodies", np.int64, doc="steps in which loads are not carried, as it did no good")
-    slow: Any = column("bodies", doc="for how long each body has been slow, s; −∞ of what never sleeps")
+    slow: Any = column("bodies", unit="s", doc="for how long each body has been slow; −∞ of what never sleeps")
     # Workspace of `loads`
-    levels: Any = column("bodies + 1", np.int64, doc="; of the world: zero")
+    levels: Any = column("bodies + 1", np.int64, doc="of the world: zero")
     queue: Any = column("bodies", np.int64, doc="those of an island where its members stand")
     link_starts: Any = column("bodies", np.int64)
     link_ends: Any = column("bodies", np.int64)

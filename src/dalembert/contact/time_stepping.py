@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from ..addresses import address_table
 from ..board import CONTACT_JOBS, FUNCTIONS, STEPPING_DESK, SYSTEM_DESK, WALLS_DESK
 from ..checkpoint_fields import COUNT, LARGE, REAL, Field, prefixed
 from ..collide.detect import Detector
@@ -24,14 +23,14 @@ from ..no_solution import NoSolution
 from ..pace import Pace
 from ..pointer import C_TYPE, view
 from ..status import EVENT, OK
+from ..tables import address_table, grow
 from ..team import Team
 from .converging import COMPILED as COMPILED_SOLVER
 from .converging import perform as perform_solver
-from .interior_point_tables import workspace
 from .jobs import do_job
 from .limits import COMPILED as COMPILED_LIMITS
 from .limits import perform as perform_limits
-from .make_tables import StepSettings, linked, make_problem, make_tables, slowness, with_room
+from .make_tables import StepSettings, linked, make_problem, make_tables, slowness
 from .sharing import MARCH
 from .soft_system import SoftMechanism, with_soft_rows
 from .solve import WALLS, Walls
@@ -103,13 +102,14 @@ class TimeStepping:
     def _fit(self) -> None:
         """As much room as the contacts need, and the addresses of it all."""
         room = len(self.collision.contacts)
-        self._tables = with_room(self._tables, room)
+        self._tables = grow(self._tables, contacts=room)
         self._problem = self._problem._replace(contacts=self.collision.contacts)
         needed = int(self._problem.step[0].envelope_needed)
         if needed > len(self._problem.envelope):
             self._problem = self._problem._replace(envelope=np.zeros(needed + needed // 2))
         if len(self._problem.cones) < room and self.settings.solver != "gauss_seidel":
-            self._problem = self._problem._replace(**self._workspace(room))
+            known = {"n": len(self._problem.mass), "groups": len(self._problem.groups)}
+            self._problem = grow(self._problem, known, contacts=room)._replace(contacts=self.collision.contacts)
         tables = (self._mechanism.system, self.collision, self._tables, self._problem)
         addresses = tuple(address_table(table) for table in tables)
         walls = Walls(
@@ -155,12 +155,6 @@ class TimeStepping:
         return lambda y, dydt, stop: int(
             function(data, MARCH, stop, y.ctypes.data, y.size, dydt.ctypes.data, dydt.size)
         )
-
-    def _workspace(self, contacts: int) -> dict[str, Any]:
-        system = self._mechanism.system
-        groups, rows = len(self._problem.groups), len(self._problem.target)
-        found = workspace(len(system.bodies), contacts, groups, rows)
-        return {**found, "envelope": self._problem.envelope}
 
     def _limits_address(self, walls: Walls, system: System, collision: Collision, stepping: Stepping, _: Any) -> int:
         """Of what bounds and soft rows do; 0 where there are none."""

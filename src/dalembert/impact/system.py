@@ -5,15 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from ..addresses import address_table
 from ..collide.detect import Detector
 from ..collide.tables import CONTACTS, Collision
 from ..jit import DISABLED
 from ..mechanics.mechanism import Mechanism
 from ..model.tables import STATE_SIZE
 from ..pointer import C_TYPE, EVENT, view
+from ..tables import address_table, allocate
 from .evaluate import COMPILED, perform
-from .tables import OPTIONS, TOUCH, Touching
+from .tables import OPTIONS, Touching
 
 
 class ContactSystem:
@@ -43,15 +43,8 @@ class ContactSystem:
 
     def _workspace(self, touches: int) -> Touching:
         """Tables for so many touches."""
-        rows, size = 3 * touches, 6 * len(self.mechanism.system.bodies)
-        return Touching(
-            options=self.options, touches=np.zeros(touches, TOUCH).view(np.recarray), sides=np.zeros(0),
-            columns=np.full(rows * size, np.nan), matrix=np.full(rows * rows, np.nan), free=np.full(rows, np.nan),
-            system=np.full(rows * rows, np.nan), factor=np.full(rows * rows, np.nan), right=np.full(rows, np.nan),
-            weight=np.full(rows, np.nan), unknown=np.full(rows, np.nan), change=np.full(rows, np.nan),
-            rows=np.zeros(rows, np.int64), pivots=np.zeros(rows, np.int64), shift=np.full(size, np.nan),
-            spare=np.full(self._size, np.nan),
-        )  # fmt: skip
+        sizes = {"n": touches, "m": len(self.mechanism.system.bodies), "sides": 0, "state": self._size}
+        return allocate(Touching, sizes, options=self.options)
 
     def place_tables(self) -> None:
         """Write the addresses of all tables where the C functions look for them; after any of them moved."""

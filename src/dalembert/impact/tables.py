@@ -56,22 +56,24 @@ class Touching(NamedTuple):
     """What contact by events reads and writes; n touches, m bodies and nodes, numbered as in `System`."""
 
     options: Any = column("1", OPTIONS)
-    touches: Any = column(dtype=TOUCH)
+    touches: Any = column("n", TOUCH)
     sides: Any = column("SIDE * sides")
     columns: Any = column(
-        "3 * n * 6 * m", doc="what a unit force of a contact, with the joints' answer to it, is to each body"
+        "3 * n * 6 * m",
+        fill=np.nan,
+        doc="what a unit force of a contact, with the joints' answer to it, is to each body",
     )
     matrix: Any = column(
-        "3 * n * 3 * n", doc="relative accelerations that unit forces make, in the frames of the contacts"
+        "(3 * n) ** 2", fill=np.nan, doc="relative accelerations that unit forces make, in the frames of the contacts"
     )
-    free: Any = column("3 * n", doc="relative accelerations without forces of contact")
-    system: Any = column("3 * n * 3 * n", doc="equations of the forces that act, and")
-    factor: Any = column("3 * n * 3 * n", doc="their factorization,")
-    right: Any = column("3 * n", doc="right-hand side,")
-    weight: Any = column("3 * n", doc="what makes the forces unique where they are not,")
-    unknown: Any = column("3 * n", doc="solution,")
-    change: Any = column("3 * n", doc="its correction,")
-    rows: Any = column("3 * n", np.int64, doc="which component of which contact a row is,")
+    free: Any = column("3 * n", unit="m/s²", fill=np.nan, doc="relative accelerations without forces of contact")
+    system: Any = column("(3 * n) ** 2", fill=np.nan, doc="equations of the forces that act")
+    factor: Any = column("(3 * n) ** 2", fill=np.nan, doc="their factorization")
+    right: Any = column("3 * n", fill=np.nan, doc="their right-hand side")
+    weight: Any = column("3 * n", fill=np.nan, doc="what makes the forces unique where they are not")
+    unknown: Any = column("3 * n", unit="N", fill=np.nan, doc="their solution")
+    change: Any = column("3 * n", unit="N", fill=np.nan, doc="its correction")
+    rows: Any = column("3 * n", np.int64, doc="which component of which contact a row is")
     pivots: Any = column("3 * n", np.int64)
-    shift: Any = column("6 * m", doc="a sum of columns")
-    spare: Any = column("state", doc="a derivative")
+    shift: Any = column("6 * m", fill=np.nan, doc="a sum of columns")
+    spare: Any = column("state", fill=np.nan, doc="a derivative")

@@ -60,7 +60,7 @@ class Interactions(NamedTuple):
     With n the most members of a law. Particles are worked on in the order that the method chose: `order`.
     """
 
-    laws: Any = column(dtype=LAW)
+    laws: Any = column("laws", LAW)
     members: Any = column(dtype=np.int64, doc="numbers of particles, law after law")
     weights: Any = column(doc="one a member")
     order: Any = column("n", np.int64, doc="which member (counted from the law's first) is at each place")
@@ -69,8 +69,8 @@ class Interactions(NamedTuple):
     keys: Any = column(
         "4 * n", np.int64, doc="the cell of each member; or keys of the tree and places, and room to sort them"
     )
-    starts: Any = column(dtype=np.int64, doc="first place of each cell")
-    nodes: Any = column("2 * n", NODE)
+    starts: Any = column("buckets + 1", np.int64, doc="first place of each cell")
+    nodes: Any = column("2 * in_trees", NODE)
     block: Any = column("BLOCK_ROWS * BLOCK")
     ints: Any = column("INTS", np.int64)
     scratch: Any = column("SCRATCH")

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..tables import column
+from ..tables import allocate, column
 from .aggregation import aggregates
 from .block_pattern import BlockPattern
 from .ordering import COLUMN, ENTRY, UPDATE, analyse
@@ -54,26 +54,26 @@ class CoarseWork(NamedTuple):
     held_by: Any = column("12 * groups", np.int64, doc="which record holds the node of a position, or −1")
     led_by: Any = column("m", np.int64, doc="which record says how a patch can move, or −1")
     frame: Any = column(
-        "36 * groups", doc="F: its first rows, in the order of vectors, then the second ones, then the third"
+        "36 * groups", doc="F: its first rows, in the order of vectors, then the second, then the third"
     )
-    back: Any = column(dtype=np.float32, doc="a `Swept`")
-    upper: Any = column(dtype=np.float32)
-    h: Any = column(dtype=np.float32)
-    z: Any = column(dtype=np.float32)
-    t: Any = column(dtype=np.float32)
-    e: Any = column(dtype=np.float32)
-    g: Any = column(dtype=np.float32)
-    exact_back: Any = column(doc="another")
-    exact_upper: Any = column()
-    exact_h: Any = column()
-    exact_z: Any = column()
-    exact_t: Any = column()
-    exact_e: Any = column()
-    exact_g: Any = column()
-    row: Any = column("36 * blocks_of_the_longest_group", doc="a group of H")
+    back: Any = column("36 * groups", np.float32, doc="a `Swept` of single precision, as are the next six")
+    upper: Any = column("9 * entries", np.float32)
+    h: Any = column("9 * blocks", np.float32)
+    z: Any = column("12 * groups", np.float32)
+    t: Any = column("12 * groups", np.float32)
+    e: Any = column("12 * groups", np.float32)
+    g: Any = column("12 * groups", np.float32)
+    exact_back: Any = column("36 * groups", doc="a `Swept` of double precision, as are the next six")
+    exact_upper: Any = column("9 * entries")
+    exact_h: Any = column("9 * blocks")
+    exact_z: Any = column("12 * groups")
+    exact_t: Any = column("12 * groups")
+    exact_e: Any = column("12 * groups")
+    exact_g: Any = column("12 * groups")
+    row: Any = column("36 * longest", doc="a group of H; longest: blocks of the longest one")
     block: Any = column("36", doc="four blocks of U")
-    values: Any = column(doc="A_c and its factors, as those of `ldl`")
-    lower: Any = column()
+    values: Any = column("9 * stored", doc="A_c and its factors, as those of `ldl`")
+    lower: Any = column("9 * stored")
     c: Any = column("3 * m", doc="a right-hand side and solution")
     y: Any = column("12 * groups", doc="what x̂ changes by")
     w: Any = column("12 * groups")
@@ -126,12 +126,9 @@ def _slot(offset: int, swapped: bool) -> int:
 
 def coarse_workspace(space: CoarseSpace) -> CoarseWork:
     """Scratch for a solve with these tables."""
-    m, groups = len(space.pivots), len(space.starts) - 1
-    vectors, values = 12 * groups, 9 * (m + len(space.below))
-    sizes = 3 * vectors, 9 * len(space.columns), 9 * len(space.h_columns), vectors, vectors, vectors, vectors
-    return CoarseWork(
-        np.zeros(vectors, np.int64), np.zeros(m, np.int64), np.zeros(3 * vectors),
-        *(np.zeros(size, kind) for kind in (np.float32, np.float64) for size in sizes),
-        np.zeros(36 * int(np.diff(space.h_starts).max(initial=0))), np.zeros(36), np.zeros(values), np.zeros(values),
-        np.zeros(3 * m), np.zeros(vectors), np.zeros(vectors),
-    )  # fmt: skip
+    m = len(space.pivots)
+    sizes = {
+        "m": m, "groups": len(space.starts) - 1, "entries": len(space.columns), "blocks": len(space.h_columns),
+        "longest": int(np.diff(space.h_starts).max(initial=0)), "stored": m + len(space.below),
+    }  # fmt: skip
+    return allocate(CoarseWork, sizes)
