@@ -1,13 +1,16 @@
 """Tables: declaration, allocation, growth, and reading by attribute in compiled code."""
 
+import sys
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
+import dalembert as dal
 from dalembert import jit
 from dalembert.kernel import kernel, out
-from dalembert.tables import address_table, allocate, column, column_of, grow, own_address, part
+from dalembert.table_text import list_tables, show_table
+from dalembert.tables import address_table, allocate, column, column_of, grow, is_table, own_address, part
 
 POINT = np.dtype([("mass", "f8"), ("x", "f8", 3)], align=True)
 compiled = pytest.mark.skipif(jit.DISABLED, reason="nothing is compiled")
@@ -125,3 +128,57 @@ def test_a_table_grows_where_its_rows_depend_on_a_size():
     assert len(more.points) == 5 and len(more.free) == 18
     assert more.given is table.given and more.inside is table.inside
     assert len(grow(table.inside, n=7).numbers) == 14
+
+
+def test_a_table_is_printed_with_names_and_units():
+    table = made()
+    listed = list_tables({"outside": table}).splitlines()
+    assert listed[0].split() == ["table", "rows", "of", "unit"]
+    assert listed[1].split() == ["outside.points", "2", "records", "of", "2", "what", "moves"]
+    assert listed[2].split() == ["outside.free", "7", "float64", "m/s"]
+    assert show_table({"outside": table}, "points", 5).splitlines() == [
+        "outside.points: 2 of 2 rows, what moves",
+        "row  mass (kg)  x (m)",
+        "0    10         0 0 0",
+        "1    20         1 2 3",
+    ]
+    assert show_table({"outside": table}, "free", 2).splitlines()[1:] == [
+        "row  m/s",
+        "0    nan",
+        "1    nan",
+        "… 5 more",
+    ]
+    assert "inside.numbers" in show_table({"outside": table}, "inside", 2)
+
+
+def test_the_tables_of_a_run_are_found_and_unknown_names_are_told():
+    scene = dal.Scene("drop", gravity=(0.0, 0.0, -10.0))
+    stone = dal.Material(friction=0.5, restitution=0.0)
+    scene.add_body("ball", dal.Sphere(0.5), mass=1.0, position=(0.0, 0.0, 2.0), material=stone)
+    scene.add_obstacle("floor", dal.HalfSpace(), material=stone)
+    run = dal.Simulation(scene, dt=0.01)
+    assert "kinematics: 2 of 2 rows" in run.debug("kinematics")
+    assert "momentum (kg m²/s)" in run.debug("kinematics")
+    assert run.debug("collision.contacts").startswith("collision.contacts: 0 of ")
+    assert {"system.bodies", "elements.springs", "collision.pairs", "stepping.motion", "problem.velocity"} <= {
+        line.split()[0] for line in run.debug().splitlines()
+    }
+    with pytest.raises(ValueError, match=r"no table is called 'contcts'; there are system.bodies, "):
+        run.debug("contcts")
+    with pytest.raises(ValueError, match=r"'rates' is in system.rates, stepping.rates; give one of these"):
+        run.debug("rates")
+
+
+def test_every_table_of_the_package_has_shapes_that_can_be_read():
+    import dalembert.ahead
+
+    dalembert.ahead.everything()
+    found = 0
+    for module in [m for name, m in sys.modules.items() if name.startswith("dalembert.")]:
+        for kind in vars(module).values():
+            if isinstance(kind, type) and is_table(kind):
+                for name in kind._fields:
+                    if shape := column_of(kind, name).shape:
+                        compile(shape, f"{kind.__name__}.{name}", "eval")
+                        found += 1
+    assert found > 200

@@ -35,23 +35,27 @@ class Column:
     unit: str
     doc: str
     fill: float
+    used: str
     fields: Any  # the class of the table that is nested here; None for an array
 
 
-def column(shape: str = "", dtype: Any = np.float64, unit: str = "", doc: str = "", fill: float = 0.0) -> Any:
+def column(
+    shape: str = "", dtype: Any = np.float64, unit: str = "", doc: str = "", fill: float = 0.0, used: str = ""
+) -> Any:
     """Declare an array of a table.
 
     shape : number of rows, an expression in sizes that `allocate` is given and in constants of the table's module; "" where
     the array is always given.
     dtype : of records or numbers. unit : of the numbers; of records "position m, impulse N s", those that have units.
     fill : what `allocate` fills numbers with.
+    used : how many rows hold something, an expression in fields of the same table; "" for all.
     """
-    return Column(shape, np.dtype(dtype), unit, doc, fill, None)
+    return Column(shape, np.dtype(dtype), unit, doc, fill, used, None)
 
 
 def part(fields: Any, doc: str = "") -> Any:
     """Declare a table inside a table."""
-    return Column("", np.dtype(np.int64), "", doc, 0.0, fields)
+    return Column("", np.dtype(np.int64), "", doc, 0.0, "", fields)
 
 
 def is_table(kind: Any) -> bool:

@@ -41,7 +41,7 @@ class Particles(NamedTuple):
     radius: Any = column("n", unit="m")
     material: Any = column("n", np.int64)
     rules: Any = column("materials * colliders", RULE, doc="row by row of a material: one for each collider")
-    contacts: Any = column("contacts", PARTICLE_CONTACT, doc="by particle, then collider")
+    contacts: Any = column("contacts", PARTICLE_CONTACT, used="counts[CONTACTS]", doc="by particle, then collider")
     counts: Any = column("COUNTS", np.int64, doc="see CONTACTS and those that follow")
     chunk: Any = column("CHUNK_ROWS * CHUNK", doc="see `particle_chunk`")
     wide: Any = column("colliders", np.int64, doc="those that are looked at one by one")

@@ -152,18 +152,16 @@ class Collision(NamedTuple):
     manifold: Any = column("1", MANIFOLD, doc="what the narrow phase fills")
     manifolds: Any = column("pairs", MANIFOLD, doc="one a pair of this step")
     contacts: Any = column(
-        "contacts",
-        CONTACT,
-        unit="position m, arm_a m, arm_b m, separation m, bias m/s, impulse N s",
-        doc="what touches",
-    )
+        "contacts", CONTACT, unit="position m, arm_a m, arm_b m, separation m, bias m/s, impulse N s", doc="what touches",
+        used="counts[CONTACTS]",
+    )  # fmt: skip
     linked: Any = column(
         "bodies + 1", np.int64, fill=FREE, doc="the first of the bodies with joints, for each of them; FREE for others"
     )
     parents: Any = column("bodies + 1", np.int64, doc="see `islands`")
     island_of: Any = column("bodies + 1", np.int64, fill=NO_ISLAND)
     taken: Any = column("bodies + 1", np.int64, doc="the colours that a body has, one bit each")
-    islands: Any = column("bodies + 1", ISLAND, unit="residual m/s, overlap m, gained J")
+    islands: Any = column("bodies + 1", ISLAND, unit="residual m/s, overlap m, gained J", used="counts[ISLANDS]")
     members: Any = column("bodies", np.int64)
     colours: Any = column("pairs", np.int64)
     asleep: Any = column("bodies + 1", np.int64, doc="AWAKE, or the number of the nap; the world: UNMOVED")

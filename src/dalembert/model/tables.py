@@ -159,7 +159,9 @@ class System(NamedTuple):
     after the rigid bodies, as bodies that cannot turn (inverse inertia 0), so that everything there holds for them too.
     """
 
-    bodies: Any = column(dtype=BODY, doc="rigid bodies and then nodes")
+    bodies: Any = column(
+        dtype=BODY, unit="mass kg, inverse_mass 1/kg, inertia kg m²", doc="rigid bodies and then nodes"
+    )
     parts: Any = column(dtype=PART)
     joints: Any = column(dtype=JOINT)
     incidences: Any = column(dtype=INCIDENCE, doc="one a (joint's group of rows, body), sorted by joint")
@@ -168,13 +170,16 @@ class System(NamedTuple):
     )
     hubs: Any = column(dtype=HUB, doc="bodies of many joints, kept as unknowns")
     coordinates: Any = column(dtype=COORDINATE)
-    forces: Any = column(dtype=FORCE)
+    forces: Any = column(dtype=FORCE, unit="torque N m")
     reactions: Any = column(dtype=REACTION, doc="one a joint")
     columns: Any = column(dtype=COLUMN)
     entries: Any = column(dtype=ENTRY)
     updates: Any = column(dtype=BLOCK_UPDATE)
     settings: Any = column("1", SETTINGS)
-    kinematics: Any = column(dtype=KINEMATICS, doc="one a body or node, and the world")
+    kinematics: Any = column(
+        dtype=KINEMATICS, doc="one a body or node, and the world",
+        unit="x m, v m/s, omega rad/s, momentum kg m²/s, force N, torque N m, acceleration m/s², turning rad/s²",
+    )  # fmt: skip
     spins: Any = column(dtype=SPIN)
     nodes: Any = column(dtype=NODE)
     particle_forces: Any = column(dtype=PARTICLE_FORCE)
@@ -182,7 +187,7 @@ class System(NamedTuple):
     elements: Any = part(Elements)
     interactions: Any = part(Interactions)
     pushes: Any = column(
-        "6 * rigid_bodies", doc="forces (N) and torques (N m) from particles with a time step of their own"
+        "6 * rigid_bodies", unit="N, N m", doc="forces and torques from particles with a time step of their own"
     )
     diagonal_slots: Any = column("particles", np.int64, doc="blocks on the diagonal of the matrix of such a step")
     particle_mass: Any = column("particles", unit="kg")
@@ -200,9 +205,11 @@ class System(NamedTuple):
     multipliers: Any = column("unknowns", doc="λ of the last solve")
     residual: Any = column("unknowns")
     scratch: Any = column(doc="arguments and results of user functions")
-    power: Any = column("ledger", doc="rates of the ledger")
+    power: Any = column("ledger", unit="W", doc="rates of the ledger")
     exerted: Any = column("6 * forces", doc="what each did last that no potential knows of; see `mechanics.forces`")
-    energies: Any = column(doc="kinetic and potential (J); the potential of the particles' own forces, last evaluated")
+    energies: Any = column(
+        unit="J", doc="kinetic and potential; the potential of the particles' own forces, last evaluated"
+    )
     rates: Any = column("rows", doc="J v")
-    wrenches: Any = column("6 * joints", doc="force and torque of each joint on its second body")
+    wrenches: Any = column("6 * joints", unit="N, N m", doc="force and torque of each joint on its second body")
     ticks: Any = column("stages + 3", doc="see `ticks`")
