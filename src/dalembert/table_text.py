@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -101,6 +102,6 @@ def _number(value: Any) -> str:
     return str(value) if isinstance(value, (np.integer, int)) else f"{float(value):.{NARROW - 6}g}"
 
 
-def _aligned(lines: list[tuple[str, ...]]) -> str:
+def _aligned(lines: Sequence[tuple[str, ...]]) -> str:
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
