@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..contact.tables import BOUND, OPTIONS, REPORT, SOFT
+from ..contact.tables import BOUND, OPTIONS, REPORT, ROW, SOFT, TICKS
 from ..tables import column
 
 # A tree of links and what stands at its root: whether that is free, its momentum and angular momentum about the origin before
@@ -51,7 +51,7 @@ class TreeStepping(NamedTuple):
         "2 * (3 * contacts + bounds)", np.int64, doc="where the numbers of a row that are not zero begin and end"
     )
     delassus: Any = column("(3 * contacts + bounds) ** 2", fill=np.nan, doc="J times the response")
-    responses: Any = column("ROW * contacts", fill=np.nan, doc="see `contact.gauss_seidel.put_row`")
+    responses: Any = column(f"{ROW} * contacts", fill=np.nan, doc="see `contact.gauss_seidel.put_row`")
     rates_before: Any = column("3 * contacts + bounds", unit="m/s, rad/s", fill=np.nan, doc="J w")
     rates_free: Any = column("3 * contacts + bounds", unit="m/s, rad/s", fill=np.nan)
     rates: Any = column("3 * contacts + bounds", unit="m/s, rad/s", fill=np.nan, doc="of the moment")
@@ -64,4 +64,4 @@ class TreeStepping(NamedTuple):
     newton_pivots: Any = column("3 * contacts + bounds", np.int64)
     newton_step: Any = column("3 * contacts + bounds", fill=np.nan)
     newton_kept: Any = column("3 * contacts + bounds", fill=np.nan)
-    ticks: Any = column("TICKS", doc="see `ticks`")
+    ticks: Any = column(f"{TICKS}", doc="see `ticks`")
