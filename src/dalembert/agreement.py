@@ -107,14 +107,14 @@ def _check_particles_of(system: System) -> None:
     _ranges("wind", fields["first"][wind], fields["last"][wind], "panels", len(system.panels))
     _within("particle_forces.ledger", fields.ledger, "entries", entries, -1)
     _within("panels.nodes", system.panels.nodes, "particles", count)
-    elements = system.elements.tables
+    elements = system.elements
     for name, table in zip(elements._fields, elements, strict=True):
         if table.dtype.names and "nodes" in table.dtype.names:
             _within(f"{name}.nodes", table["nodes"], "particles", count)
     for one in elements.sets:
         _ranges("sets", one["first"], one["last"], "elements", len(elements[int(one["kind"])]))
     _within("sets.ledger", elements.sets["ledger"], "entries", entries, -1)
-    laws = system.interactions.tables
+    laws = system.interactions
     _within("members", laws.members, "particles", count)
     _same("weights", len(laws.weights), "members", len(laws.members))
     _ranges("laws", laws.laws["first"], laws.laws["last"], "members", len(laws.members))

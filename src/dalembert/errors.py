@@ -133,7 +133,7 @@ def _worst_joint(simulation: Any) -> str:
 
 
 def _coincident(simulation: Any) -> str:
-    interactions, model = simulation._system.interactions.tables, simulation.model
+    interactions, model = simulation._system.interactions, simulation.model
     one, other, law = (int(interactions.trouble[k]) for k in (ONE, OTHER, THE_LAW))
     return (
         f"particles {_particle(model, one)} and {_particle(model, other)} are at the same place, where the force "

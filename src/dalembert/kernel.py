@@ -7,7 +7,7 @@ package like any other (see `jit.CFunction`):
     array(2), array(1, np.int64), array(1, BODY)
                             an array of so many dimensions, contiguous, and its dtype (float64 if none is given)
     out(2)                  the same, which the kernel writes to
-    Collision               a NamedTuple class: a tuple of arrays, or its `address_table`, for the readers of `addresses`
+    Collision               a table (see `tables`), or its `address_table`
     Matrix(array(), array(1, np.int32))
                             a NamedTuple of these: a tuple of arrays as such
     -> int, float, None     the result
@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from .addresses import address_of, address_table
 from .jit import DISABLED, CFunction, njit
 from .pointer import viewer
+from .tables import AddressTable, address_of, address_table, table_at
 
 # What ctypes makes of arguments; a pointer holds an int64 as well, and is made twice as fast.
 C_TYPES: dict[str, Any] = {"int64": ctypes.c_void_p, "float64": ctypes.c_double}
@@ -83,16 +83,22 @@ class _Array:
         return f"an array of {self._dtype} with {self._dimensions} dimension(s)"
 
 
-class _Tables(_Array):
+class _Table:
     def __init__(self, fields: type) -> None:
-        super().__init__(1, np.int64, False)
-        self._fields = fields
+        self._fields, self.c_types = fields, ["int64"]
+
+    def source(self, names: list[str], used: dict[str, Any]) -> str:
+        fields = f"_fields_{len(used)}"
+        used |= {fields: self._fields, "_table_at": table_at}
+        return f"_table_at({fields}, {names[0]})"
 
     def put(self, value: Any, numbers: list[Any], kept: list[Any]) -> None:
         if isinstance(value, self._fields):
             value = address_table(value)
             kept.append(value)
-        super().put(value, numbers, kept)
+        elif not isinstance(value, AddressTable):
+            raise TypeError(f"must be a {self._fields.__name__} or its address_table, not {value!r:.80}")
+        numbers.append(address_of(value))
 
 
 class _Parts:
@@ -128,7 +134,7 @@ def _kind(annotation: Any) -> Any:
     if isinstance(annotation, tuple):
         return _Parts(annotation)
     if isinstance(annotation, type) and issubclass(annotation, tuple):
-        return _Tables(annotation)
+        return _Table(annotation)
     raise TypeError(f"a kernel takes int, float, array(...), out(...) or a NamedTuple, not {annotation!r}")
 
 

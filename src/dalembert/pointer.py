@@ -106,7 +106,24 @@ def viewer(dtype: Any, dimensions: int = 1) -> Any:
     return view_at
 
 
+@intrinsic
+def part_of(typing_context, array, at, count):
+    """array[at : at + count] of a contiguous float64 array."""
+
+    floats = array_type(np.float64)
+
+    def generate(context, builder, signature, arguments):
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        return make_view(context, builder, floats, builder.gep(data, [arguments[1]]), [arguments[2]])
+
+    return floats(array, types.int64, types.int64), generate
+
+
 if DISABLED:
+
+    def part_of(array, at, count):
+        """array[at : at + count] of a contiguous float64 array."""
+        return array[at : at + count]
 
     def call_pointer(address, data, task, t, values_in, values_out):
         """Call the C function at `address` (int64) on two contiguous float64[n] arrays; returns its status."""

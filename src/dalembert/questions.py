@@ -16,6 +16,7 @@ from .model.compile import Model
 from .queries import Gap, Queries, RayHit
 from .recording import Recorder
 from .simulation.stepper import Stepper
+from .table_text import find_tables, list_tables, show_table
 
 if TYPE_CHECKING:
     import xarray
@@ -31,6 +32,7 @@ class Questions:
     released: dict[str, float]
     settings: dict[str, Any]
     _driver: Stepper
+    _mechanism: Any
     _y: np.ndarray
 
     @property
@@ -47,6 +49,21 @@ class Questions:
     def contact_events(self) -> list[ContactEvent]:
         """What happened to the points of contact so far, where an integration method runs a scene whose bodies touch."""
         return self._driver.log
+
+    def debug(self, table: str = "", rows: int = 20) -> str:
+        """The tables that compiled code works on, as text to print: all of them with length, unit and meaning; or the first
+        rows of one, such as "kinematics", "contacts" or "collision.contacts", with the names and units of its columns.
+
+        Raises ValueError for an unknown name, or one that several tables have.
+
+        >>> import dalembert as dal
+        >>> scene = dal.Scene("fall", gravity=(0.0, 0.0, -10.0))
+        >>> ball = scene.add_body("ball", dal.Sphere(0.1), mass=2.0, velocity=(1.5, 0.0, 0.0))
+        >>> print(dal.Simulation(scene).debug("bodies").splitlines()[0])
+        system.bodies: 1 of 1 rows, rigid bodies and then nodes
+        """
+        found = find_tables(self._mechanism, self._driver)
+        return show_table(found, table, rows) if table else list_tables(found)
 
     def ray_cast(self, origin: ArrayLike, direction: ArrayLike, reach: float = math.inf) -> RayHit | None:
         """What a ray from `origin` (m) along `direction` first meets within `reach` (m), of all that has a material.

@@ -27,7 +27,7 @@ def release(model: Model, system: System, name: str) -> None:
         entry = model.force_names.index(name)
         forces = system.forces
         forces.active[(forces.ledger == entry) & (forces.kind != 0)] = 0
-        for table in (system.particle_forces, system.elements.tables.sets, system.interactions.tables.laws):
+        for table in (system.particle_forces, system.elements.sets, system.interactions.laws):
             table.active[table.ledger == entry] = 0
     else:
         raise ValueError(f"there is no joint or force {name!r} to release")

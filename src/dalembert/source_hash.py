@@ -26,7 +26,7 @@ APART = (  # where kernels are kept changes none of them
     "kernel_cache.py", "objects.py", "cache_folders.py", "compile_progress.py", "shipped.py", "build_library.py",
     "source_hash.py", "numba_import.py",
 )  # fmt: skip
-COMPILERS = ("jit.py", "compiler.py")  # part of every kernel
+COMPILERS = ("jit.py", "compiler.py", "table_type.py")  # part of every kernel
 IMPORT = re.compile(rb"^from (\.+)([\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 WORD = re.compile(r"\w+")
 

@@ -172,8 +172,8 @@ def _of_elements(model: Model) -> list[Stiffness]:
     if not len(model.particles.sets):
         return []
     system = implicit_system(model)
-    mechanism, sets = Mechanism(system), system.elements.tables.sets
-    system.interactions.tables.laws.active = 0
+    mechanism, sets = Mechanism(system), system.elements.sets
+    system.interactions.laws.active = 0
     system.particle_forces.active = 0
     mass = np.repeat(np.sqrt(system.particle_inverse_mass), 3)
     pattern = model.particles.pattern()

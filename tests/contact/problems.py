@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.collide.tables import CONTACT
-from dalembert.contact.interior_point_tables import GROUP, STEP, Problem, workspace
+from dalembert.contact.interior_point_tables import GROUP, STEP, Problem
+from dalembert.tables import allocate
 
 G, H = 9.81, 0.01
 
@@ -68,7 +69,9 @@ def problem(
     fixed = ~np.isfinite(mass)
     inverses = [np.zeros((3, 3)) if f else np.linalg.inv(b.inertia) for b, f in zip(bodies, fixed, strict=True)]
     table = np.concatenate(contacts) if contacts else np.zeros(0, CONTACT)
-    return Problem(
+    return allocate(
+        Problem,
+        {"n": n, "contacts": len(contacts), "groups": len(joints), "rows": rows, "entries": 0},
         step=step,
         mass=np.where(fixed, 0.0, mass),
         inverse_mass=np.where(fixed, 0.0, 1.0 / mass),
@@ -79,9 +82,7 @@ def problem(
         groups=groups,
         jacobian=jacobian,
         target=np.concatenate([joint.target for joint in joints]) if joints else np.zeros(0),
-        compliance=np.zeros(rows),
         multiplier=np.full(rows, np.nan),
-        **workspace(n, len(contacts), len(joints), rows),
     )
 
 

@@ -4,26 +4,23 @@ import copy
 import pickle
 import re
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import dalembert
 from dalembert import ahead, jit
-from dalembert.addresses import address_table, reader
 from dalembert.kernel import array, kernel, out
+from dalembert.tables import address_table, column
 
 ROW = np.dtype([("kind", "i8"), ("value", "f8", 3)], align=True)
 compiled = pytest.mark.skipif(jit.DISABLED, reason="nothing is compiled")
 
 
 class Pair(NamedTuple):
-    counts: np.ndarray
-    values: np.ndarray
-
-
-counts_of, values_of = reader(Pair, "counts", np.int64), reader(Pair, "values")
+    counts: Any = column("2", np.int64)
+    values: Any = column("2")
 
 
 @jit.njit
@@ -45,7 +42,7 @@ def weigh(
             for k in range(grid.shape[2]):
                 found[j, k] += grid[i, j, k]
     total += pair.counts[1] * pair.values[0]
-    return twice(scale * (total + counts_of(tables)[0] * values_of(tables)[1]))
+    return twice(scale * (total + tables.counts[0] * tables.values[1]))
 
 
 @kernel
@@ -91,7 +88,7 @@ def test_tables_may_be_given_by_their_addresses_and_arrays_that_are_read_be_read
         (3, np.zeros((2, 3, 8), np.float32)[:, :, ::2], ValueError, "grid must be contiguous"),
         (4, (1, 2), TypeError, "pair must be a Pair, not (1, 2)"),
         (4, Pair(np.zeros(2), np.zeros(2)), TypeError, "pair .counts must be an array of int64"),
-        (5, [1, 2], TypeError, "tables must be an array of int64"),
+        (5, [1, 2], TypeError, "tables must be a Pair or its address_table, not [1, 2]"),
         (6, [[0.0]], TypeError, "found must be an array of float64 with 2 dimension(s), not [[0.0]]"),
     ],
 )  # fmt: skip

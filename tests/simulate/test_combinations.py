@@ -85,8 +85,8 @@ def test_a_number_that_names_no_row_is_found_before_the_run(where, table, field,
     model = compile_scene(scene)
     system, collision = model.system(), collision_of(scene)
     require_agreement(model.size, system, collision)
-    places = {"system": system, "collision": collision, "elements": system.elements.tables,
-              "interactions": system.interactions.tables}  # fmt: skip
+    places = {"system": system, "collision": collision, "elements": system.elements,
+              "interactions": system.interactions}  # fmt: skip
     rows = getattr(places[where], table)
     (rows if field is None else rows[field])[...] = value
     with pytest.raises(Disagreement, match="bug of dalembert"):

@@ -3,10 +3,8 @@
 from ..addresses import own_address
 from ..jit import njit
 from ..pointer import call_pointer
-from .tables import Reduced
 from .tables_of import change_of, options_of
 
-FIELDS = 2 * len(Reduced._fields)
 FACTOR, FACTOR_ANEW, SOLVE, CLOSE = range(4)
 
 

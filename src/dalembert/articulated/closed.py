@@ -5,13 +5,14 @@ import numpy as np
 from ..jit import CFunction, njit
 from ..mechanics.system import multipliers_of
 from ..pointer import C_SIGNATURE, viewer
-from .ask_loops import CLOSE, FACTOR, FACTOR_ANEW, FIELDS
+from ..tables import table_at
+from .ask_loops import CLOSE, FACTOR, FACTOR_ANEW
 from .loops import factor_loops, solve_loops
 from .project import project
+from .tables import Reduced
 from .tables_of import system_of
 
 _floats = viewer(np.float64)
-_addresses = viewer(np.int64)
 
 
 @njit
@@ -26,7 +27,7 @@ def perform(task, t, z, unused, reduced):
 
 
 def evaluate(data, task, t, z, n, unused, m):
-    return perform(task, t, _floats(z, n), _floats(unused, m), _addresses(data, FIELDS))
+    return perform(task, t, _floats(z, n), _floats(unused, m), table_at(Reduced, data))
 
 
 COMPILED = CFunction(evaluate, C_SIGNATURE)

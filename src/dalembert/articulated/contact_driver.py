@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..addresses import address_table
 from ..checkpoint_fields import REAL, Field
 from ..collide.tables import FREE as UNLINKED
 from ..collide.tables import Collision
 from ..contact.make_tables import StepSettings, make_bounds
 from ..contact.soft_system import FAINT, implicit_forces, make_soft
-from ..contact.tables import OPTIONS, REPORT, ROW, STEP_STAGES
+from ..contact.tables import OPTIONS
 from ..contact.time_stepping import ContactStepper
 from ..jit import DISABLED
 from ..model.tables import ANGLE, FIELD
@@ -23,6 +22,7 @@ from ..pointer import C_TYPE
 from ..scene.force import Force
 from ..simulation.stepper import StepEvents
 from ..status import NON_FINITE, OK
+from ..tables import address_table, allocate, grow
 from .contact_step import COMPILED, march
 from .contact_tables import ROOT, TreeStepping
 from .driver import JointMechanism
@@ -41,7 +41,8 @@ class JointContactStepper(ContactStepper):
 
     def _fit(self) -> None:
         """As much room as the contacts need, and the addresses of it all."""
-        self._tables = with_room(self._tables, len(self.collision.contacts))
+        known = {"m": len(self._tables.before), "bounds": len(self._tables.bounds)}
+        self._tables = grow(self._tables, known, contacts=len(self.collision.contacts))
         self._tables.walls[:] = self._detector.address, self._detector.data
         tables = (self.own.tables, self.collision, self._tables)
         addresses = [address_table(table) for table in tables]
@@ -92,49 +93,9 @@ def make_tables(own: JointMechanism, ledger: int, settings: StepSettings) -> Tre
     soft = soft_rows(own)
     options.predict = int(((own.system.forces.kind != FIELD) & (own.system.forces.implicit == 0)).any())
     bound = {int(row.force): i for i, row in enumerate(soft) if row.freedom < 0}
-    blank = np.full
-    return TreeStepping(
-        options=options,
-        report=np.zeros(1, REPORT).view(np.recarray),
-        bounds=make_bounds(own.system, own.size, bound),
-        roots=roots,
-        root_of=root_of,
-        soft=soft,
-        walls=np.zeros(2, np.int64),
-        saved=blank(own.size, np.nan),
-        slopes=blank(m, np.nan),
-        mass=blank(m * m if len(soft) else 0, np.nan),
-        factor=blank(m * m if len(soft) else 0, np.nan),
-        before=blank(m, np.nan),
-        loop_rates=blank(own.model.graph.rows, np.nan),
-        free=blank(m, np.nan),
-        after=blank(m, np.nan),
-        pushed=blank(m, np.nan),
-        shift=blank(m, np.nan),
-        ticks=np.zeros(len(STEP_STAGES) + 3),
-        **room(m, 0, 0),
-    )
-
-
-def with_room(tables: TreeStepping, contacts: int) -> TreeStepping:
-    """The same with room for so many contacts."""
-    return tables._replace(**room(len(tables.before), contacts, len(tables.bounds)))
-
-
-def room(m: int, contacts: int, bounds: int) -> dict[str, np.ndarray]:
-    """What depends on how many contacts there may be; m speeds."""
-    rows = 3 * contacts + bounds
-
-    def blank(size: int) -> np.ndarray:
-        return np.full(size, np.nan)
-
-    return {
-        "jacobian": blank(rows * m), "response": blank(rows * m), "spans": np.zeros(2 * rows, np.int64),
-        "delassus": blank(rows**2), "responses": blank(ROW * contacts), "rates_before": blank(rows),
-        "rates_free": blank(rows), "rates": blank(rows), "first_rates": blank(rows), "first_impulses": blank(3 * contacts),
-        "corrections": blank(rows), "newton_matrix": blank(rows**2), "newton_pivots": np.zeros(rows, np.int64),
-        "newton_step": blank(rows), "newton_kept": blank(rows),
-    }  # fmt: skip
+    bounds = make_bounds(own.system, own.size, bound)
+    sizes = {"m": m, "z": own.size, "r": own.model.graph.rows, "soft": len(soft), "bounds": len(bounds), "contacts": 0}
+    return allocate(TreeStepping, sizes, options=options, bounds=bounds, roots=roots, root_of=root_of, soft=soft)
 
 
 def roots_of(layout: Layout) -> tuple[Any, np.ndarray]:
@@ -169,7 +130,7 @@ def soft_rows(own: JointMechanism) -> Any:
     z, m = np.zeros(own.size), len(layout.freedoms)
     z[: len(layout.start)] = layout.start
     own.perform(INERTIA, 0.0, z, own.dzdt)
-    mass = own.tables.tree.tables.matrix.reshape(m, m)
+    mass = own.tables.tree.matrix.reshape(m, m)
     inverse = np.linalg.inv(mass)
     along = np.eye(m)[rows.freedom]
     along[rows.freedom < 0] = _rates(own, z, rows[rows.freedom < 0])
@@ -198,7 +159,7 @@ def linked(own: JointMechanism, count: int) -> np.ndarray:
     found = np.full(count, UNLINKED)
     root_of = roots_of(own.layout)[1]
     alone = np.bincount(root_of) == 1
-    nodes, rows = own.tables.tree.tables.nodes, own.tables.tree.tables.nodes.row
+    nodes, rows = own.tables.tree.nodes, own.tables.tree.nodes.row
     body = (rows >= 0) & (rows < count - 1)
     held = np.union1d(rows[body & ~(alone[root_of] & (nodes.kind == FREE))], own.system.incidences.body)
     held = held[held < count - 1].astype(np.int64)

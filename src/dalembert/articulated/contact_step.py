@@ -31,6 +31,7 @@ from ..mechanics.system import coordinates_of, curves_of, error_of, kinematics_o
 from ..model.tables import CONSTRAINT_WORK, LEDGER, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE
 from ..pointer import C_SIGNATURE, FORCES, WRITE, call_pointer, viewer
 from ..status import NON_FINITE, OK
+from ..tables import table_at
 from ..ticks import begin, lap
 from ..unchecked import peek, poke
 from .ask_loops import factor_loops, project
@@ -79,7 +80,6 @@ from .tables import Reduced
 from .tables_of import dydt_of, resistance_of, system_of, tree_of, y_of
 from .tables_of import options_of as reduced_options_of
 
-REDUCED, COLLISION, STEPPING = 2 * len(Reduced._fields), 2 * len(Collision._fields), 2 * len(TreeStepping._fields)
 _floats = viewer(np.float64)
 _addresses = viewer(np.int64)
 
@@ -105,7 +105,7 @@ def march(z, stop, reduced, collision, stepping):
 def evaluate(data, task, stop, z, n, nothing, m):
     at = _addresses(data, 3)
     return march(
-        _floats(z, n), stop, _addresses(at[0], REDUCED), _addresses(at[1], COLLISION), _addresses(at[2], STEPPING)
+        _floats(z, n), stop, table_at(Reduced, at[0]), table_at(Collision, at[1]), table_at(TreeStepping, at[2])
     )
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ..addresses import nested
 from ..checkpoint_fields import Field
 from ..integrate.driver import Driver
 from ..integrate.functions import Functions
@@ -21,6 +20,7 @@ from ..model.tree_tables import BALL, FREE
 from ..pointer import C_TYPE, EVENT, MEASURE, view
 from ..status import OK
 from ..table_function import TableFunction
+from ..tables import allocate
 from . import closed, tables
 from .evaluate import COMPILED, LIFT, LOWER, perform
 from .loop_graph import build_loop_graph
@@ -57,35 +57,13 @@ class JointMechanism(Mechanism):
         options.size = self.size
         loops = build_loop_graph(model, node_of_row, tree.nodes.mass)
 
-        def blank(size: int) -> np.ndarray:
-            return np.full(size, np.nan)
-
-        reduced = tables.Reduced(
-            options=options,
-            tree=nested(tree),
-            system=nested(mechanism.system),
-            node_of_row=node_of_row,
-            y=model.initial.copy(),
-            dydt=np.zeros(model.size),
-            fronts=loops.fronts,
-            carries=loops.carries,
-            products=loops.products,
-            ends=loops.ends,
-            closures=loops.closures,
-            columns=loops.symbolic.columns,
-            entries=loops.symbolic.entries,
-            entry_carries=loops.entry_carries,
-            updates=loops.symbolic.updates,
-            values=blank(loops.symbolic.values),
-            lower=blank(loops.symbolic.values),
-            sizes=blank(rows_of_loops),
-            free=blank(rows_of_loops),
-            kept=np.ones(rows_of_loops, np.int64),
-            resistance=np.zeros(m),
-            wanted=blank(rows_of_loops),
-            residual=blank(rows_of_loops),
-            change=blank(q),
-        )
+        sizes = {"values": loops.symbolic.values, "r": rows_of_loops, "m": m, "q": q, "state": model.size}
+        reduced = allocate(
+            tables.Reduced, sizes, options=options, tree=tree, system=mechanism.system, node_of_row=node_of_row,
+            y=model.initial.copy(), fronts=loops.fronts, carries=loops.carries, products=loops.products, ends=loops.ends,
+            closures=loops.closures, columns=loops.symbolic.columns, entries=loops.symbolic.entries,
+            entry_carries=loops.entry_carries, updates=loops.symbolic.updates,
+        )  # fmt: skip
         tail = model.weights[STATE_SIZE * len(model.body_names) :]
         speeds = np.ones(m)
         for first in self.turns:

@@ -34,6 +34,7 @@ from ..pointer import (
     call_pointer,
     viewer,
 )
+from ..tables import table_at
 from ..unchecked import peek, poke
 from ..vec import add, cross, load3, scale, store3, sub, symvec
 from .ask_loops import factor_loops, project, solve_loops
@@ -61,7 +62,6 @@ from .tables_of import (
     y_of,
 )
 
-FIELDS = 2 * len(Reduced._fields)
 LIFT, LOWER = 40, 41  # tasks of our own: the mechanism's state from z, and the reverse
 INERTIA = 42  # `matrix` of the tree = M
 LIMP = 110  # nothing resists a freedom: which one is in the options
@@ -282,10 +282,10 @@ def complete(t, z, dzdt, evaluated, reduced):
 def evaluate(data, task, t, z, n, dzdt, m):
     if task == EVENT:
         at = _addresses(data, 2)
-        reduced = _addresses(at[1], FIELDS)
+        reduced = table_at(Reduced, at[1])
         lift(_floats(z, n), reduced)
         return call_pointer(at[0], 0, EVENT, t, y_of(reduced), _floats(dzdt, m))
-    return perform(task, t, _floats(z, n), _floats(dzdt, m), _addresses(data, FIELDS))
+    return perform(task, t, _floats(z, n), _floats(dzdt, m), table_at(Reduced, data))
 
 
 COMPILED = CFunction(evaluate, C_SIGNATURE)

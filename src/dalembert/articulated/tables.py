@@ -4,6 +4,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..linalg.ordering import COLUMN as LOOP_COLUMN
+from ..linalg.ordering import ENTRY, UPDATE
+from ..model.tables import System
+from ..model.tree_tables import Tree
+from ..tables import column, part
+
 REDUCED = np.dtype(
     [("mechanism", "i8"), ("handle", "i8"), ("coordinates", "i8"), ("speeds", "i8"), ("size", "i8"), ("limp", "i8"),
      ("held", "i8"), ("loops", "i8")],
@@ -44,27 +50,31 @@ class Reduced(NamedTuple):
     """A mechanism in joint coordinates. Its state is u, w, then what the state of the mechanism has after its bodies:
     particles, coordinates that are watched, the ledger. r rows of loops; q = m + three a node (particle in a loop)."""
 
-    options: Any  # REDUCED, one row
-    tree: Any  # Tree, see `addresses.nested`
-    system: Any  # model.tables.System, likewise
-    node_of_row: np.ndarray  # int64, row of the kinematics table → node, −1 for none
-    y: np.ndarray  # the state of the mechanism
-    dydt: np.ndarray
-    fronts: Any  # FRONT
-    carries: Any  # CARRY
-    products: Any  # PRODUCT
-    ends: Any  # END
-    closures: Any  # CLOSURE, one a column
-    columns: Any  # linalg.ordering.COLUMN, in the order of elimination: nodes from the leaves on, the world last
-    entries: Any  # linalg.ordering.ENTRY
-    entry_carries: np.ndarray  # int64, of each entry: first carry of its loop where the column closes, −1 at the world
-    updates: Any  # linalg.ordering.UPDATE
-    values: np.ndarray  # the blocks of G, then of its factor
-    lower: np.ndarray  # likewise
-    sizes: np.ndarray  # (r,) what the tree answers to a row by itself
-    free: np.ndarray  # (r,) what its bodies would answer without the tree
-    kept: np.ndarray  # int64 (r,) whether a row is independent of those before it
-    resistance: np.ndarray  # (m,) that time steps add to the armatures
-    wanted: np.ndarray  # (r,) right-hand side
-    residual: np.ndarray  # (r,)
-    change: np.ndarray  # (q,) efforts, then what they and the loops do to the speeds
+    options: Any = column("1", REDUCED)
+    tree: Any = part(Tree)
+    system: Any = part(System)
+    node_of_row: Any = column(dtype=np.int64, doc="row of the kinematics table → node, −1 for none")
+    y: Any = column(doc="the state of the mechanism")
+    dydt: Any = column("state")
+    fronts: Any = column(dtype=FRONT)
+    carries: Any = column(dtype=CARRY)
+    products: Any = column(dtype=PRODUCT)
+    ends: Any = column(dtype=END)
+    closures: Any = column(dtype=CLOSURE, doc="one a column")
+    columns: Any = column(
+        dtype=LOOP_COLUMN, doc="in the order of elimination: nodes from the leaves on, the world last"
+    )
+    entries: Any = column(dtype=ENTRY)
+    entry_carries: Any = column(
+        dtype=np.int64, doc="of each entry: first carry of its loop where the column closes, −1 at the world"
+    )
+    updates: Any = column(dtype=UPDATE)
+    values: Any = column("values", fill=np.nan, doc="the blocks of G, then of its factor")
+    lower: Any = column("values", fill=np.nan, doc="likewise")
+    sizes: Any = column("r", fill=np.nan, doc="what the tree answers to a row by itself")
+    free: Any = column("r", fill=np.nan, doc="what its bodies would answer without the tree")
+    kept: Any = column("r", np.int64, fill=1, doc="whether a row is independent of those before it")
+    resistance: Any = column("m", doc="that time steps add to the armatures")
+    wanted: Any = column("r", fill=np.nan, doc="right-hand side")
+    residual: Any = column("r", fill=np.nan)
+    change: Any = column("q", fill=np.nan, doc="efforts, then what they and the loops do to the speeds")

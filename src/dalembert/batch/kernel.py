@@ -17,17 +17,18 @@ from ..limits import LARGEST
 from ..mechanics.projection import NOT_CLOSED
 from ..mechanics.system import bodies_of, energies_of, error_of, hubs_of, joints_of, rates_of, settings_of
 from ..model.tables import LEDGER, PROJECTION, STATE_SIZE
-from ..pointer import C_SIGNATURE, COMPLETE, MEASURE, call_pointer, viewer
+from ..pointer import C_SIGNATURE, COMPLETE, MEASURE, call_pointer
 from ..status import MAX_STEPS, NON_FINITE, OK
+from ..tables import table_at
 from .tables import (
     APART_AT_START,
     CANNOT_CLOSE,
     DEPENDENT,
-    FIELDS,
     INTERRUPTED,
     NEXT,
     OPEN_AT_START,
     STOP,
+    Worker,
     clock_of,
     dydt_of,
     dzdt_of,
@@ -53,9 +54,6 @@ from .tables import (
 
 MOST_STEPS = 256  # steps between looks at whether to stop
 ENTRIES = len(LEDGER)
-
-
-_addresses = viewer(np.int64)
 
 
 @intrinsic
@@ -292,7 +290,7 @@ def worst_joint(values, system):
 
 
 def run_batch(data, task, t, y, n, out, m):
-    return run_members(_addresses(data, FIELDS))
+    return run_members(table_at(Worker, data))
 
 
 COMPILED = CFunction(run_batch, C_SIGNATURE)

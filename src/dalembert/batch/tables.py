@@ -6,6 +6,8 @@ import numpy as np
 
 from ..addresses import nested_reader, reader
 from ..integrate.state import CLOCK, PLAN
+from ..model.tables import System
+from ..tables import column, part
 
 NEXT, STOP = 0, 8  # words that threads share: the member to be taken next, and whether all shall stop
 NOT_RUN, INTERRUPTED, OPEN_AT_START, APART_AT_START, CANNOT_CLOSE, DEPENDENT = (
@@ -41,31 +43,30 @@ OUTCOME = np.dtype(
 class Worker(NamedTuple):
     """What one thread works with. n numbers of the state, m members, f frames."""
 
-    own: Any  # OWN, one row
-    system: Any  # model.tables.System, see `addresses.nested`
-    clock: Any  # CLOCK
-    plan: Any  # PLAN
-    tables: Any  # TABLE
-    image: np.ndarray  # uint8
-    varied: Any  # VARIED
-    y: np.ndarray  # (n,)
-    dydt: np.ndarray  # (n,)
-    spare: np.ndarray  # (n,)
-    z: np.ndarray  # joint coordinates: the state, its rate, y as last put or taken, and y as the mechanism has it
-    dzdt: np.ndarray
-    known: np.ndarray
-    lifted: np.ndarray
-    targets: np.ndarray  # (f − 1,) s
-    shared: np.ndarray  # int64, see NEXT; this and all below are of all threads
-    times: np.ndarray  # (f,) s
-    states: np.ndarray  # (m × f × n,)
-    energies: np.ndarray  # (m × f × 2,) J
-    errors: np.ndarray  # (m × f,) m, of the worst joint
-    error_rates: np.ndarray  # (m × f,) m/s
-    outcomes: Any  # OUTCOME, one a member
+    own: Any = column("1", OWN)
+    system: Any = part(System)
+    clock: Any = column(dtype=CLOCK)
+    plan: Any = column(dtype=PLAN)
+    tables: Any = column(dtype=TABLE)
+    image: Any = column(dtype=np.uint8, doc="uint8")
+    varied: Any = column(dtype=VARIED)
+    y: Any = column("n")
+    dydt: Any = column("n")
+    spare: Any = column("n")
+    z: Any = column(doc="joint coordinates: the state, its rate, y as last put or taken, and y as the mechanism has it")
+    dzdt: Any = column()
+    known: Any = column()
+    lifted: Any = column()
+    targets: Any = column("f1", unit="s")
+    shared: Any = column(dtype=np.int64, doc="see NEXT; this and all below are of all threads")
+    times: Any = column("f", unit="s")
+    states: Any = column("m * f * n")
+    energies: Any = column("m * f * 2", unit="J")
+    errors: Any = column("m * f", unit="m", doc="of the worst joint")
+    error_rates: Any = column("m * f", unit="m/s")
+    outcomes: Any = column(dtype=OUTCOME, doc="one a member")
 
 
-FIELDS = 2 * len(Worker._fields)
 own_of = reader(Worker, "own", OWN)
 system_of = nested_reader(Worker, "system")
 clock_of = reader(Worker, "clock", CLOCK)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..addresses import address_table, nested
+from ..addresses import address_table
 from ..articulated.driver import JointMechanism
 from ..jit import DISABLED
 from ..pointer import C_TYPE
@@ -61,7 +61,7 @@ class Thread:
         ]
         z: Any = (mechanism.z, mechanism.dzdt, mechanism._known, mechanism.tables.y) if joint else (np.zeros(0),) * 4
         self.tables = Worker(  # type: ignore[call-arg]
-            own, nested(run._system), stepper.tables.clock, stepper.tables.plan,
+            own, run._system, stepper.tables.clock, stepper.tables.plan,
             np.array(rows, tables.TABLE).view(np.recarray), image, np.array(more, tables.VARIED).view(np.recarray),
             run._y, run._dydt, np.full_like(run._y, np.nan), *z, targets, record.shared, record.times,
             record.states.reshape(-1), record.energies.reshape(-1), record.errors.reshape(-1), record.error_rates.reshape(-1),

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from ..addresses import Nested
 from ..articulated.driver import JointMechanism
 from ..integrate.driver import Driver
 from ..model.compile import Model
@@ -133,8 +132,8 @@ def _collect(prefix: str, tables: Any, found: dict[str, np.ndarray]) -> None:
         _collect_one(f"{prefix}.{name}", table, found)
 
 
-def _collect_one(name: str, table: np.ndarray, found: dict[str, np.ndarray]) -> None:
-    if isinstance(table, Nested):
-        _collect(name, table.tables, found)
+def _collect_one(name: str, table: Any, found: dict[str, np.ndarray]) -> None:
+    if isinstance(table, tuple):
+        _collect(name, table, found)
     else:
         found[name] = table

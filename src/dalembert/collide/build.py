@@ -11,26 +11,18 @@ from ..scene.checks import rotation_matrix
 from ..scene.contact import Material
 from ..scene.shapes import Box, Compound, ConvexHull, Shape
 from ..scene.simplify import contact_hull
+from ..tables import allocate, grow
 from . import tables
 from .hull import HullTables, hull_tables
 from .mesh_tables import MeshTables, join_meshes, mesh_tables
 from .tables import (
     AWAKE,
     COLLIDER,
-    CONTACT,
     COUNTS,
     EDGE,
     FACE,
     FIRST_PAIR,
-    FREE,
-    FUNCTIONS,
-    ISLAND,
-    MANIFOLD,
-    NO_ISLAND,
-    PAIR,
     PAIRS,
-    PLACE,
-    SCRATCH,
     STRIP_AXIS,
     SWEEP_AXIS,
     UNMOVED,
@@ -91,9 +83,6 @@ def make_collision(
     def joined(parts: list[np.ndarray], dtype: Any) -> np.ndarray:
         return np.concatenate([np.zeros(0, dtype), *parts]).astype(dtype)
 
-    def records(dtype: Any, size: int) -> Any:
-        return np.zeros(size, dtype).view(np.recarray)
-
     bounded = [i for i, row in enumerate(rows) if row[0] < tables.HALF_SPACE]
     corners = joined([hull.vertices.reshape(-1) for hull in hulls], np.float64)
     faces, loops = joined([hull.faces for hull in hulls], FACE), joined([hull.loops for hull in hulls], np.int64)
@@ -101,13 +90,13 @@ def make_collision(
     counts = np.zeros(COUNTS, np.int64)
     counts[SWEEP_AXIS], counts[STRIP_AXIS] = -1, -1
     return with_room(
-        Collision(
+        allocate(
+            Collision,
+            {"bodies": bodies, "colliders": count, "pairs": 0, "contacts": 0, "entries": 0, "slots": 0},
             colliders=np.array(rows, COLLIDER).view(np.recarray),
-            places=records(PLACE, count),
             vertices=np.concatenate([corners, of_meshes.vertices.reshape(-1)]),
             faces=np.concatenate([faces, of_meshes.faces]).view(np.recarray),
             edges=joined([hull.edges for hull in hulls], EDGE).view(np.recarray),
-            travel=np.zeros(2 * (bodies + 1)),
             loops=np.concatenate([loops, of_meshes.loops]),
             facets=of_meshes.facets.view(np.recarray),
             sides=of_meshes.sides.view(np.recarray),
@@ -117,27 +106,10 @@ def make_collision(
             excluded=np.array(barred, np.int64),
             rule_keys=np.array([key for key, _ in special], np.int64),
             rule_values=np.ravel([values for _, values in special]).astype(np.float64),
-            scratch=np.full(SCRATCH, np.nan),
-            pairs=records(PAIR, 0),
             order=np.array(bounded, np.int64),
             unbounded=np.array([i for i, row in enumerate(rows) if row[0] == tables.HALF_SPACE], np.int64),
-            strips=np.zeros(2 * count + 2, np.int64),
-            entries=np.zeros(0, np.int64),
-            slots=np.zeros(0, np.int64),
             counts=counts,
-            manifold=records(MANIFOLD, 1),
-            manifolds=records(MANIFOLD, 0),
-            contacts=records(CONTACT, 0),
-            linked=np.full(bodies + 1, FREE),
-            parents=np.zeros(bodies + 1, np.int64),
-            island_of=np.full(bodies + 1, NO_ISLAND),
-            taken=np.zeros(bodies + 1, np.int64),
-            islands=records(ISLAND, bodies + 1),
-            members=np.zeros(bodies, np.int64),
-            colours=np.zeros(0, np.int64),
             asleep=np.append(np.full(bodies, AWAKE), UNMOVED),
-            board=np.zeros(0, np.int64),
-            functions=np.zeros(FUNCTIONS, np.int64),
         ),
         pairs=16 + 4 * count, contacts=64 + 8 * count, entries=16 + 4 * count,
     )  # fmt: skip
@@ -147,19 +119,15 @@ def with_room(collision: Collision, pairs: int, contacts: int, entries: int) -> 
     """The same with at least so much room; what was found before is kept."""
     half = len(collision.pairs) // 2
     if pairs > half:
-        table = np.zeros(2 * pairs, PAIR).view(np.recarray)
         first, used = collision.counts[FIRST_PAIR], collision.counts[PAIRS]
-        table[:used] = collision.pairs[first : first + used]
+        before = collision.pairs[first : first + used]
+        collision = grow(collision, pairs=pairs, slots=1 << int(np.ceil(np.log2(2 * pairs))))
+        collision.pairs[:used] = before
         collision.counts[FIRST_PAIR] = 0
-        size = 1 << int(np.ceil(np.log2(2 * pairs)))
-        collision = collision._replace(
-            pairs=table, slots=np.zeros(size, np.int64), manifolds=np.zeros(pairs, MANIFOLD).view(np.recarray),
-            colours=np.zeros(pairs, np.int64),
-        )  # fmt: skip
     if contacts > len(collision.contacts):
-        collision = collision._replace(contacts=np.zeros(contacts, CONTACT).view(np.recarray))
+        collision = grow(collision, contacts=contacts)
     if entries > len(collision.entries):
-        collision = collision._replace(entries=np.zeros(entries, np.int64))
+        collision = grow(collision, entries=entries)
     return collision
 
 

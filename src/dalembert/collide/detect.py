@@ -14,6 +14,7 @@ from ..board import COLLIDE_JOBS, COLLISION_DESK, FUNCTIONS, share
 from ..jit import DISABLED, CFunction, njit
 from ..model.tables import STATE_SIZE
 from ..pointer import C_SIGNATURE, C_TYPE, call_pointer, view, viewer
+from ..tables import table_at
 from ..team import Team
 from ..vec import cross, dot, load3, perpendicular, store3, sub
 from .bounds import place_colliders
@@ -51,7 +52,6 @@ from .tables_of import (
     rule_values_of,
 )
 
-FIELDS = 2 * len(Collision._fields)
 _floats = viewer(np.float64)
 _addresses = viewer(np.int64)
 NOT_FINITE = 2  # status: a pose is not a number
@@ -170,9 +170,9 @@ def coefficients(pair, one, two, count, collision):
 def evaluate(data, bodies, margin, y, n, nothing, m):
     if bodies < 0:
         tables = _addresses(data, 1)[COLLISION_DESK]
-        do_job(bodies, n, m, tables, _addresses(tables, FIELDS))
+        do_job(bodies, n, m, tables, table_at(Collision, tables))
         return 0
-    return detect(_floats(y, n), bodies, margin, _addresses(data, FIELDS))
+    return detect(_floats(y, n), bodies, margin, table_at(Collision, data))
 
 
 COMPILED = CFunction(evaluate, C_SIGNATURE)

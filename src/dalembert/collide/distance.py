@@ -7,7 +7,8 @@ import numpy as np
 
 from ..addresses import address_table
 from ..jit import DISABLED, CFunction, njit
-from ..pointer import C_SIGNATURE, C_TYPE, viewer
+from ..pointer import C_SIGNATURE, C_TYPE
+from ..tables import table_at
 from ..vec import add, add_scaled, dot, load3, matvec, matvec_t, norm, scale
 from .bounds import nine
 from .epa import FOUND, epa
@@ -18,8 +19,6 @@ from .support import core_radius, is_curved, load_point, relative_pose
 from .tables import Collision
 from .tables_of import colliders_of, places_of, scratch_of, vertices_of
 
-FIELDS = 2 * len(Collision._fields)
-_addresses = viewer(np.int64)
 # What `distance` leaves in scratch: the separation (m), the unit normal, the points on a and on b (world axes).
 SEPARATION, NORMAL, POINT_A, POINT_B = 0, 1, 4, 7
 
@@ -46,7 +45,7 @@ def distance(number, bound, collision):
 
 
 def evaluate(data, number, bound, y, n, more, m):
-    return distance(number, bound, _addresses(data, FIELDS))
+    return distance(number, bound, table_at(Collision, data))
 
 
 COMPILED = CFunction(evaluate, C_SIGNATURE)

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..jit import DISABLED, CFunction, inlined, njit
-from ..pointer import C_SIGNATURE, C_TYPE, viewer
+from ..pointer import C_SIGNATURE, C_TYPE
+from ..tables import table_at
 from .box import box_box
 from .curved import convex_pair
 from .distance import COMPILED as COMPILED_DISTANCE
@@ -54,9 +55,6 @@ from .tables_of import (
     scratch_of,
     vertices_of,
 )
-
-FIELDS = 2 * len(Collision._fields)
-_addresses = viewer(np.int64)
 
 
 @inlined
@@ -147,23 +145,23 @@ def general_pair(data, number, margin, collision):
 
 
 def evaluate_round(data, number, margin, y, n, more, m):
-    return round_pair(number, margin, _addresses(data, FIELDS))
+    return round_pair(number, margin, table_at(Collision, data))
 
 
 def evaluate_box(data, number, margin, y, n, more, m):
-    return box_pair(number, margin, _addresses(data, FIELDS))
+    return box_pair(number, margin, table_at(Collision, data))
 
 
 def evaluate_hull(data, number, margin, y, n, more, m):
-    return hull_pair(number, margin, _addresses(data, FIELDS))
+    return hull_pair(number, margin, table_at(Collision, data))
 
 
 def evaluate_plane(data, number, margin, y, n, more, m):
-    return plane_pair(number, margin, _addresses(data, FIELDS))
+    return plane_pair(number, margin, table_at(Collision, data))
 
 
 def evaluate_general(data, number, margin, y, n, more, m):
-    return general_pair(data, number, margin, _addresses(data, FIELDS))
+    return general_pair(data, number, margin, table_at(Collision, data))
 
 
 # Each plain (without the address of the tables) and compiled.

@@ -9,16 +9,10 @@ from numpy.typing import ArrayLike
 
 from ..addresses import handed
 from ..scene.contact import Material
+from ..tables import allocate, grow
 from .detect import combine
 from .particle_tables import (
-    CHUNK,
-    CHUNK_ROWS,
-    COUNTS,
-    GRID,
-    MOST_CELLS,
-    MOST_ENTRIES,
     NEED_CONTACTS,
-    PARTICLE_CONTACT,
     RULE,
     Particles,
 )
@@ -51,24 +45,15 @@ def make_particles(
         table[k, i]["friction"], table[k, i]["restitution"] = friction, restitution
     for k, i in excluded:
         table[k, i]["touches"] = 0
-    return Particles(
-        radius=radii,
-        material=np.full(len(radii), material, np.int64),
-        rules=table.reshape(-1).view(np.recarray),
-        contacts=np.zeros(64 + len(radii), PARTICLE_CONTACT).view(np.recarray),
-        counts=np.zeros(COUNTS, np.int64),
-        chunk=np.zeros(CHUNK_ROWS * CHUNK),
-        wide=np.zeros(colliders, np.int64),
-        grid=np.zeros(GRID),
-        cells=np.zeros(2 * (MOST_CELLS * colliders + 1), np.int64),
-        entries=np.zeros(MOST_ENTRIES * colliders, np.int64),
-        candidates=np.zeros(colliders, np.int64),
-    )
+    return allocate(
+        Particles, {"colliders": colliders, "contacts": 64 + len(radii)}, radius=radii,
+        material=np.full(len(radii), material, np.int64), rules=table.reshape(-1).view(np.recarray),
+    )  # fmt: skip
 
 
 def with_contacts(particles: Particles, room: int) -> Particles:
     """The same with room for so many contacts."""
-    return particles._replace(contacts=np.zeros(room, PARTICLE_CONTACT).view(np.recarray))
+    return grow(particles, contacts=room)
 
 
 def detect_particles(

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..addresses import reader
+from ..tables import column
 
 # A particle near a collider. `separation` (m): of its ball from the plane that touches the collider at `position` (world)
 # with the unit normal `normal`, from the body out to the particle; negative where they overlap. `facet`: of a mesh; else
@@ -37,17 +38,21 @@ MOST_ENTRIES = 27  # cells that a collider of the grid may cover
 class Particles(NamedTuple):
     """What is known of particles beside their positions and velocities, and where they meet colliders."""
 
-    radius: np.ndarray  # (n,) m
-    material: np.ndarray  # (n,) int64
-    rules: Any  # RULE, row by row of a material: one for each collider
-    contacts: Any  # PARTICLE_CONTACT, by particle, then collider
-    counts: np.ndarray  # int64, see CONTACTS and those that follow
-    chunk: np.ndarray  # (CHUNK_ROWS · CHUNK,) see `particle_chunk`
-    wide: np.ndarray  # (colliders,) int64, those that are looked at one by one
-    grid: np.ndarray  # (GRID,)
-    cells: np.ndarray  # int64, first entry of each cell, and then one more; behind them, where the next entry goes
-    entries: np.ndarray  # int64, the colliders of each cell
-    candidates: np.ndarray  # (colliders,) int64, near one particle
+    radius: Any = column("n", unit="m")
+    material: Any = column("n", np.int64)
+    rules: Any = column("materials * colliders", RULE, doc="row by row of a material: one for each collider")
+    contacts: Any = column("contacts", PARTICLE_CONTACT, used="counts[CONTACTS]", doc="by particle, then collider")
+    counts: Any = column("COUNTS", np.int64, doc="see CONTACTS and those that follow")
+    chunk: Any = column("CHUNK_ROWS * CHUNK", doc="see `particle_chunk`")
+    wide: Any = column("colliders", np.int64, doc="those that are looked at one by one")
+    grid: Any = column("GRID")
+    cells: Any = column(
+        "2 * (MOST_CELLS * colliders + 1)",
+        np.int64,
+        doc="first entry of each cell, and then one more; behind them, where the next entry goes",
+    )
+    entries: Any = column("MOST_ENTRIES * colliders", np.int64, doc="the colliders of each cell")
+    candidates: Any = column("colliders", np.int64, doc="near one particle")
 
 
 radius_of = reader(Particles, "radius")

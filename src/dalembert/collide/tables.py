@@ -22,6 +22,7 @@ from ..scene.shapes.kinds import HALF_SPACE as HALF_SPACE
 from ..scene.shapes.kinds import HULL as HULL
 from ..scene.shapes.kinds import MESH as MESH
 from ..scene.shapes.kinds import SPHERE as SPHERE
+from ..tables import column
 
 COLLIDER = np.dtype(
     [("kind", "i8"), ("body", "i8"),
@@ -117,39 +118,52 @@ ROUND_PAIR, BOX_PAIR, HULL_PAIR, PLANE_PAIR, CONVEX_PAIR, MESH_PAIR, DISTANCE, F
 class Collision(NamedTuple):
     """Everything collision detection reads and writes."""
 
-    colliders: Any  # COLLIDER
-    places: Any  # PLACE, one a collider
-    vertices: np.ndarray  # (3 n,) corners of hulls and facets, in the frame of their collider
-    faces: Any  # FACE
-    edges: Any  # EDGE
-    loops: np.ndarray  # int64, see FACE
-    travel: np.ndarray  # (2 (bodies + 1),) m and rad that each body may move before the next look; zero: not known
-    facets: Any  # FACET, of all meshes
-    sides: Any  # SIDE
-    rings: np.ndarray  # (3 n,) see SIDE
-    nodes: Any  # NODE
-    trees: Any  # TREE, one a mesh
-    excluded: np.ndarray  # int64, sorted keys i · colliders + j, i < j, of pairs that pass through each other
-    rule_keys: np.ndarray  # int64, sorted keys of pairs whose coefficients are not what the materials make
-    rule_values: np.ndarray  # (2 n,) their friction and restitution
-    scratch: np.ndarray  # float64 workspace of the narrow phase, SCRATCH numbers
-    pairs: Any  # PAIR, two halves: of this step, and of the one before
-    order: np.ndarray  # int64, bounded colliders but meshes, along the axis of the sweep, kept sorted
-    unbounded: np.ndarray  # int64, the half-spaces
-    strips: np.ndarray  # int64, first entry of each strip, and then one more
-    entries: np.ndarray  # int64, colliders of each strip, in the order of the sweep
-    slots: np.ndarray  # int64, hash table from (a, b) to a pair of the step before; its size is a power of two
-    counts: np.ndarray  # int64, see FIRST_PAIR and those that follow
-    manifold: Any  # MANIFOLD, one: what the narrow phase fills
-    manifolds: Any  # MANIFOLD, one a pair of this step
-    contacts: Any  # CONTACT
-    linked: np.ndarray  # int64, (bodies + 1,) the first of the bodies with joints, for each of them; FREE for others
-    parents: np.ndarray  # int64, (bodies + 1,) see `islands`
-    island_of: np.ndarray  # int64, (bodies + 1,) or NO_ISLAND
-    taken: np.ndarray  # int64, (bodies + 1,) the colours that a body has, one bit each
-    islands: Any  # ISLAND
-    members: np.ndarray  # int64, (bodies,)
-    colours: np.ndarray  # int64
-    asleep: np.ndarray  # int64, (bodies + 1,) AWAKE, or the number of the nap; the world: UNMOVED
-    board: np.ndarray  # int64, see `board`
-    functions: np.ndarray  # int64, addresses of the narrow phase's functions, see `narrow`
+    colliders: Any = column("colliders", COLLIDER, unit="size m, position m, radius m")
+    places: Any = column("colliders", PLACE, unit="x m, centre m, lower m, upper m, moves m, reach m")
+    vertices: Any = column("3 * corners", unit="m", doc="corners of hulls and facets, in the frame of their collider")
+    faces: Any = column(dtype=FACE)
+    edges: Any = column(dtype=EDGE)
+    loops: Any = column(dtype=np.int64, doc="see FACE")
+    travel: Any = column(
+        "2 * (bodies + 1)", unit="m, rad", doc="how far each body may move before the next look; zero: not known"
+    )
+    facets: Any = column(dtype=FACET, doc="of all meshes")
+    sides: Any = column(dtype=SIDE)
+    rings: Any = column("3 * edges_of_meshes", doc="see SIDE")
+    nodes: Any = column(dtype=NODE)
+    trees: Any = column(dtype=TREE, doc="one a mesh")
+    excluded: Any = column(
+        dtype=np.int64, doc="sorted keys i · colliders + j, i < j, of pairs that pass through each other"
+    )
+    rule_keys: Any = column(
+        dtype=np.int64, doc="sorted keys of pairs whose coefficients are not what the materials make"
+    )
+    rule_values: Any = column("2 * rules", doc="their friction and restitution")
+    scratch: Any = column("SCRATCH", fill=np.nan, doc="workspace of the narrow phase")
+    pairs: Any = column("2 * pairs", PAIR, doc="two halves: of this step, and of the one before")
+    order: Any = column(dtype=np.int64, doc="bounded colliders but meshes, along the axis of the sweep, kept sorted")
+    unbounded: Any = column(dtype=np.int64, doc="the half-spaces")
+    strips: Any = column("2 * colliders + 2", np.int64, doc="first entry of each strip, and then one more")
+    entries: Any = column("entries", np.int64, doc="colliders of each strip, in the order of the sweep")
+    slots: Any = column(
+        "slots", np.int64, doc="hash table from (a, b) to a pair of the step before; its size is a power of two"
+    )
+    counts: Any = column("COUNTS", np.int64, doc="see FIRST_PAIR and those that follow")
+    manifold: Any = column("1", MANIFOLD, doc="what the narrow phase fills")
+    manifolds: Any = column("pairs", MANIFOLD, doc="one a pair of this step")
+    contacts: Any = column(
+        "contacts", CONTACT, unit="position m, arm_a m, arm_b m, separation m, bias m/s, impulse N s", doc="what touches",
+        used="counts[CONTACTS]",
+    )  # fmt: skip
+    linked: Any = column(
+        "bodies + 1", np.int64, fill=FREE, doc="the first of the bodies with joints, for each of them; FREE for others"
+    )
+    parents: Any = column("bodies + 1", np.int64, doc="see `islands`")
+    island_of: Any = column("bodies + 1", np.int64, fill=NO_ISLAND)
+    taken: Any = column("bodies + 1", np.int64, doc="the colours that a body has, one bit each")
+    islands: Any = column("bodies + 1", ISLAND, unit="residual m/s, overlap m, gained J", used="counts[ISLANDS]")
+    members: Any = column("bodies", np.int64)
+    colours: Any = column("pairs", np.int64)
+    asleep: Any = column("bodies + 1", np.int64, doc="AWAKE, or the number of the nap; the world: UNMOVED")
+    board: Any = column("0", np.int64, doc="see `board`")
+    functions: Any = column("FUNCTIONS", np.int64, doc="addresses of the narrow phase's functions, see `narrow`")

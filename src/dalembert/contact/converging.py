@@ -4,18 +4,16 @@ from typing import Any
 
 import numpy as np
 
-from ..addresses import address_table
-from ..collide.tables import CONTACT
 from ..jit import DISABLED, CFunction, njit
 from ..pointer import C_SIGNATURE, C_TYPE, viewer
+from ..tables import address_table, allocate, grow, table_at
 from .converge import converge, converge_displacement
 from .interior_point import solve_system
-from .interior_point_tables import GROUP, NEED_MORE, NOT_FINITE, STEP, Problem, workspace
+from .interior_point_tables import GROUP, NEED_MORE, NOT_FINITE, STEP, Problem
 from .solve import tables_of_step
 from .solvers import SOLVERS, ContactSolver
 from .tables import SOLVE_IMPULSES
 
-FIELDS = 2 * len(Problem._fields)
 ALONE = 0
 _addresses = viewer(np.int64)
 
@@ -30,9 +28,9 @@ def perform(task, walls, system, collision, stepping, problem):
 
 def evaluate(data, task, t, nothing, n, more, m):
     if task == ALONE:
-        return solve_system(_addresses(data, FIELDS))
-    walls, system, collision, stepping, problem = tables_of_step(data, FIELDS)
-    return perform(task, walls, system, collision, stepping, problem)
+        return solve_system(table_at(Problem, data))
+    walls, system, collision, stepping, workspace = tables_of_step(data)
+    return perform(task, walls, system, collision, stepping, table_at(Problem, workspace))
 
 
 COMPILED = CFunction(evaluate, C_SIGNATURE)
@@ -76,33 +74,22 @@ def make_problem(mechanism: Any, settings: Any, bounds: Any) -> Problem:
         held = sorted(set(system.incidences.body[joint.first : joint.last].tolist()))
         group.a, group.b = held[0], held[1] if len(held) > 1 else world
     groups.a[joints:], groups.b[joints:] = bounds.a, bounds.b
-    return Problem(
-        step=step,
-        mass=np.array(system.bodies.mass),
-        inverse_mass=np.array(system.bodies.inverse_mass),
-        inertia=np.zeros(6 * bodies),
-        inverse_inertia=np.zeros(6 * bodies),
-        velocity=np.zeros(6 * bodies),
-        contacts=np.zeros(0, CONTACT).view(np.recarray),
+    sizes = {"n": bodies, "rows": rows, "contacts": 0, "groups": len(groups), "entries": 0}
+    return allocate(
+        Problem, sizes, step=step, mass=np.array(system.bodies.mass), inverse_mass=np.array(system.bodies.inverse_mass),
         groups=groups,
-        jacobian=np.zeros(12 * rows),
-        target=np.zeros(rows),
-        compliance=np.zeros(rows),
-        multiplier=np.zeros(rows),
-        **workspace(bodies, 0, 0, 0),
-    )
+    )  # fmt: skip
 
 
 def fit_problem(problem: Problem, contacts: Any) -> Problem:
     """The same with these contacts, and as long an envelope as was found to be needed."""
-    problem = problem._replace(contacts=contacts)
     needed = int(problem.step[0].envelope_needed)
     if needed > len(problem.envelope):
         problem = problem._replace(envelope=np.zeros(needed + needed // 2))
     if len(problem.cones) < len(contacts):
-        room = workspace(len(problem.mass), len(contacts), len(problem.groups), len(problem.target))
-        problem = problem._replace(**{**room, "envelope": problem.envelope})
-    return problem
+        known = {"n": len(problem.mass), "groups": len(problem.groups)}
+        problem = grow(problem, known, contacts=len(contacts))
+    return problem._replace(contacts=contacts)
 
 
 SOLVERS.add(

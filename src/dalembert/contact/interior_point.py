@@ -16,11 +16,8 @@ method of multipliers (`interior_point_multipliers`). Redundant contacts and joi
 matrix only, by 1e-9 of their compliance: the limit is exact (proximal method of multipliers).
 """
 
-import numpy as np
-
 from ..jit import njit
 from ..linalg.envelope_order import adjacency, cuthill_mckee, row_starts
-from ..pointer import viewer
 from ..vec import store3
 from .interior_point_matrix import factorize
 from .interior_point_multipliers import multiply
@@ -42,7 +39,6 @@ from .interior_point_tables import (
     NOT_FINITE,
     RIGHT,
     SOLVED,
-    Problem,
     cones_of,
     contacts_of,
     envelope_of,
@@ -59,9 +55,6 @@ MOST_STEPS = 25  # of the interior point from one start
 POLISHING = 12  # most steps of polishing at a time
 NEAR = 10.0  # times the tolerance: what is so near and stuck is not helped by starting from elsewhere
 TO_BOUNDARY = 0.99
-
-FIELDS = 2 * len(Problem._fields)
-_addresses = viewer(np.int64)
 
 
 @njit
@@ -184,7 +177,7 @@ def iterate(system):
 
 @njit
 def solve_system(system):
-    """Solve the problem whose tables `system` addresses (`addresses.address_table` of a `Problem`). Returns SOLVED,
+    """Solve the problem whose tables `system` addresses (a `Problem`). Returns SOLVED,
     NOT_CONVERGED (the best iterate is in the outputs), NEED_MORE (nothing done: `step.envelope_needed` numbers are
     needed) or NOT_FINITE (the input is not; outputs are as they were)."""
     step = step_of(system)[0]

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..addresses import reader
 from ..collide.tables import CONTACT
+from ..tables import column
 
 # Statuses. Of the first two the solution is at hand; NEED_MORE asks for a longer `envelope` (`Step.envelope_needed`).
 SOLVED, NOT_CONVERGED, NEED_MORE, NOT_FINITE = range(4)
@@ -40,24 +41,26 @@ LINK = np.dtype(
 class Problem(NamedTuple):
     """One time step at velocity level, n bodies; world axes, SI units. Body index n is the world. In and out:"""
 
-    step: Any  # STEP, one
-    mass: np.ndarray  # (n,) kg
-    inverse_mass: np.ndarray  # (n,) 1/kg; 0: a body that nothing moves
-    inertia: np.ndarray  # (6 n,) xx, yy, zz, xy, xz, yz, kg m²
-    inverse_inertia: np.ndarray  # (6 n,)
-    velocity: np.ndarray  # (6 n,) v then ω of each body; in: free of contacts and joints, out: the solution
-    contacts: Any  # CONTACT; out: impulse
-    groups: Any  # GROUP
-    jacobian: np.ndarray  # (12 rows,)
-    target: np.ndarray  # (rows,) what J v + compliance y must be
-    compliance: np.ndarray  # (rows,) 1/kg or 1/(kg m²)
-    multiplier: np.ndarray  # (rows,) out
+    step: Any = column("1", STEP)
+    mass: Any = column("n", unit="kg")
+    inverse_mass: Any = column("n", unit="1/kg", doc="0: a body that nothing moves")
+    inertia: Any = column("6 * n", unit="kg m²", doc="xx, yy, zz, xy, xz, yz")
+    inverse_inertia: Any = column("6 * n")
+    velocity: Any = column(
+        "6 * n", unit="m/s, rad/s", doc="v then ω of each body; in: free of contacts and joints, out: the solution"
+    )
+    contacts: Any = column("contacts", CONTACT, doc="out: impulse")
+    groups: Any = column("groups", GROUP)
+    jacobian: Any = column("12 * rows")
+    target: Any = column("rows", doc="what J v + compliance y must be")
+    compliance: Any = column("rows", unit="1/kg, 1/(kg m²)")
+    multiplier: Any = column("rows", doc="out")
     # Workspace
-    cones: Any  # CONE, as many as contacts
-    links: Any  # LINK, as many as rows
-    vectors: np.ndarray  # (VECTORS 6 n,)
-    numbers: np.ndarray  # int64, (INTEGERS + 1) n + 4 (contacts + groups) + 1
-    envelope: np.ndarray  # float64, both triangles
+    cones: Any = column("contacts", CONE)
+    links: Any = column("rows", LINK)
+    vectors: Any = column("VECTORS * 6 * n")
+    numbers: Any = column("(INTEGERS + 1) * n + 4 * (contacts + groups) + 1", np.int64)
+    envelope: Any = column("entries", doc="both triangles; its length is known once the bodies are ordered")
 
 
 # Vectors of 6 n numbers in `vectors`: v_free, the iterate, its step, the best iterate, M (v − v_free) − Jᵀ p − Gᵀ y, a
@@ -83,17 +86,3 @@ links_of = reader(Problem, "links", LINK)
 vectors_of = reader(Problem, "vectors")
 numbers_of = reader(Problem, "numbers", np.int64)
 envelope_of = reader(Problem, "envelope")
-
-
-def workspace(bodies: int, contacts: int, groups: int, rows: int) -> dict[str, Any]:
-    """The fields of `Problem` that are workspace, for so many bodies, contacts, groups of joint rows and rows.
-
-    `envelope` starts empty: how long it must be is known once the bodies are ordered.
-    """
-    return {
-        "cones": np.zeros(contacts, CONE).view(np.recarray),
-        "links": np.zeros(rows, LINK).view(np.recarray),
-        "vectors": np.zeros(VECTORS * 6 * bodies),
-        "numbers": np.zeros((INTEGERS + 1) * bodies + 4 * (contacts + groups) + 1, np.int64),
-        "envelope": np.zeros(0),
-    }

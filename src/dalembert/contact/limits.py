@@ -6,6 +6,7 @@ from ..jit import CFunction, njit
 from ..model.tables import System
 from ..pointer import C_SIGNATURE, viewer
 from ..status import OK
+from ..tables import table_at
 from .ask_limits import (
     APPLY,
     BEGIN,
@@ -51,7 +52,6 @@ from .soft import (
 from .solve import WALLS, walls_at
 from .tables import Stepping
 
-SYSTEM, STEPPING = 2 * len(System._fields), 2 * len(Stepping._fields)
 _floats = viewer(np.float64)
 _addresses = viewer(np.int64)
 
@@ -100,7 +100,7 @@ def perform(task, h, y, answer, walls, system, stepping):
 
 def evaluate(data, task, h, y, n, answer, m):
     at = _addresses(data, WALLS + 3)
-    system, stepping = _addresses(at[WALLS], SYSTEM), _addresses(at[WALLS + 2], STEPPING)
+    system, stepping = table_at(System, at[WALLS]), table_at(Stepping, at[WALLS + 2])
     return perform(task, h, _floats(y, n), _floats(answer, m), walls_at(data), system, stepping)
 
 

@@ -9,17 +9,14 @@ import numpy as np
 from ..collide.tables import FREE
 from ..model.force_kinds import KEEPS_AWAKE
 from ..model.tables import BOUNDED, FIELD, STOP, System
+from ..tables import allocate
 from .bearing import SIZE as SIZE_OF_SYSTEM
 from .solvers import SOLVERS
 from .tables import (
     AT_LEAST,
     BOUND,
     HELD,
-    MOTION,
     OPTIONS,
-    REPORT,
-    ROW,
-    STEP_STAGES,
     Stepping,
 )
 
@@ -60,46 +57,10 @@ def make_tables(system: System, size: int, ledger: int, settings: StepSettings, 
     options.slop = settings.slop
     options.predict = int(((system.forces.kind != FIELD) & (system.forces.implicit == 0)).any())
     options.fresh, options.sleep_after, options.sleep_speed = 1, settings.sleep_after, settings.sleep_speed
-    return Stepping(
-        options=options,
-        report=_row(REPORT),
-        saved=np.zeros(size),
-        motion=np.zeros(MOTION * (bodies + 1)),
-        shift=np.zeros(MOTION * (bodies + 1)),
-        rows=np.zeros(0),
-        corrections=np.zeros(0),
-        first_impulses=np.zeros(0),
-        first_motion=np.zeros(MOTION * (bodies + 1)),
-        first_joint_impulses=np.zeros(rows),
-        bounds=make_bounds(system, size),
-        soft=soft,
-        targets=np.zeros(rows),
-        joint_impulses=np.zeros(rows),
-        change=np.zeros(rows),
-        rates=np.zeros(rows),
-        answer=np.zeros(2),
-        ticks=np.zeros(len(STEP_STAGES) + 3),
-        passes=np.zeros(bodies, np.int64),
-        waits=np.zeros(bodies, np.int64),
-        slow=slowness(system),
-        levels=np.zeros(bodies + 1, np.int64),
-        queue=np.zeros(bodies, np.int64),
-        link_starts=np.zeros(bodies, np.int64),
-        link_ends=np.zeros(bodies, np.int64),
-        links=np.zeros(0, np.int64),
-        own_rows=np.zeros(0),
+    sizes = {"state": size, "bodies": bodies, "rows": rows, "contacts": 0}
+    return allocate(
+        Stepping, sizes, options=options, bounds=make_bounds(system, size), soft=soft, slow=slowness(system),
         own_system=np.zeros(SIZE_OF_SYSTEM),
-        standing=np.zeros(MOTION * (bodies + 1)),
-        kept_motion=np.zeros(MOTION * (bodies + 1)),
-        kept_impulses=np.zeros(0),
-    )
-
-
-def with_room(tables: Stepping, contacts: int) -> Stepping:
-    """The same with room for so many contacts."""
-    return tables._replace(
-        rows=np.zeros(ROW * contacts), corrections=np.zeros(contacts), first_impulses=np.zeros(3 * contacts),
-        links=np.zeros(2 * contacts, np.int64), own_rows=np.zeros(ROW * contacts), kept_impulses=np.zeros(3 * contacts),
     )  # fmt: skip
 
 

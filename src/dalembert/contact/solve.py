@@ -12,6 +12,7 @@ from ..mechanics.system import joints_of
 from ..model.tables import System
 from ..pointer import call_pointer, viewer
 from ..status import OK
+from ..tables import table_at
 from .joints import hold_joints
 from .sharing import RELAX, RELAX_ALONE, over_islands
 from .tables import SOLVE_IMPULSES, Stepping
@@ -34,7 +35,6 @@ class Walls(NamedTuple):
 
 
 WALLS = len(Walls._fields)
-SYSTEM, COLLISION, STEPPING = 2 * len(System._fields), 2 * len(Collision._fields), 2 * len(Stepping._fields)
 _addresses = viewer(np.int64)
 
 
@@ -45,13 +45,13 @@ def walls_at(address):
 
 
 @njit
-def tables_of_step(data, fields):
-    """What the `data` of a solver's C function stands for: walls, system, collision, stepping, and its workspace, a table
-    of so many addresses and lengths."""
+def tables_of_step(data):
+    """What the `data` of a solver's C function stands for: walls, system, collision, stepping, and the address of its
+    workspace (see `tables.table_at`)."""
     at = _addresses(data, WALLS + 4)
     return (
-        walls_at(data), _addresses(at[WALLS], SYSTEM), _addresses(at[WALLS + 1], COLLISION),
-        _addresses(at[WALLS + 2], STEPPING), _addresses(at[WALLS + 3], fields),
+        walls_at(data), table_at(System, at[WALLS]), table_at(Collision, at[WALLS + 1]),
+        table_at(Stepping, at[WALLS + 2]), at[WALLS + 3],
     )  # fmt: skip
 
 

@@ -17,12 +17,14 @@ import numpy as np
 from ..arrays import copy, is_finite
 from ..board import COLLISION_DESK, CONTACT_JOBS, STEPPING_DESK, SYSTEM_DESK, WALLS_DESK, share
 from ..collide.kept import forget_impulses, keep_impulses
-from ..collide.tables import CONTACTS, NEED_ROOM
+from ..collide.tables import CONTACTS, NEED_ROOM, Collision
 from ..collide.tables_of import board_of, contacts_of, counts_of, travel_of
 from ..jit import CFunction, njit
 from ..mechanics.system import bodies_of, joints_of, kinematics_of
+from ..model.tables import System
 from ..pointer import C_SIGNATURE, COMPLETE, DERIVATIVE, call_pointer, viewer
 from ..status import NON_FINITE, OK
+from ..tables import table_at
 from ..ticks import begin, lap
 from ..unchecked import peek
 from ..vec import dot, load3, norm
@@ -49,8 +51,8 @@ from .separate import displace, plan_separation
 from .sharing import A_CHUNK, MARCH, PREPARE
 from .sleep import fall_asleep
 from .smooth import book_work, drift, find_forces, kick
-from .solve import COLLISION, STEPPING, SYSTEM, WALLS, solve, walls_at
-from .tables import BEFORE, DETECTION, ROW, SMOOTH, SOLVER, UPDATE
+from .solve import WALLS, solve, walls_at
+from .tables import BEFORE, DETECTION, ROW, SMOOTH, SOLVER, UPDATE, Stepping
 from .tables_of import motion_of, options_of, passes_of, report_of, rows_of, saved_of, ticks_of, waits_of
 from .velocities import load_motion, relative_velocity
 
@@ -88,8 +90,8 @@ def forget_steps(stepping):
 @njit
 def job(kind, begin, end, result, desk):
     """A job of a thread, whose tables are on its desk; see `board`."""
-    system, collision = _addresses(desk[SYSTEM_DESK], SYSTEM), _addresses(desk[COLLISION_DESK], COLLISION)
-    walls, stepping = walls_at(desk[WALLS_DESK]), _addresses(desk[STEPPING_DESK], STEPPING)
+    system, collision = table_at(System, desk[SYSTEM_DESK]), table_at(Collision, desk[COLLISION_DESK])
+    walls, stepping = walls_at(desk[WALLS_DESK]), table_at(Stepping, desk[STEPPING_DESK])
     result[0] = max(result[0], do_job(kind, begin, end, walls, system, collision, stepping))
     return OK
 
@@ -101,8 +103,8 @@ def evaluate(data, task, stop, y, n, dydt, m):
         return job(task, n, m, _floats(dydt, 1), _addresses(data, WALLS_DESK + 1))
     at, walls = _addresses(data, WALLS + 3), walls_at(data)
     return march(
-        walls, _floats(y, n), _floats(dydt, m), stop, _addresses(at[WALLS], SYSTEM),
-        _addresses(at[WALLS + 1], COLLISION), _addresses(at[WALLS + 2], STEPPING),
+        walls, _floats(y, n), _floats(dydt, m), stop, table_at(System, at[WALLS]),
+        table_at(Collision, at[WALLS + 1]), table_at(Stepping, at[WALLS + 2]),
     )  # fmt: skip
 
 

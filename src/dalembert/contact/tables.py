@@ -4,6 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..tables import column
+
 SOLVE_IMPULSES, SOLVE_DISPLACEMENTS = 1, 2  # what the C function of a solver is asked for; see `solvers`
 
 # `predict`: whether some force may depend on velocities. `slop`: m, overlap that is left alone. `fresh`:
@@ -70,41 +72,46 @@ RESPONSE, INVERSE_NORMAL, FRICTION_STEP, BEFORE = 0, 6, 7, 8
 
 # Stages of a step, timed; see `ticks`
 STEP_STAGES = ("forces and joints", "collision detection", "contact solver", "update")
+TICKS = len(STEP_STAGES) + 3
 SMOOTH, DETECTION, SOLVER, UPDATE = range(4)
 
 
 class Stepping(NamedTuple):
-    """Everything a time step of contact needs besides the mechanism and the collision tables."""
+    """Everything a time step of contact needs besides the mechanism and the collision tables; `rows` are those of joints."""
 
-    options: Any  # OPTIONS, one
-    report: Any  # REPORT, one
-    saved: np.ndarray  # the state at the start of the step
-    motion: np.ndarray  # (MOTION (bodies + 1),)
-    shift: np.ndarray  # the same of displacements, where overlap is put right
-    rows: np.ndarray  # (ROW contacts,)
-    corrections: np.ndarray  # (contacts,)
-    first_impulses: np.ndarray  # (3 contacts,) of a first solution with restitution, see `restitution`
-    first_motion: np.ndarray  # (MOTION (bodies + 1),) the velocities that they lead to
-    first_joint_impulses: np.ndarray  # (rows of joints,)
-    bounds: Any  # BOUND
-    soft: Any  # SOFT
-    targets: np.ndarray  # (rows of joints,) what J v must be after the step, m/s or rad/s
-    joint_impulses: np.ndarray  # (rows of joints,) N s or N m s
-    change: np.ndarray  # (rows of joints,) scratch
-    rates: np.ndarray  # (rows of joints,) scratch
-    answer: np.ndarray  # (2,) of `limits`
-    ticks: np.ndarray  # (stages + 3,), see `ticks`
-    passes: np.ndarray  # int64, (bodies,) of the solver in the last step, over the island of each body
-    waits: np.ndarray  # int64, (bodies,) steps in which loads are not carried, as it did no good
-    slow: np.ndarray  # (bodies,) for how long each body has been slow, s; −∞ of what never sleeps
+    options: Any = column("1", OPTIONS)
+    report: Any = column("1", REPORT)
+    saved: Any = column("state", doc="the state at the start of the step")
+    motion: Any = column("MOTION * (bodies + 1)", unit="m/s, rad/s", doc="velocities, see MOTION")
+    shift: Any = column(
+        "MOTION * (bodies + 1)", unit="m, rad", doc="the same of displacements, where overlap is put right"
+    )
+    rows: Any = column("ROW * contacts")
+    corrections: Any = column("contacts")
+    first_impulses: Any = column(
+        "3 * contacts", unit="N s", doc="of a first solution with restitution, see `restitution`"
+    )
+    first_motion: Any = column("MOTION * (bodies + 1)", unit="m/s, rad/s", doc="the velocities that they lead to")
+    first_joint_impulses: Any = column("rows")
+    bounds: Any = column(dtype=BOUND)
+    soft: Any = column(dtype=SOFT)
+    targets: Any = column("rows", unit="m/s, rad/s", doc="what J v must be after the step")
+    joint_impulses: Any = column("rows", unit="N s, N m s")
+    change: Any = column("rows", doc="scratch")
+    rates: Any = column("rows", doc="scratch")
+    answer: Any = column("2", doc="of `limits`")
+    ticks: Any = column("TICKS", doc="see `ticks`")
+    passes: Any = column("bodies", np.int64, doc="of the solver in the last step, over the island of each body")
+    waits: Any = column("bodies", np.int64, doc="steps in which loads are not carried, as it did no good")
+    slow: Any = column("bodies", unit="s", doc="for how long each body has been slow; −∞ of what never sleeps")
     # Workspace of `loads`
-    levels: np.ndarray  # int64, (bodies + 1,); of the world: zero
-    queue: np.ndarray  # int64, (bodies,) those of an island where its members stand
-    link_starts: np.ndarray  # int64, (bodies,)
-    link_ends: np.ndarray  # int64, (bodies,)
-    links: np.ndarray  # int64, (2 contacts,)
-    own_rows: np.ndarray  # (ROW contacts,)
-    own_system: np.ndarray  # see `bearing`
-    standing: np.ndarray  # (MOTION (bodies + 1),) velocities of bodies that do not feel what they bear
-    kept_motion: np.ndarray  # (MOTION (bodies + 1),)
-    kept_impulses: np.ndarray  # (3 contacts,)
+    levels: Any = column("bodies + 1", np.int64, doc="of the world: zero")
+    queue: Any = column("bodies", np.int64, doc="those of an island where its members stand")
+    link_starts: Any = column("bodies", np.int64)
+    link_ends: Any = column("bodies", np.int64)
+    links: Any = column("2 * contacts", np.int64)
+    own_rows: Any = column("ROW * contacts")
+    own_system: Any = column(doc="see `bearing`")
+    standing: Any = column("MOTION * (bodies + 1)", doc="velocities of bodies that do not feel what they bear")
+    kept_motion: Any = column("MOTION * (bodies + 1)")
+    kept_impulses: Any = column("3 * contacts")

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from ..addresses import address_table
 from ..board import CONTACT_JOBS, FUNCTIONS, STEPPING_DESK, SYSTEM_DESK, WALLS_DESK
 from ..checkpoint_fields import COUNT, LARGE, REAL, Field, prefixed
 from ..collide.detect import Detector
@@ -22,11 +21,12 @@ from ..model.tables import MOTOR, System
 from ..pointer import C_TYPE, view
 from ..simulation.stepper import FixedStepper, StepEvents
 from ..status import OK
+from ..tables import address_table, grow
 from ..team import Team
 from .jobs import do_job
 from .limits import COMPILED as COMPILED_LIMITS
 from .limits import perform as perform_limits
-from .make_tables import StepSettings, linked, make_tables, slowness, with_room
+from .make_tables import StepSettings, linked, make_tables, slowness
 from .sharing import MARCH
 from .soft_system import SoftMechanism, with_soft_rows
 from .solve import WALLS, Walls
@@ -106,7 +106,7 @@ class ContactStepper(FixedStepper):
 
     def _fit(self) -> None:
         """As much room as the contacts need, and the addresses of it all."""
-        self._tables = with_room(self._tables, len(self.collision.contacts))
+        self._tables = grow(self._tables, contacts=len(self.collision.contacts))
         self._workspace = self._solver.fit_workspace(self._workspace, self.collision.contacts)
         tables = (self._mechanism.system, self.collision, self._tables)
         addresses = tuple(address_table(table) for table in (*tables, self._workspace))

@@ -1,8 +1,4 @@
-"""Energy, forces and matrix of all elements of a model.
-
-`elements` is the table of addresses of a `tables.Elements` (`addresses.address_table`), or that tuple where nothing is
-compiled.
-"""
+"""Energy, forces and matrix of all elements of a model."""
 
 import numpy as np
 

@@ -1,7 +1,7 @@
 """A mechanism with contact as a C function: what is integrated, and what is watched meanwhile; see `pointer`.
 
 It does the tasks of the mechanism with the forces of contact in them, and RESPOND; EVENT is what is watched. It is handed the
-address of the tables of the system, those of contact and of collision detection following.
+address of the addresses of three tables: of the system, of contact and of collision detection.
 """
 
 import numpy as np
@@ -18,6 +18,7 @@ from ..pointer import (
     call_pointer,
     viewer,
 )
+from ..tables import table_at
 from .forces import contact_forces
 from .geometry import place_touches
 from .hold import complete
@@ -26,8 +27,6 @@ from .tables import RESPOND, Touching
 from .tables_of import options_of
 from .watch import watch
 
-SYSTEM, COLLISION, TOUCHING = (2 * len(kind._fields) for kind in (System, Collision, Touching))
-WORD = 8  # bytes of an int64
 _floats = viewer(np.float64)
 _addresses = viewer(np.int64)
 
@@ -54,8 +53,8 @@ def perform(task, t, y, dydt, system, touching, collision):
 
 
 def evaluate(data, task, t, y, n, dydt, m):
-    system, touching = _addresses(data, SYSTEM), _addresses(data + WORD * SYSTEM, TOUCHING)
-    collision = _addresses(data + WORD * (SYSTEM + TOUCHING), COLLISION)
+    at = _addresses(data, 3)
+    system, touching, collision = table_at(System, at[0]), table_at(Touching, at[1]), table_at(Collision, at[2])
     return perform(task, t, _floats(y, n), _floats(dydt, m), system, touching, collision)
 
 

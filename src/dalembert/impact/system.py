@@ -5,15 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from ..addresses import address_table
 from ..collide.detect import Detector
 from ..collide.tables import CONTACTS, Collision
 from ..jit import DISABLED
 from ..mechanics.mechanism import Mechanism
 from ..model.tables import STATE_SIZE
 from ..pointer import C_TYPE, EVENT, view
-from .evaluate import COLLISION, COMPILED, SYSTEM, TOUCHING, perform
-from .tables import OPTIONS, TOUCH, Touching
+from ..tables import address_table, allocate
+from .evaluate import COMPILED, perform
+from .tables import OPTIONS, Touching
 
 
 class ContactSystem:
@@ -30,7 +30,7 @@ class ContactSystem:
         options.mechanism, options.mechanism_data = mechanism.address, mechanism.data
         options.detector = self.detector.address
         self._size = size
-        self._data = np.zeros(SYSTEM + TOUCHING + COLLISION, np.int64)
+        self._data = np.zeros(3, np.int64)
         self.data = int(self._data.ctypes.data)
         if DISABLED:
             self._callback = C_TYPE(self._call)
@@ -43,21 +43,15 @@ class ContactSystem:
 
     def _workspace(self, touches: int) -> Touching:
         """Tables for so many touches."""
-        rows, size = 3 * touches, 6 * len(self.mechanism.system.bodies)
-        return Touching(
-            options=self.options, touches=np.zeros(touches, TOUCH).view(np.recarray), sides=np.zeros(0),
-            columns=np.full(rows * size, np.nan), matrix=np.full(rows * rows, np.nan), free=np.full(rows, np.nan),
-            system=np.full(rows * rows, np.nan), factor=np.full(rows * rows, np.nan), right=np.full(rows, np.nan),
-            weight=np.full(rows, np.nan), unknown=np.full(rows, np.nan), change=np.full(rows, np.nan),
-            rows=np.zeros(rows, np.int64), pivots=np.zeros(rows, np.int64), shift=np.full(size, np.nan),
-            spare=np.full(self._size, np.nan),
-        )  # fmt: skip
+        sizes = {"n": touches, "m": len(self.mechanism.system.bodies), "sides": 0, "state": self._size}
+        return allocate(Touching, sizes, options=self.options)
 
     def place_tables(self) -> None:
         """Write the addresses of all tables where the C functions look for them; after any of them moved."""
         self.options.detector_data = self.detector.data
         tables = (self.mechanism.system, self.tables, self.detector.collision)
-        self._data[:] = np.concatenate([address_table(table) for table in tables])
+        self._addresses = [address_table(table) for table in tables]
+        self._data[:] = [table.ctypes.data for table in self._addresses]
 
     def set_touches(self, touches: np.ndarray, sides: np.ndarray, active: int) -> None:
         """What touches from now on; the first `active` bear force. sides: (m, 4), see `tables`."""

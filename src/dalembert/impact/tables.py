@@ -4,6 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..tables import column
+
 # What body i shows to body j where they touch: g is the distance of a point of i (of the ball about it) from
 PLANE = 0  # a plane of j
 BALL = 1  # a point of j (the ball about it)
@@ -53,19 +55,25 @@ WATCH = 0  # of the second function: the number that changes sign when something
 class Touching(NamedTuple):
     """What contact by events reads and writes; n touches, m bodies and nodes, numbered as in `System`."""
 
-    options: Any  # OPTIONS, one
-    touches: Any  # TOUCH
-    sides: np.ndarray  # (SIDE sides,)
-    columns: np.ndarray  # (3 n, 6 m): what a unit force of a contact, with the joints' answer to it, is to each body
-    matrix: np.ndarray  # (3 n, 3 n): relative accelerations that unit forces make, in the frames of the contacts
-    free: np.ndarray  # (3 n,): relative accelerations without forces of contact
-    system: np.ndarray  # (3 n, 3 n): equations of the forces that act, and
-    factor: np.ndarray  # (3 n, 3 n) their factorization,
-    right: np.ndarray  # (3 n,) right-hand side,
-    weight: np.ndarray  # (3 n,) what makes the forces unique where they are not,
-    unknown: np.ndarray  # (3 n,) solution,
-    change: np.ndarray  # (3 n,) its correction,
-    rows: np.ndarray  # (3 n,) int64: which component of which contact a row is,
-    pivots: np.ndarray  # (3 n,) int64
-    shift: np.ndarray  # (6 m,) a sum of columns
-    spare: np.ndarray  # (state,) a derivative
+    options: Any = column("1", OPTIONS)
+    touches: Any = column("n", TOUCH)
+    sides: Any = column("SIDE * sides")
+    columns: Any = column(
+        "3 * n * 6 * m",
+        fill=np.nan,
+        doc="what a unit force of a contact, with the joints' answer to it, is to each body",
+    )
+    matrix: Any = column(
+        "(3 * n) ** 2", fill=np.nan, doc="relative accelerations that unit forces make, in the frames of the contacts"
+    )
+    free: Any = column("3 * n", unit="m/s²", fill=np.nan, doc="relative accelerations without forces of contact")
+    system: Any = column("(3 * n) ** 2", fill=np.nan, doc="equations of the forces that act")
+    factor: Any = column("(3 * n) ** 2", fill=np.nan, doc="their factorization")
+    right: Any = column("3 * n", fill=np.nan, doc="their right-hand side")
+    weight: Any = column("3 * n", fill=np.nan, doc="what makes the forces unique where they are not")
+    unknown: Any = column("3 * n", unit="N", fill=np.nan, doc="their solution")
+    change: Any = column("3 * n", unit="N", fill=np.nan, doc="its correction")
+    rows: Any = column("3 * n", np.int64, doc="which component of which contact a row is")
+    pivots: Any = column("3 * n", np.int64)
+    shift: Any = column("6 * m", fill=np.nan, doc="a sum of columns")
+    spare: Any = column("state", fill=np.nan, doc="a derivative")

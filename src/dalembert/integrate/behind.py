@@ -16,6 +16,7 @@ from ..jit import CFunction, njit
 from ..pointer import C_SIGNATURE, CARRY, call_pointer, viewer
 from ..status import OK
 from ..table_function import TableFunction
+from ..tables import column, table_at
 from .advance import advance
 from .functions import Functions
 from .record import NO_RECORD, PROGRESS, Record, record
@@ -31,34 +32,32 @@ SYSTEM = np.dtype(
 class Stepping(NamedTuple):
     """Everything that `advance` is given beside y and dydt; rows of two-dimensional arrays one after another."""
 
-    system: Any  # SYSTEM, one row
-    events: np.ndarray  # int64, the addresses of `Functions`
-    event_data: np.ndarray  # int64
-    plan: Any  # PLAN, one row
-    signs: np.ndarray
-    clock: Any  # CLOCK, one row
-    k: np.ndarray  # these are those of `Work`
-    stage: np.ndarray
-    y_new: np.ndarray
-    spare: np.ndarray
-    y_before: np.ndarray
-    values: np.ndarray
-    weights: np.ndarray
-    momentum: np.ndarray
-    direction: np.ndarray
-    state: np.ndarray  # y and dydt with what is carried behind them; empty where nothing is
-    rates: np.ndarray
-    progress: Any  # these are those of `Record`
-    stops: np.ndarray
-    times: np.ndarray
-    states: np.ndarray
-    polynomials: np.ndarray
+    system: Any = column("1", SYSTEM)
+    events: Any = column(dtype=np.int64, doc="the addresses of `Functions`")
+    event_data: Any = column(dtype=np.int64)
+    plan: Any = column("1", PLAN)
+    signs: Any = column()
+    clock: Any = column("1", CLOCK)
+    k: Any = column(doc="these are those of `Work`")
+    stage: Any = column()
+    y_new: Any = column()
+    spare: Any = column()
+    y_before: Any = column()
+    values: Any = column()
+    weights: Any = column()
+    momentum: Any = column()
+    direction: Any = column(dtype=np.int64)
+    state: Any = column(doc="y and dydt with what is carried behind them; empty where nothing is")
+    rates: Any = column()
+    progress: Any = column(dtype=PROGRESS, doc="these are those of `Record`")
+    stops: Any = column()
+    times: Any = column()
+    states: Any = column()
+    polynomials: Any = column()
 
 
 RECORD = -1
-FIELDS = 2 * len(Stepping._fields)
 _floats = viewer(np.float64)
-_addresses = viewer(np.int64)
 
 system_of = reader(Stepping, "system", SYSTEM)
 events_of = reader(Stepping, "events", np.int64)
@@ -124,7 +123,7 @@ def extend(longer, given):
 
 
 def advance_behind(data, most, t_end, y, n, dydt, m):
-    return proceed(most, t_end, _floats(y, n), _floats(dydt, m), _addresses(data, FIELDS))
+    return proceed(most, t_end, _floats(y, n), _floats(dydt, m), table_at(Stepping, data))
 
 
 COMPILED = CFunction(advance_behind, C_SIGNATURE)

@@ -8,22 +8,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..tables import allocate
 from .entry import curvature_at
 from .tables import (
     ALL_PAIRS,
-    BLOCK,
-    BLOCK_ROWS,
     CELLS,
     COULOMB,
     GRAVITATION,
-    INTS,
     LAW,
     LENNARD_JONES,
-    NODE,
     REPULSION,
-    SCRATCH,
     TREE,
-    TROUBLE,
     Interactions,
 )
 
@@ -79,11 +74,10 @@ def make_interactions(laws: Sequence[RadialLaw]) -> Interactions:
     n = max(map(len, members), default=0)
     in_trees = max((len(law.members) for law in laws if law.method == TREE), default=0)
     buckets = max(table.buckets, default=0)
-    return Interactions(
-        table, np.concatenate(members or [np.zeros(0, np.int64)]), np.concatenate(weights or [np.zeros(0)]),
-        np.zeros(n, np.int64), np.zeros(4 * n), np.zeros(6 * n), np.zeros(max(n, 4 * in_trees), np.int64),
-        np.zeros(buckets + 1, np.int64), np.zeros(2 * in_trees, NODE).view(np.recarray), np.zeros(BLOCK_ROWS * BLOCK),
-        np.zeros(INTS, np.int64), np.zeros(SCRATCH), np.zeros(TROUBLE, np.int64),
+    return allocate(
+        Interactions, {"n": n, "in_trees": in_trees, "buckets": buckets}, laws=table,
+        members=np.concatenate(members or [np.zeros(0, np.int64)]),
+        weights=np.concatenate(weights or [np.zeros(0)]), keys=np.zeros(max(n, 4 * in_trees), np.int64),
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..status import PASSED_THROUGH
+from ..tables import column
 
 # Kinds of laws --------------------------------------------------------------------------------------------------------
 GRAVITATION = 0  # W = strength/√(r² + softening²), strength = −G
@@ -54,21 +55,23 @@ INTS = 512  # 2 numbers a pending node: 8 children on each of 21 levels; of cell
 
 
 class Interactions(NamedTuple):
-    """All laws between particles, and the workspaces that they share; see `addresses` for how compiled code is given it.
+    """All laws between particles, and the workspaces that they share.
 
     With n the most members of a law. Particles are worked on in the order that the method chose: `order`.
     """
 
-    laws: Any  # LAW
-    members: np.ndarray  # int64, numbers of particles, law after law
-    weights: np.ndarray  # float64, one a member
-    order: np.ndarray  # int64 (n,), which member (counted from the law's first) is at each place
-    points: np.ndarray  # float64 (4 n,), x, y, z and weight
-    sums: np.ndarray  # float64 (6 n,), 3 numbers of force a place; or 6 of a symmetric block
-    keys: np.ndarray  # int64 (4 n,): the cell of each member; or keys of the tree and places, and room to sort them
-    starts: np.ndarray  # int64, first place of each cell
-    nodes: Any  # NODE (2 n,)
-    block: np.ndarray  # float64 (BLOCK_ROWS * BLOCK,)
-    ints: np.ndarray  # int64 (INTS,)
-    scratch: np.ndarray  # float64 (SCRATCH,)
-    trouble: np.ndarray  # int64 (TROUBLE,)
+    laws: Any = column("laws", LAW)
+    members: Any = column(dtype=np.int64, doc="numbers of particles, law after law")
+    weights: Any = column(doc="one a member")
+    order: Any = column("n", np.int64, doc="which member (counted from the law's first) is at each place")
+    points: Any = column("4 * n", doc="x, y, z and weight")
+    sums: Any = column("6 * n", doc="3 numbers of force a place; or 6 of a symmetric block")
+    keys: Any = column(
+        "4 * n", np.int64, doc="the cell of each member; or keys of the tree and places, and room to sort them"
+    )
+    starts: Any = column("buckets + 1", np.int64, doc="first place of each cell")
+    nodes: Any = column("2 * in_trees", NODE)
+    block: Any = column("BLOCK_ROWS * BLOCK")
+    ints: Any = column("INTS", np.int64)
+    scratch: Any = column("SCRATCH")
+    trouble: Any = column("TROUBLE", np.int64)

@@ -1,13 +1,14 @@
 """The order of the sweeps of `ssor`, patches of nodes that `deflation` moves together, and the tables of their coarse matrix:
 found once per model."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..tables import allocate, column
 from .aggregation import aggregates
 from .block_pattern import BlockPattern
-from .ordering import analyse
+from .ordering import COLUMN, ENTRY, UPDATE, analyse
 from .sweep_order import LANES, in_lanes, own_places, sweep_order
 
 # About how many nodes a patch has, and how many a matrix at least for patches to pay.
@@ -19,20 +20,20 @@ class CoarseSpace(NamedTuple):
     """Tables of a `BlockPattern`: of its `SweepOrder`, of patches, and of `analyse` for A_c; without patches all but the
     first four are empty. H is stored as U is, in groups of four rows."""
 
-    position: np.ndarray  # (n,) int64, see `SweepOrder`
-    starts: np.ndarray  # (groups + 1,) int64
-    columns: np.ndarray  # (4 entries,) int32
-    sources: np.ndarray  # (4 entries,) int64
-    patch: np.ndarray  # (n,) int64
-    patches: np.ndarray  # (4 groups,) int32, three times the patch of each lane's row; 0 where there is none
-    h_starts: np.ndarray  # (groups + 1,) int64, where the blocks of each group of H start
-    h_columns: np.ndarray  # (4 blocks,) int32, three times their patches; 0 where there is no block
-    slots: np.ndarray  # (4 entries,) int64, the first number of its group of H that each block of U adds to
-    targets: np.ndarray  # (4 blocks,) int64, where in A_c each is added: a slot as those of `BlockPattern`; or −1
-    own: np.ndarray  # (m,) int64, the slots of the diagonal of A_c
-    pivots: np.ndarray  # COLUMN
-    below: np.ndarray  # ENTRY
-    updates: np.ndarray  # UPDATE
+    position: Any = column("n", np.int64, doc="see `SweepOrder`")
+    starts: Any = column("groups + 1", np.int64)
+    columns: Any = column("4 * entries", np.int32)
+    sources: Any = column("4 * entries", np.int64)
+    patch: Any = column("n", np.int64)
+    patches: Any = column("4 * groups", np.int32, doc="three times the patch of each lane's row; 0 where there is none")
+    h_starts: Any = column("groups + 1", np.int64, doc="where the blocks of each group of H start")
+    h_columns: Any = column("4 * blocks", np.int32, doc="three times their patches; 0 where there is no block")
+    slots: Any = column("4 * entries", np.int64, doc="the first number of its group of H that each block of U adds to")
+    targets: Any = column("4 * blocks", np.int64, doc="where in A_c each is added: a slot of `BlockPattern`, or −1")
+    own: Any = column("m", np.int64, doc="the slots of the diagonal of A_c")
+    pivots: Any = column(dtype=COLUMN)
+    below: Any = column(dtype=ENTRY)
+    updates: Any = column(dtype=UPDATE)
 
 
 class Swept(NamedTuple):
@@ -50,30 +51,32 @@ class Swept(NamedTuple):
 class CoarseWork(NamedTuple):
     """Scratch for a `CoarseSpace`; its names are those of `ssor` and `deflation`."""
 
-    held_by: np.ndarray  # (12 groups,) int64, which record holds the node of a position, or −1
-    led_by: np.ndarray  # (m,) int64, which record says how a patch can move, or −1
-    frame: np.ndarray  # (36 groups,), F: its first rows, in the order of vectors, then the second ones, then the third
-    back: np.ndarray  # float32, a `Swept`
-    upper: np.ndarray
-    h: np.ndarray
-    z: np.ndarray
-    t: np.ndarray
-    e: np.ndarray
-    g: np.ndarray
-    exact_back: np.ndarray  # float64, another
-    exact_upper: np.ndarray
-    exact_h: np.ndarray
-    exact_z: np.ndarray
-    exact_t: np.ndarray
-    exact_e: np.ndarray
-    exact_g: np.ndarray
-    row: np.ndarray  # (36 blocks of the longest group,), a group of H
-    block: np.ndarray  # (36,), four blocks of U
-    values: np.ndarray  # A_c and its factors, as those of `ldl`
-    lower: np.ndarray
-    c: np.ndarray  # (3 m,), a right-hand side and solution
-    y: np.ndarray  # (12 groups,), what x̂ changes by
-    w: np.ndarray  # (12 groups,)
+    held_by: Any = column("12 * groups", np.int64, doc="which record holds the node of a position, or −1")
+    led_by: Any = column("m", np.int64, doc="which record says how a patch can move, or −1")
+    frame: Any = column(
+        "36 * groups", doc="F: its first rows, in the order of vectors, then the second, then the third"
+    )
+    back: Any = column("36 * groups", np.float32, doc="a `Swept` of single precision, as are the next six")
+    upper: Any = column("9 * entries", np.float32)
+    h: Any = column("9 * blocks", np.float32)
+    z: Any = column("12 * groups", np.float32)
+    t: Any = column("12 * groups", np.float32)
+    e: Any = column("12 * groups", np.float32)
+    g: Any = column("12 * groups", np.float32)
+    exact_back: Any = column("36 * groups", doc="a `Swept` of double precision, as are the next six")
+    exact_upper: Any = column("9 * entries")
+    exact_h: Any = column("9 * blocks")
+    exact_z: Any = column("12 * groups")
+    exact_t: Any = column("12 * groups")
+    exact_e: Any = column("12 * groups")
+    exact_g: Any = column("12 * groups")
+    row: Any = column("36 * longest", doc="a group of H; longest: blocks of the longest one")
+    block: Any = column("36", doc="four blocks of U")
+    values: Any = column("9 * stored", doc="A_c and its factors, as those of `ldl`")
+    lower: Any = column("9 * stored")
+    c: Any = column("3 * m", doc="a right-hand side and solution")
+    y: Any = column("12 * groups", doc="what x̂ changes by")
+    w: Any = column("12 * groups")
 
 
 def coarse_space(pattern: BlockPattern, size: int = PATCH, fewest: int = FEWEST) -> CoarseSpace:
@@ -123,12 +126,9 @@ def _slot(offset: int, swapped: bool) -> int:
 
 def coarse_workspace(space: CoarseSpace) -> CoarseWork:
     """Scratch for a solve with these tables."""
-    m, groups = len(space.pivots), len(space.starts) - 1
-    vectors, values = 12 * groups, 9 * (m + len(space.below))
-    sizes = 3 * vectors, 9 * len(space.columns), 9 * len(space.h_columns), vectors, vectors, vectors, vectors
-    return CoarseWork(
-        np.zeros(vectors, np.int64), np.zeros(m, np.int64), np.zeros(3 * vectors),
-        *(np.zeros(size, kind) for kind in (np.float32, np.float64) for size in sizes),
-        np.zeros(36 * int(np.diff(space.h_starts).max(initial=0))), np.zeros(36), np.zeros(values), np.zeros(values),
-        np.zeros(3 * m), np.zeros(vectors), np.zeros(vectors),
-    )  # fmt: skip
+    m = len(space.pivots)
+    sizes = {
+        "m": m, "groups": len(space.starts) - 1, "entries": len(space.columns), "blocks": len(space.h_columns),
+        "longest": int(np.diff(space.h_starts).max(initial=0)), "stored": m + len(space.below),
+    }  # fmt: skip
+    return allocate(CoarseWork, sizes)

@@ -14,6 +14,7 @@ from ..addresses import part_of
 from ..arrays import clear, copy
 from ..jit import CFunction, njit
 from ..pointer import C_SIGNATURE, viewer
+from ..tables import table_at
 from ..unchecked import peek, poke
 from .iterative_scale import find_scale
 from .iterative_tables import (
@@ -55,7 +56,6 @@ from .precondition import factor_blocks, factor_incomplete
 from .stationary import gauss_seidel, jacobi, relaxation
 
 PROGRESS = 0.9  # what is solved for anew must leave less than this of the residual
-FIELDS = 2 * len(Iterative._fields)
 
 
 @njit
@@ -197,11 +197,10 @@ def perform(task, given, found, tables):
 
 
 _floats = viewer(np.float64)
-_addresses = viewer(np.int64)
 
 
 def iterate(data, task, t, given, n, found, m):
-    return perform(task, _floats(given, n), _floats(found, m), _addresses(data, FIELDS))
+    return perform(task, _floats(given, n), _floats(found, m), table_at(Iterative, data))
 
 
 COMPILED = CFunction(iterate, C_SIGNATURE)

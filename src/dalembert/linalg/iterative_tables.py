@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..addresses import reader
+from ..tables import column
 
 PREPARE, ANEW, AGAIN = range(3)  # tasks of `iterate`; AGAIN starts from the solution of the task AGAIN before
 
@@ -42,31 +43,31 @@ ITERATION = np.dtype(
 class Iterative(NamedTuple):
     """A x = b of n rows, by rows; `values` is scaled in place where that was asked for."""
 
-    iteration: Any  # ITERATION, one row
-    starts: np.ndarray  # (n + 1,) int64
-    columns: np.ndarray  # (entries,) int64, in order in each row
-    source: np.ndarray  # (entries,) int64, where each entry stands in what `prepare` is given
-    diagonal: np.ndarray  # (n,) int64, where the entries of the diagonal stand
-    blocks: np.ndarray  # (blocks + 1,) int64, first rows of the blocks of the diagonal
-    block_starts: np.ndarray  # (blocks,) int64, where their factors stand
-    pivots: np.ndarray  # (n,) int64, of these
-    values: np.ndarray  # (entries,)
-    sizes: np.ndarray  # (entries,)
-    block_factors: np.ndarray
-    incomplete: np.ndarray  # (entries,), L and U
-    scale: np.ndarray  # (n,), of rows and of columns
-    before: np.ndarray  # (n,), the last solution
-    b: np.ndarray  # (n,)
-    x: np.ndarray  # (n,)
-    r: np.ndarray  # (n,)
-    d: np.ndarray  # (n,)
-    work: np.ndarray  # (WORK n,)
-    place: np.ndarray  # (n,) int64, and so are the rest, which matchings are found with
-    row_of: np.ndarray
-    column_of: np.ndarray
-    reached_from: np.ndarray
-    heap: np.ndarray
-    reached: np.ndarray
+    iteration: Any = column("1", ITERATION)
+    starts: Any = column("n + 1", np.int64)
+    columns: Any = column("entries", np.int64, doc="in order in each row")
+    source: Any = column("entries", np.int64, doc="where each entry stands in what `prepare` is given")
+    diagonal: Any = column("n", np.int64, doc="where the entries of the diagonal stand")
+    blocks: Any = column("blocks + 1", np.int64, doc="first rows of the blocks of the diagonal")
+    block_starts: Any = column("blocks", np.int64, doc="where their factors stand")
+    pivots: Any = column("n", np.int64, doc="of these")
+    values: Any = column("entries")
+    sizes: Any = column("entries")
+    block_factors: Any = column()
+    incomplete: Any = column("entries", doc="L and U")
+    scale: Any = column("n", doc="of rows and of columns")
+    before: Any = column("n", doc="the last solution")
+    b: Any = column("n")
+    x: Any = column("n")
+    r: Any = column("n")
+    d: Any = column("n")
+    work: Any = column("WORK * n")
+    place: Any = column("n", np.int64, doc="and so are the rest, which matchings are found with")
+    row_of: Any = column(dtype=np.int64)
+    column_of: Any = column(dtype=np.int64)
+    reached_from: Any = column(dtype=np.int64)
+    heap: Any = column(dtype=np.int64)
+    reached: Any = column(dtype=np.int64)
 
 
 iteration_of = reader(Iterative, "iteration", ITERATION)

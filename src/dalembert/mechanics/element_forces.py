@@ -5,12 +5,12 @@ import numpy as np
 from ..addresses import part_of
 from ..energies.elements import add_forces, add_matrix, total_energy
 from ..jit import CFunction, njit
+from ..model.tables import System
 from ..pointer import C_SIGNATURE, PARTICLE_ENERGY, PARTICLE_FORCES, PARTICLE_MATRIX, viewer
-from .on_particles import FIELDS
+from ..tables import table_at
 from .system import elements_of, energies_of, power_of, settings_of
 
 _floats = viewer(np.float64)
-_addresses = viewer(np.int64)
 
 
 @njit
@@ -31,7 +31,7 @@ def perform(task, t, given, found, system):
 
 
 def evaluate(data, task, t, given, n, found, m):
-    return perform(task, t, _floats(given, n), _floats(found, m), _addresses(data, FIELDS))
+    return perform(task, t, _floats(given, n), _floats(found, m), table_at(System, data))
 
 
 COMPILED = CFunction(evaluate, C_SIGNATURE)

@@ -28,6 +28,7 @@ from ..pointer import (
     WRITE,
     viewer,
 )
+from ..tables import table_at
 from .assembly import factorize
 from .constraints import constrain
 from .drift import drift
@@ -40,9 +41,7 @@ from .projection import complete
 from .spin import carry, merge_spins
 from .system import bodies_of, settings_of
 
-FIELDS = 2 * len(System._fields)
 _floats = viewer(np.float64)
-_addresses = viewer(np.int64)
 
 
 @njit
@@ -91,7 +90,7 @@ def perform(task, t, y, dydt, system):
 
 
 def evaluate(data, task, t, y, n, dydt, m):
-    return perform(task, t, _floats(y, n), _floats(dydt, m), _addresses(data, FIELDS))
+    return perform(task, t, _floats(y, n), _floats(dydt, m), table_at(System, data))
 
 
 COMPILED = CFunction(evaluate, C_SIGNATURE)

@@ -8,11 +8,11 @@ import numpy as np
 from ..addresses import part_of
 from ..jit import CFunction, inlined, njit
 from ..linalg.block_matrix import add_3, load_3
-from ..model.tables import CUSTOM_FIELD, MEDIUM, PARTICLE_FIELD, STATE_SIZE, WIND
+from ..model.tables import CUSTOM_FIELD, MEDIUM, PARTICLE_FIELD, STATE_SIZE, WIND, System
 from ..pointer import C_SIGNATURE, DERIVATIVE, PARTICLE_ENERGY, PARTICLE_FORCES, PARTICLE_MATRIX, call_pointer, viewer
+from ..tables import table_at
 from ..unchecked import peek, poke
 from ..vec import add, cross, dot, load3, norm, scale, sub
-from .on_particles import FIELDS
 from .system import (
     diagonal_slots_of,
     energies_of,
@@ -25,7 +25,6 @@ from .system import (
 )
 
 _floats = viewer(np.float64)
-_addresses = viewer(np.int64)
 
 
 @njit
@@ -245,7 +244,7 @@ def add_diagonal(values, block, factor, along, u):
 
 
 def evaluate(data, task, t, given, n, found, m):
-    return perform(task, t, _floats(given, n), _floats(found, m), _addresses(data, FIELDS))
+    return perform(task, t, _floats(given, n), _floats(found, m), table_at(System, data))
 
 
 COMPILED = CFunction(evaluate, C_SIGNATURE)

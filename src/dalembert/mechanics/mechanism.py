@@ -41,7 +41,7 @@ class Mechanism(TableFunction):
     def _name_functions(self) -> None:
         """Tell the tables where the C functions are that this system needs."""
         system, settings = self.system, self.system.settings
-        wanted = on_particles(system.particle_forces, system.elements.tables.sets, system.interactions.tables.laws)
+        wanted = on_particles(system.particle_forces, system.elements.sets, system.interactions.laws)
         settings.on_particles = [0 if one is None else _address(one) for one in wanted]
         settings.special_rows = special.has_special_rows(system.parts, system.coordinates)
         settings.special_forces = special.has_special_forces(system.forces)

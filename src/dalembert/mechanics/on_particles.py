@@ -16,11 +16,9 @@ to `power` of the system.
 
 from ..addresses import own_address
 from ..jit import DISABLED, njit
-from ..model.tables import System
 from ..pointer import PARTICLE_MATRIX, call_pointer
 from .system import energies_of, settings_of
 
-FIELDS = 2 * len(System._fields)
 ON_EACH, ON_ELEMENTS, ON_PAIRS = range(3)  # places in `on_particles` of the settings
 
 if DISABLED:

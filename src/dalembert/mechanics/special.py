@@ -10,15 +10,14 @@ import numpy as np
 from ..jit import CFunction, njit
 from ..model.tables import BOUNDED, COUPLING, CURVE, CUSTOM, FIELD, PARAMETER, SOFT, System
 from ..pointer import C_SIGNATURE, viewer
+from ..tables import table_at
 from .ask_special import ENERGY, FORCES, POWERS, RATES, ROWS
 from .assembly import assemble_hubs
 from .body_forces import add_powers, all_energy, exert_all
 from .special_rows import fill_parameter_rates, fill_special_rows
 from .system import energies_of
 
-FIELDS = 2 * len(System._fields)
 _floats = viewer(np.float64)
-_addresses = viewer(np.int64)
 
 
 def has_special_rows(parts: Any, coordinates: Any) -> bool:
@@ -53,7 +52,7 @@ def perform(task, t, y, found, system):
 
 
 def evaluate(data, task, t, y, n, found, m):
-    return perform(task, t, _floats(y, n), _floats(found, m), _addresses(data, FIELDS))
+    return perform(task, t, _floats(y, n), _floats(found, m), table_at(System, data))
 
 
 COMPILED = CFunction(evaluate, C_SIGNATURE)

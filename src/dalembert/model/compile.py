@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ..addresses import nested
 from ..scene.articulate import Link
 from ..scene.body import WORLD, Body
 from ..scene.checks import quaternion_of
@@ -89,8 +88,8 @@ class Model:
         settings.rigid, settings.particles = rigid, self.particle_count
         jacobian = np.zeros(graph.jacobian_size)
         own = {key: np.array(value).view(type(value)) for key, value in self.tables.items()}
-        own["elements"] = nested(self.particles.make_elements(slots or {}))
-        own["interactions"] = nested(self.particles.make_interactions())
+        own["elements"] = self.particles.make_elements(slots or {})
+        own["interactions"] = self.particles.make_interactions()
         return System(
             joints=np.array(graph.joints).view(np.recarray),
             incidences=graph.incidences,

@@ -9,6 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..energies.tables import Elements
+from ..interact.tables import Interactions
+from ..linalg.ordering import COLUMN, ENTRY
+from ..linalg.ordering import UPDATE as BLOCK_UPDATE
+from ..tables import column, part
+
 STATE_SIZE = 13  # numbers a body has in the state vector: x (3), q (4), P (3), L (3)
 
 # Parts of joints ------------------------------------------------------------------------------------------------------
@@ -147,50 +153,63 @@ CONSTRAINT_WORK, PROJECTION_WORK, FORCE_IMPULSE, TORQUE_IMPULSE, REACTION_IMPULS
 class System(NamedTuple):
     """Everything the mechanics needs, as flat arrays: tables of the model first, then the workspace.
 
-    See `mechanics.system` for how compiled code is given it. Tables of records, then arrays of float64.
+    Tables of records, then arrays of float64.
 
     Particles that joints or forces of bodies take part in are *nodes*: they have a row of `bodies` and one of `kinematics`
     after the rigid bodies, as bodies that cannot turn (inverse inertia 0), so that everything there holds for them too.
     """
 
-    bodies: Any  # BODY, rigid bodies and then nodes
-    parts: Any  # PART
-    joints: Any  # JOINT
-    incidences: Any  # INCIDENCE, one a (joint's group of rows, body), sorted by joint
-    pairs: Any  # PAIR, two incidences of one body; the target block is stepped through by row_step and column_step
-    hubs: Any  # HUB, bodies of many joints, kept as unknowns
-    coordinates: Any  # COORDINATE
-    forces: Any  # FORCE
-    reactions: Any  # REACTION, one a joint
-    columns: Any  # linalg.ordering.COLUMN
-    entries: Any  # linalg.ordering.ENTRY
-    updates: Any  # linalg.ordering.UPDATE
-    settings: Any  # SETTINGS, one row
-    kinematics: Any  # KINEMATICS, one a body or node, and the world
-    spins: Any  # SPIN
-    nodes: Any  # NODE
-    particle_forces: Any  # PARTICLE_FORCE
-    panels: Any  # PANEL
-    elements: Any  # energies.tables.Elements, see `addresses.nested`
-    interactions: Any  # interact.tables.Interactions, likewise
-    pushes: np.ndarray  # (6 rigid bodies,) forces (N) and torques (N m) from particles with a time step of their own
-    diagonal_slots: np.ndarray  # (particles,) int64, blocks on the diagonal of the matrix of such a step
-    particle_mass: np.ndarray  # (particles,) kg
-    particle_inverse_mass: np.ndarray  # (particles,) 1/kg; 0 for what is pinned
-    curves: np.ndarray  # piecewise polynomials, see `mechanics.curve`
-    jacobian: np.ndarray  # of a POINT: its sign and arm (4 numbers); of other rows: (rows × 6), linear then angular
-    error: np.ndarray  # (rows,), C
-    bias: np.ndarray  # (rows,), J̇ v
-    scale: np.ndarray  # (unknowns,), diagonal of J W Jᵀ
-    values: np.ndarray  # blocks of the factorization
-    lower: np.ndarray  # its factor
-    rhs: np.ndarray  # (unknowns,)
-    multipliers: np.ndarray  # (unknowns,), λ of the last solve
-    residual: np.ndarray  # (unknowns,)
-    scratch: np.ndarray  # arguments and results of user functions
-    power: np.ndarray  # (ledger,), rates of the ledger
-    exerted: np.ndarray  # (6 forces,), what each did last that no potential knows of; see `mechanics.forces`
-    energies: np.ndarray  # kinetic and potential (J); the potential of the particles' own forces, last evaluated
-    rates: np.ndarray  # (rows,), J v
-    wrenches: np.ndarray  # (6 joints,), force and torque of each joint on its second body
-    ticks: np.ndarray  # (stages + 3,), see `ticks`
+    bodies: Any = column(
+        dtype=BODY, unit="mass kg, inverse_mass 1/kg, inertia kg m²", doc="rigid bodies and then nodes"
+    )
+    parts: Any = column(dtype=PART)
+    joints: Any = column(dtype=JOINT)
+    incidences: Any = column(dtype=INCIDENCE, doc="one a (joint's group of rows, body), sorted by joint")
+    pairs: Any = column(
+        dtype=PAIR, doc="two incidences of one body; the target block is stepped through by row_step and column_step"
+    )
+    hubs: Any = column(dtype=HUB, doc="bodies of many joints, kept as unknowns")
+    coordinates: Any = column(dtype=COORDINATE)
+    forces: Any = column(dtype=FORCE, unit="torque N m")
+    reactions: Any = column(dtype=REACTION, doc="one a joint")
+    columns: Any = column(dtype=COLUMN)
+    entries: Any = column(dtype=ENTRY)
+    updates: Any = column(dtype=BLOCK_UPDATE)
+    settings: Any = column("1", SETTINGS)
+    kinematics: Any = column(
+        dtype=KINEMATICS, doc="one a body or node, and the world",
+        unit="x m, v m/s, omega rad/s, momentum kg m²/s, force N, torque N m, acceleration m/s², turning rad/s²",
+    )  # fmt: skip
+    spins: Any = column(dtype=SPIN)
+    nodes: Any = column(dtype=NODE)
+    particle_forces: Any = column(dtype=PARTICLE_FORCE)
+    panels: Any = column(dtype=PANEL)
+    elements: Any = part(Elements)
+    interactions: Any = part(Interactions)
+    pushes: Any = column(
+        "6 * rigid_bodies", unit="N, N m", doc="forces and torques from particles with a time step of their own"
+    )
+    diagonal_slots: Any = column("particles", np.int64, doc="blocks on the diagonal of the matrix of such a step")
+    particle_mass: Any = column("particles", unit="kg")
+    particle_inverse_mass: Any = column("particles", unit="1/kg", doc="0 for what is pinned")
+    curves: Any = column(doc="piecewise polynomials, see `mechanics.curve`")
+    jacobian: Any = column(
+        doc="of a POINT: its sign and arm (4 numbers); of other rows: (rows × 6), linear then angular"
+    )
+    error: Any = column("rows", doc="C")
+    bias: Any = column("rows", doc="J̇ v")
+    scale: Any = column("unknowns", doc="diagonal of J W Jᵀ")
+    values: Any = column(doc="blocks of the factorization")
+    lower: Any = column(doc="its factor")
+    rhs: Any = column("unknowns")
+    multipliers: Any = column("unknowns", doc="λ of the last solve")
+    residual: Any = column("unknowns")
+    scratch: Any = column(doc="arguments and results of user functions")
+    power: Any = column("ledger", unit="W", doc="rates of the ledger")
+    exerted: Any = column("6 * forces", doc="what each did last that no potential knows of; see `mechanics.forces`")
+    energies: Any = column(
+        unit="J", doc="kinetic and potential; the potential of the particles' own forces, last evaluated"
+    )
+    rates: Any = column("rows", doc="J v")
+    wrenches: Any = column("6 * joints", unit="N, N m", doc="force and torque of each joint on its second body")
+    ticks: Any = column("stages + 3", doc="see `ticks`")

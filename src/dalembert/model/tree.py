@@ -17,6 +17,7 @@ from ..scene.articulate import Link
 from ..scene.body import WORLD, Body
 from ..scene.joint import Joint
 from ..scene.scene import Scene
+from ..tables import allocate
 from . import tree_tables as tables
 from .tree_tables import BALL, COORDINATES, FREE, FREEDOMS, HINGE, SLIDER, WELD, Tree
 
@@ -68,11 +69,8 @@ class Layout:
         nodes = np.array(self.rows, tables.NODE).view(np.recarray)
         nodes.row = [rows.get(place.item, -1) for place in self.places]
         nodes.joint[nodes.joint >= 0] += loops
-        return Tree(
-            nodes, np.array(self.freedoms, tables.FREEDOM).view(np.recarray),
-            np.zeros(len(nodes), tables.MOTION).view(np.recarray), np.zeros(m, tables.COLUMN).view(np.recarray),
-            np.full(m * m, np.nan), np.zeros(m), np.full(m, np.nan), np.full(m, np.nan),
-        )  # fmt: skip
+        freedoms = np.array(self.freedoms, tables.FREEDOM).view(np.recarray)
+        return allocate(Tree, {"nodes": len(nodes), "m": m}, nodes=nodes, freedoms=freedoms)
 
 
 def build_tree(scene: Scene) -> Layout:

@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..tables import column
+
 WELD, HINGE, SLIDER, BALL, FREE = range(5)
 COORDINATES = (0, 1, 1, 4, 7)  # numbers u has of a joint of each kind
 FREEDOMS = (0, 1, 1, 3, 6)
@@ -57,11 +59,11 @@ COLUMN = np.dtype([("linear", "f8", 3), ("angular", "f8", 3), ("force", "f8", 3)
 class Tree(NamedTuple):
     """n nodes, m speeds."""
 
-    nodes: Any  # NODE
-    freedoms: Any  # FREEDOM
-    motion: Any  # MOTION, one a node
-    columns: Any  # COLUMN, one a freedom
-    matrix: np.ndarray  # (m × m,) mass matrix, or its factor
-    efforts: np.ndarray  # (m,) applied along the freedoms (N, N m)
-    rates: np.ndarray  # (m,) ẇ
-    scratch: np.ndarray  # (m,)
+    nodes: Any = column("nodes", NODE)
+    freedoms: Any = column("m", FREEDOM)
+    motion: Any = column("nodes", MOTION, unit="x m, v m/s, omega rad/s, force N, torque N m")
+    columns: Any = column("m", COLUMN, doc="one a freedom")
+    matrix: Any = column("m * m", fill=np.nan, doc="mass matrix, or its factor")
+    efforts: Any = column("m", unit="N, N m", doc="applied along the freedoms")
+    rates: Any = column("m", unit="m/s², rad/s²", fill=np.nan, doc="ẇ")
+    scratch: Any = column("m", fill=np.nan)

@@ -14,8 +14,8 @@ from ..collide.tables import Collision
 from ..jit import DISABLED, CFunction, njit
 from ..pointer import C_SIGNATURE, C_TYPE, view, viewer
 from ..status import NON_FINITE
+from ..tables import table_at
 
-PARTICLES, COLLISION = 2 * len(Particles._fields), 2 * len(Collision._fields)
 _floats = viewer(np.float64)
 _addresses = viewer(np.int64)
 
@@ -38,8 +38,8 @@ def evaluate(data, task, h, y, n, place, m):
         _floats(at[3], 1)[0],
         _floats(y, n),
         _floats(place, m),
-        _addresses(at[0], PARTICLES),
-        _addresses(at[1], COLLISION),
+        table_at(Particles, at[0]),
+        table_at(Collision, at[1]),
     )
 
 

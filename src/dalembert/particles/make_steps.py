@@ -6,16 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..addresses import nested
 from ..linalg.block_pattern import BlockPattern
 from ..linalg.coarse_space import coarse_space, coarse_workspace
-from ..linalg.conjugate_gradient import REPORT as SOLUTION
-from ..linalg.ssor import HELD
 from ..model.compile import Model
 from ..model.tables import LEDGER, PARTICLE_FIELD
+from ..tables import allocate
 from . import tables
 from .schemes import SCHEMES
-from .tables import STEP_STAGES, Steps
+from .tables import Steps
 
 NEWTON = 60  # most steps of Newton's method in a stage
 DAMPING = ("damping", "stretch_damping", "shear_damping", "viscosity")  # fields of elements
@@ -66,24 +64,13 @@ def make_steps(model: Model, pattern: BlockPattern, settings: ParticleSettings, 
     attachments = np.array(model.attachments, tables.ATTACHMENT).view(np.recarray)
     tied = np.zeros(n if len(attachments) else 0, np.int64)
     tied[attachments.particle] = 1
-    m = np.zeros(unknowns)
-    return Steps(
-        options=options, stage=_row(tables.STAGE), report=_row(tables.REPORT),
-        touches=np.zeros(n if contacts or len(attachments) else 0, tables.TOUCH).view(np.recarray),
-        attachments=attachments, tied=tied, active=np.zeros(contacts, np.int64),
-        memory=np.zeros(n if contacts else 0, tables.MEMORY).view(np.recarray),
-        touch_counts=np.zeros(1, np.int64), pinned=np.nonzero(model.tables["particle_inverse_mass"] == 0.0)[0],
-        start=np.zeros(6 * n), before=np.zeros(6 * n), aim=np.zeros(3 * n), base=np.zeros(3 * n), place=np.zeros(12 * n),
-        trial=np.zeros(12 * n), forces=np.zeros(6 * n), trial_forces=np.zeros(6 * n),
-        power=np.zeros(len(model.force_names) + len(LEDGER)), booked=np.zeros(len(model.force_names) + len(LEDGER)),
-        gradient=m.copy(), change=m.copy(),
-        moved=np.zeros(6 * b), wanted=np.zeros(6 * b), inertia=np.zeros(7 * b), starts=pattern.starts,
-        columns=pattern.columns, values=np.zeros(0 if explicit else 9 * len(pattern.columns)), rhs=m.copy(),
-        residual=m.copy(), direction=m.copy(), image=m.copy(), scaled=m.copy(), d=m.copy(), t=m.copy(), g=m.copy(),
-        space=nested(space),
-        coarse=nested(coarse_workspace(space)),
-        held=np.zeros(n, HELD).view(np.recarray), solution=_row(SOLUTION), spare=np.zeros(model.size),
-        diagonal=np.zeros(9 * n + 18 * b), ticks=np.zeros(len(STEP_STAGES) + 3),
+    sizes = {
+        "n": n, "b": b, "m": unknowns, "contacts": contacts, "attachments": len(attachments), "state": model.size,
+        "ledger": len(model.force_names) + len(LEDGER), "blocks": 0 if explicit else len(pattern.columns),
+    }  # fmt: skip
+    return allocate(
+        Steps, sizes, options=options, attachments=attachments, tied=tied, starts=pattern.starts, columns=pattern.columns,
+        pinned=np.nonzero(model.tables["particle_inverse_mass"] == 0.0)[0], space=space, coarse=coarse_workspace(space),
     )  # fmt: skip
 
 

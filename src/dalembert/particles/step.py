@@ -17,6 +17,7 @@ from ..mechanics.system import pushes_of as system_pushes_of
 from ..model.tables import System
 from ..pointer import C_SIGNATURE, DERIVATIVE, DRIFT, call_pointer, viewer
 from ..status import NON_FINITE, OK
+from ..tables import table_at
 from ..ticks import begin, lap
 from ..unchecked import peek, poke
 from ..vec import dot, load3, scale, sub
@@ -43,7 +44,6 @@ from .tables_of import (
 )
 
 WALLS = len(Walls._fields)
-PARTICLES, SYSTEM, STEPS = 2 * len(Particles._fields), 2 * len(System._fields), 2 * len(Steps._fields)
 _floats = viewer(np.float64)
 _addresses = viewer(np.int64)
 
@@ -193,8 +193,8 @@ def evaluate(data, task, stop, y, n, dydt, m):
     at = _addresses(data, WALLS + 3)
     walls = Walls(at[0], at[1], at[2], at[3])
     return march(
-        walls, _floats(y, n), _floats(dydt, m), stop, _addresses(at[WALLS], PARTICLES),
-        _addresses(at[WALLS + 1], SYSTEM), _addresses(at[WALLS + 2], STEPS),
+        walls, _floats(y, n), _floats(dydt, m), stop, table_at(Particles, at[WALLS]),
+        table_at(System, at[WALLS + 1]), table_at(Steps, at[WALLS + 2]),
     )  # fmt: skip
 
 

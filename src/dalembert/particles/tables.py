@@ -8,6 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..linalg.coarse_space import CoarseSpace, CoarseWork
+from ..linalg.conjugate_gradient import REPORT as SOLUTION
+from ..linalg.ssor import HELD
+from ..tables import column, part
+
 # The scheme (see `schemes`): `explicit`, `linear`, 0 or 1; `fraction`, the time of the stage in steps; `stretch`, the way of
 # the step over that of its stage; `past_q`, `past_r`, whole numbers.
 OPTIONS = np.dtype(
@@ -49,6 +54,7 @@ ATTACHMENT = np.dtype([("particle", "i8"), ("body", "i8"), ("anchor", "f8", 3)],
 
 BODY_ROW = 6  # numbers a body: of a displacement, then of a turn
 STEP_STAGES = ("forces", "matrix", "linear solver", "contacts", "update")
+TICKS = len(STEP_STAGES) + 3
 FORCES, MATRIX, LINEAR, CONTACTS, UPDATE = range(5)
 
 
@@ -64,48 +70,48 @@ class Walls(NamedTuple):
 class Steps(NamedTuple):
     """n particles, b bodies that can be pushed, m = 3 n + 6 b unknowns."""
 
-    options: Any  # OPTIONS
-    stage: Any  # STAGE
-    report: Any  # REPORT
-    touches: Any  # TOUCH, as many as particles
-    memory: Any  # MEMORY, particle by particle, if any may touch
-    attachments: Any  # ATTACHMENT
-    tied: np.ndarray  # int64 (n,), 1 where a particle is attached; empty if none is
-    active: np.ndarray  # int64, contact by contact: whether it holds
-    touch_counts: np.ndarray  # int64 (1,): touches there are
-    pinned: np.ndarray  # int64, the particles that stay where they are
-    start: np.ndarray  # (6 n,) x and p at the start of the step
-    before: np.ndarray  # (6 n,) the same a step earlier
-    aim: np.ndarray  # (3 n,) s
-    base: np.ndarray  # (3 n,)
-    place: (
-        np.ndarray
-    )  # (12 n,) x, v, velocities about which forces are linear, and places at which damping is looked at
-    trial: np.ndarray  # (12 n,)
-    forces: np.ndarray  # (6 n,) conservative forces, then all others
-    trial_forces: np.ndarray  # (6 n,)
-    power: np.ndarray  # (ledger,) powers at `place`
-    booked: np.ndarray  # (ledger,) what the last step added to the ledger for forces
-    gradient: np.ndarray  # (m,)
-    change: np.ndarray  # (m,) displacements of a Newton step
-    moved: np.ndarray  # (6 b,) displacement and turn of each body since the start of the stage
-    wanted: np.ndarray  # (6 b,) the same, if no particle touched it
-    inertia: np.ndarray  # (7 b,) mass (kg) and moments (kg m²; xx, yy, zz, xy, xz, yz), world axes
-    starts: np.ndarray  # int64 (n + 1,), see linalg.block_pattern
-    columns: np.ndarray  # int32
-    values: np.ndarray  # 9 a block
-    rhs: np.ndarray  # (m,) and the vectors of conjugate gradients
-    residual: np.ndarray
-    direction: np.ndarray
-    image: np.ndarray
-    scaled: np.ndarray
-    d: np.ndarray  # (m,), see `linear`
-    t: np.ndarray
-    g: np.ndarray
-    space: Any  # linalg.coarse_space.CoarseSpace, see `addresses.nested`
-    coarse: Any  # CoarseWork, likewise
-    held: Any  # linalg.ssor.HELD, one a particle
-    solution: Any  # linalg.conjugate_gradient.REPORT
-    spare: np.ndarray  # of the size of the state
-    diagonal: np.ndarray  # (9 n + 18 b,) inverse of the blocks on the diagonal
-    ticks: np.ndarray
+    options: Any = column("1", OPTIONS)
+    stage: Any = column("1", STAGE)
+    report: Any = column("1", REPORT)
+    touches: Any = column("n if contacts or attachments else 0", TOUCH)
+    memory: Any = column("n if contacts else 0", MEMORY, doc="particle by particle, if any may touch")
+    attachments: Any = column("attachments", ATTACHMENT)
+    tied: Any = column("n if attachments else 0", np.int64, doc="1 where a particle is attached; empty if none is")
+    active: Any = column("contacts", np.int64, doc="contact by contact: whether it holds")
+    touch_counts: Any = column("1", np.int64, doc="touches there are")
+    pinned: Any = column(dtype=np.int64, doc="the particles that stay where they are")
+    start: Any = column("6 * n", doc="x and p at the start of the step")
+    before: Any = column("6 * n", doc="the same a step earlier")
+    aim: Any = column("3 * n", unit="m", doc="s")
+    base: Any = column("3 * n")
+    place: Any = column(
+        "12 * n", doc="x, v, velocities about which forces are linear, and places at which damping is looked at"
+    )
+    trial: Any = column("12 * n")
+    forces: Any = column("6 * n", unit="N", doc="conservative forces, then all others")
+    trial_forces: Any = column("6 * n")
+    power: Any = column("ledger", doc="powers at `place`")
+    booked: Any = column("ledger", doc="what the last step added to the ledger for forces")
+    gradient: Any = column("m")
+    change: Any = column("m", doc="displacements of a Newton step")
+    moved: Any = column("6 * b", unit="m, rad", doc="displacement and turn of each body since the start of the stage")
+    wanted: Any = column("6 * b", doc="the same, if no particle touched it")
+    inertia: Any = column("7 * b", doc="mass (kg) and moments (kg m²; xx, yy, zz, xy, xz, yz), world axes")
+    starts: Any = column("n + 1", np.int64, doc="see linalg.block_pattern")
+    columns: Any = column(dtype=np.int32)
+    values: Any = column("9 * blocks", doc="of the matrix")
+    rhs: Any = column("m", doc="and the vectors of conjugate gradients:")
+    residual: Any = column("m")
+    direction: Any = column("m")
+    image: Any = column("m")
+    scaled: Any = column("m")
+    d: Any = column("m", doc="see `linear`")
+    t: Any = column("m")
+    g: Any = column("m")
+    space: Any = part(CoarseSpace)
+    coarse: Any = part(CoarseWork)
+    held: Any = column("n", HELD)
+    solution: Any = column("1", SOLUTION)
+    spare: Any = column("state")
+    diagonal: Any = column("9 * n + 18 * b", doc="inverse of the blocks on the diagonal")
+    ticks: Any = column("TICKS")

@@ -14,6 +14,7 @@ from ..addresses import reader
 from ..arrays import clear
 from ..jit import njit
 from ..linalg import cholesky
+from ..tables import allocate, column
 
 PLAN = np.dtype(
     [
@@ -31,19 +32,19 @@ PLAN = np.dtype(
 class Equations(NamedTuple):
     """One system of equations. `values` is what `layout` says; what generated code leaves out is 0."""
 
-    plan: Any  # PLAN
-    inputs: Any  # u (n), v (n), parameters
-    values: Any
-    factor: Any  # (n, n): L
-    largest: Any  # (n,): the largest diagonal entries of M at the ends of steps so far
-    scale: Any  # (n,): the same, or those of the last evaluation, if they are larger
-    cross: Any  # (rows, n): Xᵀ
-    schur: Any  # (rows, rows): the factor of S
-    ones: Any  # (rows,)
-    target: Any  # (rows,): what S λ is to be
-    multipliers: Any  # (rows,): λ
-    residual: Any  # (rows,)
-    step: Any  # (n,): accelerations, or the change of coordinates or rates that projection makes
+    plan: Any = column("1", PLAN)
+    inputs: Any = column("2 * n + parameters", doc="u (n), v (n), parameters")
+    values: Any = column("values")
+    factor: Any = column("n * n", doc="L")
+    largest: Any = column("n", doc="the largest diagonal entries of M at the ends of steps so far")
+    scale: Any = column("n", doc="the same, or those of the last evaluation, if they are larger")
+    cross: Any = column("rows * n", doc="Xᵀ")
+    schur: Any = column("rows * rows", doc="the factor of S")
+    ones: Any = column("rows", fill=1.0)
+    target: Any = column("rows", doc="what S λ is to be")
+    multipliers: Any = column("rows", doc="λ")
+    residual: Any = column("rows")
+    step: Any = column("n", doc="accelerations, or the change of coordinates or rates that projection makes")
 
 
 plan_of = reader(Equations, "plan", PLAN)
@@ -84,11 +85,8 @@ def make_equations(address: int, n: int, holonomic: int, rows: int, parameters: 
     """Tables for n coordinates with so many constraints."""
     plan = np.zeros(1, PLAN).view(np.recarray)
     plan.address, plan.n, plan.holonomic, plan.rows, plan.stuck = address, n, holonomic, rows, -1
-    size = layout(n, holonomic, rows)[-1] + 2
-    sizes = (n * n, n, n, rows * n, rows * rows, rows, rows, rows, rows, n)
-    blank = [np.zeros(k) for k in sizes]
-    blank[5][:] = 1.0
-    return Equations(plan, np.concatenate([np.zeros(2 * n), parameters]), np.zeros(size), *blank)
+    sizes = {"n": n, "rows": rows, "values": layout(n, holonomic, rows)[-1] + 2}
+    return allocate(Equations, sizes, plan=plan, inputs=np.concatenate([np.zeros(2 * n), parameters]))
 
 
 @njit

@@ -12,6 +12,7 @@ from ..jit import CFunction, njit
 from ..pointer import C_SIGNATURE, COMPLETE_EVALUATED, DERIVATIVE, call_pointer, viewer
 from ..status import MESSAGES
 from ..table_function import TableFunction
+from ..tables import table_at
 from .constrained import (
     SINGULAR_MASS,
     Equations,
@@ -29,14 +30,12 @@ from .constrained import (
     values_of,
 )
 
-FIELDS = 2 * len(Equations._fields)
 FILL = 30  # task: M, f and the constraints, from u, v and parameters
 NOT_MET = 171  # status: holonomic constraints could not be met
 ITERATIONS = 25
 NEARLY = 1e-8  # of 1 + |u|: what Newton's method leaves after a smaller step is rounding
 FAR = 1e-6  # of the same: what is further off is not met
 _floats = viewer(np.float64)
-_addresses = viewer(np.int64)
 
 
 @njit
@@ -134,7 +133,7 @@ def perform(task, t, y, dydt, tables):
 
 
 def equations_of_motion(data, task, t, y, n, dydt, m):
-    return perform(task, t, _floats(y, n), _floats(dydt, m), _addresses(data, FIELDS))
+    return perform(task, t, _floats(y, n), _floats(dydt, m), table_at(Equations, data))
 
 
 COMPILED = CFunction(equations_of_motion, C_SIGNATURE)

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from ..addresses import nested
 from ..articulated.driver import JointMechanism
 from ..checkpoint_fields import Field
 from ..integrate.methods import METHODS
@@ -47,7 +46,7 @@ class PlacedMechanism(JointMechanism):
         )
         self._options, self._plan = options[0], equations.plan[0]
         placed = Placed(
-            options, nested(equations), nested(mechanism.system), np.zeros(coordinates.generated.size), model.initial.copy(),
+            options, equations, mechanism.system, np.zeros(coordinates.generated.size), model.initial.copy(),
             np.zeros(model.size),
         )  # fmt: skip
         tail = STATE_SIZE * len(model.body_names)
@@ -74,7 +73,7 @@ class PlacedMechanism(JointMechanism):
 
     def fields(self) -> list[Field]:
         """What is known of the state beside that of the bodies; see `JointMechanism.fields`."""
-        equations = self.tables.equations.tables
+        equations = self.tables.equations
         return [*super().fields(), Field("of time", self.tables.options.time), Field("largest", equations.largest)]
 
     def _measure(self, t: float, dydt: np.ndarray) -> None:
@@ -132,7 +131,7 @@ class PlacedMechanism(JointMechanism):
 
     def explain(self, status: int) -> str:
         """What a status means."""
-        return failure(self.tables.equations.tables, self.coordinates.coordinates, status)
+        return failure(self.tables.equations, self.coordinates.coordinates, status)
 
     def require_force(self, name: str) -> None:
         """Raises ValueError for the name of a joint, which cannot be let go."""

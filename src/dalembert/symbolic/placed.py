@@ -19,7 +19,7 @@ from ..jit import CFunction, njit
 from ..linalg.block_matrix import load_3, store_3
 from ..mechanics.kinematics import load6, load9
 from ..mechanics.system import bodies_of, energies_of, kinematics_of, settings_of
-from ..model.tables import STATE_SIZE
+from ..model.tables import STATE_SIZE, System
 from ..pointer import (
     C_SIGNATURE,
     COMPLETE_EVALUATED,
@@ -33,9 +33,10 @@ from ..pointer import (
     viewer,
 )
 from ..quat import from_matrix
+from ..tables import column, part, table_at
 from ..unchecked import peek, poke
 from ..vec import add, congruence, cross, dot, load3, scale, store3, sub, symvec
-from .constrained import accelerate, end_step, inputs_of, places, plan_of, step_of
+from .constrained import Equations, accelerate, end_step, inputs_of, places, plan_of, step_of
 from .evaluate import FILL, prepare, project
 
 FIXED = 24  # as in `generalized`
@@ -46,12 +47,12 @@ OPTIONS = np.dtype([("address", "i8"), ("mechanism", "i8"), ("handle", "i8"), ("
 class Placed(NamedTuple):
     """A mechanism whose bodies are where generated code says."""
 
-    options: Any  # OPTIONS, one row
-    equations: Any  # constrained.Equations, see `addresses.nested`
-    system: Any  # model.tables.System, likewise
-    motion: np.ndarray  # what the generated function gives: 24 + 6 n numbers a body, then constraints
-    y: np.ndarray  # the state of the mechanism
-    dydt: np.ndarray
+    options: Any = column("1", OPTIONS)
+    equations: Any = part(Equations)
+    system: Any = part(System)
+    motion: Any = column(doc="what the generated function gives: 24 + 6 n numbers a body, then constraints")
+    y: Any = column(doc="the state of the mechanism")
+    dydt: Any = column()
 
 
 options_of = reader(Placed, "options", OPTIONS)
@@ -61,7 +62,6 @@ motion_of = reader(Placed, "motion")
 y_of = reader(Placed, "y")
 dydt_of = reader(Placed, "dydt")
 
-FIELDS = 2 * len(Placed._fields)
 _floats = viewer(np.float64)
 _addresses = viewer(np.int64)
 
@@ -247,10 +247,10 @@ def books(t, placed):
 def bodies_in_coordinates(data, task, t, z, n, dzdt, m):
     if task == EVENT:
         at = _addresses(data, 2)
-        placed = _addresses(at[1], FIELDS)
+        placed = table_at(Placed, at[1])
         perform(LIFT, t, _floats(z, n), _floats(z, n), placed)
         return call_pointer(at[0], 0, EVENT, t, y_of(placed), _floats(dzdt, m))
-    return perform(task, t, _floats(z, n), _floats(dzdt, m), _addresses(data, FIELDS))
+    return perform(task, t, _floats(z, n), _floats(dzdt, m), table_at(Placed, data))
 
 
 COMPILED = CFunction(bodies_in_coordinates, C_SIGNATURE)
