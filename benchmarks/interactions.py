@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dalembert.addresses import handed
 from dalembert.interact.build import RadialLaw, make_interactions
 from dalembert.interact.entry import evaluate
 from dalembert.interact.tables import ALL_PAIRS, CELLS, GRAVITATION, REPULSION, TREE, Interactions
+from dalembert.tables import handed
 from readme import refreshed
 
 ROOT = Path(__file__).parent.parent

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .addresses import handed
 from .articulated import answer as tasks
 from .articulated.answer import answer
 from .articulated.reach import Reaching
@@ -17,6 +16,7 @@ from .scene.articulate import Link
 from .scene.body import Body
 from .scene.checks import real_array
 from .scene.scene import Scene
+from .tables import handed
 
 Vector = NDArray[np.float64]
 

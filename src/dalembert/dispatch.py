@@ -23,3 +23,10 @@ def by_kind(module: str, arguments: str, kinds: Mapping[int, Callable[..., Any]]
     names["__name__"] = module
     exec(compile("\n".join(lines), f"<{module}>", "exec"), names)
     return inlined(names["choose"])
+
+
+def field_of(module: str, name: str) -> Any:
+    """A compiled function of a table that reads its field of this name."""
+    names: dict[str, Any] = {"__name__": module}
+    exec(compile(f"def read(table):\n    return table.{name}", f"<{module}>", "exec"), names)
+    return inlined(names["read"])

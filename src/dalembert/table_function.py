@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .addresses import address_table
 from .jit import DISABLED, CFunction
 from .pointer import C_TYPE, view
+from .tables import address_table
 
 
 class TableFunction:

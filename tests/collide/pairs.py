@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from dalembert.addresses import address_table
 from dalembert.collide.build import Solid, make_collision
 from dalembert.collide.narrow import Narrow, family_of
 from dalembert.collide.tables import CONVEX_PAIR, CYLINDER, PAIR
 from dalembert.pointer import C_TYPE
+from dalembert.tables import address_table
 
 AXES = np.eye(3)
 

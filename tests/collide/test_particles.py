@@ -98,7 +98,7 @@ def test_the_grid_finds_what_each_collider_alone_does_and_the_same_bits_each_tim
 def test_a_full_table_says_how_much_room_is_needed():
     if config.DISABLE_JIT:
         pytest.skip("the entry point takes addresses")
-    from dalembert.addresses import address_table
+    from dalembert.tables import address_table
 
     collision = world((dal.HalfSpace(), (0, 0, 0), EYE))
     x = np.zeros((100, 3))

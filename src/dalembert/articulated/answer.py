@@ -12,7 +12,6 @@ from .inverse import bear, spread_rates
 from .jacobian import fill_jacobian, momentum
 from .mass_matrix import factorize, fill_matrix, solve
 from .motion import coordinate_rates, move, step
-from .tables_of import efforts_of, matrix_of, motion_of, nodes_of, rates_of
 
 PLACES, FORWARD, INVERSE, MATRIX, SOLVE, JACOBIAN, MOMENTUM, RATES, MOVED = range(9)
 
@@ -34,18 +33,18 @@ def answer(task: int, u: array(), w: array(), given: array(), found: out(), tree
         tell_places(found, tree)
     elif task == FORWARD:
         weigh(load_3(given, 0), tree)
-        copy_part(given, 3, efforts_of(tree))
+        copy_part(given, 3, tree.efforts)
         limp = accelerate(tree)
-        copy_part(rates_of(tree), 0, found)
+        copy_part(tree.rates, 0, found)
     elif task == INVERSE:
         weigh(load_3(given, 0), tree)
-        rates = rates_of(tree)
+        rates = tree.rates
         copy_part(given, 3, rates)
         spread_rates(rates, tree)
         bear(rates, found, tree)
     elif task == MATRIX:
         fill_matrix(tree)
-        copy_part(matrix_of(tree), 0, found)
+        copy_part(tree.matrix, 0, found)
     elif task == SOLVE:
         fill_matrix(tree)
         limp = factorize(tree)
@@ -54,7 +53,7 @@ def answer(task: int, u: array(), w: array(), given: array(), found: out(), tree
             solve(found, 0, tree)
     elif task == JACOBIAN:
         node = int(peek(given, 0))
-        arm = matvec(load9(motion_of(tree)[node].rotation), load_3(given, 1))
+        arm = matvec(load9(tree.motion[node].rotation), load_3(given, 1))
         fill_jacobian(node, arm, found, tree)
     elif task == MOMENTUM:
         mass, first, total, turning = momentum(load_3(given, 0), tree)
@@ -78,7 +77,7 @@ def copy_part(source, at, target):
 
 @njit
 def tell_places(out, tree):
-    motion = motion_of(tree)
+    motion = tree.motion
     for i in range(motion.shape[0]):
         own, at = motion[i], 18 * i
         store_3(out, at, load3(own.x))
@@ -91,7 +90,7 @@ def tell_places(out, tree):
 @njit
 def weigh(gravity, tree):
     """Apply gravity to all links, and nothing else."""
-    motion, nodes = motion_of(tree), nodes_of(tree)
+    motion, nodes = tree.motion, tree.nodes
     for i in range(nodes.shape[0]):
         store3(motion[i].force, scale(nodes[i].mass, gravity))
         store3(motion[i].torque, (0.0, 0.0, 0.0))

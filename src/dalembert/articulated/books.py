@@ -3,49 +3,47 @@
 from ..jit import njit
 from ..linalg.block_matrix import load_3
 from ..mechanics.particles import particles_at
-from ..mechanics.system import energies_of, power_of, settings_of
 from ..model.tables import PROJECTION_WORK, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE
 from ..pointer import FORCES, RECORD, call_pointer
 from ..unchecked import peek, poke
 from ..vec import add, cross, sub
 from .lift import lift
-from .tables_of import dydt_of, freedoms_of, options_of, system_of, tree_of, y_of
 
 
 @njit
 def place(t, z, reduced):
     """Loops and forces at z. Returns a status."""
-    options = options_of(reduced)[0]
     lift(z, reduced)
-    return call_pointer(options.mechanism, options.handle, FORCES, t, y_of(reduced), dydt_of(reduced))
+    return call_pointer(reduced.options[0].mechanism, reduced.options[0].handle, FORCES, t, reduced.y, reduced.dydt)
 
 
 @njit
 def look(t, z, reduced):
     """Loops, forces and energies at z. Returns a status."""
-    options, status = options_of(reduced)[0], place(t, z, reduced)
+    status = place(t, z, reduced)
     if status == 0:
-        status = call_pointer(options.mechanism, options.handle, RECORD, t, y_of(reduced), dydt_of(reduced))
+        status = call_pointer(
+            reduced.options[0].mechanism, reduced.options[0].handle, RECORD, t, reduced.y, reduced.dydt
+        )
     return status
 
 
 @njit
 def books(z, reduced):
     """Energy, momentum and angular momentum of everything, where `look` has been."""
-    system, y, options = system_of(reduced), y_of(reduced), options_of(reduced)[0]
-    energies = energies_of(system)
-    energy = energies[0] + energies[1]
+    options = reduced.options[0]
+    energy = reduced.system.energies[0] + reduced.system.energies[1]
     for k in range(options.speeds):
         w = peek(z, options.coordinates + k)
-        energy += 0.5 * freedoms_of(tree_of(reduced))[k].armature * w * w
-    total, turning = momenta(y, system)
+        energy += 0.5 * reduced.tree.freedoms[k].armature * w * w
+    total, turning = momenta(reduced.y, reduced.system)
     return energy, total, turning
 
 
 @njit
 def momenta(y, system):
     """Momentum and angular momentum of everything."""
-    settings = settings_of(system)[0]
+    settings = system.settings[0]
     total, turning = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     for b in range(settings.rigid):
         at = STATE_SIZE * b
@@ -63,7 +61,7 @@ def momenta(y, system):
 @njit
 def book_change(z, before, after, system):
     """What a correction has changed of energy and momenta (see `books`) goes to the ledger."""
-    ledger = z.shape[0] - power_of(system).shape[0] + settings_of(system)[0].ledger
+    ledger = z.shape[0] - system.power.shape[0] + system.settings[0].ledger
     increase(z, ledger + PROJECTION_WORK, after[0] - before[0])
     impulse, turning = sub(after[1], before[1]), sub(after[2], before[2])
     for k in range(3):

@@ -3,14 +3,12 @@
 import numpy as np
 
 from ..jit import CFunction, njit
-from ..mechanics.system import multipliers_of
 from ..pointer import C_SIGNATURE, viewer
 from ..tables import table_at
 from .ask_loops import CLOSE, FACTOR, FACTOR_ANEW
 from .loops import factor_loops, solve_loops
 from .project import project
 from .tables import Reduced
-from .tables_of import system_of
 
 _floats = viewer(np.float64)
 
@@ -22,7 +20,7 @@ def perform(task, t, z, unused, reduced):
         return factor_loops(task == FACTOR_ANEW, reduced)
     if task == CLOSE:
         return project(t, z, reduced)
-    solve_loops(multipliers_of(system_of(reduced)), reduced)
+    solve_loops(reduced.system.multipliers, reduced)
     return 0
 
 

@@ -6,40 +6,27 @@ joints held. Of a tree that stands on the world the difference is what its root 
 """
 
 from ..collide.tables import CONTACTS
-from ..collide.tables_of import contacts_of, counts_of
 from ..contact.bounded import is_stop
 from ..contact.gauss_seidel import axes_of, world_impulse
 from ..contact.impulses import book_reaction
 from ..jit import inlined, njit
 from ..linalg.ssor import inverse_of
 from ..mechanics.kinematics import load6
-from ..mechanics.system import kinematics_of, power_of, settings_of
 from ..model.tables import LEDGER, PROJECTION_WORK
 from ..pointer import POWERS, call_pointer
 from ..unchecked import peek, poke
 from ..vec import add, add_scaled, cross, dot, load3, scale, store3, sub, symvec
 from .contact_restitution import row_work
 from .contact_rows import row_product
-from .contact_tables_of import (
-    after_of,
-    before_of,
-    bounds_of,
-    options_of,
-    root_of_of,
-    roots_of,
-    shift_of,
-)
 from .lift import lift_speeds
 from .motion import ZERO, store6
-from .tables_of import motion_of, node_of_row_of, nodes_of, system_of, tree_of, y_of
-from .tables_of import options_of as reduced_options_of
 
 
 @njit
 def measure_trees(reduced, stepping):
     """Mass properties and momenta of each tree, where it is."""
-    tree, roots, root_of = tree_of(reduced), roots_of(stepping), root_of_of(stepping)
-    nodes, motion = nodes_of(tree), motion_of(tree)
+    roots, root_of = stepping.roots, stepping.root_of
+    nodes, motion = reduced.tree.nodes, reduced.tree.motion
     for i in range(roots.shape[0]):
         root = roots[i]
         root.mass = 0.0
@@ -68,7 +55,7 @@ def measure_trees(reduced, stepping):
 @njit
 def open_books(reduced, stepping):
     """The momenta before a step, where the trees are."""
-    roots = roots_of(stepping)
+    roots = stepping.roots
     measure_trees(reduced, stepping)
     for i in range(roots.shape[0]):
         begin_root(roots[i], load3(roots[i].momentum_now), load3(roots[i].turning_now))
@@ -88,7 +75,7 @@ def begin_root(root, momentum, turning):
 def close_books(z, reduced, stepping):
     """Momenta after the step, where the trees are, are made what the impulses ask for; reactions go to the ledger. They are
     those before the next step."""
-    tree, roots, first = tree_of(reduced), roots_of(stepping), reduced_options_of(reduced)[0].coordinates
+    tree, roots, first = reduced.tree, stepping.roots, reduced.options[0].coordinates
     measure_trees(reduced, stepping)
     for i in range(roots.shape[0]):
         root = roots[i]
@@ -107,12 +94,12 @@ def close_books(z, reduced, stepping):
             j[3] + h[0] * h[1] / m, j[4] + h[0] * h[2] / m, j[5] + h[1] * h[2] / m,
         )  # fmt: skip
         inverse, definite = inverse_of(central)
-        about = sub(turn, cross(load3(motion_of(tree)[root.node].x), lacks))
+        about = sub(turn, cross(load3(tree.motion[root.node].x), lacks))
         omega = ZERO
         if definite:
             omega = symvec(inverse, sub(about, scale(1.0 / m, cross(h, lacks))))
         v = scale(1.0 / m, sub(lacks, cross(omega, h)))
-        at = first + nodes_of(tree)[root.node].first
+        at = first + tree.nodes[root.node].first
         for k in range(3):
             poke(z, at + k, peek(z, at + k) + v[k])
             poke(z, at + 3 + k, peek(z, at + 3 + k) + omega[k])
@@ -121,7 +108,7 @@ def close_books(z, reduced, stepping):
 @inlined
 def give(node, impulse, moment, reduced, stepping):
     """An impulse on a node, and its moment about the origin."""
-    root = roots_of(stepping)[root_of_of(stepping)[node]]
+    root = stepping.roots[stepping.root_of[node]]
     store3(root.impulse, add(load3(root.impulse), impulse))
     store3(root.moment, add(load3(root.moment), moment))
 
@@ -129,8 +116,8 @@ def give(node, impulse, moment, reduced, stepping):
 @njit
 def book_forces(h, z, reduced, stepping):
     """What forces over h and the impulses of the loops, in the kinematics table, give to the trees."""
-    nodes, kinematics = nodes_of(tree_of(reduced)), kinematics_of(system_of(reduced))
-    rigid = settings_of(system_of(reduced))[0].rigid
+    nodes, kinematics = reduced.tree.nodes, reduced.system.kinematics
+    rigid = reduced.system.settings[0].rigid
     for i in range(nodes.shape[0]):
         if nodes[i].row < 0:
             continue
@@ -148,14 +135,13 @@ def book_forces(h, z, reduced, stepping):
 @njit
 def find_powers(reduced):
     """The powers of the applied forces at the velocities in the kinematics table."""
-    options, y = reduced_options_of(reduced)[0], y_of(reduced)
-    call_pointer(options.mechanism, options.handle, POWERS, 0.0, y, y)
+    call_pointer(reduced.options[0].mechanism, reduced.options[0].handle, POWERS, 0.0, reduced.y, reduced.y)
 
 
 @njit
 def find_mean_powers(z, reduced, stepping):
     """The powers of the applied forces at the mean speeds w̄ = ½ (w⁻ + w⁺) of the step."""
-    before, after, first = before_of(stepping), after_of(stepping), reduced_options_of(reduced)[0].coordinates
+    before, after, first = stepping.before, stepping.after, reduced.options[0].coordinates
     for k in range(before.shape[0]):
         poke(z, first + k, 0.5 * (peek(before, k) + peek(after, k)))
     lift_speeds(z[first : first + before.shape[0]], reduced)
@@ -166,12 +152,12 @@ def find_mean_powers(z, reduced, stepping):
 def book_displacement(h, z, reduced, collision, stepping):
     """The work of the applied forces, of motors and of dry friction along the displacement in `shift`; that nothing has done
     the opposite work is an error of the energy, booked as the work of projection."""
-    bounds, shift = bounds_of(stepping), shift_of(stepping)
-    count = counts_of(collision)[CONTACTS]
-    system, m = system_of(reduced), shift.shape[0]
+    bounds, shift = stepping.bounds, stepping.shift
+    count = collision.counts[CONTACTS]
+    system, m = reduced.system, shift.shape[0]
     lift_speeds(shift, reduced)
     find_powers(reduced)
-    power = power_of(system)
+    power = system.power
     works, total = z.shape[0] - power.shape[0], 0.0
     for i in range(power.shape[0] - len(LEDGER)):
         z[works + i] += power[i]
@@ -187,9 +173,9 @@ def book_displacement(h, z, reduced, collision, stepping):
 @njit
 def book_contacts(z, reduced, collision, stepping):
     """Impulses of contacts: on the trees, from the world, and their work."""
-    contacts, node_of_row, entry = contacts_of(collision), node_of_row_of(reduced), options_of(stepping)[0].ledger
-    rigid = settings_of(system_of(reduced))[0].rigid
-    for i in range(counts_of(collision)[CONTACTS]):
+    contacts, node_of_row, entry = collision.contacts, reduced.node_of_row, stepping.options[0].ledger
+    rigid = reduced.system.settings[0].rigid
+    for i in range(collision.counts[CONTACTS]):
         contact = contacts[i]
         p = load3(contact.impulse)
         if p[0] == 0.0:
@@ -213,7 +199,7 @@ def book_contacts(z, reduced, collision, stepping):
 @njit
 def book_bounds(z, reduced, collision, stepping):
     """The same of stops, dry friction and ideal motors."""
-    bounds, count = bounds_of(stepping), counts_of(collision)[CONTACTS]
+    bounds, count = stepping.bounds, collision.counts[CONTACTS]
     for i in range(bounds.shape[0]):
         bound = bounds[i]
         z[bound.entry] += row_work(bound.impulse, 3 * count + i, stepping)
@@ -225,8 +211,8 @@ def book_bounds(z, reduced, collision, stepping):
 def book_side(z, row, impulse, linear, angular, reduced, stepping):
     """An impulse along a row of a body; the world's is a reaction."""
     force = scale(impulse, linear)
-    moment = add(cross(load3(kinematics_of(system_of(reduced))[row].x), force), scale(impulse, angular))
-    node = node_of_row_of(reduced)[row]
+    moment = add(cross(load3(reduced.system.kinematics[row].x), force), scale(impulse, angular))
+    node = reduced.node_of_row[row]
     if node >= 0:
         give(node, force, moment, reduced, stepping)
     else:

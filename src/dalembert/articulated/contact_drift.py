@@ -12,14 +12,11 @@ from ..arrays import copy
 from ..jit import njit
 from ..unchecked import peek, poke
 from ..vec import store3
-from .contact_tables_of import before_of, factor_of, mass_of, options_of, slopes_of, soft_of
 from .inverse import bear, spread_rates
 from .jacobian import spread_speeds
 from .lift import step
 from .mass_matrix import factorize, fill_matrix, solve
 from .motion import ZERO, move
-from .tables_of import matrix_of, motion_of, rates_of, tree_of
-from .tables_of import options_of as reduced_options_of
 
 PASSES, ROUNDING = 10, 1e-12  # of finding w⁻, each a factor of h better; they end when so small a part of it changes
 
@@ -27,11 +24,11 @@ PASSES, ROUNDING = 10, 1e-12  # of finding w⁻, each a factor of h better; they
 @njit
 def place(z, reduced, stepping):
     """Places and velocities of all links at z, and the factor of M. Returns the freedom that nothing resists, or −1."""
-    options, tree = reduced_options_of(reduced)[0], tree_of(reduced)
+    options, tree = reduced.options[0], reduced.tree
     move(z[: options.coordinates], z[options.coordinates : options.coordinates + options.speeds], tree)
     fill_matrix(tree)
-    if soft_of(stepping).shape[0] > 0:
-        copy(mass_of(stepping), matrix_of(tree))
+    if stepping.soft.shape[0] > 0:
+        copy(stepping.mass, tree.matrix)
     options.limp = factorize(tree)
     return options.limp
 
@@ -39,8 +36,8 @@ def place(z, reduced, stepping):
 @njit
 def approach(z, reduced, stepping):
     """Move z to the middle of the step. Returns as `place`."""
-    options, tree = reduced_options_of(reduced)[0], tree_of(reduced)
-    h, first, start, slopes = options_of(stepping)[0].dt, options.coordinates, before_of(stepping), slopes_of(stepping)
+    options, tree = reduced.options[0], reduced.tree
+    h, first, start, slopes = stepping.options[0].dt, options.coordinates, stepping.before, stepping.slopes
     m = options.speeds
     step(z, 0.5 * h, z[first : first + m], tree)
     if place(z, reduced, stepping) >= 0:
@@ -63,10 +60,15 @@ def approach(z, reduced, stepping):
 @njit
 def depart(z, reduced, stepping):
     """Move z on from the middle of the step, where the tree is, to its end."""
-    options, tree = reduced_options_of(reduced)[0], tree_of(reduced)
-    h, first, slopes, m = options_of(stepping)[0].dt, options.coordinates, slopes_of(stepping), options.speeds
-    if soft_of(stepping).shape[0] > 0:
-        copy(matrix_of(tree), factor_of(stepping))
+    tree = reduced.tree
+    h, first, slopes, m = (
+        stepping.options[0].dt,
+        reduced.options[0].coordinates,
+        stepping.slopes,
+        reduced.options[0].speeds,
+    )
+    if stepping.soft.shape[0] > 0:
+        copy(tree.matrix, stepping.factor)
     spread_speeds(z[first : first + m], tree)
     fill_slopes(slopes, tree)
     for k in range(m):
@@ -77,7 +79,7 @@ def depart(z, reduced, stepping):
 @njit
 def fill_slopes(slopes, tree):
     """−M⁻¹ bias, at the velocities of the links."""
-    motion, rates = motion_of(tree), rates_of(tree)
+    motion, rates = tree.motion, tree.rates
     for i in range(motion.shape[0]):
         store3(motion[i].force, ZERO)
         store3(motion[i].torque, ZERO)

@@ -13,24 +13,12 @@ make D singular; ε on its diagonal picks one way to share it. A step is kept on
 
 import math
 
-from ..collide.tables_of import contacts_of
 from ..contact.bounded import wanted_change
 from ..contact.tables import FRICTION_STEP, INVERSE_NORMAL, OFF, RESPONSE, ROW
 from ..jit import inlined, njit
 from ..linalg.lu import factorize, substitute
 from ..unchecked import peek, poke
 from ..vec import load3, store3
-from .contact_tables_of import (
-    bounds_of,
-    delassus_of,
-    newton_kept_of,
-    newton_matrix_of,
-    newton_pivots_of,
-    newton_step_of,
-    rates_free_of,
-    rates_of,
-    responses_of,
-)
 
 STEPS = 10
 EPSILON = 1e-6
@@ -46,18 +34,18 @@ def row_of(k, island, count):
 @njit
 def step_newton(island, count, collision, stepping):
     """One step: changes the impulses of an island and its rates. Returns whether there was one."""
-    bounds = bounds_of(stepping)
+    bounds = stepping.bounds
     rows = 3 * count + bounds.shape[0]
     n = 3 * (island.end - island.first) + (bounds.shape[0] if island.jointed != 0 else 0)
-    contacts, matrix, step = contacts_of(collision), newton_matrix_of(stepping), newton_step_of(stepping)
+    contacts, step = collision.contacts, stepping.newton_step
     keep_impulses(island, n, count, collision, stepping)
     for i in range(island.first, island.end):
         fill_contact(i, contacts[i], island, n, rows, count, stepping)
     for k in range(3 * (island.end - island.first), n):
         fill_bound(k, bounds[row_of(k, island, count) - 3 * count], island, n, rows, count, stepping)
-    if factorize(n, matrix, 0, newton_pivots_of(stepping), 0) != 0:
+    if factorize(n, stepping.newton_matrix, 0, stepping.newton_pivots, 0) != 0:
         return False
-    substitute(n, matrix, 0, newton_pivots_of(stepping), 0, step, 0)
+    substitute(n, stepping.newton_matrix, 0, stepping.newton_pivots, 0, step, 0)
     for i in range(island.first, island.end):
         p, at = load3(contacts[i].impulse), 3 * (i - island.first)
         store3(contacts[i].impulse, within(
@@ -83,10 +71,10 @@ def within(n, t, s, friction):
 @njit
 def fill_contact(i, contact, island, n, rows, count, stepping):
     responses, rates, step, matrix = (
-        responses_of(stepping),
-        rates_of(stepping),
-        newton_step_of(stepping),
-        newton_matrix_of(stepping),
+        stepping.responses,
+        stepping.rates,
+        stepping.newton_step,
+        stepping.newton_matrix,
     )
     p, k = load3(contact.impulse), 3 * (i - island.first)
     excess, own = peek(rates, 3 * i) + contact.bias, peek(responses, ROW * i + RESPONSE)
@@ -117,42 +105,42 @@ def fill_contact(i, contact, island, n, rows, count, stepping):
 
 @njit
 def fill_bound(k, bound, island, n, rows, count, stepping):
-    row, rates = row_of(k, island, count), rates_of(stepping)
-    change = 0.0 if bound.response == OFF else wanted_change(bound, peek(rates, row))
+    row = row_of(k, island, count)
+    change = 0.0 if bound.response == OFF else wanted_change(bound, peek(stepping.rates, row))
     at_most = bound.impulse + change >= bound.most and bound.most < math.inf
     if bound.response == OFF or bound.impulse + change <= bound.least or at_most:
         fill_unit(k, change, n, stepping)
     else:
-        excess = peek(rates, row) + bound.bias + bound.compliance * bound.impulse
+        excess = peek(stepping.rates, row) + bound.bias + bound.compliance * bound.impulse
         fill_delassus(k, -excess, island, n, rows, count, stepping)
         if bound.compliance > 0.0:
-            own, matrix = bound.compliance / peek(delassus_of(stepping), row * (rows + 1)), newton_matrix_of(stepping)
-            poke(matrix, k * (n + 1), peek(matrix, k * (n + 1)) + own)
+            own = bound.compliance / peek(stepping.delassus, row * (rows + 1))
+            poke(stepping.newton_matrix, k * (n + 1), peek(stepping.newton_matrix, k * (n + 1)) + own)
 
 
 @njit
 def fill_unit(k, value, n, stepping):
     """The equation Δp_k = value."""
-    matrix = newton_matrix_of(stepping)
+    matrix = stepping.newton_matrix
     for j in range(n):
         poke(matrix, k * n + j, 0.0)
     poke(matrix, k * (n + 1), 1.0)
-    poke(newton_step_of(stepping), k, value)
+    poke(stepping.newton_step, k, value)
 
 
 @njit
 def fill_delassus(k, value, island, n, rows, count, stepping):
     """The equation D_k Δp = value, over D_kk."""
-    row, matrix = row_of(k, island, count), newton_matrix_of(stepping)
-    own = 1.0 / peek(delassus_of(stepping), row * (rows + 1))
+    row = row_of(k, island, count)
+    own = 1.0 / peek(stepping.delassus, row * (rows + 1))
     fill_unit(k, own * value, n, stepping)
-    poke(matrix, k * (n + 1), EPSILON)
+    poke(stepping.newton_matrix, k * (n + 1), EPSILON)
     add_delassus(k * n, row, own, island, n, rows, count, stepping)
 
 
 @njit
 def add_delassus(at, row, share, island, n, rows, count, stepping):
-    matrix, delassus = newton_matrix_of(stepping), delassus_of(stepping)
+    matrix, delassus = stepping.newton_matrix, stepping.delassus
     for j in range(n):
         value = share * peek(delassus, row * rows + row_of(j, island, count))
         poke(matrix, at + j, peek(matrix, at + j) + value)
@@ -161,7 +149,7 @@ def add_delassus(at, row, share, island, n, rows, count, stepping):
 @njit
 def keep_impulses(island, n, count, collision, stepping):
     """Keep the impulses that a step starts from."""
-    contacts, bounds, kept = contacts_of(collision), bounds_of(stepping), newton_kept_of(stepping)
+    contacts, bounds, kept = collision.contacts, stepping.bounds, stepping.newton_kept
     for k in range(n):
         row = row_of(k, island, count)
         poke(kept, k, contacts[row // 3].impulse[row % 3] if row < 3 * count else bounds[row - 3 * count].impulse)
@@ -170,7 +158,7 @@ def keep_impulses(island, n, count, collision, stepping):
 @njit
 def go_back(island, count, collision, stepping):
     """Take a step back."""
-    contacts, bounds, kept = contacts_of(collision), bounds_of(stepping), newton_kept_of(stepping)
+    contacts, bounds, kept = collision.contacts, stepping.bounds, stepping.newton_kept
     n = 3 * (island.end - island.first) + (bounds.shape[0] if island.jointed != 0 else 0)
     for k in range(n):
         row = row_of(k, island, count)
@@ -184,8 +172,8 @@ def go_back(island, count, collision, stepping):
 @njit
 def find_rates(island, n, rows, count, collision, stepping):
     """u = u_free + D p of an island."""
-    contacts, bounds, delassus = contacts_of(collision), bounds_of(stepping), delassus_of(stepping)
-    rates, free = rates_of(stepping), rates_free_of(stepping)
+    contacts, bounds, delassus = collision.contacts, stepping.bounds, stepping.delassus
+    rates, free = stepping.rates, stepping.rates_free
     for k in range(n):
         row = row_of(k, island, count)
         value = peek(free, row)

@@ -7,7 +7,6 @@ one at a bound that of `contact.bounded`.
 
 from ..arrays import copy
 from ..collide.tables import CONTACTS, ISLANDS
-from ..collide.tables_of import contacts_of, counts_of, islands_of
 from ..contact.bounded import wanted_change
 from ..contact.cone import project_coulomb
 from ..contact.gauss_seidel import improve, is_zero
@@ -18,15 +17,6 @@ from ..jit import njit
 from ..unchecked import peek, poke
 from ..vec import load3, store3
 from .contact_newton import STEPS, go_back, step_newton
-from .contact_tables_of import (
-    bounds_of,
-    delassus_of,
-    options_of,
-    rates_free_of,
-    rates_of,
-    report_of,
-    responses_of,
-)
 
 EVERY = 10  # passes before Newton's method is tried
 
@@ -35,10 +25,10 @@ EVERY = 10  # passes before Newton's method is tried
 def relax(collision, stepping):
     """Bring the impulses, which are where it starts, and `rates` to what the law asks for; the report tells how near they
     came."""
-    options, report = options_of(stepping)[0], report_of(stepping)[0]
-    report.contacts = counts_of(collision)[CONTACTS]
+    options, report = stepping.options[0], stepping.report[0]
+    report.contacts = collision.counts[CONTACTS]
     report.iterations, report.residual, report.aim = 0, 0.0, options.tolerance
-    if report.contacts == 0 and bounds_of(stepping).shape[0] == 0:
+    if report.contacts == 0 and stepping.bounds.shape[0] == 0:
         return
     begin(collision, stepping)
     while report.iterations < options.iterations:
@@ -56,9 +46,9 @@ def relax(collision, stepping):
 @njit
 def finish(collision, stepping):
     """Newton's method for each island that is above the tolerance, as long as it brings that down."""
-    count, tolerance = counts_of(collision)[CONTACTS], options_of(stepping)[0].tolerance
-    for number in range(counts_of(collision)[ISLANDS]):
-        island = islands_of(collision)[number]
+    count, tolerance = collision.counts[CONTACTS], stepping.options[0].tolerance
+    for number in range(collision.counts[ISLANDS]):
+        island = collision.islands[number]
         residual = residual_of(island, count, collision, stepping)
         for _ in range(STEPS):
             if residual <= tolerance or not step_newton(island, count, collision, stepping):
@@ -73,11 +63,11 @@ def finish(collision, stepping):
 @njit
 def begin(collision, stepping):
     """`rates` with the impulses that there are; those of contacts, in axes that have turned, are put in the cone."""
-    contacts, count = contacts_of(collision), counts_of(collision)[CONTACTS]
-    bounds, rates = bounds_of(stepping), rates_of(stepping)
-    copy(rates, rates_free_of(stepping))
-    for number in range(counts_of(collision)[ISLANDS]):
-        island = islands_of(collision)[number]
+    contacts, count = collision.contacts, collision.counts[CONTACTS]
+    bounds = stepping.bounds
+    copy(stepping.rates, stepping.rates_free)
+    for number in range(collision.counts[ISLANDS]):
+        island = collision.islands[number]
         for i in range(island.first, island.end):
             p = project_coulomb(load3(contacts[i].impulse), contacts[i].friction)
             store3(contacts[i].impulse, p)
@@ -89,11 +79,11 @@ def begin(collision, stepping):
 @njit
 def sweep_contacts(collision, stepping):
     """One pass; returns the largest change of a velocity of a contact that its own impulse made (m/s)."""
-    contacts, count = contacts_of(collision), counts_of(collision)[CONTACTS]
-    rates, responses = rates_of(stepping), responses_of(stepping)
+    contacts, count = collision.contacts, collision.counts[CONTACTS]
+    rates, responses = stepping.rates, stepping.responses
     largest = 0.0
-    for number in range(counts_of(collision)[ISLANDS]):
-        island = islands_of(collision)[number]
+    for number in range(collision.counts[ISLANDS]):
+        island = collision.islands[number]
         for i in range(island.first, island.end):
             u = (peek(rates, 3 * i), peek(rates, 3 * i + 1), peek(rates, 3 * i + 2))
             d = improve(contacts[i], u, 1.0, responses, ROW * i)
@@ -108,7 +98,7 @@ def sweep_contacts(collision, stepping):
 @njit
 def sweep_bounds(count, stepping):
     """The same for bounds (rad/s or m/s)."""
-    bounds, rates = bounds_of(stepping), rates_of(stepping)
+    bounds, rates = stepping.bounds, stepping.rates
     largest = 0.0
     for i in range(bounds.shape[0]):
         bound = bounds[i]
@@ -125,8 +115,8 @@ def sweep_bounds(count, stepping):
 @njit
 def push_contact(i, d, island, count, stepping):
     """What a change of the impulse of a contact does to all rates that feel it."""
-    delassus, rates = delassus_of(stepping), rates_of(stepping)
-    rows = 3 * count + bounds_of(stepping).shape[0]
+    delassus, rates = stepping.delassus, stepping.rates
+    rows = 3 * count + stepping.bounds.shape[0]
     n, t, s = 3 * i * rows, (3 * i + 1) * rows, (3 * i + 2) * rows
     for j in range(3 * island.first, 3 * island.end):
         poke(rates, j, peek(rates, j) + d[0] * peek(delassus, n + j) + d[1] * peek(delassus, t + j)
@@ -139,8 +129,8 @@ def push_contact(i, d, island, count, stepping):
 @njit
 def push_bound(row, change, count, stepping):
     """The same of a bound."""
-    delassus, rates = delassus_of(stepping), rates_of(stepping)
-    rows = 3 * count + bounds_of(stepping).shape[0]
+    delassus, rates = stepping.delassus, stepping.rates
+    rows = 3 * count + stepping.bounds.shape[0]
     for j in range(rows):
         poke(rates, j, peek(rates, j) + change * peek(delassus, row * rows + j))
 
@@ -148,17 +138,17 @@ def push_bound(row, change, count, stepping):
 @njit
 def worst_residual(collision, stepping):
     """The largest residual of Coulomb's law (see `contact.residual`) and of the bounds, m/s or rad/s."""
-    count = counts_of(collision)[CONTACTS]
+    count = collision.counts[CONTACTS]
     worst = bounds_residual(count, stepping)
-    for number in range(counts_of(collision)[ISLANDS]):
-        worst = max(worst, residual_of(islands_of(collision)[number], count, collision, stepping))
+    for number in range(collision.counts[ISLANDS]):
+        worst = max(worst, residual_of(collision.islands[number], count, collision, stepping))
     return worst
 
 
 @njit
 def residual_of(island, count, collision, stepping):
     """The same of one island."""
-    contacts, rates, responses = contacts_of(collision), rates_of(stepping), responses_of(stepping)
+    contacts, rates, responses = collision.contacts, stepping.rates, stepping.responses
     worst = bounds_residual(count, stepping) if island.jointed != 0 else 0.0
     for i in range(island.first, island.end):
         contact, k = contacts[i], peek(responses, ROW * i + RESPONSE)
@@ -170,7 +160,7 @@ def residual_of(island, count, collision, stepping):
 
 @njit
 def bounds_residual(count, stepping):
-    bounds, rates = bounds_of(stepping), rates_of(stepping)
+    bounds, rates = stepping.bounds, stepping.rates
     worst = 0.0
     for i in range(bounds.shape[0]):
         if bounds[i].response != OFF:

@@ -2,24 +2,12 @@
 
 from ..arrays import copy
 from ..collide.tables import CONTACTS, ISLANDS
-from ..collide.tables_of import contacts_of, counts_of, islands_of
 from ..contact.bounded import set_bounce
 from ..contact.restitution import ROUNDING, between, gap_bias, largest_share, set_bias
 from ..jit import njit
-from ..mechanics.system import forces_of
 from ..model.tables import STOP
 from ..unchecked import peek, poke
 from .contact_relax import relax
-from .contact_tables_of import (
-    bounds_of,
-    first_impulses_of,
-    first_rates_of,
-    options_of,
-    rates_before_of,
-    rates_free_of,
-    rates_of,
-)
-from .tables_of import system_of
 
 
 @njit
@@ -35,8 +23,8 @@ def find_impulses(h, limited, reduced, collision, stepping):
 @njit
 def set_biases(h, reduced, collision, stepping):
     """What the law adds to the rates; returns whether something bounces."""
-    contacts, count, slop = contacts_of(collision), counts_of(collision)[CONTACTS], options_of(stepping)[0].slop
-    before, free = rates_before_of(stepping), rates_free_of(stepping)
+    contacts, count, slop = collision.contacts, collision.counts[CONTACTS], stepping.options[0].slop
+    before, free = stepping.rates_before, stepping.rates_free
     bounces = False
     for i in range(count):
         bounces = set_bias(contacts[i], h, slop, peek(before, 3 * i), peek(free, 3 * i)) or bounces
@@ -46,7 +34,7 @@ def set_biases(h, reduced, collision, stepping):
 @njit
 def set_bounces(h, plastic, count, reduced, stepping):
     """The same for stops; unless `plastic`, they bounce."""
-    bounds, forces, free = bounds_of(stepping), forces_of(system_of(reduced)), rates_free_of(stepping)
+    bounds, forces, free = stepping.bounds, reduced.system.forces, stepping.rates_free
     bounces = False
     for i in range(bounds.shape[0]):
         force = forces[bounds[i].force]
@@ -58,8 +46,8 @@ def set_bounces(h, plastic, count, reduced, stepping):
 @njit
 def limit_restitution(h, reduced, collision, stepping):
     """Where impulses bring energy to an island, put a mixture with those without restitution in their place."""
-    islands, count = islands_of(collision), counts_of(collision)[ISLANDS]
-    contacts, slop = contacts_of(collision), options_of(stepping)[0].slop
+    islands, count = collision.islands, collision.counts[ISLANDS]
+    contacts, slop = collision.contacts, stepping.options[0].slop
     keep_first(collision, stepping)
     for number in range(count):
         island = islands[number]
@@ -67,7 +55,7 @@ def limit_restitution(h, reduced, collision, stepping):
             for i in range(island.first, island.end):
                 contacts[i].bias = gap_bias(contacts[i], h, slop)
             if island.jointed != 0:
-                set_bounces(h, True, counts_of(collision)[CONTACTS], reduced, stepping)
+                set_bounces(h, True, collision.counts[CONTACTS], reduced, stepping)
     relax(collision, stepping)
     for number in range(count):
         island = islands[number]
@@ -84,9 +72,9 @@ def limit_restitution(h, reduced, collision, stepping):
 @njit
 def keep_first(collision, stepping):
     """Keep the solution with restitution."""
-    contacts, bounds, first = contacts_of(collision), bounds_of(stepping), first_impulses_of(stepping)
-    copy(first_rates_of(stepping), rates_of(stepping))
-    for i in range(counts_of(collision)[CONTACTS]):
+    contacts, bounds, first = collision.contacts, stepping.bounds, stepping.first_impulses
+    copy(stepping.first_rates, stepping.rates)
+    for i in range(collision.counts[CONTACTS]):
         for k in range(3):
             first[3 * i + k] = contacts[i].impulse[k]
     for i in range(bounds.shape[0]):
@@ -96,9 +84,9 @@ def keep_first(collision, stepping):
 @njit
 def measure_gains(reduced, collision, stepping):
     """The energy that impulses bring to each island, zero where that is rounding or less; whether it is more anywhere."""
-    islands = islands_of(collision)
+    islands = collision.islands
     some = False
-    for number in range(counts_of(collision)[ISLANDS]):
+    for number in range(collision.counts[ISLANDS]):
         gained, turned_over = work_on(islands[number], reduced, collision, stepping)
         islands[number].gained = gained if gained > ROUNDING * turned_over else 0.0
         some = some or islands[number].gained > 0.0
@@ -108,8 +96,8 @@ def measure_gains(reduced, collision, stepping):
 @njit
 def work_on(island, reduced, collision, stepping):
     """(work of the contacts of an island, and of its stops, the sum of its parts without their signs), J."""
-    contacts, count = contacts_of(collision), counts_of(collision)[CONTACTS]
-    before, bounds = rates_before_of(stepping), bounds_of(stepping)
+    contacts, count = collision.contacts, collision.counts[CONTACTS]
+    before, bounds = stepping.rates_before, stepping.bounds
     work, size = 0.0, 0.0
     for i in range(island.first, island.end):
         p = contacts[i].impulse
@@ -119,7 +107,7 @@ def work_on(island, reduced, collision, stepping):
             size += p[0] * abs(peek(before, 3 * i)) + abs(friction)
     if island.jointed != 0:
         for i in range(bounds.shape[0]):
-            if forces_of(system_of(reduced))[bounds[i].force].kind == STOP:
+            if reduced.system.forces[bounds[i].force].kind == STOP:
                 work += row_work(bounds[i].impulse, 3 * count + i, stepping)
                 size += abs(bounds[i].impulse * bounds[i].before)
     return work, size
@@ -128,14 +116,14 @@ def work_on(island, reduced, collision, stepping):
 @njit
 def row_work(impulse, row, stepping):
     """p · ½ (u⁻ + u⁺) of one row."""
-    return 0.5 * impulse * (peek(rates_before_of(stepping), row) + peek(rates_of(stepping), row))
+    return 0.5 * impulse * (peek(stepping.rates_before, row) + peek(stepping.rates, row))
 
 
 @njit
 def mixture(share, island, collision, stepping):
     """Impulses and rates of an island become (1 − share) of what they are and `share` of the first solution's."""
-    contacts, bounds, count = contacts_of(collision), bounds_of(stepping), counts_of(collision)[CONTACTS]
-    first = first_impulses_of(stepping)
+    contacts, bounds, count = collision.contacts, stepping.bounds, collision.counts[CONTACTS]
+    first = stepping.first_impulses
     mix_rates(share, 3 * island.first, 3 * island.end, stepping)
     for i in range(island.first, island.end):
         impulse = contacts[i].impulse
@@ -149,6 +137,6 @@ def mixture(share, island, collision, stepping):
 
 @njit
 def mix_rates(share, begin, end, stepping):
-    rates, first = rates_of(stepping), first_rates_of(stepping)
+    rates, first = stepping.rates, stepping.first_rates
     for r in range(begin, end):
         poke(rates, r, between(share, peek(rates, r), peek(first, r)))

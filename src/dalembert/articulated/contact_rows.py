@@ -7,39 +7,24 @@ loops and λ their answer, M R = Jᵀ + Gᵀ λ and G R = 0.
 
 from ..arrays import clear
 from ..collide.tables import CONTACTS, ISLANDS
-from ..collide.tables_of import contacts_of, counts_of, islands_of
 from ..contact.bounded import LOCKED, begin_bound, place_bound
 from ..contact.gauss_seidel import axes_of, put_row
 from ..contact.tables import FRICTION_STEP, INVERSE_NORMAL, OFF, RESPONSE, ROW
 from ..jit import njit
-from ..mechanics.system import bodies_of, forces_of, settings_of
 from ..model.tables import SERVO
 from ..unchecked import peek, poke
 from ..vec import cross, load3, scale, store3
 from .ask_loops import solve_loops
-from .contact_tables_of import (
-    before_of,
-    bounds_of,
-    delassus_of,
-    jacobian_of,
-    rates_before_of,
-    response_of,
-    responses_of,
-    slopes_of,
-    soft_of,
-    spans_of,
-)
 from .jacobian import carry_row
 from .mass_matrix import solve
 from .motion import ZERO
-from .tables_of import change_of, node_of_row_of, system_of, tree_of, wanted_of, y_of
 
 
 @njit
 def fill_rows(h, reduced, collision, stepping):
     """J, R, D and the rates before the step, where the tree and the kinematics table are. h : s, over which efforts act."""
-    contacts, bounds, count = contacts_of(collision), bounds_of(stepping), counts_of(collision)[CONTACTS]
-    m = before_of(stepping).shape[0]
+    contacts, bounds, count = collision.contacts, stepping.bounds, collision.counts[CONTACTS]
+    m = stepping.before.shape[0]
     for i in range(count):
         fill_contact(i, contacts[i], m, reduced, stepping)
     for i in range(bounds.shape[0]):
@@ -50,22 +35,22 @@ def fill_rows(h, reduced, collision, stepping):
 @njit
 def fill_responses(h, reduced, collision, stepping):
     """R, D and the rates before the step, where J is."""
-    count, m = counts_of(collision)[CONTACTS], before_of(stepping).shape[0]
-    rows = 3 * count + bounds_of(stepping).shape[0]
-    jacobian, response, before = jacobian_of(stepping), response_of(stepping), before_of(stepping)
+    count, m = collision.counts[CONTACTS], stepping.before.shape[0]
+    rows = 3 * count + stepping.bounds.shape[0]
+    jacobian, response, before = stepping.jacobian, stepping.response, stepping.before
     for r in range(rows):
         for k in range(m):
             poke(response, r * m + k, peek(jacobian, r * m + k))
-        solve(response, r * m, tree_of(reduced))
+        solve(response, r * m, reduced.tree)
         set_span(r, m, stepping)
-        poke(rates_before_of(stepping), r, row_product(r, before, 0, m, stepping))
+        poke(stepping.rates_before, r, row_product(r, before, 0, m, stepping))
     fill_delassus(h, rows, count, m, reduced, collision, stepping)
 
 
 @njit
 def fill_contact(i, contact, m, reduced, stepping):
-    jacobian, node_of_row, tree = jacobian_of(stepping), node_of_row_of(reduced), tree_of(reduced)
-    rigid = settings_of(system_of(reduced))[0].rigid
+    jacobian, node_of_row, tree = stepping.jacobian, reduced.node_of_row, reduced.tree
+    rigid = reduced.system.settings[0].rigid
     axes, arm_a, arm_b = axes_of(contact), load3(contact.arm_a), load3(contact.arm_b)
     for r in range(3):
         at = (3 * i + r) * m
@@ -80,11 +65,15 @@ def fill_contact(i, contact, m, reduced, stepping):
 
 @njit
 def fill_bound(row, bound, h, m, reduced, stepping):
-    jacobian, node_of_row, tree = jacobian_of(stepping), node_of_row_of(reduced), tree_of(reduced)
-    place_bound(bound, h, y_of(reduced), system_of(reduced))
+    jacobian = stepping.jacobian
+    place_bound(bound, h, reduced.y, reduced.system)
     clear_row(jacobian, row * m, m)
-    carry_row(node_of_row[bound.a], load3(bound.linear_a), load3(bound.angular_a), jacobian, row * m, tree)
-    carry_row(node_of_row[bound.b], load3(bound.linear_b), load3(bound.angular_b), jacobian, row * m, tree)
+    carry_row(
+        reduced.node_of_row[bound.a], load3(bound.linear_a), load3(bound.angular_a), jacobian, row * m, reduced.tree
+    )
+    carry_row(
+        reduced.node_of_row[bound.b], load3(bound.linear_b), load3(bound.angular_b), jacobian, row * m, reduced.tree
+    )
 
 
 @njit
@@ -95,21 +84,21 @@ def clear_row(values, at, m):
 
 @njit
 def set_span(row, m, stepping):
-    jacobian, spans = jacobian_of(stepping), spans_of(stepping)
+    jacobian = stepping.jacobian
     first, end = 0, m
     while first < end and peek(jacobian, row * m + first) == 0.0:
         first += 1
     while end > first and peek(jacobian, row * m + end - 1) == 0.0:
         end -= 1
-    spans[2 * row], spans[2 * row + 1] = first, end
+    stepping.spans[2 * row], stepping.spans[2 * row + 1] = first, end
 
 
 @njit
 def row_product(row, x, at, m, stepping):
     """Row of J times the m numbers of x from `at` on."""
-    jacobian, spans = jacobian_of(stepping), spans_of(stepping)
+    jacobian = stepping.jacobian
     value = 0.0
-    for k in range(spans[2 * row], spans[2 * row + 1]):
+    for k in range(stepping.spans[2 * row], stepping.spans[2 * row + 1]):
         value += peek(jacobian, row * m + k) * peek(x, at + k)
     return value
 
@@ -118,18 +107,18 @@ def row_product(row, x, at, m, stepping):
 def fill_delassus(h, rows, count, m, reduced, collision, stepping):
     """D, its blocks on the diagonal as Gauss–Seidel takes them, and bounds where they begin. Contacts of two islands do not
     feel each other, and their part of D is not written."""
-    islands, contacts, bounds = islands_of(collision), contacts_of(collision), bounds_of(stepping)
-    system, delassus, before = system_of(reduced), delassus_of(stepping), rates_before_of(stepping)
+    islands, contacts, bounds = collision.islands, collision.contacts, stepping.bounds
+    system, delassus, before = reduced.system, stepping.delassus, stepping.rates_before
     for i in range(bounds.shape[0]):
         r = 3 * count + i
         bounds[i].before = peek(before, r)
         if h > 0.0:
-            aim_bound(bounds[i], h, 0.5 * h * row_product(r, slopes_of(stepping), 0, m, stepping), system, stepping)
-        bounds[i].response = row_product(r, response_of(stepping), r * m, m, stepping)
-    if wanted_of(reduced).shape[0] > 0:
+            aim_bound(bounds[i], h, 0.5 * h * row_product(r, stepping.slopes, 0, m, stepping), system, stepping)
+        bounds[i].response = row_product(r, stepping.response, r * m, m, stepping)
+    if reduced.wanted.shape[0] > 0:
         for r in range(rows):
             answer_loops(r, m, reduced, stepping)
-    for i in range(counts_of(collision)[ISLANDS]):
+    for i in range(collision.counts[ISLANDS]):
         island = islands[i]
         for r in range(3 * island.first, 3 * island.end):
             fill_products(r, 3 * island.first, r + 1, rows, m, stepping)
@@ -151,12 +140,12 @@ def fill_delassus(h, rows, count, m, reduced, collision, stepping):
 @njit
 def aim_bound(bound, h, drift, system, stepping):
     """Bias of an ideal motor, and bias and compliance of a soft row, whose rate changes by `drift` in half a drift."""
-    force = forces_of(system)[bound.force]
+    force = system.forces[bound.force]
     if force.kind == SERVO:
         bound.bias = drift - force.target
     if bound.soft < 0:
         return
-    row = soft_of(stepping)[bound.soft]
+    row = stepping.soft[bound.soft]
     row.before, row.drift = bound.before - drift, drift
     k = force.stiffness if force.active != 0 else 0.0
     bound.compliance = 1.0 / row.resist
@@ -166,7 +155,7 @@ def aim_bound(bound, h, drift, system, stepping):
 @njit
 def fill_products(r, first, end, rows, m, stepping):
     """Row r of D from `first` to `end`, and the same of its column."""
-    delassus, response = delassus_of(stepping), response_of(stepping)
+    delassus, response = stepping.delassus, stepping.response
     for s in range(first, end):
         value = row_product(r, response, s * m, m, stepping)
         poke(delassus, r * rows + s, value)
@@ -176,13 +165,13 @@ def fill_products(r, first, end, rows, m, stepping):
 @njit
 def put_contact(contact, k, at, reduced, stepping):
     """The responses of a contact. Where the joints leave it no freedom, no impulse is looked for: its steps are zero."""
-    responses, bodies = responses_of(stepping), bodies_of(system_of(reduced))
-    rigid = settings_of(system_of(reduced))[0].rigid
+    responses = stepping.responses
+    rigid = reduced.system.settings[0].rigid
     alone = 0.0
     if contact.a < rigid:
-        alone += bodies[contact.a].inverse_mass
+        alone += reduced.system.bodies[contact.a].inverse_mass
     if contact.b < rigid:
-        alone += bodies[contact.b].inverse_mass
+        alone += reduced.system.bodies[contact.b].inverse_mass
     slides = k[3] + k[5] > LOCKED * alone
     if k[0] > LOCKED * alone and slides:
         put_row(k, responses, at)
@@ -201,10 +190,10 @@ def put_contact(contact, k, at, reduced, stepping):
 @njit
 def answer_loops(row, m, reduced, stepping):
     """A row of R with the answer of the loops."""
-    response, jacobian, change = response_of(stepping), jacobian_of(stepping), change_of(reduced)
+    response, jacobian, change = stepping.response, stepping.jacobian, reduced.change
     for k in range(m):
         poke(change, k, peek(jacobian, row * m + k))
-    clear(wanted_of(reduced))
+    clear(reduced.wanted)
     solve_loops(reduced)
     for k in range(m):
         poke(response, row * m + k, peek(change, k))

@@ -3,32 +3,18 @@ gap + D c ≥ 0 ⊥ c ≥ 0, and the displacement R c. See `contact.separate`.""
 
 from ..arrays import clear
 from ..collide.tables import CONTACTS, ISLANDS
-from ..collide.tables_of import contacts_of, counts_of, islands_of
 from ..contact.bounded import ENOUGH, PASSES, ROUNDING, is_stop
 from ..contact.separate import overlap_of
 from ..contact.tables import OFF, RESPONSE, ROW
 from ..jit import njit
 from ..unchecked import peek, poke
-from .contact_tables_of import (
-    before_of,
-    bounds_of,
-    corrections_of,
-    delassus_of,
-    first_rates_of,
-    options_of,
-    report_of,
-    response_of,
-    responses_of,
-    shift_of,
-)
-from .tables_of import system_of
 
 
 @njit
 def plan_separation(reduced, collision, stepping):
     """Find the displacement, into `shift`; the gaps are then those of the new place. Returns whether there is one."""
-    contacts, bounds, count = contacts_of(collision), bounds_of(stepping), counts_of(collision)[CONTACTS]
-    report, slop, system = report_of(stepping)[0], options_of(stepping)[0].slop, system_of(reduced)
+    contacts, bounds, count = collision.contacts, stepping.bounds, collision.counts[CONTACTS]
+    report, slop, system = stepping.report[0], stepping.options[0].slop, reduced.system
     report.overlap = overlap_of(0, count, contacts)
     report.deepest = max(report.deepest, report.overlap)
     report.worst_penetration = max(report.worst_penetration, report.overlap)
@@ -39,7 +25,7 @@ def plan_separation(reduced, collision, stepping):
     if deepest <= ROUNDING:
         return False
     rows = 3 * count + bounds.shape[0]
-    moved, corrections = first_rates_of(stepping), corrections_of(stepping)
+    moved, corrections = stepping.first_rates, stepping.corrections
     for r in range(rows):
         poke(moved, r, 0.0)
         poke(corrections, r, 0.0)
@@ -57,10 +43,10 @@ def plan_separation(reduced, collision, stepping):
 @njit
 def part(slop, rows, reduced, collision, stepping):
     """One pass; returns the deepest that it found (m or rad)."""
-    contacts, bounds, count = contacts_of(collision), bounds_of(stepping), counts_of(collision)[CONTACTS]
-    islands, responses, system = islands_of(collision), responses_of(stepping), system_of(reduced)
+    contacts, bounds, count = collision.contacts, stepping.bounds, collision.counts[CONTACTS]
+    islands, responses, system = collision.islands, stepping.responses, reduced.system
     left = 0.0
-    for number in range(counts_of(collision)[ISLANDS]):
+    for number in range(collision.counts[ISLANDS]):
         first, end = islands[number].first, islands[number].end
         for i in range(first, end):
             if peek(responses, ROW * i + RESPONSE) != OFF:
@@ -76,11 +62,11 @@ def part(slop, rows, reduced, collision, stepping):
 def part_row(row, gap, first, end, more, rows, stepping):
     """Push one row as far as its gap asks for, and what feels it: rows first … end, and from `more` on. Returns how far it
     was."""
-    moved, corrections, delassus = first_rates_of(stepping), corrections_of(stepping), delassus_of(stepping)
-    now, old = gap + peek(moved, row), peek(corrections, row)
+    moved, delassus = stepping.first_rates, stepping.delassus
+    now, old = gap + peek(moved, row), peek(stepping.corrections, row)
     new = max(0.0, old - now / peek(delassus, row * (rows + 1)))
     if new != old:
-        poke(corrections, row, new)
+        poke(stepping.corrections, row, new)
         for j in range(first, end):
             poke(moved, j, peek(moved, j) + (new - old) * peek(delassus, row * rows + j))
         for j in range(more, rows):
@@ -91,8 +77,8 @@ def part_row(row, gap, first, end, more, rows, stepping):
 @njit
 def fill_shift(rows, stepping):
     """R c."""
-    shift, corrections, response = shift_of(stepping), corrections_of(stepping), response_of(stepping)
-    m = before_of(stepping).shape[0]
+    shift, corrections, response = stepping.shift, stepping.corrections, stepping.response
+    m = stepping.before.shape[0]
     clear(shift)
     for r in range(rows):
         c = peek(corrections, r)

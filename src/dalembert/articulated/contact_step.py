@@ -19,7 +19,6 @@ from ..arrays import clear, copy, is_finite
 from ..collide.detect import NOT_FINITE
 from ..collide.kept import forget_impulses, keep_impulses
 from ..collide.tables import CONTACTS, Collision
-from ..collide.tables_of import counts_of
 from ..contact.report import note_residual
 from ..contact.step import set_travel
 from ..contact.tables import DETECTION, SMOOTH, SOLVER, UPDATE
@@ -27,7 +26,6 @@ from ..jit import CFunction, njit
 from ..linalg.block_matrix import store_3
 from ..mechanics.constraints import jacobian_velocity
 from ..mechanics.coordinates import coordinate_value
-from ..mechanics.system import coordinates_of, curves_of, error_of, kinematics_of, settings_of
 from ..model.tables import CONSTRAINT_WORK, LEDGER, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE
 from ..pointer import C_SIGNATURE, FORCES, WRITE, call_pointer, viewer
 from ..status import NON_FINITE, OK
@@ -62,23 +60,9 @@ from .contact_soft import (
     push_soft,
 )
 from .contact_tables import TreeStepping
-from .contact_tables_of import (
-    after_of,
-    before_of,
-    loop_rates_of,
-    options_of,
-    report_of,
-    saved_of,
-    shift_of,
-    soft_of,
-    ticks_of,
-    walls_of,
-)
 from .evaluate import LIMP
 from .lift import lift, step
 from .tables import Reduced
-from .tables_of import dydt_of, resistance_of, system_of, tree_of, y_of
-from .tables_of import options_of as reduced_options_of
 
 _floats = viewer(np.float64)
 _addresses = viewer(np.int64)
@@ -87,7 +71,7 @@ _addresses = viewer(np.int64)
 @njit
 def march(z, stop, reduced, collision, stepping):
     """Steps until `stop` (s) is reached. Returns a status; at NEED_ROOM z is the start of the step that was not made."""
-    options, report = options_of(stepping)[0], report_of(stepping)[0]
+    options, report = stepping.options[0], stepping.report[0]
     if options.fresh != 0:
         status = look_ahead(options.start + report.steps * options.dt, z, reduced, collision, stepping)
         if status != OK:
@@ -115,23 +99,23 @@ COMPILED = CFunction(evaluate, C_SIGNATURE)
 @njit
 def make_step(t, z, reduced, collision, stepping):
     """One step of `options.dt` from t, in place. Returns a status; where it is not OK, z is as it was."""
-    h, ticks = options_of(stepping)[0].dt, ticks_of(stepping)
+    h, ticks = stepping.options[0].dt, stepping.ticks
     begin(ticks, 1.0)
-    copy(saved_of(stepping), z)
+    copy(stepping.saved, z)
     status = OK if approach(z, reduced, stepping) < 0 else LIMP
     lap(ticks, UPDATE)
     apart = False
     if status == OK:
-        settings_of(system_of(reduced))[0].implicit = 1
+        reduced.system.settings[0].implicit = 1
         apart, status = strike(t + 0.5 * h, h, True, z, reduced, collision, stepping)
-        settings_of(system_of(reduced))[0].implicit = 0
+        reduced.system.settings[0].implicit = 0
     if status == OK:
         depart(z, reduced, stepping)
         lift(z, reduced)
         close_books(z, reduced, stepping)
         if apart:
             status = displace(t + h, z, reduced, stepping)
-    if status == OK and error_of(system_of(reduced)).shape[0] > 0:
+    if status == OK and reduced.system.error.shape[0] > 0:
         status = project(t + h, z, reduced)
         apart = True
     if status == OK:
@@ -141,25 +125,25 @@ def make_step(t, z, reduced, collision, stepping):
         status = OK if is_finite(z) else NON_FINITE
     lap(ticks, UPDATE)
     if status != OK:
-        copy(z, saved_of(stepping))
+        copy(z, stepping.saved)
     return status
 
 
 @njit
 def look_ahead(t, z, reduced, collision, stepping):
     """At the start, what would be met in the half drift before the first look. Returns a status."""
-    copy(saved_of(stepping), z)
+    copy(stepping.saved, z)
     if place(z, reduced, stepping) >= 0:
         return LIMP
     open_books(reduced, stepping)
-    settings_of(system_of(reduced))[0].implicit = 1
-    _, status = strike(t, 0.5 * options_of(stepping)[0].dt, False, z, reduced, collision, stepping)
-    settings_of(system_of(reduced))[0].implicit = 0
+    reduced.system.settings[0].implicit = 1
+    _, status = strike(t, 0.5 * stepping.options[0].dt, False, z, reduced, collision, stepping)
+    reduced.system.settings[0].implicit = 0
     if status == OK:
         lift(z, reduced)
         close_books(z, reduced, stepping)
     else:
-        copy(z, saved_of(stepping))
+        copy(z, stepping.saved)
     return status
 
 
@@ -167,7 +151,7 @@ def look_ahead(t, z, reduced, collision, stepping):
 def strike(t, h, kicked, z, reduced, collision, stepping):
     """All changes of the speeds of a step, where the trees are: by forces over h, if `kicked`, and by impulses. Returns
     (whether something is to be put apart at the end of the step, a status)."""
-    ticks, before, first = ticks_of(stepping), before_of(stepping), reduced_options_of(reduced)[0].coordinates
+    ticks, before, first = stepping.ticks, stepping.before, reduced.options[0].coordinates
     lift(z, reduced)
     status = detect(h, reduced, collision, stepping)
     lap(ticks, DETECTION)
@@ -175,8 +159,8 @@ def strike(t, h, kicked, z, reduced, collision, stepping):
         status = exert(t, reduced)
     if status != OK:
         return False, status
-    if error_of(system_of(reduced)).shape[0] > 0:
-        jacobian_velocity(system_of(reduced), loop_rates_of(stepping))
+    if reduced.system.error.shape[0] > 0:
+        jacobian_velocity(reduced.system, stepping.loop_rates)
     for k in range(before.shape[0]):
         poke(before, k, peek(z, first + k))
     if kicked:
@@ -190,7 +174,7 @@ def strike(t, h, kicked, z, reduced, collision, stepping):
         apart = plan_separation(reduced, collision, stepping)
     else:
         forget_impulses(collision)  # they are those of another step, or of none
-    predict = kicked and options_of(stepping)[0].predict != 0
+    predict = kicked and stepping.options[0].predict != 0
     lap(ticks, SMOOTH)
     if not solve(h, kicked, not predict, reduced, collision, stepping):
         return False, LIMP
@@ -205,7 +189,7 @@ def strike(t, h, kicked, z, reduced, collision, stepping):
         lap(ticks, SMOOTH)
         if not solve(h, kicked, True, reduced, collision, stepping):
             return False, LIMP
-    note_residual(report_of(stepping)[0])
+    note_residual(stepping.report[0])
     book_step(t, h, kicked, apart, z, reduced, collision, stepping)
     keep_impulses(collision)
     lap(ticks, SOLVER)
@@ -215,14 +199,14 @@ def strike(t, h, kicked, z, reduced, collision, stepping):
 @njit
 def prepare_speeds(kicked, reduced, stepping):
     """The factors of M and of the loops, with soft rows in them if `kicked`. Returns whether that went well."""
-    options = reduced_options_of(reduced)[0]
-    clear(resistance_of(reduced))
-    if kicked and soft_of(stepping).shape[0] > 0 and add_soft(reduced, stepping) >= 0:
+    options = reduced.options[0]
+    clear(reduced.resistance)
+    if kicked and stepping.soft.shape[0] > 0 and add_soft(reduced, stepping) >= 0:
         return False
-    if error_of(system_of(reduced)).shape[0] == 0:
+    if reduced.system.error.shape[0] == 0:
         return True
     options.limp = factor_loops(options.held == 0, reduced)
-    clear(resistance_of(reduced))  # that of the step alone
+    clear(reduced.resistance)  # that of the step alone
     return options.limp < 0
 
 
@@ -251,24 +235,22 @@ def solve(h, kicked, limited, reduced, collision, stepping):
 @njit
 def detect(h, reduced, collision, stepping):
     """Find what touches, or may within the step. Returns a status."""
-    system, walls, y = system_of(reduced), walls_of(stepping), y_of(reduced)
-    rigid = settings_of(system)[0].rigid
-    set_travel(h, rigid, kinematics_of(system), collision)
-    status = call_pointer(walls[0], walls[1], rigid, options_of(stepping)[0].margin, y, y)
+    rigid = reduced.system.settings[0].rigid
+    set_travel(h, rigid, reduced.system.kinematics, collision)
+    status = call_pointer(stepping.walls[0], stepping.walls[1], rigid, stepping.options[0].margin, reduced.y, reduced.y)
     return NON_FINITE if status == NOT_FINITE else status
 
 
 @njit
 def exert(t, reduced):
     """Forces, and the rows of the loops, where the bodies are. Returns a status."""
-    options = reduced_options_of(reduced)[0]
-    return call_pointer(options.mechanism, options.handle, FORCES, t, y_of(reduced), dydt_of(reduced))
+    return call_pointer(reduced.options[0].mechanism, reduced.options[0].handle, FORCES, t, reduced.y, reduced.dydt)
 
 
 @njit
 def set_speeds(share, z, reduced, stepping):
     """w = w⁻ + share (w⁺ − w⁻)."""
-    before, after, first = before_of(stepping), after_of(stepping), reduced_options_of(reduced)[0].coordinates
+    before, after, first = stepping.before, stepping.after, reduced.options[0].coordinates
     for k in range(before.shape[0]):
         poke(z, first + k, peek(before, k) + share * (peek(after, k) - peek(before, k)))
 
@@ -276,20 +258,20 @@ def set_speeds(share, z, reduced, stepping):
 @njit
 def book_step(t, h, kicked, apart, z, reduced, collision, stepping):
     """The speeds after the step, and all that it does to the ledger."""
-    system, options, dydt = system_of(reduced), reduced_options_of(reduced)[0], dydt_of(reduced)
+    options, dydt = reduced.options[0], reduced.dydt
     work = find_speeds(reduced, collision, stepping)
-    if kicked and options_of(stepping)[0].predict != 0:
+    if kicked and stepping.options[0].predict != 0:
         if apart:
             book_displacement(h, z, reduced, collision, stepping)
         find_mean_powers(z, reduced, stepping)
     set_speeds(1.0, z, reduced, stepping)
     if kicked:
-        call_pointer(options.mechanism, options.handle, WRITE, t, y_of(reduced), dydt)
+        call_pointer(options.mechanism, options.handle, WRITE, t, reduced.y, dydt)
         common = dydt.shape[0] - len(LEDGER)
         poke(dydt, common + CONSTRAINT_WORK, 0.0)  # those of constraints follow as impulses
         store_3(dydt, common + REACTION_IMPULSE, (0.0, 0.0, 0.0))
         store_3(dydt, common + REACTION_TORQUE, (0.0, 0.0, 0.0))
-        at, source = options.coordinates + options.speeds, STATE_SIZE * settings_of(system)[0].rigid
+        at, source = options.coordinates + options.speeds, STATE_SIZE * reduced.system.settings[0].rigid
         for k in range(z.shape[0] - at):
             z[at + k] += h * peek(dydt, source + k)
     z[z.shape[0] - len(LEDGER) + CONSTRAINT_WORK] += work
@@ -298,7 +280,7 @@ def book_step(t, h, kicked, apart, z, reduced, collision, stepping):
     book_bounds(z, reduced, collision, stepping)
     if kicked:
         book_soft(z, reduced, stepping)
-        note_bounds(z, counts_of(collision)[CONTACTS], reduced, stepping)
+        note_bounds(z, collision.counts[CONTACTS], reduced, stepping)
         if apart:
             displace_soft(z, reduced, stepping)
 
@@ -308,18 +290,18 @@ def displace(t, z, reduced, stepping):
     """Put apart what overlapped, and book what that does. Returns a status."""
     status = look(t, z, reduced)
     before = books(z, reduced)
-    step(z, 1.0, shift_of(stepping), tree_of(reduced))
+    step(z, 1.0, stepping.shift, reduced.tree)
     if status == OK:
         status = look(t, z, reduced)
-    book_change(z, before, books(z, reduced), system_of(reduced))
+    book_change(z, before, books(z, reduced), reduced.system)
     return status
 
 
 @njit
 def count_turns(z, reduced):
     """Coordinates that are watched, as they are where the bodies are."""
-    system, y, options = system_of(reduced), y_of(reduced), reduced_options_of(reduced)[0]
-    coordinates, kinematics = coordinates_of(system), kinematics_of(system)
-    back = options.coordinates + options.speeds - STATE_SIZE * settings_of(system)[0].rigid
+    system, y = reduced.system, reduced.y
+    coordinates, kinematics = system.coordinates, system.kinematics
+    back = reduced.options[0].coordinates + reduced.options[0].speeds - STATE_SIZE * system.settings[0].rigid
     for i in range(coordinates.shape[0]):
-        z[coordinates[i].at + back] = coordinate_value(y, coordinates[i], kinematics, curves_of(system))
+        z[coordinates[i].at + back] = coordinate_value(y, coordinates[i], kinematics, system.curves)

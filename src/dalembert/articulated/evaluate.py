@@ -8,17 +8,6 @@ from ..jit import CFunction, njit
 from ..linalg.block_matrix import store_3
 from ..mechanics.constraints import jacobian_acceleration, jacobian_velocity, spread
 from ..mechanics.kinematics import load6
-from ..mechanics.system import (
-    bias_of,
-    energies_of,
-    error_of,
-    kinematics_of,
-    multipliers_of,
-    power_of,
-    settings_of,
-    wrenches_of,
-)
-from ..mechanics.system import nodes_of as particle_nodes_of
 from ..model.tables import CONSTRAINT_WORK, FEEDBACK, PENALTY, PROJECTION, STATE_SIZE
 from ..pointer import (
     C_SIGNATURE,
@@ -45,22 +34,6 @@ from .mass_matrix import fill_matrix
 from .motion import coordinate_rates, normalize_quaternions
 from .spin import carry, spin_rates, use_spins
 from .tables import Reduced
-from .tables_of import (
-    change_of,
-    dydt_of,
-    efforts_of,
-    freedoms_of,
-    motion_of,
-    nodes_of,
-    options_of,
-    rates_of,
-    residual_of,
-    scratch_of,
-    system_of,
-    tree_of,
-    wanted_of,
-    y_of,
-)
 
 LIFT, LOWER = 40, 41  # tasks of our own: the mechanism's state from z, and the reverse
 INERTIA = 42  # `matrix` of the tree = M
@@ -72,19 +45,19 @@ _addresses = viewer(np.int64)
 @njit
 def perform(task, t, z, dzdt, reduced):
     """Do one of the tasks; returns a status."""
-    size = options_of(reduced)[0].size
+    size = reduced.options[0].size
     if task == LIFT:
         lift(z[:size], reduced)
         return 0
     if task == INERTIA:
         lift(z, reduced)
-        fill_matrix(tree_of(reduced))
+        fill_matrix(reduced.tree)
         return 0
     if task == LOWER:
-        options_of(reduced)[0].held = 0
+        reduced.options[0].held = 0
         limp = lower(z, reduced)
         if limp >= 0:
-            options_of(reduced)[0].limp = limp
+            reduced.options[0].limp = limp
         return 0 if limp < 0 else LIMP
     if task == DERIVATIVE:
         use_spins(z, reduced)
@@ -113,15 +86,15 @@ def perform(task, t, z, dzdt, reduced):
 def derivative(t, z, dzdt, moved, reduced):
     """u̇, ẇ and the rates of all that comes after them, where `lift` has put the tree. moved : whether forces and the factors
     of the loops are those of another state. Returns a status."""
-    options, tree, system = options_of(reduced)[0], tree_of(reduced), system_of(reduced)
-    y, dydt = y_of(reduced), dydt_of(reduced)
-    if moved or settings_of(system)[0].particles > 0:  # whose forces are in dydt, which `look` has written over
-        status = call_pointer(options.mechanism, options.handle, FORCES, t, y, dydt)
+    options, tree, system = reduced.options[0], reduced.tree, reduced.system
+    dydt = reduced.dydt
+    if moved or system.settings[0].particles > 0:  # whose forces are in dydt, which `look` has written over
+        status = call_pointer(options.mechanism, options.handle, FORCES, t, reduced.y, dydt)
         if status != 0:
             return status
     load_forces(False, reduced)
-    if error_of(system).shape[0] == 0 or settings_of(system)[0].hold == PENALTY:
-        if error_of(system).shape[0] > 0:
+    if system.error.shape[0] == 0 or system.settings[0].hold == PENALTY:
+        if system.error.shape[0] > 0:
             pull_loops(reduced)
             load_forces(True, reduced)
         options.limp = accelerate(tree)
@@ -132,17 +105,17 @@ def derivative(t, z, dzdt, moved, reduced):
     if options.limp >= 0:
         return LIMP
     react(reduced)
-    call_pointer(options.mechanism, options.handle, WRITE, t, y, dydt)
+    call_pointer(options.mechanism, options.handle, WRITE, t, reduced.y, dydt)
     first = options.coordinates
-    w, rates = z[first : first + options.speeds], rates_of(tree)
+    w, rates = z[first : first + options.speeds], tree.rates
     coordinate_rates(z, w, dzdt, tree)
     for k in range(options.speeds):
         poke(dzdt, first + k, peek(rates, k))
-    copy_tail_back(dydt, STATE_SIZE * settings_of(system)[0].rigid, dzdt, first + options.speeds)
+    copy_tail_back(dydt, STATE_SIZE * system.settings[0].rigid, dzdt, first + options.speeds)
     spinning = 0.0  # what rotors take up is kinetic energy, and not work of the constraints
     for k in range(options.speeds):
-        spinning += freedoms_of(tree)[k].armature * peek(rates, k) * peek(w, k)
-    at = settings_of(system)[0].ledger + CONSTRAINT_WORK - power_of(system).shape[0] + dzdt.shape[0]
+        spinning += tree.freedoms[k].armature * peek(rates, k) * peek(w, k)
+    at = system.settings[0].ledger + CONSTRAINT_WORK - system.power.shape[0] + dzdt.shape[0]
     poke(dzdt, at, peek(dzdt, at) + spinning)
     return 0
 
@@ -156,8 +129,8 @@ def copy_tail_back(source, first, target, to):
 @njit
 def load_forces(constrained, reduced):
     """Applied forces on links, with those of the loops if `constrained`."""
-    tree, kinematics = tree_of(reduced), kinematics_of(system_of(reduced))
-    nodes, motion = nodes_of(tree), motion_of(tree)
+    kinematics = reduced.system.kinematics
+    nodes, motion = reduced.tree.nodes, reduced.tree.motion
     for i in range(nodes.shape[0]):
         own, row = motion[i], nodes[i].row
         force, torque = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
@@ -173,9 +146,9 @@ def load_forces(constrained, reduced):
 @njit
 def pull_loops(reduced):
     """λ of loops that are stiff springs, spread over the bodies."""
-    system = system_of(reduced)
+    system = reduced.system
     settings, wanted, multipliers, error = (
-        settings_of(system)[0], wanted_of(reduced), multipliers_of(system), error_of(system)
+        system.settings[0], reduced.wanted, system.multipliers, system.error
     )  # fmt: skip
     jacobian_velocity(system, wanted)
     for r in range(wanted.shape[0]):
@@ -186,8 +159,8 @@ def pull_loops(reduced):
 @njit
 def accelerate_in_loops(reduced):
     """`rates`, accelerations of all links, and λ, spread over the bodies, where the loops are factored."""
-    tree, system, change = tree_of(reduced), system_of(reduced), change_of(reduced)
-    efforts, rates, scratch, multipliers = efforts_of(tree), rates_of(tree), scratch_of(tree), multipliers_of(system)
+    tree, change = reduced.tree, reduced.change
+    efforts, rates, scratch = tree.efforts, tree.rates, tree.scratch
     clear(rates)
     spread_rates(rates, tree)
     bear(rates, scratch, tree)
@@ -198,30 +171,30 @@ def accelerate_in_loops(reduced):
     for k in range(rates.shape[0]):
         poke(rates, k, peek(change, k))
     spread_rates(rates, tree)
-    spread(system, multipliers)
+    spread(reduced.system, reduced.system.multipliers)
 
 
 @njit
 def want_accelerations(reduced):
     """c of the loops, where links have the accelerations that they have with ẇ = 0; forces on particles into `change`."""
-    tree, system, change = tree_of(reduced), system_of(reduced), change_of(reduced)
-    nodes, motion, kinematics = nodes_of(tree), motion_of(tree), kinematics_of(system)
-    settings = settings_of(system)[0]
-    wanted, error, bias = wanted_of(reduced), error_of(system), bias_of(system)
+    system, change = reduced.system, reduced.change
+    nodes, motion, kinematics = reduced.tree.nodes, reduced.tree.motion, system.kinematics
+    settings = system.settings[0]
+    wanted, error, bias = reduced.wanted, system.error, system.bias
     for i in range(nodes.shape[0]):
         row = nodes[i].row
         if row >= 0:
             store3(kinematics[row].acceleration, load3(motion[i].acceleration))
             store3(kinematics[row].turning, load3(motion[i].turning))
-    for i in range(particle_nodes_of(system).shape[0]):
+    for i in range(system.nodes.shape[0]):
         kin = kinematics[settings.rigid + i]
         store3(kin.acceleration, (0.0, 0.0, 0.0))
-        store_3(change, options_of(reduced)[0].speeds + 3 * i, load3(kin.force))
+        store_3(change, reduced.options[0].speeds + 3 * i, load3(kin.force))
     jacobian_acceleration(system, wanted)
     for r in range(wanted.shape[0]):
         poke(wanted, r, -peek(wanted, r) - peek(bias, r))
     if settings.hold == FEEDBACK:
-        rates = residual_of(reduced)
+        rates = reduced.residual
         jacobian_velocity(system, rates)
         for r in range(wanted.shape[0]):
             change_of_rate = settings.stiffness * peek(error, r) + settings.damping * peek(rates, r)
@@ -231,11 +204,11 @@ def want_accelerations(reduced):
 @njit
 def react(reduced):
     """What joints do to each body: what its acceleration takes beside the applied forces."""
-    tree, system = tree_of(reduced), system_of(reduced)
-    nodes, motion, kinematics = nodes_of(tree), motion_of(tree), kinematics_of(system)
+    system = reduced.system
+    nodes, motion, kinematics = reduced.tree.nodes, reduced.tree.motion, system.kinematics
     for i in range(nodes.shape[0]):
         own, row = motion[i], nodes[i].row
-        if 0 <= row < settings_of(system)[0].rigid:
+        if 0 <= row < system.settings[0].rigid:
             kin, inertia, omega = kinematics[row], load6(own.inertia), load3(own.omega)
             moment = add(symvec(inertia, load3(own.turning)), cross(omega, symvec(inertia, omega)))
             store3(kin.linear, sub(scale(nodes[i].mass, load3(own.acceleration)), load3(kin.force)))
@@ -245,14 +218,14 @@ def react(reduced):
 @njit
 def record(t, z, reduced):
     """What is recorded of a state that was just evaluated: the mechanism's part, rotors, and what the tree's joints bear."""
-    options, tree, system = options_of(reduced)[0], tree_of(reduced), system_of(reduced)
-    call_pointer(options.mechanism, options.handle, RECORD, t, y_of(reduced), dydt_of(reduced))
-    freedoms, energies = freedoms_of(tree), energies_of(system)
+    options, tree = reduced.options[0], reduced.tree
+    call_pointer(options.mechanism, options.handle, RECORD, t, reduced.y, reduced.dydt)
+    freedoms, energies = tree.freedoms, reduced.system.energies
     for k in range(options.speeds):
         w = peek(z, options.coordinates + k)
         energies[0] += 0.5 * freedoms[k].armature * w * w
-    bear(rates_of(tree), scratch_of(tree), tree)
-    nodes, motion, wrenches = nodes_of(tree), motion_of(tree), wrenches_of(system)
+    bear(tree.rates, tree.scratch, tree)
+    nodes, motion, wrenches = tree.nodes, tree.motion, reduced.system.wrenches
     for i in range(nodes.shape[0]):
         node, own = nodes[i], motion[i]
         if node.joint < 0:
@@ -267,9 +240,8 @@ def record(t, z, reduced):
 @njit
 def complete(t, z, dzdt, evaluated, reduced):
     """Finish a step in place: unit quaternions, loops closed; f(t, z) in dzdt. Returns a status."""
-    system = system_of(reduced)
-    normalize_quaternions(z, tree_of(reduced))
-    if error_of(system).shape[0] > 0 and settings_of(system)[0].hold == PROJECTION:
+    normalize_quaternions(z, reduced.tree)
+    if reduced.system.error.shape[0] > 0 and reduced.system.settings[0].hold == PROJECTION:
         status = project(t, z, reduced)
         return status if status != 0 else derivative(t, z, dzdt, False, reduced)
     if evaluated:
@@ -284,7 +256,7 @@ def evaluate(data, task, t, z, n, dzdt, m):
         at = _addresses(data, 2)
         reduced = table_at(Reduced, at[1])
         lift(_floats(z, n), reduced)
-        return call_pointer(at[0], 0, EVENT, t, y_of(reduced), _floats(dzdt, m))
+        return call_pointer(at[0], 0, EVENT, t, reduced.y, _floats(dzdt, m))
     return perform(task, t, _floats(z, n), _floats(dzdt, m), table_at(Reduced, data))
 
 

@@ -15,7 +15,6 @@ from ..mechanics.kinematics import load6, load9
 from ..unchecked import peek, poke
 from ..vec import add, add_scaled, cross, dot, load3, matvec, matvec_t, store3, sub, symvec
 from .motion import ZERO, carried, store6, store9
-from .tables_of import columns_of, efforts_of, freedoms_of, motion_of, nodes_of, rates_of
 
 LIMP = 1e-14  # of a response: below it nothing resists the freedom
 
@@ -24,8 +23,8 @@ LIMP = 1e-14  # of a response: below it nothing resists the freedom
 def accelerate(tree):
     """`rates` and accelerations of all links, from `efforts` and what is applied to links. Returns the freedom that nothing
     resists, or −1."""
-    nodes, motion, columns = nodes_of(tree), motion_of(tree), columns_of(tree)
-    freedoms, efforts, rates = freedoms_of(tree), efforts_of(tree), rates_of(tree)
+    nodes, motion, columns = tree.nodes, tree.motion, tree.columns
+    freedoms, efforts, rates = tree.freedoms, tree.efforts, tree.rates
     limp = -1
     for i in range(nodes.shape[0]):
         begin(nodes[i], motion[i])

@@ -5,13 +5,12 @@ from ..mechanics.kinematics import load6
 from ..unchecked import peek, poke
 from ..vec import add, add_scaled, cross, dot, load3, scale, store3, sub, symvec
 from .motion import carried
-from .tables_of import columns_of, freedoms_of, motion_of, nodes_of
 
 
 @njit
 def spread_rates(rates, tree):
     """Accelerations of all links from the rates of the speeds."""
-    nodes, motion, columns = nodes_of(tree), motion_of(tree), columns_of(tree)
+    nodes, motion, columns = tree.nodes, tree.motion, tree.columns
     for i in range(nodes.shape[0]):
         node, own = nodes[i], motion[i]
         a, alpha = carried(node, own, motion)
@@ -25,7 +24,7 @@ def spread_rates(rates, tree):
 @njit
 def bear(rates, efforts, tree):
     """What each joint bears, with the accelerations at hand, and the efforts along the freedoms that this takes."""
-    nodes, motion, columns, freedoms = nodes_of(tree), motion_of(tree), columns_of(tree), freedoms_of(tree)
+    nodes, motion, columns, freedoms = tree.nodes, tree.motion, tree.columns, tree.freedoms
     for i in range(nodes.shape[0]):
         node, own = nodes[i], motion[i]
         inertia, omega = load6(own.inertia), load3(own.omega)

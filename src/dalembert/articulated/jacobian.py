@@ -7,13 +7,12 @@ from ..model.tree_tables import FREE
 from ..unchecked import peek, poke
 from ..vec import add, add_scaled, cross, dot, load3, scale, store3, symvec
 from .motion import ZERO, set_velocity
-from .tables_of import columns_of, motion_of, nodes_of
 
 
 @njit
 def fill_jacobian(node, arm, out, tree):
     """out (6 × m): velocity of the point x + arm of a link, and its angular velocity, of a unit of each speed."""
-    nodes, motion, columns = nodes_of(tree), motion_of(tree), columns_of(tree)
+    nodes, motion, columns = tree.nodes, tree.motion, tree.columns
     m = columns.shape[0]
     clear(out)
     at = node
@@ -31,7 +30,7 @@ def fill_jacobian(node, arm, out, tree):
 @njit
 def carry_row(node, f, g, jacobian, at, tree):
     """Add a row (f, g) on the velocities of a node, through all that carries it, to jacobian[at:], one number a freedom."""
-    nodes, motion, columns = nodes_of(tree), motion_of(tree), columns_of(tree)
+    nodes, motion, columns = tree.nodes, tree.motion, tree.columns
     while node >= 0:
         for k in range(nodes[node].first, nodes[node].last):
             value = dot(load3(columns[k].linear), f) + dot(load3(columns[k].angular), g)
@@ -43,7 +42,7 @@ def carry_row(node, f, g, jacobian, at, tree):
 @njit
 def gather(efforts, tree):
     """efforts = Jᵀ of the wrenches in `bearing`, which are added up toward the root."""
-    nodes, motion, columns = nodes_of(tree), motion_of(tree), columns_of(tree)
+    nodes, motion, columns = tree.nodes, tree.motion, tree.columns
     for i in range(nodes.shape[0] - 1, -1, -1):
         node, own = nodes[i], motion[i]
         f, torque = load3(own.bearing), load3(own.bearing_torque)
@@ -59,7 +58,7 @@ def gather(efforts, tree):
 @njit
 def spread_speeds(w, tree):
     """Velocities and biases of all links from speeds, where places and columns are known already."""
-    nodes, motion, columns = nodes_of(tree), motion_of(tree), columns_of(tree)
+    nodes, motion, columns = tree.nodes, tree.motion, tree.columns
     for i in range(nodes.shape[0]):
         node, own = nodes[i], motion[i]
         relative, spin = ZERO, ZERO
@@ -79,7 +78,7 @@ def spread_speeds(w, tree):
 @njit
 def momentum(about, tree):
     """(m, Σ m x, P, L): mass, first moment, momentum, and angular momentum about a point, of all links."""
-    nodes, motion = nodes_of(tree), motion_of(tree)
+    nodes, motion = tree.nodes, tree.motion
     mass, first, total, turning = 0.0, ZERO, ZERO, ZERO
     for i in range(nodes.shape[0]):
         own, m = motion[i], nodes[i].mass

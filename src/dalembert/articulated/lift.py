@@ -5,7 +5,6 @@ import math
 from ..jit import njit
 from ..linalg.block_matrix import load_3, store_3
 from ..mechanics.kinematics import load6, load9
-from ..mechanics.system import kinematics_of, settings_of
 from ..model.tables import STATE_SIZE
 from ..model.tree_tables import FREE
 from ..quat import conjugate, from_matrix, multiply, rotation_vector
@@ -14,25 +13,14 @@ from ..vec import dot, load3, scale, store3, sub, symvec
 from .jacobian import gather, spread_speeds
 from .mass_matrix import factorize, fill_matrix, solve
 from .motion import ZERO, load_4, move, step, store9
-from .tables_of import (
-    change_of,
-    freedoms_of,
-    matrix_of,
-    motion_of,
-    nodes_of,
-    options_of,
-    system_of,
-    tree_of,
-    y_of,
-)
 
 
 @njit
 def lift(z, reduced):
     """Move the tree to the state z, and set the mechanism's state and the rows of its bodies."""
-    options, tree, system, y = options_of(reduced)[0], tree_of(reduced), system_of(reduced), y_of(reduced)
-    nodes, motion = nodes_of(tree), motion_of(tree)
-    rigid, kinematics = settings_of(system)[0].rigid, kinematics_of(system)
+    options, tree, y = reduced.options[0], reduced.tree, reduced.y
+    nodes, motion = tree.nodes, tree.motion
+    rigid, kinematics = reduced.system.settings[0].rigid, reduced.system.kinematics
     move(z[: options.coordinates], z[options.coordinates : options.coordinates + options.speeds], tree)
     for i in range(nodes.shape[0]):
         row = nodes[i].row
@@ -58,8 +46,8 @@ def lift(z, reduced):
 @njit
 def lift_speeds(w, reduced):
     """Set the velocities of the links and of the rows of their bodies to those of the speeds w, where the tree is."""
-    tree, kinematics = tree_of(reduced), kinematics_of(system_of(reduced))
-    nodes, motion = nodes_of(tree), motion_of(tree)
+    tree, kinematics = reduced.tree, reduced.system.kinematics
+    nodes, motion = tree.nodes, tree.motion
     spread_speeds(w, tree)
     for i in range(nodes.shape[0]):
         if nodes[i].row >= 0:
@@ -82,9 +70,9 @@ LIGHT = 1e-9  # share of the armatures, which bodies do not show, in the metric 
 def lower(z, reduced):
     """u and w from the mechanism's state: the places nearest to those of the bodies in the metric of the masses, found from u
     as it was, and the speeds whose momentum is nearest. Returns the freedom that nothing resists, or −1."""
-    options, tree, system, y = options_of(reduced)[0], tree_of(reduced), system_of(reduced), y_of(reduced)
-    rigid, change = settings_of(system)[0].rigid, change_of(reduced)
-    nodes, freedoms = nodes_of(tree), freedoms_of(tree)
+    options, tree, y = reduced.options[0], reduced.tree, reduced.y
+    rigid, change = reduced.system.settings[0].rigid, reduced.change
+    nodes, freedoms = tree.nodes, tree.freedoms
     first = options.coordinates
     u, w = z[:first], z[first : first + options.speeds]
     previous = math.inf
@@ -101,7 +89,7 @@ def lower(z, reduced):
         solve(change, 0, tree)
         step(u, 1.0, change, tree)
     move(u, w, tree)
-    motion = motion_of(tree)
+    motion = tree.motion
     for i in range(nodes.shape[0]):
         own, row = motion[i], nodes[i].row
         inside = 0 <= row < rigid
@@ -124,8 +112,8 @@ def lower(z, reduced):
 def take_misplacement(reduced):
     """Mass times displacement, and inertia times turn, from where the tree has each body to where the mechanism's state has
     it, into `bearing`. Returns the sum of their products with these: kg m²."""
-    tree, system, y = tree_of(reduced), system_of(reduced), y_of(reduced)
-    nodes, motion, rigid = nodes_of(tree), motion_of(tree), settings_of(system)[0].rigid
+    y = reduced.y
+    nodes, motion, rigid = reduced.tree.nodes, reduced.tree.motion, reduced.system.settings[0].rigid
     total = 0.0
     for i in range(nodes.shape[0]):
         own, row = motion[i], nodes[i].row
@@ -145,7 +133,7 @@ def take_misplacement(reduced):
 def factorize_light(tree):
     """The factor of the mass matrix of the bodies alone."""
     fill_matrix(tree)
-    freedoms, matrix = freedoms_of(tree), matrix_of(tree)
+    freedoms, matrix = tree.freedoms, tree.matrix
     m = freedoms.shape[0]
     for k in range(m):
         poke(matrix, k * m + k, peek(matrix, k * m + k) - (1.0 - LIGHT) * freedoms[k].armature)

@@ -31,39 +31,10 @@ from ..linalg.block import load_6, product, subtract_product_t
 from ..linalg.ldl import apply_inverse, subtract_times, subtract_transposed_times
 from ..mechanics.assembly import load_point
 from ..mechanics.kinematics import load6, load9
-from ..mechanics.system import bodies_of, incidences_of, joints_of, kinematics_of, settings_of
-from ..mechanics.system import jacobian_of as body_jacobian_of
 from ..unchecked import peek, poke
 from ..vec import add, add_scaled, cross, dot, load3, matvec_t, store3, sub, symvec
 from .forward import begin_inertia, load_inertia, take_out
 from .motion import ZERO, store6, store9
-from .tables_of import (
-    carries_of,
-    change_of,
-    closures_of,
-    columns_of,
-    ends_of,
-    entries_of,
-    entry_carries_of,
-    free_of,
-    freedoms_of,
-    fronts_of,
-    kept_of,
-    loop_columns_of,
-    lower_of,
-    motion_of,
-    nodes_of,
-    options_of,
-    products_of,
-    residual_of,
-    resistance_of,
-    sizes_of,
-    system_of,
-    tree_of,
-    updates_of,
-    values_of,
-    wanted_of,
-)
 
 RANK = 1e-12  # share of a row's answer that the rows before it leave: with less it depends on them
 FLOOR = 1e-14  # the same while the rank is held: what is less is rounding
@@ -74,11 +45,11 @@ NOTHING = 1e-20  # share of what the bodies would answer if they were free: with
 def factor_loops(decide, reduced):
     """Fill and eliminate A, K and G, where the tree and the bodies' J are. decide : whether to decide the rank anew.
     Returns the freedom that nothing resists, or −1."""
-    tree, fronts, closures = tree_of(reduced), fronts_of(reduced), closures_of(reduced)
-    nodes, motion = nodes_of(tree), motion_of(tree)
-    settings_of(system_of(reduced))[0].condition = 1.0
+    closures = reduced.closures
+    nodes, motion = reduced.tree.nodes, reduced.tree.motion
+    reduced.system.settings[0].condition = 1.0
     begin(reduced)
-    for i in range(nodes.shape[0], fronts.shape[0]):
+    for i in range(nodes.shape[0], reduced.fronts.shape[0]):
         multiply_particle(i, reduced)
     limp, at = -1, 0
     for i in range(nodes.shape[0] - 1, -1, -1):
@@ -98,18 +69,18 @@ def factor_loops(decide, reduced):
 @njit
 def begin(reduced):
     """Every link by itself, and the rows at their ends."""
-    tree, carries = tree_of(reduced), carries_of(reduced)
-    nodes, motion = nodes_of(tree), motion_of(tree)
+    carries = reduced.carries
+    nodes, motion = reduced.tree.nodes, reduced.tree.motion
     for i in range(nodes.shape[0]):
         begin_inertia(nodes[i], motion[i])
     for i in range(carries.shape[0]):
         store3(carries[i].force, ZERO)
         store3(carries[i].torque, ZERO)
-    clear(values_of(reduced))
-    clear(sizes_of(reduced))
-    clear(free_of(reduced))
-    ends, system = ends_of(reduced), system_of(reduced)
-    incidences, jacobian = incidences_of(system), body_jacobian_of(system)
+    clear(reduced.values)
+    clear(reduced.sizes)
+    clear(reduced.free)
+    ends = reduced.ends
+    incidences, jacobian = reduced.system.incidences, reduced.system.jacobian
     for i in range(ends.shape[0]):
         end = ends[i]
         incidence = incidences[end.incidence]
@@ -127,21 +98,19 @@ def begin(reduced):
 @njit
 def begin_row(end, incidence, k, f, g, reduced):
     """A row (f, g) on the velocities of a body, and the answer of that body, or of the nearest that has mass, by itself."""
-    carry = carries_of(reduced)[end.carry + k]
+    carry = reduced.carries[end.carry + k]
     store3(carry.force, add(load3(carry.force), f))
     store3(carry.torque, add(load3(carry.torque), g))
-    system, tree, free = system_of(reduced), tree_of(reduced), free_of(reduced)
-    nodes, kinematics = nodes_of(tree), kinematics_of(system)
     if end.bearer < 0:
         return
     row = incidence.body
-    if end.bearer < nodes.shape[0]:
-        row = nodes[end.bearer].row
-    body, kin = bodies_of(system)[row], kinematics[row]
-    g = add(g, cross(sub(load3(kinematics[incidence.body].x), load3(kin.x)), f))
+    if end.bearer < reduced.tree.nodes.shape[0]:
+        row = reduced.tree.nodes[end.bearer].row
+    body, kin = reduced.system.bodies[row], reduced.system.kinematics[row]
+    g = add(g, cross(sub(load3(reduced.system.kinematics[incidence.body].x), load3(kin.x)), f))
     turned = matvec_t(load9(kin.rotation), g)
     answer = body.inverse_mass * dot(f, f) + dot(turned, symvec(load6(body.inverse_inertia), turned))
-    increase(free, incidence.row + k, answer)
+    increase(reduced.free, incidence.row + k, answer)
 
 
 @inlined
@@ -152,7 +121,7 @@ def increase(array, at, value):
 @njit
 def multiply_particle(i, reduced):
     """What a particle adds to G: it is a link with three freedoms and nothing that carries it."""
-    carries, front = carries_of(reduced), fronts_of(reduced)[i]
+    carries, front = reduced.carries, reduced.fronts[i]
     w, _ = particle_of(i, reduced)
     for k in range(3):
         for x in range(front.first, front.last):
@@ -163,7 +132,7 @@ def multiply_particle(i, reduced):
 @inlined
 def multiply(front, k, d, reduced):
     """G and the answers of the rows that pass a node, with d z zᵀ of its freedom k."""
-    carries, products, values, sizes = carries_of(reduced), products_of(reduced), values_of(reduced), sizes_of(reduced)
+    carries, products, values, sizes = reduced.carries, reduced.products, reduced.values, reduced.sizes
     for x in range(front.product, front.last_product):
         pair = products[x]
         same = pair.left == pair.right
@@ -179,9 +148,9 @@ def multiply(front, k, d, reduced):
 @njit
 def pass_node(i, reduced):
     """Take the freedoms of a node out of A and of the rows that go on. Returns the freedom that nothing resists, or −1."""
-    tree, carries = tree_of(reduced), carries_of(reduced)
-    node, own, front = nodes_of(tree)[i], motion_of(tree)[i], fronts_of(reduced)[i]
-    columns, freedoms, resistance = columns_of(tree), freedoms_of(tree), resistance_of(reduced)
+    tree, carries = reduced.tree, reduced.carries
+    node, own, front = tree.nodes[i], tree.motion[i], reduced.fronts[i]
+    columns, freedoms, resistance = tree.columns, tree.freedoms, reduced.resistance
     m, h, j = load6(own.mass_block), load9(own.mixed_block), load6(own.inertia_block)
     limp = -1
     for k in range(node.last - 1, node.first - 1, -1):
@@ -207,9 +176,8 @@ def pass_node(i, reduced):
 @njit
 def hand_on(i, r, reduced):
     """Add A and the rows that go on to those of the parent, from where the node is at r."""
-    tree, carries, front = tree_of(reduced), carries_of(reduced), fronts_of(reduced)[i]
-    motion = motion_of(tree)
-    own, carrier = motion[i], motion[nodes_of(tree)[i].parent]
+    carries, front = reduced.carries, reduced.fronts[i]
+    own, carrier = reduced.tree.motion[i], reduced.tree.motion[reduced.tree.nodes[i].parent]
     load_inertia(load6(own.mass_block), load9(own.mixed_block), load6(own.inertia_block), r, carrier)
     for x in range(front.first, front.last):
         carry = carries[x]
@@ -221,13 +189,12 @@ def hand_on(i, r, reduced):
 @njit
 def eliminate(k, decide, reduced):
     """Eliminate the multipliers of the loop of column k of G, where it closes."""
-    column, closure = loop_columns_of(reduced)[k], closures_of(reduced)[k]
-    entries, updates, values, lower = entries_of(reduced), updates_of(reduced), values_of(reduced), lower_of(reduced)
-    system, size = system_of(reduced), column.width
+    column, closure = reduced.columns[k], reduced.closures[k]
+    entries, updates, values, lower = reduced.entries, reduced.updates, reduced.values, reduced.lower
+    size = column.width
     share = invert_independent(column, decide, reduced)
-    if joints_of(system)[closure.joint].active != 0:  # what was let go has no rows
-        settings = settings_of(system)[0]
-        settings.condition = min(settings.condition, share)
+    if reduced.system.joints[closure.joint].active != 0:  # what was let go has no rows
+        reduced.system.settings[0].condition = min(reduced.system.settings[0].condition, share)
     for e in range(column.first, column.last):
         offset = entries[e].offset
         product(lower, offset, values, offset, values, column.pivot, entries[e].rows, size)
@@ -243,8 +210,8 @@ def eliminate(k, decide, reduced):
 @njit
 def stiffen(column, closure, reduced):
     """A and K of the node where a loop closes, without its multipliers."""
-    carries, entries, entry_carries = carries_of(reduced), entries_of(reduced), entry_carries_of(reduced)
-    own, values, lower = motion_of(tree_of(reduced))[closure.node], values_of(reduced), lower_of(reduced)
+    carries, entries, entry_carries = reduced.carries, reduced.entries, reduced.entry_carries
+    own, values, lower = reduced.tree.motion[closure.node], reduced.values, reduced.lower
     m, h, j = load6(own.mass_block), load9(own.mixed_block), load6(own.inertia_block)
     for r in range(column.width):
         f, g = load3(carries[closure.carry + r].force), load3(carries[closure.carry + r].torque)
@@ -287,7 +254,7 @@ def combine(weights, at, size, first, carries):
 def invert_independent(column, decide, reduced):
     """Replace the block of a loop in G by its inverse on the rows that are independent, and by zero on the others. Returns
     the least share of its answer that is left of a row, 0 where a row is not independent."""
-    values, sizes, free, kept = values_of(reduced), sizes_of(reduced), free_of(reduced), kept_of(reduced)
+    values, sizes, free, kept = reduced.values, reduced.sizes, reduced.free, reduced.kept
     o, n, x = column.pivot, column.width, column.x
     for i in range(n):
         for j in range(i):
@@ -340,8 +307,8 @@ def sweep(d, o, n, p):
 def solve_loops(multipliers, reduced):
     """ẇ and λ for e in `change`, which ẇ replaces, and c in `wanted`. Accelerations of particles in loops stand after ẇ,
     from the forces on them."""
-    tree, fronts, carries, closures = tree_of(reduced), fronts_of(reduced), carries_of(reduced), closures_of(reduced)
-    nodes, motion, change, wanted = nodes_of(tree), motion_of(tree), change_of(reduced), wanted_of(reduced)
+    fronts, carries, closures = reduced.fronts, reduced.carries, reduced.closures
+    nodes, motion, change, wanted = reduced.tree.nodes, reduced.tree.motion, reduced.change, reduced.wanted
     for r in range(wanted.shape[0]):
         poke(multipliers, r, peek(wanted, r))
     for i in range(nodes.shape[0], fronts.shape[0]):
@@ -377,29 +344,28 @@ def solve_loops(multipliers, reduced):
 @inlined
 def particle_of(i, reduced):
     """Inverse mass of a particle in loops, and where its acceleration stands in `change`. i : its front."""
-    system = system_of(reduced)
-    number = i - nodes_of(tree_of(reduced)).shape[0]
-    w = bodies_of(system)[settings_of(system)[0].rigid + number].inverse_mass
-    return w, options_of(reduced)[0].speeds + 3 * number
+    number = i - reduced.tree.nodes.shape[0]
+    w = reduced.system.bodies[reduced.system.settings[0].rigid + number].inverse_mass
+    return w, reduced.options[0].speeds + 3 * number
 
 
 @njit
 def push_particle(i, multipliers, reduced):
     """Force to acceleration without loops, and what that does to the rows."""
-    fronts, carries, change = fronts_of(reduced), carries_of(reduced), change_of(reduced)
+    carries, change = reduced.carries, reduced.change
     w, place = particle_of(i, reduced)
     for k in range(3):
         poke(change, place + k, w * peek(change, place + k))
     a = (peek(change, place), peek(change, place + 1), peek(change, place + 2))
-    for x in range(fronts[i].first, fronts[i].last):
+    for x in range(reduced.fronts[i].first, reduced.fronts[i].last):
         increase(multipliers, carries[x].row, -dot(load3(carries[x].force), a))
 
 
 @njit
 def push_node(i, multipliers, reduced):
     """The efforts of a node, what its rows have of them, and p of its parent."""
-    tree, carries, change = tree_of(reduced), carries_of(reduced), change_of(reduced)
-    node, front, motion, columns = nodes_of(tree)[i], fronts_of(reduced)[i], motion_of(tree), columns_of(tree)
+    tree, carries, change = reduced.tree, reduced.carries, reduced.change
+    node, front, motion, columns = tree.nodes[i], reduced.fronts[i], tree.motion, tree.columns
     p, q = load3(motion[i].bearing), load3(motion[i].bearing_torque)
     for k in range(node.last - 1, node.first - 1, -1):
         column = columns[k]
@@ -419,8 +385,8 @@ def push_node(i, multipliers, reduced):
 def follow_node(i, multipliers, reduced):
     """ẇ of a node from the accelerations of its parent and the multipliers of the rows that go on; its own accelerations,
     into `bearing`."""
-    tree, carries, change = tree_of(reduced), carries_of(reduced), change_of(reduced)
-    node, front, motion, columns = nodes_of(tree)[i], fronts_of(reduced)[i], motion_of(tree), columns_of(tree)
+    tree, carries, change = reduced.tree, reduced.carries, reduced.change
+    node, front, motion, columns = tree.nodes[i], reduced.fronts[i], tree.motion, tree.columns
     a, alpha = ZERO, ZERO
     if node.parent >= 0:
         carrier = motion[node.parent]
@@ -443,15 +409,15 @@ def follow_node(i, multipliers, reduced):
 def substitute(k, multipliers, reduced):
     """c of a loop becomes P c where it closes, and is taken out of the rows that go on and of p."""
     column, closure, entries, lower = (
-        loop_columns_of(reduced)[k], closures_of(reduced)[k], entries_of(reduced), lower_of(reduced)
+        reduced.columns[k], reduced.closures[k], reduced.entries, reduced.lower
     )  # fmt: skip
     for e in range(column.first, column.last):
         entry = entries[e]
         subtract_times(lower, entry.offset, entry.rows, column.width, multipliers, column.x, entry.x)
-    apply_inverse(values_of(reduced), column.pivot, column.width, multipliers, column.x)
+    apply_inverse(reduced.values, column.pivot, column.width, multipliers, column.x)
     if closure.node >= 0:
-        own = motion_of(tree_of(reduced))[closure.node]
-        p, q = combine(multipliers, column.x, column.width, closure.carry, carries_of(reduced))
+        own = reduced.tree.motion[closure.node]
+        p, q = combine(multipliers, column.x, column.width, closure.carry, reduced.carries)
         store3(own.bearing, sub(load3(own.bearing), p))
         store3(own.bearing_torque, sub(load3(own.bearing_torque), q))
 
@@ -460,18 +426,18 @@ def substitute(k, multipliers, reduced):
 def substitute_back(k, multipliers, reduced):
     """λ of a loop from P c, the accelerations of the node where it closes, and the multipliers of the rows that go on."""
     column, closure, entries, lower = (
-        loop_columns_of(reduced)[k], closures_of(reduced)[k], entries_of(reduced), lower_of(reduced)
+        reduced.columns[k], reduced.closures[k], reduced.entries, reduced.lower
     )  # fmt: skip
-    carries, rates = carries_of(reduced), residual_of(reduced)
+    carries, rates = reduced.carries, reduced.residual
     for e in range(column.first, column.last):
         entry = entries[e]
         subtract_transposed_times(lower, entry.offset, entry.rows, column.width, multipliers, entry.x, column.x)
     if closure.node >= 0:
-        own = motion_of(tree_of(reduced))[closure.node]
+        own = reduced.tree.motion[closure.node]
         a, alpha = load3(own.bearing), load3(own.bearing_torque)
         for r in range(column.width):
             carry = carries[closure.carry + r]
             poke(rates, column.x + r, dot(load3(carry.force), a) + dot(load3(carry.torque), alpha))
-        apply_inverse(values_of(reduced), column.pivot, column.width, rates, column.x)
+        apply_inverse(reduced.values, column.pivot, column.width, rates, column.x)
         for r in range(column.width):
             increase(multipliers, column.x + r, -peek(rates, column.x + r))

@@ -7,14 +7,13 @@ from ..mechanics.kinematics import load6
 from ..unchecked import peek, poke
 from ..vec import add, add_scaled, cross, dot, load3, scale, store3, sub, symvec
 from .motion import ZERO, store6
-from .tables_of import columns_of, freedoms_of, matrix_of, motion_of, nodes_of
 
 
 @njit
 def fill_matrix(tree):
     """`matrix` = M, row by row, both halves."""
-    nodes, motion, columns = nodes_of(tree), motion_of(tree), columns_of(tree)
-    freedoms, matrix = freedoms_of(tree), matrix_of(tree)
+    nodes, motion, columns = tree.nodes, tree.motion, tree.columns
+    freedoms, matrix = tree.freedoms, tree.matrix
     m = freedoms.shape[0]
     clear(matrix)
     for i in range(nodes.shape[0]):
@@ -38,7 +37,7 @@ def fill_matrix(tree):
 @njit
 def fill_row(i, k, m, f, g, tree):
     """Products of the columns of a link, and of those that carry it, with force and torque of freedom k."""
-    nodes, motion, columns, matrix = nodes_of(tree), motion_of(tree), columns_of(tree), matrix_of(tree)
+    nodes, motion, columns, matrix = tree.nodes, tree.motion, tree.columns, tree.matrix
     at = i
     while at >= 0:
         node = nodes[at]
@@ -76,7 +75,7 @@ def increase(array, at, value):
 @njit
 def factorize(tree):
     """`matrix` becomes L below its diagonal and D on it. Returns the freedom whose pivot is not positive, or −1."""
-    freedoms, matrix = freedoms_of(tree), matrix_of(tree)
+    freedoms, matrix = tree.freedoms, tree.matrix
     m = freedoms.shape[0]
     for k in range(m - 1, -1, -1):
         pivot = peek(matrix, k * m + k)
@@ -97,7 +96,7 @@ def factorize(tree):
 @njit
 def solve(b, at, tree):
     """M⁻¹ of the m numbers of b from `at` on, in place."""
-    freedoms, matrix = freedoms_of(tree), matrix_of(tree)
+    freedoms, matrix = tree.freedoms, tree.matrix
     m = freedoms.shape[0]
     for k in range(m - 1, -1, -1):
         value, i = peek(b, at + k), freedoms[k].before

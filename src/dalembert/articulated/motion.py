@@ -9,7 +9,6 @@ from ..model.tree_tables import BALL, FREE, HINGE, SLIDER
 from ..quat import derivative, normalize, rotate_by, to_matrix
 from ..unchecked import peek, poke
 from ..vec import add, add_scaled, congruence, cross, load3, matvec, scale, store3, sub
-from .tables_of import columns_of, motion_of, nodes_of
 
 ZERO = (0.0, 0.0, 0.0)
 IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
@@ -47,7 +46,7 @@ def carried(node, own, motion):
 @njit
 def move(u, w, tree):
     """Fill places, velocities, columns and biases of all nodes."""
-    nodes = nodes_of(tree)
+    nodes = tree.nodes
     for i in range(nodes.shape[0]):
         node = nodes[i]
         if node.kind == FREE:
@@ -55,7 +54,7 @@ def move(u, w, tree):
         elif node.parent < 0:
             attach(i, ZERO, IDENTITY, ZERO, ZERO, u, w, tree)
         else:
-            carrier = motion_of(tree)[node.parent]
+            carrier = tree.motion[node.parent]
             attach(
                 i, load3(carrier.x), load9(carrier.rotation), load3(carrier.v), load3(carrier.omega), u, w, tree
             )  # fmt: skip
@@ -64,7 +63,7 @@ def move(u, w, tree):
 @inlined
 def attach(i, x_p, rotation_p, v_p, omega_p, u, w, tree):
     """A node beside its parent, of which these are the place and the velocities."""
-    node, own, columns = nodes_of(tree)[i], motion_of(tree)[i], columns_of(tree)
+    node, own, columns = tree.nodes[i], tree.motion[i], tree.columns
     first = node.first
     turn = load9(node.turned)
     point = matvec(rotation_p, load3(node.anchor_parent))
@@ -124,7 +123,7 @@ def set_velocity(own, v_p, omega_p, relative, spin):
 
 @njit
 def move_free(i, u, w, tree):
-    node, own, columns = nodes_of(tree)[i], motion_of(tree)[i], columns_of(tree)
+    node, own, columns = tree.nodes[i], tree.motion[i], tree.columns
     rotation = to_matrix(load_4(u, node.at + 3))
     store3(own.x, load_3(u, node.at))
     store9(own.rotation, rotation)
@@ -145,7 +144,7 @@ def move_free(i, u, w, tree):
 @njit
 def coordinate_rates(u, w, rates, tree):
     """u̇ from the speeds."""
-    nodes = nodes_of(tree)
+    nodes = tree.nodes
     for i in range(nodes.shape[0]):
         node = nodes[i]
         if node.kind == HINGE or node.kind == SLIDER:
@@ -162,7 +161,7 @@ def coordinate_rates(u, w, rates, tree):
 
 @njit
 def normalize_quaternions(u, tree):
-    nodes = nodes_of(tree)
+    nodes = tree.nodes
     for i in range(nodes.shape[0]):
         node = nodes[i]
         if node.kind == BALL or node.kind == FREE:
@@ -175,7 +174,7 @@ def normalize_quaternions(u, tree):
 @njit
 def step(u, length, change, tree):
     """Move u by so much of a displacement along the speeds."""
-    nodes = nodes_of(tree)
+    nodes = tree.nodes
     for i in range(nodes.shape[0]):
         node = nodes[i]
         if node.kind == HINGE or node.kind == SLIDER:

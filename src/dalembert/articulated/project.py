@@ -5,23 +5,18 @@ from ..arrays import clear
 from ..jit import njit
 from ..mechanics.constraints import jacobian_velocity
 from ..mechanics.projection import ITERATIONS, NOT_CLOSED, POSITION_ROUNDING, STALE, largest
-from ..mechanics.system import bodies_of, error_of, multipliers_of, settings_of
-from ..mechanics.system import nodes_of as particle_nodes_of
 from ..unchecked import peek, poke
 from .books import book_change, books, increase, look, place
 from .loops import factor_loops, solve_loops
 from .motion import step
-from .tables_of import change_of, options_of, system_of, tree_of, wanted_of
 
 
 @njit
 def project(t, z, reduced):
     """Newton on C(u) = 0, then J w = 0, with the factors of the last Newton step if that was small. The rank is that where
     the loops are closed. Returns a status; `look` has been where z is then, and the loops are factored there."""
-    system, options = system_of(reduced), options_of(reduced)[0]
-    length, error, wanted, change = (
-        settings_of(system)[0].length, error_of(system), wanted_of(reduced), change_of(reduced)
-    )  # fmt: skip
+    system, options = reduced.system, reduced.options[0]
+    length, error, change = system.settings[0].length, system.error, reduced.change
     status = look(t, z, reduced)
     if status != 0:
         return status
@@ -34,7 +29,7 @@ def project(t, z, reduced):
         if factor_loops(decide or factored, reduced) >= 0:
             return NOT_CLOSED
         aim(error, reduced)
-        step(z, 1.0, change, tree_of(reduced))
+        step(z, 1.0, change, reduced.tree)
         change_particles(z, change, 0, reduced)
         if factored:
             break
@@ -48,14 +43,14 @@ def project(t, z, reduced):
     if not worst <= 1e-6 * length or (not factored and factor_loops(True, reduced) >= 0):
         return NOT_CLOSED
     options.held = 1
-    jacobian_velocity(system, wanted)
-    aim(wanted, reduced)
+    jacobian_velocity(system, reduced.wanted)
+    aim(reduced.wanted, reduced)
     for k in range(options.speeds):
         at = options.coordinates + k
         poke(z, at, peek(z, at) + peek(change, k))
     change_particles(z, change, 1, reduced)
     status = look(t, z, reduced)
-    book_change(z, before, books(z, reduced), system_of(reduced))
+    book_change(z, before, books(z, reduced), reduced.system)
     return status
 
 
@@ -63,18 +58,18 @@ def project(t, z, reduced):
 def aim(rates, reduced):
     """The smallest change of the speeds, in the metric of the masses, that takes these rates away from the rows of the
     loops."""
-    wanted = wanted_of(reduced)
+    wanted = reduced.wanted
     for r in range(wanted.shape[0]):
         poke(wanted, r, -peek(rates, r))
-    clear(change_of(reduced))
-    solve_loops(multipliers_of(system_of(reduced)), reduced)
+    clear(reduced.change)
+    solve_loops(reduced.system.multipliers, reduced)
 
 
 @njit
 def change_particles(z, change, momenta, reduced):
     """Move the particles in loops, or change their momenta, by a change of their places or velocities."""
-    system, options = system_of(reduced), options_of(reduced)[0]
-    nodes, bodies, settings = particle_nodes_of(system), bodies_of(system), settings_of(system)[0]
+    system, options = reduced.system, reduced.options[0]
+    nodes, bodies, settings = system.nodes, system.bodies, system.settings[0]
     at = options.coordinates + options.speeds
     for i in range(nodes.shape[0]):
         factor, to = 1.0, at + 3 * nodes[i].particle

@@ -11,14 +11,13 @@ from ..model.tree_tables import BALL, FREE
 from ..quat import to_matrix
 from ..vec import matvec, matvec_t
 from .motion import load_4
-from .tables_of import nodes_of, options_of, tree_of
 
 
 @njit
 def carry(z, dzdt, reduced):
     """Write ω and ω̇ behind the state z at the start of a step and its derivative."""
-    first, at = options_of(reduced)[0].coordinates, options_of(reduced)[0].size
-    nodes = nodes_of(tree_of(reduced))
+    first, at = reduced.options[0].coordinates, reduced.options[0].size
+    nodes = reduced.tree.nodes
     for i in range(nodes.shape[0]):
         if nodes[i].kind == BALL or nodes[i].kind == FREE:
             rotation, speeds = turn_of(nodes[i], z), first + nodes[i].last - 3
@@ -30,10 +29,10 @@ def carry(z, dzdt, reduced):
 @njit
 def use_spins(z, reduced):
     """Speeds from ω, where the state z carries it."""
-    first, at = options_of(reduced)[0].coordinates, options_of(reduced)[0].size
+    first, at = reduced.options[0].coordinates, reduced.options[0].size
     if z.shape[0] == at:
         return
-    nodes = nodes_of(tree_of(reduced))
+    nodes = reduced.tree.nodes
     for i in range(nodes.shape[0]):
         if nodes[i].kind == BALL or nodes[i].kind == FREE:
             store_3(z, first + nodes[i].last - 3, matvec(turn_of(nodes[i], z), load_3(z, at)))
@@ -43,10 +42,10 @@ def use_spins(z, reduced):
 @njit
 def spin_rates(z, dzdt, reduced):
     """ω̇ behind the derivative, where the state z carries ω."""
-    first, at = options_of(reduced)[0].coordinates, options_of(reduced)[0].size
+    first, at = reduced.options[0].coordinates, reduced.options[0].size
     if z.shape[0] == at:
         return
-    nodes = nodes_of(tree_of(reduced))
+    nodes = reduced.tree.nodes
     for i in range(nodes.shape[0]):
         if nodes[i].kind == BALL or nodes[i].kind == FREE:
             store_3(dzdt, at, matvec_t(turn_of(nodes[i], z), load_3(dzdt, first + nodes[i].last - 3)))

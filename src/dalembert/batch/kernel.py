@@ -15,42 +15,11 @@ from ..articulated.evaluate import LIFT, LOWER
 from ..jit import DISABLED, CFunction, cgutils, intrinsic, ir, njit, types
 from ..limits import LARGEST
 from ..mechanics.projection import NOT_CLOSED
-from ..mechanics.system import bodies_of, energies_of, error_of, hubs_of, joints_of, rates_of, settings_of
 from ..model.tables import LEDGER, PROJECTION, STATE_SIZE
 from ..pointer import C_SIGNATURE, COMPLETE, MEASURE, call_pointer
 from ..status import MAX_STEPS, NON_FINITE, OK
 from ..tables import table_at
-from .tables import (
-    APART_AT_START,
-    CANNOT_CLOSE,
-    DEPENDENT,
-    INTERRUPTED,
-    NEXT,
-    OPEN_AT_START,
-    STOP,
-    Worker,
-    clock_of,
-    dydt_of,
-    dzdt_of,
-    energies_kept_of,
-    error_rates_of,
-    errors_of,
-    image_of,
-    known_of,
-    lifted_of,
-    outcomes_of,
-    own_of,
-    shared_of,
-    spare_of,
-    states_of,
-    system_of,
-    tables_of,
-    targets_of,
-    times_of,
-    varied_of,
-    y_of,
-    z_of,
-)
+from .tables import APART_AT_START, CANNOT_CLOSE, DEPENDENT, INTERRUPTED, NEXT, OPEN_AT_START, STOP, Worker
 
 MOST_STEPS = 256  # steps between looks at whether to stop
 ENTRIES = len(LEDGER)
@@ -105,7 +74,7 @@ if DISABLED:
 @njit
 def run_members(worker):
     """Take members until none is left."""
-    own, shared = own_of(worker)[0], shared_of(worker)
+    own, shared = worker.own[0], worker.shared
     while not _told_to_stop(shared):
         member = _take_next(shared)
         if member >= own.members:
@@ -117,8 +86,8 @@ def run_members(worker):
 @njit
 def run_member(member, worker):
     """From its start to the end, or to where it fails."""
-    now, outcome = clock_of(worker)[0], outcomes_of(worker)[member]
-    targets, times = targets_of(worker), times_of(worker)
+    now, outcome = worker.clock[0], worker.outcomes[member]
+    targets, times = worker.targets, worker.times
     set_tables(member, worker)
     status = set_out(worker)
     if status == OK:
@@ -143,8 +112,8 @@ def run_member(member, worker):
 @njit
 def set_tables(member, worker):
     """The workspace as it was made, with the numbers of a member."""
-    tables, varied = tables_of(worker), varied_of(worker)
-    image = np.int64(image_of(worker).ctypes.data)
+    tables, varied = worker.tables, worker.varied
+    image = np.int64(worker.image.ctypes.data)
     for i in range(tables.shape[0]):
         _copy_bytes(tables[i].address, image + tables[i].first, tables[i].width)
     for i in range(varied.shape[0]):
@@ -155,26 +124,26 @@ def set_tables(member, worker):
 @njit
 def set_out(worker):
     """What `start.set_out` does, with a status for what that raises."""
-    own, system, y = own_of(worker)[0], system_of(worker), y_of(worker)
-    settings = settings_of(system)[0]
+    own, system, y = worker.own[0], worker.system, worker.y
+    settings = system.settings[0]
     ask(MEASURE, 0.0, worker)
     if own.assemble == 0:
-        if worst_joint(error_of(system), system) > own.closed * settings.length:
+        if worst_joint(system.error, system) > own.closed * settings.length:
             return OPEN_AT_START
-        speed, bodies = 0.0, bodies_of(system)
+        speed, bodies = 0.0, system.bodies
         for i in range(settings.rigid):
             for k in range(7, 10):
                 speed = max(speed, abs(y[STATE_SIZE * i + k] / bodies[i].mass))
-        if worst_joint(rates_of(system), system) > own.closed * max(speed, settings.length):
+        if worst_joint(system.rates, system) > own.closed * max(speed, settings.length):
             return APART_AT_START
-    if own.joint == 0 and settings.condition < own.dependent and hubs_of(system).shape[0] > 0:
+    if own.joint == 0 and settings.condition < own.dependent and system.hubs.shape[0] > 0:
         return DEPENDENT
     if settings.hold == PROJECTION:
         status = ask(COMPLETE, 0.0, worker)
         if status != OK and status != NOT_CLOSED:
             return status
         ask(MEASURE, 0.0, worker)
-        if status != OK or worst_joint(error_of(system), system) > own.closed * settings.length:
+        if status != OK or worst_joint(system.error, system) > own.closed * settings.length:
             return CANNOT_CLOSE
         for k in range(y.shape[0] - ENTRIES - settings.ledger, y.shape[0]):
             y[k] = 0.0
@@ -185,13 +154,13 @@ def set_out(worker):
 @njit
 def ask(task, t, worker):
     """Do a task of `pointer` at the state y."""
-    own, y = own_of(worker)[0], y_of(worker)
+    own = worker.own[0]
     if own.joint == 0:
-        out = spare_of(worker) if task == MEASURE else dydt_of(worker)
-        return call_pointer(own.mechanism, own.handle, task, t, y, out)
+        out = worker.spare if task == MEASURE else worker.dydt
+        return call_pointer(own.mechanism, own.handle, task, t, worker.y, out)
     status = take(worker)
     if status == OK:
-        status = call_pointer(own.mechanism, own.handle, task, t, z_of(worker), dzdt_of(worker))
+        status = call_pointer(own.mechanism, own.handle, task, t, worker.z, worker.dzdt)
     if task != MEASURE:
         put(worker)
     return status
@@ -200,12 +169,11 @@ def ask(task, t, worker):
 @njit
 def step_to(target, worker):
     """Integrate until `target` (s); returns a status."""
-    own = own_of(worker)[0]
-    if own.joint == 0:
-        return march(target, y_of(worker), dydt_of(worker), worker)
+    if worker.own[0].joint == 0:
+        return march(target, worker.y, worker.dydt, worker)
     status = take(worker)
     if status == OK:
-        status = march(target, z_of(worker), dzdt_of(worker), worker)
+        status = march(target, worker.z, worker.dzdt, worker)
         put(worker)
     return status
 
@@ -213,9 +181,9 @@ def step_to(target, worker):
 @njit
 def march(target, z, dzdt, worker):
     """The steps themselves, until told to stop."""
-    own, status = own_of(worker)[0], MAX_STEPS
+    own, status = worker.own[0], MAX_STEPS
     while status == MAX_STEPS:
-        if _told_to_stop(shared_of(worker)):
+        if _told_to_stop(worker.shared):
             return INTERRUPTED
         status = call_pointer(own.stepper, own.steps, MOST_STEPS, target, z, dzdt)
     return status
@@ -225,45 +193,43 @@ def march(target, z, dzdt, worker):
 @njit
 def take(worker):
     """z from y, if that is not what `put` left."""
-    own, y, known = own_of(worker)[0], y_of(worker), known_of(worker)
+    y, known = worker.y, worker.known
     same = True
     for k in range(y.shape[0]):
         same = same and y[k] == known[k]
     if same:
         return OK
     copy(known, y)
-    copy(lifted_of(worker), y)
-    return call_pointer(own.mechanism, own.handle, LOWER, 0.0, z_of(worker), dzdt_of(worker))
+    copy(worker.lifted, y)
+    return call_pointer(worker.own[0].mechanism, worker.own[0].handle, LOWER, 0.0, worker.z, worker.dzdt)
 
 
 @njit
 def put(worker):
     """y from z."""
-    own, lifted = own_of(worker)[0], lifted_of(worker)
-    call_pointer(own.mechanism, own.handle, LIFT, 0.0, z_of(worker), dzdt_of(worker))
-    copy(known_of(worker), lifted)
-    copy(y_of(worker), lifted)
+    call_pointer(worker.own[0].mechanism, worker.own[0].handle, LIFT, 0.0, worker.z, worker.dzdt)
+    copy(worker.known, worker.lifted)
+    copy(worker.y, worker.lifted)
 
 
 @njit
 def keep(member, frame, worker):
     """Record the state as a frame of a member, if it can be: see `Recorder.record`. Returns a status."""
-    own, system, y, t = own_of(worker)[0], system_of(worker), y_of(worker), clock_of(worker)[0].t
-    states, energies = states_of(worker), energies_kept_of(worker)
+    system, y, t = worker.system, worker.y, worker.clock[0].t
+    states = worker.states
     ask(MEASURE, t, worker)
-    measured = energies_of(system)
-    if not (abs(measured[0]) < LARGEST and abs(measured[1]) < LARGEST and are_sound(y)):
+    if not (abs(system.energies[0]) < LARGEST and abs(system.energies[1]) < LARGEST and are_sound(y)):
         return NON_FINITE
-    if not (are_sound(error_of(system)) and are_sound(rates_of(system))):
+    if not (are_sound(system.error) and are_sound(system.rates)):
         return NON_FINITE
-    at = member * own.rows + frame
+    at = member * worker.own[0].rows + frame
     first = at * y.shape[0]
     for k in range(y.shape[0]):
         states[first + k] = y[k]
-    energies[2 * at], energies[2 * at + 1] = energies_of(system)[0], energies_of(system)[1]
-    errors_of(worker)[at] = worst_joint(error_of(system), system)
-    error_rates_of(worker)[at] = worst_joint(rates_of(system), system)
-    times_of(worker)[frame] = t
+    worker.energies[2 * at], worker.energies[2 * at + 1] = system.energies[0], system.energies[1]
+    worker.errors[at] = worst_joint(system.error, system)
+    worker.error_rates[at] = worst_joint(system.rates, system)
+    worker.times[frame] = t
     return OK
 
 
@@ -278,7 +244,7 @@ def are_sound(values):
 @njit
 def worst_joint(values, system):
     """The largest |value| of the rows of joints that hold; NaN if one is."""
-    joints, worst = joints_of(system), 0.0
+    joints, worst = system.joints, 0.0
     for i in range(joints.shape[0]):
         joint = joints[i]
         if joint.active != 0:

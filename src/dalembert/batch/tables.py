@@ -1,10 +1,9 @@
-"""The tables of a thread that runs members of a batch, and how compiled code reads them; see `addresses`."""
+"""The tables of a thread that runs members of a batch, and how compiled code reads them; see `tables`."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..addresses import nested_reader, reader
 from ..integrate.state import CLOCK, PLAN
 from ..model.tables import System
 from ..tables import column, part
@@ -65,27 +64,3 @@ class Worker(NamedTuple):
     errors: Any = column("m * f", unit="m", doc="of the worst joint")
     error_rates: Any = column("m * f", unit="m/s")
     outcomes: Any = column(dtype=OUTCOME, doc="one a member")
-
-
-own_of = reader(Worker, "own", OWN)
-system_of = nested_reader(Worker, "system")
-clock_of = reader(Worker, "clock", CLOCK)
-plan_of = reader(Worker, "plan", PLAN)
-tables_of = reader(Worker, "tables", TABLE)
-image_of = reader(Worker, "image", np.uint8)
-varied_of = reader(Worker, "varied", VARIED)
-y_of = reader(Worker, "y")
-dydt_of = reader(Worker, "dydt")
-spare_of = reader(Worker, "spare")
-z_of = reader(Worker, "z")
-dzdt_of = reader(Worker, "dzdt")
-known_of = reader(Worker, "known")
-lifted_of = reader(Worker, "lifted")
-targets_of = reader(Worker, "targets")
-shared_of = reader(Worker, "shared", np.int64)
-times_of = reader(Worker, "times")
-states_of = reader(Worker, "states")
-energies_kept_of = reader(Worker, "energies")
-errors_of = reader(Worker, "errors")
-error_rates_of = reader(Worker, "error_rates")
-outcomes_of = reader(Worker, "outcomes", OUTCOME)

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..addresses import address_table
 from ..articulated.driver import JointMechanism
 from ..jit import DISABLED
 from ..pointer import C_TYPE
 from ..start import CLOSED, NEARLY_DEPENDENT
+from ..tables import address_table
 from . import tables
 from .kernel import COMPILED, run_members
 from .tables import NEXT, STOP, Worker

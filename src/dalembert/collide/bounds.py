@@ -9,7 +9,6 @@ from ..scene.shapes.dispatch import shape_extent
 from ..unchecked import peek
 from ..vec import add, load3, matvec, matvec_t, norm, store3
 from .tables import HULL, MESH
-from .tables_of import colliders_of, places_of, travel_of, vertices_of
 
 
 @inlined
@@ -35,9 +34,9 @@ def product(a, b):
 def place_colliders(y, bodies, margin, collision):
     """Fill `places` from the poses in the state vector y of so many bodies, with boxes grown by `margin` (m) or more;
     returns the first collider whose pose is not finite, or −1."""
-    colliders = colliders_of(collision)
-    places = places_of(collision)
-    vertices, travel = vertices_of(collision), travel_of(collision)
+    colliders = collision.colliders
+    places = collision.places
+    vertices, travel = collision.vertices, collision.travel
     for i in range(colliders.shape[0]):
         collider = colliders[i]
         place = places[i]

@@ -21,18 +21,6 @@ from .tables import (
     STRIP_AXIS,
     SWEEP_AXIS,
 )
-from .tables_of import (
-    colliders_of,
-    counts_of,
-    entries_of,
-    order_of,
-    pairs_of,
-    places_of,
-    scratch_of,
-    strips_of,
-    unbounded_of,
-    vertices_of,
-)
 
 STRIP_SIZES = 2.0  # width of a strip, in mean sizes of the colliders
 STAY = 1.5  # another axis is chosen only when the spread on it is so many times larger
@@ -41,19 +29,17 @@ STAY = 1.5  # another axis is chosen only when the spread on it is so many times
 @njit
 def find_pairs(bodies, collision):
     """Fill this step's half of `pairs` from `places`; returns 0 or NEED_ROOM."""
-    counts = counts_of(collision)
-    order = order_of(collision)
-    pairs = pairs_of(collision)
+    counts = collision.counts
     old_first, old_count = counts[FIRST_PAIR], counts[PAIRS]
     choose_axes(collision)
-    sort_along(counts[SWEEP_AXIS], order, places_of(collision))
+    sort_along(counts[SWEEP_AXIS], collision.order, collision.places)
     strips = 0
-    if order.shape[0] > 0:
+    if collision.order.shape[0] > 0:
         strips = deal_into_strips(collision)
         if strips < 0:
             return NEED_ROOM
     remember_pairs(old_first, old_count, collision)
-    half = pairs.shape[0] // 2
+    half = collision.pairs.shape[0] // 2
     first = half if old_first == 0 else 0
     found = 0
     for strip in range(strips):
@@ -70,9 +56,9 @@ def find_pairs(bodies, collision):
 @njit
 def choose_axes(collision):
     """The axis of the largest spread for the sweep, the next for the strips; changed only where it pays."""
-    counts = counts_of(collision)
-    order = order_of(collision)
-    places = places_of(collision)
+    counts = collision.counts
+    order = collision.order
+    places = collision.places
     spread = (0.0, 0.0, 0.0)
     for k in range(3):
         total = 0.0
@@ -144,12 +130,11 @@ def strip_number(value, origin, width, count):
 def deal_into_strips(collision):
     """Fill `strips` and `entries`, and leave where the strips begin and how wide they are in `scratch`; returns the number
     of strips, or −1 where there is no room."""
-    counts = counts_of(collision)
-    order = order_of(collision)
-    places = places_of(collision)
-    strips = strips_of(collision)
-    entries = entries_of(collision)
-    axis = counts[STRIP_AXIS]
+    order = collision.order
+    places = collision.places
+    strips = collision.strips
+    entries = collision.entries
+    axis = collision.counts[STRIP_AXIS]
     n = order.shape[0]
     low, high, size = 1e300, -1e300, 0.0
     for i in range(n):
@@ -159,7 +144,7 @@ def deal_into_strips(collision):
         size += (place.upper[axis] - place.lower[axis]) / n
     width = max(STRIP_SIZES * size, (high - low) / n, 1e-300)
     count = min(int((high - low) / width) + 1, n)
-    scratch_of(collision)[0], scratch_of(collision)[1] = low, width
+    collision.scratch[0], collision.scratch[1] = low, width
     for s in range(count + 1):
         strips[s] = 0
     for i in range(n):
@@ -171,7 +156,7 @@ def deal_into_strips(collision):
     for s in range(count):
         strips[s + 1] += strips[s]
     if strips[count] > entries.shape[0]:
-        counts[NEED_STRIPS] = strips[count]
+        collision.counts[NEED_STRIPS] = strips[count]
         return -1
     cursor = count + 1  # the second part of `strips`: where the next entry of each goes
     for s in range(count):
@@ -189,14 +174,12 @@ def deal_into_strips(collision):
 @njit
 def sweep(strip, count, bodies, first, found, room, old_first, collision):
     """Add the pairs of one strip; returns how many were found so far, with or without room."""
-    counts = counts_of(collision)
-    places = places_of(collision)
-    strips = strips_of(collision)
-    entries = entries_of(collision)
-    axis, across = counts[SWEEP_AXIS], counts[STRIP_AXIS]
+    places = collision.places
+    entries = collision.entries
+    axis, across = collision.counts[SWEEP_AXIS], collision.counts[STRIP_AXIS]
     third = 3 - axis - across
-    low, width = scratch_of(collision)[0], scratch_of(collision)[1]
-    begin, end = strips[strip], strips[strip + 1]
+    low, width = collision.scratch[0], collision.scratch[1]
+    begin, end = collision.strips[strip], collision.strips[strip + 1]
     for p in range(begin, end):
         i = entries[p]
         one = places[i]
@@ -222,11 +205,11 @@ def sweep(strip, count, bodies, first, found, room, old_first, collision):
 @njit
 def meet_half_spaces(bodies, first, found, room, old_first, collision):
     """Add every collider that reaches below the surface of a half-space, or nearly."""
-    colliders = colliders_of(collision)
-    places = places_of(collision)
-    order = order_of(collision)
-    unbounded = unbounded_of(collision)
-    vertices = vertices_of(collision)
+    colliders = collision.colliders
+    places = collision.places
+    order = collision.order
+    unbounded = collision.unbounded
+    vertices = collision.vertices
     for u in range(unbounded.shape[0]):
         plane = places[unbounded[u]]
         normal = (plane.rotation[2], plane.rotation[5], plane.rotation[8])

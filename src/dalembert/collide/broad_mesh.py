@@ -4,15 +4,14 @@ from ..jit import inlined, njit
 from ..vec import load3, matvec_t, scale, sub
 from .bounds import nine
 from .pair_table import add_pair
-from .tables_of import nodes_of, order_of, places_of, trees_of
 
 
 @njit
 def meet_meshes(bodies, first, found, room, old_first, collision):
     """Add every facet of a mesh whose box meets that of a collider."""
-    places = places_of(collision)
-    order = order_of(collision)
-    trees = trees_of(collision)
+    places = collision.places
+    order = collision.order
+    trees = collision.trees
     for m in range(trees.shape[0]):
         mesh = places[trees[m].collider]
         for p in range(order.shape[0]):
@@ -33,7 +32,7 @@ def boxes_meet(one, other):
 @njit
 def meet_facets(tree, i, mesh, place, bodies, first, found, room, old_first, collision):
     """Add the facets of one mesh near collider i, whose box is turned into the frame of the mesh and boxed again."""
-    nodes = nodes_of(collision)
+    nodes = collision.nodes
     lower, upper = load3(place.lower), load3(place.upper)
     turn = nine(mesh.rotation)
     middle = matvec_t(

@@ -9,12 +9,11 @@ import math
 
 import numpy as np
 
-from ..addresses import address_table
 from ..board import COLLIDE_JOBS, COLLISION_DESK, FUNCTIONS, share
 from ..jit import DISABLED, CFunction, njit
 from ..model.tables import STATE_SIZE
 from ..pointer import C_SIGNATURE, C_TYPE, call_pointer, view, viewer
-from ..tables import table_at
+from ..tables import address_table, table_at
 from ..team import Team
 from ..vec import cross, dot, load3, perpendicular, store3, sub
 from .bounds import place_colliders
@@ -37,20 +36,6 @@ from .tables import (
     SKIPPED,
     Collision,
 )
-from .tables_of import (
-    asleep_of,
-    board_of,
-    colliders_of,
-    contacts_of,
-    counts_of,
-    functions_of,
-    manifold_of,
-    manifolds_of,
-    pairs_of,
-    places_of,
-    rule_keys_of,
-    rule_values_of,
-)
 
 _floats = viewer(np.float64)
 _addresses = viewer(np.int64)
@@ -70,7 +55,7 @@ def detect(y, bodies, margin, collision):
         return NOT_FINITE
     if find_pairs(bodies, collision) != 0:
         return NEED_ROOM
-    board, pairs = board_of(collision), counts_of(collision)[PAIRS]
+    board, pairs = collision.board, collision.counts[PAIRS]
     share(board, COLLIDE_JOBS, MEET, 0, pairs, A_CHUNK)
     while wake_touched(bodies, collision):
         share(board, COLLIDE_JOBS, MEET_WOKEN, 0, pairs, A_CHUNK)
@@ -83,9 +68,9 @@ def detect(y, bodies, margin, collision):
 @njit
 def do_job(kind, begin, end, data, collision):
     """Pairs begin … end of this step: their narrow phase, that of those that have slept, or their contacts."""
-    first, manifolds = counts_of(collision)[FIRST_PAIR], manifolds_of(collision)
+    first, manifolds = collision.counts[FIRST_PAIR], collision.manifolds
     for k in range(begin, end):
-        pair = pairs_of(collision)[first + k]
+        pair = collision.pairs[first + k]
         if kind == WRITE:
             if manifolds[k].points > 0:
                 write_contacts(pair, first + k, manifolds[k], collision)
@@ -96,13 +81,13 @@ def do_job(kind, begin, end, data, collision):
 @njit
 def meet(pair, number, found, data, collision):
     """The narrow phase of a pair, unless nothing in it moves: what it found becomes `found`."""
-    colliders, places, functions = colliders_of(collision), places_of(collision), functions_of(collision)
-    asleep, manifold = asleep_of(collision), manifold_of(collision)[0]
-    one, two = colliders[pair.a], colliders[pair.b]
-    if asleep[one.body] != AWAKE and asleep[two.body] != AWAKE:
+    functions = collision.functions
+    manifold = collision.manifold[0]
+    one, two = collision.colliders[pair.a], collision.colliders[pair.b]
+    if collision.asleep[one.body] != AWAKE and collision.asleep[two.body] != AWAKE:
         found.points = SKIPPED
         return
-    reach = places[pair.a].reach + places[pair.b].reach
+    reach = collision.places[pair.a].reach + collision.places[pair.b].reach
     family = family_of(one.kind, two.kind)
     found.points = call_pointer(functions[family], data, number, reach, functions, functions)
     if found.points <= 0:
@@ -118,7 +103,7 @@ def meet(pair, number, found, data, collision):
 @njit
 def write_contacts(pair, number, manifold, collision):
     """One contact a point of the manifold, with the impulse that the same feature bore in the step before."""
-    colliders, places, contacts = colliders_of(collision), places_of(collision), contacts_of(collision)
+    colliders, places, contacts = collision.colliders, collision.places, collision.contacts
     one, two = colliders[pair.a], colliders[pair.b]
     normal = load3(manifold.normal)
     tangent = perpendicular(normal)
@@ -157,12 +142,10 @@ combined = njit(combine)
 @njit
 def coefficients(pair, one, two, count, collision):
     """Friction and restitution of a pair: what a rule says, or what the materials make."""
-    keys = rule_keys_of(collision)
-    if keys.shape[0] > 0:
-        found = search(keys, min(pair.a, pair.b) * count + max(pair.a, pair.b))
+    if collision.rule_keys.shape[0] > 0:
+        found = search(collision.rule_keys, min(pair.a, pair.b) * count + max(pair.a, pair.b))
         if found >= 0:
-            values = rule_values_of(collision)
-            return values[2 * found], values[2 * found + 1]
+            return collision.rule_values[2 * found], collision.rule_values[2 * found + 1]
     return combined(one, two)
 
 

@@ -5,10 +5,9 @@ It is a C function of its own, as its code is long: the narrow phase and the que
 
 import numpy as np
 
-from ..addresses import address_table
 from ..jit import DISABLED, CFunction, njit
 from ..pointer import C_SIGNATURE, C_TYPE
-from ..tables import table_at
+from ..tables import address_table, table_at
 from ..vec import add, add_scaled, dot, load3, matvec, matvec_t, norm, scale
 from .bounds import nine
 from .epa import FOUND, epa
@@ -17,7 +16,6 @@ from .gjk import FAR, OVERLAPPING, gjk, pair_size, witness
 from .refine import refine
 from .support import core_radius, is_curved, load_point, relative_pose
 from .tables import Collision
-from .tables_of import colliders_of, places_of, scratch_of, vertices_of
 
 # What `distance` leaves in scratch: the separation (m), the unit normal, the points on a and on b (world axes).
 SEPARATION, NORMAL, POINT_A, POINT_B = 0, 1, 4, 7
@@ -33,10 +31,17 @@ CURVED_DEPTH = 1e-7  # near enough for Newton's method
 def distance(number, bound, collision):
     """Measure colliders a and b of number = a · colliders + b, from the direction in scratch[0:3], into scratch; returns
     the status. See `signed_distance`."""
-    colliders, places, scratch = colliders_of(collision), places_of(collision), scratch_of(collision)
+    colliders, scratch = collision.colliders, collision.scratch
     a, b = number // colliders.shape[0], number % colliders.shape[0]
     status, n, s, p, q = signed_distance(
-        colliders[a], places[a], colliders[b], places[b], vertices_of(collision), load_point(scratch, 0), bound, scratch
+        colliders[a],
+        collision.places[a],
+        colliders[b],
+        collision.places[b],
+        collision.vertices,
+        load_point(scratch, 0),
+        bound,
+        scratch,
     )
     scratch[SEPARATION] = s
     for k in range(3):

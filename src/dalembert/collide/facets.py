@@ -14,7 +14,6 @@ from ..jit import njit
 from ..vec import add_scaled, cross, dot, load3, norm, sub
 from .curved import TILT
 from .support import load_point
-from .tables_of import faces_of, facets_of, rings_of, sides_of, vertices_of
 
 BEHIND = 1e-6  # rad: what reaches out of a plane by less is behind it
 OVER = 1e-9  # of the distance from a corner: what is beyond a side by less is over the facet
@@ -23,7 +22,7 @@ OVER = 1e-9  # of the distance from a corner: what is beyond a side by less is o
 @njit
 def show(mesh, number, collision):
     """Let the row of a mesh be one facet: what handles hulls takes it for a hull of one face."""
-    facet = facets_of(collision)[number]
+    facet = collision.facets[number]
     mesh.first_vertex, mesh.vertices = facet.first_vertex, facet.vertices
     mesh.first_face, mesh.faces = facet.face, 1
 
@@ -31,8 +30,8 @@ def show(mesh, number, collision):
 @njit
 def is_over(p, facet, collision):
     """Whether a point lies over or under a facet, its sides included; all in the frame of the mesh."""
-    vertices = vertices_of(collision)
-    n = load3(faces_of(collision)[facet.face].normal)
+    vertices = collision.vertices
+    n = load3(collision.faces[facet.face].normal)
     tail = load_point(vertices, 3 * (facet.first_vertex + facet.vertices - 1))
     for i in range(facet.vertices):
         head = load_point(vertices, 3 * (facet.first_vertex + i))
@@ -50,9 +49,9 @@ def is_free(u, facet, collision):
 
     It is a side that is furthest where u leans at right angles to it, within `TILT`.
     """
-    vertices = vertices_of(collision)
-    sides = sides_of(collision)
-    tilt = TILT * lean(u, load3(faces_of(collision)[facet.face].normal))
+    vertices = collision.vertices
+    sides = collision.sides
+    tilt = TILT * lean(u, load3(collision.faces[facet.face].normal))
     top, height = 0, -1e300
     for i in range(facet.vertices):
         h = dot(u, load_point(vertices, 3 * (facet.first_vertex + i)))
@@ -67,7 +66,7 @@ def is_free(u, facet, collision):
             return True
     side = sides[facet.first_side + top]
     for k in range(side.first_ring, side.first_ring + side.ring):
-        if dot(u, load_point(rings_of(collision), 3 * k)) > BEHIND:
+        if dot(u, load_point(collision.rings, 3 * k)) > BEHIND:
             return False
     return True
 

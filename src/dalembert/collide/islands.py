@@ -10,20 +10,6 @@ has. Contacts stand island by island and colour by colour, in the order of their
 
 from ..jit import njit
 from .tables import CONTACTS, FIRST_PAIR, FREE, ISLANDS, NEED_CONTACTS, NEED_ROOM, NO_ISLAND, PAIRS
-from .tables_of import (
-    colliders_of,
-    colours_of,
-    contacts_of,
-    counts_of,
-    island_of,
-    islands_of,
-    linked_of,
-    manifolds_of,
-    members_of,
-    pairs_of,
-    parents_of,
-    taken_of,
-)
 
 LAST_COLOUR = 62  # of pairs of bodies that have all others; these are not independent of each other
 
@@ -32,10 +18,10 @@ LAST_COLOUR = 62  # of pairs of bodies that have all others; these are not indep
 def order_contacts(bodies, collision):
     """Find the islands and colours of this step's manifolds, and where the points of each stand in `contacts`. Returns 0 or
     NEED_ROOM."""
-    counts = counts_of(collision)
+    counts = collision.counts
     points, touching = join_bodies(bodies, collision)
     counts[CONTACTS] = points
-    if points > contacts_of(collision).shape[0]:
+    if points > collision.contacts.shape[0]:
         counts[CONTACTS], counts[NEED_CONTACTS] = 0, points
         return NEED_ROOM
     number_islands(bodies, collision)
@@ -56,9 +42,9 @@ def root_of(body, parents):
 @njit
 def join_bodies(bodies, collision):
     """Unite what touches, and colour the pairs; returns the numbers of points and of pairs that touch."""
-    counts, manifolds, pairs = counts_of(collision), manifolds_of(collision), pairs_of(collision)
+    counts, manifolds, pairs = collision.counts, collision.manifolds, collision.pairs
     parents, linked, taken, colliders = (
-        parents_of(collision), linked_of(collision), taken_of(collision), colliders_of(collision),
+        collision.parents, collision.linked, collision.taken, collision.colliders,
     )  # fmt: skip
     for body in range(bodies):
         parents[body], taken[body] = linked[body] if linked[body] != FREE else body, 0
@@ -100,11 +86,11 @@ def first_free(busy):
 def number_islands(bodies, collision):
     """Islands in the order of their first bodies, with how many contacts (`end`), bodies (`end_member`) and colours each has.
     Bodies that touch nothing and have no joints are in none."""
-    counts, manifolds, pairs = counts_of(collision), manifolds_of(collision), pairs_of(collision)
+    counts, manifolds, pairs = collision.counts, collision.manifolds, collision.pairs
     parents, numbers, linked, taken = (
-        parents_of(collision), island_of(collision), linked_of(collision), taken_of(collision),
+        collision.parents, collision.island_of, collision.linked, collision.taken,
     )  # fmt: skip
-    islands, colliders = islands_of(collision), colliders_of(collision)
+    islands, colliders = collision.islands, collision.colliders
     count = 0
     for body in range(bodies):
         root = root_of(body, parents)  # the first of its island
@@ -136,9 +122,9 @@ def number_islands(bodies, collision):
 @njit
 def list_members(bodies, collision):
     """The bodies of each island, and where its contacts and colours begin."""
-    numbers, islands, members = island_of(collision), islands_of(collision), members_of(collision)
+    numbers, islands, members = collision.island_of, collision.islands, collision.members
     first, member, colour = 0, 0, 0
-    for number in range(counts_of(collision)[ISLANDS]):
+    for number in range(collision.counts[ISLANDS]):
         island = islands[number]
         island.first, island.first_member, island.first_colour = first, member, colour
         first += island.end
@@ -155,8 +141,8 @@ def list_members(bodies, collision):
 @njit
 def place_points(bodies, collision):
     """Where the points of each pair stand: sorted by island and colour, by counting."""
-    counts, manifolds = counts_of(collision), manifolds_of(collision)
-    islands, colours = islands_of(collision), colours_of(collision)
+    counts, manifolds = collision.counts, collision.manifolds
+    islands, colours = collision.islands, collision.colours
     last = islands[counts[ISLANDS] - 1]
     slots = last.first_colour + last.colours
     for s in range(slots):

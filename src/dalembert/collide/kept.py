@@ -3,7 +3,6 @@
 from ..jit import inlined, njit
 from ..vec import store3
 from .tables import CONTACTS
-from .tables_of import contacts_of, counts_of, pairs_of
 
 
 @inlined
@@ -30,15 +29,15 @@ def keep_impulse(contact, pair):
 @njit
 def keep_impulses(collision):
     """Put the impulses of the contacts back to their pairs, to start the next step from."""
-    contacts = contacts_of(collision)
-    pairs = pairs_of(collision)
-    for i in range(counts_of(collision)[CONTACTS]):
+    contacts = collision.contacts
+    pairs = collision.pairs
+    for i in range(collision.counts[CONTACTS]):
         keep_impulse(contacts[i], pairs[contacts[i].pair])
 
 
 @njit
 def forget_impulses(collision):
     """Let the contacts start from nothing."""
-    contacts = contacts_of(collision)
-    for i in range(counts_of(collision)[CONTACTS]):
+    contacts = collision.contacts
+    for i in range(collision.counts[CONTACTS]):
         store3(contacts[i].impulse, (0.0, 0.0, 0.0))

@@ -17,7 +17,6 @@ from .gjk import FAR
 from .manifold import start
 from .support import core_radius, load_point, support
 from .tables import DIRECTION
-from .tables_of import colliders_of, faces_of, facets_of, loops_of, manifold_of, places_of, scratch_of, vertices_of
 
 # What the nearest points say: nothing is near; push along the normal; along what they found; along the normal, if not deep.
 NOTHING, ALONG_NORMAL, ALONG_FOUND, IF_SHALLOW = range(4)
@@ -29,11 +28,11 @@ def mesh_contact(pair, margin, collision, measure, data):
 
     margin : m, nearer than this is contact. measure, data : the function that measures distances, and what it is called with.
     """
-    vertices, manifold = vertices_of(collision), manifold_of(collision)[0]
-    collider, mesh = colliders_of(collision)[pair.a], colliders_of(collision)[pair.b]
-    place, frame = places_of(collision)[pair.a], places_of(collision)[pair.b]
-    facet = facets_of(collision)[pair.facet]
-    face = faces_of(collision)[facet.face]
+    vertices, manifold = collision.vertices, collision.manifold[0]
+    collider, mesh = collision.colliders[pair.a], collision.colliders[pair.b]
+    place, frame = collision.places[pair.a], collision.places[pair.b]
+    facet = collision.facets[pair.facet]
+    face = collision.faces[facet.face]
     show(mesh, pair.facet, collision)
     start((0.0, 0.0, 0.0), manifold)
     turn = nine(frame.rotation)
@@ -55,8 +54,8 @@ def mesh_contact(pair, margin, collision, measure, data):
     if what == ALONG_FOUND:
         return push_along_found(pair, collider, place, mesh, frame, separation, margin, collision)
     flat_patch(
-        collider, place, mesh, frame, down, vertices, faces_of(collision), loops_of(collision), margin, 0.0,
-        scratch_of(collision), manifold,
+        collider, place, mesh, frame, down, vertices, collision.faces, collision.loops, margin, 0.0,
+        collision.scratch, manifold,
     )  # fmt: skip
     if under:
         keep_nearest(add_scaled(lowest, -0.5 * gap, n), gap, SAME * collider.radius, manifold)
@@ -73,10 +72,10 @@ def mesh_contact(pair, margin, collision, measure, data):
 def look_aside(pair, n, facet, margin, collision, measure, data):
     """(what to do, separation (m)) by the nearest points of a collider and a facet of outward normal n (world); these stay in
     `scratch`."""
-    scratch = scratch_of(collision)
+    scratch = collision.scratch
     for k in range(3):
         poke(scratch, k, pair.axis[k])
-    number = pair.a * colliders_of(collision).shape[0] + pair.b
+    number = pair.a * collision.colliders.shape[0] + pair.b
     status = call_pointer(measure, data, number, margin, scratch, scratch)
     found, separation = load_point(scratch, NORMAL), peek(scratch, SEPARATION)
     store3(pair.axis, found)
@@ -86,7 +85,7 @@ def look_aside(pair, n, facet, margin, collision, measure, data):
     u = scale(-1.0, found)
     if dot(u, n) > 0.0 and lean(u, n) <= BEHIND:
         return ALONG_NORMAL, separation
-    if dot(u, n) >= -BEHIND and is_free(matvec_t(nine(places_of(collision)[pair.b].rotation), u), facet, collision):
+    if dot(u, n) >= -BEHIND and is_free(matvec_t(nine(collision.places[pair.b].rotation), u), facet, collision):
         return ALONG_FOUND, separation
     if separation > 0.0 and dot(u, n) < 0.0:
         return NOTHING, separation
@@ -96,10 +95,10 @@ def look_aside(pair, n, facet, margin, collision, measure, data):
 @njit
 def push_along_found(pair, collider, place, mesh, frame, separation, margin, collision):
     """The manifold along the direction of the nearest points, as of any two convex shapes."""
-    scratch, manifold = scratch_of(collision), manifold_of(collision)[0]
+    scratch, manifold = collision.scratch, collision.manifold[0]
     middle = scale(0.5, add(load_point(scratch, POINT_A), load_point(scratch, POINT_B)))
     flat_patch(
-        collider, place, mesh, frame, load3(pair.axis), vertices_of(collision), faces_of(collision), loops_of(collision),
+        collider, place, mesh, frame, load3(pair.axis), collision.vertices, collision.faces, collision.loops,
         margin, margin, scratch, manifold,
     )  # fmt: skip
     keep_nearest(middle, separation, SAME * collider.radius, manifold)

@@ -43,18 +43,6 @@ from .tables import (
     SPHERE,
     Collision,
 )
-from .tables_of import (
-    colliders_of,
-    edges_of,
-    faces_of,
-    functions_of,
-    loops_of,
-    manifold_of,
-    pairs_of,
-    places_of,
-    scratch_of,
-    vertices_of,
-)
 
 
 @inlined
@@ -75,10 +63,10 @@ def family_of(kind_a, kind_b):
 
 @njit
 def round_pair(number, margin, collision):
-    pair = pairs_of(collision)[number]
-    a, b = colliders_of(collision)[pair.a], colliders_of(collision)[pair.b]
-    place_a, place_b = places_of(collision)[pair.a], places_of(collision)[pair.b]
-    manifold = manifold_of(collision)[0]
+    pair = collision.pairs[number]
+    a, b = collision.colliders[pair.a], collision.colliders[pair.b]
+    place_a, place_b = collision.places[pair.a], collision.places[pair.b]
+    manifold = collision.manifold[0]
     if b.kind == BOX:
         return sphere_box(pair, a, place_a, b, place_b, margin, manifold)
     if a.kind == CAPSULE:
@@ -90,29 +78,29 @@ def round_pair(number, margin, collision):
 
 @njit
 def box_pair(number, margin, collision):
-    pair = pairs_of(collision)[number]
-    a, b = colliders_of(collision)[pair.a], colliders_of(collision)[pair.b]
-    place_a, place_b = places_of(collision)[pair.a], places_of(collision)[pair.b]
-    return box_box(pair, a, place_a, b, place_b, scratch_of(collision), margin, manifold_of(collision)[0])
+    pair = collision.pairs[number]
+    a, b = collision.colliders[pair.a], collision.colliders[pair.b]
+    place_a, place_b = collision.places[pair.a], collision.places[pair.b]
+    return box_box(pair, a, place_a, b, place_b, collision.scratch, margin, collision.manifold[0])
 
 
 @njit
 def hull_pair(number, margin, collision):
-    pair = pairs_of(collision)[number]
-    a, b = colliders_of(collision)[pair.a], colliders_of(collision)[pair.b]
-    place_a, place_b = places_of(collision)[pair.a], places_of(collision)[pair.b]
+    pair = collision.pairs[number]
+    a, b = collision.colliders[pair.a], collision.colliders[pair.b]
+    place_a, place_b = collision.places[pair.a], collision.places[pair.b]
     return hull_hull(
-        pair, a, place_a, b, place_b, vertices_of(collision), faces_of(collision), edges_of(collision),
-        loops_of(collision), scratch_of(collision), margin, manifold_of(collision)[0],
+        pair, a, place_a, b, place_b, collision.vertices, collision.faces, collision.edges,
+        collision.loops, collision.scratch, margin, collision.manifold[0],
     )  # fmt: skip
 
 
 @njit
 def plane_pair(number, margin, collision):
-    pair = pairs_of(collision)[number]
-    a, b = colliders_of(collision)[pair.a], colliders_of(collision)[pair.b]
-    place_a, place_b = places_of(collision)[pair.a], places_of(collision)[pair.b]
-    manifold, scratch, vertices = manifold_of(collision)[0], scratch_of(collision), vertices_of(collision)
+    pair = collision.pairs[number]
+    a, b = collision.colliders[pair.a], collision.colliders[pair.b]
+    place_a, place_b = collision.places[pair.a], collision.places[pair.b]
+    manifold, scratch = collision.manifold[0], collision.scratch
     kind = a.kind
     if kind == SPHERE:
         return sphere_plane(pair, a, place_a, b, place_b, margin, manifold)
@@ -121,26 +109,26 @@ def plane_pair(number, margin, collision):
     if kind == BOX:
         return box_plane(pair, a, place_a, b, place_b, scratch, margin, manifold)
     if kind == HULL:
-        return hull_plane(pair, a, place_a, b, place_b, vertices, scratch, margin, manifold)
+        return hull_plane(pair, a, place_a, b, place_b, collision.vertices, scratch, margin, manifold)
     if kind == CYLINDER:
         return cylinder_plane(pair, a, place_a, b, place_b, margin, manifold)
     if kind == CONE:
         return cone_plane(pair, a, place_a, b, place_b, margin, manifold)
-    return convex_plane(pair, a, place_a, b, place_b, vertices, scratch, margin, manifold)
+    return convex_plane(pair, a, place_a, b, place_b, collision.vertices, scratch, margin, manifold)
 
 
 @njit
 def general_pair(data, number, margin, collision):
     """Any other pair; facets of meshes too, as they take the same functions."""
-    pair = pairs_of(collision)[number]
-    a, b = colliders_of(collision)[pair.a], colliders_of(collision)[pair.b]
+    pair = collision.pairs[number]
+    a, b = collision.colliders[pair.a], collision.colliders[pair.b]
     if b.kind == MESH:
-        return mesh_contact(pair, margin, collision, functions_of(collision)[DISTANCE], data)
-    place_a, place_b = places_of(collision)[pair.a], places_of(collision)[pair.b]
+        return mesh_contact(pair, margin, collision, collision.functions[DISTANCE], data)
+    place_a, place_b = collision.places[pair.a], collision.places[pair.b]
     return convex_pair(
-        pair, a, place_a, b, place_b, vertices_of(collision), faces_of(collision), loops_of(collision),
-        scratch_of(collision), margin, manifold_of(collision)[0], functions_of(collision)[DISTANCE], data,
-        pair.a * colliders_of(collision).shape[0] + pair.b,
+        pair, a, place_a, b, place_b, collision.vertices, collision.faces, collision.loops,
+        collision.scratch, margin, collision.manifold[0], collision.functions[DISTANCE], data,
+        pair.a * collision.colliders.shape[0] + pair.b,
     )  # fmt: skip
 
 

@@ -5,7 +5,6 @@ The table has two halves that take turns. A pair of the step before is found thr
 
 from ..jit import inlined, njit
 from .tables import NO_WITNESS, POINTS
-from .tables_of import colliders_of, excluded_of, pairs_of, slots_of
 
 EMPTY = -1
 
@@ -16,22 +15,20 @@ def add_pair(i, j, facet, bodies, first, found, room, old_first, collision):
 
     facet : of a mesh, if one of the two is one; else zero.
     """
-    colliders = colliders_of(collision)
+    colliders = collision.colliders
     body_i, body_j = colliders[i].body, colliders[j].body
     if body_i == body_j or (body_i >= bodies and body_j >= bodies):
         return found
-    excluded = excluded_of(collision)
-    if excluded.shape[0] > 0 and search(excluded, min(i, j) * colliders.shape[0] + max(i, j)) >= 0:
+    if collision.excluded.shape[0] > 0 and search(collision.excluded, min(i, j) * colliders.shape[0] + max(i, j)) >= 0:
         return found
     if found >= room:
         return found + 1
     if colliders[i].kind > colliders[j].kind or (colliders[i].kind == colliders[j].kind and i > j):
         i, j = j, i
-    pairs = pairs_of(collision)
-    pair = pairs[first + found]
+    pair = collision.pairs[first + found]
     known = recall(i, j, facet, old_first, collision)
     if known >= 0:
-        copy_pair(pair, pairs[known])
+        copy_pair(pair, collision.pairs[known])
         return found + 1
     pair.a, pair.b, pair.facet = i, j, facet
     pair.witness = NO_WITNESS
@@ -63,8 +60,8 @@ def slot_of(a, b, facet, mask):
 
 @njit
 def remember_pairs(first, count, collision):
-    slots = slots_of(collision)
-    pairs = pairs_of(collision)
+    slots = collision.slots
+    pairs = collision.pairs
     mask = slots.shape[0] - 1
     for s in range(slots.shape[0]):
         slots[s] = EMPTY
@@ -78,8 +75,8 @@ def remember_pairs(first, count, collision):
 @njit
 def recall(a, b, facet, old_first, collision):
     """The number of the pair in the half of the step before, or −1."""
-    slots = slots_of(collision)
-    pairs = pairs_of(collision)
+    slots = collision.slots
+    pairs = collision.pairs
     mask = slots.shape[0] - 1
     s = slot_of(a, b, facet, mask)
     while slots[s] != EMPTY:

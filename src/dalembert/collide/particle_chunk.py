@@ -9,20 +9,8 @@ import math
 
 from ..jit import njit
 from ..unchecked import peek, poke
-from .particle_tables import (
-    CELLS_X,
-    CHUNK,
-    LOWER,
-    UPPER,
-    WIDE,
-    chunk_of,
-    grid_of,
-    particle_counts_of,
-    radius_of,
-    wide_of,
-)
+from .particle_tables import CELLS_X, CHUNK, LOWER, UPPER, WIDE
 from .tables import HALF_SPACE
-from .tables_of import colliders_of, places_of
 
 HIGH = 3 * CHUNK
 GAP = 6 * CHUNK
@@ -31,15 +19,10 @@ GAP = 6 * CHUNK
 @njit
 def measure_chunk(first, count, x, v, h, half_margin, particles, collision):
     """Fill `chunk` for `count` particles from `first` on; `list_colliders` must have been called."""
-    counts, grid, chunk, wide = (
-        particle_counts_of(particles),
-        grid_of(particles),
-        chunk_of(particles),
-        wide_of(particles),
-    )
-    colliders, places = colliders_of(collision), places_of(collision)
-    put_boxes(first, count, x, v, h, half_margin, radius_of(particles), chunk)
-    for w in range(counts[WIDE]):
+    grid, chunk, wide = particles.grid, particles.chunk, particles.wide
+    colliders, places = collision.colliders, collision.places
+    put_boxes(first, count, x, v, h, half_margin, particles.radius, chunk)
+    for w in range(particles.counts[WIDE]):
         place = places[wide[w]]
         if colliders[wide[w]].kind == HALF_SPACE:
             n = (place.rotation[2], place.rotation[5], place.rotation[8])
@@ -48,7 +31,7 @@ def measure_chunk(first, count, x, v, h, half_margin, particles, collision):
         else:
             gap_to_box(count, place.lower[0], place.lower[1], place.lower[2],
                        place.upper[0], place.upper[1], place.upper[2], chunk)  # fmt: skip
-    if counts[CELLS_X] > 0:
+    if particles.counts[CELLS_X] > 0:
         gap_to_box(count, grid[LOWER], grid[LOWER + 1], grid[LOWER + 2],
                    grid[UPPER], grid[UPPER + 1], grid[UPPER + 2], chunk)  # fmt: skip
 

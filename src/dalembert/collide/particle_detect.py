@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..addresses import handed
 from ..scene.contact import Material
-from ..tables import allocate, grow
+from ..tables import allocate, grow, handed
 from .detect import combine
 from .particle_tables import (
     NEED_CONTACTS,

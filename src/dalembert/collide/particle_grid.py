@@ -8,27 +8,8 @@ one by one. A collider in several of these cells is taken in the one where the l
 import math
 
 from ..jit import inlined, njit
-from .particle_tables import (
-    CELLS_X,
-    CELLS_Y,
-    CELLS_Z,
-    CHUNK,
-    LOWER,
-    MOST_CELLS,
-    PER_METRE,
-    UPPER,
-    WIDE,
-    candidates_of,
-    cell_entries_of,
-    cells_of,
-    chunk_of,
-    grid_of,
-    particle_counts_of,
-    rules_of,
-    wide_of,
-)
+from .particle_tables import CELLS_X, CELLS_Y, CELLS_Z, CHUNK, LOWER, MOST_CELLS, PER_METRE, UPPER, WIDE
 from .tables import HALF_SPACE
-from .tables_of import colliders_of, places_of
 
 FEW = 48  # colliders that need no grid
 CELL = 1.5  # width of a cell, in mean sizes of the colliders
@@ -45,7 +26,7 @@ def side(place):
 @njit
 def touches_any(number, particles, collision):
     """Whether particles of some material meet a collider."""
-    rules, count = rules_of(particles), colliders_of(collision).shape[0]
+    rules, count = particles.rules, collision.colliders.shape[0]
     for k in range(rules.shape[0] // max(count, 1)):
         if rules[k * count + number].touches != 0:
             return True
@@ -55,8 +36,8 @@ def touches_any(number, particles, collision):
 @njit
 def list_colliders(particles, collision):
     """Fill `wide`, and the grid with the others; to be called once the colliders have been placed."""
-    counts, colliders, places = particle_counts_of(particles), colliders_of(collision), places_of(collision)
-    wide = wide_of(particles)
+    counts, colliders, places = particles.counts, collision.colliders, collision.places
+    wide = particles.wide
     touching, bounded, total = 0, 0, 0.0
     for i in range(colliders.shape[0]):
         if touches_any(i, particles, collision):
@@ -79,7 +60,7 @@ def list_colliders(particles, collision):
 @njit
 def lay_grid(most, particles, collision):
     """Choose cells over the boxes of no side longer than `most` (m)."""
-    counts, grid, places = particle_counts_of(particles), grid_of(particles), places_of(collision)
+    counts, grid, places = particles.counts, particles.grid, collision.places
     for k in range(3):
         grid[LOWER + k], grid[UPPER + k] = 1e300, -1e300
     for i in range(places.shape[0]):
@@ -110,8 +91,8 @@ def cell_of(k, at, counts, grid):
 @njit
 def fill_grid(most, particles, collision):
     """Deal the colliders into cells, in order: first how many each has, then where they go."""
-    counts, grid, places = particle_counts_of(particles), grid_of(particles), places_of(collision)
-    cells, entries = cells_of(particles), cell_entries_of(particles)
+    counts, grid, places = particles.counts, particles.grid, collision.places
+    cells, entries = particles.cells, particles.entries
     number = counts[CELLS_X] * counts[CELLS_Y] * counts[CELLS_Z]
     cursor = number + 1
     for c in range(number + 1):
@@ -161,13 +142,13 @@ def is_below(place, low, high):
 def find_candidates(j, particles, collision):
     """Fill `candidates` with the colliders whose boxes meet that of the way of the j-th particle of `chunk`, in order;
     returns their number."""
-    chunk = chunk_of(particles)
+    chunk = particles.chunk
     low = (chunk[j], chunk[CHUNK + j], chunk[2 * CHUNK + j])
     high = (chunk[3 * CHUNK + j], chunk[4 * CHUNK + j], chunk[5 * CHUNK + j])
-    counts, colliders, places = particle_counts_of(particles), colliders_of(collision), places_of(collision)
-    wide, candidates = wide_of(particles), candidates_of(particles)
+    colliders, places = collision.colliders, collision.places
+    wide, candidates = particles.wide, particles.candidates
     found = 0
-    for w in range(counts[WIDE]):
+    for w in range(particles.counts[WIDE]):
         i = wide[w]
         if colliders[i].kind == HALF_SPACE:
             near = is_below(places[i], low, high)
@@ -176,7 +157,7 @@ def find_candidates(j, particles, collision):
         if near:
             candidates[found] = i
             found += 1
-    if counts[CELLS_X] > 0:
+    if particles.counts[CELLS_X] > 0:
         found = look_in_grid(low, high, found, particles, collision)
     return found
 
@@ -184,8 +165,8 @@ def find_candidates(j, particles, collision):
 @njit
 def look_in_grid(low, high, found, particles, collision):
     """Add the colliders of the grid to so many candidates, and sort them; returns their number."""
-    counts, grid, places = particle_counts_of(particles), grid_of(particles), places_of(collision)
-    cells, entries, candidates = cells_of(particles), cell_entries_of(particles), candidates_of(particles)
+    counts, grid, places = particles.counts, particles.grid, collision.places
+    cells, entries, candidates = particles.cells, particles.entries, particles.candidates
     for k in range(3):
         if not (low[k] <= grid[UPPER + k] and high[k] >= grid[LOWER + k]):
             return found

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..addresses import reader
 from ..tables import column
 
 # A particle near a collider. `separation` (m): of its ball from the plane that touches the collider at `position` (world)
@@ -53,16 +52,3 @@ class Particles(NamedTuple):
     )
     entries: Any = column("MOST_ENTRIES * colliders", np.int64, doc="the colliders of each cell")
     candidates: Any = column("colliders", np.int64, doc="near one particle")
-
-
-radius_of = reader(Particles, "radius")
-material_of = reader(Particles, "material", np.int64)
-rules_of = reader(Particles, "rules", RULE)
-particle_contacts_of = reader(Particles, "contacts", PARTICLE_CONTACT)
-particle_counts_of = reader(Particles, "counts", np.int64)
-chunk_of = reader(Particles, "chunk")
-wide_of = reader(Particles, "wide", np.int64)
-grid_of = reader(Particles, "grid")
-cells_of = reader(Particles, "cells", np.int64)
-cell_entries_of = reader(Particles, "entries", np.int64)
-candidates_of = reader(Particles, "candidates", np.int64)

@@ -11,23 +11,10 @@ from ..vec import add, add_scaled, dot, load3, matvec, matvec_t, norm, scale, st
 from .bounds import nine
 from .particle_chunk import GAP, measure_chunk
 from .particle_grid import find_candidates, list_colliders
-from .particle_tables import (
-    CHUNK,
-    CONTACTS,
-    NEED_CONTACTS,
-    Particles,
-    candidates_of,
-    chunk_of,
-    material_of,
-    particle_contacts_of,
-    particle_counts_of,
-    radius_of,
-    rules_of,
-)
+from .particle_tables import CHUNK, CONTACTS, NEED_CONTACTS, Particles
 from .point import approach
 from .point_mesh import NOTHING, approach_facet, first_node, is_passed
 from .tables import MESH, NEED_ROOM, Collision
-from .tables_of import colliders_of, facets_of, nodes_of, places_of
 
 SAME = 1e-9  # of a mesh's size: planes that differ by less are one
 
@@ -42,16 +29,16 @@ def meet_particles(x, v, h, margin, particles, collision):
 
     Returns 0, or NEED_ROOM where there are more contacts than room: `counts` says how many.
     """
-    counts, number = particle_counts_of(particles), radius_of(particles).shape[0]
+    counts, number = particles.counts, particles.radius.shape[0]
     list_colliders(particles, collision)
     found = 0
     for first in range(0, number, CHUNK):
         count = min(CHUNK, number - first)
         measure_chunk(first, count, x, v, h, 0.5 * margin, particles, collision)
         for j in range(count):
-            if chunk_of(particles)[GAP + j] <= 0.0:
+            if particles.chunk[GAP + j] <= 0.0:
                 found = meet_all(first + j, j, x, v, h, margin, found, particles, collision)
-    counts[CONTACTS] = min(found, particle_contacts_of(particles).shape[0])
+    counts[CONTACTS] = min(found, particles.contacts.shape[0])
     counts[NEED_CONTACTS] = found
     return 0 if counts[CONTACTS] == found else NEED_ROOM
 
@@ -65,21 +52,21 @@ def meet(x: array(), v: array(), h: float, margin: float, particles: Particles, 
 @njit
 def meet_all(i, j, x, v, h, margin, found, particles, collision):
     """Add the contacts of particle i, the j-th of `chunk`; returns how many contacts there are, with or without room."""
-    colliders, places, rules = colliders_of(collision), places_of(collision), rules_of(particles)
+    colliders, places, rules = collision.colliders, collision.places, particles.rules
     candidates = find_candidates(j, particles, collision)
-    first_rule = material_of(particles)[i] * colliders.shape[0]
+    first_rule = particles.material[i] * colliders.shape[0]
     k = 3 * i
     p, path = (x[k], x[k + 1], x[k + 2]), (h * v[k], h * v[k + 1], h * v[k + 2])
-    near = radius_of(particles)[i] + 0.5 * margin
+    near = particles.radius[i] + 0.5 * margin
     length = norm(path)
     for k in range(candidates):
-        number = candidates_of(particles)[k]
+        number = particles.candidates[k]
         if rules[first_rule + number].touches == 0:
             continue
         collider, place = colliders[number], places[number]
         axes = nine(place.rotation)
         here, way = matvec_t(axes, sub(p, load3(place.x))), matvec_t(axes, path)
-        within, grown = near + place.reach, radius_of(particles)[i] + place.moves
+        within, grown = near + place.reach, particles.radius[i] + place.moves
         # The way ends where the ball, grown by what it is short of `within`, would.
         last = 1.0 + (within - grown) / length if length > 0.0 else 0.0
         if collider.kind == MESH:
@@ -94,7 +81,7 @@ def meet_all(i, j, x, v, h, margin, found, particles, collision):
 @njit
 def meet_mesh(i, number, p, path, near, grown, last, found, particles, collision):
     """Add the facets that a particle is near, and the first that it meets on its way; all in the frame of the mesh."""
-    nodes, size = nodes_of(collision), colliders_of(collision)[number].radius
+    nodes, size = collision.nodes, collision.colliders[number].radius
     first, hit, hit_facet = found, NOTHING, 0
     k, end = first_node(number, collision)
     while k < end:
@@ -105,7 +92,7 @@ def meet_mesh(i, number, p, path, near, grown, last, found, particles, collision
         k += 1
         if node.facet < 0:
             continue
-        facet = facets_of(collision)[node.facet]
+        facet = collision.facets[node.facet]
         contact = approach_facet(p, path, near, grown, min(last, hit[0]), facet, size, collision)
         if contact[0] == 0.0:
             found = add_plane(i, number, node.facet, p, path, contact, first, found, particles, collision)
@@ -119,9 +106,9 @@ def meet_mesh(i, number, p, path, near, grown, last, found, particles, collision
 @njit
 def add_plane(i, number, facet, p, path, contact, first, found, particles, collision):
     """Add a contact with a mesh unless one of the same plane is among those from `first` on."""
-    contacts, size = particle_contacts_of(particles), colliders_of(collision)[number].radius
-    n = matvec(nine(places_of(collision)[number].rotation), contact[2])
-    separation = contact[1] - radius_of(particles)[i]
+    contacts, size = particles.contacts, collision.colliders[number].radius
+    n = matvec(nine(collision.places[number].rotation), contact[2])
+    separation = contact[1] - particles.radius[i]
     for c in range(first, min(found, contacts.shape[0])):
         if (
             abs(contacts[c].separation - separation) <= SAME * size
@@ -134,19 +121,18 @@ def add_plane(i, number, facet, p, path, contact, first, found, particles, colli
 @njit
 def add_contact(i, number, facet, p, path, contact, found, particles, collision):
     """Write what `approach` found, in the frame of the collider, as the next contact, if there is room."""
-    contacts = particle_contacts_of(particles)
-    if found >= contacts.shape[0]:
+    if found >= particles.contacts.shape[0]:
         return found + 1
     share, distance, n = contact
-    collider, place = colliders_of(collision)[number], places_of(collision)[number]
-    rule = rules_of(particles)[material_of(particles)[i] * colliders_of(collision).shape[0] + number]
+    collider, place = collision.colliders[number], collision.places[number]
+    rule = particles.rules[particles.material[i] * collision.colliders.shape[0] + number]
     axes = nine(place.rotation)
     foot = add_scaled(add_scaled(p, share, path), -(distance + share * dot(n, path)), n)
-    row = contacts[found]
+    row = particles.contacts[found]
     row.particle, row.collider, row.body, row.facet = i, number, collider.body, facet
     store3(row.normal, matvec(axes, n))
     store3(row.position, add(load3(place.x), matvec(axes, foot)))
-    row.separation = distance - radius_of(particles)[i]
+    row.separation = distance - particles.radius[i]
     row.friction, row.restitution = rule.friction, rule.restitution
     store3(row.impulse, scale(0.0, n))
     return found + 1

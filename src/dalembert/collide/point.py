@@ -14,7 +14,6 @@ from .bounds import nine
 from .point_hull import from_hull
 from .point_mesh import nearest_on_mesh
 from .tables import HULL, MESH
-from .tables_of import colliders_of, places_of
 
 NOTHING = (math.inf, math.inf, (0.0, 0.0, 0.0))
 STEPS = 40  # from plane to plane; each brings a ball nearer by more than half as a rule
@@ -41,7 +40,7 @@ def point_distance(p, number, bound, collision):
 
     bound : m, beyond which the distance need not be exact; it is more than the bound all the same.
     """
-    collider, place = colliders_of(collision)[number], places_of(collision)[number]
+    collider, place = collision.colliders[number], collision.places[number]
     axes = nine(place.rotation)
     local = matvec_t(axes, sub(p, load3(place.x)))
     if collider.kind == MESH:

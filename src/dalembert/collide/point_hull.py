@@ -11,7 +11,6 @@ from ..jit import inlined, njit
 from ..vec import add_scaled, cross, dot, load3, norm, scale, sub
 from .curved import hull_vertex
 from .segments import clamp
-from .tables_of import edges_of, faces_of, loops_of, vertices_of
 
 GRAZING = (
     1e-12  # of the hull's size: nearer to an edge than this, the direction from it is rounding, and the face's is taken
@@ -31,7 +30,7 @@ def from_hull(p, hull, bound, collision):
 
     Beyond `bound` (m) it may be a plane that separates p from the hull, nearer than the hull.
     """
-    faces = faces_of(collision)
+    faces = collision.faces
     top, distance = hull.first_face, -math.inf
     for f in range(hull.first_face, hull.first_face + hull.faces):
         row = faces[f]
@@ -51,7 +50,7 @@ def from_hull(p, hull, bound, collision):
 @njit
 def is_over_face(p, normal, hull, face, collision):
     """Whether p lies over a face, its sides included."""
-    vertices, loops = vertices_of(collision), loops_of(collision)
+    vertices, loops = collision.vertices, collision.loops
     tail = hull_vertex(hull, loops[face.first + face.count - 1], vertices)
     for i in range(face.first, face.first + face.count):
         head = hull_vertex(hull, loops[i], vertices)
@@ -64,7 +63,7 @@ def is_over_face(p, normal, hull, face, collision):
 @njit
 def from_edges(p, hull, collision):
     """The vector to p from the nearest point of all edges."""
-    vertices, edges = vertices_of(collision), edges_of(collision)
+    vertices, edges = collision.vertices, collision.edges
     nearest, square = p, math.inf
     for k in range(hull.first_edge, hull.first_edge + hull.edges):
         row = edges[k]

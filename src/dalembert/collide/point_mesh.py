@@ -12,7 +12,6 @@ from ..vec import add_scaled, dot, load3, norm, scale, sub
 from .facets import BEHIND, is_free, is_over, lean
 from .point_hull import on_segment
 from .support import load_point
-from .tables_of import colliders_of, faces_of, facets_of, nodes_of, trees_of, vertices_of
 
 ROUNDING = 1e-12  # of the size of the mesh: a point behind a facet by less is on it
 WIDENED = 1.0 + 1e-9  # a distance, for rounding
@@ -24,7 +23,7 @@ NOTHING = (math.inf, math.inf, (0.0, 0.0, 0.0))
 @njit
 def first_node(number, collision):
     """The first and the end of the nodes of a mesh."""
-    trees = trees_of(collision)
+    trees = collision.trees
     for m in range(trees.shape[0]):
         if trees[m].collider == number:
             return trees[m].first_node, trees[m].end_node
@@ -50,7 +49,7 @@ def is_passed(node, p, path, near, last):
 def nearest_on_mesh(p, number, bound, collision):
     """(distance (m), outward unit normal) of p from the nearest facet, by the rules of `approach_facet`; inf beyond `bound`,
     and where the nearest is seen from behind."""
-    nodes, facets, size = nodes_of(collision), facets_of(collision), colliders_of(collision)[number].radius
+    nodes, facets, size = collision.nodes, collision.facets, collision.colliders[number].radius
     best, normal = math.inf, (0.0, 0.0, 0.0)
     k, end = first_node(number, collision)
     likely, reach = likely_facet(p, number, collision), bound  # reach: of the nearest so far, seen from either side
@@ -73,7 +72,7 @@ def nearest_on_mesh(p, number, bound, collision):
 @njit
 def likely_facet(p, number, collision):
     """Down the tree, to the nearer of two boxes each time; −1 of a mesh without facets."""
-    nodes = nodes_of(collision)
+    nodes = collision.nodes
     k, end = first_node(number, collision)
     if k == end:
         return -1
@@ -99,7 +98,7 @@ def approach_facet(p, path, near, grown, last, facet, size, collision):
 
     size : m, of the mesh.
     """
-    face = faces_of(collision)[facet.face]
+    face = collision.faces[facet.face]
     n = load3(face.normal)
     height = dot(n, p) - face.offset
     if not height >= -ROUNDING * size:
@@ -122,7 +121,7 @@ def approach_facet(p, path, near, grown, last, facet, size, collision):
 @njit
 def approach_aside(p, path, near, grown, last, facet, collision):
     """The same where sides and corners may push; from plane to plane, as in `point.approach`, as a facet is convex."""
-    n = load3(faces_of(collision)[facet.face].normal)
+    n = load3(collision.faces[facet.face].normal)
     distance, u = from_facet(p, facet, collision)
     share, enough = 0.0, grown + TOUCH * norm(path)
     for _ in range(STEPS if distance > near else 0):
@@ -143,7 +142,7 @@ def approach_aside(p, path, near, grown, last, facet, collision):
 @njit
 def from_facet(p, facet, collision):
     """(distance, unit vector to p) from the nearest point of a facet, seen from either side."""
-    vertices, face = vertices_of(collision), faces_of(collision)[facet.face]
+    vertices, face = collision.vertices, collision.faces[facet.face]
     n = load3(face.normal)
     if is_over(p, facet, collision):
         height = dot(n, p) - face.offset

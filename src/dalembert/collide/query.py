@@ -18,7 +18,6 @@ from .ray import ray_hit
 from .ray_mesh import meets_box, ray_on_mesh
 from .support import core_radius, support
 from .tables import COLLIDER, HALF_SPACE, MESH, PLACE, Collision
-from .tables_of import colliders_of, faces_of, places_of
 
 
 class ClosestPoints(NamedTuple):
@@ -131,7 +130,7 @@ def _from_plane(
 
 @kernel
 def _cast(collision: Collision, start: array(), along: array(), reach: float, hit: out()) -> int:
-    colliders, places = colliders_of(collision), places_of(collision)
+    colliders, places = collision.colliders, collision.places
     best = -1
     origin, direction = load3(start), load3(along)
     hit[0] = reach
@@ -142,7 +141,7 @@ def _cast(collision: Collision, start: array(), along: array(), reach: float, hi
         if colliders[i].kind == MESH:
             distance, normal = ray_on_mesh(i, origin, direction, hit[0], collision)
         else:
-            distance, normal = ray_hit(colliders[i], place, faces_of(collision), origin, direction)
+            distance, normal = ray_hit(colliders[i], place, collision.faces, origin, direction)
         if distance < hit[0] or (best < 0 and distance == hit[0] and distance < math.inf):
             best = i
             hit[0] = distance

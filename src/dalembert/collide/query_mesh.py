@@ -4,12 +4,11 @@ import math
 
 import numpy as np
 
-from ..addresses import handed
 from ..kernel import kernel
+from ..tables import handed
 from .distance import SEPARATION, measure
 from .facets import show
 from .tables import Collision
-from .tables_of import colliders_of
 
 
 def nearest_facet(collision: Collision, a: int, b: int, mesh: int, bound: float) -> np.ndarray:
@@ -33,7 +32,7 @@ def nearest_facet(collision: Collision, a: int, b: int, mesh: int, bound: float)
 
 @kernel
 def _show(mesh: int, facet: int, collision: Collision) -> None:
-    show(colliders_of(collision)[mesh], facet, collision)
+    show(collision.colliders[mesh], facet, collision)
 
 
 def _leaves(collision: Collision, mesh: int) -> np.ndarray:

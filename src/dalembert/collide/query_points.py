@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 from ..kernel import array, kernel, out
 from .point import point_distance
 from .tables import Collision
-from .tables_of import colliders_of
 
 
 class PointDistances(NamedTuple):
@@ -43,7 +42,7 @@ def point_distances(collision: Collision, points: ArrayLike, bound: float = math
 
 @kernel
 def _measure(collision: Collision, points: array(), bound: float, found: out()) -> None:
-    colliders = colliders_of(collision).shape[0]
+    colliders = collision.colliders.shape[0]
     at = 0
     for i in range(points.shape[0] // 3):
         p = (points[3 * i], points[3 * i + 1], points[3 * i + 2])

@@ -6,15 +6,14 @@ from ..jit import njit
 from ..vec import add_scaled, dot, load3, matvec, matvec_t, sub
 from .bounds import nine
 from .facets import is_over
-from .tables_of import faces_of, facets_of, nodes_of, places_of, trees_of
 
 
 @njit
 def ray_on_mesh(collider, origin, direction, reach, collision):
     """(distance, outward unit normal) where a ray meets a mesh from outside within `reach` (m); inf for a miss. World axes;
     `direction` is a unit vector."""
-    place = places_of(collision)[collider]
-    nodes, trees = nodes_of(collision), trees_of(collision)
+    place = collision.places[collider]
+    nodes, trees = collision.nodes, collision.trees
     axes = nine(place.rotation)
     o = matvec_t(axes, sub(origin, load3(place.x)))
     d = matvec_t(axes, direction)
@@ -27,11 +26,11 @@ def ray_on_mesh(collider, origin, direction, reach, collision):
                 k = node.skip
                 continue
             if node.facet >= 0:
-                t = ray_on_facet(facets_of(collision)[node.facet], o, d, collision)
+                t = ray_on_facet(collision.facets[node.facet], o, d, collision)
                 if t < best:
                     best, normal = (
                         t,
-                        matvec(axes, load3(faces_of(collision)[facets_of(collision)[node.facet].face].normal)),
+                        matvec(axes, load3(collision.faces[collision.facets[node.facet].face].normal)),
                     )
             k += 1
     return best, normal
@@ -40,7 +39,7 @@ def ray_on_mesh(collider, origin, direction, reach, collision):
 @njit
 def ray_on_facet(facet, o, d, collision):
     """How far along the ray o + t d (frame of the mesh) the facet is met, or inf."""
-    face = faces_of(collision)[facet.face]
+    face = collision.faces[facet.face]
     rate = dot(load3(face.normal), d)
     room = face.offset - dot(load3(face.normal), o)
     if rate < 0.0 and room <= 0.0 and is_over(add_scaled(o, room / rate, d), facet, collision):

@@ -7,14 +7,13 @@ had been no sleep.
 
 from ..jit import njit
 from .tables import AWAKE, FIRST_PAIR, PAIRS
-from .tables_of import asleep_of, colliders_of, counts_of, manifolds_of, pairs_of
 
 
 @njit
 def wake_touched(bodies, collision):
     """Wake all whose number is that of a body that an awake one touches; returns whether there were any."""
-    counts, asleep, colliders = counts_of(collision), asleep_of(collision), colliders_of(collision)
-    manifolds, pairs = manifolds_of(collision), pairs_of(collision)
+    counts, asleep, colliders = collision.counts, collision.asleep, collision.colliders
+    manifolds, pairs = collision.manifolds, collision.pairs
     woken = False
     for k in range(counts[PAIRS]):
         if manifolds[k].points <= 0:

@@ -3,7 +3,6 @@ They are behind a C pointer, as most scenes have none: see `limits`. Without the
 
 from ..jit import njit
 from ..pointer import call_pointer
-from .tables_of import answer_of, motion_of, options_of
 
 # Tasks. y is the state where one is given; what is found beside a status is in `answer`.
 BEGIN = 0  # rates at the start of a step
@@ -25,14 +24,14 @@ DISPLACE_SOFT = 16  # the same of soft rows
 @njit
 def ask(task, h, y, stepping):
     """Do a task, for a step over h (s). Returns a status."""
-    options = options_of(stepping)[0]
+    options = stepping.options[0]
     if options.limits == 0:
         return 0
-    return call_pointer(options.limits, options.data, task, h, y, answer_of(stepping))
+    return call_pointer(options.limits, options.data, task, h, y, stepping.answer)
 
 
 @njit
 def ask_number(task, stepping):
     """The number that a task finds; zero where there are no limits."""
-    ask(task, 0.0, motion_of(stepping), stepping)
-    return answer_of(stepping)[0]
+    ask(task, 0.0, stepping.motion, stepping)
+    return stepping.answer[0]

@@ -1,28 +1,14 @@
 """One body on what bears it, which moves as given."""
 
 from ..arrays import clear
-from ..collide.tables_of import contacts_of
 from ..jit import inlined, njit
 from ..linalg.block import invert
 from ..mechanics.kinematics import load6, load9
-from ..mechanics.system import bodies_of, kinematics_of
 from ..unchecked import peek, poke
 from ..vec import add, congruence, cross, dot, load3, scale, store3, sub, symvec
 from .cone import project_coulomb
 from .gauss_seidel import axes_of, improve, is_zero, size_of, world_impulse
 from .tables import ANGULAR, FRICTION_STEP, INVERSE_NORMAL, LINEAR, MOTION, ROW
-from .tables_of import (
-    kept_impulses_of,
-    levels_of,
-    link_ends_of,
-    link_starts_of,
-    links_of,
-    motion_of,
-    options_of,
-    own_rows_of,
-    own_system_of,
-    standing_of,
-)
 from .velocities import point_velocity, push, three
 
 PASSES = 10  # most over the contacts below one body
@@ -62,11 +48,11 @@ def settle(body, down, system, collision, stepping):
     At once (`balance`), and then, for what that leaves undone, in passes over the contacts below it. In a pass all change
     together, by a share of the way, and not in turn: alike in like places, they bear alike, and none is wedged.
     """
-    contacts, tolerance = contacts_of(collision), options_of(stepping)[0].tolerance
-    levels, links = levels_of(stepping), links_of(stepping)
-    starts, ends = link_starts_of(stepping), link_ends_of(stepping)
-    motion, rows = motion_of(stepping), own_rows_of(stepping)
-    supports = standing_of(stepping) if down else motion
+    contacts, tolerance = collision.contacts, stepping.options[0].tolerance
+    levels, links = stepping.levels, stepping.links
+    starts, ends = stepping.link_starts, stepping.link_ends
+    motion, rows = stepping.motion, stepping.own_rows
+    supports = stepping.standing if down else motion
     if down:
         take_load(body, contacts, stepping)
     balance(body, supports, contacts, system, stepping)
@@ -97,9 +83,9 @@ def settle(body, down, system, collision, stepping):
 @njit
 def take_load(body, contacts, stepping):
     """What the bodies above have been given since the velocities were kept, on the one that bears them."""
-    levels, links, kept = levels_of(stepping), links_of(stepping), kept_impulses_of(stepping)
-    motion = motion_of(stepping)
-    for k in range(link_starts_of(stepping)[body], link_ends_of(stepping)[body]):
+    levels, links, kept = stepping.levels, stepping.links, stepping.kept_impulses
+    motion = stepping.motion
+    for k in range(stepping.link_starts[body], stepping.link_ends[body]):
         i = links[k]
         contact = contacts[i]
         if levels[contact.a + contact.b - body] > levels[body]:
@@ -114,9 +100,9 @@ def take_load(body, contacts, stepping):
 def balance(body, supports, contacts, system, stepping):
     """Give a body the impulses that bring it to what bears it at once, as far as these lie in the cones. Nothing is done
     where it is not held in all directions."""
-    block, motion, rows = own_system_of(stepping), motion_of(stepping), own_rows_of(stepping)
-    links, levels = links_of(stepping), levels_of(stepping)
-    start, end = link_starts_of(stepping)[body], link_ends_of(stepping)[body]
+    block, motion, rows = stepping.own_system, stepping.motion, stepping.own_rows
+    links, levels = stepping.links, stepping.levels
+    start, end = stepping.link_starts[body], stepping.link_ends[body]
     v, omega = three(motion, MOTION * body + LINEAR), three(motion, MOTION * body + ANGULAR)
     clear(block)
     for k in range(start, end):
@@ -130,8 +116,8 @@ def balance(body, supports, contacts, system, stepping):
     if not invert(block, BLOCK, 6, block, DIAGONAL) > INDEPENDENT:
         return
     multiply_block(block)
-    inertia = congruence(load9(kinematics_of(system)[body].rotation), load6(bodies_of(system)[body].inertia))
-    linear = scale(bodies_of(system)[body].mass, sub(three(block, WANTED), v))
+    inertia = congruence(load9(system.kinematics[body].rotation), load6(system.bodies[body].inertia))
+    linear = scale(system.bodies[body].mass, sub(three(block, WANTED), v))
     angular = symvec(inertia, sub(three(block, WANTED + 3), omega))
     for c in range(3):
         poke(block, RIGHT + c, linear[c])

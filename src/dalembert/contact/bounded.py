@@ -11,13 +11,11 @@ what it changes by itself in half a drift (see `soft`).
 
 from ..jit import njit
 from ..mechanics.coordinates import coordinate_rows, coordinate_value
-from ..mechanics.system import bodies_of, coordinates_of, curves_of, forces_of, kinematics_of
 from ..model.tables import SERVO, STOP
 from ..vec import add_scaled, dot, load3, scale, store3, symvec
 from .impulses import book_reaction, give
 from .joints import answer_joints, hold_joints
 from .tables import ANGULAR, INVERSE_INERTIA, INVERSE_MASS, LINEAR, MOTION, OFF
-from .tables_of import bounds_of, motion_of, options_of, shift_of
 from .velocities import clear_velocities, put_three, six, three
 
 LOCKED = 1e-9  # of the response without joints: joints leave the coordinate no freedom
@@ -29,12 +27,12 @@ PASSES, ENOUGH = 50, 1e-3  # of bringing back; they end when so small a part is 
 def find_bounds(walls, h, kicked, y, system, stepping):
     """Rows, gaps and responses at the configuration of the kinematics table; efforts act over h if `kicked`. Returns a
     status."""
-    bounds = bounds_of(stepping)
+    bounds = stepping.bounds
     for i in range(bounds.shape[0]):
         bound = bounds[i]
         place_bound(bound, h if kicked else 0.0, y, system)
-        bound.before = rate(bound, motion_of(stepping))
-        if kicked and forces_of(system)[bound.force].kind == SERVO:
+        bound.before = rate(bound, stepping.motion)
+        if kicked and system.forces[bound.force].kind == SERVO:
             bound.bias += bound.before - bound.start
     return respond_bounds(walls, system, stepping)
 
@@ -42,7 +40,7 @@ def find_bounds(walls, h, kicked, y, system, stepping):
 @njit
 def respond_bounds(walls, system, stepping):
     """The responses of all bounds, and where their impulses begin. Returns a status."""
-    bounds = bounds_of(stepping)
+    bounds = stepping.bounds
     for i in range(bounds.shape[0]):
         status = respond(walls, bounds[i], system, stepping)
         if status != 0:
@@ -54,16 +52,16 @@ def respond_bounds(walls, system, stepping):
 @njit
 def place_bound(bound, h, y, system):
     """The row of a bound, its gap or the limits of its impulse, where the kinematics table is."""
-    force, kinematics = forces_of(system)[bound.force], kinematics_of(system)
-    coordinate = coordinates_of(system)[force.coordinate]
-    linear_a, angular_a, linear_b, angular_b, _ = coordinate_rows(coordinate, kinematics)
+    force = system.forces[bound.force]
+    coordinate = system.coordinates[force.coordinate]
+    linear_a, angular_a, linear_b, angular_b, _ = coordinate_rows(coordinate, system.kinematics)
     side = -1.0 if force.kind == STOP and force.side < 0.0 else 1.0
     store3(bound.linear_a, scale(side, linear_a))
     store3(bound.angular_a, scale(side, angular_a))
     store3(bound.linear_b, scale(side, linear_b))
     store3(bound.angular_b, scale(side, angular_b))
     if force.kind == STOP:
-        bound.gap = force.side * (coordinate_value(y, coordinate, kinematics, curves_of(system)) - force.rest)
+        bound.gap = force.side * (coordinate_value(y, coordinate, system.kinematics, system.curves) - force.rest)
         return
     most = h * force.limit if h > 0.0 else 0.0  # the limit may be infinite
     bound.least, bound.most = -most, most
@@ -74,7 +72,7 @@ def place_bound(bound, h, y, system):
 @njit
 def begin_bound(bound, system):
     """The impulse that a solver starts from: that of the step before, where it can act and within its limits."""
-    if forces_of(system)[bound.force].active == 0:
+    if system.forces[bound.force].active == 0:
         bound.response = OFF
     if bound.response == OFF:
         bound.impulse = 0.0
@@ -84,8 +82,8 @@ def begin_bound(bound, system):
 @njit
 def respond(walls, bound, system, stepping):
     """`response` of a bound: its rate after a unit impulse that the joints have answered. `shift` is used."""
-    shift = shift_of(stepping)
-    clear_velocities(motion_of(stepping), shift)
+    shift = stepping.shift
+    clear_velocities(stepping.motion, shift)
     push(bound, 1.0, shift)
     alone = rate(bound, shift)
     status = answer_joints(walls, system, stepping, shift)
@@ -123,12 +121,12 @@ def push_body(body, linear, angular, impulse, motion):
 def set_bounces(h, system, stepping, plastic):
     """What the law adds to the rate at stops: gap / h, or e ṡ⁻ of one that is met within the step, unless `plastic`. Returns
     whether there is one of these."""
-    bounds = bounds_of(stepping)
+    bounds = stepping.bounds
     bounces = False
     for i in range(bounds.shape[0]):
         bound = bounds[i]
-        force = forces_of(system)[bound.force]
-        if force.kind == STOP and set_bounce(bound, force.restitution, h, rate(bound, motion_of(stepping)), plastic):
+        force = system.forces[bound.force]
+        if force.kind == STOP and set_bounce(bound, force.restitution, h, rate(bound, stepping.motion), plastic):
             bounces = True
     return bounces
 
@@ -148,16 +146,16 @@ def set_bounce(bound, restitution, h, now, plastic):
 @njit
 def push_bounds(stepping):
     """Apply the impulses that the bounds have."""
-    bounds = bounds_of(stepping)
+    bounds = stepping.bounds
     for i in range(bounds.shape[0]):
-        push(bounds[i], bounds[i].impulse, motion_of(stepping))
+        push(bounds[i], bounds[i].impulse, stepping.motion)
 
 
 @njit
 def sweep_bounds(walls, system, stepping):
     """One pass over all bounds, each answered by the joints; returns (the largest change of a rate, a status)."""
-    bounds = bounds_of(stepping)
-    motion = motion_of(stepping)
+    bounds = stepping.bounds
+    motion = stepping.motion
     largest = 0.0
     for i in range(bounds.shape[0]):
         bound = bounds[i]
@@ -178,12 +176,12 @@ def sweep_bounds(walls, system, stepping):
 @njit
 def bounds_residual(stepping):
     """The largest |λ − clamp(λ − (ṡ + bias)/K)| K over the bounds, m/s or rad/s."""
-    bounds = bounds_of(stepping)
+    bounds = stepping.bounds
     worst = 0.0
     for i in range(bounds.shape[0]):
         bound = bounds[i]
         if bound.response != OFF:
-            worst = max(worst, bound.response * abs(wanted_change(bound, rate(bound, motion_of(stepping)))))
+            worst = max(worst, bound.response * abs(wanted_change(bound, rate(bound, stepping.motion))))
     return worst
 
 
@@ -199,12 +197,12 @@ def wanted_change(bound, now):
 @njit
 def passive_work(system, stepping):
     """(work of stops, the same of its parts without their signs): what restitution may have brought."""
-    bounds = bounds_of(stepping)
+    bounds = stepping.bounds
     work, size = 0.0, 0.0
     for i in range(bounds.shape[0]):
         bound = bounds[i]
-        if forces_of(system)[bound.force].kind == STOP:
-            own = 0.5 * bound.impulse * (bound.before + rate(bound, motion_of(stepping)))
+        if system.forces[bound.force].kind == STOP:
+            own = 0.5 * bound.impulse * (bound.before + rate(bound, stepping.motion))
             work += own
             size += abs(bound.impulse * bound.before)
     return work, size
@@ -213,12 +211,12 @@ def passive_work(system, stepping):
 @njit
 def apply_bounds(y, system, stepping):
     """P, L ← P, L + λ sᵀ; work and reactions to the ledger."""
-    bounds = bounds_of(stepping)
-    bodies = bodies_of(system).shape[0]
+    bounds = stepping.bounds
+    bodies = system.bodies.shape[0]
     for i in range(bounds.shape[0]):
         bound = bounds[i]
         impulse = bound.impulse
-        y[bound.entry] += 0.5 * impulse * (bound.before + rate(bound, motion_of(stepping)))
+        y[bound.entry] += 0.5 * impulse * (bound.before + rate(bound, stepping.motion))
         for side in range(2):
             body = bound.a if side == 0 else bound.b
             linear = load3(bound.linear_a) if side == 0 else load3(bound.linear_b)
@@ -233,7 +231,7 @@ def apply_bounds(y, system, stepping):
 def part_stops(walls, system, stepping):
     """Add to `shift` the least displacement, joints taking part, that brings back what is beyond a stop: Gauss–Seidel over
     the stops. Returns (whether there is anything, a status)."""
-    bounds, shift = bounds_of(stepping), shift_of(stepping)
+    bounds, shift = stepping.bounds, stepping.shift
     deepest = 0.0
     for i in range(bounds.shape[0]):
         bounds[i].correction = 0.0
@@ -265,16 +263,16 @@ def part_stops(walls, system, stepping):
 
 @njit
 def is_stop(bound, system):
-    return forces_of(system)[bound.force].kind == STOP and bound.response != OFF
+    return system.forces[bound.force].kind == STOP and bound.response != OFF
 
 
 @njit
 def work_of_bounds(y, system, stepping):
     """Book the work of motors and dry friction along the displacement. Returns the sum (J)."""
-    bounds, total = bounds_of(stepping), 0.0
+    bounds, total = stepping.bounds, 0.0
     for i in range(bounds.shape[0]):
         if not is_stop(bounds[i], system):
-            work = bounds[i].impulse / options_of(stepping)[0].dt * rate(bounds[i], shift_of(stepping))
+            work = bounds[i].impulse / stepping.options[0].dt * rate(bounds[i], stepping.shift)
             y[bounds[i].entry] += work
             total += work
     return total

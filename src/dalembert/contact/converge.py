@@ -7,44 +7,17 @@ one at a time, lowest first (K. G. Murty 1974).
 
 from ..arrays import clear
 from ..collide.tables import CONTACTS, NEED_ROOM
-from ..collide.tables_of import contacts_of, counts_of
 from ..jit import njit
 from ..mechanics.constraints import wrench_of
 from ..mechanics.kinematics import load6, load9
-from ..mechanics.system import bodies_of, incidences_of, jacobian_of, joints_of, kinematics_of
 from ..status import NON_FINITE, OK
 from ..vec import add_scaled, congruence, symvec
-from . import interior_point_tables as problem_tables
 from . import tables
 from .bounded import bounds_residual
 from .interior_point import solve_system
-from .interior_point_tables import (
-    NEED_MORE,
-    NOT_FINITE,
-    ROW,
-    groups_of,
-    inertia_of,
-    inverse_inertia_of,
-    inverse_mass_of,
-    multiplier_of,
-    step_of,
-    target_of,
-    velocity_of,
-)
+from .interior_point_tables import NEED_MORE, NOT_FINITE, ROW
 from .motion import row_velocity
 from .tables import ANGULAR, AT_LEAST, AT_MOST, HELD, LINEAR, MOTION, OFF, RESPONSE
-from .tables_of import (
-    bounds_of,
-    change_of,
-    joint_impulses_of,
-    motion_of,
-    rates_of,
-    report_of,
-    rows_of,
-    shift_of,
-    soft_of,
-    targets_of,
-)
 from .velocities import put_three, six, three
 
 TRIALS = 12  # of all sides at once
@@ -54,13 +27,12 @@ ROUNDING = 1e-15  # of what a residual is the difference of
 @njit
 def converge(system, collision, stepping, problem):
     """The impulses of a step, to the tolerance. Returns a status."""
-    report = report_of(stepping)[0]
-    bounds = bounds_of(stepping)
-    found = step_of(problem)[0]
+    report = stepping.report[0]
+    found = problem.step[0]
     report.iterations = 0
-    for trial in range(TRIALS + 2 * bounds.shape[0]):
-        load_problem(system, collision, motion_of(stepping), stepping, problem)
-        load_joints(system, change_of(stepping), targets_of(stepping), problem)
+    for trial in range(TRIALS + 2 * stepping.bounds.shape[0]):
+        load_problem(system, collision, stepping.motion, stepping, problem)
+        load_joints(system, stepping.change, stepping.targets, problem)
         load_bounds(stepping, problem)
         status = solve_problem(problem)
         if status != OK:
@@ -68,7 +40,7 @@ def converge(system, collision, stepping, problem):
         report.iterations += found.iterations
         if not change_sides(trial >= TRIALS, stepping, problem):
             break
-    unload_problem(problem, motion_of(stepping), joint_impulses_of(stepping))
+    unload_problem(problem, stepping.motion, stepping.joint_impulses)
     report.residual = max(found.natural_map * found.speed, bounds_residual(stepping))
     report.aim = max(found.tolerance * found.speed, ROUNDING * largest_compliant(collision, stepping))
     return OK
@@ -77,9 +49,9 @@ def converge(system, collision, stepping, problem):
 @njit
 def largest_compliant(collision, stepping):
     """The largest K p of a contact (m/s), of which the residual is a difference."""
-    contacts, rows = contacts_of(collision), rows_of(stepping)
+    contacts, rows = collision.contacts, stepping.rows
     largest = 0.0
-    for i in range(counts_of(collision)[CONTACTS]):
+    for i in range(collision.counts[CONTACTS]):
         largest = max(largest, contacts[i].impulse[0] * rows[tables.ROW * i + RESPONSE])
     return largest
 
@@ -87,11 +59,11 @@ def largest_compliant(collision, stepping):
 @njit
 def change_sides(one_only, stepping, problem):
     """Move each bound that does not keep to its law to the side where it belongs; returns whether there was any."""
-    bounds = bounds_of(stepping)
-    first_row = targets_of(stepping).shape[0]
-    multiplier, target = multiplier_of(problem), target_of(problem)
-    velocity, jacobian, groups = velocity_of(problem), problem_tables.jacobian_of(problem), groups_of(problem)
-    step = step_of(problem)[0]
+    bounds = stepping.bounds
+    first_row = stepping.targets.shape[0]
+    multiplier, target = problem.multiplier, problem.target
+    velocity, jacobian, groups = problem.velocity, problem.jacobian, problem.groups
+    step = problem.step[0]
     slack = step.tolerance * step.speed
     changed = False
     for i in range(bounds.shape[0]):
@@ -121,18 +93,18 @@ def change_sides(one_only, stepping, problem):
 @njit
 def converge_displacement(system, collision, stepping, problem):
     """`shift` becomes the displacement that the contacts ask for, with all joints as they are. Returns a status."""
-    rates = rates_of(stepping)
+    rates = stepping.rates
     clear(rates)
-    load_problem(system, collision, shift_of(stepping), stepping, problem)
-    load_joints(system, change_of(stepping), rates, problem)
-    soft = soft_of(stepping)
+    load_problem(system, collision, stepping.shift, stepping, problem)
+    load_joints(system, stepping.change, rates, problem)
+    soft = stepping.soft
     for i in range(soft.shape[0]):
-        groups_of(problem)[soft[i].joint].rows = 0
-    for i in range(bounds_of(stepping).shape[0]):
-        groups_of(problem)[joints_of(system).shape[0] + i].rows = 0
+        problem.groups[soft[i].joint].rows = 0
+    for i in range(stepping.bounds.shape[0]):
+        problem.groups[system.joints.shape[0] + i].rows = 0
     status = solve_problem(problem)
     if status == OK:
-        unload_problem(problem, shift_of(stepping), rates)
+        unload_problem(problem, stepping.shift, rates)
     return status
 
 
@@ -148,12 +120,12 @@ def solve_problem(problem):
 @njit
 def load_problem(system, collision, motion, stepping, problem):
     """Fill the problem from the velocities in `motion`."""
-    step = step_of(problem)[0]
-    bodies = bodies_of(system)
-    kinematics = kinematics_of(system)
-    inertia, inverse, velocity = inertia_of(problem), inverse_inertia_of(problem), velocity_of(problem)
-    step.bodies, step.contacts = bodies.shape[0], counts_of(collision)[CONTACTS]
-    step.groups = joints_of(system).shape[0] + bounds_of(stepping).shape[0]
+    step = problem.step[0]
+    bodies = system.bodies
+    kinematics = system.kinematics
+    inertia, inverse, velocity = problem.inertia, problem.inverse_inertia, problem.velocity
+    step.bodies, step.contacts = bodies.shape[0], collision.counts[CONTACTS]
+    step.groups = system.joints.shape[0] + stepping.bounds.shape[0]
     for i in range(bodies.shape[0]):
         kin = kinematics[i]
         put_three(velocity, 6 * i, three(motion, MOTION * i + LINEAR))
@@ -168,12 +140,12 @@ def load_problem(system, collision, motion, stepping, problem):
 def load_joints(system, unit, targets, problem):
     """The rows of every joint that is held, body by body: a row of J is what Jᵀ makes of a unit impulse, put in `unit`."""
     clear(unit)
-    joints = joints_of(system)
-    incidences = incidences_of(system)
-    jacobian = jacobian_of(system)
-    groups = groups_of(problem)
-    rows, compliance = problem_tables.jacobian_of(problem), problem_tables.compliance_of(problem)
-    target = target_of(problem)
+    joints = system.joints
+    incidences = system.incidences
+    jacobian = system.jacobian
+    groups = problem.groups
+    rows, compliance = problem.jacobian, problem.compliance
+    target = problem.target
     clear(rows)
     clear(compliance)
     for j in range(joints.shape[0]):
@@ -196,11 +168,11 @@ def load_joints(system, unit, targets, problem):
 @njit
 def load_bounds(stepping, problem):
     """The rows of what is inside its bounds; the impulses of what is at one go to the velocities."""
-    bounds = bounds_of(stepping)
-    groups = groups_of(problem)
-    first_row, first_group = targets_of(stepping).shape[0], step_of(problem)[0].groups - bounds.shape[0]
-    rows, target = problem_tables.jacobian_of(problem), target_of(problem)
-    inverse_mass, inverse, velocity = inverse_mass_of(problem), inverse_inertia_of(problem), velocity_of(problem)
+    bounds = stepping.bounds
+    groups = problem.groups
+    first_row, first_group = stepping.targets.shape[0], problem.step[0].groups - bounds.shape[0]
+    rows, target = problem.jacobian, problem.target
+    inverse_mass, inverse, velocity = problem.inverse_mass, problem.inverse_inertia, problem.velocity
     for i in range(bounds.shape[0]):
         bound = bounds[i]
         group, at = groups[first_group + i], ROW * (first_row + i)
@@ -215,7 +187,7 @@ def load_bounds(stepping, problem):
         if group.rows == 0 and bound.impulse != 0.0:
             for side in range(2):
                 body = group.a if side == 0 else group.b
-                if body < step_of(problem)[0].bodies:
+                if body < problem.step[0].bodies:
                     own = at + 6 * side
                     turn = symvec(six(inverse, 6 * body), three(rows, own + 3))
                     speed = bound.impulse * inverse_mass[body]
@@ -227,9 +199,9 @@ def load_bounds(stepping, problem):
 @njit
 def unload_problem(problem, motion, joint_impulses):
     """Velocities and impulses of joints out of the solved problem; those of contacts and bounds are in their tables."""
-    velocity = velocity_of(problem)
-    multiplier = multiplier_of(problem)
-    for i in range(step_of(problem)[0].bodies):
+    velocity = problem.velocity
+    multiplier = problem.multiplier
+    for i in range(problem.step[0].bodies):
         put_three(motion, MOTION * i + LINEAR, three(velocity, 6 * i))
         put_three(motion, MOTION * i + ANGULAR, three(velocity, 6 * i + 3))
     for r in range(joint_impulses.shape[0]):

@@ -4,29 +4,26 @@ Work is p·½ (u⁻ + u⁺), with u⁻ the velocities before forces and impulses
 """
 
 from ..collide.tables import CONTACTS
-from ..collide.tables_of import contacts_of, counts_of
 from ..jit import inlined, njit
 from ..mechanics.constraints import wrench_of
-from ..mechanics.system import bodies_of, incidences_of, jacobian_of, kinematics_of
 from ..model.tables import CONSTRAINT_WORK, LEDGER, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE
 from ..unchecked import peek
 from ..vec import add, cross, dot, load3, scale
 from .gauss_seidel import axes_of, world_impulse
 from .joints import joint_work
 from .tables import BEFORE, ROW
-from .tables_of import joint_impulses_of, motion_of, options_of, rows_of
 from .velocities import relative_velocity
 
 
 @njit
 def apply_impulses(y, system, collision, stepping):
     """P, L ← P, L + Jᵀ p for contacts and joints; work and reactions to the ledger."""
-    contacts = contacts_of(collision)
-    motion = motion_of(stepping)
-    rows = rows_of(stepping)
-    bodies = bodies_of(system).shape[0]
-    entry = options_of(stepping)[0].ledger
-    for i in range(counts_of(collision)[CONTACTS]):
+    contacts = collision.contacts
+    motion = stepping.motion
+    rows = stepping.rows
+    bodies = system.bodies.shape[0]
+    entry = stepping.options[0].ledger
+    for i in range(collision.counts[CONTACTS]):
         contact = contacts[i]
         p = load3(contact.impulse)
         if p[0] == 0.0:
@@ -78,12 +75,12 @@ def book_reaction(y, impulse, moment):
 
 @njit
 def apply_joint_impulses(y, system, stepping):
-    incidences = incidences_of(system)
-    jacobian = jacobian_of(system)
-    kinematics = kinematics_of(system)
+    incidences = system.incidences
+    jacobian = system.jacobian
+    kinematics = system.kinematics
     for i in range(incidences.shape[0]):
         body = incidences[i].body
-        force, torque = wrench_of(incidences[i], jacobian, joint_impulses_of(stepping))
+        force, torque = wrench_of(incidences[i], jacobian, stepping.joint_impulses)
         give(y, body, force, torque)
         book_reaction(y, force, add(cross(load3(kinematics[body].x), force), torque))
     y[y.shape[0] - len(LEDGER) + CONSTRAINT_WORK] += joint_work(system, stepping)

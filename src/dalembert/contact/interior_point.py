@@ -31,22 +31,7 @@ from .interior_point_phases import (
 )
 from .interior_point_state import HUGE, evaluate, keep_best, move, place_on_axes, restore, save, start
 from .interior_point_system import direction
-from .interior_point_tables import (
-    FREE,
-    LEFT,
-    NEED_MORE,
-    NOT_CONVERGED,
-    NOT_FINITE,
-    RIGHT,
-    SOLVED,
-    cones_of,
-    contacts_of,
-    envelope_of,
-    groups_of,
-    inverse_mass_of,
-    numbers_of,
-    step_of,
-)
+from .interior_point_tables import FREE, LEFT, NEED_MORE, NOT_CONVERGED, NOT_FINITE, RIGHT, SOLVED
 from .residual import measure
 
 HANDOVER = 1e-3  # residual at which polishing takes over, a hundred times less after each failure
@@ -60,10 +45,10 @@ TO_BOUNDARY = 0.99
 @njit
 def order_bodies(system):
     """Order the bodies and lay out the envelope; returns NEED_MORE if it is too short, 0 otherwise."""
-    step = step_of(system)[0]
+    step = system.step[0]
     n = step.bodies
-    numbers, inverse_mass = numbers_of(system), inverse_mass_of(system)
-    contacts, groups = contacts_of(system), groups_of(system)
+    numbers, inverse_mass = system.numbers, system.inverse_mass
+    contacts, groups = system.contacts, system.groups
     degree, head = numbers[3 * n :], numbers[6 * n :]
     edges = numbers[7 * n + 1 :]
     count = step.contacts + step.groups
@@ -79,7 +64,7 @@ def order_bodies(system):
     step.placed = cuthill_mckee(n, head, neighbour, degree, numbers[4 * n :], numbers[5 * n :], numbers)
     step.half = row_starts(n, step.placed, head, neighbour, numbers, numbers[n:], numbers[2 * n :])
     step.envelope_needed = 2 * step.half
-    return NEED_MORE if envelope_of(system).shape[0] < step.envelope_needed else 0
+    return NEED_MORE if system.envelope.shape[0] < step.envelope_needed else 0
 
 
 @njit
@@ -108,7 +93,7 @@ def interior_step(system):
 @njit
 def polish(system, residual):
     """Semismooth Newton with halving, as long as it gets nearer; returns the residual reached."""
-    step = step_of(system)[0]
+    step = system.step[0]
     for _ in range(POLISHING):
         if step.iterations >= step.max_iterations or residual <= step.tolerance:
             break
@@ -134,8 +119,8 @@ def polish(system, residual):
 
 @njit
 def no_slack_steps(system):
-    cones = cones_of(system)
-    for i in range(step_of(system)[0].contacts):
+    cones = system.cones
+    for i in range(system.step[0].contacts):
         store3(cones[i].slack_step, (0.0, 0.0, 0.0))
 
 
@@ -143,7 +128,7 @@ def no_slack_steps(system):
 def iterate(system):
     """Interior point, polishing and multipliers in turn, until the tolerance or the most iterations. What gets stuck in all
     of them starts again from elsewhere."""
-    step = step_of(system)[0]
+    step = system.step[0]
     attempt, steps, shorts, handover = 0, 0, 0, HANDOVER
     place_on_axes(system, 1.0, 1.0)
     residual = evaluate(system)
@@ -180,7 +165,7 @@ def solve_system(system):
     """Solve the problem whose tables `system` addresses (a `Problem`). Returns SOLVED,
     NOT_CONVERGED (the best iterate is in the outputs), NEED_MORE (nothing done: `step.envelope_needed` numbers are
     needed) or NOT_FINITE (the input is not; outputs are as they were)."""
-    step = step_of(system)[0]
+    step = system.step[0]
     step.iterations = 0
     if order_bodies(system) != 0:
         return NEED_MORE

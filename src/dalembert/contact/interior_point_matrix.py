@@ -10,20 +10,7 @@ from ..mechanics.kinematics import load9
 from ..unchecked import peek, poke
 from ..vec import cross, load3, matvec, matvec_t, symvec, unit
 from .cone import apply_spectrum
-from .interior_point_tables import (
-    ROW,
-    compliance_of,
-    cones_of,
-    contacts_of,
-    envelope_of,
-    groups_of,
-    inertia_of,
-    jacobian_of,
-    links_of,
-    mass_of,
-    numbers_of,
-    step_of,
-)
+from .interior_point_tables import ROW
 
 REGULARIZATION = 1e-9  # δ over the compliance, of contacts and joint rows
 
@@ -117,19 +104,18 @@ def add_row_product(jacobian, row, weight, place_a, place_b, values, half, first
 @njit
 def position_of(system, body):
     """Place of a body in the order of elimination; −1: the world, or what nothing moves."""
-    step = step_of(system)[0]
-    return numbers_of(system)[body] if body < step.bodies else -1
+    return system.numbers[body] if body < system.step[0].bodies else -1
 
 
 @njit
 def assemble(system):
-    step = step_of(system)[0]
-    numbers, values = numbers_of(system), envelope_of(system)
+    step = system.step[0]
+    numbers, values = system.numbers, system.envelope
     first, start = numbers[step.bodies :], numbers[2 * step.bodies :]
     half = step.half
     for i in range(2 * half):
         values[i] = 0.0
-    mass, inertia = mass_of(system), inertia_of(system)
+    mass, inertia = system.mass, system.inertia
     for i in range(step.bodies):
         if numbers[i] >= 0:
             m = mass[i]
@@ -142,15 +128,15 @@ def assemble(system):
                          inertia[body + 5])  # fmt: skip
                     top, bottom = (0.0, 0.0, 0.0), symvec(s, unit(k - 3))
                 add_column(values, half, first, start, numbers[i], numbers[i], k, 1.0, top, bottom)
-    contacts, cones = contacts_of(system), cones_of(system)
+    contacts, cones = system.contacts, system.cones
     for i in range(step.contacts):
         a, b = position_of(system, contacts[i].a), position_of(system, contacts[i].b)
         add_contact(contacts[i], cones[i], a, b, values, half, first, start)
     groups, jacobian, links, compliance = (
-        groups_of(system),
-        jacobian_of(system),
-        links_of(system),
-        compliance_of(system),
+        system.groups,
+        system.jacobian,
+        system.links,
+        system.compliance,
     )
     for i in range(step.groups):
         a, b = position_of(system, groups[i].a), position_of(system, groups[i].b)
@@ -164,8 +150,7 @@ def assemble(system):
 def factorize(system):
     """0, or 1 where a pivot vanished."""
     assemble(system)
-    step = step_of(system)[0]
-    numbers = numbers_of(system)
+    step = system.step[0]
     return envelope.factor(
-        step.placed, numbers[step.bodies :], numbers[2 * step.bodies :], envelope_of(system), step.half
+        step.placed, system.numbers[step.bodies :], system.numbers[2 * step.bodies :], system.envelope, step.half
     )

@@ -22,17 +22,7 @@ from .cone import project_coulomb, projection_spectrum
 from .interior_point_matrix import factorize, set_spectrum
 from .interior_point_state import HUGE, evaluate, keep_best, move_velocities
 from .interior_point_system import direction
-from .interior_point_tables import (
-    GRADIENT,
-    compliance_of,
-    cones_of,
-    groups_of,
-    inverse_inertia_of,
-    inverse_mass_of,
-    links_of,
-    step_of,
-    vectors_of,
-)
+from .interior_point_tables import GRADIENT
 from .motion import rigidity, speed_of_momentum
 
 ROUNDS, NEWTON = 60, 25  # most rounds, and most steps of Newton in one
@@ -49,7 +39,7 @@ SHORTEST = 0.01  # step of a line search
 @njit
 def multiply(system):
     """Rounds from the iterate, until the tolerance or the most iterations; the best is in the outputs."""
-    step = step_of(system)[0]
+    step = system.step[0]
     last = HUGE
     residual = evaluate(system)
     kappa = min(FIRST, max(SMALLEST, REACH / residual)) if residual > 0.0 else FIRST
@@ -71,7 +61,7 @@ def multiply(system):
 @njit
 def find_balance(system, kappa):
     """The velocities of a round, by Newton with Armijo's rule. Returns (imbalance, residual)."""
-    step = step_of(system)[0]
+    step = system.step[0]
     imbalance, residual = respond(system, kappa)
     for _ in range(NEWTON):
         if imbalance <= BALANCED * step.tolerance or step.iterations >= step.max_iterations:
@@ -97,10 +87,9 @@ def find_balance(system, kappa):
 @njit
 def respond(system, kappa):
     """λ(v) and its derivative; returns (imbalance: a norm of speeds over the typical speed, residual)."""
-    step = step_of(system)[0]
     evaluate(system)  # z(v)
-    cones = cones_of(system)
-    for i in range(step.contacts):
+    cones = system.cones
+    for i in range(system.step[0].contacts):
         cone = cones[i]
         if cone.compliance == 0.0:
             continue
@@ -116,15 +105,15 @@ def respond(system, kappa):
 
 @njit
 def imbalance_of(system):
-    step = step_of(system)[0]
-    vectors, inverse_mass, inverse_inertia = vectors_of(system), inverse_mass_of(system), inverse_inertia_of(system)
+    step = system.step[0]
+    vectors, inverse_mass, inverse_inertia = system.vectors, system.inverse_mass, system.inverse_inertia
     gradient = GRADIENT * 6 * step.bodies
     total = 0.0
     for i in range(step.bodies):
         if inverse_mass[i] > 0.0:
             speed = speed_of_momentum(inverse_mass, inverse_inertia, i, vectors, gradient + 6 * i)
             total += speed * speed
-    groups, links, compliance = groups_of(system), links_of(system), compliance_of(system)
+    groups, links, compliance = system.groups, system.links, system.compliance
     for i in range(step.groups):
         for row in range(groups[i].first, groups[i].first + groups[i].rows):
             error = links[row].defect * rigidity(links[row].compliance, compliance[row])
@@ -134,13 +123,13 @@ def imbalance_of(system):
 
 @njit
 def keep_forces(system):
-    cones = cones_of(system)
-    for i in range(step_of(system)[0].contacts):
+    cones = system.cones
+    for i in range(system.step[0].contacts):
         store3(cones[i].prior, load3(cones[i].force))
 
 
 @njit
 def restore_forces(system):
-    cones = cones_of(system)
-    for i in range(step_of(system)[0].contacts):
+    cones = system.cones
+    for i in range(system.step[0].contacts):
         store3(cones[i].force, load3(cones[i].prior))

@@ -24,7 +24,6 @@ from .cone import (
     step_to_boundary,
 )
 from .interior_point_matrix import REGULARIZATION, set_spectrum, spectrum_of
-from .interior_point_tables import cones_of, step_of
 
 PROXIMAL = 1e-11  # ε: a force may change by the velocity over ε in one step
 CENTRING = 0.1  # how much of what is infeasible, times the force, complementarity is not to fall below
@@ -33,8 +32,8 @@ CENTRING = 0.1  # how much of what is infeasible, times the force, complementari
 @njit
 def scale_cones(system):
     """Scaling, D, and the predictor's right-hand side."""
-    cones = cones_of(system)
-    for i in range(step_of(system)[0].contacts):
+    cones = system.cones
+    for i in range(system.step[0].contacts):
         cone = cones[i]
         if cone.compliance == 0.0:
             continue
@@ -56,8 +55,8 @@ def set_right_hand_side(cone, q, share):
 @njit
 def correct(system, target, second_order, share):
     """The corrector's right-hand side, for complementarity `target`, from the predictor's steps."""
-    cones = cones_of(system)
-    for i in range(step_of(system)[0].contacts):
+    cones = system.cones
+    for i in range(system.step[0].contacts):
         cone = cones[i]
         if cone.compliance == 0.0:
             continue
@@ -73,9 +72,9 @@ def correct(system, target, second_order, share):
 @njit
 def longest_step(system):
     """How far force and slack can go along their steps, at most 1e30."""
-    cones = cones_of(system)
+    cones = system.cones
     longest = 1e30
-    for i in range(step_of(system)[0].contacts):
+    for i in range(system.step[0].contacts):
         cone = cones[i]
         if cone.compliance == 0.0:
             continue
@@ -87,9 +86,9 @@ def longest_step(system):
 @njit
 def complementarity(system, length):
     """Mean λ·z after a step of that length, and the mean of λ_n |z(v) − z| now."""
-    cones = cones_of(system)
+    cones = system.cones
     total, infeasible, count = 0.0, 0.0, 0
-    for i in range(step_of(system)[0].contacts):
+    for i in range(system.step[0].contacts):
         cone = cones[i]
         if cone.compliance > 0.0:
             force = add(load3(cone.force), scale(length, load3(cone.force_step)))
@@ -103,8 +102,8 @@ def complementarity(system, length):
 @njit
 def linearize_natural_map(system):
     """f and D of the polishing phase."""
-    cones = cones_of(system)
-    for i in range(step_of(system)[0].contacts):
+    cones = system.cones
+    for i in range(system.step[0].contacts):
         cone = cones[i]
         if cone.compliance == 0.0:
             continue

@@ -6,29 +6,7 @@ from ..elementary.hypotenuse import hypot
 from ..jit import njit
 from ..vec import add, load3, norm, scale, store3
 from .interior_point_matrix import set_spectrum, to_impulse
-from .interior_point_tables import (
-    DIRECTION,
-    FREE,
-    GRADIENT,
-    LEFT,
-    POINT,
-    SAVED,
-    compliance_of,
-    cones_of,
-    contacts_of,
-    groups_of,
-    inertia_of,
-    inverse_inertia_of,
-    inverse_mass_of,
-    jacobian_of,
-    links_of,
-    mass_of,
-    multiplier_of,
-    step_of,
-    target_of,
-    vectors_of,
-    velocity_of,
-)
+from .interior_point_tables import DIRECTION, FREE, GRADIENT, LEFT, POINT, SAVED
 from .motion import (
     add_load,
     add_momentum,
@@ -50,23 +28,23 @@ HUGE = 1e300  # the residual of what is not finite
 @njit
 def start(system):
     """Copy the free velocities, find compliances and the typical speed. Returns 1 where the input is not finite."""
-    step = step_of(system)[0]
+    step = system.step[0]
     n = step.bodies
-    velocity, vectors = velocity_of(system), vectors_of(system)
-    inverse_mass, inverse_inertia = inverse_mass_of(system), inverse_inertia_of(system)
+    velocity, vectors = system.velocity, system.vectors
+    inverse_mass, inverse_inertia = system.inverse_mass, system.inverse_inertia
     step.speed = typical_speed(system)
     step.residual = HUGE
     check = step.speed
     for i in range(6 * n):
         vectors[6 * n * FREE + i] = velocity[i]
         check += abs(velocity[i])
-    contacts, cones = contacts_of(system), cones_of(system)
+    contacts, cones = system.contacts, system.cones
     for i in range(step.contacts):
         c = contact_compliance(contacts[i], inverse_mass, inverse_inertia, n)
         cones[i].compliance = c
         check += c + abs(contacts[i].bias) + contacts[i].friction
-    groups, jacobian, links = groups_of(system), jacobian_of(system), links_of(system)
-    target = target_of(system)
+    groups, jacobian, links = system.groups, system.jacobian, system.links
+    target = system.target
     for i in range(step.groups):
         for row in range(groups[i].first, groups[i].first + groups[i].rows):
             c = row_compliance(groups[i], row, jacobian, inverse_mass, inverse_inertia, n)
@@ -79,14 +57,14 @@ def start(system):
 def place_on_axes(system, share, factor):
     """Place the iterate at `share` of the free velocities (0: at rest) and on the axes of the cones, with the same λ·z at
     every contact, so that it is on the central path but for feasibility; `factor` pushes it further inside."""
-    step = step_of(system)[0]
+    step = system.step[0]
     size = 6 * step.bodies
-    vectors, inverse_mass = vectors_of(system), inverse_mass_of(system)
+    vectors, inverse_mass = system.vectors, system.inverse_mass
     for i in range(size):
         part = share if inverse_mass[i // 6] > 0.0 else 1.0
         vectors[size * POINT + i] = part * vectors[size * FREE + i]
         vectors[size * DIRECTION + i] = 0.0
-    cones, groups, links = cones_of(system), groups_of(system), links_of(system)
+    cones, groups, links = system.cones, system.groups, system.links
     stiffness, count = 0.0, 0
     for i in range(step.contacts):
         if cones[i].compliance > 0.0:
@@ -112,9 +90,9 @@ def place_on_axes(system, share, factor):
 def evaluate(system):
     """z(v) and the direction of sliding of each contact, the defects of joint rows and the unbalanced momentum; returns the
     residual: the worst of natural map, joint rows and balance, as `residual.measure` defines them."""
-    step = step_of(system)[0]
-    vectors, mass, inertia = vectors_of(system), mass_of(system), inertia_of(system)
-    inverse_mass, inverse_inertia = inverse_mass_of(system), inverse_inertia_of(system)
+    step = system.step[0]
+    vectors, mass, inertia = system.vectors, system.mass, system.inertia
+    inverse_mass, inverse_inertia = system.inverse_mass, system.inverse_inertia
     size = 6 * step.bodies
     gradient, point, loads = GRADIENT * size, POINT * size, LEFT * size
     worst, total = 0.0, 0.0
@@ -126,14 +104,14 @@ def evaluate(system):
             at = gradient + 6 * i
             add_momentum(mass, inertia, i, 1.0, vectors, point + 6 * i, vectors, at)
             add_momentum(mass, inertia, i, -1.0, vectors, FREE * size + 6 * i, vectors, at)
-    contacts, cones = contacts_of(system), cones_of(system)
+    contacts, cones = system.contacts, system.cones
     for i in range(step.contacts):
         if cones[i].compliance > 0.0:
             error = evaluate_contact(contacts[i], cones[i], vectors, point, gradient, loads, step.bodies) / step.speed
             worst = max(worst, error)
             total += error
-    groups, jacobian, links, target = groups_of(system), jacobian_of(system), links_of(system), target_of(system)
-    compliance = compliance_of(system)
+    groups, jacobian, links, target = system.groups, system.jacobian, system.links, system.target
+    compliance = system.compliance
     for i in range(step.groups):
         for row in range(groups[i].first, groups[i].first + groups[i].rows):
             defect = row_velocity(groups[i], row, jacobian, vectors, point, step.bodies) - target[row]
@@ -172,8 +150,8 @@ def evaluate_contact(contact, cone, vectors, point, gradient, loads, bodies):
 def move(system, length):
     """Add `length` times the step to velocities, forces, slacks and multipliers."""
     move_velocities(system, length)
-    cones = cones_of(system)
-    for i in range(step_of(system)[0].contacts):
+    cones = system.cones
+    for i in range(system.step[0].contacts):
         cone = cones[i]
         store3(cone.force, add(load3(cone.force), scale(length, load3(cone.force_step))))
         store3(cone.slack, add(load3(cone.slack), scale(length, load3(cone.slack_step))))
@@ -182,13 +160,12 @@ def move(system, length):
 @njit
 def move_velocities(system, length):
     """Add `length` times the step to velocities and to the multipliers of joint rows."""
-    step = step_of(system)[0]
-    vectors = vectors_of(system)
-    size = 6 * step.bodies
+    vectors = system.vectors
+    size = 6 * system.step[0].bodies
     for i in range(size):
         vectors[POINT * size + i] += length * vectors[DIRECTION * size + i]
-    links, groups = links_of(system), groups_of(system)
-    for i in range(step.groups):
+    links, groups = system.links, system.groups
+    for i in range(system.step[0].groups):
         for row in range(groups[i].first, groups[i].first + groups[i].rows):
             links[row].force += length * links[row].force_step
 
@@ -196,13 +173,13 @@ def move_velocities(system, length):
 @njit
 def keep_best(system, residual):
     """Write the iterate to the outputs if it is the best so far."""
-    step = step_of(system)[0]
+    step = system.step[0]
     if not residual < step.residual:
         return
     step.residual = residual
-    velocity, vectors = velocity_of(system), vectors_of(system)
-    contacts, cones = contacts_of(system), cones_of(system)
-    groups, links, multiplier = groups_of(system), links_of(system), multiplier_of(system)
+    velocity, vectors = system.velocity, system.vectors
+    contacts, cones = system.contacts, system.cones
+    groups, links, multiplier = system.groups, system.links, system.multiplier
     size = 6 * step.bodies
     for i in range(size):
         velocity[i] = vectors[POINT * size + i]
@@ -216,12 +193,12 @@ def keep_best(system, residual):
 @njit
 def save(system):
     """Keep the iterate; the slacks stay as they are in the method of multipliers."""
-    step = step_of(system)[0]
-    vectors = vectors_of(system)
+    step = system.step[0]
+    vectors = system.vectors
     size = 6 * step.bodies
     for i in range(size):
         vectors[SAVED * size + i] = vectors[POINT * size + i]
-    cones, links, groups = cones_of(system), links_of(system), groups_of(system)
+    cones, links, groups = system.cones, system.links, system.groups
     for i in range(step.contacts):
         store3(cones[i].saved, load3(cones[i].force))
     for i in range(step.groups):
@@ -231,12 +208,12 @@ def save(system):
 
 @njit
 def restore(system):
-    step = step_of(system)[0]
-    vectors = vectors_of(system)
+    step = system.step[0]
+    vectors = system.vectors
     size = 6 * step.bodies
     for i in range(size):
         vectors[POINT * size + i] = vectors[SAVED * size + i]
-    cones, links, groups = cones_of(system), links_of(system), groups_of(system)
+    cones, links, groups = system.cones, system.links, system.groups
     for i in range(step.contacts):
         store3(cones[i].force, load3(cones[i].saved))
     for i in range(step.groups):

@@ -11,26 +11,7 @@ from ..linalg import envelope
 from ..vec import load3
 from .cone import apply_spectrum
 from .interior_point_matrix import REGULARIZATION, lift, spectrum_of, to_impulse
-from .interior_point_tables import (
-    DIRECTION,
-    GRADIENT,
-    LEFT,
-    ORDERED,
-    RIGHT,
-    compliance_of,
-    cones_of,
-    contacts_of,
-    envelope_of,
-    groups_of,
-    inertia_of,
-    inverse_mass_of,
-    jacobian_of,
-    links_of,
-    mass_of,
-    numbers_of,
-    step_of,
-    vectors_of,
-)
+from .interior_point_tables import DIRECTION, GRADIENT, LEFT, ORDERED, RIGHT
 from .motion import add_momentum, push, push_row, relative_velocity, row_velocity
 
 REFINEMENTS = 2
@@ -39,20 +20,20 @@ REFINEMENTS = 2
 @njit
 def right_hand_side(system, share):
     """−share r + Aᵀ f − share Gᵀ Δ⁻¹ (G v + C y − g) into RIGHT."""
-    step = step_of(system)[0]
-    vectors = vectors_of(system)
+    step = system.step[0]
+    vectors = system.vectors
     size = 6 * step.bodies
     right = RIGHT * size
     for i in range(size):
         vectors[right + i] = -share * vectors[GRADIENT * size + i]
-    contacts, cones = contacts_of(system), cones_of(system)
+    contacts, cones = system.contacts, system.cones
     for i in range(step.contacts):
         push(contacts[i], to_impulse(contacts[i].friction, load3(cones[i].f)), vectors, right, step.bodies)
     groups, jacobian, links, compliance = (
-        groups_of(system),
-        jacobian_of(system),
-        links_of(system),
-        compliance_of(system),
+        system.groups,
+        system.jacobian,
+        system.links,
+        system.compliance,
     )
     for i in range(step.groups):
         for row in range(groups[i].first, groups[i].first + groups[i].rows):
@@ -64,10 +45,10 @@ def right_hand_side(system, share):
 @njit
 def steps_of_forces(system, share):
     """δλ = f − D B δv, δy, and δz, which keeps the slack equal to z(v) to rounding, from the step of the velocities."""
-    step = step_of(system)[0]
-    vectors = vectors_of(system)
+    step = system.step[0]
+    vectors = system.vectors
     base = DIRECTION * 6 * step.bodies
-    contacts, cones = contacts_of(system), cones_of(system)
+    contacts, cones = system.contacts, system.cones
     for i in range(step.contacts):
         cone = cones[i]
         u = lift(contacts[i].friction, cone, relative_velocity(contacts[i], vectors, base, step.bodies))
@@ -76,10 +57,10 @@ def steps_of_forces(system, share):
             cone.force_step[k] = cone.f[k] - less[k]
             cone.slack_step[k] = share * (cone.value[k] - cone.slack[k]) + u[k]
     groups, jacobian, links, compliance = (
-        groups_of(system),
-        jacobian_of(system),
-        links_of(system),
-        compliance_of(system),
+        system.groups,
+        system.jacobian,
+        system.links,
+        system.compliance,
     )
     for i in range(step.groups):
         for row in range(groups[i].first, groups[i].first + groups[i].rows):
@@ -92,20 +73,20 @@ def steps_of_forces(system, share):
 @njit
 def left_over(system, share):
     """−share r − M δv + Aᵀ δλ + Gᵀ δy into LEFT: what is left of the equations."""
-    step = step_of(system)[0]
-    vectors = vectors_of(system)
+    step = system.step[0]
+    vectors = system.vectors
     size = 6 * step.bodies
     left = LEFT * size
-    mass, inertia, inverse_mass = mass_of(system), inertia_of(system), inverse_mass_of(system)
+    mass, inertia, inverse_mass = system.mass, system.inertia, system.inverse_mass
     for i in range(size):
         vectors[left + i] = -share * vectors[GRADIENT * size + i]
     for i in range(step.bodies):
         if inverse_mass[i] > 0.0:
             add_momentum(mass, inertia, i, -1.0, vectors, DIRECTION * size + 6 * i, vectors, left + 6 * i)
-    contacts, cones = contacts_of(system), cones_of(system)
+    contacts, cones = system.contacts, system.cones
     for i in range(step.contacts):
         push(contacts[i], to_impulse(contacts[i].friction, load3(cones[i].force_step)), vectors, left, step.bodies)
-    groups, jacobian, links = groups_of(system), jacobian_of(system), links_of(system)
+    groups, jacobian, links = system.groups, system.jacobian, system.links
     for i in range(step.groups):
         for row in range(groups[i].first, groups[i].first + groups[i].rows):
             push_row(groups[i], row, jacobian, links[row].force_step, vectors, left, step.bodies)
@@ -114,15 +95,15 @@ def left_over(system, share):
 @njit
 def back_substitute(system, source):
     """DIRECTION += H⁻¹ vectors[source:]."""
-    step = step_of(system)[0]
-    vectors, numbers = vectors_of(system), numbers_of(system)
+    step = system.step[0]
+    vectors, numbers = system.vectors, system.numbers
     size = 6 * step.bodies
     x = vectors[ORDERED * size :]
     for i in range(step.bodies):
         if numbers[i] >= 0:
             for k in range(6):
                 x[6 * numbers[i] + k] = vectors[source + 6 * i + k]
-    envelope.solve(step.placed, numbers[step.bodies :], numbers[2 * step.bodies :], envelope_of(system), step.half, x)
+    envelope.solve(step.placed, numbers[step.bodies :], numbers[2 * step.bodies :], system.envelope, step.half, x)
     for i in range(step.bodies):
         if numbers[i] >= 0:
             for k in range(6):
@@ -132,9 +113,8 @@ def back_substitute(system, source):
 @njit
 def direction(system, share):
     """Newton's step of velocities, forces and multipliers, for the f in the cones and the share of r to remove."""
-    step = step_of(system)[0]
-    vectors = vectors_of(system)
-    size = 6 * step.bodies
+    vectors = system.vectors
+    size = 6 * system.step[0].bodies
     for i in range(size):
         vectors[DIRECTION * size + i] = 0.0
     right_hand_side(system, share)

@@ -4,7 +4,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..addresses import reader
 from ..collide.tables import CONTACT
 from ..tables import column
 
@@ -68,21 +67,3 @@ class Problem(NamedTuple):
 FREE, POINT, DIRECTION, SAVED, GRADIENT, RIGHT, LEFT, ORDERED = range(8)
 VECTORS = 8
 INTEGERS = 6  # integers a body: place in the order, first column, start, degree, queue, level
-
-step_of = reader(Problem, "step", STEP)
-mass_of = reader(Problem, "mass")
-inverse_mass_of = reader(Problem, "inverse_mass")
-inertia_of = reader(Problem, "inertia")
-inverse_inertia_of = reader(Problem, "inverse_inertia")
-velocity_of = reader(Problem, "velocity")
-contacts_of = reader(Problem, "contacts", CONTACT)
-groups_of = reader(Problem, "groups", GROUP)
-jacobian_of = reader(Problem, "jacobian")
-target_of = reader(Problem, "target")
-compliance_of = reader(Problem, "compliance")
-multiplier_of = reader(Problem, "multiplier")
-cones_of = reader(Problem, "cones", CONE)
-links_of = reader(Problem, "links", LINK)
-vectors_of = reader(Problem, "vectors")
-numbers_of = reader(Problem, "numbers", np.int64)
-envelope_of = reader(Problem, "envelope")

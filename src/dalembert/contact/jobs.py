@@ -1,6 +1,5 @@
 """What threads do of a step: jobs of all kinds; see `sharing`."""
 
-from ..collide.tables_of import islands_of
 from ..jit import njit
 from ..status import OK
 from .relax import relax
@@ -16,7 +15,6 @@ from .sharing import (
     is_alone,
     settle_bodies,
 )
-from .tables_of import report_of
 
 
 @njit
@@ -29,12 +27,12 @@ def do_job(kind, begin, end, walls, system, collision, stepping):
         return 0.0
     for i in range(begin, end):
         alone = kind >= RELAX_ALONE
-        if alone != is_alone(islands_of(collision)[i], collision):
+        if alone != is_alone(collision.islands[i], collision):
             continue
         if kind == PART or kind == PART_ALONE:  # noqa: SIM109 - compiled
             part(i, collision, stepping)
             continue
         status = relax(i, walls, system, collision, stepping)
         if status != OK:
-            report_of(stepping)[0].status = status
+            stepping.report[0].status = status
     return 0.0

@@ -11,19 +11,17 @@ The impulse p = Jᵀ λ then does the work λ · ½ J (v⁻ + v⁺) = 0: d'Alemb
 from ..arrays import clear
 from ..jit import njit
 from ..mechanics.constraints import add_rates
-from ..mechanics.system import bodies_of, incidences_of, jacobian_of, joints_of, kinematics_of
 from ..pointer import CONSTRAIN, call_pointer
 from ..vec import add, add_scaled, load3, symvec
 from .tables import ANGULAR, INVERSE_INERTIA, INVERSE_MASS, LINEAR, MOTION
-from .tables_of import change_of, joint_impulses_of, motion_of, rates_of, soft_of, targets_of
 from .velocities import put_three, six, three
 
 
 @njit
 def rates_of_motion(system, motion, out):
     """out = J v for the velocities in `motion`."""
-    incidences = incidences_of(system)
-    jacobian = jacobian_of(system)
+    incidences = system.incidences
+    jacobian = system.jacobian
     clear(out)
     for i in range(incidences.shape[0]):
         at = MOTION * incidences[i].body
@@ -33,8 +31,8 @@ def rates_of_motion(system, motion, out):
 @njit
 def set_targets(system, stepping):
     """What J v must be after the step, from what it is before it."""
-    targets = targets_of(stepping)
-    rates_of_motion(system, motion_of(stepping), targets)
+    targets = stepping.targets
+    rates_of_motion(system, stepping.motion, targets)
     for r in range(targets.shape[0]):
         targets[r] = -targets[r]
 
@@ -42,16 +40,16 @@ def set_targets(system, stepping):
 @njit
 def hold_joints(walls, system, stepping):
     """Change `motion` by the joint impulses that bring J v to its target, and book them. Returns a status."""
-    total, targets = joint_impulses_of(stepping), targets_of(stepping)
-    rates, change = rates_of(stepping), change_of(stepping)
-    rates_of_motion(system, motion_of(stepping), rates)
+    total, targets = stepping.joint_impulses, stepping.targets
+    rates, change = stepping.rates, stepping.change
+    rates_of_motion(system, stepping.motion, rates)
     for r in range(rates.shape[0]):
         rates[r] = targets[r] - rates[r]
-    soft, joints = soft_of(stepping), joints_of(system)
+    soft, joints = stepping.soft, system.joints
     for i in range(soft.shape[0]):
         row = soft[i].row
         rates[row] -= joints[soft[i].joint].compliance * total[row]
-    status = change_rates(walls, system, stepping, motion_of(stepping))
+    status = change_rates(walls, system, stepping, stepping.motion)
     for r in range(rates.shape[0]):
         total[r] += change[r]
     return status
@@ -60,7 +58,7 @@ def hold_joints(walls, system, stepping):
 @njit
 def answer_joints(walls, system, stepping, motion):
     """Change the velocities in `motion` by the joint impulses that bring J v to zero. Returns a status."""
-    rates = rates_of(stepping)
+    rates = stepping.rates
     rates_of_motion(system, motion, rates)
     for r in range(rates.shape[0]):
         rates[r] = -rates[r]
@@ -70,11 +68,9 @@ def answer_joints(walls, system, stepping, motion):
 @njit
 def change_rates(walls, system, stepping, motion):
     """Change `motion` by the joint impulses that change J v by `rates`, and leave these impulses in `change`."""
-    status = call_pointer(
-        walls.mechanism, walls.mechanism_data, CONSTRAIN, 0.0, rates_of(stepping), change_of(stepping)
-    )
-    kinematics = kinematics_of(system)
-    for i in range(bodies_of(system).shape[0]):
+    status = call_pointer(walls.mechanism, walls.mechanism_data, CONSTRAIN, 0.0, stepping.rates, stepping.change)
+    kinematics = system.kinematics
+    for i in range(system.bodies.shape[0]):
         kin = kinematics[i]
         at = MOTION * i
         turn = symvec(six(motion, at + INVERSE_INERTIA), load3(kin.angular))
@@ -87,9 +83,9 @@ def change_rates(walls, system, stepping, motion):
 @njit
 def joint_work(system, stepping):
     """λ · ½ J (v⁻ + v⁺): zero but for what the solver has left undone."""
-    rates, targets, impulses = rates_of(stepping), targets_of(stepping), joint_impulses_of(stepping)
-    rates_of_motion(system, motion_of(stepping), rates)
+    rates, targets, impulses = stepping.rates, stepping.targets, stepping.joint_impulses
+    rates_of_motion(system, stepping.motion, rates)
     work = 0.0
-    for r in range(rates.shape[0] - soft_of(stepping).shape[0]):  # rows that are soft come last
+    for r in range(rates.shape[0] - stepping.soft.shape[0]):  # rows that are soft come last
         work += 0.5 * impulses[r] * (rates[r] - targets[r])
     return work

@@ -16,14 +16,12 @@ each other up, it is a guess, which is followed as far as that is good (`search`
 """
 
 from ..collide.tables import FREE
-from ..collide.tables_of import contacts_of, linked_of, members_of
 from ..jit import njit
 from ..vec import load3
 from .gauss_seidel import axes_of, put_row, response
 from .search import go_back, keep, take_best
 from .sharing import RESIDUAL, SETTLE_DOWN, SETTLE_UP, over_contacts, over_level
 from .tables import ROW
-from .tables_of import levels_of, link_ends_of, link_starts_of, links_of, motion_of, own_rows_of, queue_of, standing_of
 from .velocities import copy_velocities
 
 EVERY = 5  # passes over all contacts from one time to the next
@@ -35,9 +33,8 @@ UNKNOWN, JOINTED = -1, -2  # levels: not standing on the world; one that joints 
 @njit
 def carry_loads(island, system, collision, stepping):
     """Change impulses and `motion` as said above, if that does any good; returns what it did."""
-    levels, queue = levels_of(stepping), queue_of(stepping)
     end = find_levels(island, collision, stepping)
-    if end == island.first_member or levels[queue[end - 1]] < 2:
+    if end == island.first_member or stepping.levels[stepping.queue[end - 1]] < 2:
         return NO_STACK
     before = over_contacts(RESIDUAL, island, collision, stepping)
     prepare_own(island, collision, stepping)
@@ -45,7 +42,7 @@ def carry_loads(island, system, collision, stepping):
     begin = island.first_member
     while begin < end:
         begin = over_level(SETTLE_UP, begin, end, 1, island, system, collision, stepping)
-    copy_velocities(island, members_of(collision), motion_of(stepping), standing_of(stepping))
+    copy_velocities(island, collision.members, stepping.motion, stepping.standing)
     go_back(0.0, island, collision, stepping)
     last = end - 1
     while last >= island.first_member:
@@ -61,9 +58,9 @@ def carry_loads(island, system, collision, stepping):
 def find_levels(island, collision, stepping):
     """Fill `levels`, and `queue` with the bodies that have one, lowest first, after listing the contacts of each body.
     Returns where they end there."""
-    contacts, members, linked = contacts_of(collision), members_of(collision), linked_of(collision)
-    levels, queue, links = levels_of(stepping), queue_of(stepping), links_of(stepping)
-    starts, ends = link_starts_of(stepping), link_ends_of(stepping)
+    contacts, members, linked = collision.contacts, collision.members, collision.linked
+    levels, queue, links = stepping.levels, stepping.queue, stepping.links
+    starts, ends = stepping.link_starts, stepping.link_ends
     list_contacts(island, collision, stepping)
     world = levels.shape[0] - 1
     reached = island.first_member
@@ -93,8 +90,8 @@ def find_levels(island, collision, stepping):
 @njit
 def list_contacts(island, collision, stepping):
     """The contacts of a body become links[link_starts[body] : link_ends[body]]."""
-    contacts, members = contacts_of(collision), members_of(collision)
-    starts, ends, links = link_starts_of(stepping), link_ends_of(stepping), links_of(stepping)
+    contacts, members = collision.contacts, collision.members
+    starts, ends, links = stepping.link_starts, stepping.link_ends, stepping.links
     world = starts.shape[0]
     for m in range(island.first_member, island.end_member):
         ends[members[m]] = 0
@@ -118,8 +115,8 @@ def list_contacts(island, collision, stepping):
 @njit
 def prepare_own(island, collision, stepping):
     """The rows of contacts between levels, with the response of the upper body only."""
-    contacts = contacts_of(collision)
-    levels, motion, rows = levels_of(stepping), motion_of(stepping), own_rows_of(stepping)
+    contacts = collision.contacts
+    levels, motion, rows = stepping.levels, stepping.motion, stepping.own_rows
     for i in range(island.first, island.end):
         contact = contacts[i]
         a, b = contact.a, contact.b

@@ -4,7 +4,6 @@ Now and then loads are carried down at once (`loads`), as long as it helps; wher
 steps. An island that was at rest in the last step is likely to be in this one, and gets a pass before anything else.
 """
 
-from ..collide.tables_of import contacts_of, islands_of, members_of
 from ..jit import njit
 from ..status import OK
 from .ask_limits import PUSH, ask, ask_number
@@ -15,7 +14,6 @@ from .joints import hold_joints
 from .loads import EVERY, HELPED, IN_VAIN, carry_loads
 from .search import go_back, keep, take_best
 from .sharing import RESIDUAL, SWEEP, over_colours, over_contacts
-from .tables_of import answer_of, motion_of, options_of, passes_of, waits_of
 
 WAIT = 16  # steps without carrying loads after it did no good
 
@@ -24,15 +22,15 @@ WAIT = 16  # steps without carrying loads after it did no good
 def relax(number, walls, system, collision, stepping):
     """Bring the impulses of an island, and `motion`, to what the law asks for; its row tells how near they came. Returns a
     status."""
-    options, island = options_of(stepping)[0], islands_of(collision)[number]
+    options, island = stepping.options[0], collision.islands[number]
     jointed, resting = island.jointed != 0, was_resting(island, collision, stepping)
     status, hopeful = OK, not has_to_wait(island, collision, stepping)
     island.iterations, island.residual = 0, 0.0
     keep(0.0, island, collision, stepping)
-    warm_start(island.first, island.end, contacts_of(collision), motion_of(stepping))
+    warm_start(island.first, island.end, collision.contacts, stepping.motion)
     take_best(island, collision, stepping)
     if jointed:
-        ask(PUSH, 0.0, motion_of(stepping), stepping)
+        ask(PUSH, 0.0, stepping.motion, stepping)
         status = hold_joints(walls, system, stepping)
     if resting:
         keep(1.0, island, collision, stepping)
@@ -49,8 +47,8 @@ def relax(number, walls, system, collision, stepping):
             continue
         resting = False
         if jointed:
-            status = ask(SWEEP_BOUNDS, 0.0, motion_of(stepping), stepping)
-            change = max(change, answer_of(stepping)[0])
+            status = ask(SWEEP_BOUNDS, 0.0, stepping.motion, stepping)
+            change = max(change, stepping.answer[0])
             if status == OK and island.end > island.first:
                 status = hold_joints(walls, system, stepping)
         island.iterations += 1
@@ -67,7 +65,7 @@ def relax(number, walls, system, collision, stepping):
 @njit
 def has_to_wait(island, collision, stepping):
     """Whether loads were carried in vain in one of the last steps."""
-    members, waits = members_of(collision), waits_of(stepping)
+    members, waits = collision.members, stepping.waits
     longest = 0
     for m in range(island.first_member, island.end_member):
         longest = max(longest, waits[members[m]])
@@ -78,7 +76,7 @@ def has_to_wait(island, collision, stepping):
 
 @njit
 def set_waits(steps, island, collision, stepping):
-    members, waits = members_of(collision), waits_of(stepping)
+    members, waits = collision.members, stepping.waits
     for m in range(island.first_member, island.end_member):
         waits[members[m]] = steps
 
@@ -86,7 +84,7 @@ def set_waits(steps, island, collision, stepping):
 @njit
 def was_resting(island, collision, stepping):
     """Whether one pass was enough for all its bodies in the last step."""
-    members, passes = members_of(collision), passes_of(stepping)
+    members, passes = collision.members, stepping.passes
     for m in range(island.first_member, island.end_member):
         if passes[members[m]] != 1:
             return False
@@ -95,6 +93,6 @@ def was_resting(island, collision, stepping):
 
 @njit
 def note_passes(island, collision, stepping):
-    members, passes = members_of(collision), passes_of(stepping)
+    members, passes = collision.members, stepping.passes
     for m in range(island.first_member, island.end_member):
         passes[members[m]] = island.iterations

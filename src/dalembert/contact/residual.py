@@ -19,21 +19,6 @@ of a body, √(v·M v / m), or the greatest bias or target where that is more.
 from ..jit import njit
 from ..vec import dot, load3, norm, scale, sub
 from .cone import project_coulomb, project_dual
-from .interior_point_tables import (
-    compliance_of,
-    contacts_of,
-    groups_of,
-    inertia_of,
-    inverse_inertia_of,
-    inverse_mass_of,
-    jacobian_of,
-    mass_of,
-    multiplier_of,
-    step_of,
-    target_of,
-    vectors_of,
-    velocity_of,
-)
 from .motion import (
     add_load,
     add_momentum,
@@ -63,10 +48,10 @@ def natural_map(p, u_hat, mu, compliance):
 @njit
 def typical_speed(system):
     """V of the module's docstring; 1 where nothing moves."""
-    step = step_of(system)[0]
-    mass, inertia, velocity = mass_of(system), inertia_of(system), velocity_of(system)
-    inverse_mass, inverse_inertia = inverse_mass_of(system), inverse_inertia_of(system)
-    scratch = vectors_of(system)
+    step = system.step[0]
+    mass, inertia, velocity = system.mass, system.inertia, system.velocity
+    inverse_mass, inverse_inertia = system.inverse_mass, system.inverse_inertia
+    scratch = system.vectors
     speed = 0.0
     for i in range(step.bodies):
         if inverse_mass[i] > 0.0:
@@ -74,8 +59,8 @@ def typical_speed(system):
                 scratch[k] = 0.0
             add_momentum(mass, inertia, i, 1.0, velocity, 6 * i, scratch, 0)
             speed = max(speed, speed_of_momentum(inverse_mass, inverse_inertia, i, scratch, 0))
-    contacts, groups, target = contacts_of(system), groups_of(system), target_of(system)
-    compliance = compliance_of(system)
+    contacts, groups, target = system.contacts, system.groups, system.target
+    compliance = system.compliance
     for i in range(step.contacts):
         speed = max(speed, abs(contacts[i].bias))
     for i in range(step.groups):
@@ -91,11 +76,11 @@ def measure(system, free, scratch, loads):
 
     `free`, `scratch` and `loads` say where in `vectors` the free velocity is, and two vectors to work with. Needs `speed`.
     """
-    step = step_of(system)[0]
-    inverse_mass, inverse_inertia = inverse_mass_of(system), inverse_inertia_of(system)
-    velocity, vectors, jacobian = velocity_of(system), vectors_of(system), jacobian_of(system)
-    contacts, groups = contacts_of(system), groups_of(system)
-    target, multiplier, compliance = target_of(system), multiplier_of(system), compliance_of(system)
+    step = system.step[0]
+    inverse_mass, inverse_inertia = system.inverse_mass, system.inverse_inertia
+    velocity, vectors, jacobian = system.velocity, system.vectors, system.jacobian
+    contacts, groups = system.contacts, system.groups
+    target, multiplier, compliance = system.target, system.multiplier, system.compliance
     momentum_change(system, free, scratch)
     for i in range(step.bodies):
         vectors[loads + i] = 0.0
@@ -136,10 +121,9 @@ def measure(system, free, scratch, loads):
 @njit
 def momentum_change(system, free, out):
     """M (v − v_free), for v in `velocity` and v_free in `vectors`, into vectors[out:]."""
-    step = step_of(system)[0]
-    mass, inertia, velocity, vectors = mass_of(system), inertia_of(system), velocity_of(system), vectors_of(system)
-    inverse_mass = inverse_mass_of(system)
-    for i in range(step.bodies):
+    mass, inertia, velocity, vectors = system.mass, system.inertia, system.velocity, system.vectors
+    inverse_mass = system.inverse_mass
+    for i in range(system.step[0].bodies):
         at = out + 6 * i
         for k in range(6):
             vectors[at + k] = 0.0

@@ -14,9 +14,7 @@ import math
 
 from ..arrays import copy
 from ..collide.tables import CONTACTS, ISLANDS
-from ..collide.tables_of import contacts_of, counts_of, islands_of, members_of
 from ..jit import inlined, njit
-from ..mechanics.system import bodies_of, kinematics_of
 from ..status import OK
 from ..vec import load3
 from .ask_limits import SET_PLASTIC, WORK, ask
@@ -24,17 +22,6 @@ from .impulses import contact_work
 from .joints import joint_work
 from .solve import solve
 from .tables import BEFORE, MOTION, ROW, SPEEDS
-from .tables_of import (
-    answer_of,
-    bounds_of,
-    first_impulses_of,
-    first_joint_impulses_of,
-    first_motion_of,
-    joint_impulses_of,
-    motion_of,
-    options_of,
-    rows_of,
-)
 from .velocities import load_motion
 
 ROUNDING = 1e-12  # of the work done either way
@@ -67,15 +54,14 @@ def set_bias(contact, h, slop, before, u):
 def limit_restitution(walls, h, y, system, collision, stepping):
     """Where the impulses of `solve` bring energy to an island, put the mixture in their place; y holds the momenta without
     impulses. Returns a status."""
-    islands, count = islands_of(collision), counts_of(collision)[ISLANDS]
+    islands, count = collision.islands, collision.counts[ISLANDS]
     if not measure_gains(system, collision, stepping):
         return OK
-    motion = motion_of(stepping)
     keep_first(collision, stepping)
     for i in range(count):
         if islands[i].gained > 0.0:
             make_plastic(h, islands[i], system, collision, stepping)
-    load_motion(y, bodies_of(system), kinematics_of(system), motion)
+    load_motion(y, system.bodies, system.kinematics, stepping.motion)
     status = solve(walls, system, collision, stepping)
     if status != OK:
         return status
@@ -94,9 +80,9 @@ def limit_restitution(walls, h, y, system, collision, stepping):
 @njit
 def measure_gains(system, collision, stepping):
     """W of each island, zero where that is rounding or less; returns whether it is more anywhere."""
-    islands = islands_of(collision)
+    islands = collision.islands
     some = False
-    for i in range(counts_of(collision)[ISLANDS]):
+    for i in range(collision.counts[ISLANDS]):
         gained, turned_over = work_on(islands[i], system, collision, stepping)
         islands[i].gained = gained if gained > ROUNDING * turned_over else 0.0
         some = some or islands[i].gained > 0.0
@@ -106,10 +92,10 @@ def measure_gains(system, collision, stepping):
 @njit
 def keep_first(collision, stepping):
     """Keep the solution with restitution."""
-    contacts, bounds, first = contacts_of(collision), bounds_of(stepping), first_impulses_of(stepping)
-    copy(first_motion_of(stepping), motion_of(stepping))
-    copy(first_joint_impulses_of(stepping), joint_impulses_of(stepping))
-    for i in range(counts_of(collision)[CONTACTS]):
+    contacts, bounds, first = collision.contacts, stepping.bounds, stepping.first_impulses
+    copy(stepping.first_motion, stepping.motion)
+    copy(stepping.first_joint_impulses, stepping.joint_impulses)
+    for i in range(collision.counts[CONTACTS]):
         for k in range(3):
             first[3 * i + k] = contacts[i].impulse[k]
     for i in range(bounds.shape[0]):
@@ -119,11 +105,11 @@ def keep_first(collision, stepping):
 @njit
 def make_plastic(h, island, system, collision, stepping):
     """Let nothing of an island bounce."""
-    contacts, slop = contacts_of(collision), options_of(stepping)[0].slop
+    contacts, slop = collision.contacts, stepping.options[0].slop
     for i in range(island.first, island.end):
         contacts[i].bias = gap_bias(contacts[i], h, slop)
     if island.jointed != 0:
-        ask(SET_PLASTIC, h, motion_of(stepping), stepping)
+        ask(SET_PLASTIC, h, stepping.motion, stepping)
 
 
 @njit
@@ -139,12 +125,12 @@ def largest_share(w0, middle, w1):
 @njit
 def work_on(island, system, collision, stepping):
     """(W of contacts, and of stops and joints if there are some, the sum of their parts without their signs), J."""
-    contacts = contacts_of(collision)
-    motion, rows = motion_of(stepping), rows_of(stepping)
+    contacts = collision.contacts
+    motion, rows = stepping.motion, stepping.rows
     work, size = 0.0, 0.0
     if island.jointed != 0:
         ask(WORK, 0.0, motion, stepping)
-        work, size = answer_of(stepping)[0], answer_of(stepping)[1]
+        work, size = stepping.answer[0], stepping.answer[1]
         of_joints = joint_work(system, stepping)
         work += of_joints
         size += abs(of_joints)
@@ -166,9 +152,9 @@ def between(share, now, first):
 @njit
 def mixture(share, island, collision, stepping):
     """Impulses and velocities become (1 − share) of what they are and `share` of the first solution's."""
-    contacts, members = contacts_of(collision), members_of(collision)
-    motion, first_motion = motion_of(stepping), first_motion_of(stepping)
-    first = first_impulses_of(stepping)
+    contacts, members = collision.contacts, collision.members
+    motion, first_motion = stepping.motion, stepping.first_motion
+    first = stepping.first_impulses
     for m in range(island.first_member, island.end_member):
         at = MOTION * members[m]
         for i in range(at, at + SPEEDS):
@@ -179,7 +165,7 @@ def mixture(share, island, collision, stepping):
             impulse[k] = between(share, impulse[k], first[3 * i + k])
     if island.jointed == 0:
         return
-    joints, first_joints, bounds = joint_impulses_of(stepping), first_joint_impulses_of(stepping), bounds_of(stepping)
+    joints, first_joints, bounds = stepping.joint_impulses, stepping.first_joint_impulses, stepping.bounds
     for i in range(joints.shape[0]):
         joints[i] = between(share, joints[i], first_joints[i])
     for i in range(bounds.shape[0]):

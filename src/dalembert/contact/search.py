@@ -9,21 +9,19 @@ mixtures of impulses in the cones are in the cones. So the impulses of the step 
 energy, whatever has changed since; and nothing goes too far, to be undone in the next step, and so on, ever more.
 """
 
-from ..collide.tables_of import contacts_of, members_of
 from ..jit import njit
 from ..unchecked import peek, poke
 from ..vec import add_scaled, dot, load3, store3, sub
 from .gauss_seidel import axes_of, is_zero, world_impulse
 from .tables import MOTION, SPEEDS
-from .tables_of import kept_impulses_of, kept_motion_of, motion_of
 from .velocities import copy_velocities, relative_velocity, three
 
 
 @njit
 def keep(share, island, collision, stepping):
     """The velocities as they are, and this share of the impulses (1: as they are; 0: those that made the velocities)."""
-    contacts, kept = contacts_of(collision), kept_impulses_of(stepping)
-    copy_velocities(island, members_of(collision), motion_of(stepping), kept_motion_of(stepping))
+    contacts, kept = collision.contacts, stepping.kept_impulses
+    copy_velocities(island, collision.members, stepping.motion, stepping.kept_motion)
     for i in range(island.first, island.end):
         for k in range(3):
             poke(kept, 3 * i + k, share * contacts[i].impulse[k])
@@ -41,8 +39,8 @@ def take_best(island, collision, stepping):
 @njit
 def best_share(island, collision, stepping):
     """The α in [0, 1] at which D is least between what was kept (0) and what is (1)."""
-    contacts = contacts_of(collision)
-    motion, before, kept = motion_of(stepping), kept_motion_of(stepping), kept_impulses_of(stepping)
+    contacts = collision.contacts
+    motion, before, kept = stepping.motion, stepping.kept_motion, stepping.kept_impulses
     slope, curvature = 0.0, 0.0
     for i in range(island.first, island.end):
         contact = contacts[i]
@@ -61,8 +59,8 @@ def best_share(island, collision, stepping):
 @njit
 def go_back(share, island, collision, stepping):
     """So far from what was kept to what is: mixtures of impulses in the cones are in the cones."""
-    contacts, members = contacts_of(collision), members_of(collision)
-    motion, before, kept = motion_of(stepping), kept_motion_of(stepping), kept_impulses_of(stepping)
+    contacts, members = collision.contacts, collision.members
+    motion, before, kept = stepping.motion, stepping.kept_motion, stepping.kept_impulses
     for m in range(island.first_member, island.end_member):
         at = MOTION * members[m]
         for i in range(at, at + SPEEDS):

@@ -6,9 +6,7 @@ work is an error of the energy, which is booked as the work of projection.
 """
 
 from ..collide.tables import CONTACTS, ISLANDS
-from ..collide.tables_of import contacts_of, counts_of, islands_of
 from ..jit import njit
-from ..mechanics.system import bodies_of, kinematics_of
 from ..model.tables import LEDGER, PROJECTION_WORK, REACTION_TORQUE, STATE_SIZE
 from ..pointer import call_pointer
 from ..quat import from_rotation_vector, rotate_by, to_matrix
@@ -18,7 +16,6 @@ from .ask_limits import DISPLACE, PART_STOPS, ask
 from .gauss_seidel import axes_of
 from .sharing import PART, PART_ALONE, SWEEP_POSITIONS, over_colours, over_islands
 from .tables import ANGULAR, INVERSE_INERTIA, LINEAR, MOTION, SOLVE_DISPLACEMENTS
-from .tables_of import answer_of, corrections_of, first_impulses_of, motion_of, options_of, report_of, shift_of
 from .velocities import clear_velocities, relative_velocity, six, three
 
 ROUNDING = 1e-13  # m: overlap that is left alone by the converging solver
@@ -33,23 +30,23 @@ def plan_separation(walls, system, collision, stepping):
     They are made at the end of the step (`displace`), so that equal and opposite impulses act at one place until then.
     Returns (whether there are any, a status).
     """
-    contacts = contacts_of(collision)
-    report, options = report_of(stepping)[0], options_of(stepping)[0]
-    shift = shift_of(stepping)
-    count = counts_of(collision)[CONTACTS]
+    contacts = collision.contacts
+    report = stepping.report[0]
+    shift = stepping.shift
+    count = collision.counts[CONTACTS]
     report.overlap = overlap_of(0, count, contacts)
     report.deepest = max(report.deepest, report.overlap)
     report.worst_penetration = max(report.worst_penetration, report.overlap)
-    clear_velocities(motion_of(stepping), shift)
-    apart = report.overlap > options.slop
+    clear_velocities(stepping.motion, shift)
+    apart = report.overlap > stepping.options[0].slop
     if apart:
         over_islands(PART, PART_ALONE, collision)
-        if options.separates != 0 and is_some_left(collision):
+        if stepping.options[0].separates != 0 and is_some_left(collision):
             status = part_exactly(walls, system, collision, stepping)
             if status != OK:
                 return False, status
     status = ask(PART_STOPS, 0.0, shift, stepping)
-    if status != OK or not (apart or answer_of(stepping)[0] != 0.0):
+    if status != OK or not (apart or stepping.answer[0] != 0.0):
         return False, status
     for i in range(count):
         contact = contacts[i]
@@ -71,10 +68,10 @@ def overlap_of(begin, end, contacts):
 def part(number, collision, stepping):
     """Put apart an island by Gauss–Seidel, until nothing overlaps by more than the slop; its row tells what is left, where
     that is too much."""
-    island, corrections = islands_of(collision)[number], corrections_of(stepping)
-    deepest = overlap_of(island.first, island.end, contacts_of(collision))
+    island, corrections = collision.islands[number], stepping.corrections
+    deepest = overlap_of(island.first, island.end, collision.contacts)
     island.overlap = 0.0
-    if deepest <= options_of(stepping)[0].slop:
+    if deepest <= stepping.options[0].slop:
         return
     for i in range(island.first, island.end):
         corrections[i] = 0.0
@@ -87,8 +84,8 @@ def part(number, collision, stepping):
 
 @njit
 def is_some_left(collision):
-    islands = islands_of(collision)
-    for i in range(counts_of(collision)[ISLANDS]):
+    islands = collision.islands
+    for i in range(collision.counts[ISLANDS]):
         if islands[i].overlap > 0.0:
             return True
     return False
@@ -98,9 +95,9 @@ def is_some_left(collision):
 def part_exactly(walls, system, collision, stepping):
     """By the solver of the step: the displacement is the velocity of a step from rest, without friction, whose biases are
     the separations and in which joints stay as they are. Returns a status."""
-    contacts = contacts_of(collision)
-    count = counts_of(collision)[CONTACTS]
-    kept, friction = first_impulses_of(stepping), corrections_of(stepping)
+    contacts = collision.contacts
+    count = collision.counts[CONTACTS]
+    kept, friction = stepping.first_impulses, stepping.corrections
     for i in range(count):
         contact = contacts[i]
         for k in range(3):
@@ -108,9 +105,8 @@ def part_exactly(walls, system, collision, stepping):
             contact.impulse[k] = 0.0
         friction[i] = contact.friction
         contact.friction, contact.bias = 0.0, contact.separation
-    clear_velocities(motion_of(stepping), shift_of(stepping))
-    nothing = motion_of(stepping)
-    status = call_pointer(walls.solver, walls.data, SOLVE_DISPLACEMENTS, 0.0, nothing, nothing)
+    clear_velocities(stepping.motion, stepping.shift)
+    status = call_pointer(walls.solver, walls.data, SOLVE_DISPLACEMENTS, 0.0, stepping.motion, stepping.motion)
     for i in range(count):
         contact = contacts[i]
         for k in range(3):
@@ -122,13 +118,13 @@ def part_exactly(walls, system, collision, stepping):
 @njit
 def displace(y, system, stepping):
     """x ← x + δx, q ← exp(½ δθ) q of every body, with the energy and the moment of momentum that come of it."""
-    shift = shift_of(stepping)
-    motion = motion_of(stepping)
-    kinematics = kinematics_of(system)
+    shift = stepping.shift
+    motion = stepping.motion
+    kinematics = system.kinematics
     ledger = y.shape[0] - len(LEDGER)
     ask(DISPLACE, 0.0, y, stepping)
-    gained = -answer_of(stepping)[0]
-    for i in range(bodies_of(system).shape[0]):
+    gained = -stepping.answer[0]
+    for i in range(system.bodies.shape[0]):
         move = three(shift, MOTION * i + LINEAR)
         turn = three(shift, MOTION * i + ANGULAR)
         if (

@@ -3,11 +3,9 @@
 from ..board import CONTACT_JOBS, THREADS, share
 from ..collide.islands import LAST_COLOUR
 from ..collide.tables import CONTACTS, ISLANDS
-from ..collide.tables_of import board_of, colours_of, contacts_of, counts_of, islands_of
 from ..jit import njit
 from .bearing import settle
 from .gauss_seidel import prepare_contacts, sweep_contacts, sweep_positions, worst_residual
-from .tables_of import corrections_of, levels_of, motion_of, options_of, queue_of, report_of, rows_of, shift_of
 
 MARCH = 0  # no job: see `step.march`
 # Kinds of jobs: over contacts, over bodies in the queue of `loads`, over islands
@@ -18,13 +16,13 @@ A_CHUNK, BODIES_A_CHUNK = 32, 4
 
 @njit
 def is_shared(island, collision):
-    return board_of(collision)[THREADS] > 1 and island.end - island.first >= SHARED
+    return collision.board[THREADS] > 1 and island.end - island.first >= SHARED
 
 
 @njit
 def over_islands(kind, alone, collision):
     """All islands: those that have threads or joints for themselves one by one, as `alone`, and then the others as `kind`."""
-    board, islands, count = board_of(collision), islands_of(collision), counts_of(collision)[ISLANDS]
+    board, islands, count = collision.board, collision.islands, collision.counts[ISLANDS]
     for i in range(count):
         if is_alone(islands[i], collision):
             share(board, CONTACT_JOBS, alone, i, i + 1, 1)
@@ -39,7 +37,7 @@ def is_alone(island, collision):
 @njit
 def whole_pairs(at, collision):
     """Where the next pair of colliders begins: points of one pair move the same bodies, and are for one thread."""
-    contacts, count = contacts_of(collision), counts_of(collision)[CONTACTS]
+    contacts, count = collision.contacts, collision.counts[CONTACTS]
     while at < count and contacts[at].point > 0:
         at += 1
     return at
@@ -48,15 +46,15 @@ def whole_pairs(at, collision):
 @njit
 def do_contacts(kind, begin, end, collision, stepping):
     """Contacts begin … end; returns the largest of what is asked of each."""
-    contacts, motion, rows = contacts_of(collision), motion_of(stepping), rows_of(stepping)
+    contacts, motion, rows = collision.contacts, stepping.motion, stepping.rows
     begin, end = whole_pairs(begin, collision), whole_pairs(end, collision)
     if kind == SWEEP:
         return sweep_contacts(begin, end, contacts, motion, rows)
     if kind == RESIDUAL:
         return worst_residual(begin, end, contacts, motion, rows)
     if kind == SWEEP_POSITIONS:
-        reach, slop = report_of(stepping)[0].overlap, options_of(stepping)[0].slop
-        return sweep_positions(begin, end, contacts, shift_of(stepping), rows, corrections_of(stepping), reach, slop)
+        reach, slop = stepping.report[0].overlap, stepping.options[0].slop
+        return sweep_positions(begin, end, contacts, stepping.shift, rows, stepping.corrections, reach, slop)
     prepare_contacts(begin, end, contacts, motion, rows)
     return 0.0
 
@@ -65,7 +63,7 @@ def do_contacts(kind, begin, end, collision, stepping):
 def over_contacts(kind, island, collision, stepping):
     """All contacts of an island, of which none changes what another reads."""
     if is_shared(island, collision):
-        return share(board_of(collision), CONTACT_JOBS, kind, island.first, island.end, A_CHUNK)
+        return share(collision.board, CONTACT_JOBS, kind, island.first, island.end, A_CHUNK)
     return do_contacts(kind, island.first, island.end, collision, stepping)
 
 
@@ -74,7 +72,7 @@ def over_colours(kind, island, collision, stepping):
     """The same in turn; those of one colour at a time."""
     if not is_shared(island, collision):
         return do_contacts(kind, island.first, island.end, collision, stepping)
-    board, colours = board_of(collision), colours_of(collision)
+    board, colours = collision.board, collision.colours
     largest = 0.0
     for c in range(island.colours):
         begin = colours[island.first_colour + c]
@@ -89,7 +87,7 @@ def over_colours(kind, island, collision, stepping):
 
 @njit
 def settle_bodies(down, begin, end, system, collision, stepping):
-    queue = queue_of(stepping)
+    queue = stepping.queue
     for q in range(begin, end):
         settle(queue[q], down, system, collision, stepping)
 
@@ -98,13 +96,13 @@ def settle_bodies(down, begin, end, system, collision, stepping):
 def over_level(kind, begin, end, step, island, system, collision, stepping):
     """The bodies of one level, which begins at `begin` of the queue and goes on in steps of ±1, before `end`; returns where
     the next begins."""
-    levels, queue = levels_of(stepping), queue_of(stepping)
+    levels, queue = stepping.levels, stepping.queue
     q = begin
     while q != end and levels[queue[q]] == levels[queue[begin]]:
         q += step
     first, last = min(begin, q - step), max(begin, q - step) + 1
     if is_shared(island, collision):
-        share(board_of(collision), CONTACT_JOBS, kind, first, last, BODIES_A_CHUNK)
+        share(collision.board, CONTACT_JOBS, kind, first, last, BODIES_A_CHUNK)
     else:
         settle_bodies(kind == SETTLE_DOWN, first, last, system, collision, stepping)
     return q

@@ -6,22 +6,19 @@ tells how they wake.
 """
 
 from ..collide.tables import AWAKE, ISLANDS
-from ..collide.tables_of import asleep_of, counts_of, islands_of, members_of
 from ..jit import njit
-from ..mechanics.system import bodies_of, kinematics_of
 from ..model.tables import LEDGER, PROJECTION_WORK, STATE_SIZE
 from ..unchecked import peek, poke
 from ..vec import add, cross, dot, load3, scale
 from .impulses import book_reaction
 from .tables import ANGULAR, LINEAR, MOTION
-from .tables_of import motion_of, options_of, report_of, slow_of
 from .velocities import three
 
 
 @njit
 def bear_sleeper(body, h, y, system):
     """What bears a body that sleeps answers the forces on it over h."""
-    kin = kinematics_of(system)[body]
+    kin = system.kinematics[body]
     force, torque = scale(-h, load3(kin.force)), scale(-h, load3(kin.torque))
     book_reaction(y, force, add(cross(three(y, STATE_SIZE * body), force), torque))
 
@@ -29,14 +26,14 @@ def bear_sleeper(body, h, y, system):
 @njit
 def fall_asleep(y, system, collision, stepping):
     """Watch who is slow, at the end of a step, and put to sleep the islands in which all have been so for long enough."""
-    options, report = options_of(stepping)[0], report_of(stepping)[0]
-    asleep, slow, motion = asleep_of(collision), slow_of(stepping), motion_of(stepping)
-    for body in range(bodies_of(system).shape[0]):
+    options, report = stepping.options[0], stepping.report[0]
+    asleep, slow, motion = collision.asleep, stepping.slow, stepping.motion
+    for body in range(system.bodies.shape[0]):
         slow[body] += options.dt
-        if 2.0 * kinetic_energy(body, y, motion) > bodies_of(system)[body].mass * options.sleep_speed**2:
+        if 2.0 * kinetic_energy(body, y, motion) > system.bodies[body].mass * options.sleep_speed**2:
             slow[body] = min(slow[body], 0.0)
-    islands, members = islands_of(collision), members_of(collision)
-    for i in range(counts_of(collision)[ISLANDS]):
+    islands, members = collision.islands, collision.members
+    for i in range(collision.counts[ISLANDS]):
         island = islands[i]
         tired = True
         for m in range(island.first_member, island.end_member):

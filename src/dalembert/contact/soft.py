@@ -35,13 +35,11 @@ from ..elementary.circular import sin
 from ..elementary.exponential import exp, expm1
 from ..jit import njit
 from ..mechanics.coordinates import coordinate_rate, coordinate_rows
-from ..mechanics.system import coordinates_of, curves_of, error_of, forces_of, joints_of, kinematics_of, parts_of
 from ..model.tables import LEDGER, MOTOR, PROJECTION_WORK, SERVO, TORSION
 from ..pointer import FACTORIZE, call_pointer
 from ..vec import store3
 from .bounded import rate
 from .tables import AT_LEAST, AT_MOST, HELD
-from .tables_of import bounds_of, joint_impulses_of, motion_of, options_of, shift_of, soft_of, targets_of
 
 SETTLED = 1e-9  # of its limit: a motor that asks for less than so much beyond is within it
 TRIALS = 8  # in which a motor may leave its limit again
@@ -125,7 +123,7 @@ def acting(h, row, force):
 @njit
 def set_rows(h, kicked, system, stepping):
     """The soft rows of a step, as the mechanism takes them: before its factorization. Without a kick they do nothing."""
-    soft, forces, parts, joints = soft_of(stepping), forces_of(system), parts_of(system), joints_of(system)
+    soft, forces, parts, joints = stepping.soft, system.forces, system.parts, system.joints
     set_laws(h, soft, forces)
     for i in range(soft.shape[0]):
         row = soft[i]
@@ -142,12 +140,12 @@ def set_rows(h, kicked, system, stepping):
 @njit
 def begin_rows(y, system, stepping):
     """The rates at the start of a step, where the kinematics table is; those of ideal motors too."""
-    soft, bounds, coordinates = soft_of(stepping), bounds_of(stepping), coordinates_of(system)
-    kinematics, curves = kinematics_of(system), curves_of(system)
+    soft, bounds, coordinates = stepping.soft, stepping.bounds, system.coordinates
+    kinematics, curves = system.kinematics, system.curves
     for i in range(soft.shape[0]):
         soft[i].before = coordinate_rate(y, coordinates[soft[i].coordinate], kinematics, curves)
     for i in range(bounds.shape[0]):
-        force = forces_of(system)[bounds[i].force]
+        force = system.forces[bounds[i].force]
         if force.kind == SERVO:
             bounds[i].start = coordinate_rate(y, coordinates[force.coordinate], kinematics, curves)
 
@@ -155,24 +153,22 @@ def begin_rows(y, system, stepping):
 @njit
 def place_rows(system, stepping):
     """Values, rows and drifts, where the kinematics table is, from the velocities in `motion`."""
-    soft, kinematics = soft_of(stepping), kinematics_of(system)
+    soft, kinematics = stepping.soft, system.kinematics
     for i in range(soft.shape[0]):
         row = soft[i]
-        linear_a, angular_a, linear_b, angular_b, _ = coordinate_rows(
-            coordinates_of(system)[row.coordinate], kinematics
-        )
+        linear_a, angular_a, linear_b, angular_b, _ = coordinate_rows(system.coordinates[row.coordinate], kinematics)
         store3(row.linear_a, linear_a)
         store3(row.angular_a, angular_a)
         store3(row.linear_b, linear_b)
         store3(row.angular_b, angular_b)
-        row.value = error_of(system)[row.row]
-        row.drift = rate(row, motion_of(stepping)) - row.before
+        row.value = system.error[row.row]
+        row.drift = rate(row, stepping.motion) - row.before
 
 
 @njit
 def aim_rows(h, kicked, system, stepping):
     """(push + keep ṡ⁻)/resist for ṡ⁺, into the targets of the joints' rows."""
-    soft, forces, targets = soft_of(stepping), forces_of(system), targets_of(stepping)
+    soft, forces, targets = stepping.soft, system.forces, stepping.targets
     for i in range(soft.shape[0]):
         row = soft[i]
         push, resist, keep, k = acting(h, row, forces[row.force])
@@ -185,10 +181,10 @@ def aim_rows(h, kicked, system, stepping):
 def change_sides(trial, system, stepping):
     """Let motors that ask for more than their limit exert that, and those that ask for less follow their law; after some
     trials only the first. Returns whether any has changed."""
-    soft, forces, h = soft_of(stepping), forces_of(system), options_of(stepping)[0].dt
+    soft, forces, h = stepping.soft, system.forces, stepping.options[0].dt
     changed = False
     for i in range(soft.shape[0]):
-        now = rate(soft[i], motion_of(stepping)) + soft[i].drift
+        now = rate(soft[i], stepping.motion) + soft[i].drift
         changed = change_side(trial, h, soft[i], forces[soft[i].force], now) or changed
     return changed
 
@@ -212,19 +208,18 @@ def change_side(trial, h, row, force, now):
 @njit
 def refactor(walls, system, stepping):
     """The factorization with the rows as they are now, and their targets. Returns a status."""
-    soft, forces, h, joints = soft_of(stepping), forces_of(system), options_of(stepping)[0].dt, joints_of(system)
+    soft, forces, h, joints = stepping.soft, system.forces, stepping.options[0].dt, system.joints
     for i in range(soft.shape[0]):
         _, resist, _, _ = acting(h, soft[i], forces[soft[i].force])
         joints[soft[i].joint].compliance = 1.0 / resist
     aim_rows(h, True, system, stepping)
-    nothing = targets_of(stepping)
-    return call_pointer(walls.mechanism, walls.mechanism_data, FACTORIZE, 0.0, nothing, nothing)
+    return call_pointer(walls.mechanism, walls.mechanism_data, FACTORIZE, 0.0, stepping.targets, stepping.targets)
 
 
 @njit
 def note_impulses(system, stepping):
     """The impulses of the rows out of those of the joints."""
-    soft, impulses = soft_of(stepping), joint_impulses_of(stepping)
+    soft, impulses = stepping.soft, stepping.joint_impulses
     for i in range(soft.shape[0]):
         soft[i].impulse = impulses[soft[i].row]
 
@@ -232,10 +227,10 @@ def note_impulses(system, stepping):
 @njit
 def book_soft(y, system, stepping):
     """Work of motors and dampers to the ledger: that of the impulse, less what goes into the potential of a spring."""
-    soft, forces, h = soft_of(stepping), forces_of(system), options_of(stepping)[0].dt
+    soft, forces, h = stepping.soft, system.forces, stepping.options[0].dt
     for i in range(soft.shape[0]):
         row = soft[i]
-        now = rate(row, motion_of(stepping)) + row.drift
+        now = rate(row, stepping.motion) + row.drift
         elastic = elastic_impulse(h, row, forces[row.force], now)
         book_row(y, row, 0.5 * (row.impulse - elastic) * (row.before + now))
 
@@ -258,10 +253,10 @@ def elastic_impulse(h, row, force, now):
 @njit
 def displace_soft(y, system, stepping):
     """Book what the forces of the rows do along the displacement in `shift`."""
-    soft, forces, h = soft_of(stepping), forces_of(system), options_of(stepping)[0].dt
+    soft, forces, h = stepping.soft, system.forces, stepping.options[0].dt
     for i in range(soft.shape[0]):
         row = soft[i]
-        moved = rate(row, shift_of(stepping)) / h
-        elastic = elastic_impulse(h, row, forces[row.force], rate(row, motion_of(stepping)) + row.drift)
+        moved = rate(row, stepping.shift) / h
+        elastic = elastic_impulse(h, row, forces[row.force], rate(row, stepping.motion) + row.drift)
         book_row(y, row, (row.impulse - elastic) * moved)
         y[y.shape[0] - len(LEDGER) + PROJECTION_WORK] -= row.impulse * moved

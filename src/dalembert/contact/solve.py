@@ -6,9 +6,7 @@ import numpy as np
 
 from ..arrays import clear
 from ..collide.tables import CONTACTS, ISLANDS, Collision
-from ..collide.tables_of import counts_of, islands_of
 from ..jit import njit
-from ..mechanics.system import joints_of
 from ..model.tables import System
 from ..pointer import call_pointer, viewer
 from ..status import OK
@@ -16,7 +14,6 @@ from ..tables import table_at
 from .joints import hold_joints
 from .sharing import RELAX, RELAX_ALONE, over_islands
 from .tables import SOLVE_IMPULSES, Stepping
-from .tables_of import bounds_of, joint_impulses_of, motion_of, options_of, report_of
 
 
 class Walls(NamedTuple):
@@ -59,21 +56,21 @@ def tables_of_step(data):
 def solve(walls, system, collision, stepping):
     """`motion`, the velocities without impulses, becomes those after them; contacts, bounds and `joint_impulses` hold the
     impulses, those of contacts and bounds being where the search starts. Returns a status."""
-    count = counts_of(collision)[CONTACTS]
-    report = report_of(stepping)[0]
+    count = collision.counts[CONTACTS]
+    report = stepping.report[0]
     report.contacts, report.residual, report.aim = count, 0.0, 0.0
-    clear(joint_impulses_of(stepping))
-    if count == 0 and bounds_of(stepping).shape[0] == 0:
-        if joints_of(system).shape[0] == 0:
+    clear(stepping.joint_impulses)
+    if count == 0 and stepping.bounds.shape[0] == 0:
+        if system.joints.shape[0] == 0:
             return OK
         return hold_joints(walls, system, stepping)
     if walls.solver != 0:
-        return call_pointer(walls.solver, walls.data, SOLVE_IMPULSES, 0.0, motion_of(stepping), motion_of(stepping))
+        return call_pointer(walls.solver, walls.data, SOLVE_IMPULSES, 0.0, stepping.motion, stepping.motion)
     report.status = OK
     over_islands(RELAX, RELAX_ALONE, collision)
-    report.iterations, report.aim = 0, options_of(stepping)[0].tolerance
-    islands = islands_of(collision)
-    for i in range(counts_of(collision)[ISLANDS]):
+    report.iterations, report.aim = 0, stepping.options[0].tolerance
+    islands = collision.islands
+    for i in range(collision.counts[ISLANDS]):
         report.iterations = max(report.iterations, islands[i].iterations)
         report.residual = max(report.residual, islands[i].residual)
     return report.status

@@ -18,9 +18,7 @@ from ..arrays import copy, is_finite
 from ..board import COLLISION_DESK, CONTACT_JOBS, STEPPING_DESK, SYSTEM_DESK, WALLS_DESK, share
 from ..collide.kept import forget_impulses, keep_impulses
 from ..collide.tables import CONTACTS, NEED_ROOM, Collision
-from ..collide.tables_of import board_of, contacts_of, counts_of, travel_of
 from ..jit import CFunction, njit
-from ..mechanics.system import bodies_of, joints_of, kinematics_of
 from ..model.tables import System
 from ..pointer import C_SIGNATURE, COMPLETE, DERIVATIVE, call_pointer, viewer
 from ..status import NON_FINITE, OK
@@ -53,7 +51,6 @@ from .sleep import fall_asleep
 from .smooth import book_work, drift, find_forces, kick
 from .solve import WALLS, solve, walls_at
 from .tables import BEFORE, DETECTION, ROW, SMOOTH, SOLVER, UPDATE, Stepping
-from .tables_of import motion_of, options_of, passes_of, report_of, rows_of, saved_of, ticks_of, waits_of
 from .velocities import load_motion, relative_velocity
 
 _floats = viewer(np.float64)
@@ -63,8 +60,8 @@ _addresses = viewer(np.int64)
 @njit
 def march(walls, y, dydt, stop, system, collision, stepping):
     """Steps until `stop` (s) is reached. Returns a status; at NEED_ROOM y is the start of the step that was not made."""
-    options = options_of(stepping)[0]
-    report = report_of(stepping)[0]
+    options = stepping.options[0]
+    report = stepping.report[0]
     if options.fresh != 0:
         status = look_ahead(walls, options.start + report.steps * options.dt, y, dydt, system, collision, stepping)
         if status != OK:
@@ -82,7 +79,7 @@ def march(walls, y, dydt, stop, system, collision, stepping):
 @njit
 def forget_steps(stepping):
     """What was at rest may no longer be, and what was in vain may help."""
-    passes, waits = passes_of(stepping), waits_of(stepping)
+    passes, waits = stepping.passes, stepping.waits
     for body in range(passes.shape[0]):
         passes[body], waits[body] = 0, 0
 
@@ -115,10 +112,10 @@ COMPILED = CFunction(evaluate, C_SIGNATURE)
 def step(walls, t, y, dydt, system, collision, stepping):
     """One step of `options.dt` from t, in place. Returns a status; where it is not OK, y is as it was, and `saved` is what
     came of the step."""
-    h = options_of(stepping)[0].dt
-    ticks = ticks_of(stepping)
+    h = stepping.options[0].dt
+    ticks = stepping.ticks
     begin(ticks, 1.0)
-    copy(saved_of(stepping), y)
+    copy(stepping.saved, y)
     ask(BEGIN, h, y, stepping)
     status = drift(walls, 0.5 * h, y, dydt)
     if status == OK:
@@ -129,13 +126,13 @@ def step(walls, t, y, dydt, system, collision, stepping):
         status = strike(walls, h, True, y, dydt, system, collision, stepping)
     if status == OK:
         status = drift(walls, 0.5 * h, y, dydt)
-    if status == OK and joints_of(system).shape[0] > 0:
+    if status == OK and system.joints.shape[0] > 0:
         status = call_pointer(walls.plain, walls.plain_data, COMPLETE, t + h, y, dydt)
     if status == OK and not is_finite(y):
         status = NON_FINITE
     lap(ticks, UPDATE)
     if status != OK:
-        exchange(y, saved_of(stepping))
+        exchange(y, stepping.saved)
     return status
 
 
@@ -148,17 +145,17 @@ def exchange(a, b):
 @njit
 def look_ahead(walls, t, y, dydt, system, collision, stepping):
     """At the start, what would be met in the half drift before the first look. Returns a status."""
-    copy(saved_of(stepping), y)
-    ask(SET, options_of(stepping)[0].dt, y, stepping)
+    copy(stepping.saved, y)
+    ask(SET, stepping.options[0].dt, y, stepping)
     status = call_pointer(walls.mechanism, walls.mechanism_data, DERIVATIVE, t, y, dydt)
     if status == OK:
         ask(BEGIN, 0.0, y, stepping)
-        half = 0.5 * options_of(stepping)[0].dt
+        half = 0.5 * stepping.options[0].dt
         status = strike(walls, half, False, y, dydt, system, collision, stepping)
     if status == OK and not is_finite(y):
         status = NON_FINITE
     if status != OK:
-        copy(y, saved_of(stepping))
+        copy(y, stepping.saved)
     return status
 
 
@@ -166,29 +163,28 @@ def look_ahead(walls, t, y, dydt, system, collision, stepping):
 def strike(walls, h, kicked, y, dydt, system, collision, stepping):
     """All changes of momentum of a step, where the bodies are: by forces over h, if `kicked`, and by impulses. Returns a
     status."""
-    ticks = ticks_of(stepping)
-    bodies, kinematics, motion = bodies_of(system), kinematics_of(system), motion_of(stepping)
+    bodies, kinematics = system.bodies, system.kinematics
     set_travel(h, bodies.shape[0], kinematics, collision)
-    status = call_pointer(walls.detector, walls.detector_data, bodies.shape[0], options_of(stepping)[0].margin, y, y)
+    status = call_pointer(walls.detector, walls.detector_data, bodies.shape[0], stepping.options[0].margin, y, y)
     if status != OK:
         return NEED_ROOM if status == NEED_ROOM else NON_FINITE
-    lap(ticks, DETECTION)
-    load_motion(y, bodies, kinematics, motion)
-    share(board_of(collision), CONTACT_JOBS, PREPARE, 0, counts_of(collision)[CONTACTS], A_CHUNK)
+    lap(stepping.ticks, DETECTION)
+    load_motion(y, bodies, kinematics, stepping.motion)
+    share(collision.board, CONTACT_JOBS, PREPARE, 0, collision.counts[CONTACTS], A_CHUNK)
     set_targets(system, stepping)
     status = ask(PLACE_KICKED if kicked else PLACE, h, y, stepping)
     apart = False
     if status == OK and kicked:
         apart, status = plan_separation(walls, system, collision, stepping)
         kick(h, y, dydt, system, collision)
-        load_motion(y, bodies, kinematics, motion)
+        load_motion(y, bodies, kinematics, stepping.motion)
     elif status == OK:
         forget_impulses(collision)  # they are those of another step, or of none
     if status == OK:
         status = find_impulses(walls, h, kicked, y, system, collision, stepping)
     if status != OK:
         return status
-    lap(ticks, SOLVER)
+    lap(stepping.ticks, SOLVER)
     apply_impulses(y, system, collision, stepping)
     ask(APPLY, h, y, stepping)
     keep_impulses(collision)
@@ -197,7 +193,7 @@ def strike(walls, h, kicked, y, dydt, system, collision, stepping):
     if apart:
         displace(y, system, stepping)
         ask(DISPLACE_SOFT, h, y, stepping)
-    if kicked and options_of(stepping)[0].sleep_after > 0.0:
+    if kicked and stepping.options[0].sleep_after > 0.0:
         fall_asleep(y, system, collision, stepping)
     return OK
 
@@ -212,19 +208,19 @@ def find_impulses(walls, h, kicked, y, system, collision, stepping):
     while status == OK and kicked and ask(CHANGE_SIDES, float(trial), y, stepping) != 0:
         trial += 1
         status = ask(REFACTOR, h, y, stepping)
-        load_motion(y, bodies_of(system), kinematics_of(system), motion_of(stepping))
+        load_motion(y, system.bodies, system.kinematics, stepping.motion)
         if status == OK:
             status = solve(walls, system, collision, stepping)
     if status == OK and bounces:
         status = limit_restitution(walls, h, y, system, collision, stepping)
-    note_residual(report_of(stepping)[0])
+    note_residual(stepping.report[0])
     return status
 
 
 @njit
 def set_travel(h, bodies, kinematics, collision):
     """How far each body moves within the step, so that what it may meet on the way is looked at."""
-    travel = travel_of(collision)
+    travel = collision.travel
     for i in range(bodies):
         kin = kinematics[i]
         travel[2 * i] = h * norm(load3(kin.v))
@@ -235,12 +231,12 @@ def set_travel(h, bodies, kinematics, collision):
 def set_biases(h, collision, stepping):
     """What the law adds to the normal velocity: gap / h, or e u_n⁻ of a contact that closes within the step. Returns
     whether there is one of these."""
-    contacts = contacts_of(collision)
-    motion = motion_of(stepping)
-    rows = rows_of(stepping)
-    slop = options_of(stepping)[0].slop
+    contacts = collision.contacts
+    motion = stepping.motion
+    rows = stepping.rows
+    slop = stepping.options[0].slop
     bounces = False
-    for i in range(counts_of(collision)[CONTACTS]):
+    for i in range(collision.counts[CONTACTS]):
         contact = contacts[i]
         n, _, _ = axes_of(contact)
         u = dot(n, relative_velocity(motion, contact, load3(contact.arm_a), load3(contact.arm_b)))

@@ -1,24 +1,15 @@
 """Energy, forces and matrix of all elements of a model."""
 
-import numpy as np
-
-from ..addresses import reader
-from ..dispatch import by_kind
+from ..dispatch import by_kind, field_of
 from ..jit import inlined, njit
 from ..unchecked import peek
 from .kinds import KINDS, Kind
 from .loops import Loops, make_loops
-from .tables import ELEMENT_SET, Elements
-
-sets_of = reader(Elements, "sets", ELEMENT_SET)
-scratch_of = reader(Elements, "scratch")
-rows_of = {name: reader(Elements, name, kind.dtype) for name, kind in KINDS.items()}
-slots_of = {name: reader(Elements, f"{name}_slots", np.int64) for name in KINDS}
 
 
 def loops_of(name: str, kind: Kind) -> Loops:
     """The loops of a kind: its own where it has some."""
-    rows, slots = rows_of[name], slots_of[name]
+    rows, slots = field_of(__name__, name), field_of(__name__, f"{name}_slots")
     energy, forces, matrix = make_loops(kind.evaluate, kind.damping_rows, kind.nodes)
     if kind.forces is not None:
         forces = kind.forces
@@ -57,8 +48,8 @@ set_matrix = by_kind(
 @njit
 def total_energy(x, elements):
     """W of all active sets (J) at the positions x."""
-    sets = sets_of(elements)
-    scratch = scratch_of(elements)
+    sets = elements.sets
+    scratch = elements.scratch
     total = 0.0
     for i in range(sets.shape[0]):
         s = sets[i]
@@ -72,8 +63,8 @@ def add_forces(x, about, v, f, g, power, elements):
     """Add elastic forces (N) to f, those of damping to g, which may be f, and the power of damping to `power`; returns W.
 
     about : the places at which damping is looked at; x, or near it."""
-    sets = sets_of(elements)
-    scratch = scratch_of(elements)
+    sets = elements.sets
+    scratch = elements.scratch
     total, same = 0.0, equal(x, about)
     for i in range(sets.shape[0]):
         s = sets[i]
@@ -89,7 +80,7 @@ def add_forces(x, about, v, f, g, power, elements):
 @njit
 def add_matrix(x, about, stiffness_weight, damping_weight, values, elements):
     """Add the weighted sum of positive Hessians and of damping matrices to the 3×3 blocks `values`; see `loops`."""
-    sets, scratch, same = sets_of(elements), scratch_of(elements), equal(x, about)
+    sets, scratch, same = elements.sets, elements.scratch, equal(x, about)
     for i in range(sets.shape[0]):
         s = sets[i]
         if s.active != 0:

@@ -7,7 +7,6 @@ solution of least fᵀ D f (the proximal iteration; its first step is there but 
 from ..jit import njit
 from ..linalg.lu import factorize, substitute
 from ..unchecked import peek, poke
-from .tables_of import change_of, factor_of, pivots_of, right_of, system_of, unknown_of, weight_of
 
 EPSILON = 1e-7  # relative to the diagonal
 CORRECTIONS = 4
@@ -16,8 +15,8 @@ CORRECTIONS = 4
 @njit
 def solve_least(n, touching):
     """`unknown` of least weighted size with `system` · unknown = `right`; n rows. Returns 0, or 1 if it cannot be found."""
-    a, factor, pivots = system_of(touching), factor_of(touching), pivots_of(touching)
-    right, weight, x, change = right_of(touching), weight_of(touching), unknown_of(touching), change_of(touching)
+    a, factor, pivots = touching.system, touching.factor, touching.pivots
+    right, weight, x, change = touching.right, touching.weight, touching.unknown, touching.change
     for i in range(n * n):
         poke(factor, i, peek(a, i))
     for i in range(n):

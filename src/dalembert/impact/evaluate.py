@@ -24,7 +24,6 @@ from .geometry import place_touches
 from .hold import complete
 from .response import free_accelerations, respond
 from .tables import RESPOND, Touching
-from .tables_of import options_of
 from .watch import watch
 
 _floats = viewer(np.float64)
@@ -36,7 +35,7 @@ def perform(task, t, y, dydt, system, touching, collision):
     """Do one of the tasks; returns a status."""
     if task == EVENT:
         return watch(t, y, dydt, system, collision, touching)
-    options = options_of(touching)[0]
+    options = touching.options[0]
     if task in (COMPLETE, COMPLETE_EVALUATED):
         return complete(t, y, dydt, system, touching)
     inner = DERIVATIVE if task == RESPOND else task

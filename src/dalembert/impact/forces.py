@@ -13,7 +13,6 @@ slip at the same moment.
 
 from ..jit import inlined, njit
 from ..mechanics.kinematics import load6
-from ..mechanics.system import bodies_of, kinematics_of, nodes_of, settings_of
 from ..model.tables import CONSTRAINT_WORK, LEDGER, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE
 from ..unchecked import peek, poke
 from ..vec import add, cross, dot, load3, scale, store3, symvec
@@ -21,19 +20,6 @@ from .dense import solve_least
 from .geometry import place_touches, sliding_direction
 from .response import free_accelerations, put, respond, three
 from .tables import SLIDING, STICKING
-from .tables_of import (
-    columns_of,
-    free_of,
-    matrix_of,
-    options_of,
-    right_of,
-    rows_of,
-    shift_of,
-    system_of,
-    touches_of,
-    unknown_of,
-    weight_of,
-)
 
 UNSOLVED = 151  # status: the forces of contact cannot be found
 LEAST_PART = 1e-6  # of the greatest normal force: what a contact counts for at least where friction is shared out
@@ -42,7 +28,7 @@ LEAST_PART = 1e-6  # of the greatest normal force: what a contact counts for at 
 @njit
 def list_rows(active, sticking, touching):
     """Write the components that are unknown; returns how many. sticking: 1 where tangents of sticking contacts count."""
-    touches, rows = touches_of(touching), rows_of(touching)
+    touches, rows = touching.touches, touching.rows
     n = 0
     for k in range(active):
         for c in range(3 if sticking != 0 and touches[k].mode == STICKING else 1):
@@ -54,14 +40,14 @@ def list_rows(active, sticking, touching):
 @njit
 def set_system(n, friction, touching):
     """The equations of the listed components; friction: 1 where that of sliding contacts goes with their normal force."""
-    touches, matrix, rows = touches_of(touching), matrix_of(touching), rows_of(touching)
-    system, weight = system_of(touching), weight_of(touching)
+    touches, matrix, rows = touching.touches, touching.matrix, touching.rows
+    system, weight = touching.system, touching.weight
     width = 3 * touches.shape[0]
     for j in range(n):
         column = rows[j]
         touch = touches[column // 3]
         slides = friction != 0 and touch.mode == SLIDING
-        d = sliding_direction(touch, options_of(touching)[0].tiny_speed) if slides else (0.0, 0.0)
+        d = sliding_direction(touch, touching.options[0].tiny_speed) if slides else (0.0, 0.0)
         for i in range(n):
             at = rows[i] * width + column
             value = peek(matrix, at)
@@ -83,7 +69,7 @@ def largest_response(matrix, width, first):
 @njit
 def share_friction(n, touching):
     """Weights of the tangents in inverse proportion to the normal forces just found."""
-    rows, weight, unknown = rows_of(touching), weight_of(touching), unknown_of(touching)
+    rows, weight, unknown = touching.rows, touching.weight, touching.unknown
     most = 0.0
     for i in range(n):
         if rows[i] % 3 == 0:
@@ -99,8 +85,8 @@ def share_friction(n, touching):
 @njit
 def find_forces(active, touching):
     """The forces of the active contacts, into their table. Returns a status."""
-    touches, unknown, rows = touches_of(touching), unknown_of(touching), rows_of(touching)
-    right, free = right_of(touching), free_of(touching)
+    touches, unknown, rows = touching.touches, touching.unknown, touching.rows
+    right, free = touching.right, touching.free
     n = list_rows(active, 1, touching)
     set_system(n, 1, touching)
     for i in range(n):
@@ -118,7 +104,7 @@ def find_forces(active, touching):
     for k in range(active):
         touch = touches[k]
         if touch.mode == SLIDING:
-            d = sliding_direction(touch, options_of(touching)[0].tiny_speed)
+            d = sliding_direction(touch, touching.options[0].tiny_speed)
             most = -touch.friction * touch.force[0]
             touch.force[1], touch.force[2] = most * d[0], most * d[1]
     return 0
@@ -127,8 +113,8 @@ def find_forces(active, touching):
 @njit
 def sum_columns(active, system, touching):
     """What the forces in the table are to every body, into `shift`."""
-    touches, columns, shift = touches_of(touching), columns_of(touching), shift_of(touching)
-    size = 6 * bodies_of(system).shape[0]
+    touches, columns, shift = touching.touches, touching.columns, touching.shift
+    size = 6 * system.bodies.shape[0]
     for x in range(size):
         shift[x] = 0.0
     for k in range(active):
@@ -143,12 +129,12 @@ def sum_columns(active, system, touching):
 @njit
 def add_forces(active, dydt, system, touching):
     """Put the forces in the table into the derivative: momenta, and the rates of the ledger."""
-    touches, shift = touches_of(touching), shift_of(touching)
-    kinematics = kinematics_of(system)
+    touches, shift = touching.touches, touching.shift
+    kinematics = system.kinematics
     sum_columns(active, system, touching)
     book(1.0, dydt, dydt, system, touching)
     power = 0.0
-    entry = options_of(touching)[0].ledger
+    entry = touching.options[0].ledger
     own, rubbed = 0.0, 0.0
     for k in range(active):
         touch = touches[k]
@@ -156,7 +142,7 @@ def add_forces(active, dydt, system, touching):
         rubbed += touch.force[1] * touch.velocity[1] + touch.force[2] * touch.velocity[2]
     dydt[entry] += own
     dydt[entry + 1] += rubbed
-    for i in range(bodies_of(system).shape[0]):
+    for i in range(system.bodies.shape[0]):
         kin = kinematics[i]
         power += dot(three(shift, 6 * i), load3(kin.v)) + dot(three(shift, 6 * i + 3), load3(kin.omega))
     dydt[dydt.shape[0] - len(LEDGER) + CONSTRAINT_WORK] += power - own - rubbed
@@ -165,19 +151,18 @@ def add_forces(active, dydt, system, touching):
 @inlined
 def node_at(i, system):
     """Where the position of a node, row i of `bodies`, stands in the state vector; its momentum follows 3 n later."""
-    settings = settings_of(system)[0]
-    return STATE_SIZE * settings.rigid + 3 * nodes_of(system)[i - settings.rigid].particle
+    return STATE_SIZE * system.settings[0].rigid + 3 * system.nodes[i - system.settings[0].rigid].particle
 
 
 @njit
 def book(s, momenta, ledger, system, touching):
     """Add s times `shift` to the momenta of the state vector `momenta`, and to the reactions in that of `ledger`."""
-    settings = settings_of(system)[0]
-    shift = shift_of(touching)
-    kinematics = kinematics_of(system)
+    settings = system.settings[0]
+    shift = touching.shift
+    kinematics = system.kinematics
     force_at = ledger.shape[0] - len(LEDGER) + REACTION_IMPULSE
     torque_at = ledger.shape[0] - len(LEDGER) + REACTION_TORQUE
-    for i in range(bodies_of(system).shape[0]):
+    for i in range(system.bodies.shape[0]):
         force, torque = scale(s, three(shift, 6 * i)), scale(s, three(shift, 6 * i + 3))
         if i < settings.rigid:
             at = STATE_SIZE * i + 7
@@ -193,7 +178,7 @@ def book(s, momenta, ledger, system, touching):
 @njit
 def contact_forces(y, dydt, system, touching):
     """Find the forces at the state whose smooth derivative is dydt, and add them to it. Returns a status."""
-    active = options_of(touching)[0].active
+    active = touching.options[0].active
     if active == 0:
         return 0
     place_touches(active, system, touching)
@@ -208,9 +193,9 @@ def contact_forces(y, dydt, system, touching):
 @njit
 def move_by_shift(system, touching):
     """Turn the momenta in `shift` into velocities, W of them."""
-    shift = shift_of(touching)
-    bodies = bodies_of(system)
+    shift = touching.shift
+    bodies = system.bodies
     for i in range(bodies.shape[0]):
         put(shift, 6 * i, scale(bodies[i].inverse_mass, three(shift, 6 * i)))
-        inverse = load6(kinematics_of(system)[i].inverse_inertia)
+        inverse = load6(system.kinematics[i].inverse_inertia)
         put(shift, 6 * i + 3, symvec(inverse, three(shift, 6 * i + 3)))

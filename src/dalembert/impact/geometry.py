@@ -28,10 +28,8 @@ import math
 
 from ..jit import inlined, njit
 from ..mechanics.kinematics import load9
-from ..mechanics.system import kinematics_of
 from ..vec import add, add_scaled, cross, dot, load3, matvec, norm, perpendicular, scale, store3, sub
 from .tables import EDGES, LINE, PLANE
-from .tables_of import touches_of
 
 BLIND = 1e4  # of the tiniest speed
 PARALLEL = 1e-9  # sine of the angle of two edges below which their normal is not defined
@@ -40,8 +38,8 @@ PARALLEL = 1e-9  # sine of the angle of two edges below which their normal is no
 @njit
 def place_touches(count, system, touching):
     """Fill the first `count` touches from the kinematics table."""
-    touches = touches_of(touching)
-    kinematics = kinematics_of(system)
+    touches = touching.touches
+    kinematics = system.kinematics
     for k in range(count):
         place(touches[k], kinematics)
 

@@ -7,7 +7,6 @@ ledger, as in `mechanics.projection`.
 
 from ..jit import njit
 from ..mechanics.kinematics import load6
-from ..mechanics.system import bodies_of, energies_of, kinematics_of, settings_of
 from ..model.tables import LEDGER, PROJECTION_WORK, REACTION_TORQUE, STATE_SIZE
 from ..pointer import COMPLETE, DERIVATIVE, POTENTIAL, call_pointer
 from ..quat import rotate_by
@@ -17,7 +16,6 @@ from .forces import UNSOLVED, book, contact_forces, list_rows, move_by_shift, no
 from .geometry import place_touches, sliding_direction
 from .response import put, respond, three
 from .tables import SLIDING
-from .tables_of import options_of, right_of, rows_of, shift_of, touches_of, unknown_of
 
 ROUNDING = 1e-3  # of `tiny_gap`: gaps below are rounding
 ITERATIONS = 8
@@ -26,7 +24,7 @@ ITERATIONS = 8
 @njit
 def complete(t, y, dydt, system, touching):
     """Finish a step in place, with the derivative there in dydt. Returns a status."""
-    options = options_of(touching)[0]
+    options = touching.options[0]
     status = call_pointer(options.mechanism, options.mechanism_data, COMPLETE, t, y, dydt)
     if status != 0 or options.active == 0:
         return status
@@ -63,27 +61,26 @@ def complete(t, y, dydt, system, touching):
 @njit
 def potential_energy(y, system, touching):
     """That of the forces on bodies (J)."""
-    options = options_of(touching)[0]
-    call_pointer(options.mechanism, options.mechanism_data, POTENTIAL, 0.0, y, y)
-    return energies_of(system)[1]
+    call_pointer(touching.options[0].mechanism, touching.options[0].mechanism_data, POTENTIAL, 0.0, y, y)
+    return system.energies[1]
 
 
 @njit
 def place_active(system, touching):
     """The geometry of the active contacts; returns their largest gap."""
-    active = options_of(touching)[0].active
+    active = touching.options[0].active
     place_touches(active, system, touching)
     worst = 0.0
     for k in range(active):
-        worst = max(worst, abs(touches_of(touching)[k].gap))
+        worst = max(worst, abs(touching.touches[k].gap))
     return worst
 
 
 @njit
 def correct(velocities, touching):
     """The multipliers that take away the gaps (0), or the velocities (1), as forces in the table. Returns 0 or 1."""
-    touches, rows, right, unknown = touches_of(touching), rows_of(touching), right_of(touching), unknown_of(touching)
-    active = options_of(touching)[0].active
+    touches, rows, right, unknown = touching.touches, touching.rows, touching.right, touching.unknown
+    active = touching.options[0].active
     n = list_rows(active, velocities, touching)
     set_system(n, 0, touching)
     for i in range(n):
@@ -101,14 +98,14 @@ def correct(velocities, touching):
 @njit
 def displace(y, system, touching):
     """Move the bodies by the multipliers in the table; returns the kinetic energy gained, as `projection` does."""
-    shift = shift_of(touching)
-    kinematics = kinematics_of(system)
-    sum_columns(options_of(touching)[0].active, system, touching)
+    shift = touching.shift
+    kinematics = system.kinematics
+    sum_columns(touching.options[0].active, system, touching)
     move_by_shift(system, touching)
     gained = 0.0
     ledger = y.shape[0] - len(LEDGER) + REACTION_TORQUE
-    settings = settings_of(system)[0]
-    for i in range(bodies_of(system).shape[0]):
+    settings = system.settings[0]
+    for i in range(system.bodies.shape[0]):
         node = i >= settings.rigid
         at = node_at(i, system) if node else STATE_SIZE * i
         move, turn = three(shift, 6 * i), three(shift, 6 * i + 3)
@@ -127,10 +124,10 @@ def displace(y, system, touching):
 @njit
 def stop_rates(y, system, touching):
     """Apply the impulses in the table; returns the kinetic energy gained: ½ Δp·(v + v′) over all bodies."""
-    shift = shift_of(touching)
-    bodies = bodies_of(system)
-    kinematics = kinematics_of(system)
-    sum_columns(options_of(touching)[0].active, system, touching)
+    shift = touching.shift
+    bodies = system.bodies
+    kinematics = system.kinematics
+    sum_columns(touching.options[0].active, system, touching)
     book(1.0, y, y, system, touching)
     gained = 0.0
     for i in range(bodies.shape[0]):
@@ -145,8 +142,8 @@ def stop_rates(y, system, touching):
 @njit
 def note_slides(touching):
     """Keep the way each contact slides, for the next step; see `sliding_direction`."""
-    options = options_of(touching)[0]
-    touches = touches_of(touching)
+    options = touching.options[0]
+    touches = touching.touches
     for k in range(options.active):
         touch = touches[k]
         if touch.mode == SLIDING:

@@ -8,11 +8,9 @@ entry of the matrix, which so belongs to the mechanism and not to loose bodies. 
 from ..jit import inlined, njit
 from ..mechanics.constraints import jacobian_acceleration, solve_multipliers
 from ..mechanics.kinematics import load6
-from ..mechanics.system import bodies_of, error_of, kinematics_of, multipliers_of, rhs_of, settings_of
 from ..model.tables import PENALTY, STATE_SIZE
 from ..unchecked import peek, poke
 from ..vec import add, cross, dot, load3, scale, sub, symvec
-from .tables_of import columns_of, free_of, matrix_of, touches_of
 
 
 @inlined
@@ -36,10 +34,10 @@ def put(values, at, a):
 @njit
 def respond(count, system, touching):
     """Columns and matrix of the first `count` touches, at the geometry that is in their table."""
-    touches = touches_of(touching)
-    columns = columns_of(touching)
-    size = 6 * bodies_of(system).shape[0]
-    jointed = error_of(system).shape[0] > 0 and settings_of(system)[0].hold != PENALTY
+    touches = touching.touches
+    columns = touching.columns
+    size = 6 * system.bodies.shape[0]
+    jointed = system.error.shape[0] > 0 and system.settings[0].hold != PENALTY
     for k in range(count):
         for c in range(3):
             at = (3 * k + c) * size
@@ -66,17 +64,17 @@ def load_column(touch, e, at, size, columns):
 
 @njit
 def answer_of_joints(at, system, columns):
-    bodies = bodies_of(system)
-    kinematics = kinematics_of(system)
-    rhs = rhs_of(system)
-    rows = error_of(system).shape[0]
+    bodies = system.bodies
+    kinematics = system.kinematics
+    rhs = system.rhs
+    rows = system.error.shape[0]
     for i in range(bodies.shape[0]):
         kin = kinematics[i]
         set_acceleration(kin, bodies[i].inverse_mass, three(columns, at + 6 * i), three(columns, at + 6 * i + 3))
     jacobian_acceleration(system, rhs)
     for r in range(rhs.shape[0]):
         rhs[r] = -rhs[r] if r < rows else 0.0
-    solve_multipliers(system, multipliers_of(system), False)
+    solve_multipliers(system, system.multipliers, False)
     for i in range(bodies.shape[0]):
         kin = kinematics[i]
         put(columns, at + 6 * i, add(three(columns, at + 6 * i), load3(kin.linear)))
@@ -94,10 +92,10 @@ def set_acceleration(kin, w, force, torque):
 @inlined
 def relative(touch, column, at, width, system, touching):
     """Relative acceleration at one contact that a column makes, into three rows of the matrix."""
-    columns, matrix = columns_of(touching), matrix_of(touching)
+    matrix = touching.matrix
     a = sub(
-        point_acceleration(touch.i, load3(touch.arm_i), column, system, columns),
-        point_acceleration(touch.j, load3(touch.arm_j), column, system, columns),
+        point_acceleration(touch.i, load3(touch.arm_i), column, system, touching.columns),
+        point_acceleration(touch.j, load3(touch.arm_j), column, system, touching.columns),
     )
     for c in range(3):
         poke(matrix, at + c * width, dot(axis(touch, c), a))
@@ -105,22 +103,22 @@ def relative(touch, column, at, width, system, touching):
 
 @njit
 def point_acceleration(body, arm, column, system, columns):
-    bodies = bodies_of(system)
+    bodies = system.bodies
     if body >= bodies.shape[0]:
         return (0.0, 0.0, 0.0)
     at = 6 * (column * bodies.shape[0] + body)
-    turning = symvec(load6(kinematics_of(system)[body].inverse_inertia), three(columns, at + 3))
+    turning = symvec(load6(system.kinematics[body].inverse_inertia), three(columns, at + 3))
     return add(scale(bodies[body].inverse_mass, three(columns, at)), cross(turning, arm))
 
 
 @njit
 def free_accelerations(count, y, dydt, system, touching):
     """Relative accelerations under the smooth forces, whose derivative of the state is dydt: I ω̇ = L̇ − ω × L."""
-    touches = touches_of(touching)
-    free = free_of(touching)
-    bodies = bodies_of(system)
-    kinematics = kinematics_of(system)
-    for i in range(settings_of(system)[0].rigid):  # nodes touch nothing
+    touches = touching.touches
+    free = touching.free
+    bodies = system.bodies
+    kinematics = system.kinematics
+    for i in range(system.settings[0].rigid):  # nodes touch nothing
         kin = kinematics[i]
         at = STATE_SIZE * i
         torque = sub(three(dydt, at + 10), cross(load3(kin.omega), three(y, at + 10)))

@@ -16,11 +16,8 @@ import math
 
 from ..collide.tables import CONTACTS
 from ..collide.tables import NEED_ROOM as MORE_ROOM
-from ..collide.tables_of import contacts_of, counts_of
-from ..collide.tables_of import pairs_of as candidates_of
 from ..jit import inlined, njit
 from ..mechanics.kinematics import load9
-from ..mechanics.system import kinematics_of, settings_of
 from ..pointer import DERIVATIVE, call_pointer
 from ..status import ENDS_RUN, NON_FINITE
 from ..unchecked import peek
@@ -28,7 +25,6 @@ from ..vec import dot, load3, matvec_t, sub
 from .forces import contact_forces
 from .geometry import place_touches
 from .tables import OPEN, SIDE, SLIDING, STICKING
-from .tables_of import options_of, sides_of, spare_of, touches_of
 
 NEED_ROOM = ENDS_RUN + 50  # status: collision detection needs room
 
@@ -39,22 +35,21 @@ NOTHING, MEETS, CLOSES, LETS_GO, SLIPS, STOPS, LEAVES = range(7)
 @njit
 def watch(t, y, values, system, collision, touching):
     """values[0] changes sign from + to − when something happens. Returns a status."""
-    options = options_of(touching)[0]
+    options = touching.options[0]
     if options.touches > 0:
-        dydt = spare_of(touching)
-        status = call_pointer(options.mechanism, options.mechanism_data, DERIVATIVE, t, y, dydt)
+        status = call_pointer(options.mechanism, options.mechanism_data, DERIVATIVE, t, y, touching.spare)
         if status == 0:
-            status = contact_forces(y, dydt, system, touching)
+            status = contact_forces(y, touching.spare, system, touching)
         if status != 0:
             return status
         place_touches(options.touches, system, touching)
     options.cause = NOTHING
     least = math.inf
     for k in range(options.touches):
-        value, cause = of_touch(touches_of(touching)[k], k < options.active, options, system, touching)
+        value, cause = of_touch(touching.touches[k], k < options.active, options, system, touching)
         if value < least:
             least, options.cause = value, cause
-    rigid = settings_of(system)[0].rigid
+    rigid = system.settings[0].rigid
     status = call_pointer(options.detector, options.detector_data, rigid, options.margin, y, y)
     if status != 0:
         return NEED_ROOM if status == MORE_ROOM else NON_FINITE
@@ -83,9 +78,8 @@ def of_touch(touch, active, options, system, touching):
         value += touch.velocity[1] * dot((f[3], f[4], f[5]), slide) + touch.velocity[2] * dot((f[6], f[7], f[8]), slide)
         if value < least:
             least, cause = value, STOPS
-    kinematics = kinematics_of(system)
-    value = inside(touch.position, kinematics[touch.i], touch.first_i, touch.last_i, sides_of(touching))
-    value = min(value, inside(touch.position, kinematics[touch.j], touch.first_j, touch.last_j, sides_of(touching)))
+    value = inside(touch.position, system.kinematics[touch.i], touch.first_i, touch.last_i, touching.sides)
+    value = min(value, inside(touch.position, system.kinematics[touch.j], touch.first_j, touch.last_j, touching.sides))
     return (value, LEAVES) if value < least else (least, cause)
 
 
@@ -105,10 +99,10 @@ def inside(position, kin, first, last, sides):
 @njit
 def nearest(collision, touching):
     """The least separation of what collision detection finds, but for the contacts that are known."""
-    options = options_of(touching)[0]
-    contacts = contacts_of(collision)
+    options = touching.options[0]
+    contacts = collision.contacts
     least = options.margin
-    for c in range(counts_of(collision)[CONTACTS]):
+    for c in range(collision.counts[CONTACTS]):
         contact = contacts[c]
         if contact.separation + options.tiny_gap < least and not known(contact, collision, touching):
             least = contact.separation + options.tiny_gap
@@ -118,9 +112,9 @@ def nearest(collision, touching):
 @inlined
 def known(contact, collision, touching):
     """Whether a point that was found is one of the touches."""
-    options = options_of(touching)[0]
-    touches = touches_of(touching)
-    pair = candidates_of(collision)[contact.pair]
+    options = touching.options[0]
+    touches = touching.touches
+    pair = collision.pairs[contact.pair]
     for k in range(options.touches):
         touch = touches[k]
         if min(touch.a, touch.b) == min(pair.a, pair.b) and max(touch.a, touch.b) == max(pair.a, pair.b):

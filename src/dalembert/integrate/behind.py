@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..addresses import reader
 from ..arrays import clear, copy
 from ..jit import CFunction, njit
 from ..pointer import C_SIGNATURE, CARRY, call_pointer, viewer
@@ -59,56 +58,33 @@ class Stepping(NamedTuple):
 RECORD = -1
 _floats = viewer(np.float64)
 
-system_of = reader(Stepping, "system", SYSTEM)
-events_of = reader(Stepping, "events", np.int64)
-event_data_of = reader(Stepping, "event_data", np.int64)
-plan_of = reader(Stepping, "plan", PLAN)
-signs_of = reader(Stepping, "signs")
-clock_of = reader(Stepping, "clock", CLOCK)
-k_of = reader(Stepping, "k")
-stage_of = reader(Stepping, "stage")
-y_new_of = reader(Stepping, "y_new")
-spare_of = reader(Stepping, "spare")
-y_before_of = reader(Stepping, "y_before")
-values_of = reader(Stepping, "values")
-weights_of = reader(Stepping, "weights")
-momentum_of = reader(Stepping, "momentum")
-direction_of = reader(Stepping, "direction", np.int64)
-state_of = reader(Stepping, "state")
-rates_of = reader(Stepping, "rates")
-progress_of = reader(Stepping, "progress", PROGRESS)
-stops_of = reader(Stepping, "stops")
-times_of = reader(Stepping, "times")
-states_of = reader(Stepping, "states")
-polynomials_of = reader(Stepping, "polynomials")
-
 
 @njit
 def proceed(most, t_end, y, dydt, tables):
     """Integrate until t_end (s), as `advance` does, by at most so many steps. Returns a status."""
-    own, plans = system_of(tables)[0], plan_of(tables)
-    context = Functions(own.address, own.handle, own.completes, events_of(tables), event_data_of(tables), own.carried)
+    own, plans = tables.system[0], tables.plan
+    context = Functions(own.address, own.handle, own.completes, tables.events, tables.event_data, own.carried)
     work = Work(
-        as_rows(k_of(tables), plans[0].rows, own.numbers), stage_of(tables), y_new_of(tables), spare_of(tables),
-        y_before_of(tables), as_rows(values_of(tables), 3, own.events), weights_of(tables), momentum_of(tables),
-        direction_of(tables),
+        as_rows(tables.k, plans[0].rows, own.numbers), tables.stage, tables.y_new, tables.spare,
+        tables.y_before, as_rows(tables.values, 3, own.events), tables.weights, tables.momentum,
+        tables.direction,
     )  # fmt: skip
-    clock = clock_of(tables)
+    clock = tables.clock
     if most == RECORD:
         return record(
-            context, plans[0], y, dydt, work, signs_of(tables), clock, progress_of(tables)[0], stops_of(tables),
-            times_of(tables), states_of(tables), polynomials_of(tables),
+            context, plans[0], y, dydt, work, tables.signs, clock, tables.progress[0], tables.stops,
+            tables.times, tables.states, tables.polynomials,
         )  # fmt: skip
     if own.carried == 0:
-        return advance(context, plans[0], y, dydt, work, signs_of(tables), clock, t_end, most)
-    state, rates = state_of(tables), rates_of(tables)
+        return advance(context, plans[0], y, dydt, work, tables.signs, clock, t_end, most)
+    state, rates = tables.state, tables.rates
     extend(state, y)
     extend(rates, dydt)
     if clock[0].valid != 0:
         status = call_pointer(own.address, own.handle, CARRY, clock[0].t, state, rates)
         if status != OK:
             return status
-    status = advance(context, plans[0], state, rates, work, signs_of(tables), clock, t_end, most)
+    status = advance(context, plans[0], state, rates, work, tables.signs, clock, t_end, most)
     copy(y, state)
     copy(dydt, rates)
     return status

@@ -4,9 +4,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..addresses import part_of
 from ..arrays import copy
 from ..jit import njit
+from ..pointer import part_of
 from ..status import MAX_STEPS, OK
 from .advance import advance
 from .explicit import dense_coefficients, extra_stages

@@ -11,7 +11,6 @@ Of two cells that are neighbours one looks at the other: a cell looks at the nex
 
 from ..jit import njit
 from .pairs import gather, run
-from .tables_of import ints_of, keys_of, members_of, order_of, starts_of
 
 FAR = 2.0**30  # cells: what is farther off is there
 # of the cut-off: cells are as much larger, so that no rounding of a place puts what is near two cells apart
@@ -21,7 +20,7 @@ MARGIN = 1e-6
 @njit
 def over_cells(task, t, law, x, v, tables):
     """All pairs of the members of a law that are nearer than its cut-off. Returns (energy, status)."""
-    starts, runs = starts_of(tables), ints_of(tables)
+    starts, runs = tables.starts, tables.ints
     cells, p, q = sort_into_cells(law, x, tables)
     gather(law, x, tables)
     energy = 0.0
@@ -73,7 +72,7 @@ def add_run(first, last, runs, count):
 @njit
 def bounds_of(law, axis, x, tables):
     """The least and the largest coordinate of the members of a law."""
-    members = members_of(tables)
+    members = tables.members
     low, high = x[3 * members[law.first] + axis], x[3 * members[law.first] + axis]
     for k in range(law.first, law.last):
         value = x[3 * members[k] + axis]
@@ -86,7 +85,7 @@ def sort_into_cells(law, x, tables):
     """Fill `order` and `starts`; returns the number of cells and the strides of their rows and layers."""
     if law.first == law.last:
         return 0, 0, 0
-    members, order, keys, starts = members_of(tables), order_of(tables), keys_of(tables), starts_of(tables)
+    members, order, keys, starts = tables.members, tables.order, tables.keys, tables.starts
     per_metre = 1.0 / (law.cutoff * (1.0 + MARGIN))
     x_low, x_high = bounds_of(law, 0, x, tables)
     y_low, y_high = bounds_of(law, 1, x, tables)

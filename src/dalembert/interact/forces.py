@@ -6,7 +6,6 @@ from ..jit import njit
 from .cells import over_cells
 from .pairs import BEND, PULL, over_all
 from .tables import CELLS, POWER, THE_LAW, TREE
-from .tables_of import laws_of, members_of, order_of, scratch_of, sums_of, trouble_of
 from .walk import over_tree
 
 
@@ -17,7 +16,7 @@ def interact(t, x, v, f, power, tables):
     x, v, f : flat (3 N,), places (m), velocities (m/s) and forces of particles. Returns (potential energy (J), status): 0;
     COINCIDENT, with two particles and their law in `trouble`; or what a user's law returned. f is not complete then.
     """
-    laws, scratch = laws_of(tables), scratch_of(tables)
+    laws, scratch = tables.laws, tables.scratch
     energy = 0.0
     for k in range(laws.shape[0]):
         law = laws[k]
@@ -26,7 +25,7 @@ def interact(t, x, v, f, power, tables):
         scratch[POWER] = 0.0
         more, status = over_pairs(PULL, t, law, x, v, tables)
         if status != 0:
-            trouble_of(tables)[THE_LAW] = k
+            tables.trouble[THE_LAW] = k
             return energy, status
         energy += more
         if law.damping > 0.0:
@@ -45,14 +44,14 @@ def add_diagonal(t, x, weight, values, slots, tables):
 
     values : flat, 9 numbers a block (N/m), added to. slots : int64 (N,), the block of each particle. Returns a status.
     """
-    laws = laws_of(tables)
+    laws = tables.laws
     for k in range(laws.shape[0]):
         law = laws[k]
         if law.active == 0:
             continue
         _, status = over_pairs(BEND, t, law, x, x, tables)
         if status != 0:
-            trouble_of(tables)[THE_LAW] = k
+            tables.trouble[THE_LAW] = k
             return status
         hand_over_blocks(law, 2.0 * weight, values, slots, tables)
     return 0
@@ -72,7 +71,7 @@ def over_pairs(task, t, law, x, v, tables):
 
 @njit
 def all_finite(law, x, tables):
-    members = members_of(tables)
+    members = tables.members
     zero = 0.0
     for k in range(law.first, law.last):
         at = 3 * members[k]
@@ -82,7 +81,7 @@ def all_finite(law, x, tables):
 
 @njit
 def poisoned(law, tables):
-    order, sums = order_of(tables), sums_of(tables)
+    order, sums = tables.order, tables.sums
     for place in range(law.last - law.first):
         order[place] = place
         for k in range(6 * place, 6 * place + 6):
@@ -92,7 +91,7 @@ def poisoned(law, tables):
 
 @njit
 def hand_over_forces(law, f, tables):
-    members, order, sums = members_of(tables), order_of(tables), sums_of(tables)
+    members, order, sums = tables.members, tables.order, tables.sums
     for place in range(law.last - law.first):
         at = 3 * members[law.first + order[place]]
         for k in range(3):
@@ -101,7 +100,7 @@ def hand_over_forces(law, f, tables):
 
 @njit
 def hand_over_blocks(law, scale, values, slots, tables):
-    members, order, sums = members_of(tables), order_of(tables), sums_of(tables)
+    members, order, sums = tables.members, tables.order, tables.sums
     for place in range(law.last - law.first):
         at = 9 * slots[members[law.first + order[place]]]
         xx, yy, zz = scale * sums[6 * place], scale * sums[6 * place + 1], scale * sums[6 * place + 2]

@@ -9,7 +9,6 @@ import math
 from ..jit import inlined, njit
 from ..pointer import DERIVATIVE, call_pointer
 from .tables import ARGUMENT, CUSTOM, LENNARD_JONES, REPULSION, RESULT
-from .tables_of import scratch_of
 
 STEP = 1e-5  # relative: of the difference that gives the second derivative of a user's law; its error is about STEP²
 
@@ -71,7 +70,7 @@ def repulsion(law, r2, weight):
 @njit
 def ask(t, law, r, tables):
     """(W, dW/dr, status) of a user's law, by its function (t, (r,)) → (W, dW/dr)."""
-    scratch = scratch_of(tables)
+    scratch = tables.scratch
     scratch[ARGUMENT] = r
     arguments, results = scratch[ARGUMENT : ARGUMENT + 1], scratch[RESULT : RESULT + 2]
     status = call_pointer(law.address, 0, DERIVATIVE, t, arguments, results)

@@ -10,7 +10,6 @@ from ..jit import inlined, njit
 from ..unchecked import peek, poke
 from .laws import ask, bend_of, slope_of
 from .tables import COINCIDENT, CUSTOM, LENNARD_JONES, ONE, OTHER, POWER, REPULSION
-from .tables_of import members_of, order_of, points_of, scratch_of, sums_of, trouble_of, weights_of
 
 PULL, BEND = 0, 1
 TILE = 1024  # particles of which all others see a run before the next: as many as the nearest cache holds
@@ -20,7 +19,7 @@ TILE = 1024  # particles of which all others see a run before the next: as many 
 def gather(law, x, tables):
     """Copy places and weights in the order of `order`, and clear the sums."""
     members, weights, order, points, sums = (
-        members_of(tables), weights_of(tables), order_of(tables), points_of(tables), sums_of(tables)
+        tables.members, tables.weights, tables.order, tables.points, tables.sums
     )  # fmt: skip
     for place in range(law.last - law.first):
         member = law.first + order[place]
@@ -35,7 +34,7 @@ def gather(law, x, tables):
 @njit
 def over_all(task, t, law, x, v, tables):
     """All pairs of the members of a law. Returns (energy, status)."""
-    order = order_of(tables)
+    order = tables.order
     n = law.last - law.first
     for place in range(n):
         order[place] = place
@@ -61,7 +60,7 @@ def run(task, t, law, i, first, last, v, tables):
 
 @inlined
 def pull_run(t, law, i, first, last, v, tables):
-    points, sums = points_of(tables), sums_of(tables)
+    points, sums = tables.points, tables.sums
     x, y, z, weight = peek(points, 4 * i), peek(points, 4 * i + 1), peek(points, 4 * i + 2), peek(points, 4 * i + 3)
     reach2 = law.cutoff * law.cutoff
     damped = law.damping > 0.0
@@ -106,9 +105,8 @@ def at_one_place(t, law, i, j, both, tables):
         singular = law.kind == LENNARD_JONES or law.softening == 0.0
         energy = 0.0 if singular else law.strength / law.softening
     if singular:
-        members, order, trouble = members_of(tables), order_of(tables), trouble_of(tables)
-        trouble[ONE] = members[law.first + order[i]]
-        trouble[OTHER] = members[law.first + order[j]]
+        tables.trouble[ONE] = tables.members[law.first + tables.order[i]]
+        tables.trouble[OTHER] = tables.members[law.first + tables.order[j]]
         return 0.0, COINCIDENT
     return both * energy, 0
 
@@ -117,17 +115,16 @@ def at_one_place(t, law, i, j, both, tables):
 # power is −c (u · v)².
 @njit
 def damper(law, i, j, dx, dy, dz, r2, both, v, tables):
-    members, order, scratch = members_of(tables), order_of(tables), scratch_of(tables)
-    a, b = 3 * members[law.first + order[i]], 3 * members[law.first + order[j]]
+    a, b = 3 * tables.members[law.first + tables.order[i]], 3 * tables.members[law.first + tables.order[j]]
     closing = dx * (v[b] - v[a]) + dy * (v[b + 1] - v[a + 1]) + dz * (v[b + 2] - v[a + 2])
     slope = law.damping * both * closing / r2
-    scratch[POWER] -= slope * closing
+    tables.scratch[POWER] -= slope * closing
     return slope
 
 
 @njit
 def bend_run(t, law, i, first, last, tables):
-    points, sums = points_of(tables), sums_of(tables)
+    points, sums = tables.points, tables.sums
     reach2 = law.cutoff * law.cutoff
     for j in range(first, last):
         dx, dy, dz = (

@@ -10,7 +10,6 @@ from ..jit import njit
 from .cells import bounds_of
 from .pairs import gather
 from .tables import LEAF
-from .tables_of import ints_of, keys_of, members_of, nodes_of, order_of, points_of
 
 LEVELS = 21
 CELLS = 2.0**LEVELS  # of the last level, along an axis
@@ -28,7 +27,7 @@ def grow(law, x, tables):
     sort_keys(n, tables)
     gather(law, x, tables)
     count = split(n, tables)
-    nodes, points = nodes_of(tables), points_of(tables)
+    nodes, points = tables.nodes, tables.points
     for i in range(count - 1, -1, -1):
         node = nodes[i]
         after = i + 1
@@ -42,7 +41,7 @@ def grow(law, x, tables):
 # The keys are in keys[0 : n], their members in keys[n : 2 n]; the other half is room for sorting.
 @njit
 def find_keys(law, x, tables):
-    members, keys = members_of(tables), keys_of(tables)
+    members, keys = tables.members, tables.keys
     n = law.last - law.first
     x_low, x_high = bounds_of(law, 0, x, tables)
     y_low, y_high = bounds_of(law, 1, x, tables)
@@ -75,7 +74,7 @@ def spread(cell):
 @njit
 def sort_keys(n, tables):
     """Sort keys with their members digit by digit, the lowest first, into `order`; equal keys keep their order."""
-    keys, order, counts = keys_of(tables), order_of(tables), ints_of(tables)
+    keys, order, counts = tables.keys, tables.order, tables.ints
     source, target = 0, 2 * n
     for digit in range(DIGITS):
         shift = digit * DIGIT_BITS
@@ -102,7 +101,7 @@ def sort_keys(n, tables):
 @njit
 def split(n, tables):
     """Make the nodes over sorted keys, each before its children; returns their number."""
-    keys, nodes, pending = keys_of(tables), nodes_of(tables), ints_of(tables)
+    keys, nodes, pending = tables.keys, tables.nodes, tables.ints
     pending[0], pending[1] = 0, n
     left, count = 1, 0
     while left > 0:

@@ -16,7 +16,6 @@ from ..vec import load3
 from .laws import inverse_distance
 from .pairs import BEND, add_block, projected, run
 from .tables import BLOCK, BLOCK_ROWS
-from .tables_of import block_of, nodes_of, points_of, sums_of
 from .tree import grow
 
 # Rows of the block: places, then the potential φ of all nodes but the block's own, and its gradient. They are BLOCK numbers
@@ -28,7 +27,7 @@ X, Y, Z, PHI, GX, GY, GZ = (BLOCK * k for k in range(BLOCK_ROWS))
 def over_tree(task, t, law, x, v, tables):
     """The members of a law, by the tree. Returns (energy, status)."""
     count = grow(law, x, tables)
-    nodes = nodes_of(tables)
+    nodes = tables.nodes
     energy = 0.0
     i = 0
     while i < count:
@@ -54,7 +53,7 @@ def over_tree(task, t, law, x, v, tables):
 @njit
 def pull_block(law, own, first, last, count, tables):
     """Add the forces of all nodes but `own` on the particles at first ... last − 1; returns half of their energy."""
-    nodes, points, sums, block = nodes_of(tables), points_of(tables), sums_of(tables), block_of(tables)
+    nodes, points, sums, block = tables.nodes, tables.points, tables.sums, tables.block
     n = last - first
     for k in range(n):
         block[X + k], block[Y + k], block[Z + k] = (
@@ -162,7 +161,7 @@ def bend_block(t, law, own, first, last, count, tables):
     """Add the positive semidefinite parts of the blocks of all nodes but `own`; a node far off acts as two particles at its
     centre, of the weights above and below zero.
     """
-    nodes, points = nodes_of(tables), points_of(tables)
+    nodes, points = tables.nodes, tables.points
     low, high = box_of(first, last, points)
     i = 0
     while i < count:
@@ -184,7 +183,7 @@ def bend_block(t, law, own, first, last, count, tables):
 
 @njit
 def bend(t, law, x, weight, first, last, tables):
-    points, sums = points_of(tables), sums_of(tables)
+    points, sums = tables.points, tables.sums
     for k in range(first, last):
         dx, dy, dz = points[4 * k] - x[0], points[4 * k + 1] - x[1], points[4 * k + 2] - x[2]
         r2 = dx * dx + dy * dy + dz * dz

@@ -10,10 +10,9 @@ import math
 
 import numpy as np
 
-from ..addresses import part_of
 from ..arrays import clear, copy
 from ..jit import CFunction, njit
-from ..pointer import C_SIGNATURE, viewer
+from ..pointer import C_SIGNATURE, part_of, viewer
 from ..tables import table_at
 from ..unchecked import peek, poke
 from .iterative_scale import find_scale
@@ -37,19 +36,6 @@ from .iterative_tables import (
     UNSCALED,
     ZERO_ROW,
     Iterative,
-    b_of,
-    before_of,
-    columns_of,
-    d_of,
-    diagonal_of,
-    iteration_of,
-    r_of,
-    scale_of,
-    sizes_of,
-    source_of,
-    starts_of,
-    values_of,
-    x_of,
 )
 from .krylov import bicgstab, conjugate_gradient, minres, multiply, norm
 from .precondition import factor_blocks, factor_incomplete
@@ -61,9 +47,9 @@ PROGRESS = 0.9  # what is solved for anew must leave less than this of the resid
 @njit
 def prepare(given, tables):
     """Take the matrix from `given`, scale it, and make what the method needs of it. Returns a status; `row` says where."""
-    iteration = iteration_of(tables)[0]
-    starts, source, values, sizes = starts_of(tables), source_of(tables), values_of(tables), sizes_of(tables)
-    for i in range(diagonal_of(tables).shape[0]):
+    iteration = tables.iteration[0]
+    starts, source, values, sizes = tables.starts, tables.source, tables.values, tables.sizes
+    for i in range(tables.diagonal.shape[0]):
         largest = 0.0
         for e in range(starts[i], starts[i + 1]):
             values[e] = given[source[e]]
@@ -77,7 +63,7 @@ def prepare(given, tables):
             return ZERO_ROW
     if iteration.scaling != UNSCALED:
         find_scale(tables)
-        scale, columns = scale_of(tables), columns_of(tables)
+        scale, columns = tables.scale, tables.columns
         for i in range(scale.shape[0]):
             for e in range(starts[i], starts[i + 1]):
                 values[e] *= scale[i] * scale[columns[e]]
@@ -96,8 +82,8 @@ def prepare(given, tables):
 @njit
 def solve(tables, again):
     """x with A x = b, from zero or from the solution before. Returns a status; the residual is relative to b, as scaled."""
-    iteration = iteration_of(tables)[0]
-    b, x, r, scale, before = b_of(tables), x_of(tables), r_of(tables), scale_of(tables), before_of(tables)
+    iteration = tables.iteration[0]
+    b, x, scale, before = tables.b, tables.x, tables.scale, tables.before
     n = b.shape[0]
     for i in range(n):
         poke(b, i, peek(b, i) * peek(scale, i))
@@ -114,7 +100,7 @@ def solve(tables, again):
             clear(x)
             left = true_residual(tables)
         status = refine(tables, left, iteration.tolerance * size)
-        left = norm(r) / size
+        left = norm(tables.r) / size
     for i in range(n):
         poke(x, i, peek(x, i) * peek(scale, i))
     if again:
@@ -134,7 +120,7 @@ def solve(tables, again):
 @njit
 def refine(tables, left, goal):
     """Solve for what is left of the residual until it is within the goal, or falls no more; r is the true one at the end."""
-    iteration, x, d = iteration_of(tables)[0], x_of(tables), d_of(tables)
+    iteration, x, d = tables.iteration[0], tables.x, tables.d
     turned = False
     while not left <= goal:
         status = run(tables, goal, turned)
@@ -158,7 +144,7 @@ def refine(tables, left, goal):
 
 @njit
 def run(tables, goal, turned):
-    method = iteration_of(tables)[0].method
+    method = tables.iteration[0].method
     if method == BICGSTAB:
         return bicgstab(tables, goal, turned)
     if method == CONJUGATE_GRADIENT:
@@ -173,8 +159,8 @@ def run(tables, goal, turned):
 @njit
 def true_residual(tables):
     """r = b − A x; returns its norm."""
-    b, x, r = b_of(tables), x_of(tables), r_of(tables)
-    multiply(tables, x, r)
+    b, r = tables.b, tables.r
+    multiply(tables, tables.x, r)
     for i in range(r.shape[0]):
         poke(r, i, peek(b, i) - peek(r, i))
     return norm(r)
@@ -186,13 +172,12 @@ def perform(task, given, found, tables):
     there is no solution to go on with: any but SOLVED if the solver is `strict`."""
     if task == PREPARE:
         status = prepare(given, tables)
-        iteration_of(tables)[0].status = status
+        tables.iteration[0].status = status
         return status
-    b, x = b_of(tables), x_of(tables)
-    copy(b, part_of(given, 0, b.shape[0]))
+    copy(tables.b, part_of(given, 0, tables.b.shape[0]))
     status = solve(tables, task == AGAIN)
-    copy(part_of(found, 0, x.shape[0]), x)
-    lost = status == DIVERGED or (status == NOT_FINITE or iteration_of(tables)[0].strict != 0)
+    copy(part_of(found, 0, tables.x.shape[0]), tables.x)
+    lost = status == DIVERGED or (status == NOT_FINITE or tables.iteration[0].strict != 0)
     return status if lost else SOLVED
 
 

@@ -4,7 +4,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..addresses import reader
 from ..tables import column
 
 PREPARE, ANEW, AGAIN = range(3)  # tasks of `iterate`; AGAIN starts from the solution of the task AGAIN before
@@ -68,30 +67,3 @@ class Iterative(NamedTuple):
     reached_from: Any = column(dtype=np.int64)
     heap: Any = column(dtype=np.int64)
     reached: Any = column(dtype=np.int64)
-
-
-iteration_of = reader(Iterative, "iteration", ITERATION)
-starts_of = reader(Iterative, "starts", np.int64)
-columns_of = reader(Iterative, "columns", np.int64)
-source_of = reader(Iterative, "source", np.int64)
-diagonal_of = reader(Iterative, "diagonal", np.int64)
-blocks_of = reader(Iterative, "blocks", np.int64)
-block_starts_of = reader(Iterative, "block_starts", np.int64)
-pivots_of = reader(Iterative, "pivots", np.int64)
-values_of = reader(Iterative, "values")
-sizes_of = reader(Iterative, "sizes")
-block_factors_of = reader(Iterative, "block_factors")
-incomplete_of = reader(Iterative, "incomplete")
-scale_of = reader(Iterative, "scale")
-before_of = reader(Iterative, "before")
-b_of = reader(Iterative, "b")
-x_of = reader(Iterative, "x")
-r_of = reader(Iterative, "r")
-d_of = reader(Iterative, "d")
-work_of = reader(Iterative, "work")
-place_of = reader(Iterative, "place", np.int64)
-row_of_of = reader(Iterative, "row_of", np.int64)
-column_of_of = reader(Iterative, "column_of", np.int64)
-reached_from_of = reader(Iterative, "reached_from", np.int64)
-heap_of = reader(Iterative, "heap", np.int64)
-reached_of = reader(Iterative, "reached", np.int64)

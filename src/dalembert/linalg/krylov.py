@@ -3,25 +3,11 @@ until the residual is down to `goal` in the 2-norm, as the method itself reckons
 
 import math
 
-from ..addresses import part_of
 from ..arrays import clear, copy
 from ..jit import njit
+from ..pointer import part_of
 from ..unchecked import peek, poke
-from .iterative_tables import (
-    INDEFINITE,
-    INDEFINITE_PRECONDITIONER,
-    NO_SHADOW,
-    NO_STABILIZER,
-    SOLVED,
-    TOO_FEW,
-    columns_of,
-    d_of,
-    iteration_of,
-    r_of,
-    starts_of,
-    values_of,
-    work_of,
-)
+from .iterative_tables import INDEFINITE, INDEFINITE_PRECONDITIONER, NO_SHADOW, NO_STABILIZER, SOLVED, TOO_FEW
 from .precondition import precondition
 
 VANISHED = 1e-15  # relative: of a product of vectors that is nothing but rounding
@@ -30,7 +16,7 @@ VANISHED = 1e-15  # relative: of a product of vectors that is nothing but roundi
 @njit
 def multiply(tables, x, y):
     """y = A x."""
-    starts, columns, values = starts_of(tables), columns_of(tables), values_of(tables)
+    starts, columns, values = tables.starts, tables.columns, tables.values
     for i in range(x.shape[0]):
         s = 0.0
         for e in range(starts[i], starts[i + 1]):
@@ -73,8 +59,8 @@ def bicgstab(tables, goal, turned):
     r̂ is the first r. Where that broke down as r·B r = 0, with B = A M⁻¹, `turned` makes it r + (|r| / |B r|) B r, for which
     neither r̂·r nor r̂·B r vanishes.
     """
-    iteration = iteration_of(tables)[0]
-    r, d, work = r_of(tables), d_of(tables), work_of(tables)
+    iteration = tables.iteration[0]
+    r, d, work = tables.r, tables.d, tables.work
     n = r.shape[0]
     shadow, p, v = part_of(work, 0, n), part_of(work, n, n), part_of(work, 2 * n, n)
     z, t = part_of(work, 3 * n, n), part_of(work, 4 * n, n)
@@ -126,8 +112,8 @@ def bicgstab(tables, goal, turned):
 @njit
 def conjugate_gradient(tables, goal):
     """M. Hestenes, E. Stiefel, 1952, for symmetric positive definite A; semidefinite where r is in its range."""
-    iteration = iteration_of(tables)[0]
-    r, d, work = r_of(tables), d_of(tables), work_of(tables)
+    iteration = tables.iteration[0]
+    r, d, work = tables.r, tables.d, tables.work
     n = r.shape[0]
     p, q, z = part_of(work, 0, n), part_of(work, n, n), part_of(work, 2 * n, n)
     clear(d)
@@ -157,8 +143,8 @@ def minres(tables, goal):
     """C. Paige, M. Saunders, "Solution of sparse indefinite systems of linear equations", SIAM J. Numer. Anal. 12, 1975, for
     symmetric A and definite M: the Lanczos vectors v, of length one in the norm of M⁻¹, make A tridiagonal, and Givens
     rotations (c, s) make that triangular. The norm that it lessens is that of M⁻¹."""
-    iteration = iteration_of(tables)[0]
-    r, d, work = r_of(tables), d_of(tables), work_of(tables)
+    iteration = tables.iteration[0]
+    r, d, work = tables.r, tables.d, tables.work
     n = r.shape[0]
     older, y, v = part_of(work, 0, n), part_of(work, n, n), part_of(work, 2 * n, n)
     w, w_1, w_2 = part_of(work, 3 * n, n), part_of(work, 4 * n, n), part_of(work, 5 * n, n)

@@ -2,23 +2,7 @@
 
 from ..jit import njit
 from ..unchecked import peek, poke
-from .iterative_tables import (
-    BLOCK_JACOBI,
-    INCOMPLETE,
-    SINGULAR_BLOCK,
-    SOLVED,
-    block_factors_of,
-    block_starts_of,
-    blocks_of,
-    columns_of,
-    diagonal_of,
-    incomplete_of,
-    iteration_of,
-    pivots_of,
-    place_of,
-    starts_of,
-    values_of,
-)
+from .iterative_tables import BLOCK_JACOBI, INCOMPLETE, SINGULAR_BLOCK, SOLVED
 from .lu import factorize, substitute
 
 LEAST_PIVOT = 1e-10  # of the entry on the diagonal: what an incomplete factorization leaves below is not trusted
@@ -27,8 +11,8 @@ LEAST_PIVOT = 1e-10  # of the entry on the diagonal: what an incomplete factoriz
 @njit
 def factor_blocks(tables):
     """LU of the blocks of the diagonal. Returns a status; `row` names the first row of a singular one."""
-    starts, columns, values = starts_of(tables), columns_of(tables), values_of(tables)
-    blocks, at, factors = blocks_of(tables), block_starts_of(tables), block_factors_of(tables)
+    starts, columns, values = tables.starts, tables.columns, tables.values
+    blocks, at, factors = tables.blocks, tables.block_starts, tables.block_factors
     for k in range(at.shape[0]):
         first, width = blocks[k], blocks[k + 1] - blocks[k]
         for i in range(width * width):
@@ -38,8 +22,8 @@ def factor_blocks(tables):
                 j = columns[e] - first
                 if j >= 0 and j < width:
                     factors[at[k] + width * i + j] = values[e]
-        if factorize(width, factors, at[k], pivots_of(tables), first) != 0:
-            iteration_of(tables)[0].row = first
+        if factorize(width, factors, at[k], tables.pivots, first) != 0:
+            tables.iteration[0].row = first
             return SINGULAR_BLOCK
     return SOLVED
 
@@ -47,12 +31,12 @@ def factor_blocks(tables):
 @njit
 def solve_block(tables, k, x):
     """x ← D⁻¹ x in the rows of block k."""
-    first, width = blocks_of(tables)[k], blocks_of(tables)[k + 1] - blocks_of(tables)[k]
-    factors, at = block_factors_of(tables), block_starts_of(tables)[k]
+    first, width = tables.blocks[k], tables.blocks[k + 1] - tables.blocks[k]
+    at = tables.block_starts[k]
     if width == 1:
-        poke(x, first, peek(x, first) / peek(factors, at))
+        poke(x, first, peek(x, first) / peek(tables.block_factors, at))
         return
-    substitute(width, factors, at, pivots_of(tables), first, x, first)
+    substitute(width, tables.block_factors, at, tables.pivots, first, x, first)
 
 
 @njit
@@ -62,8 +46,8 @@ def factor_incomplete(tables):
 
     A pivot that comes out much smaller than the entry of A, or of the other sign, is replaced by that entry.
     """
-    starts, columns, values = starts_of(tables), columns_of(tables), values_of(tables)
-    diagonal, factors, place = diagonal_of(tables), incomplete_of(tables), place_of(tables)
+    starts, columns, values = tables.starts, tables.columns, tables.values
+    diagonal, factors, place = tables.diagonal, tables.incomplete, tables.place
     n = diagonal.shape[0]
     for e in range(values.shape[0]):
         factors[e] = values[e]
@@ -91,9 +75,9 @@ def precondition(tables, r, z):
     """z = M⁻¹ r."""
     for i in range(r.shape[0]):
         z[i] = r[i]
-    kind = iteration_of(tables)[0].preconditioner
+    kind = tables.iteration[0].preconditioner
     if kind == BLOCK_JACOBI:
-        for k in range(block_starts_of(tables).shape[0]):
+        for k in range(tables.block_starts.shape[0]):
             solve_block(tables, k, z)
     elif kind == INCOMPLETE:
         solve_incomplete(tables, z)
@@ -102,8 +86,8 @@ def precondition(tables, r, z):
 @njit
 def solve_incomplete(tables, z):
     """z ← U⁻¹ L⁻¹ z."""
-    starts, columns = starts_of(tables), columns_of(tables)
-    diagonal, factors = diagonal_of(tables), incomplete_of(tables)
+    starts, columns = tables.starts, tables.columns
+    diagonal, factors = tables.diagonal, tables.incomplete
     n = diagonal.shape[0]
     for i in range(n):
         s = peek(z, i)

@@ -2,24 +2,11 @@
 
 import math
 
-from ..addresses import part_of
 from ..arrays import clear, copy
 from ..jit import njit
+from ..pointer import part_of
 from ..unchecked import peek, poke
-from .iterative_tables import (
-    DIVERGED,
-    SOLVED,
-    TOO_FEW,
-    block_starts_of,
-    blocks_of,
-    columns_of,
-    d_of,
-    iteration_of,
-    r_of,
-    starts_of,
-    values_of,
-    work_of,
-)
+from .iterative_tables import DIVERGED, SOLVED, TOO_FEW
 from .krylov import multiply, norm
 from .precondition import solve_block
 
@@ -30,11 +17,11 @@ GROWTH = 1e6  # of the residual, over its smallest: it will not come back
 def gauss_seidel(tables, goal):
     """Each block of rows is solved for its own unknowns, with the newest of all others. It converges where A is symmetric
     positive definite, or dominated by its diagonal. The residual is that which each block is found with."""
-    iteration = iteration_of(tables)[0]
-    r, d, work = r_of(tables), d_of(tables), work_of(tables)
-    starts, columns, values, blocks = starts_of(tables), columns_of(tables), values_of(tables), blocks_of(tables)
+    iteration = tables.iteration[0]
+    r, d = tables.r, tables.d
+    starts, columns, values, blocks = tables.starts, tables.columns, tables.values, tables.blocks
     n = r.shape[0]
-    change = part_of(work, 0, n)
+    change = part_of(tables.work, 0, n)
     clear(d)
     least = math.inf
     while True:
@@ -42,7 +29,7 @@ def gauss_seidel(tables, goal):
             return TOO_FEW
         iteration.iterations += 1
         square = 0.0
-        for k in range(block_starts_of(tables).shape[0]):
+        for k in range(tables.block_starts.shape[0]):
             for i in range(blocks[k], blocks[k + 1]):
                 s = peek(r, i)
                 for e in range(starts[i], starts[i + 1]):
@@ -63,10 +50,10 @@ def gauss_seidel(tables, goal):
 @njit
 def jacobi(tables, goal):
     """d += ω D⁻¹ (r − A d), for all blocks at once; ω is 1 unless `relaxation` finds that this may diverge."""
-    iteration = iteration_of(tables)[0]
-    r, d, work = r_of(tables), d_of(tables), work_of(tables)
+    iteration = tables.iteration[0]
+    r, d = tables.r, tables.d
     n = r.shape[0]
-    change, turned = part_of(work, 0, n), part_of(work, n, n)
+    change, turned = part_of(tables.work, 0, n), part_of(tables.work, n, n)
     clear(d)
     size = norm(r)
     least = size
@@ -75,7 +62,7 @@ def jacobi(tables, goal):
             return TOO_FEW
         iteration.iterations += 1
         copy(change, r)
-        for k in range(block_starts_of(tables).shape[0]):
+        for k in range(tables.block_starts.shape[0]):
             solve_block(tables, k, change)
         for i in range(n):
             poke(change, i, iteration.relaxation * peek(change, i))
@@ -95,11 +82,11 @@ def relaxation(tables):
     """ω of Jacobi's iteration. For symmetric positive definite A it converges where ω times the largest eigenvalue of
     D⁻¹ A is below 2; no eigenvalue is above the largest sum ρ of sizes in a row of D⁻¹ A. So 1 where ρ < 2, else 2 / (1 + ρ).
     """
-    starts, columns, values, blocks = starts_of(tables), columns_of(tables), values_of(tables), blocks_of(tables)
-    column, sums = part_of(work_of(tables), 0, r_of(tables).shape[0]), r_of(tables)
+    starts, columns, values, blocks = tables.starts, tables.columns, tables.values, tables.blocks
+    column, sums = part_of(tables.work, 0, tables.r.shape[0]), tables.r
     clear(sums)
     bound = 0.0
-    for k in range(block_starts_of(tables).shape[0]):
+    for k in range(tables.block_starts.shape[0]):
         first, last = blocks[k], blocks[k + 1]
         # The columns that the rows of a block have entries in are those of its first row, and of others where they differ.
         for lead in range(first, last):

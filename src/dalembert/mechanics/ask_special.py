@@ -1,9 +1,8 @@
 """What few scenes need of mechanics is behind a C pointer: see `special`."""
 
-from ..addresses import own_address
 from ..jit import DISABLED, njit
 from ..pointer import call_pointer
-from .system import settings_of
+from ..tables import own_address
 
 # Tasks: rows of special parts; all forces; their powers; their energy; rates of parameters of curves; rows of hubs
 ROWS, FORCES, POWERS, ENERGY, RATES, HUBS = range(6)
@@ -21,4 +20,4 @@ else:
     @njit
     def ask(task, t, given, found, system):
         """Do one of the tasks. Returns a status."""
-        return call_pointer(settings_of(system)[0].special, own_address(system), task, t, given, found)
+        return call_pointer(system.settings[0].special, own_address(system), task, t, given, found)

@@ -22,23 +22,6 @@ from ..unchecked import peek, poke
 from ..vec import congruence, cross, scale, sub, symvec
 from .ask_special import HUBS, ask
 from .kinematics import load6, load9
-from .system import (
-    bodies_of,
-    columns_of,
-    entries_of,
-    hubs_of,
-    incidences_of,
-    jacobian_of,
-    joints_of,
-    kinematics_of,
-    lower_of,
-    pairs_of,
-    scale_of,
-    settings_of,
-    ticks_of,
-    updates_of,
-    values_of,
-)
 
 NEARLY_DEPENDENT = 1e-9
 REGULARIZATION = 1e-10
@@ -47,13 +30,13 @@ REGULARIZATION = 1e-10
 @njit
 def assemble(system):
     """The blocks of the matrix, and the diagonal that J W Jᵀ has before any elimination."""
-    pairs = pairs_of(system)
-    joints = joints_of(system)
-    bodies = bodies_of(system)
-    kinematics = kinematics_of(system)
-    jacobian = jacobian_of(system)
-    values = values_of(system)
-    sizes = scale_of(system)
+    pairs = system.pairs
+    joints = system.joints
+    bodies = system.bodies
+    kinematics = system.kinematics
+    jacobian = system.jacobian
+    values = system.values
+    sizes = system.scale
     clear(values)
     for i in range(pairs.shape[0]):
         pair = pairs[i]
@@ -74,7 +57,7 @@ def assemble(system):
             elif joint.compliance != 0.0:
                 increase(values, at, joint.compliance)
             poke(sizes, joint.row + r, peek(values, at))
-    if hubs_of(system).shape[0] > 0:
+    if system.hubs.shape[0] > 0:
         ask(HUBS, 0.0, values, values, system)
 
 
@@ -162,13 +145,13 @@ def load_row(incidence, r, jacobian):
 @njit
 def assemble_hubs(system):
     """The rows and columns of the hubs: −M, and J as it stands."""
-    hubs = hubs_of(system)
-    bodies = bodies_of(system)
-    incidences = incidences_of(system)
-    kinematics = kinematics_of(system)
-    sizes = scale_of(system)
-    jacobian = jacobian_of(system)
-    values = values_of(system)
+    hubs = system.hubs
+    bodies = system.bodies
+    incidences = system.incidences
+    kinematics = system.kinematics
+    sizes = system.scale
+    jacobian = system.jacobian
+    values = system.values
     for i in range(hubs.shape[0]):
         hub = hubs[i]
         body = bodies[hub.body]
@@ -203,20 +186,17 @@ def factorize(system):
 
     An iterative solver is handed the matrix, and makes its preconditioner.
     """
-    columns = columns_of(system)
-    entries = entries_of(system)
-    updates = updates_of(system)
-    values = values_of(system)
-    lower = lower_of(system)
-    sizes = scale_of(system)
-    joints = joints_of(system)
-    settings = settings_of(system)[0]
+    values = system.values
+    lower = system.lower
+    sizes = system.scale
+    joints = system.joints
+    settings = system.settings[0]
     assemble(system)
-    lap(ticks_of(system), ASSEMBLY)
+    lap(system.ticks, ASSEMBLY)
     if settings.solver != 0:
         return 0 if call_pointer(settings.solver, settings.solver_data, PREPARE, 0.0, values, lower) == 0 else 1
     if settings.deficient == 0:
-        ratio = factor(columns, entries, updates, values, lower, sizes)
+        ratio = factor(system.columns, system.entries, system.updates, values, lower, sizes)
         settings.condition = ratio
         settings.regularization = 0.0
         if ratio > NEARLY_DEPENDENT:
@@ -229,4 +209,4 @@ def factorize(system):
         for r in range(joint.rows):
             values[joint.pivot + joint.rows * r + r] += REGULARIZATION * sizes[joint.row + r]
     settings.condition = 0.0
-    return 0 if factor(columns, entries, updates, values, lower, sizes) > 0.0 else 1
+    return 0 if factor(system.columns, system.entries, system.updates, values, lower, sizes) > 0.0 else 1

@@ -13,17 +13,6 @@ from ..model.tables import BOUNDED, EXERTED, FIELD
 from ..scene.forces.laws import LAWS, Law
 from .coordinates import coordinate_rate, coordinate_rows, coordinate_value
 from .forces import field, field_energy, is_applied
-from .system import (
-    bodies_of,
-    coordinates_of,
-    curves_of,
-    exerted_of,
-    forces_of,
-    kinematics_of,
-    power_of,
-    scratch_of,
-    settings_of,
-)
 
 STORING = tuple(NUMBERS[law.name] for law in LAWS.values() if law.on_coordinate and law.energy is not None)
 
@@ -32,15 +21,15 @@ STORING = tuple(NUMBERS[law.name] for law in LAWS.values() if law.on_coordinate 
 def exert_all(t, y, system):
     """Add all applied forces, fields among them, in their order, to force and torque of the kinematics table; write `exerted`
     and add to `power`. Returns a status."""
-    forces, bodies, kinematics = forces_of(system), bodies_of(system), kinematics_of(system)
-    power, exerted, scratch = power_of(system), exerted_of(system), scratch_of(system)
-    held = settings_of(system)[0].implicit
+    forces, bodies, kinematics = system.forces, system.bodies, system.kinematics
+    power, exerted, scratch = system.power, system.exerted, system.scratch
+    held = system.settings[0].implicit
     for i in range(forces.shape[0]):
         force = forces[i]
         if not is_applied(force, held):
             continue
         if force.kind == FIELD:
-            field(force, bodies, settings_of(system)[0].rigid, kinematics)
+            field(force, bodies, system.settings[0].rigid, kinematics)
             continue
         if one_of(force.kind, ON_COORDINATE):
             status = exert_on_coordinate(t, y, force, EXERTED * i, system)
@@ -54,15 +43,15 @@ def exert_all(t, y, system):
 @njit
 def add_powers(y, system):
     """Add to `power` that of what each force has in `exerted`, at the velocities in the kinematics table."""
-    power, exerted = power_of(system), exerted_of(system)
-    forces, coordinates, kinematics = forces_of(system), coordinates_of(system), kinematics_of(system)
-    held = settings_of(system)[0].implicit
+    power, exerted = system.power, system.exerted
+    forces, coordinates, kinematics = system.forces, system.coordinates, system.kinematics
+    held = system.settings[0].implicit
     for i in range(forces.shape[0]):
         force = forces[i]
         if force.kind == FIELD or not is_applied(force, held):
             continue
         if one_of(force.kind, ON_COORDINATE):
-            rate = coordinate_rate(y, coordinates[force.coordinate], kinematics, curves_of(system))
+            rate = coordinate_rate(y, coordinates[force.coordinate], kinematics, system.curves)
             power[force.ledger] += exerted[EXERTED * i] * rate
         else:
             power[force.ledger] += power_on_bodies(force.kind, force, EXERTED * i, kinematics, exerted)
@@ -71,17 +60,17 @@ def add_powers(y, system):
 @njit
 def all_energy(y, system):
     """Potential energy of the conservative forces (J): fields −m g·x, and of each law that has one."""
-    forces, bodies, kinematics = forces_of(system), bodies_of(system), kinematics_of(system)
-    coordinates = coordinates_of(system)
+    forces, bodies, kinematics = system.forces, system.bodies, system.kinematics
+    coordinates = system.coordinates
     total = 0.0
     for i in range(forces.shape[0]):
         force = forces[i]
         if force.active == 0 or force.kind >= BOUNDED:
             continue
         if force.kind == FIELD:
-            total = field_energy(total, force, bodies, settings_of(system)[0].rigid, kinematics)
+            total = field_energy(total, force, bodies, system.settings[0].rigid, kinematics)
         elif one_of(force.kind, STORING):
-            s = coordinate_value(y, coordinates[force.coordinate], kinematics, curves_of(system))
+            s = coordinate_value(y, coordinates[force.coordinate], kinematics, system.curves)
             total += energy_on_coordinate(force.kind, force, s)
         else:
             total += energy_on_bodies(force.kind, force, kinematics)
@@ -92,12 +81,11 @@ def all_energy(y, system):
 @njit
 def exert_on_coordinate(t, y, force, at, system):
     """Add the effort of a force on a coordinate to its two bodies; exerted[at] is the part that works. Returns a status."""
-    coordinates, kinematics, curves = coordinates_of(system), kinematics_of(system), curves_of(system)
-    power, exerted = power_of(system), exerted_of(system)
-    coordinate = coordinates[force.coordinate]
-    rate = coordinate_rate(y, coordinate, kinematics, curves)
+    kinematics = system.kinematics
+    coordinate = system.coordinates[force.coordinate]
+    rate = coordinate_rate(y, coordinate, kinematics, system.curves)
     status, effort, working = effort_of(
-        force.kind, t, y, force, coordinate, rate, kinematics, curves, scratch_of(system)
+        force.kind, t, y, force, coordinate, rate, kinematics, system.curves, system.scratch
     )
     if status != 0:
         return status
@@ -109,8 +97,8 @@ def exert_on_coordinate(t, y, force, at, system):
         kin_a.torque[k] += effort * ang_a[k]
         kin_b.force[k] += effort * lin_b[k]
         kin_b.torque[k] += effort * ang_b[k]
-    exerted[at] = working
-    power[force.ledger] += working * rate
+    system.exerted[at] = working
+    system.power[force.ledger] += working * rate
     return 0
 
 

@@ -18,23 +18,6 @@ from ..unchecked import peek, poke
 from ..vec import add, add_scaled, cross, load3, scale, store3, symvec
 from .assembly import increase, load_point, row_dot
 from .kinematics import load6
-from .system import (
-    bias_of,
-    bodies_of,
-    columns_of,
-    entries_of,
-    error_of,
-    incidences_of,
-    jacobian_of,
-    joints_of,
-    kinematics_of,
-    lower_of,
-    multipliers_of,
-    residual_of,
-    rhs_of,
-    settings_of,
-    values_of,
-)
 
 PROXIMAL_STEPS = 12
 CONVERGED = 1e-14
@@ -58,9 +41,9 @@ def add_rates(incidence, jacobian, linear, angular, out):
 @njit
 def jacobian_velocity(system, out):
     """out = J v."""
-    incidences = incidences_of(system)
-    kinematics = kinematics_of(system)
-    jacobian = jacobian_of(system)
+    incidences = system.incidences
+    kinematics = system.kinematics
+    jacobian = system.jacobian
     clear(out)
     for i in range(incidences.shape[0]):
         incidence = incidences[i]
@@ -71,9 +54,9 @@ def jacobian_velocity(system, out):
 @njit
 def jacobian_acceleration(system, out):
     """out = J of (`acceleration`, `turning`) of the kinematics table."""
-    incidences = incidences_of(system)
-    kinematics = kinematics_of(system)
-    jacobian = jacobian_of(system)
+    incidences = system.incidences
+    kinematics = system.kinematics
+    jacobian = system.jacobian
     clear(out)
     for i in range(incidences.shape[0]):
         incidence = incidences[i]
@@ -84,9 +67,9 @@ def jacobian_acceleration(system, out):
 @njit
 def spread(system, multipliers):
     """Jᵀ λ of every body, into (`linear`, `angular`) of the kinematics table."""
-    incidences = incidences_of(system)
-    jacobian = jacobian_of(system)
-    kinematics = kinematics_of(system)
+    incidences = system.incidences
+    jacobian = system.jacobian
+    kinematics = system.kinematics
     for i in range(kinematics.shape[0]):
         kin = kinematics[i]
         for k in range(3):
@@ -126,7 +109,7 @@ def solve_multipliers(system, multipliers, again):
 
     Where an iterative solver has failed, `unsolved` of the settings says so.
     """
-    if settings_of(system)[0].solver != 0:
+    if system.settings[0].solver != 0:
         solve_by_iteration(system, multipliers, again)
     else:
         solve_directly(system, multipliers)
@@ -134,20 +117,20 @@ def solve_multipliers(system, multipliers, again):
 
 @njit
 def solve_by_iteration(system, multipliers, again):
-    settings = settings_of(system)[0]
+    settings = system.settings[0]
     task = AGAIN if again else ANEW
-    settings.unsolved = call_pointer(settings.solver, settings.solver_data, task, 0.0, rhs_of(system), multipliers)
+    settings.unsolved = call_pointer(settings.solver, settings.solver_data, task, 0.0, system.rhs, multipliers)
     spread(system, multipliers)
 
 
 @njit
 def solve_directly(system, multipliers):
-    rhs = rhs_of(system)
-    columns = columns_of(system)
-    entries = entries_of(system)
-    values = values_of(system)
-    lower = lower_of(system)
-    settings = settings_of(system)[0]
+    rhs = system.rhs
+    columns = system.columns
+    entries = system.entries
+    values = system.values
+    lower = system.lower
+    settings = system.settings[0]
     for r in range(multipliers.shape[0]):
         multipliers[r] = rhs[r]
     solve(columns, entries, values, lower, multipliers)
@@ -162,9 +145,9 @@ def solve_directly(system, multipliers):
         if not (residual < 0.5 * previous) or residual <= CONVERGED * size:
             break
         previous = residual
-        solve(columns, entries, values, lower, residual_of(system))
+        solve(columns, entries, values, lower, system.residual)
         for r in range(multipliers.shape[0]):
-            multipliers[r] += residual_of(system)[r]
+            multipliers[r] += system.residual[r]
         spread(system, multipliers)
 
 
@@ -172,33 +155,32 @@ def solve_directly(system, multipliers):
 def constrain(rates, impulses, system):
     """The impulses λ that change the rates J v by so much: J W Jᵀ λ = `rates`, with the factorization at hand. Their
     wrenches are in the kinematics table."""
-    rhs = rhs_of(system)
+    rhs = system.rhs
     clear(rhs)
     for r in range(rates.shape[0]):
         rhs[r] = rates[r]
-    multipliers = multipliers_of(system)
+    multipliers = system.multipliers
     solve_multipliers(system, multipliers, False)
     for r in range(rates.shape[0]):
         impulses[r] = multipliers[r]
-    return 0 if settings_of(system)[0].unsolved == 0 else NOT_SOLVED
+    return 0 if system.settings[0].unsolved == 0 else NOT_SOLVED
 
 
 @inlined
 def schur_residual(system):
     """b − J W Jᵀ λ for the λ that was spread, into `residual`; returns the largest entry of a rigid row."""
-    error = error_of(system)
-    kinematics = kinematics_of(system)
-    bodies = bodies_of(system)
-    rhs = rhs_of(system)
-    residual = residual_of(system)
+    kinematics = system.kinematics
+    bodies = system.bodies
+    rhs = system.rhs
+    residual = system.residual
     for i in range(bodies.shape[0]):
         kin = kinematics[i]
         store3(kin.acceleration, scale(bodies[i].inverse_mass, load3(kin.linear)))
         store3(kin.turning, symvec(load6(kin.inverse_inertia), load3(kin.angular)))
     jacobian_acceleration(system, residual)
-    for r in range(error.shape[0]):
+    for r in range(system.error.shape[0]):
         residual[r] = rhs[r] - residual[r]
-    joints, multipliers = joints_of(system), multipliers_of(system)
+    joints, multipliers = system.joints, system.multipliers
     for i in range(joints.shape[0]):
         if joints[i].compliance != 0.0:
             residual[joints[i].row] -= joints[i].compliance * multipliers[joints[i].row]
@@ -208,7 +190,7 @@ def schur_residual(system):
 @njit
 def largest_of_rigid(values, system):
     """The largest |value| of the rows without compliance; what a row with one needs may be any number of times larger."""
-    joints, largest = joints_of(system), 0.0
+    joints, largest = system.joints, 0.0
     for i in range(joints.shape[0]):
         if joints[i].compliance == 0.0:
             for r in range(joints[i].row, joints[i].row + joints[i].rows):
@@ -219,12 +201,12 @@ def largest_of_rigid(values, system):
 @inlined
 def acceleration_rhs(system):
     """b = −J̇ v − J W Q, with the gyroscopic term in Q: I ω̇ = τ − ω × L, as L̇ = τ."""
-    joints = joints_of(system)
-    kinematics = kinematics_of(system)
-    bodies = bodies_of(system)
-    bias = bias_of(system)
-    rhs = rhs_of(system)
-    rigid = settings_of(system)[0].rigid
+    joints = system.joints
+    kinematics = system.kinematics
+    bodies = system.bodies
+    bias = system.bias
+    rhs = system.rhs
+    rigid = system.settings[0].rigid
     for i in range(bodies.shape[0]):
         kin = kinematics[i]
         store3(kin.acceleration, scale(bodies[i].inverse_mass, load3(kin.force)))

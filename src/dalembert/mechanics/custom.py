@@ -3,21 +3,19 @@
 from ..jit import njit
 from ..model.tables import STATE_SIZE
 from ..pointer import DERIVATIVE, call_pointer
-from .system import bias_of, error_of, jacobian_of, joints_of, kinematics_of, scratch_of, settings_of
 
 
 # The user's function receives (x, q, v, ω) of up to four bodies, 13 numbers each, and returns C (m), then J (m × 6 for
 # each body), then the bias (m).
 @njit
 def custom(t, y, part, system):
-    joints = joints_of(system)
-    kinematics = kinematics_of(system)
-    error = error_of(system)
-    bias = bias_of(system)
-    jacobian = jacobian_of(system)
-    rows = joints[part.joint].rows
-    rigid = settings_of(system)[0].rigid
-    scratch = scratch_of(system)
+    kinematics = system.kinematics
+    error = system.error
+    bias = system.bias
+    jacobian = system.jacobian
+    rows = system.joints[part.joint].rows
+    rigid = system.settings[0].rigid
+    scratch = system.scratch
     bodies = (part.a, part.b, part.first, part.second)
     blocks = (part.block_a, part.block_b, part.block_c, part.block_d)
     for k in range(4):

@@ -36,20 +36,6 @@ from .jacobian import fill_rows
 from .kinematics import update_kinematics
 from .particles import exchange_forces, finish_particles, load_nodes, particle_forces
 from .spin import spin_rates, use_spins
-from .system import (
-    bodies_of,
-    coordinates_of,
-    error_of,
-    joints_of,
-    kinematics_of,
-    multipliers_of,
-    nodes_of,
-    power_of,
-    residual_of,
-    rhs_of,
-    settings_of,
-    ticks_of,
-)
 
 SINGULAR = 101  # the constraint system could not be factored
 USER_FUNCTION = ENDS_RUN + 3  # a function of the user's failed
@@ -66,19 +52,16 @@ def derivative(t, y, dydt, system):
 
 @njit
 def prepare(t, y, system):
-    ticks = ticks_of(system)
-    bodies = bodies_of(system)
-    kinematics = kinematics_of(system)
-    settings = settings_of(system)
+    ticks = system.ticks
     begin(ticks, SAMPLE)
-    update_kinematics(y, bodies, settings[0].rigid, kinematics)
+    update_kinematics(y, system.bodies, system.settings[0].rigid, system.kinematics)
     use_spins(y, system)
     load_nodes(y, system)
     lap(ticks, MASS)
     if fill_rows(t, y, system) != 0:
         return USER_FUNCTION
     lap(ticks, JACOBIAN)
-    if settings[0].hold == PENALTY:
+    if system.settings[0].hold == PENALTY:
         return 0
     if factorize(system) != 0:
         return SINGULAR
@@ -108,13 +91,13 @@ def exert_at(t, y, dydt, system):
 
 @njit
 def finish(t, y, dydt, system):
-    ticks = ticks_of(system)
+    ticks = system.ticks
     status = exert(t, y, dydt, system)
     if status != 0:
         return status
     lap(ticks, FORCES)
     constraint_forces(y, system)
-    if settings_of(system)[0].unsolved != 0:
+    if system.settings[0].unsolved != 0:
         return NOT_SOLVED
     lap(ticks, SOLVE)
     write_derivative(y, dydt, system)
@@ -125,12 +108,12 @@ def finish(t, y, dydt, system):
 @inlined
 def constraint_forces(y, system):
     """λ by the rule in force, spread over the bodies."""
-    multipliers = multipliers_of(system)
-    residual = residual_of(system)
-    joints = joints_of(system)
-    error = error_of(system)
-    rhs = rhs_of(system)
-    settings = settings_of(system)[0]
+    multipliers = system.multipliers
+    residual = system.residual
+    joints = system.joints
+    error = system.error
+    rhs = system.rhs
+    settings = system.settings[0]
     if settings.hold == PENALTY:
         jacobian_velocity(system, residual)
         for r in range(error.shape[0]):
@@ -158,11 +141,11 @@ def store_3(values, at, a):
 @inlined
 def write_derivative(y, dydt, system):
     """(ẋ, q̇, Ṗ, L̇) = (v, ½ ω q, F + F_c, τ + τ_c), the rates of the coordinates, and those of the ledger."""
-    settings = settings_of(system)
-    kinematics = kinematics_of(system)
-    coordinates = coordinates_of(system)
+    settings = system.settings
+    kinematics = system.kinematics
+    coordinates = system.coordinates
     bodies = settings[0].rigid
-    power = power_of(system)
+    power = system.power
     ledger = settings[0].ledger
     zero = (0.0, 0.0, 0.0)
     total, moment, reaction_total, reaction_moment = zero, zero, zero, zero
@@ -184,7 +167,7 @@ def write_derivative(y, dydt, system):
         reaction_total = add(reaction_total, reaction)
         reaction_moment = add(reaction_moment, add(cross(x, reaction), reaction_torque))
         work += dot(reaction, v) + dot(reaction_torque, omega)
-    for i in range(bodies, bodies + nodes_of(system).shape[0]):
+    for i in range(bodies, bodies + system.nodes.shape[0]):
         kin = kinematics[i]
         reaction = load3(kin.linear)
         reaction_total = add(reaction_total, reaction)

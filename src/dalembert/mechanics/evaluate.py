@@ -39,7 +39,6 @@ from .on_particles import ask_all
 from .particles import drift_particles, split_forces
 from .projection import complete
 from .spin import carry, merge_spins
-from .system import bodies_of, settings_of
 
 _floats = viewer(np.float64)
 
@@ -51,7 +50,7 @@ def perform(task, t, y, dydt, system):
         return derivative(t, y, dydt, system)
     if task == DRIFT:
         h = dydt[0]
-        drift(h, y, settings_of(system)[0].rigid, bodies_of(system))
+        drift(h, y, system.settings[0].rigid, system.bodies)
         drift_particles(h, y, system)
         return 0
     if task == CONSTRAIN:

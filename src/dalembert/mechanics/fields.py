@@ -5,24 +5,22 @@ They are a C function of their own, see `on_particles`.
 
 import numpy as np
 
-from ..addresses import part_of
 from ..jit import CFunction, inlined, njit
 from ..linalg.block_matrix import add_3, load_3
 from ..model.tables import CUSTOM_FIELD, MEDIUM, PARTICLE_FIELD, STATE_SIZE, WIND, System
-from ..pointer import C_SIGNATURE, DERIVATIVE, PARTICLE_ENERGY, PARTICLE_FORCES, PARTICLE_MATRIX, call_pointer, viewer
+from ..pointer import (
+    C_SIGNATURE,
+    DERIVATIVE,
+    PARTICLE_ENERGY,
+    PARTICLE_FORCES,
+    PARTICLE_MATRIX,
+    call_pointer,
+    part_of,
+    viewer,
+)
 from ..tables import table_at
 from ..unchecked import peek, poke
 from ..vec import add, cross, dot, load3, norm, scale, sub
-from .system import (
-    diagonal_slots_of,
-    energies_of,
-    panels_of,
-    particle_forces_of,
-    particle_mass_of,
-    power_of,
-    scratch_of,
-    settings_of,
-)
 
 _floats = viewer(np.float64)
 
@@ -30,12 +28,12 @@ _floats = viewer(np.float64)
 @njit
 def perform(task, t, given, found, system):
     """One of the tasks of `on_particles`; returns a status."""
-    n = 3 * settings_of(system)[0].particles
+    n = 3 * system.settings[0].particles
     if task == PARTICLE_MATRIX:
         about, near = part_of(given, 2 * n, n), part_of(given, 3 * n, n)
-        return add_field_matrix(t, near, about, settings_of(system)[0].rate, found, diagonal_slots_of(system), system)
+        return add_field_matrix(t, near, about, system.settings[0].rate, found, system.diagonal_slots, system)
     if task == PARTICLE_ENERGY:
-        energies_of(system)[2] += fields_energy(given, system)
+        system.energies[2] += fields_energy(given, system)
         return 0
     x, v, about, near = given, part_of(found, 0, n), part_of(found, 0, n), given
     f, g = part_of(found, n, n), part_of(found, n, n)
@@ -48,7 +46,7 @@ def perform(task, t, given, found, system):
         )
         f = part_of(found, 0, n)
     potential, status = field_forces(t, x, near, v, about, f, g, system)
-    energies_of(system)[2] += potential
+    system.energies[2] += potential
     return status
 
 
@@ -56,16 +54,16 @@ def perform(task, t, given, found, system):
 def field_forces(t, x, near, v, about, f, g, system):
     """Add conservative ones to f and the others to g; (potential energy, status). Velocities count to first order about
     those in `about`, and wind meets triangles as they are at `near`; these may be v and x."""
-    forces = particle_forces_of(system)
+    forces = system.particle_forces
     potential = 0.0
     for i in range(forces.shape[0]):
         force = forces[i]
         if force.active == 0:
             continue
         if force.kind == PARTICLE_FIELD:
-            potential += uniform(force, x, f, particle_mass_of(system))
+            potential += uniform(force, x, f, system.particle_mass)
         elif force.kind == MEDIUM:
-            medium(force, v, about, g, power_of(system))
+            medium(force, v, about, g, system.power)
         else:
             status = (
                 custom_field(t, force, x, about, g, system)
@@ -80,11 +78,11 @@ def field_forces(t, x, near, v, about, f, g, system):
 @njit
 def fields_energy(x, system):
     """Potential energy of the uniform fields, J."""
-    forces = particle_forces_of(system)
+    forces = system.particle_forces
     total = 0.0
     for i in range(forces.shape[0]):
         if forces[i].active != 0 and forces[i].kind == PARTICLE_FIELD:
-            total += uniform_energy(forces[i], x, particle_mass_of(system))
+            total += uniform_energy(forces[i], x, system.particle_mass)
     return total
 
 
@@ -136,8 +134,8 @@ def medium_drag(force, u):
 @njit
 def custom_field(t, force, x, v, f, system):
     """The user's function receives (x, v) of a particle, six numbers, and returns three."""
-    scratch, power = scratch_of(system), power_of(system)
-    given, out = part_of(scratch, 0, 6), part_of(scratch, STATE_SIZE, 3)
+    power = system.power
+    given, out = part_of(system.scratch, 0, 6), part_of(system.scratch, STATE_SIZE, 3)
     for i in range(force.first, force.last):
         for k in range(3):
             given[k], given[3 + k] = peek(x, 3 * i + k), peek(v, 3 * i + k)
@@ -153,7 +151,7 @@ def custom_field(t, force, x, v, f, system):
 # ½ ρ c A |u_n| u_n along n: with N = d × e = 2 A n and u = w − v̄ that is ¼ ρ c |u·N| (u·N) N / |N|².
 @njit
 def wind(t, force, x, v, about, f, system):
-    panels, power = panels_of(system), power_of(system)
+    panels, power = system.panels, system.power
     for i in range(force.first, force.last):
         nodes = panels[i].nodes
         a, b, c = nodes[0], nodes[1], nodes[2]
@@ -181,7 +179,7 @@ def flow_at(t, force, x, a, b, c, system):
     """The wind's velocity at the middle of a triangle, and a status: the user's function receives the place."""
     if force.address == 0:
         return load3(force.velocity), 0
-    given, out = part_of(scratch_of(system), 0, 3), part_of(scratch_of(system), STATE_SIZE, 3)
+    given, out = part_of(system.scratch, 0, 3), part_of(system.scratch, STATE_SIZE, 3)
     middle = panel_mean(x, a, b, c)
     for k in range(3):
         given[k] = middle[k]
@@ -205,7 +203,7 @@ def panel_mean(v, a, b, c):
 def add_field_matrix(t, x, about, rate, values, starts, system):
     """Add `rate` times the derivatives −∂f/∂v of media and wind to the diagonal blocks of a matrix; those of wind summed
     over the corners of each triangle, which is no less than they are together. Returns a status."""
-    forces, panels = particle_forces_of(system), panels_of(system)
+    forces, panels = system.particle_forces, system.panels
     for k in range(forces.shape[0]):
         force = forces[k]
         if force.active == 0:

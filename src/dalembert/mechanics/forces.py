@@ -11,23 +11,14 @@ from ..linalg.block_matrix import load_3
 from ..model.tables import BOUNDED
 from ..vec import dot, load3
 from .ask_special import ENERGY, FORCES, POWERS, ask
-from .system import (
-    bodies_of,
-    energies_of,
-    forces_of,
-    kinematics_of,
-    power_of,
-    pushes_of,
-    settings_of,
-)
 
 
 @inlined
 def apply_forces(t, y, system):
     """Fill force and torque of every body (world axes, torque about the centre of mass) and the ledger's powers."""
-    power, forces = power_of(system), forces_of(system)
-    bodies, kinematics = bodies_of(system), kinematics_of(system)
-    settings = settings_of(system)[0]
+    power, forces = system.power, system.forces
+    bodies, kinematics = system.bodies, system.kinematics
+    settings = system.settings[0]
     for i in range(kinematics.shape[0]):
         kin = kinematics[i]
         for k in range(3):
@@ -55,13 +46,13 @@ def is_applied(force, held):
 def find_powers(y, system):
     """The power of each entry of the ledger: that of `exerted`, at the velocities in the kinematics table. Places are those
     of the last evaluation."""
-    power, kinematics, settings = power_of(system), kinematics_of(system), settings_of(system)[0]
+    power, kinematics, settings = system.power, system.kinematics, system.settings[0]
     for i in range(power.shape[0]):
         power[i] = 0.0
     if settings.special_forces != 0:
         ask(POWERS, 0.0, y, y, system)
     if settings.stepped != 0:
-        pushes = pushes_of(system)
+        pushes = system.pushes
         for i in range(settings.rigid):
             power[settings.contact_entry] += power_on(kinematics[i], 6 * i, pushes)
 
@@ -75,8 +66,8 @@ def power_on(kin, at, wrenches):
 @njit
 def pushes_of_particles(system):
     """What particles with a time step of their own do to the bodies; its power goes to the ledger's entry of contact."""
-    pushes, kinematics, power = pushes_of(system), kinematics_of(system), power_of(system)
-    settings = settings_of(system)[0]
+    pushes, kinematics, power = system.pushes, system.kinematics, system.power
+    settings = system.settings[0]
     for i in range(settings.rigid):
         kin = kinematics[i]
         power[settings.contact_entry] += power_on(kin, 6 * i, pushes)
@@ -99,8 +90,8 @@ def field(force, bodies, rigid, kinematics):
 def potential_energy(y, system):
     """Energy of the conservative forces (J): fields −m g·x, springs ½ k (|d| − l)², torsion springs ½ k (s − s₀)². It
     is left in `energies[1]` too."""
-    bodies, kinematics, energies = bodies_of(system), kinematics_of(system), energies_of(system)
-    forces, settings = forces_of(system), settings_of(system)[0]
+    bodies, kinematics, energies = system.bodies, system.kinematics, system.energies
+    forces, settings = system.forces, system.settings[0]
     energies[1] = 0.0
     if settings.special_forces != 0:
         ask(ENERGY, 0.0, y, y, system)

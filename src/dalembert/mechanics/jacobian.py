@@ -19,15 +19,6 @@ from ..vec import add, cross, dot, load3, matvec, scale, sub
 from .ask_special import ROWS, ask
 from .coordinates import plane_row
 from .kinematics import load9
-from .system import (
-    bias_of,
-    error_of,
-    jacobian_of,
-    joints_of,
-    kinematics_of,
-    parts_of,
-    settings_of,
-)
 
 
 @inlined
@@ -53,12 +44,12 @@ def negative(a):
 @inlined
 def fill_rows(t, y, system):
     """Fill `error`, `jacobian` and `bias` of every active joint from the kinematics table; 0, or a user's status."""
-    parts = parts_of(system)
-    kinematics = kinematics_of(system)
-    jacobian = jacobian_of(system)
-    error = error_of(system)
-    bias = bias_of(system)
-    joints = joints_of(system)
+    parts = system.parts
+    kinematics = system.kinematics
+    jacobian = system.jacobian
+    error = system.error
+    bias = system.bias
+    joints = system.joints
     for i in range(parts.shape[0]):
         part = parts[i]
         if joints[part.joint].active == 0:
@@ -71,7 +62,7 @@ def fill_rows(t, y, system):
             plane(part, kinematics, jacobian, error, bias)
         elif part.kind == DISTANCE:
             distance(part, kinematics, jacobian, error, bias)
-    if settings_of(system)[0].special_rows != 0:
+    if system.settings[0].special_rows != 0:
         return ask(ROWS, t, y, y, system)
     return 0
 

@@ -7,18 +7,6 @@ from .dynamics import finish, prepare
 from .forces import potential_energy
 from .kinematics import kinetic_energy, load9
 from .particles import particle_potential, particles_kinetic
-from .system import (
-    energies_of,
-    incidences_of,
-    jacobian_of,
-    joints_of,
-    kinematics_of,
-    multipliers_of,
-    rates_of,
-    reactions_of,
-    settings_of,
-    wrenches_of,
-)
 
 
 @inlined
@@ -34,31 +22,25 @@ def measure(t, y, dydt, system):
 @njit
 def record(t, y, dydt, system):
     """What is recorded of a state that was just evaluated."""
-    energies = energies_of(system)
-    kinematics = kinematics_of(system)
-    rates = rates_of(system)
-    reactions = reactions_of(system)
-    energies[0] = kinetic_energy(y, kinematics, settings_of(system)[0].rigid) + particles_kinetic(y, system)
-    if settings_of(system)[0].stepped != 0:
+    energies = system.energies
+    energies[0] = kinetic_energy(y, system.kinematics, system.settings[0].rigid) + particles_kinetic(y, system)
+    if system.settings[0].stepped != 0:
         energies[2] = particle_potential(t, y, dydt, system)
     energies[1] = potential_energy(y, system) + energies[2]
-    jacobian_velocity(system, rates)
-    for j in range(reactions.shape[0]):
+    jacobian_velocity(system, system.rates)
+    for j in range(system.reactions.shape[0]):
         reaction(j, system)
 
 
 @inlined
 def reaction(j, system):
     """Jᵀ λ of one joint on one body, moved from the centre of mass to the joint: force and torque, world axes."""
-    joints = joints_of(system)
-    reactions = reactions_of(system)
-    wrenches = wrenches_of(system)
-    kinematics = kinematics_of(system)
-    multipliers = multipliers_of(system)
-    jacobian = jacobian_of(system)
-    incidences = incidences_of(system)
-    joint = joints[j]
-    where = reactions[j]
+    wrenches = system.wrenches
+    multipliers = system.multipliers
+    jacobian = system.jacobian
+    incidences = system.incidences
+    joint = system.joints[j]
+    where = system.reactions[j]
     force = (0.0, 0.0, 0.0)
     torque = (0.0, 0.0, 0.0)
     for i in range(joint.first, joint.last):
@@ -66,7 +48,7 @@ def reaction(j, system):
             f, m = wrench_of(incidences[i], jacobian, multipliers)
             force = add_scaled(force, where.sign, f)
             torque = add_scaled(torque, where.sign, m)
-    arm = matvec(load9(kinematics[where.body].rotation), load3(where.anchor))
+    arm = matvec(load9(system.kinematics[where.body].rotation), load3(where.anchor))
     moment = cross(arm, force)
     for k in range(3):
         wrenches[6 * j + k] = force[k]

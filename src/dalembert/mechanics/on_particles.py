@@ -14,10 +14,9 @@ All vectors have 3 numbers a particle. But for PARTICLE_MATRIX the potential ene
 to `power` of the system.
 """
 
-from ..addresses import own_address
 from ..jit import DISABLED, njit
 from ..pointer import PARTICLE_MATRIX, call_pointer
-from .system import energies_of, settings_of
+from ..tables import own_address
 
 ON_EACH, ON_ELEMENTS, ON_PAIRS = range(3)  # places in `on_particles` of the settings
 
@@ -34,15 +33,15 @@ else:
     @njit
     def ask(which, task, t, given, found, system):
         """A task for one of them. Returns a status."""
-        address = settings_of(system)[0].on_particles[which]
+        address = system.settings[0].on_particles[which]
         return call_pointer(address, own_address(system), task, t, given, found)
 
 
 @njit
 def ask_all(task, t, given, found, system):
     """A task for all that is there. Returns a status."""
-    functions, matrix = settings_of(system)[0].on_particles, task == PARTICLE_MATRIX
-    energies_of(system)[2] = 0.0
+    functions, matrix = system.settings[0].on_particles, task == PARTICLE_MATRIX
+    system.energies[2] = 0.0
     for k in range(3):
         which = k
         if matrix and k < ON_PAIRS:

@@ -2,14 +2,12 @@
 
 import numpy as np
 
-from ..addresses import part_of
 from ..arrays import clear
 from ..interact.forces import add_diagonal, interact
 from ..jit import CFunction, njit
 from ..model.tables import System
-from ..pointer import C_SIGNATURE, PARTICLE_ENERGY, PARTICLE_FORCES, PARTICLE_MATRIX, viewer
+from ..pointer import C_SIGNATURE, PARTICLE_ENERGY, PARTICLE_FORCES, PARTICLE_MATRIX, part_of, viewer
 from ..tables import table_at
-from .system import diagonal_slots_of, energies_of, interactions_of, power_of, settings_of
 
 _floats = viewer(np.float64)
 
@@ -17,16 +15,16 @@ _floats = viewer(np.float64)
 @njit
 def perform(task, t, given, found, system):
     """One of the tasks of `on_particles`; returns a status."""
-    n = 3 * settings_of(system)[0].particles
+    n = 3 * system.settings[0].particles
     if task == PARTICLE_MATRIX:
-        return add_diagonal(t, part_of(given, 0, n), 1.0, found, diagonal_slots_of(system), interactions_of(system))
+        return add_diagonal(t, part_of(given, 0, n), 1.0, found, system.diagonal_slots, system.interactions)
     if task == PARTICLE_ENERGY:
         clear(found)
     x, v, f = given, part_of(found, 0, n), part_of(found, n, n)
     if task == PARTICLE_FORCES:
         x, v, f = part_of(given, 0, n), part_of(given, n, n), part_of(found, 0, n)
-    energy, status = interact(t, x, v, f, power_of(system), interactions_of(system))
-    energies_of(system)[2] += energy
+    energy, status = interact(t, x, v, f, system.power, system.interactions)
+    system.energies[2] += energy
     return status
 
 

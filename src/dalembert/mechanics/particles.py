@@ -4,46 +4,36 @@ The particles' block of the state is x (3 n) and then p (3 n), after the bodies.
 derivative, and velocities where ẋ stands, so that nothing is copied.
 """
 
-from ..addresses import part_of
 from ..arrays import clear
 from ..jit import inlined, njit
 from ..linalg.block_matrix import load_3
 from ..model.tables import STATE_SIZE
-from ..pointer import PARTICLE_ENERGY, PARTICLE_FORCES, PARTICLE_RATES
+from ..pointer import PARTICLE_ENERGY, PARTICLE_FORCES, PARTICLE_RATES, part_of
 from ..unchecked import peek, poke
 from ..vec import add, cross, load3
 from .on_particles import ask_all
-from .system import (
-    bodies_of,
-    energies_of,
-    kinematics_of,
-    nodes_of,
-    particle_inverse_mass_of,
-    power_of,
-    settings_of,
-)
 
 
 @inlined
 def particles_at(system):
     """Where the particles' block starts in the state vector."""
-    return STATE_SIZE * settings_of(system)[0].rigid
+    return STATE_SIZE * system.settings[0].rigid
 
 
 @njit
 def particle_forces(t, y, dydt, system):
     """ẋ of all particles, and in place of ṗ the applied forces; potential energy and powers of the ledger. A status."""
-    n = settings_of(system)[0].particles
-    energies_of(system)[2] = 0.0
+    n = system.settings[0].particles
+    system.energies[2] = 0.0
     if n == 0:
         return 0
-    if settings_of(system)[0].stepped != 0:
+    if system.settings[0].stepped != 0:
         rest_particles(dydt, system)
         return 0
     at = particles_at(system)
     x, p = part_of(y, at, 3 * n), part_of(y, at + 3 * n, 3 * n)
     v, f = part_of(dydt, at, 3 * n), part_of(dydt, at + 3 * n, 3 * n)
-    inverse_mass = particle_inverse_mass_of(system)
+    inverse_mass = system.particle_inverse_mass
     for i in range(n):
         w = peek(inverse_mass, i)
         for k in range(3 * i, 3 * i + 3):
@@ -56,7 +46,7 @@ def particle_forces(t, y, dydt, system):
 def rest_particles(dydt, system):
     """No rates: the particles have a time step of their own."""
     at = particles_at(system)
-    for k in range(at, at + 6 * settings_of(system)[0].particles):
+    for k in range(at, at + 6 * system.settings[0].particles):
         poke(dydt, k, 0.0)
 
 
@@ -65,26 +55,26 @@ def split_forces(t, place, out, system):
     """Forces for the time step of particles: conservative ones, then all others; see `on_particles`. `energies` and `power`
     are as in `particle_forces`. Returns a status."""
     clear(out)
-    clear(power_of(system))
+    clear(system.power)
     return ask_all(PARTICLE_FORCES, t, place, out, system)
 
 
 @njit
 def particle_potential(t, y, dydt, system):
     """Potential energy (J) of the particles' own forces; overwrites the particles' block of dydt."""
-    n = settings_of(system)[0].particles
+    n = system.settings[0].particles
     if n == 0:
         return 0.0
     at = particles_at(system)
     ask_all(PARTICLE_ENERGY, t, part_of(y, at, 3 * n), part_of(dydt, at, 6 * n), system)
-    return energies_of(system)[2]
+    return system.energies[2]
 
 
 @inlined
 def load_nodes(y, system):
     """Places and velocities of nodes into the kinematics table."""
-    nodes, bodies, kinematics = nodes_of(system), bodies_of(system), kinematics_of(system)
-    settings = settings_of(system)[0]
+    nodes, bodies, kinematics = system.nodes, system.bodies, system.kinematics
+    settings = system.settings[0]
     at = particles_at(system)
     for i in range(nodes.shape[0]):
         kin = kinematics[settings.rigid + i]
@@ -98,8 +88,8 @@ def load_nodes(y, system):
 @inlined
 def exchange_forces(dydt, system):
     """Forces that a node has as a particle and as a body become one sum, in both places."""
-    nodes, kinematics = nodes_of(system), kinematics_of(system)
-    settings = settings_of(system)[0]
+    nodes, kinematics = system.nodes, system.kinematics
+    settings = system.settings[0]
     at = particles_at(system) + 3 * settings.particles
     for i in range(nodes.shape[0]):
         kin = kinematics[settings.rigid + i]
@@ -113,12 +103,12 @@ def exchange_forces(dydt, system):
 def finish_particles(y, dydt, system):
     """ṗ from the forces, with those of constraints; returns the sums of force, moment about the origin, and of what holds
     pinned particles: force, moment."""
-    nodes, kinematics = nodes_of(system), kinematics_of(system)
-    settings = settings_of(system)[0]
+    nodes, kinematics = system.nodes, system.kinematics
+    settings = system.settings[0]
     n = settings.particles
     at = particles_at(system)
     x, f = part_of(y, at, 3 * n), part_of(dydt, at + 3 * n, 3 * n)
-    inverse_mass = particle_inverse_mass_of(system)
+    inverse_mass = system.particle_inverse_mass
     zero = (0.0, 0.0, 0.0)
     total, moment, held, held_moment = zero, zero, zero, zero
     for i in range(n):
@@ -144,11 +134,11 @@ def finish_particles(y, dydt, system):
 @njit
 def drift_particles(h, y, system):
     """x += h p/m, unless particles have a time step of their own."""
-    if settings_of(system)[0].stepped != 0:
+    if system.settings[0].stepped != 0:
         return
-    n = settings_of(system)[0].particles
+    n = system.settings[0].particles
     at = particles_at(system)
-    inverse_mass = particle_inverse_mass_of(system)
+    inverse_mass = system.particle_inverse_mass
     for i in range(n):
         w = h * peek(inverse_mass, i)
         for k in range(at + 3 * i, at + 3 * i + 3):
@@ -158,9 +148,9 @@ def drift_particles(h, y, system):
 @njit
 def particles_kinetic(y, system):
     """½ Σ p²/m, J."""
-    n = settings_of(system)[0].particles
+    n = system.settings[0].particles
     at = particles_at(system) + 3 * n
-    inverse_mass = particle_inverse_mass_of(system)
+    inverse_mass = system.particle_inverse_mass
     total = 0.0
     for i in range(n):
         p = load_3(y, at + 3 * i)

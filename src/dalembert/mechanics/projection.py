@@ -18,17 +18,6 @@ from .forces import potential_energy
 from .kinematics import load6
 from .particles import particle_potential, particles_at
 from .spin import carries, carry
-from .system import (
-    bodies_of,
-    coordinates_of,
-    error_of,
-    kinematics_of,
-    multipliers_of,
-    nodes_of,
-    rhs_of,
-    settings_of,
-    ticks_of,
-)
 
 POSITION_ROUNDING = 1e-14  # relative to the model's length: errors below are rounding
 STALE = 1e-11  # relative: a larger correction needs the Jacobian anew
@@ -39,18 +28,15 @@ NOT_CLOSED = 103  # the joints could not be closed by projection
 @njit
 def complete(t, y, dydt, evaluated, system):
     """Finish a step in place: y back on its manifold, f(t, y) in dydt. Returns a status."""
-    ticks = ticks_of(system)
-    settings = settings_of(system)
-    error = error_of(system)
-    normalize_quaternions(y, settings[0].rigid)
+    normalize_quaternions(y, system.settings[0].rigid)
     if not evaluated:
         status = prepare(t, y, system)
         if status != 0:
             return status
     status = 0
-    if settings[0].hold == PROJECTION and error.shape[0] > 0:
+    if system.settings[0].hold == PROJECTION and system.error.shape[0] > 0:
         status = project(t, y, dydt, system)
-        lap(ticks, UPDATE)
+        lap(system.ticks, UPDATE)
         evaluated = False
     if status == 0 and not evaluated:
         status = finish(t, y, dydt, system)
@@ -71,8 +57,8 @@ def normalize_quaternions(y, bodies):
 @inlined
 def project(t, y, dydt, system):
     """Newton on C(q) = 0 in the mass metric, then J v = 0; the tables hold for the new state afterwards."""
-    error = error_of(system)
-    settings = settings_of(system)
+    error = system.error
+    settings = system.settings
     length = settings[0].length
     before = potential_energy(y, system) + nodes_potential(t, y, dydt, system)
     gained = 0.0
@@ -105,16 +91,15 @@ def project(t, y, dydt, system):
 @njit
 def nodes_potential(t, y, dydt, system):
     """Potential energy of the particles' forces, where projection moves particles; else 0. Overwrites dydt."""
-    return particle_potential(t, y, dydt, system) if nodes_of(system).shape[0] > 0 else 0.0
+    return particle_potential(t, y, dydt, system) if system.nodes.shape[0] > 0 else 0.0
 
 
 @njit
 def ledger_start(system):
     """Where the ledger's common entries stand in the state vector."""
-    settings = settings_of(system)
-    coordinates = coordinates_of(system)
+    settings = system.settings
     block = STATE_SIZE * settings[0].rigid + 6 * settings[0].particles
-    return block + coordinates.shape[0] + settings[0].ledger
+    return block + system.coordinates.shape[0] + settings[0].ledger
 
 
 @inlined
@@ -130,21 +115,20 @@ def largest(values):
 @inlined
 def correct_positions(y, system):
     """One Newton step; returns the kinetic energy gained: with L fixed, a turn δθ changes it by δθ·(ω × L)."""
-    multipliers = multipliers_of(system)
-    rhs = rhs_of(system)
-    kinematics = kinematics_of(system)
-    error = error_of(system)
-    bodies = bodies_of(system)
+    rhs = system.rhs
+    kinematics = system.kinematics
+    error = system.error
+    bodies = system.bodies
     for r in range(error.shape[0]):
         rhs[r] = -error[r]
     for r in range(error.shape[0], rhs.shape[0]):
         rhs[r] = 0.0
-    lap(ticks_of(system), UPDATE)
-    solve_multipliers(system, multipliers, False)
-    lap(ticks_of(system), SOLVE)
+    lap(system.ticks, UPDATE)
+    solve_multipliers(system, system.multipliers, False)
+    lap(system.ticks, SOLVE)
     gained = 0.0
     ledger = ledger_start(system)
-    for i in range(settings_of(system)[0].rigid):
+    for i in range(system.settings[0].rigid):
         kin = kinematics[i]
         at = STATE_SIZE * i
         w = bodies[i].inverse_mass
@@ -165,8 +149,8 @@ def correct_positions(y, system):
 @inlined
 def move_nodes(y, system):
     """The same for particles, which do not turn."""
-    nodes, bodies, kinematics = nodes_of(system), bodies_of(system), kinematics_of(system)
-    settings = settings_of(system)[0]
+    nodes, bodies, kinematics = system.nodes, system.bodies, system.kinematics
+    settings = system.settings[0]
     ledger = ledger_start(system)
     for i in range(nodes.shape[0]):
         kin = kinematics[settings.rigid + i]
@@ -183,19 +167,18 @@ def move_nodes(y, system):
 @inlined
 def correct_velocities(y, system):
     """P, L ← P, L + Jᵀ ν; returns the kinetic energy gained, ½ (v + v′)·ΔP + ½ (ω + ω′)·ΔL."""
-    rhs = rhs_of(system)
-    multipliers = multipliers_of(system)
-    kinematics = kinematics_of(system)
-    bodies = bodies_of(system)
+    rhs = system.rhs
+    kinematics = system.kinematics
+    bodies = system.bodies
     jacobian_velocity(system, rhs)
     for r in range(rhs.shape[0]):
         rhs[r] = -rhs[r]
-    lap(ticks_of(system), UPDATE)
-    solve_multipliers(system, multipliers, False)
-    lap(ticks_of(system), SOLVE)
+    lap(system.ticks, UPDATE)
+    solve_multipliers(system, system.multipliers, False)
+    lap(system.ticks, SOLVE)
     gained = 0.0
     ledger = ledger_start(system)
-    for i in range(settings_of(system)[0].rigid):
+    for i in range(system.settings[0].rigid):
         kin = kinematics[i]
         at = STATE_SIZE * i
         w = bodies[i].inverse_mass
@@ -217,8 +200,8 @@ def correct_velocities(y, system):
 @inlined
 def push_nodes(y, system):
     """The same for particles. What is pinned gets no momentum, and the impulse that it bears is its support's."""
-    nodes, bodies, kinematics = nodes_of(system), bodies_of(system), kinematics_of(system)
-    settings = settings_of(system)[0]
+    nodes, bodies, kinematics = system.nodes, system.bodies, system.kinematics
+    settings = system.settings[0]
     ledger = ledger_start(system)
     gained = 0.0
     for i in range(nodes.shape[0]):

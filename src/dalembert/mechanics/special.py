@@ -15,7 +15,6 @@ from .ask_special import ENERGY, FORCES, POWERS, RATES, ROWS
 from .assembly import assemble_hubs
 from .body_forces import add_powers, all_energy, exert_all
 from .special_rows import fill_parameter_rates, fill_special_rows
-from .system import energies_of
 
 _floats = viewer(np.float64)
 
@@ -43,7 +42,7 @@ def perform(task, t, y, found, system):
     if task == POWERS:
         add_powers(y, system)
     elif task == ENERGY:
-        energies_of(system)[1] = all_energy(y, system)
+        system.energies[1] = all_energy(y, system)
     elif task == RATES:
         fill_parameter_rates(y, found, system)
     else:

@@ -12,22 +12,12 @@ from .curve import curve_point
 from .custom import custom
 from .jacobian import put
 from .kinematics import load9
-from .system import (
-    bias_of,
-    coordinates_of,
-    curves_of,
-    error_of,
-    jacobian_of,
-    joints_of,
-    kinematics_of,
-    parts_of,
-)
 
 
 @njit
 def fill_special_rows(t, y, system):
     """The rest of `jacobian.fill_rows`; 0, or a user's status."""
-    parts, joints = parts_of(system), joints_of(system)
+    parts, joints = system.parts, system.joints
     for i in range(parts.shape[0]):
         part = parts[i]
         if joints[part.joint].active == 0:
@@ -48,7 +38,7 @@ def fill_special_rows(t, y, system):
 @njit
 def fill_parameter_rates(y, dydt, system):
     """The rates of the coordinates that are parameters of curves."""
-    coordinates, kinematics, curves = coordinates_of(system), kinematics_of(system), curves_of(system)
+    coordinates, kinematics, curves = system.coordinates, system.kinematics, system.curves
     for i in range(coordinates.shape[0]):
         if coordinates[i].kind == PARAMETER:
             dydt[coordinates[i].at] = coordinate_rate(y, coordinates[i], kinematics, curves)
@@ -66,13 +56,12 @@ def accumulate(jacobian, at, factor, linear, angular):
 # r″: C̈_i = (bias of a plane with normal n_i) − n_i·r″ ṡ².
 @njit
 def on_curve(y, part, system):
-    coordinates = coordinates_of(system)
-    kinematics = kinematics_of(system)
-    curves = curves_of(system)
-    error = error_of(system)
-    bias = bias_of(system)
-    jacobian = jacobian_of(system)
-    coordinate = coordinates[part.first]
+    kinematics = system.kinematics
+    curves = system.curves
+    error = system.error
+    bias = system.bias
+    jacobian = system.jacobian
+    coordinate = system.coordinates[part.first]
     kin_a = kinematics[part.a]
     kin_b = kinematics[part.b]
     rotation_a = load9(kin_a.rotation)
@@ -98,41 +87,37 @@ def on_curve(y, part, system):
 # Bodies may coincide (a common carrier), so that the blocks are cleared first and added to.
 @njit
 def coupling(y, part, system):
-    jacobian = jacobian_of(system)
-    coordinates = coordinates_of(system)
-    kinematics = kinematics_of(system)
-    curves = curves_of(system)
-    error = error_of(system)
-    bias = bias_of(system)
+    jacobian = system.jacobian
+    kinematics = system.kinematics
     zero = (0.0, 0.0, 0.0)
     put(jacobian, part.block_a, zero, zero)
     put(jacobian, part.block_b, zero, zero)
     put(jacobian, part.block_c, zero, zero)
     put(jacobian, part.block_d, zero, zero)
-    first = coordinates[part.first]
-    second = coordinates[part.second]
+    first = system.coordinates[part.first]
+    second = system.coordinates[part.second]
     lin_a, ang_a, lin_b, ang_b, bias_1 = coordinate_rows(first, kinematics)
     accumulate(jacobian, part.block_a, part.ratio, lin_a, ang_a)
     accumulate(jacobian, part.block_b, part.ratio, lin_b, ang_b)
     lin_c, ang_c, lin_d, ang_d, bias_2 = coordinate_rows(second, kinematics)
     accumulate(jacobian, part.block_c, part.ratio_2, lin_c, ang_c)
     accumulate(jacobian, part.block_d, part.ratio_2, lin_d, ang_d)
-    value_1 = coordinate_value(y, first, kinematics, curves)
-    value_2 = coordinate_value(y, second, kinematics, curves)
-    error[part.row] = part.ratio * value_1 + part.ratio_2 * value_2 - part.value
-    bias[part.row] = part.ratio * bias_1 + part.ratio_2 * bias_2
+    value_1 = coordinate_value(y, first, kinematics, system.curves)
+    value_2 = coordinate_value(y, second, kinematics, system.curves)
+    system.error[part.row] = part.ratio * value_1 + part.ratio_2 * value_2 - part.value
+    system.bias[part.row] = part.ratio * bias_1 + part.ratio_2 * bias_2
 
 
 # The rate of a coordinate, ṡ = g·v, as a row; C is the coordinate itself and the bias c + k s + d ṡ (`value`, `ratio`,
 # `ratio_2`), so that g·v̇ + compliance λ = −(c + k s + d ṡ) is a soft constraint.
 @njit
 def soft(y, part, system):
-    jacobian, kinematics = jacobian_of(system), kinematics_of(system)
-    coordinate = coordinates_of(system)[part.first]
+    kinematics = system.kinematics
+    coordinate = system.coordinates[part.first]
     lin_a, ang_a, lin_b, ang_b, _ = coordinate_rows(coordinate, kinematics)
-    put(jacobian, part.block_a, lin_a, ang_a)
-    put(jacobian, part.block_b, lin_b, ang_b)
-    s = coordinate_value(y, coordinate, kinematics, curves_of(system))
-    rate = coordinate_rate(y, coordinate, kinematics, curves_of(system))
-    error_of(system)[part.row] = s
-    bias_of(system)[part.row] = part.value + part.ratio * s + part.ratio_2 * rate
+    put(system.jacobian, part.block_a, lin_a, ang_a)
+    put(system.jacobian, part.block_b, lin_b, ang_b)
+    s = coordinate_value(y, coordinate, kinematics, system.curves)
+    rate = coordinate_rate(y, coordinate, kinematics, system.curves)
+    system.error[part.row] = s
+    system.bias[part.row] = part.value + part.ratio * s + part.ratio_2 * rate

@@ -22,7 +22,6 @@ from ..model.tables import STATE_SIZE
 from ..quat import rotate_by, to_matrix
 from ..vec import cross, dot, load3, matvec, matvec_t, scale, sub, symvec
 from .kinematics import load6, load9
-from .system import bodies_of, coordinates_of, kinematics_of, power_of, settings_of, spins_of
 
 ZERO = (0.0, 0.0, 0.0)
 NO_SPIN = 1e-100  # |L|², (kg m²/s)²: what is less does not turn, and its square may be lost to underflow
@@ -36,20 +35,24 @@ def three(values, at):
 @njit
 def state_size(system):
     """How many numbers the state vector has without what a step carries."""
-    own = settings_of(system)[0]
-    return STATE_SIZE * own.rigid + 6 * own.particles + coordinates_of(system).shape[0] + power_of(system).shape[0]
+    return (
+        STATE_SIZE * system.settings[0].rigid
+        + 6 * system.settings[0].particles
+        + system.coordinates.shape[0]
+        + system.power.shape[0]
+    )
 
 
 @njit
 def carries(y, system):
     """Whether a step carries l behind the state y."""
-    return spins_of(system).shape[0] > 0 and y.shape[0] > state_size(system)
+    return system.spins.shape[0] > 0 and y.shape[0] > state_size(system)
 
 
 @njit
 def carry(y, dydt, system):
     """Write l and l̇ behind the state y at the start of a step and its derivative, from these alone."""
-    spins, bodies, size = spins_of(system), bodies_of(system), state_size(system)
+    spins, bodies, size = system.spins, system.bodies, state_size(system)
     for i in range(spins.shape[0]):
         at, own = size + 3 * i, STATE_SIZE * spins[i].body
         rotation = to_matrix((y[own + 3], y[own + 4], y[own + 5], y[own + 6]))
@@ -67,7 +70,7 @@ def carry(y, dydt, system):
 @njit
 def use_spins(y, system):
     """Angular velocities, and L in world axes, from l where the state y carries it; after `update_kinematics`."""
-    spins, kinematics, size = spins_of(system), kinematics_of(system), state_size(system)
+    spins, kinematics, size = system.spins, system.kinematics, state_size(system)
     if not carries(y, system):
         return
     for i in range(spins.shape[0]):
@@ -83,7 +86,7 @@ def use_spins(y, system):
 @njit
 def spin_rates(y, dydt, system):
     """l̇ behind the derivative, where the state y carries l."""
-    spins, kinematics, size = spins_of(system), kinematics_of(system), state_size(system)
+    spins, kinematics, size = system.spins, system.kinematics, state_size(system)
     if not carries(y, system):
         return
     for i in range(spins.shape[0]):
@@ -103,7 +106,7 @@ def merge_spins(y, system):
 
     Where L has become small in the step, θ is that of its size at the start.
     """
-    spins, size = spins_of(system), state_size(system)
+    spins, size = system.spins, state_size(system)
     for i in range(spins.shape[0]):
         at, own = size + 3 * i, STATE_SIZE * spins[i].body
         spin, momentum = three(y, at), three(y, own + 10)

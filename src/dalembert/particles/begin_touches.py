@@ -1,27 +1,12 @@
 """What particles touch at the start of a step: from contacts, from what holds them to bodies, from the step before."""
 
-from ..collide.particle_tables import CONTACTS, particle_contacts_of, particle_counts_of
+from ..collide.particle_tables import CONTACTS
 from ..jit import njit
 from ..linalg.block_matrix import load_3
 from ..mechanics.kinematics import load9
-from ..mechanics.system import kinematics_of, particle_inverse_mass_of, settings_of
 from ..unchecked import peek
 from ..vec import add, add_scaled, cross, dot, load3, matvec, norm, scale, store3, sub, unit
 from .lock import add_axis, lock, velocities_before
-from .tables_of import (
-    active_of,
-    aim_of,
-    attachments_of,
-    memory_of,
-    options_of,
-    report_of,
-    stage_of,
-    start_of,
-    tied_of,
-    touch_counts_of,
-    touches_of,
-    wanted_of,
-)
 from .touch import CREEP, carried, part
 
 
@@ -29,9 +14,9 @@ from .touch import CREEP, carried, part
 def gather_touches(particles, system, steps):
     """The touches of a step from its contacts, which are in the order of their particles: those that would be crossed by
     the motion without them hold, and stick."""
-    contacts, inverse = particle_contacts_of(particles), particle_inverse_mass_of(system)
-    number = particle_counts_of(particles)[CONTACTS]
-    touches, counts, tied = touches_of(steps), touch_counts_of(steps), tied_of(steps)
+    contacts, inverse = particles.contacts, system.particle_inverse_mass
+    number = particles.counts[CONTACTS]
+    touches, counts, tied = steps.touches, steps.touch_counts, steps.tied
     first = 0
     while first < number:
         particle = contacts[first].particle
@@ -49,9 +34,9 @@ def gather_touches(particles, system, steps):
 @njit
 def gather_attachments(system, steps):
     """Particles that are attached to bodies are locked to them, whatever they bear, and brought back where they drifted."""
-    attachments, touches, counts = attachments_of(steps), touches_of(steps), touch_counts_of(steps)
-    kinematics = kinematics_of(system)
-    tied = tied_of(steps)
+    attachments, touches, counts = steps.attachments, steps.touches, steps.touch_counts
+    kinematics = system.kinematics
+    tied = steps.tied
     for k in range(attachments.shape[0]):
         if tied[attachments[k].particle] == 0:
             continue  # it was let go
@@ -77,9 +62,9 @@ def gather_attachments(system, steps):
 @njit
 def way_to_carrier(particle, body, arm, system, steps):
     """How far an attached particle shall go beside its carrier in a stage."""
-    options, kin = options_of(steps)[0], kinematics_of(system)[body]
+    options, kin = steps.options[0], system.kinematics[body]
     point, omega = add(load3(kin.x), arm), load3(kin.omega)
-    off = sub(point, load_3(start_of(steps), 3 * particle))
+    off = sub(point, load_3(steps.start, 3 * particle))
     theta = options.fraction
     tau = theta * options.dt
     lacking = scale(0.5 * tau * tau, cross(omega, cross(omega, arm)))
@@ -94,13 +79,13 @@ def way_to_carrier(particle, body, arm, system, steps):
 
 @njit
 def start_touch(touch, contacts, system, steps):
-    active, i = active_of(steps), 3 * touch.particle
-    path = sub(load_3(aim_of(steps), i), load_3(start_of(steps), i))
+    active, i = steps.active, 3 * touch.particle
+    path = sub(load_3(steps.aim, i), load_3(steps.start, i))
     for c in range(touch.first, touch.last):
         contact = contacts[c]
-        d = sub(path, carried(contact.body, load3(contact.position), wanted_of(steps), 0, system))
+        d = sub(path, carried(contact.body, load3(contact.position), steps.wanted, 0, system))
         active[c] = 1 if dot(load3(contact.normal), d) < -part(steps) * contact.separation else 0
-    touch.stick, touch.grip, touch.returns, touch.body = 1, 0.0, 0, settings_of(system)[0].rigid
+    touch.stick, touch.grip, touch.returns, touch.body = 1, 0.0, 0, system.settings[0].rigid
     store3(touch.friction, (0.0, 0.0, 0.0))
     store3(touch.force, (0.0, 0.0, 0.0))
     recall(touch, contacts, steps)
@@ -111,29 +96,28 @@ def start_touch(touch, contacts, system, steps):
 @njit
 def recall(touch, contacts, steps):
     """Begin with what was found for this particle in the step before, if it touches."""
-    memory, active = memory_of(steps), active_of(steps)
-    was = memory[touch.particle]
-    if was.step != report_of(steps)[0].steps:
+    was = steps.memory[touch.particle]
+    if was.step != steps.report[0].steps:
         return
     nearest = touch.first
     for c in range(touch.first, touch.last):
         if contacts[c].separation < contacts[nearest].separation:
             nearest = c
-    active[nearest] = 1
+    steps.active[nearest] = 1
     touch.stick, touch.grip = was.stick, was.grip
 
 
 @njit
 def remember(steps):
     """Keep what was found, for the next step."""
-    if options_of(steps)[0].contacts == 0:
+    if steps.options[0].contacts == 0:
         return
-    memory, touches = memory_of(steps), touches_of(steps)
-    for k in range(touch_counts_of(steps)[0]):
+    memory, touches = steps.memory, steps.touches
+    for k in range(steps.touch_counts[0]):
         touch = touches[k]
         if touch.locked > 0:
             was = memory[touch.particle]
-            was.step, was.stick, was.grip = report_of(steps)[0].steps + 1, touch.stick, touch.grip
-            if touch.stick == 0 and norm(load3(touch.friction)) > touch.grip * CREEP * stage_of(steps)[0].tau:
+            was.step, was.stick, was.grip = steps.report[0].steps + 1, touch.stick, touch.grip
+            if touch.stick == 0 and norm(load3(touch.friction)) > touch.grip * CREEP * steps.stage[0].tau:
                 continue
             was.stick, was.grip = 1, 0.0

@@ -1,43 +1,29 @@
 """The end of a time step of particles: momenta of what touches, and the ledger."""
 
-from ..collide.particle_tables import particle_contacts_of
 from ..jit import inlined, njit
 from ..linalg.block_matrix import add_3, load_3, store_3
 from ..mechanics.particles import particles_at
-from ..mechanics.system import particle_inverse_mass_of, settings_of
-from ..mechanics.system import pushes_of as system_pushes_of
 from ..model.tables import FORCE_IMPULSE, LEDGER, PROJECTION_WORK, REACTION_IMPULSE, REACTION_TORQUE, TORQUE_IMPULSE
 from ..unchecked import peek, poke
 from ..vec import add, add_scaled, cross, dot, load3, scale, sub
 from .tables import BODY_ROW
-from .tables_of import (
-    active_of,
-    base_of,
-    booked_of,
-    forces_of,
-    moved_of,
-    options_of,
-    place_of,
-    power_of,
-    start_of,
-)
 from .touch import carried, normal_part, push_carrier, slip_of
 
 
 @inlined
 def force_place(particle, steps):
     """Where the forces of a step act on a particle."""
-    if options_of(steps)[0].explicit != 0:
-        return load_3(base_of(steps), 3 * particle)
-    return load_3(place_of(steps), 3 * particle)
+    if steps.options[0].explicit != 0:
+        return load_3(steps.base, 3 * particle)
+    return load_3(steps.place, 3 * particle)
 
 
 @njit
 def book_forces(y, system, steps):
     """Powers and impulses of the forces on particles, into the ledger, by the rule that moves the particles."""
-    options, n = options_of(steps)[0], settings_of(system)[0].particles
-    forces, inverse = forces_of(steps), particle_inverse_mass_of(system)
-    power, booked = power_of(steps), booked_of(steps)
+    options, n = steps.options[0], system.settings[0].particles
+    forces, inverse = steps.forces, system.particle_inverse_mass
+    power, booked = steps.power, steps.booked
     zero = (0.0, 0.0, 0.0)
     total, moment, held, held_moment = zero, zero, zero, zero
     for i in range(n):
@@ -68,11 +54,11 @@ def book_forces(y, system, steps):
 @njit
 def finish_touch(touch, y, particles, system, steps):
     """Book what a touch did to its particle, leave the opposite to the carrier, move the particle out of what it is in."""
-    options = options_of(steps)[0]
-    h, n, at = options.dt, settings_of(system)[0].particles, particles_at(system) + 3 * touch.particle
-    w = peek(particle_inverse_mass_of(system), touch.particle)
+    options = steps.options[0]
+    h, n, at = options.dt, system.settings[0].particles, particles_at(system) + 3 * touch.particle
+    w = peek(system.particle_inverse_mass, touch.particle)
     x, v = load_3(y, at), scale(w, load_3(y, at + 3 * n))
-    x_0, v_0 = load_3(start_of(steps), 3 * touch.particle), scale(w, load_3(start_of(steps), 3 * (n + touch.particle)))
+    x_0, v_0 = load_3(steps.start, 3 * touch.particle), scale(w, load_3(steps.start, 3 * (n + touch.particle)))
     force = load3(touch.force)
     normal = normal_part(touch, force)
     along = sub(force, normal)
@@ -91,14 +77,14 @@ def finish_touch(touch, y, particles, system, steps):
 @njit
 def move_out(touch, way, y, particles, system, steps):
     """Put a particle where its contacts want it."""
-    contacts, active = particle_contacts_of(particles), active_of(steps)
-    stretch = options_of(steps)[0].stretch
+    contacts, active = particles.contacts, steps.active
+    stretch = steps.options[0].stretch
     out = (0.0, 0.0, 0.0)
     for c in range(touch.first, touch.last):
         contact = contacts[c]
         if active[c] != 0:
             n = load3(contact.normal)
-            body = carried(contact.body, load3(contact.position), moved_of(steps), 0, system)
+            body = carried(contact.body, load3(contact.position), steps.moved, 0, system)
             depth = contact.separation + dot(n, add_scaled(add(way, out), -stretch, body))
             if depth < 0.0:
                 out = add_scaled(out, -depth, n)
@@ -109,10 +95,10 @@ def move_out(touch, way, y, particles, system, steps):
 def shift_particle(particle, out, y, system, steps):
     """Move a particle, and book the energy and the angular momentum of that."""
     at, common = particles_at(system) + 3 * particle, y.shape[0] - len(LEDGER)
-    p = load_3(y, at + 3 * settings_of(system)[0].particles)
+    p = load_3(y, at + 3 * system.settings[0].particles)
     add_3(y, at, out)
     entry = common + PROJECTION_WORK
-    poke(y, entry, peek(y, entry) - dot(load_3(forces_of(steps), 3 * particle), out))
+    poke(y, entry, peek(y, entry) - dot(load_3(steps.forces, 3 * particle), out))
     add_3(y, common + REACTION_TORQUE, cross(out, p))
 
 
@@ -122,5 +108,5 @@ def push(touch, x, force, h, y, system):
     common = y.shape[0] - len(LEDGER)
     add_3(y, common + REACTION_IMPULSE, scale(h, force))
     add_3(y, common + REACTION_TORQUE, scale(h, cross(x, force)))
-    if touch.body < settings_of(system)[0].rigid:
-        push_carrier(touch, scale(-1.0, force), system_pushes_of(system), BODY_ROW * touch.body)
+    if touch.body < system.settings[0].rigid:
+        push_carrier(touch, scale(-1.0, force), system.pushes, BODY_ROW * touch.body)

@@ -7,51 +7,30 @@ from ..linalg.block_matrix import add_3, load_3, store_3
 from ..linalg.conjugate_gradient import INDEFINITE, NOT_CONVERGED
 from ..linalg.krylov import add_multiple, inner, turn
 from ..linalg.ssor import inverse_of, load_symmetric, store_symmetric
-from ..mechanics.system import particle_mass_of, settings_of
 from ..status import OK
 from ..unchecked import peek, poke
 from ..vec import add_scaled, cross, load3, matvec, scale, sub, unit
 from .conjugate import apply
 from .stage_bodies import body_momentum
 from .tables import BODY_ROW
-from .tables_of import (
-    change_of,
-    d_of,
-    diagonal_of,
-    direction_of,
-    g_of,
-    image_of,
-    options_of,
-    pinned_of,
-    report_of,
-    residual_of,
-    rhs_of,
-    scaled_of,
-    stage_of,
-    starts_of,
-    t_of,
-    touch_counts_of,
-    touches_of,
-    values_of,
-)
 from .touch import body_point, free_part, locked_part, push_carrier, slides, tangent_part
 
 
 @njit
 def expand(z, u, system, steps):
     """u = T z without what is prescribed: particles from the unknowns of particles and bodies."""
-    touches, pinned = touches_of(steps), pinned_of(steps)
-    n = 3 * settings_of(system)[0].particles
+    touches, pinned = steps.touches, steps.pinned
+    n = 3 * system.settings[0].particles
     for k in range(n):
         poke(u, k, peek(z, k))
     for k in range(pinned.shape[0]):
         store_3(u, 3 * pinned[k], (0.0, 0.0, 0.0))
-    for k in range(touch_counts_of(steps)[0]):
+    for k in range(steps.touch_counts[0]):
         touch = touches[k]
         i = 3 * touch.particle
         u_i = load_3(u, i)
         along = locked_part(touch, u_i)
-        if touch.body < settings_of(system)[0].rigid:
+        if touch.body < system.settings[0].rigid:
             along = sub(along, locked_part(touch, body_point(touch, z, n + BODY_ROW * touch.body)))
         store_3(u, i, sub(u_i, along))
 
@@ -59,28 +38,28 @@ def expand(z, u, system, steps):
 @njit
 def gather(w, q, system, steps):
     """q = Tᵀ w: forces on particles become those on the unknowns."""
-    touches, pinned = touches_of(steps), pinned_of(steps)
-    n = 3 * settings_of(system)[0].particles
+    touches, pinned = steps.touches, steps.pinned
+    n = 3 * system.settings[0].particles
     for k in range(n):
         poke(q, k, peek(w, k))
     for k in range(n, q.shape[0]):
         poke(q, k, 0.0)
     for k in range(pinned.shape[0]):
         store_3(q, 3 * pinned[k], (0.0, 0.0, 0.0))
-    for k in range(touch_counts_of(steps)[0]):
+    for k in range(steps.touch_counts[0]):
         touch = touches[k]
         i = 3 * touch.particle
         borne = locked_part(touch, load_3(w, i))
         add_3(q, i, scale(-1.0, borne))
-        if touch.body < settings_of(system)[0].rigid:
+        if touch.body < system.settings[0].rigid:
             push_carrier(touch, borne, q, n + BODY_ROW * touch.body)
 
 
 @njit
 def add_inertia(z, q, system, steps):
     """q += w M (δ, θ) of all bodies."""
-    n, weight = 3 * settings_of(system)[0].particles, stage_of(steps)[0].body_weight
-    for b in range(settings_of(system)[0].rigid):
+    n, weight = 3 * system.settings[0].particles, steps.stage[0].body_weight
+    for b in range(system.settings[0].rigid):
         at = n + BODY_ROW * b
         m, spin = body_momentum(b, load_3(z, at), load_3(z, at + 3), steps)
         add_3(q, at, scale(weight, m))
@@ -90,10 +69,9 @@ def add_inertia(z, q, system, steps):
 @njit
 def product(z, q, u, system, steps):
     """q = (Tᵀ A T + inertia) z; u is scratch of the size of z."""
-    image = image_of(steps)
     expand(z, u, system, steps)
-    apply(u, image, system, steps)
-    gather(image, q, system, steps)
+    apply(u, steps.image, system, steps)
+    gather(steps.image, q, system, steps)
     add_inertia(z, q, system, steps)
     add_slip(z, u, q, system, steps)
 
@@ -101,16 +79,16 @@ def product(z, q, u, system, steps):
 @njit
 def add_slip(z, u, q, system, steps):
     """Add κ times the slip of what slides on bodies to q, for those, and what the matrix does not have for the particles."""
-    touches, n = touches_of(steps), 3 * settings_of(system)[0].particles
-    explicit = options_of(steps)[0].explicit != 0
-    for k in range(touch_counts_of(steps)[0]):
+    touches, n = steps.touches, 3 * system.settings[0].particles
+    explicit = steps.options[0].explicit != 0
+    for k in range(steps.touch_counts[0]):
         touch = touches[k]
         if not slides(touch):
             continue
         i = 3 * touch.particle
         own = tangent_part(touch, load_3(u, i))
         slip = own
-        if touch.body < settings_of(system)[0].rigid:
+        if touch.body < system.settings[0].rigid:
             at = n + BODY_ROW * touch.body
             slip = sub(slip, tangent_part(touch, body_point(touch, z, at)))
             push_carrier(touch, scale(-touch.grip, slip), q, at)
@@ -122,12 +100,12 @@ def add_slip(z, u, q, system, steps):
 @njit
 def solve_coupled(tolerance, system, steps):
     """Conjugate gradients for particles and bodies at once; see the head of this file."""
-    report, rhs, change = report_of(steps)[0], rhs_of(steps), change_of(steps)
-    z, r, p, q, s, u = d_of(steps), residual_of(steps), direction_of(steps), g_of(steps), scaled_of(steps), t_of(steps)
-    n, total = 3 * settings_of(system)[0].particles, rhs.shape[0]
-    apply(change, image_of(steps), system, steps)
+    report, rhs, change = steps.report[0], steps.rhs, steps.change
+    z, r, p, q, s, u = steps.d, steps.residual, steps.direction, steps.g, steps.scaled, steps.t
+    n, total = 3 * system.settings[0].particles, rhs.shape[0]
+    apply(change, steps.image, system, steps)
     for k in range(n):
-        poke(u, k, peek(rhs, k) - peek(image_of(steps), k))
+        poke(u, k, peek(rhs, k) - peek(steps.image, k))
     gather(u, r, system, steps)
     for k in range(n, total):
         poke(r, k, peek(r, k) + peek(rhs, k))
@@ -136,7 +114,7 @@ def solve_coupled(tolerance, system, steps):
     if not invert_blocks(system, steps):
         return INDEFINITE
     goal, last, status = -1.0, 1.0, NOT_CONVERGED
-    for iteration in range(options_of(steps)[0].linear_iterations):
+    for iteration in range(steps.options[0].linear_iterations):
         precondition(r, s, system, steps)
         square = inner(r, s)
         if goal < 0.0:
@@ -162,17 +140,17 @@ def solve_coupled(tolerance, system, steps):
 @njit
 def invert_blocks(system, steps):
     """The inverse blocks on the diagonal: 9 numbers a particle, then 9 + 9 a body. Returns whether all are definite."""
-    stage, diagonal, mass = stage_of(steps)[0], diagonal_of(steps), particle_mass_of(system)
-    explicit = options_of(steps)[0].explicit != 0
+    stage, diagonal, mass = steps.stage[0], steps.diagonal, system.particle_mass
+    explicit = steps.options[0].explicit != 0
     n = mass.shape[0]
     good = True
     for i in range(n):
         m = stage.weight * peek(mass, i)
-        block = (m, m, m, 0.0, 0.0, 0.0) if explicit else load_symmetric(values_of(steps), 9 * starts_of(steps)[i])
+        block = (m, m, m, 0.0, 0.0, 0.0) if explicit else load_symmetric(steps.values, 9 * steps.starts[i])
         inverse, definite = inverse_of(block)
         store_symmetric(diagonal, 9 * i, inverse, 1.0)
         good = good and definite
-    for b in range(settings_of(system)[0].rigid):
+    for b in range(system.settings[0].rigid):
         at = 9 * (n + 2 * b)
         for k in range(18):
             poke(diagonal, at + k, 0.0)
@@ -181,12 +159,12 @@ def invert_blocks(system, steps):
             for r in range(3):
                 poke(diagonal, at + 3 * r + c, stage.body_weight * m[r])
                 poke(diagonal, at + 9 + 3 * r + c, stage.body_weight * spin[r])
-    touches = touches_of(steps)
-    for k in range(touch_counts_of(steps)[0]):
+    touches = steps.touches
+    for k in range(steps.touch_counts[0]):
         touch = touches[k]
-        if touch.body < settings_of(system)[0].rigid and touch.locked > 0:
+        if touch.body < system.settings[0].rigid and touch.locked > 0:
             add_load(touch, explicit, n, system, steps)
-    for b in range(2 * settings_of(system)[0].rigid):
+    for b in range(2 * system.settings[0].rigid):
         inverse, definite = inverse_of(load_symmetric(diagonal, 9 * (n + b)))
         store_symmetric(diagonal, 9 * (n + b), inverse, 1.0)
         good = good and definite
@@ -196,8 +174,8 @@ def invert_blocks(system, steps):
 @njit
 def add_load(touch, explicit, n, system, steps):
     """Add what a locked particle's own block is to its carrier, to the blocks of that."""
-    diagonal = diagonal_of(steps)
-    m = stage_of(steps)[0].weight * peek(particle_mass_of(system), touch.particle)
+    diagonal = steps.diagonal
+    m = steps.stage[0].weight * peek(system.particle_mass, touch.particle)
     grip = touch.grip if slides(touch) else 0.0
     arm, at = load3(touch.arm), 9 * (n + 2 * touch.body)
     for c in range(3):
@@ -219,15 +197,15 @@ def borne_block(touch, m, grip, v, explicit, steps):
 def block_times(i, m, v, explicit, steps):
     if explicit:
         return (m * v[0], m * v[1], m * v[2])
-    return matvec(load_3x3(values_of(steps), 9 * starts_of(steps)[i]), v)
+    return matvec(load_3x3(steps.values, 9 * steps.starts[i]), v)
 
 
 @njit
 def precondition(r, s, system, steps):
-    diagonal, touches = diagonal_of(steps), touches_of(steps)
+    diagonal, touches = steps.diagonal, steps.touches
     for i in range(r.shape[0] // 3):
         store_3(s, 3 * i, matvec(load_3x3(diagonal, 9 * i), load_3(r, 3 * i)))
-    for k in range(touch_counts_of(steps)[0]):
+    for k in range(steps.touch_counts[0]):
         touch = touches[k]
         i = 3 * touch.particle
         store_3(s, i, free_part(touch, load_3(s, i)))

@@ -5,16 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from ..addresses import address_table, part_of
 from ..collide.bounds import place_colliders
 from ..collide.particle_detect import with_contacts
 from ..collide.particle_tables import CONTACTS, NEED_CONTACTS, Particles
 from ..collide.particles import meet_particles
 from ..collide.tables import Collision
 from ..jit import DISABLED, CFunction, njit
-from ..pointer import C_SIGNATURE, C_TYPE, view, viewer
+from ..pointer import C_SIGNATURE, C_TYPE, part_of, view, viewer
 from ..status import NON_FINITE
-from ..tables import table_at
+from ..tables import address_table, table_at
 
 _floats = viewer(np.float64)
 _addresses = viewer(np.int64)

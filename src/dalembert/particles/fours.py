@@ -3,10 +3,8 @@
 from ..jit import inlined, njit
 from ..lanes import first_thrice, last_thrice, middle_thrice, peek4, plus4, poke4, spread, times4, where4
 from ..mechanics.particles import particles_at
-from ..mechanics.system import particle_inverse_mass_of, particle_mass_of, settings_of
 from ..unchecked import peek, poke
 from ..vec import add, add_scaled, cross, scale
-from .tables_of import options_of, start_of
 
 
 # Four particles are three registers of places, x y z x | y z x y | z x y z, and as many of momenta. Of forces m a + c the sum
@@ -17,8 +15,8 @@ def step_fours(first, last, a, c, y, system, steps):
 
     Returns (the first that is left over, sum of forces, their moment, a number that is not finite if any place is not).
     """
-    h, n, at = options_of(steps)[0].dt, settings_of(system)[0].particles, particles_at(system)
-    mass, inverse, room = particle_mass_of(system), particle_inverse_mass_of(system), start_of(steps)
+    h, n, at = steps.options[0].dt, system.settings[0].particles, particles_at(system)
+    mass, inverse, room = system.particle_mass, system.particle_inverse_mass, steps.start
     end = last - (last - first) % 4
     if end == first:  # there may be too little room
         return first, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0

@@ -6,20 +6,10 @@ memory many times, and gives the same numbers but for rounding.
 """
 
 from ..arrays import clear, copy
-from ..energies.elements import sets_of
-from ..interact.tables_of import laws_of
 from ..jit import njit
 from ..linalg.block_matrix import add_3, load_3, store_3
 from ..mechanics.fields import medium_drag
 from ..mechanics.particles import particles_at
-from ..mechanics.system import (
-    elements_of,
-    interactions_of,
-    particle_forces_of,
-    particle_inverse_mass_of,
-    particle_mass_of,
-    settings_of,
-)
 from ..model.tables import (
     FORCE_IMPULSE,
     LEDGER,
@@ -35,16 +25,15 @@ from ..unchecked import peek, poke
 from ..vec import add, add_scaled, cross, dot, load3, scale, sub
 from .fours import step_fours
 from .tables import UPDATE
-from .tables_of import options_of, pinned_of, power_of, report_of, spare_of, ticks_of
 
 
 @njit
 def are_free(system, steps):
     """Whether all particles move by themselves, by the explicit scheme."""
-    options, forces = options_of(steps)[0], particle_forces_of(system)
-    if options.explicit == 0 or options.contacts != 0 or settings_of(system)[0].rigid > 0:
+    forces = system.particle_forces
+    if steps.options[0].explicit == 0 or steps.options[0].contacts != 0 or system.settings[0].rigid > 0:
         return False
-    if sets_of(elements_of(system)).shape[0] > 0 or laws_of(interactions_of(system)).shape[0] > 0:
+    if system.elements.sets.shape[0] > 0 or system.interactions.laws.shape[0] > 0:
         return False
     for k in range(forces.shape[0]):
         if forces[k].kind != PARTICLE_FIELD and forces[k].kind != MEDIUM:
@@ -56,15 +45,15 @@ def are_free(system, steps):
 def march_free(stop, y, system, steps):
     """Steps until `stop` (s since the start) is reached. Returns a status; where it is not OK, y is as it was before all of
     them."""
-    options, report = options_of(steps)[0], report_of(steps)[0]
+    options, report = steps.options[0], steps.report[0]
     first = report.steps
-    copy(spare_of(steps), y)
+    copy(steps.spare, y)
     while (report.steps + 1e-9) * options.dt < stop:
-        begin(ticks_of(steps), 1.0)
+        begin(steps.ticks, 1.0)
         finite = step_free(y, system, steps)
-        lap(ticks_of(steps), UPDATE)
+        lap(steps.ticks, UPDATE)
         if not finite:
-            copy(y, spare_of(steps))
+            copy(y, steps.spare)
             report.newton -= report.steps - first
             report.steps = first
             return NON_FINITE
@@ -76,7 +65,7 @@ def march_free(stop, y, system, steps):
 @njit
 def step_free(y, system, steps):
     """One step in place, and its books. Returns whether all is finite."""
-    n, power, h = settings_of(system)[0].particles, power_of(steps), options_of(steps)[0].dt
+    n, power, h = system.settings[0].particles, steps.power, steps.options[0].dt
     clear(power)
     check = 0.0
     first = 0
@@ -93,7 +82,7 @@ def step_free(y, system, steps):
 @njit
 def end_of_stretch(first, n, system):
     """How far the same forces act as on the particle `first`."""
-    forces = particle_forces_of(system)
+    forces = system.particle_forces
     for k in range(forces.shape[0]):
         if forces[k].first > first:
             n = min(n, forces[k].first)
@@ -105,7 +94,7 @@ def end_of_stretch(first, n, system):
 @njit
 def uniform_pull(i, system):
     """The acceleration and the force of all uniform fields at particle i, and whether any medium is there."""
-    forces = particle_forces_of(system)
+    forces = system.particle_forces
     a, c, drags = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), False
     for k in range(forces.shape[0]):
         force = forces[k]
@@ -121,7 +110,7 @@ def uniform_pull(i, system):
 @njit
 def drag(i, v, share, power, system):
     """The force of all media on particle i at the velocity v; so much of its power goes into `power`."""
-    forces = particle_forces_of(system)
+    forces = system.particle_forces
     total = (0.0, 0.0, 0.0)
     for k in range(forces.shape[0]):
         force = forces[k]
@@ -137,8 +126,8 @@ def drag(i, v, share, power, system):
 @njit
 def step_stretch(first, last, y, system, steps):
     """A step of particles on which the same forces act. Returns a number that is not finite if any of theirs is not."""
-    h, n, at = options_of(steps)[0].dt, settings_of(system)[0].particles, particles_at(system)
-    mass, inverse, power = particle_mass_of(system), particle_inverse_mass_of(system), power_of(steps)
+    h, n, at = steps.options[0].dt, system.settings[0].particles, particles_at(system)
+    mass, inverse, power = system.particle_mass, system.particle_inverse_mass, steps.power
     a, c, drags = uniform_pull(first, system)
     book_held(first, last, a, c, drags, y, system, steps)
     total, moment = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
@@ -168,7 +157,7 @@ def step_stretch(first, last, y, system, steps):
 @njit
 def book_held(first, last, a, c, drags, y, system, steps):
     """The forces that hold pinned particles, into the powers."""
-    at, mass, power, pinned = particles_at(system), particle_mass_of(system), power_of(steps), pinned_of(steps)
+    at, mass, power, pinned = particles_at(system), system.particle_mass, steps.power, steps.pinned
     common = power.shape[0] - len(LEDGER)
     zero = (0.0, 0.0, 0.0)
     for k in range(pinned.shape[0]):
@@ -184,7 +173,7 @@ def book_held(first, last, a, c, drags, y, system, steps):
 @njit
 def dragged(i, p, f, h, power, system):
     """The force of media on particle i with the momentum p at the start of a step, f all other forces on it."""
-    w = peek(particle_inverse_mass_of(system), i)
+    w = peek(system.particle_inverse_mass, i)
     v = scale(w, p)
     v = add_scaled(v, 0.5 * h * w, add(f, drag(i, v, 0.0, power, system)))
     return drag(i, v, 1.0, power, system)

@@ -13,7 +13,6 @@ from ..arrays import clear
 from ..jit import njit
 from ..linalg.block_matrix import add_3, load_3, store_3
 from ..linalg.conjugate_gradient import INDEFINITE
-from ..mechanics.system import particle_inverse_mass_of, particle_mass_of, settings_of
 from ..pointer import PARTICLE_MATRIX, SOLVE, call_pointer
 from ..status import OK
 from ..unchecked import peek, poke
@@ -21,28 +20,6 @@ from ..vec import add, scale, unit
 from .conjugate import apply, solve_held
 from .coupled import gather, solve_coupled
 from .tables import BODY_ROW
-from .tables_of import (
-    aim_of,
-    before_of,
-    change_of,
-    g_of,
-    gradient_of,
-    image_of,
-    moved_of,
-    options_of,
-    pinned_of,
-    place_of,
-    report_of,
-    rhs_of,
-    stage_of,
-    start_of,
-    starts_of,
-    t_of,
-    touch_counts_of,
-    touches_of,
-    values_of,
-    wanted_of,
-)
 from .touch import free_part, friction_at, missing, push_carrier, slides, tangent_part
 
 FROM_ZERO, FROM_AIM, FROM_CHANGE = range(3)
@@ -51,13 +28,13 @@ FROM_ZERO, FROM_AIM, FROM_CHANGE = range(3)
 @njit
 def assemble(walls, system, steps):
     """The matrix of a Newton step at `place`: w M, and what the forces add. Returns a status."""
-    if options_of(steps)[0].explicit != 0:
+    if steps.options[0].explicit != 0:
         return OK
-    stage, values, starts = stage_of(steps)[0], values_of(steps), starts_of(steps)
-    mass = particle_mass_of(system)
+    stage, values, starts = steps.stage[0], steps.values, steps.starts
+    mass = system.particle_mass
     clear(values)
-    settings_of(system)[0].rate = 1.0 / stage.tau
-    status = call_pointer(walls.mechanism, walls.mechanism_data, PARTICLE_MATRIX, stage.time, place_of(steps), values)
+    system.settings[0].rate = 1.0 / stage.tau
+    status = call_pointer(walls.mechanism, walls.mechanism_data, PARTICLE_MATRIX, stage.time, steps.place, values)
     for i in range(mass.shape[0]):
         at = 9 * starts[i]
         for k in range(0, 9, 4):
@@ -71,8 +48,8 @@ def solve(guess, tolerance, system, steps):
 
     guess : where to begin: FROM_ZERO, FROM_AIM, where the particles would go freely, or FROM_CHANGE, as it is.
     """
-    options, n = options_of(steps)[0], 3 * settings_of(system)[0].particles
-    gradient, rhs, change = gradient_of(steps), rhs_of(steps), change_of(steps)
+    options, n = steps.options[0], 3 * system.settings[0].particles
+    gradient, rhs, change = steps.gradient, steps.rhs, steps.change
     for k in range(rhs.shape[0]):
         poke(rhs, k, -peek(gradient, k))
     explicit, coupled = options.explicit != 0, push_by_friction(system, steps)
@@ -89,8 +66,8 @@ def solve(guess, tolerance, system, steps):
         status = divide(system, steps) if explicit else solve_held(tolerance, n, steps)
     if not explicit:
         add_friction(-1.0, steps)
-    apply(change, image_of(steps), system, steps)
-    count(status, report_of(steps)[0])
+    apply(change, steps.image, system, steps)
+    count(status, steps.report[0])
     return status
 
 
@@ -107,8 +84,8 @@ def count(status, report):
 # One linear step, which takes nothing else from the step before, begins as if accelerations were those of that step.
 @njit
 def begin_at(guess, n, change, system, steps):
-    aim, place, pinned, options = aim_of(steps), place_of(steps), pinned_of(steps), options_of(steps)[0]
-    start, before, inverse = start_of(steps), before_of(steps), particle_inverse_mass_of(system)
+    aim, place, pinned, options = steps.aim, steps.place, steps.pinned, steps.options[0]
+    start, before, inverse = steps.start, steps.before, system.particle_inverse_mass
     if guess != FROM_CHANGE:
         clear(change)
     if guess == FROM_AIM:
@@ -125,8 +102,8 @@ def begin_at(guess, n, change, system, steps):
 @njit
 def prescribe(system, steps):
     """What locks prescribe into `change`."""
-    touches, change = touches_of(steps), change_of(steps)
-    for k in range(touch_counts_of(steps)[0]):
+    touches, change = steps.touches, steps.change
+    for k in range(steps.touch_counts[0]):
         if touches[k].locked > 0:
             i = 3 * touches[k].particle
             free = free_part(touches[k], load_3(change, i))
@@ -136,16 +113,16 @@ def prescribe(system, steps):
 @njit
 def push_by_friction(system, steps):
     """Friction into `rhs`, on particles and on their carriers. Returns whether one of these is a body that moves."""
-    touches, rhs = touches_of(steps), rhs_of(steps)
-    n = 3 * settings_of(system)[0].particles
+    touches, rhs = steps.touches, steps.rhs
+    n = 3 * system.settings[0].particles
     coupled = False
-    for k in range(touch_counts_of(steps)[0]):
+    for k in range(steps.touch_counts[0]):
         touch = touches[k]
         if touch.locked == 0:
             continue
         friction = friction_at(touch, 0.0, 0.0, system, steps)
         add_3(rhs, 3 * touch.particle, friction)
-        if touch.body < settings_of(system)[0].rigid:
+        if touch.body < system.settings[0].rigid:
             coupled = True
             push_carrier(touch, scale(-1.0, friction), rhs, n + BODY_ROW * touch.body)
     return coupled
@@ -154,8 +131,8 @@ def push_by_friction(system, steps):
 @njit
 def add_friction(sign, steps):
     """Add sign κ (1 − n nᵀ) of what slides to the blocks of particles."""
-    touches, values, starts = touches_of(steps), values_of(steps), starts_of(steps)
-    for k in range(touch_counts_of(steps)[0]):
+    touches, values, starts = steps.touches, steps.values, steps.starts
+    for k in range(steps.touch_counts[0]):
         touch = touches[k]
         if not slides(touch):
             continue
@@ -169,7 +146,7 @@ def add_friction(sign, steps):
 @njit
 def leave_bodies(n, steps):
     """Bodies that no particle touches do what they would."""
-    change, moved, wanted = change_of(steps), moved_of(steps), wanted_of(steps)
+    change, moved, wanted = steps.change, steps.moved, steps.wanted
     for k in range(moved.shape[0]):
         poke(change, n + k, peek(wanted, k) - peek(moved, k))
 
@@ -177,10 +154,9 @@ def leave_bodies(n, steps):
 @njit
 def divide(system, steps):
     """The solution where the matrix is diagonal and no body takes part."""
-    rhs, change, touches = rhs_of(steps), change_of(steps), touches_of(steps)
-    mass, weight = particle_mass_of(system), stage_of(steps)[0].weight
-    touched = touch_counts_of(steps)[0]
-    for k in range(touched):
+    rhs, change, touches = steps.rhs, steps.change, steps.touches
+    mass, weight = system.particle_mass, steps.stage[0].weight
+    for k in range(steps.touch_counts[0]):
         touch = touches[k]
         i = 3 * touch.particle
         m = weight * peek(mass, touch.particle)
@@ -189,7 +165,7 @@ def divide(system, steps):
         w = 1.0 / (weight * peek(mass, i))
         for k in range(3 * i, 3 * i + 3):
             poke(change, k, peek(change, k) + w * peek(rhs, k))
-    pinned = pinned_of(steps)
+    pinned = steps.pinned
     for k in range(pinned.shape[0]):
         store_3(change, 3 * pinned[k], (0.0, 0.0, 0.0))
     return OK
@@ -198,16 +174,16 @@ def divide(system, steps):
 @njit
 def reduced_norm(system, steps):
     """The norm of Tᵀ (g − friction), which is zero where a stage is solved."""
-    gradient, u, q, touches = gradient_of(steps), t_of(steps), g_of(steps), touches_of(steps)
-    n = 3 * settings_of(system)[0].particles
+    gradient, u, q, touches = steps.gradient, steps.t, steps.g, steps.touches
+    n = 3 * system.settings[0].particles
     for k in range(n):
         poke(u, k, peek(gradient, k))
     gather(u, q, system, steps)
-    for k in range(touch_counts_of(steps)[0]):
+    for k in range(steps.touch_counts[0]):
         touch = touches[k]
         friction = friction_at(touch, 0.0, 0.0, system, steps)
         add_3(q, 3 * touch.particle, scale(-1.0, friction))
-        if touch.body < settings_of(system)[0].rigid:
+        if touch.body < system.settings[0].rigid:
             push_carrier(touch, friction, q, n + BODY_ROW * touch.body)
     total = 0.0
     for k in range(q.shape[0]):

@@ -2,14 +2,8 @@
 
 from ..jit import inlined, njit
 from ..linalg.block_matrix import load_3
-from ..mechanics.system import kinematics_of, particle_inverse_mass_of, settings_of
 from ..unchecked import peek
 from ..vec import add, add_scaled, cross, dot, load3, norm, perpendicular, scale, store3, sub
-from .tables_of import (
-    active_of,
-    options_of,
-    start_of,
-)
 from .touch import axis_of
 
 INDEPENDENT = 1e-6  # sine of the angle to the plane of the others: a normal that is closer to it adds no direction
@@ -19,7 +13,7 @@ INDEPENDENT = 1e-6  # sine of the angle to the plane of the others: a normal tha
 def lock(touch, contacts, system, steps):
     """The directions in which a touch is locked, and how far it shall go in them beside its carrier: the body of the
     contact with the least separation among those that hold."""
-    active = active_of(steps)
+    active = steps.active
     touch.locked, touch.normals, least = 0, 0, 1e300
     for c in range(touch.first, touch.last):
         if active[c] == 0:
@@ -40,8 +34,8 @@ def lock(touch, contacts, system, steps):
         if touch.locked < 3 and sine > INDEPENDENT:
             add_axis(touch, scale(1.0 / sine, left), (landing(touch.particle, contact, system, steps) - known) / sine)
     touch.normals = touch.locked
-    if touch.normals > 0 and touch.body < settings_of(system)[0].rigid:
-        store3(touch.arm, sub(load3(touch.arm), load3(kinematics_of(system)[touch.body].x)))
+    if touch.normals > 0 and touch.body < system.settings[0].rigid:
+        store3(touch.arm, sub(load3(touch.arm), load3(system.kinematics[touch.body].x)))
     if touch.normals > 0 and touch.stick != 0:
         complete_axes(touch, system, steps)
 
@@ -52,7 +46,7 @@ def lock(touch, contacts, system, steps):
 @njit
 def landing(particle, contact, system, steps):
     """How far a contact's particle shall go along its normal, since contacts were looked for, beside the body."""
-    options, n = options_of(steps)[0], load3(contact.normal)
+    options, n = steps.options[0], load3(contact.normal)
     v, c = velocities_before(particle, contact.body, load3(contact.position), system, steps)
     closing, e = dot(n, sub(v, c)), contact.restitution
     first = 0.5 * options.dt * dot(n, v) if options.explicit != 0 else 0.0
@@ -69,11 +63,11 @@ def landing(particle, contact, system, steps):
 @njit
 def velocities_before(particle, body, point, system, steps):
     """Of a particle at the start of the step, and of a point of a body, in world axes, where contacts were looked for."""
-    n = settings_of(system)[0].particles
-    v = scale(peek(particle_inverse_mass_of(system), particle), load_3(start_of(steps), 3 * (n + particle)))
-    if body >= settings_of(system)[0].rigid:
+    n = system.settings[0].particles
+    v = scale(peek(system.particle_inverse_mass, particle), load_3(steps.start, 3 * (n + particle)))
+    if body >= system.settings[0].rigid:
         return v, (0.0, 0.0, 0.0)
-    kin = kinematics_of(system)[body]
+    kin = system.kinematics[body]
     return v, add(load3(kin.v), cross(load3(kin.omega), sub(point, load3(kin.x))))
 
 
@@ -88,10 +82,10 @@ def add_axis(touch, axis, target):
 @njit
 def complete_axes(touch, system, steps):
     """Lock what is left too, so that the step ends without slip; see `landing`."""
-    options = options_of(steps)[0]
+    options = steps.options[0]
     point = load3(touch.arm)
-    if touch.body < settings_of(system)[0].rigid:
-        point = add(point, load3(kinematics_of(system)[touch.body].x))
+    if touch.body < system.settings[0].rigid:
+        point = add(point, load3(system.kinematics[touch.body].x))
     v, c = velocities_before(touch.particle, touch.body, point, system, steps)
     way = (0.0, 0.0, 0.0)
     if options.explicit != 0:

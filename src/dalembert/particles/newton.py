@@ -5,7 +5,6 @@ import math
 from ..arrays import clear, copy
 from ..jit import inlined, njit
 from ..linalg.block_matrix import load_3, store_3
-from ..mechanics.system import particle_mass_of, settings_of
 from ..status import NON_FINITE, OK
 from ..ticks import lap
 from ..unchecked import peek, poke
@@ -16,29 +15,14 @@ from .review import measure_touches, review
 from .stage import evaluate, fill_gradient, keep_power, move, predict, typical_forces
 from .stage_bodies import move_bodies
 from .tables import CONTACTS, FORCES, LINEAR, MATRIX
-from .tables_of import (
-    change_of,
-    forces_of,
-    gradient_of,
-    image_of,
-    options_of,
-    place_of,
-    report_of,
-    stage_of,
-    ticks_of,
-    touch_counts_of,
-    touches_of,
-    trial_forces_of,
-    trial_of,
-)
 from .touch import missing
 
 
 @njit
 def minimize(walls, particles, system, steps):
     """Solve the stage from where `begin_stage` set out. Returns a status; what was reached is in `place`, with its forces."""
-    options, stage, report = options_of(steps)[0], stage_of(steps)[0], report_of(steps)[0]
-    place, forces = place_of(steps), forces_of(steps)
+    options, stage, report = steps.options[0], steps.stage[0], steps.report[0]
+    place, forces = steps.place, steps.forces
     once = options.linear != 0
     status = evaluate(walls, place, forces, system, steps)
     if status == OK and options.predict != 0:
@@ -46,14 +30,14 @@ def minimize(walls, particles, system, steps):
         status = evaluate(walls, place, forces, system, steps)
     if status != OK:
         return status
-    lap(ticks_of(steps), FORCES)
+    lap(steps.ticks, FORCES)
     keep_power(system, steps)
     applied, stage.typical = typical_forces(place, forces, system, steps)
     # Relative to the forces: most of the right-hand side of a single solve may be the momentum that particles have anyway.
     share = applied / stage.typical if once and stage.typical > 0.0 else 1.0
     guess, last = FROM_AIM, math.inf
     for iteration in range(1 if once else options.newton):
-        fill_gradient(place, forces, gradient_of(steps), system, steps)
+        fill_gradient(place, forces, steps.gradient, system, steps)
         stage.residual = reduced_norm(system, steps)
         if stage.residual - stage.residual != 0.0:  # infinite, or not a number: no step gets away from there
             return NON_FINITE
@@ -61,14 +45,14 @@ def minimize(walls, particles, system, steps):
         if not once and not pending and (stage.residual <= options.tolerance * stage.typical or stalled(last, steps)):
             if contacts_agree(iteration, particles, system, steps):
                 break
-            fill_gradient(place, forces, gradient_of(steps), system, steps)
+            fill_gradient(place, forces, steps.gradient, system, steps)
             pending = True
         last = stage.residual
         report.newton += 1
         status = assemble(walls, system, steps)
         if status != OK:
             return status
-        lap(ticks_of(steps), MATRIX)
+        lap(steps.ticks, MATRIX)
         changed, solved = settle(guess, iteration, once, share, particles, system, steps)
         if once:
             return accept_whole(walls, solved, system, steps)
@@ -79,7 +63,7 @@ def minimize(walls, particles, system, steps):
         if not moved:
             break
         keep_power(system, steps)
-        lap(ticks_of(steps), FORCES)
+        lap(steps.ticks, FORCES)
     note(system, steps)
     return OK
 
@@ -87,7 +71,7 @@ def minimize(walls, particles, system, steps):
 @inlined
 def stalled(last, steps):
     """Whether a step that changed the energy by no more than it is rounded to has not brought the gradient down either."""
-    stage = stage_of(steps)[0]
+    stage = steps.stage[0]
     return stage.residual >= last and abs(stage.slope) <= ROUNDING * abs(stage.energy)
 
 
@@ -95,25 +79,25 @@ def stalled(last, steps):
 def note(system, steps):
     """How far the stage was solved, and what contacts bear where it ends: what is missing to balance there. Left in
     `gradient` is what particles lack that nothing holds; see `step.finish`."""
-    options, report = options_of(steps)[0], report_of(steps)[0]
+    report = steps.report[0]
     relative = relative_gradient(system, steps)
-    touches = touches_of(steps)
-    for k in range(touch_counts_of(steps)[0]):
+    touches = steps.touches
+    for k in range(steps.touch_counts[0]):
         touch = touches[k]
         i = 3 * touch.particle
-        store3(touch.force, load_3(gradient_of(steps), i) if touch.locked > 0 else (0.0, 0.0, 0.0))
+        store3(touch.force, load_3(steps.gradient, i) if touch.locked > 0 else (0.0, 0.0, 0.0))
         if touch.locked > 0:
-            store_3(gradient_of(steps), i, (0.0, 0.0, 0.0))
+            store_3(steps.gradient, i, (0.0, 0.0, 0.0))
     report.worst = max(report.worst, relative)
-    if relative > options.tolerance:
+    if relative > steps.options[0].tolerance:
         report.unsolved += 1
 
 
 @njit
 def relative_gradient(system, steps):
     """Fill the gradient where the stage is. Returns its norm besides what contacts bear, relative to the typical force."""
-    stage = stage_of(steps)[0]
-    fill_gradient(place_of(steps), forces_of(steps), gradient_of(steps), system, steps)
+    stage = steps.stage[0]
+    fill_gradient(steps.place, steps.forces, steps.gradient, system, steps)
     stage.residual = reduced_norm(system, steps)
     return stage.residual / stage.typical if stage.typical > 0.0 else 0.0
 
@@ -121,13 +105,13 @@ def relative_gradient(system, steps):
 @njit
 def contacts_agree(iteration, particles, system, steps):
     """Whether contacts hold as they should where the gradient vanishes but for what they bear."""
-    if touch_counts_of(steps)[0] == 0:
+    if steps.touch_counts[0] == 0:
         return True
-    clear(change_of(steps))
-    clear(image_of(steps))
+    clear(steps.change)
+    clear(steps.image)
     measure_touches(system, steps)
     changed, rubbed = review(iteration, particles, system, steps)
-    lap(ticks_of(steps), CONTACTS)
+    lap(steps.ticks, CONTACTS)
     return changed == 0 and rubbed == 0
 
 
@@ -135,7 +119,7 @@ def contacts_agree(iteration, particles, system, steps):
 def settle(guess, iteration, once, share, particles, system, steps):
     """Linear solves until the contacts agree with them, to the tolerance times `share`; friction, which never brings energy,
     has one more to agree. Returns whether any contact changed, and whether the last system was solved to the tolerance."""
-    options, stage = options_of(steps)[0], stage_of(steps)[0]
+    options, stage = steps.options[0], steps.stage[0]
     tolerance = max(1e-12, options.linear_tolerance * share)
     if not once and stage.typical > 0.0:
         tolerance = min(tolerance, max(1e-12, stage.residual / stage.typical))
@@ -143,14 +127,14 @@ def settle(guess, iteration, once, share, particles, system, steps):
     for k in range(options.rounds):
         status = solve(guess, tolerance, system, steps)
         guess = FROM_CHANGE
-        lap(ticks_of(steps), LINEAR)
-        if touch_counts_of(steps)[0] == 0:
+        lap(steps.ticks, LINEAR)
+        if steps.touch_counts[0] == 0:
             break
         measure_touches(system, steps)
         if k == options.rounds - 1:
             break
         changed, rubbed = review(iteration, particles, system, steps)
-        lap(ticks_of(steps), CONTACTS)
+        lap(steps.ticks, CONTACTS)
         if changed == 0 and (rubbed == 0 or agreed):
             break
         agreed = changed == 0
@@ -161,8 +145,8 @@ def settle(guess, iteration, once, share, particles, system, steps):
 @njit
 def unsettled(system, steps):
     """Whether a locked particle is not yet where its lock wants it."""
-    touches, margin = touches_of(steps), options_of(steps)[0].margin
-    for k in range(touch_counts_of(steps)[0]):
+    touches, margin = steps.touches, steps.options[0].margin
+    for k in range(steps.touch_counts[0]):
         gap = missing(touches[k], system, steps)
         if abs(gap[0]) + abs(gap[1]) + abs(gap[2]) > 1e-9 * margin:
             return True
@@ -172,17 +156,17 @@ def unsettled(system, steps):
 @njit
 def accept_whole(walls, solved, system, steps):
     """Make the only step of a stage; the books ask for powers there, but for those of the explicit scheme. A status."""
-    report, options = report_of(steps)[0], options_of(steps)[0]
-    move(place_of(steps), change_of(steps), 1.0, trial_of(steps), system, steps)
-    copy(place_of(steps), trial_of(steps))
-    move_bodies(1.0, change_of(steps), system, steps)
+    report = steps.report[0]
+    move(steps.place, steps.change, 1.0, steps.trial, system, steps)
+    copy(steps.place, steps.trial)
+    move_bodies(1.0, steps.change, system, steps)
     status = OK
-    if options.explicit == 0:
-        if options.powers != 0:
-            status = evaluate(walls, place_of(steps), trial_forces_of(steps), system, steps)
+    if steps.options[0].explicit == 0:
+        if steps.options[0].powers != 0:
+            status = evaluate(walls, steps.place, steps.trial_forces, system, steps)
             keep_power(system, steps)
         make_forces_linear(system, steps)
-        lap(ticks_of(steps), FORCES)
+        lap(steps.ticks, FORCES)
     if not solved:
         report.worst = max(report.worst, relative_gradient(system, steps))
         report.unsolved += 1
@@ -193,8 +177,8 @@ def accept_whole(walls, solved, system, steps):
 @njit
 def make_forces_linear(system, steps):
     """The forces of a step of one linear solve, as that has them, in place of those where it starts."""
-    forces, change, image, mass = forces_of(steps), change_of(steps), image_of(steps), particle_mass_of(system)
-    n = 3 * settings_of(system)[0].particles
+    forces, change, image, mass = steps.forces, steps.change, steps.image, system.particle_mass
+    n = 3 * system.settings[0].particles
     for k in range(n):
-        inertial = stage_of(steps)[0].weight * peek(mass, k // 3) * peek(change, k)
+        inertial = steps.stage[0].weight * peek(mass, k // 3) * peek(change, k)
         poke(forces, k, peek(forces, k) + inertial - peek(image, k))

@@ -1,25 +1,10 @@
 """What contacts of particles bear after a linear solve, and which of them hold then; see `touch`."""
 
-from ..collide.particle_tables import particle_contacts_of
 from ..jit import inlined, njit
 from ..linalg.block_matrix import load_3
-from ..mechanics.system import particle_mass_of, settings_of
 from ..unchecked import peek
 from ..vec import add, dot, load3, norm, store3, sub
 from .lock import lock
-from .tables_of import (
-    active_of,
-    change_of,
-    gradient_of,
-    image_of,
-    moved_of,
-    options_of,
-    place_of,
-    stage_of,
-    start_of,
-    touch_counts_of,
-    touches_of,
-)
 from .touch import CREEP, carried, friction_at, locked_part, part, slip_of, tangent_part
 
 CROSSED = 1e-9  # of the margin: contacts that would be crossed by less are not closed
@@ -33,11 +18,11 @@ STEADY = 1e-3  # of the limit: friction that is right to this is left
 @njit
 def measure_touches(system, steps):
     """After a solve, with its displacements in `change` and A·change in `image`: what contacts bear."""
-    touches = touches_of(steps)
-    for k in range(touch_counts_of(steps)[0]):
+    touches = steps.touches
+    for k in range(steps.touch_counts[0]):
         touch = touches[k]
         i = 3 * touch.particle
-        borne = add(load_3(image_of(steps), i), load_3(gradient_of(steps), i))
+        borne = add(load_3(steps.image, i), load_3(steps.gradient, i))
         friction = friction_at(touch, 1.0, 1.0, system, steps)
         store3(touch.friction, friction)
         store3(touch.force, add(locked_part(touch, borne), friction))
@@ -47,13 +32,13 @@ def measure_touches(system, steps):
 def review(iteration, particles, system, steps):
     """Which contacts hold now that their forces are known. Returns how many touches began or ended contacts, and of how many
     the friction changed. Late in a stage friction, and then contacts, stay as they are, so that Newton's method can end."""
-    contacts, touches = particle_contacts_of(particles), touches_of(steps)
+    contacts, touches = particles.contacts, steps.touches
     changed, rubbed = 0, 0
-    for k in range(touch_counts_of(steps)[0]):
+    for k in range(steps.touch_counts[0]):
         touch = touches[k]
         if iteration >= CONTACTS_UNTIL:
             continue
-        now = let_go(touch, contacts, PULL * stage_of(steps)[0].typical, steps)
+        now = let_go(touch, contacts, PULL * steps.stage[0].typical, steps)
         now = close(touch, contacts, system, steps) or now
         changed += 1 if now else 0
         if not now and touch.normals > 0 and iteration < FRICTION_UNTIL:
@@ -67,7 +52,7 @@ def review(iteration, particles, system, steps):
 @njit
 def let_go(touch, contacts, least, steps):
     """End contacts that pull. With several, the force is shared among their normals as along the axes."""
-    active = active_of(steps)
+    active = steps.active
     changed = False
     for c in range(touch.first, touch.last):
         if active[c] != 0 and pressing(touch, load3(contacts[c].normal)) < -least:
@@ -87,17 +72,17 @@ def pressing(touch, n):
 @njit
 def close(touch, contacts, system, steps):
     """Let contacts hold that would be crossed."""
-    active, margin = active_of(steps), options_of(steps)[0].margin
-    i, first = 3 * touch.particle, 3 * settings_of(system)[0].particles
-    made = add(sub(load_3(place_of(steps), i), load_3(start_of(steps), i)), load_3(change_of(steps), i))
+    active, margin = steps.active, steps.options[0].margin
+    i, first = 3 * touch.particle, 3 * system.settings[0].particles
+    made = add(sub(load_3(steps.place, i), load_3(steps.start, i)), load_3(steps.change, i))
     changed = False
     for c in range(touch.first, touch.last):
         contact = contacts[c]
         if active[c] != 0:
             continue
         point = load3(contact.position)
-        d = sub(made, carried(contact.body, point, moved_of(steps), 0, system))
-        d = sub(d, carried(contact.body, point, change_of(steps), first, system))
+        d = sub(made, carried(contact.body, point, steps.moved, 0, system))
+        d = sub(d, carried(contact.body, point, steps.change, first, system))
         if dot(load3(contact.normal), d) < -part(steps) * contact.separation - CROSSED * margin:
             active[c] = 1
             changed = True
@@ -114,16 +99,16 @@ def rub(touch, contacts, system, steps):
         if size <= limit * (1.0 + STEADY):
             return False
         # If nothing else held it, it would slide by about this:
-        mass = peek(particle_mass_of(system), touch.particle)
-        touch.stick, touch.grip = 0, stage_of(steps)[0].weight * mass * limit / (size - limit)
+        mass = peek(system.particle_mass, touch.particle)
+        touch.stick, touch.grip = 0, steps.stage[0].weight * mass * limit / (size - limit)
         return True
-    least = CREEP * stage_of(steps)[0].tau
+    least = CREEP * steps.stage[0].tau
     size = norm(slip_of(touch, 1.0, 1.0, system, steps))
     if abs(touch.grip * size - limit) <= STEADY * limit or (size <= least and touch.grip * size <= limit):
         return False
     # Alone, it would slip by b/(a + κ) under the force b, and κ s = μ f_n is where κ = a μ f_n/(b − μ f_n). Where b is no
     # more than μ f_n it sticks; what comes to that again and again is left to creep.
-    a = stage_of(steps)[0].weight * peek(particle_mass_of(system), touch.particle)
+    a = steps.stage[0].weight * peek(system.particle_mass, touch.particle)
     beyond = size * (a + touch.grip) - limit
     if beyond * FIRMEST > limit:
         touch.grip = a * limit / beyond
@@ -140,7 +125,7 @@ def rub(touch, contacts, system, steps):
 @njit
 def friction_limit(touch, contacts, steps):
     """Σ μ f_n."""
-    active = active_of(steps)
+    active = steps.active
     total = 0.0
     for c in range(touch.first, touch.last):
         if active[c] != 0:

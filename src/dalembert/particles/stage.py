@@ -21,31 +21,11 @@ import math
 from ..jit import njit
 from ..linalg.block_matrix import load_3, store_3
 from ..mechanics.particles import particles_at
-from ..mechanics.system import (
-    energies_of,
-    particle_inverse_mass_of,
-    particle_mass_of,
-    settings_of,
-)
-from ..mechanics.system import power_of as system_power_of
 from ..pointer import PARTICLE_FORCES, call_pointer
 from ..unchecked import peek, poke
 from ..vec import add_scaled, dot, scale, sub
 from .stage_bodies import body_momentum, body_offset
 from .tables import BODY_ROW
-from .tables_of import (
-    aim_of,
-    base_of,
-    before_of,
-    forces_of,
-    options_of,
-    place_of,
-    power_of,
-    stage_of,
-    start_of,
-    touch_counts_of,
-    touches_of,
-)
 
 
 @njit
@@ -55,11 +35,11 @@ def begin_stage(t, y, system, steps):
     Damping is looked at where the particles would go freely, which is right to second order, so that it is linear in x and
     has an energy too: Newton's method keeps its pace.
     """
-    options, stage = options_of(steps)[0], stage_of(steps)[0]
-    n = settings_of(system)[0].particles
+    options, stage = steps.options[0], steps.stage[0]
+    n = system.settings[0].particles
     h, explicit = options.dt, options.explicit != 0
-    start, before, aim, base, place = start_of(steps), before_of(steps), aim_of(steps), base_of(steps), place_of(steps)
-    inverse_mass = particle_inverse_mass_of(system)
+    start, before, aim, base, place = steps.start, steps.before, steps.aim, steps.base, steps.place
+    inverse_mass = system.particle_inverse_mass
     at = particles_at(system)
     for k in range(6 * n):
         poke(start, k, peek(y, at + k))
@@ -89,39 +69,39 @@ def begin_stage(t, y, system, steps):
 @njit
 def evaluate(walls, place, out, system, steps):
     """Forces at a place, and their energy into `stage.energy`. Returns a status."""
-    stage = stage_of(steps)[0]
+    stage = steps.stage[0]
     status = call_pointer(walls.mechanism, walls.mechanism_data, PARTICLE_FORCES, stage.time, place, out)
-    n = settings_of(system)[0].particles
-    mass, aim = particle_mass_of(system), aim_of(steps)
+    n = system.settings[0].particles
+    mass, aim = system.particle_mass, steps.aim
     inertial = 0.0
     for i in range(n):
         d = sub(load_3(place, 3 * i), load_3(aim, 3 * i))
         inertial += peek(mass, i) * dot(d, d)
     bodies = 0.0
-    for b in range(settings_of(system)[0].rigid):
+    for b in range(system.settings[0].rigid):
         u, turn = body_offset(b, steps)
         m, spin = body_momentum(b, u, turn, steps)
         bodies += dot(u, m) + dot(turn, spin)
-    stage.energy = energies_of(system)[2] + 0.5 * (stage.weight * inertial + stage.body_weight * bodies)
+    stage.energy = system.energies[2] + 0.5 * (stage.weight * inertial + stage.body_weight * bodies)
     return status
 
 
 @njit
 def predict(system, steps):
     """Velocities of an explicit step half a kick further on, where forces that depend on them are taken."""
-    place, forces, inverse = place_of(steps), forces_of(steps), particle_inverse_mass_of(system)
-    n, tau = settings_of(system)[0].particles, stage_of(steps)[0].tau
+    place, forces, inverse = steps.place, steps.forces, system.particle_inverse_mass
+    n, tau = system.settings[0].particles, steps.stage[0].tau
     for i in range(n):
         w = tau * peek(inverse, i)
         for k in range(3 * i, 3 * i + 3):
             v = peek(place, 3 * n + k) + w * (peek(forces, k) + peek(forces, 3 * n + k))
             poke(place, 3 * n + k, v)
             poke(place, 6 * n + k, v)
-    for j in range(touch_counts_of(steps)[0]):
-        touch = touches_of(steps)[j]
+    for j in range(steps.touch_counts[0]):
+        touch = steps.touches[j]
         if touch.locked > 0:  # forces do not move it as they would
             i = 3 * touch.particle
-            v_0 = scale(peek(inverse, touch.particle), load_3(start_of(steps), 3 * n + i))
+            v_0 = scale(peek(inverse, touch.particle), load_3(steps.start, 3 * n + i))
             store_3(place, 3 * n + i, v_0)
             store_3(place, 6 * n + i, v_0)
 
@@ -129,7 +109,7 @@ def predict(system, steps):
 @njit
 def keep_power(system, steps):
     """Remember the powers of the last evaluation."""
-    power, found = power_of(steps), system_power_of(system)
+    power, found = steps.power, system.power
     for i in range(power.shape[0]):
         poke(power, i, peek(found, i))
 
@@ -137,13 +117,13 @@ def keep_power(system, steps):
 @njit
 def fill_gradient(place, forces, gradient, system, steps):
     """w M (x − s) − f of every particle, and w M (X − X₀) of every body. Contact forces are what is missing to zero."""
-    n = settings_of(system)[0].particles
-    stage, mass, aim = stage_of(steps)[0], particle_mass_of(system), aim_of(steps)
+    n = system.settings[0].particles
+    stage, mass, aim = steps.stage[0], system.particle_mass, steps.aim
     for i in range(n):
         m = stage.weight * peek(mass, i)
         for k in range(3 * i, 3 * i + 3):
             poke(gradient, k, m * (peek(place, k) - peek(aim, k)) - peek(forces, k) - peek(forces, 3 * n + k))
-    for b in range(settings_of(system)[0].rigid):
+    for b in range(system.settings[0].rigid):
         u, turn = body_offset(b, steps)
         m, spin = body_momentum(b, u, turn, steps)
         at = 3 * n + BODY_ROW * b
@@ -154,12 +134,12 @@ def fill_gradient(place, forces, gradient, system, steps):
 @njit
 def typical_forces(place, forces, system, steps):
     """N: the norm of the forces that a step starts from, and the larger of that and of what inertia asks for."""
-    n = settings_of(system)[0].particles
+    n = system.settings[0].particles
     stage, mass, aim, inverse = (
-        stage_of(steps)[0],
-        particle_mass_of(system),
-        aim_of(steps),
-        particle_inverse_mass_of(system),
+        steps.stage[0],
+        system.particle_mass,
+        steps.aim,
+        system.particle_inverse_mass,
     )
     inertial, applied = 0.0, 0.0
     for i in range(n):
@@ -175,8 +155,8 @@ def typical_forces(place, forces, system, steps):
 @njit
 def move(place, change, length, trial, system, steps):
     """trial = place + length · change, with the velocities there; forces will be linear about these."""
-    n = settings_of(system)[0].particles
-    tau, base = stage_of(steps)[0].tau, base_of(steps)
+    n = system.settings[0].particles
+    tau, base = steps.stage[0].tau, steps.base
     for k in range(3 * n):
         x = peek(place, k) + length * peek(change, k)
         v = (x - peek(base, k)) / tau

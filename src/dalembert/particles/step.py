@@ -8,12 +8,10 @@ import numpy as np
 
 from ..arrays import clear, copy
 from ..collide.particle_tables import CONTACTS as NUMBER
-from ..collide.particle_tables import Particles, particle_contacts_of, particle_counts_of
+from ..collide.particle_tables import Particles
 from ..jit import CFunction, njit
 from ..linalg.block_matrix import load_3
 from ..mechanics.particles import particles_at
-from ..mechanics.system import particle_inverse_mass_of, particle_mass_of, settings_of
-from ..mechanics.system import pushes_of as system_pushes_of
 from ..model.tables import System
 from ..pointer import C_SIGNATURE, DERIVATIVE, DRIFT, call_pointer, viewer
 from ..status import NON_FINITE, OK
@@ -28,20 +26,6 @@ from .newton import minimize
 from .stage import begin_stage
 from .stage_bodies import begin_bodies
 from .tables import CONTACTS, UPDATE, Steps, Walls
-from .tables_of import (
-    before_of,
-    gradient_of,
-    options_of,
-    place_of,
-    report_of,
-    spare_of,
-    stage_of,
-    start_of,
-    ticks_of,
-    touch_counts_of,
-    touches_of,
-    trial_of,
-)
 
 WALLS = len(Walls._fields)
 _floats = viewer(np.float64)
@@ -51,7 +35,7 @@ _addresses = viewer(np.int64)
 @njit
 def march(walls, y, dydt, stop, particles, system, steps):
     """Steps until `stop` (s since the start) is reached. Returns a status; at NEED_ROOM y is the start of the step."""
-    options, report = options_of(steps)[0], report_of(steps)[0]
+    options, report = steps.options[0], steps.report[0]
     if are_free(system, steps) and march_free(stop, y, system, steps) == OK:
         return OK
     while (report.steps + 1e-9) * options.dt < stop:
@@ -65,19 +49,19 @@ def march(walls, y, dydt, stop, particles, system, steps):
 @njit
 def step(walls, t, y, dydt, particles, system, steps):
     """One step of `options.dt` from t, in place. Returns a status; where it is not OK, y is as it was."""
-    options = options_of(steps)[0]
-    ticks = ticks_of(steps)
+    options = steps.options[0]
+    ticks = steps.ticks
     begin(ticks, 1.0)
-    clear(system_pushes_of(system))
+    clear(system.pushes)
     begin_stage(t, y, system, steps)
-    touch_counts_of(steps)[0] = 0
+    steps.touch_counts[0] = 0
     status = OK
-    if settings_of(system)[0].rigid > 0 or options.contacts != 0:
+    if system.settings[0].rigid > 0 or options.contacts != 0:
         status = look_at_bodies(walls, t, y, dydt, particles, system, steps)
-        if options.past_q != 0.0 and options.history != 0 and touch_counts_of(steps)[0] > 0 and status == OK:
+        if options.past_q != 0.0 and options.history != 0 and steps.touch_counts[0] > 0 and status == OK:
             options.history = 0  # what touches has no smooth past: such a step is one of implicit Euler
             begin_stage(t, y, system, steps)
-            touch_counts_of(steps)[0] = 0
+            steps.touch_counts[0] = 0
             status = look_at_bodies(walls, t, y, dydt, particles, system, steps)
     lap(ticks, CONTACTS)
     if status == OK:
@@ -86,7 +70,7 @@ def step(walls, t, y, dydt, particles, system, steps):
         return status
     status = finish(y, particles, system, steps)
     lap(ticks, UPDATE)
-    if status == OK and touch_counts_of(steps)[0] > 0 and options.contacts != 0:
+    if status == OK and steps.touch_counts[0] > 0 and options.contacts != 0:
         status = leave_obstacles(walls, y, particles, system, steps)
         lap(ticks, CONTACTS)
     return status
@@ -96,17 +80,17 @@ def step(walls, t, y, dydt, particles, system, steps):
 @njit
 def leave_obstacles(walls, y, particles, system, steps):
     """Move particles out of obstacles that they are in at the end of a step. Returns a status."""
-    trial, n, at = trial_of(steps), 3 * settings_of(system)[0].particles, particles_at(system)
+    trial, n, at = steps.trial, 3 * system.settings[0].particles, particles_at(system)
     for k in range(n):
         poke(trial, k, peek(y, at + k))
-    status = call_pointer(walls.detector, walls.detector_data, 0, 0.0, spare_of(steps), trial)
+    status = call_pointer(walls.detector, walls.detector_data, 0, 0.0, steps.spare, trial)
     if status != OK:
         return OK  # there are more contacts than room for them: the next step makes it
-    contacts, inverse = particle_contacts_of(particles), particle_inverse_mass_of(system)
-    for c in range(particle_counts_of(particles)[NUMBER]):
+    contacts, inverse = particles.contacts, system.particle_inverse_mass
+    for c in range(particles.counts[NUMBER]):
         contact = contacts[c]
         depth = contact.separation
-        if depth < 0.0 and contact.body >= settings_of(system)[0].rigid and peek(inverse, contact.particle) > 0.0:
+        if depth < 0.0 and contact.body >= system.settings[0].rigid and peek(inverse, contact.particle) > 0.0:
             n_c = load3(contact.normal)
             # Another contact of the same particle may have moved it already.
             moved = sub(load_3(y, at + 3 * contact.particle), load_3(trial, 3 * contact.particle))
@@ -119,14 +103,14 @@ def leave_obstacles(walls, y, particles, system, steps):
 @njit
 def look_at_bodies(walls, t, y, dydt, particles, system, steps):
     """Where bodies are and what they do without particles, and what particles touch. Returns a status."""
-    options, spare = options_of(steps)[0], spare_of(steps)
+    options, spare = steps.options[0], steps.spare
     copy(spare, y)
     status = OK
     if options.explicit != 0:
         dydt[0] = 0.5 * options.dt
         status = call_pointer(walls.mechanism, walls.mechanism_data, DRIFT, 0.0, spare, dydt)
         t += 0.5 * options.dt
-    if status == OK and settings_of(system)[0].rigid > 0:
+    if status == OK and system.settings[0].rigid > 0:
         status = call_pointer(walls.mechanism, walls.mechanism_data, DERIVATIVE, t, spare, dydt)
         begin_bodies(system, steps)
     if status == OK:
@@ -134,7 +118,7 @@ def look_at_bodies(walls, t, y, dydt, particles, system, steps):
     if status != OK or options.contacts == 0:
         return status
     fill_before(steps)
-    status = call_pointer(walls.detector, walls.detector_data, 0, options.dt, spare, trial_of(steps))
+    status = call_pointer(walls.detector, walls.detector_data, 0, options.dt, spare, steps.trial)
     if status != OK:
         return status
     gather_touches(particles, system, steps)
@@ -144,8 +128,8 @@ def look_at_bodies(walls, t, y, dydt, particles, system, steps):
 @njit
 def fill_before(steps):
     """`trial` = `place`, but at the start of the step, where an explicit stage is not."""
-    trial, start = trial_of(steps), start_of(steps)
-    copy(trial, place_of(steps))
+    trial, start = steps.trial, steps.start
+    copy(trial, steps.place)
     for k in range(start.shape[0] // 2):
         poke(trial, k, peek(start, k))
 
@@ -155,12 +139,12 @@ def fill_before(steps):
 @njit
 def finish(y, particles, system, steps):
     """Positions and momenta at the end of the step, and the ledger. Returns a status."""
-    options = options_of(steps)[0]
-    n, at = settings_of(system)[0].particles, particles_at(system)
-    place, start, before = place_of(steps), start_of(steps), before_of(steps)
-    mass, inverse = particle_mass_of(system), particle_inverse_mass_of(system)
+    options = steps.options[0]
+    n, at = system.settings[0].particles, particles_at(system)
+    place, start = steps.place, steps.start
+    mass, inverse = system.particle_mass, system.particle_inverse_mass
     stretch = options.stretch
-    gradient, tau = gradient_of(steps), stage_of(steps)[0].tau
+    gradient, tau = steps.gradient, steps.stage[0].tau
     if options.linear != 0:
         tau = 0.0
     check = 0.0
@@ -180,9 +164,9 @@ def finish(y, particles, system, steps):
             poke(y, at + k, peek(start, k))
         return NON_FINITE
     book_forces(y, system, steps)
-    copy(before, start)
-    for k in range(touch_counts_of(steps)[0]):
-        finish_touch(touches_of(steps)[k], y, particles, system, steps)
+    copy(steps.before, start)
+    for k in range(steps.touch_counts[0]):
+        finish_touch(steps.touches[k], y, particles, system, steps)
     remember(steps)
     options.history = 1
     return OK

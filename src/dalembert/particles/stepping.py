@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ..addresses import address_table
 from ..checkpoint_fields import LARGE, Field, columns, prefixed
 from ..collide.particle_tables import Particles
 from ..collide.tables import NEED_ROOM
@@ -20,6 +19,7 @@ from ..model.compile import Model
 from ..pointer import C_TYPE
 from ..simulation.stepper import FixedStepper, StepEvents
 from ..status import OK
+from ..tables import address_table
 from . import tables
 from .detect import ParticleDetector
 from .direct import DirectSolver

@@ -10,17 +10,8 @@ go, those that would be crossed are closed, and friction is looked at anew: roun
 
 from ..jit import inlined, njit
 from ..linalg.block_matrix import add_3, load_3
-from ..mechanics.system import kinematics_of, settings_of
 from ..vec import add, add_scaled, cross, dot, load3, scale, sub
 from .tables import BODY_ROW
-from .tables_of import (
-    base_of,
-    change_of,
-    moved_of,
-    options_of,
-    place_of,
-    start_of,
-)
 
 CREEP = 1e-5  # m/s: what slides more slowly may as well stick
 
@@ -71,9 +62,9 @@ def slides(touch):
 @inlined
 def carried(body, point, motion, first, system):
     """The displacement of a point of a body, with the displacements and turns that are in `motion` from `first` on."""
-    if body >= settings_of(system)[0].rigid:
+    if body >= system.settings[0].rigid:
         return (0.0, 0.0, 0.0)
-    return shifted(motion, first + BODY_ROW * body, sub(point, load3(kinematics_of(system)[body].x)))
+    return shifted(motion, first + BODY_ROW * body, sub(point, load3(system.kinematics[body].x)))
 
 
 @inlined
@@ -98,16 +89,16 @@ def push_carrier(touch, force, values, at):
 @inlined
 def part(steps):
     """How much of the way of a step is behind it at the time of the stage."""
-    return 1.0 / options_of(steps)[0].stretch
+    return 1.0 / steps.options[0].stretch
 
 
 @njit
 def missing(touch, system, steps):
     """The displacement in the locked directions that is still to be made, beside the carrier's own in this solve."""
     i = 3 * touch.particle
-    made = sub(load_3(place_of(steps), i), load_3(start_of(steps), i))
-    if touch.body < settings_of(system)[0].rigid:
-        made = sub(made, body_point(touch, moved_of(steps), BODY_ROW * touch.body))
+    made = sub(load_3(steps.place, i), load_3(steps.start, i))
+    if touch.body < system.settings[0].rigid:
+        made = sub(made, body_point(touch, steps.moved, BODY_ROW * touch.body))
     out = (0.0, 0.0, 0.0)
     for k in range(touch.locked):
         axis = axis_of(touch, k)
@@ -126,17 +117,17 @@ def friction_at(touch, share, body_share, system, steps):
 @njit
 def slip_of(touch, share, body_share, system, steps):
     """How far a touch has moved along what it touches, at `place` and so much of `change` further on."""
-    i, n = 3 * touch.particle, 3 * settings_of(system)[0].particles
-    slip = add_scaled(sub(load_3(place_of(steps), i), slid_from(i, steps)), share, load_3(change_of(steps), i))
-    if touch.body < settings_of(system)[0].rigid:
-        slip = sub(slip, body_point(touch, moved_of(steps), BODY_ROW * touch.body))
-        slip = add_scaled(slip, -body_share, body_point(touch, change_of(steps), n + BODY_ROW * touch.body))
+    i, n = 3 * touch.particle, 3 * system.settings[0].particles
+    slip = add_scaled(sub(load_3(steps.place, i), slid_from(i, steps)), share, load_3(steps.change, i))
+    if touch.body < system.settings[0].rigid:
+        slip = sub(slip, body_point(touch, steps.moved, BODY_ROW * touch.body))
+        slip = add_scaled(slip, -body_share, body_point(touch, steps.change, n + BODY_ROW * touch.body))
     return tangent_part(touch, slip)
 
 
 @inlined
 def slid_from(i, steps):
     """Where slip is counted from: the start of what a stage moves, of which the explicit scheme has half a step behind it."""
-    if options_of(steps)[0].explicit != 0:
-        return load_3(base_of(steps), i)
-    return load_3(start_of(steps), i)
+    if steps.options[0].explicit != 0:
+        return load_3(steps.base, i)
+    return load_3(steps.start, i)

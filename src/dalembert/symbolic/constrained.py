@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..addresses import reader
 from ..arrays import clear
 from ..jit import njit
 from ..linalg import cholesky
@@ -47,20 +46,6 @@ class Equations(NamedTuple):
     step: Any = column("n", doc="accelerations, or the change of coordinates or rates that projection makes")
 
 
-plan_of = reader(Equations, "plan", PLAN)
-inputs_of = reader(Equations, "inputs")
-values_of = reader(Equations, "values")
-factor_of = reader(Equations, "factor")
-largest_of = reader(Equations, "largest")
-scale_of = reader(Equations, "scale")
-cross_of = reader(Equations, "cross")
-schur_of = reader(Equations, "schur")
-ones_of = reader(Equations, "ones")
-target_of = reader(Equations, "target")
-multipliers_of = reader(Equations, "multipliers")
-residual_of = reader(Equations, "residual")
-step_of = reader(Equations, "step")
-
 SINGULAR_MASS = 170  # status: the mass matrix is singular
 LEAST = 1e-14  # of the largest diagonal entry so far: smaller pivots are rounding
 EPSILON = 1e-10  # relative to the diagonal of S
@@ -92,8 +77,8 @@ def make_equations(address: int, n: int, holonomic: int, rows: int, parameters: 
 @njit
 def factorize(tables):
     """Factor M, and S where there are constraints. Returns a status."""
-    plan = plan_of(tables)[0]
-    values, factor, scale, largest = values_of(tables), factor_of(tables), scale_of(tables), largest_of(tables)
+    plan = tables.plan[0]
+    values, factor, scale, largest = tables.values, tables.factor, tables.scale, tables.largest
     n, rows = plan.n, plan.rows
     for i in range(n):
         scale[i] = max(largest[i], values[i * n + i])
@@ -104,7 +89,7 @@ def factorize(tables):
         return SINGULAR_MASS
     if rows == 0:
         return 0
-    cross, schur = cross_of(tables), schur_of(tables)
+    cross, schur = tables.cross, tables.schur
     gradient = places(n, plan.holonomic, rows)[2]
     for r in range(rows):
         for i in range(n):
@@ -115,14 +100,14 @@ def factorize(tables):
             schur[r * rows + s] = dot(cross, r * n, cross, s * n, n)
         at = r * rows + r
         schur[at] = schur[at] * (1.0 + EPSILON) if schur[at] > 0.0 else 1.0
-    cholesky.factorize(rows, schur, 0, rows, ones_of(tables), 0.0)
+    cholesky.factorize(rows, schur, 0, rows, tables.ones, 0.0)
     return 0
 
 
 @njit
 def end_step(tables):
     """A step ends with the state that was prepared last; those of trial steps that are rejected leave nothing behind."""
-    largest, scale = largest_of(tables), scale_of(tables)
+    largest, scale = tables.largest, tables.scale
     for i in range(scale.shape[0]):
         largest[i] = scale[i]
 
@@ -138,9 +123,9 @@ def dot(a, at, b, bt, n):
 @njit
 def solve_multipliers(rows, tables):
     """S λ = `target` for the first so many rows, least squares where that has no solution."""
-    n, stride = plan_of(tables)[0].n, plan_of(tables)[0].rows
-    target, residual, multipliers = target_of(tables), residual_of(tables), multipliers_of(tables)
-    cross, schur, step = cross_of(tables), schur_of(tables), step_of(tables)
+    n, stride = tables.plan[0].n, tables.plan[0].rows
+    target, residual, multipliers = tables.target, tables.residual, tables.multipliers
+    cross, schur, step = tables.cross, tables.schur, tables.step
     clear(multipliers)
     previous = 1e300
     for _ in range(MOST_CORRECTIONS):
@@ -170,24 +155,24 @@ def combine(rows, n, cross, multipliers, out):
 @njit
 def correct(rows, tables):
     """step ← M⁻¹ Gᵀ λ, the least change in the metric of the masses for which G step = `target` in the first so many rows."""
-    n = plan_of(tables)[0].n
+    n = tables.plan[0].n
     solve_multipliers(rows, tables)
-    combine(rows, n, cross_of(tables), multipliers_of(tables), step_of(tables))
-    cholesky.backward(n, factor_of(tables), 0, n, step_of(tables), 0)
+    combine(rows, n, tables.cross, tables.multipliers, tables.step)
+    cholesky.backward(n, tables.factor, 0, n, tables.step, 0)
 
 
 @njit
 def accelerate(tables):
     """step ← v̇, with the multipliers that go with it."""
-    plan = plan_of(tables)[0]
+    plan = tables.plan[0]
     n, rows = plan.n, plan.rows
-    values, factor, step = values_of(tables), factor_of(tables), step_of(tables)
+    values, factor, step = tables.values, tables.factor, tables.step
     force, _, _, _, bias, _ = places(n, plan.holonomic, rows)
     for i in range(n):
         step[i] = values[force + i]
     cholesky.forward(n, factor, 0, n, step, 0)
     if rows > 0:
-        target, cross, multipliers = target_of(tables), cross_of(tables), multipliers_of(tables)
+        target, cross, multipliers = tables.target, tables.cross, tables.multipliers
         for r in range(rows):
             target[r] = -values[bias + r] - dot(cross, r * n, step, 0, n)
         solve_multipliers(rows, tables)

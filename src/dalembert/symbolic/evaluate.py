@@ -13,22 +13,7 @@ from ..pointer import C_SIGNATURE, COMPLETE_EVALUATED, DERIVATIVE, call_pointer,
 from ..status import MESSAGES
 from ..table_function import TableFunction
 from ..tables import table_at
-from .constrained import (
-    SINGULAR_MASS,
-    Equations,
-    accelerate,
-    correct,
-    dot,
-    end_step,
-    factorize,
-    inputs_of,
-    multipliers_of,
-    places,
-    plan_of,
-    step_of,
-    target_of,
-    values_of,
-)
+from .constrained import SINGULAR_MASS, Equations, accelerate, correct, dot, end_step, factorize, places
 
 FILL = 30  # task: M, f and the constraints, from u, v and parameters
 NOT_MET = 171  # status: holonomic constraints could not be met
@@ -41,24 +26,24 @@ _floats = viewer(np.float64)
 @njit
 def prepare(t, y, tables):
     """M, f and the constraints at a state, factored. Returns a status."""
-    plan = plan_of(tables)[0]
-    inputs = inputs_of(tables)
+    plan = tables.plan[0]
+    inputs = tables.inputs
     for i in range(2 * plan.n):
         inputs[i] = y[i]
-    status = call_pointer(plan.address, plan.handle, FILL, t, inputs, values_of(tables))
+    status = call_pointer(plan.address, plan.handle, FILL, t, inputs, tables.values)
     return status if status != 0 else factorize(tables)
 
 
 @njit
 def finish(y, dydt, tables):
     """ẏ = (v, v̇, power), at the state that was prepared."""
-    plan = plan_of(tables)[0]
-    n, values, step = plan.n, values_of(tables), step_of(tables)
+    plan = tables.plan[0]
+    n, values, step = plan.n, tables.values, tables.step
     accelerate(tables)
     _, _, gradient, _, _, energy = places(n, plan.holonomic, plan.rows)
     power = values[energy + 1]
     for r in range(plan.rows):
-        power += multipliers_of(tables)[r] * dot(values, gradient + r * n, y, n, n)
+        power += tables.multipliers[r] * dot(values, gradient + r * n, y, n, n)
     for i in range(n):
         dydt[i] = y[n + i]
         dydt[n + i] = step[i]
@@ -68,8 +53,8 @@ def finish(y, dydt, tables):
 @njit
 def gap_left(y, tables):
     """Whether a holonomic constraint asks for another change of coordinates that is more than rounding."""
-    plan = plan_of(tables)[0]
-    n, values = plan.n, values_of(tables)
+    plan = tables.plan[0]
+    n, values = plan.n, tables.values
     _, gap, gradient, _, _, _ = places(n, plan.holonomic, plan.rows)
     for r in range(plan.holonomic):
         reach = 0.0
@@ -84,8 +69,8 @@ def gap_left(y, tables):
 def project(t, y, tables):
     """Newton's method on g(u, t) = 0, then G v + a = 0, from a state that was prepared; so is the one that it ends with.
     Returns a status."""
-    plan = plan_of(tables)[0]
-    n, rows, values, target, step = plan.n, plan.rows, values_of(tables), target_of(tables), step_of(tables)
+    plan = tables.plan[0]
+    n, rows, values, target, step = plan.n, plan.rows, tables.values, tables.target, tables.step
     _, gap, gradient, drift, _, _ = places(n, plan.holonomic, rows)
     size, count = 1.0, 0
     while plan.holonomic > 0 and size > NEARLY:
@@ -115,16 +100,16 @@ def project(t, y, tables):
 @njit
 def perform(task, t, y, dydt, tables):
     """Do one of the tasks of `pointer`; returns a status."""
-    plan = plan_of(tables)[0]
+    plan = tables.plan[0]
     if task == COMPLETE_EVALUATED and plan.rows == 0:
         end_step(tables)
         return 0
     status = 0 if task == COMPLETE_EVALUATED else prepare(t, y, tables)
     if status == 0 and task != DERIVATIVE and plan.rows > 0:
         energy = places(plan.n, plan.holonomic, plan.rows)[5]
-        before = values_of(tables)[energy]
+        before = tables.values[energy]
         status = project(t, y, tables)
-        y[2 * plan.n] += values_of(tables)[energy] - before
+        y[2 * plan.n] += tables.values[energy] - before
     if status == 0 and task != DERIVATIVE:
         end_step(tables)
     if status == 0:

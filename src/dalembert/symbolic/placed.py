@@ -11,14 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..addresses import nested_reader, reader
 from ..articulated.books import book_change, momenta
 from ..articulated.evaluate import LIFT, copy_tail_back
 from ..articulated.lift import copy_tail
 from ..jit import CFunction, njit
 from ..linalg.block_matrix import load_3, store_3
 from ..mechanics.kinematics import load6, load9
-from ..mechanics.system import bodies_of, energies_of, kinematics_of, settings_of
 from ..model.tables import STATE_SIZE, System
 from ..pointer import (
     C_SIGNATURE,
@@ -36,7 +34,7 @@ from ..quat import from_matrix
 from ..tables import column, part, table_at
 from ..unchecked import peek, poke
 from ..vec import add, congruence, cross, dot, load3, scale, store3, sub, symvec
-from .constrained import Equations, accelerate, end_step, inputs_of, places, plan_of, step_of
+from .constrained import Equations, accelerate, end_step, places
 from .evaluate import FILL, prepare, project
 
 FIXED = 24  # as in `generalized`
@@ -55,13 +53,6 @@ class Placed(NamedTuple):
     dydt: Any = column()
 
 
-options_of = reader(Placed, "options", OPTIONS)
-equations_of = nested_reader(Placed, "equations")
-system_of = nested_reader(Placed, "system")
-motion_of = reader(Placed, "motion")
-y_of = reader(Placed, "y")
-dydt_of = reader(Placed, "dydt")
-
 _floats = viewer(np.float64)
 _addresses = viewer(np.int64)
 
@@ -73,41 +64,41 @@ def perform(task, t, z, dzdt, placed):
         return fill(t, z, dzdt, placed)
     if task == LIFT:
         take(z, placed)
-        return lift(t, inputs_of(equations_of(placed)), placed)
-    rows = plan_of(equations_of(placed))[0].rows
+        return lift(t, placed.equations.inputs, placed)
+    rows = placed.equations.plan[0].rows
     if task in (DERIVATIVE, MEASURE):
         take(z, placed)
-        status = prepare(t, z, equations_of(placed))
+        status = prepare(t, z, placed.equations)
     else:
-        options_of(placed)[0].time = t
+        placed.options[0].time = t
         if task == COMPLETE_EVALUATED and rows == 0:
-            end_step(equations_of(placed))
+            end_step(placed.equations)
             return 0
         take(z, placed)
-        status = prepare(t, z, equations_of(placed))
+        status = prepare(t, z, placed.equations)
         if status == 0 and rows > 0:
             status = put_back(t, z, placed)
         if status == 0:
-            end_step(equations_of(placed))
+            end_step(placed.equations)
     return finish(t, z, dzdt, placed) if status == 0 else status
 
 
 @njit
 def take(z, placed):
     """The inputs of generated code, and the part of the mechanism's state that is not of bodies, from z."""
-    n, inputs = plan_of(equations_of(placed))[0].n, inputs_of(equations_of(placed))
+    n, inputs = placed.equations.plan[0].n, placed.equations.inputs
     for i in range(2 * n):
         inputs[i] = z[i]
-    copy_tail(z, 2 * n, y_of(placed), STATE_SIZE * settings_of(system_of(placed))[0].rigid)
+    copy_tail(z, 2 * n, placed.y, STATE_SIZE * placed.system.settings[0].rigid)
 
 
 @njit
 def lift(t, inputs, placed):
     """Put the bodies where u and v have them: the mechanism's state and the rows of its bodies. Returns a status."""
-    options, motion, system, y = options_of(placed)[0], motion_of(placed), system_of(placed), y_of(placed)
-    n, bodies, kinematics = plan_of(equations_of(placed))[0].n, bodies_of(system), kinematics_of(system)
-    status = call_pointer(options.address, 0, DERIVATIVE, t, inputs, motion)
-    for b in range(settings_of(system)[0].rigid):
+    motion, system, y = placed.motion, placed.system, placed.y
+    n, bodies, kinematics = placed.equations.plan[0].n, system.bodies, system.kinematics
+    status = call_pointer(placed.options[0].address, 0, DERIVATIVE, t, inputs, motion)
+    for b in range(system.settings[0].rigid):
         at, kin = b * (FIXED + 6 * n), kinematics[b]
         rotation = matrix_at(motion, at + 3)
         v = velocity(motion, at + 12, at + FIXED, inputs, n, n)
@@ -150,14 +141,13 @@ def velocity(motion, base, jacobian, rates, first, n):
 @njit
 def fill(t, inputs, values, placed):
     """M, f and the constraints, into `values`. Returns a status."""
-    options, system, equations = options_of(placed)[0], system_of(placed), equations_of(placed)
     status = lift(t, inputs, placed)
     if status == 0:
-        status = call_pointer(options.mechanism, options.handle, FORCES, t, y_of(placed), dydt_of(placed))
+        status = call_pointer(placed.options[0].mechanism, placed.options[0].handle, FORCES, t, placed.y, placed.dydt)
     if status != 0:
         return status
-    plan, motion = plan_of(equations)[0], motion_of(placed)
-    n, rigid = plan.n, settings_of(system)[0].rigid
+    plan, motion = placed.equations.plan[0], placed.motion
+    n, rigid = plan.n, placed.system.settings[0].rigid
     force, gap, _, _, _, end = places(n, plan.holonomic, plan.rows)
     for k in range(gap):
         poke(values, k, 0.0)
@@ -172,8 +162,8 @@ def fill(t, inputs, values, placed):
 @njit
 def add_body(b, n, values, force, placed):
     """The share of one body in M (its lower triangle) and f."""
-    system, motion = system_of(placed), motion_of(placed)
-    body, kin, at = bodies_of(system)[b], kinematics_of(system)[b], b * (FIXED + 6 * n)
+    motion = placed.motion
+    body, kin, at = placed.system.bodies[b], placed.system.kinematics[b], b * (FIXED + 6 * n)
     inertia, omega = congruence(load9(kin.rotation), load6(body.inertia)), load3(kin.omega)
     left = sub(load3(kin.force), scale(body.mass, load_3(motion, at + 18)))
     turning = add(symvec(inertia, load_3(motion, at + 21)), cross(omega, symvec(inertia, omega)))
@@ -195,24 +185,24 @@ def column(a, at, stride):
 @njit
 def finish(t, z, dzdt, placed):
     """ż where `prepare` has been: rates, accelerations, and what the mechanism makes of the rest. Returns a status."""
-    options, system, equations = options_of(placed)[0], system_of(placed), equations_of(placed)
-    n, step = plan_of(equations)[0].n, step_of(equations)
+    equations = placed.equations
+    n, step = equations.plan[0].n, equations.step
     accelerate(equations)
     for i in range(n):
         poke(dzdt, i, peek(z, n + i))
         poke(dzdt, n + i, peek(step, i))
     react(n, placed)
-    call_pointer(options.mechanism, options.handle, WRITE, t, y_of(placed), dydt_of(placed))
-    copy_tail_back(dydt_of(placed), STATE_SIZE * settings_of(system)[0].rigid, dzdt, 2 * n)
+    call_pointer(placed.options[0].mechanism, placed.options[0].handle, WRITE, t, placed.y, placed.dydt)
+    copy_tail_back(placed.dydt, STATE_SIZE * placed.system.settings[0].rigid, dzdt, 2 * n)
     return 0
 
 
 @njit
 def react(n, placed):
     """What holds each body where its coordinates have it: what its acceleration takes beside the applied forces."""
-    system, motion, step = system_of(placed), motion_of(placed), step_of(equations_of(placed))
-    bodies, kinematics = bodies_of(system), kinematics_of(system)
-    for b in range(settings_of(system)[0].rigid):
+    system, motion, step = placed.system, placed.motion, placed.equations.step
+    bodies, kinematics = system.bodies, system.kinematics
+    for b in range(system.settings[0].rigid):
         kin, at = kinematics[b], b * (FIXED + 6 * n)
         inertia, omega = congruence(load9(kin.rotation), load6(bodies[b].inertia)), load3(kin.omega)
         acceleration = velocity(motion, at + 18, at + FIXED, step, 0, n)
@@ -225,22 +215,20 @@ def react(n, placed):
 @njit
 def put_back(t, z, placed):
     """Put u and v back on the constraints; what that changes of energy and momenta goes to the ledger. Returns a status."""
-    system = system_of(placed)
     before = books(t, placed)
-    status = project(t, z, equations_of(placed))
+    status = project(t, z, placed.equations)
     if status != 0:
         return status
-    book_change(z, before, books(t, placed), system)
+    book_change(z, before, books(t, placed), placed.system)
     return 0
 
 
 @njit
 def books(t, placed):
     """Energy, momentum and angular momentum of everything, at the state that was prepared."""
-    options, energies = options_of(placed)[0], energies_of(system_of(placed))
-    call_pointer(options.mechanism, options.handle, RECORD, t, y_of(placed), dydt_of(placed))
-    total, turning = momenta(y_of(placed), system_of(placed))
-    return energies[0] + energies[1], total, turning
+    call_pointer(placed.options[0].mechanism, placed.options[0].handle, RECORD, t, placed.y, placed.dydt)
+    total, turning = momenta(placed.y, placed.system)
+    return placed.system.energies[0] + placed.system.energies[1], total, turning
 
 
 # With EVENT `data` is the address of an event function of y, and after it that of the tables.
@@ -249,7 +237,7 @@ def bodies_in_coordinates(data, task, t, z, n, dzdt, m):
         at = _addresses(data, 2)
         placed = table_at(Placed, at[1])
         perform(LIFT, t, _floats(z, n), _floats(z, n), placed)
-        return call_pointer(at[0], 0, EVENT, t, y_of(placed), _floats(dzdt, m))
+        return call_pointer(at[0], 0, EVENT, t, placed.y, _floats(dzdt, m))
     return perform(task, t, _floats(z, n), _floats(dzdt, m), table_at(Placed, data))
 
 
