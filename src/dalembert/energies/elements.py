@@ -1,47 +1,36 @@
 """Energy, forces and matrix of all elements of a model."""
 
-from ..dispatch import by_kind, field_of
-from ..jit import inlined, njit
+from ..dispatch import by_kind
+from ..jit import njit
 from ..unchecked import peek
 from .kinds import KINDS, Kind
 from .loops import Loops, make_loops
 
 
-def loops_of(name: str, kind: Kind) -> Loops:
+def loops_of(kind: Kind) -> Loops:
     """The loops of a kind: its own where it has some."""
-    rows, slots = field_of(__name__, name), field_of(__name__, f"{name}_slots")
     energy, forces, matrix = make_loops(kind.evaluate, kind.damping_rows, kind.nodes)
-    if kind.forces is not None:
-        forces = kind.forces
-    if kind.matrix is not None:
-        matrix = kind.matrix
-
-    @inlined
-    def energy_of(first, last, x, elements, scratch):
-        return energy(rows(elements), first, last, x, scratch)
-
-    @inlined
-    def forces_of(first, last, x, about, same, v, f, g, elements, scratch):
-        return forces(rows(elements), first, last, x, about, same, v, f, g, scratch)
-
-    @inlined
-    def matrix_of(first, last, x, about, same, p, q, values, elements, scratch):
-        matrix(rows(elements), slots(elements), first, last, x, about, same, p, q, values, scratch)
-
-    return Loops(energy_of, forces_of, matrix_of)
+    return Loops(energy, kind.forces or forces, kind.matrix or matrix)
 
 
-LOOPS = {kind.number: loops_of(name, kind) for name, kind in KINDS.items()}
+LOOPS = {kind.number: loops_of(kind) for kind in KINDS.values()}
+NAMES = {kind.number: name for name, kind in KINDS.items()}
 set_energy = by_kind(
-    __name__, "first, last, x, elements, scratch", {number: loops.energy for number, loops in LOOPS.items()}, "0.0"
-)
+    __name__, "first, last, x, elements, scratch", {number: loops.energy for number, loops in LOOPS.items()}, "0.0",
+    {number: f"elements.{name}, first, last, x, scratch" for number, name in NAMES.items()},
+)  # fmt: skip
 set_forces = by_kind(
     __name__, "first, last, x, about, same, v, f, g, elements, scratch",
     {number: loops.forces for number, loops in LOOPS.items()}, "(0.0, 0.0)",
+    {number: f"elements.{name}, first, last, x, about, same, v, f, g, scratch" for number, name in NAMES.items()},
 )  # fmt: skip
 set_matrix = by_kind(
     __name__, "first, last, x, about, same, p, q, values, elements, scratch",
     {number: loops.matrix for number, loops in LOOPS.items()}, "None",
+    {
+        number: f"elements.{name}, elements.{name}_slots, first, last, x, about, same, p, q, values, scratch"
+        for number, name in NAMES.items()
+    },
 )  # fmt: skip
 
 
