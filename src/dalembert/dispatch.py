@@ -9,8 +9,12 @@ from .jit import inlined
 
 
 def by_kind(
-    module: str, arguments: str, kinds: Mapping[int, Callable[..., Any]], otherwise: str, given: Mapping[int, str] | None = None
-) -> Any:  # fmt: skip
+    module: str,
+    arguments: str,
+    kinds: Mapping[int, Callable[..., Any]],
+    otherwise: str,
+    given: Mapping[int, str] | None = None,
+) -> Any:
     """A compiled function of `kind` and these arguments, that calls the function of that kind with them, or with those that
     `given` has for it; `otherwise`, an expression, is what it returns for other kinds.
 
