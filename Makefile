@@ -15,7 +15,7 @@ docs: $(VENV)/documented
 
 # A wheel in dist/ with the compiled kernels in it, for this kind of machine.
 wheel: $(VENV)/installed
-	$(BIN)/python -m dalembert.build_library out/library
+	$(BIN)/python -m dalembert.cli.build_library out/library
 	$(BIN)/uv build --quiet --wheel --out-dir dist
 
 # Kernels first, by all cores; what looks at browsers has the machine to itself.
@@ -26,7 +26,7 @@ test: $(VENV)/tested check wheel
 
 # The oldest Numba that is allowed (the newest is in requirements.lock), as parts of Numba are used that are not documented.
 oldest: $(VENV)-oldest/installed
-	$(VENV)-oldest/bin/python -m pytest tests/jit/test_numba.py tests/jit/test_kernel.py tests/simulate/test_known_motions.py
+	$(VENV)-oldest/bin/python -m pytest tests/jit/test_numba.py tests/jit/test_kernel.py tests/simulation/test_known_motions.py
 
 # Thousands of random scenes, and every scene of the gallery for 100 000 steps: an hour or more.
 soak: $(VENV)/tested

@@ -25,7 +25,7 @@ class LibraryHook(BuildHookInterface):
         if version == "editable" or not folder.is_dir():
             return
         sys.path.insert(0, str(root / "src"))
-        from dalembert import shipped
+        from dalembert.core import shipped
 
         try:
             record = shipped.read_record(folder)

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import dalembert as dal
-from dalembert.scene.mesh_topology import sheet
+from dalembert.scene.mesh_file import sheet
 from readme import refreshed
 
 ROOT = Path(__file__).parent.parent

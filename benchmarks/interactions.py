@@ -17,10 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dalembert.interact.build import RadialLaw, make_interactions
-from dalembert.interact.entry import evaluate
-from dalembert.interact.tables import ALL_PAIRS, CELLS, GRAVITATION, REPULSION, TREE, Interactions
-from dalembert.tables import handed
+from dalembert.core.tables import handed
+from dalembert.pairwise.forces import RadialLaw, interactions_entry, make_interactions
+from dalembert.pairwise.laws import ALL_PAIRS, CELLS, GRAVITATION, REPULSION, TREE, Interactions
 from readme import refreshed
 
 ROOT = Path(__file__).parent.parent
@@ -53,12 +52,12 @@ def plummer(n: int) -> np.ndarray:
 def measured(tables: Interactions, x: np.ndarray, turns: int) -> tuple[float, np.ndarray]:
     """(seconds of an evaluation, forces (n, 3))."""
     flat, f, power, argument = x.ravel(), np.zeros(x.size), np.zeros(1), handed(tables)
-    evaluate(0.0, flat[:0], flat[:0], f[:0], power, handed(make_interactions([])))  # compiled, or loaded
+    interactions_entry(0.0, flat[:0], flat[:0], f[:0], power, handed(make_interactions([])))  # compiled, or loaded
     best = np.inf
     for _ in range(turns):
         f[:] = 0.0
         start = time.process_time()
-        _, status = evaluate(0.0, flat, flat, f, power, argument)
+        _, status = interactions_entry(0.0, flat, flat, f, power, argument)
         best = min(best, time.process_time() - start)
         if status != 0:
             raise RuntimeError(f"status {status}")

@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 
 import dalembert as dal
-from dalembert.articulated.answer import weigh
-from dalembert.articulated.forward import accelerate
-from dalembert.articulated.motion import move
-from dalembert.kernel import array, kernel
-from dalembert.model.tree_tables import Tree
+from dalembert.core.kernel import array, kernel
+from dalembert.dynamics.tree_dynamics import accelerate
+from dalembert.dynamics.tree_motion import move
+from dalembert.dynamics.tree_queries import weigh
+from dalembert.model.tree import Tree
 from race import Advance, built, race
 from readme import refreshed
 

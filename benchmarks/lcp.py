@@ -10,11 +10,11 @@ import sys
 
 import numpy as np
 
-from dalembert.jit import njit
-from dalembert.kernel import array, kernel, out
-from dalembert.linalg import lcp_problem
+from dalembert.core.jit import njit
+from dalembert.core.kernel import array, kernel, out
+from dalembert.core.simd import load, store
+from dalembert.linalg import lcp_dantzig as lcp_problem
 from dalembert.linalg.lcp_dantzig import dantzig
-from dalembert.unchecked import peek, poke
 from race import race
 
 SIZES = (10, 20, 50, 100, 200, 500)
@@ -24,14 +24,14 @@ HALF = np.array([0.5, 0.4, 0.3])  # m, half the sides of a box of 1 kg
 @njit
 def gaussian_elimination(n, matrix, factors):
     for i in range(n * n):
-        poke(factors, i, peek(matrix, i))
+        store(factors, i, load(matrix, i))
     for c in range(n):
         inverse = 1.0 / factors[c * n + c]
         for i in range(c + 1, n):
             factor = factors[i * n + c] * inverse
             factors[i * n + c] = factor
             for j in range(c + 1, n):
-                poke(factors, i * n + j, peek(factors, i * n + j) - factor * peek(factors, c * n + j))
+                store(factors, i * n + j, load(factors, i * n + j) - factor * load(factors, c * n + j))
 
 
 @kernel

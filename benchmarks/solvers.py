@@ -6,7 +6,7 @@ Writes the tables of docs/linear-systems.md.
 from pathlib import Path
 
 from dalembert import IterativeSolver, gallery
-from dalembert.commands.solvers import ROWS, SolverResult, compare_solvers
+from dalembert.cli.commands.solvers import ROWS, SolverResult, compare_solvers
 from readme import refreshed
 
 PAGE = Path(__file__).parents[1] / "docs" / "linear-systems.md"

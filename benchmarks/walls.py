@@ -11,8 +11,7 @@ import numpy as np
 import contact_peers
 import dalembert as dal
 from contact_peers import Engine
-from dalembert.collide.detect import Detector
-from dalembert.collide.from_scene import collision_of
+from dalembert.collide.detect import Detector, collision_of
 from dalembert.collide.tables import CONTACTS
 from race import built, race
 from readme import write

@@ -6,7 +6,7 @@ import pytest
 
 from dalembert import Trajectory
 from dalembert.cli import app
-from dalembert.commands import FAILED, REFUSED
+from dalembert.cli.commands import FAILED, REFUSED
 
 SCENE = """
 import dalembert as dal

@@ -18,8 +18,10 @@ import numba
 import pytest
 
 import dalembert
-from dalembert import ahead, cache_folders, cli, compile_progress
-from dalembert.team import cores
+from dalembert import cli
+from dalembert.core import cache_folders, compile_progress
+from dalembert.core.thread_pool import cores
+from dalembert.simulation import precompile as ahead
 
 pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 needs_processes = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="looks at other processes")
@@ -27,7 +29,7 @@ needs_processes = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="lo
 TWO = """
 import sys
 from dalembert import ahead, board
-from dalembert.batch import kernel as batch
+from dalembert.ensemble.batch_kernel import kernel as batch
 seconds = ahead.compile_ahead([board.COMPILED, batch.COMPILED])
 print(sorted(seconds), "rich" in sys.modules)
 """
@@ -47,7 +49,7 @@ ahead.compile_free = late
 LARGE = """
 from dalembert import ahead
 from dalembert.contact import converging, step
-from dalembert.mechanics import evaluate as mechanics
+from dalembert.dynamics import evaluate as mechanics
 ahead.compile_ahead([converging.COMPILED, step.COMPILED, mechanics.COMPILED])
 """
 ONE = "from dalembert import board; print(board.COMPILED.address > 0)"

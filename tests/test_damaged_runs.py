@@ -15,11 +15,8 @@ import pytest
 import xarray
 
 import dalembert as dal
-from dalembert import netcdf_reader
-from dalembert.netcdf_reader import READER, Reader
-from dalembert.trajectory import Trajectory
-from dalembert.trajectory_file import read_record
-from dalembert.trajectory_format import TrajectoryError
+from dalembert.simulation import trajectory as netcdf_reader
+from dalembert.simulation.trajectory import READER, Reader, Trajectory, TrajectoryError, read_record
 
 
 def arrays(count=20):

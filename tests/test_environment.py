@@ -11,7 +11,7 @@ from scipy.linalg import solve_continuous_are
 import dalembert as dal
 
 gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed; pip install dalembert[gym]")
-from dalembert.environment import Environment  # noqa: E402
+from dalembert.simulation.environment import Environment  # noqa: E402
 
 
 def cart_pole():

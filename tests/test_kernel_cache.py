@@ -15,7 +15,7 @@ import numba
 import pytest
 
 import dalembert
-from dalembert import cache_folders
+from dalembert.core import cache_folders
 
 pytestmark = [
     pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled"),
@@ -25,7 +25,7 @@ NOBODY = 54321  # a user without a name and a home
 PROGRAM = """
 import sys
 import numpy as np
-from dalembert.kernel import array, kernel
+from dalembert.core.kernel import array, kernel
 
 @kernel
 def total(values: array()) -> float:
@@ -34,7 +34,7 @@ def total(values: array()) -> float:
         sum += values[k]
     return sum
 
-print(total(np.ones(3)), "loaded" if "dalembert.compiler" not in sys.modules else "compiled", flush=True)
+print(total(np.ones(3)), "loaded" if "dalembert.core.compiler" not in sys.modules else "compiled", flush=True)
 """
 # Runs the program in one forked process after another, as a user and within a limit on files: importing Numba, and its first
 # compilation, take longer than all else. Nothing has asked for the cache before.
@@ -46,7 +46,7 @@ import tempfile
 import traceback
 import numba
 import numpy as np
-import dalembert.kernel
+import dalembert.core.kernel
 
 numba.njit(lambda values: values[0])(np.ones(3))
 for line in sys.stdin:

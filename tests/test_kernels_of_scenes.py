@@ -7,8 +7,9 @@ import types
 import pytest
 
 import dalembert as dal
-from dalembert import ahead, jit
-from dalembert.kernel import Kernel
+from dalembert.core import jit
+from dalembert.core.kernel import Kernel
+from dalembert.simulation import precompile as ahead
 
 pytestmark = pytest.mark.skipif(jit.DISABLED, reason="nothing is compiled")
 
@@ -74,7 +75,7 @@ SCENES = {
 def asked(monkeypatch):
     """(names of what is compiled ahead, names of what is asked for its address)."""
     before, used = set(), set()
-    simulate = importlib.import_module("dalembert.simulate")
+    simulate = importlib.import_module("dalembert.simulation.simulation")
     monkeypatch.setattr(simulate, "compile_ahead", lambda parts: before.update(short(part) for part in parts))
     address = jit.CFunction.address.func
 
@@ -156,4 +157,4 @@ def test_no_two_kernels_are_nearly_the_same():
 def test_what_few_scenes_need_is_no_part_of_what_many_need(kernel, folders):
     used = {function.__module__ for function in kernels()[kernel]}
     wrong = {f"{module}." for module in used if any(f".{part}." in f"{module}." for part in folders)}
-    assert wrong - {"dalembert.mechanics.particles."} == set()
+    assert wrong - {"dalembert.dynamics.particle_forces."} == set()

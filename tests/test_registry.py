@@ -3,8 +3,8 @@
 import pytest
 
 from dalembert.contact.solvers import SOLVERS
-from dalembert.file_format import READERS, WRITERS, add_writer
-from dalembert.registry import Registry
+from dalembert.core.file_format import READERS, WRITERS, add_writer
+from dalembert.core.registry import Registry
 
 
 def test_the_files_of_a_folder_are_imported_when_the_registry_is_first_read():

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from dalembert import source_hash
-from dalembert.source_hash import ROOT, compiled_files, imported, sources
+from dalembert.core import cache_folders as source_hash
+from dalembert.core.cache_folders import ROOT, compiled_files, imported, sources
 
 
 def imports_of(path):
@@ -41,7 +41,7 @@ def test_an_edit_changes_the_hash_of_the_files_that_import_it_and_of_no_others(m
 
 def test_kernels_of_a_user_s_file_are_made_of_it_and_of_the_whole_package(tmp_path):
     path = tmp_path / "mine.py"
-    path.write_text("from dalembert.vec import cross\n")
+    path.write_text("from dalembert.core.math3 import cross\n")
     assert sources(path) == {path, *map(Path, compiled_files())}
 
 

@@ -5,9 +5,9 @@ import pytest
 
 import dalembert as dal
 from dalembert.cli import app
-from dalembert.integrate.methods import METHODS
+from dalembert.integrate.tableaus import METHODS
 from dalembert.model.compile import compile_scene
-from dalembert.stability import (
+from dalembert.simulation.run_warnings import (
     GROWTH,
     Stiffness,
     advice_on_steps,

@@ -90,7 +90,7 @@ def test_numba_without_scipy_still_multiplies_matrices():
     """Numba is told that SciPy is there, and imports it when BLAS is called."""
     program = """
 import numba, numpy, sys
-import dalembert.compiler
+import dalembert.core.compiler
 from numba.core.registry import cpu_target
 
 cpu_target.target_context.refresh()  # as every compilation does

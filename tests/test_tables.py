@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import dalembert as dal
-from dalembert import jit
-from dalembert.kernel import kernel, out
-from dalembert.table_text import list_tables, show_table
-from dalembert.tables import address_table, allocate, column, column_of, grow, is_table, own_address, part
+from dalembert.core import jit
+from dalembert.core.kernel import kernel, out
+from dalembert.core.tables import address_table, allocate, column, column_of, grow, is_table, own_address, part
+from dalembert.simulation.inspection import list_tables, show_table
 
 POINT = np.dtype([("mass", "f8"), ("x", "f8", 3)], align=True)
 compiled = pytest.mark.skipif(jit.DISABLED, reason="nothing is compiled")
@@ -73,8 +73,8 @@ def test_a_table_may_be_given_by_its_addresses_which_keep_those_of_nested_tables
 
 @compiled
 def test_a_table_is_one_pointer():
-    from dalembert import compiler
-    from dalembert.table_type import TableType
+    from dalembert.core import compiler
+    from dalembert.core.table_type import TableType
 
     context = compiler.cpu_target.target_context
     assert str(context.get_value_type(TableType(Outside))) == "i64*"
@@ -170,9 +170,9 @@ def test_the_tables_of_a_run_are_found_and_unknown_names_are_told():
 
 
 def test_every_table_of_the_package_has_shapes_that_can_be_read():
-    import dalembert.ahead
+    import dalembert.simulation.precompile
 
-    dalembert.ahead.everything()
+    dalembert.simulation.precompile.everything()
     found = 0
     for module in [m for name, m in sys.modules.items() if name.startswith("dalembert.")]:
         for kind in vars(module).values():

@@ -8,7 +8,7 @@ import h5py
 import numpy as np
 import pytest
 
-from dalembert.trajectory import VARIABLES, Trajectory, TrajectoryError
+from dalembert.simulation.trajectory import VARIABLES, Trajectory, TrajectoryError
 
 SIZES = {"time": 5, "body": 2, "joint": 1, "force": 2, "xyz": 3, "wxyz": 4, "phase": 26, "particle": 7, "coordinate": 1}
 

@@ -10,7 +10,8 @@ import pytest
 if not numba.config.DISABLE_JIT:
     pytest.skip("inner functions are called from Python only without compilation", allow_module_level=True)
 
-from dalembert import quat, vec
+from dalembert.core import math3 as quat
+from dalembert.core import math3 as vec
 
 RNG = np.random.default_rng(12)
 A, B = (tuple(row) for row in RNG.normal(size=(2, 3)))

@@ -8,32 +8,28 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from .articulation import Articulation
-    from .batch.result import Batch
-    from .batch.run import run_batch
-    from .constraint_system import ConstraintSystem
+    from .cli.live_session import show
+    from .cli.replay import Replay, replay
+    from .core.status import SimulationWarning
+    from .ensemble.batch import Batch, run_batch
     from .ensemble.sweep import SweepError, sweep
-    from .errors import SimulationError
     from .export.gltf import export_gltf
     from .export.mjcf import export_mjcf
     from .export.usd import export_usd
-    from .formats.imported import ImportedModel
-    from .formats.load import load_model
-    from .formats.usd import load_usd
-    from .integrate.methods import METHODS
     from .integrate.solve import solve
-    from .linalg.condition import condition_number
-    from .linalg.equilibrate import Equilibration, equilibrate
+    from .integrate.tableaus import METHODS
+    from .io.files import ImportedModel
+    from .io.load import load_model
+    from .io.usd import load_usd
+    from .linalg.equilibrate import Equilibration, condition_number, equilibrate
     from .linalg.iterative import IterativeSolver, LinearSolution, solve_linear
     from .linalg.matching import Matching, matching
     from .linalg.newton import Minimum, minimize
-    from .live_session import show
-    from .replay import Replay, replay
     from .scene.body import WORLD
     from .scene.contact import Material
     from .scene.joint import Curve
     from .scene.mass import MassProperties, mass_properties
-    from .scene.mesh_topology import block, sheet
+    from .scene.mesh_file import block, sheet
     from .scene.scene import Scene
     from .scene.shapes import (
         Box,
@@ -49,13 +45,15 @@ if TYPE_CHECKING:
         Sphere,
         TriangleMesh,
     )
-    from .simulate import Simulation, simulate
+    from .simulation.articulation import Articulation
+    from .simulation.constraint_system import ConstraintSystem
+    from .simulation.control import TimeSeries
+    from .simulation.errors import SimulationError
     from .simulation.methods import Events, ImplicitParticles, RungeKutta, TimeStepping
-    from .state import State
+    from .simulation.simulation import Simulation, simulate
+    from .simulation.state import State
+    from .simulation.trajectory import Trajectory
     from .symbolic import GeneralizedCoordinates, Lagrangian
-    from .time_series import TimeSeries
-    from .trajectory import Trajectory
-    from .warning import SimulationWarning
 
 __all__ = [
     "METHODS", "WORLD", "Articulation", "Batch", "Box", "Capsule", "Compound", "Cone", "ConstraintSystem", "ConvexHull",
@@ -70,41 +68,39 @@ __all__ = [
 
 # Each is imported when it is first asked for: what only draws a scene or reads a file waits for no compiler.
 _HOME = {
-    ".articulation": "Articulation",
-    ".constraint_system": "ConstraintSystem",
-    ".ensemble.sweep": "SweepError sweep",
-    ".batch.result": "Batch",
-    ".batch.run": "run_batch",
-    ".errors": "SimulationError",
+    ".simulation.articulation": "Articulation",
+    ".simulation.constraint_system": "ConstraintSystem",
+    ".ensemble.sweep": "sweep SweepError",
+    ".ensemble.batch": "Batch run_batch",
+    ".simulation.errors": "SimulationError",
     ".export.gltf": "export_gltf",
     ".export.mjcf": "export_mjcf",
     ".export.usd": "export_usd",
-    ".formats.imported": "ImportedModel",
-    ".formats.load": "load_model",
-    ".formats.usd": "load_usd",
-    ".integrate.methods": "METHODS",
+    ".io.files": "ImportedModel",
+    ".io.load": "load_model",
+    ".io.usd": "load_usd",
+    ".integrate.tableaus": "METHODS",
     ".integrate.solve": "solve",
-    ".linalg.condition": "condition_number",
-    ".linalg.equilibrate": "Equilibration equilibrate",
+    ".linalg.equilibrate": "condition_number equilibrate Equilibration",
     ".linalg.iterative": "IterativeSolver LinearSolution solve_linear",
     ".linalg.matching": "Matching matching",
-    ".linalg.newton": "Minimum minimize",
-    ".live_session": "show",
-    ".replay": "Replay replay",
+    ".linalg.newton": "minimize Minimum",
+    ".cli.live_session": "show",
+    ".cli.replay": "Replay replay",
     ".scene.body": "WORLD",
     ".scene.contact": "Material",
     ".scene.joint": "Curve",
-    ".scene.mass": "MassProperties mass_properties",
-    ".scene.mesh_topology": "block sheet",
+    ".scene.mass": "mass_properties MassProperties",
+    ".scene.mesh_file": "block sheet",
     ".scene.scene": "Scene",
     ".scene.shapes": "Box Capsule Compound Cone ConvexHull Cylinder Ellipsoid HalfSpace HeightField Mesh Sphere TriangleMesh",
-    ".simulate": "Simulation simulate",
+    ".simulation.simulation": "simulate Simulation",
     ".simulation.methods": "Events ImplicitParticles RungeKutta TimeStepping",
-    ".state": "State",
+    ".simulation.state": "State",
     ".symbolic": "GeneralizedCoordinates Lagrangian",
-    ".time_series": "TimeSeries",
-    ".trajectory": "Trajectory",
-    ".warning": "SimulationWarning",
+    ".simulation.control": "TimeSeries",
+    ".simulation.trajectory": "Trajectory",
+    ".core.status": "SimulationWarning",
 }
 _WHERE = {name: module for module, names in _HOME.items() for name in names.split()}
 

@@ -5,9 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import dalembert as dal
-from dalembert.mechanics.mechanism import Mechanism
+from dalembert.core.c_function import DERIVATIVE
+from dalembert.dynamics.mechanism import Mechanism
 from dalembert.model.compile import compile_scene
-from dalembert.pointer import DERIVATIVE
 from dalembert.scene.checks import quaternion_of
 
 from .trees import normalized, random_state, random_tree

@@ -9,6 +9,7 @@ import numpy as np
 from dalembert import Box, Capsule, Cone, ConvexHull, Cylinder, Ellipsoid, Sphere
 from dalembert.collide import tables
 from dalembert.collide.build import Solid, make_collision
+from dalembert.scene.shapes import base as kinds
 
 KINDS = {
     "sphere": lambda r: Sphere(r.uniform(0.2, 1)),
@@ -55,13 +56,13 @@ def support_height(collision: tables.Collision, i: int, n: np.ndarray) -> float:
     first = collider["first_vertex"]
     corners = collision.vertices.reshape(-1, 3)[first : first + collider["vertices"]]
     height = {
-        tables.SPHERE: lambda: r,
-        tables.CAPSULE: lambda: r + half * abs(u[2]),
-        tables.BOX: lambda: size @ abs(u),
-        tables.HULL: lambda: (corners @ u).max(),
-        tables.CYLINDER: lambda: r * across + half * abs(u[2]),
-        tables.CONE: lambda: max(half * u[2], r * across - half * u[2]),
-        tables.ELLIPSOID: lambda: np.linalg.norm(size * u),
+        kinds.SPHERE: lambda: r,
+        kinds.CAPSULE: lambda: r + half * abs(u[2]),
+        kinds.BOX: lambda: size @ abs(u),
+        kinds.HULL: lambda: (corners @ u).max(),
+        kinds.CYLINDER: lambda: r * across + half * abs(u[2]),
+        kinds.CONE: lambda: max(half * u[2], r * across - half * u[2]),
+        kinds.ELLIPSOID: lambda: np.linalg.norm(size * u),
     }[int(collider["kind"])]()
     return float(height + n @ place["x"])
 
@@ -90,11 +91,11 @@ def _coal_shape(coal: Any, collision: tables.Collision, collider: Any) -> Any:
     for corner in collision.vertices.reshape(-1, 3)[first : first + collider["vertices"]]:
         corners.append(corner)
     return {
-        tables.SPHERE: lambda: coal.Sphere(r),
-        tables.CAPSULE: lambda: coal.Capsule(r, 2 * half),
-        tables.BOX: lambda: coal.Box(*(2 * size)),
-        tables.HULL: lambda: coal.ConvexBase.convexHull(corners, False, ""),
-        tables.CYLINDER: lambda: coal.Cylinder(r, 2 * half),
-        tables.CONE: lambda: coal.Cone(r, 2 * half),
-        tables.ELLIPSOID: lambda: coal.Ellipsoid(*size),
+        kinds.SPHERE: lambda: coal.Sphere(r),
+        kinds.CAPSULE: lambda: coal.Capsule(r, 2 * half),
+        kinds.BOX: lambda: coal.Box(*(2 * size)),
+        kinds.HULL: lambda: coal.ConvexBase.convexHull(corners, False, ""),
+        kinds.CYLINDER: lambda: coal.Cylinder(r, 2 * half),
+        kinds.CONE: lambda: coal.Cone(r, 2 * half),
+        kinds.ELLIPSOID: lambda: coal.Ellipsoid(*size),
     }[int(collider["kind"])]()

@@ -3,10 +3,11 @@
 import numpy as np
 
 from dalembert.collide.build import Solid, make_collision
-from dalembert.collide.narrow import Narrow, family_of
-from dalembert.collide.tables import CONVEX_PAIR, CYLINDER, PAIR
-from dalembert.pointer import C_TYPE
-from dalembert.tables import address_table
+from dalembert.collide.narrow_phase import Narrow, family_of
+from dalembert.collide.tables import CONVEX_PAIR, PAIR
+from dalembert.core.c_function import C_TYPE
+from dalembert.core.tables import address_table
+from dalembert.scene.shapes.base import CYLINDER
 
 AXES = np.eye(3)
 

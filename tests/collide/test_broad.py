@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 import dalembert as dal
-from dalembert.collide.bounds import place_colliders
-from dalembert.collide.broad import find_pairs
+from dalembert.collide.broad_phase import find_pairs, place_colliders
 from dalembert.collide.build import Solid, make_collision, with_room
 from dalembert.collide.tables import FIRST_PAIR, NEED_PAIRS, NEED_ROOM, NEED_STRIPS, PAIRS, Collision
-from dalembert.kernel import array, kernel
-from dalembert.scene.contact import HalfSpace
+from dalembert.core.kernel import array, kernel
+from dalembert.scene.shapes import HalfSpace
 
 
 @kernel

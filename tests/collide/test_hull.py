@@ -5,7 +5,7 @@ import pytest
 
 import dalembert as dal
 from dalembert.collide.build import Solid, make_collision
-from dalembert.collide.hull import hull_tables
+from dalembert.collide.gjk import hull_tables
 from dalembert.scene.simplify import MOST_CORNERS
 
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from dalembert.collide.face_clip import clip_faces
+from dalembert.collide.manifold import clip_faces
 from dalembert.collide.tables import MANIFOLD, SCRATCH
-from dalembert.kernel import kernel, out
+from dalembert.core.kernel import kernel, out
 
 from .pairs import Met
 

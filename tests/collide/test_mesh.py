@@ -5,9 +5,9 @@ import pytest
 from numba import config
 
 import dalembert as dal
-from dalembert.collide import merge
+from dalembert.collide import manifold as merge
 from dalembert.collide.build import Solid, make_collision
-from dalembert.collide.mesh_tables import mesh_tables
+from dalembert.collide.mesh import mesh_tables
 from dalembert.collide.query import closest_points, overlap, ray_cast
 from dalembert.collide.tables import MESH_PAIR, PAIR
 

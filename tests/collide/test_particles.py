@@ -6,12 +6,19 @@ from numba import config
 
 import dalembert as dal
 from dalembert.collide.build import Solid, make_collision
-from dalembert.collide.particle_detect import detect_particles, make_particles, with_contacts
-from dalembert.collide.particle_tables import CELLS_X, CONTACTS, NEED_CONTACTS, WIDE
-from dalembert.collide.particles import meet
-from dalembert.collide.query import closest_points, ray_cast
-from dalembert.collide.query_points import point_distances
-from dalembert.collide.tables import HALF_SPACE, NEED_ROOM
+from dalembert.collide.particles import (
+    CELLS_X,
+    CONTACTS,
+    NEED_CONTACTS,
+    WIDE,
+    detect_particles,
+    make_particles,
+    meet,
+    with_contacts,
+)
+from dalembert.collide.query import closest_points, point_distances, ray_cast
+from dalembert.collide.tables import NEED_ROOM
+from dalembert.scene.shapes.base import HALF_SPACE
 
 from .oracle import KINDS, random_rotation
 from .test_mesh import OnMesh, terrain
@@ -98,7 +105,7 @@ def test_the_grid_finds_what_each_collider_alone_does_and_the_same_bits_each_tim
 def test_a_full_table_says_how_much_room_is_needed():
     if config.DISABLE_JIT:
         pytest.skip("the entry point takes addresses")
-    from dalembert.tables import address_table
+    from dalembert.core.tables import address_table
 
     collision = world((dal.HalfSpace(), (0, 0, 0), EYE))
     x = np.zeros((100, 3))
@@ -128,7 +135,7 @@ def test_materials_and_rules_say_how_particles_touch():
 
 
 WALL = dal.Box(0.01, 2, 2)
-WALLS = {
+CALLBACKS = {
     "box": WALL,
     "hull": dal.ConvexHull(WALL.triangles()[0]),
     "cylinder": dal.Cylinder(1.0, 0.01),
@@ -139,13 +146,13 @@ WALLS = {
 LYING = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])  # turns z to x
 
 
-@pytest.mark.parametrize("kind", WALLS)
+@pytest.mark.parametrize("kind", CALLBACKS)
 @pytest.mark.parametrize("speed", [0.5, 10.0, 100.0, 1e4])
 @pytest.mark.parametrize("radius", [0.0, 0.004])
 def test_what_is_fast_is_held_by_a_wall_of_a_centimetre(kind, speed, radius):
     """Kept on its side of the planes of contact, a particle ends outside; one that passes beside the wall meets none."""
     rng = np.random.default_rng(3)
-    wall = world((WALLS[kind], (0, 0, 0), LYING if kind in ("cylinder", "ellipsoid") else EYE))
+    wall = world((CALLBACKS[kind], (0, 0, 0), LYING if kind in ("cylinder", "ellipsoid") else EYE))
     h, tries = 1 / 60, 3 if config.DISABLE_JIT else 100
     for _ in range(tries):
         reach = speed * h

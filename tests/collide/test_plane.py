@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from dalembert.scene.contact import HalfSpace
-from dalembert.scene.shapes import Box, Capsule, Cone, ConvexHull, Cylinder, Ellipsoid, Sphere
+from dalembert.scene.shapes import Box, Capsule, Cone, ConvexHull, Cylinder, Ellipsoid, HalfSpace, Sphere
 
 from .pairs import AXES, Two, rotation
 

@@ -6,8 +6,7 @@ import pytest
 from numba import config
 
 import dalembert as dal
-from dalembert.collide.query import closest_points
-from dalembert.collide.query_points import point_distances
+from dalembert.collide.query import closest_points, point_distances
 
 from .oracle import KINDS, placed, random_rotation
 

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.collide.tables import CONTACT
-from dalembert.contact.interior_point_tables import GROUP, STEP, Problem
-from dalembert.tables import allocate
+from dalembert.contact.interior_point_system import GROUP, STEP, Problem
+from dalembert.core.tables import allocate
 
 G, H = 9.81, 0.01
 

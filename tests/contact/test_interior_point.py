@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from dalembert.contact.converging import solve
-from dalembert.contact.interior_point_tables import NOT_CONVERGED, SOLVED
+from dalembert.contact.converge import solve
+from dalembert.contact.interior_point_system import NOT_CONVERGED, SOLVED
 
 from .problems import (
     Body,

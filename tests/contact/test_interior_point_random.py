@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dalembert.contact.converging import solve
-from dalembert.contact.interior_point_tables import NOT_CONVERGED, SOLVED
+from dalembert.contact.converge import solve
+from dalembert.contact.interior_point_system import NOT_CONVERGED, SOLVED
 
 from .problems import dense, random_problem
 

@@ -5,7 +5,7 @@ import pytest
 from numba import config
 
 import dalembert as dal
-from dalembert.collide import merge
+from dalembert.collide import manifold as merge
 
 TILT = np.radians(20.0)
 SLOPE = (np.cos(TILT / 2), 0.0, np.sin(TILT / 2), 0.0)

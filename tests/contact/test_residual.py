@@ -6,9 +6,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dalembert.contact import cone
-from dalembert.contact.converging import solve
-from dalembert.contact.residual import natural_map
-from dalembert.kernel import array, kernel, out
+from dalembert.contact.converge import solve
+from dalembert.contact.interior_point_system import natural_map
+from dalembert.core.kernel import array, kernel, out
 
 from .problems import stack
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import dalembert as dal
-from dalembert.contact import soft
-from dalembert.kernel import kernel, out
+from dalembert.contact import limits as soft
+from dalembert.core.kernel import kernel, out
 
 BOTH = pytest.mark.parametrize("coordinates", ["maximal", "joint"])
 

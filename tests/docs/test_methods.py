@@ -7,7 +7,7 @@ import pytest
 
 import dalembert as dal
 from dalembert import gallery
-from dalembert.integrate.methods import METHODS
+from dalembert.integrate.tableaus import METHODS
 from dalembert.simulation import registry
 
 from .pages import DOCS, ROOT, blocks

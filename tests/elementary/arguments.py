@@ -8,8 +8,8 @@ import math
 
 import numpy as np
 
-from dalembert.elementary import functions as f
-from dalembert.kernel import array, kernel, out
+from dalembert.core import elementary as f
+from dalembert.core.kernel import array, kernel, out
 
 NAMES = (
     "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "exp", "expm1",

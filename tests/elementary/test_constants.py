@@ -3,7 +3,11 @@
 import mpmath
 import pytest
 
-from dalembert.elementary import arctangent, circular, exponential, fixed_point, logarithm
+from dalembert.core import elementary as arctangent
+from dalembert.core import elementary as circular
+from dalembert.core import elementary as exponential
+from dalembert.core import elementary as fixed_point
+from dalembert.core import elementary as logarithm
 
 PRECISION = 1500  # bits
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dalembert.jit import DISABLED
+from dalembert.core.jit import DISABLED
 
 from .arguments import digest
 

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from dalembert.dispatch import by_kind
+from dalembert.core.jit import inlined
+from dalembert.core.kernel import array, kernel, out
+from dalembert.core.registry import by_kind
+from dalembert.core.tables import handed
 from dalembert.energies import elements as loops
+from dalembert.energies.elements import ELEMENT_SET, Elements
 from dalembert.energies.kinds import KINDS, OUT, SCRATCH
-from dalembert.energies.tables import ELEMENT_SET, Elements
-from dalembert.jit import inlined
-from dalembert.kernel import array, kernel, out
-from dalembert.tables import handed
 
 SLOTS = {name: f"{name}_slots" for name in KINDS}
 

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from dalembert.energies.arctangent import angle_of
-from dalembert.kernel import array, kernel, out
+from dalembert.core.kernel import array, kernel, out
+from dalembert.energies.angle import angle_of
 
 
 @kernel

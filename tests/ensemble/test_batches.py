@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dalembert as dal
-from dalembert.ensemble import batches
+from dalembert.ensemble import executors as batches
 from dalembert.gallery import double_pendulum
 
 from .scenes import SETTINGS, ball, drop, troubled

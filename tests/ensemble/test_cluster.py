@@ -53,7 +53,7 @@ def test_the_address_of_a_scheduler_is_enough_and_failures_stay_with_their_membe
 
 
 def test_a_scheduler_that_does_not_answer_is_told(monkeypatch):
-    from dalembert.ensemble import cluster as module
+    from dalembert.ensemble import executors as module
 
     monkeypatch.setattr(module, "PATIENCE", 0.5)
     with pytest.raises(dal.SweepError, match=r"no Dask scheduler answers at 'tcp://127.0.0.1:9'"):
@@ -61,7 +61,7 @@ def test_a_scheduler_that_does_not_answer_is_told(monkeypatch):
 
 
 def test_a_cluster_without_workers_is_told(monkeypatch):
-    from dalembert.ensemble import cluster as module
+    from dalembert.ensemble import executors as module
 
     monkeypatch.setattr(module, "PATIENCE_FOR_WORKERS", 0.5)
     with (

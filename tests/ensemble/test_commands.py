@@ -6,8 +6,8 @@ import pytest
 import xarray
 
 from dalembert.cli import app
-from dalembert.commands import FAILED, REFUSED
-from dalembert.commands.sweep import values_of
+from dalembert.cli.commands import FAILED, REFUSED
+from dalembert.cli.commands.sweep import values_of
 
 SCENE = """
 import dalembert as dal

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dalembert as dal
-from dalembert.sources import find
+from dalembert.gallery._loading import find
 
 from .scenes import SETTINGS, ball
 

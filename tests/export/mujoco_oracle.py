@@ -4,8 +4,8 @@ import mujoco
 import numpy as np
 
 import dalembert as dal
-from dalembert.articulation import Articulation
-from dalembert.model.tree_tables import BALL, FREE, HINGE, SLIDER
+from dalembert.model.tree import BALL, FREE, HINGE, SLIDER
+from dalembert.simulation.articulation import Articulation
 
 
 def rotation(q):

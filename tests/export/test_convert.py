@@ -5,7 +5,7 @@ import trimesh
 
 import dalembert as dal
 from dalembert.cli import app
-from dalembert.commands import REFUSED
+from dalembert.cli.commands import REFUSED
 
 SCENE = """
 import dalembert as dal
@@ -74,7 +74,7 @@ def test_a_model_file_is_read_where_there_is_a_reader(tmp_path, capsys, monkeypa
     class Model:
         scene, warnings = dal.Scene("robot"), ["something"]
 
-    monkeypatch.setattr("dalembert.formats.load.load_model", lambda path, floating: Model())
+    monkeypatch.setattr("dalembert.io.load.load_model", lambda path, floating: Model())
     assert convert(tmp_path / "robot.urdf", tmp_path / "robot.xml") == 0
     assert capsys.readouterr().err == "dalembert: warning: something\n"
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import dalembert as dal
-from dalembert.articulation import Articulation
 from dalembert.scene.checks import rotation_matrix
+from dalembert.simulation.articulation import Articulation
 
 from .trees import random_tree
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dalembert.jit import DISABLED
+from dalembert.core.jit import DISABLED
 from dalembert.scene.shapes.base import SHAPES, Kernels, Shape, register
 
 from .conftest import PACKAGE, add_file, section

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import dalembert as dal
-from dalembert.linalg.lcp import OK, lcp
+from dalembert.linalg.lcp import lcp
+from dalembert.linalg.lcp_dantzig import OK
 
 from .scenes import G, stack
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import dalembert as dal
+from dalembert.core.c_function import DERIVATIVE
 from dalembert.impact.driver import EventDriver
-from dalembert.impact.tables import BALL, EDGES, LINE, PLANE, RESPOND, TOUCH
-from dalembert.pointer import DERIVATIVE
+from dalembert.impact.features import BALL, EDGES, LINE, PLANE, RESPOND, TOUCH
 
 STEP = 4e-4
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dalembert as dal
-from dalembert.impact.laws import LAWS
+from dalembert.impact.impact import LAWS
 
 from .scenes import cradle
 

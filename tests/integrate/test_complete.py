@@ -5,13 +5,11 @@ import ctypes
 import numpy as np
 import pytest
 
+from dalembert.core.c_function import C_TYPE, COMPLETE, COMPLETE_EVALUATED, view
+from dalembert.core.status import OK, PASSED_THROUGH
 from dalembert.integrate import METHODS
-from dalembert.integrate.behind import RECORD, Stepper
-from dalembert.integrate.functions import Functions
-from dalembert.integrate.record import make_record
-from dalembert.integrate.state import make_clock, make_options, make_signs, make_work
-from dalembert.pointer import C_TYPE, COMPLETE, COMPLETE_EVALUATED, view
-from dalembert.status import OK, PASSED_THROUGH
+from dalembert.integrate.driver import RECORD, OdeStepper, make_record
+from dalembert.integrate.state import Functions, make_clock, make_options, make_signs, make_work
 
 
 class Circle:
@@ -38,7 +36,7 @@ def run(name, adaptive, t_ends, land=True):
     work, signs, clock = make_work(options), make_signs(options), make_clock(0.0, 0.0 if adaptive else 0.1)
     for t_end in t_ends:
         record = make_record(np.array([t_end]), False, 10_000, 1, 2, 0)
-        status = Stepper(circle.functions, options, work, signs, clock, record).perform(RECORD, 0.0, y, dydt)
+        status = OdeStepper(circle.functions, options, work, signs, clock, record).perform(RECORD, 0.0, y, dydt)
     return status, y, dydt, clock[0], circle.times
 
 

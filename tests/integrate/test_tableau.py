@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from dalembert.integrate import METHODS, method_names
-from dalembert.integrate.tableau import build, trees
+from dalembert.integrate.tableaus import build, trees
 
 
 def test_number_of_rooted_trees():

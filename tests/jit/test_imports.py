@@ -6,7 +6,8 @@ import sys
 import pytest
 
 import dalembert as dal
-from dalembert import gallery, jit
+from dalembert import gallery
+from dalembert.core import jit
 
 COMPILER = ("numba", "llvmlite")
 URDF = """<robot name="arm"><link name="base"/><link name="upper"><inertial><mass value="1"/>

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import dalembert
-from dalembert import ahead, jit
-from dalembert.kernel import array, kernel, out
-from dalembert.tables import address_table, column
+from dalembert.core import jit
+from dalembert.core.kernel import array, kernel, out
+from dalembert.core.tables import address_table, column
+from dalembert.simulation import precompile as ahead
 
 ROW = np.dtype([("kind", "i8"), ("value", "f8", 3)], align=True)
 compiled = pytest.mark.skipif(jit.DISABLED, reason="nothing is compiled")
@@ -135,8 +136,8 @@ def test_inner_functions_say_that_python_cannot_call_them():
 def test_functions_that_users_compile_may_call_inner_functions():
     import numba
 
-    from dalembert import quat
     from dalembert.contact import cone
+    from dalembert.core import math3 as quat
 
     turned = numba.njit(lambda q, v: quat.rotate_by(q, v))  # which calls four others
     assert turned((1.0, 0.0, 0.0, 0.0), (0.0, 0.0, np.pi)) == pytest.approx((0.0, 0.0, 0.0, 1.0), abs=1e-15)
@@ -145,7 +146,7 @@ def test_functions_that_users_compile_may_call_inner_functions():
 
 
 def test_inner_functions_are_pickled_and_copied_by_name():
-    from dalembert import vec
+    from dalembert.core import math3 as vec
 
     assert pickle.loads(pickle.dumps(vec.dot)) is vec.dot
     assert copy.deepcopy(vec.dot) is vec.dot

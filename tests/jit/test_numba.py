@@ -11,14 +11,15 @@ import numpy as np
 import pytest
 from numba.core import codegen, compiler_machinery, dispatcher, errors, types
 
-from dalembert import jit
-from dalembert.jit import CFunction, njit
+from dalembert.core import jit
+from dalembert.core.jit import CFunction, njit
 
 if jit.DISABLED:
     pytest.skip("nothing is compiled", allow_module_level=True)
 
-from dalembert import compiler, objects
-from dalembert.status import ENDS_RUN
+from dalembert.core import compiler
+from dalembert.core import object_cache as objects
+from dalembert.core.status import ENDS_RUN
 
 BINARY = "float64(float64, float64)"
 

@@ -3,7 +3,8 @@ below each of its callers shows here first, and so does a part that a kernel doe
 
 import pytest
 
-from dalembert import ahead, jit
+from dalembert.core import jit
+from dalembert.simulation import precompile as ahead
 
 pytestmark = pytest.mark.skipif(jit.DISABLED, reason="nothing is compiled")
 

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from dalembert.linalg.block_matrix import BlockMatrix
-from dalembert.linalg.block_pattern import block_pattern
+from dalembert.linalg.block_matrix import BlockMatrix, block_pattern
 
 MASS = 1e-3  # kg
 STEP = 1.0 / 60.0  # s

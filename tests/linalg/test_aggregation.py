@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from dalembert.linalg.aggregation import aggregates
-from dalembert.linalg.block_pattern import block_pattern
+from dalembert.linalg.block_matrix import block_pattern
+from dalembert.linalg.deflation import aggregates
 
 from .cloth import springs
 

@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from dalembert.kernel import array, kernel, out
+from dalembert.core.kernel import array, kernel, out
 from dalembert.linalg import block_matrix
-from dalembert.linalg.block_matrix import BlockMatrix, to_scipy
-from dalembert.linalg.block_pattern import block_pattern
+from dalembert.linalg.block_matrix import BlockMatrix, block_pattern, to_scipy
 
 from .cloth import cloth
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dalembert.linalg.block_pattern import block_pattern
+from dalembert.linalg.block_matrix import block_pattern
 
 
 def dense_sum(n, groups, locals_):

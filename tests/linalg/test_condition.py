@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import dalembert as dal
 from dalembert.cli import app
-from dalembert.commands import REFUSED
-from dalembert.linalg import matrices
-from dalembert.linalg.matrices import badly_scaled, read_matrix
+from dalembert.cli.commands import REFUSED
+from dalembert.linalg import dense as matrices
+from dalembert.linalg.dense import badly_scaled, read_matrix
 
 FOLDER = Path(__file__).parents[2].parent / "shared" / "matrices"
 PUBLISHED = {  # original, MC64, ALG3

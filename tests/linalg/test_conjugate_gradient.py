@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse.linalg import spsolve
 
-from dalembert.linalg.block_matrix import BlockMatrix, to_scipy
-from dalembert.linalg.block_pattern import BlockPattern
-from dalembert.linalg.coarse_space import coarse_space
-from dalembert.linalg.conjugate_gradient import INDEFINITE, NOT_CONVERGED, NOT_FINITE, OK, solve_cg
+from dalembert.core.status import OK
+from dalembert.linalg.block_matrix import BlockMatrix, BlockPattern, to_scipy
+from dalembert.linalg.conjugate_gradient import INDEFINITE, NOT_CONVERGED, NOT_FINITE, solve_cg
+from dalembert.linalg.deflation import coarse_space
 
 from .cloth import cloth
 

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse.linalg import spsolve
 
-from dalembert.linalg.block_matrix import BlockMatrix, to_scipy
-from dalembert.linalg.block_pattern import BlockPattern, block_pattern
-from dalembert.linalg.coarse_space import coarse_space
-from dalembert.linalg.conjugate_gradient import INDEFINITE, NOT_FINITE, OK, solve_cg
+from dalembert.core.status import OK
+from dalembert.linalg.block_matrix import BlockMatrix, BlockPattern, block_pattern, to_scipy
+from dalembert.linalg.conjugate_gradient import INDEFINITE, NOT_FINITE, solve_cg
+from dalembert.linalg.deflation import coarse_space
 
 from .cloth import MASS, STEP, cloth
 from .test_conjugate_gradient import by_elimination, some_held

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dalembert.kernel import array, kernel, out
-from dalembert.linalg import envelope
-from dalembert.linalg.envelope_order import adjacency, cuthill_mckee, row_starts
+from dalembert.core.kernel import array, kernel, out
+from dalembert.linalg import ordering as envelope
+from dalembert.linalg.ordering import adjacency, cuthill_mckee, row_starts
 
 NUMBERS = out(1, np.int64)
 

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dalembert as dal
-from dalembert.linalg import condition, equilibrate, matching
-from dalembert.no_solution import NoSolution
+from dalembert.core.status import NoSolution
+from dalembert.linalg import equilibrate, matching
+from dalembert.linalg import equilibrate as condition
 
 
 def regular(seed, n, density, decades):

@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 
 from dalembert import IterativeSolver, solve_linear
 from dalembert.linalg.iterative import EQUILIBRATIONS, PRECONDITIONERS, SOLVERS, STATIONARY, IterativeSystem
-from dalembert.linalg.iterative_tables import ANEW, PREPARE
+from dalembert.linalg.precondition import ANEW, PREPARE
 
 WAYS = [
     (solver, preconditioner, equilibration)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dalembert.linalg.lcp import METHODS, boxed, lcp
-from dalembert.linalg.lcp_problem import INFEASIBLE, NOT_SEMIDEFINITE, OK
+from dalembert.linalg.lcp_dantzig import INFEASIBLE, NOT_SEMIDEFINITE, OK
 
 G = 9.81
 

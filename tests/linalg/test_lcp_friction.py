@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dalembert.linalg.lcp import lcp, lcp_with_friction
-from dalembert.linalg.lcp_problem import INFEASIBLE, OK, STALLED
+from dalembert.linalg.lcp_dantzig import INFEASIBLE, OK, STALLED
 
 G = 9.81
 

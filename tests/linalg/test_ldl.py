@@ -7,8 +7,8 @@ import pytest
 if not numba.config.DISABLE_JIT:
     pytest.skip("inner functions are called from Python only without compilation", allow_module_level=True)
 
-from dalembert.linalg import block
-from dalembert.linalg.ldl import factor, solve
+from dalembert.linalg import block_ldl as block
+from dalembert.linalg.block_ldl import factor, solve
 from dalembert.linalg.ordering import analyse
 
 

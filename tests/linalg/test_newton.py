@@ -6,8 +6,8 @@ import scipy.optimize
 import scipy.sparse
 
 import dalembert as dal
+from dalembert.core.status import NoSolution
 from dalembert.linalg.newton import solve_positive
-from dalembert.no_solution import NoSolution
 
 rosen, rosen_der, rosen_hess = scipy.optimize.rosen, scipy.optimize.rosen_der, scipy.optimize.rosen_hess
 

@@ -15,7 +15,7 @@ import numpy as np
 
 import dalembert as dal
 from dalembert.gallery import bouncing_ball, dominoes, wall
-from dalembert.scene.mesh_topology import block, sheet
+from dalembert.scene.mesh_file import block, sheet
 
 KEPT = Path(__file__).with_name("hashes.json")
 Parts = tuple[list[np.ndarray], list[np.ndarray]]  # what the set-up made, what the run recorded

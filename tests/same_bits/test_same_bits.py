@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dalembert.jit import DISABLED
+from dalembert.core.jit import DISABLED
 
 from . import scenes
 

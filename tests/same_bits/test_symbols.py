@@ -8,9 +8,9 @@ import pytest
 import sympy as sp
 
 import dalembert as dal
-from dalembert import ahead
-from dalembert.jit import DISABLED, CFunction
-from dalembert.symbolic import generate
+from dalembert.core.jit import DISABLED, CFunction
+from dalembert.simulation import precompile as ahead
+from dalembert.symbolic import expressions as generate
 
 ALLOWED = {"memcpy", "memmove", "memset", "_GLOBAL_OFFSET_TABLE_"}
 SYMBOLS, SYMBOL_SIZE = 2, 24  # the kind of a section with symbols, and bytes of one, in an ELF file

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dalembert as dal
-from dalembert.collide.from_scene import collision_of
+from dalembert.collide.detect import collision_of
 from dalembert.scene.contact import rule_for, rule_table
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dalembert.scene.eigen import eigenvectors
+from dalembert.scene.checks import eigenvectors
 
 
 def require_eigenvectors(matrix):

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import dalembert as dal
+from dalembert.core.cache_folders import ROOT, sources
 from dalembert.energies.kinds import KINDS, register
 from dalembert.energies.spring import Springs
 from dalembert.model.compile import compile_scene
 from dalembert.scene.force import Force
 from dalembert.scene.forces.laws import LAWS, law_on_bodies
 from dalembert.scene.forces.spring import Spring
-from dalembert.scene.joints.hinge import Hinge
-from dalembert.source_hash import ROOT, sources
+from dalembert.scene.joints.standard import Hinge
 
 
 def pendulum():

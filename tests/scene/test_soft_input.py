@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dalembert as dal
-from dalembert.scene import mesh_topology
+from dalembert.scene import mesh_file as mesh_topology
 
 from .refusals import NAN, SQUARE, refused
 

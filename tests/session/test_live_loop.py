@@ -7,7 +7,7 @@ import pytest
 from stones import stones, wait_for
 
 import dalembert as dal
-from dalembert.live_session.loop import LiveSession
+from dalembert.cli.live_session import LiveSession
 from dalembert.view.live import LiveViewer
 
 

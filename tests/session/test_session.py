@@ -5,8 +5,8 @@ import pytest
 from stones import stones
 
 import dalembert as dal
-from dalembert.live_session.start import load_smooth
-from dalembert.session import Session
+from dalembert.cli.live_session import load_smooth
+from dalembert.simulation.session import Session
 from dalembert.view.drawing import parse_scene, thinned_scene
 from dalembert.view.frames import Frames
 

@@ -7,7 +7,7 @@ from sympy.physics.mechanics import dynamicsymbols
 
 import dalembert as dal
 from dalembert.gallery import top as gallery_top
-from dalembert.integrate.solution import IntegrationError
+from dalembert.integrate.solve import IntegrationError
 
 from . import systems
 from .systems import VALUES, arm, g, m, time

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from dalembert.trajectory import Trajectory
+from dalembert.simulation.trajectory import Trajectory
 
 HOSTILE = "<script>alert(1)</script>"
 GRAVITY, LENGTH, AMPLITUDE, MASS = 9.81, 1.0, 0.9, 1.5

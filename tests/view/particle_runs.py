@@ -5,7 +5,7 @@ import json
 import numpy as np
 from conftest import ball_mesh, box_mesh
 
-from dalembert.trajectory import Trajectory
+from dalembert.simulation.trajectory import Trajectory
 
 BLUE, GREEN, RED = "#2f6fd0", "#2f9e57", "#cc3b3b"
 

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from dalembert.view.drawing import parse_scene
-from dalembert.view.extent import motion_extent
-from dalembert.view.geometry import coil_points, rotate
+from dalembert.view.camera import coil_points, rotate
+from dalembert.view.drawing import motion_extent, parse_scene
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from browser import Page, needs_browser, wait_until
 
-from dalembert.trajectory import Trajectory
+from dalembert.simulation.trajectory import Trajectory
 from dalembert.view.live import LiveViewer
 
 

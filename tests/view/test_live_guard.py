@@ -7,8 +7,7 @@ import socket
 import pytest
 import viser
 
-from dalembert.view.live import LiveViewer
-from dalembert.view.live_guard import refusal
+from dalembert.view.live import LiveViewer, refusal
 
 
 @pytest.fixture(scope="module")

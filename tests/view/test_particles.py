@@ -9,12 +9,17 @@ from browser import Page, needs_browser, wait_until
 from particle_runs import GREEN, RED, cloth, cloud, run_of, threads
 
 import dalembert as dal
-from dalembert.trajectory import Trajectory
-from dalembert.view.drawing import parse_scene, thinned_scene
-from dalembert.view.extent import motion_extent, particle_box, trajectory_drawing
+from dalembert.simulation.trajectory import Trajectory
+from dalembert.view.drawing import (
+    motion_extent,
+    parse_scene,
+    particle_box,
+    thinned_scene,
+    thinning_note,
+    trajectory_drawing,
+)
 from dalembert.view.frames import Frames
 from dalembert.view.live import LiveViewer
-from dalembert.view.particles import thinning_note
 from dalembert.view.report import kept_frames, page_data, write_report
 from dalembert.view.still import still
 

@@ -10,10 +10,10 @@ from conftest import synthetic
 from PIL import Image
 
 import dalembert as dal
-from dalembert.trajectory import Trajectory
+from dalembert.simulation.trajectory import Trajectory
 from dalembert.view.camera import Camera
-from dalembert.view.normals import smooth_normals
-from dalembert.view.raster import fill, new_buffers
+from dalembert.view.canvas import fill, new_buffers
+from dalembert.view.drawing import smooth_normals
 from dalembert.view.still import Pictures, picture
 
 SMALL = {"size": (320, 240), "fine": 1}

@@ -9,9 +9,9 @@ import pytest
 from conftest import AMPLITUDE, HOSTILE
 
 import dalembert as dal
-from dalembert.trajectory import Trajectory
+from dalembert.simulation.trajectory import Trajectory
+from dalembert.view.plots import ledger_parts, stacked
 from dalembert.view.still import still
-from dalembert.view.works import ledger_parts, stacked
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +127,7 @@ def test_what_was_not_recorded_is_said(run):
 
 def test_plots_leave_the_session_of_matplotlib_alone(tmp_path):
     code = (
-        "import sys, numpy as np; from dalembert.trajectory import Trajectory\n"
+        "import sys, numpy as np; from dalembert.simulation.trajectory import Trajectory\n"
         "v = dict(time=[0.0, 1.0], position=np.zeros((2, 1, 3)), orientation=[[[1.0, 0, 0, 0]]] * 2)\n"
         "v |= dict(kinetic=[0, 1], potential=[1, 0])\n"
         "Trajectory.from_arrays(v, bodies=['a']).plot.energy().savefig(sys.argv[1])\n"

@@ -10,7 +10,7 @@ from browser import NO_GL, Page, needs_browser, wait_until
 from conftest import HOSTILE, synthetic
 
 import dalembert as dal
-from dalembert.trajectory import Trajectory
+from dalembert.simulation.trajectory import Trajectory
 from dalembert.view.report import kept_frames, page_data, write_report
 
 WATCH = """<script>window.problems = [];

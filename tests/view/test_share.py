@@ -3,7 +3,7 @@
 import pytest
 
 import dalembert as dal
-from dalembert.view.live_share import Share
+from dalembert.view.live_page import Share
 
 
 def hung():

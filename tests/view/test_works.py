@@ -3,7 +3,7 @@
 import numpy as np
 
 import dalembert as dal
-from dalembert.view.works import MOST, drawn_works
+from dalembert.view.plots import MOST, drawn_works
 
 
 def test_of_many_works_the_largest_are_drawn_and_the_others_are_one_line():

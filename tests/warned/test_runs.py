@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 import dalembert as dal
 from articulated import linkages
 from dalembert.model.compile import compile_scene
-from dalembert.stability import response
+from dalembert.simulation.run_warnings import response
 
 from .collect import arm, ground, of_run, told
 
@@ -307,7 +307,7 @@ def test_long_warnings_are_broken_in_the_table_and_yellow_on_a_terminal():
 
 
 def test_sessions_list_them_too():
-    from dalembert.session import Session
+    from dalembert.simulation.session import Session
 
     scene = ground()
     scene.add_body("lost", CUBE, mass=1.0, position=(0, 0, 1))

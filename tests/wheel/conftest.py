@@ -58,7 +58,7 @@ class Place:
 def library():
     """The folder that `make wheel` makes: made here if it is not there, or of other sources."""
     folder = ROOT / "out" / "library"
-    done = subprocess.run([sys.executable, "-m", "dalembert.build_library", folder], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-m", "dalembert.cli.build_library", folder], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return folder
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import dalembert as dal
-from dalembert import shipped
+from dalembert.core import shipped
 from dalembert.gallery import double_pendulum
 
 LEG = """

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from dalembert import shipped
+from dalembert.core import shipped
 
 from .test_wheel import run
 

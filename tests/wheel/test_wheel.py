@@ -7,7 +7,9 @@ import zipfile
 
 import pytest
 
-from dalembert import ahead, build_library, shipped
+from dalembert.cli import build_library
+from dalembert.core import shipped
+from dalembert.simulation import precompile as ahead
 
 from .conftest import PROGRAM, ROOT, uv
 

@@ -7,27 +7,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core.tables import allocate, grow
 from ..scene.checks import rotation_matrix
 from ..scene.contact import Material
 from ..scene.shapes import Box, Compound, ConvexHull, Shape
+from ..scene.shapes.base import HALF_SPACE, MESH
 from ..scene.simplify import contact_hull
-from ..tables import allocate, grow
-from . import tables
-from .hull import HullTables, hull_tables
-from .mesh_tables import MeshTables, join_meshes, mesh_tables
-from .tables import (
-    AWAKE,
-    COLLIDER,
-    COUNTS,
-    EDGE,
-    FACE,
-    FIRST_PAIR,
-    PAIRS,
-    STRIP_AXIS,
-    SWEEP_AXIS,
-    UNMOVED,
-    Collision,
-)
+from .gjk import HullTables, hull_tables
+from .mesh import MeshTables, join_meshes, mesh_tables
+from .tables import AWAKE, COLLIDER, COUNTS, EDGE, FACE, FIRST_PAIR, PAIRS, STRIP_AXIS, SWEEP_AXIS, UNMOVED, Collision
 
 NO_HULL = (0, 0, 0, 0, 0, 0)
 
@@ -83,7 +71,7 @@ def make_collision(
     def joined(parts: list[np.ndarray], dtype: Any) -> np.ndarray:
         return np.concatenate([np.zeros(0, dtype), *parts]).astype(dtype)
 
-    bounded = [i for i, row in enumerate(rows) if row[0] < tables.HALF_SPACE]
+    bounded = [i for i, row in enumerate(rows) if row[0] < HALF_SPACE]
     corners = joined([hull.vertices.reshape(-1) for hull in hulls], np.float64)
     faces, loops = joined([hull.faces for hull in hulls], FACE), joined([hull.loops for hull in hulls], np.int64)
     of_meshes = join_meshes(meshes, len(corners) // 3, len(faces), len(loops))
@@ -107,7 +95,7 @@ def make_collision(
             rule_keys=np.array([key for key, _ in special], np.int64),
             rule_values=np.ravel([values for _, values in special]).astype(np.float64),
             order=np.array(bounded, np.int64),
-            unbounded=np.array([i for i, row in enumerate(rows) if row[0] == tables.HALF_SPACE], np.int64),
+            unbounded=np.array([i for i, row in enumerate(rows) if row[0] == HALF_SPACE], np.int64),
             counts=counts,
             asleep=np.append(np.full(bodies, AWAKE), UNMOVED),
         ),
@@ -177,7 +165,7 @@ def _collider(
 def _mesh_collider(mesh: MeshTables, solid: Solid, position: np.ndarray, rotation: np.ndarray) -> tuple[Any, ...]:
     """Its frame is that of the shape, moved to the centre of the mesh's box."""
     return (
-        tables.MESH, solid.body, *NO_HULL, mesh.half, position + rotation @ mesh.center, rotation.ravel(),
+        MESH, solid.body, *NO_HULL, mesh.half, position + rotation @ mesh.center, rotation.ravel(),
         float(np.linalg.norm(mesh.half)), solid.material.friction, solid.material.restitution,
     )  # fmt: skip
 

@@ -2,19 +2,407 @@
 
 import math
 
-from ..jit import njit
-from ..pointer import call_pointer
+import numpy as np
+
+from ..core.c_function import C_SIGNATURE, C_TYPE, call_pointer
+from ..core.jit import DISABLED, CFunction, njit
+from ..core.math3 import (
+    add,
+    add_scaled,
+    congruence,
+    cross,
+    dot,
+    load3,
+    matvec,
+    matvec_t,
+    norm,
+    perpendicular,
+    scale,
+    store3,
+    sub,
+    symvec,
+)
+from ..core.simd import load, store
+from ..core.tables import address_table, table_at
+from ..scene.shapes.base import HULL, MESH
 from ..scene.shapes.dispatch import shape_face
 from ..scene.shapes.geometry import TILT, put
-from ..unchecked import peek, poke
-from ..vec import add, dot, load3, matvec_t, scale, store3
-from .bounds import nine
-from .distance import NORMAL, POINT_A, POINT_B, SEPARATION
-from .face_clip import clip_faces
-from .gjk import FAR
-from .manifold import add_point, start
-from .support import load_point
-from .tables import DIRECTION, HULL, MESH, POINTS
+from .broad_phase import nine
+from .features import FLAT_FACE, PART_A, PART_B, POINT, curvature, ends, face_normal, feature_of, flat_normal
+from .gjk import (
+    FAR,
+    FOUND,
+    OVERLAPPING,
+    combination,
+    core_radius,
+    core_support,
+    epa,
+    gjk,
+    is_curved,
+    load_point,
+    pair_size,
+    relative_pose,
+    witness,
+)
+from .manifold import add_point, clip_faces, start
+from .tables import DIRECTION, POINTS, Collision
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A few linear equations in scratch, which may depend on each other.
+
+
+NEGLIGIBLE = 1e-11  # of the largest coefficient: a smaller pivot counts as zero
+
+
+@njit
+def solve_small(a, at, n):
+    """Solve n equations by Gauss–Jordan elimination with complete pivoting; unknowns that they leave open are zero.
+
+    a[at :] holds n rows of n coefficients and the right-hand side; the solution is written after them. n is at most 8.
+    """
+    width = n + 1
+    solution = at + n * width
+    largest = 0.0
+    for i in range(n):
+        a[solution + i] = 0.0
+        for j in range(n):
+            largest = max(largest, abs(a[at + width * i + j]))
+    rows = 0  # bit i: row i has had its pivot
+    owner = 0  # three bits a column: the row of its pivot
+    taken = 0
+    for _ in range(n):
+        row, column = -1, -1
+        pivot = NEGLIGIBLE * largest
+        for i in range(n):
+            for j in range(n):
+                size = abs(a[at + width * i + j])
+                if rows >> i & 1 == 0 and taken >> j & 1 == 0 and size > pivot:
+                    row, column, pivot = i, j, size
+        if row < 0:
+            break
+        rows |= 1 << row
+        taken |= 1 << column
+        owner |= row << 3 * column
+        for i in range(n):
+            if i != row:
+                factor = a[at + width * i + column] / a[at + width * row + column]
+                for j in range(width):
+                    a[at + width * i + j] -= factor * a[at + width * row + j]
+    for j in range(n):
+        if taken >> j & 1 == 1:
+            row = owner >> 3 * j & 7
+            a[solution + j] = a[at + width * row + n] / a[at + width * row + j]
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# From a nearly optimal direction between two cores to one right to rounding, by Newton's method on the features that
+# meet.
+#
+# GJK and EPA find a distance to rounding long before the direction: an error e of the direction changes the distance
+# by
+# e² only, and corners of a curved shape never end. But they tell which features meet: the point of a smooth surface
+# or a
+# corner, an edge, or a flat face. Of a unit direction n from A to B, the separation is
+#
+#     s(n) = n·(p_B − p_A),    p_A = the point of A furthest along n,    p_B = that of B furthest along −n,
+#
+# and at the optimum w = p_B − p_A is parallel to n. On an edge the furthest point is p + μ e, with μ unknown and e·n
+# = 0. With
+# T two tangents of the unit sphere at n, and dp_A/dn = H_A the second derivative of the support function, Newton's
+# step is
+#
+#     [ Tᵀ (H_A + H_B) T + s I   Tᵀ e_A   −Tᵀ e_B ] (δ  )   ( Tᵀ w  )
+#     [ −e_Aᵀ T                  0         0      ] (δμ_A) = ( e_A·n )      n ← n + T δ
+#     [ −e_Bᵀ T                  0         0      ] (δμ_B)   ( e_B·n )
+#
+# (the ends of the side line of a cone move with n too, but along directions at right angles to n, which leaves the
+# last
+# rows as they are). Where a flat face meets anything, n is its normal. The result is taken only if the points found
+# are
+# furthest along n on their whole shape: then they are the optimum.
+
+
+STEPS = 10
+LARGEST_STEP = 0.5  # rad
+SAME_DISTANCE = 1e-13  # of the size: how nearly the points found must be the furthest ones
+ROUNDING = 1e-15  # of the size
+NEARLY_FLAT = 0.99  # cosine of the largest angle from a face's normal at which it is tried
+# Where the system of equations is in scratch, after the simplex.
+SYSTEM = 64
+
+
+@njit
+def refine(collider_a, collider_b, rotation, translation, vertices, n, least, count, scratch):
+    """Improve the unit direction n from a to b; `scratch` holds the simplex of so many corners that `gjk` or `epa` left.
+
+    least : the separation must not come out below this (m).
+
+    Returns (improved, n, separation, point of a, point of b), all in the frame of a; if not improved, they are
+    meaningless.
+    """
+    feature_a, first_a, second_a = feature_of(collider_a, scratch, count, PART_A)
+    feature_b, first_b, second_b = feature_of(collider_b, scratch, count, PART_B)
+    if feature_a == FLAT_FACE or feature_b == FLAT_FACE:
+        good, m, s, p_a, q_b = on_face(
+            collider_a, collider_b, rotation, translation, vertices, n, least, count, scratch,
+            feature_a == FLAT_FACE,
+        )  # fmt: skip
+        if good:
+            return good, m, s, p_a, q_b
+        # Distant points of a rim look like a flat end; of a polytope, rounding has made an edge a face.
+        feature_a, feature_b = min(feature_a, 2 - feature_a), min(feature_b, 2 - feature_b)
+    size = pair_size(collider_a, collider_b, translation)
+    start = n
+    mu_a, mu_b = 0.5, 0.5
+    before = math.inf
+    for step in range(STEPS):
+        u = matvec_t(rotation, (-n[0], -n[1], -n[2]))
+        low_a, high_a = ends(collider_a, vertices, feature_a, first_a, second_a, scratch, PART_A, n)
+        low_b, high_b = ends(collider_b, vertices, feature_b, first_b, second_b, scratch, PART_B, u)
+        e_a = sub(high_a, low_a)
+        e_b = sub(high_b, low_b)
+        if step == 0:
+            mu_a = along_edge(witness(scratch, count, PART_A), low_a, e_a)
+            mu_b = along_edge(witness(scratch, count, PART_B), low_b, e_b)
+        p_a = add_scaled(low_a, mu_a, e_a)
+        p_b = add_scaled(low_b, mu_b, e_b)
+        q_b = add(translation, matvec(rotation, p_b))
+        e_b = matvec(rotation, e_b)
+        w = sub(q_b, p_a)
+        s = dot(w, n)
+        across = add_scaled(w, -s, n)
+        error = norm(across) + abs(dot(e_a, n)) + abs(dot(e_b, n))
+        if not error < 0.5 * before and error <= SAME_DISTANCE * size:
+            break
+        before = error
+        h_a = curvature(collider_a, p_a, n)
+        h_b = congruence(rotation, curvature(collider_b, p_b, u))
+        change, d_a, d_b = newton_step(n, w, s, h_a, h_b, e_a, e_b, size, scratch)
+        if not norm(change) < LARGEST_STEP:
+            break
+        n = add(n, change)
+        n = scale(1.0 / norm(n), n)
+        mu_a += d_a
+        mu_b += d_b
+    inside = min(mu_a, mu_b) >= -1e-9 and max(mu_a, mu_b) <= 1.0 + 1e-9
+    true = separation_along(collider_a, collider_b, rotation, translation, vertices, n)
+    good = inside and error <= SAME_DISTANCE * size and abs(true - s) <= SAME_DISTANCE * size and s >= least
+    if good:
+        return good, n, s, p_a, q_b
+    return beside_face(collider_a, collider_b, rotation, translation, vertices, start, least, count, scratch)
+
+
+@njit
+def along_edge(p, low, e):
+    ee = dot(e, e)
+    return dot(sub(p, low), e) / ee if ee > 0.0 else 0.0
+
+
+@njit
+def separation_along(collider_a, collider_b, rotation, translation, vertices, n):
+    """The gap between the cores along the unit vector n (m), negative where they overlap."""
+    u = matvec_t(rotation, (-n[0], -n[1], -n[2]))
+    b = add(translation, matvec(rotation, core_support(collider_b, vertices, u)))
+    return dot(n, sub(b, core_support(collider_a, vertices, n)))
+
+
+@njit
+def newton_step(n, w, s, h_a, h_b, e_a, e_b, size, scratch):
+    """(change of n, of μ_A, of μ_B): the system above, its lengths in units of `size`."""
+    x = perpendicular(n)
+    y = cross(n, x)
+    unit = 1.0 / size
+    h = scale_six(unit, h_a, h_b)
+    hx, hy = symvec(h, x), symvec(h, y)
+    a_x, a_y = unit * dot(e_a, x), unit * dot(e_a, y)
+    b_x, b_y = unit * dot(e_b, x), unit * dot(e_b, y)
+    rows = (
+        (dot(x, hx) + unit * s, dot(x, hy), a_x, -b_x, unit * dot(x, w)),
+        (dot(y, hx), dot(y, hy) + unit * s, a_y, -b_y, unit * dot(y, w)),
+        (-a_x, -a_y, 0.0, 0.0, unit * dot(e_a, n)),
+        (-b_x, -b_y, 0.0, 0.0, unit * dot(e_b, n)),
+    )
+    for i in range(4):
+        for j in range(5):
+            scratch[SYSTEM + 5 * i + j] = rows[i][j]
+    solve_small(scratch, SYSTEM, 4)
+    solution = SYSTEM + 20
+    return (
+        combination(scratch[solution], x, scratch[solution + 1], y, 0.0, n),
+        scratch[solution + 2],
+        scratch[solution + 3],
+    )
+
+
+@njit
+def scale_six(s, a, b):
+    """s (A + B) of two symmetric matrices."""
+    return (
+        s * (a[0] + b[0]), s * (a[1] + b[1]), s * (a[2] + b[2]), s * (a[3] + b[3]), s * (a[4] + b[4]),
+        s * (a[5] + b[5]),
+    )  # fmt: skip
+
+
+@njit
+def on_face(collider_a, collider_b, rotation, translation, vertices, n, least, count, scratch, of_a):
+    """As `refine`, where one of the features is a flat face: n is its normal."""
+    if of_a:
+        m = face_normal(collider_a, scratch, PART_A)
+    else:
+        m = matvec(rotation, face_normal(collider_b, scratch, PART_B))
+    m = scale(1.0 if dot(m, n) >= 0.0 else -1.0, m)
+    s = separation_along(collider_a, collider_b, rotation, translation, vertices, m)
+    if of_a:
+        q_b = lone_point(collider_b, vertices, matvec_t(rotation, (-m[0], -m[1], -m[2])), count, scratch, PART_B)
+        q_b = add(translation, matvec(rotation, q_b))
+        return s >= least, m, s, add_scaled(q_b, -s, m), q_b
+    p_a = lone_point(collider_a, vertices, m, count, scratch, PART_A)
+    return s >= least, m, s, p_a, add_scaled(p_a, s, m)
+
+
+@njit
+def beside_face(collider_a, collider_b, rotation, translation, vertices, n, least, count, scratch):
+    """As `refine`, where a face meets something curved and the simplex has too few of its corners to show it.
+
+    The normal of a face of either that n is close to is taken if it separates better than n does.
+    """
+    size = pair_size(collider_a, collider_b, translation)
+    least = max(least, separation_along(collider_a, collider_b, rotation, translation, vertices, n) - ROUNDING * size)
+    m = flat_normal(collider_a, vertices, n)
+    if dot(m, n) > NEARLY_FLAT:
+        s = separation_along(collider_a, collider_b, rotation, translation, vertices, m)
+        if s >= least:
+            q_b = lone_point(collider_b, vertices, matvec_t(rotation, (-m[0], -m[1], -m[2])), count, scratch, PART_B)
+            q_b = add(translation, matvec(rotation, q_b))
+            return True, m, s, add_scaled(q_b, -s, m), q_b
+    m = flat_normal(collider_b, vertices, matvec_t(rotation, (-n[0], -n[1], -n[2])))
+    m = matvec(rotation, (-m[0], -m[1], -m[2]))
+    s = separation_along(collider_a, collider_b, rotation, translation, vertices, m)
+    p_a = lone_point(collider_a, vertices, m, count, scratch, PART_A)
+    return dot(m, n) > NEARLY_FLAT and s >= least, m, s, p_a, add_scaled(p_a, s, m)
+
+
+@njit
+def lone_point(collider, vertices, u, count, scratch, part):
+    """The point of a core that meets a face across u: of a rim or smooth surface the furthest, else as in the simplex."""
+    feature, _, _ = feature_of(collider, scratch, count, part)
+    if is_curved(collider) and feature == POINT:
+        return core_support(collider, vertices, u)
+    return witness(scratch, count, part)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The signed distance of two convex shapes, with its direction and points: GJK, EPA where the cores overlap, Newton.
+#
+# It is a C function of its own, as its code is long: the narrow phase and the queries call it.
+
+
+# What `distance` leaves in scratch: the separation (m), the unit normal, the points on a and on b (world axes).
+SEPARATION, NORMAL, POINT_A, POINT_B = 0, 1, 4, 7
+
+# Tolerances, as fractions of the size of the pair.
+DISTANCE_SLACK = 1e-6  # how much less a refined distance may be: there is one optimum only
+DEPTH_SLACK = 1e-12  # how much more a refined depth may be: there are many
+POLYTOPE_DEPTH = 1e-13  # a polytope of finitely many corners is found exactly
+CURVED_DEPTH = 1e-7  # near enough for Newton's method
+
+
+@njit
+def distance(number, bound, collision):
+    """Measure colliders a and b of number = a · colliders + b, from the direction in scratch[0:3], into scratch; returns
+    the status. See `signed_distance`."""
+    colliders, scratch = collision.colliders, collision.scratch
+    a, b = number // colliders.shape[0], number % colliders.shape[0]
+    status, n, s, p, q = signed_distance(
+        colliders[a],
+        collision.places[a],
+        colliders[b],
+        collision.places[b],
+        collision.vertices,
+        load_point(scratch, 0),
+        bound,
+        scratch,
+    )
+    scratch[SEPARATION] = s
+    for k in range(3):
+        scratch[NORMAL + k], scratch[POINT_A + k], scratch[POINT_B + k] = n[k], p[k], q[k]
+    return status
+
+
+def distance_entry(data, number, bound, y, n, more, m):
+    return distance(number, bound, table_at(Collision, data))
+
+
+DISTANCE_ENTRY = CFunction(distance_entry, C_SIGNATURE)
+
+
+def measure(collision: Collision, a: int, b: int, bound: float) -> np.ndarray:
+    """Call `distance` from Python: its ten numbers in scratch."""
+    number = a * len(collision.colliders) + b
+    collision.scratch[:3] = 0.0
+    if DISABLED:
+        distance(number, bound, collision)
+    else:
+        table = address_table(collision)
+        C_TYPE(DISTANCE_ENTRY.address)(table.ctypes.data, number, bound, 0, 0, 0, 0)
+    return collision.scratch[:10]
+
+
+@njit
+def signed_distance(collider_a, place_a, collider_b, place_b, vertices, direction, bound, scratch):
+    """Distance (m) of two bounded colliders, negative where they overlap: the least translation that separates them.
+
+    direction : from a to b (world axes), tried first; zero: none.
+    bound : stop when the distance is proven to be larger (m).
+    scratch : SCRATCH numbers.
+
+    Returns (status, unit normal from a to b, separation, point on a, point on b), in world axes: SEPARATED, OVERLAPPING (the
+    *cores* do), or FAR, and then only the normal has a meaning: along it they are further apart than the bound.
+    """
+    rotation, translation = relative_pose(place_a, place_b)
+    axes = nine(place_a.rotation)
+    grown_a, grown_b = core_radius(collider_a), core_radius(collider_b)
+    status, count, v = gjk(
+        collider_a, collider_b, rotation, translation, vertices, matvec_t(axes, direction), bound + grown_a + grown_b,
+        scratch,
+    )  # fmt: skip
+    n, s = v, norm(v)
+    if status == OVERLAPPING:
+        count, n, s = overlap_of_cores(collider_a, collider_b, rotation, translation, vertices, count, scratch)
+    else:
+        n = scale(1.0 / s, v)
+    p = witness(scratch, count, PART_A)
+    q = add(translation, matvec(rotation, witness(scratch, count, PART_B)))
+    if status != FAR:
+        slack = DEPTH_SLACK if status == OVERLAPPING else DISTANCE_SLACK
+        least = s - slack * pair_size(collider_a, collider_b, translation)
+        better, n_new, s_new, p_new, q_new = refine(
+            collider_a, collider_b, rotation, translation, vertices, n, least, count, scratch
+        )
+        if better:
+            n, s, p, q = n_new, s_new, p_new, q_new
+        elif status == OVERLAPPING:
+            middle = scale(0.5, add(p, q))
+            p, q = add_scaled(middle, -0.5 * s, n), add_scaled(middle, 0.5 * s, n)
+    x = load3(place_a.x)
+    p = add(x, matvec(axes, add_scaled(p, grown_a, n)))
+    q = add(x, matvec(axes, add_scaled(q, -grown_b, n)))
+    return status, matvec(axes, n), s - grown_a - grown_b, p, q
+
+
+@njit
+def overlap_of_cores(collider_a, collider_b, rotation, translation, vertices, count, scratch):
+    """(number of corners of the simplex, normal, separation) of cores that overlap or touch."""
+    curved = is_curved(collider_a) or is_curved(collider_b)
+    tolerance = (CURVED_DEPTH if curved else POLYTOPE_DEPTH) * pair_size(collider_a, collider_b, translation)
+    found, corners, n, depth = epa(collider_a, collider_b, rotation, translation, vertices, tolerance, scratch)
+    if found == FOUND:
+        return corners, n, -depth
+    # Without volume (two segments that cross, say), either side is as good.
+    return count, scale(1.0 if dot(n, translation) >= 0.0 else -1.0, n), 0.0
+
+
+# ----------------------------------------------------------------------------------------------------------------------
 
 MOST_CORNERS = 64
 AT_A, AT_B = 0, 3 * MOST_CORNERS
@@ -80,7 +468,7 @@ def hull_face(collider, u, x, axes, vertices, faces, loops, scratch, at):
 @njit
 def hull_vertex(collider, i, vertices):
     k = 3 * (collider.first_vertex + i)
-    return (peek(vertices, k), peek(vertices, k + 1), peek(vertices, k + 2))
+    return (load(vertices, k), load(vertices, k + 1), load(vertices, k + 2))
 
 
 @njit
@@ -95,9 +483,9 @@ def convex_pair(
     """
     start((0.0, 0.0, 0.0), manifold)
     for k in range(3):
-        poke(scratch, k, pair.axis[k])
+        store(scratch, k, pair.axis[k])
     status = call_pointer(measure, data, number, margin, scratch, scratch)
-    n, separation = load_point(scratch, NORMAL), peek(scratch, SEPARATION)
+    n, separation = load_point(scratch, NORMAL), load(scratch, SEPARATION)
     middle = scale(0.5, add(load_point(scratch, POINT_A), load_point(scratch, POINT_B)))
     store3(pair.axis, n)
     pair.witness = DIRECTION

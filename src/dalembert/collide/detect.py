@@ -4,38 +4,124 @@ The narrow phase of each family of pairs is a C function of its own (`narrow`), 
 a scene needs are compiled.
 """
 
+from __future__ import annotations
+
 import ctypes
+import functools
 import math
+from collections.abc import Iterable
+from itertools import combinations
+from typing import Any
 
 import numpy as np
 
-from ..board import COLLIDE_JOBS, COLLISION_DESK, FUNCTIONS, share
-from ..jit import DISABLED, CFunction, njit
+from ..core.c_function import C_SIGNATURE, C_TYPE, call_pointer, view, viewer
+from ..core.checkpoint_fields import LARGE, CheckpointError, Field, columns
+from ..core.jit import DISABLED, CFunction, njit
+from ..core.math3 import cross, dot, load3, perpendicular, store3, sub
+from ..core.tables import address_table, table_at
+from ..core.thread_pool import COLLIDE_JOBS, COLLISION_SLOT, FUNCTIONS, ThreadPool, run_parallel
 from ..model.tables import STATE_SIZE
-from ..pointer import C_SIGNATURE, C_TYPE, call_pointer, view, viewer
-from ..tables import address_table, table_at
-from ..team import Team
-from ..vec import cross, dot, load3, perpendicular, store3, sub
-from .bounds import place_colliders
-from .broad import find_pairs
-from .build import with_room
-from .detector_fields import with_pairs
-from .islands import order_contacts
-from .kept import impulse_before, keep_impulse
-from .narrow import Narrow, family_of
-from .pair_table import search
-from .sleep import wake_touched
+from ..scene.body import Body
+from ..scene.contact import Touching, rule_for, rule_table
+from ..scene.scene import Scene
+from ..scene.shapes.base import BOX, HALF_SPACE, MESH
+from .broad_phase import find_pairs, place_colliders
+from .build import Solid, kinds_in, make_collision, with_room
+from .islands import order_contacts, wake_touched
+from .narrow_phase import Narrow, family_of
 from .tables import (
     AWAKE,
+    CONTACT,
+    CONTACTS,
+    DIRECTION,
+    EDGE_EDGE,
+    FACE_A,
+    FACE_B,
     FIRST_PAIR,
     NEED_CONTACTS,
     NEED_PAIRS,
     NEED_ROOM,
     NEED_STRIPS,
+    PAIR,
     PAIRS,
+    POINTS,
     SKIPPED,
+    STRIP_AXIS,
+    SWEEP_AXIS,
     Collision,
+    find_key,
+    save_impulse,
+    warm_start_impulse,
 )
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What collision detection remembers from one step to the next: the order of its sweep, and its pairs with their
+# impulses.
+
+
+AXES = 3  # of a box, each a face and an edge
+
+
+def with_pairs(collision: Collision, pairs: int, contacts: int) -> Collision:
+    """The same with so many pairs and contacts, whose rows are written next."""
+    collision.counts[FIRST_PAIR] = collision.counts[PAIRS] = collision.counts[CONTACTS] = 0
+    collision = with_room(collision, pairs, contacts, 0)
+    collision.counts[PAIRS], collision.counts[CONTACTS] = pairs, contacts
+    return collision
+
+
+def fields_of(collision: Collision) -> list[Field]:
+    """Views on all of it, of as many pairs and contacts as there are."""
+    counts, colliders = collision.counts, len(collision.colliders)
+    first, number = int(counts[FIRST_PAIR]), int(counts[PAIRS])
+    pairs = collision.pairs.view(np.ndarray)[first : first + number]
+    contacts = collision.contacts.view(np.ndarray)[: int(counts[CONTACTS])]
+    bodies = len(collision.linked) - 1
+    return [
+        Field("axes", counts[SWEEP_AXIS : STRIP_AXIS + 1], -1, 2),
+        Field("order", collision.order, 0, colliders - 1),
+        Field("pairs", pairs, columns=_of_pairs(colliders, len(collision.facets))),
+        Field("contacts", contacts, columns=_of_contacts(bodies)),
+    ]
+
+
+@functools.cache
+def _of_pairs(colliders: int, facets: int) -> dict[str, tuple[float, float]]:
+    bounds = {
+        "a": (0, colliders - 1), "b": (0, colliders - 1), "facet": (0, max(0, facets - 1)), "witness": (0, DIRECTION),
+        "points": (0, POINTS), "feature": (-LARGE, LARGE),
+    }  # fmt: skip
+    return columns(PAIR, bounds)
+
+
+@functools.cache
+def _of_contacts(bodies: int) -> dict[str, tuple[float, float]]:
+    found = columns(CONTACT, {"a": (0, bodies), "b": (0, bodies)})
+    return {name: bounds for name, bounds in found.items() if name not in ("pair", "point")}
+
+
+def check(collision: Collision) -> None:
+    """Raises CheckpointError for what was written to `fields_of` and cannot be: indices that kernels follow."""
+    counts = collision.counts
+    first, number = int(counts[FIRST_PAIR]), int(counts[PAIRS])
+    pairs, colliders = collision.pairs[first : first + number], collision.colliders
+    collision.contacts.pair[: int(counts[CONTACTS])] = collision.contacts.point[: int(counts[CONTACTS])] = 0
+    if counts[SWEEP_AXIS] == counts[STRIP_AXIS] >= 0:
+        raise CheckpointError("both axes of the sweep are the same")
+    unswept = np.isin(colliders.kind[collision.order], (HALF_SPACE, MESH))
+    if unswept.any() or len(np.unique(collision.order)) != len(collision.order):
+        raise CheckpointError("the order of the sweep is not that of the colliders")
+    for side, face in (("a", FACE_A), ("b", FACE_B)):
+        own: Any = colliders[pairs[side]]
+        axes = np.where(own.kind == BOX, AXES, 0)
+        feature, witness = pairs[f"feature_{side}"], pairs.witness
+        most = np.where(witness == face, np.maximum(own.faces, axes), np.maximum(own.edges, axes))
+        if ((feature >= most) & ((witness == face) | (witness == EDGE_EDGE))).any():
+            raise CheckpointError("a pair of colliders remembers a face or an edge that there is not")
+
+
+# ----------------------------------------------------------------------------------------------------------------------
 
 _floats = viewer(np.float64)
 _addresses = viewer(np.int64)
@@ -55,13 +141,13 @@ def detect(y, bodies, margin, collision):
         return NOT_FINITE
     if find_pairs(bodies, collision) != 0:
         return NEED_ROOM
-    board, pairs = collision.board, collision.counts[PAIRS]
-    share(board, COLLIDE_JOBS, MEET, 0, pairs, A_CHUNK)
+    job_queue, pairs = collision.job_queue, collision.counts[PAIRS]
+    run_parallel(job_queue, COLLIDE_JOBS, MEET, 0, pairs, A_CHUNK)
     while wake_touched(bodies, collision):
-        share(board, COLLIDE_JOBS, MEET_WOKEN, 0, pairs, A_CHUNK)
+        run_parallel(job_queue, COLLIDE_JOBS, MEET_WOKEN, 0, pairs, A_CHUNK)
     if order_contacts(bodies, collision) != 0:
         return NEED_ROOM
-    share(board, COLLIDE_JOBS, WRITE, 0, pairs, A_CHUNK)
+    run_parallel(job_queue, COLLIDE_JOBS, WRITE, 0, pairs, A_CHUNK)
     return 0
 
 
@@ -122,12 +208,12 @@ def write_contacts(pair, number, manifold, collision):
         contact.separation = manifold.separation[k]
         contact.friction, contact.restitution = friction, restitution
         contact.bias = 0.0
-        before = impulse_before(pair, manifold.feature[k])
+        before = warm_start_impulse(pair, manifold.feature[k])
         store3(contact.impulse, (dot(normal, before), dot(tangent, before), dot(other, before)))
     pair.points = manifold.points
     for k in range(manifold.points):
         pair.feature[k] = manifold.feature[k]
-        keep_impulse(contacts[manifold.first + k], pair)
+        save_impulse(contacts[manifold.first + k], pair)
 
 
 def combine(one, two):
@@ -143,22 +229,22 @@ combined = njit(combine)
 def coefficients(pair, one, two, count, collision):
     """Friction and restitution of a pair: what a rule says, or what the materials make."""
     if collision.rule_keys.shape[0] > 0:
-        found = search(collision.rule_keys, min(pair.a, pair.b) * count + max(pair.a, pair.b))
+        found = find_key(collision.rule_keys, min(pair.a, pair.b) * count + max(pair.a, pair.b))
         if found >= 0:
             return collision.rule_values[2 * found], collision.rule_values[2 * found + 1]
     return combined(one, two)
 
 
 # Detection, (tables, bodies, margin, y, numbers of it, …), or a job of it, (desk, kind, …, begin, …, end); see `board`.
-def evaluate(data, bodies, margin, y, n, nothing, m):
+def detect_entry(data, bodies, margin, y, n, nothing, m):
     if bodies < 0:
-        tables = _addresses(data, 1)[COLLISION_DESK]
+        tables = _addresses(data, 1)[COLLISION_SLOT]
         do_job(bodies, n, m, tables, table_at(Collision, tables))
         return 0
     return detect(_floats(y, n), bodies, margin, table_at(Collision, data))
 
 
-COMPILED = CFunction(evaluate, C_SIGNATURE)
+DETECT_ENTRY = CFunction(detect_entry, C_SIGNATURE)
 
 
 class Detector:
@@ -167,17 +253,17 @@ class Detector:
     The pointer's task is the number of bodies, its time the margin.
     """
 
-    def __init__(self, collision: Collision, team: Team | None = None) -> None:
-        self.team = team or Team()
+    def __init__(self, collision: Collision, team: ThreadPool | None = None) -> None:
+        self.team = team or ThreadPool()
         self._narrow = Narrow(collision.colliders.kind, lambda: self.collision)
         collision.functions[:] = self._narrow.addresses
-        self._place(collision._replace(board=self.team.board))
+        self._place(collision._replace(job_queue=self.team.job_queue))
         if DISABLED:
             self._callbacks = C_TYPE(self._call), C_TYPE(self._call_job)
             self.address, job = (int(ctypes.cast(one, ctypes.c_void_p).value or 0) for one in self._callbacks)
         else:
-            self.address = job = COMPILED.address
-        self.team.board[FUNCTIONS + COLLIDE_JOBS] = job
+            self.address = job = DETECT_ENTRY.address
+        self.team.job_queue[FUNCTIONS + COLLIDE_JOBS] = job
         self._function = C_TYPE(self.address)
 
     def _place(self, collision: Collision) -> None:
@@ -191,7 +277,7 @@ class Detector:
             own.append(more)
         self._tables = own, [address_table(tables) for tables in own]
         for thread, table in enumerate(self._tables[1]):
-            self.team.seat(thread, COLLISION_DESK, int(table.ctypes.data))
+            self.team.seat(thread, COLLISION_SLOT, int(table.ctypes.data))
         self.data = int(self._tables[1][0].ctypes.data)
 
     def make_room(self) -> None:
@@ -207,7 +293,7 @@ class Detector:
     def _call(self, data: int, bodies: int, margin: float, y: int, n: int, nothing: int, m: int) -> int:
         return int(detect(view(y, n), bodies, margin, self.collision))
 
-    def _call_job(self, desk: int, kind: int, t: float, nothing: int, begin: int, result: int, end: int) -> int:
+    def _call_job(self, slot: int, kind: int, t: float, nothing: int, begin: int, result: int, end: int) -> int:
         do_job(kind, begin, end, self.data, self.collision)
         return 0
 
@@ -219,3 +305,58 @@ class Detector:
             if status != NEED_ROOM:
                 return status
             self.make_room()
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The tables of collision detection of a scene.
+
+
+def collision_of(scene: Scene) -> Collision:
+    """Colliders of all that has a material; which pairs pass through each other, and whose coefficients are special."""
+    number = {name: i for i, name in enumerate(scene.bodies)}
+    touching = scene.touching()
+    solids = [_solid(item, number) for item in touching]
+    joined = joined_pairs(scene)
+    excluded, rules, table = [], [], rule_table(scene.contact_rules)
+    for i, j in _special_pairs(scene, touching, joined):
+        a, b = touching[i], touching[j]
+        rule = rule_for(table, a, b)
+        if not rule.enabled if rule is not None else {a.name, b.name} in joined:
+            excluded.append((i, j))
+        elif rule is not None and (rule.friction is not None or rule.restitution is not None):
+            friction, restitution = combine(a.material, b.material)
+            rules.append(
+                (i, j, friction if rule.friction is None else rule.friction,
+                 restitution if rule.restitution is None else rule.restitution)
+            )  # fmt: skip
+    return make_collision(solids, excluded, rules, len(number))
+
+
+def joined_pairs(scene: Scene) -> set[frozenset[str]]:
+    """Names of what a joint connects, or a chain of joints with nothing but links without mass between."""
+    found = {frozenset(body.name for body in joint.bodies) for joint in scene.joints.values()}
+    for link in scene.links:
+        beside = [name for pair in found if link in pair for name in pair if name != link]
+        found |= {frozenset(pair) for pair in combinations(beside, 2)}
+    return found
+
+
+def _special_pairs(scene: Scene, touching: list[Touching], joined: set[frozenset[str]]) -> Iterable[tuple[int, int]]:
+    """The pairs that may not be as others are: all, where there are rules; else those that joints connect."""
+    if scene.contact_rules:
+        return combinations(range(len(touching)), 2)
+    place = {item.name: i for i, item in enumerate(touching)}
+    found = (sorted(place[name] for name in names if name in place) for names in joined)
+    return [(pair[0], pair[1]) for pair in found if len(pair) == 2]
+
+
+def kinds_of(scene: Scene) -> np.ndarray:
+    """The kinds of colliders that `collision_of` makes, once each."""
+    return np.array(sorted({kind for item in scene.touching() for kind in kinds_in(item.shape)}), np.int64)
+
+
+def _solid(item: Touching, number: dict[str, int]) -> Solid:
+    """A body's frame is at its centre of mass; an obstacle's body is the world."""
+    if isinstance(item, Body):
+        return Solid(item.shape, number[item.name], -item.center, material=item.material)
+    return Solid(item.shape, len(number), item.position, item.orientation, item.material)

@@ -2,13 +2,12 @@
 
 import math
 
-from ..jit import njit
+from ..core.jit import njit
+from ..core.math3 import cross, dot, load3, norm, scale, sub
+from ..scene.shapes.base import CONE, CYLINDER, HULL, MESH
 from ..scene.shapes.dispatch import shape_curvature, shape_flat_normal
 from ..scene.shapes.geometry import rim_point
-from ..vec import cross, dot, load3, norm, scale, sub
-from .gjk import CORNER, witness
-from .support import core_support, is_curved, load_point
-from .tables import CONE, CYLINDER, HULL, MESH
+from .gjk import CORNER, core_support, is_curved, load_point, witness
 
 POINT, EDGE, FLAT_FACE = range(3)
 PART_A, PART_B = 3, 6  # where their points are in a corner of the simplex

@@ -8,8 +8,8 @@ same time, and the result does not depend on how many threads do so. A pair take
 has. Contacts stand island by island and colour by colour, in the order of their pairs.
 """
 
-from ..jit import njit
-from .tables import CONTACTS, FIRST_PAIR, FREE, ISLANDS, NEED_CONTACTS, NEED_ROOM, NO_ISLAND, PAIRS
+from ..core.jit import njit
+from .tables import AWAKE, CONTACTS, FIRST_PAIR, FREE, ISLANDS, NEED_CONTACTS, NEED_ROOM, NO_ISLAND, PAIRS
 
 LAST_COLOUR = 62  # of pairs of bodies that have all others; these are not independent of each other
 
@@ -165,3 +165,33 @@ def place_points(bodies, collision):
     for s in range(slots - 1, 0, -1):  # each start has come to where the next one was
         colours[s] = colours[s - 1]
     colours[0] = 0
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Bodies that sleep: what is at rest is left alone until something touches it.
+#
+# Bodies that fall asleep together have one number (`asleep`); all of them wake when one is touched by a body that is
+# awake.
+# Pairs of bodies that sleep keep what is known of them, their impulses too, so that on waking everything goes on as
+# if there
+# had been no sleep.
+
+
+@njit
+def wake_touched(bodies, collision):
+    """Wake all whose number is that of a body that an awake one touches; returns whether there were any."""
+    counts, asleep, colliders = collision.counts, collision.asleep, collision.colliders
+    manifolds, pairs = collision.manifolds, collision.pairs
+    woken = False
+    for k in range(counts[PAIRS]):
+        if manifolds[k].points <= 0:
+            continue
+        pair = pairs[counts[FIRST_PAIR] + k]
+        a, b = colliders[pair.a].body, colliders[pair.b].body
+        sleeper = max(asleep[a], asleep[b])  # one of the two is awake, or there would be no points
+        if sleeper > AWAKE:
+            woken = True
+            for body in range(bodies):
+                if asleep[body] == sleeper:
+                    asleep[body] = AWAKE
+    return woken

@@ -1,12 +1,106 @@
 """Contact manifolds: at most four points that carry what the whole patch of contact carries."""
 
+from __future__ import annotations
+
 import math
 
-from ..jit import inlined, njit
-from ..unchecked import peek
-from ..vec import add_scaled, store3
-from .clip import STRIDE
-from .tables import POINTS
+import numpy as np
+
+from ..core.jit import inlined, njit
+from ..core.math3 import add, add_scaled, cross, dot, perpendicular, scale, store3, sub
+from ..core.simd import load, store
+from .tables import POINTS, SCRATCH
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Clipping a convex polygon in the plane, with names for its corners.
+#
+# A corner is five numbers of `scratch`: u, v, the separation there (m), the label of the edge that leaves it, and a
+# place for
+# the distance from the line that cuts, later for the name of the corner. A polygon of two corners is an edge there
+# and back,
+# one of one corner a point. Two buffers of `ROOM` corners at the end of `scratch` take turns.
+
+
+STRIDE = 5
+ROOM = 128  # corners; a polygon gains one at most each time it is cut
+WORK = SCRATCH - 2 * STRIDE * ROOM
+OTHER = WORK + STRIDE * ROOM
+
+
+@inlined
+def put_corner(at, u, v, separation, label, scratch):
+    store(scratch, at, u)
+    store(scratch, at + 1, v)
+    store(scratch, at + 2, separation)
+    store(scratch, at + 3, label)
+
+
+@inlined
+def put_crossing(to, k, j, label, scratch):
+    """The point of the edge from corner k to j that is on the line."""
+    d = load(scratch, k + 4)
+    s = d / (d - load(scratch, j + 4))
+    u, v, w = load(scratch, k), load(scratch, k + 1), load(scratch, k + 2)
+    put_corner(
+        to, u + s * (load(scratch, j) - u), v + s * (load(scratch, j + 1) - v), w + s * (load(scratch, j + 2) - w),
+        label, scratch,
+    )  # fmt: skip
+
+
+@njit
+def cut(count, at, nu, nv, offset, label, slack, scratch):
+    """Keep the part of a polygon where nu u + nv v ≤ offset; returns its number of corners and where they are.
+
+    Sutherland & Hodgman (1974). A corner within `slack` of the line is on it and stays as it is, so that edges which nearly
+    coincide keep their corners, and their names, whatever the rounding.
+    """
+    outside = 0
+    for i in range(count):
+        k = at + STRIDE * i
+        d = offset - nu * load(scratch, k) - nv * load(scratch, k + 1)
+        store(scratch, k + 4, d)
+        if not d >= -slack:
+            outside += 1
+    if outside == 0:
+        return count, at
+    if outside == count:
+        return 0, at
+    first = WORK + OTHER - at
+    to = first
+    for i in range(count):
+        k = at + STRIDE * i
+        j = k + STRIDE if i + 1 < count else at
+        d, e = load(scratch, k + 4), load(scratch, j + 4)
+        own = load(scratch, k + 3)
+        leaves = e < -slack
+        if d >= -slack:
+            along = label if leaves and d <= slack else own
+            put_corner(to, load(scratch, k), load(scratch, k + 1), load(scratch, k + 2), along, scratch)
+            to += STRIDE
+            if leaves and d > slack:
+                put_crossing(to, k, j, label, scratch)
+                to += STRIDE
+        elif e > slack:
+            put_crossing(to, k, j, own, scratch)
+            to += STRIDE
+    left = (to - first) // STRIDE
+    if count == 2:  # an edge meets the line twice, there and back, in one point
+        left = min(left, 2)
+    return left, first
+
+
+@njit
+def name_corners(count, at, scratch):
+    """The name of a corner tells the edges that enter and leave it."""
+    before = load(scratch, at + STRIDE * (count - 1) + 3)
+    for i in range(count):
+        k = at + STRIDE * i
+        label = load(scratch, k + 3)
+        store(scratch, k + 4, 256.0 * before + label)
+        before = label
+
+
+# ----------------------------------------------------------------------------------------------------------------------
 
 TIE = 1e-6  # of two points nearly as far out, the first is kept, so that rounding does not make points flicker
 
@@ -47,7 +141,7 @@ def store_points(count, at, frame, slope, half, margin, slack, base, scratch, ma
     near = 0
     for i in range(count):
         k = at + STRIDE * i
-        if peek(scratch, k + 2) <= margin:
+        if load(scratch, k + 2) <= margin:
             if near < i:
                 move_corner(at + STRIDE * near, k, scratch)
             near += 1
@@ -59,10 +153,10 @@ def store_points(count, at, frame, slope, half, margin, slack, base, scratch, ma
     origin, axis_u, axis_v, axis_n = frame
     for i in range(left):
         k = at + STRIDE * chosen[i]
-        u, v, separation = peek(scratch, k), peek(scratch, k + 1), peek(scratch, k + 2)
+        u, v, separation = load(scratch, k), load(scratch, k + 1), load(scratch, k + 2)
         height = slope[0] + slope[1] * u + slope[2] * v + half * separation
         position = add_scaled(add_scaled(add_scaled(origin, u, axis_u), v, axis_v), height, axis_n)
-        add_point(position, separation, base + int(peek(scratch, k + 4)), manifold)
+        add_point(position, separation, base + int(load(scratch, k + 4)), manifold)
     return left
 
 
@@ -76,8 +170,8 @@ def move_corner(to, source, scratch):
 def area(i, j, k, at, scratch):
     """Twice the area of three corners, positive anticlockwise."""
     a, b, c = at + STRIDE * i, at + STRIDE * j, at + STRIDE * k
-    u, v = peek(scratch, a), peek(scratch, a + 1)
-    return (peek(scratch, b) - u) * (peek(scratch, c + 1) - v) - (peek(scratch, b + 1) - v) * (peek(scratch, c) - u)
+    u, v = load(scratch, a), load(scratch, a + 1)
+    return (load(scratch, b) - u) * (load(scratch, c + 1) - v) - (load(scratch, b + 1) - v) * (load(scratch, c) - u)
 
 
 @njit
@@ -86,12 +180,12 @@ def keep_four(count, at, slack, scratch):
     the largest triangle with both; the one that lies farthest outside of that triangle, by area."""
     deepest = 0
     for i in range(1, count):
-        if peek(scratch, at + STRIDE * i + 2) < peek(scratch, at + STRIDE * deepest + 2) - slack:
+        if load(scratch, at + STRIDE * i + 2) < load(scratch, at + STRIDE * deepest + 2) - slack:
             deepest = i
-    u, v = peek(scratch, at + STRIDE * deepest), peek(scratch, at + STRIDE * deepest + 1)
+    u, v = load(scratch, at + STRIDE * deepest), load(scratch, at + STRIDE * deepest + 1)
     second, reach = deepest, 0.0
     for i in range(count):
-        du, dv = peek(scratch, at + STRIDE * i) - u, peek(scratch, at + STRIDE * i + 1) - v
+        du, dv = load(scratch, at + STRIDE * i) - u, load(scratch, at + STRIDE * i + 1) - v
         square = du * du + dv * dv
         if square > (1.0 + TIE) * reach:
             second, reach = i, square
@@ -113,3 +207,271 @@ def keep_four(count, at, slack, scratch):
         if out > (1.0 + TIE) * most:
             fourth, most = i, out
     return (3 if fourth == third else 4), (deepest, second, third, fourth)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The points of two segments that are nearest to each other.
+
+
+@njit
+def clamp(x):
+    return min(max(x, 0.0), 1.0)
+
+
+@njit
+def nearest_parameters(p, d, q, e):
+    """(s, t), each in [0, 1], for which p + s d and q + t e are nearest.
+
+    The distance is convex in (s, t): the minimum over s, then t, each clamped to its segment, then s once more for that t, is
+    the minimum over the square (Ericson, Real-Time Collision Detection, §5.1.9). Either segment may be a point; of parallel
+    segments the pair nearest to p is returned.
+    """
+    r = sub(p, q)
+    dd, ee, de = dot(d, d), dot(e, e), dot(d, e)
+    dr, er = dot(d, r), dot(e, r)
+    if dd == 0.0:
+        return 0.0, (clamp(er / ee) if ee > 0.0 else 0.0)
+    if ee == 0.0:
+        return clamp(-dr / dd), 0.0
+    determinant = dd * ee - de * de
+    s = clamp((de * er - dr * ee) / determinant) if determinant > 1e-14 * dd * ee else 0.0
+    t = clamp((de * s + er) / ee)
+    return clamp((de * t - dr) / dd), t
+
+
+@njit
+def nearest_points(p, d, q, e):
+    """The nearest points of the segments from p to p + d and from q to q + e."""
+    s, t = nearest_parameters(p, d, q, e)
+    return add_scaled(p, s, d), add_scaled(q, t, e)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The patch of contact of two convex polygons, seen along the normal.
+
+
+SLACK = 1e-6  # of the smaller polygon: what counts as on an edge
+FACE_PARALLEL = 1e-6  # squared sine of the angle between two edges up to which they meet in two points
+STEEP = 1e-4  # squared cosine between the normal and a polygon's own from which the polygon can be the reference
+LABEL_B = 128  # labels of edges: those of polygon a count from 0, of b from here
+
+
+@inlined
+def corner(at, i, scratch):
+    k = at + 3 * i
+    return (load(scratch, k), load(scratch, k + 1), load(scratch, k + 2))
+
+
+@njit
+def into_frame(count, at, origin, axis_u, axis_v, axis_n, scratch):
+    """Replace the corners of a polygon by their coordinates in the frame of the contact; returns its extent across n."""
+    extent = 0.0
+    for i in range(count):
+        p = sub(corner(at, i, scratch), origin)
+        k = at + 3 * i
+        store(scratch, k, dot(axis_u, p))
+        store(scratch, k + 1, dot(axis_v, p))
+        store(scratch, k + 2, dot(axis_n, p))
+        extent = max(
+            extent, abs(load(scratch, k) - load(scratch, at)), abs(load(scratch, k + 1) - load(scratch, at + 1))
+        )
+    return extent
+
+
+@njit
+def polygon_normal(count, at, scratch):
+    """Twice the vector area: the sum of the triangles from the first corner."""
+    first = corner(at, 0, scratch)
+    total = (0.0, 0.0, 0.0)
+    for i in range(1, count - 1):
+        c = cross(sub(corner(at, i, scratch), first), sub(corner(at, i + 1, scratch), first))
+        total = (total[0] + c[0], total[1] + c[1], total[2] + c[2])
+    return total
+
+
+@inlined
+def facing(count, m):
+    """Squared cosine between the normal of the contact and a polygon's; −1 where it has none."""
+    square = dot(m, m)
+    return m[2] * m[2] / square if count > 2 and square > 0.0 else -1.0
+
+
+@njit
+def clip_faces(count_a, at_a, count_b, at_b, normal, margin, widen, scratch, manifold):
+    """Fill the manifold of two convex polygons that touch along `normal` (unit, from a to b); returns its points.
+
+    count, at : corners of a polygon, and where in `scratch` their xyz (world, m) begin, before `clip.WORK`; in order around,
+        either way. 1 is a point, 2 an edge; 64 at most. They are overwritten.
+
+    Seen along the normal, the polygons overlap in a convex patch. Its corners are kept where the gap between the planes of
+    the polygons, along the normal, is at most `margin`; midway between them; at most four. The polygon that faces the normal
+    best is the reference, whose sides clip the other. Where the patch is empty, as it is when the nearest features are
+    corners that pass each other, the sides are moved out by `widen` (m): such points keep the polygon clear of the plane it
+    would hit. 0 when that is empty too.
+    """
+    start(normal, manifold)
+    origin = corner(at_a, 0, scratch)
+    axis_u = perpendicular(normal)
+    axis_v = cross(normal, axis_u)
+    extent_a = into_frame(count_a, at_a, origin, axis_u, axis_v, normal, scratch)
+    extent_b = into_frame(count_b, at_b, origin, axis_u, axis_v, normal, scratch)
+    frame = (origin, axis_u, axis_v, normal)
+    slack = SLACK * min(extent_a, extent_b)
+    normal_a = polygon_normal(count_a, at_a, scratch)
+    normal_b = polygon_normal(count_b, at_b, scratch)
+    facing_a, facing_b = facing(count_a, normal_a), facing(count_b, normal_b)
+    if max(facing_a, facing_b) < STEEP:
+        return join_edges(count_a, at_a, count_b, at_b, frame, margin, slack, scratch, manifold)
+    by_a = facing_a >= (1.0 - SLACK) * facing_b
+    m = normal_a if by_a else normal_b
+    at = at_a if by_a else at_b
+    gu, gv = -m[0] / m[2], -m[1] / m[2]
+    first = corner(at, 0, scratch)
+    slope = (first[2] - gu * first[0] - gv * first[1], gu, gv)
+    side = 1.0 if m[2] > 0.0 else -1.0
+    if by_a:
+        incident, count, at_incident, label, sides = 1.0, count_b, at_b, LABEL_B, count_a
+    else:
+        incident, count, at_incident, label, sides = -1.0, count_a, at_a, 0, count_b
+    n, to, grow = 0, WORK, 0.0
+    while n == 0 and grow <= widen:
+        n, to = lay_out(count, at_incident, slope, incident, label, scratch)
+        n, to = cut_by_sides(n, to, sides, at, side, grow, LABEL_B - label, slack, scratch)
+        grow = widen if grow < widen else math.inf
+    if n == 0:
+        return 0
+    name_corners(n, to, scratch)
+    return store_points(n, to, frame, slope, 0.5 * incident, margin, slack, 0, scratch, manifold)
+
+
+@njit
+def lay_out(count, at, slope, sign, label, scratch):
+    """The corners of the incident polygon with their separation from the reference plane; returns count and place."""
+    for i in range(min(count, ROOM // 2)):
+        p = corner(at, i, scratch)
+        separation = sign * (p[2] - slope[0] - slope[1] * p[0] - slope[2] * p[1])
+        put_corner(WORK + STRIDE * i, p[0], p[1], separation, label + i, scratch)
+    return min(count, ROOM // 2), WORK
+
+
+@njit
+def cut_by_sides(n, to, count, at, side, grow, label, slack, scratch):
+    """Clip by every side of the reference polygon, moved out by `grow`; side = 1 if it runs anticlockwise."""
+    p = corner(at, 0, scratch)
+    for i in range(min(count, ROOM // 2)):
+        q = corner(at, i + 1 if i + 1 < count else 0, scratch)
+        nu, nv = side * (q[1] - p[1]), side * (p[0] - q[0])
+        length = math.sqrt(nu * nu + nv * nv)
+        if length > 0.0 and n > 0:
+            nu, nv = nu / length, nv / length
+            n, to = cut(n, to, nu, nv, nu * p[0] + nv * p[1] + grow, label + i, slack, scratch)
+        p = q
+    return n, to
+
+
+@njit
+def join_edges(count_a, at_a, count_b, at_b, frame, margin, slack, scratch, manifold):
+    """Points and edges: nearly parallel edges touch along what they have in common, others where they are nearest."""
+    p, q = corner(at_a, 0, scratch), corner(at_b, 0, scratch)
+    d, e = sub(corner(at_a, count_a - 1, scratch), p), sub(corner(at_b, count_b - 1, scratch), q)
+    dd, ee = d[0] * d[0] + d[1] * d[1], e[0] * e[0] + e[1] * e[1]
+    turn = d[0] * e[1] - d[1] * e[0]
+    if count_a == 2 and count_b == 2 and min(dd, ee) > 0.0 and turn * turn <= FACE_PARALLEL * dd * ee:
+        g = d[2] / dd
+        slope = (p[2] - g * (d[0] * p[0] + d[1] * p[1]), g * d[0], g * d[1])
+        n, to = lay_out(2, at_b, slope, 1.0, LABEL_B, scratch)
+        length = math.sqrt(dd)
+        unit = scale(1.0 / length, d)
+        near = unit[0] * p[0] + unit[1] * p[1]
+        n, to = cut(n, to, -unit[0], -unit[1], -near, 0, slack, scratch)
+        n, to = cut(n, to, unit[0], unit[1], near + length, 1, slack, scratch)
+        if n > 0:
+            name_corners(n, to, scratch)
+            return store_points(n, to, frame, slope, 0.5, margin, slack, 0, scratch, manifold)
+    near_a, near_b = nearest_points(p, d, q, e)
+    middle = scale(0.5, add(near_a, near_b))
+    position = add_scaled(frame[0], middle[0], frame[1])
+    position = add_scaled(add_scaled(position, middle[1], frame[2]), middle[2], frame[3])
+    add_near(position, near_b[2] - near_a[2], 256 * LABEL_B, margin, manifold)
+    return manifold.points
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Triangles in one plane joined to convex polygons, so that a flat floor makes few contacts, however finely it is
+# divided.
+#
+# Hertel and Mehlhorn (1983): an edge between two polygons goes where what is left is convex at both of its ends. Two
+# polygons
+# may also share a chain of edges, which goes as a whole.
+
+
+MOST_CORNERS = 48  # of a polygon
+MOST_EDGES = 50_000  # between triangles in one plane; where there are more, all triangles stay as they are
+CONVEX = 1e-9  # sine of the angle by which a polygon may turn back at a corner, for rounding
+
+
+def convex_polygons(
+    points: np.ndarray, triangles: np.ndarray, normal: np.ndarray, twin: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Join triangles to convex polygons.
+
+    points : (n, 3). triangles : (m, 3). normal : (m, 3). Side 3 t + k of triangle t begins at its corner k.
+    twin : (3 m,) the side beyond, where the triangle beyond lies in the same plane; else −1.
+
+    Returns the sides of one polygon after the other, in order, and how many each has.
+    """
+    every = np.arange(3 * len(triangles))
+    sides = np.flatnonzero(twin > every)
+    if not 0 < len(sides) <= MOST_EDGES:
+        return every, np.full(len(triangles), 3)
+    along = points[np.roll(triangles, -1, axis=1).ravel()] - points[triangles.ravel()]
+    longest = np.argsort(-np.round(np.linalg.norm(along[sides], axis=1), 9), kind="stable")
+    merger = _Merger(along, np.repeat(normal, 3, axis=0), twin)
+    remaining, before = sides[longest].tolist(), -1
+    while len(remaining) != before:
+        before = len(remaining)
+        remaining = [side for side in remaining if not merger.removed(side)]
+    polygons = list(merger.polygons.values())
+    return np.concatenate([np.array(polygon) for polygon in polygons]), np.array([len(polygon) for polygon in polygons])
+
+
+class _Merger:
+    """Polygons by number, and to which of them each side belongs."""
+
+    def __init__(self, along: np.ndarray, normal: np.ndarray, twin: np.ndarray) -> None:
+        self.polygons: dict[int, list[int]] = dict(enumerate(np.arange(len(twin)).reshape(-1, 3).tolist()))
+        self._along, self._normal, self._twin = along.tolist(), normal.tolist(), twin.tolist()
+        self._owner = [side // 3 for side in range(len(self._twin))]
+
+    def removed(self, side: int) -> bool:
+        """Whether a side is inside of a polygon, once the polygons on both sides of it are joined if they can be."""
+        one, other = self._owner[side], self._owner[self._twin[side]]
+        if one == other:
+            return True
+        first, second = self.polygons[one], self.polygons[other]
+        shared = [self._twin[s] >= 0 and self._owner[self._twin[s]] == other for s in first]
+        chain = sum(shared)
+        if len(first) + len(second) - 2 * chain > MOST_CORNERS:
+            return False
+        begin = next(k for k in range(len(first)) if shared[k] and not shared[k - 1])
+        turned = first[begin:] + first[:begin]
+        last = self._twin[turned[chain - 1]]
+        at = second.index(last)
+        back = second[at:] + second[:at]
+        if not all(self._twin[s] == b for s, b in zip(turned[:chain], reversed(back[:chain]), strict=True)):
+            return False
+        left, right = turned[chain:], back[chain:]
+        if not left or not right or not (self._convex(left[-1], right[0]) and self._convex(right[-1], left[0])):
+            return False
+        for s in second:
+            self._owner[s] = one
+        self.polygons[one] = left + right
+        del self.polygons[other]
+        return True
+
+    def _convex(self, enter: int, leave: int) -> bool:
+        """Whether a polygon turns left, or goes straight on, at the corner it enters by one side and leaves by another."""
+        (a, b, c), (d, e, f), (x, y, z) = self._along[enter], self._along[leave], self._normal[enter]
+        turn = x * (b * f - c * e) + y * (c * d - a * f) + z * (a * e - b * d)
+        lengths = ((a * a + b * b + c * c) * (d * d + e * e + f * f)) ** 0.5
+        return turn >= -CONVEX * lengths and (turn > CONVEX * lengths or a * d + b * e + c * f > 0.0)

@@ -9,15 +9,158 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..kernel import array, kernel, out
-from ..vec import add_scaled, dot, load3, matvec, sub
-from .bounds import nine
-from .distance import NORMAL, POINT_A, POINT_B, SEPARATION, measure
-from .query_mesh import nearest_facet
-from .ray import ray_hit
-from .ray_mesh import meets_box, ray_on_mesh
-from .support import core_radius, support
-from .tables import COLLIDER, HALF_SPACE, MESH, PLACE, Collision
+from ..core.jit import njit
+from ..core.kernel import array, kernel, out
+from ..core.math3 import add_scaled, dot, load3, matvec, matvec_t, sub
+from ..core.tables import handed
+from ..scene.shapes.base import HALF_SPACE, HULL, MESH
+from ..scene.shapes.dispatch import shape_ray
+from ..scene.shapes.geometry import WHOLE_LINE, below
+from .broad_phase import nine
+from .curved import NORMAL, POINT_A, POINT_B, SEPARATION, measure
+from .gjk import core_radius, support
+from .point import point_distance
+from .polyhedron import is_over, show
+from .tables import COLLIDER, PLACE, Collision
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The facet of a mesh that is nearest to a collider, or overlapped most deeply.
+
+
+def nearest_facet(collision: Collision, a: int, b: int, mesh: int, bound: float) -> np.ndarray:
+    """What `distance` finds of colliders a and b, one of them the mesh, at the facet where the separation is least.
+
+    Facets are taken in the order of the least distance that their boxes allow, until no other can be nearer.
+    """
+    leaves = _leaves(collision, mesh)
+    at_least = _apart(collision, b if mesh == a else a, mesh, leaves)
+    tables = handed(collision)
+    best = np.full(10, math.inf)
+    for k in np.argsort(at_least, kind="stable"):
+        if at_least[k] > max(best[SEPARATION], 0.0):
+            break
+        _show(mesh, int(leaves["facet"][k]), tables)
+        found = measure(collision, a, b, bound)
+        if found[SEPARATION] < best[SEPARATION]:
+            best = found.copy()
+    return best
+
+
+@kernel
+def _show(mesh: int, facet: int, collision: Collision) -> None:
+    show(collision.colliders[mesh], facet, collision)
+
+
+def _leaves(collision: Collision, mesh: int) -> np.ndarray:
+    tree = next(row for row in collision.trees if row.collider == mesh)
+    nodes = collision.nodes[tree.first_node : tree.end_node]
+    return nodes[nodes.facet >= 0]
+
+
+def _apart(collision: Collision, other: int, mesh: int, leaves: np.ndarray) -> np.ndarray:
+    """(n,) the distance (m) of each box from the ball about the other collider: a bound from below."""
+    place, frame = collision.places[other], collision.places[mesh]
+    turn = frame["rotation"].reshape(3, 3)
+    middle, half = 0.5 * (leaves["lower"] + leaves["upper"]), 0.5 * (leaves["upper"] - leaves["lower"])
+    center = (place["x"] - frame["x"]) @ turn
+    away = np.maximum(np.abs(middle - center) - half, 0.0)
+    return np.linalg.norm(away, axis=1) - collision.colliders[other]["radius"]
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Where a ray enters a collider, in closed form; what it meets of a shape is told by the shape's own function.
+
+
+@njit
+def ray_hit(collider, place, faces, origin, direction):
+    """(distance, outward unit normal) where a ray from `origin` along the unit vector `direction` (world) meets a collider.
+
+    The distance (m) is inf for a miss. From within it is zero, and the normal is −direction.
+    """
+    axes = nine(place.rotation)
+    o = matvec_t(axes, sub(origin, load3(place.x)))
+    d = matvec_t(axes, direction)
+    # From the point of the ray nearest to the centre, so that a distant origin costs the roots no digits.
+    start = 0.0 if collider.kind == HALF_SPACE else -dot(o, d)
+    enter, leave, normal = inside(collider, faces, add_scaled(o, start, d), d)
+    if not enter <= leave or leave + start < 0.0:
+        return math.inf, (0.0, 0.0, 0.0)
+    if enter + start <= 0.0:
+        return 0.0, (-direction[0], -direction[1], -direction[2])
+    return enter + start, matvec(axes, normal)
+
+
+@njit
+def inside(collider, faces, o, d):
+    """The part of the ray inside a collider, in its frame: (enter, leave, outward normal where it enters)."""
+    if collider.kind == HULL:
+        part = WHOLE_LINE
+        for f in range(collider.first_face, collider.first_face + collider.faces):
+            part = below(part, o, d, load3(faces[f].normal), faces[f].offset)
+        return part
+    return shape_ray(collider.kind, load3(collider["size"]), o, d)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Where a ray meets a mesh from outside: through its tree of boxes, facet by facet.
+
+
+@njit
+def ray_on_mesh(collider, origin, direction, reach, collision):
+    """(distance, outward unit normal) where a ray meets a mesh from outside within `reach` (m); inf for a miss. World axes;
+    `direction` is a unit vector."""
+    place = collision.places[collider]
+    nodes, trees = collision.nodes, collision.trees
+    axes = nine(place.rotation)
+    o = matvec_t(axes, sub(origin, load3(place.x)))
+    d = matvec_t(axes, direction)
+    best, normal = math.inf, (0.0, 0.0, 0.0)
+    for m in range(trees.shape[0]):
+        k = trees[m].first_node if trees[m].collider == collider else trees[m].end_node
+        while k < trees[m].end_node:
+            node = nodes[k]
+            if not meets_box(node, o, d, min(best, reach)):
+                k = node.skip
+                continue
+            if node.facet >= 0:
+                t = ray_on_facet(collision.facets[node.facet], o, d, collision)
+                if t < best:
+                    best, normal = (
+                        t,
+                        matvec(axes, load3(collision.faces[collision.facets[node.facet].face].normal)),
+                    )
+            k += 1
+    return best, normal
+
+
+@njit
+def ray_on_facet(facet, o, d, collision):
+    """How far along the ray o + t d (frame of the mesh) the facet is met, or inf."""
+    face = collision.faces[facet.face]
+    rate = dot(load3(face.normal), d)
+    room = face.offset - dot(load3(face.normal), o)
+    if rate < 0.0 and room <= 0.0 and is_over(add_scaled(o, room / rate, d), facet, collision):
+        return room / rate
+    return math.inf
+
+
+@njit
+def meets_box(place, origin, direction, reach):
+    """Whether the ray meets the collider's box within `reach`: the slab method (Kay and Kajiya 1986)."""
+    enter, leave = 0.0, reach
+    for k in range(3):
+        if direction[k] == 0.0:
+            if origin[k] < place.lower[k] or origin[k] > place.upper[k]:
+                return False
+        else:
+            s = (place.lower[k] - origin[k]) / direction[k]
+            t = (place.upper[k] - origin[k]) / direction[k]
+            enter = max(enter, min(s, t))
+            leave = min(leave, max(s, t))
+    return enter <= leave
+
+
+# ----------------------------------------------------------------------------------------------------------------------
 
 
 class ClosestPoints(NamedTuple):
@@ -148,3 +291,49 @@ def _cast(collision: Collision, start: array(), along: array(), reach: float, hi
             for k in range(3):
                 hit[1 + k] = normal[k]
     return best
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# How far points are from colliders where they are; see `query`.
+
+
+class PointDistances(NamedTuple):
+    """Of n points from each collider, world axes."""
+
+    distance: np.ndarray  # (n, colliders) m, negative within
+    normal: np.ndarray  # (n, colliders, 3) unit, outward, at the nearest point of the surface
+
+
+def point_distances(collision: Collision, points: ArrayLike, bound: float = math.inf) -> PointDistances:
+    """The signed distances of points (n, 3), m, from the surface of every collider, and the normals there.
+
+    Within a solid the distance is minus the least translation that brings the point out, along the normal. They are right to
+    about 1e-15 of the size of the collider. A mesh has a front only: inf and a zero normal where the nearest of it is
+    seen from behind.
+
+    bound : m, beyond which a distance need only be more than the bound; the search ends sooner.
+
+    Raises ValueError for points that are not finite or not of three coordinates, and for a pose that is not finite.
+    """
+    at = np.array(points, float)
+    if at.ndim != 2 or at.shape[1] != 3 or not np.isfinite(at).all():
+        raise ValueError(f"point_distances: points must be (n, 3) finite numbers, not {points!r:.80}")
+    for i, place in enumerate(collision.places):
+        if not (np.isfinite(place["x"]).all() and np.isfinite(place["rotation"]).all()):
+            raise ValueError(f"collider {i} is at {place['x']}: place the colliders at a finite pose first")
+    found = np.empty((len(at), len(collision.colliders), 4))
+    _measure_points(collision, at.reshape(-1), bound, found.reshape(-1))
+    return PointDistances(found[..., 0], found[..., 1:])
+
+
+@kernel
+def _measure_points(collision: Collision, points: array(), bound: float, found: out()) -> None:
+    colliders = collision.colliders.shape[0]
+    at = 0
+    for i in range(points.shape[0] // 3):
+        p = (points[3 * i], points[3 * i + 1], points[3 * i + 2])
+        for number in range(colliders):
+            found[at], normal = point_distance(p, number, bound, collision)
+            for k in range(3):
+                found[at + 1 + k] = normal[k]
+            at += 4

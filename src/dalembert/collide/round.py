@@ -6,11 +6,14 @@ where the nearest points of the cores coincide it is one that is fixed: +z for s
 
 import math
 
-from ..jit import inlined, njit
-from ..vec import add, add_scaled, cross, dot, load3, matvec, matvec_t, norm, scale, sub
-from .bounds import nine
-from .manifold import add_near, start
-from .segments import clamp, nearest_parameters
+from ..core.jit import inlined, njit
+from ..core.math3 import add, add_scaled, cross, dot, load3, matvec, matvec_t, norm, scale, sub
+from ..core.simd import load, store
+from ..scene.shapes.dispatch import other_face
+from .broad_phase import nine
+from .curved import MOST_CORNERS, SAME, keep_nearest
+from .gjk import core_radius, core_support, relative_pose
+from .manifold import STRIDE, add_near, clamp, nearest_parameters, put_corner, start, store_points
 
 PARALLEL = 1e-6  # squared sine of the angle between two capsules up to which they touch in two points
 
@@ -122,4 +125,191 @@ def sphere_box(pair, sphere, place_a, box, place_b, margin, manifold):
     n = matvec(rotation, inward)
     start(n, manifold)
     add_near(add_scaled(load3(place_a.x), radius + 0.5 * gap, n), gap, 0, margin, manifold)
+    return manifold.points
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Every shape against a half-space: what is lowest, as seen from the plane.
+#
+# Each function takes the shape as a and the half-space, solid below z = 0 of its frame, as b; it fills the manifold
+# and returns
+# its number of points. The normal, from a to b, is the plane's turned about.
+
+
+BIAS = 1e-6  # of a shape's radius, see `keep_four`
+FLAT_PART = STRIDE * MOST_CORNERS  # where the flat part of a shape is in scratch, behind its corners as `clip` has them
+
+
+@inlined
+def upward(place):
+    """The outward normal of the half-space (world)."""
+    return (load(place.rotation, 2), load(place.rotation, 5), load(place.rotation, 8))
+
+
+@inlined
+def touch(p, n, origin, feature, margin, manifold):
+    """A point p (world) of the shape, where it is near enough."""
+    separation = dot(n, sub(p, origin))
+    add_near(add_scaled(p, -0.5 * separation, n), separation, feature, margin, manifold)
+
+
+@njit
+def sphere_plane(pair, sphere, place_a, plane, place_b, margin, manifold):
+    n = upward(place_b)
+    start(scale(-1.0, n), manifold)
+    touch(add_scaled(load3(place_a.x), -sphere["size"][0], n), n, load3(place_b.x), 0, margin, manifold)
+    return manifold.points
+
+
+@njit
+def capsule_plane(pair, capsule, place_a, plane, place_b, margin, manifold):
+    """Both ends."""
+    n = upward(place_b)
+    start(scale(-1.0, n), manifold)
+    rotation = nine(place_a.rotation)
+    low = add_scaled(load3(place_a.x), -capsule["size"][0], n)
+    for end in range(2):
+        half = capsule["size"][1] if end == 1 else -capsule["size"][1]
+        p = add_scaled(low, half, (rotation[2], rotation[5], rotation[8]))
+        touch(p, n, load3(place_b.x), end, margin, manifold)
+    return manifold.points
+
+
+@inlined
+def put_if_near(local, turn, shift, number, count, margin, scratch):
+    """Write one corner in the frame of the plane behind `count` others, if it is near enough; returns how many there are."""
+    p = matvec(turn, local)
+    height = p[2] + shift[2]
+    if not height <= margin:
+        return count
+    put_corner(STRIDE * count, p[0] + shift[0], p[1] + shift[1], height, 0, scratch)
+    store(scratch, STRIDE * count + 4, number)
+    return count + 1
+
+
+@njit
+def store_corners(count, radius, place, margin, scratch, manifold):
+    r = nine(place.rotation)
+    frame = (load3(place.x), (r[0], r[3], r[6]), (r[1], r[4], r[7]), (r[2], r[5], r[8]))
+    return store_points(count, 0, frame, (0.0, 0.0, 0.0), 0.5, margin, BIAS * radius, 0, scratch, manifold)
+
+
+@njit
+def box_plane(pair, box, place_a, plane, place_b, scratch, margin, manifold):
+    """The corners that are near, the best four of them."""
+    start(scale(-1.0, upward(place_b)), manifold)
+    turn, shift = relative_pose(place_b, place_a)
+    half = load3(box["size"])
+    count = 0
+    for i in range(8):
+        corner = (
+            half[0] if i & 1 else -half[0],
+            half[1] if i & 2 else -half[1],
+            half[2] if i & 4 else -half[2],
+        )
+        count = put_if_near(corner, turn, shift, i, count, margin, scratch)
+    return store_corners(count, box.radius, place_b, margin, scratch, manifold)
+
+
+@njit
+def hull_plane(pair, hull, place_a, plane, place_b, vertices, scratch, margin, manifold):
+    """The corners that are near, the best four of them; of more corners than `scratch` has room for, the first."""
+    start(scale(-1.0, upward(place_b)), manifold)
+    turn, shift = relative_pose(place_b, place_a)
+    count = 0
+    for i in range(hull.vertices):
+        if STRIDE * (count + 1) > scratch.shape[0]:
+            break
+        k = 3 * (hull.first_vertex + i)
+        corner = (load(vertices, k), load(vertices, k + 1), load(vertices, k + 2))
+        count = put_if_near(corner, turn, shift, i, count, margin, scratch)
+    return store_corners(count, hull.radius, place_b, margin, scratch, manifold)
+
+
+@njit
+def convex_plane(pair, shape, place_a, plane, place_b, vertices, scratch, margin, manifold):
+    """Any convex shape: its lowest point, and the corners of a flat part that faces the plane, the best four of them."""
+    n = upward(place_b)
+    back = scale(-1.0, n)
+    start(back, manifold)
+    axes, x, origin = nine(place_a.rotation), load3(place_a.x), load3(place_b.x)
+    u = matvec_t(axes, back)
+    p = add(x, matvec(axes, core_support(shape, vertices, u)))
+    p = add_scaled(p, -core_radius(shape), n)
+    count = other_face(shape.kind, load3(shape["size"]), u, x, axes, scratch, FLAT_PART)
+    if count == 0:
+        touch(p, n, origin, 0, margin, manifold)
+        return manifold.points
+    turn = nine(place_b.rotation)
+    for i in range(count):
+        k = FLAT_PART + 3 * i
+        q = matvec_t(turn, sub((load(scratch, k), load(scratch, k + 1), load(scratch, k + 2)), origin))
+        put_corner(STRIDE * i, q[0], q[1], q[2], 0, scratch)
+        store(scratch, STRIDE * i + 4, i)
+    store_corners(count, shape.radius, place_b, margin, scratch, manifold)
+    separation = dot(n, sub(p, origin))
+    if separation <= margin:
+        keep_nearest(add_scaled(p, -0.5 * separation, n), separation, SAME * shape.radius, manifold)
+    return manifold.points
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Cylinders and cones against a half-space: the lowest points of their rims.
+#
+# As in `plane`, a is the shape and b the half-space, and the normal is the plane's turned about. A rim meets the
+# plane in its
+# lowest point. Three more on the rim, a quarter turn apart, are added where they are within the margin: they hold up
+# a
+# shape that stands on its end.
+
+
+LEVEL = 1e-6  # sine of the angle to the plane up to which an end lies flat on it
+
+
+@inlined
+def downhill(up):
+    """Unit vector across the axis along which a rim falls; x where it is level. `up` is the plane's normal, as seen from
+    the shape."""
+    fall = math.sqrt(up[0] * up[0] + up[1] * up[1])
+    return (-up[0] / fall, -up[1] / fall, 0.0) if fall > LEVEL else (1.0, 0.0, 0.0)
+
+
+@njit
+def touch_rim(radius, z, down, first, last, place_a, place_b, margin, manifold):
+    """The points of the rim at height z of the shape that are so many quarter turns from its lowest, `last` not included."""
+    rotation = nine(place_a.rotation)
+    n, x, origin = upward(place_b), load3(place_a.x), load3(place_b.x)
+    for quarter in range(first, last):
+        s = radius if quarter < 2 else -radius
+        u, v = (s * down[0], s * down[1]) if quarter % 2 == 0 else (-s * down[1], s * down[0])
+        p = add(x, matvec(rotation, (u, v, z)))
+        touch(p, n, origin, quarter + (4 if z > 0.0 else 0), margin, manifold)
+
+
+@njit
+def cylinder_plane(pair, cylinder, place_a, plane, place_b, margin, manifold):
+    """Four points where it stands, one where it leans, two where it lies."""
+    n = upward(place_b)
+    start(scale(-1.0, n), manifold)
+    up = matvec_t(nine(place_a.rotation), n)
+    down = downhill(up)
+    radius, half = cylinder["size"][0], cylinder["size"][1]
+    low = -half if up[2] >= 0.0 else half
+    touch_rim(radius, low, down, 0, 1, place_a, place_b, margin, manifold)
+    touch_rim(radius, -low, down, 0, 1, place_a, place_b, margin, manifold)
+    touch_rim(radius, low, down, 1, 4, place_a, place_b, margin, manifold)
+    return manifold.points
+
+
+@njit
+def cone_plane(pair, cone, place_a, plane, place_b, margin, manifold):
+    """Four points where it stands on its base, two where it lies, one where it leans or stands on its apex."""
+    n = upward(place_b)
+    start(scale(-1.0, n), manifold)
+    rotation = nine(place_a.rotation)
+    down = downhill(matvec_t(rotation, n))
+    radius, half = cone["size"][0], cone["size"][1]
+    apex = add(load3(place_a.x), matvec(rotation, (0.0, 0.0, half)))
+    touch(apex, n, load3(place_b.x), 4, margin, manifold)
+    touch_rim(radius, -half, down, 0, 4, place_a, place_b, margin, manifold)
     return manifold.points

@@ -11,18 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core.jit import inlined, njit
+from ..core.math3 import store3
+from ..core.tables import column
+
 # What `size` holds is said by `Shape.size`; of a hull it is nothing, as vertices, faces and edges tell; of a mesh half the
 # sides of its box, which is centred at the origin. Corners and face of a mesh are those of the facet that it shows.
-from ..scene.shapes.kinds import BOX as BOX
-from ..scene.shapes.kinds import CAPSULE as CAPSULE
-from ..scene.shapes.kinds import CONE as CONE
-from ..scene.shapes.kinds import CYLINDER as CYLINDER
-from ..scene.shapes.kinds import ELLIPSOID as ELLIPSOID
-from ..scene.shapes.kinds import HALF_SPACE as HALF_SPACE
-from ..scene.shapes.kinds import HULL as HULL
-from ..scene.shapes.kinds import MESH as MESH
-from ..scene.shapes.kinds import SPHERE as SPHERE
-from ..tables import column
 
 COLLIDER = np.dtype(
     [("kind", "i8"), ("body", "i8"),
@@ -165,5 +159,151 @@ class Collision(NamedTuple):
     members: Any = column("bodies", np.int64)
     colours: Any = column("pairs", np.int64)
     asleep: Any = column("bodies + 1", np.int64, doc="AWAKE, or the number of the nap; the world: UNMOVED")
-    board: Any = column("0", np.int64, doc="see `board`")
+    job_queue: Any = column("0", np.int64, doc="see `board`")
     functions: Any = column("FUNCTIONS", np.int64, doc="addresses of the narrow phase's functions, see `narrow`")
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The table of pairs: what may touch, and what is known of a pair (witness, impulses) from the step before.
+#
+# The table has two halves that take turns. A pair of the step before is found through a hash table.
+
+
+EMPTY = -1
+
+
+@njit
+def add_pair(i, j, facet, bodies, first, found, room, old_first, collision):
+    """Add a pair unless it can never touch, with what was known of it; returns the number of pairs found.
+
+    facet : of a mesh, if one of the two is one; else zero.
+    """
+    colliders = collision.colliders
+    body_i, body_j = colliders[i].body, colliders[j].body
+    if body_i == body_j or (body_i >= bodies and body_j >= bodies):
+        return found
+    if (
+        collision.excluded.shape[0] > 0
+        and find_key(collision.excluded, min(i, j) * colliders.shape[0] + max(i, j)) >= 0
+    ):
+        return found
+    if found >= room:
+        return found + 1
+    if colliders[i].kind > colliders[j].kind or (colliders[i].kind == colliders[j].kind and i > j):
+        i, j = j, i
+    pair = collision.pairs[first + found]
+    known = recall(i, j, facet, old_first, collision)
+    if known >= 0:
+        copy_pair(pair, collision.pairs[known])
+        return found + 1
+    pair.a, pair.b, pair.facet = i, j, facet
+    pair.witness = NO_WITNESS
+    pair.feature_a, pair.feature_b = 0, 0
+    pair.points = 0
+    for k in range(3):
+        pair.axis[k] = 0.0
+    return found + 1
+
+
+@njit
+def find_key(keys, key):
+    """Where a key stands in a sorted array, or −1."""
+    low, high = 0, keys.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        if keys[middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < keys.shape[0] and keys[low] == key else -1
+
+
+# The hash table holds numbers of pairs; a pair starts at a mixture of its numbers and takes the next free slot.
+@inlined
+def slot_of(a, b, facet, mask):
+    return ((a * 73856093) ^ (b * 19349663) ^ (facet * 83492791)) & mask
+
+
+@njit
+def remember_pairs(first, count, collision):
+    slots = collision.slots
+    pairs = collision.pairs
+    mask = slots.shape[0] - 1
+    for s in range(slots.shape[0]):
+        slots[s] = EMPTY
+    for p in range(first, first + count):
+        s = slot_of(pairs[p].a, pairs[p].b, pairs[p].facet, mask)
+        while slots[s] != EMPTY:
+            s = (s + 1) & mask
+        slots[s] = p
+
+
+@njit
+def recall(a, b, facet, old_first, collision):
+    """The number of the pair in the half of the step before, or −1."""
+    slots = collision.slots
+    pairs = collision.pairs
+    mask = slots.shape[0] - 1
+    s = slot_of(a, b, facet, mask)
+    while slots[s] != EMPTY:
+        known = pairs[slots[s]]
+        if known.a == a and known.b == b and known.facet == facet:
+            return slots[s]
+        s = (s + 1) & mask
+    return -1
+
+
+@njit
+def copy_pair(to, source):
+    to.a, to.b, to.facet = source.a, source.b, source.facet
+    to.witness = source.witness
+    to.feature_a, to.feature_b = source.feature_a, source.feature_b
+    to.points = source.points
+    for k in range(3):
+        to.axis[k] = source.axis[k]
+    for k in range(POINTS):
+        to.feature[k] = source.feature[k]
+    for k in range(3 * POINTS):
+        to.impulse[k] = source.impulse[k]
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Impulses of a step kept by feature, for the next to start from.
+
+
+@inlined
+def warm_start_impulse(pair, feature):
+    """The impulse (world axes) of the same feature in the step before, or none."""
+    for k in range(pair.points):
+        if pair.feature[k] == feature:
+            return (pair.impulse[3 * k], pair.impulse[3 * k + 1], pair.impulse[3 * k + 2])
+    return (0.0, 0.0, 0.0)
+
+
+@inlined
+def save_impulse(contact, pair):
+    """Put the impulse of a contact back to its pair, in world axes."""
+    at = 3 * contact.point
+    for c in range(3):
+        pair.impulse[at + c] = (
+            contact.impulse[0] * contact.frame[c]
+            + contact.impulse[1] * contact.frame[3 + c]
+            + contact.impulse[2] * contact.frame[6 + c]
+        )
+
+
+@njit
+def save_warm_start(collision):
+    """Put the impulses of the contacts back to their pairs, to start the next step from."""
+    contacts = collision.contacts
+    pairs = collision.pairs
+    for i in range(collision.counts[CONTACTS]):
+        save_impulse(contacts[i], pairs[contacts[i].pair])
+
+
+@njit
+def clear_warm_start(collision):
+    """Let the contacts start from nothing."""
+    contacts = collision.contacts
+    for i in range(collision.counts[CONTACTS]):
+        store3(contacts[i].impulse, (0.0, 0.0, 0.0))

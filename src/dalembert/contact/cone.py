@@ -9,9 +9,12 @@ program solvers", 2010, §2.2 and §4.2 (scaling).
 
 import math
 
-from ..elementary.hypotenuse import hypot
-from ..jit import njit
-from ..vec import add, dot, scale
+from ..core.elementary import hypot
+from ..core.jit import inlined, njit
+from ..core.math3 import add, add_scaled, cross, dot, scale, sub, symvec
+from ..core.simd import copy, load, store
+from ..model.tables import STATE_SIZE
+from .tables import ANGULAR, INVERSE_INERTIA, INVERSE_MASS, LINEAR, MOTION, SPEEDS
 
 NEAREST = 1e-15  # how near to the boundary of Q, relative to x_0, a point is taken to be
 
@@ -140,3 +143,83 @@ def step_to_boundary(x, d):
     if q != 0.0 and c / q > 0.0:
         best = min(best, c / q)
     return best
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The velocities of bodies as Gauss–Seidel takes them: one packed row a body, in `motion`; the world's is zero.
+
+
+@inlined
+def three(values, at):
+    return (load(values, at), load(values, at + 1), load(values, at + 2))
+
+
+@inlined
+def six(values, at):
+    return (
+        load(values, at), load(values, at + 1), load(values, at + 2), load(values, at + 3), load(values, at + 4),
+        load(values, at + 5),
+    )  # fmt: skip
+
+
+@inlined
+def put_three(values, at, a):
+    store(values, at, a[0])
+    store(values, at + 1, a[1])
+    store(values, at + 2, a[2])
+
+
+@inlined
+def point_velocity(motion, body, arm):
+    """Velocity of the point at `arm` from the centre of mass."""
+    at = MOTION * body
+    return add(three(motion, at + LINEAR), cross(three(motion, at + ANGULAR), arm))
+
+
+@inlined
+def push(motion, body, impulse, arm, sign):
+    """Change the velocities of a body by ± an impulse at `arm`."""
+    at = MOTION * body
+    turn = symvec(six(motion, at + INVERSE_INERTIA), cross(arm, impulse))
+    put_three(motion, at + LINEAR, add_scaled(three(motion, at), sign * load(motion, at + INVERSE_MASS), impulse))
+    put_three(motion, at + ANGULAR, add_scaled(three(motion, at + ANGULAR), sign, turn))
+
+
+@inlined
+def relative_velocity(motion, contact, arm_a, arm_b):
+    """Of b's point less a's, world axes."""
+    return sub(point_velocity(motion, contact.b, arm_b), point_velocity(motion, contact.a, arm_a))
+
+
+@njit
+def copy_velocities(island, members, source, target):
+    """Those of the bodies of an island."""
+    for m in range(island.first_member, island.end_member):
+        at = MOTION * members[m]
+        for i in range(at, at + SPEEDS):
+            store(target, i, load(source, i))
+
+
+@njit
+def clear_velocities(motion, out):
+    """Fill `out` with the masses of `motion` and no velocities."""
+    copy(out, motion)
+    for i in range(motion.shape[0] // MOTION):
+        put_three(out, MOTION * i + LINEAR, (0.0, 0.0, 0.0))
+        put_three(out, MOTION * i + ANGULAR, (0.0, 0.0, 0.0))
+
+
+@njit
+def load_motion(y, bodies, kinematics, motion):
+    """Fill `motion` from the momenta in y, at the orientations of the kinematics table."""
+    for i in range(bodies.shape[0]):
+        kin = kinematics[i]
+        at, to = STATE_SIZE * i, MOTION * i
+        w = bodies[i].inverse_mass
+        put_three(motion, to + LINEAR, scale(w, three(y, at + 7)))
+        store(motion, to + INVERSE_MASS, w)
+        inverse = kin.inverse_inertia
+        s = (inverse[0], inverse[1], inverse[2], inverse[3], inverse[4], inverse[5])
+        for k in range(6):
+            store(motion, to + INVERSE_INERTIA + k, s[k])
+        put_three(motion, to + ANGULAR, symvec(s, three(y, at + 10)))

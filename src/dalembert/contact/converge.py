@@ -5,27 +5,34 @@ known impulse. Which it is, is found by trial: what does not keep to its law cha
 one at a time, lowest first (K. G. Murty 1974).
 """
 
-from ..arrays import clear
+from typing import Any
+
+import numpy as np
+
 from ..collide.tables import CONTACTS, NEED_ROOM
-from ..jit import njit
-from ..mechanics.constraints import wrench_of
-from ..mechanics.kinematics import load6, load9
-from ..status import NON_FINITE, OK
-from ..vec import add_scaled, congruence, symvec
+from ..core.c_function import C_SIGNATURE, C_TYPE, viewer
+from ..core.jit import DISABLED, CFunction, njit
+from ..core.math3 import add_scaled, congruence, symvec
+from ..core.simd import clear
+from ..core.status import NON_FINITE, OK
+from ..core.tables import address_table, allocate, grow, table_at
+from ..dynamics.constraints import wrench_of
+from ..dynamics.kinematics import load6, load9
 from . import tables
-from .bounded import bounds_residual
+from .cone import put_three, six, three
 from .interior_point import solve_system
-from .interior_point_tables import NEED_MORE, NOT_FINITE, ROW
-from .motion import row_velocity
-from .tables import ANGULAR, AT_LEAST, AT_MOST, HELD, LINEAR, MOTION, OFF, RESPONSE
-from .velocities import put_three, six, three
+from .interior_point_system import GROUP, NEED_MORE, NOT_FINITE, ROW, STEP, Problem, row_velocity
+from .limits import bounds_residual
+from .solve import tables_of_step
+from .solvers import SOLVERS, ContactSolver
+from .tables import ANGULAR, AT_LEAST, AT_MOST, HELD, LINEAR, MOTION, OFF, RESPONSE, SOLVE_IMPULSES
 
 TRIALS = 12  # of all sides at once
 ROUNDING = 1e-15  # of what a residual is the difference of
 
 
 @njit
-def converge(system, collision, stepping, problem):
+def solve_converging(system, collision, stepping, problem):
     """The impulses of a step, to the tolerance. Returns a status."""
     report = stepping.report[0]
     found = problem.step[0]
@@ -206,3 +213,95 @@ def unload_problem(problem, motion, joint_impulses):
         put_three(motion, MOTION * i + ANGULAR, three(velocity, 6 * i + 3))
     for r in range(joint_impulses.shape[0]):
         joint_impulses[r] = multiplier[r]
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The converging solver: as a solver of contact, and as a C function of one `Problem` from Python.
+
+
+ALONE = 0
+_addresses = viewer(np.int64)
+
+
+@njit
+def converging_task(task, callbacks, system, collision, stepping, problem):
+    """SOLVE_IMPULSES or SOLVE_DISPLACEMENTS; returns a status."""
+    if task == SOLVE_IMPULSES:
+        return solve_converging(system, collision, stepping, problem)
+    return converge_displacement(system, collision, stepping, problem)
+
+
+def converging_entry(data, task, t, nothing, n, more, m):
+    if task == ALONE:
+        return solve_system(table_at(Problem, data))
+    callbacks, system, collision, stepping, workspace = tables_of_step(data)
+    return converging_task(task, callbacks, system, collision, stepping, table_at(Problem, workspace))
+
+
+CONVERGING_ENTRY = CFunction(converging_entry, C_SIGNATURE)
+
+
+def solve(problem: Problem) -> tuple[int, Problem]:
+    """Solve one time step from Python; the envelope is lengthened as needed. Returns (status, problem): `velocity`, the
+    contacts' `impulse` and `multiplier` hold the solution, `step[0]` the residuals.
+
+    Raises ValueError where a mass, velocity, contact or joint row is not finite.
+    """
+    status = _solve(problem)
+    if status == NEED_MORE:
+        needed = int(problem.step[0]["envelope_needed"])
+        problem = problem._replace(envelope=np.zeros(needed + needed // 4))
+        status = _solve(problem)
+    if status == NOT_FINITE:
+        raise ValueError(
+            "the contact problem holds a number that is not finite; look for NaN or infinity in velocities, masses, arms, "
+            "bias and joint rows"
+        )
+    return status, problem
+
+
+def _solve(problem: Problem) -> int:
+    if DISABLED:
+        return int(solve_system(problem))
+    table = address_table(problem)
+    return int(C_TYPE(CONVERGING_ENTRY.address)(table.ctypes.data, 0, 0.0, 0, 0, 0, 0))
+
+
+def make_problem(mechanism: Any, settings: Any, bounds: Any) -> Problem:
+    """The problem of a run's steps, with no room for contacts yet."""
+    system = mechanism.system
+    bodies, rows, world = len(system.bodies), len(system.error) + len(bounds), len(system.bodies)
+    step = np.zeros(1, STEP).view(np.recarray)
+    step.max_iterations, step.tolerance = settings.iterations, settings.tolerance
+    joints = len(system.joints)
+    groups = np.zeros(joints + len(bounds), GROUP).view(np.recarray)
+    for group, joint in zip(groups[:joints], system.joints, strict=True):
+        held = sorted(set(system.incidences.body[joint.first : joint.last].tolist()))
+        group.a, group.b = held[0], held[1] if len(held) > 1 else world
+    groups.a[joints:], groups.b[joints:] = bounds.a, bounds.b
+    sizes = {"n": bodies, "rows": rows, "contacts": 0, "groups": len(groups), "entries": 0}
+    return allocate(
+        Problem, sizes, step=step, mass=np.array(system.bodies.mass), inverse_mass=np.array(system.bodies.inverse_mass),
+        groups=groups,
+    )  # fmt: skip
+
+
+def fit_problem(problem: Problem, contacts: Any) -> Problem:
+    """The same with these contacts, and as long an envelope as was found to be needed."""
+    needed = int(problem.step[0].envelope_needed)
+    if needed > len(problem.envelope):
+        problem = problem._replace(envelope=np.zeros(needed + needed // 2))
+    if len(problem.cones) < len(contacts):
+        known = {"n": len(problem.mass), "groups": len(problem.groups)}
+        problem = grow(problem, known, contacts=len(contacts))
+    return problem._replace(contacts=contacts)
+
+
+SOLVERS.add(
+    "interior_point",
+    ContactSolver(
+        "converges: all contacts and joints together, by Newton's method", 1000, 1e-10, "relative", 0.0, CONVERGING_ENTRY,
+        converging_task,
+        separates=True, make_workspace=make_problem, fit_workspace=fit_problem,
+    ),
+)  # fmt: skip

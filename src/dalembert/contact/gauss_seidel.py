@@ -11,14 +11,12 @@ p_n ≥ 0 ⊥ u_n + b ≥ 0, and p_t opposes u_t with μ p_n where it slides: Co
 
 import math
 
-from ..jit import inlined, njit
-from ..unchecked import peek, poke
-from ..vec import add, cross, dot, load3, scale, store3, symvec
-from .cone import project_coulomb
-from .motion import coulomb_velocity
-from .residual import natural_map
+from ..core.jit import inlined, njit
+from ..core.math3 import add, cross, dot, load3, scale, store3, symvec
+from ..core.simd import load, store
+from .cone import project_coulomb, push, relative_velocity, six
+from .interior_point_system import coulomb_velocity, natural_map
 from .tables import BEFORE, FRICTION_STEP, INVERSE_INERTIA, INVERSE_MASS, INVERSE_NORMAL, MOTION, RESPONSE, ROW
-from .velocities import push, relative_velocity, six
 
 
 @inlined
@@ -38,15 +36,15 @@ def prepare_contacts(begin, end, contacts, motion, rows):
         k = add_six(response(contact.a, arm_a, n, t, s, motion), response(contact.b, arm_b, n, t, s, motion))
         put_row(k, rows, ROW * i)
         u = relative_velocity(motion, contact, arm_a, arm_b)
-        poke(rows, ROW * i + BEFORE, dot(n, u))
-        poke(rows, ROW * i + BEFORE + 1, dot(t, u))
-        poke(rows, ROW * i + BEFORE + 2, dot(s, u))
+        store(rows, ROW * i + BEFORE, dot(n, u))
+        store(rows, ROW * i + BEFORE + 1, dot(t, u))
+        store(rows, ROW * i + BEFORE + 2, dot(s, u))
 
 
 @njit
 def response(body, arm, n, t, s, motion):
     """What a body adds to K = J W Jᵀ in the frame of the contact, as (nn, nt, ns, tt, ts, ss)."""
-    w = peek(motion, MOTION * body + INVERSE_MASS)
+    w = load(motion, MOTION * body + INVERSE_MASS)
     inverse = six(motion, MOTION * body + INVERSE_INERTIA)
     of_n, of_t, of_s = cross(arm, n), cross(arm, t), cross(arm, s)
     turn_n, turn_t, turn_s = symvec(inverse, of_n), symvec(inverse, of_t), symvec(inverse, of_s)
@@ -65,10 +63,10 @@ def add_six(a, b):
 def put_row(k, rows, at):
     """Write the responses K of a contact, and what is found from them."""
     for i in range(6):
-        poke(rows, at + RESPONSE + i, k[i])
-    poke(rows, at + INVERSE_NORMAL, 1.0 / k[0])
+        store(rows, at + RESPONSE + i, k[i])
+    store(rows, at + INVERSE_NORMAL, 1.0 / k[0])
     half, spread = 0.5 * (k[3] + k[5]), 0.5 * (k[3] - k[5])
-    poke(rows, at + FRICTION_STEP, 1.0 / (half + math.sqrt(spread * spread + k[4] * k[4])))
+    store(rows, at + FRICTION_STEP, 1.0 / (half + math.sqrt(spread * spread + k[4] * k[4])))
 
 
 @inlined
@@ -102,11 +100,11 @@ def improve(contact, u, share, rows, at):
     excess = u[0] + contact.bias
     if excess >= 0.0 and old_n == 0.0:
         return (0.0, 0.0, 0.0)
-    new_n = max(0.0, old_n - share * excess * peek(rows, at + INVERSE_NORMAL))
+    new_n = max(0.0, old_n - share * excess * load(rows, at + INVERSE_NORMAL))
     d_n = new_n - old_n
-    step = share * peek(rows, at + FRICTION_STEP)
-    new_t = old_t - step * (u[1] + peek(rows, at + RESPONSE + 1) * d_n)
-    new_s = old_s - step * (u[2] + peek(rows, at + RESPONSE + 2) * d_n)
+    step = share * load(rows, at + FRICTION_STEP)
+    new_t = old_t - step * (u[1] + load(rows, at + RESPONSE + 1) * d_n)
+    new_s = old_s - step * (u[2] + load(rows, at + RESPONSE + 2) * d_n)
     most = contact.friction * new_n
     size = new_t * new_t + new_s * new_s
     if size > most * most:
@@ -125,8 +123,8 @@ def is_zero(d):
 @inlined
 def size_of(d, rows, at):
     """How much a change of its impulse changes the velocity of a contact, about (m/s)."""
-    of_friction = max(abs(d[1]), abs(d[2])) / peek(rows, at + FRICTION_STEP)
-    return max(abs(d[0]) * peek(rows, at + RESPONSE), of_friction)
+    of_friction = max(abs(d[1]), abs(d[2])) / load(rows, at + FRICTION_STEP)
+    return max(abs(d[0]) * load(rows, at + RESPONSE), of_friction)
 
 
 @njit
@@ -153,7 +151,7 @@ def worst_residual(begin, end, contacts, motion, rows):
         n, t, s = axes_of(contact)
         u = relative_velocity(motion, contact, load3(contact.arm_a), load3(contact.arm_b))
         u_hat = coulomb_velocity(contact, (dot(n, u), dot(t, u), dot(s, u)))
-        k = peek(rows, ROW * i + RESPONSE)
+        k = load(rows, ROW * i + RESPONSE)
         worst = max(worst, natural_map(load3(contact.impulse), u_hat, contact.friction, k))
     return worst
 
@@ -176,7 +174,7 @@ def sweep_positions(begin, end, contacts, shift, rows, corrections, reach, slop)
         )
         deepest = max(deepest, -gap)
         old = corrections[i]
-        new = max(0.0, old - gap * peek(rows, ROW * i + INVERSE_NORMAL))
+        new = max(0.0, old - gap * load(rows, ROW * i + INVERSE_NORMAL))
         if new != old:
             corrections[i] = new
             apply(contact, scale(new - old, n), shift)

@@ -16,23 +16,507 @@ method of multipliers (`interior_point_multipliers`). Redundant contacts and joi
 matrix only, by 1e-9 of their compliance: the limit is exact (proximal method of multipliers).
 """
 
-from ..jit import njit
-from ..linalg.envelope_order import adjacency, cuthill_mckee, row_starts
-from ..vec import store3
-from .interior_point_matrix import factorize
-from .interior_point_multipliers import multiply
-from .interior_point_phases import (
-    CENTRING,
-    complementarity,
-    correct,
-    linearize_natural_map,
-    longest_step,
-    scale_cones,
+import math
+
+from ..core.elementary import hypot
+from ..core.jit import njit
+from ..core.math3 import add, dot, load3, norm, scale, store3, sub
+from ..linalg.ordering import adjacency, cuthill_mckee, row_starts
+from .cone import (
+    apply_inverse_scaling,
+    apply_scaling,
+    apply_spectrum,
+    divide,
+    product,
+    project_coulomb,
+    projection_spectrum,
+    regularized_inverse,
+    scaling_point,
+    step_to_boundary,
 )
-from .interior_point_state import HUGE, evaluate, keep_best, move, place_on_axes, restore, save, start
-from .interior_point_system import direction
-from .interior_point_tables import FREE, LEFT, NEED_MORE, NOT_CONVERGED, NOT_FINITE, RIGHT, SOLVED
-from .residual import measure
+from .interior_point_system import (
+    DIRECTION,
+    FREE,
+    GRADIENT,
+    LEFT,
+    NEED_MORE,
+    NOT_CONVERGED,
+    NOT_FINITE,
+    POINT,
+    REGULARIZATION,
+    RIGHT,
+    SAVED,
+    SOLVED,
+    add_load,
+    add_momentum,
+    contact_compliance,
+    contact_velocity,
+    coulomb_velocity,
+    direction,
+    factorize,
+    measure,
+    natural_map,
+    push_contact,
+    push_row,
+    rigidity,
+    row_compliance,
+    row_velocity,
+    set_spectrum,
+    spectrum_of,
+    speed_of_momentum,
+    to_impulse,
+    typical_speed,
+    unbalance,
+)
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The iterate of the contact solver: where it starts, how far it is from the solution, moving it, and keeping the
+# best.
+
+
+HUGE = 1e300  # the residual of what is not finite
+
+
+@njit
+def load_problem(system):
+    """Copy the free velocities, find compliances and the typical speed. Returns 1 where the input is not finite."""
+    step = system.step[0]
+    n = step.bodies
+    velocity, vectors = system.velocity, system.vectors
+    inverse_mass, inverse_inertia = system.inverse_mass, system.inverse_inertia
+    step.speed = typical_speed(system)
+    step.residual = HUGE
+    check = step.speed
+    for i in range(6 * n):
+        vectors[6 * n * FREE + i] = velocity[i]
+        check += abs(velocity[i])
+    contacts, cones = system.contacts, system.cones
+    for i in range(step.contacts):
+        c = contact_compliance(contacts[i], inverse_mass, inverse_inertia, n)
+        cones[i].compliance = c
+        check += c + abs(contacts[i].bias) + contacts[i].friction
+    groups, jacobian, links = system.groups, system.jacobian, system.links
+    target = system.target
+    for i in range(step.groups):
+        for row in range(groups[i].first, groups[i].first + groups[i].rows):
+            c = row_compliance(groups[i], row, jacobian, inverse_mass, inverse_inertia, n)
+            links[row].compliance = c
+            check += c + abs(target[row])
+    return 0 if check < HUGE else 1
+
+
+@njit
+def place_on_axes(system, share, factor):
+    """Place the iterate at `share` of the free velocities (0: at rest) and on the axes of the cones, with the same λ·z at
+    every contact, so that it is on the central path but for feasibility; `factor` pushes it further inside."""
+    step = system.step[0]
+    size = 6 * step.bodies
+    vectors, inverse_mass = system.vectors, system.inverse_mass
+    for i in range(size):
+        part = share if inverse_mass[i // 6] > 0.0 else 1.0
+        vectors[size * POINT + i] = part * vectors[size * FREE + i]
+        vectors[size * DIRECTION + i] = 0.0
+    cones, groups, links = system.cones, system.groups, system.links
+    stiffness, count = 0.0, 0
+    for i in range(step.contacts):
+        if cones[i].compliance > 0.0:
+            stiffness += 1.0 / cones[i].compliance
+            count += 1
+    unit = factor * step.speed * math.sqrt(stiffness / max(count, 1))
+    for i in range(step.contacts):
+        cone = cones[i]
+        set_spectrum(cone, (0.0, 0.0, 0.0, 1.0, 0.0))
+        store3(cone.f, (0.0, 0.0, 0.0))
+        store3(cone.force_step, (0.0, 0.0, 0.0))
+        store3(cone.slack_step, (0.0, 0.0, 0.0))
+        root = math.sqrt(cone.compliance)
+        store3(cone.slack, (unit * root, 0.0, 0.0))
+        store3(cone.force, (unit / root if root > 0.0 else 0.0, 0.0, 0.0))
+    for i in range(step.groups):
+        for row in range(groups[i].first, groups[i].first + groups[i].rows):
+            links[row].force = 0.0
+            links[row].force_step = 0.0
+
+
+@njit
+def evaluate_residual(system):
+    """z(v) and the direction of sliding of each contact, the defects of joint rows and the unbalanced momentum; returns the
+    residual: the worst of natural map, joint rows and balance, as `residual.measure` defines them."""
+    step = system.step[0]
+    vectors, mass, inertia = system.vectors, system.mass, system.inertia
+    inverse_mass, inverse_inertia = system.inverse_mass, system.inverse_inertia
+    size = 6 * step.bodies
+    gradient, point, loads = GRADIENT * size, POINT * size, LEFT * size
+    worst, total = 0.0, 0.0
+    for i in range(size):
+        vectors[gradient + i] = 0.0
+        vectors[loads + i] = 0.0
+    for i in range(step.bodies):
+        if inverse_mass[i] > 0.0:
+            at = gradient + 6 * i
+            add_momentum(mass, inertia, i, 1.0, vectors, point + 6 * i, vectors, at)
+            add_momentum(mass, inertia, i, -1.0, vectors, FREE * size + 6 * i, vectors, at)
+    contacts, cones = system.contacts, system.cones
+    for i in range(step.contacts):
+        if cones[i].compliance > 0.0:
+            error = evaluate_contact(contacts[i], cones[i], vectors, point, gradient, loads, step.bodies) / step.speed
+            worst = max(worst, error)
+            total += error
+    groups, jacobian, links, target = system.groups, system.jacobian, system.links, system.target
+    compliance = system.compliance
+    for i in range(step.groups):
+        for row in range(groups[i].first, groups[i].first + groups[i].rows):
+            defect = row_velocity(groups[i], row, jacobian, vectors, point, step.bodies) - target[row]
+            defect += compliance[row] * links[row].force
+            push_row(groups[i], row, jacobian, -links[row].force, vectors, gradient, step.bodies)
+            add_load(groups[i].a, groups[i].b, abs(links[row].force), vectors, loads, step.bodies)
+            links[row].defect = defect
+            error = abs(defect) * rigidity(links[row].compliance, compliance[row])
+            worst = max(worst, error / step.speed)
+            total += error
+    for i in range(step.bodies):
+        if inverse_mass[i] > 0.0:
+            at = gradient + 6 * i
+            error = unbalance(inverse_mass, inverse_inertia, i, vectors, at, vectors, loads, step.speed)
+            worst = max(worst, error)
+            total += error
+    return worst if total < HUGE else HUGE
+
+
+@njit
+def evaluate_contact(contact, cone, vectors, point, gradient, loads, bodies):
+    u = contact_velocity(contact, vectors, point, bodies)
+    u_hat = coulomb_velocity(contact, u)
+    mu = contact.friction
+    store3(cone.value, (u_hat[0], mu * u[1], mu * u[2]))
+    t = hypot(u[1], u[2])
+    cone.sliding[0] = u[1] / t if t > 0.0 else 0.0
+    cone.sliding[1] = u[2] / t if t > 0.0 else 0.0
+    p = to_impulse(mu, load3(cone.force))
+    push_contact(contact, (-p[0], -p[1], -p[2]), vectors, gradient, bodies)
+    add_load(contact.a, contact.b, norm(p), vectors, loads, bodies)
+    return natural_map(p, u_hat, mu, cone.compliance)
+
+
+@njit
+def move(system, length):
+    """Add `length` times the step to velocities, forces, slacks and multipliers."""
+    move_velocities(system, length)
+    cones = system.cones
+    for i in range(system.step[0].contacts):
+        cone = cones[i]
+        store3(cone.force, add(load3(cone.force), scale(length, load3(cone.force_step))))
+        store3(cone.slack, add(load3(cone.slack), scale(length, load3(cone.slack_step))))
+
+
+@njit
+def move_velocities(system, length):
+    """Add `length` times the step to velocities and to the multipliers of joint rows."""
+    vectors = system.vectors
+    size = 6 * system.step[0].bodies
+    for i in range(size):
+        vectors[POINT * size + i] += length * vectors[DIRECTION * size + i]
+    links, groups = system.links, system.groups
+    for i in range(system.step[0].groups):
+        for row in range(groups[i].first, groups[i].first + groups[i].rows):
+            links[row].force += length * links[row].force_step
+
+
+@njit
+def keep_best(system, residual):
+    """Write the iterate to the outputs if it is the best so far."""
+    step = system.step[0]
+    if not residual < step.residual:
+        return
+    step.residual = residual
+    velocity, vectors = system.velocity, system.vectors
+    contacts, cones = system.contacts, system.cones
+    groups, links, multiplier = system.groups, system.links, system.multiplier
+    size = 6 * step.bodies
+    for i in range(size):
+        velocity[i] = vectors[POINT * size + i]
+    for i in range(step.contacts):
+        store3(contacts[i].impulse, to_impulse(contacts[i].friction, load3(cones[i].force)))
+    for i in range(step.groups):
+        for row in range(groups[i].first, groups[i].first + groups[i].rows):
+            multiplier[row] = links[row].force
+
+
+@njit
+def save(system):
+    """Keep the iterate; the slacks stay as they are in the method of multipliers."""
+    step = system.step[0]
+    vectors = system.vectors
+    size = 6 * step.bodies
+    for i in range(size):
+        vectors[SAVED * size + i] = vectors[POINT * size + i]
+    cones, links, groups = system.cones, system.links, system.groups
+    for i in range(step.contacts):
+        store3(cones[i].saved, load3(cones[i].force))
+    for i in range(step.groups):
+        for row in range(groups[i].first, groups[i].first + groups[i].rows):
+            links[row].saved = links[row].force
+
+
+@njit
+def restore(system):
+    step = system.step[0]
+    vectors = system.vectors
+    size = 6 * step.bodies
+    for i in range(size):
+        vectors[POINT * size + i] = vectors[SAVED * size + i]
+    cones, links, groups = system.cones, system.links, system.groups
+    for i in range(step.contacts):
+        store3(cones[i].force, load3(cones[i].saved))
+    for i in range(step.groups):
+        for row in range(groups[i].first, groups[i].first + groups[i].rows):
+            links[row].force = links[row].saved
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The end of the converging solver: the method of multipliers, with semismooth Newton inside.
+#
+# A round keeps the forces λ̄ and finds the velocities that balance M (v − v_free) = Aᵀ λ(v) + Gᵀ y, where
+#
+#     λ(v) = P(λ̄ − ρ z(v)),   ρ = κ / compliance,
+#
+# P the projection on the cone; then λ̄ ← λ(v). Where this comes to rest λ = P(λ − ρ z), which is Coulomb's law.
+# Newton's
+# matrix is M + Aᵀ ρ P′ B, as in the interior point: it does not care how many contacts are redundant, nor whether one
+# is at
+# the edge between sticking and sliding, or touches without force, where Newton on λ = P(λ − ρ z) itself gets lost.
+# The larger κ, the fewer rounds, the smaller the region in which Newton converges, and the larger the rounding of
+# λ(v), about
+# κ 1e-17 of the typical speed: κ grows from what suits the residual at hand, and shrinks where a round fails.
+#
+# R. T. Rockafellar, "Augmented Lagrangians and applications of the proximal point algorithm in convex programming",
+# 1976;
+# J. C. Simo, T. A. Laursen, "An augmented Lagrangian treatment of contact problems involving friction", 1992.
+
+
+ROUNDS, NEWTON = 60, 25  # most rounds, and most steps of Newton in one
+SMALLEST, FIRST, LARGEST = 0.01, 1e2, 1e6  # κ: at least, at most to begin with, and at most
+GROWTH = 3.0  # of κ after a round that brought little; after one that failed it shrinks by as much
+LITTLE = 0.1  # of the residual before it
+REACH = 1e-3  # κ times the residual, of typical speeds, at which Newton is expected to converge
+BALANCED = 0.1  # of the tolerance: what Newton aims at
+FAILED = 1e-8  # imbalance over the typical speed at which a round has failed
+SUFFICIENT = 1e-4  # Armijo's: of the decrease that is predicted
+SHORTEST_MULTIPLIER_STEP = 0.01  # step of a line search
+
+
+@njit
+def multiply(system):
+    """Rounds from the iterate, until the tolerance or the most iterations; the best is in the outputs."""
+    step = system.step[0]
+    last = HUGE
+    residual = evaluate_residual(system)
+    kappa = min(FIRST, max(SMALLEST, REACH / residual)) if residual > 0.0 else FIRST
+    for _ in range(ROUNDS):
+        if step.residual <= step.tolerance or step.iterations >= step.max_iterations:
+            break
+        keep_forces(system)
+        imbalance, residual = find_balance(system, kappa)
+        if imbalance > FAILED:
+            restore_forces(system)
+            kappa = max(SMALLEST, kappa / GROWTH)
+            continue
+        keep_best(system, residual)
+        if residual > LITTLE * last:
+            kappa = min(GROWTH * kappa, LARGEST)
+        last = residual
+
+
+@njit
+def find_balance(system, kappa):
+    """The velocities of a round, by Newton with Armijo's rule. Returns (imbalance, residual)."""
+    step = system.step[0]
+    imbalance, residual = respond(system, kappa)
+    for _ in range(NEWTON):
+        if imbalance <= BALANCED * step.tolerance or step.iterations >= step.max_iterations:
+            break
+        step.iterations += 1
+        if factorize(system) != 0:
+            break
+        direction(system, 1.0)
+        length = 1.0
+        move_velocities(system, length)
+        now, residual = respond(system, kappa)
+        while not now < (1.0 - SUFFICIENT * length) * imbalance and length > SHORTEST_MULTIPLIER_STEP:
+            length *= 0.5
+            move_velocities(system, -length)
+            now, residual = respond(system, kappa)
+        if not now < (1.0 - SUFFICIENT * length) * imbalance:
+            move_velocities(system, -length)
+            return respond(system, kappa)
+        imbalance = now
+    return imbalance, residual
+
+
+@njit
+def respond(system, kappa):
+    """λ(v) and its derivative; returns (imbalance: a norm of speeds over the typical speed, residual)."""
+    evaluate_residual(system)  # z(v)
+    cones = system.cones
+    for i in range(system.step[0].contacts):
+        cone = cones[i]
+        if cone.compliance == 0.0:
+            continue
+        rho = kappa / cone.compliance
+        x = sub(load3(cone.prior), scale(rho, load3(cone.value)))
+        plus, minus, across, a, b = projection_spectrum(x)
+        set_spectrum(cone, (rho * plus, rho * minus, rho * across, a, b))
+        store3(cone.f, (0.0, 0.0, 0.0))
+        store3(cone.force, project_coulomb(x, 1.0))
+    residual = evaluate_residual(system)
+    return imbalance_of(system), residual
+
+
+@njit
+def imbalance_of(system):
+    step = system.step[0]
+    vectors, inverse_mass, inverse_inertia = system.vectors, system.inverse_mass, system.inverse_inertia
+    gradient = GRADIENT * 6 * step.bodies
+    total = 0.0
+    for i in range(step.bodies):
+        if inverse_mass[i] > 0.0:
+            speed = speed_of_momentum(inverse_mass, inverse_inertia, i, vectors, gradient + 6 * i)
+            total += speed * speed
+    groups, links, compliance = system.groups, system.links, system.compliance
+    for i in range(step.groups):
+        for row in range(groups[i].first, groups[i].first + groups[i].rows):
+            error = links[row].defect * rigidity(links[row].compliance, compliance[row])
+            total += error * error
+    return math.sqrt(total) / step.speed
+
+
+@njit
+def keep_forces(system):
+    cones = system.cones
+    for i in range(system.step[0].contacts):
+        store3(cones[i].prior, load3(cones[i].force))
+
+
+@njit
+def restore_forces(system):
+    cones = system.cones
+    for i in range(system.step[0].contacts):
+        store3(cones[i].force, load3(cones[i].prior))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What a contact contributes to Newton's step in the interior point and in polishing.
+#
+# Interior point (L. Vandenberghe, 2010, §5): with the scaling W of slack z and force λ, and the direction c of
+# complementarity, W δλ + W⁻¹ δz = W⁻¹ q, so that δλ = (W² + δ)⁻¹ (q − (z(v) − z) − B δv) and δz = z(v) − z + B δv. It
+# is also
+# q − W² δλ, but for rounding, which W² blows up where the force is at the boundary of the cone. The predictor has q =
+# −z; the
+# corrector q = −z + W (λ̄ \ (σμ e − (W⁻¹ δz) ∘ (W δλ))) with λ̄ = W λ.
+#
+# Polishing: semismooth Newton on the natural map φ = λ − P(λ − ρ z(v)), P the projection on the cone, with ρ =
+# 1/compliance:
+# (1 − (1 − ε) P′) δλ = −φ − ρ P′ B δv. ε > 0 takes the place of δ, as P′ has the eigenvalue 1 where a contact sticks.
+
+
+PROXIMAL = 1e-11  # ε: a force may change by the velocity over ε in one step
+CENTRING = 0.1  # how much of what is infeasible, times the force, complementarity is not to fall below
+
+
+@njit
+def scale_cones(system):
+    """Scaling, D, and the predictor's right-hand side."""
+    cones = system.cones
+    for i in range(system.step[0].contacts):
+        cone = cones[i]
+        if cone.compliance == 0.0:
+            continue
+        slack = load3(cone.slack)
+        beta, w = scaling_point(slack, load3(cone.force))
+        cone.beta = beta
+        store3(cone.w, w)
+        set_spectrum(cone, regularized_inverse(beta, w, REGULARIZATION * cone.compliance))
+        set_right_hand_side(cone, scale(-1.0, slack), 1.0)
+
+
+@njit
+def set_right_hand_side(cone, q, share):
+    store3(cone.q, q)
+    defect = sub(load3(cone.value), load3(cone.slack))
+    store3(cone.f, apply_spectrum(spectrum_of(cone), sub(q, scale(share, defect))))
+
+
+@njit
+def correct(system, target, second_order, share):
+    """The corrector's right-hand side, for complementarity `target`, from the predictor's steps."""
+    cones = system.cones
+    for i in range(system.step[0].contacts):
+        cone = cones[i]
+        if cone.compliance == 0.0:
+            continue
+        beta, w = cone.beta, load3(cone.w)
+        aim = (target, 0.0, 0.0)
+        if second_order:
+            slack = apply_inverse_scaling(beta, w, load3(cone.slack_step))
+            aim = sub(aim, product(slack, apply_scaling(beta, w, load3(cone.force_step))))
+        aim = apply_scaling(beta, w, divide(apply_scaling(beta, w, load3(cone.force)), aim))
+        set_right_hand_side(cone, sub(aim, load3(cone.slack)), share)
+
+
+@njit
+def longest_step(system):
+    """How far force and slack can go along their steps, at most 1e30."""
+    cones = system.cones
+    longest = 1e30
+    for i in range(system.step[0].contacts):
+        cone = cones[i]
+        if cone.compliance == 0.0:
+            continue
+        longest = min(longest, step_to_boundary(load3(cone.force), load3(cone.force_step)))
+        longest = min(longest, step_to_boundary(load3(cone.slack), load3(cone.slack_step)))
+    return longest
+
+
+@njit
+def complementarity(system, length):
+    """Mean λ·z after a step of that length, and the mean of λ_n |z(v) − z| now."""
+    cones = system.cones
+    total, infeasible, count = 0.0, 0.0, 0
+    for i in range(system.step[0].contacts):
+        cone = cones[i]
+        if cone.compliance > 0.0:
+            force = add(load3(cone.force), scale(length, load3(cone.force_step)))
+            total += dot(force, add(load3(cone.slack), scale(length, load3(cone.slack_step))))
+            infeasible += cone.force[0] * norm(sub(load3(cone.value), load3(cone.slack)))
+            count += 1
+    count = max(count, 1)
+    return total / count, infeasible / count
+
+
+@njit
+def linearize_natural_map(system):
+    """f and D of the polishing phase."""
+    cones = system.cones
+    for i in range(system.step[0].contacts):
+        cone = cones[i]
+        if cone.compliance == 0.0:
+            continue
+        force = load3(cone.force)
+        x = sub(force, scale(1.0 / cone.compliance, load3(cone.value)))
+        plus, minus, across, a, b = projection_spectrum(x)
+        g_plus, g_minus, g_across = gain(plus), gain(minus), gain(across)
+        rho = 1.0 / cone.compliance
+        set_spectrum(cone, (rho * plus * g_plus, rho * minus * g_minus, rho * across * g_across, a, b))
+        phi = sub(project_coulomb(x, 1.0), force)
+        store3(cone.f, apply_spectrum((g_plus, g_minus, g_across, a, b), phi))
+
+
+@njit
+def gain(eigenvalue):
+    return 1.0 / (1.0 - (1.0 - PROXIMAL) * eigenvalue)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
 
 HANDOVER = 1e-3  # residual at which polishing takes over, a hundred times less after each failure
 SHORTEST, SHORT_STEPS = 0.05, 4  # so many steps in a row shorter than this: the interior point comes no further
@@ -105,11 +589,11 @@ def polish(system, residual):
         no_slack_steps(system)
         length = 1.0
         move(system, length)
-        now = evaluate(system)
+        now = evaluate_residual(system)
         while length > 0.02 and not now < residual:
             length *= 0.5
             move(system, -length)
-            now = evaluate(system)
+            now = evaluate_residual(system)
         if not now < residual:
             break
         residual = now
@@ -131,13 +615,13 @@ def iterate(system):
     step = system.step[0]
     attempt, steps, shorts, handover = 0, 0, 0, HANDOVER
     place_on_axes(system, 1.0, 1.0)
-    residual = evaluate(system)
+    residual = evaluate_residual(system)
     keep_best(system, residual)
     while step.iterations < step.max_iterations and step.residual > step.tolerance:
         step.iterations += 1
         steps += 1
         length = interior_step(system)
-        residual = evaluate(system)
+        residual = evaluate_residual(system)
         keep_best(system, residual)
         shorts = shorts + 1 if length < SHORTEST else 0
         stuck = shorts >= SHORT_STEPS or steps >= MOST_STEPS or length == 0.0 or not residual < HUGE
@@ -149,7 +633,7 @@ def iterate(system):
         restore(system)
         if not stuck:
             handover = 0.01 * min(handover, residual)
-            residual = evaluate(system)
+            residual = evaluate_residual(system)
             continue
         multiply(system)
         if step.residual <= NEAR * step.tolerance:
@@ -157,7 +641,7 @@ def iterate(system):
         attempt += 1
         place_on_axes(system, 1.0 if attempt % 3 == 0 else 0.0, 1.0 if attempt % 3 == 2 else 10.0)
         steps, shorts, handover = 0, 0, HANDOVER
-        residual = evaluate(system)
+        residual = evaluate_residual(system)
 
 
 @njit
@@ -169,7 +653,7 @@ def solve_system(system):
     step.iterations = 0
     if order_bodies(system) != 0:
         return NEED_MORE
-    if start(system) != 0:
+    if load_problem(system) != 0:
         return NOT_FINITE
     iterate(system)
     size = 6 * step.bodies

@@ -8,13 +8,16 @@ the velocities before and v⁺ those after, a step that looks the same backwards
 The impulse p = Jᵀ λ then does the work λ · ½ J (v⁻ + v⁺) = 0: d'Alembert's principle for a step, whatever its length.
 """
 
-from ..arrays import clear
-from ..jit import njit
-from ..mechanics.constraints import add_rates
-from ..pointer import CONSTRAIN, call_pointer
-from ..vec import add, add_scaled, load3, symvec
-from .tables import ANGULAR, INVERSE_INERTIA, INVERSE_MASS, LINEAR, MOTION
-from .velocities import put_three, six, three
+from ..collide.tables import CONTACTS
+from ..core.c_function import CONSTRAIN, call_pointer
+from ..core.jit import inlined, njit
+from ..core.math3 import add, add_scaled, cross, dot, load3, scale, symvec
+from ..core.simd import clear, load
+from ..dynamics.constraints import add_rates, wrench_of
+from ..model.tables import CONSTRAINT_WORK, LEDGER, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE
+from .cone import put_three, relative_velocity, six, three
+from .gauss_seidel import axes_of, world_impulse
+from .tables import ANGULAR, BEFORE, INVERSE_INERTIA, INVERSE_MASS, LINEAR, MOTION, ROW
 
 
 @njit
@@ -38,7 +41,7 @@ def set_targets(system, stepping):
 
 
 @njit
-def hold_joints(walls, system, stepping):
+def solve_joints(callbacks, system, stepping):
     """Change `motion` by the joint impulses that bring J v to its target, and book them. Returns a status."""
     total, targets = stepping.joint_impulses, stepping.targets
     rates, change = stepping.rates, stepping.change
@@ -49,26 +52,28 @@ def hold_joints(walls, system, stepping):
     for i in range(soft.shape[0]):
         row = soft[i].row
         rates[row] -= joints[soft[i].joint].compliance * total[row]
-    status = change_rates(walls, system, stepping, stepping.motion)
+    status = change_rates(callbacks, system, stepping, stepping.motion)
     for r in range(rates.shape[0]):
         total[r] += change[r]
     return status
 
 
 @njit
-def answer_joints(walls, system, stepping, motion):
+def answer_joints(callbacks, system, stepping, motion):
     """Change the velocities in `motion` by the joint impulses that bring J v to zero. Returns a status."""
     rates = stepping.rates
     rates_of_motion(system, motion, rates)
     for r in range(rates.shape[0]):
         rates[r] = -rates[r]
-    return change_rates(walls, system, stepping, motion)
+    return change_rates(callbacks, system, stepping, motion)
 
 
 @njit
-def change_rates(walls, system, stepping, motion):
+def change_rates(callbacks, system, stepping, motion):
     """Change `motion` by the joint impulses that change J v by `rates`, and leave these impulses in `change`."""
-    status = call_pointer(walls.mechanism, walls.mechanism_data, CONSTRAIN, 0.0, stepping.rates, stepping.change)
+    status = call_pointer(
+        callbacks.mechanism, callbacks.mechanism_data, CONSTRAIN, 0.0, stepping.rates, stepping.change
+    )
     kinematics = system.kinematics
     for i in range(system.bodies.shape[0]):
         kin = kinematics[i]
@@ -89,3 +94,80 @@ def joint_work(system, stepping):
     for r in range(rates.shape[0] - stepping.soft.shape[0]):  # rows that are soft come last
         work += 0.5 * impulses[r] * (rates[r] - targets[r])
     return work
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The impulses of a step on the momenta, and what the audit books of them.
+#
+# Work is p·½ (u⁻ + u⁺), with u⁻ the velocities before forces and impulses acted: see `step`.
+
+
+@njit
+def apply_impulses(y, system, collision, stepping):
+    """P, L ← P, L + Jᵀ p for contacts and joints; work and reactions to the ledger."""
+    contacts = collision.contacts
+    motion = stepping.motion
+    rows = stepping.rows
+    bodies = system.bodies.shape[0]
+    entry = stepping.options[0].ledger
+    for i in range(collision.counts[CONTACTS]):
+        contact = contacts[i]
+        p = load3(contact.impulse)
+        if p[0] == 0.0:
+            continue
+        n, t, s = axes_of(contact)
+        arm_a, arm_b = load3(contact.arm_a), load3(contact.arm_b)
+        normal_work, friction_work = contact_work(contact, p, motion, rows, ROW * i + BEFORE)
+        y[entry] += normal_work
+        y[entry + 1] += friction_work
+        impulse = world_impulse(n, t, s, p[0], p[1], p[2])
+        opposite = scale(-1.0, impulse)
+        if contact.b < bodies:
+            give(y, contact.b, impulse, cross(arm_b, impulse))
+        else:
+            book_reaction(y, opposite, cross(arm_b, opposite))
+        if contact.a < bodies:
+            give(y, contact.a, opposite, cross(arm_a, opposite))
+        else:
+            book_reaction(y, impulse, cross(arm_a, impulse))
+    apply_joint_impulses(y, system, stepping)
+
+
+@njit
+def contact_work(contact, p, motion, rows, before):
+    """(work of the normal part, of friction) of an impulse p, with the velocities before at rows[before:]."""
+    n, t, s = axes_of(contact)
+    u = relative_velocity(motion, contact, load3(contact.arm_a), load3(contact.arm_b))
+    normal = 0.5 * p[0] * (load(rows, before) + dot(n, u))
+    friction = 0.5 * p[1] * (load(rows, before + 1) + dot(t, u)) + 0.5 * p[2] * (load(rows, before + 2) + dot(s, u))
+    return normal, friction
+
+
+@inlined
+def give(y, body, impulse, moment):
+    at = STATE_SIZE * body + 7
+    for k in range(3):
+        y[at + k] += impulse[k]
+        y[at + 3 + k] += moment[k]
+
+
+@inlined
+def book_reaction(y, impulse, moment):
+    """An impulse from outside, and its moment about the origin."""
+    ledger = y.shape[0] - len(LEDGER)
+    for k in range(3):
+        y[ledger + REACTION_IMPULSE + k] += impulse[k]
+        y[ledger + REACTION_TORQUE + k] += moment[k]
+
+
+@njit
+def apply_joint_impulses(y, system, stepping):
+    incidences = system.incidences
+    jacobian = system.jacobian
+    kinematics = system.kinematics
+    for i in range(incidences.shape[0]):
+        body = incidences[i].body
+        force, torque = wrench_of(incidences[i], jacobian, stepping.joint_impulses)
+        give(y, body, force, torque)
+        book_reaction(y, force, add(cross(load3(kinematics[body].x), force), torque))
+    y[y.shape[0] - len(LEDGER) + CONSTRAINT_WORK] += joint_work(system, stepping)

@@ -12,17 +12,16 @@ its friction lies in the cone (which is convex), and nothing closes that does no
 
 import math
 
-from ..arrays import copy
 from ..collide.tables import CONTACTS, ISLANDS
-from ..jit import inlined, njit
-from ..status import OK
-from ..vec import load3
-from .ask_limits import SET_PLASTIC, WORK, ask
-from .impulses import contact_work
-from .joints import joint_work
+from ..core.jit import inlined, njit
+from ..core.math3 import load3
+from ..core.simd import copy
+from ..core.status import OK
+from .cone import load_motion
+from .joints import contact_work, joint_work
+from .parallel import SET_PLASTIC, WORK, ask
 from .solve import solve
 from .tables import BEFORE, MOTION, ROW, SPEEDS
-from .velocities import load_motion
 
 ROUNDING = 1e-12  # of the work done either way
 CLOSED = 0.1  # of the slop: a gap that is none
@@ -51,7 +50,7 @@ def set_bias(contact, h, slop, before, u):
 
 
 @njit
-def limit_restitution(walls, h, y, system, collision, stepping):
+def limit_restitution(callbacks, h, y, system, collision, stepping):
     """Where the impulses of `solve` bring energy to an island, put the mixture in their place; y holds the momenta without
     impulses. Returns a status."""
     islands, count = collision.islands, collision.counts[ISLANDS]
@@ -62,7 +61,7 @@ def limit_restitution(walls, h, y, system, collision, stepping):
         if islands[i].gained > 0.0:
             make_plastic(h, islands[i], system, collision, stepping)
     load_motion(y, system.bodies, system.kinematics, stepping.motion)
-    status = solve(walls, system, collision, stepping)
+    status = solve(callbacks, system, collision, stepping)
     if status != OK:
         return status
     for i in range(count):

@@ -4,7 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..tables import column
+from ..core.jit import njit
+from ..core.tables import column
 
 SOLVE_IMPULSES, SOLVE_DISPLACEMENTS = 1, 2  # what the C function of a solver is asked for; see `solvers`
 
@@ -100,7 +101,7 @@ class Stepping(NamedTuple):
     change: Any = column("rows", doc="scratch")
     rates: Any = column("rows", doc="scratch")
     answer: Any = column("2", doc="of `limits`")
-    ticks: Any = column("TICKS", doc="see `ticks`")
+    timer: Any = column("TICKS", doc="see `ticks`")
     passes: Any = column("bodies", np.int64, doc="of the solver in the last step, over the island of each body")
     waits: Any = column("bodies", np.int64, doc="steps in which loads are not carried, as it did no good")
     slow: Any = column("bodies", unit="s", doc="for how long each body has been slow; −∞ of what never sleeps")
@@ -115,3 +116,16 @@ class Stepping(NamedTuple):
     standing: Any = column("MOTION * (bodies + 1)", doc="velocities of bodies that do not feel what they bear")
     kept_motion: Any = column("MOTION * (bodies + 1)")
     kept_impulses: Any = column("3 * contacts")
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What a step reports of its solver.
+
+
+@njit
+def note_residual(report):
+    """Keep the worst residual of the run, and count the steps in which the solver missed its aim."""
+    report.largest_residual = max(report.largest_residual, report.residual)
+    report.worst_residual = max(report.worst_residual, report.residual)
+    if report.residual > report.aim:
+        report.unsolved += 1

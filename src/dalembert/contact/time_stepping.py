@@ -9,29 +9,25 @@ from typing import Any
 
 import numpy as np
 
-from ..board import CONTACT_JOBS, FUNCTIONS, STEPPING_DESK, SYSTEM_DESK, WALLS_DESK
-from ..checkpoint_fields import COUNT, LARGE, REAL, Field, prefixed
-from ..collide.detect import Detector
-from ..collide.detector_fields import check, fields_of
+from ..collide.detect import Detector, check, fields_of
 from ..collide.tables import AWAKE, CONTACTS, NEED_ROOM, PAIRS, UNMOVED, Collision
-from ..jit import DISABLED
-from ..mechanics.mechanism import Mechanism
+from ..core.c_function import C_TYPE, view
+from ..core.checkpoint_fields import COUNT, LARGE, REAL, Field, prefixed
+from ..core.jit import DISABLED
+from ..core.status import OK
+from ..core.tables import address_table, grow
+from ..core.thread_pool import CALLBACKS_SLOT, CONTACT_JOBS, FUNCTIONS, STEPPING_SLOT, SYSTEM_SLOT, ThreadPool
+from ..dynamics.mechanism import Mechanism
+from ..integrate.stepper import FixedStepper, StepEvents
 from ..model.compile import Model
 from ..model.tables import MOTOR, System
-from ..pointer import C_TYPE, view
-from ..simulation.stepper import FixedStepper, StepEvents
-from ..status import OK
-from ..tables import address_table, grow
-from ..team import Team
-from .jobs import do_job
-from .limits import COMPILED as COMPILED_LIMITS
-from .limits import perform as perform_limits
-from .make_tables import StepSettings, linked, make_tables, slowness
-from .sharing import MARCH
-from .soft_system import SoftMechanism, with_soft_rows
-from .solve import WALLS, Walls
-from .solvers import SOLVERS
-from .step import COMPILED, march
+from .limits import LIMITS_ENTRY as COMPILED_LIMITS
+from .limits import SoftMechanism, with_soft_rows
+from .limits import limits_task as perform_limits
+from .parallel import RUN_STEPS
+from .solve import CALLBACKS, Callbacks, do_job
+from .solvers import SOLVERS, StepSettings, linked, make_tables, slowness
+from .step import STEP_ENTRY, run_steps
 from .tables import AT_MOST, HELD, SOFT, STEP_STAGES, Stepping
 
 KEPT_OF_REPORT = {"steps": COUNT, "naps": COUNT}
@@ -89,7 +85,7 @@ class ContactStepper(FixedStepper):
     def _begin(self, collision: Collision, tables: Any, settings: StepSettings, events: StepEvents) -> None:
         """Step by these tables, in any coordinates."""
         super().__init__(settings, tables.options, tables.report, events)
-        self._team = Team(settings.threads)
+        self._team = ThreadPool(settings.threads)
         self._detector = Detector(collision, self._team)
         self._tables = tables
         self._fit()
@@ -110,51 +106,54 @@ class ContactStepper(FixedStepper):
         self._workspace = self._solver.fit_workspace(self._workspace, self.collision.contacts)
         tables = (self._mechanism.system, self.collision, self._tables)
         addresses = tuple(address_table(table) for table in (*tables, self._workspace))
-        walls = Walls(
+        callbacks = Callbacks(
             self._mechanism.address, self._mechanism.data, self._plain.address, self._plain.data, self._detector.address,
             self._detector.data, self._solver_address(*tables), 0,
         )  # fmt: skip
-        data = np.array([*walls, *(table.ctypes.data for table in addresses)], np.int64)
-        data[WALLS - 1] = data.ctypes.data
+        data = np.array([*callbacks, *(table.ctypes.data for table in addresses)], np.int64)
+        data[CALLBACKS - 1] = data.ctypes.data
         self._addresses = addresses, data
-        self._tables.options.limits, self._tables.options.data = self._limits_address(walls, *tables), data.ctypes.data
+        self._tables.options.limits, self._tables.options.data = (
+            self._limits_address(callbacks, *tables),
+            data.ctypes.data,
+        )
         self._seat_threads()
         if DISABLED:
-            self._march, self._job = self._plain_march(walls, *tables), C_TYPE(self._plain_job(walls, *tables))
-            self._team.board[FUNCTIONS + CONTACT_JOBS] = ctypes.cast(self._job, ctypes.c_void_p).value or 0
+            self._march, self._job = self._plain_march(callbacks, *tables), C_TYPE(self._plain_job(callbacks, *tables))
+            self._team.job_queue[FUNCTIONS + CONTACT_JOBS] = ctypes.cast(self._job, ctypes.c_void_p).value or 0
         else:
             self._march = self._compiled()
-            self._team.board[FUNCTIONS + CONTACT_JOBS] = COMPILED.address
+            self._team.job_queue[FUNCTIONS + CONTACT_JOBS] = STEP_ENTRY.address
 
     def _seat_threads(self) -> None:
         """The tables of a step on the desk of each thread; all but the first have their own room to work."""
         own = [self._tables._replace(own_system=self._tables.own_system.copy()) for _ in range(1, self._team.threads)]
         self._own = own, [self._addresses[0][2], *map(address_table, own)]
         for thread, table in enumerate(self._own[1]):
-            self._team.seat(thread, STEPPING_DESK, int(table.ctypes.data))
-            self._team.seat(thread, SYSTEM_DESK, int(self._addresses[0][0].ctypes.data))
-            self._team.seat(thread, WALLS_DESK, int(self._addresses[1].ctypes.data))
+            self._team.seat(thread, STEPPING_SLOT, int(table.ctypes.data))
+            self._team.seat(thread, SYSTEM_SLOT, int(self._addresses[0][0].ctypes.data))
+            self._team.seat(thread, CALLBACKS_SLOT, int(self._addresses[1].ctypes.data))
 
     @staticmethod
-    def _plain_job(walls: Walls, *tables: Any) -> Callable[..., int]:
-        def job(desk: int, kind: int, t: float, nothing: int, begin: int, result: int, end: int) -> int:
+    def _plain_job(callbacks: Callbacks, *tables: Any) -> Callable[..., int]:
+        def job(slot: int, kind: int, t: float, nothing: int, begin: int, result: int, end: int) -> int:
             best = view(result, 1)
-            best[0] = max(best[0], do_job(kind, begin, end, walls, *tables))
+            best[0] = max(best[0], do_job(kind, begin, end, callbacks, *tables))
             return OK
 
         return job
 
     @staticmethod
-    def _plain_march(walls: Walls, *tables: Any) -> Callable[[np.ndarray, np.ndarray, float], int]:
-        return lambda y, dydt, stop: int(march(walls, y, dydt, stop, *tables))
+    def _plain_march(callbacks: Callbacks, *tables: Any) -> Callable[[np.ndarray, np.ndarray, float], int]:
+        return lambda y, dydt, stop: int(run_steps(callbacks, y, dydt, stop, *tables))
 
     def _compiled(self) -> Callable[[np.ndarray, np.ndarray, float], int]:
-        function, data = C_TYPE(COMPILED.address), int(self._addresses[1].ctypes.data)
+        function, data = C_TYPE(STEP_ENTRY.address), int(self._addresses[1].ctypes.data)
         return lambda y, dydt, stop: int(
-            function(data, MARCH, stop, y.ctypes.data, y.size, dydt.ctypes.data, dydt.size)
+            function(data, RUN_STEPS, stop, y.ctypes.data, y.size, dydt.ctypes.data, dydt.size)
         )
 
-    def _limits_address(self, walls: Walls, system: System, collision: Collision, stepping: Stepping) -> int:
+    def _limits_address(self, callbacks: Callbacks, system: System, collision: Collision, stepping: Stepping) -> int:
         """Of what bounds and soft rows do; 0 where there are none."""
         if not len(stepping.bounds) + len(stepping.soft):
             return 0
@@ -162,7 +161,7 @@ class ContactStepper(FixedStepper):
             return COMPILED_LIMITS.address
 
         def call(data: int, task: int, h: float, y: int, n: int, answer: int, m: int) -> int:
-            return int(perform_limits(task, h, view(y, n), view(answer, m), walls, system, stepping))
+            return int(perform_limits(task, h, view(y, n), view(answer, m), callbacks, system, stepping))
 
         self._limits = C_TYPE(call)
         return int(ctypes.cast(self._limits, ctypes.c_void_p).value or 0)
@@ -176,8 +175,8 @@ class ContactStepper(FixedStepper):
             return compiled.address
 
         def call(data: int, task: int, *_: Any) -> int:
-            walls = Walls(*self._addresses[1][:WALLS].tolist())
-            return int(perform(task, walls, *tables, self._workspace))
+            callbacks = Callbacks(*self._addresses[1][:CALLBACKS].tolist())
+            return int(perform(task, callbacks, *tables, self._workspace))
 
         self._callback = C_TYPE(call)
         return int(ctypes.cast(self._callback, ctypes.c_void_p).value or 0)
@@ -320,9 +319,9 @@ class ContactStepper(FixedStepper):
         return np.einsum("ij,ijk->ik", found.impulse, found.frame.reshape(-1, 3, 3))
 
     @property
-    def ticks(self) -> dict[str, float]:
+    def timer(self) -> dict[str, float]:
         """What the stages of a step took, in ticks of the processor."""
-        return dict(zip(STEP_STAGES, self._tables.ticks.tolist(), strict=False))
+        return dict(zip(STEP_STAGES, self._tables.timer.tolist(), strict=False))
 
     def contact_report(self) -> ContactReport:
         """How the contacts were solved in the run so far."""

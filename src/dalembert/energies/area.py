@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ..jit import inlined
-from ..unchecked import poke
-from ..vec import cross, dot, norm, scale, sub
+from ..core.jit import inlined
+from ..core.math3 import cross, dot, norm, scale, sub
+from ..core.simd import store
 from .kinds import Energy, register
 from .matrices import IDENTITY, clear_from, outer, plus, point, put_pair_gradient, put_pair_hessian, skew, times
 
@@ -44,11 +44,11 @@ BETA = (-1.0, 0.0, 1.0)
 
 
 @inlined
-def evaluate(e, x, order, out):
+def element_derivatives(e, x, order, out):
     """Energy, gradient (`order` ≥ 1) and Hessian (2: exact, 3: positive semidefinite) of one triangle; see `loops`."""
     a, b, n, area = geometry(e, x)
     slope = e.stiffness * (area - e.rest) / e.rest
-    poke(out, 0, 0.5 * slope * (area - e.rest))
+    store(out, 0, 0.5 * slope * (area - e.rest))
     if order == 0:
         return
     if area == 0.0:
@@ -102,4 +102,4 @@ def damping_rows(e, x, rows):
 
 
 # Stiffness of ½ k (A − A₀)²/A₀ (N/m), damping (N s/m), rest area (m²).
-register("areas", 3, 1, "stiffness damping rest", evaluate, damping_rows)
+register("areas", 3, 1, "stiffness damping rest", element_derivatives, damping_rows)

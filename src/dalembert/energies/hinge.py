@@ -15,21 +15,20 @@ sums over both triangles, from δn = −ê (n·δe)/ℓ − r (n·δw)/h, δh = 
 
 import math
 
-from ..jit import inlined, njit
-from ..unchecked import poke
-from ..vec import add, add_scaled, cross, dot, norm, scale, sub
-from .arctangent import angle_of
+from ..core.jit import inlined, njit
+from ..core.math3 import add, add_scaled, cross, dot, norm, scale, sub
+from ..core.simd import store
+from .angle import angle_of
 from .kinds import register
-from .matrices import clear_from, outer, plus, point, put, put_block, times, transposed
-from .scatter import add_product, factors, subtract
+from .matrices import add_product, clear_from, factors, outer, plus, point, put, put_block, subtract, times, transposed
 
 
 @inlined
-def evaluate(e, x, order, out):
+def element_derivatives(e, x, order, out):
     """Energy, gradient (`order` ≥ 1) and Hessian (2: exact, 3: positive semidefinite) of one hinge; see `loops`."""
     edge, arm_a, arm_b, normal_a, normal_b, size = geometry(e, x)
     turn = turned(e.rest, edge, arm_b, normal_a, normal_b)
-    poke(out, 0, 0.5 * e.stiffness * turn * turn)
+    store(out, 0, 0.5 * e.stiffness * turn * turn)
     if order == 0:
         return
     if not size > 0.0:
@@ -230,4 +229,4 @@ def add_square(values, slots, at, s, e, x):
 
 # Stiffness of ½ k (θ − θ₀)² (J/rad²), damping (J s/rad²), rest angle. Edge nodes[0] to nodes[1], corners nodes[2] and
 # nodes[3].
-register("hinges", 4, 1, "stiffness damping rest", evaluate, damping_rows, forces=forces, matrix=matrix)
+register("hinges", 4, 1, "stiffness damping rest", element_derivatives, damping_rows, forces=forces, matrix=matrix)

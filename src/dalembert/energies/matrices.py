@@ -3,9 +3,9 @@
 `out` holds the energy, the gradient and the Hessian of an element of k nodes: 1 + 3 k + 9 k² numbers.
 """
 
-from ..jit import inlined, njit
-from ..unchecked import peek, poke
-from ..vec import add_scaled, scale
+from ..core.jit import inlined, njit
+from ..core.math3 import add_scaled, scale
+from ..core.simd import four, load, load4, part4, plus4, store, store4, times4
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
@@ -13,7 +13,7 @@ IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 @inlined
 def point(x, node):
     """Three numbers of a particle."""
-    return (peek(x, 3 * node), peek(x, 3 * node + 1), peek(x, 3 * node + 2))
+    return (load(x, 3 * node), load(x, 3 * node + 1), load(x, 3 * node + 2))
 
 
 @njit
@@ -67,9 +67,9 @@ def shifted(m, s):
 @inlined
 def put(out, at, a):
     """Put a 3-vector."""
-    poke(out, at, a[0])
-    poke(out, at + 1, a[1])
-    poke(out, at + 2, a[2])
+    store(out, at, a[0])
+    store(out, at + 1, a[1])
+    store(out, at + 2, a[2])
 
 
 @inlined
@@ -155,4 +155,73 @@ def put_edge_hessian(out, h_11, h_12, h_13, h_22, h_23, h_33):
 @njit
 def clear_from(out, first, last):
     for i in range(first, last):
-        poke(out, i, 0.0)
+        store(out, i, 0.0)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Sums into the arrays of a model: forces of particles, and the 3×3 blocks of its matrix.
+
+
+@inlined
+def subtract(f, node, a):
+    """Subtract a 3-vector from that of a particle."""
+    at = 3 * node
+    store(f, at, load(f, at) - a[0])
+    store(f, at + 1, load(f, at + 1) - a[1])
+    store(f, at + 2, load(f, at + 2) - a[2])
+
+
+@inlined
+def add_block(values, slot, m):
+    """Add M, or its transpose, to the block of a slot."""
+    if slot & 1 == 1:
+        m = transposed(m)
+    at = 9 * (slot >> 1)
+    store(values, at, load(values, at) + m[0])
+    store(values, at + 1, load(values, at + 1) + m[1])
+    store(values, at + 2, load(values, at + 2) + m[2])
+    store(values, at + 3, load(values, at + 3) + m[3])
+    store(values, at + 4, load(values, at + 4) + m[4])
+    store(values, at + 5, load(values, at + 5) + m[5])
+    store(values, at + 6, load(values, at + 6) + m[6])
+    store(values, at + 7, load(values, at + 7) + m[7])
+    store(values, at + 8, load(values, at + 8) + m[8])
+
+
+# The nine numbers of s a bᵀ, row by row, in two registers and a number: (s a)₀₀₀₁ b₀₁₂₀, (s a)₁₁₂₂ b₁₂₀₁ and (s a)₂ b₂.
+@inlined
+def factors(s, a):
+    """What blocks s a bᵀ and s b aᵀ need of a."""
+    u, v, w = s * a[0], s * a[1], s * a[2]
+    return four(u, u, u, v), four(v, v, w, w), w, four(a[0], a[1], a[2], a[0]), four(a[1], a[2], a[0], a[1]), a[2]
+
+
+@inlined
+def product(a, b):
+    """s a bᵀ from the `factors` of both."""
+    return times4(a[0], b[3]), times4(a[1], b[4]), a[2] * b[5]
+
+
+@inlined
+def nine(m):
+    """The numbers of such a block."""
+    return (
+        part4(m[0], 0), part4(m[0], 1), part4(m[0], 2), part4(m[0], 3), part4(m[1], 0), part4(m[1], 1), part4(m[1], 2),
+        part4(m[1], 3), m[2],
+    )  # fmt: skip
+
+
+@inlined
+def add_nine(values, at, m):
+    """Add such a block."""
+    store4(values, at, plus4(load4(values, at), m[0]))
+    store4(values, at + 4, plus4(load4(values, at + 4), m[1]))
+    store(values, at + 8, load(values, at + 8) + m[2])
+
+
+@inlined
+def add_product(values, slot, a, b):
+    """Add s a bᵀ, or its transpose, to the block of a slot."""
+    if slot & 1 == 1:
+        a, b = b, a
+    add_nine(values, 9 * (slot >> 1), product(a, b))

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from ..jit import inlined, njit
-from ..unchecked import poke
-from ..vec import add, dot, scale, sub
+from ..core.jit import inlined, njit
+from ..core.math3 import add, dot, scale, sub
+from ..core.simd import store
 from .kinds import Energy, register
 from .matrices import outer, point, put, put_block, shifted, times
 
@@ -42,10 +42,10 @@ class Springs(Energy):
 
 
 @inlined
-def evaluate(e, x, order, out):
+def element_derivatives(e, x, order, out):
     """Energy, gradient (`order` ≥ 1) and Hessian (2: exact, 3: positive semidefinite) of one spring; see `loops`."""
     energy, tension, length, u = pull(e, x)
-    poke(out, 0, energy)
+    store(out, 0, energy)
     if order >= 1:
         put(out, 1, scale(-tension, u))
         put(out, 4, scale(tension, u))
@@ -113,4 +113,4 @@ def forces(elements, first, last, x, about, same, v, f, g, scratch):
 
 
 # Stiffness of ½ k (|d| − l)² (N/m), damping (N s/m), rest length (m).
-register("springs", 2, 1, "stiffness damping rest", evaluate, damping_rows, forces=forces)
+register("springs", 2, 1, "stiffness damping rest", element_derivatives, damping_rows, forces=forces)

@@ -16,15 +16,15 @@ By the edges, with the rows bᵢ of D⁻¹ and β = det D⁻¹, |F|² = Σ dᵢ�
 
 import math
 
-from ..jit import inlined, njit
-from ..unchecked import poke
-from ..vec import add, add_scaled, cross, dot, scale
-from .deformation import add_positive, edges, put_determinant_hessian, put_edge_gradient
+from ..core.jit import inlined, njit
+from ..core.math3 import add, add_scaled, cross, dot, scale
+from ..core.simd import store
+from .cloth import add_positive, edges, put_determinant_hessian, put_edge_gradient
 from .kinds import register
 
 
 @inlined
-def evaluate(e, x, order, out):
+def element_derivatives(e, x, order, out):
     """Energy, gradient (`order` ≥ 1) and Hessian (2: exact, 3: positive semidefinite) of one tetrahedron; see `loops`."""
     d_1, d_2, d_3 = edges(e, x)
     b_1, b_2, b_3, f = gradient(e, d_1, d_2, d_3)
@@ -33,7 +33,7 @@ def evaluate(e, x, order, out):
     change = beta * dot(d_1, c_1) - 1.0
     square = dot(f[0], f[0]) + dot(f[1], f[1]) + dot(f[2], f[2])
     stiff = e.lame + e.mu
-    poke(out, 0, e.volume * (0.5 * e.mu * (square - 3.0) + change * (0.5 * stiff * change - e.mu)))
+    store(out, 0, e.volume * (0.5 * e.mu * (square - 3.0) + change * (0.5 * stiff * change - e.mu)))
     if order == 0:
         return
     slope = stiff * change - e.mu
@@ -103,4 +103,4 @@ def put_strain(rows, at, root, f, g, p_1, p_2, p_3, q_1, q_2, q_3):
 
 # Inverse (row by row) of the 3×3 matrix whose columns are the edges from nodes[0] at rest (1/m), volume at rest (m³,
 # positive), Lamé parameters (Pa), viscosity (Pa s).
-register("tetrahedra", 4, 6, "inverse:9 volume mu lame viscosity", evaluate, damping_rows)
+register("tetrahedra", 4, 6, "inverse:9 volume mu lame viscosity", element_derivatives, damping_rows)

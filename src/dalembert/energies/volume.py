@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..jit import inlined
-from ..unchecked import poke
-from ..vec import add_scaled, cross, dot, scale
-from .deformation import add_positive, edges, put_determinant_hessian, put_edge_gradient
+from ..core.jit import inlined
+from ..core.math3 import add_scaled, cross, dot, scale
+from ..core.simd import store
+from .cloth import add_positive, edges, put_determinant_hessian, put_edge_gradient
 from .kinds import Energy, register
 
 
@@ -57,13 +57,13 @@ B_1, B_2, B_3 = (-0.5, 0.5, 0.5), (0.5, -0.5, 0.5), (0.5, 0.5, -0.5)
 # functions are such that what is orthogonal among F is so among nodes: modes of F are those of the nodes, and the
 # projection is exact.
 @inlined
-def evaluate(e, x, order, out):
+def element_derivatives(e, x, order, out):
     """Energy, gradient (`order` ≥ 1) and Hessian (2: exact, 3: positive semidefinite) of one tetrahedron; see `loops`."""
     d_1, d_2, d_3 = edges(e, x)
     c_1 = cross(d_2, d_3)
     change = dot(d_1, c_1) / 6.0 - e.rest
     slope = e.stiffness * change / e.rest
-    poke(out, 0, 0.5 * slope * change)
+    store(out, 0, 0.5 * slope * change)
     if order >= 1:
         s = slope / 6.0
         put_edge_gradient(out, 1, scale(s, c_1), scale(s, cross(d_3, d_1)), scale(s, cross(d_1, d_2)))
@@ -92,4 +92,4 @@ def damping_rows(e, x, rows):
 
 # Stiffness of ½ k (V − V₀)²/V₀ (Pa), damping (Pa s), rest volume (m³), positive where edges nodes[0] → 1, 2, 3 are
 # right-handed.
-register("volumes", 4, 1, "stiffness damping rest", evaluate, damping_rows)
+register("volumes", 4, 1, "stiffness damping rest", element_derivatives, damping_rows)

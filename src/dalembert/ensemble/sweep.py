@@ -10,18 +10,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from ..provenance import versions
-from ..simulate import Simulation, setting_names
-from ..sources import Source, find, from_function
-from ..trajectory_format import VARIABLES
-from .assemble import assemble
-from .batches import not_kept, run_as_fits, run_in_batches
-from .block import members_of
-from .cluster import run_on_cluster
-from .plan import Member, Plan, make_plan
-from .processes import run_in_processes
-from .store import Store, make_manifest
-from .task import DONE, Answer, Task
+from ..gallery._loading import Source, find, from_function
+from ..simulation.provenance import versions
+from ..simulation.simulation import Simulation, setting_names
+from ..simulation.trajectory import VARIABLES
+from .executors import not_kept, run_as_fits, run_in_batches, run_in_processes, run_on_cluster
+from .plan import DONE, Answer, Member, Plan, Task, make_plan, members_of
+from .store import Store, assemble, make_manifest
 
 if TYPE_CHECKING:
     import xarray

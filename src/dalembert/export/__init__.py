@@ -1,4 +1,4 @@
 """Scenes and runs as files for other software."""
 
 # The modules here that add formats; see `file_format`.
-FORMAT_FILES = ("model_files", "run_files")
+FORMAT_FILES = ("formats",)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from ..file_format import READERS, WRITERS, require_suffix
+from ..core.file_format import READERS, WRITERS, require_suffix
 
 
 def read_source(path: Path) -> tuple[Any, dict[str, Any], Iterable[Any]] | None:

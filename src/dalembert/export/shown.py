@@ -1,18 +1,113 @@
-"""What there is to see of a scene, a run or a saved run, in one form for all exports."""
+"""What the exports have in common: what could not be written, and how a file is written."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from itertools import product
+from os import PathLike
+from pathlib import Path
 
 import numpy as np
 
-from ..description import scene_description
-from ..scene.contact import HalfSpace, Obstacle
+from ..core.file_format import require_suffix
+from ..scene.contact import Obstacle, Touching, rule_for, rule_table
+from ..scene.force import Force
+from ..scene.joint import Joint
+from ..scene.particles import Particle
 from ..scene.scene import Scene
-from ..simulate import Simulation
-from ..trajectory import Trajectory
-from ..view.drawing import SceneDrawing, parse_scene
-from ..view.extent import motion_extent, recorded_particles
+from ..scene.shapes import HalfSpace
+from ..simulation.simulation import Simulation
+from ..simulation.summary import scene_description
+from ..simulation.trajectory import Trajectory
+from ..view.drawing import SceneDrawing, motion_extent, parse_scene, recorded_particles
+
+GRAY = (0.53, 0.6, 0.67)
+
+
+@dataclass(frozen=True)
+class ExportWarning:
+    """Something of a scene or run that the file does not have, or not as it is; `str()` is one line."""
+
+    item: str  # what it is about, as "gear 'rack'"
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.item}: {self.message}"
+
+
+def target(path: str | PathLike[str], *suffixes: str) -> Path:
+    """The path of the file to write, its folder made. Raises ValueError for another suffix."""
+    file = require_suffix(path, *suffixes)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    return file
+
+
+def rgb(color: str) -> tuple[float, float, float]:
+    """The parts of "#rrggbb", 0 to 1; gray for anything else."""
+    if not re.fullmatch(r"#[0-9a-fA-F]{6}", color):
+        return GRAY
+    red, green, blue = (int(color[i : i + 2], 16) / 255.0 for i in (1, 3, 5))
+    return red, green, blue
+
+
+def linear_rgb(color: str) -> list[float]:
+    """The same in linear light (IEC 61966-2-1), as glTF and USD have them."""
+    return [value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in rgb(color)]
+
+
+def principal_inertia(inertia: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Moments (3,) kg m² and their axes, the columns of a rotation (3, 3); no turn where the tensor is diagonal."""
+    if not np.any(inertia - np.diag(np.diag(inertia))):
+        return np.diag(inertia).copy(), np.eye(3)
+    moments, axes = np.linalg.eigh(inertia)
+    axes[:, 2] = np.cross(axes[:, 0], axes[:, 1])
+    return moments, axes
+
+
+def free_name(name: str, taken: set[str]) -> str:
+    """The name itself, or with a number where something has it already; it is taken from now on."""
+    number, found = 2, name
+    while found in taken:
+        number, found = number + 1, f"{name} ({number})"
+    taken.add(found)
+    return found
+
+
+def holds_particle(thing: Joint | Force) -> bool:
+    """Whether an end of it is a particle: what is said of particles covers it."""
+    return isinstance(thing.a, Particle) or isinstance(thing.b, Particle)
+
+
+def passing_pairs(scene: Scene) -> list[tuple[str, str]]:
+    """Pairs that pass through each other: what a joint connects, and what a rule says, unless a later rule says otherwise."""
+    items = {item.name: item for item in scene.touching()}
+    members: dict[str, list[Touching]] = {}
+    for item in items.values():
+        for name in {item.name, item.group} - {""}:
+            members.setdefault(name, []).append(item)
+    found: dict[tuple[str, str], None] = {}
+
+    def consider(a: Touching, b: Touching, joined: bool) -> None:
+        rule = rule_for(rule_table(scene.contact_rules), a, b)
+        still = isinstance(a, Obstacle) and isinstance(b, Obstacle)
+        if a is not b and not still and (joined if rule is None else not rule.enabled):
+            first, second = sorted((a.name, b.name))
+            found[first, second] = None
+
+    for joint in scene.joints.values():
+        names = sorted({body.name for body in joint.bodies} & items.keys())
+        if len({body.name for body in joint.bodies}) == 2 == len(names):
+            consider(items[names[0]], items[names[1]], True)
+    for rule in scene.contact_rules:
+        if not rule.enabled:
+            for a, b in product(members.get(rule.a, ()), members.get(rule.b, ())):
+                consider(a, b, False)
+    return list(found)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What there is to see of a scene, a run or a saved run, in one form for all exports.
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from ..scene.scene import Scene
 from ..scene.shapes import Capsule
 
 if TYPE_CHECKING:
-    from ..simulate import Simulation
+    from ..simulation.simulation import Simulation
 
 SLENDER = 1e-3  # moment of a thin rod about its own axis over that across it
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..scene.contact import HalfSpace, Material
+from ..scene.contact import Material
 from ..scene.scene import Scene
-from ..scene.shapes import ConvexHull
+from ..scene.shapes import ConvexHull, HalfSpace
 from ._common import require, require_energy, require_solved
 
 if TYPE_CHECKING:
-    from ..simulate import Simulation
+    from ..simulation.simulation import Simulation
 
 SETTINGS = {"duration": 1.5, "dt": 1 / 240, "solver": "interior_point", "frames": 30.0}
 G = 9.81

@@ -16,7 +16,7 @@ from ..scene.shapes import Sphere
 from ._common import require
 
 if TYPE_CHECKING:
-    from ..simulate import Simulation
+    from ..simulation.simulation import Simulation
 
 SETTINGS = {"duration": 0.6, "dt": 1 / 2000, "solver": "interior_point", "frames": 120.0}
 RADIUS, MASS = 0.0286, 0.17  # m, kg

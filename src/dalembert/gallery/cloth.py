@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..scene.mesh_topology import sheet
-from ..scene.particle_force import ParticleForce
+from ..scene.mesh_file import sheet
+from ..scene.particles import ParticleForce
 from ..scene.scene import Scene
 from ._common import reaction_impulse, require
 
 if TYPE_CHECKING:
-    from ..simulate import Simulation
+    from ..simulation.simulation import Simulation
 
 SETTINGS = {"duration": 6.0, "method": "linear_implicit_euler", "dt": 1 / 60, "frames": 60.0}
 DENSITY, STRETCH, SHEAR = 0.2, 500.0, 200.0  # kg/m², N/m, N/m

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..scene.checks import rotation_matrix
-from ..scene.contact import HalfSpace, Material
-from ..scene.mesh_topology import sheet
+from ..scene.contact import Material
+from ..scene.mesh_file import sheet
 from ..scene.scene import Scene
-from ..scene.shapes import Sphere
+from ..scene.shapes import HalfSpace, Sphere
 from ._common import reaction_impulse, require
 
 if TYPE_CHECKING:
-    from ..simulate import Simulation
+    from ..simulation.simulation import Simulation
 
 SETTINGS = {"duration": 1.2, "method": "linear_implicit_euler", "dt": 1 / 240, "frames": 60.0}
 BALL, THICK = 0.3, 0.01  # radii of the ball and of the points of the cloth, m

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..scene.contact import HalfSpace, Material
+from ..scene.contact import Material
 from ..scene.scene import Scene
-from ..scene.shapes import Box
+from ..scene.shapes import Box, HalfSpace
 from ._common import require, require_energy
 
 if TYPE_CHECKING:
-    from ..simulate import Simulation
+    from ..simulation.simulation import Simulation
 
 SETTINGS = {"duration": 2.5, "dt": 1 / 960, "iterations": 60, "frames": 120.0}
 THICKNESS, WIDTH, HEIGHT = 0.01, 0.03, 0.05  # m

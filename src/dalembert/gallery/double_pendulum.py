@@ -17,7 +17,7 @@ from ..scene.shapes import Box
 from ._common import integrate, require, require_ledger
 
 if TYPE_CHECKING:
-    from ..simulate import Simulation
+    from ..simulation.simulation import Simulation
 
 SETTINGS = {"duration": 3.0, "method": "dop853", "rtol": 1e-11, "frames": 30.0}
 

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..scene.checks import rotation_matrix
-from ..scene.contact import HalfSpace, Material
+from ..scene.contact import Material
 from ..scene.scene import Scene
-from ..scene.shapes import Cylinder
+from ..scene.shapes import Cylinder, HalfSpace
 from ._common import require, require_energy
 
 if TYPE_CHECKING:
-    from ..simulate import Simulation
+    from ..simulation.simulation import Simulation
 
 SETTINGS = {"duration": 2.0, "dt": 1 / 16000, "tolerance": 1e-10, "frames": 240.0}
 G = 9.81

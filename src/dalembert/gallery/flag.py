@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..scene.mesh_topology import sheet
+from ..scene.mesh_file import sheet
 from ..scene.scene import Scene
 from ._common import require
 
 if TYPE_CHECKING:
-    from ..simulate import Simulation
+    from ..simulation.simulation import Simulation
 
 SETTINGS = {"duration": 3.0, "method": "linear_implicit_euler", "dt": 1 / 120, "frames": 60.0}
 WIDE, HIGH, DENSITY, AIR = 0.9, 0.6, 0.15, 1.2  # m, m, kg/m², kg/m³

@@ -15,7 +15,7 @@ from ..scene.scene import Scene
 from ._common import require, require_ledger, thin_rod
 
 if TYPE_CHECKING:
-    from ..simulate import Simulation
+    from ..simulation.simulation import Simulation
 
 SETTINGS = {"duration": 2.0, "method": "dop853", "dt": 0.01, "frames": 30.0}
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..scene.scene import Scene
-from ..simulate import Simulation, simulate
+from ..simulation.simulation import Simulation, simulate
 from . import double_pendulum, generalized
 from ._common import integrate, require, require_ledger
 

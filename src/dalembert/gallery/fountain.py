@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..collide.from_scene import combine
-from ..scene.contact import HalfSpace, Material
+from ..collide.detect import combine
+from ..scene.contact import Material
 from ..scene.scene import Scene
-from ..scene.shapes import Box, Sphere
+from ..scene.shapes import Box, HalfSpace, Sphere
 from ._common import require, require_energy
 
 if TYPE_CHECKING:
-    from ..simulate import Simulation
+    from ..simulation.simulation import Simulation
 
 SETTINGS = {"duration": 2.4, "method": "time_stepping", "dt": 1 / 240, "frames": 20.0}
 RADIUS = 0.005  # m, of a particle

@@ -18,7 +18,7 @@ from ..scene.scene import Scene
 from ._common import integrate, mobility, require, require_ledger, thin_rod
 
 if TYPE_CHECKING:
-    from ..simulate import Simulation
+    from ..simulation.simulation import Simulation
 
 SETTINGS = {"duration": 3.0, "method": "dop853", "rtol": 1e-11, "frames": 30.0}
 GROUND, CRANK, COUPLER, ROCKER = 1.0, 0.4, 0.9, 0.8  # m

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..scene.particle_force import ParticleForce
+from ..scene.particles import ParticleForce
 from ..scene.scene import Scene
 from ._common import require
 
 if TYPE_CHECKING:
-    from ..simulate import Simulation
+    from ..simulation.simulation import Simulation
 
 SETTINGS = {"duration": 10.0, "method": "time_stepping", "dt": 0.02, "frames": 2.0}
 NUCLEUS = 0.7  # part of a galaxy's mass in its nucleus

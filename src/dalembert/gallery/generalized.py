@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..scene.scene import Scene
-from ..simulate import Simulation, simulate
+from ..simulation.simulation import Simulation, simulate
 from ..symbolic import GeneralizedCoordinates
 from . import double_pendulum
 from ._common import require, require_ledger

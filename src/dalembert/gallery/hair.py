@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..scene.contact import Material
-from ..scene.particle_force import ParticleForce
+from ..scene.particles import ParticleForce
 from ..scene.scene import Scene
 from ..scene.shapes import Sphere
 from ._common import require
 
 if TYPE_CHECKING:
-    from ..simulate import Simulation
+    from ..simulation.simulation import Simulation
 
 SETTINGS = {"duration": 1.5, "method": "linear_implicit_euler", "dt": 1 / 240, "frames": 60.0}
 BALL, THICK, LENGTH = 0.1, 0.002, 0.22  # radii and length, m

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..scene.contact import Material
-from ..scene.mesh_topology import sheet
+from ..scene.mesh_file import sheet
 from ..scene.scene import Scene
 from ..scene.shapes import Box
 from ._common import require
 
 if TYPE_CHECKING:
-    from ..simulate import Simulation
+    from ..simulation.simulation import Simulation
 
 SETTINGS = {
     "duration": 1.6, "method": "implicit_euler", "dt": 1 / 480, "newton_tolerance": 1e-4, "linear_tolerance": 1e-6,

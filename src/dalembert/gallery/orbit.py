@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..scene.scene import Scene
-from ..simulate import Simulation, simulate
+from ..simulation.simulation import Simulation, simulate
 from ._common import require, require_ledger
 
 SETTINGS = {"duration": 20.0, "method": "dop853", "rtol": 1e-12, "frames": 30.0}

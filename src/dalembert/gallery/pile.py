@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..scene.contact import HalfSpace, Material
+from ..scene.contact import Material
 from ..scene.scene import Scene
-from ..scene.shapes import Box, ConvexHull
+from ..scene.shapes import Box, ConvexHull, HalfSpace
 from ._common import require, require_energy
 
 if TYPE_CHECKING:
-    from ..simulate import Simulation
+    from ..simulation.simulation import Simulation
 
 SETTINGS = {"duration": 3.0, "dt": 1 / 240, "iterations": 40, "frames": 30.0}
 

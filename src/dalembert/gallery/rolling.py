@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..scene.contact import HalfSpace, Material
+from ..scene.contact import Material
 from ..scene.scene import Scene
-from ..scene.shapes import Sphere
+from ..scene.shapes import HalfSpace, Sphere
 from ._common import require
 
 if TYPE_CHECKING:
-    from ..simulate import Simulation
+    from ..simulation.simulation import Simulation
 
 DT = 1 / 960
 SETTINGS = {"duration": 0.5, "dt": DT, "solver": "interior_point", "frames": 60.0}

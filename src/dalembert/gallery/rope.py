@@ -16,7 +16,7 @@ from ..scene.shapes import Sphere
 from ._common import PlanarTree, integrate, require, require_ledger, thin_rod
 
 if TYPE_CHECKING:
-    from ..simulate import Simulation
+    from ..simulation.simulation import Simulation
 
 SETTINGS = {"duration": 1.5, "method": "dop853", "rtol": 1e-11, "frames": 30.0}
 

@@ -22,7 +22,7 @@ from ..scene.shapes import Box
 from ._common import require, require_ledger
 
 if TYPE_CHECKING:
-    from ..simulate import Simulation
+    from ..simulation.simulation import Simulation
 
 SETTINGS = {"duration": 20.0, "method": "dop853", "dt": 0.01, "frames": 5.0}
 STEP = 0.02  # s, of the comparison

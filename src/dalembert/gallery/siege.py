@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..scene.contact import HalfSpace, Material
+from ..scene.contact import Material
 from ..scene.scene import Scene
-from ..scene.shapes import Box
+from ..scene.shapes import Box, HalfSpace
 from . import trebuchet
 from ._common import require, require_energy
 
 if TYPE_CHECKING:
-    from ..simulate import Simulation
+    from ..simulation.simulation import Simulation
 
 SETTINGS = {"duration": 8.5, "dt": 1 / 1000, "frames": 30.0}
 BRICK = (1.0, 1.5, 0.75)  # m

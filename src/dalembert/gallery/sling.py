@@ -20,7 +20,7 @@ from . import trebuchet
 from ._common import PlanarTree, integrate, require, require_ledger
 
 if TYPE_CHECKING:
-    from ..simulate import Simulation
+    from ..simulation.simulation import Simulation
 
 SETTINGS = {"duration": 12.0, "method": "dop853", "rtol": 1e-10, "frames": 60.0}
 WHIP = 1.0  # s after the release in which the check follows the empty sling

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..scene.contact import HalfSpace, Material
-from ..scene.mesh_topology import block
+from ..scene.contact import Material
+from ..scene.mesh_file import block
 from ..scene.scene import Scene
+from ..scene.shapes import HalfSpace
 from ._common import require
 
 if TYPE_CHECKING:
-    from ..simulate import Simulation
+    from ..simulation.simulation import Simulation
 
 SETTINGS = {
     "duration": 1.5, "method": "linear_implicit_euler", "dt": 1 / 240, "linear_tolerance": 1e-6, "frames": 60.0,

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..scene.particle_force import ParticleForce
+from ..scene.particles import ParticleForce
 from ..scene.scene import Scene
 from ._common import require, require_ledger
 
 if TYPE_CHECKING:
-    from ..simulate import Simulation
+    from ..simulation.simulation import Simulation
 
 SETTINGS = {"duration": 4.0, "method": "dop853", "rtol": 1e-12, "atol": 1e-12, "frames": 60.0}
 STIFF = {"duration": 4.0, "method": "implicit_euler", "dt": 1 / 60, "frames": 60.0}  # for the stiff chain

@@ -16,7 +16,7 @@ from ..scene.shapes import Box, Capsule, ConvexHull, HeightField, Sphere
 from ._common import require, require_energy
 
 if TYPE_CHECKING:
-    from ..simulate import Simulation
+    from ..simulation.simulation import Simulation
 
 SETTINGS = {"duration": 6.0, "dt": 1 / 240, "iterations": 30, "frames": 30.0}
 SPACING = 0.2

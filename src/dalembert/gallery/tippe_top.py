@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..scene.checks import rotation_matrix
-from ..scene.contact import HalfSpace, Material
+from ..scene.contact import Material
 from ..scene.scene import Scene
-from ..scene.shapes import Compound, Cylinder, Sphere
+from ..scene.shapes import Compound, Cylinder, HalfSpace, Sphere
 from ._common import require, require_energy
 
 if TYPE_CHECKING:
-    from ..simulate import Simulation
+    from ..simulation.simulation import Simulation
 
 SETTINGS = {"duration": 2.0, "dt": 1 / 4000, "frames": 60.0}
 RADIUS, LOW = 0.02, 0.004  # of the ball; of the centre of mass below the ball's, m

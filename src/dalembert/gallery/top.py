@@ -20,7 +20,7 @@ from ..scene.shapes import Compound, Cylinder
 from ._common import integrate, pointing, require, require_ledger
 
 if TYPE_CHECKING:
-    from ..simulate import Simulation
+    from ..simulation.simulation import Simulation
 
 SETTINGS = {"duration": 2.0, "method": "dop853", "rtol": 1e-11, "frames": 60.0}
 

@@ -22,7 +22,7 @@ from ..scene.shapes import Box, Compound, Cylinder, Sphere
 from ._common import PlanarTree, integrate, require, require_ledger, thin_rod
 
 if TYPE_CHECKING:
-    from ..simulate import Simulation
+    from ..simulation.simulation import Simulation
 
 SETTINGS = {"duration": 12.0, "method": "dop853", "rtol": 1e-10, "frames": 30.0}
 ACROSS = (0.0, 1.0, 0.0)

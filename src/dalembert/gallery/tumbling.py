@@ -20,7 +20,7 @@ from ..scene.shapes import Box
 from ._common import require, require_ledger
 
 if TYPE_CHECKING:
-    from ..simulate import Simulation
+    from ..simulation.simulation import Simulation
 
 SETTINGS = {"duration": 6.0, "method": "dop853", "dt": 0.005, "frames": 30.0}
 

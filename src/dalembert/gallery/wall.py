@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..scene.contact import HalfSpace, Material
+from ..scene.contact import Material
 from ..scene.scene import Scene
-from ..scene.shapes import Box
+from ..scene.shapes import Box, HalfSpace
 from ._common import require
 
 if TYPE_CHECKING:
-    from ..simulate import Simulation
+    from ..simulation.simulation import Simulation
 
 SETTINGS = {"duration": 5.0, "dt": 1 / 240, "frames": 30.0}
 G = 9.81

@@ -6,22 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from ..checkpoint_fields import CheckpointError, Field, columns, prefixed
-from ..collide.detector_fields import check, fields_of
+from ..collide.detect import check, fields_of
 from ..collide.tables import CONTACTS, PAIRS
 from ..contact.time_stepping import Contact, ContactReport
+from ..core.checkpoint_fields import CheckpointError, Field, columns, prefixed
+from ..core.interrupt import poll
+from ..core.status import EVENT, OK
 from ..integrate.driver import Driver
-from ..integrate.functions import Functions
-from ..interrupt import poll
+from ..integrate.state import Functions
+from ..integrate.stepper import Stepper
 from ..model.compile import Model
-from ..simulation.stepper import Stepper
-from ..status import EVENT, OK
-from .instant import EventSettings, Instant
-from .log import ContactEvent
-from .reach import Reach
-from .system import ContactSystem
-from .tables import EDGES, SIDE, STICKING, TOUCH
-from .watch import NEED_ROOM
+from .features import EDGES, SIDE, STICKING, TOUCH
+from .impact import ContactEvent, EventSettings, Impact
+from .system import NEED_ROOM, ConservativeAdvancement, ContactSystem
 
 MOST_TOUCHES = 2000  # of a checkpoint: the memory for them grows with the square
 
@@ -39,8 +36,8 @@ class EventDriver(Stepper):
         data = np.append(np.zeros(len(addresses), np.int64), system.data)
         self._own = len(addresses)  # the event of contact comes after the user's
         self._driver = Driver(Functions(system.address, system.data, 1, events, data), options, settings.step)
-        self._reach = Reach(system.detector.collision, model)
-        self._instant = Instant(system, model, settings, self._driver, self._reach.body_radius)
+        self._reach = ConservativeAdvancement(system.detector.collision, model)
+        self._instant = Impact(system, model, settings, self._driver, self._reach.body_radius)
         self._unsettled = np.ones(1, np.int64)  # 1: what touches is to be found before the run goes on
 
     # Running ----------------------------------------------------------------------------------------------------------

@@ -6,12 +6,96 @@ by two features, each fixed to its body, rather than by points that are found an
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..collide.tables import BOX, CAPSULE, HALF_SPACE, HULL, SPHERE, Collision
-from .tables import BALL, EDGES, LINE, PLANE, TOUCH
+from ..collide.tables import Collision
+from ..core.jit import inlined, njit
+from ..core.math3 import add, add_scaled, cross, dot, load3, matvec, norm, perpendicular, scale, store3, sub
+from ..core.tables import column
+from ..dynamics.kinematics import load9
+from ..scene.shapes.base import BOX, CAPSULE, HALF_SPACE, HULL, SPHERE
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The tables of contact by events: what touches, which way it does, and the workspace of its forces.
+
+
+# What body i shows to body j where they touch: g is the distance of a point of i (of the ball about it) from
+PLANE = 0  # a plane of j
+BALL = 1  # a point of j (the ball about it)
+LINE = 2  # a line of j (the capsule about it)
+EDGES = 3  # a line of j, where i shows a line too
+
+# How a contact takes part in the smooth motion
+OPEN = 0  # it touches, but bears no force
+FRICTIONLESS = 1
+SLIDING = 2
+STICKING = 3  # or rolling: the points in contact have no relative velocity
+
+# A contact between two features, each fixed to its body. point_*, axis_*: of the feature in the frame of the body; axis_j is
+# the normal of a PLANE, out of j. radius: of both balls, g = distance − radius; radius_i that of i alone. sign: turns
+# axis_i × axis_j from j to i (EDGES). sides: rows of `sides` that bound the feature of i and of j; a and b: colliders.
+# slack_gap, slack_cone: what is added to g and to the margin of the cone before they count as crossed.
+# The rest is found at each state, in world axes: frame, normal (j → i) and two tangents row by row; arms from the centres of
+# mass to the position; velocity of i less j in the frame; bias, what acceleration that has without forces; force on i in the
+# frame; slide, the way it slides.
+TOUCH = np.dtype(
+    [("kind", "i8"), ("i", "i8"), ("j", "i8"), ("mode", "i8"), ("a", "i8"), ("b", "i8"),
+     ("first_i", "i8"), ("last_i", "i8"), ("first_j", "i8"), ("last_j", "i8"),
+     ("point_i", "f8", 3), ("axis_i", "f8", 3), ("point_j", "f8", 3), ("axis_j", "f8", 3),
+     ("radius", "f8"), ("radius_i", "f8"), ("sign", "f8"), ("friction", "f8"), ("restitution", "f8"),
+     ("slack_gap", "f8"), ("slack_cone", "f8"),
+     ("frame", "f8", 9), ("position", "f8", 3), ("arm_i", "f8", 3), ("arm_j", "f8", 3), ("gap", "f8"),
+     ("velocity", "f8", 3), ("bias", "f8", 3), ("force", "f8", 3), ("slide", "f8", 3)],
+    align=True,
+)  # fmt: skip
+SIDE = 4  # numbers a row of `sides`: a unit normal out of the feature in the frame of its body, and its offset there
+
+# mechanism, detector: C functions and what each is handed. touches: how many there are; active: those that bear force come
+# first. ledger: where the entries of contact stand in the state. margin: m, see `detect`. tiny_gap (m), tiny_speed (m/s) and
+# tiny_force (N): what counts as zero. near: m, points of one pair nearer than that are one contact.
+OPTIONS = np.dtype(
+    [("mechanism", "i8"), ("mechanism_data", "i8"), ("detector", "i8"), ("detector_data", "i8"), ("touches", "i8"),
+     ("active", "i8"), ("ledger", "i8"), ("margin", "f8"), ("tiny_gap", "f8"), ("tiny_speed", "f8"),
+     ("tiny_force", "f8"), ("near", "f8"), ("worst_gap", "f8"), ("cause", "i8")],
+    align=True,
+)  # fmt: skip
+
+# Tasks besides those of `pointer`
+RESPOND = 10  # geometry and responses of all touches, with the smooth accelerations at (t, y)
+WATCH = 0  # of the second function: the number that changes sign when something happens
+
+
+class Touching(NamedTuple):
+    """What contact by events reads and writes; n touches, m bodies and nodes, numbered as in `System`."""
+
+    options: Any = column("1", OPTIONS)
+    touches: Any = column("n", TOUCH)
+    sides: Any = column("SIDE * sides")
+    columns: Any = column(
+        "3 * n * 6 * m",
+        fill=np.nan,
+        doc="what a unit force of a contact, with the joints' answer to it, is to each body",
+    )
+    matrix: Any = column(
+        "(3 * n) ** 2", fill=np.nan, doc="relative accelerations that unit forces make, in the frames of the contacts"
+    )
+    free: Any = column("3 * n", unit="m/s²", fill=np.nan, doc="relative accelerations without forces of contact")
+    system: Any = column("(3 * n) ** 2", fill=np.nan, doc="equations of the forces that act")
+    factor: Any = column("(3 * n) ** 2", fill=np.nan, doc="their factorization")
+    right: Any = column("3 * n", fill=np.nan, doc="their right-hand side")
+    weight: Any = column("3 * n", fill=np.nan, doc="what makes the forces unique where they are not")
+    unknown: Any = column("3 * n", unit="N", fill=np.nan, doc="their solution")
+    change: Any = column("3 * n", unit="N", fill=np.nan, doc="its correction")
+    rows: Any = column("3 * n", np.int64, doc="which component of which contact a row is")
+    pivots: Any = column("3 * n", np.int64)
+    shift: Any = column("6 * m", fill=np.nan, doc="a sum of columns")
+    spare: Any = column("state", fill=np.nan, doc="a derivative")
+
+
+# ----------------------------------------------------------------------------------------------------------------------
 
 SUPPORTED = {SPHERE, CAPSULE, BOX, HULL, HALF_SPACE}
 ON = 1e-6  # of a collider's size: how near a point is to a face that it lies on
@@ -199,3 +283,156 @@ def _cross(shown_a: list[Feature], shown_b: list[Feature], place_a: Place, place
                     np.linalg.norm(np.cross(place_a.body_rotation @ one.axis, place_b.body_rotation @ two.axis))
                 )
     return 0.0
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Where two features touch, how fast they part, and what part of that acceleration is there without forces.
+#
+# Seen from body j, whose features stand still, a point c of i has, with d = c − x_j and w = v_c − v_j − ω_j × d,
+#
+#     velocity      w
+#     acceleration  a_r = a_c − a_j − α_j × d − ω_j × (ω_j × d) − 2 ω_j × w
+#     with          a_c = a_i + α_i × s + ω_i × (ω_i × s),   s = c − x_i.
+#
+# The distance of c from a plane, a line or a point of j then changes, with n the unit normal from there to c, like
+#
+#     ġ = n·w,   g̈ = n·a_r + |w⊥|² / distance,
+#
+# where w⊥ is w across n, and across the line; for a plane the second term is not there. Of two lines, with e_i, e_j
+# their
+# directions, n = ± e_i × e_j / |e_i × e_j| turns at ṅ = ± ((ω_i − ω_j) × e_i × e_j)⊥ / |e_i × e_j| as seen from j,
+# and with c
+# the material point of i that is nearest,
+#
+#     ġ = n·w,   g̈ = n·a_r + 2 ṅ·w − distance |ṅ|².
+#
+# The terms without a and α are the bias; the others are J v̇. (At the point of contact P = c − (ρ_i + g/2) n they
+# have the
+# arms of P, as n × n = 0.) The relative velocity of the material points at P changes, where it is zero, like
+#
+#     u̇ = a_i + α_i × r_i − a_j − α_j × r_j + ω_i × (Ṗ − v_i) − ω_j × (Ṗ − v_j)
+#
+# with Ṗ the velocity of the point of contact itself, which is no material point of a ball that rolls.
+
+
+BLIND = 1e4  # of the tiniest speed
+PARALLEL = 1e-9  # sine of the angle of two edges below which their normal is not defined
+
+
+@njit
+def place_touches(count, system, touching):
+    """Fill the first `count` touches from the kinematics table."""
+    touches = touching.touches
+    kinematics = system.kinematics
+    for k in range(count):
+        place_touch(touches[k], kinematics)
+
+
+@inlined
+def turned(kin, a):
+    """A vector of the body in world axes."""
+    return matvec(load9(kin.rotation), a)
+
+
+@njit
+def place_touch(touch, kinematics):
+    """Everything about one contact that the state tells."""
+    kin_i, kin_j = kinematics[touch.i], kinematics[touch.j]
+    c = add(load3(kin_i.x), turned(kin_i, load3(touch.point_i)))
+    q = add(load3(kin_j.x), turned(kin_j, load3(touch.point_j)))
+    e_i, e_j = turned(kin_i, load3(touch.axis_i)), turned(kin_j, load3(touch.axis_j))
+    if touch.kind == EDGES:
+        n = edge_normal(e_i, e_j, touch.sign)
+        k = cross(n, e_j)
+        c = add_scaled(c, -dot(sub(c, q), k) / dot(e_i, k), e_i)
+        distance = dot(n, sub(c, q))
+    else:
+        n, distance = normal(touch.kind, sub(c, q), e_j)
+    omega_i, omega_j, v_i, v_j = load3(kin_i.omega), load3(kin_j.omega), load3(kin_i.v), load3(kin_j.v)
+    s, d = sub(c, load3(kin_i.x)), sub(c, load3(kin_j.x))
+    spin = cross(omega_i, s)
+    w = sub(add(v_i, spin), add(v_j, cross(omega_j, d)))
+    rate = normal_rate(touch, n, e_i, e_j, w, distance, sub(omega_i, omega_j))
+    drift = sub(sub(cross(omega_i, spin), cross(omega_j, cross(omega_j, d))), scale(2.0, cross(omega_j, w)))
+    bend = dot(w, rate)
+    if touch.kind == EDGES:
+        bend = 2.0 * bend - distance * dot(rate, rate)
+    reach = touch.radius_i + 0.5 * (distance - touch.radius)
+    p = add_scaled(c, -reach, n)
+    touch.gap = distance - touch.radius
+    store3(touch.position, p)
+    r_i, r_j = sub(p, load3(kin_i.x)), sub(p, load3(kin_j.x))
+    store3(touch.arm_i, r_i)
+    store3(touch.arm_j, r_j)
+    t = perpendicular(n)
+    b = cross(n, t)
+    u = sub(add(v_i, cross(omega_i, r_i)), add(v_j, cross(omega_j, r_j)))
+    follow = add(v_i, spin)
+    if touch.kind == EDGES:
+        k = cross(n, e_j)
+        slip = -(dot(w, k) + distance * dot(n, cross(rate, e_j))) / dot(e_i, k)
+        follow = add_scaled(follow, slip, e_i)
+    follow = add_scaled(follow, -reach, add(cross(omega_j, n), rate))
+    shear = sub(cross(omega_i, sub(follow, v_i)), cross(omega_j, sub(follow, v_j)))
+    store3(touch.velocity, (dot(n, u), dot(t, u), dot(b, u)))
+    store3(touch.bias, (dot(n, drift) + bend, dot(t, shear), dot(b, shear)))
+    for x in range(3):
+        touch.frame[x], touch.frame[3 + x], touch.frame[6 + x] = n[x], t[x], b[x]
+
+
+@inlined
+def edge_normal(e_i, e_j, sign):
+    n = cross(e_i, e_j)
+    return scale(sign / max(norm(n), PARALLEL), n)
+
+
+@inlined
+def normal(kind, offset, e_j):
+    """(n, distance) of a point at `offset` from the feature of j."""
+    if kind == PLANE:
+        return e_j, dot(e_j, offset)
+    if kind == LINE:
+        offset = add_scaled(offset, -dot(e_j, offset), e_j)
+    distance = norm(offset)
+    return scale(1.0 / distance if distance > 0.0 else 0.0, offset), distance
+
+
+@inlined
+def normal_rate(touch, n, e_i, e_j, w, distance, turning):
+    """ṅ as seen from body j."""
+    if touch.kind == PLANE:
+        return (0.0, 0.0, 0.0)
+    if touch.kind == EDGES:
+        rate = scale(touch.sign / max(norm(cross(e_i, e_j)), PARALLEL), cross(cross(turning, e_i), e_j))
+        return add_scaled(rate, -dot(n, rate), n)
+    across = add_scaled(w, -dot(n, w), n)
+    if touch.kind == LINE:
+        across = add_scaled(across, -dot(e_j, w), e_j)
+    return scale(1.0 / distance, across)
+
+
+@njit
+def along(touch, f_n, f_t, f_b):
+    """A vector of the contact's frame in world axes."""
+    f = touch.frame
+    return (
+        f[0] * f_n + f[3] * f_t + f[6] * f_b, f[1] * f_n + f[4] * f_t + f[7] * f_b, f[2] * f_n + f[5] * f_t + f[8] * f_b
+    )  # fmt: skip
+
+
+@njit
+def sliding_direction(touch, tiny):
+    """The way the contact slides, in its two tangents: along u where that agrees with the way it slid, else against it, so
+    that the force of friction goes on smoothly over the moment where u vanishes, and that moment can be located. Where u is
+    next to nothing its direction is rounding, and the way it slid before counts."""
+    f, slide = touch.frame, load3(touch.slide)
+    u, v = touch.velocity[1], touch.velocity[2]
+    before_u = slide[0] * f[3] + slide[1] * f[4] + slide[2] * f[5]
+    before_v = slide[0] * f[6] + slide[1] * f[7] + slide[2] * f[8]
+    speed = math.sqrt(u * u + v * v)
+    if speed <= BLIND * tiny:
+        size = math.sqrt(before_u * before_u + before_v * before_v)
+        return (before_u / size, before_v / size) if size > 0.0 else (1.0, 0.0)
+    if u * before_u + v * before_v < 0.0:
+        speed = -speed
+    return (u / speed, v / speed)

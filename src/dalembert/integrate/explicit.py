@@ -4,10 +4,13 @@
 `y_new` are float64[n]. Nothing is allocated.
 """
 
-from ..arrays import clear
-from ..jit import inlined, njit
-from ..status import OK
-from .functions import derivative, drift
+import math
+
+from ..core.elementary import hypot, pow
+from ..core.jit import inlined, njit
+from ..core.simd import clear, copy
+from ..core.status import ENDS_RUN, EVENT, MAX_STEPS, NON_FINITE, OK, STEP_UNDERFLOW
+from .state import complete, derivative, drift, event, merge
 
 
 @inlined
@@ -132,3 +135,491 @@ def dense_coefficients(plan, k, h, out):
             if weight != 0.0:
                 for m in range(out.shape[1]):
                     out[j, m] += weight * k[i, m]
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# How large an error is, and how long the next step should be.
+#
+# Sources: Hairer, Nørsett & Wanner, *Solving Ordinary Differential Equations I*, II.4 (starting step, step-size
+# control),
+# II.10 (DOP853's error estimate); Gustafsson (1991) for the PI controller.
+
+
+SAFETY = 0.9
+SHRINK_MOST = 0.2
+GROW_MOST = 10.0
+SMALLEST_STEP = 1e-30  # s: steps that would have to be shorter end the run
+SMALLEST_ERROR = 1e-4  # what the controller remembers of a step that was (nearly) exact
+
+
+@njit
+def all_finite(array):
+    for i in range(array.size):
+        if not math.isfinite(array[i]):
+            return False
+    return True
+
+
+@njit
+def scaled_norm(values, y, y_new, plan, weights):
+    """max over i with weight_i > 0 of |v_i| / (atol weight_i + rtol max(|y_i|, |y_new_i|)); infinite if any is NaN."""
+    norm = 0.0
+    for i in range(values.size):
+        weight = weights[i]
+        if weight > 0.0:
+            size = abs(values[i])
+            scale = plan.atol * weight + plan.rtol * max(abs(y[i]), abs(y_new[i]))
+            if math.isnan(size):
+                return math.inf
+            if size > norm * scale:
+                norm = size / scale
+    return norm
+
+
+@njit
+def error_norm(plan, h, y, work):
+    """The error of the step in `work`, in units of the tolerance: accepted if ≤ 1.
+
+    With one error row, its norm. With DOP853's two, e = e₅²/√(e₅² + 0.01 e₃²) of their norms.
+    """
+    clear(work.stage)
+    combine(work.spare, work.stage, h, plan.error[0], plan.stages + 1, work.k)
+    first = scaled_norm(work.spare, y, work.y_new, plan, work.weights)
+    if plan.error_rows == 1 or first == 0.0 or math.isinf(first):
+        return first
+    combine(work.spare, work.stage, h, plan.error[1], plan.stages + 1, work.k)
+    second = scaled_norm(work.spare, y, work.y_new, plan, work.weights)
+    return first / hypot(1.0, 0.1 * second / first)
+
+
+@njit
+def growth(plan, error, error_last):
+    """Factor on h after an accepted step (PI control; with beta = 0 it is 0.9 error^(-1/(q+1)), which for the
+    step-doubled Euler method is the course notes' h (tol/e)^½)."""
+    if error == 0.0:
+        return GROW_MOST
+    exponent = 1.0 / (plan.error_order + 1) - 0.75 * plan.beta
+    factor = SAFETY * pow(error, -exponent) * pow(error_last, plan.beta)
+    return min(GROW_MOST, max(SHRINK_MOST, factor))
+
+
+@njit
+def reduction(plan, error):
+    """Factor on h after a rejected step: error > 1, possibly infinite."""
+    if math.isinf(error):
+        return SHRINK_MOST
+    return max(SHRINK_MOST, SAFETY * pow(error, -1.0 / (plan.error_order + 1)))
+
+
+@njit
+def initial_step(context, plan, t, y, dydt, work, longest):
+    """(status, h): a first step whose error is about a hundredth of the tolerance, at most `longest` (s). The trial that
+    tells is as short as it must be for the system to be evaluated at its end."""
+    d0 = scaled_norm(y, y, y, plan, work.weights)
+    d1 = scaled_norm(dydt, y, y, plan, work.weights)
+    h0 = 0.01 * d0 / d1 if 1e-5 < d0 < math.inf and 1e-5 < d1 < math.inf else 1e-6
+    h0 = min(h0, longest)
+    while True:
+        for i in range(y.size):
+            work.stage[i] = y[i] + h0 * dydt[i]
+        status = derivative(t + h0, work.stage, work.spare, context)
+        if status == OK:
+            break
+        h0 *= SHRINK_MOST
+        if status >= ENDS_RUN or h0 < SMALLEST_STEP:
+            return status, h0
+    for i in range(y.size):
+        work.spare[i] = (work.spare[i] - dydt[i]) / h0
+    largest = max(d1, scaled_norm(work.spare, y, y, plan, work.weights))
+    if math.isinf(largest) or largest <= 1e-15:
+        h1 = max(1e-6, 1e-3 * h0)
+    else:
+        h1 = pow(0.01 / largest, 1.0 / (plan.error_order + 1))
+    return OK, min(100.0 * h0, h1, longest)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# One step of the chosen method: how long it is, whether it is accepted, and the completed state at its end.
+#
+# `y` is untouched: the new state is left in work.y_new, its derivative in the row of work.k after the stages.
+
+
+SAME_TIME = 1e-9  # in units of dt: step ends closer than this are one
+EPSILON = 2.220446049250313e-16
+
+
+@inlined
+def attempt(context, plan, t, h, y, work, clock):
+    """work.y_new = one raw step of h from y; row 0 of work.k holds f(t, y)."""
+    clock[0].evaluations += plan.stages - 1
+    if plan.partitioned == 2:
+        return splitting_step(context, t, y, h, work.momentum, work.k, work.stage, work.y_new)
+    if plan.partitioned == 1:
+        return symplectic_step(context, t, y, h, work.momentum, work.k, work.stage, work.y_new)
+    status = explicit_step(context, t, y, h, plan, work.k, work.stage, work.y_new)
+    return status if status != OK else merge(t + h, work.y_new, context)
+
+
+@inlined
+def finish(context, plan, t_new, evaluated, work, clock):
+    """Complete work.y_new at t_new."""
+    if evaluated == 0:
+        clock[0].evaluations += 1
+    return complete(t_new, work.y_new, work.k[plan.stages], evaluated, context)
+
+
+@inlined
+def fixed_end(plan, clock, t_end):
+    """(t_new, h): the end of the next fixed step, on the grid origin + i dt, and its length."""
+    now = clock[0]
+    on_grid = now.t == now.origin + now.count * now.h
+    t_new = now.origin + (now.count + 1) * now.h
+    if not on_grid and t_new - now.t <= SAME_TIME * now.h:
+        now.count += 1
+        t_new = now.origin + (now.count + 1) * now.h
+    if plan.land != 0 and t_new > t_end + SAME_TIME * now.h:
+        return t_end, t_end - now.t
+    if on_grid:
+        return t_new, now.h
+    return t_new, t_new - now.t
+
+
+@inlined
+def fixed_step(context, plan, y, work, clock, t_end):
+    """(status, t_new, h) of one fixed step, completed."""
+    t = clock[0].t
+    t_new, h = fixed_end(plan, clock, t_end)
+    status = attempt(context, plan, t, h, y, work, clock)
+    if status == OK and not all_finite(work.y_new):
+        status = NON_FINITE
+    if status == OK:
+        status = finish(context, plan, t_new, 0, work, clock)
+    return status, t_new, h
+
+
+@njit
+def judge(context, plan, t_new, h, y, work, clock):
+    """(status, error) of the raw step in `work`; infinite where the state is not finite."""
+    if not all_finite(work.y_new):
+        return OK, math.inf
+    if plan.fsal != 0:
+        clock[0].evaluations += 1
+        status = derivative(t_new, work.y_new, work.k[plan.stages], context)
+        if status != OK:
+            return status, math.inf
+    return OK, error_norm(plan, h, y, work)
+
+
+@njit
+def adaptive_step(context, plan, y, work, clock, t_end):
+    """(status, t_new, h) of one accepted step, completed, and the clock's next h. The step that reaches t_end is
+    shortened to land on it, without spoiling h.
+
+    A trial is rejected where its error is too large, where it is not finite, and where the system cannot be evaluated at one
+    of its stages or completed at its end. The run fails only where the step would have to be too short for the clock; then
+    the clock's h is that step, and the status that of the last trial."""
+    now = clock[0]
+    t = now.t
+    h = min(now.h, plan.h_max)
+    limit = 1.0
+    while True:
+        shortened = t + h >= t_end - 1e-10 * h
+        proposed = h
+        if shortened:
+            h = t_end - t
+        t_new = t_end if shortened else t + h
+        status, error = attempt(context, plan, t, h, y, work, clock), math.inf
+        if status == OK:
+            status, error = judge(context, plan, t_new, h, y, work, clock)
+        if status == OK and error <= 1.0:
+            status = finish(context, plan, t_new, plan.fsal, work, clock)
+            if status == OK:
+                break
+            error = math.inf
+        now.h = h
+        if status >= ENDS_RUN:
+            return status, t, h
+        now.rejected += 1
+        limit = 0.0
+        h *= reduction(plan, error)
+        if too_short(t, h):
+            if status == OK:
+                status = NON_FINITE if math.isinf(error) else STEP_UNDERFLOW
+            return status, t, h
+    factor = growth(plan, error, now.error_last)
+    if limit == 0.0:
+        factor = min(1.0, factor)
+    if shortened:
+        now.h = max(proposed, h * factor) if h < proposed else h * factor
+    else:
+        now.h = h * factor
+        now.error_last = max(error, SMALLEST_ERROR)
+    return OK, t_new, h
+
+
+@inlined
+def too_short(t, h):
+    """Whether a step is too short to be told from none at all."""
+    return h < 16.0 * EPSILON * abs(t) or h < SMALLEST_STEP
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Events: the first sign change in a step, located on the dense output and then on the method's own steps.
+#
+# `event(t, y, values, context)` writes one number per event; a root is where it changes sign. `signs` keeps the side
+# each
+# event is on between calls, so that a root just found is not found again and one found late is not lost.
+
+
+RESOLUTION = 1e-14  # of the step
+
+
+@njit
+def sign(value):
+    return 1.0 if value > 0.0 else (-1.0 if value < 0.0 else 0.0)
+
+
+@njit
+def departure(context, y, dydt, work, signs, clock, t_end):
+    """Set the side of every event at the start of a run, or of the event just stopped at. On a root, it is the side that
+    y is about to move to; the value there, a rounding error, gives way to the one a little ahead."""
+    now = clock[0]
+    ahead = 1e-3 * min(now.h, t_end - now.t)
+    for j in range(y.size):
+        work.stage[j] = y[j] + ahead * dydt[j]
+    status = event(now.t + ahead, work.stage, work.values[2], context)
+    for i in range(signs.size):
+        if i == now.event or (now.started == 0 and work.values[0, i] == 0.0):
+            work.values[0, i] = work.values[2, i]
+            signs[i] = sign(work.values[2, i])
+        elif now.started == 0:
+            signs[i] = sign(work.values[0, i])
+    return status
+
+
+@njit
+def crossed(before, value, direction):
+    """Whether going from the side `before` to `value` is an event."""
+    return before != 0.0 and sign(value) != before and (direction == 0 or direction == -before)
+
+
+@njit
+def keep_sides(values, direction, signs):
+    """Remember the side of each value, except where that would hide a crossing still to be reported."""
+    for i in range(signs.size):
+        if values[i] != 0.0 and not crossed(signs[i], values[i], direction[i]):
+            signs[i] = sign(values[i])
+
+
+@njit
+def divide(low, g_low, high, g_high):
+    """Where the chord meets zero, kept inside the bracket."""
+    x = low - g_low * (high - low) / (g_high - g_low)
+    return min(high, max(low, x))
+
+
+@njit
+def dense_root(context, plan, t, h, y, work, which):
+    """(status, θ) with θ in [0, 1] where event `which` crosses zero on the dense output: regula falsi (Illinois), with a
+    bisection now and then."""
+    low, high = 0.0, 1.0
+    g_low, g_high = work.values[0, which], work.values[1, which]
+    side = 0
+    for i in range(200):
+        width = high - low
+        if width <= RESOLUTION:
+            break
+        x = 0.5 * (low + high) if i % 4 == 3 else divide(low, g_low, high, g_high)
+        x = min(high - 0.25 * RESOLUTION, max(low + 0.25 * RESOLUTION, x))
+        dense_state(plan, work.k, y, h, x, work.stage)
+        status = event(t + x * h, work.stage, work.values[2], context)
+        g = work.values[2, which]
+        if status != OK or g == 0.0:
+            return status, x
+        if (g > 0.0) == (g_high > 0.0):
+            high, g_high = x, g
+            g_low *= 0.5 if side == 1 else 1.0
+            side = 1
+        else:
+            low, g_low = x, g
+            g_high *= 0.5 if side == -1 else 1.0
+            side = -1
+    return OK, high
+
+
+@njit
+def first_root(context, plan, t, h, y, work, signs, clock):
+    """(status, index, θ) of the earliest crossing in the step, by dense output; index -1 if there is none. Values at the
+    start and the end are in rows 0 and 1 of work.values."""
+    first, earliest, ready = -1, math.inf, False
+    for i in range(signs.size):
+        if not crossed(signs[i], work.values[1, i], work.direction[i]):
+            continue
+        if not ready:
+            clock[0].evaluations += plan.extra
+            status = extra_stages(context, t, y, h, plan, work.k, work.stage)
+            if status != OK:
+                return status, -1, 0.0
+            ready = True
+        if sign(work.values[0, i]) != signs[i]:
+            theta = 0.0
+        elif work.values[1, i] == 0.0:
+            theta = 1.0
+        else:
+            status, theta = dense_root(context, plan, t, h, y, work, i)
+            if status != OK:
+                return status, -1, 0.0
+        if theta < earliest:
+            first, earliest = i, theta
+    return OK, first, earliest
+
+
+@njit
+def retake(context, plan, t, h, theta, y, work, clock, which):
+    """(status, t_new): take the step again from y up to the event, so that the state there has the method's accuracy.
+
+    The dense output is less exact than the method; its root is corrected by regula falsi on steps of the method.
+    """
+    low, g_low = 0.0, work.values[0, which]
+    high, g_high = h, work.values[1, which]
+    x, side = theta * h, 0
+    for attempts_left in range(9, -1, -1):
+        status = attempt(context, plan, t, x, y, work, clock)
+        if status == OK and not all_finite(work.y_new):
+            status = NON_FINITE
+        if status == OK:
+            status = finish(context, plan, t + x, 0, work, clock)
+        if status == OK:
+            status = event(t + x, work.y_new, work.values[2], context)
+        if status != OK:
+            return status, t
+        g = work.values[2, which]
+        if g == 0.0 or x == 0.0 or attempts_left == 0:
+            break
+        if (g > 0.0) == (g_low > 0.0):
+            low, g_low = x, g
+            g_high *= 0.5 if side == -1 else 1.0
+            side = -1
+        else:
+            high, g_high = x, g
+            g_low *= 0.5 if side == 1 else 1.0
+            side = 1
+        better = divide(low, g_low, high, g_high)
+        if abs(better - x) <= RESOLUTION * h + EPSILON * abs(t):
+            break
+        x = better
+    return OK, t + x
+
+
+@njit
+def stop_at_event(context, plan, t, t_new, h, y, work, signs, clock):
+    """(status, index, t_new): look for an event in the step just taken; if there is one, the step now ends there."""
+    status = event(t_new, work.y_new, work.values[1], context)
+    if status != OK:
+        return status, -1, t
+    status, index, theta = first_root(context, plan, t, h, y, work, signs, clock)
+    if status != OK:
+        return status, -1, t
+    latest = 1
+    if index >= 0:
+        status, t_new = retake(context, plan, t, h, theta, y, work, clock, index)
+        if status != OK:
+            return status, -1, t
+        latest = 2
+    keep_sides(work.values[latest], work.direction, signs)
+    copy(work.values[0], work.values[latest])
+    return OK, index, t_new
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The driver: step, complete, look for events, commit; from the clock's time to `t_end`.
+#
+# What is integrated is behind the pointers of `context`: see `functions`.
+
+
+@njit
+def advance(context, plan, y, dydt, work, signs, clock, t_end, max_steps):
+    """Integrate until t_end (s), an event, a failure or `max_steps` accepted steps; call again to go on.
+
+    y, dydt: float64[n], always the last good state and its derivative. Adaptive methods end on t_end exactly; fixed
+    steps end on the first step end not before t_end (less 1e-9 dt), or on t_end if plan.land is 1. `plan` is
+    options.plan[0]; `options`, `work`, `signs` and `clock` come from `state`. After changing y, set clock.valid = 0.
+    """
+    status = begin(context, plan, y, dydt, work, signs, clock, t_end)
+    if status != OK:
+        return status
+    for _ in range(max_steps):
+        if reached(plan, clock, t_end):
+            return OK
+        status = step(context, plan, y, dydt, work, signs, clock, t_end)
+        if status != OK:
+            return status
+    return OK if reached(plan, clock, t_end) else MAX_STEPS
+
+
+@inlined
+def reached(plan, clock, t_end):
+    now = clock[0]
+    slack = 0.0 if plan.adaptive != 0 else SAME_TIME * now.h
+    return now.t >= t_end - slack
+
+
+@njit
+def begin(context, plan, y, dydt, work, signs, clock, t_end):
+    """Whatever is not known yet: the derivative, the first step, the side of each event."""
+    now = clock[0]
+    if now.valid == 0:
+        now.evaluations += 1
+        status = complete(now.t, y, dydt, 0, context)
+        if status != OK:
+            return status
+        now.valid = 1
+    if reached(plan, clock, t_end):
+        return OK
+    if plan.adaptive != 0 and now.h <= 0.0:
+        now.evaluations += 1
+        longest = min(plan.h_max, t_end - now.t)
+        status, now.h = initial_step(context, plan, now.t, y, dydt, work, longest)
+        if status != OK:
+            return status
+    if signs.size > 0:
+        status = event(now.t, y, work.values[0], context)
+        if status == OK and (now.started == 0 or now.event >= 0):
+            status = departure(context, y, dydt, work, signs, clock, t_end)
+        if status != OK:
+            return status
+    now.event = -1
+    now.started = 1
+    return OK
+
+
+@inlined
+def step(context, plan, y, dydt, work, signs, clock, t_end):
+    """One accepted step, committed: y, dydt and the clock move together."""
+    now = clock[0]
+    index = -1
+    while True:
+        copy(work.k[0], dydt)
+        if plan.adaptive != 0:
+            status, t_new, h = adaptive_step(context, plan, y, work, clock, t_end)
+        else:
+            status, t_new, h = fixed_step(context, plan, y, work, clock, t_end)
+        if status != OK:
+            return status
+        if signs.size == 0:
+            break
+        status, index, t_new = stop_at_event(context, plan, now.t, t_new, h, y, work, signs, clock)
+        if status == OK:
+            break
+        if plan.adaptive == 0 or status >= ENDS_RUN or too_short(now.t, SHRINK_MOST * h):
+            return status
+        now.rejected += 1  # the system cannot be evaluated somewhere within the step
+        now.h = SHRINK_MOST * h
+    copy(y, work.y_new)
+    copy(dydt, work.k[plan.stages])
+    now.t = t_new
+    now.steps += 1
+    now.event = index
+    if plan.adaptive == 0 and t_new >= now.origin + (now.count + 1) * now.h:
+        now.count += 1
+    return OK if index < 0 else EVENT

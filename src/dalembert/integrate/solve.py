@@ -1,22 +1,68 @@
 """`solve`: integrate y' = f(t, y) from Python."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..pointer import RAISED, WRONG_LENGTH
-from ..status import EVENT, MAX_STEPS, MESSAGES, OK
-from ..user_pointer import Adapter, Pointer
-from .behind import RECORD, Stepper
-from .functions import Functions
-from .methods import method as find_method
-from .record import make_record
-from .solution import IntegrationError, Solution
-from .state import Options, make_clock, make_options, make_signs, make_work
-from .tableau import Array, Tableau
+from ..core.c_function import RAISED, WRONG_LENGTH
+from ..core.status import EVENT, MAX_STEPS, MESSAGES, OK
+from ..core.user_function import Adapter, Pointer
+from .driver import RECORD, OdeStepper, make_record
+from .state import Functions, Options, make_clock, make_options, make_signs, make_work
+from .tableaus import Array, Tableau
+from .tableaus import method as find_method
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What `solve` returns: where the integration went, and what is between its steps.
+
+
+@dataclass
+class Solution:
+    """Where the integration went. m rows: every step, or the `times` asked for; n components.
+
+    Call it with a time (s) inside the run to interpolate, if it was made with dense=True.
+    """
+
+    t: Array  # (m,) seconds
+    y: Array  # (m, n)
+    status: int
+    message: str
+    steps: int
+    rejected: int
+    evaluations: int
+    event_times: tuple[Array, ...]  # for each event, its times (s)
+    event_states: tuple[Array, ...]  # for each event, (count, n)
+    polynomials: Array | None = field(default=None, repr=False)  # (m - 1, degree, n)
+
+    def __call__(self, t: ArrayLike) -> Array:
+        """The state at time(s) t by the method's dense output: (n,) or (len(t), n). Raises ValueError."""
+        if self.polynomials is None:
+            raise ValueError("this solution holds no dense output: call solve(..., dense=True)")
+        at = np.asarray(t, dtype=np.float64)
+        if not np.all((at >= self.t[0]) & (at <= self.t[-1])):
+            raise ValueError(f"t = {t} lies outside the run, which goes from {self.t[0]} to {self.t[-1]}")
+        if not len(self.polynomials):
+            return np.broadcast_to(self.y[0], (*at.shape, self.y.shape[1])).copy()
+        step = np.clip(np.searchsorted(self.t, at, side="left") - 1, 0, len(self.polynomials) - 1)
+        theta = ((at - self.t[step]) / (self.t[step + 1] - self.t[step]))[..., None]
+        total = np.zeros((*at.shape, self.y.shape[1]))
+        for j in range(self.polynomials.shape[1] - 1, -1, -1):
+            total = theta * (self.polynomials[step, j] + total)
+        return self.y[step] + total
+
+
+class IntegrationError(RuntimeError):
+    """An integration that failed in the middle; `solution` holds everything up to then."""
+
+    def __init__(self, message: str, solution: Solution) -> None:
+        super().__init__(message)
+        self.solution = solution
+
+
+# ----------------------------------------------------------------------------------------------------------------------
 
 Function = Callable[[float, Array], Any]
 BUFFER = 1024  # rows that are recorded in one call
@@ -112,7 +158,7 @@ class _Run:
             self._keep(np.array([now.t]), self.y[None].copy(), np.empty((0, degree, n)))
         rows = BUFFER if each else min(BUFFER, len(stops))
         record = make_record(stops, each, max_steps, rows, n, degree if self.dense else 0)
-        stepper = Stepper(
+        stepper = OdeStepper(
             self.functions, self.options, make_work(self.options), make_signs(self.options), self.clock, record
         )
         progress, status = record.progress[0], OK

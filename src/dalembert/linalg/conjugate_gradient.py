@@ -8,19 +8,37 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import clear, copy
-from ..jit import njit
-from ..kernel import array, kernel, out
-from ..status import OK
-from ..vec import load3
-from .block_matrix import BlockMatrix, load_3, multiply, store_3
-from .block_pattern import BlockPattern
-from .coarse_matrix import prepare
-from .coarse_space import CoarseSpace, CoarseWork, Swept, coarse_space, coarse_workspace
-from .deflation import coarse_part, solve_coarse
+from ..core.jit import njit
+from ..core.kernel import array, kernel, out
+from ..core.math3 import load3
+from ..core.simd import clear, copy
+from ..core.status import OK
+from .block_matrix import (
+    HELD,
+    BlockMatrix,
+    BlockPattern,
+    add_from_frames,
+    fixed_part,
+    into_frames,
+    load_3,
+    multiply,
+    project,
+    relax_residual,
+    store_3,
+    sweep_downward,
+    sweep_upward,
+)
+from .deflation import (
+    CoarseSpace,
+    CoarseWork,
+    Swept,
+    coarse_part,
+    coarse_space,
+    coarse_workspace,
+    prepare,
+    solve_coarse,
+)
 from .ordering import COLUMN, ENTRY, UPDATE
-from .ssor import HELD, add_from_frames, fixed_part, into_frames, project
-from .sweeps import relax_residual, sweep_downward, sweep_upward
 
 NOT_CONVERGED = 1  # the iterations allowed were used up, or rounding lets the residual fall no further
 INDEFINITE = 2  # a direction was met along which A does not bend upward: x is the best found before

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..table_function import TableFunction
-from . import iterative_tables as tables
+from ..core.tables import TableFunction
+from . import precondition as tables
+from .dense import Matrix, checked
 from .equilibrate import equilibrate
-from .iterate import COMPILED, perform
-from .iterative_tables import AGAIN, PREPARE, Iterative
-from .square_matrix import Matrix, checked
+from .krylov import ITERATE_ENTRY, iterate_task
+from .precondition import AGAIN, PREPARE, Iterative
 
 SOLVERS = ("bicgstab", "conjugate_gradient", "minres", "gauss_seidel", "jacobi")
 PRECONDITIONERS = ("none", "block_jacobi", "incomplete")
@@ -95,7 +95,7 @@ class LinearSolution(NamedTuple):
 
 def plain(task: int, t: float, given: np.ndarray, found: np.ndarray, own: Iterative) -> int:
     """A task of `iterate` without compilation."""
-    return int(perform(task, given, found, own))
+    return int(iterate_task(task, given, found, own))
 
 
 class IterativeSystem(TableFunction):
@@ -134,7 +134,7 @@ class IterativeSystem(TableFunction):
             blank(int((widths**2).sum())), blank(entries), np.ones(n), np.zeros(n), blank(n), blank(n), blank(n), blank(n),
             blank(tables.WORK * n), *np.zeros((6, n), np.int64),
         )  # fmt: skip
-        super().__init__(COMPILED, plain, own_tables)
+        super().__init__(ITERATE_ENTRY, plain, own_tables)
 
     @property
     def iteration(self) -> Any:

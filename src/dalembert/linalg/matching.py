@@ -18,10 +18,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..jit import njit
-from ..kernel import array, kernel, out
-from .heap import pop, rise
-from .square_matrix import Matrix, Sizes, checked, sizes
+from ..core.jit import njit
+from ..core.kernel import array, kernel, out
+from .dense import Matrix, Sizes, checked, sizes
+from .ordering import pop, rise
 
 FREE = -1
 UNSEEN, DONE = -1, -2  # places of rows that are not in the heap

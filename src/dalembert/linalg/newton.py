@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..no_solution import NoSolution
+from ..core.status import NoSolution
 
 SUFFICIENT = 1e-4  # Armijo's: of the decrease that the slope promises
 HALVINGS = 60

@@ -8,19 +8,24 @@ from typing import Any
 
 import numpy as np
 
-from ..scene.articulate import Link
+from ..core.user_function import Adapter, Pointer
 from ..scene.body import WORLD, Body
-from ..scene.checks import quaternion_of
-from ..scene.eigen import eigenvectors
+from ..scene.checks import eigenvectors, quaternion_of
 from ..scene.force import Event
-from ..scene.joint import Joint
+from ..scene.joint import Joint, Link
 from ..scene.particles import Particle
 from ..scene.scene import Scene
-from ..user_pointer import Adapter, Pointer
 from . import tables
-from .elements import ForceCompiler, part_rows, to_frame
 from .graph import Graph, build_graph
-from .particles import ParticleCompiler, attaches, attachment_row, particles_in_joints
+from .particles import (
+    ForceCompiler,
+    ParticleCompiler,
+    attaches,
+    attachment_row,
+    part_rows,
+    particles_in_joints,
+    to_frame,
+)
 from .tables import CONTACT_WORK, EQUAL_MOMENTS, LEDGER, STAGES, STATE_SIZE, System
 from .tree import Layout, build_tree
 from .user_functions import event_adapter
@@ -117,7 +122,7 @@ class Model:
             energies=blank(3),
             rates=blank(graph.rows),
             wrenches=blank(6 * len(self.joint_names)),
-            ticks=np.zeros(len(STAGES) + 3),
+            timer=np.zeros(len(STAGES) + 3),
             **own,
         )
 

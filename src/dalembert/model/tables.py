@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..energies.tables import Elements
-from ..interact.tables import Interactions
+from ..core.tables import column, part
+from ..energies.elements import Elements
 from ..linalg.ordering import COLUMN, ENTRY
 from ..linalg.ordering import UPDATE as BLOCK_UPDATE
-from ..tables import column, part
+from ..pairwise.laws import Interactions
 
 STATE_SIZE = 13  # numbers a body has in the state vector: x (3), q (4), P (3), L (3)
 
@@ -42,7 +42,7 @@ MOTOR = 5  # force or torque on a coordinate: constant, or towards a speed withi
 CUSTOM_FORCE = 6  # force and torque by a function of the user's
 CUSTOM_MOTOR = 7  # force or torque on a coordinate by a function of the user's
 # From here on, the impulses of time steps: on a coordinate, within bounds.
-BOUNDED = 8
+LIMITED = 8
 STOP = 8  # s ≥ `rest` (side +1) or s ≤ `rest` (side −1)
 DRY_FRICTION = 9  # as much as `limit` against the motion
 SERVO = 10  # as much as `limit` either way, towards the speed `target`
@@ -137,7 +137,7 @@ SETTINGS = np.dtype(
 
 # Stages of a step, timed ----------------------------------------------------------------------------------------------
 STAGES = ("mass properties", "J and J̇q̇", "assembly", "factorization", "solve", "forces", "update")
-MASS, JACOBIAN, ASSEMBLY, FACTORIZATION, SOLVE, FORCES, UPDATE = range(7)
+MASS, JACOBIAN, ASSEMBLY, FACTORIZATION, SOLVE, FORCE_STAGE, UPDATE = range(7)
 
 # Entries of the ledger of a scene whose bodies touch: the work of normal forces (impacts), and of friction.
 CONTACT_WORK = ("contact: impacts", "contact: friction")
@@ -212,4 +212,4 @@ class System(NamedTuple):
     )
     rates: Any = column("rows", doc="J v")
     wrenches: Any = column("6 * joints", unit="N, N m", doc="force and torque of each joint on its second body")
-    ticks: Any = column("stages + 3", doc="see `ticks`")
+    timer: Any = column("stages + 3", doc="see `ticks`")

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..user_pointer import Adapter, Compile
+from ..core.user_function import Adapter, Compile
 
 STEP = 1e-3  # of the fourth-order difference that gives the bias (s)
 
@@ -68,8 +68,8 @@ class Answer:
 
 FORCE_AND_TORQUE = Answer("a force of shape (3,), or force and torque of shape (6,)", ((3,), (6,)))
 EFFORT = Answer("one number, the effort", ((),))
-FIELD = Answer("a force of shape (3,)", ((3,),))
-WIND = Answer("a velocity of shape (3,)", ((3,),))
+FIELD_ANSWER = Answer("a force of shape (3,)", ((3,),))
+WIND_ANSWER = Answer("a velocity of shape (3,)", ((3,),))
 RADIAL = Answer("two numbers, W and dW/dr", ((2,),))
 EVENT = Answer("one number, which changes sign at the event", ((),))
 
@@ -120,7 +120,7 @@ def _motor(compile: Compile, function: Callable[..., Any]) -> Callable[..., Any]
 
 def field_adapter(function: Callable[..., Any]) -> Adapter:
     """(t, x, v) → (3,) force on a particle, as f(t, (x, v)) → 3 numbers."""
-    return Adapter((function,), _field, size=3, answers=(FIELD,))
+    return Adapter((function,), _field, size=3, answers=(FIELD_ANSWER,))
 
 
 def _field(compile: Compile, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -132,7 +132,7 @@ def _field(compile: Compile, function: Callable[..., Any]) -> Callable[..., Any]
 
 def wind_adapter(function: Callable[..., Any]) -> Adapter:
     """(t, x) → (3,) velocity of the wind, as f(t, x) → 3 numbers."""
-    return Adapter((function,), size=3, answers=(WIND,))
+    return Adapter((function,), size=3, answers=(WIND_ANSWER,))
 
 
 def event_adapter(function: Callable[..., Any]) -> Adapter:

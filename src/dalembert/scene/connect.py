@@ -9,18 +9,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .joint import Curve, Custom, Frame, Joint
-from .joints.ball import Ball
 from .joints.composition import Composition
-from .joints.cylindrical import Cylindrical
-from .joints.gear import Gear
-from .joints.hinge import Hinge
-from .joints.point_on_curve import PointOnCurve
-from .joints.point_on_line import PointOnLine
-from .joints.point_on_plane import PointOnPlane
-from .joints.rod import Rod
-from .joints.slider import Slider
-from .joints.universal import Universal
-from .joints.weld import Weld
+from .joints.standard import (
+    Ball,
+    Cylindrical,
+    Gear,
+    Hinge,
+    PointOnCurve,
+    PointOnLine,
+    PointOnPlane,
+    Rod,
+    Slider,
+    Universal,
+    Weld,
+)
 from .particles import Particle
 from .resolve import Resolver
 

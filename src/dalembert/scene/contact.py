@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike
 
 from .body import Body
 from .checks import color_text, real_array, rotation_matrix, unit_quaternion
-from .shapes import HalfSpace as HalfSpace
 from .shapes import Shape
 
 MOST_FRICTION = 1e3

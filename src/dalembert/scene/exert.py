@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 
 from .force import Force
 from .forces.drag import Drag
-from .forces.joint_friction import JointFriction
-from .forces.limit import Limit
+from .forces.limit import JointFriction, Limit
 from .forces.load import Load
 from .forces.motor import Motor
 from .forces.spring import Spring

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from .checks import positive
+
 SUFFIXES = (".stl", ".obj", ".ply")
 MAX_BYTES = 100_000_000
 
@@ -57,3 +59,92 @@ def _parse(path: str | PathLike[str], data: bytes, suffix: str) -> tuple[np.ndar
     if len(faces) == 0 or faces.min() < 0 or faces.max() >= len(vertices) or not np.isfinite(vertices).all():
         raise ValueError(f"mesh file '{path}': no valid triangles in it; export it again as a triangle mesh")
     return vertices, faces
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What a mesh is made of: inner edges with what lies on either side, the skin of tetrahedra; and plain meshes.
+
+
+def hinges_of(owner: str, x: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(m, 4) inner edges with the opposite corners on either side, and (m,) 3 l²/(A + A′) of each.
+
+    Raises ValueError for an edge of more than two triangles.
+    """
+    sides = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
+    opposite = np.concatenate([faces[:, 2], faces[:, 0], faces[:, 1]])
+    number = np.tile(np.arange(len(faces)), 3)
+    low, high = sides.min(axis=1), sides.max(axis=1)
+    order = np.lexsort((high, low))
+    low, high, opposite, number = low[order], high[order], opposite[order], number[order]
+    same = (low[1:] == low[:-1]) & (high[1:] == high[:-1])
+    many = same[1:] & same[:-1]
+    if many.any():
+        bad = int(np.argmax(many))
+        raise ValueError(
+            f"{owner}: the edge between vertices {low[bad]} and {high[bad]} belongs to more than two triangles; cut the mesh"
+        )
+    i = np.nonzero(same)[0]
+    hinges = np.stack([low[i], high[i], opposite[i], opposite[i + 1]], axis=1)
+    area = 0.5 * np.linalg.norm(np.cross(x[faces[:, 1]] - x[faces[:, 0]], x[faces[:, 2]] - x[faces[:, 0]]), axis=1)
+    length = np.linalg.norm(x[hinges[:, 1]] - x[hinges[:, 0]], axis=1)
+    return hinges, 3.0 * length**2 / (area[number[i]] + area[number[i + 1]])
+
+
+def boundary_faces(tetrahedra: np.ndarray) -> np.ndarray:
+    """(m, 3) faces that belong to one tetrahedron only, turning right-handed about the way out."""
+    corners = np.array([[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]])
+    faces = tetrahedra[:, corners].reshape(-1, 3)
+    _, first, counts = np.unique(np.sort(faces, axis=1), axis=0, return_index=True, return_counts=True)
+    return np.asarray(faces[np.sort(first[counts == 1])])
+
+
+def sheet(width: float, height: float, columns: int, rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """A flat rectangle of triangles in the x–y plane, its middle at the origin: vertices (columns · rows, 3) in m, row
+    after row from the lowest y, and faces, whose diagonals take turns.
+
+    >>> vertices, faces = sheet(1.0, 1.0, 3, 3)
+    >>> vertices.shape, faces.shape
+    ((9, 3), (8, 3))
+    """
+    w, h = positive("sheet", "width", width, "m"), positive("sheet", "height", height, "m")
+    if not (isinstance(columns, int) and isinstance(rows, int) and columns > 1 and rows > 1):
+        raise ValueError(f"sheet: {columns!r} columns and {rows!r} rows of vertices; give whole numbers above one")
+    x, y = np.meshgrid(np.linspace(-0.5 * w, 0.5 * w, columns), np.linspace(-0.5 * h, 0.5 * h, rows))
+    vertices = np.stack([x.ravel(), y.ravel(), np.zeros(columns * rows)], axis=1)
+    i, j = (grid.ravel() for grid in np.meshgrid(np.arange(columns - 1), np.arange(rows - 1)))
+    a = j * columns + i
+    b, c, d = a + 1, a + columns + 1, a + columns
+    even = ((i + j) % 2 == 0)[:, None]
+    one = np.where(even, np.stack([a, b, c], axis=1), np.stack([a, b, d], axis=1))
+    other = np.where(even, np.stack([a, c, d], axis=1), np.stack([b, c, d], axis=1))
+    return vertices, np.stack([one, other], axis=1).reshape(-1, 3)
+
+
+def block(size: tuple[float, float, float], cells: tuple[int, int, int]) -> tuple[np.ndarray, np.ndarray]:
+    """A box of tetrahedra, its middle at the origin: vertices (n, 3) in m, and tetrahedra, five a cell.
+
+    >>> vertices, tetrahedra = block((1.0, 1.0, 1.0), (2, 2, 2))
+    >>> vertices.shape, tetrahedra.shape
+    ((27, 3), (40, 4))
+    """
+    lengths = [positive("block", "size", length, "m") for length in size]
+    if len(lengths) != 3 or len(cells) != 3 or not all(isinstance(n, int) and n > 0 for n in cells):
+        raise ValueError(
+            f"block: size {size!r} and cells {cells!r}; give three lengths and three whole numbers above zero"
+        )
+    axes = [np.linspace(-0.5 * length, 0.5 * length, n + 1) for length, n in zip(lengths, cells, strict=True)]
+    vertices = np.stack(np.meshgrid(*axes, indexing="ij"), axis=3).reshape(-1, 3)
+    i, j, k = (grid.ravel() for grid in np.meshgrid(*(np.arange(n) for n in cells), indexing="ij"))
+
+    def corner(a: int, b: int, c: int) -> np.ndarray:
+        return np.asarray(((i + a) * (cells[1] + 1) + j + b) * (cells[2] + 1) + k + c)
+
+    bits = [(a, b, c) for a in (0, 1) for b in (0, 1) for c in (0, 1)]
+    number = np.stack([corner(*bit) for bit in bits], axis=1)
+    even = np.array([[0, 4, 2, 1], [6, 2, 4, 7], [5, 4, 1, 7], [3, 1, 2, 7], [1, 4, 2, 7]])
+    odd = np.array([[4, 0, 5, 6], [2, 0, 6, 3], [1, 5, 0, 3], [7, 5, 3, 6], [0, 5, 6, 3]])
+    chosen = np.where(((i + j + k) % 2 == 0)[:, None, None], number[:, even], number[:, odd]).reshape(-1, 4)
+    edges = vertices[chosen[:, 1:]] - vertices[chosen[:, :1]]
+    inside_out = np.linalg.det(edges) < 0.0
+    chosen[inside_out] = chosen[inside_out][:, [0, 1, 3, 2]]
+    return vertices, chosen

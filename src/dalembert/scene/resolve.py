@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 from .body import Body
 from .checks import finite, real_array
 from .joint import Frame, Joint
-from .particle_force import elements_of, per_element, require_apart
-from .particles import Particle, Particles
+from .particles import Particle, Particles, elements_of, per_element, require_apart
 
 SAME_PLACE = 1e-9  # m: points that differ by less are one, by as much again for each metre from the origin
 

@@ -8,18 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .articulate import Articulations, Link
 from .body import WORLD, Body, World, make_body
 from .checks import real_array
 from .connect import Connections
 from .contact import OF_SCENE, Contacts, Material, OfScene, require_convex, surface
 from .exert import Exertions
 from .force import Event, Force
-from .joint import Frame, Joint
+from .joint import Articulations, Frame, Joint, Link
 from .mass import volume_of
-from .particle_force import ParticleForce
-from .particles import Particle, ParticleGroups, Particles
-from .pull import Pulls
+from .particle_forces import Pulls
+from .particles import Particle, ParticleForce, ParticleGroups, Particles
 from .scene_warnings import density_warnings, orientation_warnings
 from .shapes import HeightField, TriangleMesh
 from .soft import Soft

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .checks import array_of
-from .contact import HalfSpace
 from .force import Force
 from .joint import Joint
-from .shapes import TriangleMesh
+from .shapes import HalfSpace, TriangleMesh
 
 if TYPE_CHECKING:
     from .scene import Scene

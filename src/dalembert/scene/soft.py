@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike
 from ..energies.volume import require_upright
 from .checks import array_of, finite, positive, real_array
 from .joint import Joint
-from .mesh_topology import boundary_faces, hinges_of
-from .particle_force import ParticleForce, elements_of
-from .particles import Particles
+from .mesh_file import boundary_faces, hinges_of
+from .particles import ParticleForce, Particles, elements_of
 
 
 class Soft:

@@ -6,14 +6,17 @@ that all of them share (the proximal iteration of Carpentier et al. 2021). Holon
 leading block of the factor is theirs.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import clear
-from ..jit import njit
-from ..linalg import cholesky
-from ..tables import allocate, column
+from ..core.c_function import C_SIGNATURE, COMPLETE_EVALUATED, DERIVATIVE, call_pointer, viewer
+from ..core.jit import CFunction, njit
+from ..core.simd import clear
+from ..core.status import MESSAGES
+from ..core.tables import TableFunction, allocate, column, table_at
+from ..linalg import dense as cholesky
 
 PLAN = np.dtype(
     [
@@ -84,7 +87,7 @@ def factorize(tables):
         scale[i] = max(largest[i], values[i * n + i])
         for j in range(i + 1):
             factor[i * n + j] = values[i * n + j]
-    plan.stuck = cholesky.factorize(n, factor, 0, n, scale, LEAST)
+    plan.stuck = cholesky.cholesky_factorize(n, factor, 0, n, scale, LEAST)
     if plan.stuck >= 0:
         return SINGULAR_MASS
     if rows == 0:
@@ -97,10 +100,10 @@ def factorize(tables):
         cholesky.forward(n, factor, 0, n, cross, r * n)
     for r in range(rows):
         for s in range(r + 1):
-            schur[r * rows + s] = dot(cross, r * n, cross, s * n, n)
+            schur[r * rows + s] = dot_product(cross, r * n, cross, s * n, n)
         at = r * rows + r
         schur[at] = schur[at] * (1.0 + EPSILON) if schur[at] > 0.0 else 1.0
-    cholesky.factorize(rows, schur, 0, rows, tables.ones, 0.0)
+    cholesky.cholesky_factorize(rows, schur, 0, rows, tables.ones, 0.0)
     return 0
 
 
@@ -113,7 +116,7 @@ def end_step(tables):
 
 
 @njit
-def dot(a, at, b, bt, n):
+def dot_product(a, at, b, bt, n):
     total = 0.0
     for i in range(n):
         total += a[at + i] * b[bt + i]
@@ -132,7 +135,7 @@ def solve_multipliers(rows, tables):
         combine(rows, n, cross, multipliers, step)
         worst = 0.0
         for r in range(rows):
-            residual[r] = target[r] - dot(cross, r * n, step, 0, n)
+            residual[r] = target[r] - dot_product(cross, r * n, step, 0, n)
             worst = max(worst, abs(residual[r]))
         if not worst < 0.5 * previous:
             return
@@ -174,7 +177,7 @@ def accelerate(tables):
     if rows > 0:
         target, cross, multipliers = tables.target, tables.cross, tables.multipliers
         for r in range(rows):
-            target[r] = -values[bias + r] - dot(cross, r * n, step, 0, n)
+            target[r] = -values[bias + r] - dot_product(cross, r * n, step, 0, n)
         solve_multipliers(rows, tables)
         for i in range(n):
             step[i] = values[force + i]
@@ -183,3 +186,140 @@ def accelerate(tables):
             for i in range(n):
                 step[i] += cross[r * n + i] * multipliers[r]
     cholesky.backward(n, factor, 0, n, step, 0)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The equations of a generated function behind one C pointer, for the integrators: y = (u, v, work).
+#
+# `work` is what forces, constraints that move and explicit time dependence have done, so that the energy less it is
+# constant.
+# A step ends with u and v put back on the constraints, by the least change in the metric of the masses.
+
+
+FILL = 30  # task: M, f and the constraints, from u, v and parameters
+NOT_MET = 171  # status: holonomic constraints could not be met
+ITERATIONS = 25
+NEARLY = 1e-8  # of 1 + |u|: what Newton's method leaves after a smaller step is rounding
+FAR = 1e-6  # of the same: what is further off is not met
+_floats = viewer(np.float64)
+
+
+@njit
+def prepare(t, y, tables):
+    """M, f and the constraints at a state, factored. Returns a status."""
+    plan = tables.plan[0]
+    inputs = tables.inputs
+    for i in range(2 * plan.n):
+        inputs[i] = y[i]
+    status = call_pointer(plan.address, plan.handle, FILL, t, inputs, tables.values)
+    return status if status != 0 else factorize(tables)
+
+
+@njit
+def finish(y, dydt, tables):
+    """ẏ = (v, v̇, power), at the state that was prepared."""
+    plan = tables.plan[0]
+    n, values, step = plan.n, tables.values, tables.step
+    accelerate(tables)
+    _, _, gradient, _, _, energy = places(n, plan.holonomic, plan.rows)
+    power = values[energy + 1]
+    for r in range(plan.rows):
+        power += tables.multipliers[r] * dot_product(values, gradient + r * n, y, n, n)
+    for i in range(n):
+        dydt[i] = y[n + i]
+        dydt[n + i] = step[i]
+    dydt[2 * n] = power
+
+
+@njit
+def gap_left(y, tables):
+    """Whether a holonomic constraint asks for another change of coordinates that is more than rounding."""
+    plan = tables.plan[0]
+    n, values = plan.n, tables.values
+    _, gap, gradient, _, _, _ = places(n, plan.holonomic, plan.rows)
+    for r in range(plan.holonomic):
+        reach = 0.0
+        for i in range(n):
+            reach += abs(values[gradient + r * n + i]) * (1.0 + abs(y[i]))
+        if abs(values[gap + r]) > FAR * reach:
+            return True
+    return False
+
+
+@njit
+def project(t, y, tables):
+    """Newton's method on g(u, t) = 0, then G v + a = 0, from a state that was prepared; so is the one that it ends with.
+    Returns a status."""
+    plan = tables.plan[0]
+    n, rows, values, target, step = plan.n, plan.rows, tables.values, tables.target, tables.step
+    _, gap, gradient, drift, _, _ = places(n, plan.holonomic, rows)
+    size, count = 1.0, 0
+    while plan.holonomic > 0 and size > NEARLY:
+        if count == ITERATIONS:
+            return NOT_MET
+        count += 1
+        for r in range(plan.holonomic):
+            target[r] = -values[gap + r]
+        correct(plan.holonomic, tables)
+        size = 0.0
+        for i in range(n):
+            size = max(size, abs(step[i]) / (1.0 + abs(y[i])))
+            y[i] += step[i]
+        status = prepare(t, y, tables)
+        if status != 0:
+            return status
+    if gap_left(y, tables):
+        return NOT_MET
+    for r in range(rows):
+        target[r] = -values[drift + r] - dot_product(values, gradient + r * n, y, n, n)
+    correct(rows, tables)
+    for i in range(n):
+        y[n + i] += step[i]
+    return prepare(t, y, tables)
+
+
+@njit
+def equations_task(task, t, y, dydt, tables):
+    """Do one of the tasks of `pointer`; returns a status."""
+    plan = tables.plan[0]
+    if task == COMPLETE_EVALUATED and plan.rows == 0:
+        end_step(tables)
+        return 0
+    status = 0 if task == COMPLETE_EVALUATED else prepare(t, y, tables)
+    if status == 0 and task != DERIVATIVE and plan.rows > 0:
+        energy = places(plan.n, plan.holonomic, plan.rows)[5]
+        before = tables.values[energy]
+        status = project(t, y, tables)
+        y[2 * plan.n] += tables.values[energy] - before
+    if status == 0 and task != DERIVATIVE:
+        end_step(tables)
+    if status == 0:
+        finish(y, dydt, tables)
+    return status
+
+
+def equations_of_motion(data, task, t, y, n, dydt, m):
+    return equations_task(task, t, _floats(y, n), _floats(dydt, m), table_at(Equations, data))
+
+
+EQUATIONS_ENTRY = CFunction(equations_of_motion, C_SIGNATURE)
+
+
+def failure(tables: Equations, names: Sequence[str], status: int) -> str:
+    """What a status means, where `names` are those of the coordinates."""
+    if status == SINGULAR_MASS:
+        name = names[int(tables.plan[0].stuck)]
+        return (
+            f"the mass matrix is singular: nothing resists the acceleration of {name!r} there; take other coordinates (at a "
+            "pole), or give what it moves a mass"
+        )
+    if status == NOT_MET:
+        return "the holonomic constraints cannot be met; they contradict each other, or the step is too long"
+    return MESSAGES.get(status, f"status {status}")
+
+
+class Motion(TableFunction):
+    """Equations behind a C pointer."""
+
+    def __init__(self, tables: Equations) -> None:
+        super().__init__(EQUATIONS_ENTRY, equations_task, tables)

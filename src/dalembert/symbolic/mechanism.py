@@ -6,21 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from ..articulated.driver import JointMechanism
-from ..checkpoint_fields import Field
-from ..integrate.methods import METHODS
-from ..mechanics.mechanism import Mechanism
+from ..core.c_function import MEASURE
+from ..core.checkpoint_fields import Field
+from ..core.status import OK
+from ..dynamics.mechanism import Mechanism
+from ..dynamics.tree_driver import JointMechanism
+from ..dynamics.tree_system import FORWARD_KINEMATICS
+from ..integrate.tableaus import METHODS
 from ..model.compile import Model
 from ..model.tables import STATE_SIZE
-from ..pointer import MEASURE
 from ..scene.checks import rotation_matrix
 from ..scene.particles import Particle
-from ..status import OK
-from .constrained import make_equations
-from .evaluate import failure
-from .generalized import GeneralizedCoordinates
-from .nearest import parts, turn_of
-from .placed import COMPILED, LIFT, OPTIONS, Placed, perform
+from .constrained import failure, make_equations
+from .generalized import OPTIONS, PLACED_ENTRY, GeneralizedCoordinates, Placed, parts, placed_task, turn_of
 
 FITS = 1e-6  # of the size of the model: bodies further from where coordinates can have them are refused
 EXPLAINED = 1e-6  # of the reactions: what joints leave unexplained of them
@@ -52,7 +50,7 @@ class PlacedMechanism(JointMechanism):
         tail = STATE_SIZE * len(model.body_names)
         self.size, self.carried = 2 * n + model.size - tail, 0
         self.weights = np.concatenate([np.ones(2 * n), model.weights[tail:]])
-        self._stand_behind(COMPILED, perform, placed)
+        self._stand_behind(PLACED_ENTRY, placed_task, placed)
         self._plan.address, self._plan.handle = self.address, self.data
         self.z, self.dzdt = np.zeros(self.size), np.full(self.size, np.nan)
         self.z[:n] = coordinates.start
@@ -80,16 +78,16 @@ class PlacedMechanism(JointMechanism):
         """Energies, and what the joints bear: undefined where that is not all that holds the bodies in their coordinates."""
         rigid, kinematics = len(self.model.body_names), self.system.kinematics
         own = np.hstack([kinematics.linear[:rigid], kinematics.angular[:rigid]])
-        ticks = self.system.ticks.copy()  # of the stages of a step, which this is not
+        timer = self.system.timer.copy()  # of the stages of a step, which this is not
         self.mechanism(MEASURE, t, self.tables.y.copy(), dydt)
-        self.system.ticks[:] = ticks
+        self.system.timer[:] = timer
         held = np.hstack([kinematics.linear[:rigid], kinematics.angular[:rigid]])
         if not np.abs(held - own).max() <= EXPLAINED * np.abs(own).max():
             self.system.wrenches[:] = np.nan
 
     def put(self, y: np.ndarray) -> None:
         """The state of the bodies, y, from z."""
-        self.perform(LIFT, float(self._options.time), self.z, self.dzdt)
+        self.perform(FORWARD_KINEMATICS, float(self._options.time), self.z, self.dzdt)
         self._known[:] = y[:] = self.tables.y
 
     def take(self, y: np.ndarray) -> int:

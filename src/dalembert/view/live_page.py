@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from dalembert.view.live_overlays import KINDS
+import numpy as np
 
-__all__ = ["ALL", "NONE", "Panel"]
+from .camera import thinned
+from .drawing import BodyDrawing, LinkDrawing, SceneDrawing
+from .frames import Frames, checked_array, checked_items
+from .live_scene import KINDS
 
 SPEEDS = {"0.02×": 0.02, "0.05×": 0.05, "0.1×": 0.1, "0.25×": 0.25, "0.5×": 0.5, "1×": 1.0, "2×": 2.0, "5×": 5.0}
 NONE, ALL = "none", "all"
@@ -142,3 +145,292 @@ class Panel:
         self.timeline.min = first
         self.timeline.step = max((last - first) / 2000, 1e-9)
         self.timeline.disabled = False
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A body's share of the energy: its potential energies, and the works of the forces that act on it.
+
+
+MOST = 6  # springs, and forces, that are listed of one body
+
+
+class Share:
+    """What the scene `scene` (the trajectory's ``scene_json``), drawn as `drawing`, says of the forces on each body.
+
+    `forces` are the names of the works that frames have, in their order; `released` says when springs were let go, s.
+    """
+
+    def __init__(self, scene: Mapping[str, Any], drawing: SceneDrawing) -> None:
+        self.drawing = drawing
+        self.forces: Sequence[str] = ()
+        self.released: Mapping[str, float] = {}
+        self.gravity = checked_array(scene.get("gravity") or (0, 0, 0), (3,), "gravity")
+        self._laws = {
+            str(item.get("name")): (item["stiffness"], item["rest"])
+            for item in checked_items(scene, "springs")
+            if all(isinstance(item.get(key), int | float) for key in ("stiffness", "rest"))
+        }
+        self._moved = {
+            str(item.get("name")): list(item["bodies"])
+            for item in checked_items(scene, "forces")
+            if isinstance(item.get("bodies"), list)
+        }
+
+    def of(self, number: int, frames: Frames, index: int) -> list[tuple[str, float]]:
+        """What is known of the body `number` at the frame `index`: name with unit, and value.
+
+        In gravity −m g·x, zero at the world's origin; of a spring ½ k (l − l₀)², whole, though it belongs to what is at its
+        other end as well. Works are since the start, from the ledger, which has one entry a force: of a force on several
+        bodies it is that on all of them. What contacts and joints do to one body is not recorded.
+        """
+        body, found = self.drawing.bodies[number], []
+        if body.mass:
+            gravity = frames.further["gravity"][index] if "gravity" in frames.further else self.gravity
+            height = frames.positions[index, number] @ gravity.astype(float)
+            found.append(("potential energy in gravity, J", -body.mass * float(height)))
+        return found + _short(self._springs(number, frames, index)) + _short(self._works(number, frames, index))
+
+    def _springs(self, number: int, frames: Frames, index: int) -> Iterable[tuple[str, float]]:
+        there = frames.positions[index], frames.orientations[index], frames.particles[index]
+        for spring in self.drawing.springs:
+            held = frames.times[index] <= self.released.get(spring.name, spring.until)
+            if number in (spring.a.body, spring.b.body) and held and spring.name in self._laws:
+                stiffness, rest = self._laws[spring.name]
+                length = float(np.linalg.norm(spring.b.at(*there) - spring.a.at(*there)))
+                yield (
+                    f"energy of spring {spring.name}{self._shared(spring, number)}, J",
+                    0.5 * stiffness * (length - rest) ** 2,
+                )
+
+    def _shared(self, spring: LinkDrawing, number: int) -> str:
+        other = spring.b if spring.a.body == number else spring.a
+        if other.fixed:
+            return ""
+        return f" (shared with {'a particle' if other.body < 0 else self.drawing.bodies[other.body].name})"
+
+    def _works(self, number: int, frames: Frames, index: int) -> Iterable[tuple[str, float]]:
+        name, works = self.drawing.bodies[number].name, frames.further.get("work")
+        for k, force in enumerate(self.forces):
+            moved = self._moved.get(force, [])
+            if works is not None and name in moved:
+                others = len(moved) - 1
+                what = f"damper of {force}" if force in self._laws else force
+                yield f"work of {what}{f' (on {others} more, too)' if others else ''}, J", float(works[index, k])
+
+
+def _short(found: Iterable[tuple[str, float]]) -> list[tuple[str, float]]:
+    """The largest of many."""
+    return sorted(found, key=lambda pair: -abs(pair[1]))[:MOST]
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Live plots: the ledger of energy stacked, what it does not account for, and a quantity of choice; stage times as
+# bars.
+
+
+PREFIXES = {6: "M", 3: "k", 0: "", -3: "m", -6: "µ", -9: "n", -12: "p", -15: "f", -18: "a"}
+PLOT_POINTS = 500
+STACK = (
+    ("kinetic", "#3566b0", "#c4d3ea"), ("potential, above its least", "#d1772a", "#f3d5bd"),
+    ("lost", "#8a8f99", "#d9dbdf"), ("put in, below 0", "#3b8a5a", "#c5e0d0"),
+)  # fmt: skip
+QUANTITIES = ("joint error, m", "contact residual, m/s", "penetration, m", "contacts", "height, m", "speed, m/s",
+              "angular momentum, kg m²/s", "contact force, N")  # fmt: skip
+WORK = "work: "
+
+
+class Plots:
+    """viser's plots. `forces` are the names of the ledger's works, `masses` (b,) kg of the bodies, 0 for none."""
+
+    def __init__(self, gui: Any) -> None:
+        self.forces: Sequence[str] = ()
+        self.masses = np.zeros(0)
+        self.body = -1
+        with gui.add_folder("Energy audit", order=2):
+            kinetic, potential, lost, given = STACK  # each is drawn over those above it
+            self._stack = _plot(gui, "energy, J", [lost, potential, kinetic, given])
+            self._balance = _plot(gui, "energy error", [("error", "#b4434d", "")])
+            self.choice = gui.add_dropdown("quantity", QUANTITIES, initial_value=QUANTITIES[0])
+            self._quantity = _plot(gui, QUANTITIES[0], [("quantity", "#5b4bb5", "")])
+            self._stages = gui.add_html("", visible=False)
+
+    def set_names(self, forces: Sequence[str], masses: np.ndarray) -> None:
+        """The run has works of these forces, and bodies of these masses."""
+        self.forces, self.masses, self.body = list(forces), masses, -1
+        self.choice.options = (*QUANTITIES, *(WORK + name for name in self.forces))
+        self.choice.value = QUANTITIES[0]
+
+    def draw(self, frames: Frames) -> None:
+        """Plot all frames."""
+        keep = thinned(len(frames), PLOT_POINTS)
+        if len(keep) < 2:
+            return
+        t, (kinetic, potential, balance) = frames.times[keep], frames.energies[keep].T
+        further = {name: part[keep] for name, part in frames.further.items()}
+        lost, given = _lost_and_given(further.get("work", np.zeros((len(t), 0))))
+        above = potential - potential.min()
+        _draw(self._stack, "energy", t, kinetic + above + lost, kinetic + above, kinetic, -given)
+        _draw(self._balance, "energy error", t, balance)
+        self._draw_choice(t, frames, further, keep)
+
+    def _draw_choice(self, t: np.ndarray, frames: Frames, further: Mapping[str, np.ndarray], keep: np.ndarray) -> None:
+        name = self.choice.value
+        values = quantity(name, frames.positions[keep], further, self.masses, self.body, self.forces)
+        if name == "contacts" and len(frames.contacts) == len(frames):
+            values = np.array([len(frames.contacts[i]) for i in keep], float)
+        of = "" if name in ("contacts", *QUANTITIES[:3]) or name.startswith(WORK) else " of the body chosen"
+        title = f"{name}{of}" if values is not None else f"{name}{of}: not known here"
+        if self._quantity.title != title:
+            self._quantity.title = title
+        self._quantity.data = (t.copy(), np.zeros(len(t)) if values is None else values.astype(float))
+
+    def stages(self, seconds: Mapping[str, float]) -> None:
+        """Where the computing time went, s by stage."""
+        total = sum(seconds.values())
+        self._stages.visible = total > 0.0
+        if total > 0.0:
+            rows = [
+                f"<div style='display:flex;gap:6px;font-size:11px'><span style='width:9em'>{html.escape(name)}</span>"
+                f"<span style='background:#3566b0;height:10px;margin-top:4px;width:{100 * part / total:.0f}px'></span>"
+                f"<span>{100 * part / total:.0f} %, {part:.2f} s</span></div>"
+                for name, part in seconds.items()
+            ]
+            self._stages.content = (
+                "<div style='padding:0 12px 8px'><b style='font-size:12px'>stage times</b>" + "".join(rows) + "</div>"
+            )
+
+
+def quantity(
+    name: str, positions: np.ndarray, further: Mapping[str, np.ndarray], masses: np.ndarray, body: int,
+    forces: Sequence[str],
+) -> np.ndarray | None:  # fmt: skip
+    """A quantity of `QUANTITIES`, or a work, over frames at positions (n, b, 3); None where it is not known."""
+    sources = {
+        "joint error, m": "joint_error",
+        "contact residual, m/s": "contact_residual",
+        "penetration, m": "penetration",
+    }
+    vectors = {"angular momentum, kg m²/s": "angular_momentum", "contact force, N": "contact_force"}
+    if name in sources:
+        part = further.get(sources[name])
+        if part is None or part.size == 0:
+            return None
+        return np.nan_to_num(np.abs(part).reshape(len(part), -1).max(axis=1))
+    if name.startswith(WORK) and "work" in further:
+        return further["work"][:, forces.index(name[len(WORK) :])]
+    if body < 0:
+        return None
+    if name == "height, m":
+        return positions[:, body, 2]
+    if name == "speed, m/s" and "momentum" in further and masses[body] > 0.0:
+        return np.linalg.norm(further["momentum"][:, body], axis=1) / masses[body]
+    part = further.get(vectors.get(name, ""))
+    return None if part is None else np.linalg.norm(part[:, body], axis=1)
+
+
+def _lost_and_given(work: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of works (n, f) in J: what all those took that ended below zero, and what all others brought."""
+    if not work.size:
+        return np.zeros(len(work)), np.zeros(len(work))
+    takes = work[-1] < 0.0
+    return -work[:, takes].sum(axis=1), work[:, ~takes].sum(axis=1)
+
+
+def _draw(plot: Any, name: str, times: np.ndarray, *lines: np.ndarray) -> None:
+    """Lines in J, in the unit that keeps the numbers of the axis short."""
+    power = _power(max(float(np.abs(line).max()) for line in lines))
+    title = f"{name}, {PREFIXES[power]}J"
+    if plot.title != title:
+        plot.title = title
+    plot.data = (times.copy(), *(line * 10.0**-power for line in lines))
+
+
+def _power(size: float) -> int:
+    """The power of ten of the unit's prefix that brings `size` between 1 and 1000: 3e-11 J are 30 pJ."""
+    if not 0.0 < size < np.inf:
+        return 0
+    return int(np.clip(3 * np.floor(np.log10(size) / 3), min(PREFIXES), max(PREFIXES)))
+
+
+def _plot(gui: Any, title: str, lines: Sequence[tuple[str, str, str]]) -> Any:
+    from viser import uplot
+
+    empty = np.zeros(2)
+    series = [
+        uplot.Series(label=label, stroke=color, width=2, **({"fill": fill} if fill else {}))
+        for label, color, fill in lines
+    ]
+    return gui.add_uplot(
+        (empty,) * (len(lines) + 1),
+        (uplot.Series(label="t, s"), *series),
+        title=title,
+        scales={"x": uplot.Scale(time=False, auto=True), "y": uplot.Scale(auto=True)},
+        aspect=1.6,
+    )
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What is known of one body at one frame, as a table.
+
+
+def facts(body: BodyDrawing, number: int, frames: Frames, index: int, share: Share) -> str:
+    """A Markdown table: the state of a body, and its share of the audit, at the frame `index`.
+
+    The share is its kinetic energy: of translation P²/2m, and of spin, ½ ω·L, with ω found between frames if not recorded;
+    and what `Share.of` knows.
+    """
+    position, further = frames.positions[index, number], {k: part[index] for k, part in frames.further.items()}
+    rows = [("place, m", _vector(position)), ("turned, quaternion", _vector(frames.orientations[index, number]))]
+    if body.mass:
+        rows.append(("mass, kg", f"{body.mass:.6g}"))
+    if "momentum" in further and body.mass:
+        momentum = further["momentum"][number].astype(float)
+        velocity = momentum / body.mass
+        rows += [
+            ("velocity, m/s", _vector(velocity)),
+            ("speed, m/s", f"{np.linalg.norm(velocity):.5g}"),
+            ("momentum, kg m/s", _vector(momentum)),
+            ("kinetic energy of translation, J", f"{0.5 * momentum @ velocity:.5g}"),
+        ]
+    if "angular_momentum" in further:
+        spin = further["angular_momentum"][number].astype(float)
+        rows.append(("angular momentum, kg m²/s", _vector(spin)))
+        known = further.get("angular_velocity")
+        omega = _spin(frames, index, number) if known is None else known[number].astype(float)
+        if omega is not None:
+            rows += [("spin, rad/s", _vector(omega)), ("kinetic energy of spin, J", f"{0.5 * omega @ spin:.5g}")]
+    if "contact_force" in further:
+        rows.append(("force of contacts, N", _vector(further["contact_force"][number])))
+    rows += [(_plain(name, 90), f"{value:.5g}") for name, value in share.of(number, frames, index)]
+    kinetic, potential, balance = frames.energies[index]
+    rows += [
+        ("**of all bodies**", ""),
+        ("kinetic energy, J", f"{kinetic:.6g}"),
+        ("potential energy, J", f"{potential:.6g}"),
+        ("energy error, J", f"{balance:.3g}"),
+    ]
+    lines = [f"**{_plain(body.name)}**, t = {frames.times[index]:.3f} s", "", "| | |", "|---|---|"]
+    return "\n".join([*lines, *(f"| {name} | {value} |" for name, value in rows)])
+
+
+def _spin(frames: Frames, index: int, number: int) -> np.ndarray | None:
+    """Angular velocity (3,) rad/s between the frame and the one before; None for the first one."""
+    before = index - 1
+    gap = frames.times[index] - frames.times[before] if before >= 0 else 0.0
+    if gap <= 0.0:
+        return None
+    a, b = frames.orientations[before, number], frames.orientations[index, number]
+    w = a @ b
+    xyz = a[0] * b[1:] - b[0] * a[1:] - np.cross(b[1:], a[1:])
+    length = float(np.linalg.norm(xyz))
+    if length == 0.0:
+        return np.zeros(3)
+    return xyz / length * 2.0 * np.arctan2(length * np.sign(w), abs(w)) / gap
+
+
+def _vector(values: np.ndarray) -> str:
+    return " ".join(f"{value:.4g}" for value in np.round(values.astype(float), 9) + 0.0)
+
+
+def _plain(name: str, most: int = 60) -> str:
+    return "".join(c if c.isalnum() or c in " _-.,:[]()" else "·" for c in name)[:most]

@@ -6,33 +6,235 @@ its content security policy forbids it. Names enter the page as text only.
 
 from __future__ import annotations
 
+import base64
 import html
 import json
 import os
 import re
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.file_format import PAGES, require_suffix
-from dalembert.view.drawing import BodyDrawing, thinned_scene
-from dalembert.view.extent import Extent, trajectory_drawing
-from dalembert.view.geometry import thinned
-from dalembert.view.report_particles import MAX_POINTS, links, pack, particle_data
-from dalembert.view.report_tables import listing, provenance, rerun
-from dalembert.view.works import drawn_works, ledger_parts
+from ..core.file_format import PAGES, require_suffix
+from .camera import thinned
+from .drawing import (
+    BodyDrawing,
+    End,
+    Extent,
+    LinkDrawing,
+    ParticleDrawing,
+    SceneDrawing,
+    recorded_particles,
+    thinned_scene,
+    thinning_note,
+    trajectory_drawing,
+)
+from .plots import drawn_works, ledger_parts
 
 if TYPE_CHECKING:
-    from dalembert.trajectory import Trajectory
+    from ..simulation.trajectory import Trajectory
 
-__all__ = ["write_report"]
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The particles of a run, and the ends of its joints and springs, as the report page's scripts read them.
+
+
+MAX_POINTS = 6000  # free particles on the page
+
+
+def pack(values: np.ndarray, kind: str = "<f4") -> str:
+    """Numbers as base64 text."""
+    return base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode("ascii")
+
+
+def particle_data(
+    trajectory: Trajectory,
+    drawing: SceneDrawing,
+    drawn: SceneDrawing,
+    rows: np.ndarray,
+    frames: np.ndarray,
+    size: float,
+) -> dict[str, Any]:
+    """The positions of the particles `rows` at `frames`, and the groups of `drawn`, which has only those.
+
+    drawing: the whole scene; size: of the picture, m.
+    """
+    groups = zip(drawing.particles, drawn.particles, strict=True)
+    return {
+        "count": len(rows),
+        **_packed_way(recorded_particles(trajectory)[np.ix_(frames, rows)]),
+        "groups": [_group(whole, part, size) for whole, part in groups],
+        "note": thinning_note(drawing.particles, drawn.particles),
+    }
+
+
+def _packed_way(x: np.ndarray) -> dict[str, str]:
+    """Positions (time, p, 3) as whole numbers of 16 bits: each coordinate of each particle in steps of 1/65535 of its own
+    way, which is half the size of single precision and looks the same."""
+    low = x.min(axis=0)
+    span = np.maximum(x.max(axis=0) - low, 1e-30)
+    return {
+        "low": pack(low),
+        "span": pack(span / 65535.0),
+        "position": pack(np.rint((x - low) * (65535.0 / span)), "<u2"),
+    }
+
+
+def _group(whole: ParticleDrawing, drawn: ParticleDrawing, size: float) -> dict[str, Any]:
+    radius = f", radius {whole.radius:g} m" if whole.radius else ""
+    if len(whole.faces):
+        kind = f"surface, {len(whole.faces)} faces"
+    else:
+        kind = f"threads, {len(whole.segments)} segments{radius}" if len(whole.segments) else f"points{radius}"
+    return {
+        "name": whole.name,
+        "number": whole.number,
+        "kind": kind,
+        "color": whole.color,
+        "radius": whole.dot_radius(size),
+        "first": drawn.first,
+        "count": drawn.number,
+        "colors": None if drawn.colors is None else pack(drawn.colors, "u1"),
+        "dots": pack(drawn.dots, "<u4"),
+        "segments": pack(drawn.segments, "<u4") if len(drawn.segments) and not len(drawn.faces) else None,
+        "faces": pack(drawn.faces, "<u4") if len(drawn.faces) else None,
+    }
+
+
+def links(drawing: SceneDrawing, whole: Sequence[LinkDrawing], drawn: Sequence[LinkDrawing]) -> list[dict[str, Any]]:
+    """Joints or springs: their names in the whole scene, their ends among the particles that are drawn."""
+    return [
+        {
+            "name": link.name,
+            "kind": link.kind,
+            "between": " – ".join(_end_name(drawing, end) for end in (link.a, link.b)),
+            "a": _end(shown.a),
+            "b": _end(shown.b),
+            "coils": link.coils,
+            "axis": None if link.axis is None else link.axis.tolist(),
+            "until": link.until if np.isfinite(link.until) else None,
+        }
+        for link, shown in zip(whole, drawn, strict=True)
+    ]
+
+
+def _end(end: End) -> dict[str, Any]:
+    return {"body": end.body, "particle": end.particle, "anchor": end.anchor.tolist()}
+
+
+def _end_name(drawing: SceneDrawing, end: End) -> str:
+    if end.particle >= 0:
+        held = (group for group in drawing.particles if group.span.start <= end.particle < group.span.stop)
+        group = next(held, None)
+        return f"particle {end.particle}" if group is None else f"{group.name} {end.particle - group.first}"
+    return drawing.bodies[end.body].name if end.body >= 0 else "world"
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What the report page says in words: how the run was made and how to make it again, and what the scene holds.
+
+
+MOST_TEXT = 2000  # characters of one value
+DEFAULTS = {"hold": "projection", "coordinates": "maximal", "constraint_solver": "ldl", "impacts": "simultaneous"}
+RELATED = {"stiffness": "hold", "damping": "hold"}  # settings that mean nothing where another is at its default
+
+
+def settings_of(trajectory: Trajectory) -> dict[str, Any]:
+    """The settings of the run that were recorded and are not left to themselves, empty where none were recorded."""
+    known = _object(_known(trajectory).get("settings"))
+    left = {name for name, value in known.items() if value is None or value is False or DEFAULTS.get(name) == value}
+    left |= {name for name, other in RELATED.items() if other in left}
+    return {str(name): value for name, value in known.items() if name not in left}
+
+
+def provenance(trajectory: Trajectory) -> list[tuple[str, str]]:
+    """(name, value) rows: scene and parameters, method, settings, seed, versions and the hash of the last state."""
+    known = _known(trajectory)
+    gravity = _numbers(trajectory.scene_description.get("gravity"))
+    origin = _object(known.get("origin"))
+    rows = [("scene", trajectory.scene_name)]
+    rows += [("made by", f"{origin.get('kind')} {origin.get('name')}")] if origin else []
+    rows += [(f"parameter {name}", value) for name, value in _object(origin.get("parameters")).items()]
+    rows += [("gravity", f"({', '.join(f'{g:g}' for g in gravity)}) m/s²")] if gravity else []
+    rows += [("method", trajectory.attrs["method"])] if trajectory.attrs.get("method") else []
+    rows += [(name.replace("_", " "), value) for name, value in settings_of(trajectory).items() if name != "method"]
+    rows += [(name.replace("_", " "), value) for name, value in _object(known.get("settings_not_kept")).items()]
+    rows += [("seed", known["seed"])] if known.get("seed") is not None else []
+    versions = {"dalembert": trajectory.attrs["version"]} if trajectory.attrs.get("version") else {}
+    rows += [(str(name), value) for name, value in {**versions, **_object(known.get("versions"))}.items()]
+    rows += [("hash of the last state", known["final_state_hash"])] if "final_state_hash" in known else []
+    return [(str(name), str(value)[:MOST_TEXT]) for name, value in rows]
+
+
+def rerun(trajectory: Trajectory) -> str:
+    """Python that makes the run again from its scene; where that came from, if it is known."""
+    known = _known(trajectory)
+    given = {"method": trajectory.attrs.get("method"), **settings_of(trajectory)}
+    arguments = [f"{name}={value!r}" for name, value in given.items() if value is not None and name.isidentifier()]
+    span = float(trajectory.times[-1] - trajectory.times[0])
+    call = ",\n    ".join(["scene", f"duration={round(span, 9):.12g}", *arguments])
+    origin = _object(known.get("origin"))
+    kind, name = origin.get("kind"), str(origin.get("name"))
+    with_parameters = ", ".join(
+        f"{key}={value!r}" for key, value in _object(origin.get("parameters")).items() if key.isidentifier()
+    )
+    lines = ["import dalembert as dal", ""]
+    if kind == "model":
+        lines += [f"scene = dal.load_model({name!r}).scene"]
+    elif kind == "file":
+        lines += ["import runpy", "", f'scene = runpy.run_path({name!r})["build"]({with_parameters})']
+    elif kind == "gallery":
+        lines += ["from dalembert import gallery", "", f"scene = gallery.load({name!r}).build({with_parameters})"]
+    else:
+        lines += [f"scene = ...  # {trajectory.scene_name!r}, as listed on this page"]
+    for setting, value in _object(known.get("settings_not_kept")).items():
+        lines += [f"# {setting}: {value}"[:200].replace("\n", " ")]
+    if trajectory.times[0] > 0.0:
+        lines += [f"# went on from a saved run at t = {trajectory.times[0]:g} s: Simulation(scene, ...).resume(saved)"]
+    return "\n".join([*lines, f"run = dal.simulate(\n    {call},\n)", "print(run.report)"])
+
+
+def listing(trajectory: Trajectory) -> list[dict[str, Any]]:
+    """The tables of the scene (`dalembert.simulation.summary`), with texts only, whatever the file says."""
+    tables = trajectory.scene_description.get("listing")
+    found = []
+    for table in tables if isinstance(tables, list) else []:
+        if isinstance(table, dict) and isinstance(table.get("columns"), list) and isinstance(table.get("rows"), list):
+            rows = [[str(cell)[:MOST_TEXT] for cell in row] for row in table["rows"] if isinstance(row, list)]
+            left_out = table.get("left_out")
+            found.append({"title": str(table.get("title", ""))[:200], "columns": [str(name) for name in table["columns"]],
+                          "rows": rows, "leftOut": left_out if isinstance(left_out, int) else 0})  # fmt: skip
+    return found
+
+
+def _known(trajectory: Trajectory) -> dict[str, Any]:
+    """The record of where the run comes from (`dalembert.simulation.provenance`), which a file may have damaged."""
+    return _object(trajectory.attrs.get("provenance_json"))
+
+
+def _object(text: Any) -> dict[str, Any]:
+    """A JSON object, or nothing."""
+    try:
+        found = json.loads(text) if isinstance(text, str) else text
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _numbers(values: Any) -> list[float]:
+    """A list of numbers, or nothing."""
+    return [float(value) for value in values if isinstance(value, int | float)] if isinstance(values, list) else []
+
+
+# ----------------------------------------------------------------------------------------------------------------------
 
 MAX_FRAMES = 1500
 MAX_NUMBERS = 700_000  # poses, errors and reactions together: about 4 MB of page
 MAX_PARTICLE_NUMBERS = 1_200_000  # about 3.2 MB of page
-MOST_WARNINGS, MOST_TEXT = 50, 2000  # shown, and characters of one
+MOST_WARNINGS, MOST_REPORT_TEXT = 50, 2000  # shown, and characters of one
 CONTACT = ("contact_residual", "penetration", "contacts")
 UNITS = {
     "simulated_time": "s", "wall_time": "s", "time_per_step": "s", "energy": "J", "work": "J", "constraint_work": "J",
@@ -201,7 +403,7 @@ def _shared_meshes(bodies: list[BodyDrawing]) -> tuple[list[dict[str, str]], lis
 
 def _warnings(messages: list[str]) -> str:
     """A list of what is doubtful, above everything else."""
-    items = "".join(f"<li>{html.escape(message[:MOST_TEXT])}</li>" for message in messages[:MOST_WARNINGS])
+    items = "".join(f"<li>{html.escape(message[:MOST_REPORT_TEXT])}</li>" for message in messages[:MOST_WARNINGS])
     return f'<ul class="warnings" aria-label="Warnings">{items}</ul>' if items else ""
 
 

@@ -1,12 +1,6 @@
 """Forces on bodies, one file each: the description that a scene holds, and the compiled laws of its rows."""
 
+from . import drag, limit, load, motor, spring, torsion_spring
+from . import limit as joint_friction
+
 # ruff: noqa: F401 - imported for what they register
-from . import (
-    drag,
-    joint_friction,
-    limit,
-    load,
-    motor,
-    spring,
-    torsion_spring,
-)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ...jit import njit
-from ...vec import load3, norm, scale
+from ...core.jit import njit
+from ...core.math3 import load3, norm, scale
 from ..force import Force, Parameter
 from ..joint import Frame
 from ..resolve import Resolver

@@ -23,8 +23,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ...jit import inlined, njit
-from ...vec import cross, dot, load3
+from ...core.jit import inlined, njit
+from ...core.math3 import cross, dot, load3
 
 Kernel = Callable[..., Any]
 ALWAYS, IF_STIFF = True, False  # when `effort` needs the coordinate: always, or only with a stiffness

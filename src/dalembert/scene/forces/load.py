@@ -7,9 +7,9 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from ...jit import njit
-from ...pointer import DERIVATIVE, call_pointer
-from ...vec import add, cross, load3
+from ...core.c_function import DERIVATIVE, call_pointer
+from ...core.jit import njit
+from ...core.math3 import add, cross, load3
 from ..force import Force, Parameter
 from ..joint import Frame
 from ..resolve import Resolver

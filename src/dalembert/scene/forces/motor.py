@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ...jit import njit
-from ...pointer import DERIVATIVE, call_pointer
+from ...core.c_function import DERIVATIVE, call_pointer
+from ...core.jit import njit
 from ..force import Force, Parameter, units
 from ..joint import Joint
 from ..resolve import Resolver

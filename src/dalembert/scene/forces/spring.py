@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...jit import inlined, njit
-from ...vec import add, cross, dot, load3, norm, scale, sub
+from ...core.jit import inlined, njit
+from ...core.math3 import add, cross, dot, load3, norm, scale, sub
 from ..force import Force, Parameter
 from ..joint import Frame
 from ..resolve import Resolver

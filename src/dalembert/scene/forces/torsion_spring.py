@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...jit import njit
+from ...core.jit import njit
 from ..force import Force, Parameter, units
 from ..joint import Joint
 from ..resolve import Resolver

@@ -13,11 +13,9 @@ from .cone import Cone
 from .convex_hull import ConvexHull
 from .cylinder import Cylinder
 from .ellipsoid import Ellipsoid
-from .half_space import HalfSpace
-from .height_field import HeightField
 from .mesh import Mesh
 from .sphere import Sphere
-from .triangle_mesh import TriangleMesh
+from .surfaces import HalfSpace, HeightField, TriangleMesh
 
 __all__ = [
     "SHAPES", "Box", "Capsule", "Compound", "Cone", "ConvexHull", "Cylinder", "Ellipsoid", "HalfSpace", "HeightField",

@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ...jit import inlined, njit
-from ...vec import add, norm, scale
-from ..polyhedron import Moments
-from ..tessellation import Surface, box_surface
-from .base import Dimensions, Kernels, UsdPrim, centered, register
+from ...core.jit import inlined, njit
+from ...core.math3 import add, norm, scale
+from ..polyhedron import Moments, Surface, box_surface
+from .base import BOX, Dimensions, Kernels, UsdPrim, centered, register
 from .geometry import TILT, WHOLE_LINE, below, put
-from .kinds import BOX
 
 
 @inlined

@@ -6,13 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from ...jit import inlined, njit
-from ...vec import scale
-from ..polyhedron import Moments
-from ..tessellation import Surface, capsule_surface
-from .base import Dimensions, Kernels, UsdPrim, centered, register
+from ...core.jit import inlined, njit
+from ...core.math3 import scale
+from ..polyhedron import Moments, Surface, capsule_surface
+from .base import CAPSULE, Dimensions, Kernels, UsdPrim, centered, register
 from .geometry import NOTHING, TILT, WHOLE_LINE, ball, below, from_ball, put, tube
-from .kinds import CAPSULE
 
 
 @inlined

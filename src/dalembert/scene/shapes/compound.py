@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..checks import positive, real_array, rotation_matrix, unit_quaternion
-from ..tessellation import Surface
+from ..polyhedron import Surface
 from .base import Shape, register
 
 

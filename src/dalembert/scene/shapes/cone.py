@@ -7,13 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...jit import inlined, njit
-from ...vec import add_scaled, dot, norm, scale
-from ..polyhedron import Moments
-from ..tessellation import Surface, cone_surface
-from .base import Dimensions, Kernels, UsdPrim, centered, register
+from ...core.jit import inlined, njit
+from ...core.math3 import add_scaled, dot, norm, scale
+from ..polyhedron import Moments, Surface, cone_surface
+from .base import CONE, Dimensions, Kernels, UsdPrim, centered, register
 from .geometry import NOTHING, WHOLE_LINE, below, cut, from_axis, rim_curvature, rim_point, roots, round_face
-from .kinds import CONE
 
 
 @inlined

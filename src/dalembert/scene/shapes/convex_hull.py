@@ -8,10 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..checks import real_array
-from ..polyhedron import Moments, hull_surface, polyhedron_moments
-from ..tessellation import Surface
-from .base import Shape, register, set_arrays
-from .kinds import HULL
+from ..polyhedron import Moments, Surface, hull_surface, polyhedron_moments
+from .base import HULL, Shape, register, set_arrays
 
 
 @register

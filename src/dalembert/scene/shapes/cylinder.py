@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ...jit import inlined, njit
-from ..polyhedron import Moments
-from ..tessellation import Surface, cylinder_surface
-from .base import Dimensions, Kernels, UsdPrim, centered, register
+from ...core.jit import inlined, njit
+from ..polyhedron import Moments, Surface, cylinder_surface
+from .base import CYLINDER, Dimensions, Kernels, UsdPrim, centered, register
 from .geometry import WHOLE_LINE, below, from_axis, rim_curvature, rim_point, round_face, tube
-from .kinds import CYLINDER
 
 
 @inlined

@@ -8,12 +8,11 @@ import linecache
 import math
 from typing import Any
 
-from ...jit import inlined
-from ...vec import dot
+from ...core.jit import inlined
+from ...core.math3 import dot
 from . import SHAPES
-from .base import Shape
+from .base import FIRST_FREE, Shape
 from .geometry import NOTHING
-from .kinds import FIRST_FREE
 
 CONVEX = {cls.kind: cls for cls in SHAPES.values() if any(cls.kernels)}
 """The shapes that have compiled functions, by kind."""

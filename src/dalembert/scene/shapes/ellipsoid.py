@@ -18,13 +18,11 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from ...jit import inlined, njit
-from ...vec import add_scaled, dot, norm, scale
-from ..polyhedron import Moments
-from ..tessellation import Surface, sphere_surface
-from .base import Dimensions, Kernels, centered, register
+from ...core.jit import inlined, njit
+from ...core.math3 import add_scaled, dot, norm, scale
+from ..polyhedron import Moments, Surface, sphere_surface
+from .base import ELLIPSOID, Dimensions, Kernels, centered, register
 from .geometry import NOTHING
-from .kinds import ELLIPSOID
 
 STEPS = 64
 

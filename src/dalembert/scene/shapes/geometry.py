@@ -7,10 +7,10 @@ enters) and the ray x(t) = o + t d, and returns a smaller interval, empty if ent
 
 import math
 
-from ...elementary.circular import sin_cos
-from ...jit import inlined, njit
-from ...unchecked import poke
-from ...vec import add, add_scaled, dot, matvec, norm, scale
+from ...core.elementary import sin_cos
+from ...core.jit import inlined, njit
+from ...core.math3 import add, add_scaled, dot, matvec, norm, scale
+from ...core.simd import store
 
 NOTHING = (math.inf, -math.inf, (0.0, 0.0, 0.0))
 WHOLE_LINE = (-math.inf, math.inf, (0.0, 0.0, 0.0))
@@ -129,7 +129,7 @@ def put(p, x, axes, scratch, at):
     """
     q = add(x, matvec(axes, p))
     for k in range(3):
-        poke(scratch, at + k, q[k])
+        store(scratch, at + k, q[k])
     return at + 3
 
 

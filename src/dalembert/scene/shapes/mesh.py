@@ -10,10 +10,8 @@ from numpy.typing import ArrayLike
 
 from ..checks import positive, real_array
 from ..mesh_file import read_mesh_file
-from ..polyhedron import Moments, polyhedron_moments, require_indices, require_solid
-from ..tessellation import Surface
-from .base import Shape, register, set_arrays
-from .kinds import MESH
+from ..polyhedron import Moments, Surface, polyhedron_moments, require_indices, require_solid
+from .base import MESH, Shape, register, set_arrays
 
 
 @register

@@ -6,12 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from ...jit import inlined
-from ..polyhedron import Moments
-from ..tessellation import Surface, sphere_surface
-from .base import Dimensions, Kernels, UsdPrim, centered, register
+from ...core.jit import inlined
+from ..polyhedron import Moments, Surface, sphere_surface
+from .base import SPHERE, Dimensions, Kernels, UsdPrim, centered, register
 from .geometry import WHOLE_LINE, ball, from_ball
-from .kinds import SPHERE
 
 
 @inlined

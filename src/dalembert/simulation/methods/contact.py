@@ -7,26 +7,35 @@ from typing import Any
 
 import numpy as np
 
-from ...agreement import require_agreement
-from ...articulated.contact_driver import JointContactStepper
-from ...articulated.contact_step import COMPILED as JOINT_STEP
-from ...articulated.driver import JointMechanism
-from ...board import MOST_THREADS
-from ...collide.from_scene import collision_of
-from ...contact.limits import COMPILED as LIMITS
-from ...contact.make_tables import StepSettings
-from ...contact.separate import ROUNDING
-from ...contact.soft_system import implicit_forces, is_implicit
-from ...contact.solvers import DEFAULT, SOLVERS
-from ...contact.step import COMPILED as STEP
+from ...collide.detect import collision_of
+from ...collide.particles import Particles, make_particles
+from ...contact.limits import LIMITS_ENTRY as LIMITS
+from ...contact.limits import implicit_forces, is_implicit
+from ...contact.position_correction import ROUNDING
+from ...contact.solvers import DEFAULT, SOLVERS, StepSettings
+from ...contact.step import STEP_ENTRY as STEP
 from ...contact.time_stepping import ContactStepper
-from ...jit import CFunction
-from ...mechanics.mechanism import Mechanism
+from ...contact.tree_step import TREE_STEP_ENTRY as JOINT_STEP
+from ...contact.tree_stepping import JointContactStepper
+from ...core.jit import CFunction
+from ...core.thread_pool import MOST_THREADS
+from ...deformable.contact import PARTICLE_DETECT_ENTRY as PARTICLE_DETECT
+from ...deformable.contact import ParticleDetector
+from ...deformable.step import PARTICLE_STEP_ENTRY as PARTICLE_STEP
+from ...deformable.stepping import ParticleStepper
+from ...deformable.tables import ParticleSettings, ledger_at
+from ...dynamics.mechanism import Mechanism
+from ...dynamics.tree_driver import JointMechanism
+from ...integrate.stepper import StepEvents, Stepper
+from ...linalg.block_matrix import block_pattern
 from ...model.compile import Model
-from ...model.tables import BOUNDED, CONTACT_WORK, LEDGER
-from ..checks import one_of, positive, whole
-from ..registry import Method
-from ..stepper import StepEvents
+from ...model.tables import CONTACT_WORK, LEDGER, LIMITED
+from ...scene.contact import Material
+from ...scene.force import Force
+from ...scene.joint import Joint
+from ...scene.particles import Particle
+from ..agreement import require_agreement
+from ..registry import Facts, Method, one_of, positive, register, whole
 
 TIME_STEPPING = "time_stepping"
 ALIASES = {"converging": "interior_point"}  # of solvers
@@ -76,7 +85,7 @@ class FixedSteps(Method):
         if model.tree is not None:
             return [JOINT_STEP]
         forces: Any = model.tables["forces"]
-        limited = bool(((forces.kind >= BOUNDED) | is_implicit(forces)).any())
+        limited = bool(((forces.kind >= LIMITED) | is_implicit(forces)).any())
         return [STEP, *([LIMITS] if limited else []), *filter(None, [SOLVERS[self.solver].compiled])]
 
     def contact_stepper(
@@ -126,3 +135,130 @@ def step_events(model: Model) -> StepEvents:
 
 
 NO_EVENTS = np.zeros(0, np.int64)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The stepper of particles that have time steps of their own, with the bodies beside them.
+
+
+# As MARGIN, of particles in implicit steps, which may be pulled where they were not on their way to.
+IMPLICIT_MARGIN = 0.3
+
+
+def compiled_for_particles(method: FixedSteps, model: Model) -> list[CFunction]:
+    """What steps of particles call, and those of the bodies beside them."""
+    own: list[CFunction] = [PARTICLE_STEP, *([PARTICLE_DETECT] if model.scene.touching() else [])]
+    return [*own, *(method.compiled_for_bodies(model) if model.body_names else [])]
+
+
+def particle_stepper(
+    method: FixedSteps, linear_solver: str, model: Model, mechanism: Mechanism, stop_unsolved: bool
+) -> ParticleStepper:
+    """The stepper of particles, and of bodies beside them. Raises ValueError."""
+    found = particle_in_joint(model)
+    if found:
+        raise ValueError(
+            f"method {method.name!r} moves particles apart from joints, and {found[0]!r} holds {found[1]}; use an "
+            "integration method, such as 'rk4', or attach()"
+        )
+    explicit = method.name == TIME_STEPPING
+    require_agreement(model.size, mechanism.system)
+    pattern = block_pattern(model.particle_count, []) if explicit else model.particles.pattern()
+    entry = ledger_at(model) + (model.force_names.index(CONTACT_WORK[0]) if CONTACT_WORK[0] in model.force_names else 0)
+    touching = [group for group in model.particles.groups if group.material is not None]
+    radii = np.concatenate([np.full(len(group), group.radius) for group in model.particles.groups])
+    balls = radii[radii > 0.0]
+    margin = (IMPLICIT_MARGIN if len(balls) and not explicit else MARGIN) * float(balls.min(initial=1.0))
+    detector = None
+    if touching and model.scene.touching():
+        particles, collision = particles_that_touch(model, radii), collision_of(model.scene)
+        require_agreement(model.size, mechanism.system, collision, particles)
+        detector = ParticleDetector(particles, collision, len(model.body_names), margin)
+    own = ParticleSettings(
+        method.name, float(method.dt), float(method.newton_tolerance), linear_solver, float(method.linear_tolerance), margin,
+        entry, stop_unsolved,
+    )  # fmt: skip
+    bodies = None
+    if model.body_names:
+        bodies = method.contact_stepper(model, mechanism, stop_unsolved, StepEvents(NO_EVENTS, []))
+    return ParticleStepper(model, mechanism, pattern, own, detector, bodies, step_events(model))
+
+
+def particle_in_joint(model: Model) -> tuple[str, str] | None:
+    """Names of a joint, or a force of bodies, and of a particle that it holds and that is not pinned, if there is one."""
+    joints = (model.scene.joints[name] for name in model.joint_names)
+    for item in (*joints, *model.scene.forces.values()):
+        frames = item.bodies if isinstance(item, Joint) else (item.a, item.b) if isinstance(item, Force) else ()
+        for frame in frames:
+            if isinstance(frame, Particle) and not frame.group.pinned[frame.index]:
+                return item.name, frame.name
+    return None
+
+
+def particles_that_touch(model: Model, radii: np.ndarray) -> Particles:
+    """The tables of contact of all particles; those of groups without a material pass through everything."""
+    collision = collision_of(model.scene)
+    groups = model.particles.groups
+    materials = [group.material or Material() for group in groups]
+    excluded = [
+        (k, i) for k, group in enumerate(groups) if group.material is None for i in range(len(collision.colliders))
+    ]
+    number = np.concatenate([np.full(len(group), k) for k, group in enumerate(groups)])
+    return make_particles(collision, radii, materials, number, excluded)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Time steps of contact (Moreau): of bodies, of bodies in joint coordinates, and of particles.
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class TimeStepping(FixedSteps):
+    """Time steps of fixed length that solve contact, stops, dry friction and ideal motors at velocity level. Without contact
+    they are leapfrog steps.
+
+    Parameters
+    ----------
+    dt : step, s.
+    solver : of contact: "gauss_seidel" (real time; stops where the residual of the law of contact is within `tolerance`, in
+        m/s) or "converging", also called "interior_point" (converges to `tolerance` times the typical speed of the step).
+    iterations : most iterations of the solver in a step; 20 and 1000 if not given, and 400 in joint coordinates.
+    tolerance : 1e-6 and 1e-10 if not given.
+    threads : how many share the work; the results are the same, to the last bit. Worth it from some thousands of contacts.
+    sleep_after : s; bodies that touch, and have all been slower than a hundredth of the size of the smallest a second for so
+        long, are stopped until something else touches them or the state is changed. Not in joint coordinates, and not bodies
+        with joints, springs or forces of their own. Their contacts are not reported.
+    newton_tolerance : a step of particles with a larger gradient, relative to its forces, counts as unsolved.
+    linear_tolerance : relative residual of the linear system of particles that touch or are attached to bodies.
+
+    Raises ValueError for an unknown solver and numbers that cannot be.
+
+    >>> import dalembert as dal
+    >>> dal.TimeStepping(dt=1 / 240, solver="converging").solver
+    'interior_point'
+    """
+
+    name = TIME_STEPPING
+
+    @classmethod
+    def names(cls) -> list[str]:
+        """One."""
+        return [TIME_STEPPING]
+
+    @classmethod
+    def facts(cls, name: str) -> Facts:
+        """See `Method.facts`."""
+        text = "Contact, stops, dry friction and ideal motors, of order 1 at impacts; leapfrog without them"
+        return Facts(text, 2, "fixed", "yes", "yes", "yes")
+
+    def compiled(self, model: Model) -> list[CFunction]:
+        """See `Method.compiled`."""
+        if self.steps_particles(model):
+            return compiled_for_particles(self, model)
+        return self.compiled_for_bodies(model)
+
+    def make_stepper(self, model: Model, mechanism: Mechanism, stop_unsolved: bool) -> Stepper:
+        """See `Method.make_stepper`."""
+        if self.steps_particles(model):
+            return particle_stepper(self, "cg", model, mechanism, stop_unsolved)
+        return self.contact_stepper(model, mechanism, stop_unsolved, step_events(model))

@@ -8,28 +8,26 @@ from typing import Any
 
 import numpy as np
 
-from ...agreement import require_agreement
-from ...articulated.driver import JointDriver, JointMechanism
-from ...collide.from_scene import collision_of
-from ...impact.cone_sweeps import KERNELS as SWEEPS
+from ...collide.detect import collision_of
+from ...core.jit import CFunction
+from ...dynamics.mechanism import Mechanism
+from ...dynamics.tree_driver import JointDriver, JointMechanism
 from ...impact.driver import EventDriver
-from ...impact.evaluate import COMPILED as EVENTS
-from ...impact.instant import EventSettings
-from ...impact.laws import LAWS
+from ...impact.impact import LAWS, EventSettings
+from ...impact.resting_contact import KERNELS as SWEEPS
+from ...impact.system import CONTACT_SYSTEM_ENTRY as EVENTS
 from ...impact.system import ContactSystem
 from ...integrate import state as integration
-from ...integrate.behind import COMPILED as INTEGRATION
+from ...integrate.driver import INTEGRATION_ENTRY as INTEGRATION
 from ...integrate.driver import Driver
-from ...integrate.functions import Functions
-from ...integrate.methods import METHODS
-from ...jit import CFunction
+from ...integrate.state import Functions
+from ...integrate.stepper import Stepper
+from ...integrate.tableaus import METHODS
 from ...linalg.lcp import KERNELS as LCP
-from ...mechanics.mechanism import Mechanism
 from ...model.compile import Model
 from ...model.tables import STATE_SIZE
-from ..checks import one_of, positive
-from ..registry import NO, Facts, Method, names, register
-from ..stepper import Stepper
+from ..agreement import require_agreement
+from ..registry import NO, Facts, Method, names, one_of, positive, register
 from .contact import MARGIN, TIME_STEPPING, contact_entry
 
 # Share of rtol and atol where balls or free bodies are in joint coordinates. In maximal coordinates the error of a step is

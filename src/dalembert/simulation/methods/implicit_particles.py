@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ...core.jit import CFunction
+from ...deformable.tables import SCHEMES
+from ...dynamics.mechanism import Mechanism
 from ...energies.kinds import KINDS
-from ...jit import CFunction
-from ...mechanics.mechanism import Mechanism
+from ...integrate.stepper import Stepper
 from ...model.compile import Model
 from ...model.tables import System
-from ...particles.schemes import SCHEMES
-from ..checks import one_of
-from ..registry import Facts, register
-from ..stepper import Stepper
-from .contact import TIME_STEPPING, FixedSteps
-from .particles import compiled_for_particles, particle_stepper
+from ..registry import Facts, one_of, register
+from .contact import TIME_STEPPING, FixedSteps, compiled_for_particles, particle_stepper
 
 LINEAR_SOLVERS = ("cg", "direct")
 

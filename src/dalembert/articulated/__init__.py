@@ -1,1 +1,0 @@
-"""Articulated bodies in joint coordinates: kinematics, inverse and forward dynamics, mass matrix, of trees of joints."""

@@ -1,0 +1,5 @@
+"""`python -m dalembert.cli`, which is `dalembert`."""
+
+from . import main
+
+main()

@@ -1,0 +1,90 @@
+"""`dalembert inspect FILE` and `dalembert convert SOURCE TARGET`: model files, and files for other software."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from ...core.file_format import READERS, WRITERS, suffixes_of
+from . import FAILED, REFUSED, command
+
+MODELS = suffixes_of((suffix, reader) for suffix, reader in READERS.items() if reader.model)
+SOURCE = f"A name from `dalembert list`, a Python file with build(), or a file: {suffixes_of(READERS.items())}."
+TARGET = f"The file to write: {suffixes_of(WRITERS.items())}."
+
+
+@command("inspect")
+def inspect(file: Annotated[Path, Parameter(help=f"A model: {MODELS}.")], /, *, floating: bool = False) -> int:
+    """Show what a model file holds: its bodies, joints and masses, and what of it could not be kept.
+
+    Parameters
+    ----------
+    floating
+        Let the root link of a URDF be free; else it is fixed to the world.
+    """
+    from ...gallery._loading import read_model
+    from ...io.load import show_model
+
+    try:
+        show_model(read_model(file, floating))
+    except (ValueError, ImportError) as error:
+        print(f"dalembert: {error}", file=sys.stderr)
+        return REFUSED
+    return 0
+
+
+@command("convert")
+def convert(
+    source: Annotated[str, Parameter(help=SOURCE)],
+    target: Annotated[Path, Parameter(help=TARGET)],
+    /,
+    *,
+    duration: float | None = None,
+    time: float | None = None,
+    speed: float | None = None,
+    size: tuple[int, int] | None = None,
+) -> int:
+    """Write a scene, a model file or a saved run in another format, and say what that does not have.
+
+    Parameters
+    ----------
+    duration
+        Run the scene for so long first, s: the file shows the run, where it can.
+    time
+        Of a picture: the instant, s; the end if not given.
+    speed
+        Of a film, in seconds of the run a second: below 1 is slow motion.
+    size
+        Of a picture or a film: width and height in pixels.
+    """
+    from ...export.convert import read_source, require_target, write_target
+    from ...gallery._loading import load
+    from ...simulation.errors import SimulationError
+    from ...simulation.simulation import Simulation
+    from ...simulation.trajectory import Trajectory
+
+    try:
+        require_target(target)
+        found: Any = read_source(Path(source))
+        thing, settings, warnings = found or (*load(source, False), ())
+        if duration is not None:
+            if isinstance(thing, Trajectory):
+                raise ValueError(f"{source}: it is a run already; leave out --duration")
+            settings.pop("duration", None)
+            thing = Simulation(thing, **settings).advance(duration)
+        options = {"time": time, "speed": speed, "size": size}
+        shown = {name: value for name, value in options.items() if value is not None}
+        warnings = [*warnings, *write_target(thing, target, **shown)]
+    except (ValueError, OSError, ImportError) as error:
+        print(f"dalembert: {error}", file=sys.stderr)
+        return REFUSED
+    except SimulationError as error:
+        print(f"dalembert: {error}", file=sys.stderr)
+        return FAILED
+    for warning in warnings:
+        print(f"dalembert: warning: {warning}", file=sys.stderr)
+    print(f"written to {target.resolve()}")
+    return 0

@@ -1,0 +1,67 @@
+"""`dalembert compile`."""
+
+from __future__ import annotations
+
+from . import command
+
+
+@command("compile")
+def compile_everything() -> int:
+    """Compile every kernel now, with every core, so that no first run waits (when an image is built, say).
+
+    Prints a table of all kernels: what each is for, how long it took, and where it is kept.
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    from ...core import cache_folders
+    from ...simulation import precompile as ahead
+
+    rows = ahead.table(ahead.precompile(ahead.everything()))
+    table = Table("kernel", "purpose", "seconds", f"kept in {cache_folders.asked_for()}", box=None, pad_edge=False)
+    table.columns[2].justify = "right"
+    for column in table.columns:
+        column.overflow = "fold"
+    for row in rows:
+        table.add_row(*row)
+    Console(markup=False, highlight=False).print(table)
+    return 0
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# `dalembert list`.
+
+
+@command("list")
+def list_scenes() -> int:
+    """List the scenes of the gallery."""
+    from ... import gallery
+
+    for name in gallery.names():
+        lines = (gallery.load(name).__doc__ or "").strip().splitlines()
+        print(f"{name:16} {lines[0] if lines else ''}")
+    return 0
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# `dalembert methods`.
+
+
+@command("methods")
+def methods() -> int:
+    """List the methods of runs and the solvers of contact, with their options and defaults."""
+    from ...contact.solvers import SOLVERS
+    from ...simulation.methods import registry
+
+    print("Methods (--method)")
+    for family in registry.FAMILIES:
+        for name in family.names():
+            facts = family.facts(name)
+            print(f"  {name:24} order {facts.order}, {facts.steps + ';':19} {facts.help}")
+    print("Options of methods")
+    for each in registry.classes():
+        print(f"  {each.__name__:24} {', '.join(registry.option_words(each))}")
+    print("Solvers of contact (--solver)")
+    for name, own in SOLVERS.items():
+        print(f"  {name:24} {own.help}; at most {own.iterations} passes, to {own.tolerance:g} {own.unit}")
+    return 0

@@ -1,0 +1,278 @@
+"""`dalembert run SCENE`: a scene run to its end, with the table of the run."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from ...core.file_format import PAGES, SAVED, require_suffix
+from . import FAILED, INTERRUPTED, REFUSED, command, plain_warnings
+from .sweep import read_parameters
+
+if TYPE_CHECKING:
+    from ...simulation.simulation import Simulation
+    from ..viewer import Screen
+
+
+@command("run")
+@plain_warnings()
+def run(
+    scene: str,
+    /,
+    *,
+    duration: float | None = None,
+    dt: float | None = None,
+    rtol: float | None = None,
+    method: str | None = None,
+    frames: float | None = None,
+    solver: str | None = None,
+    threads: int | None = None,
+    parameters: Annotated[tuple[str, ...], Parameter(name="--set", negative=())] = (),
+    out: Path | None = None,
+    resume: Path | None = None,
+    report: Path | None = None,
+    view: bool = False,
+    floating: bool = False,
+    as_json: Annotated[bool, Parameter(name="--json")] = False,
+) -> int:
+    """Run a scene and print the table of the run.
+
+    Parameters
+    ----------
+    scene
+        A name from `dalembert list`, a Python file with a function build() that returns a Scene, or a model in URDF (.urdf),
+        MJCF (.xml) or USD (.usda, .usdc, .usd).
+    duration
+        Simulated time, s.
+    dt
+        Step of a fixed-step method, s.
+    rtol
+        Relative tolerance of an adaptive method, on the error of one step.
+    method
+        Integration method, or a method of fixed steps for contact or particles: a name from `dalembert methods`.
+    frames
+        Recorded frames a second.
+    solver
+        Of contact, in time steps: a name from `dalembert methods`.
+    threads
+        How many share the work of time steps with contact.
+    parameters
+        A parameter of build(), name=value; may be given again.
+    out
+        Save the recorded run here (NetCDF).
+    resume
+        Go on from the last state of this saved run.
+    report
+        Write a page with the animation, the plots and the table here (HTML).
+    view
+        Show the run in the browser while it goes on, and stay; without a display, write the report and say where.
+    floating
+        Let the root link of a URDF be free; else it is fixed to the world.
+    as_json
+        Print the table as JSON.
+    """
+    from ...gallery._loading import load
+
+    screen = None
+    try:
+        for path, suffixes in ((out, SAVED), (report, PAGES)):
+            if path is not None:
+                require_suffix(path, *suffixes)  # before the run, not after it
+        built, settings = load(scene, floating, read_parameters(parameters))
+        if view:  # it is seen while the compiler and the kernels are loaded
+            from ..viewer import open_screen
+
+            screen = open_screen(built)
+
+        from ...simulation.errors import SimulationError
+        from ...simulation.registry import override
+        from ...simulation.run_warnings import advice_on_steps
+        from ...simulation.simulation import Simulation
+        from ...simulation.trajectory import Trajectory
+
+        given = {
+            "duration": duration, "dt": dt, "rtol": rtol, "method": method, "frames": frames, "solver": solver,
+            "threads": threads,
+        }  # fmt: skip
+        settings = override(settings, {key: value for key, value in given.items() if value is not None})
+        length = float(settings.pop("duration", 10.0))
+        simulation = Simulation(built, **settings)
+        if resume is not None:
+            simulation.resume(Trajectory.load(resume))
+    except (ValueError, OSError, ImportError) as error:
+        print(f"dalembert: {error}", file=sys.stderr)
+        if screen is not None:
+            screen.viewer.close()
+        return REFUSED
+    if screen is not None:
+        screen.follow(simulation)
+    advice = advice_on_steps(simulation, length)
+    if advice is not None:
+        simulation.warn(advice)
+    code = 0
+    try:
+        _advance(simulation, length, screen)
+    except SimulationError as error:
+        print(f"dalembert: {error}", file=sys.stderr)
+        code = FAILED
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    if as_json:
+        print(json.dumps(simulation.report.as_dict()), flush=True)
+    else:
+        terminal = sys.stdout.isatty()
+        print(simulation.report.table(_columns() if terminal else 120, color=terminal), flush=True)
+    if view and screen is None and report is None:
+        report = Path("out") / f"{simulation.model.name.replace(' ', '-').replace('/', '-')}.html"
+    code = _keep(simulation, out, report, as_json) or code
+    if screen is not None:
+        screen.stay("failed" if code == FAILED else "interrupted" if code == INTERRUPTED else "done")
+    return code
+
+
+def _columns() -> int:
+    """The width of the terminal, in characters."""
+    return shutil.get_terminal_size((120, 24)).columns
+
+
+def _advance(simulation: Simulation, duration: float, screen: Screen | None) -> None:
+    """Run, shown in the browser if asked, with a progress bar when a person is looking."""
+    from contextlib import ExitStack
+
+    watchers: list[Callable[[Simulation], None]] = [] if screen is None else [screen.update]
+    with ExitStack() as stack:
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+            text, share = TextColumn("{task.description}"), TextColumn("{task.percentage:.0f} %")
+            columns = (text, BarColumn(), share, TimeRemainingColumn())
+            bar = stack.enter_context(Progress(*columns, console=Console(stderr=True), transient=True))
+            task, start = bar.add_task(simulation.model.name, total=duration), simulation.time
+            watchers.append(lambda s: bar.update(task, completed=s.time - start))
+
+        def progress(s: Simulation) -> None:
+            for watch in watchers:
+                watch(s)
+
+        simulation.advance(duration, progress=progress if watchers else None)
+
+
+def _keep(simulation: Simulation, out: Path | None, report: Path | None, quiet: bool) -> int:
+    """Save and write the report; returns an exit code."""
+    from ...simulation.trajectory import rescue
+
+    try:
+        if out is not None:
+            trajectory = simulation.trajectory
+            try:
+                print(f"saved {trajectory.save(out)}", file=sys.stderr)
+            except OSError as error:
+                found = rescue(trajectory.dataset, out)
+                raise OSError(f"{error}; the run is saved in {found} instead" if found else str(error)) from error
+        if report is not None:
+            from ...view.report import write_report
+
+            written = write_report(simulation.trajectory, report)
+            print(f"report written to {written.resolve()}", file=sys.stderr if quiet else sys.stdout)
+    except (ValueError, OSError) as error:
+        print(f"dalembert: {error}", file=sys.stderr)
+        return REFUSED
+    return 0
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# `dalembert view`: a scene in the browser, to be played with while it runs, or a recorded run, to be looked at.
+
+
+@command("view")
+@plain_warnings()
+def view(
+    scene: str | None = None,
+    /,
+    *,
+    host: str = "127.0.0.1",
+    port: int | None = None,
+    dt: float | None = None,
+    rtol: float | None = None,
+    method: str | None = None,
+    frames: float | None = None,
+    solver: str | None = None,
+    threads: int | None = None,
+) -> int:
+    """Show a scene in the browser and take part in its run, or replay a saved one.
+
+    The run goes on while somebody plays it, at the pace of the clock. Pause, step, slow motion, rewind, go on from any
+    instant in another way, pull bodies with the mouse, change gravity and motors, switch scenes.
+
+    Parameters
+    ----------
+    scene
+        A name from `dalembert list`, a Python file with build(), a model (URDF, MJCF, USD), or a saved run (.nc).
+    host
+        Address to serve at. Anything but 127.0.0.1 lets others see and steer the run.
+    port
+        0 for any free one; if not given 8080, or any free one where that is taken.
+    dt
+        Step of a fixed-step method, s.
+    rtol
+        Relative tolerance of an adaptive method, on the error of one step.
+    method
+        Integration method, or a method of fixed steps for contact or particles: a name from `dalembert methods`.
+    frames
+        Recorded frames a second.
+    solver
+        Of contact, in time steps: a name from `dalembert methods`.
+    threads
+        How many share the work of time steps with contact.
+    """
+    from ..live_session import open_session
+
+    given = {"dt": dt, "rtol": rtol, "method": method, "frames": frames, "solver": solver, "threads": threads}
+    settings = {key: value for key, value in given.items() if value is not None}
+    try:
+        opened = open_session(scene, host, port, True, settings)
+    except (ValueError, TypeError, OSError, ImportError) as error:
+        print(f"dalembert: {error}", file=sys.stderr)
+        return REFUSED
+    print("Ctrl-C ends it", file=sys.stderr, flush=True)
+    opened.serve_forever()
+    return 0
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# `dalembert replay RUN`.
+
+
+SAME, DIFFERENT = 0, 1
+
+
+@command("replay")
+@plain_warnings()
+def replay(run: Path, /, *, scene: str | None = None) -> int:
+    """Run a saved run again, and say whether all bits are the same. Exit code 0 if they are, 1 if not.
+
+    Parameters
+    ----------
+    run
+        A saved run (.nc), or a member of a sweep (members/*.nc in its folder).
+    scene
+        The Python file with build(), or the model, that was run; it is executed. Not needed for scenes of the gallery.
+    """
+    from ..replay import replay as replayed
+
+    try:
+        found = replayed(run, scene)
+    except (ValueError, OSError, ImportError) as error:
+        print(f"dalembert: {run}: {error}", file=sys.stderr)
+        return REFUSED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    print(found)
+    return SAME if found.same else DIFFERENT

@@ -1,0 +1,403 @@
+"""A session in the browser: the viewer, the run behind it, and the thread in which that goes on."""
+
+from __future__ import annotations
+
+import queue
+import tempfile
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from .. import gallery
+from ..gallery._loading import load
+from ..scene.checks import rotation_matrix
+from ..scene.scene import Scene
+from ..simulation.errors import SimulationError
+from ..simulation.report import stage_times
+from ..simulation.session import Session
+from ..simulation.summary import scene_description
+from ..simulation.trajectory import Trajectory
+from ..view.live import LiveViewer
+
+
+def show(
+    what: Scene | Trajectory | Any | str | Path | None = None,
+    *,
+    host: str = "127.0.0.1",
+    port: int | None = None,
+    open_page: bool = True,
+    wait: bool = True,
+    **settings: Any,
+) -> LiveSession | LiveViewer | None:
+    """Show a scene in the browser and let a person take part in its run; or replay a recorded run.
+
+    what : a `Scene`, whose run has `settings` (those of `Simulation`); the name of a scene of the gallery, a Python file
+        with build(), a model file; or a `Trajectory`, a `Simulation`, or the file of a saved run (.nc), which is replayed.
+    host : where the page is served. Anything but this machine's own address lets others steer the run; see the warning.
+    port : 0 for any free one; None for 8080, or any free one where that is taken.
+    wait : serve until Ctrl-C; without it the session (its `close` ends it) is returned at once.
+
+    Raises ValueError for what cannot be shown, and OSError for a port in use or a file that cannot be read.
+    """
+    pass
+
+    opened = open_session(what, host, port, open_page, settings)
+    if not wait:
+        return opened
+    opened.serve_forever()
+    return None
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What opens a session, or a recorded run, in the browser.
+
+
+FIRST = "double-pendulum"
+FRAMES = 60.0  # a second
+MANY = 5000  # particles
+
+
+def open_session(
+    what: Any, host: str, port: int | None, open_page: bool, settings: dict[str, Any]
+) -> LiveSession | LiveViewer:
+    """See `show`."""
+    what = FIRST if what is None else what
+    if isinstance(what, str | Path) and Path(what).suffix == ".nc":
+        what = Trajectory.load(what)
+    what = getattr(what, "trajectory", what)  # of a Simulation
+    if isinstance(what, Trajectory):
+        if settings:
+            raise ValueError(f"a recorded run is replayed as it is; it takes no {', '.join(settings)}")
+        viewer = LiveViewer(what.scene_description, host, port, open_page=open_page)
+        viewer.show(what)
+        return viewer
+    if isinstance(what, Scene):
+        name, scene = what.name, what
+    else:
+        name = str(what)
+        from ..simulation.registry import override
+
+        scene, own = load(name, False)
+        settings = override(own, settings)
+    # The page comes first: its server works on while the compiler and the kernels of the run are loaded here.
+    viewer = LiveViewer(scene_description(scene, {}), host, port, open_page=open_page)
+    try:
+        viewer.say("loading the simulation")
+        from ..simulation.session import Session
+
+        pass
+
+        session = Session(scene, **smooth(scene, settings))
+    except BaseException:
+        viewer.close()
+        raise
+    names = [*([] if name in gallery.names() else [name]), *gallery.names()]
+    return LiveSession(viewer, session, name, names, load_smooth)
+
+
+def load_smooth(name: str) -> tuple[Any, dict[str, Any]]:
+    """What `load` finds of a name, with frames for the screen."""
+    scene, settings = load(name, False)
+    return scene, smooth(scene, settings)
+
+
+def smooth(scene: Scene, settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings with as many frames a second as a screen shows, but for scenes whose frames take much memory."""
+    large = sum(len(group) for group in scene.particles.values()) > MANY
+    frames = float(settings.get("frames", FRAMES))
+    return settings | {"frames": frames if large else max(frames, FRAMES)}
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The part of the page that steers a run: the scene, what to do with the run, and its parameters.
+
+
+RESTART, FROM_HERE, SAVE = "Restart", "From here", "Save"
+MOTORS = 12  # that can be steered by hand
+UNITS = {"effort": "N m or N", "position": "rad or m", "speed": "rad/s or m/s"}
+
+
+class SessionPanel:
+    """viser's controls, by what they mean; what they do is set by the `on_` methods."""
+
+    def __init__(self, gui: Any, scenes: Sequence[str], scene: str) -> None:
+        self._gui = gui
+        with gui.add_folder("Session", order=0):
+            self.scene = gui.add_dropdown("scene", tuple(scenes), initial_value=scene)
+            self.about = gui.add_markdown("")
+            self.acts = gui.add_button_group("run", (RESTART, FROM_HERE, SAVE))
+        self._folder: Any = None
+        self.keys = {
+            "restart": gui.add_command("restart", hotkey="R", description="Begin the run anew"),
+            "go on from here": gui.add_command("go on from here", hotkey="G", description="Forget what came after"),
+        }
+        self._steer: Callable[..., None] = lambda *_: None
+
+    def set_parameters(
+        self, about: str, gravity: np.ndarray, dt: float | None, motors: dict[str, dict[str, float]], can_grab: bool
+    ) -> None:
+        """Controls for a run: gravity m/s², the step dt (s) of a fixed-step one, and inputs of motors."""
+        held = "Drag a body with the mouse to pull it." if can_grab else "Nothing here can be grabbed."
+        self.about.content = f"{about}\n\n{held}"
+        if self._folder is not None:
+            self._folder.remove()
+        gui = self._gui
+        self._folder = gui.add_folder("Parameters", order=1.5, expand_by_default=False)
+        with self._folder:
+            field = gui.add_vector3("gravity, m/s²", tuple(float(g) for g in gravity), step=0.01)
+            field.on_update(lambda event: self._steer("gravity", tuple(event.target.value)))
+            if can_grab:
+                strength = gui.add_slider("strength of the hand", min=-2.0, max=2.0, step=0.1, initial_value=0.0)
+                strength.on_update(lambda event: self._steer("strength", 10.0**event.target.value))
+            if dt is not None:
+                step = gui.add_number("dt, ms (restarts)", 1e3 * dt, min=1e-4, step=1e-4)
+                step.on_update(lambda event: self._steer("dt", 1e-3 * event.target.value))
+            for name, inputs in list(motors.items())[:MOTORS]:
+                for key, value in inputs.items():
+                    self._add_input(name, key, value)
+            if len(motors) > MOTORS:
+                gui.add_markdown(f"and {len(motors) - MOTORS} motors more")
+
+    def _add_input(self, motor: str, key: str, value: float) -> None:
+        box = self._gui.add_number(f"{motor[:40]}: {key}, {UNITS[key]}", value, step=0.01)
+        box.on_update(lambda event: self._steer("motor", (motor, key, float(event.target.value))))
+
+    def on_steer(self, act: Callable[..., None]) -> None:
+        """Call `act` with what was changed ("gravity", "strength", "dt", "motor") and its new value."""
+        self._steer = act
+
+    def on_scene(self, act: Callable[[str], None]) -> None:
+        """Call `act` with the name of the scene that was picked."""
+        self.scene.on_update(lambda event: act(event.target.value) if event.client is not None else None)
+
+    def on_restart(self, act: Callable[[], None]) -> None:
+        """Call `act` when the run is to begin anew."""
+        self._on_act(RESTART, act)
+        self.keys["restart"].on_trigger(lambda _: act())
+
+    def on_from_here(self, act: Callable[[], None]) -> None:
+        """Call `act` when the run is to go on from the instant shown."""
+        self._on_act(FROM_HERE, act)
+        self.keys["go on from here"].on_trigger(lambda _: act())
+
+    def on_save(self, act: Callable[[Any], None]) -> None:
+        """Call `act` with the client that wants the recorded run."""
+        self.acts.on_click(lambda event: act(event.client) if event.target.value == SAVE else None)
+
+    def _on_act(self, name: str, act: Callable[[], None]) -> None:
+        self.acts.on_click(lambda event: act() if event.target.value == name else None)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The thread in which a session goes on: all that people do on the page is done here, between two frames.
+
+
+IDLE = 0.004  # s between two looks at whether more frames are wanted
+STAGES_EVERY = 1.0  # s
+MOST_MEMORY = 2e9  # bytes of frames, from which on a run does not go on by itself
+KEPT = 4  # sessions of other scenes, to come back to
+PAST = 5  # frames before the end, from which on what is shown is the past
+
+Load = Callable[[str], tuple[Any, dict[str, Any]]]
+
+
+class LiveSession:
+    """Sessions of scenes that `load` makes from their names, shown in `viewer`, which shows `session` first."""
+
+    def __init__(self, viewer: LiveViewer, session: Session, name: str, names: list[str], load: Load) -> None:
+        self.viewer, self.session, self.name, self._load = viewer, session, name, load
+        self.trouble = ""  # why the run cannot go on
+        self._kept: dict[str, Session] = {name: session}
+        self._acts: queue.SimpleQueue[Callable[[], Any]] = queue.SimpleQueue()
+        self._pointer: np.ndarray | None = None
+        self._pace, self._told_at = 0.0, 0.0
+        panel = self.panel = SessionPanel(viewer.server.gui, names, name)
+        panel.on_scene(lambda wanted: self.do(partial(self._switch, wanted)))
+        panel.on_restart(lambda: self.do(self._restart))
+        panel.on_from_here(lambda: self.do(self._from_here))
+        panel.on_save(lambda client: self.do(partial(self._save, client)))
+        panel.on_steer(lambda what, value: self.do(partial(self._steer, what, value)))
+        viewer.on_drag(self._drag)
+        self._show()
+        viewer.start_thread(self._loop, "dalembert session")
+
+    def do(self, act: Callable[[], Any]) -> None:
+        """Do something between two frames, from any thread."""
+        self._acts.put(act)
+
+    def serve_forever(self) -> None:
+        """Serve until interrupted (Ctrl-C) or closed from another thread, then close."""
+        self.viewer.serve_forever()
+        self.close()
+
+    def close(self) -> None:
+        """End the thread, and close the viewer."""
+        self.viewer.close()
+
+    # The thread -------------------------------------------------------------------------------------------------------
+
+    def _loop(self) -> None:
+        while not self.viewer.closed:
+            try:
+                act: Callable[[], Any] | None = self._acts.get(timeout=0.0 if self._goes else IDLE)
+            except queue.Empty:
+                act = self._advance if self._goes else None
+            try:
+                if act is not None:
+                    act()
+            except SimulationError as error:
+                self._stop(f"{error}. All frames up to then are kept: go back and change something, or restart.")
+            except (ValueError, TypeError, OSError) as error:
+                self.viewer.tell(str(error), trouble=True)
+            except Exception as error:  # a scene's own code, or viser on the way out: the session stays
+                if not self.viewer.closed:
+                    self._stop(f"{type(error).__name__}: {error}")
+
+    @property
+    def _goes(self) -> bool:
+        return not self.trouble and self.viewer.wants_more
+
+    def _advance(self) -> None:
+        """One frame more."""
+        start, before = perf_counter(), self.session.time
+        if self._pointer is not None and self.session.hand.body is not None:
+            self.session.move_hand(self._pointer)
+            self._pointer = None
+        try:
+            self.session.advance()
+        finally:
+            took = max(perf_counter() - start, 1e-9)
+            self._pace = 0.9 * self._pace + 0.1 * (self.session.time - before) / took
+            self._push()
+        if self.session.memory > MOST_MEMORY:
+            self._stop(
+                f"The record has {MOST_MEMORY / 1e9:g} GB; save the run, then restart, or go on from an earlier instant."
+            )
+        if self.session.run.stopped:
+            self._stop("An event of the scene ended the run; go back, or restart.")
+
+    def _push(self) -> None:
+        """The frames that the viewer has not, and the hand."""
+        shown = self.viewer.frame_count
+        self.viewer.show_warnings(self.session.run.warnings)
+        if len(self.session.run.recorder) > shown:
+            words = f"{self._pace:.3g}× real time possible" if self._pace else "running"
+            self.viewer.push(self.session.frames_since(shown), self.session.run.released, words)
+        self._show_hand()
+        if perf_counter() - self._told_at > STAGES_EVERY:
+            self._told_at = perf_counter()
+            self.viewer.show_stages(stage_times(self.session.run))
+
+    def _stop(self, why: str) -> None:
+        self.trouble = why
+        self.viewer.play(False)
+        self.viewer.tell(why, trouble=True)
+
+    # What people do ---------------------------------------------------------------------------------------------------
+
+    def _show(self) -> None:
+        """The session from its start to where it is."""
+        session = self.session
+        self.trouble, self._pace = "", 0.0
+        self.viewer.name_forces(session.run.model.force_names)
+        self.viewer.push(session.frames_since(0), session.run.released)
+        self.viewer.show_warnings(session.run.warnings)
+        self.viewer.go_to(session.time)
+        self._show_parameters()
+
+    def _show_parameters(self) -> None:
+        session = self.session
+        dt: Any = session.run.settings["dt"]
+        self.panel.set_parameters(session.scene.description, session.gravity, dt, session.motors(), session.can_grab)
+
+    def _switch(self, name: str) -> None:
+        """Show the session of another scene, where it was; a new one where there is none."""
+        if name == self.name:
+            return
+        playing = self.viewer.playing
+        self.viewer.play(False)
+        try:
+            if name not in self._kept:
+                self.viewer.tell(f"preparing {name} …")
+                scene, settings = self._load(name)
+                self._kept[name] = Session(scene, **settings)
+            self.session.let_go()
+            self.viewer.stand(self._kept[name].description())
+        except Exception as error:  # whatever a scene's own code raises
+            self._kept.pop(name, None)
+            self.panel.scene.value = self.name
+            raise ValueError(f"{name} cannot be shown: {error}") from error
+        self.name, self.session = name, self._kept[name]
+        while len(self._kept) > KEPT:
+            del self._kept[next(old for old in self._kept if old != name)]
+        self._show()
+        self.viewer.play(playing)
+
+    def _restart(self, **settings: Any) -> None:
+        playing = self.viewer.playing
+        self.session.restart(**settings)
+        self.viewer.clear()
+        self._show()
+        self.viewer.play(playing)
+
+    def _from_here(self) -> None:
+        """Take the run back to the instant shown."""
+        self.session.let_go()
+        if not self.viewer.at_end or self.trouble:
+            now = self.session.rewind(self.viewer.time)
+            self.viewer.drop_after(now)
+            self.trouble = ""
+        self._show_hand()
+
+    def _save(self, client: Any) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            data = self.session.run.trajectory.save(Path(folder) / "run.nc").read_bytes()
+        client.send_file_download(f"{self.name.replace('/', '-')}.nc", data)
+
+    def _steer(self, what: str, value: Any) -> None:
+        if what == "gravity":
+            self.session.set_gravity(value)
+        elif what == "strength":
+            self.session.set_strength(value)
+        elif what == "dt":
+            self._restart(dt=value)
+        else:
+            self.session.set_motor(value[0], **{value[1]: value[2]})
+
+    # The hand ---------------------------------------------------------------------------------------------------------
+
+    def _drag(self, body: int, phase: str, point: np.ndarray, pointer: np.ndarray) -> None:
+        """A body is dragged on the page: called by the server, which must not wait."""
+        if phase == "start":
+            positions, orientations = self.viewer.placed
+            local = rotation_matrix(orientations[body]).T @ (point - positions[body])
+            self.do(partial(self._grab, body, local, pointer))
+        elif phase == "update":
+            self._pointer = pointer  # the last one counts
+        else:
+            self.do(self._let_go)
+
+    def _grab(self, body: int, local: np.ndarray, pointer: np.ndarray) -> None:
+        session = self.session
+        if body >= len(session.run.model.body_names):
+            return self.viewer.tell("That stands still: it is an obstacle.")
+        if self.viewer.time < session.time - PAST * session.frame_time:
+            return self.viewer.tell("This is the past: press “From here” to take hold of it here.")
+        state = session.run.state
+        point = state.position[body] + rotation_matrix(state.orientation[body]) @ local
+        session.grab(session.run.model.body_names[body], point)
+        session.move_hand(pointer)
+        return self._show_hand()
+
+    def _let_go(self) -> None:
+        self.session.let_go()
+        self._pointer = None
+        self._show_hand()
+
+    def _show_hand(self) -> None:
+        point = self.session.hand.point(self.session.run)
+        self.viewer.show_hand(None if point is None else np.stack([point, self.session.hand.target]))

@@ -1,0 +1,55 @@
+"""The browser that a run of the command line is shown in."""
+
+from __future__ import annotations
+
+import sys
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..scene.scene import Scene
+    from ..simulation.simulation import Simulation
+
+
+class Screen:
+    """Shows a scene in the browser, and its run while it goes on: hands each frame that was recorded to the viewer."""
+
+    def __init__(self, scene: Scene) -> None:
+        from ..simulation.summary import scene_description
+        from ..view.live import LiveViewer
+
+        self.viewer = LiveViewer(scene_description(scene, {}))
+        self.viewer.say("loading the simulation")
+        self._sent, self._at = 0, 0.0
+
+    def follow(self, simulation: Simulation) -> None:
+        """Show this run of the scene from now on."""
+        self.simulation = simulation
+        self.viewer.name_forces(simulation.model.force_names)
+        self._send()
+
+    def update(self, _: Simulation) -> None:
+        """Called after each recorded frame; frames that come faster than the screen go together."""
+        if monotonic() - self._at > 1.0 / 30.0:
+            self._send()
+
+    def stay(self, words: str) -> None:
+        """The run is over: leave it to be looked at until Ctrl-C."""
+        self._send()
+        self.viewer.finish(words)
+        print("the viewer stays open; Ctrl-C ends it", file=sys.stderr, flush=True)
+        self.viewer.serve_forever()
+
+    def _send(self) -> None:
+        self.viewer.show_warnings(self.simulation.warnings)
+        recorder = self.simulation.recorder
+        if len(recorder) > self._sent:
+            self.viewer.push(recorder.since(self._sent), self.simulation.released)
+        self._sent, self._at = len(recorder), monotonic()
+
+
+def open_screen(built: Any) -> Screen | None:
+    """The viewer of a scene, or of what holds one, open at once; None where no browser could show it."""
+    from ..view.live import has_browser
+
+    return Screen(getattr(built, "scene", built)) if has_browser() else None

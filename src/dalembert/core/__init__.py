@@ -1,0 +1,1 @@
+"""What everything else is written with: compilation, tables, threads, vectors. Knows no mechanics."""

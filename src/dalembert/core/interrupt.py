@@ -1,0 +1,122 @@
+"""Ctrl-C during a run.
+
+A signal handler of Python runs between two instructions of Python, wherever that is. An exception raised there would be lost
+in a callback from compiled code (ctypes only prints it), and could leave half a frame behind anywhere else. So a run defers
+the signal: it takes effect in a function of the user's at once, and elsewhere at the next `poll`, which runs call between two
+calls of compiled code. Only the main thread of a process receives signals; in other threads all of this does nothing.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import perf_counter
+from typing import Any
+
+
+class _State:
+    """handler : what handled the signal before; None where nothing is deferred. waiting : arguments of a signal that came
+    meanwhile. immediate : whether a function of the user's is at work."""
+
+    __slots__ = ("handler", "immediate", "waiting")
+
+    def __init__(self) -> None:
+        self.handler: Callable[..., Any] | None = None
+        self.waiting: tuple[Any, ...] | None = None
+        self.immediate = False
+
+
+_state = _State()
+_main = threading.main_thread().ident
+
+
+@contextmanager
+def deferred() -> Iterator[None]:
+    """Within it Ctrl-C waits for `poll`, for a function of the user's, or for the end."""
+    if threading.get_ident() != _main:
+        yield
+        return
+    if _state.handler is not None:  # a function of the user's runs another scene
+        immediate, _state.immediate = _state.immediate, False
+        try:
+            yield
+        finally:
+            _state.immediate = immediate
+        return
+    handler = signal.getsignal(signal.SIGINT)
+    if not callable(handler):
+        yield
+        return
+    _state.handler, _state.waiting, _state.immediate = handler, None, False
+    signal.signal(signal.SIGINT, _arrive)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        waiting, _state.handler, _state.waiting = _state.waiting, None, None
+        if waiting is not None:
+            handler(*waiting)
+
+
+def _arrive(*arguments: Any) -> None:
+    _state.waiting = arguments
+    if _state.immediate:
+        _deliver()
+
+
+def _deliver() -> None:
+    waiting, _state.waiting = _state.waiting, None
+    if waiting is not None and _state.handler is not None:
+        _state.handler(*waiting)
+
+
+def poll() -> None:
+    """Let a signal that waits take effect: raises KeyboardInterrupt, unless the program has another handler."""
+    if _state.waiting is not None and threading.get_ident() == _main:
+        _deliver()
+
+
+def call(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function of the user's; Ctrl-C takes effect in it at once."""
+    if _state.handler is None or threading.get_ident() != _main:
+        return function(*arguments)
+    immediate, _state.immediate = _state.immediate, True
+    try:
+        if _state.waiting is not None:
+            _deliver()
+        return function(*arguments)
+    finally:
+        _state.immediate = immediate
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# How many steps one call of compiled code may take, so that a run can be interrupted.
+
+
+LOOK = 0.05  # s between two looks at the keyboard, about
+FIRST, MOST, FASTER = (
+    16,
+    1 << 24,
+    8,
+)  # steps of the first call, and of any; how much longer a call may be than the one before
+
+
+class Pace:
+    """How many `steps` the next call may take, from how long the one before took. No step depends on it."""
+
+    def __init__(self) -> None:
+        self.steps = FIRST
+        self._start = 0.0
+
+    def begin(self) -> int:
+        """A call begins; returns how many steps it may take."""
+        self._start = perf_counter()
+        return self.steps
+
+    def end(self) -> None:
+        """The call took as many steps as it might. Raises KeyboardInterrupt where Ctrl-C was pressed meanwhile."""
+        took = perf_counter() - self._start
+        self.steps = max(1, min(int(self.steps * min(FASTER, LOOK / max(took, 1e-9))), MOST))
+        poll()

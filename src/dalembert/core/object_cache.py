@@ -1,0 +1,241 @@
+"""Machine code of kernels: object files, kept on disk with a checksum, and loaded by LLVM. Numba makes them, and is not
+needed to load them.
+
+A file is a line that says what it is, the SHA-256 of the rest, and the rest: a line of JSON (`Made`) and the object. It is
+read only from folders that nobody else can write to (`cache_folders`), and not a byte of it is looked at before the
+checksum fits, so that a damaged file costs time and nothing else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import importlib.util
+import json
+import os
+import pickle
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import llvmlite.binding as llvm
+from numba.core import caching, compiler, serialize
+
+from . import cache_folders, compile_progress
+
+MAGIC = b"dalembert object 2\n"
+
+
+class Made(NamedTuple):
+    """An object file, and what it was made of."""
+
+    code: bytes
+    functions: int  # compiled by Numba for it
+    intermediate: int  # bytes of LLVM's bitcode before it was optimised
+    seconds: float  # of processor time
+
+
+class Busy(Exception):
+    """Another process is compiling this kernel."""
+
+
+patient = True  # wait for a kernel that another process is compiling; else `Busy` is raised
+SILENT, POLL = 1.0, 0.05  # s: a shorter wait is not told of; how often a lock is tried
+
+
+class Kept:
+    """The object file of one C function on disk, in a folder of a name that says what it is made of.
+
+    kernel : what it is called while it is compiled.
+    """
+
+    def __init__(self, folder: str, name: str, kernel: str) -> None:
+        self._folder, self._stem, self._kernel = folder, name, kernel
+
+    @property
+    def _name(self) -> str:
+        return f"{self._stem}-{host()}.object"
+
+    def place(self) -> Path | None:
+        """The file for this machine; None where there is none."""
+        return next(cache_folders.found(self._folder, self._name), None)
+
+    def there(self) -> bool:
+        """Whether there is one."""
+        return self.place() is not None
+
+    def read(self) -> Made | None:
+        """What is there; None where there is nothing that can be used."""
+        damaged = None
+        for path in cache_folders.found(self._folder, self._name):
+            found = _unpacked(path)
+            if found is not None:
+                cache_folders.use(path)
+                return found
+            damaged = path
+        if damaged is not None:
+            cache_folders.say(f"{damaged} is damaged; its kernel is compiled anew")
+        return None
+
+    def read_or_make(self, make: Callable[[], Made]) -> Made:
+        """What is there, or is made, this process if by no other. Raises `Busy` where another is at it and this one
+        does not wait for it (`patient`)."""
+        found = self.read()
+        if found is not None:
+            return found
+        with alone(self._folder, self._stem, self._kernel):
+            found = self.read()
+            if found is None:
+                with compile_progress.compiling(self._kernel):
+                    found = make()
+                    cache_folders.write(self._folder, self._name, _packed(found))
+        return found
+
+
+@contextlib.contextmanager
+def alone(folder: str, name: str, kernel: str, wait: bool = False) -> Iterator[None]:
+    """While no other process compiles this kernel: raises `Busy` unless `patient` or `wait`, or waits, and says so after a
+    second."""
+    start, lock, waiting = time.monotonic(), None, True
+    try:
+        while waiting:
+            try:
+                lock, waiting = cache_folders.lock(folder, name), False
+            except BlockingIOError as error:
+                if not (patient or wait):
+                    raise Busy from error
+                if time.monotonic() - start > SILENT:
+                    compile_progress.wait(kernel, cache_folders.locked_by(folder, name))
+                time.sleep(POLL)
+        compile_progress.leave(kernel)
+        yield
+    finally:
+        compile_progress.leave(kernel)
+        if lock is not None:
+            lock.close()
+
+
+def _packed(made: Made) -> bytes:
+    rest = json.dumps(made[1:]).encode() + b"\n" + made.code
+    return cache_folders.sealed(MAGIC, rest)
+
+
+def _unpacked(path: Path) -> Made | None:
+    """What `_packed` made of a file; None unless its checksum fits."""
+    rest = cache_folders.unsealed(MAGIC, path)
+    if rest is None:
+        return None
+    line, _, code = rest.partition(b"\n")
+    return Made(code, *json.loads(line))
+
+
+@functools.cache
+def host() -> str:
+    """What machine code depends on beside its source: the processor, and the versions that compile. 8 digits."""
+    found = importlib.util.find_spec("numba")
+    version = b"" if found is None or found.origin is None else Path(found.origin).with_name("_version.py").read_bytes()
+    machine = [llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()]
+    machine += [os.environ.get(name) for name in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES")]  # compile for another one
+    return hashlib.sha256(version + repr((machine, llvm.llvm_version_info)).encode()).hexdigest()[:8]
+
+
+# In memory --------------------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def _engine() -> Any:
+    """What keeps loaded objects."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(codemodel="jitdefault", jit=True)
+    return llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+
+
+_loaded: list[Any] = []
+
+
+def load(code: bytes, symbol: str) -> int:
+    """The address of a C function in an object, which stays in memory."""
+    engine = _engine()
+    found = llvm.object_file.ObjectFileRef.from_data(code)
+    engine.add_object_file(found)
+    engine.finalize_object()
+    _loaded.append(found)
+    address = int(engine.get_function_address(symbol))
+    if address == 0:
+        raise ValueError(f"an object file has no {symbol}")
+    return address
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Compiled functions of the user's on disk: one file a function, with a checksum, loaded by the process that needs it.
+#
+# A file is a line that says what it is, the SHA-256 of the rest, and the rest: what Numba needs to rebuild the
+# function,
+# pickled, with the digest of its content (`function_content`). It is read only from folders that nobody else can
+# write to
+# (`cache_folders`), and not a byte of it is looked at before the checksum fits, so that a damaged file costs time and
+# nothing
+# else. Kernels of this package need no Numba to be loaded, and are kept otherwise (`objects`).
+
+
+USER_MAGIC = b"dalembert kernel 2\n"
+
+
+class KernelCache(caching._Cache):
+    """One function on disk, as Numba asks for it.
+
+    folder : the name of its folder, which says what compiled it. content : its digest. name : what it is called while it is
+    compiled. worth : asked after that, whether it is to be kept.
+    """
+
+    def __init__(self, folder: str, content: str, name: str, worth: Callable[[], bool]) -> None:
+        self._folder, self._content, self._name, self._worth = folder, content, name, worth
+        self._file = f"{content[:32]}-{host()}.kernel"
+
+    def there(self) -> bool:
+        """Whether there is a file of it for this machine."""
+        return any(cache_folders.found(self._folder, self._file))
+
+    @property
+    def cache_path(self) -> str:
+        """The folder that is asked for first."""
+        return str(Path(cache_folders.asked_for() or "", self._folder))
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The compiled function; None where it is to be compiled."""
+        target_context.refresh()
+        damaged = None
+        for path in cache_folders.found(self._folder, self._file):
+            rest = cache_folders.unsealed(USER_MAGIC, path)
+            try:
+                key, payload = ((), ()) if rest is None else pickle.loads(rest)
+                if key == (repr(sig), self._content):
+                    kernel = compiler.CompileResult._rebuild(target_context, *payload)
+                    cache_folders.use(path)
+                    return kernel
+            except Exception:  # noqa: BLE001 - whatever it is that cannot be rebuilt, it can be compiled
+                rest = None
+            damaged = path if rest is None else damaged
+        if damaged is not None:
+            cache_folders.say(f"{damaged} is damaged; its function is compiled anew")
+        compile_progress.begin(self._name)
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep what was compiled, if it may be kept, and there is somewhere to keep it."""
+        if not data.lifted and not data.library.has_dynamic_globals and self._worth():
+            try:
+                rest = serialize.dumps(((repr(sig), self._content), data._reduce()))
+            except Exception:  # noqa: BLE001 - what cannot be pickled is not kept
+                rest = b""
+            if rest:
+                cache_folders.write(self._folder, self._file, cache_folders.sealed(USER_MAGIC, rest))
+        compile_progress.end(self._name)
+
+    def enable(self) -> None:
+        """Always on."""
+
+    disable = flush = enable

@@ -1,0 +1,67 @@
+"""What a kernel returns: 0 when all is well, a small positive code for what the driver itself found, or a code of at
+least `PASSED_THROUGH` that came from the user's derivative or completion and is handed on as it is.
+
+Codes below `ENDS_RUN` say that the system could not be evaluated at one state. An adaptive method rejects the trial step that
+led there and takes a shorter one. Codes from `ENDS_RUN` on do not depend on the state, and end the run at once.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+
+OK = 0
+EVENT = 1
+STEP_UNDERFLOW = 2
+NON_FINITE = 3
+MAX_STEPS = 4
+PASSED_THROUGH = 100
+ENDS_RUN = 200
+
+MESSAGES = {
+    OK: "reached the end",
+    EVENT: "stopped at an event",
+    STEP_UNDERFLOW: "the step became too small for the tolerance asked: the problem is stiff or discontinuous here; "
+    "loosen rtol or atol, or give the discontinuity as an event",
+    NON_FINITE: "the state or its derivative became infinite or not a number",
+    MAX_STEPS: "the number of steps allowed was used up before the end: raise max_steps or loosen rtol",
+}
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What is raised where the equations of contact were not solved.
+
+
+class NoSolution(RuntimeError):
+    """The impulses of an impact or of a step, or the forces of resting contacts, were not found."""
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What a record can hold.
+
+
+LARGEST = 1e100  # SI units: numbers whose squares can be added up
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The one category of warnings: what runs, but probably not as it was meant.
+
+
+_PACKAGE = str(Path(__file__).parents[1])
+
+
+class SimulationWarning(UserWarning):
+    """Input that runs but is probably a mistake, or a result that is doubtful.
+
+    Filter it as any Python warning: ``warnings.simplefilter("error", dal.SimulationWarning)`` turns each into an exception.
+    Warnings of a run are also listed in ``run.report.warnings``.
+    """
+
+
+def warn(message: str) -> None:
+    """Issue a SimulationWarning that points at the caller's line outside this package."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, SimulationWarning, stacklevel=level)

@@ -1,0 +1,700 @@
+"""The linear system of a Newton step: A d = −g, with particles that are pinned, or locked to what they touch.
+
+A locked particle goes along with its carrier, a body with the displacement δ and the turn θ, in the directions E, and on its
+own in the others: d = (1 − E Eᵀ) z + E Eᵀ (δ + θ × r) + p, p what is prescribed. With d = T (z, δ, θ) + p for all
+particles that is Tᵀ A T (z, δ, θ) = −Tᵀ (g + A p), to which bodies add their inertia: the force that a lock bears acts on the
+body with its moment, as it should. Without bodies that move this is the filter of Baraff & Witkin (1998, §5.3), and the
+solver is that of `linalg.conjugate_gradient`; with them conjugate gradients with the blocks on the diagonal inverted.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..core.c_function import PARTICLE_MATRIX, SOLVE, call_pointer, part_of, view
+from ..core.jit import inlined, njit
+from ..core.math3 import add, add_scaled, cross, load3, matvec, scale, store3, sub, unit
+from ..core.simd import (
+    clear,
+    first_thrice,
+    last_thrice,
+    load,
+    load4,
+    middle_thrice,
+    plus4,
+    spread,
+    store,
+    store4,
+    times4,
+    where4,
+)
+from ..core.status import OK
+from ..dynamics.particle_forces import particles_at
+from ..linalg.block_ldl import load_3x3
+from ..linalg.block_matrix import (
+    BlockMatrix,
+    add_3,
+    inverse_of,
+    load_3,
+    load_symmetric,
+    multiply,
+    store_3,
+    store_symmetric,
+    to_scipy,
+)
+from ..linalg.conjugate_gradient import INDEFINITE, NOT_CONVERGED, Workspace, conjugate_gradient
+from ..linalg.deflation import CoarseSpace, CoarseWork
+from ..linalg.krylov import add_multiple, inner, turn
+from ..model.tables import System
+from .contact import (
+    axis_of,
+    body_point,
+    free_part,
+    friction_at,
+    locked_part,
+    missing,
+    push_carrier,
+    slides,
+    tangent_part,
+)
+from .stage import body_momentum
+from .tables import BODY_ROW, Steps
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The tables of `linalg.conjugate_gradient` from those of a step.
+
+
+@inlined
+def matrix_of(steps):
+    return BlockMatrix(steps.starts, steps.columns, steps.values)
+
+
+@inlined
+def space_of(steps):
+    at = steps.space
+    return CoarseSpace(
+        at.position, at.starts, at.columns, at.sources, at.patch, at.patches,
+        at.h_starts, at.h_columns, at.slots, at.targets, at.own, at.pivots, at.below,
+        at.updates,
+    )  # fmt: skip
+
+
+@inlined
+def coarse_of(steps):
+    at = steps.coarse
+    return CoarseWork(
+        at.held_by, at.led_by, at.frame, at.back, at.upper, at.h, at.z, at.t, at.e,
+        at.g, at.exact_back, at.exact_upper, at.exact_h, at.exact_z, at.exact_t,
+        at.exact_e, at.exact_g, at.row, at.block, at.values, at.lower, at.c,
+        at.y, at.w,
+    )  # fmt: skip
+
+
+@inlined
+def work_of(n, steps):
+    return Workspace(part_of(steps.direction, 0, n), part_of(steps.residual, 0, n))
+
+
+@njit
+def list_held(steps):
+    """Fill the table of held nodes: pinned particles, and locked ones. Returns how many there are."""
+    touches, pinned, held = steps.touches, steps.pinned, steps.held
+    number = 0
+    for k in range(pinned.shape[0]):
+        held[number].node, held[number].fixed = pinned[k], 3
+        number += 1
+    for k in range(steps.touch_counts[0]):
+        touch = touches[k]
+        if touch.locked > 0:
+            row = held[number]
+            row.node, row.fixed = touch.particle, touch.locked
+            if touch.locked == 1:
+                store3(row.direction, axis_of(touch, 0))
+            elif touch.locked == 2:
+                store3(row.direction, cross(axis_of(touch, 0), axis_of(touch, 1)))
+            number += 1
+    return number
+
+
+@njit
+def solve_held(tolerance, n, steps):
+    """Conjugate gradients with filter, for n numbers, from what is prescribed. Returns a status of `linalg`."""
+    held = steps.held[: list_held(steps)]
+    status = conjugate_gradient(
+        matrix_of(steps), held, space_of(steps), part_of(steps.rhs, 0, n), part_of(steps.change, 0, n),
+        work_of(n, steps), coarse_of(steps), tolerance, steps.options[0].linear_iterations, steps.solution[0],
+    )  # fmt: skip
+    steps.report[0].linear += steps.solution[0].iterations
+    return status
+
+
+@njit
+def apply(u, out, system, steps):
+    """out = A u of all particles."""
+    if steps.options[0].explicit == 0:
+        multiply(matrix_of(steps), u, out)
+        return
+    mass, weight = system.particle_mass, steps.stage[0].weight
+    for i in range(mass.shape[0]):
+        for k in range(3 * i, 3 * i + 3):
+            store(out, k, weight * load(mass, i) * load(u, k))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Conjugate gradients for particles and the bodies that they touch at once; see `linear` for the system.
+
+
+@njit
+def expand(z, u, system, steps):
+    """u = T z without what is prescribed: particles from the unknowns of particles and bodies."""
+    touches, pinned = steps.touches, steps.pinned
+    n = 3 * system.settings[0].particles
+    for k in range(n):
+        store(u, k, load(z, k))
+    for k in range(pinned.shape[0]):
+        store_3(u, 3 * pinned[k], (0.0, 0.0, 0.0))
+    for k in range(steps.touch_counts[0]):
+        touch = touches[k]
+        i = 3 * touch.particle
+        u_i = load_3(u, i)
+        along = locked_part(touch, u_i)
+        if touch.body < system.settings[0].rigid:
+            along = sub(along, locked_part(touch, body_point(touch, z, n + BODY_ROW * touch.body)))
+        store_3(u, i, sub(u_i, along))
+
+
+@njit
+def gather(w, q, system, steps):
+    """q = Tᵀ w: forces on particles become those on the unknowns."""
+    touches, pinned = steps.touches, steps.pinned
+    n = 3 * system.settings[0].particles
+    for k in range(n):
+        store(q, k, load(w, k))
+    for k in range(n, q.shape[0]):
+        store(q, k, 0.0)
+    for k in range(pinned.shape[0]):
+        store_3(q, 3 * pinned[k], (0.0, 0.0, 0.0))
+    for k in range(steps.touch_counts[0]):
+        touch = touches[k]
+        i = 3 * touch.particle
+        borne = locked_part(touch, load_3(w, i))
+        add_3(q, i, scale(-1.0, borne))
+        if touch.body < system.settings[0].rigid:
+            push_carrier(touch, borne, q, n + BODY_ROW * touch.body)
+
+
+@njit
+def add_inertia(z, q, system, steps):
+    """q += w M (δ, θ) of all bodies."""
+    n, weight = 3 * system.settings[0].particles, steps.stage[0].body_weight
+    for b in range(system.settings[0].rigid):
+        at = n + BODY_ROW * b
+        m, spin = body_momentum(b, load_3(z, at), load_3(z, at + 3), steps)
+        add_3(q, at, scale(weight, m))
+        add_3(q, at + 3, scale(weight, spin))
+
+
+@njit
+def product(z, q, u, system, steps):
+    """q = (Tᵀ A T + inertia) z; u is scratch of the size of z."""
+    expand(z, u, system, steps)
+    apply(u, steps.image, system, steps)
+    gather(steps.image, q, system, steps)
+    add_inertia(z, q, system, steps)
+    add_slip(z, u, q, system, steps)
+
+
+@njit
+def add_slip(z, u, q, system, steps):
+    """Add κ times the slip of what slides on bodies to q, for those, and what the matrix does not have for the particles."""
+    touches, n = steps.touches, 3 * system.settings[0].particles
+    explicit = steps.options[0].explicit != 0
+    for k in range(steps.touch_counts[0]):
+        touch = touches[k]
+        if not slides(touch):
+            continue
+        i = 3 * touch.particle
+        own = tangent_part(touch, load_3(u, i))
+        slip = own
+        if touch.body < system.settings[0].rigid:
+            at = n + BODY_ROW * touch.body
+            slip = sub(slip, tangent_part(touch, body_point(touch, z, at)))
+            push_carrier(touch, scale(-touch.grip, slip), q, at)
+        if not explicit:
+            slip = sub(slip, own)
+        add_3(q, i, scale(touch.grip, slip))
+
+
+@njit
+def solve_coupled(tolerance, system, steps):
+    """Conjugate gradients for particles and bodies at once; see the head of this file."""
+    report, rhs, change = steps.report[0], steps.rhs, steps.change
+    z, r, p, q, s, u = steps.d, steps.residual, steps.direction, steps.g, steps.scaled, steps.t
+    n, total = 3 * system.settings[0].particles, rhs.shape[0]
+    apply(change, steps.image, system, steps)
+    for k in range(n):
+        store(u, k, load(rhs, k) - load(steps.image, k))
+    gather(u, r, system, steps)
+    for k in range(n, total):
+        store(r, k, load(r, k) + load(rhs, k))
+    clear(z)
+    clear(p)
+    if not invert_blocks(system, steps):
+        return INDEFINITE
+    goal, last, status = -1.0, 1.0, NOT_CONVERGED
+    for iteration in range(steps.options[0].linear_iterations):
+        precondition(r, s, system, steps)
+        square = inner(r, s)
+        if goal < 0.0:
+            goal = tolerance * tolerance * square
+        if square <= goal:
+            status = OK
+            break
+        turn(p, square / last if iteration > 0 else 0.0, s)
+        last = square
+        product(p, q, u, system, steps)
+        report.linear += 1
+        curvature = inner(p, q)
+        if not curvature > 0.0:
+            return INDEFINITE
+        add_multiple(z, square / curvature, p)
+        add_multiple(r, -square / curvature, q)
+    expand(z, u, system, steps)
+    for k in range(total):
+        store(change, k, load(change, k) + (load(u, k) if k < n else load(z, k)))
+    return status
+
+
+@njit
+def invert_blocks(system, steps):
+    """The inverse blocks on the diagonal: 9 numbers a particle, then 9 + 9 a body. Returns whether all are definite."""
+    stage, diagonal, mass = steps.stage[0], steps.diagonal, system.particle_mass
+    explicit = steps.options[0].explicit != 0
+    n = mass.shape[0]
+    good = True
+    for i in range(n):
+        m = stage.weight * load(mass, i)
+        block = (m, m, m, 0.0, 0.0, 0.0) if explicit else load_symmetric(steps.values, 9 * steps.starts[i])
+        inverse, definite = inverse_of(block)
+        store_symmetric(diagonal, 9 * i, inverse, 1.0)
+        good = good and definite
+    for b in range(system.settings[0].rigid):
+        at = 9 * (n + 2 * b)
+        for k in range(18):
+            store(diagonal, at + k, 0.0)
+        for c in range(3):
+            m, spin = body_momentum(b, unit(c), unit(c), steps)
+            for r in range(3):
+                store(diagonal, at + 3 * r + c, stage.body_weight * m[r])
+                store(diagonal, at + 9 + 3 * r + c, stage.body_weight * spin[r])
+    touches = steps.touches
+    for k in range(steps.touch_counts[0]):
+        touch = touches[k]
+        if touch.body < system.settings[0].rigid and touch.locked > 0:
+            add_load(touch, explicit, n, system, steps)
+    for b in range(2 * system.settings[0].rigid):
+        inverse, definite = inverse_of(load_symmetric(diagonal, 9 * (n + b)))
+        store_symmetric(diagonal, 9 * (n + b), inverse, 1.0)
+        good = good and definite
+    return good
+
+
+@njit
+def add_load(touch, explicit, n, system, steps):
+    """Add what a locked particle's own block is to its carrier, to the blocks of that."""
+    diagonal = steps.diagonal
+    m = steps.stage[0].weight * load(system.particle_mass, touch.particle)
+    grip = touch.grip if slides(touch) else 0.0
+    arm, at = load3(touch.arm), 9 * (n + 2 * touch.body)
+    for c in range(3):
+        push = borne_block(touch, m, grip, unit(c), explicit, steps)
+        moment = cross(arm, borne_block(touch, m, grip, cross(unit(c), arm), explicit, steps))
+        for r in range(3):
+            store(diagonal, at + 3 * r + c, load(diagonal, at + 3 * r + c) + push[r])
+            store(diagonal, at + 9 + 3 * r + c, load(diagonal, at + 9 + 3 * r + c) + moment[r])
+
+
+@njit
+def borne_block(touch, m, grip, v, explicit, steps):
+    """What the carrier bears of a touch where it moves by v there."""
+    push = locked_part(touch, block_times(touch.particle, m, locked_part(touch, v), explicit, steps))
+    return add_scaled(push, grip, tangent_part(touch, v))
+
+
+@inlined
+def block_times(i, m, v, explicit, steps):
+    if explicit:
+        return (m * v[0], m * v[1], m * v[2])
+    return matvec(load_3x3(steps.values, 9 * steps.starts[i]), v)
+
+
+@njit
+def precondition(r, s, system, steps):
+    diagonal, touches = steps.diagonal, steps.touches
+    for i in range(r.shape[0] // 3):
+        store_3(s, 3 * i, matvec(load_3x3(diagonal, 9 * i), load_3(r, 3 * i)))
+    for k in range(steps.touch_counts[0]):
+        touch = touches[k]
+        i = 3 * touch.particle
+        store_3(s, i, free_part(touch, load_3(s, i)))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+
+FROM_ZERO, FROM_AIM, FROM_CHANGE = range(3)
+
+
+@njit
+def assemble(callbacks, system, steps):
+    """The matrix of a Newton step at `place`: w M, and what the forces add. Returns a status."""
+    if steps.options[0].explicit != 0:
+        return OK
+    stage, values, starts = steps.stage[0], steps.values, steps.starts
+    mass = system.particle_mass
+    clear(values)
+    system.settings[0].rate = 1.0 / stage.tau
+    status = call_pointer(
+        callbacks.mechanism, callbacks.mechanism_data, PARTICLE_MATRIX, stage.time, steps.place, values
+    )
+    for i in range(mass.shape[0]):
+        at = 9 * starts[i]
+        for k in range(0, 9, 4):
+            store(values, at + k, load(values, at + k) + stage.weight * load(mass, i))
+    return status
+
+
+@njit
+def solve(guess, tolerance, system, steps):
+    """`change` with A change = −gradient, and A change in `image`, particle by particle. Returns a status of `linalg`.
+
+    guess : where to begin: FROM_ZERO, FROM_AIM, where the particles would go freely, or FROM_CHANGE, as it is.
+    """
+    options, n = steps.options[0], 3 * system.settings[0].particles
+    gradient, rhs, change = steps.gradient, steps.rhs, steps.change
+    for k in range(rhs.shape[0]):
+        store(rhs, k, -load(gradient, k))
+    explicit, coupled = options.explicit != 0, push_by_friction(system, steps)
+    begin_at(FROM_ZERO if coupled or explicit or options.direct != 0 else guess, n, change, system, steps)
+    prescribe(system, steps)
+    if not explicit:
+        add_friction(1.0, steps)
+    if options.direct != 0:
+        status = call_pointer(options.direct, 0, SOLVE, 0.0, rhs, change)
+    elif coupled:
+        status = solve_coupled(tolerance, system, steps)
+    else:
+        leave_bodies(n, steps)
+        status = divide(system, steps) if explicit else solve_held(tolerance, n, steps)
+    if not explicit:
+        add_friction(-1.0, steps)
+    apply(change, steps.image, system, steps)
+    count(status, steps.report[0])
+    return status
+
+
+@njit
+def count(status, report):
+    """Note a linear solve, and how it ended."""
+    report.solves += 1
+    if status == INDEFINITE:
+        report.indefinite += 1
+    elif status != OK:
+        report.unconverged += 1
+
+
+# One linear step, which takes nothing else from the step before, begins as if accelerations were those of that step.
+@njit
+def begin_at(guess, n, change, system, steps):
+    aim, place, pinned, options = steps.aim, steps.place, steps.pinned, steps.options[0]
+    start, before, inverse = steps.start, steps.before, system.particle_inverse_mass
+    if guess != FROM_CHANGE:
+        clear(change)
+    if guess == FROM_AIM:
+        for k in range(n):
+            store(change, k, load(aim, k) - load(place, k))
+    if guess == FROM_AIM and options.linear != 0 and options.history != 0:
+        for k in range(n):
+            gain = load(inverse, k // 3) * (load(start, n + k) - load(before, n + k))
+            store(change, k, load(change, k) + options.dt * gain)
+    for k in range(pinned.shape[0]):
+        store_3(change, 3 * pinned[k], (0.0, 0.0, 0.0))
+
+
+@njit
+def prescribe(system, steps):
+    """What locks prescribe into `change`."""
+    touches, change = steps.touches, steps.change
+    for k in range(steps.touch_counts[0]):
+        if touches[k].locked > 0:
+            i = 3 * touches[k].particle
+            free = free_part(touches[k], load_3(change, i))
+            store_3(change, i, add(free, missing(touches[k], system, steps)))
+
+
+@njit
+def push_by_friction(system, steps):
+    """Friction into `rhs`, on particles and on their carriers. Returns whether one of these is a body that moves."""
+    touches, rhs = steps.touches, steps.rhs
+    n = 3 * system.settings[0].particles
+    coupled = False
+    for k in range(steps.touch_counts[0]):
+        touch = touches[k]
+        if touch.locked == 0:
+            continue
+        friction = friction_at(touch, 0.0, 0.0, system, steps)
+        add_3(rhs, 3 * touch.particle, friction)
+        if touch.body < system.settings[0].rigid:
+            coupled = True
+            push_carrier(touch, scale(-1.0, friction), rhs, n + BODY_ROW * touch.body)
+    return coupled
+
+
+@njit
+def add_friction(sign, steps):
+    """Add sign κ (1 − n nᵀ) of what slides to the blocks of particles."""
+    touches, values, starts = steps.touches, steps.values, steps.starts
+    for k in range(steps.touch_counts[0]):
+        touch = touches[k]
+        if not slides(touch):
+            continue
+        at = 9 * starts[touch.particle]
+        for c in range(3):
+            column = scale(sign * touch.grip, tangent_part(touch, unit(c)))
+            for r in range(3):
+                store(values, at + 3 * r + c, load(values, at + 3 * r + c) + column[r])
+
+
+@njit
+def leave_bodies(n, steps):
+    """Bodies that no particle touches do what they would."""
+    change, moved, wanted = steps.change, steps.moved, steps.wanted
+    for k in range(moved.shape[0]):
+        store(change, n + k, load(wanted, k) - load(moved, k))
+
+
+@njit
+def divide(system, steps):
+    """The solution where the matrix is diagonal and no body takes part."""
+    rhs, change, touches = steps.rhs, steps.change, steps.touches
+    mass, weight = system.particle_mass, steps.stage[0].weight
+    for k in range(steps.touch_counts[0]):
+        touch = touches[k]
+        i = 3 * touch.particle
+        m = weight * load(mass, touch.particle)
+        store_3(rhs, i, scale(m / (m + touch.grip), free_part(touch, load_3(rhs, i))))
+    for i in range(mass.shape[0]):
+        w = 1.0 / (weight * load(mass, i))
+        for k in range(3 * i, 3 * i + 3):
+            store(change, k, load(change, k) + w * load(rhs, k))
+    pinned = steps.pinned
+    for k in range(pinned.shape[0]):
+        store_3(change, 3 * pinned[k], (0.0, 0.0, 0.0))
+    return OK
+
+
+@njit
+def reduced_norm(system, steps):
+    """The norm of Tᵀ (g − friction), which is zero where a stage is solved."""
+    gradient, u, q, touches = steps.gradient, steps.t, steps.g, steps.touches
+    n = 3 * system.settings[0].particles
+    for k in range(n):
+        store(u, k, load(gradient, k))
+    gather(u, q, system, steps)
+    for k in range(steps.touch_counts[0]):
+        touch = touches[k]
+        friction = friction_at(touch, 0.0, 0.0, system, steps)
+        add_3(q, 3 * touch.particle, scale(-1.0, friction))
+        if touch.body < system.settings[0].rigid:
+            push_carrier(touch, friction, q, n + BODY_ROW * touch.body)
+    total = 0.0
+    for k in range(q.shape[0]):
+        value = load(q, k) + (load(gradient, k) if k >= n else 0.0)
+        total += value * value
+    return math.sqrt(total)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The linear system of a Newton step by SciPy's sparse LU: for few unknowns, and to compare with.
+#
+# See `linear` for the system: Tᵀ (A + inertia) T z = Tᵀ (b − A p) and d = T z + p.
+
+
+class DirectSolver:
+    """Called by a step through a C pointer: (right-hand side, what is prescribed) → the solution, in place."""
+
+    def __init__(self, system: System, steps: Steps) -> None:
+        self.system, self.steps = system, steps
+
+    def __call__(self, data: int, task: int, t: float, rhs: int, m: int, change: int, also: int) -> int:
+        from scipy.sparse import block_diag  # SciPy's parts are slow to load, and most runs need none
+        from scipy.sparse.linalg import splu
+
+        b, d = view(rhs, m), view(change, m)
+        steps = self.steps
+        matrix = to_scipy(BlockMatrix(steps.starts, steps.columns, steps.values))
+        bodies = self._inertia()
+        whole = block_diag([matrix, *bodies], format="csc") if bodies else matrix
+        whole = whole + self._friction(whole.shape[0])
+        basis = self._basis()
+        reduced = (basis.T @ whole @ basis).tocsc()
+        try:
+            factor = splu(reduced, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+        except RuntimeError:  # exactly singular
+            return INDEFINITE
+        prescribed = d.copy()
+        d[:] = basis @ factor.solve(basis.T @ (b - whole @ prescribed)) + prescribed
+        return OK
+
+    def _inertia(self) -> list[np.ndarray]:
+        """The mass matrices of bodies times their weight, two 3×3 blocks each."""
+        weight = float(self.steps.stage[0].body_weight)
+        found = []
+        for m, xx, yy, zz, xy, xz, yz in self.steps.inertia.reshape(-1, 7):
+            found += [weight * m * np.eye(3), weight * np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])]
+        return found
+
+    def _friction(self, size: int) -> Any:
+        """What sliding friction adds to the matrix beside the blocks of particles: −κ P J, its mirror image, and κ Jᵀ P J."""
+        from scipy.sparse import csc_array
+
+        n, rigid = int(self.system.settings[0].particles), int(self.system.settings[0].rigid)
+        rows, columns, entries = [], [], []
+        for touch in self.steps.touches[: int(self.steps.touch_counts[0])]:
+            if touch.stick != 0 or touch.grip == 0.0 or touch.locked == 0 or touch.body >= rigid:
+                continue
+            axes = np.array(touch.axes).reshape(3, 3)[: int(touch.normals)]
+            carried = (np.eye(3) - axes.T @ axes) @ _point_jacobian(touch.arm)
+            both = float(touch.grip) * np.block([[np.zeros((3, 3)), -carried], [-carried.T, carried.T @ carried]])
+            at = np.concatenate(
+                [3 * int(touch.particle) + np.arange(3), 3 * n + BODY_ROW * int(touch.body) + np.arange(6)]
+            )
+            r, c = np.meshgrid(at, at, indexing="ij")
+            rows.append(r.ravel())
+            columns.append(c.ravel())
+            entries.append(both.ravel())
+        if not entries:
+            return csc_array((size, size))
+        return csc_array((np.concatenate(entries), (np.concatenate(rows), np.concatenate(columns))), shape=(size, size))
+
+    def _basis(self) -> Any:
+        """T, of all particles and bodies: (m, unknowns)."""
+        from scipy.sparse import csc_array
+
+        n, rigid = int(self.system.settings[0].particles), int(self.system.settings[0].rigid)
+        held = np.zeros((n, 3, 3))
+        held[self.steps.pinned] = np.eye(3)
+        rows: list[Any] = [np.arange(3 * n, 3 * n + BODY_ROW * rigid)]
+        columns: list[Any] = [np.arange(BODY_ROW * rigid)]
+        entries: list[Any] = [np.ones(BODY_ROW * rigid)]
+        for touch in self.steps.touches[: int(self.steps.touch_counts[0])]:
+            axes = np.array(touch.axes).reshape(3, 3)[: int(touch.locked)]
+            along = axes.T @ axes
+            held[int(touch.particle)] = along
+            if touch.body < rigid:
+                carried = along @ _point_jacobian(touch.arm)
+                r, c = np.meshgrid(np.arange(3), np.arange(BODY_ROW), indexing="ij")
+                rows.append((3 * int(touch.particle) + r).ravel())
+                columns.append((BODY_ROW * int(touch.body) + c).ravel())
+                entries.append(carried.ravel())
+        free = BODY_ROW * rigid
+        loose = ~held.any(axis=(1, 2))
+        at = (3 * np.nonzero(loose)[0][:, None] + np.arange(3)).ravel()
+        rows.append(at)
+        columns.append(free + np.arange(at.size))
+        entries.append(np.ones(at.size))
+        free += at.size
+        for i in np.nonzero(~loose)[0]:
+            sizes, vectors = np.linalg.eigh(held[i])
+            for k in np.nonzero(sizes < 0.5)[0]:
+                rows.append(3 * i + np.arange(3))
+                columns.append(np.full(3, free))
+                entries.append(vectors[:, k])
+                free += 1
+        joined = np.concatenate(entries), (np.concatenate(rows), np.concatenate(columns))
+        return csc_array(joined, shape=(3 * n + BODY_ROW * rigid, free))
+
+
+def _point_jacobian(arm: np.ndarray) -> np.ndarray:
+    """(3, 6): the displacement of a point at `arm` from a body's displacement and turn."""
+    x, y, z = arm
+    return np.hstack([np.eye(3), -np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])])
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Four particles at a time, in uniform fields: what makes the step of free particles as fast as memory.
+
+
+# Four particles are three registers of places, x y z x | y z x y | z x y z, and as many of momenta. Of forces m a + c the sum
+# is a Σ m + c n and their moment (Σ m x) × a + (Σ x) × c. Pinned particles have an inverse mass of zero, and no momentum.
+@njit
+def step_fours(first, last, a, c, y, system, steps):
+    """The step of `free` for whole fours of the particles from `first` to `last`, with the acceleration a and the force c.
+
+    Returns (the first that is left over, sum of forces, their moment, a number that is not finite if any place is not).
+    """
+    h, n, at = steps.options[0].dt, system.settings[0].particles, particles_at(system)
+    mass, inverse, room = system.particle_mass, system.particle_inverse_mass, steps.start
+    end = last - (last - first) % 4
+    if end == first:  # there may be too little room
+        return first, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0
+    for k in range(12):
+        store(room, k, h * a[k % 3])
+        store(room, 12 + k, h * c[k % 3])
+    a_0, a_1, a_2 = load4(room, 0), load4(room, 4), load4(room, 8)
+    c_0, c_1, c_2 = load4(room, 12), load4(room, 16), load4(room, 20)
+    zero, half = spread(0.0), spread(0.5 * h)
+    masses, check = zero, zero
+    s_0, s_1, s_2, r_0, r_1, r_2 = zero, zero, zero, zero, zero, zero  # Σ m x and Σ x
+    for i in range(first, end, 4):
+        m, w = load4(mass, i), times4(half, load4(inverse, i))
+        moved = where4(w, zero, m)
+        x, p = at + 3 * i, at + 3 * (n + i)
+        s_0, r_0, check = move(
+            y, x, p, first_thrice(w), first_thrice(m), first_thrice(moved), a_0, c_0, s_0, r_0, check
+        )
+        s_1, r_1, check = move(
+            y, x + 4, p + 4, middle_thrice(w), middle_thrice(m), middle_thrice(moved), a_1, c_1, s_1, r_1, check
+        )
+        s_2, r_2, check = move(
+            y, x + 8, p + 8, last_thrice(w), last_thrice(m), last_thrice(moved), a_2, c_2, s_2, r_2, check
+        )
+        masses = plus4(masses, m)
+    weighted, places = sum_of(s_0, s_1, s_2, room), sum_of(r_0, r_1, r_2, room)
+    total = add_scaled(scale(end - first, c), sum_4(masses, room), a)
+    moment = add(cross(weighted, a), cross(places, c))
+    return end, total, moment, sum_4(check, room)
+
+
+@inlined
+def move(y, at, to_p, w, m, moved, a, c, weighted, places, check):
+    """Four numbers: half a drift, the kick m a + c where anything moves, half a drift; the three sums go on."""
+    zero = spread(0.0)
+    p = load4(y, to_p)
+    x = plus4(load4(y, at), times4(w, p))
+    weighted, places = plus4(weighted, times4(m, x)), plus4(places, x)
+    p = plus4(p, plus4(times4(moved, a), where4(w, zero, c)))
+    x = plus4(x, times4(w, p))
+    store4(y, at, x)
+    store4(y, to_p, p)
+    return weighted, places, plus4(check, x)
+
+
+@inlined
+def sum_of(v_0, v_1, v_2, room):
+    """The sum of four vectors in three registers."""
+    store4(room, 0, v_0)
+    store4(room, 4, v_1)
+    store4(room, 8, v_2)
+    total = (0.0, 0.0, 0.0)
+    for k in range(0, 12, 3):
+        total = add(total, (load(room, k), load(room, k + 1), load(room, k + 2)))
+    return total
+
+
+@inlined
+def sum_4(v, room):
+    store4(room, 0, v)
+    return load(room, 0) + load(room, 1) + load(room, 2) + load(room, 3)

@@ -1,0 +1,386 @@
+"""Forward dynamics of a tree in linear time: the articulated-body algorithm (R. Featherstone 1983, 2008, §7.3).
+
+What a link feels of its joint is force and torque (f, τ) = A (v̇, ω̇) + p, A of six rows and columns. From the leaves on,
+a freedom with column S and effort e takes out of that what it gives way to: with U = A S, D = Sᵀ U (and the armature on top)
+and e' = e − Sᵀ p, its rate is (e' − Uᵀ a)/D, with a the accelerations without it, and
+
+    A ← A − U Uᵀ/D,   p ← p + U e'/D.
+
+Freedoms of one joint are taken one after the other, the last first. Then the biases are added, and A and p are moved to the
+centre of mass of the parent and added to what that has. Back from the root accelerations follow.
+"""
+
+from ..core.jit import inlined, njit
+from ..core.math3 import add, add_scaled, cross, dot, load3, matvec, matvec_t, scale, store3, sub, symvec
+from ..core.simd import clear, load, store
+from ..model.tree import FREE
+from .kinematics import load6, load9
+from .tree_motion import ZERO, carried, set_velocity, store6, store9
+
+LIMP = 1e-14  # of a response: below it nothing resists the freedom
+
+
+@njit
+def accelerate(tree):
+    """`rates` and accelerations of all links, from `efforts` and what is applied to links. Returns the freedom that nothing
+    resists, or −1."""
+    nodes, motion, columns = tree.nodes, tree.motion, tree.columns
+    freedoms, efforts, rates = tree.freedoms, tree.efforts, tree.rates
+    limp = -1
+    for i in range(nodes.shape[0]):
+        begin(nodes[i], motion[i])
+    for i in range(nodes.shape[0] - 1, -1, -1):
+        node, own = nodes[i], motion[i]
+        m, h, j = load6(own.mass_block), load9(own.mixed_block), load6(own.inertia_block)
+        p, q = load3(own.bearing), load3(own.bearing_torque)
+        for k in range(node.last - 1, node.first - 1, -1):
+            m, h, j, p, q, resists = give_way(m, h, j, p, q, columns[k], load(efforts, k), freedoms[k].armature)
+            if not resists:
+                limp = k
+        if node.parent >= 0:
+            load_on(m, h, j, p, q, own, motion[node.parent])
+    for i in range(nodes.shape[0]):
+        node, own = nodes[i], motion[i]
+        a, alpha = carried(node, own, motion)
+        for k in range(node.first, node.last):
+            column = columns[k]
+            rate = (column.effort - dot(load3(column.force), a) - dot(load3(column.torque), alpha)) * column.response
+            store(rates, k, rate)
+            a = add_scaled(a, rate, load3(column.linear))
+            alpha = add_scaled(alpha, rate, load3(column.angular))
+        store3(own.acceleration, a)
+        store3(own.turning, alpha)
+    return limp
+
+
+@inlined
+def begin(node, own):
+    """The link alone: m v̇ = F, J ω̇ + ω × J ω = T."""
+    inertia, omega = load6(own.inertia), load3(own.omega)
+    begin_inertia(node, own)
+    store3(own.bearing, sub(ZERO, load3(own.force)))
+    store3(own.bearing_torque, sub(cross(omega, symvec(inertia, omega)), load3(own.torque)))
+
+
+@inlined
+def begin_inertia(node, own):
+    """A of the link alone."""
+    m = node.mass
+    store6(own.mass_block, (m, m, m, 0.0, 0.0, 0.0))
+    store9(own.mixed_block, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+    store6(own.inertia_block, load6(own.inertia))
+
+
+@inlined
+def give_way(m, h, j, p, q, column, effort, armature):
+    """A and p with a freedom taken out, and whether anything resisted it."""
+    m, h, j, f, g, d, resists = take_out(m, h, j, column, armature)
+    left = effort - dot(load3(column.linear), p) - dot(load3(column.angular), q)
+    column.effort = left
+    left *= d
+    return m, h, j, add_scaled(p, left, f), add_scaled(q, left, g), resists
+
+
+@inlined
+def take_out(m, h, j, column, armature):
+    """A without a freedom: A − U Uᵀ/D, U and 1/D, which go to the column, and whether anything resisted it."""
+    s, t = load3(column.linear), load3(column.angular)
+    f = add(symvec(m, s), matvec(h, t))
+    g = add(matvec_t(h, s), symvec(j, t))
+    size = dot(s, f) + dot(t, g) + armature
+    resists = size > LIMP * (m[0] * dot(s, s) + j[0] * dot(t, t)) and size > 0.0
+    d = 1.0 / size if resists else 0.0
+    store3(column.force, f)
+    store3(column.torque, g)
+    column.response = d
+    e = (d * f[0], d * f[1], d * f[2])
+    k = (d * g[0], d * g[1], d * g[2])
+    m = (
+        m[0] - e[0] * f[0], m[1] - e[1] * f[1], m[2] - e[2] * f[2], m[3] - e[0] * f[1], m[4] - e[0] * f[2],
+        m[5] - e[1] * f[2],
+    )  # fmt: skip
+    h = (
+        h[0] - e[0] * g[0], h[1] - e[0] * g[1], h[2] - e[0] * g[2], h[3] - e[1] * g[0], h[4] - e[1] * g[1],
+        h[5] - e[1] * g[2], h[6] - e[2] * g[0], h[7] - e[2] * g[1], h[8] - e[2] * g[2],
+    )  # fmt: skip
+    j = (
+        j[0] - k[0] * g[0], j[1] - k[1] * g[1], j[2] - k[2] * g[2], j[3] - k[0] * g[1], j[4] - k[0] * g[2],
+        j[5] - k[1] * g[2],
+    )  # fmt: skip
+    return m, h, j, f, g, d, resists
+
+
+# With v̇ = v̇_p + ω̇_p × r: f = M v̇_p + (H − M [r]) ω̇_p, and the torque about the parent's centre of mass is τ + r × f.
+@inlined
+def load_on(m, h, j, p, q, own, carrier):
+    """Add what a link feels of its joint to its parent."""
+    a, alpha, r = load3(own.bias), load3(own.bias_turn), load3(own.r)
+    p = add(p, add(symvec(m, a), matvec(h, alpha)))
+    q = add(q, add(matvec_t(h, a), symvec(j, alpha)))
+    load_inertia(m, h, j, r, carrier)
+    store3(carrier.bearing, add(load3(carrier.bearing), p))
+    store3(carrier.bearing_torque, add(load3(carrier.bearing_torque), add(q, cross(r, p))))
+
+
+@inlined
+def load_inertia(m, h, j, r, carrier):
+    """Add A to that of the parent."""
+    # rows of H' = H − M [r], each row of M [r] being (row of M) × r
+    b0 = sub((h[0], h[1], h[2]), cross((m[0], m[3], m[4]), r))
+    b1 = sub((h[3], h[4], h[5]), cross((m[3], m[1], m[5]), r))
+    b2 = sub((h[6], h[7], h[8]), cross((m[4], m[5], m[2]), r))
+    # J' = J − Hᵀ [r] + [r] H': rows of Hᵀ [r], and [r] times columns
+    c0, c1, c2 = cross((h[0], h[3], h[6]), r), cross((h[1], h[4], h[7]), r), cross((h[2], h[5], h[8]), r)
+    xx = j[0] - c0[0] + r[1] * b2[0] - r[2] * b1[0]
+    yy = j[1] - c1[1] + r[2] * b0[1] - r[0] * b2[1]
+    zz = j[2] - c2[2] + r[0] * b1[2] - r[1] * b0[2]
+    xy = j[3] - c0[1] + r[1] * b2[1] - r[2] * b1[1]
+    xz = j[4] - c0[2] + r[1] * b2[2] - r[2] * b1[2]
+    yz = j[5] - c1[2] + r[2] * b0[2] - r[0] * b2[2]
+    big, mixed, heavy = load6(carrier.mass_block), load9(carrier.mixed_block), load6(carrier.inertia_block)
+    store6(carrier.mass_block, (
+        big[0] + m[0], big[1] + m[1], big[2] + m[2], big[3] + m[3], big[4] + m[4], big[5] + m[5],
+    ))  # fmt: skip
+    store9(carrier.mixed_block, (
+        mixed[0] + b0[0], mixed[1] + b0[1], mixed[2] + b0[2], mixed[3] + b1[0], mixed[4] + b1[1], mixed[5] + b1[2],
+        mixed[6] + b2[0], mixed[7] + b2[1], mixed[8] + b2[2],
+    ))  # fmt: skip
+    store6(carrier.inertia_block, (
+        heavy[0] + xx, heavy[1] + yy, heavy[2] + zz, heavy[3] + xy, heavy[4] + xz, heavy[5] + yz,
+    ))  # fmt: skip
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Inverse dynamics of a tree: the recursive Newton–Euler algorithm (R. Featherstone 2008, §5.3).
+
+
+@njit
+def spread_rates(rates, tree):
+    """Accelerations of all links from the rates of the speeds."""
+    nodes, motion, columns = tree.nodes, tree.motion, tree.columns
+    for i in range(nodes.shape[0]):
+        node, own = nodes[i], motion[i]
+        a, alpha = carried(node, own, motion)
+        for k in range(node.first, node.last):
+            a = add_scaled(a, load(rates, k), load3(columns[k].linear))
+            alpha = add_scaled(alpha, load(rates, k), load3(columns[k].angular))
+        store3(own.acceleration, a)
+        store3(own.turning, alpha)
+
+
+@njit
+def bear(rates, efforts, tree):
+    """What each joint bears, with the accelerations at hand, and the efforts along the freedoms that this takes."""
+    nodes, motion, columns, freedoms = tree.nodes, tree.motion, tree.columns, tree.freedoms
+    for i in range(nodes.shape[0]):
+        node, own = nodes[i], motion[i]
+        inertia, omega = load6(own.inertia), load3(own.omega)
+        torque = add(symvec(inertia, load3(own.turning)), cross(omega, symvec(inertia, omega)))
+        store3(own.bearing, sub(scale(node.mass, load3(own.acceleration)), load3(own.force)))
+        store3(own.bearing_torque, sub(torque, load3(own.torque)))
+    for i in range(nodes.shape[0] - 1, -1, -1):
+        node, own = nodes[i], motion[i]
+        f, torque = load3(own.bearing), load3(own.bearing_torque)
+        for k in range(node.first, node.last):
+            effort = dot(load3(columns[k].linear), f) + dot(load3(columns[k].angular), torque)
+            store(efforts, k, effort + freedoms[k].armature * load(rates, k))
+        if node.parent >= 0:
+            carrier = motion[node.parent]
+            store3(carrier.bearing, add(load3(carrier.bearing), f))
+            turned = add(torque, cross(load3(own.r), f))
+            store3(carrier.bearing_torque, add(load3(carrier.bearing_torque), turned))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The mass matrix of a tree: composite rigid bodies (R. Featherstone 2008, §6.2), and M = Lᵀ D L, whose L is as sparse
+# as the
+# tree (§6.5).
+
+
+@njit
+def fill_matrix(tree):
+    """`matrix` = M, row by row, both halves."""
+    nodes, motion, columns = tree.nodes, tree.motion, tree.columns
+    freedoms, matrix = tree.freedoms, tree.matrix
+    m = freedoms.shape[0]
+    clear(matrix)
+    for i in range(nodes.shape[0]):
+        own = motion[i]
+        own.mass_block[0] = nodes[i].mass
+        store3(own.bearing, ZERO)
+        store6(own.inertia_block, load6(own.inertia))
+    for i in range(nodes.shape[0] - 1, -1, -1):
+        node, own = nodes[i], motion[i]
+        mass, moment, inertia = own.mass_block[0], load3(own.bearing), load6(own.inertia_block)
+        for k in range(node.first, node.last):
+            s, t = load3(columns[k].linear), load3(columns[k].angular)
+            f = sub(scale(mass, s), cross(moment, t))
+            g = add(cross(moment, s), symvec(inertia, t))
+            fill_row(i, k, m, f, g, tree)
+            increase(matrix, k * m + k, freedoms[k].armature)
+        if node.parent >= 0:
+            compose(own, motion[node.parent])
+
+
+@njit
+def fill_row(i, k, m, f, g, tree):
+    """Products of the columns of a link, and of those that carry it, with force and torque of freedom k."""
+    nodes, motion, columns, matrix = tree.nodes, tree.motion, tree.columns, tree.matrix
+    at = i
+    while at >= 0:
+        node = nodes[at]
+        for j in range(node.first, node.last):
+            if j <= k:
+                value = dot(load3(columns[j].linear), f) + dot(load3(columns[j].angular), g)
+                store(matrix, k * m + j, value)
+                store(matrix, j * m + k, value)
+        g = add(g, cross(load3(motion[at].r), f))
+        at = node.parent
+
+
+# About the parent's centre of mass, with h = Σ m d: h' = h + m r, J' = J + (2 h·r + m r·r) 1 − h rᵀ − r hᵀ − m r rᵀ.
+@inlined
+def compose(own, carrier):
+    """Add mass, first moment and inertia of a composite to its parent's."""
+    mass, h, j, r = own.mass_block[0], load3(own.bearing), load6(own.inertia_block), load3(own.r)
+    moment = add_scaled(h, mass, r)
+    both = dot(h, r) + dot(moment, r)
+    to = load6(carrier.inertia_block)
+    carrier.mass_block[0] += mass
+    store3(carrier.bearing, add(load3(carrier.bearing), moment))
+    store6(carrier.inertia_block, (
+        to[0] + j[0] + both - h[0] * r[0] - moment[0] * r[0], to[1] + j[1] + both - h[1] * r[1] - moment[1] * r[1],
+        to[2] + j[2] + both - h[2] * r[2] - moment[2] * r[2], to[3] + j[3] - r[0] * h[1] - moment[0] * r[1],
+        to[4] + j[4] - r[0] * h[2] - moment[0] * r[2], to[5] + j[5] - r[1] * h[2] - moment[1] * r[2],
+    ))  # fmt: skip
+
+
+@inlined
+def increase(array, at, value):
+    store(array, at, load(array, at) + value)
+
+
+@njit
+def factorize(tree):
+    """`matrix` becomes L below its diagonal and D on it. Returns the freedom whose pivot is not positive, or −1."""
+    freedoms, matrix = tree.freedoms, tree.matrix
+    m = freedoms.shape[0]
+    for k in range(m - 1, -1, -1):
+        pivot = load(matrix, k * m + k)
+        if not pivot > 0.0:
+            return k
+        i = freedoms[k].before
+        while i >= 0:
+            share = load(matrix, k * m + i) / pivot
+            j = i
+            while j >= 0:
+                increase(matrix, i * m + j, -share * load(matrix, k * m + j))
+                j = freedoms[j].before
+            store(matrix, k * m + i, share)
+            i = freedoms[i].before
+    return -1
+
+
+@njit
+def solve(b, at, tree):
+    """M⁻¹ of the m numbers of b from `at` on, in place."""
+    freedoms, matrix = tree.freedoms, tree.matrix
+    m = freedoms.shape[0]
+    for k in range(m - 1, -1, -1):
+        value, i = load(b, at + k), freedoms[k].before
+        while i >= 0:
+            increase(b, at + i, -load(matrix, k * m + i) * value)
+            i = freedoms[i].before
+    for k in range(m):
+        value, i = load(b, at + k) / load(matrix, k * m + k), freedoms[k].before
+        while i >= 0:
+            value -= load(matrix, k * m + i) * load(b, at + i)
+            i = freedoms[i].before
+        store(b, at + k, value)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Velocities of points of links as the freedoms make them, and the reverse: efforts of what is applied to links.
+
+
+@njit
+def fill_jacobian(node, arm, out, tree):
+    """out (6 × m): velocity of the point x + arm of a link, and its angular velocity, of a unit of each speed."""
+    nodes, motion, columns = tree.nodes, tree.motion, tree.columns
+    m = columns.shape[0]
+    clear(out)
+    at = node
+    while at >= 0:
+        for k in range(nodes[at].first, nodes[at].last):
+            s, t = load3(columns[k].linear), load3(columns[k].angular)
+            v = add(s, cross(t, arm))
+            for row in range(3):
+                store(out, row * m + k, v[row])
+                store(out, (3 + row) * m + k, t[row])
+        arm = add(arm, load3(motion[at].r))
+        at = nodes[at].parent
+
+
+@njit
+def carry_row(node, f, g, jacobian, at, tree):
+    """Add a row (f, g) on the velocities of a node, through all that carries it, to jacobian[at:], one number a freedom."""
+    nodes, motion, columns = tree.nodes, tree.motion, tree.columns
+    while node >= 0:
+        for k in range(nodes[node].first, nodes[node].last):
+            value = dot(load3(columns[k].linear), f) + dot(load3(columns[k].angular), g)
+            store(jacobian, at + k, load(jacobian, at + k) + value)
+        g = add(g, cross(load3(motion[node].r), f))
+        node = nodes[node].parent
+
+
+@njit
+def gather(efforts, tree):
+    """efforts = Jᵀ of the wrenches in `bearing`, which are added up toward the root."""
+    nodes, motion, columns = tree.nodes, tree.motion, tree.columns
+    for i in range(nodes.shape[0] - 1, -1, -1):
+        node, own = nodes[i], motion[i]
+        f, torque = load3(own.bearing), load3(own.bearing_torque)
+        for k in range(node.first, node.last):
+            store(efforts, k, dot(load3(columns[k].linear), f) + dot(load3(columns[k].angular), torque))
+        if node.parent >= 0:
+            carrier = motion[node.parent]
+            store3(carrier.bearing, add(load3(carrier.bearing), f))
+            turned = add(torque, cross(load3(own.r), f))
+            store3(carrier.bearing_torque, add(load3(carrier.bearing_torque), turned))
+
+
+@njit
+def spread_speeds(w, tree):
+    """Velocities and biases of all links from speeds, where places and columns are known already."""
+    nodes, motion, columns = tree.nodes, tree.motion, tree.columns
+    for i in range(nodes.shape[0]):
+        node, own = nodes[i], motion[i]
+        relative, spin = ZERO, ZERO
+        for k in range(node.first, node.last):
+            relative = add_scaled(relative, load(w, k), load3(columns[k].linear))
+            spin = add_scaled(spin, load(w, k), load3(columns[k].angular))
+        if node.kind == FREE:
+            store3(own.v, relative)
+            store3(own.omega, spin)
+        elif node.parent < 0:
+            set_velocity(own, ZERO, ZERO, relative, spin)
+        else:
+            carrier = motion[node.parent]
+            set_velocity(own, load3(carrier.v), load3(carrier.omega), relative, spin)
+
+
+@njit
+def momentum(about, tree):
+    """(m, Σ m x, P, L): mass, first moment, momentum, and angular momentum about a point, of all links."""
+    nodes, motion = tree.nodes, tree.motion
+    mass, first, total, turning = 0.0, ZERO, ZERO, ZERO
+    for i in range(nodes.shape[0]):
+        own, m = motion[i], nodes[i].mass
+        p = scale(m, load3(own.v))
+        x = load3(own.x)
+        mass += m
+        first = add_scaled(first, m, x)
+        total = add(total, p)
+        arm = (x[0] - about[0], x[1] - about[1], x[2] - about[2])
+        turning = add(turning, add(cross(arm, p), symvec(load6(own.inertia), load3(own.omega))))
+    return mass, first, total, turning

@@ -1,0 +1,471 @@
+"""What happens at an instant: what touches, the impulses of what closes, and which contacts bear force from there on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from ..core.c_function import DERIVATIVE
+from ..core.checkpoint_fields import Field, prefixed
+from ..core.status import NoSolution
+from ..integrate.driver import Driver
+from ..linalg.lcp import boxed
+from ..linalg.lcp_dantzig import OK
+from ..model.compile import Model
+from .features import OPEN, RESPOND, SLIDING, STICKING, TOUCH, Place, make_touch
+from .resting_contact import CONE, FREE, classify, solve
+from .system import ContactSystem, book_impulse
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What an impact does: the impulses of all contacts that close at one instant, by a law that the user names.
+#
+# With A = J W Jᵀ of the contacts, the joints' answer in it, impulses p take the relative velocities from u to u⁺ = u
+# + A p.
+# All three laws keep Coulomb's law with the exact cone on u⁺, and none adds energy.
+#
+# simultaneous  Newton's hypothesis for all at once: u_n⁺ ≥ −e u_n ⊥ p_n ≥ 0, one complementarity problem. In Newton's
+# cradle of
+#               equal balls the first one recoils, and all others move: momentum and energy are kept, but the shock is spread.
+#               Where Newton's law with friction would add energy (Kane's paradox), e is taken just small enough not to.
+# sequential    Contacts one at a time, the one that closes fastest first, with j = −(1 + e) u_n / (J W Jᵀ)_nn, until
+# none
+#               closes: the limit of contacts that are far stiffer than they are many. In the cradle the last ball takes the
+#               velocity.
+# poisson       All at once, in two phases: compression until none closes, then restitution with e times the impulses
+# of
+#               compression. In the cradle it does what "simultaneous" does; with friction and with several contacts of one
+#               body it differs.
+
+
+ROUNDS = 100_000  # of single impacts
+BISECTIONS = 60
+
+
+def coulomb(matrix: np.ndarray, b: np.ndarray, friction: np.ndarray, lower: np.ndarray | None = None) -> np.ndarray:
+    """Impulses (n, 3) with a = A p + b: p_n ≥ lower ⊥ a_n ≥ 0, |p_t| ≤ μ p_n against a_t. Raises NoSolution."""
+    n = len(b)
+    least = np.zeros(n) if lower is None else lower
+    if not friction.any():
+        normal = matrix[::3, ::3]
+        status, found = boxed(np.ascontiguousarray(normal), b[:, 0] + normal @ least, np.zeros(n), np.full(n, np.inf))
+        if status == OK:
+            return np.column_stack([found + least, np.zeros((n, 2))])
+    kinds = np.where(friction > 0.0, CONE, FREE)
+    p, change = solve(matrix, b, kinds, friction, np.zeros((n, 2)), least)
+    if not change <= 1e-9:
+        raise NoSolution(f"the impulses of {n} contacts were not found: the last change was {change:.3g} of the speeds")
+    return p
+
+
+def simultaneous(matrix: np.ndarray, u: np.ndarray, e: np.ndarray, friction: np.ndarray) -> np.ndarray:
+    """Impulses (n, 3), N s, of contacts with relative velocities u (n, 3), m/s, in their frames."""
+
+    def impulses(part: float) -> np.ndarray:
+        b = u.copy()
+        b[:, 0] += part * e * np.minimum(u[:, 0], 0.0)
+        return coulomb(matrix, b, friction)
+
+    def gain(p: np.ndarray) -> float:
+        return float(np.sum(p * u) + 0.5 * p.ravel() @ matrix @ p.ravel())
+
+    p = impulses(1.0)
+    rounding = 1e-12 * float(np.sum(np.abs(p * u)))
+    if gain(p) <= rounding:
+        return p
+    low, high = 0.0, 1.0
+    for _ in range(BISECTIONS):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if gain(impulses(middle)) <= 0.0 else (low, middle)
+    return impulses(low)
+
+
+def sequential(matrix: np.ndarray, u: np.ndarray, e: np.ndarray, friction: np.ndarray) -> np.ndarray:
+    """The same, contact by contact; what is left after many rounds is stopped all at once, without restitution."""
+    total = np.zeros_like(u)
+    now = u.copy()
+    closes = 1e-12 * float(np.abs(u).max(initial=0.0))
+    for _ in range(ROUNDS):
+        k = int(np.argmin(now[:, 0]))
+        if now[k, 0] >= -closes:
+            return total
+        block = slice(3 * k, 3 * k + 3)
+        p = simultaneous(matrix[block, block], now[k : k + 1], e[k : k + 1], friction[k : k + 1])[0]
+        total[k] += p
+        now = u + (matrix @ total.ravel()).reshape(-1, 3)
+    return total + coulomb(matrix, now, friction)
+
+
+def poisson(matrix: np.ndarray, u: np.ndarray, e: np.ndarray, friction: np.ndarray) -> np.ndarray:
+    """The same by Poisson's hypothesis."""
+    compression = coulomb(matrix, u, friction)
+    after = u + (matrix @ compression.ravel()).reshape(-1, 3)
+    return compression + coulomb(matrix, after, friction, e * compression[:, 0])
+
+
+LAWS: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray]] = {
+    "simultaneous": simultaneous,
+    "sequential": sequential,
+    "poisson": poisson,
+}
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What happened to the contacts of a run, and when; and bounces that pile up.
+
+
+IMPACT, REST, PARTS, SLIPS, STICKS = "impact", "rest", "parts", "slips", "sticks"
+LOWEST_BOUNCE = 1e-9  # of the size: bounces that would rise less are summed up, all of those to come
+GEOMETRIC = 1e-2  # how well the times of bounces have to follow e before their sum is believed
+
+KEY, BOUNCES = 11, 3  # numbers of a key, and times of bounces that are kept
+
+Key: TypeAlias = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class ContactEvent:
+    """Something that happened to one point of contact.
+
+    time : s. kind : "impact"; "rest", it stays; "parts"; "slips", it starts to slide; "sticks", or starts to roll.
+    a, b : names of bodies or "world". position : (3,) m. impulse : (3,) N s on b, of an impact. Where bounces piled up to
+    rest, time is the limit of their times.
+    """
+
+    time: float
+    kind: str
+    a: str
+    b: str
+    position: np.ndarray
+    impulse: np.ndarray
+
+
+def key_of(touch: Any) -> Key:
+    """What tells a contact from others while the same features meet."""
+    return (
+        int(touch["kind"]), int(touch["a"]), int(touch["b"]), int(touch["i"]), int(touch["j"]),
+        *np.round(np.concatenate([touch["point_i"], touch["axis_j"]]), 6).tolist(),
+    )  # fmt: skip
+
+
+class Log:
+    """The events of a run in `events`. names : of the bodies, and of the world."""
+
+    def __init__(self, names: tuple[str, ...], size: float) -> None:
+        self.events: list[ContactEvent] = []
+        self._names, self._size = names, size
+        self._bounces: dict[Key, list[float]] = {}
+        self._rested: set[Key] = set()
+        self._table = np.zeros((0, 0))  # see `fields`
+
+    def room(self) -> dict[str, int]:
+        """How many contacts have bounced."""
+        return {"bounces": len(self._bounces)}
+
+    def make_room(self, room: dict[str, int]) -> None:
+        """So many bounces, which are written to `fields` next."""
+        self._bounces = {(k,): [] for k in range(room["bounces"])}
+
+    def fields(self) -> list[Field]:
+        """The key of each contact that has bounced, how many of its times are kept, and these."""
+        self._table = np.zeros((len(self._bounces), KEY + 1 + BOUNCES))
+        for row, (key, times) in zip(self._table, self._bounces.items(), strict=True):
+            row[: len(key)], row[KEY] = key, len(times)
+            row[KEY + 1 : KEY + 1 + len(times)] = times
+        return [Field("rows", self._table)]
+
+    def put_back(self) -> None:
+        """`fields` were written."""
+        self._bounces = {
+            tuple(row[:KEY].tolist()): row[KEY + 1 :].tolist()[: int(min(max(row[KEY], 0.0), BOUNCES))]
+            for row in self._table
+        }
+
+    def add(self, time: float, kind: str, touch: Any, impulse: np.ndarray | None = None) -> None:
+        """Write down what happened to a row of the table of touches."""
+        if kind == REST:
+            self._rested.add(key_of(touch))
+        self.events.append(
+            ContactEvent(
+                time, kind, self._name(touch["j"]), self._name(touch["i"]), np.array(touch["position"]),
+                np.zeros(3) if impulse is None else impulse,
+            )
+        )  # fmt: skip
+
+    def _name(self, body: int) -> str:
+        return self._names[min(body, len(self._names) - 1)]
+
+    def note_changes(self, time: float, before: Any, now: Any) -> None:
+        """Write down which contacts came to rest, parted, began to slip or to stick, by the tables before and after."""
+        old, new = ({key_of(touch): touch for touch in table} for table in (before, now))
+        for key, touch in new.items():
+            was, mode = int(old[key]["mode"]) if key in old else OPEN, int(touch["mode"])
+            if was == OPEN and mode != OPEN and key not in self._rested:
+                self.add(time, REST, touch)
+            elif was == SLIDING and mode == STICKING:
+                self.add(time, STICKS, touch)
+            elif was == STICKING and mode == SLIDING:
+                self.add(time, SLIPS, touch)
+        for key, touch in old.items():
+            if int(touch["mode"]) != OPEN and (key not in new or int(new[key]["mode"]) == OPEN):
+                self.add(time, PARTS, touch)
+        self._rested.clear()
+
+    def restitution(self, time: float, touches: Any, closing: np.ndarray, free: np.ndarray, tiny: float) -> np.ndarray:
+        """e of each contact; none where the bounce would rise next to nothing: then all bounces to come are over at once.
+
+        Bounces at e u, e² u, ... under an acceleration −a take the times 2 e u/a (1 + e + ...), in all 2 e u/(a (1 − e)).
+        closing : (n,) m/s, normal velocities. free : (n,) m/s², normal accelerations.
+        """
+        e = np.array(touches.restitution)
+        for k in np.flatnonzero(closing < -tiny):
+            key, a, speed = key_of(touches[k]), -free[k], -e[k] * closing[k]
+            times = self._bounces.setdefault(key, [])
+            times.append(time)
+            del times[:-BOUNCES]
+            if 0.0 < e[k] < 1.0 and a > 0.0 and speed * speed < 2.0 * a * LOWEST_BOUNCE * self._size:
+                wait = 2.0 * speed / (a * (1.0 - e[k]))
+                geometric = (
+                    len(times) == BOUNCES and abs((times[2] - times[1]) / (times[1] - times[0]) - e[k]) < GEOMETRIC
+                )
+                self.add(time + (wait if geometric else 0.0), REST, touches[k])
+                self._bounces.pop(key)
+                e[k] = 0.0
+        return e
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+
+TINY_GAP = 1e-12  # of the size of the smallest thing that touches: gaps below are closed
+TOUCHES = 1e-9  # of the same: what is nearer at an event takes part in it
+TINY_SPEED = 1e-10  # of the typical speed: contacts that close more slowly rest
+TINY_FORCE = 1e-8  # of the largest force of contact
+OVERLAP = 1e-6  # of the size: more at the start is refused
+MUTED = 1e-2  # of μ f_n: how much more a contact is let rub when the friction of others holds
+AT_ONCE = 200  # events at one instant
+
+
+class EventSettings(NamedTuple):
+    """law : a name of `LAWS`. step : fixed step (s), or 0. size : m, of the smallest thing that touches."""
+
+    law: str
+    step: float
+    size: float
+
+
+class Impact:
+    """Handles the instants of a run at which contacts change; between them `driver` integrates.
+
+    body_radius : (bodies,) m, of the sphere about the centre of mass that holds all that may touch.
+    """
+
+    def __init__(
+        self, system: ContactSystem, model: Model, settings: EventSettings, driver: Driver, body_radius: np.ndarray
+    ) -> None:
+        self.system, self.model, self.settings = system, model, settings
+        self._driver, self._radius = driver, body_radius
+        self._dydt = np.zeros(model.size)
+        self._law = LAWS[settings.law]
+        self._bodies = len(model.body_names)
+        self.log = Log((*model.body_names, "world"), settings.size)
+        self.worst_gap, self.frame_gap = 0.0, 0.0
+        self._at_once, self._last = np.zeros(1, np.int64), np.full(1, -np.inf)
+        own: Any = system.options[0]
+        own.tiny_gap, own.near = TINY_GAP * settings.size, 1e-3 * settings.size
+
+    def fields(self) -> list[Field]:
+        """What is remembered from one instant to the next."""
+        return [
+            Field("events at once", self._at_once, 0, AT_ONCE),
+            Field("last instant", self._last, -np.inf),
+            *prefixed("bounces", self.log.fields()),
+        ]
+
+    def settle(self, y: np.ndarray) -> None:
+        """Find what touches, apply the impulses of what closes, and find which contacts bear force from here on.
+
+        Raises ValueError where bodies overlap at the start, NoSolution where a law has no solution.
+        """
+        self._count()
+        before = self.system.tables.touches
+        touches = self.find(y)
+        own: Any = self.system.options[0]
+        if len(touches):
+            tiny = self._tiny_speed(y)
+            self.respond(y)
+            if (self.system.tables.touches.velocity[:, 0] < -tiny).any():
+                self._strike(y, tiny)
+                self.respond(y)
+            own.tiny_speed = tiny
+            self._rest(y, tiny)
+        self.log.note_changes(self._driver.time, before, self.system.tables.touches)
+        clock: Any = self._driver._clock[0]
+        clock.event = -1
+        self._driver.changed()
+
+    def _count(self) -> None:
+        """Refuse to go on where events follow each other without time passing."""
+        time = self._driver.time
+        at_once = time <= self._last[0] + 1e-14 * max(1.0, abs(time))
+        self._at_once[0] = self._at_once[0] + 1 if at_once else 0
+        self._last[0] = time
+        if self._at_once[0] > AT_ONCE:
+            raise NoSolution(
+                f"contacts changed {AT_ONCE} times at t = {time:.9g} s without coming to rest; use "
+                "method='time_stepping', or shapes that touch in fewer points"
+            )
+
+    def find(self, y: np.ndarray) -> Any:
+        """The table of all that touches at the state y, bearing no force yet."""
+        size = self.settings.size
+        self.system.mechanism(DERIVATIVE, self._driver.time, y, self._dydt)  # for the rotations
+        found = self.system.detect(y, float(self.system.options.margin[0]))
+        near = [contact for contact in found if contact.separation <= TOUCHES * size]
+        deepest = max((-float(contact.separation) for contact in near), default=0.0)
+        if deepest > OVERLAP * size and self._driver.counts["steps"] == 0:
+            worst = max(near, key=lambda contact: -contact.separation)
+            raise ValueError(
+                f"{self.name(worst.a)!r} and {self.name(worst.b)!r} overlap at the start by {deepest:.3g} m; put them "
+                "apart, or use method='time_stepping', which does so itself"
+            )
+        self.worst_gap = max(self.worst_gap, deepest)
+        self.frame_gap = max(self.frame_gap, deepest)
+        places = self._places()
+        collision = self.system.detector.collision
+        rows, sides, keys = [], [np.zeros((0, 4))], set()
+        count = 0
+        for contact in near:
+            made = make_touch(contact, collision, places)
+            if made is None:
+                continue
+            row, sides_i, sides_j = made
+            key = key_of(row)
+            if key in keys:
+                continue
+            keys.add(key)
+            row["first_i"], row["last_i"] = count, count + len(sides_i)
+            row["first_j"], row["last_j"] = row["last_i"], row["last_i"] + len(sides_j)
+            count += len(sides_i) + len(sides_j)
+            sides += [sides_i, sides_j]
+            rows.append(row)
+        table = np.array(rows, TOUCH)
+        self.system.set_touches(table, np.vstack(sides), 0)
+        return table
+
+    def _places(self) -> list[Place]:
+        """Where the colliders are. Their bodies are numbered as in the mechanism, whose world comes after the nodes."""
+        kinematics, world = self.system.mechanism.system.kinematics, len(self.system.mechanism.system.bodies)
+        colliders = self.system.detector.collision.colliders
+        bodies = [int(c.body) if c.body < self._bodies else world for c in colliders]
+        return [
+            Place(
+                body, np.array(c.position), np.array(c.rotation).reshape(3, 3), np.array(kinematics[body].x),
+                np.array(kinematics[body].rotation).reshape(3, 3),
+            )
+            for c, body in zip(colliders, bodies, strict=True)
+        ]  # fmt: skip
+
+    def respond(self, y: np.ndarray) -> None:
+        """Put the matrix and the free accelerations of all touches in the tables. Raises NoSolution."""
+        status = self.system(RESPOND, self._driver.time, y, self._dydt)
+        if status != 0:
+            raise NoSolution(f"the forces at t = {self._driver.time:.9g} s could not be found (status {status})")
+
+    def matrix(self) -> tuple[np.ndarray, np.ndarray]:
+        """A (3 n, 3 n) and the free accelerations (n, 3) of all touches."""
+        tables = self.system.tables
+        rows = len(tables.free)
+        return tables.matrix.reshape(rows, rows), tables.free.reshape(-1, 3)
+
+    def _tiny_speed(self, y: np.ndarray) -> float:
+        """What counts as no speed, m/s."""
+        kinematics = self.system.mechanism.system.kinematics[: self._bodies]
+        radius = self._radius
+        speed = np.linalg.norm(kinematics.v, axis=1) + radius * np.linalg.norm(kinematics.omega, axis=1)
+        gravity = float(np.linalg.norm(self.model.scene.gravity))
+        return TINY_SPEED * max(float(speed.max(initial=0.0)), float(np.sqrt(gravity * self.settings.size)), 1e-300)
+
+    # Impacts ----------------------------------------------------------------------------------------------------------
+
+    def _strike(self, y: np.ndarray, tiny: float) -> None:
+        """Impulses of the contacts that close, by the law in force, on the momenta and in the books."""
+        touches = self.system.tables.touches
+        matrix, free = self.matrix()
+        velocity = np.where(np.abs(touches.velocity) > 0.1 * tiny, touches.velocity, 0.0)
+        restitution = self.log.restitution(self._driver.time, touches, velocity[:, 0], free[:, 0], tiny)
+        impulse = self._law(matrix, velocity, restitution, np.array(touches.friction))
+        after = touches.velocity + (matrix @ impulse.ravel()).reshape(-1, 3)
+        mean = 0.5 * (touches.velocity + after)
+        columns = self.system.tables.columns.reshape(-1, 6 * len(self.system.mechanism.system.bodies))
+        wrench = (impulse.ravel() @ columns).reshape(-1, 6)
+        book_impulse(y, self.system.mechanism.system, int(self.system.options.ledger[0]), wrench, impulse, mean)
+        for k in np.flatnonzero(touches.velocity[:, 0] < -tiny):
+            touch = touches[k]
+            self.log.add(self._driver.time, IMPACT, touch, touch.frame.reshape(3, 3).T @ impulse[k])
+
+    # Rest -------------------------------------------------------------------------------------------------------------
+
+    def _rest(self, y: np.ndarray, tiny: float) -> None:
+        """Which of the touches bear force, and how they go on; the table is sorted, these first."""
+        table = self.system.tables.touches.copy()
+        sides = self.system.tables.sides.reshape(-1, 4)
+        matrix, free = self.matrix()
+        resting = np.flatnonzero(np.abs(table.velocity[:, 0]) <= 10.0 * tiny)
+        rows = (3 * resting[:, None] + np.arange(3)).ravel()
+        rest = classify(
+            matrix[np.ix_(rows, rows)], free[resting], table.velocity[resting], table.friction[resting], 10.0 * tiny
+        )
+        table.mode = OPEN
+        table.mode[resting] = rest.mode
+        frames = table.frame[resting].reshape(-1, 3, 3)
+        table.slide[resting] = np.einsum("ij,ijk->ik", rest.slide, frames[:, 1:])
+        largest = float(np.abs(rest.force).max(initial=0.0))
+        weight = float(np.linalg.norm(self.model.scene.gravity) * self.model.tables["bodies"]["mass"].max())
+        self.system.options.tiny_force = max(TINY_FORCE * largest, 1e-6 * TINY_FORCE * weight, 1e-300)
+        self._activate(y, table, sides)
+        self._quiet(y)
+
+    def _activate(self, y: np.ndarray, table: Any, sides: np.ndarray) -> None:
+        """Let the contacts of a mode other than OPEN bear force, except those that the distribution of forces makes pull."""
+        own: Any = self.system.options[0]
+        while True:
+            order = np.argsort(table.mode == OPEN, kind="stable")
+            table = table[order]
+            active = int(np.sum(table.mode != OPEN))
+            self.system.set_touches(table, sides, active)
+            if active == 0:
+                self.respond(y)
+                return
+            status = self.system(DERIVATIVE, self._driver.time, y, self._dydt)
+            if status != 0:
+                raise NoSolution(
+                    f"the forces of contact at t = {self._driver.time:.9g} s could not be found (status {status})"
+                )
+            forces = self.system.tables.touches.force[:active, 0]
+            weakest = int(np.argmin(forces))
+            if forces[weakest] >= -0.5 * own.tiny_force:
+                return
+            table.mode[weakest] = OPEN
+
+    def _quiet(self, y: np.ndarray) -> None:
+        """Let what is watched begin positive: contacts just handled, at zero but for rounding, must not be events again."""
+        own: Any = self.system.options[0]
+        touches = self.system.tables.touches
+        if own.touches > own.active:
+            self.system.look(self._driver.time, y)  # velocities and gaps of all
+        for k in range(int(own.touches)):
+            touch = touches[k]
+            if k >= own.active:
+                slack = own.tiny_gap if touch.velocity[0] < 0.0 else 3.0 * own.tiny_gap
+                touch.slack_gap = max(0.0, own.tiny_gap - (touch.gap + slack))
+            elif touch.mode == STICKING:
+                most = touch.friction * touch.force[0]
+                rubs = float(np.hypot(touch.force[1], touch.force[2]))
+                if rubs >= most:
+                    touch.slack_cone = rubs - most + MUTED * most
+
+    def name(self, body: int) -> str:
+        """The name of a body by its number."""
+        return self.model.body_names[body] if body < self._bodies else "world"

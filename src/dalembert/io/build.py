@@ -1,0 +1,608 @@
+"""From the description of a model to a scene at its zero pose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations, combinations_with_replacement, product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..scene.body import WORLD, Body
+from ..scene.contact import Material, Touching, rule_for, rule_table
+from ..scene.joint import Joint
+from ..scene.mesh_file import MAX_BYTES, SUFFIXES, read_mesh_file
+from ..scene.scene import Scene
+from ..scene.shapes import Compound, ConvexHull, HalfSpace, Part
+from ..scene.simplify import contact_hull
+from .description import Axis, Built, Description, Pose, Segment, Solid, about, free_name, nearest_inertia, told
+from .files import Attributes, Element, Warnings, parse_numbers, read_xml
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The shapes of bodies, and obstacles, from the solids of a description.
+
+
+def carried_solids(description: Description, built: Built, warnings: Warnings) -> dict[Segment, list[Solid]]:
+    """The solids of each body: its own, and those of segments without mass that are fixed to it."""
+    first: dict[Segment, Segment] = {}
+    for segment in description.segments:
+        group = built.groups[segment]
+        if group is not None and segment.mass > 0.0:
+            first.setdefault(group, segment)
+    carried: dict[Segment, list[Solid]] = {segment: [] for segment in description.segments}
+    for segment in description.segments:
+        group, carrier = built.groups[segment], segment
+        if group is None or not segment.solids:
+            continue
+        while carrier.mass == 0.0 and carrier is not group and carrier.parent is not None:
+            carrier = carrier.parent
+        if carrier.mass == 0.0:
+            if group not in first:
+                warnings.add(segment.element, f"{segment.name!r} has no mass; its geometry is left out")
+                continue
+            carrier = first[group]
+        turn = built.poses[carrier].rotation.T
+        place = Pose(
+            turn @ (built.poses[segment].position - built.poses[carrier].position), turn @ built.poses[segment].rotation
+        )
+        for solid in segment.solids:
+            if isinstance(solid.shape, HalfSpace):
+                warnings.add(solid.element, "a plane that moves is left out; use a box")
+                continue
+            solid.pose = place @ solid.pose if carrier is not segment else solid.pose
+            carried[carrier].append(solid)
+    return carried
+
+
+def shape_of(solids: list[Solid], center: np.ndarray) -> Any:
+    """One shape whose frame is at the centre of mass, with the segment's axes."""
+    if not solids:
+        return None
+    only = solids[0]
+    if (
+        len(solids) == 1
+        and np.array_equal(only.pose.position, center)
+        and np.array_equal(only.pose.rotation, np.eye(3))
+    ):
+        return only.shape
+    return Compound([Part(solid.shape, solid.pose.position - center, solid.pose.quaternion) for solid in solids])  # type: ignore[arg-type]
+
+
+def material_of(touching: list[Solid]) -> Material:
+    """A body has one material: the roughest and bounciest of its solids."""
+    return Material(max(solid.friction for solid in touching), max(solid.restitution for solid in touching))
+
+
+def fixed_solids(description: Description, built: Built) -> list[tuple[Solid, Pose]]:
+    """What touches and does not move, with the pose of what it is given in; nothing where no body touches."""
+    fixed = [(solid, Pose()) for solid in description.solids]
+    for segment in description.segments:
+        if built.groups[segment] is None:
+            fixed += [(solid, built.poses[segment]) for solid in segment.solids]
+    return [(solid, outer) for solid, outer in fixed if solid.touches]
+
+
+def add_obstacle(solid: Solid, outer: Pose, group: str, built: Built) -> None:
+    """An obstacle for a solid that does not move."""
+    scene, pose = built.scene, outer @ solid.pose
+    with told(solid.element):
+        name = free_name(solid.name, scene.bodies, scene.links, scene.obstacles)
+        scene.add_obstacle(
+            name, solid.shape, position=pose.position, orientation=pose.quaternion, material=material_of([solid]),
+            group=group, **({"color": solid.color} if solid.color else {}),  # type: ignore[arg-type]
+        )  # fmt: skip
+    built.solids[name], built.members[name] = [solid], None
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Which bodies of a model touch, and how: MJCF's masks and rule for friction, and neighbours that pass through each
+# other.
+
+
+MOST_RULES = 200_000
+Key = tuple[int, int, int, float]  # contype, conaffinity, priority, friction
+
+
+class Surfaces:
+    """Groups of bodies and obstacles whose contacts follow the same masks and friction.
+
+    solids : of each body or obstacle; those that touch count. `mixed` tells whether pairs of groups need rules of their own.
+    """
+
+    def __init__(self, solids: list[list[Solid]], warnings: Warnings) -> None:
+        kinds = sorted({_key(items, warnings) for each in solids if (items := [item for item in each if item.touches])})
+        _require_few(len(kinds) * (len(kinds) + 1) // 2)
+        rules = [(a, b, *_rule(a, b)) for a, b in combinations_with_replacement(kinds, 2)]
+        self._rules = [rule for rule in rules if not rule[2] or rule[3] is not None]
+        self.mixed = bool(self._rules)
+
+    def group(self, solids: list[Solid]) -> str:
+        """The name of the group of a body or obstacle; "" where none is needed."""
+        touching = [item for item in solids if item.touches]
+        return _name(_key(touching, None)) if touching and self.mixed else ""
+
+    def set_rules(self, scene: Scene) -> None:
+        """Says of each pair of groups whether it touches, and its friction."""
+        for a, b, enabled, friction in self._rules:
+            scene.set_contact(_name(a), _name(b), enabled=enabled, friction=friction)
+
+
+def _name(key: Key) -> str:
+    return f"contact {key[0]}/{key[1]} μ {key[3]:.9g}" + f" priority {key[2]}" * bool(key[2])
+
+
+def _key(items: list[Solid], warnings: Warnings | None) -> Key:
+    """What decides of a body's contacts; where its solids differ, all masks together, and the largest friction."""
+    kinds = {(*item.mask, item.friction) for item in items}
+    if len(kinds) > 1 and warnings is not None:
+        warnings.add(
+            items[0].element, "geoms of this body differ in friction or contact masks; a body has one of each: the "
+            "largest friction, and all masks together", "mixed surfaces",
+        )  # fmt: skip
+    contype, conaffinity, priority = 0, 0, max(item.mask[2] for item in items)
+    for item in items:
+        contype, conaffinity = contype | item.mask[0], conaffinity | item.mask[1]
+    return contype, conaffinity, priority, max(item.friction for item in items)
+
+
+def _rule(a: Key, b: Key) -> tuple[bool, float | None]:
+    """Whether two kinds touch, and their friction where it is not that of either: the larger, or that of higher priority."""
+    enabled = bool(a[0] & b[1] or b[0] & a[1])
+    if a[3] == b[3] or not enabled:
+        return enabled, None
+    return True, max(a[3], b[3]) if a[2] == b[2] else a[3] if a[2] > b[2] else b[3]
+
+
+def part_neighbours(built: Built, description: Description, ruled: bool) -> None:
+    """What is welded together does not touch, nor what one joint away is; a scene knows this of two bodies that one joint
+    connects, but not through links and welds, nor of obstacles, nor where groups have rules (`ruled`)."""
+    scene = built.scene
+    joined = {frozenset((joint.a.name, joint.b.name)) for joint in scene.joints.values()} if not ruled else set()
+    by_group: dict[Segment | None, list[str]] = {}
+    for name, group in built.members.items():
+        if built.solids[name]:
+            by_group.setdefault(group, []).append(name)
+    for group, inside in by_group.items():
+        if group is None:
+            continue  # what is fixed to the world
+        outer = None if group.parent is None else built.groups[group.parent]
+        beside = by_group.get(outer, [])
+        if group.free or (outer is None and description.adjacent_to_world):
+            beside = []
+        _require_few(len(scene.contact_rules) + len(inside) * (len(inside) + len(beside)))
+        pairs = [*combinations(inside, 2), *product(beside, inside)]
+        for a, b in pairs:
+            if frozenset((a, b)) not in joined:
+                scene.set_contact(a, b, enabled=False)
+
+
+def _require_few(rules: int) -> None:
+    if rules > MOST_RULES:
+        raise ValueError(
+            f"the model needs {rules} rules for contact, more than {MOST_RULES}; join bodies that are fixed to each other, "
+            "and give fewer different masks and frictions"
+        )
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+
+
+def build(description: Description, warnings: Warnings, limits: bool, friction: bool) -> Built:
+    """The scene. Raises ValueError with file and line where the scene refuses something."""
+    built = Built(Scene(description.name, gravity=description.gravity))
+    built.scene.imported = True
+    _hold_what_has_no_mass(description, warnings)
+    for segment in description.segments:
+        parent = segment.parent
+        built.poses[segment] = segment.pose if parent is None else built.poses[parent] @ segment.pose
+        moves = bool(segment.axes) or segment.free
+        built.groups[segment] = segment if moves else None if parent is None else built.groups[parent]
+    carried, fixed = carried_solids(description, built, warnings), fixed_solids(description, built)
+    if not any(solid.touches for solids in carried.values() for solid in solids):
+        fixed = []
+    with told(description.element):
+        surfaces = Surfaces([*carried.values(), *([solid] for solid, _ in fixed)], warnings)
+    for segment in description.segments:
+        with told(segment.element):
+            _add_item(segment, carried[segment], surfaces.group(carried[segment]), built, warnings)
+    for segment in description.segments:
+        _connect(segment, built, limits, friction)
+    for solid, outer in fixed:
+        add_obstacle(solid, outer, surfaces.group([solid]), built)
+    surfaces.set_rules(built.scene)
+    with told(description.element):
+        part_neighbours(built, description, surfaces.mixed)
+    return built
+
+
+def _hold_what_has_no_mass(description: Description, warnings: Warnings) -> None:
+    """A joint with neither mass nor armature on one of its sides has no equation of motion: it is held fixed instead. The
+    side that carries it counts in a free tree only."""
+    below = {segment: segment.mass for segment in description.segments}
+    for segment in reversed(description.segments):
+        if segment.parent is not None and not segment.free:
+            below[segment.parent] += below[segment]
+    beside: dict[Segment, float] = {}  # what the free tree has in all, or more than anything
+    for segment in description.segments:
+        above = np.inf if segment.parent is None else beside[segment.parent]
+        beside[segment] = below[segment] if segment.free else above
+        if not (segment.free or segment.axes) or any(axis.armature for axis in segment.axes):
+            continue
+        if below[segment] == 0.0 or (segment.axes and below[segment] == beside[segment]):
+            names = ", ".join(repr(axis.name) for axis in segment.axes) or "the free joint"
+            what = f"{names} of {segment.name!r} moves what has no mass, and is held fixed; give that a mass"
+            warnings.add(segment.axes[0].element if segment.axes else segment.element, what)
+            segment.weld_name = segment.axes[0].name if segment.axes else ""
+            segment.axes, segment.free = [], False
+
+
+def _add_item(segment: Segment, solids: list[Solid], group: str, built: Built, warnings: Warnings) -> None:
+    """The body, link, or part of the world that a segment is."""
+    scene, pose = built.scene, built.poses[segment]
+    if built.groups[segment] is None:
+        built.items[segment] = WORLD
+        return
+    name = free_name(segment.name if segment.name != WORLD.name else "world (moving)", scene.bodies, scene.links)
+    if segment.mass == 0.0:
+        built.items[segment] = scene.add_link(name, position=pose.position, orientation=pose.quaternion)
+        return
+    inertia, repair = nearest_inertia(segment.mass, segment.inertia)
+    if repair is not None:
+        warnings.add(segment.element, f"the inertia of {segment.name!r} is impossible: {repair}")
+    touching = [solid for solid in solids if solid.touches]
+    shown = touching or solids
+    body = scene.add_body(
+        name, shape_of(shown, segment.center), mass=segment.mass, inertia=inertia, position=pose.point(segment.center),
+        orientation=pose.quaternion, color=next((solid.color for solid in shown if solid.color), None),
+        material=material_of(touching) if touching else None, group=group,
+    )  # fmt: skip
+    built.items[segment] = body
+    built.solids[name], built.members[name] = touching, built.groups[segment]
+
+
+def _connect(segment: Segment, built: Built, limits: bool, friction: bool) -> None:
+    """The joints between a segment and what carries it, through links where they are several, and their forces."""
+    scene, item, pose = built.scene, built.items[segment], built.poses[segment]
+    if item is WORLD or segment.free:
+        return
+    carrier = WORLD if segment.parent is None else built.items[segment.parent]
+    if not segment.axes:
+        with told(segment.element):
+            weld = scene.weld(
+                free_name(segment.weld_name or f"{segment.name}/fixed", scene.joints), carrier, item, pose.position
+            )
+        built.joints[weld.name] = weld
+        return
+    for index, axis in enumerate(segment.axes):
+        with told(axis.element):
+            last = index == len(segment.axes) - 1
+            name = free_name(axis.name, scene.joints)
+            moved = item if last else scene.add_link(
+                free_name(f"{segment.name}/{name}", scene.bodies, scene.links),
+                position=pose.position, orientation=pose.quaternion,
+            )  # fmt: skip
+            at, direction = pose.point(axis.anchor), pose.rotation @ axis.direction
+            if axis.kind == "ball":
+                joint = scene.ball(name, carrier, moved, at)
+            else:
+                joint = (scene.hinge if axis.kind == "hinge" else scene.slider)(name, carrier, moved, at, direction)
+                _resist(scene, axis, joint, limits, friction)
+            built.joints[name], built.axes[name] = joint, axis
+            axis.name, carrier = name, moved
+
+
+def _resist(scene: Scene, axis: Axis, joint: Joint, limits: bool, friction: bool) -> None:
+    """What a joint does by itself: spring, damper, rotor, stops and dry friction."""
+    if axis.stiffness or axis.damping:
+        scene.torsion_spring(
+            f"{joint.name}/spring", joint, stiffness=axis.stiffness, damping=axis.damping, rest=axis.rest
+        )
+    if axis.armature:
+        scene.armature(joint, axis.armature)
+    if limits and np.isfinite([axis.lower, axis.upper]).any():
+        lower, upper = (value if np.isfinite(value) else None for value in (axis.lower, axis.upper))
+        scene.limit(f"{joint.name}/limit", joint, lower=lower, upper=upper)
+    if friction and axis.friction:
+        scene.joint_friction(f"{joint.name}/friction", joint, effort=axis.friction)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Links of a URDF that overlap at its zero pose do not collide with each other.
+#
+# The convex hulls of links that are not convex often overlap where the links themselves do not, and a URDF cannot say
+# which
+# pairs collide. Contact would push such links apart by centimetres in the first step. So they pass through each
+# other, with a
+# warning. MoveIt's setup assistant has the same rule (reason "Default").
+#
+# The overlap of two convex parts n·x ≤ d is measured by the radius of the largest ball inside both: the largest r
+# with
+# n·x + r ≤ d for the faces of both, a linear program in (x, r).
+
+
+SEGMENTS = 16  # of round shapes
+TOUCHING = 1e-4  # m: balls smaller than this are no overlap
+SHOWN = 5
+MOST_LINKS = 500  # that are searched
+ColliderPart = tuple[
+    np.ndarray, np.ndarray
+]  # corners (n, 3), and planes (m, 4): normal · x + offset ≤ 0; both in the world
+
+
+def part_overlapping_links(scene: Scene, element: Element, warnings: Warnings) -> None:
+    """Switch off contact between links, and between links and the fixed base, that overlap as they stand."""
+    items = [item for item in scene.touching() if item.shape is not None and not item.shape.surface]
+    if len(items) > MOST_LINKS:
+        warnings.add(
+            element, f"more than {MOST_LINKS} links collide; they are not searched for overlaps at the zero pose"
+        )
+        return
+    table, joined = rule_table(scene.contact_rules), {frozenset((j.a.name, j.b.name)) for j in scene.joints.values()}
+    parts = [_parts(item) for item in items]
+    found = []
+    for i, k in _near(parts):
+        a, b = items[i], items[k]
+        rule = rule_for(table, a, b)
+        passing = not rule.enabled if rule is not None else frozenset((a.name, b.name)) in joined
+        moving = isinstance(a, Body) or isinstance(b, Body)
+        if moving and not passing and any(_overlap(p, q) for p in parts[i] for q in parts[k]):
+            found.append((a.name, b.name))
+    for one, other in found:
+        scene.set_contact(one, other, enabled=False)
+    if found:
+        names = "; ".join(f"{one!r} and {other!r}" for one, other in found[:SHOWN]) + "; …" * (len(found) > SHOWN)
+        pairs = "pair of links overlaps and does" if len(found) == 1 else "pairs of links overlap and do"
+        warnings.add(
+            element, f"{len(found)} {pairs} not collide, as their collision geometry overlaps at the zero pose: {names}. "
+            "scene.set_contact(a, b) lets a pair collide",
+        )  # fmt: skip
+
+
+def _near(parts: list[list[ColliderPart]]) -> list[tuple[int, int]]:
+    """Pairs of links whose boxes along the axes overlap."""
+    numbers = [i for i, own in enumerate(parts) if own]
+    corners = [np.concatenate([world for world, _ in parts[i]]) for i in numbers]
+    low, high = (np.array([getattr(each, side)(axis=0) for each in corners]).reshape(-1, 3) for side in ("min", "max"))
+    apart = (low[:, None] > high[None]).any(axis=2)
+    near = np.argwhere(np.triu(~(apart | apart.T), 1))
+    return [(numbers[i], numbers[k]) for i, k in near.tolist()]
+
+
+def _parts(item: Touching) -> list[ColliderPart]:
+    """The convex parts of a body or obstacle; planes without end are none."""
+    from scipy.spatial import ConvexHull as Qhull
+
+    center = item.center if isinstance(item, Body) else np.zeros(3)
+    shape, found = item.shape, []
+    for part in shape.parts if isinstance(shape, Compound) else [None]:
+        solid = shape if part is None else part.shape
+        if isinstance(solid, ConvexHull):
+            solid = contact_hull(solid).hull
+        if not hasattr(solid, "triangles"):
+            continue
+        corners = solid.triangles(SEGMENTS)[0]
+        corners = corners if part is None else part.to_compound(corners)
+        world = (corners - center) @ item.rotation.T + item.position
+        found.append((world, Qhull(world).equations))
+    return found
+
+
+def _overlap(one: ColliderPart, other: ColliderPart) -> bool:
+    from scipy.optimize import linprog
+
+    low = np.maximum(one[0].min(axis=0), other[0].min(axis=0))
+    if (low > np.minimum(one[0].max(axis=0), other[0].max(axis=0))).any():
+        return False
+    planes = np.concatenate([one[1], other[1]])
+    matrix = np.c_[planes[:, :3], np.ones(len(planes))]
+    best = linprog(
+        [0.0, 0.0, 0.0, -1.0],
+        A_ub=matrix,
+        b_ub=-planes[:, 3],
+        bounds=[(None, None)] * 3 + [(0.0, None)],
+        method="highs",
+    )
+    return best.status == 0 and best.x[3] > TOUCHING
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The points of a COLLADA file (.dae), placed as its scene says: all that a convex hull needs.
+#
+# Lengths are in the file's unit, brought to metres; its "up axis" is not looked at, as in RViz.
+
+
+MOST_NODES, MOST_POINTS = 20_000, 10_000_000
+
+
+def collada_points(root: Element) -> np.ndarray:
+    """(n, 3) m. Raises ValueError naming the line of what is malformed."""
+    if root.tag != "COLLADA":
+        raise root.error("this is no COLLADA file; export the mesh again, or convert it to STL")
+    named = {item.attributes["id"]: item for item in root.everything() if "id" in item.attributes}
+    clouds: dict[str, np.ndarray] = {}
+    placed, count = [], 0
+    for geometry, transform in _instances(root, named):
+        if geometry.attributes["id"] not in clouds:
+            clouds[geometry.attributes["id"]] = _positions(geometry, named)
+        count += len(clouds[geometry.attributes["id"]])
+        if count > MOST_POINTS:
+            raise geometry.error(f"its scene shows more than {MOST_POINTS} points; simplify it")
+        placed.append(clouds[geometry.attributes["id"]] @ transform[:3, :3].T + transform[:3, 3])
+    if not placed:
+        raise root.error("there is no geometry in it; export the mesh again")
+    unit = next((item for item in root.everything() if item.tag == "unit"), None)
+    return np.concatenate(placed) * (1.0 if unit is None else Attributes(unit).number("meter", 1.0, 0.0))
+
+
+def _instances(root: Element, named: dict[str, Element]) -> Iterator[tuple[Element, np.ndarray]]:
+    """Each geometry that the scene shows, and its transform (4, 4); all as they are where there is no scene."""
+    scenes = [item for item in root.everything() if item.tag == "visual_scene"]
+    if not scenes:
+        yield from (
+            (item, np.eye(4)) for item in root.everything() if item.tag == "geometry" and "id" in item.attributes
+        )
+        return
+    waiting = [(node, np.eye(4)) for scene in scenes for node in scene.all("node")]
+    seen = 0
+    while waiting:
+        node, outer = waiting.pop()
+        seen += 1
+        if seen > MOST_NODES:
+            raise node.error(f"its scene has more than {MOST_NODES} nodes, or shows itself; simplify it")
+        transform = outer @ _transform(node)
+        for item in node.children:
+            target = named.get(item.attributes.get("url", "").removeprefix("#"))
+            if item.tag == "node":
+                waiting.append((item, transform))
+            elif item.tag == "instance_node" and target is not None:
+                waiting.append((target, transform))
+            elif item.tag == "instance_geometry" and target is not None:
+                yield target, transform
+
+
+def _transform(node: Element) -> np.ndarray:
+    """Of one node: its elements from first to last, each acting before those above it."""
+    whole = np.eye(4)
+    for item in node.children:
+        step, counts = np.eye(4), {"matrix": 16, "translate": 3, "rotate": 4, "scale": 3}
+        if item.tag not in counts:
+            continue
+        values = parse_numbers(item, item.tag, item.text)
+        if len(values) != counts[item.tag]:
+            raise item.error(f"it has {len(values)} numbers; it needs {counts[item.tag]}")
+        if item.tag == "matrix":
+            step = values.reshape(4, 4)
+        elif item.tag == "translate":
+            step[:3, 3] = values
+        elif item.tag == "scale":
+            step[:3, :3] = np.diag(values)
+        elif np.linalg.norm(values[:3]) > 0.0:
+            step[:3, :3] = about(values[:3] / np.linalg.norm(values[:3]), np.radians(values[3]))
+        whole = whole @ step
+    return whole
+
+
+def _positions(geometry: Element, named: dict[str, Element]) -> np.ndarray:
+    """The points of one geometry, (n, 3)."""
+    found = []
+    for item in geometry.everything():
+        if item.tag != "input" or item.attributes.get("semantic") != "POSITION":
+            continue
+        source = named.get(item.attributes.get("source", "").removeprefix("#"))
+        array = source.first("float_array") if source is not None else None
+        if source is None or array is None:
+            raise item.error("its source is not in the file; export the mesh again")
+        accessor = next((each for each in source.everything() if each.tag == "accessor"), None)
+        stride = 3 if accessor is None else Attributes(accessor).integer("stride", 3)
+        values = parse_numbers(array, "float_array", array.text)
+        if stride < 3 or len(values) % stride:
+            raise array.error(f"its {len(values)} numbers are no points of {stride}; export the mesh again")
+        found.append(values.reshape(-1, stride)[:, :3])
+    return np.concatenate(found) if found else np.zeros((0, 3))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Meshes that models refer to: STL, OBJ and PLY, MuJoCo's MSH, and the points of COLLADA files.
+
+
+Surface = tuple[np.ndarray, np.ndarray]
+KNOWN = (*SUFFIXES, ".dae", ".msh")
+
+
+FLAT = 1e-6  # of the extent of a mesh: what is thinner is flat, but for the rounding of files in float32
+THICKEST = 1e-3  # m, of the plate that a flat mesh becomes
+THIN = 0.01  # of its extent, where that is less
+
+
+class Hull(NamedTuple):
+    """What a mesh touches with. thickness : m, of the plate that stands for a flat mesh; 0 for a solid hull."""
+
+    shape: ConvexHull
+    thickness: float
+
+
+class Degenerate(ValueError):
+    """A mesh whose vertices lie on a line or in a point."""
+
+
+class MeshFiles:
+    """Files read once each."""
+
+    def __init__(self) -> None:
+        self._read: dict[Path, Surface] = {}
+        self._hulls: dict[tuple[Path, bytes], Hull] = {}
+
+    def surface(self, path: Path) -> Surface:
+        """Vertices (n, 3) in the unit of the file (COLLADA: m), and faces (m, 3), none for COLLADA. Raises ValueError."""
+        if path not in self._read:
+            suffix = path.suffix.lower()
+            if suffix not in KNOWN:
+                raise ValueError(f"mesh file '{path}': suffix '{suffix}' is not read; convert it to STL or OBJ")
+            if suffix == ".dae":
+                self._read[path] = collada_points(read_xml(path)), np.zeros((0, 3), np.int64)
+            else:
+                self._read[path] = read_msh(path) if suffix == ".msh" else read_mesh_file(path)
+        return self._read[path]
+
+    def hull(self, path: Path, scale: np.ndarray) -> Hull:
+        """The convex hull of a file, its axes scaled. Raises ValueError."""
+        key = path, scale.tobytes()
+        if key not in self._hulls:
+            vertices, faces = self.surface(path)
+            used = vertices[np.unique(faces)] if len(faces) else vertices
+            self._hulls[key] = hull_or_plate(scale * used)
+        return self._hulls[key]
+
+
+def hull_of(points: np.ndarray) -> ConvexHull:
+    """A hull that keeps only the points that it needs."""
+    return ConvexHull(ConvexHull(points).vertices)
+
+
+def hull_or_plate(points: np.ndarray) -> Hull:
+    """The hull of a mesh, or where that is flat a plate of 1 mm (1 % of its extent where that is less), half on each side.
+
+    MuJoCo refuses flat meshes; other engines give them a margin. Raises Degenerate for points on a line.
+    """
+    if len(points) < 3 or not np.isfinite(points).all():
+        return Hull(hull_of(points), 0.0)  # which says what is wrong
+    center = points.mean(axis=0)
+    extent = float(np.ptp(points, axis=0).max())
+    axes = np.linalg.svd(points - center, full_matrices=False)[2]
+    sizes = np.ptp((points - center) @ axes.T, axis=0)
+    if not sizes[1] > FLAT * extent:
+        raise Degenerate(f"the {len(points)} vertices of the mesh lie on a line or in a point; give it an area")
+    if sizes[2] > FLAT * extent:
+        return Hull(hull_of(points), 0.0)
+    normal = axes[2]
+    level = points - np.outer((points - center) @ normal, normal)
+    thickness = min(THICKEST, THIN * extent)
+    return Hull(
+        hull_of(np.concatenate([level - 0.5 * thickness * normal, level + 0.5 * thickness * normal])), thickness
+    )
+
+
+def plate_message(name: str, thickness: float) -> str:
+    """What to tell of a flat mesh that touches."""
+    return f"the mesh of {name!r} is flat; it collides as a plate of {1e3 * thickness:.3g} mm"
+
+
+def read_msh(path: Path) -> Surface:
+    """MuJoCo's binary format: four int32 (numbers of vertices, normals, texture coordinates, faces), then those, as
+    float32 and int32. Raises ValueError."""
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise ValueError(f"mesh file '{path}': cannot be read ({error.strerror}); check its permissions") from error
+    head = np.frombuffer(data[:16], "<i4") if len(data) >= 16 else np.array([-1, 0, 0, 0])
+    vertices, normals, texture, faces = (int(number) for number in head)
+    floats = 3 * vertices + 3 * normals + 2 * texture
+    if head.min() < 0 or len(data) != 16 + 4 * floats + 12 * faces or len(data) > MAX_BYTES:
+        raise ValueError(f"mesh file '{path}': no MSH file of MuJoCo; export it again")
+    points = np.frombuffer(data, "<f4", 3 * vertices, 16).reshape(-1, 3).astype(float)
+    indices = np.frombuffer(data, "<i4", 3 * faces, 16 + 4 * floats).reshape(-1, 3).astype(np.int64)
+    if not np.isfinite(points).all() or (len(indices) and not 0 <= indices.min() <= indices.max() < vertices):
+        raise ValueError(f"mesh file '{path}': it has vertices or indices out of range; export it again")
+    return points, indices

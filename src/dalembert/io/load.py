@@ -1,0 +1,218 @@
+"""`load_model`: a URDF or MJCF file as a scene."""
+
+from __future__ import annotations
+
+import math
+import sys
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..scene.body import WORLD
+from ..scene.joint import Joint, Link
+from ..scene.simplify import simplification_message
+from .build import build, part_overlapping_links
+from .description import Built, Description, Pose, told
+from .files import Element, Folder, ImportedModel, Warnings, read_xml
+from .urdf import Mimics, UrdfReader
+
+
+def load_model(
+    path: str | PathLike[str], *, floating: bool | None = None, limits: bool = True, friction: bool = True,
+    contacts: bool = True, root: str | PathLike[str] | None = None,
+) -> ImportedModel:  # fmt: skip
+    """Read a robot or mechanism from a URDF or MJCF file; nothing but files is read, and those only below one folder.
+
+    Parameters
+    ----------
+    path : the file; its root element, <robot> or <mujoco>, tells the format.
+    floating : whether the root link of a URDF is free; it is fixed to the world if not given. MJCF files say it themselves.
+    limits, friction : False leaves out stops and dry friction of joints, which only time steps can run.
+    contacts : False leaves out all collision geometry: bodies show what the file shows of them and touch nothing, and what is
+        fixed to the world is no obstacle. Integration methods run such scenes too.
+    root : folder that meshes and included files may lie in, with all below it; else the package that the model lies in (the
+        nearest folder above with a package.xml), or the model's folder.
+
+    Raises ValueError with file, line and the way out for what is malformed or cannot be made. What is merely not supported
+    becomes a warning in `ImportedModel.warnings`.
+    """
+    file = _resolved(path)
+    element = read_xml(file)
+    warnings, folder = Warnings(), Folder(file, root)
+    if element.tag == "robot":
+        model = _from_urdf(element, folder, warnings, bool(floating), limits, friction, contacts)
+    elif element.tag in ("mujoco", "mujocoinclude"):
+        if floating is not None:
+            raise ValueError(f"{file}: floating is for URDF; an MJCF file says with <freejoint/> what is free")
+        from .mjcf import from_mjcf
+
+        model = from_mjcf(element, folder, warnings, limits, friction, contacts)
+    else:
+        raise element.error(
+            "the root element is neither <robot> (URDF) nor <mujoco> (MJCF); give a file of one of these"
+        )
+    if simplified := simplification_message(model.scene):
+        warnings.add(element, simplified)
+    model.warnings = warnings.list()
+    return model
+
+
+def _resolved(path: str | PathLike[str]) -> Path:
+    try:
+        return Path(path).resolve()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise ValueError(f"model file {str(path)!r:.200}: no usable file name ({error})") from None
+
+
+def _from_urdf(
+    robot: Element, folder: Folder, warnings: Warnings, floating: bool, limits: bool, friction: bool, contacts: bool
+) -> ImportedModel:
+    reader = UrdfReader(robot, folder, warnings, floating, contacts)
+    built = build(reader.description, warnings, limits, friction)
+    _follow(built, reader.mimics, warnings)
+    part_overlapping_links(built.scene, robot, warnings)
+    if not built.scene.bodies and not floating:
+        warnings.add(
+            robot, "nothing in it moves, as its root link is fixed to the world; pass floating=True to free it"
+        )
+    return imported(built, reader.description, robot.file, "URDF")
+
+
+def _follow(built: Built, mimics: Mimics, warnings: Warnings) -> None:
+    """Joints that repeat others, as gears."""
+    for element, name, leader, multiplier in mimics:
+        if name not in built.axes:
+            continue
+        if leader not in built.axes or built.axes[leader].kind == "ball" or leader == name or multiplier == 0.0:
+            warnings.add(element, f"{name!r} cannot follow {multiplier:g} times {leader!r:.60}; it moves freely")
+            continue
+        with told(element):
+            built.scene.gear(f"{name}/mimic", built.joints[leader], built.joints[name], multiplier)
+
+
+def imported(built: Built, description: Description, file: Path, kind: str) -> ImportedModel:
+    """The result, with joints in the order of the file."""
+    order = {name: i for i, name in enumerate(description.joint_order)}
+    last = len(order)
+
+    def place(name: str) -> int:
+        return order.get(name, order.get(name.rpartition("/")[0], last))
+
+    frames = {segment.name: built.frame(segment, Pose()) for segment in description.segments}
+    return ImportedModel(built.scene, file, kind, joints=sorted(built.joints, key=place), frames=frames)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The tree of a model for the eye: bodies and links with the joints that carry them, totals, and warnings.
+
+
+FREEDOMS = {"weld": 0, "hinge": 1, "slider": 1, "cylindrical": 2, "universal": 2, "ball": 3}
+
+
+class Branch(NamedTuple):
+    """Something in the tree: what carries it and how (None: it is free), and whether that leads back to what is there
+    already."""
+
+    carrier: Any
+    joint: Joint | None
+    item: Any
+    closes: bool
+
+
+def branches(model: ImportedModel) -> list[Branch]:
+    """The tree from the world on, carriers first; bodies that nothing carries are free."""
+    scene = model.scene
+    at: dict[Any, list[Joint]] = {}
+    for name in model.joints:
+        for end in {id(end): end for end in scene.joints[name].bodies}.values():
+            at.setdefault(end, []).append(scene.joints[name])
+    found: list[Branch] = []
+    known: set[Any] = set()
+    told: set[Joint] = set()
+    for root in (WORLD, *scene.bodies.values(), *scene.links.values()):
+        if root in known:
+            continue
+        if root is not WORLD:
+            found.append(Branch(WORLD, None, root, False))
+        known.add(root)
+        waiting: list[Any] = [root]
+        while waiting:
+            here = waiting.pop()
+            for joint in at.get(here, []):
+                if joint not in told:
+                    told.add(joint)
+                    other: Any = joint.b if joint.a is here else joint.a
+                    found.append(Branch(here, joint, other, other in known))
+                    if other not in known:
+                        known.add(other)
+                        waiting.append(other)
+    return found
+
+
+def model_tree(model: ImportedModel) -> Any:
+    """A `rich` tree of the `branches`."""
+    from rich.text import Text
+    from rich.tree import Tree
+
+    obstacles = len(model.scene.obstacles)
+    tree = Tree(Text(f"{WORLD.name} ({obstacles} obstacles)" if obstacles else WORLD.name))
+    drawn = {WORLD: tree}
+    for carrier, joint, item, closes in branches(model):
+        how = "free" if joint is None else _joint(model, joint)
+        if closes:
+            drawn[carrier].add(Text(f"closes a loop to {item.name}  ← {how}"))
+        else:
+            drawn[item] = drawn[carrier].add(Text(f"{item.name}  {_mass(item)}  ← {how}"))
+    return tree
+
+
+def _mass(item: Any) -> str:
+    return "no mass" if isinstance(item, Link) else f"{item.mass:.6g} kg"
+
+
+def _joint(model: ImportedModel, joint: Joint) -> str:
+    """Its kind, name, stops and drives."""
+    words = f"{joint.kind} {joint.name}"
+    stops = model.scene.forces.get(f"{joint.name}/limit")
+    if stops is not None:
+        low, high = (math.degrees(stop) if joint.angle else stop for stop in stops.stops)
+        words += f" [{low:.4g}, {high:.4g}] {'°' if joint.angle else 'm'}"
+    drives = [actuator.name for actuator in model.actuators.values() if actuator.joint is joint]
+    return words + (f" (driven by {', '.join(drives)})" if drives else "")
+
+
+def model_totals(model: ImportedModel) -> dict[str, Any]:
+    """Numbers of what there is, the mass of what moves (kg) and the freedoms of the tree."""
+    scene, found = model.scene, branches(model)
+    freedoms = [
+        6 if branch.joint is None else FREEDOMS.get(branch.joint.kind, 0) for branch in found if not branch.closes
+    ]
+    return {
+        "format": model.format,
+        "bodies": len(scene.bodies),
+        "links without mass": len(scene.links),
+        "joints": len(model.joints),
+        "freedoms": sum(freedoms),
+        "loops and couplings": len(scene.joints)
+        - sum(branch.joint is not None and not branch.closes for branch in found),
+        "mass, kg": sum(body.mass for body in scene.bodies.values()),
+        "obstacles": len(scene.obstacles),
+        "actuators": len(model.actuators),
+        "keyframes": len(model.keyframes),
+        "warnings": len(model.warnings),
+    }
+
+
+def show_model(model: ImportedModel) -> None:
+    """Prints tree, totals and warnings."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(width=None if sys.stdout.isatty() else 200, soft_wrap=True)
+    console.print(model_tree(model))
+    table = Table(show_header=False, box=None, pad_edge=False)
+    for key, value in model_totals(model).items():
+        table.add_row(key, f"{value:.6g}" if isinstance(value, float) else str(value))
+    console.print(table)
+    for warning in model.warnings:
+        console.print(f"warning: {warning}", markup=False, highlight=False)

@@ -1,0 +1,650 @@
+"""Of an MJCF file, what stands above its bodies: included files, compiler, options, default classes, and what goes unused."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from ..scene.contact import MOST_FRICTION
+from ..scene.mass import mass_properties
+from ..scene.polyhedron import inertia_from_second_moment
+from ..scene.shapes import SHAPES
+from ..scene.simplify import simplify_hull
+from .build import Degenerate, Hull, MeshFiles, Surface, hull_of, hull_or_plate, plate_message
+from .description import Axis, Pose, Segment, Solid, about, direction, read_orientation, told, z_to
+from .files import MAX_DEPTH, MAX_ELEMENTS, Attributes, Element, Folder, Unreadable, Warnings, parse_numbers, read_xml
+from .urdf import hex_color
+
+SEEN = ("name", "class", "user", "group", "rgba", "material", "childclass")  # names, pictures
+SOFT = (
+    "solref", "solimp", "solmix", "margin", "gap", "solreflimit", "solimplimit", "solreffriction", "solimpfriction",
+    "torquescale",
+)  # fmt: skip
+ACTUATORS = (
+    "general", "motor", "position", "velocity", "intvelocity", "orientation", "pid", "damper", "cylinder", "muscle",
+    "adhesion", "dcmotor", "plugin",
+)  # fmt: skip
+# Attributes and elements that change no motion here: pictures, memory, threads, how MuJoCo saves files, diagnostics.
+SAVING = (
+    "texturedir", "discardvisual", "usethread", "saveinertial", "savecompiled", "savecanonical", "conflict", "fusestatic",
+)  # fmt: skip
+NUMERICS = (
+    "integrator", "jacobian", "solver", "iterations", "tolerance", "ls_iterations", "ls_tolerance",
+    "noslip_iterations", "noslip_tolerance", "ccd_iterations", "ccd_tolerance", "sdf_initpoints", "sdf_iterations",
+    "impratio", "o_margin", "o_solref", "o_solimp", "o_friction", "sleep_tolerance",
+)  # fmt: skip
+DISABLED = (
+    "constraint",
+    "equality",
+    "passive",
+    "spring",
+    "damper",
+    "actuation",
+    "filterparent",
+    "clampctrl",
+)  # physics that a <flag> can switch off, beside those that are
+NUMERIC_FLAGS = (
+    "override", "energy", "fwdinv", "invdiscrete", "multiccd", "island", "sleep", "warmstart", "refsafe", "sensor",
+    "midphase", "eulerdamp", "autoreset", "nativeccd", "diagexact", "ipc", "speculative",
+)  # fmt: skip
+OBEYED = ("gravity", "contact", "limit", "frictionloss")
+GAINS = ("kp", "kv", "gainprm", "biasprm", "gaintype", "biastype")  # of one kind of actuator only
+
+
+def include_files(root: Element, folder: Folder) -> None:
+    """Puts the contents of included files where they are included; each file at most once. Raises ValueError."""
+    done = {root.file}
+    total = 0
+    waiting = [(root, 1)]
+    while waiting:
+        element, depth = waiting.pop()
+        if depth > MAX_DEPTH:
+            raise element.error(f"elements are nested more than {MAX_DEPTH} deep; flatten the model")
+        children, queue = [], list(reversed(element.children))
+        while queue:
+            child = queue.pop()
+            total += 1
+            if total > MAX_ELEMENTS:
+                raise child.error(f"with included files more than {MAX_ELEMENTS} elements; split the model")
+            if child.tag != "include":
+                children.append(child)
+                continue
+            path = _included(child, folder)
+            if path in done:
+                raise child.error(f"{path} is included a second time; include each file once")
+            done.add(path)
+            queue += reversed(read_xml(path).children)
+        element.children = children
+        waiting += [(child, depth + 1) for child in children]
+
+
+def _included(element: Element, folder: Folder) -> Path:
+    """The file that an <include> means: beside the model, or else beside the file that it stands in."""
+    name = Attributes(element).text("file")
+    try:
+        return folder.find(element, name)
+    except Unreadable:
+        if element.file.parent == folder.home:
+            raise
+        return folder.find(element, name, element.file.parent)
+
+
+@dataclass
+class Settings:
+    """What <compiler> and <option> say."""
+
+    degree: bool = True
+    sequence: str = "xyz"
+    autolimits: bool = True
+    inertia_from_geom: str = "auto"
+    groups: tuple[int, int] = (0, 5)
+    bound_mass: float = 0.0
+    bound_inertia: float = 0.0
+    balance: bool = False
+    total_mass: float = -1.0
+    mesh_folder: str = ""
+    strip_path: bool = False
+    gravity: tuple[float, ...] = (0.0, 0.0, -9.81)
+    timestep: float | None = None
+    disabled: set[str] = field(default_factory=set)
+    contacts: bool = True  # whether anything touches
+    align_free: bool = False  # whether free bodies without children take their inertial frame
+
+    def mesh_base(self, home: Path) -> Path:
+        """The folder that file names of meshes start at."""
+        return home / self.mesh_folder
+
+    def read_compiler(self, element: Element, warnings: Warnings) -> None:
+        given = Attributes(element)
+        self.degree = given.choice("angle", ("degree", "radian"), "degree" if self.degree else "radian") == "degree"
+        self.sequence = given.text("eulerseq", self.sequence)
+        if len(self.sequence) != 3 or not set(self.sequence.lower()) <= set("xyz"):
+            raise element.error(f"eulerseq is {self.sequence!r:.40}; give three of x, y, z, X, Y, Z")
+        self.autolimits = given.flag("autolimits", self.autolimits)
+        self.inertia_from_geom = given.choice("inertiafromgeom", ("true", "false", "auto"), self.inertia_from_geom)
+        low, high = given.vector("inertiagrouprange", 2, default=self.groups)
+        self.groups = (int(low), int(high))
+        self.bound_mass = given.number("boundmass", self.bound_mass, 0.0)
+        self.bound_inertia = given.number("boundinertia", self.bound_inertia, 0.0)
+        self.balance = given.flag("balanceinertia", self.balance)
+        self.total_mass = given.number("settotalmass", self.total_mass)
+        self.mesh_folder = given.text("meshdir", given.text("assetdir", self.mesh_folder))
+        self.strip_path = given.flag("strippath", self.strip_path)
+        if given.choice("coordinate", ("local", "global"), "local") == "global":
+            raise element.error("coordinate is 'global', which MuJoCo gave up too; save the model in local coordinates")
+        self.align_free = given.flag("alignfree", self.align_free)
+        note_unasked(given, warnings, *SAVING)
+
+    def read_option(self, element: Element, warnings: Warnings) -> None:
+        given = Attributes(element)
+        self.gravity = tuple(given.vector("gravity", 3, default=self.gravity).tolist())
+        if "timestep" in given:
+            self.timestep = given.number("timestep", None, 0.0) or None
+        for key in ("wind", "density", "viscosity"):
+            given.asked.add(key)
+            if key in given and given.numbers(key).any():
+                warnings.add(element, f"{key} is not used: the medium has no effect; add medium() to the scene")
+        if given.choice("cone", ("pyramidal", "elliptic"), "elliptic") == "pyramidal":
+            warnings.add(element, "cone is 'pyramidal'; friction here has the elliptic cone", "cone")
+        if numerics := [key for key in NUMERICS if key in given]:
+            warnings.add(element, f"{', '.join(numerics)}: not used; give Simulation its own settings", "numerics")
+        note_unasked(given, warnings, *NUMERICS, "magnetic")  # magnetic: of sensors only
+        for flag in element.all("flag"):
+            off = {key for key, value in flag.attributes.items() if value == "disable"}
+            self.disabled |= off
+            for key in flag.attributes:
+                if key in DISABLED and key in off:
+                    warnings.add(flag, f"{key} is disabled in the file, and is not here")
+                elif key not in (*DISABLED, *OBEYED, *NUMERIC_FLAGS):
+                    warnings.add(flag, f"flag {key!r:.60} is not used")
+        if "gravity" in self.disabled:
+            self.gravity = (0.0, 0.0, 0.0)
+
+
+class Defaults:
+    """Default classes: attributes of elements that do not give them."""
+
+    def __init__(self, root: Element) -> None:
+        self.classes: dict[str, dict[str, dict[str, str]]] = {"main": {}}
+        for top in root.all("default"):
+            name = top.attributes.get("class", "main")
+            self._add(name, top, self.classes.get(name, self.classes["main"]))
+
+    def _add(self, name: str, element: Element, parent: dict[str, dict[str, str]]) -> None:
+        waiting = [(name, element, parent)]
+        while waiting:
+            name, element, parent = waiting.pop()
+            own = {tag: dict(values) for tag, values in parent.items()}
+            self.classes[name] = own
+            for child in element.children:
+                if child.tag == "default":
+                    continue
+                for key, value in child.attributes.items():
+                    shared = child.tag in ACTUATORS and key not in GAINS
+                    own.setdefault("actuators" if shared else child.tag, {})[key] = value
+            for child in element.all("default"):
+                inner = Attributes(child).text("class")
+                if inner in self.classes:
+                    raise child.error(f"default class {inner!r:.60} is there twice; rename one")
+                waiting.append((inner, child, own))
+
+    def of(self, element: Element, childclass: str | None) -> Attributes:
+        """The attributes of an element, over those of its class, or that of the bodies around it."""
+        name = element.attributes.get("class", childclass or "main")
+        if name not in self.classes:
+            raise element.error(f"there is no default class {name!r:.60}; define it, or correct the name")
+        table = self.classes[name]
+        shared = table.get("actuators", {}) if element.tag in ACTUATORS else {}
+        return Attributes(element, {**shared, **table.get(element.tag, {})})
+
+
+def note_unasked(given: Attributes, warnings: Warnings, *known: str) -> None:
+    """Warns of attributes that nothing was made of, once for each kind of element."""
+    for key in given.unasked():
+        tag = given.element.tag
+        if key in SOFT:
+            warnings.add(
+                given.element, f"{key} and such have no effect: contacts, stops and joints are hard here", "soft"
+            )
+        elif key not in SEEN and key not in known:
+            warnings.add(given.element, f"attribute {key!r:.60} is not used", f"{tag} {key}")
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Masses of MJCF bodies: as written, or inferred from geoms, with the floors and corrections that <compiler> asks for.
+
+
+Mass = tuple[float, np.ndarray, np.ndarray]  # kg, centre (3,), inertia (3, 3) about it
+FLAT = 1e-12  # of the area of a mesh to the power 3/2: a smaller volume is rounding
+SMALL = 1e-12  # MuJoCo's: of moments kg m², and of cosines from 1
+
+
+def principal_axes(inertia: np.ndarray) -> np.ndarray:
+    """The principal axes of an inertia as columns of a rotation, with the signs and the order of MuJoCo's.
+
+    Jacobi's method: the largest product of inertia is removed by a turn of at most 45° until none is left; then the axes
+    are turned by right angles until the moments fall.
+    """
+    axes = np.eye(3)
+    for _ in range(500):
+        moments = axes.T @ inertia @ axes
+        i, j = max(((0, 1), (0, 2), (1, 2)), key=lambda pair: abs(moments[pair]))
+        if abs(moments[i, j]) < SMALL:
+            break
+        slope = (moments[j, j] - moments[i, i]) / (2.0 * moments[i, j])
+        tangent = (1.0 if slope >= 0.0 else -1.0) / (abs(slope) + math.hypot(1.0, slope))
+        cosine = 1.0 / math.hypot(1.0, tangent)
+        if cosine > 1.0 - SMALL:
+            break
+        turn = np.eye(3)
+        turn[i, i] = turn[j, j] = cosine
+        turn[i, j], turn[j, i] = tangent * cosine, -tangent * cosine
+        axes = axes @ turn
+    for first in (0, 1, 0):
+        moments = np.diag(axes.T @ inertia @ axes)
+        if moments[first] + SMALL < moments[first + 1]:
+            axes = axes @ about(np.eye(3)[(first + 2) % 3], 0.5 * math.pi)
+    return axes
+
+
+def read_inertial(element: Element, settings: Settings, frame: Pose, warnings: Warnings) -> tuple[Mass, np.ndarray]:
+    """An <inertial> in the axes of its body, and its own axes there."""
+    given = Attributes(element)
+    pose = frame @ Pose(given.vector("pos", 3), read_orientation(given, settings.degree, settings.sequence))
+    mass = given.number("mass", None, 0.0)
+    axes = pose.rotation
+    if "fullinertia" in given:
+        xx, yy, zz, xy, xz, yz = given.vector("fullinertia", 6)
+        inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        axes = axes @ principal_axes(inertia)
+    else:
+        inertia = np.diag(given.vector("diaginertia", 3, default=(0.0, 0.0, 0.0)))
+    note_unasked(given, warnings)
+    return (mass, pose.position, pose.rotation @ inertia @ pose.rotation.T), axes
+
+
+def combined(parts: list[tuple[Mass, np.ndarray]]) -> tuple[Mass, np.ndarray]:
+    """Several solids as one (parallel axes), and its axes: those of the only one, or else principal ones."""
+    masses = [mass for mass, _ in parts]
+    total = sum(mass for mass, _, _ in masses)
+    if total == 0.0:
+        return (0.0, np.zeros(3), np.zeros((3, 3))), np.eye(3)
+    center = np.sum([mass / total * place for mass, place, _ in masses], axis=0)
+    arms = [place - center for _, place, _ in masses]
+    inertia = np.sum(
+        [
+            own + mass * inertia_from_second_moment(np.outer(arm, arm))
+            for (mass, _, own), arm in zip(masses, arms, strict=True)
+        ],
+        axis=0,
+    )
+    return (total, center, inertia), parts[0][1] if len(parts) == 1 else principal_axes(inertia)
+
+
+def apply_compiler(segments: list[Segment], settings: Settings) -> None:
+    """The floors `boundmass` and `boundinertia`, `balanceinertia`, and `settotalmass`, in this order."""
+    for segment in segments:
+        segment.mass = max(segment.mass, settings.bound_mass)
+        if segment.mass == 0.0 or not (settings.bound_inertia > 0.0 or settings.balance):
+            continue
+        moments, axes = np.linalg.eigh(segment.inertia)
+        bounded = np.maximum(moments, settings.bound_inertia)
+        low, middle, high = np.sort(bounded)
+        if settings.balance and low + middle < high:
+            bounded = np.full(3, bounded.mean())
+        if not np.array_equal(bounded, moments):
+            segment.inertia = axes @ np.diag(bounded) @ axes.T
+    total = sum(segment.mass for segment in segments)
+    if settings.total_mass > 0.0 and total > 0.0:
+        for segment in segments:
+            segment.mass *= settings.total_mass / total
+            segment.inertia = segment.inertia * (settings.total_mass / total)
+
+
+def mesh_mass(surface: Surface, kind: str) -> Mass:
+    """Volume (area, of a shell), centre and inertia of a mesh of density 1, in the four ways that MuJoCo knows.
+
+    "exact" adds signed tetrahedra below the faces, "convex" does so for the hull, "shell" adds the faces themselves. "legacy"
+    adds tetrahedra without their signs: for the centre from the mean of the faces' centres, for volume and inertia from that
+    centre, so that what is not convex counts more than once.
+    """
+    vertices, faces = surface
+    if kind == "convex":
+        hull = hull_of(vertices)
+        vertices, faces = hull.vertices, hull.faces
+    corners = vertices[faces]
+    normals = 0.5 * np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    areas, middles = np.linalg.norm(normals, axis=1), corners.mean(axis=1)
+    if not areas.sum() > 0.0:
+        raise ValueError("its faces have no area; correct them")
+    start = areas @ middles / areas.sum()
+    if kind == "shell":
+        inner = corners - start
+        second = np.einsum("f,fki,fkj->ij", areas / 12.0, inner, inner)
+        second += np.einsum("f,fi,fj->ij", areas / 12.0, inner.sum(axis=1), inner.sum(axis=1))
+        return float(areas.sum()), start, inertia_from_second_moment(second)
+
+    def volumes(origin: np.ndarray) -> np.ndarray:
+        signed = np.einsum("fi,fi->f", middles - origin, normals) / 3.0
+        return np.abs(signed) if kind == "legacy" else signed
+
+    cells = volumes(start)
+    if not cells.sum() > FLAT * areas.sum() ** 1.5:
+        raise ValueError("its faces enclose no volume, or are inside out; turn them, or give inertia='convex'")
+    center = cells @ (0.75 * middles + 0.25 * start) / cells.sum()
+    cells = volumes(center)
+    inner = corners - center
+    sums = inner.sum(axis=1)
+    second = np.einsum("f,fki,fkj->ij", cells / 20.0, inner, inner) + np.einsum("f,fi,fj->ij", cells / 20.0, sums, sums)
+    return float(cells.sum()), center, inertia_from_second_moment(second)
+
+
+def moved(mass: Mass, pose: Pose, density: float = 1.0) -> Mass:
+    """The solid elsewhere, and denser."""
+    kilograms, center, inertia = mass
+    return density * kilograms, pose.point(center), density * pose.rotation @ inertia @ pose.rotation.T
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Geoms and meshes of MJCF files.
+
+
+TYPES = ("plane", "hfield", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh", "sdf")
+SIZES = {"plane": 0, "sphere": 1, "capsule": 2, "ellipsoid": 3, "cylinder": 2, "box": 3, "mesh": 0}
+NO_MASS: Mass = (0.0, np.zeros(3), np.zeros((3, 3)))
+_FROM_MJCF = {shape.mjcf_type: shape.from_mjcf for shape in SHAPES.values() if shape.mjcf_type}
+
+
+class Meshes:
+    """The <mesh> assets of a file, read when a geom needs them."""
+
+    def __init__(
+        self, assets: list[Element], defaults: Defaults, settings: Settings, folder: Folder, warnings: Warnings
+    ):
+        self.settings, self.folder, self.warnings = settings, folder, warnings
+        self.files = MeshFiles()
+        self.given: dict[str, Attributes] = {}
+        self._surfaces: dict[str, Surface] = {}
+        self._solids: dict[str, tuple[Hull, Mass]] = {}
+        for element in (item for asset in assets for item in asset.all("mesh")):
+            given = defaults.of(element, None)
+            name = given.name() or given.text("file", "").replace("\\", "/").rpartition("/")[2].rpartition(".")[0]
+            if name in self.given:
+                raise element.error(f"mesh {name!r:.60} is there twice; rename one")
+            self.given[name] = given
+
+    def solid(self, name: str, user: Element) -> tuple[Hull, Mass]:
+        """The hull of a mesh, and its mass at density 1. Raises Degenerate for a mesh without area, else ValueError with the
+        line of what is wrong."""
+        if name not in self.given:
+            raise user.error(f"there is no mesh {name!r:.60} among the assets; correct the name")
+        if name not in self._solids:
+            self._solids[name] = self._read(self.given[name])
+        return self._solids[name]
+
+    def _read(self, given: Attributes) -> tuple[Hull, Mass]:
+        with told(given.element):
+            surface = self._surface(given)
+            corners = given.integer("maxhullvert", -1)
+            kind = given.choice("inertia", ("legacy", "convex", "exact", "shell"), "legacy")
+        note_unasked(given, self.warnings, "content_type", "smoothnormal", "texcoord", "normal", "material")
+        hull = hull_or_plate(surface[0])
+        if corners > 3:
+            hull = Hull(simplify_hull(hull.shape, corners).hull, hull.thickness)
+        try:
+            mass = mesh_mass(surface, kind)
+        except ValueError as error:
+            self.warnings.add(given.element, f"{error}. It adds no mass to its body")
+            mass = NO_MASS
+        return hull, mass
+
+    def _surface(self, given: Attributes) -> Surface:
+        """Vertices (n, 3), m, and faces (m, 3): from its file or its attributes, brought to the reference pose and scaled."""
+        if "vertex" in given:
+            vertices = given.numbers("vertex")
+            if len(vertices) % 3 or len(vertices) < 12:
+                raise given.element.error(f"vertex has {len(vertices)} numbers; give three for each of at least four")
+            vertices = vertices.reshape(-1, 3)
+            hull = None if "face" in given else hull_or_plate(vertices).shape
+            faces = self._faces(given, len(vertices)) if hull is None else hull.faces
+            vertices = vertices if hull is None else hull.vertices
+        elif "file" in given:
+            reference = given.text("file")
+            if self.settings.strip_path:
+                reference = reference.replace("\\", "/").rpartition("/")[2]
+            path = self.folder.find(given.element, reference, self.settings.mesh_base(self.folder.home))
+            vertices, faces = self.files.surface(path)
+        else:
+            raise given.element.error(
+                "it has neither file nor vertex; give one (meshes that MuJoCo makes are not known)"
+            )
+        if len(faces) == 0:
+            raise given.element.error("it has no faces; convert it to STL or OBJ")
+        turn = read_orientation(
+            Attributes(given.element, {"quat": given.text("refquat", "1 0 0 0")}), False, self.settings.sequence
+        )
+        vertices = (vertices - given.vector("refpos", 3, default=(0.0, 0.0, 0.0))) @ turn
+        scale = given.vector("scale", 3, default=(1.0, 1.0, 1.0))
+        if not scale.all():
+            raise given.element.error(f"scale is {scale.tolist()}; give factors other than 0")
+        return vertices * scale, faces if scale.prod() > 0.0 else faces[:, ::-1]
+
+    def _faces(self, given: Attributes, count: int) -> np.ndarray:
+        values = given.numbers("face")
+        if (
+            len(values) % 3
+            or (values != np.round(values)).any()
+            or not (values >= 0).all()
+            or not (values < count).all()
+        ):
+            raise given.element.error(
+                f"face must have three indices from 0 to {count - 1} for each triangle; correct it"
+            )
+        return values.astype(np.int64).reshape(-1, 3)
+
+
+class Geoms:
+    """Reads <geom> elements."""
+
+    def __init__(
+        self, defaults: Defaults, settings: Settings, meshes: Meshes, colors: dict[str, str], warnings: Warnings
+    ):
+        self.defaults, self.settings, self.meshes = defaults, settings, meshes
+        self.colors, self.warnings = colors, warnings
+
+    def read(
+        self, element: Element, frame: Pose, childclass: str | None, name: str
+    ) -> tuple[Solid | None, Mass, np.ndarray]:
+        """The solid, its mass in the body's frame, and the axes of its inertia there; no solid and no mass for what cannot
+        be had, with a warning."""
+        given = self.defaults.of(element, childclass)
+        kind = given.choice("type", TYPES, "sphere")
+        if "mesh" in given and kind != "mesh":
+            self.warnings.add(
+                element, f"a {kind} fitted to a mesh is not known; the mesh itself is used, also for the mass"
+            )
+            kind = "mesh"
+        if kind in ("hfield", "sdf"):
+            self.warnings.add(element, f"a geom of type {kind} is not known and left out")
+            return None, NO_MASS, np.eye(3)
+        given.asked.update(("hfield", "fitscale"))
+        size, pose = self.size_and_pose(given, kind)
+        pose = frame @ pose
+        thickness = 0.0
+        shape: object
+        with told(element):
+            if kind == "mesh":
+                try:
+                    (shape, thickness), unit = self.meshes.solid(given.text("mesh"), element)
+                except Degenerate as error:
+                    self.warnings.add(element, f"{name!r} is left out: {error}")
+                    return None, NO_MASS, np.eye(3)
+            else:
+                shape = _FROM_MJCF[kind](size)
+                unit = NO_MASS if kind == "plane" else _uniform(shape)
+            solid = Solid(name, shape, pose, element)
+        mass = self._mass(given, moved(unit, pose))
+        self._surface(given, solid)
+        if thickness and solid.touches:
+            self.warnings.add(element, plate_message(name, thickness))
+        note_unasked(given, self.warnings, "castshadow")
+        return solid, mass, pose.rotation @ principal_axes(unit[2]) if kind == "mesh" else pose.rotation
+
+    def size_and_pose(self, given: Attributes, kind: str) -> tuple[np.ndarray, Pose]:
+        """The sizes that MuJoCo gives a geom, and its pose."""
+        settings = self.settings
+        size = given.vector("size", 1, 3) if "size" in given else np.zeros(0)
+        if "fromto" in given.element.attributes or (
+            "fromto" in given and kind in ("capsule", "cylinder", "box", "ellipsoid")
+        ):
+            ends = given.vector("fromto", 6).reshape(2, 3)
+            length = float(np.linalg.norm(ends[0] - ends[1]))
+            if length < 1e-14 or kind not in ("capsule", "cylinder", "box", "ellipsoid"):
+                raise given.element.error(
+                    "fromto is for capsules, cylinders, boxes and ellipsoids of some length; correct it"
+                )
+            size = np.array([*size[:1], *([] if kind in ("capsule", "cylinder") else size[:1]), length / 2.0])
+            pose = Pose(ends.mean(axis=0), z_to((ends[0] - ends[1]) / length))
+        else:
+            pose = Pose(
+                given.vector("pos", 3, default=(0.0, 0.0, 0.0)),
+                read_orientation(given, settings.degree, settings.sequence),
+            )
+        if len(size) < SIZES[kind]:
+            raise given.element.error(f"size has {len(size)} numbers; a {kind} needs {SIZES[kind]}")
+        return size, pose
+
+    def _mass(self, given: Attributes, unit: Mass) -> Mass:
+        """By its density or its own mass; `unit` is the solid of density 1."""
+        density, group = given.number("density", 1000.0, 0.0), given.integer("group", 0)
+        given.asked.update(("mass", "density"))
+        if given.flag("shellinertia", False) and unit[0] > 0.0:
+            self.warnings.add(given.element, "shellinertia is not known; the geom is solid", "shellinertia")
+        if "mass" in given:
+            mass = given.number("mass", None, 0.0)
+            density = mass / unit[0] if unit[0] > 0.0 else 0.0
+        low, high = self.settings.groups
+        return moved(unit, Pose(), density) if density > 0.0 and low <= group <= high else NO_MASS
+
+    def _surface(self, given: Attributes, solid: Solid) -> None:
+        """What touches, how, and its colour."""
+        condim = given.integer("condim", 3)
+        friction = given.vector("friction", 1, 3, default=(1.0,))
+        contype, conaffinity = given.integer("contype", 1), given.integer("conaffinity", 1)
+        if not (0 <= contype < 2**31 and 0 <= conaffinity < 2**31) or friction[0] < 0.0:
+            raise given.element.error("contype, conaffinity and friction must not be negative; correct them")
+        solid.mask = contype, conaffinity, given.integer("priority", 0)
+        solid.touches = bool(contype | conaffinity) and self.settings.contacts
+        solid.friction = 0.0 if condim == 1 else min(float(friction[0]), MOST_FRICTION)
+        if condim > 3 and solid.touches:
+            self.warnings.add(
+                given.element, f"condim {condim}: friction against turning and rolling is not used", "condim"
+            )
+        if "rgba" in given:
+            solid.color = hex_color(parse_numbers(given.element, "rgba", given.text("rgba"))[:3])
+        else:
+            solid.color = self.colors.get(given.text("material", ""))
+
+
+def _uniform(shape: object) -> Mass:
+    found = mass_properties(shape, density=1.0)  # type: ignore[arg-type]
+    return found.mass, found.center, found.inertia
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Joints of MJCF bodies.
+
+
+KINDS = {"hinge": "hinge", "slide": "slider", "ball": "ball"}
+RESISTING = ("stiffness", "damping", "armature", "frictionloss")
+
+
+def add_joint(given: Attributes, segment: Segment, frame: Pose, settings: Settings, warnings: Warnings) -> str:
+    """Adds a <joint> to its body; returns its name in the file ("" for none). Raises ValueError."""
+    element = given.element
+    kind = given.choice("type", ("hinge", "slide", "ball", "free"), "hinge")
+    name = given.name() or ""
+    if kind == "free":
+        _free(given, segment, warnings)
+        return name
+    if segment.free:
+        raise element.error(f"body {segment.name!r} is free already; remove this joint")
+    axis = Axis(name or f"{segment.name}/{kind} {len(segment.axes) + 1}", KINDS[kind], element)
+    axis.anchor = frame.point(given.vector("pos", 3, default=(0.0, 0.0, 0.0)))
+    unit = math.pi / 180.0 if settings.degree and kind != "slide" else 1.0
+    limits = _range(given, settings)
+    if kind == "ball":
+        given.asked.add("axis")
+        if limits is not None:
+            warnings.add(element, f"the range of ball {axis.name!r} is left out", "ball range")
+        _nothing_resists(given, warnings, f"ball {axis.name!r}")
+    else:
+        own = direction(given, "axis", given.vector("axis", 3, default=(0.0, 0.0, 1.0)))
+        axis.direction = frame.rotation @ own
+        axis.zero = unit * given.number("ref", 0.0)
+        axis.rest = unit * given.number("springref", 0.0) - axis.zero
+        axis.armature = given.number("armature", 0.0, 0.0)
+        axis.friction = 0.0 if "frictionloss" in settings.disabled else given.number("frictionloss", 0.0, 0.0)
+        axis.stiffness, axis.damping = (_linear(given, key, warnings) for key in ("stiffness", "damping"))
+        if limits is not None and "limit" not in settings.disabled:
+            axis.lower, axis.upper = (unit * limits - axis.zero).tolist()
+            if not axis.lower <= 0.0 <= axis.upper:
+                warnings.add(element, f"joint {axis.name!r} starts beyond its stops; time steps push it back")
+    axis.effort = _effort(given)
+    given.asked.update(("ref", "springref", "frictionloss"))
+    note_unasked(given, warnings)
+    segment.axes.append(axis)
+    return name
+
+
+def _free(given: Attributes, segment: Segment, warnings: Warnings) -> None:
+    if segment.parent is not None or segment.axes or segment.free:
+        raise given.element.error("a free joint must be the only one of a body of the world; correct the tree")
+    segment.free = True
+    _nothing_resists(given, warnings, f"the free joint of {segment.name!r}")
+    for key in ("pos", "axis", "range", "limited", "ref", "springref"):
+        given.asked.add(key)
+    note_unasked(given, warnings, "align")
+
+
+def _nothing_resists(given: Attributes, warnings: Warnings, what: str) -> None:
+    """Springs, dampers, rotors and friction are for hinges and sliders."""
+    for key in RESISTING:
+        if key in given and given.numbers(key).any():
+            warnings.add(given.element, f"the {key} of {what} is left out", f"{key} of several coordinates")
+
+
+def _range(given: Attributes, settings: Settings) -> np.ndarray | None:
+    """Its range as written, where it is limited."""
+    has = "range" in given
+    limits = given.vector("range", 2, default=(0.0, 0.0))
+    limited = given.choice("limited", ("true", "false", "auto"), "auto")
+    if limited == "false" or (limited == "auto" and not (has and settings.autolimits)):
+        return None
+    if not limits[0] < limits[1]:
+        if limited == "auto" and not limits.any():
+            return None
+        raise given.element.error(f"range {limits.tolist()} leaves no room; give a lower and a larger upper value")
+    return limits
+
+
+def _effort(given: Attributes) -> float:
+    """What all actuators together may do, either way."""
+    limits = given.vector("actuatorfrcrange", 2, default=(0.0, 0.0))
+    limited = given.choice("actuatorfrclimited", ("true", "false", "auto"), "auto")
+    if limited == "false" or (limited == "auto" and "actuatorfrcrange" not in given):
+        return math.inf
+    return float(np.abs(limits).max())
+
+
+def _linear(given: Attributes, key: str, warnings: Warnings) -> float:
+    """The first of three coefficients; the others are of higher powers."""
+    values = given.vector(key, 1, 3, default=(0.0,))
+    if values[1:].any():
+        warnings.add(given.element, f"of {key} {values.tolist()} only the linear part is used")
+    if values[0] < 0.0:
+        raise given.element.error(f"{key} is {values[0]:g}; give 0 or more")
+    return float(values[0])

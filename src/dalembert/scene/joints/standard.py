@@ -1,0 +1,220 @@
+"""A point of b stays at a point of a: 3 constraints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..joint import Coupling, Curve, Joint, Step
+from ..resolve import Resolver
+from .composition import ZERO, Composition, curve, distance, dot, plane, point, sides
+
+
+class Ball(Composition):
+    """A point of b stays at a point of a; see `Scene.ball`."""
+
+    kind = "ball"
+
+    def __init__(self, a: Any, b: Any, at: Any, *, at_b: Any = None) -> None:
+        self.a, self.b, self.at, self.at_b = a, b, at, at_b
+
+    def compose(self, name: str, found: Resolver) -> Joint:
+        a, b, pa, pb = found.ends(self.a, self.b, self.at, self.at_b, "ab")
+        return Joint(name, self.kind, a, b, [point(pa, pb)], pb, steps=(Step("ball", ZERO),))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# b turns about an axis of a: 5 constraints.
+
+
+class Hinge(Composition):
+    """b turns about an axis of a; see `Scene.hinge`."""
+
+    kind = "hinge"
+
+    def __init__(self, a: Any, b: Any, at: Any, axis: Any, *, at_b: Any = None, axis_b: Any = None) -> None:
+        self.a, self.b, self.at, self.axis, self.at_b, self.axis_b = a, b, at, axis, at_b, axis_b
+
+    def compose(self, name: str, found: Resolver) -> Joint:
+        a, b, pa, pb = found.ends(self.a, self.b, self.at, self.at_b, "")
+        n = found.unit("axis", self.axis)
+        nb = n if self.axis_b is None else found.unit("axis_b", self.axis_b)
+        parts = [point(pa, pb), *(dot(side, nb) for side in sides(n))]
+        return Joint(name, self.kind, a, b, parts, pb, axis=n, angle=True, steps=(Step("hinge", n),))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# b slides along an axis of a without turning: 5 constraints.
+
+
+class Slider(Composition):
+    """b slides along an axis of a without turning; see `Scene.slider`."""
+
+    kind = "slider"
+
+    def __init__(self, a: Any, b: Any, at: Any, axis: Any, *, at_b: Any = None) -> None:
+        self.a, self.b, self.at, self.axis, self.at_b = a, b, at, axis, at_b
+
+    def compose(self, name: str, found: Resolver) -> Joint:
+        a, b, pa, pb = found.ends(self.a, self.b, self.at, self.at_b, "")
+        n = found.unit("axis", self.axis)
+        s, t = sides(n)
+        parts = [plane(s, pa, pb), plane(t, pa, pb), dot(s, n), dot(t, n), dot(s, t)]
+        return Joint(name, self.kind, a, b, parts, pb, axis=n, displacement=True, steps=(Step("slider", n),))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# b slides along and turns about an axis of a: 4 constraints.
+
+
+class Cylindrical(Composition):
+    """b slides along and turns about an axis of a; see `Scene.cylindrical`."""
+
+    kind = "cylindrical"
+
+    def __init__(self, a: Any, b: Any, at: Any, axis: Any, *, at_b: Any = None) -> None:
+        self.a, self.b, self.at, self.axis, self.at_b = a, b, at, axis, at_b
+
+    def compose(self, name: str, found: Resolver) -> Joint:
+        a, b, pa, pb = found.ends(self.a, self.b, self.at, self.at_b, "")
+        n = found.unit("axis", self.axis)
+        s, t = sides(n)
+        parts = [plane(s, pa, pb), plane(t, pa, pb), dot(s, n), dot(t, n)]
+        steps = (Step("slider", n, ".displacement"), Step("hinge", n, ".angle"))
+        return Joint(name, self.kind, a, b, parts, pb, axis=n, angle=True, displacement=True, steps=steps)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A cross: an axis of a and an axis of b meet at a point at right angles: 4 constraints.
+
+
+class Universal(Composition):
+    """A cross of two axes; see `Scene.universal`."""
+
+    kind = "universal"
+
+    def __init__(self, a: Any, b: Any, at: Any, axis_a: Any, axis_b: Any, *, at_b: Any = None) -> None:
+        self.a, self.b, self.at, self.axis_a, self.axis_b, self.at_b = a, b, at, axis_a, axis_b, at_b
+
+    def compose(self, name: str, found: Resolver) -> Joint:
+        a, b, pa, pb = found.ends(self.a, self.b, self.at, self.at_b, "")
+        one, other = found.unit("axis_a", self.axis_a), found.unit("axis_b", self.axis_b)
+        steps = (Step("hinge", one, ".a"), Step("hinge", other, ".b"))
+        return Joint(name, self.kind, a, b, [point(pa, pb), dot(one, other)], pb, steps=steps)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# b is fixed to a as it stands: 6 constraints.
+
+
+class Weld(Composition):
+    """b is fixed to a as it stands; see `Scene.weld`."""
+
+    kind = "weld"
+
+    def __init__(self, a: Any, b: Any, at: Any, *, at_b: Any = None) -> None:
+        self.a, self.b, self.at, self.at_b = a, b, at, at_b
+
+    def compose(self, name: str, found: Resolver) -> Joint:
+        a, b, pa, pb = found.ends(self.a, self.b, self.at, self.at_b, "")
+        x, y, z = np.eye(3)
+        return Joint(name, self.kind, a, b, [point(pa, pb), dot(x, y), dot(y, z), dot(z, x)], pb, steps=())
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Two points keep their distance: 1 constraint.
+
+
+class Rod(Composition):
+    """Two points keep their distance; see `Scene.rod`."""
+
+    kind = "rod"
+
+    def __init__(self, a: Any, b: Any, at_a: Any = None, at_b: Any = None, *, length: float | None = None) -> None:
+        self.a, self.b, self.at_a, self.at_b, self.length = a, b, at_a, at_b, length
+
+    def compose(self, name: str, found: Resolver) -> Joint:
+        a, b, pa, pb = found.two_points(self.a, self.b, self.at_a, self.at_b)
+        value = float(np.linalg.norm(pb - pa)) if self.length is None else found.number("length", self.length)
+        if value <= 0.0:
+            raise ValueError(
+                f"{found.owner}: its length is {value:g} m; a rod needs one above zero (use ball for none)"
+            )
+        return Joint(name, self.kind, a, b, [distance(pa, pb, value)], pb)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A point of b stays on a line of a: 2 constraints.
+
+
+class PointOnLine(Composition):
+    """A point of b stays on a line of a; see `Scene.point_on_line`."""
+
+    kind = "point_on_line"
+
+    def __init__(self, a: Any, b: Any, at: Any, axis: Any, *, at_b: Any = None) -> None:
+        self.a, self.b, self.at, self.axis, self.at_b = a, b, at, axis, at_b
+
+    def compose(self, name: str, found: Resolver) -> Joint:
+        a, b, pa, pb = found.ends(self.a, self.b, self.at, self.at_b, "b")
+        n = found.unit("axis", self.axis)
+        parts = [plane(side, pa, pb) for side in sides(n)]
+        return Joint(name, self.kind, a, b, parts, pb, axis=n, displacement=True)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A point of b stays in a plane of a: 1 constraint.
+
+
+class PointOnPlane(Composition):
+    """A point of b stays in a plane of a; see `Scene.point_on_plane`."""
+
+    kind = "point_on_plane"
+
+    def __init__(self, a: Any, b: Any, at: Any, normal: Any, *, at_b: Any = None) -> None:
+        self.a, self.b, self.at, self.normal, self.at_b = a, b, at, normal, at_b
+
+    def compose(self, name: str, found: Resolver) -> Joint:
+        a, b, pa, pb = found.ends(self.a, self.b, self.at, self.at_b, "b")
+        return Joint(name, self.kind, a, b, [plane(found.unit("normal", self.normal), pa, pb)], pb)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A point of b stays on a curve of a: 2 constraints.
+
+
+class PointOnCurve(Composition):
+    """A point of b stays on a curve of a; see `Scene.point_on_curve`."""
+
+    kind = "point_on_curve"
+
+    def __init__(self, a: Any, b: Any, at: Any, curve: Curve) -> None:
+        self.a, self.b, self.at, self.curve = a, b, at, curve
+
+    def compose(self, name: str, found: Resolver) -> Joint:
+        a, b, pa, pb = found.ends(self.a, self.b, self.at, None, "b")
+        return Joint(name, self.kind, a, b, [curve(pa, pb)], pb, curve=self.curve)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Coordinate of `second` = ratio × coordinate of `first`: 1 constraint.
+
+
+class Gear(Composition):
+    """A ratio of two coordinates; see `Scene.gear`."""
+
+    kind = "gear"
+
+    def __init__(self, first: Any, second: Any, ratio: float) -> None:
+        self.first, self.second, self.ratio = first, second, ratio
+
+    def compose(self, name: str, found: Resolver) -> Joint:
+        j1, j2 = found.joint(self.first), found.joint(self.second)
+        for joint in (j1, j2):
+            if not (joint.angle or joint.displacement):
+                raise ValueError(
+                    f"{found.owner}: {joint.kind} {joint.name!r} has no coordinate; couple hinges or sliders"
+                )
+        coupling = Coupling((j1, j2), found.number("ratio", self.ratio))
+        return Joint(name, self.kind, j1.b, j2.b, [], j2.at, coupling=coupling)

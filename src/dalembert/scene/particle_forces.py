@@ -1,0 +1,272 @@
+"""The methods of `Scene` that pull at particles: at each here, between a few and between all beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..energies.angle import AngularSprings
+from ..energies.area import Areas
+from ..energies.bending import Bending
+from ..energies.kinds import Energy
+from ..energies.spring import Springs
+from ..energies.volume import Volumes
+from .checks import array_of, finite, positive, real_array
+from .particles import ParticleForce, Particles, elements_of
+from .resolve import Resolver
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The methods of `Scene` by which all particles pull at each other.
+
+
+Groups = str | Particles | Iterable[str | Particles]
+
+
+class PullsOfAll:
+    """Laws between all particles of some groups."""
+
+    _groups: Callable[..., tuple[Particles, ...]]
+    _add_pull: Callable[..., ParticleForce]
+
+    def gravitation(
+        self, name: str, particles: Groups | None = None, *, constant: float = 6.674e-11, softening: float = 0.0,
+        theta: float | None = None,
+    ) -> ParticleForce:  # fmt: skip
+        """Gravitation between all particles of some groups (all): potential −G m m′/√(r² + ε²).
+
+        constant : G, N m²/kg². softening : ε, m; without one, particles that meet end the run. theta : opening angle of
+        Barnes & Hut's method (1986), where groups that appear smaller than it are taken together; None: all pairs, exactly.
+        """
+        strength = positive(f"gravitation {name!r}", "constant", constant)
+        return self._interaction("gravitation", name, particles, theta, strength=strength, softening=softening)
+
+    def coulomb(
+        self, name: str, particles: Groups | None = None, *, charge: ArrayLike, constant: float = 8.9875517923e9,
+        softening: float = 0.0, theta: float | None = None,
+    ) -> ParticleForce:  # fmt: skip
+        """Electrostatic forces between all particles of some groups (all): potential k q q′/√(r² + ε²).
+
+        charge : C, one for all or one each, in the order of the groups. See `gravitation` for the rest.
+        """
+        owner = f"coulomb {name!r}"
+        count = sum(len(group) for group in self._groups(owner, particles))
+        q = real_array(owner, "charge", np.full(count, charge) if array_of(charge).ndim == 0 else charge, (count,))
+        return self._interaction("coulomb", name, particles, theta, strength=positive(owner, "constant", constant),
+                                 softening=softening, weights=q)  # fmt: skip
+
+    def lennard_jones(
+        self, name: str, particles: Groups | None = None, *, depth: float, diameter: float, cutoff: float | None = None
+    ) -> ParticleForce:
+        """4 ε ((σ/r)¹² − (σ/r)⁶) between all particles of some groups (all) that are nearer than `cutoff` (m; 2.5 σ), less
+        what makes energy and force end there without a jump. depth : ε, J. diameter : σ, m."""
+        owner = f"lennard_jones {name!r}"
+        size = positive(owner, "diameter", diameter, "m")
+        reach = 2.5 * size if cutoff is None else positive(owner, "cutoff", cutoff, "m")
+        return self._interaction(
+            "lennard_jones",
+            name,
+            particles,
+            None,
+            strength=positive(owner, "depth", depth, "J"),
+            diameter=size,
+            cutoff=reach,
+        )
+
+    def repulsion(
+        self, name: str, particles: Groups | None = None, *, stiffness: float, diameter: float, damping: float = 0.0
+    ) -> ParticleForce:
+        """A soft push between all particles of some groups (all) that are nearer than `diameter` d (m): energy ½ k (d − r)²,
+        damping −c ṙ (N s/m) while they are."""
+        owner = f"repulsion {name!r}"
+        size = positive(owner, "diameter", diameter, "m")
+        return self._interaction(
+            "repulsion", name, particles, None, strength=positive(owner, "stiffness", stiffness, "N/m"), diameter=size,
+            cutoff=size, damping=finite(owner, "damping", damping, 0.0),
+        )  # fmt: skip
+
+    def radial(
+        self, name: str, particles: Groups | None = None, *, function: Callable[..., Any], cutoff: float | None = None
+    ) -> ParticleForce:
+        """A law of the user's between all particles of some groups (all).
+
+        function : r (m) → (W, dW/dr) in J and N; compiled by Numba, or plain Python, which is slower. cutoff : m; particles
+        further apart do nothing to each other.
+        """
+        reach = np.inf if cutoff is None else positive(f"radial {name!r}", "cutoff", cutoff, "m")
+        return self._interaction("radial", name, particles, None, cutoff=reach, function=function)
+
+    def _interaction(
+        self, kind: str, name: str, particles: Groups | None, theta: float | None, function: Any = None, **values: Any
+    ) -> ParticleForce:
+        owner = f"{kind} {name!r}"
+        groups = self._groups(owner, particles)
+        if not groups:
+            raise ValueError(f"{owner}: there are no particles yet; add some first")
+        if "softening" in values:
+            values["softening"] = finite(owner, "softening", values["softening"], 0.0)
+        if theta is not None:
+            values["theta"] = positive(owner, "theta", theta)
+            if values["theta"] > 1.0:
+                raise ValueError(f"{owner}: theta is {theta:g}; give an opening angle up to 1")
+        return self._add_pull(ParticleForce(name, kind, groups, values, function))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The methods of `Scene` that pull at a few particles at a time: springs, angles, bending, areas, volumes.
+
+
+class PullsOfFew:
+    """Forces between a few particles of a group."""
+
+    _add_pull: Callable[..., ParticleForce]
+
+    def add_energy(self, name: str, energy: Energy) -> ParticleForce:
+        """Add an energy of `dalembert.energies`, such as `Springs(particles, pairs, …)`. Raises ValueError, naming it and the
+        value."""
+        group, values = energy.resolve(Resolver(self, f"{energy.label} {name!r}"))
+        return self._add_pull(ParticleForce(name, energy.kind, (group,), values))
+
+    def springs(
+        self, name: str, particles: str | Particles, pairs: ArrayLike, *, stiffness: ArrayLike, damping: ArrayLike = 0.0,
+        rest: ArrayLike | None = None, draw: bool = True,
+    ) -> ParticleForce:  # fmt: skip
+        """Damped springs between pairs of particles of a group, energy ½ k (|d| − l)².
+
+        pairs : (m, 2) indices within the group. stiffness : k, N/m; damping : N s/m; rest : l, m (the initial lengths);
+        each one number, or (m,).
+        """
+        springs = Springs(particles, pairs, stiffness=stiffness, damping=damping, rest=rest, draw=draw)
+        return self.add_energy(name, springs)
+
+    def angular_springs(
+        self, name: str, particles: str | Particles, triples: ArrayLike, *, stiffness: ArrayLike, damping: ArrayLike = 0.0,
+        rest: ArrayLike | None = None,
+    ) -> ParticleForce:  # fmt: skip
+        """Springs on the angle θ at the middle one of three particles, energy ½ k (θ − θ₀)².
+
+        triples : (m, 3) indices. stiffness : N m/rad; damping : N m s/rad; rest : θ₀, rad, above 0 and below π (the initial
+        angles). For what is straight at rest see `bending`.
+        """
+        springs = AngularSprings(particles, triples, stiffness=stiffness, damping=damping, rest=rest)
+        return self.add_energy(name, springs)
+
+    def bending(
+        self,
+        name: str,
+        particles: str | Particles,
+        triples: ArrayLike,
+        *,
+        stiffness: ArrayLike,
+        damping: ArrayLike = 0.0,
+    ) -> ParticleForce:
+        """Bending of threads that are straight at rest, at the middle one of three particles: energy ½ (k/l) κ² with
+        κ = 2 tan(φ/2) of the turning angle φ, and l the mean of the two lengths (Bergou et al. 2008).
+
+        triples : (m, 3) indices, in order along the thread. stiffness : k = E I, N m²; damping : N m s.
+        """
+        return self.add_energy(name, Bending(particles, triples, stiffness=stiffness, damping=damping))
+
+    def areas(
+        self, name: str, particles: str | Particles, faces: ArrayLike, *, stiffness: ArrayLike, damping: ArrayLike = 0.0
+    ) -> ParticleForce:
+        """Triangles that keep their area A: energy ½ k (A − A₀)²/A₀, stiffness k in N/m, damping in N s/m³."""
+        return self.add_energy(name, Areas(particles, faces, stiffness=stiffness, damping=damping))
+
+    def volumes(
+        self,
+        name: str,
+        particles: str | Particles,
+        tetrahedra: ArrayLike,
+        *,
+        stiffness: ArrayLike,
+        damping: ArrayLike = 0.0,
+    ) -> ParticleForce:
+        """Tetrahedra that keep their volume V: energy ½ k (V − V₀)²/V₀, stiffness k in Pa, damping in N s/m⁵."""
+        return self.add_energy(name, Volumes(particles, tetrahedra, stiffness=stiffness, damping=damping))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+
+
+class Pulls(PullsOfFew, PullsOfAll):
+    """Forces on particles: on each, between a few, and between all."""
+
+    particles: dict[str, Particles]
+    forces: dict[str, Any]  # Force or ParticleForce
+    _new_name: Callable[..., None]
+
+    def _groups(self, owner: str, groups: Groups | None) -> tuple[Particles, ...]:
+        if groups is None:
+            return tuple(self.particles.values())
+        items = list(groups) if isinstance(groups, Iterable) and not isinstance(groups, str | Particles) else [groups]
+        found = tuple(self._group(owner, item) for item in items)
+        if len({group.name for group in found}) < len(found):
+            raise ValueError(f"{owner}: a group of particles is named twice; name each once")
+        return found
+
+    def _group(self, owner: str, item: str | Particles) -> Particles:
+        name = item if isinstance(item, str) else getattr(item, "name", None)
+        found = self.particles.get(name) if isinstance(name, str) else None
+        if found is None or (isinstance(item, Particles) and found is not item):
+            known = ", ".join(list(self.particles)[:8]) or "none yet"
+            raise ValueError(f"{owner}: there are no particles {name!r} in this scene; groups: {known}")
+        return found
+
+    def _add_pull(self, force: ParticleForce) -> ParticleForce:
+        self._new_name(force.name, self.forces, force.kind)
+        self.forces[force.name] = force
+        return force
+
+    def field(
+        self, name: str, particles: Groups | None = None, *, acceleration: ArrayLike = (0.0, 0.0, 0.0),
+        force: ArrayLike = (0.0, 0.0, 0.0), function: Callable[..., Any] | None = None,
+    ) -> ParticleForce:  # fmt: skip
+        """A field that acts on each particle of some groups (all): m · `acceleration` (m/s²) and `force` (N), both uniform
+        and so of potential −(m a + f)·x.
+
+        function : (t, x, v) → (3,) force in N, instead; compiled by Numba, or plain Python, which is slower.
+        """
+        owner = f"field {name!r}"
+        values = {"acceleration": real_array(owner, "acceleration", acceleration, (3,)),
+                  "force": real_array(owner, "force", force, (3,))}  # fmt: skip
+        if function is not None and (values["acceleration"].any() or values["force"].any()):
+            raise ValueError(f"{owner}: give a function, or an acceleration and a force, not both")
+        return self._add_pull(ParticleForce(name, "field", self._groups(owner, particles), values, function))
+
+    def medium(
+        self, name: str, particles: Groups | None = None, *, linear: float = 0.0, quadratic: float = 0.0,
+        velocity: ArrayLike = (0.0, 0.0, 0.0),
+    ) -> ParticleForce:  # fmt: skip
+        """Drag on each particle of some groups (all) in a medium that moves: −(linear + quadratic |u|) u (N s/m, N s²/m²),
+        u its velocity relative to that of the medium (m/s)."""
+        owner = f"medium {name!r}"
+        values = {"linear": finite(owner, "linear", linear, 0.0), "quadratic": finite(owner, "quadratic", quadratic, 0.0),
+                  "velocity": real_array(owner, "velocity", velocity, (3,))}  # fmt: skip
+        return self._add_pull(ParticleForce(name, "medium", self._groups(owner, particles), values))
+
+    def wind(
+        self, name: str, particles: str | Particles, faces: ArrayLike | None = None, *, velocity: ArrayLike = (0.0, 0.0, 0.0),
+        density: float = 1.2, coefficient: float = 1.0, function: Callable[..., Any] | None = None,
+    ) -> ParticleForce:  # fmt: skip
+        """Wind on the triangles of a surface: ½ ρ c A |u_n| u_n along the normal, with u_n the normal component of the wind
+        relative to the middle of the triangle; a third of it on each corner.
+
+        faces : (m, 3) indices within the group; those of a cloth, if not given. velocity : of the wind, m/s. density : ρ,
+        kg/m³. function : (t, x) → (3,) m/s, instead of `velocity`, at the middle of a triangle; compiled by Numba, or plain
+        Python, which is slower.
+        """
+        owner = f"wind {name!r}"
+        group = self._group(owner, particles)
+        if faces is None and not group.faces:
+            raise ValueError(f"{owner}: particles {group.name!r} have no surface; give faces")
+        rows = elements_of(owner, group, np.concatenate(group.faces) if faces is None else faces, 3)
+        pressure = 0.5 * finite(owner, "density", density, 0.0) * finite(owner, "coefficient", coefficient, 0.0)
+        values = {
+            "nodes": rows + group.first,
+            "pressure": pressure,
+            "velocity": real_array(owner, "velocity", velocity, (3,)),
+        }
+        return self._add_pull(ParticleForce(name, "wind", (group,), values, function))

@@ -1,0 +1,179 @@
+"""What can go wrong during a run, said with the time and the body, joint or particle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..core.c_function import C_TYPE, DERIVATIVE, NOT_A_NUMBER, WRONG_LENGTH
+from ..core.status import MESSAGES, NON_FINITE, STEP_UNDERFLOW
+from ..dynamics.constraints import NOT_SOLVED
+from ..dynamics.dynamics import SINGULAR, USER_FUNCTION
+from ..dynamics.projection import NOT_CLOSED
+from ..dynamics.tree_system import LIMP
+from ..impact.resting_contact import UNSOLVED
+from ..model.tables import STATE_SIZE
+from ..pairwise.laws import COINCIDENT, ONE, OTHER, THE_LAW
+from ..symbolic.constrained import NOT_MET, SINGULAR_MASS
+from .agreement import not_finite
+from .state import State
+
+
+class SimulationError(RuntimeError):
+    """A run that failed in the middle. `time` is in s; `simulation` holds everything recorded up to then."""
+
+    def __init__(self, message: str, time: float) -> None:
+        super().__init__(message)
+        self.time = time
+        self.simulation: Any = None
+
+
+def raised(model: Any) -> BaseException | None:
+    """What a function of the user's raised, if one did."""
+    return next((pointer.error for pointer in model.pointers if pointer.error is not None), None)
+
+
+def failure(simulation: Any, what: int | str) -> SimulationError:
+    """The error of a run that ended with a status, or with a sentence that says why. Raises what is no error of the run:
+    KeyboardInterrupt, or SystemExit, in a function of the user's."""
+    cause = raised(simulation.model)
+    if cause is not None and not isinstance(cause, Exception):
+        for pointer in simulation.model.pointers:
+            pointer.error = None  # the run can go on
+        raise cause
+    error = SimulationError(what if isinstance(what, str) else explain(simulation, what), simulation.time)
+    error.simulation, error.__cause__ = simulation, cause
+    return error
+
+
+def explain(simulation: Any, status: int) -> str:
+    """A sentence that says what happened, when, and to whom."""
+    at = f"at t = {simulation.time:.9g} s"
+    model = simulation.model
+    for pointer, name in zip(model.pointers, model.pointer_names, strict=True):
+        if pointer.error is not None:
+            return f"{at} the function of {name!r} failed: {pointer.error!r}"
+    if status in (USER_FUNCTION, WRONG_LENGTH):
+        what = "failed" if status == USER_FUNCTION else "returned another number of values than it should"
+        return f"{at} a compiled function of the scene {what} ({', '.join(model.pointer_names)})"
+    if status == NOT_A_NUMBER:
+        return f"{at} the event {_events_without_number(simulation)} returns NaN; let it return a number at every state"
+    step = f"in a step of {simulation._driver.step:.3g} s"
+    lost = _first_not_finite(simulation)
+    culprit = _culprit(simulation) if model.pointers else None
+    also = "" if culprit is None else f", and {culprit}"
+    if status == NON_FINITE or lost is not None:
+        return f"{at} {MESSAGES[NON_FINITE]} {step}; {lost or _fastest(simulation)}{also}"
+    if status == STEP_UNDERFLOW:
+        return f"{at} {MESSAGES[status]} (the last trial was {step}); {_fastest(simulation)}{also}"
+    if status in (SINGULAR, NOT_SOLVED) and simulation._constraint_solver is not None:
+        return f"{at} {simulation._constraint_solver.explain()}"
+    if status in (SINGULAR, NOT_CLOSED) and culprit is not None:
+        return f"{at} {culprit}; return finite numbers"
+    if status in (SINGULAR, NOT_CLOSED):
+        what = "the constraint system cannot be solved" if status == SINGULAR else "the joints cannot be closed"
+        return f"{at} {what} {step}, worst at joint {_worst_joint(simulation)}; a smaller step may help"
+    if status == UNSOLVED:
+        return f"{at} the forces of contact cannot be found {step}; look for contacts that contradict each other"
+    if status == LIMP:
+        names, which = model.tree.freedom_names, int(simulation._mechanism.tables.options.limp[0])
+        return f"{at} nothing resists {names[which]!r}; give what it moves a mass, or the joint an armature"
+    if status == COINCIDENT:
+        return f"{at} {_coincident(simulation)}"
+    if status in (SINGULAR_MASS, NOT_MET):
+        return f"{at} {simulation._mechanism.explain(status)}"
+    reason = MESSAGES.get(status, f"status {status}")
+    return f"{at} {reason} {step}; {_fastest(simulation)}{also}"
+
+
+def _events_without_number(simulation: Any) -> str:
+    """The names of the events that return NaN at the state, now or a step later; of all if none does."""
+    model, driver = simulation.model, simulation._driver
+    names = [event.name for event in model.events]
+    found: list[str] = []
+    for time in (simulation.time, simulation.time + driver.step):
+        values = event_values(model, time, simulation._y)
+        found = found or [name for name, value in zip(names, values, strict=True) if np.isnan(value)]
+    return " or ".join(map(repr, found or names))
+
+
+def event_values(model: Any, t: float, y: np.ndarray) -> np.ndarray:
+    """What the functions of the events say of a state."""
+    values = np.full(len(model.event_addresses), np.nan)
+    for i, address in enumerate(model.event_addresses):
+        C_TYPE(int(address))(0, DERIVATIVE, t, y.ctypes.data, y.size, values[i:].ctypes.data, 1)
+    return values
+
+
+def _culprit(simulation: Any) -> str | None:
+    """A function of the user's that is not finite where the run ended, or at the step that was tried there."""
+    model, joints = simulation.model, {}
+    if any(force.kind == "motor" and force.function is not None for force in model.scene.forces.values()):
+        joints = simulation.joint_state()
+    now, dt = simulation.time, simulation.settings["dt"] or 0.0
+    times = (now, now + 1e-9 * max(1.0, abs(now)), now + dt)
+    with np.errstate(all="ignore"):
+        for y in (simulation._y, simulation._driver.attempt(simulation._y)):
+            for t in times:
+                found = not_finite(model, State(model, y, t), joints) if np.isfinite(y).all() else None
+                if found is not None:
+                    return found
+    return None
+
+
+def _worst_joint(simulation: Any) -> str:
+    system, names = simulation._system, simulation.model.joint_names
+    rows = np.where(np.isfinite(system.error), np.abs(system.error), np.inf)
+    firsts = np.array(system.joints.row, dtype=np.int64)
+    worst = np.maximum.reduceat(rows, firsts)
+    index = int(np.argmax(worst))
+    return f"{names[index]!r} (error {worst[index]:.3g} m)"
+
+
+def _coincident(simulation: Any) -> str:
+    interactions, model = simulation._system.interactions, simulation.model
+    one, other, law = (int(interactions.trouble[k]) for k in (ONE, OTHER, THE_LAW))
+    return (
+        f"particles {_particle(model, one)} and {_particle(model, other)} are at the same place, where the force "
+        f"{model.force_names[interactions.laws[law].ledger]!r} between them has no limit; move one, or give the force a "
+        "softening length if it has one"
+    )
+
+
+def _particle(model: Any, number: int) -> str:
+    """The name of a particle, from its number among all."""
+    name, rows = next(item for item in model.particle_slices.items() if item[1].start <= number < item[1].stop)
+    return f"{name}[{number - rows.start}]"
+
+
+def _parts(simulation: Any, y: np.ndarray) -> list[np.ndarray]:
+    """The states of bodies and of particles, one a row."""
+    model = simulation.model
+    return [
+        y[: STATE_SIZE * len(model.body_names)].reshape(-1, STATE_SIZE),
+        np.hstack([*y[model.particle_block].reshape(2, -1, 3)]),
+    ]
+
+
+def _name(model: Any, index: int) -> str:
+    """The name of a body, or of a particle, numbered after them."""
+    count = len(model.body_names)
+    return f"body {model.body_names[index]!r}" if index < count else f"particle {_particle(model, index - count)}"
+
+
+def _first_not_finite(simulation: Any) -> str | None:
+    """What to say of the first body or particle whose state in the last trial step is not finite, if there is one."""
+    tried = _parts(simulation, simulation._driver.attempt(simulation._y))
+    finite = np.concatenate([np.isfinite(part).all(axis=1) for part in tried])
+    if finite.all():
+        return None
+    return f"{_name(simulation.model, int(np.argmin(finite)))} is the first whose state is not finite"
+
+
+def _fastest(simulation: Any) -> str:
+    """The fastest body or particle."""
+    state = State(simulation.model, simulation._y, simulation.time)
+    speed = np.linalg.norm([*state.velocity, *state.particle_velocity], axis=1)
+    index = int(np.argmax(speed))
+    return f"the fastest {_name(simulation.model, index)} moves at {speed[index]:.3g} m/s"

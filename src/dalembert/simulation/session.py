@@ -1,0 +1,436 @@
+"""A run that a person takes part in: it goes on frame by frame, can be taken back, grabbed and changed while it goes."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..core.c_function import MEASURE
+from ..model.compile import Model
+from ..model.tables import CONSTANT, CUSTOM_FORCE, FIELD, LEDGER, PARTICLE_FIELD
+from ..scene.checks import finite, real_array, rotation_matrix
+from ..scene.scene import Scene
+from ..symbolic import GeneralizedCoordinates
+from .registry import override, positive
+from .simulation import Simulation
+from .state import SYMMETRIC
+from .summary import scene_description
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A hand that holds a point of a body: a damped spring to a target that may be moved between frames.
+#
+#     f = k (target − p) − c ṗ at the point p of the body, and the torque −c_ω ω, so that what hangs from it comes to rest.
+#
+# All of it is a force from outside: its work, of spring and damper together, is one entry of the ledger. The force is
+# a load
+# of the scene whose row of the table of forces is written between frames; while the hand is empty the row is a field
+# of no
+# strength, so that the run is the one without a hand, to the last bit.
+
+
+FREQUENCY = 12.0  # rad/s of what is held on the spring
+DAMPING_RATIO = 0.7
+MOST_STIFFNESS, MOST_DAMPING = (
+    0.2,
+    0.4,
+)  # k λ h² and c λ h in fixed steps h, 1/λ the mass at the point
+
+
+class Hand:
+    """What holds a body, if anything does. `strength` multiplies the stiffness."""
+
+    def __init__(self) -> None:
+        self.body: str | None = None
+        self.target = np.zeros(3)  # m, world axes
+        self.strength = 1.0
+        self.anchor = np.zeros(3)  # m, in the body's frame
+        self._stiffness = self._damping = self._turning = 0.0
+        self._row: Any = None
+
+    def load(self, t: float, x: np.ndarray, q: np.ndarray, v: np.ndarray, w: np.ndarray) -> tuple[float, ...]:
+        """Force (N) at the anchor and torque (N m) on the body; what `Scene.load` takes as its function."""
+        arm = rotation_matrix(q) @ self.anchor
+        force = self._stiffness * (self.target - x - arm) - self._damping * (v + np.cross(w, arm))
+        return (*force, *(-self._turning * w))
+
+    def point(self, run: Simulation) -> np.ndarray | None:
+        """Where the point held is, (3,) m."""
+        if self.body is None:
+            return None
+        i = run.state.index(self.body)
+        return run.state.position[i] + rotation_matrix(run.state.orientation[i]) @ self.anchor
+
+    def take(self, run: Simulation, row: int, body: str, point: np.ndarray) -> None:
+        """Hold a body at a point (m, world axes); row : of the table of forces. Raises ValueError for no body."""
+        if body not in run.model.body_names:
+            raise ValueError(f"there is no body {body!r} to grab; bodies: {', '.join(run.model.body_names[:8])}")
+        i = run.state.index(body)
+        turn = rotation_matrix(run.state.orientation[i])
+        self.body, self.target = body, np.array(point, float)
+        self.anchor = turn.T @ (self.target - run.state.position[i])
+        self._set_strength(run, i)
+        self._row = run._system.forces[row]
+        self._row.kind, self._row.active, self._row.a, self._row.anchor_a[:] = CUSTOM_FORCE, 1, i, self.anchor
+        _predict(run, True)
+        run.changed()
+
+    def move(self, run: Simulation, target: np.ndarray) -> None:
+        """Move the target (m) that the point held is drawn to."""
+        self.target = np.array(target, float)
+        if self.body is not None:
+            run.changed()
+
+    def let_go(self, run: Simulation) -> None:
+        """Hold nothing."""
+        if self.body is not None:
+            self.body = None
+            self._row.kind, self._row.active, self._row = FIELD, 0, None
+            _predict(run, False)
+            run.changed()
+
+    def forget(self) -> None:
+        """Hold nothing, where the tables of the run were made anew."""
+        self.body = self._row = None
+
+    def _set_strength(self, run: Simulation, i: int) -> None:
+        """Stiffness for the mass of all that joints connect to the body, within what a fixed step is stable with."""
+        scene = run.model.scene
+        body = scene.bodies[run.model.body_names[i]]
+        turned = np.cross(self.anchor, np.eye(3))
+        mobility = np.eye(3) / body.mass + turned @ np.linalg.solve(body.inertia, turned.T)
+        lightness = float(np.linalg.eigvalsh(mobility)[-1])
+        mass = connected_mass(scene, body)
+        step: Any = run.settings["dt"]
+        k = self.strength * mass * FREQUENCY**2
+        if step is not None:
+            k = min(k, MOST_STIFFNESS / (lightness * step**2))
+        c = 2.0 * DAMPING_RATIO * float(np.sqrt(k * mass))
+        turning = 0.25 * c * float(np.linalg.eigvalsh(body.inertia)[-1]) / mass
+        if step is not None:
+            c = min(c, MOST_DAMPING / (lightness * step))
+            turning = min(turning, MOST_DAMPING * float(np.linalg.eigvalsh(body.inertia)[0]) / step)
+        self._stiffness, self._damping, self._turning = k, c, turning
+
+
+def connected_mass(scene: Any, body: Any) -> float:
+    """kg, of a body and of all that joints connect to it."""
+    near: dict[Any, list[Any]] = {}
+    for joint in scene.joints.values():
+        ends = [end for end in joint.bodies if hasattr(end, "inertia")]
+        for end in ends:
+            near.setdefault(end, []).extend(ends)
+    found, left = {body}, [body]
+    while left:
+        for other in near.get(left.pop(), ()):
+            if other not in found:
+                found.add(other)
+                left.append(other)
+    return float(sum(item.mass for item in found))
+
+
+def _predict(run: Simulation, held: bool) -> None:
+    """Time steps look twice at forces that may depend on velocities, which without a hand there may be none of."""
+    bodies = run._driver.bodies
+    if bodies is not None:
+        bodies._tables.options.predict = int(held or (run._system.forces.kind != FIELD).any())
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Taking a run back to an instant that it recorded, to go on from there in another way.
+
+
+def rewind(run: Simulation, time: float, prepare: Callable[[Simulation], Any]) -> float:
+    """Take a run back to the last frame that is not later than `time` (s); later frames are forgotten. Returns its instant.
+
+    Joints and forces that were let go later are held again, and events that happened later may happen again. What contacts
+    were and what a controller of the user's keeps are not part of the state: the run goes on near to what it did, not to
+    the last bit. prepare : sets what was changed of the run (gravity, motors) in its tables, which are made anew.
+    """
+    frames, released, happened = run.recorder.frames, run.released, run.event_times
+    index = int(np.searchsorted(frames["time"], time, side="right")) - 1
+    if index < 0:
+        raise ValueError(f"nothing was recorded at {time:g} s; the run starts at {frames['time'][0]:g} s")
+    kept = {key: values[: index + 1] for key, values in frames.items()}
+    spent, clocks = [kept["time"][-1], kept["state"][-1]], (run.wall_time, run.kernel_time)
+    now = float(spent[0])
+    run.restart(prepare)
+    for name, then in released.items():
+        if then <= now:
+            run.release(name)
+            run.released[name] = then
+    run.event_times = {name: [then for then in times if then <= now] for name, times in happened.items()}
+    run._spent = {event.name for event in run.model.events if event.once and run.event_times[event.name]}
+    run.wall_time, run.kernel_time = clocks
+    turns = None
+    if "joint_coordinate" in kept:
+        turns = dict(zip(run._joint_names(), kept["joint_coordinate"][-1].tolist(), strict=True))
+    run._set_state(now, spent[1], turns)
+    run.recorder.frames = kept
+    return now
+
+
+def energy(run: Simulation) -> float:
+    """Kinetic and potential energy of a run where it is, J."""
+    run._mechanism(MEASURE, run.time, run._y, np.empty_like(run._y))
+    return float(np.sum(run._system.energies[:2]))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What a session shows of its frames beside what is recorded: where bodies touch, and how they turn.
+
+
+def touching(run: Simulation) -> np.ndarray:
+    """The contacts of a run where it is, after a measurement: (k, 9), place (m), force on the second (N), normal."""
+    bodies = run._driver.bodies
+    if bodies is not None:
+        rows = bodies._found()
+        parts = (rows.position, bodies._impulses(rows) / bodies.settings.dt, rows.frame[:, :3])
+        found = np.concatenate(parts, axis=1)
+    else:
+        found = np.array([(*c.position, *c.force, *c.normal) for c in run.contacts]).reshape(-1, 9)
+    return found.astype(np.float32)
+
+
+def spins(model: Model, orientation: np.ndarray, momentum: np.ndarray) -> np.ndarray:
+    """Angular velocities ω = R I⁻¹ Rᵀ L (k, n, 3) rad/s of the model's bodies, from (k, n, 4) and (k, n, 3)."""
+    w, v = orientation[..., :1], orientation[..., 1:]
+
+    def turned(vector: np.ndarray, sign: float) -> np.ndarray:
+        t = 2.0 * sign * np.cross(v, vector)
+        return vector + w * t + sign * np.cross(v, t)
+
+    inverse = model.tables["bodies"].inverse_inertia[: orientation.shape[1], SYMMETRIC]
+    return turned(np.einsum("nij,knj->kni", inverse, turned(momentum, -1.0)), 1.0)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# `Session`: a simulation that a person steers. One frame at a time; nothing here knows of a screen or of a thread.
+
+
+GRAB, CHANGES = "grab", "changed parameters"  # entries of the ledger
+
+
+class Session:
+    """A run of `scene` that may be taken back, grabbed and changed while it goes. settings : of `Simulation`.
+
+    The scene itself is left alone: the run has two entries more in its ledger, "grab", the work of the hand, and "changed
+    parameters", the energy that changes of gravity bring.
+
+    Raises ValueError, as `Simulation` does.
+    """
+
+    def __init__(self, scene: Scene, **settings: Any) -> None:
+        self.scene, self.settings = scene, dict(settings)
+        self.settings.pop("duration", None)
+        self.hand = Hand()
+        self.gravity = scene.gravity.copy()
+        self.inputs: dict[str, dict[str, float]] = {}  # motor → what it was told
+        self.contacts: list[np.ndarray] = []  # of each frame: (k, 9), place, force on the second (N), normal
+        self.gravities: list[np.ndarray] = []  # of each frame: (3,) m/s²
+        self._rows: dict[str, int] = {}
+        self._build()
+
+    # The run ----------------------------------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        """A run of a copy of the scene, with the hand and the entry of changes in it."""
+        own = self.scene
+        placed = isinstance(self.settings.get("coordinates"), GeneralizedCoordinates)
+        if own.bodies and not placed:
+            own = copy.copy(self.scene)
+            own.forces = dict(self.scene.forces)
+            first = next(iter(own.bodies.values()))
+            for name, function in ((GRAB, self.hand.load), (CHANGES, None)):
+                own.load(_new_name(own, name), first, function=function)
+        self.run = Simulation(own, **self.settings)
+        if own is not self.scene:
+            self._idle_rows()
+        self.hand.forget()
+        self._begin()
+
+    def _begin(self) -> None:
+        """The run at its start."""
+        self.run.restart(self._prepare)
+        self.run._warn_before(self.frame_time)
+        self.contacts.clear()
+        self.gravities.clear()
+        self._watch()
+
+    def _idle_rows(self) -> None:
+        """The rows of the two in the table of forces, made idle."""
+        forces, names = self.run.model.tables["forces"], self.run.model.force_names
+        added = list(self.run.model.scene.forces)[-2:]
+        for key, name in zip((GRAB, CHANGES), added, strict=True):
+            found = (forces.ledger == names.index(name)) & np.isin(forces.kind, (CONSTANT, CUSTOM_FORCE))
+            self._rows[key] = int(np.flatnonzero(found)[0])
+            forces.kind[self._rows[key]], forces.active[self._rows[key]] = FIELD, 0
+
+    @property
+    def can_grab(self) -> bool:
+        """Whether there is something that a hand can hold."""
+        return GRAB in self._rows
+
+    @property
+    def time(self) -> float:
+        """s."""
+        return float(self.run.time)
+
+    @property
+    def frame_time(self) -> float:
+        """Simulated time from frame to frame, s."""
+        return 1.0 / self.run.frames
+
+    @property
+    def memory(self) -> float:
+        """Bytes that the recorded frames take, about; twice, as the viewer has its own."""
+        return 16.0 * self.run.model.size * len(self.run.recorder)
+
+    def advance(self) -> None:
+        """Run on by one frame and record it. Raises SimulationError where the run fails; what was recorded is kept."""
+        self.run.advance_frame()
+        self._watch()
+
+    def restart(self, **settings: Any) -> None:
+        """Begin anew, with what was changed of gravity and motors, and with other settings of `Simulation` if given.
+
+        Raises ValueError; the run before then stays.
+        """
+        before = self.settings
+        try:
+            if settings:
+                self.settings = override(before, settings)
+                self._build()
+            else:
+                self.hand.forget()
+                self._begin()
+        except (ValueError, TypeError):
+            self.settings = before
+            raise
+
+    def rewind(self, time: float) -> float:
+        """Go back to the last frame that is not later than `time` (s), and forget those after it; returns its instant."""
+        self.hand.forget()
+        now = rewind(self.run, time, self._prepare)
+        del self.contacts[len(self.run.recorder) :], self.gravities[len(self.run.recorder) :]
+        self._book(float(np.sum(self.run.recorder.frames["energies"][-1])))
+        return now
+
+    # The hand ---------------------------------------------------------------------------------------------------------
+
+    def grab(self, body: str, point: Any) -> None:
+        """Hold a body at a point of it (3,) m, world axes. Raises ValueError where there is no such body."""
+        if not self.can_grab:
+            raise ValueError("nothing here can be grabbed: particles, and bodies in coordinates of your own, cannot")
+        self.let_go()
+        self.hand.take(self.run, self._rows[GRAB], body, real_array("grab", "point", point, (3,)))
+
+    def move_hand(self, target: Any) -> None:
+        """Move what the body held is drawn to, (3,) m, world axes."""
+        self.hand.move(self.run, real_array("grab", "target", target, (3,)))
+
+    def let_go(self) -> None:
+        """Hold nothing any more."""
+        self.hand.let_go(self.run)
+
+    # Parameters -------------------------------------------------------------------------------------------------------
+
+    def set_gravity(self, gravity: Any) -> None:
+        """Gravity from now on, (3,) m/s². What it adds to the potential energy is booked. Raises ValueError."""
+        wanted = real_array("session", "gravity", gravity, (3,))
+        if not self.scene.gravity.any() and wanted.any():
+            raise ValueError(
+                "the scene was made without gravity; give it some, however little, to change it in the run"
+            )
+        self.gravity = wanted
+        self._change(self._set_gravity)
+
+    def set_motor(self, name: str, **inputs: float) -> None:
+        """Inputs of a motor from now on, see `Simulation.set_motor`. Raises ValueError."""
+        self.run.set_motor(name, **inputs)
+        self.inputs[name] = self.inputs.get(name, {}) | inputs
+
+    def motors(self) -> dict[str, dict[str, float]]:
+        """Name of each motor → its inputs (those of `Simulation.set_motor`) as they are."""
+        from .control import INPUTS as FIELDS
+        from .control import inputs_of, motor_row
+
+        forces, found = self.run.model.scene.forces.values(), {}
+        for name in (force.name for force in forces if force.kind in ("motor", "servo")):
+            row = motor_row(self.run.model, self.run._system, name)
+            taken = {key: float(row[FIELDS[key]]) for key in inputs_of(row)}
+            if taken:
+                found[name] = taken
+        return found
+
+    def _prepare(self, run: Simulation) -> None:
+        """What was changed so far, in a run whose tables are new."""
+        self._set_gravity(run)
+        for name, inputs in self.inputs.items():
+            run.set_motor(name, **inputs)
+
+    def _set_gravity(self, run: Simulation) -> None:
+        forces = run._system.forces
+        rows = [i for i in np.flatnonzero(forces.kind == FIELD) if i not in self._rows.values()]
+        forces.vector[rows] = self.gravity
+        of_particles = run._system.particle_forces
+        of_particles.vector[(of_particles.kind == PARTICLE_FIELD) & (of_particles.ledger < 0)] = self.gravity
+
+    def _change(self, change: Callable[[Simulation], Any]) -> None:
+        before = energy(self.run)
+        change(self.run)
+        self._book(before)
+        self.run.changed()
+
+    def _book(self, before: float) -> None:
+        """What a change made of the energy (J) is work from outside."""
+        if CHANGES in self._rows:
+            names = self.run.model.force_names
+            entry = names.index(list(self.run.model.scene.forces)[-1])
+            self.run._y[self.run.model.size - len(LEDGER) - len(names) + entry] += energy(self.run) - before
+
+    # What is shown ----------------------------------------------------------------------------------------------------
+
+    def description(self) -> dict[str, Any]:
+        """The scene as plain data, for drawing."""
+        return scene_description(self.scene, self.run.released)
+
+    def frames_since(self, index: int) -> dict[str, Any]:
+        """The frames from `index` on: the ledger, reactions, errors and contacts of each, as the viewer takes them."""
+        recorder = self.run.recorder
+        found: dict[str, Any] = recorder.since(index)
+        for name in ("reaction_force", "joint_error", "contact_force", "penetration", "contact_residual"):
+            if name in recorder.frames:
+                found[name] = np.array(recorder.frames[name][index:])
+        found["angular_velocity"] = spins(self.run.model, found["orientation"], found["angular_momentum"])
+        found["contact_points"] = self.contacts[index:]
+        found["gravity"] = np.array(self.gravities[index:]).reshape(-1, 3)
+        return found
+
+    def _watch(self) -> None:
+        """Keep of the last frame what the recorder does not; there it is after a measurement. Of frames in between, which
+        events leave, the contacts are not known."""
+        last = len(self.run.recorder) - 1
+        del self.contacts[last:], self.gravities[last:]
+        self.contacts += [np.zeros((0, 9), np.float32)] * (last - len(self.contacts))
+        self.contacts.append(touching(self.run))
+        self.gravities += [self.gravity] * (last + 1 - len(self.gravities))
+
+    def set_frames(self, rate: float) -> None:
+        """Recorded frames a second from now on. Raises ValueError."""
+        self.run.frames = self.settings["frames"] = positive("frames", rate, "frames a second")
+
+    def set_strength(self, strength: float) -> None:
+        """How strong the hand is, 1 for what holds the mechanism by a spring of 12 rad/s. Raises ValueError."""
+        self.hand.strength = finite("session", "strength", strength, 0.0)
+
+
+def _new_name(scene: Scene, name: str) -> str:
+    while name in scene.forces:
+        name += " (session)"
+    return name
+
+
+# ----------------------------------------------------------------------------------------------------------------------

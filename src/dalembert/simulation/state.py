@@ -1,0 +1,285 @@
+"""The point in phase space: one flat vector, with named arrays that can be read and written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..model.compile import Model
+from ..model.tables import STATE_SIZE
+from ..scene.checks import real_array
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Arrays of what follows from a state, such as velocities from momenta, that write back what is assigned to them.
+
+
+Write = Callable[[np.ndarray, np.ndarray], None]
+
+
+class DerivedArray(np.ndarray):
+    """An (n, k) array of derived values. Assignments to it, and to views of it, are handed on to `write` (rows, values), so
+    that ``state.velocity[0] = ...`` and ``state.velocity[2] += ...`` change the state.
+
+    NumPy takes it for read-only, so that what cannot be handed on, such as ``out=``, raises ValueError.
+    """
+
+    _values: np.ndarray
+    _write: Write
+
+    @classmethod
+    def of(cls, values: np.ndarray, write: Write) -> Self:
+        """values : (n, k), which the array takes over. write : called with the numbers of the rows that changed, and these
+        rows; where it raises, nothing is changed."""
+        made = values.view(cls)
+        made._values, made._write = values, write
+        made.flags.writeable = False
+        return made
+
+    def __array_finalize__(self, source: Any) -> None:
+        if isinstance(source, DerivedArray) and hasattr(source, "_values"):
+            self._values, self._write = source._values, source._write
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        values = getattr(self, "_values", None)
+        if values is None or self.flags.writeable or not np.may_share_memory(self, values):
+            super().__setitem__(key, value)  # the result of a calculation
+            return
+        before = values.copy()
+        first = self.__array_interface__["data"][0] - values.__array_interface__["data"][0]
+        alias: Any = np.ndarray(self.shape, self.dtype, values, first, self.strides)
+        alias[key] = value
+        rows = np.flatnonzero((values != before).any(axis=1))
+        try:
+            self._write(rows, values[rows])
+        except ValueError:
+            values[:] = before
+            raise
+
+    def __iadd__(self, other: Any) -> Self:  # type: ignore[override, misc]
+        self[...] = np.asarray(self) + other
+        return self
+
+    def __isub__(self, other: Any) -> Self:  # type: ignore[override, misc]
+        self[...] = np.asarray(self) - other
+        return self
+
+    def __imul__(self, other: Any) -> Self:  # type: ignore[override, misc]
+        self[...] = np.asarray(self) * other
+        return self
+
+    def __itruediv__(self, other: Any) -> Self:  # type: ignore[override, misc]
+        self[...] = np.asarray(self) / other
+        return self
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+
+SYMMETRIC = np.array([(0, 3, 4), (3, 1, 5), (4, 5, 2)])  # where (xx, yy, zz, xy, xz, yz) has its entries
+
+
+class State:
+    """Named arrays of the state vector of a model. All of them may be written to, whole or in part, and change the run:
+
+    >>> import dalembert as dal
+    >>> scene = dal.Scene("thrown")
+    >>> ball = scene.add_body("ball", dal.Sphere(0.1), mass=2.0)
+    >>> run = dal.Simulation(scene)
+    >>> run.state.velocity[0] = (3.0, 0.0, 0.0)
+    >>> run.state.velocity[0, 2] += 1.0
+    >>> run.state.momentum.tolist()
+    [[6.0, 0.0, 2.0]]
+
+    position (n, 3) m; orientation (n, 4) (w, x, y, z); momentum (n, 3) kg m/s; angular_momentum (n, 3) kg m²/s about
+    the centre of mass; world axes, bodies in the order of `model.body_names`; `index` tells the row of a body.
+    particle_position (m, 3) m; particle_momentum (m, 3) kg m/s; of all particles, group after group (`particles`).
+
+    velocity, angular_velocity and particle_velocity follow from the momenta, and what is written to them is written to these.
+    """
+
+    __slots__ = {
+        "_bodies": "(n, 13) x, q, P, L",
+        "_particles": "(2, m, 3) x, p",
+        "model": "The compiled scene.",
+        "time": "s.",
+        "y": "The whole state vector, flat; see `Model.body_slice`.",
+    }
+
+    def __init__(self, model: Model, y: np.ndarray, time: float) -> None:
+        self.model, self.y, self.time = model, y, time
+        self._bodies = y[: STATE_SIZE * len(model.body_names)].reshape(-1, STATE_SIZE)
+        self._particles = y[model.particle_block].reshape(2, -1, 3)
+
+    # What the state vector holds --------------------------------------------------------------------------------------
+
+    @property
+    def position(self) -> np.ndarray:
+        """(n, 3) m, of the centres of mass; a view."""
+        return self._bodies[:, 0:3]
+
+    @position.setter
+    def position(self, value: ArrayLike) -> None:
+        _set("position", self.position, value)
+
+    @property
+    def orientation(self) -> np.ndarray:
+        """(n, 4) unit quaternions (w, x, y, z), body → world; a view."""
+        return self._bodies[:, 3:7]
+
+    @orientation.setter
+    def orientation(self, value: ArrayLike) -> None:
+        _set("orientation", self.orientation, value)
+
+    @property
+    def momentum(self) -> np.ndarray:
+        """(n, 3) kg m/s; a view."""
+        return self._bodies[:, 7:10]
+
+    @momentum.setter
+    def momentum(self, value: ArrayLike) -> None:
+        _set("momentum", self.momentum, value)
+
+    @property
+    def angular_momentum(self) -> np.ndarray:
+        """(n, 3) kg m²/s, about the centres of mass, world axes; a view."""
+        return self._bodies[:, 10:13]
+
+    @angular_momentum.setter
+    def angular_momentum(self, value: ArrayLike) -> None:
+        _set("angular_momentum", self.angular_momentum, value)
+
+    @property
+    def particle_position(self) -> np.ndarray:
+        """(m, 3) m; a view."""
+        return np.asarray(self._particles[0])
+
+    @particle_position.setter
+    def particle_position(self, value: ArrayLike) -> None:
+        _set("particle_position", self.particle_position, value)
+
+    @property
+    def particle_momentum(self) -> np.ndarray:
+        """(m, 3) kg m/s; a view."""
+        return np.asarray(self._particles[1])
+
+    @particle_momentum.setter
+    def particle_momentum(self, value: ArrayLike) -> None:
+        _set("particle_momentum", self.particle_momentum, value)
+
+    # What follows from it ---------------------------------------------------------------------------------------------
+
+    @property
+    def velocity(self) -> np.ndarray:
+        """(n, 3) m/s, of the centres of mass; writes to it are written to `momentum`."""
+        mass = self.model.tables["bodies"].mass[: len(self._bodies), None]
+        return DerivedArray.of(self.momentum / mass, _writer("velocity", self.momentum, lambda i, v: v * mass[i]))
+
+    @velocity.setter
+    def velocity(self, value: ArrayLike) -> None:
+        _set("velocity", self.velocity, value)
+
+    @property
+    def angular_velocity(self) -> np.ndarray:
+        """(n, 3) rad/s, world axes; writes to it are written to `angular_momentum`."""
+        bodies = self.model.tables["bodies"]
+        turned = _turned(self.orientation)
+        inertia, inverse = (
+            np.einsum("nij,njk,nlk->nil", turned, six[: len(turned), SYMMETRIC], turned)
+            for six in (bodies.inertia, bodies.inverse_inertia)
+        )
+        values = np.einsum("nij,nj->ni", inverse, self.angular_momentum)
+        write = _writer("angular_velocity", self.angular_momentum, lambda i, w: np.einsum("nij,nj->ni", inertia[i], w))
+        return DerivedArray.of(values, write)
+
+    @angular_velocity.setter
+    def angular_velocity(self, value: ArrayLike) -> None:
+        _set("angular_velocity", self.angular_velocity, value)
+
+    @property
+    def particle_velocity(self) -> np.ndarray:
+        """(m, 3) m/s, zero of pinned ones, which take no other; writes to it are written to `particle_momentum`."""
+        mass, inverse = self.model.tables["particle_mass"], self.model.tables["particle_inverse_mass"]
+
+        def momenta(rows: np.ndarray, v: np.ndarray) -> np.ndarray:
+            held = rows[(inverse[rows] == 0.0) & v.any(axis=1)]
+            if len(held):
+                raise ValueError(
+                    f"state: particle_velocity[{held[0]}] is that of a pinned particle, which stays where it is"
+                )
+            return np.asarray(v * mass[rows, None])
+
+        values = self.particle_momentum * inverse[:, None]
+        return DerivedArray.of(values, _writer("particle_velocity", self.particle_momentum, momenta))
+
+    @particle_velocity.setter
+    def particle_velocity(self, value: ArrayLike) -> None:
+        _set("particle_velocity", self.particle_velocity, value)
+
+    # Rows -------------------------------------------------------------------------------------------------------------
+
+    def particles(self, group: str) -> slice:
+        """Rows of a group of particles in the arrays. Raises ValueError for an unknown name."""
+        if group not in self.model.particle_slices:
+            raise ValueError(f"there are no particles {group!r}; groups: {', '.join(self.model.particle_slices)}")
+        return self.model.particle_slices[group]
+
+    def index(self, body: str) -> int:
+        """Row of a body in the arrays. Raises ValueError for an unknown name."""
+        if body not in self.model.body_names:
+            raise ValueError(f"there is no body {body!r}; bodies: {', '.join(self.model.body_names[:8])}")
+        return self.model.body_names.index(body)
+
+    def check(self) -> None:
+        """Make orientations unit quaternions. Raises ValueError, naming body or particle, for what is not finite, or no
+        direction."""
+        norms = np.linalg.norm(self.orientation, axis=1)
+        rows = [("body", name, row) for name, row in zip(self.model.body_names, self._bodies, strict=True)]
+        bad = ~np.isfinite(self._bodies).all(axis=1) | ~(norms > 1e-150)
+        if bad.any():
+            kind, name, row = rows[int(np.argmax(bad))]
+            parts = {
+                "position": row[0:3],
+                "orientation": row[3:7],
+                "momentum": row[7:10],
+                "angular_momentum": row[10:13],
+            }
+            what = next((key for key, part in parts.items() if not np.isfinite(part).all()), "orientation")
+            raise ValueError(f"state: {what} of {kind} {name!r} is {parts[what].tolist()}; give finite numbers")
+        wrong = np.isfinite(self._particles).all(axis=(0, 2))
+        if not wrong.all():
+            i = int(np.argmin(wrong))
+            raise ValueError(f"state: particle {i} is at {self._particles[0, i].tolist()} with momentum "
+                             f"{self._particles[1, i].tolist()}; give finite numbers")  # fmt: skip
+        off = np.abs(norms - 1.0) > 1e-9
+        self.orientation[off] /= norms[off, None]
+
+
+def _set(name: str, array: np.ndarray, value: ArrayLike) -> None:
+    """Write all of an array. Raises ValueError for another shape, or what is not finite."""
+    if value is not array:
+        array[...] = real_array("state", name, value, array.shape)
+
+
+def _writer(name: str, target: np.ndarray, convert: Any) -> Any:
+    """What writes rows of derived values to `target`, by `convert` (rows, values)."""
+
+    def write(rows: np.ndarray, values: np.ndarray) -> None:
+        if not np.isfinite(values).all():
+            raise ValueError(f"state: {name} is given {values.tolist()!s:.80}; give finite numbers")
+        target[rows] = convert(rows, values)
+
+    return write
+
+
+def _turned(q: np.ndarray) -> np.ndarray:
+    """(n, 3, 3) rotation matrices of unit quaternions (n, 4)."""
+    w, x, y, z = q.T
+    return np.array(
+        [
+            [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
+            [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
+            [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)],
+        ]
+    ).transpose(2, 0, 1)

@@ -1,0 +1,756 @@
+"""Recorded runs: labelled arrays over time, saved as NetCDF.
+
+A `Trajectory` is a thin layer over an ``xarray.Dataset``. It owns no physics: it names the axes, states the units, and
+reads and writes files. A file from elsewhere is checked before anything else looks at it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import base64
+import contextlib
+import errno
+import hashlib
+import io
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+
+import numpy as np
+
+from ..core.file_format import SAVED, require_suffix
+from ..core.status import warn
+
+if TYPE_CHECKING:
+    import xarray
+
+    from ..view.plots import Plots
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The hash of what a dataset holds, kept in its file, so that a bit that turned on a disk is noticed.
+#
+# It says nothing of who wrote the file: who changes the numbers on purpose can change the hash as well.
+
+
+ATTRIBUTE = "content_sha256"  # of the file; a dataset in memory has none
+
+
+def content_hash(dataset: xarray.Dataset) -> str:
+    """Hexadecimal SHA-256 of names, axes, types and numbers of all variables, and of attributes that are texts or numbers."""
+    digest = hashlib.sha256()
+    for name, variable in sorted(dataset.variables.items(), key=lambda item: str(item[0])):
+        values = np.asarray(variable.values)
+        texts = values.dtype.kind in "OUS"
+        kind = (
+            "nothing" if values.size == 0 else "text" if texts else values.dtype.str
+        )  # empty texts are numbers in a file
+        digest.update(json.dumps([str(name), list(map(str, variable.dims)), kind, list(values.shape)]).encode())
+        if values.size == 0:
+            continue
+        if texts:
+            digest.update(json.dumps(list(map(_text, values.ravel().tolist()))).encode())
+        else:
+            if values.dtype.kind == "f" and np.isnan(values).any():
+                values = np.where(np.isnan(values), values.dtype.type(np.nan), values)  # files have one NaN only
+            digest.update(np.ascontiguousarray(values).reshape(-1).view(np.uint8).data)
+    for key, value in sorted(dataset.attrs.items()):
+        if isinstance(value, str | int | float | np.number) and key != ATTRIBUTE:
+            said = value if isinstance(value, str) else float(value)
+            digest.update(json.dumps([str(key), said]).encode())
+    return digest.hexdigest()
+
+
+def _text(value: object) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What a trajectory holds: the table of recorded quantities, and the checks of a dataset that may be anybody's.
+
+
+class Variable(NamedTuple):
+    """What one recorded quantity is: its axes, its unit, and whether a run must have it."""
+
+    dims: tuple[str, ...]
+    units: str
+    description: str
+    required: bool = False
+    may_be_nan: bool = False  # a solver may not define it at every instant
+
+
+VARIABLES: dict[str, Variable] = {
+    "state": Variable(("time", "phase"), "SI", "flat state vector, the point in phase space"),
+    "position": Variable(("time", "body", "xyz"), "m", "centre of mass, world axes", required=True),
+    "orientation": Variable(("time", "body", "wxyz"), "1", "unit quaternion, body to world", required=True),
+    "momentum": Variable(("time", "body", "xyz"), "kg m/s", "linear momentum, world axes"),
+    "angular_momentum": Variable(("time", "body", "xyz"), "kg m^2/s", "about the centre of mass, world axes"),
+    "particle_position": Variable(("time", "particle", "xyz"), "m", "particles, world axes"),
+    "particle_momentum": Variable(("time", "particle", "xyz"), "kg m/s", "of each particle, world axes"),
+    "kinetic": Variable(("time",), "J", "kinetic energy", required=True),
+    "potential": Variable(("time",), "J", "potential energy", required=True),
+    "work": Variable(("time", "force"), "J", "work done by each non-conservative force since the start"),
+    "projection_loss": Variable(
+        ("time",), "J", "energy removed by projection on the constraints since the start, an error"
+    ),
+    "constraint_work": Variable(
+        ("time",), "J", "work done by constraint forces since the start, an error unless they move"
+    ),
+    "balance": Variable(("time",), "J", "error of the energy: its change since the start less the work of forces"),
+    "linear_impulse_balance": Variable(("time", "xyz"), "kg m/s", "residual of linear momentum"),
+    "angular_impulse_balance": Variable(("time", "xyz"), "kg m^2/s", "residual of angular momentum"),
+    "reaction_force": Variable(("time", "joint", "xyz"), "N", "on the second body, world axes", may_be_nan=True),
+    "reaction_torque": Variable(
+        ("time", "joint", "xyz"), "N m", "on the second body, at the joint, world axes", may_be_nan=True
+    ),
+    "joint_error": Variable(("time", "joint"), "m", "position-level constraint error, largest component"),
+    "joint_velocity_error": Variable(("time", "joint"), "m/s", "velocity-level constraint error, largest component"),
+    "joint_coordinate": Variable(("time", "coordinate"), "rad or m", "coordinates of joints, 0 at the initial pose"),
+    "joint_speed": Variable(("time", "coordinate"), "rad/s or m/s", "rates of the coordinates of joints"),
+    "effort": Variable(
+        ("time", "force"), "N or N m", "of motors, stops and dry friction, along their coordinates", may_be_nan=True
+    ),
+    "contact_force": Variable(("time", "body", "xyz"), "N", "of all contacts on the body in the last step, world axes"),
+    "contacts": Variable(("time",), "1", "points of contact looked at in the last step"),
+    "penetration": Variable(("time",), "m", "deepest overlap met since the frame before"),
+    "contact_residual": Variable(("time",), "m/s", "largest natural-map residual since the frame before"),
+    "solver_iterations": Variable(
+        ("time",), "1", "iterations for one solution of the constraint system, since the frame before"
+    ),
+    "solver_residual": Variable(("time",), "1", "largest relative residual of these solutions since the frame before"),
+}
+
+MAX_VALUES = 500_000_000  # numbers in one variable: 4 GB
+MAX_NAMES = 1_000_000  # bodies, joints or forces
+MAX_PARTICLES = 10_000_000
+MAX_TEXT = 256_000_000  # characters in one attribute (scene_json holds the meshes)
+MAX_DIMENSIONS = {"xyz": 3, "wxyz": 4}
+
+
+class TrajectoryError(ValueError):
+    """A trajectory's arrays or its file are not what a trajectory must be; the message names what and where."""
+
+
+def check(dataset: xarray.Dataset, source: str) -> None:
+    """Refuse a dataset that is not a trajectory: structure first, then values."""
+    check_structure(dataset, source)
+    _check_values(dataset, source)
+    for key in ("scene_json", "report_json", "provenance_json"):
+        try:
+            description = json.loads(dataset.attrs.get(key, "{}"))
+        except (ValueError, TypeError, RecursionError) as error:
+            raise TrajectoryError(f"{source}: attribute {key!r} is not JSON: {error}") from None
+        if not isinstance(description, dict):
+            raise TrajectoryError(f"{source}: attribute {key!r} must be a JSON object")
+
+
+def check_structure(dataset: xarray.Dataset, source: str) -> None:
+    """Check names, axes, types and sizes, which need no array to be read."""
+    missing = [name for name in ("time", "body") if name not in dataset.coords]
+    missing += [name for name, variable in VARIABLES.items() if variable.required and name not in dataset.data_vars]
+    if missing:
+        raise TrajectoryError(f"{source} is not a trajectory: it has no {', '.join(missing)}")
+    check_sizes(dataset, source)
+    if "particle_momentum" in dataset and "particle_position" not in dataset:
+        raise TrajectoryError(f"{source}: it has 'particle_momentum' and no 'particle_position'")
+
+
+def check_sizes(dataset: xarray.Dataset, source: str, outer: str | None = None) -> None:
+    """Check axes, types and sizes of what is there; outer : an axis that may stand before the others."""
+    for axis in ("body", "joint", "force", "coordinate"):
+        if dataset.sizes.get(axis, 0) > MAX_NAMES:
+            raise TrajectoryError(f"{source}: {dataset.sizes[axis]} names along {axis!r}, at most {MAX_NAMES}")
+    if dataset.sizes.get("particle", 0) > MAX_PARTICLES:
+        raise TrajectoryError(f"{source}: {dataset.sizes['particle']} particles, at most {MAX_PARTICLES}")
+    for axis, size in MAX_DIMENSIONS.items():
+        if dataset.sizes.get(axis, size) != size:
+            raise TrajectoryError(f"{source}: axis {axis!r} has length {dataset.sizes[axis]}, expected {size}")
+    for name, array in dataset.variables.items():
+        if array.size > MAX_VALUES:
+            raise TrajectoryError(f"{source}: variable {name!r} has {array.size} values, at most {MAX_VALUES}")
+        if name in VARIABLES and array.dims not in (VARIABLES[name].dims, (outer, *VARIABLES[name].dims)):
+            raise TrajectoryError(f"{source}: variable {name!r} has axes {array.dims}, expected {VARIABLES[name].dims}")
+        if (name in VARIABLES or name == "time") and array.dtype.kind not in "fiu":
+            raise TrajectoryError(f"{source}: variable {name!r} holds {array.dtype}, expected numbers")
+    for key, value in dataset.attrs.items():
+        if isinstance(value, str) and len(value) > MAX_TEXT:
+            raise TrajectoryError(f"{source}: attribute {key!r} is longer than {MAX_TEXT} characters")
+
+
+def _check_values(dataset: xarray.Dataset, source: str) -> None:
+    """Check that time increases and that what must be finite is."""
+    times = dataset["time"].values
+    if not np.all(np.isfinite(times)) or np.any(np.diff(times) < 0):
+        raise TrajectoryError(f"{source}: time must be finite and never decrease")
+    for name, variable in VARIABLES.items():
+        if name in dataset and not variable.may_be_nan:
+            bad = ~np.isfinite(dataset[name].values)
+            if bad.any():
+                first = np.argwhere(bad)[0]
+                raise TrajectoryError(
+                    f"{source}: {name!r} is not finite at t = {times[first[0]]:g} s, index {tuple(first.tolist())}"
+                )
+    norms = np.linalg.norm(dataset["orientation"].values, axis=-1)
+    if norms.size and np.abs(norms - 1.0).max() > 1e-3:
+        raise TrajectoryError(f"{source}: an orientation is not a unit quaternion (norm {norms.min():g})")
+
+
+def particle_span(group: Mapping[str, Any], particles: int = MAX_PARTICLES) -> slice:
+    """Where one group of the scene description lies along axis ``particle``, which is `particles` long.
+
+    Raises:
+        TrajectoryError: ``first`` or ``number`` is no count, or the group goes beyond the last particle.
+    """
+    what = f"particles {str(group.get('name'))[:80]!r}"
+    first, number = group.get("first"), group.get("number")
+    for key, value in (("first", first), ("number", number)):
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MAX_PARTICLES:
+            raise TrajectoryError(f"{what}: {key!r} must be a whole number, 0 to {MAX_PARTICLES}")
+    assert isinstance(first, int) and isinstance(number, int)
+    if first + number > particles:
+        raise TrajectoryError(f"{what}: {first} + {number} goes beyond the last of {particles} particles")
+    return slice(first, first + number)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# NetCDF-4 files as datasets, read in a process of their own (`netcdf_child`) within limits of time and memory.
+
+
+SECONDS = 5.0  # of processor time for any file, and
+BYTES_A_SECOND = 20e6  # of the file beside
+WAIT = 12.0  # times as long by the clock, as the computer may have other things to do
+HEADER = 4 * MAX_TEXT  # bytes
+BOOT = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from dalembert.simulation.netcdf_child import main; main()"
+
+
+class Reader:
+    """A process that reads files, started when it is needed; a new one after each file that brings it down."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._owner = 0  # the process that started it: a fork must not share its pipes
+        self._lock = threading.Lock()
+
+    def read(self, path: Path) -> xarray.Dataset:
+        """The dataset of a file. Raises TrajectoryError where it is damaged, has what it must not, or takes too long."""
+        seconds = SECONDS + path.stat().st_size / BYTES_A_SECOND
+        with self._lock:
+            process = self._ask({"path": str(path.absolute()), "seconds": seconds})
+            late = threading.Event()
+
+            def stop() -> None:
+                late.set()
+                _kill(process)
+
+            clock = threading.Timer(WAIT * seconds, stop)
+            clock.daemon = True
+            clock.start()
+            try:
+                header, arrays = _answer(process.stdout)  # type: ignore[arg-type]
+            except BaseException as error:
+                self._stop(process)
+                if late.is_set():
+                    raise _unreadable(path, f"reading it takes more than {WAIT * seconds:.0f} s") from None
+                if isinstance(error, EOFError):
+                    raise _unreadable(path, _ended(process.returncode, seconds)) from None
+                raise
+            finally:
+                clock.cancel()
+            if "error" in header:
+                if not hasattr(os, "fork"):  # the process has read it itself, and HDF5 may have been harmed
+                    self._stop(process)
+                raise _unreadable(path, str(header["error"]))
+        try:
+            return _dataset(header, arrays)
+        except Exception as error:  # xarray raises many kinds
+            raise _unreadable(path, str(error) or type(error).__name__) from error
+
+    def _ask(self, order: dict[str, Any]) -> subprocess.Popen[bytes]:
+        """Give the order to the process, or to a new one where it has ended."""
+        for _ in range(2):
+            process = self._process
+            if process is None or self._owner != os.getpid() or process.poll() is not None:
+                process = self._process = _start()
+                self._owner = os.getpid()
+            assert process.stdin is not None
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.write(json.dumps(order).encode() + b"\n")
+                process.stdin.flush()
+                return process
+            self._stop(process)
+        raise TrajectoryError("the process that reads files cannot be started")
+
+    def _stop(self, process: subprocess.Popen[bytes]) -> None:
+        _kill(process)
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            with contextlib.suppress(OSError):
+                pipe.close()  # type: ignore[union-attr]
+        self._process = None
+
+    def close(self) -> None:
+        """End the process, if this one started it."""
+        if self._process is not None and self._owner == os.getpid():
+            self._stop(self._process)
+
+
+READER = Reader()
+atexit.register(READER.close)
+
+
+def _start() -> subprocess.Popen[bytes]:
+    own = str(Path(__file__).parents[2])
+    return subprocess.Popen(
+        [sys.executable, "-c", BOOT, json.dumps([own, *sys.path])], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"}, start_new_session=True,
+    )  # fmt: skip
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End the process and its forks."""
+    if hasattr(os, "killpg"):
+        with contextlib.suppress(OSError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+
+
+def _answer(pipe: BinaryIO) -> tuple[dict[str, Any], list[Any]]:
+    """(header, arrays). Raises EOFError where it ends too soon."""
+    line = pipe.readline(HEADER)
+    if not line.endswith(b"\n"):
+        raise EOFError
+    header: dict[str, Any] = json.loads(line)
+    arrays: list[Any] = []
+    for variable in header.get("variables", {}).values():
+        data = bytearray(int(variable["bytes"]))
+        rest = memoryview(data)
+        while rest:
+            count = pipe.readinto(rest)  # type: ignore[attr-defined]
+            if not count:
+                raise EOFError
+            rest = rest[count:]
+        arrays.append(_array(variable, data))
+    return header, arrays
+
+
+def _array(variable: dict[str, Any], data: bytearray) -> np.ndarray:
+    if variable["dtype"] == "text":
+        found = np.empty(int(np.prod(variable["shape"], dtype=int)), object)
+        found[:] = json.loads(data)
+        return found.reshape(variable["shape"])
+    return np.frombuffer(data, variable["dtype"]).reshape(variable["shape"])
+
+
+def _dataset(header: dict[str, Any], arrays: list[Any]) -> xarray.Dataset:
+    """What xarray makes of such a file itself, without times and masks."""
+    import xarray
+
+    found = {
+        name: xarray.Variable(one["dims"], array, _attributes(one["attributes"]))
+        for (name, one), array in zip(header["variables"].items(), arrays, strict=True)
+    }
+    raw = xarray.Dataset(found, attrs=_attributes(header["attributes"]))
+    return xarray.decode_cf(raw, decode_times=False, mask_and_scale=False)
+
+
+def _attributes(plain: dict[str, Any]) -> dict[str, Any]:
+    return {
+        key: np.frombuffer(base64.b64decode(value["data"]), value["dtype"]).reshape(value["shape"])[()]
+        if isinstance(value, dict)
+        else value
+        for key, value in plain.items()
+    }
+
+
+def _ended(status: int | None, seconds: float) -> str:
+    """How the process ended, in words."""
+    if status == getattr(signal, "SIGXCPU", None):
+        return f"it is damaged: reading it takes more than {seconds:.0f} s"
+    return "it is damaged: reading it takes too much memory, or brings down HDF5"
+
+
+def _unreadable(path: Path, reason: str) -> TrajectoryError:
+    return TrajectoryError(f"{str(path)!r} is not a readable NetCDF-4 file: {reason.splitlines()[0]:.500}")
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Trajectories as NetCDF-4 files: written whole or not at all, and read in a process of their own (`netcdf_reader`).
+
+
+ONE_AT_A_TIME = threading.Lock()
+IN_MEMORY = 256_000_000  # bytes: what is smaller is encoded before it is written
+
+
+def write(dataset: xarray.Dataset, path: Path, hashed: bool = True) -> Path:
+    """Write a dataset to a temporary file beside `path`, which is renamed over it. Returns the path. Raises OSError.
+
+    hashed : with its hash, by which `read` tells that a file was damaged; for files that only `read` is to read.
+
+    HDF5 takes a full disk badly: it may bring the process down. So it is not let near one.
+    """
+    content = encode(dataset, hashed)
+    if content is not None:
+        return write_bytes(content, path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if shutil.disk_usage(path.parent).free < dataset.nbytes:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+    return _write(lambda temporary: _fill(_hashed(dataset) if hashed else dataset, temporary), path)
+
+
+def write_bytes(content: bytes, path: Path) -> Path:
+    """Write what `encode` gave, in the same way."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return _write(lambda temporary: Path(temporary).write_bytes(content), path)
+
+
+def _hashed(dataset: xarray.Dataset) -> xarray.Dataset:
+    return dataset.assign_attrs({ATTRIBUTE: content_hash(dataset)})
+
+
+def encode(dataset: xarray.Dataset, hashed: bool = True) -> bytes | None:
+    """The bytes of a dataset's file; None if they are too many to have in memory twice."""
+    if dataset.nbytes > IN_MEMORY:
+        return None
+    buffer = io.BytesIO()
+    _fill(_hashed(dataset) if hashed else dataset, buffer)
+    return buffer.getvalue()
+
+
+def _fill(dataset: xarray.Dataset, target: Any) -> None:
+    """Write NetCDF. In a Dask worker xarray would take a lock of the whole cluster, which a worker that is killed never
+    gives back; one of this process is enough."""
+    with ONE_AT_A_TIME:
+        if "dask" in sys.modules:
+            with sys.modules["dask"].config.set(scheduler="synchronous"):
+                dataset.to_netcdf(target, engine="h5netcdf")
+        else:
+            dataset.to_netcdf(target, engine="h5netcdf")
+
+
+def _write(fill: Callable[[str], Any], path: Path) -> Path:
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    os.close(handle)
+    try:
+        fill(temporary)
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except BaseException as error:
+        Path(temporary).unlink(missing_ok=True)
+        if isinstance(error, RuntimeError):  # of HDF5
+            raise OSError(f"{path}: {error}") from error
+        raise
+    return path
+
+
+def rescue(dataset: xarray.Dataset, path: Path) -> Path | None:
+    """Write what could not be written to `path` to a new folder among the temporary files instead; None if that fails too."""
+    try:
+        return write(dataset, Path(tempfile.mkdtemp(prefix="dalembert-")) / path.name)
+    except OSError:
+        return None
+
+
+def read(path: Path) -> xarray.Dataset:
+    """The dataset of a file, in memory, its structure checked; see `Trajectory.load` for the errors. Warns of a file that
+    does not hold what was written."""
+    return _read(path, check_structure, False)
+
+
+def read_record(path: Path, outer: str | None = None, unchanged: bool = False) -> xarray.Dataset:
+    """The same of a file that need not have all that a trajectory must, such as that of a member of a sweep.
+
+    outer : an axis that may stand before those of a trajectory, of several runs. unchanged : refuse a file that does not hold
+    what was written, with a TrajectoryError.
+    """
+    return _read(path, lambda dataset, source: check_sizes(dataset, source, outer), unchanged)
+
+
+def _read(path: Path, look: Callable[[xarray.Dataset, str], None], unchanged: bool) -> xarray.Dataset:
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no trajectory file {str(path)!r}")
+    dataset = READER.read(path)
+    look(dataset, str(path))
+    written = dataset.attrs.pop(ATTRIBUTE, None)
+    if written is not None and written != content_hash(dataset):
+        what = f"{str(path)!r} does not hold what was written to it: it was changed, or is damaged"
+        if unchanged:
+            raise TrajectoryError(what)
+        warn(what)
+    return dataset
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+
+
+class Trajectory:
+    """A recorded run.
+
+    `dataset` holds the variables of `VARIABLES` (those that were recorded) over the coordinates time (s), body, joint,
+    force, coordinate (of joints), xyz, wxyz and phase, and along axis particle, which has no labels; its attributes say
+    which scene was run and how. Each variable is also an attribute: ``trajectory.position`` is an ``xarray.DataArray``,
+    (time, body, xyz), in metres.
+    """
+
+    def __init__(self, dataset: xarray.Dataset, *, source: str = "the trajectory") -> None:
+        """Wrap `dataset` after checking it; `source` names it in errors.
+
+        Raises:
+            TrajectoryError: a required variable is missing, or a shape or a value is impossible.
+        """
+        check(dataset, source)
+        self.dataset = dataset
+
+    @classmethod
+    def from_arrays(
+        cls,
+        variables: Mapping[str, np.ndarray],
+        *,
+        bodies: Sequence[str],
+        joints: Sequence[str] = (),
+        forces: Sequence[str] = (),
+        coordinates: Mapping[str, str] | None = None,
+        attrs: Mapping[str, Any] | None = None,
+    ) -> Trajectory:
+        """Build a trajectory from plain arrays.
+
+        Args:
+            variables: ``"time"`` (n,) in s and any of `VARIABLES`, each with the shape its axes say.
+            bodies: names along axis ``body``.
+            joints: names along axis ``joint``.
+            forces: names along axis ``force``.
+            coordinates: names along axis ``coordinate``, with the unit of each, "rad" or "m".
+            attrs: strings and numbers: ``scene``, ``method``, ``scene_json``, ``report_json``,
+                ``provenance_json``, ``version``.
+
+        Raises:
+            TrajectoryError: an unknown variable, no ``"time"``, or a wrong shape.
+        """
+        import xarray
+
+        if "time" not in variables:
+            raise TrajectoryError('the trajectory has no "time": give its instants in seconds, shape (n,)')
+        labels: dict[str, Any] = {
+            "time": ("time", np.asarray(variables["time"], float), {"units": "s"}),
+            "body": ("body", _names(bodies)),
+            "joint": ("joint", _names(joints)),
+            "force": ("force", _names(forces)),
+            "coordinate": ("coordinate", _names(list(coordinates or {}))),
+            "coordinate_unit": ("coordinate", _names(list((coordinates or {}).values()))),
+            "xyz": ("xyz", _names("xyz")),
+            "wxyz": ("wxyz", _names("wxyz")),
+        }
+        unlabelled: dict[str, int] = {}  # lengths, by the first variable that has the axis
+        data = {}
+        for name, values in variables.items():
+            if name == "time":
+                continue
+            if name not in VARIABLES:
+                raise TrajectoryError(f"unknown variable {name!r}; the known ones are {', '.join(VARIABLES)}")
+            variable, array = VARIABLES[name], np.asarray(values, float)
+            expected = tuple(len(labels[d][1]) if d in labels else unlabelled.get(d, -1) for d in variable.dims)
+            if array.ndim != len(expected) or any(e not in (-1, s) for e, s in zip(expected, array.shape, strict=True)):
+                wanted = ", ".join(f"{d}={'any' if e < 0 else e}" for d, e in zip(variable.dims, expected, strict=True))
+                raise TrajectoryError(f"variable {name!r} has shape {array.shape}, expected ({wanted})")
+            unlabelled |= {d: s for d, s in zip(variable.dims, array.shape, strict=True) if d not in labels}
+            data[name] = (variable.dims, array, {"units": variable.units, "long_name": variable.description})
+        if "state" in data:
+            labels["phase"] = ("phase", np.arange(unlabelled["phase"]))
+        return cls(xarray.Dataset(data, coords=labels, attrs=dict(attrs or {})))
+
+    def __getitem__(self, name: str) -> xarray.DataArray:
+        """The recorded variable or coordinate `name`; KeyError says which are there."""
+        if name not in self.dataset.variables:
+            raise KeyError(f"{name!r} was not recorded; recorded are {', '.join(map(str, self.dataset.data_vars))}")
+        return self.dataset[name]
+
+    def __getattr__(self, name: str) -> xarray.DataArray:
+        if name.startswith("_") or name == "dataset":
+            raise AttributeError(name)
+        try:
+            return self[name]
+        except KeyError as error:
+            raise AttributeError(error.args[0]) from None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.dataset.variables
+
+    def __len__(self) -> int:
+        return int(self.dataset.sizes["time"])
+
+    def __repr__(self) -> str:
+        span = f"{self.times[0]:g} to {self.times[-1]:g} s" if len(self) else "empty"
+        things = f"{len(self.bodies)} bodies" + (f", {self.particle_number} particles" if self.particle_number else "")
+        return f"<Trajectory {self.scene_name!r}: {len(self)} instants, {span}, {things}>"
+
+    @property
+    def times(self) -> np.ndarray:
+        """The recorded instants, (n,), s."""
+        return self.dataset["time"].values
+
+    @property
+    def bodies(self) -> list[str]:
+        """Names of the bodies, in the order of axis ``body``."""
+        return self._labels("body")
+
+    @property
+    def joints(self) -> list[str]:
+        """Names of the joints, in the order of axis ``joint``."""
+        return self._labels("joint")
+
+    @property
+    def forces(self) -> list[str]:
+        """Names of the non-conservative forces of the energy ledger, in the order of axis ``force``."""
+        return self._labels("force")
+
+    @property
+    def coordinates(self) -> dict[str, str]:
+        """Names of the recorded coordinates of joints, in the order of axis ``coordinate``, and the unit of each."""
+        names = self._labels("coordinate")
+        return dict(zip(names, self._labels("coordinate_unit") or ["rad or m"] * len(names), strict=True))
+
+    @property
+    def particle_number(self) -> int:
+        """How many particles were recorded."""
+        return int(self.dataset.sizes.get("particle", 0))
+
+    @property
+    def attrs(self) -> dict[str, Any]:
+        """The run's attributes: scene, method, version, final_state_hash and the JSON texts."""
+        return self.dataset.attrs
+
+    @property
+    def scene_name(self) -> str:
+        """The name of the scene that was run."""
+        return str(self.attrs.get("scene", "scene"))
+
+    @property
+    def scene_description(self) -> dict[str, Any]:
+        """What to draw: bodies with meshes and colours, particles, joints, springs and curves (from ``scene_json``)."""
+        return json.loads(self.attrs.get("scene_json", "{}"))
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """The end-of-run table (from ``report_json``)."""
+        return json.loads(self.attrs.get("report_json", "{}"))
+
+    @property
+    def warnings(self) -> list[str]:
+        """What was doubtful of the run, as `Report.warnings` has it; empty where nothing was, or nobody looked."""
+        found = self.report.get("warnings")
+        return [str(message) for message in found] if isinstance(found, list) else []
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """Where the run comes from (from ``provenance_json``): scene with its parameters and seed, settings, versions,
+        hashes of its states; see `replay`."""
+        return json.loads(self.attrs.get("provenance_json", "{}"))
+
+    @property
+    def plot(self) -> Plots:
+        """Figures with matplotlib: ``trajectory.plot.energy()``, ``.phase("bob")`` and others."""
+        from ..view.plots import Plots
+
+        return Plots(self)
+
+    @property
+    def last_state(self) -> np.ndarray:
+        """A copy of the last recorded flat state vector, (n,): where a continued run starts."""
+        return self["state"].values[-1].copy()
+
+    @property
+    def last_joint_coordinates(self) -> dict[str, float]:
+        """Joint → its last recorded coordinate, rad (with full turns) or m, by the names of `joint_state`."""
+        if "joint_coordinate" not in self:
+            return {}
+        last = self["joint_coordinate"].values[-1]
+        return dict(zip(map(str, self["coordinate"].values), last.tolist(), strict=True))
+
+    def body(self, name: str) -> xarray.Dataset:
+        """The variables of the body called `name`, without axis ``body``."""
+        return self._select("body", name)
+
+    def joint(self, name: str) -> xarray.Dataset:
+        """The variables of the joint called `name`, without axis ``joint``."""
+        return self._select("joint", name)
+
+    def particles(self, name: str) -> xarray.Dataset:
+        """The variables of the group of particles called `name`, along axis ``particle`` in the group's own order.
+
+        Raises:
+            KeyError: no group is called so.
+            TrajectoryError: the scene description's group is not within the recorded particles.
+        """
+        groups = self.scene_description.get("particles")
+        listed = groups if isinstance(groups, list) else []
+        known = {str(group.get("name")): group for group in listed if isinstance(group, dict)}
+        if name not in known:
+            raise KeyError(f"no particles are called {name!r}; there are {', '.join(known) or 'none'}")
+        selected = self.dataset.isel(particle=particle_span(known[name], self.particle_number), missing_dims="ignore")
+        return selected[[v for v in selected.data_vars if "particle" in self.dataset[v].dims]]
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write NetCDF-4 to `path`, .nc, whole or not at all: a temporary file beside it is renamed over it. Raises
+        ValueError for another suffix."""
+        return write(self.dataset, require_suffix(path, *SAVED))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Trajectory:
+        """Read a trajectory written by `save`, into memory.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+            TrajectoryError: the file is damaged, is not a trajectory, or is too large; the message names it.
+        """
+        return cls(read(Path(path)), source=str(path))
+
+    def save_picture(self, path: str | os.PathLike[str], **options: Any) -> Path:
+        """Write a picture of one instant, ``time=`` (s; the end if not given), as PNG; `view.still.picture` has more options.
+
+        >>> trajectory.save_picture("out/run.png", time=1.5, ghosts=(0.5, 1.0), size=(1600, 900))  # doctest: +SKIP
+        """
+        from ..view.still import still
+
+        return still(self, path, **options)
+
+    def save_movie(self, path: str | os.PathLike[str], **options: Any) -> Path:
+        """Write the run as a film, .mp4 or .gif; `view.movie.save_movie` has the options and what it raises.
+
+        >>> trajectory.save_movie("out/run.mp4", speed=0.25)  # doctest: +SKIP
+        """
+        from ..view.still import save_movie
+
+        return save_movie(self, path, **options)
+
+    def save_report(self, path: str | os.PathLike[str]) -> Path:
+        """Write the run as one self-contained page, .html: animation, plots, tables, and how to run it again."""
+        from ..view.report import write_report
+
+        return write_report(self, path)
+
+    def _labels(self, axis: str) -> list[str]:
+        return [str(name) for name in self.dataset[axis].values] if axis in self.dataset.coords else []
+
+    def _select(self, axis: str, name: str) -> xarray.Dataset:
+        known = self._labels(axis)
+        if name not in known:
+            raise KeyError(f"no {axis} is called {name!r}; there are {', '.join(known) or 'none'}")
+        selected = self.dataset.isel({axis: known.index(name)})
+        return selected[[v for v in selected.data_vars if axis in self.dataset[v].dims]]
+
+
+def _names(names: Sequence[str]) -> np.ndarray:
+    return np.array([str(name) for name in names], dtype=object)
