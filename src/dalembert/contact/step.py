@@ -41,7 +41,7 @@ from .parallel import (
 )
 from .position_correction import apply_correction, plan_correction
 from .restitution import limit_restitution, set_bias
-from .solve import CALLBACKS, do_job, solve, callbacks_at
+from .solve import CALLBACKS, callbacks_at, do_job, solve
 from .tables import (
     ANGULAR,
     BEFORE,

@@ -31,7 +31,7 @@ from .contact import gather_attachments, gather_touches, remember
 from .linear import step_fours
 from .newton import minimize
 from .stage import begin_bodies, begin_stage, book_forces, finish_touch, shift_particle
-from .tables import CONTACTS, UPDATE, Steps, Callbacks
+from .tables import CONTACTS, UPDATE, Callbacks, Steps
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Particles on which nothing acts but uniform fields and media: explicit steps in one pass over memory.

@@ -24,7 +24,7 @@ from . import tables
 from .contact import ParticleDetector
 from .linear import DirectSolver
 from .step import PARTICLE_STEP_ENTRY, run_steps
-from .tables import SCHEMES, STEP_STAGES, ParticleReport, ParticleSettings, Callbacks, ledger_at, make_steps
+from .tables import SCHEMES, STEP_STAGES, Callbacks, ParticleReport, ParticleSettings, ledger_at, make_steps
 
 
 class ParticleStepper(FixedStepper):
