@@ -6,7 +6,7 @@ import pytest
 import dalembert as dal
 from dalembert.collide.build import Solid, make_collision
 from dalembert.collide.gjk import hull_tables
-from dalembert.scene.simplify import MOST_CORNERS
+from dalembert.scene.shapes.convex_hull import MOST_CORNERS
 
 
 def test_a_box_has_six_rectangles_and_twelve_edges():

@@ -21,7 +21,7 @@ USE = """
 import json, math, sys
 import numpy as np
 import dalembert as dal
-from dalembert.scene.shape_dict import shape_from_dict, shape_to_dict
+from dalembert.scene.shapes import shape_from_dict, shape_to_dict
 from dalembert.scene.shapes import HalfBall
 from dalembert.view.still import picture
 

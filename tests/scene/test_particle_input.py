@@ -126,7 +126,10 @@ def test_joints_of_particles(connect, pattern):
         ({"method": "bdf2", "dt": NAN}, "dt is nan; give a finite number above zero"),
         ({"method": "bdf2", "dt": 0.1, "newton_tolerance": -1.0}, "newton_tolerance is -1.0; give"),
         ({"method": "bdf2", "dt": 0.1, "linear_tolerance": 0.0}, "linear_tolerance is 0.0; give"),
-        ({"method": "bdf2", "dt": 0.1, "linear_solver": "lu"}, "unknown linear solver 'lu'; there are cg, direct"),
+        (
+            {"method": "bdf2", "dt": 0.1, "linear_solver": "lu"},
+            "unknown linear solver 'lu'; the linear solvers are cg, direct",
+        ),
         (
             {"method": "bdf2", "dt": 0.1, "hold": "feedback"},
             "hold is 'feedback', and method 'bdf2' holds joints by 'projection'",
@@ -144,7 +147,7 @@ def test_settings(settings, pattern):
 def test_steps_of_particles_need_particles(method):
     scene = dal.Scene("bodies")
     scene.add_body("ball", dal.Sphere(0.1), mass=1.0)
-    with refused(f"method '{method}' is one for particles, and scene 'bodies' has none; take 'time_stepping'"):
+    with refused(f"method '{method}' is one for particles, and scene 'bodies' has none; use 'time_stepping'"):
         dal.Simulation(scene, method=method, dt=0.1)
 
 

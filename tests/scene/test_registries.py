@@ -5,13 +5,17 @@ import pytest
 
 import dalembert as dal
 from dalembert.core.cache_folders import ROOT, sources
+from dalembert.energies.cloth import Cloth
+from dalembert.energies.hinge import Hinges
 from dalembert.energies.kinds import KINDS, register
 from dalembert.energies.spring import Springs
+from dalembert.energies.tetrahedron import Tetrahedra
 from dalembert.model.compile import compile_scene
 from dalembert.scene.force import Force
 from dalembert.scene.forces.laws import LAWS, law_on_bodies
 from dalembert.scene.forces.spring import Spring
 from dalembert.scene.joints.standard import Hinge
+from dalembert.scene.mesh_file import hinges_of
 
 
 def pendulum():
@@ -29,6 +33,17 @@ def test_methods_are_short_forms():
     long.add_force("spring", Spring(dal.WORLD, "bob", (0, 0, 1), (1, 0, 0), stiffness=2.0, damping=0.5))
     short.springs("threads", "dust", [[0, 1]], stiffness=3.0)
     long.add_energy("threads", Springs("dust", [[0, 1]], stiffness=3.0))
+    vertices, faces = dal.sheet(1.0, 1.0, 3, 3)
+    short.cloth("flag", vertices, faces, density=0.2, stretch=(30.0, 20.0), shear=10.0, bend=0.1, damping=0.01)
+    mass = short.particles["flag"].mass
+    flag = long.add_particles("flag", vertices, mass=mass)
+    long.add_energy("flag stretch", Cloth(flag, faces, stretch=(30.0, 20.0), shear=10.0, damping=0.01))
+    hinges, factor = hinges_of("flag", vertices, faces)
+    long.add_energy("flag bend", Hinges(flag, hinges, stiffness=0.1 * factor, damping=0.01 * 0.1 * factor))
+    vertices, tetrahedra = dal.block((1.0, 1.0, 1.0), (1, 1, 1))
+    short.soft_body("jelly", vertices, tetrahedra, density=1000.0, young=1e4, poisson=0.3, viscosity=2.0)
+    jelly = long.add_particles("jelly", vertices, mass=short.particles["jelly"].mass)
+    long.add_energy("jelly elastic", Tetrahedra(jelly, tetrahedra, young=1e4, poisson=0.3, viscosity=2.0))
     one, other = compile_scene(short), compile_scene(long)
     for name, table in one.tables.items():
         assert np.array_equal(table, other.tables[name]), name
@@ -73,7 +88,7 @@ def test_an_energy_that_kernels_have_no_room_for_is_refused():
 
 @pytest.mark.parametrize(
     ("kernel", "folder"),
-    [("mechanics/special.py", "scene/forces"), ("mechanics/element_forces.py", "energies")],
+    [("dynamics/forces.py", "scene/forces"), ("energies/elements.py", "energies")],
 )
 def test_kernels_that_dispatch_are_made_of_all_files_of_the_registry(kernel, folder):
     """So that an added file compiles them anew."""

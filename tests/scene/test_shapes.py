@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from dalembert.scene import mesh_file
 from dalembert.scene.checks import rotation_matrix, unit_quaternion
 from dalembert.scene.polyhedron import polyhedron_moments, require_solid
-from dalembert.scene.shape_dict import shape_from_dict, shape_to_dict
 from dalembert.scene.shapes import (
     Box,
     Capsule,
@@ -26,6 +25,8 @@ from dalembert.scene.shapes import (
     Part,
     Sphere,
     bounding_radius,
+    shape_from_dict,
+    shape_to_dict,
 )
 
 TETRAHEDRON = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
@@ -173,7 +174,7 @@ def test_cavities_and_shells_that_share_an_edge_are_solids():
 
 def test_importing_the_shapes_loads_no_heavy_library():
     code = (
-        "import sys, dalembert.scene.mass, dalembert.scene.shape_dict;"
+        "import sys, dalembert.scene.mass, dalembert.scene.shapes;"
         "print([m for m in ('trimesh', 'xarray', 'viser', 'matplotlib') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

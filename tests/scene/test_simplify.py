@@ -5,7 +5,8 @@ import pytest
 from scipy.optimize import nnls
 
 import dalembert as dal
-from dalembert.scene.simplify import MOST_CORNERS, contact_hull, simplification_message, simplify_hull
+from dalembert.scene.scene_warnings import simplification_message
+from dalembert.scene.shapes.convex_hull import MOST_CORNERS, contact_hull, simplify_hull
 
 
 def egg(count, sizes=(0.1, 0.06, 0.04), seed=0):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dalembert as dal
-from dalembert.scene.shape_dict import shape_from_dict, shape_to_dict
+from dalembert.scene.shapes import shape_from_dict, shape_to_dict
 
 SQUARE = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], float)
 FACES = [[0, 1, 2], [0, 2, 3]]

@@ -12,7 +12,7 @@ from ..scene.checks import rotation_matrix
 from ..scene.contact import Material
 from ..scene.shapes import Box, Compound, ConvexHull, Shape
 from ..scene.shapes.base import HALF_SPACE, MESH
-from ..scene.simplify import contact_hull
+from ..scene.shapes.convex_hull import contact_hull
 from .gjk import HullTables, hull_tables
 from .mesh import MeshTables, join_meshes, mesh_tables
 from .tables import AWAKE, COLLIDER, COUNTS, EDGE, FACE, FIRST_PAIR, PAIRS, STRIP_AXIS, SWEEP_AXIS, UNMOVED, Collision

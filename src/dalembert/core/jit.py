@@ -10,16 +10,12 @@ kernel is never loaded, and an edit compiles only what it can change.
 """
 
 import functools
-import hashlib
 import importlib
 import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
-
-from . import shipped
-from .cache_folders import ROOT, folder_of, source_hash
 
 # Kernels allocate nothing, so that no array needs its references counted: counting would cost more than the arithmetic.
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False}
@@ -172,10 +168,14 @@ class CFunction:
     @functools.cached_property
     def _shipped(self) -> int | None:
         """Its address in the library that comes with the package."""
+        from . import shipped  # here and below, for scenes: they import this module, and what is loaded here takes time
+
         return shipped.address(self.symbol) if self.is_of_package else None
 
     @functools.cached_property
     def _on_disk(self) -> Any:
+        import hashlib
+
         from . import object_cache as objects
 
         code = self.function.__code__
@@ -184,6 +184,10 @@ class CFunction:
 
     def _folder(self) -> str:
         """The name of the folder of its machine code."""
+        import hashlib
+
+        from .cache_folders import ROOT, folder_of, source_hash
+
         if self._source is None:
             return folder_of(Path(self.function.__code__.co_filename))
         used = source_hash(ROOT / "core" / "elementary.py")

@@ -1,8 +1,10 @@
-"""Registries: things by name, each added by the file that defines it."""
+"""Registries: things by name, each added by the file that defines it; and compiled dispatch over what is registered."""
 
 from __future__ import annotations
 
 import importlib
+import linecache
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
@@ -65,29 +67,31 @@ class Registry(Mapping[str, Thing], Generic[Thing]):
         return len(self._all())
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The choice between compiled functions by a number, made of a registry.
+# Dispatch by a number, made of a registry ------------------------------------------------------------------------------
 
 
 def by_kind(
-    module: str,
-    arguments: str,
-    kinds: Mapping[int, Callable[..., Any]],
-    otherwise: str,
-    given: Mapping[int, str] | None = None,
-) -> Any:
-    """A compiled function of `kind` and these arguments, that calls the function of that kind with them, or with those that
-    `given` has for it; `otherwise`, an expression, is what it returns for other kinds.
+    module: str, name: str, arguments: str, functions: Mapping[int, Callable[..., Any]], otherwise: str,
+    passed: Mapping[int, str] | None = None,
+) -> Any:  # fmt: skip
+    """The compiled function name(kind, arguments), which calls the function of that kind.
 
-    It is one if after another, in the order of `kinds`, written as source: Numba compiles no loop over different functions.
-    module : the name of the module that it becomes part of.
+    It is written as source, one comparison after another in the order of `functions`, because Numba compiles no loop over
+    different functions; LLVM makes a jump table of the comparisons. The functions become part of it.
+
+    module : the module that it belongs to. arguments : their names, "size, u". otherwise : an expression, which may use
+    `inf`, of what it returns for other kinds. passed : the arguments of each function, where they are not all of them.
     """
-    lines = [f"def choose(kind, {arguments}):"]
-    for i, number in enumerate(kinds):
-        own = arguments if given is None else given[number]
-        lines += [f"    if kind == {number}:", f"        return kind_{i}({own})"]
-    lines.append(f"    return {otherwise}")
-    names: dict[str, Any] = {f"kind_{i}": function for i, function in enumerate(kinds.values())}
-    names["__name__"] = module
-    exec(compile("\n".join(lines), f"<{module}>", "exec"), names)
-    return inlined(names["choose"])
+    file = f"<{module}.{name}>"
+    lines = [f"def {name}(kind, {arguments}):"]
+    for kind in functions:
+        lines += [
+            f"    if kind == {kind}:",
+            f"        return of_{kind}({arguments if passed is None else passed[kind]})",
+        ]
+    source = "\n".join([*lines, f"    return {otherwise}"]) + "\n"
+    space: dict[str, Any] = {f"of_{kind}": function for kind, function in functions.items()}
+    space |= {"__name__": module, "inf": math.inf}
+    exec(compile(source, file, "exec"), space)
+    linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file  # for tracebacks
+    return inlined(space[name])

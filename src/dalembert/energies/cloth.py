@@ -11,11 +11,14 @@ with a the area at rest (the paper has a²; with a, cloth of any mesh is the sam
 """
 
 import math
+from typing import Any
+
+import numpy as np
 
 from ..core.jit import inlined, njit
 from ..core.math3 import add, add_scaled, cross, dot, matvec, norm, perpendicular, scale, sub
 from ..core.simd import four, load, plus4, spread, store, times4
-from .kinds import register
+from .kinds import Energy, register
 from .matrices import (
     add_nine,
     factors,
@@ -33,6 +36,66 @@ from .matrices import (
     subtract,
     times,
 )
+
+
+class Cloth(Energy):
+    """Triangles of a cloth that is at rest as it is; see `Scene.cloth`."""
+
+    kind, label = "cloths", "cloth"
+
+    def __init__(
+        self, particles: Any, faces: Any, *, stretch: Any, shear: float, damping: float = 0.0, coordinates: Any = None
+    ) -> None:
+        self.particles, self.faces, self.coordinates = particles, faces, coordinates
+        self.stretch, self.shear, self.damping = stretch, shear, damping
+
+    def resolve(self, resolver: Any) -> tuple[Any, dict[str, Any]]:
+        group = resolver.group(self.particles)
+        rows = resolver.elements(group, self.faces, 3)
+        plane = None if self.coordinates is None else resolver.array("coordinates", self.coordinates, (len(group), 2))
+        edges, area = material_edges(resolver.owner, group.position, rows, plane)
+        along = (self.stretch, self.stretch) if np.ndim(self.stretch) == 0 else self.stretch
+        k_u, k_v = (resolver.positive("stretch", stiffness, "N/m") for stiffness in along)
+        k_s, time = resolver.number("shear", self.shear, 0.0), resolver.number("damping", self.damping, 0.0)
+        return group, {
+            "nodes": rows + group.first, "inverse": np.linalg.inv(edges).reshape(-1, 4), "area": area, "stretch_u": k_u,
+            "stretch_v": k_v, "shear": k_s, "stretch_damping": time * max(k_u, k_v), "shear_damping": time * k_s,
+        }  # fmt: skip
+
+
+LEVEL = 0.9  # |n_x| of a triangle's normal from which u is the direction y in its plane, not x
+FLAT = 1e-10  # area of a triangle over the square of its longest edge, below which it has none
+
+
+def material_edges(
+    owner: str, x: np.ndarray, rows: np.ndarray, coordinates: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """(m, 2, 2) edges of triangles in the plane of the cloth, as columns, and their areas (m²).
+
+    coordinates : (n, 2) m, u and v of the particles; None: u is the direction x, or y where x is nearly normal, in each
+    triangle's plane. Raises ValueError for a triangle without area.
+    """
+    d, e = x[rows[:, 1]] - x[rows[:, 0]], x[rows[:, 2]] - x[rows[:, 0]]
+    if coordinates is None:
+        normal = np.cross(d, e)
+        size = np.linalg.norm(normal, axis=1, keepdims=True)
+        normal = normal / np.where(size > 0.0, size, 1.0)
+        axis = np.where(np.abs(normal[:, :1]) < LEVEL, [[1.0, 0.0, 0.0]], [[0.0, 1.0, 0.0]])
+        u = axis - normal * np.einsum("ij,ij->i", axis, normal)[:, None]
+        u /= np.linalg.norm(u, axis=1, keepdims=True)
+        frame = np.stack([u, np.cross(normal, u)], axis=1)
+        edges = np.stack([np.einsum("ijk,ik->ij", frame, d), np.einsum("ijk,ik->ij", frame, e)], axis=2)
+    else:
+        first = coordinates[rows[:, 0]]
+        edges = np.stack([coordinates[rows[:, 1]] - first, coordinates[rows[:, 2]] - first], axis=2)
+    area = 0.5 * np.abs(np.linalg.det(edges))
+    flat = area <= FLAT * np.abs(edges).max(axis=(1, 2)) ** 2
+    if flat.any():
+        i = int(np.argmax(flat))
+        raise ValueError(
+            f"{owner}: triangle {i}, vertices {rows[i].tolist()}, has no area; leave it out, or move a vertex"
+        )
+    return edges, area
 
 
 @inlined

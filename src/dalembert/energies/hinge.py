@@ -14,13 +14,46 @@ sums over both triangles, from δn = −ê (n·δe)/ℓ − r (n·δw)/h, δh = 
 """
 
 import math
+from typing import Any
+
+import numpy as np
 
 from ..core.jit import inlined, njit
 from ..core.math3 import add, add_scaled, cross, dot, norm, scale, sub
 from ..core.simd import store
 from .angle import angle_of
-from .kinds import register
+from .kinds import Energy, register
 from .matrices import add_product, clear_from, factors, outer, plus, point, put, put_block, subtract, times, transposed
+
+
+class Hinges(Energy):
+    """Bending at the common edges of triangles, of `hinges` (m, 4): two ends of an edge and the corners on either side.
+
+    stiffness : k, J/rad². damping : J s/rad². rest : θ₀, rad; the initial angles if not given.
+    """
+
+    kind = label = "hinges"
+
+    def __init__(self, particles: Any, hinges: Any, *, stiffness: Any, damping: Any = 0.0, rest: Any = None) -> None:
+        self.particles, self.hinges, self.rest = particles, hinges, rest
+        self.numbers = {"stiffness": stiffness, "damping": damping}
+
+    def resolve(self, resolver: Any) -> tuple[Any, dict[str, Any]]:
+        group = resolver.group(self.particles)
+        rows = resolver.elements(group, self.hinges, 4)
+        values = {"nodes": rows + group.first, **resolver.per_element(len(rows), **self.numbers)}
+        angles = dihedral_angles(group.position, rows) if self.rest is None else np.broadcast_to(self.rest, len(rows))
+        values["rest"] = resolver.array("rest", angles, (len(rows),))
+        return group, values
+
+
+def dihedral_angles(x: np.ndarray, hinges: np.ndarray) -> np.ndarray:
+    """(m,) rad: the angles between the triangles (0, 1, 2) and (1, 0, 3) of each hinge, 0 where they are level."""
+    a, b, c, d = (x[hinges[:, k]] for k in range(4))
+    edge = b - a
+    one, other = np.cross(edge, c - a), np.cross(d - a, edge)
+    sine = np.einsum("ij,ij->i", np.cross(one, other), edge) / np.linalg.norm(edge, axis=1)
+    return np.asarray(np.arctan2(sine, np.einsum("ij,ij->i", one, other)))
 
 
 @inlined

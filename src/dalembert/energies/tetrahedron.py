@@ -15,12 +15,44 @@ By the edges, with the rows bᵢ of D⁻¹ and β = det D⁻¹, |F|² = Σ dᵢ�
 """
 
 import math
+from typing import Any
+
+import numpy as np
 
 from ..core.jit import inlined, njit
 from ..core.math3 import add, add_scaled, cross, dot, scale
 from ..core.simd import store
 from .cloth import add_positive, edges, put_determinant_hessian, put_edge_gradient
-from .kinds import register
+from .kinds import Energy, register
+from .volume import require_upright
+
+
+class Tetrahedra(Energy):
+    """An elastic solid of tetrahedra that is at rest as it is; see `Scene.soft_body`."""
+
+    kind = label = "tetrahedra"
+
+    def __init__(
+        self, particles: Any, tetrahedra: Any, *, young: float, poisson: float = 0.45, viscosity: float = 0.0
+    ) -> None:
+        self.particles, self.tetrahedra = particles, tetrahedra
+        self.young, self.poisson, self.viscosity = young, poisson, viscosity
+
+    def resolve(self, resolver: Any) -> tuple[Any, dict[str, Any]]:
+        group = resolver.group(self.particles)
+        rows = resolver.elements(group, self.tetrahedra, 4)
+        volume = require_upright(resolver.owner, group.position, rows)
+        e, nu = resolver.positive("young", self.young, "Pa"), resolver.number("poisson", self.poisson, 0.0)
+        if nu >= 0.5:
+            raise ValueError(
+                f"{resolver.owner}: poisson is {nu:g}; give a number below ½, as 0.49 for nearly no change of volume"
+            )
+        edges = np.swapaxes(group.position[rows[:, 1:]] - group.position[rows[:, :1]], 1, 2)
+        return group, {
+            "nodes": rows + group.first, "inverse": np.linalg.inv(edges).reshape(-1, 9), "volume": volume,
+            "mu": e / (2.0 * (1.0 + nu)), "lame": e * nu / ((1.0 + nu) * (1.0 - 2.0 * nu)),
+            "viscosity": resolver.number("viscosity", self.viscosity, 0.0),
+        }  # fmt: skip
 
 
 @inlined

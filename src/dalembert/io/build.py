@@ -15,7 +15,7 @@ from ..scene.joint import Joint
 from ..scene.mesh_file import MAX_BYTES, SUFFIXES, read_mesh_file
 from ..scene.scene import Scene
 from ..scene.shapes import Compound, ConvexHull, HalfSpace, Part
-from ..scene.simplify import contact_hull
+from ..scene.shapes.convex_hull import contact_hull
 from .description import Axis, Built, Description, Pose, Segment, Solid, about, free_name, nearest_inertia, told
 from .files import Attributes, Element, Warnings, parse_numbers, read_xml
 

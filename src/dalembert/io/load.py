@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ..scene.body import WORLD
 from ..scene.joint import Joint, Link
-from ..scene.simplify import simplification_message
+from ..scene.scene_warnings import simplification_message
 from .build import build, part_overlapping_links
 from .description import Built, Description, Pose, told
 from .files import Element, Folder, ImportedModel, Warnings, read_xml

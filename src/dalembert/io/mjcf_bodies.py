@@ -12,7 +12,7 @@ from ..scene.contact import MOST_FRICTION
 from ..scene.mass import mass_properties
 from ..scene.polyhedron import inertia_from_second_moment
 from ..scene.shapes import SHAPES
-from ..scene.simplify import simplify_hull
+from ..scene.shapes.convex_hull import simplify_hull
 from .build import Degenerate, Hull, MeshFiles, Surface, hull_of, hull_or_plate, plate_message
 from .description import Axis, Pose, Segment, Solid, about, direction, read_orientation, told, z_to
 from .files import MAX_DEPTH, MAX_ELEMENTS, Attributes, Element, Folder, Unreadable, Warnings, parse_numbers, read_xml

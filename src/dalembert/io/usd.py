@@ -15,8 +15,8 @@ from ..scene.body import WORLD, Body, World
 from ..scene.checks import quaternion_of
 from ..scene.contact import Material
 from ..scene.scene import Scene
+from ..scene.scene_warnings import simplification_message
 from ..scene.shapes import Compound, HalfSpace, Part
-from ..scene.simplify import simplification_message
 from .files import FileFrame, ImportedModel, ModelWarning
 from .usd_prims import (
     MAX_DEPTH,

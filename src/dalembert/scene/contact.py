@@ -88,16 +88,14 @@ class ContactRule:
 Touching: TypeAlias = Body | Obstacle
 
 
-class Contacts:
-    """The part of a scene about contact."""
+class ContactMethods:
+    """The methods of `Scene` about contact."""
 
     bodies: dict[str, Body]
     material: Material | None
+    obstacles: dict[str, Obstacle]
+    contact_rules: list[ContactRule]
     _new_name: Callable[..., None]
-
-    def __init__(self) -> None:
-        self.obstacles: dict[str, Obstacle] = {}
-        self.contact_rules: list[ContactRule] = []
 
     def add_obstacle(
         self,

@@ -1,15 +1,26 @@
-"""Forces and events as the user describes them; points and axes in world coordinates at the initial pose."""
+"""Forces on bodies as the user describes them: the base class, and the methods of `Scene` that add forces.
+
+Points and axes are in world coordinates at the initial pose. The files in `forces` define one force each.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from .joint import Frame
+from .joint import Frame, Joint
 from .resolve import Resolver
+
+if TYPE_CHECKING:
+    from .forces.drag import Drag
+    from .forces.limit import JointFriction, Limit
+    from .forces.load import Load
+    from .forces.motor import Motor
+    from .forces.spring import Spring
+    from .forces.torsion_spring import TorsionSpring
 
 NOWHERE = np.zeros(3)
 NOWHERE.setflags(write=False)
@@ -54,9 +65,9 @@ class Force:
         """What messages call it."""
         return f"{self.kind.replace('_', ' ')} {self.name!r}"
 
-    def resolve(self, found: Resolver) -> None:
+    def resolve(self, resolver: Resolver) -> None:
         """Replace names by what they name, and check every value. Raises ValueError."""
-        raise NotImplementedError(f"{type(self).__name__} does not define resolve(found)")
+        raise NotImplementedError(f"{type(self).__name__} does not define resolve(resolver)")
 
     def rows(self, compiler: Any) -> list[tuple[Any, ...]]:
         """Its rows of the FORCE table, made by `compiler`: a `model.elements.ForceCompiler`."""
@@ -90,14 +101,124 @@ def units(coordinate: str) -> tuple[str, str, str, str]:
     return ("rad", "N m", "N m/rad", "N m s/rad") if coordinate == "angle" else ("m", "N", "N/m", "N s/m")
 
 
-@dataclass(eq=False)
-class Event:
-    """Something that happens when a function of the state changes sign; made by `Scene.event`."""
+# The methods of `Scene` ----------------------------------------------------------------------------------------------
 
-    name: str
-    function: Callable[..., float]
-    direction: int
-    release: list[str]
-    stop: bool
-    action: Callable[[Any], None] | None
-    once: bool
+
+Point = ArrayLike
+ForceOfBodies = TypeVar("ForceOfBodies", bound=Force)
+
+
+class ForceMethods:
+    """The methods of `Scene` that add forces on bodies.
+
+    They import a force when it is added: its file has compiled functions, which take time to load.
+    """
+
+    forces: dict[str, Any]  # Force or ParticleForce
+    _new_name: Callable[..., None]
+
+    def add_force(self, name: str, force: ForceOfBodies) -> ForceOfBodies:
+        """Add a force of `dalembert.scene.forces`, such as `Spring(a, b, …)`. Returns it, with names replaced by what they
+        name. Raises ValueError, naming the force and the value."""
+        force.name = name
+        force.resolve(Resolver(self, force.owner))
+        self._new_name(name, self.forces, force.kind)
+        self.forces[name] = force
+        return force
+
+    def spring(
+        self, name: str, a: str | Frame, b: str | Frame, at_a: Point | None = None, at_b: Point | None = None, *,
+        stiffness: float, damping: float = 0.0, rest: float | None = None,
+    ) -> Spring:  # fmt: skip
+        """A damped spring between two points: stiffness N/m, damping N s/m, rest length m (the initial one). A particle is
+        its own point."""
+        from .forces.spring import Spring
+
+        spring = Spring(a, b, at_a, at_b, stiffness=stiffness, damping=damping, rest=rest)
+        return self.add_force(name, spring)
+
+    def torsion_spring(
+        self, name: str, joint: str | Joint, *, stiffness: float, damping: float = 0.0, rest: float = 0.0,
+        coordinate: str | None = None,
+    ) -> TorsionSpring:  # fmt: skip
+        """A damped spring on the coordinate of a joint: N m/rad, N m s/rad on a hinge; N/m, N s/m on a slider."""
+        from .forces.torsion_spring import TorsionSpring
+
+        spring = TorsionSpring(joint, stiffness=stiffness, damping=damping, rest=rest, coordinate=coordinate)
+        return self.add_force(name, spring)
+
+    def drag(
+        self, name: str, bodies: Sequence[str | Frame] | None = None, *, linear: float = 0.0, quadratic: float = 0.0,
+        angular: float = 0.0, angular_quadratic: float = 0.0,
+    ) -> Drag:  # fmt: skip
+        """−(linear + quadratic |v|) v on each body (N s/m, N s²/m²), and the same on its spin (N m s, N m s²)."""
+        from .forces.drag import Drag
+
+        values = {"linear": linear, "quadratic": quadratic, "angular": angular, "angular_quadratic": angular_quadratic}
+        return self.add_force(name, Drag(bodies, **values))
+
+    def load(
+        self, name: str, body: str | Frame, *, force: ArrayLike = (0, 0, 0), torque: ArrayLike = (0, 0, 0),
+        at: Point | None = None, frame: str = "world", function: Callable[..., Any] | None = None,
+    ) -> Load:  # fmt: skip
+        """A force (N) at a point that moves with the body (its centre of mass), and a torque (N m).
+
+        frame : "world", or "body" for axes that turn with it.
+        function : (t, x, q, v, ω) → (3,) force or (6,) force and torque, instead of constants; compiled by Numba, or
+            plain Python, which is slower.
+        """
+        from .forces.load import Load
+
+        load = Load(body, force=force, torque=torque, at=at, frame=frame, function=function)
+        return self.add_force(name, load)
+
+    def motor(
+        self, name: str, joint: str | Joint, *, effort: float = 0.0, speed: float | None = None, gain: float = 0.0,
+        position: float = 0.0, stiffness: float = 0.0, limit: float = np.inf, function: Callable[..., Any] | None = None,
+        coordinate: str | None = None,
+    ) -> Motor:  # fmt: skip
+        """A motor on the coordinate s of a joint: effort + stiffness (position − s) + gain (speed − ṡ), kept within ± limit
+        (N m or N).
+
+        With a speed and no gain it is an ideal motor: whatever effort within ± limit makes ṡ the speed. A run with one
+        takes time steps (method "time_stepping"). There stiffness and gain are implicit, and stable for any value.
+
+        function : (t, s, ṡ) → effort, instead; compiled by Numba, or plain Python, which is slower.
+        """
+        from .forces.motor import Motor
+
+        motor = Motor(
+            joint, effort=effort, speed=speed, gain=gain, position=position, stiffness=stiffness, limit=limit,
+            function=function, coordinate=coordinate,
+        )  # fmt: skip
+        return self.add_force(name, motor)
+
+    def limit(
+        self, name: str, joint: str | Joint, *, lower: float | None = None, upper: float | None = None,
+        restitution: float = 0.0, coordinate: str | None = None,
+    ) -> Limit:  # fmt: skip
+        """Stops of a joint: lower ≤ s ≤ upper (rad or m; 0 is the initial pose). It bounces off them with `restitution`.
+        A joint that starts beyond a stop is brought to it in the first steps; the energy of that is an error, of
+        projection.
+
+        A run with limits takes time steps (method "time_stepping").
+        """
+        from .forces.limit import Limit
+
+        stops = Limit(joint, lower=lower, upper=upper, restitution=restitution, coordinate=coordinate)
+        return self.add_force(name, stops)
+
+    def joint_friction(
+        self, name: str, joint: str | Joint, *, effort: float, coordinate: str | None = None
+    ) -> JointFriction:
+        """Dry friction in a joint: as much as `effort` (N m or N) against its motion, and what it takes to hold it at rest.
+
+        A run with dry friction takes time steps (method "time_stepping").
+        """
+        from .forces.limit import JointFriction
+
+        return self.add_force(name, JointFriction(joint, effort=effort, coordinate=coordinate))
+
+    def bounded(self) -> list[str]:
+        """Names of stops, of dry friction and of motors without a gain, which only time steps can run."""
+        return [force.name for force in self.forces.values() if isinstance(force, Force) and force.bounded]

@@ -1,10 +1,13 @@
-"""Joints as the user describes them: compositions of parts, written in world coordinates at the initial pose."""
+"""Joints as the user describes them: what they are composed of, and the methods of `Scene` that add joints.
+
+Points and axes are in world coordinates at the initial pose. The files in `joints` define joints as compositions of parts.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,8 +16,8 @@ from .body import Body, World
 from .checks import finite, real_array, rotation_matrix, unit_quaternion
 from .particles import Particle
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The methods of `Scene` for articulated models: links without mass, and the inertia of rotors.
+if TYPE_CHECKING:
+    from .joints.composition import Composition
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,55 +37,6 @@ class Link:
         """A world point in the frame of the link (m)."""
         return self.rotation.T @ (point - self.position)
 
-
-class Articulations:
-    """What only joint coordinates can run."""
-
-    _new_name: Callable[..., None]
-    _coordinate: Callable[..., tuple[Any, str]]
-    _joint: Callable[..., Any]
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.links: dict[str, Link] = {}
-
-    def add_link(
-        self, name: str, *, position: ArrayLike = (0.0, 0.0, 0.0), orientation: ArrayLike = (1.0, 0.0, 0.0, 0.0)
-    ) -> Link:
-        """Add a frame without mass, which joints connect like a body: two hinges and a link between them make a universal
-        joint whose axes may be at any angle, three a shoulder; a link at the end of an arm is its tool frame.
-
-        position : (3,) m. orientation : (w, x, y, z), link → world.
-
-        What it carries must have mass. A run with links takes joint coordinates, `coordinates="joint"`.
-        """
-        self._new_name(name, self.links, "link")
-        self._new_name(name, self.bodies, "link")  # type: ignore[attr-defined]
-        owner = f"link {name!r}"
-        link = Link(
-            name, real_array(owner, "position", position, (3,)), unit_quaternion(owner, "orientation", orientation)
-        )
-        self.links[name] = link
-        return link
-
-    def close_loop(self, joint: Any) -> None:
-        """Take a joint as one that closes a loop in joint coordinates: a constraint on them, and not a part of the tree. Else
-        the tree is made of the joints that are nearest to the world."""
-        self._joint(f"loop of {getattr(joint, 'name', joint)!r}", joint).closes_loop = True
-
-    def armature(self, joint: Any, inertia: float) -> None:
-        """The inertia of a motor's rotor, as the joint's coordinate feels it: kg m² on a hinge, kg on a slider.
-
-        It adds ½ inertia ṡ² to the kinetic energy. A run with one takes joint coordinates, `coordinates="joint"`.
-        """
-        owner = f"armature of {getattr(joint, 'name', joint)!r}"
-        found, _ = self._coordinate(owner, joint, None)
-        if found.angle and found.displacement:
-            raise ValueError(f"{owner}: a {found.kind} joint has two coordinates; give a hinge or a slider")
-        found.armature = finite(owner, "inertia", inertia, 0.0)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
 
 Frame = Body | Link | World | Particle
 
@@ -233,3 +187,194 @@ def _tabulate(curve: Curve) -> np.ndarray:
     coefficients = np.linalg.solve(np.vander(nodes, increasing=True), points)
     coefficients /= (width ** np.arange(6))[None, :, None]
     return np.concatenate([[float(curve.closed), curve.first, width, float(curve.pieces)], coefficients.ravel()])
+
+
+# The methods of `Scene` ----------------------------------------------------------------------------------------------
+
+Point = ArrayLike
+
+
+class JointMethods:
+    """The methods of `Scene` that add joints."""
+
+    bodies: dict[str, Body]
+    links: dict[str, Link]
+    joints: dict[str, Joint]
+    _frame: Callable[..., Frame]
+    _frames: Callable[..., tuple[Frame, Frame]]
+    _joint: Callable[..., Joint]
+    _bodies: Callable[..., list[Frame]]
+    _new_name: Callable[..., None]
+
+    def _coordinate(self, owner: str, joint: str | Joint, coordinate: str | None) -> tuple[Joint, str]:
+        j = self._joint(owner, joint)
+        which = coordinate or ("angle" if j.angle else "displacement")
+        if which not in ("angle", "displacement") or not getattr(j, which):
+            raise ValueError(f"{owner}: {j.kind} {j.name!r} has no {which}; use a hinge or a slider")
+        return j, which
+
+    def add_joint(self, name: str, joint: Composition) -> Joint:
+        """Add a joint of `dalembert.scene.joints`, such as `Hinge(a, b, at, axis)`. Returns what it is composed of.
+        Raises ValueError, naming the joint and the value."""
+        from .resolve import Resolver
+
+        self._new_name(name, self.joints, joint.kind)
+        return self._add_joint(joint.compose(name, Resolver(self, f"{joint.kind} {name!r}")))
+
+    def _add_joint(self, joint: Joint) -> Joint:
+        self.joints[joint.name] = joint
+        return joint
+
+    def ball(self, name: str, a: str | Frame, b: str | Frame, at: Point, *, at_b: Point | None = None) -> Joint:
+        """A point of b stays at a point of a: 3 constraints. `at_b`, where it is not `at`, tells an open joint."""
+        from .joints.standard import Ball
+
+        return self.add_joint(name, Ball(a, b, at, at_b=at_b))
+
+    def attach(self, name: str, particles: Particle | Sequence[Particle], body: str | Frame) -> list[Joint]:
+        """Particles go with a body, at the places where they are: ball joints, called "`name`[i]" where there are several."""
+        many = [particles] if isinstance(particles, Particle) else list(particles)
+        names = [name] if len(many) == 1 else [f"{name}[{i}]" for i in range(len(many))]
+        return [self.ball(own, body, particle, particle.position) for own, particle in zip(names, many, strict=True)]
+
+    def hinge(
+        self, name: str, a: str | Frame, b: str | Frame, at: Point, axis: ArrayLike, *, at_b: Point | None = None,
+        axis_b: ArrayLike | None = None,
+    ) -> Joint:  # fmt: skip
+        """b turns about an axis of a: 5 constraints. The angle is 0 at the initial pose, positive by the right hand."""
+        from .joints.standard import Hinge
+
+        return self.add_joint(name, Hinge(a, b, at, axis, at_b=at_b, axis_b=axis_b))
+
+    def slider(
+        self, name: str, a: str | Frame, b: str | Frame, at: Point, axis: ArrayLike, *, at_b: Point | None = None
+    ) -> Joint:
+        """b slides along an axis of a without turning: 5 constraints."""
+        from .joints.standard import Slider
+
+        return self.add_joint(name, Slider(a, b, at, axis, at_b=at_b))
+
+    def cylindrical(
+        self, name: str, a: str | Frame, b: str | Frame, at: Point, axis: ArrayLike, *, at_b: Point | None = None
+    ) -> Joint:
+        """b slides along and turns about an axis of a: 4 constraints."""
+        from .joints.standard import Cylindrical
+
+        return self.add_joint(name, Cylindrical(a, b, at, axis, at_b=at_b))
+
+    def universal(
+        self, name: str, a: str | Frame, b: str | Frame, at: Point, axis_a: ArrayLike, axis_b: ArrayLike, *,
+        at_b: Point | None = None,
+    ) -> Joint:  # fmt: skip
+        """A cross: `axis_a`, fixed in a, and `axis_b`, fixed in b, meet at a point at right angles: 4 constraints."""
+        from .joints.standard import Universal
+
+        return self.add_joint(name, Universal(a, b, at, axis_a, axis_b, at_b=at_b))
+
+    def weld(self, name: str, a: str | Frame, b: str | Frame, at: Point, *, at_b: Point | None = None) -> Joint:
+        """b is fixed to a as it stands: 6 constraints."""
+        from .joints.standard import Weld
+
+        return self.add_joint(name, Weld(a, b, at, at_b=at_b))
+
+    def rod(
+        self, name: str, a: str | Frame, b: str | Frame, at_a: Point | None = None, at_b: Point | None = None, *,
+        length: float | None = None,
+    ) -> Joint:  # fmt: skip
+        """Two points keep their distance (m; the initial one where no length is given): 1 constraint. A particle is its
+        own point."""
+        from .joints.standard import Rod
+
+        return self.add_joint(name, Rod(a, b, at_a, at_b, length=length))
+
+    def point_on_line(
+        self, name: str, a: str | Frame, b: str | Frame, at: Point, axis: ArrayLike, *, at_b: Point | None = None
+    ) -> Joint:
+        """A point of b stays on a line of a through `at`: 2 constraints."""
+        from .joints.standard import PointOnLine
+
+        return self.add_joint(name, PointOnLine(a, b, at, axis, at_b=at_b))
+
+    def point_on_plane(
+        self, name: str, a: str | Frame, b: str | Frame, at: Point, normal: ArrayLike, *, at_b: Point | None = None
+    ) -> Joint:
+        """A point of b stays in a plane of a through `at`: 1 constraint."""
+        from .joints.standard import PointOnPlane
+
+        return self.add_joint(name, PointOnPlane(a, b, at, normal, at_b=at_b))
+
+    def point_on_curve(self, name: str, a: str | Frame, b: str | Frame, at: Point, curve: Curve) -> Joint:
+        """The point `at` of b stays on a curve of a (a bead on a wire), given in world coordinates: 2 constraints."""
+        from .joints.standard import PointOnCurve
+
+        return self.add_joint(name, PointOnCurve(a, b, at, curve))
+
+    def gear(self, name: str, first: str | Joint, second: str | Joint, ratio: float) -> Joint:
+        """Coordinate of `second` = ratio × coordinate of `first`: 1 constraint.
+
+        Two hinges make gears (a negative ratio for outer teeth), a hinge and a slider a rack (ratio in m/rad).
+        """
+        from .joints.standard import Gear
+
+        return self.add_joint(name, Gear(first, second, ratio))
+
+    def constraint(
+        self, name: str, bodies: Sequence[str | Frame], function: Callable[..., Any], rows: int, *,
+        jacobian: Callable[..., Any] | None = None, bias: Callable[..., Any] | None = None,
+    ) -> Joint:  # fmt: skip
+        """A constraint of the user's own, C(x, q) = 0, on up to four bodies.
+
+        function : (x, q) → (rows,) with x (k, 3) positions in m and q (k, 4) quaternions of the k bodies; compiled by
+            Numba, or plain Python, which is slower. Without `jacobian` its derivatives are taken by a complex step, so
+            that it must be made of analytic operations (no abs, no comparisons).
+        jacobian : (x, q) → (rows, 6 k), Ċ = J (v, ω, v, ω, …). bias : (x, q, v, ω) → (rows,), J̇ v.
+        """
+        self._new_name(name, self.joints, "constraint")
+        owner = f"constraint {name!r}"
+        frames = self._bodies(owner, bodies)
+        if len({id(frame) for frame in frames}) < len(frames):
+            raise ValueError(f"{owner}: a body is named twice; name each once")
+        if not (1 <= rows <= 6 and 1 <= len(frames) <= 4):
+            raise ValueError(f"{owner}: {rows} rows on {len(frames)} bodies; give 1 to 6 rows on 1 to 4 bodies")
+        if (jacobian is None) != (bias is None):
+            raise ValueError(f"{owner}: give both jacobian and bias, or neither")
+        custom = Custom(frames, rows, function, jacobian, bias)
+        at = frames[-1].position if hasattr(frames[-1], "position") else np.zeros(3)
+        return self._add_joint(Joint(name, "constraint", frames[0], frames[-1], [], at, custom=custom))
+
+    # Joint coordinates ------------------------------------------------------------------------------------------------
+
+    def add_link(
+        self, name: str, *, position: ArrayLike = (0.0, 0.0, 0.0), orientation: ArrayLike = (1.0, 0.0, 0.0, 0.0)
+    ) -> Link:
+        """Add a frame without mass, which joints connect like a body: two hinges and a link between them make a universal
+        joint whose axes may be at any angle, three a shoulder; a link at the end of an arm is its tool frame.
+
+        position : (3,) m. orientation : (w, x, y, z), link → world.
+
+        What it carries must have mass. A run with links takes joint coordinates, `coordinates="joint"`.
+        """
+        self._new_name(name, self.links, "link")
+        self._new_name(name, self.bodies, "link")
+        owner = f"link {name!r}"
+        link = Link(
+            name, real_array(owner, "position", position, (3,)), unit_quaternion(owner, "orientation", orientation)
+        )
+        self.links[name] = link
+        return link
+
+    def close_loop(self, joint: str | Joint) -> None:
+        """Take a joint as one that closes a loop in joint coordinates: a constraint on them, and not a part of the tree. Else
+        the tree is made of the joints that are nearest to the world."""
+        self._joint(f"loop of {getattr(joint, 'name', joint)!r}", joint).closes_loop = True
+
+    def armature(self, joint: str | Joint, inertia: float) -> None:
+        """The inertia of a motor's rotor, as the joint's coordinate feels it: kg m² on a hinge, kg on a slider.
+
+        It adds ½ inertia ṡ² to the kinetic energy. A run with one takes joint coordinates, `coordinates="joint"`.
+        """
+        owner = f"armature of {getattr(joint, 'name', joint)!r}"
+        found, _ = self._coordinate(owner, joint, None)
+        if found.angle and found.displacement:
+            raise ValueError(f"{owner}: a {found.kind} joint has two coordinates; give a hinge or a slider")
+        found.armature = finite(owner, "inertia", inertia, 0.0)

@@ -1,35 +1,172 @@
-"""The methods of `Scene` that pull at particles: at each here, between a few and between all beside it."""
+"""The methods of `Scene` that add forces on particles: on each, between a few, and between all.
+
+- `field`, `medium`, `wind`: on each particle, or each triangle of a surface.
+- `springs`, `angular_springs`, `bending`, `areas`, `volumes`: energies of a few particles each; see `dalembert.energies`.
+- `gravitation`, `coulomb`, `lennard_jones`, `repulsion`, `radial`: laws between all particles; see `dalembert.pairwise`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..energies.angle import AngularSprings
-from ..energies.area import Areas
-from ..energies.bending import Bending
-from ..energies.kinds import Energy
-from ..energies.spring import Springs
-from ..energies.volume import Volumes
 from .checks import array_of, finite, positive, real_array
 from .particles import ParticleForce, Particles, elements_of
 from .resolve import Resolver
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The methods of `Scene` by which all particles pull at each other.
-
+if TYPE_CHECKING:
+    from ..energies.kinds import Energy
 
 Groups = str | Particles | Iterable[str | Particles]
 
 
-class PullsOfAll:
-    """Laws between all particles of some groups."""
+class ParticleForceMethods:
+    """The methods of `Scene` that add forces on particles.
 
-    _groups: Callable[..., tuple[Particles, ...]]
-    _add_pull: Callable[..., ParticleForce]
+    They import an energy when it is added: its file has compiled functions, which take time to load.
+    """
+
+    particles: dict[str, Particles]
+    forces: dict[str, Any]  # Force or ParticleForce
+    _new_name: Callable[..., None]
+
+    # On each particle -------------------------------------------------------------------------------------------------
+
+    def field(
+        self, name: str, particles: Groups | None = None, *, acceleration: ArrayLike = (0.0, 0.0, 0.0),
+        force: ArrayLike = (0.0, 0.0, 0.0), function: Callable[..., Any] | None = None,
+    ) -> ParticleForce:  # fmt: skip
+        """A field that acts on each particle of some groups (all): m · `acceleration` (m/s²) and `force` (N), both uniform
+        and so of potential −(m a + f)·x.
+
+        function : (t, x, v) → (3,) force in N, instead; compiled by Numba, or plain Python, which is slower.
+        """
+        owner = f"field {name!r}"
+        values = {"acceleration": real_array(owner, "acceleration", acceleration, (3,)),
+                  "force": real_array(owner, "force", force, (3,))}  # fmt: skip
+        if function is not None and (values["acceleration"].any() or values["force"].any()):
+            raise ValueError(f"{owner}: give a function, or an acceleration and a force, not both")
+        return self._add_particle_force(ParticleForce(name, "field", self._groups(owner, particles), values, function))
+
+    def medium(
+        self, name: str, particles: Groups | None = None, *, linear: float = 0.0, quadratic: float = 0.0,
+        velocity: ArrayLike = (0.0, 0.0, 0.0),
+    ) -> ParticleForce:  # fmt: skip
+        """Drag on each particle of some groups (all) in a medium that moves: −(linear + quadratic |u|) u (N s/m, N s²/m²),
+        u its velocity relative to that of the medium (m/s)."""
+        owner = f"medium {name!r}"
+        values = {"linear": finite(owner, "linear", linear, 0.0), "quadratic": finite(owner, "quadratic", quadratic, 0.0),
+                  "velocity": real_array(owner, "velocity", velocity, (3,))}  # fmt: skip
+        return self._add_particle_force(ParticleForce(name, "medium", self._groups(owner, particles), values))
+
+    def wind(
+        self, name: str, particles: str | Particles, faces: ArrayLike | None = None, *, velocity: ArrayLike = (0.0, 0.0, 0.0),
+        density: float = 1.2, coefficient: float = 1.0, function: Callable[..., Any] | None = None,
+    ) -> ParticleForce:  # fmt: skip
+        """Wind on the triangles of a surface: ½ ρ c A |u_n| u_n along the normal, with u_n the normal component of the wind
+        relative to the middle of the triangle; a third of it on each corner.
+
+        faces : (m, 3) indices within the group; those of a cloth, if not given. velocity : of the wind, m/s. density : ρ,
+        kg/m³. function : (t, x) → (3,) m/s, instead of `velocity`, at the middle of a triangle; compiled by Numba, or plain
+        Python, which is slower.
+        """
+        owner = f"wind {name!r}"
+        group = self._group(owner, particles)
+        if faces is None and not group.faces:
+            raise ValueError(f"{owner}: particles {group.name!r} have no surface; give faces")
+        rows = elements_of(owner, group, np.concatenate(group.faces) if faces is None else faces, 3)
+        pressure = 0.5 * finite(owner, "density", density, 0.0) * finite(owner, "coefficient", coefficient, 0.0)
+        values = {
+            "nodes": rows + group.first,
+            "pressure": pressure,
+            "velocity": real_array(owner, "velocity", velocity, (3,)),
+        }
+        return self._add_particle_force(ParticleForce(name, "wind", (group,), values, function))
+
+    # Between a few particles ------------------------------------------------------------------------------------------
+
+    def add_energy(self, name: str, energy: Energy) -> ParticleForce:
+        """Add an energy of `dalembert.energies`, such as `Springs(particles, pairs, …)`. Raises ValueError, naming it and the
+        value."""
+        return self._add_energy(name, energy, f"{energy.label} {name!r}")
+
+    def _add_energy(self, name: str, energy: Energy, owner: str) -> ParticleForce:
+        """owner : what messages call it."""
+        group, values = energy.resolve(Resolver(self, owner))
+        return self._add_particle_force(ParticleForce(name, energy.kind, (group,), values))
+
+    def springs(
+        self, name: str, particles: str | Particles, pairs: ArrayLike, *, stiffness: ArrayLike, damping: ArrayLike = 0.0,
+        rest: ArrayLike | None = None, draw: bool = True,
+    ) -> ParticleForce:  # fmt: skip
+        """Damped springs between pairs of particles of a group, energy ½ k (|d| − l)².
+
+        pairs : (m, 2) indices within the group. stiffness : k, N/m; damping : N s/m; rest : l, m (the initial lengths);
+        each one number, or (m,).
+        """
+        from ..energies.spring import Springs
+
+        springs = Springs(particles, pairs, stiffness=stiffness, damping=damping, rest=rest, draw=draw)
+        return self.add_energy(name, springs)
+
+    def angular_springs(
+        self, name: str, particles: str | Particles, triples: ArrayLike, *, stiffness: ArrayLike, damping: ArrayLike = 0.0,
+        rest: ArrayLike | None = None,
+    ) -> ParticleForce:  # fmt: skip
+        """Springs on the angle θ at the middle one of three particles, energy ½ k (θ − θ₀)².
+
+        triples : (m, 3) indices. stiffness : N m/rad; damping : N m s/rad; rest : θ₀, rad, above 0 and below π (the initial
+        angles). For what is straight at rest see `bending`.
+        """
+        from ..energies.angle import AngularSprings
+
+        springs = AngularSprings(particles, triples, stiffness=stiffness, damping=damping, rest=rest)
+        return self.add_energy(name, springs)
+
+    def bending(
+        self,
+        name: str,
+        particles: str | Particles,
+        triples: ArrayLike,
+        *,
+        stiffness: ArrayLike,
+        damping: ArrayLike = 0.0,
+    ) -> ParticleForce:
+        """Bending of threads that are straight at rest, at the middle one of three particles: energy ½ (k/l) κ² with
+        κ = 2 tan(φ/2) of the turning angle φ, and l the mean of the two lengths (Bergou et al. 2008).
+
+        triples : (m, 3) indices, in order along the thread. stiffness : k = E I, N m²; damping : N m s.
+        """
+        from ..energies.bending import Bending
+
+        return self.add_energy(name, Bending(particles, triples, stiffness=stiffness, damping=damping))
+
+    def areas(
+        self, name: str, particles: str | Particles, faces: ArrayLike, *, stiffness: ArrayLike, damping: ArrayLike = 0.0
+    ) -> ParticleForce:
+        """Triangles that keep their area A: energy ½ k (A − A₀)²/A₀, stiffness k in N/m, damping in N s/m³."""
+        from ..energies.area import Areas
+
+        return self.add_energy(name, Areas(particles, faces, stiffness=stiffness, damping=damping))
+
+    def volumes(
+        self,
+        name: str,
+        particles: str | Particles,
+        tetrahedra: ArrayLike,
+        *,
+        stiffness: ArrayLike,
+        damping: ArrayLike = 0.0,
+    ) -> ParticleForce:
+        """Tetrahedra that keep their volume V: energy ½ k (V − V₀)²/V₀, stiffness k in Pa, damping in N s/m⁵."""
+        from ..energies.volume import Volumes
+
+        return self.add_energy(name, Volumes(particles, tetrahedra, stiffness=stiffness, damping=damping))
+
+    # Between all particles --------------------------------------------------------------------------------------------
 
     def gravitation(
         self, name: str, particles: Groups | None = None, *, constant: float = 6.674e-11, softening: float = 0.0,
@@ -111,92 +248,9 @@ class PullsOfAll:
             values["theta"] = positive(owner, "theta", theta)
             if values["theta"] > 1.0:
                 raise ValueError(f"{owner}: theta is {theta:g}; give an opening angle up to 1")
-        return self._add_pull(ParticleForce(name, kind, groups, values, function))
+        return self._add_particle_force(ParticleForce(name, kind, groups, values, function))
 
-
-# ----------------------------------------------------------------------------------------------------------------------
-# The methods of `Scene` that pull at a few particles at a time: springs, angles, bending, areas, volumes.
-
-
-class PullsOfFew:
-    """Forces between a few particles of a group."""
-
-    _add_pull: Callable[..., ParticleForce]
-
-    def add_energy(self, name: str, energy: Energy) -> ParticleForce:
-        """Add an energy of `dalembert.energies`, such as `Springs(particles, pairs, …)`. Raises ValueError, naming it and the
-        value."""
-        group, values = energy.resolve(Resolver(self, f"{energy.label} {name!r}"))
-        return self._add_pull(ParticleForce(name, energy.kind, (group,), values))
-
-    def springs(
-        self, name: str, particles: str | Particles, pairs: ArrayLike, *, stiffness: ArrayLike, damping: ArrayLike = 0.0,
-        rest: ArrayLike | None = None, draw: bool = True,
-    ) -> ParticleForce:  # fmt: skip
-        """Damped springs between pairs of particles of a group, energy ½ k (|d| − l)².
-
-        pairs : (m, 2) indices within the group. stiffness : k, N/m; damping : N s/m; rest : l, m (the initial lengths);
-        each one number, or (m,).
-        """
-        springs = Springs(particles, pairs, stiffness=stiffness, damping=damping, rest=rest, draw=draw)
-        return self.add_energy(name, springs)
-
-    def angular_springs(
-        self, name: str, particles: str | Particles, triples: ArrayLike, *, stiffness: ArrayLike, damping: ArrayLike = 0.0,
-        rest: ArrayLike | None = None,
-    ) -> ParticleForce:  # fmt: skip
-        """Springs on the angle θ at the middle one of three particles, energy ½ k (θ − θ₀)².
-
-        triples : (m, 3) indices. stiffness : N m/rad; damping : N m s/rad; rest : θ₀, rad, above 0 and below π (the initial
-        angles). For what is straight at rest see `bending`.
-        """
-        springs = AngularSprings(particles, triples, stiffness=stiffness, damping=damping, rest=rest)
-        return self.add_energy(name, springs)
-
-    def bending(
-        self,
-        name: str,
-        particles: str | Particles,
-        triples: ArrayLike,
-        *,
-        stiffness: ArrayLike,
-        damping: ArrayLike = 0.0,
-    ) -> ParticleForce:
-        """Bending of threads that are straight at rest, at the middle one of three particles: energy ½ (k/l) κ² with
-        κ = 2 tan(φ/2) of the turning angle φ, and l the mean of the two lengths (Bergou et al. 2008).
-
-        triples : (m, 3) indices, in order along the thread. stiffness : k = E I, N m²; damping : N m s.
-        """
-        return self.add_energy(name, Bending(particles, triples, stiffness=stiffness, damping=damping))
-
-    def areas(
-        self, name: str, particles: str | Particles, faces: ArrayLike, *, stiffness: ArrayLike, damping: ArrayLike = 0.0
-    ) -> ParticleForce:
-        """Triangles that keep their area A: energy ½ k (A − A₀)²/A₀, stiffness k in N/m, damping in N s/m³."""
-        return self.add_energy(name, Areas(particles, faces, stiffness=stiffness, damping=damping))
-
-    def volumes(
-        self,
-        name: str,
-        particles: str | Particles,
-        tetrahedra: ArrayLike,
-        *,
-        stiffness: ArrayLike,
-        damping: ArrayLike = 0.0,
-    ) -> ParticleForce:
-        """Tetrahedra that keep their volume V: energy ½ k (V − V₀)²/V₀, stiffness k in Pa, damping in N s/m⁵."""
-        return self.add_energy(name, Volumes(particles, tetrahedra, stiffness=stiffness, damping=damping))
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-
-
-class Pulls(PullsOfFew, PullsOfAll):
-    """Forces on particles: on each, between a few, and between all."""
-
-    particles: dict[str, Particles]
-    forces: dict[str, Any]  # Force or ParticleForce
-    _new_name: Callable[..., None]
+    # What the methods share -------------------------------------------------------------------------------------------
 
     def _groups(self, owner: str, groups: Groups | None) -> tuple[Particles, ...]:
         if groups is None:
@@ -215,58 +269,7 @@ class Pulls(PullsOfFew, PullsOfAll):
             raise ValueError(f"{owner}: there are no particles {name!r} in this scene; groups: {known}")
         return found
 
-    def _add_pull(self, force: ParticleForce) -> ParticleForce:
+    def _add_particle_force(self, force: ParticleForce) -> ParticleForce:
         self._new_name(force.name, self.forces, force.kind)
         self.forces[force.name] = force
         return force
-
-    def field(
-        self, name: str, particles: Groups | None = None, *, acceleration: ArrayLike = (0.0, 0.0, 0.0),
-        force: ArrayLike = (0.0, 0.0, 0.0), function: Callable[..., Any] | None = None,
-    ) -> ParticleForce:  # fmt: skip
-        """A field that acts on each particle of some groups (all): m · `acceleration` (m/s²) and `force` (N), both uniform
-        and so of potential −(m a + f)·x.
-
-        function : (t, x, v) → (3,) force in N, instead; compiled by Numba, or plain Python, which is slower.
-        """
-        owner = f"field {name!r}"
-        values = {"acceleration": real_array(owner, "acceleration", acceleration, (3,)),
-                  "force": real_array(owner, "force", force, (3,))}  # fmt: skip
-        if function is not None and (values["acceleration"].any() or values["force"].any()):
-            raise ValueError(f"{owner}: give a function, or an acceleration and a force, not both")
-        return self._add_pull(ParticleForce(name, "field", self._groups(owner, particles), values, function))
-
-    def medium(
-        self, name: str, particles: Groups | None = None, *, linear: float = 0.0, quadratic: float = 0.0,
-        velocity: ArrayLike = (0.0, 0.0, 0.0),
-    ) -> ParticleForce:  # fmt: skip
-        """Drag on each particle of some groups (all) in a medium that moves: −(linear + quadratic |u|) u (N s/m, N s²/m²),
-        u its velocity relative to that of the medium (m/s)."""
-        owner = f"medium {name!r}"
-        values = {"linear": finite(owner, "linear", linear, 0.0), "quadratic": finite(owner, "quadratic", quadratic, 0.0),
-                  "velocity": real_array(owner, "velocity", velocity, (3,))}  # fmt: skip
-        return self._add_pull(ParticleForce(name, "medium", self._groups(owner, particles), values))
-
-    def wind(
-        self, name: str, particles: str | Particles, faces: ArrayLike | None = None, *, velocity: ArrayLike = (0.0, 0.0, 0.0),
-        density: float = 1.2, coefficient: float = 1.0, function: Callable[..., Any] | None = None,
-    ) -> ParticleForce:  # fmt: skip
-        """Wind on the triangles of a surface: ½ ρ c A |u_n| u_n along the normal, with u_n the normal component of the wind
-        relative to the middle of the triangle; a third of it on each corner.
-
-        faces : (m, 3) indices within the group; those of a cloth, if not given. velocity : of the wind, m/s. density : ρ,
-        kg/m³. function : (t, x) → (3,) m/s, instead of `velocity`, at the middle of a triangle; compiled by Numba, or plain
-        Python, which is slower.
-        """
-        owner = f"wind {name!r}"
-        group = self._group(owner, particles)
-        if faces is None and not group.faces:
-            raise ValueError(f"{owner}: particles {group.name!r} have no surface; give faces")
-        rows = elements_of(owner, group, np.concatenate(group.faces) if faces is None else faces, 3)
-        pressure = 0.5 * finite(owner, "density", density, 0.0) * finite(owner, "coefficient", coefficient, 0.0)
-        values = {
-            "nodes": rows + group.first,
-            "pressure": pressure,
-            "velocity": real_array(owner, "velocity", velocity, (3,)),
-        }
-        return self._add_pull(ParticleForce(name, "wind", (group,), values, function))

@@ -73,8 +73,8 @@ class Particle:
         return np.asarray(self.group.position[self.index])
 
 
-class ParticleGroups:
-    """The part of a scene about particles."""
+class ParticleMethods:
+    """The methods of `Scene` that add particles."""
 
     particles: dict[str, Particles]
     material: Any

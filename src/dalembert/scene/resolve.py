@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .body import Body
-from .checks import finite, real_array
+from .checks import finite, positive, real_array
 from .joint import Frame, Joint
 from .particles import Particle, Particles, elements_of, per_element, require_apart
 
@@ -106,6 +106,14 @@ class Resolver:
     def number(self, name: str, value: object, least: float = -np.inf) -> float:
         """A finite number, not below `least`."""
         return finite(self.owner, name, value, least)
+
+    def positive(self, name: str, value: object, unit: str = "") -> float:
+        """A finite number above zero."""
+        return positive(self.owner, name, value, unit)
+
+    def array(self, name: str, value: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
+        """Finite numbers of this shape."""
+        return real_array(self.owner, name, value, shape)
 
     def vector(self, name: str, value: ArrayLike) -> np.ndarray:
         """(3,) finite numbers."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,22 +11,33 @@ from numpy.typing import ArrayLike
 
 from .body import WORLD, Body, World, make_body
 from .checks import real_array
-from .connect import Connections
-from .contact import OF_SCENE, Contacts, Material, OfScene, require_convex, surface
-from .exert import Exertions
-from .force import Event, Force
-from .joint import Articulations, Frame, Joint, Link
+from .contact import OF_SCENE, ContactMethods, ContactRule, Material, Obstacle, OfScene, require_convex, surface
+from .force import Force, ForceMethods
+from .joint import Frame, Joint, JointMethods, Link
 from .mass import volume_of
-from .particle_forces import Pulls
-from .particles import Particle, ParticleForce, ParticleGroups, Particles
+from .particle_forces import ParticleForceMethods
+from .particles import Particle, ParticleForce, ParticleMethods, Particles
 from .scene_warnings import density_warnings, orientation_warnings
 from .shapes import HeightField, TriangleMesh
-from .soft import Soft
+from .soft import SoftBodyMethods
 
 PALETTE = ("#4c78a8", "#f58518", "#54a24b", "#e45756", "#72b7b2", "#b279a2", "#eeca3b", "#9d755d")
 
 
-class Scene(Connections, Exertions, Articulations, Contacts, ParticleGroups, Pulls, Soft):
+@dataclass(eq=False)
+class Event:
+    """Something that happens when a function of the state changes sign; made by `Scene.event`."""
+
+    name: str
+    function: Callable[..., float]
+    direction: int
+    release: list[str]
+    stop: bool
+    action: Callable[[Any], None] | None
+    once: bool
+
+
+class Scene(JointMethods, ForceMethods, ContactMethods, ParticleMethods, ParticleForceMethods, SoftBodyMethods):
     """A description of a mechanism: bodies, particles, joints, forces, events, and what touches what.
 
     Parameters
@@ -48,11 +60,13 @@ class Scene(Connections, Exertions, Articulations, Contacts, ParticleGroups, Pul
     def __init__(
         self, name: str = "scene", *, gravity: ArrayLike = (0.0, 0.0, -9.81), material: Material | None = None
     ) -> None:
-        super().__init__()
         self.name = str(name)
         self.gravity = gravity  # type: ignore[assignment]
         self.bodies: dict[str, Body] = {}
+        self.links: dict[str, Link] = {}
         self.joints: dict[str, Joint] = {}
+        self.obstacles: dict[str, Obstacle] = {}
+        self.contact_rules: list[ContactRule] = []
         self.particles: dict[str, Particles] = {}
         self.forces: dict[str, Any] = {}  # Force or ParticleForce
         self.events: dict[str, Event] = {}

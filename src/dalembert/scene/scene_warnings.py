@@ -12,9 +12,11 @@ from numpy.typing import ArrayLike
 from .checks import array_of
 from .force import Force
 from .joint import Joint
-from .shapes import HalfSpace, TriangleMesh
+from .shapes import Compound, ConvexHull, HalfSpace, TriangleMesh
+from .shapes.convex_hull import MOST_CORNERS, ROUNDING, Simplified, contact_hull
 
 if TYPE_CHECKING:
+    from .contact import Touching
     from .scene import Scene
 
 FEW = 4  # names in a sentence
@@ -129,6 +131,32 @@ def _surfaces(scene: Scene) -> Iterator[str]:
         yield (
             f"particles {names(bare)} have no radius and fall through the surface of {names(meshes)}; give them a radius"
         )
+
+
+def simplified_hulls(scene: Scene) -> list[tuple[Touching, Simplified]]:
+    """The hulls of a scene that contact simplifies by more than rounding, with the body or obstacle that each belongs to."""
+    found = []
+    for item in scene.touching():
+        shape = item.shape
+        for each in [part.shape for part in shape.parts] if isinstance(shape, Compound) else [shape]:
+            if isinstance(each, ConvexHull):
+                simplified = contact_hull(each)
+                if simplified.error > ROUNDING * float(np.ptp(each.vertices, axis=0).max()):
+                    found.append((item, simplified))
+    return found
+
+
+def simplification_message(scene: Scene) -> str:
+    """The warning about hulls that contact simplifies; "" where there are none."""
+    found = simplified_hulls(scene)
+    if not found:
+        return ""
+    worst, (_, error) = max(found, key=lambda each: each[1].error)
+    what = "1 convex hull has" if len(found) == 1 else f"{len(found)} convex hulls have"
+    return (
+        f"{what} more than {MOST_CORNERS} corners; contact uses simplified hulls, with an error of at most "
+        f"{1e3 * error:.3g} mm ({worst.name!r}). Use simpler collision meshes where that matters"
+    )
 
 
 # Joints -----------------------------------------------------------------------------------------------------------------

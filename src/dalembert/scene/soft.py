@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..energies.volume import require_upright
 from .checks import array_of, finite, positive, real_array
 from .joint import Joint
 from .mesh_file import boundary_faces, hinges_of
 from .particles import ParticleForce, Particles, elements_of
 
 
-class Soft:
-    """What is made of many particles."""
+class SoftBodyMethods:
+    """The methods of `Scene` that make threads, cloth and soft bodies."""
 
     particles: dict[str, Particles]
     forces: dict[str, Any]  # Force or ParticleForce
@@ -25,7 +24,7 @@ class Soft:
     bending: Callable[..., ParticleForce]
     rod: Callable[..., Joint]
     _group: Callable[..., Particles]
-    _add_pull: Callable[..., ParticleForce]
+    _add_energy: Callable[..., ParticleForce]
 
     def thread(
         self, name: str, points: ArrayLike, *, density: float, stretch: float | None = None, bend: float = 0.0,
@@ -101,11 +100,15 @@ class Soft:
         The forces are called "`name` stretch" and "`name` bend". pinned and more fields: see `add_particles`.
         Raises ValueError for triangles without area, and edges of more than two.
         """
+        from ..energies.cloth import Cloth, material_edges
+        from ..energies.hinge import Hinges
+
         owner = f"cloth {name!r}"
         x = real_array(owner, "vertices", vertices, (-1, 3))
         shape = Particles(name, 0, x, x, np.ones(len(x)), np.zeros(len(x), bool), 0.0, "")
         rows = elements_of(owner, shape, faces, 3)
-        edges, area = _material_edges(owner, x, rows, coordinates)
+        plane = None if coordinates is None else real_array(owner, "coordinates", coordinates, (len(x), 2))
+        area = material_edges(owner, x, rows, plane)[1]
         mass = np.bincount(rows.ravel(), np.repeat(area / 3.0, 3), len(x)) * positive(
             owner, "density", density, "kg/m²"
         )
@@ -114,19 +117,13 @@ class Soft:
         hinges, factor = hinges_of(owner, x, rows)
         group = self.add_particles(name, x, mass=mass, pinned=pinned, **fields)
         group.faces.append(rows)
-        along = (stretch, stretch) if np.ndim(stretch) == 0 else stretch
-        k_u, k_v = (positive(owner, "stretch", k, "N/m") for k in along)  # type: ignore[union-attr]
-        k_s, tau = finite(owner, "shear", shear, 0.0), finite(owner, "damping", damping, 0.0)
-        values = {
-            "nodes": rows + group.first, "inverse": np.linalg.inv(edges).reshape(-1, 4), "area": area, "stretch_u": k_u,
-            "stretch_v": k_v, "shear": k_s, "stretch_damping": tau * max(k_u, k_v), "shear_damping": tau * k_s,
-        }  # fmt: skip
-        self._add_pull(ParticleForce(f"{name} stretch", "cloths", (group,), values))
+        surface = Cloth(group, rows, stretch=stretch, shear=shear, damping=damping, coordinates=plane)
+        self._add_energy(f"{name} stretch", surface, owner)
         rigidity = finite(owner, "bend", bend, 0.0)
         if rigidity > 0.0 and len(hinges):
-            values = {"nodes": hinges + group.first, "stiffness": rigidity * factor, "damping": tau * rigidity * factor,
-                      "rest": dihedral_angles(x, hinges)}  # fmt: skip
-            self._add_pull(ParticleForce(f"{name} bend", "hinges", (group,), values))
+            tau = finite(owner, "damping", damping, 0.0)
+            bending = Hinges(group, hinges, stiffness=rigidity * factor, damping=tau * rigidity * factor)
+            self._add_energy(f"{name} bend", bending, owner)
         return group
 
     def soft_body(
@@ -141,6 +138,9 @@ class Soft:
         The force is called "`name` elastic". pinned and more fields: see `add_particles`.
         Raises ValueError for tetrahedra that are flat or inside out.
         """
+        from ..energies.tetrahedron import Tetrahedra
+        from ..energies.volume import require_upright
+
         owner = f"soft body {name!r}"
         x = real_array(owner, "vertices", vertices, (-1, 3))
         shape = Particles(name, 0, x, x, np.ones(len(x)), np.zeros(len(x), bool), 0.0, "")
@@ -151,54 +151,8 @@ class Soft:
         )
         if not (mass > 0.0).all():
             raise ValueError(f"{owner}: vertex {int(np.argmin(mass))} belongs to no tetrahedron; leave it out")
-        e, nu = positive(owner, "young", young, "Pa"), finite(owner, "poisson", poisson, 0.0)
-        if nu >= 0.5:
-            raise ValueError(
-                f"{owner}: poisson is {nu:g}; give a number below ½, as 0.49 for nearly no change of volume"
-            )
         group = self.add_particles(name, x, mass=mass, pinned=pinned, **fields)
         group.faces.append(boundary_faces(rows))
-        edges = np.swapaxes(x[rows[:, 1:]] - x[rows[:, :1]], 1, 2)
-        values = {
-            "nodes": rows + group.first, "inverse": np.linalg.inv(edges).reshape(-1, 9), "volume": volume,
-            "mu": e / (2.0 * (1.0 + nu)), "lame": e * nu / ((1.0 + nu) * (1.0 - 2.0 * nu)),
-            "viscosity": finite(owner, "viscosity", viscosity, 0.0),
-        }  # fmt: skip
-        self._add_pull(ParticleForce(f"{name} elastic", "tetrahedra", (group,), values))
+        solid = Tetrahedra(group, rows, young=young, poisson=poisson, viscosity=viscosity)
+        self._add_energy(f"{name} elastic", solid, owner)
         return group
-
-
-def _material_edges(
-    owner: str, x: np.ndarray, rows: np.ndarray, coordinates: ArrayLike | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """(m, 2, 2) edges of triangles in the plane of the cloth, as columns, and their areas (m²)."""
-    d, e = x[rows[:, 1]] - x[rows[:, 0]], x[rows[:, 2]] - x[rows[:, 0]]
-    if coordinates is None:
-        normal = np.cross(d, e)
-        size = np.linalg.norm(normal, axis=1, keepdims=True)
-        normal = normal / np.where(size > 0.0, size, 1.0)
-        axis = np.where(np.abs(normal[:, :1]) < 0.9, [[1.0, 0.0, 0.0]], [[0.0, 1.0, 0.0]])
-        u = axis - normal * np.einsum("ij,ij->i", axis, normal)[:, None]
-        u /= np.linalg.norm(u, axis=1, keepdims=True)
-        frame = np.stack([u, np.cross(normal, u)], axis=1)
-        edges = np.stack([np.einsum("ijk,ik->ij", frame, d), np.einsum("ijk,ik->ij", frame, e)], axis=2)
-    else:
-        plane = real_array(owner, "coordinates", coordinates, (len(x), 2))
-        edges = np.stack([plane[rows[:, 1]] - plane[rows[:, 0]], plane[rows[:, 2]] - plane[rows[:, 0]]], axis=2)
-    area = 0.5 * np.abs(np.linalg.det(edges))
-    flat = area <= 1e-10 * np.abs(edges).max(axis=(1, 2)) ** 2
-    if flat.any():
-        i = int(np.argmax(flat))
-        raise ValueError(
-            f"{owner}: triangle {i}, vertices {rows[i].tolist()}, has no area; leave it out, or move a vertex"
-        )
-    return edges, area
-
-
-def dihedral_angles(x: np.ndarray, hinges: np.ndarray) -> np.ndarray:
-    """(m,) rad: the angles between the triangles (0, 1, 2) and (1, 0, 3) of each hinge, 0 where they are level."""
-    a, b, c, d = (x[hinges[:, k]] for k in range(4))
-    edge = b - a
-    one, other = np.cross(edge, c - a), np.cross(d - a, edge)
-    sine = np.einsum("ij,ij->i", np.cross(one, other), edge) / np.linalg.norm(edge, axis=1)
-    return np.asarray(np.arctan2(sine, np.einsum("ij,ij->i", one, other)))

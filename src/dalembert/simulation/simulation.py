@@ -26,7 +26,7 @@ from ..linalg.iterative import IterativeSolver
 from ..linalg.krylov import ITERATE_ENTRY as ITERATE
 from ..model.compile import Model, compile_scene
 from ..scene.scene import Scene
-from ..scene.simplify import simplification_message
+from ..scene.scene_warnings import simplification_message
 from ..symbolic import GeneralizedCoordinates
 from ..symbolic.mechanism import PlacedMechanism, require_supported
 from . import checkpoint

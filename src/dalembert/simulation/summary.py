@@ -11,8 +11,7 @@ from ..scene.force import Force
 from ..scene.joint import Link
 from ..scene.particles import Particle
 from ..scene.scene import Scene
-from ..scene.shape_dict import shape_to_dict
-from ..scene.shapes import HalfSpace
+from ..scene.shapes import HalfSpace, shape_to_dict
 
 # ----------------------------------------------------------------------------------------------------------------------
 # A scene as tables to read: what of it is in a run, with every parameter and its unit.

@@ -1,6 +1,5 @@
 """Forces on bodies, one file each: the description that a scene holds, and the compiled laws of its rows."""
 
 from . import drag, limit, load, motor, spring, torsion_spring
-from . import limit as joint_friction
 
-# ruff: noqa: F401 - imported for what they register
+# ruff: noqa: F401 - imported because they register laws

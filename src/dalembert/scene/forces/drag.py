@@ -28,11 +28,11 @@ class Drag(Force):
         self._given = {"linear": linear, "quadratic": quadratic, "angular": angular,
                        "angular_quadratic": angular_quadratic}  # fmt: skip
 
-    def resolve(self, found: Resolver) -> None:
-        values = [found.number(name, value, 0.0) for name, value in self._given.items()]
+    def resolve(self, resolver: Resolver) -> None:
+        values = [resolver.number(name, value, 0.0) for name, value in self._given.items()]
         self.vector, self.torque = np.array([*values[:2], 0.0]), np.array([*values[2:], 0.0])
         if self.bodies is not None:
-            self.bodies = found.bodies(
+            self.bodies = resolver.bodies(
                 self.bodies, "{name!r} is no body; name bodies, or use medium() for particles"
             )  # fmt: skip
 

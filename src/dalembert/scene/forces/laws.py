@@ -15,7 +15,7 @@ or on the coordinate s of a joint, through
 about the centre of mass, world axes) to the rows of its bodies with `push` or `wrench`. What no potential energy accounts
 for, it also writes to exerted[at : at + 6], and adds its power to power[force.ledger]; `power` finds the same power from
 `exerted` once more, at the velocities that the table has by then. Of the effort of a coordinate (N m or N), `working` is the
-part that no potential energy accounts for. A status other than 0 ends the run; see `status`.
+part that no potential energy accounts for. A status other than 0 ends the run; see `core.status`.
 """
 
 from __future__ import annotations

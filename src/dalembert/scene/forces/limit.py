@@ -1,4 +1,4 @@
-"""Stops of a joint, lower ≤ s ≤ upper: rows of the contact solver; see `contact.bounded`."""
+"""Stops of a joint, lower ≤ s ≤ upper, and dry friction in it: rows of the contact solver; see `contact.limits`."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ class Limit(Force):
         self.joint, self.coordinate, self.restitution = joint, coordinate, restitution
         self._lower, self._upper = lower, upper
 
-    def resolve(self, found: Resolver) -> None:
-        self.joint, self.coordinate = found.coordinate(self.joint, self.coordinate)
-        lower = -np.inf if self._lower is None else found.number("lower", self._lower)
-        upper = np.inf if self._upper is None else found.number("upper", self._upper)
+    def resolve(self, resolver: Resolver) -> None:
+        self.joint, self.coordinate = resolver.coordinate(self.joint, self.coordinate)
+        lower = -np.inf if self._lower is None else resolver.number("lower", self._lower)
+        upper = np.inf if self._upper is None else resolver.number("upper", self._upper)
         if not (lower < upper and np.isfinite([lower, upper]).any()):
             raise ValueError(
-                f"{found.owner}: lower {self._lower!r} and upper {self._upper!r} leave no room; give lower < upper, or one "
-                "of them"
+                f"{resolver.owner}: lower {self._lower!r} and upper {self._upper!r} leave no room; give lower < upper, or "
+                "one of them"
             )
         self.stops = (lower, upper)
-        self.restitution = found.number("restitution", self.restitution, 0.0)
+        self.restitution = resolver.number("restitution", self.restitution, 0.0)
         if self.restitution > 1.0:
-            raise ValueError(f"{found.owner}: restitution is {self.restitution:g}; give 0 to 1")
+            raise ValueError(f"{resolver.owner}: restitution is {self.restitution:g}; give 0 to 1")
 
     def rows(self, compiler: Any) -> list[tuple[Any, ...]]:
         fields = {"ledger": compiler.entry(self.name), "coordinate": compiler.coordinate(self.joint, self.coordinate)}
@@ -52,10 +52,6 @@ class Limit(Force):
                 ("restitution", self.restitution, "")]  # fmt: skip
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Dry friction in a joint: a row of the contact solver; see `contact.bounded`.
-
-
 class JointFriction(Force):
     """Dry friction in a joint, as much as `limit`; see `Scene.joint_friction`."""
 
@@ -65,9 +61,9 @@ class JointFriction(Force):
     def __init__(self, joint: str | Joint, *, effort: float, coordinate: str | None = None) -> None:
         self.joint, self.coordinate, self.limit = joint, coordinate, effort
 
-    def resolve(self, found: Resolver) -> None:
-        self.joint, self.coordinate = found.coordinate(self.joint, self.coordinate)
-        self.limit = found.number("effort", self.limit, 0.0)
+    def resolve(self, resolver: Resolver) -> None:
+        self.joint, self.coordinate = resolver.coordinate(self.joint, self.coordinate)
+        self.limit = resolver.number("effort", self.limit, 0.0)
 
     def rows(self, compiler: Any) -> list[tuple[Any, ...]]:
         return [compiler.row("dry_friction", self, target=self.target, limit=self.limit, side=1.0)]

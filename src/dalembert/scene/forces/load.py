@@ -30,17 +30,17 @@ class Load(Force):
         self.a, self.at_a, self.vector, self.torque, self.frame = body, at, force, torque, frame
         self.function = function
 
-    def resolve(self, found: Resolver) -> None:
-        self.a = found.body(
+    def resolve(self, resolver: Resolver) -> None:
+        self.a = resolver.body(
             self.a, "it acts on {name!r}, which is no body; name a body, or use field() for particles"
         )  # fmt: skip
         if self.frame not in ("world", "body"):
-            raise ValueError(f"{found.owner}: frame is {self.frame!r}; give 'world' or 'body'")
+            raise ValueError(f"{resolver.owner}: frame is {self.frame!r}; give 'world' or 'body'")
         self.in_body = self.frame == "body"
-        self.vector, self.torque = found.vector("force", self.vector), found.vector("torque", self.torque)
+        self.vector, self.torque = resolver.vector("force", self.vector), resolver.vector("torque", self.torque)
         if self.function is not None and (self.vector.any() or self.torque.any()):
-            raise ValueError(f"{found.owner}: give a function, or a force and a torque, not both")
-        self.at_a = self.a.position if self.at_a is None else found.vector("at", self.at_a)
+            raise ValueError(f"{resolver.owner}: give a function, or a force and a torque, not both")
+        self.at_a = self.a.position if self.at_a is None else resolver.vector("at", self.at_a)
 
     def rows(self, compiler: Any) -> list[tuple[Any, ...]]:
         fields = {

@@ -32,34 +32,34 @@ class Motor(Force):
         self.rest, self.damping, self.position, self.stiffness, self.limit = effort, gain, position, stiffness, limit
         self._speed = speed
 
-    def resolve(self, found: Resolver) -> None:
-        self.joint, self.coordinate = found.coordinate(self.joint, self.coordinate)
+    def resolve(self, resolver: Resolver) -> None:
+        self.joint, self.coordinate = resolver.coordinate(self.joint, self.coordinate)
         if not self.limit > 0.0:
-            raise ValueError(f"{found.owner}: limit is {self.limit!r}; give an effort above zero")
+            raise ValueError(f"{resolver.owner}: limit is {self.limit!r}; give an effort above zero")
         self.limit = float(self.limit)
-        self.damping = found.number("gain", self.damping, 0.0)
-        self.stiffness = found.number("stiffness", self.stiffness, 0.0)
-        self.position = found.number("position", self.position)
+        self.damping = resolver.number("gain", self.damping, 0.0)
+        self.stiffness = resolver.number("stiffness", self.stiffness, 0.0)
+        self.position = resolver.number("position", self.position)
         moves = self.rest != 0.0 or self.stiffness != 0.0
         if self._speed is not None and self.damping == 0.0:
             if self.function is not None or moves:
                 raise ValueError(
-                    f"{found.owner}: a speed without a gain leaves no room for an effort, stiffness or function"
+                    f"{resolver.owner}: a speed without a gain leaves no room for an effort, stiffness or function"
                 )
             self.kind, self.bounded, self.parameters_to_vary = "servo", True, ()
-            self.target = found.number("speed", self._speed)
+            self.target = resolver.number("speed", self._speed)
             self.position = 0.0
             return
         if self.function is not None and (moves or self.damping or self.position or self._speed is not None):
             raise ValueError(
-                f"{found.owner}: give a function of the effort, or effort, speed, gain, position and stiffness"
+                f"{resolver.owner}: give a function of the effort, or effort, speed, gain, position and stiffness"
             )
         if self.position != 0.0 and self.stiffness == 0.0:
             raise ValueError(
-                f"{found.owner}: position is {self.position:g} and stiffness is 0, so that nothing draws it there; give both"
+                f"{resolver.owner}: position is {self.position:g} and stiffness is 0, so that it has no effect; give both"
             )
-        self.rest = found.number("effort", self.rest)
-        self.target = 0.0 if self._speed is None else found.number("speed", self._speed)
+        self.rest = resolver.number("effort", self.rest)
+        self.target = 0.0 if self._speed is None else resolver.number("speed", self._speed)
 
     def rows(self, compiler: Any) -> list[tuple[Any, ...]]:
         if self.kind == "servo":

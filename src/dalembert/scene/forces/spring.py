@@ -31,13 +31,13 @@ class Spring(Force):
         self.stiffness, self.damping = stiffness, damping
         self.rest: Any = rest
 
-    def resolve(self, found: Resolver) -> None:
-        self.a, self.b = found.frames(self.a, self.b)
-        self.at_a, self.at_b = found.point("at_a", self.a, self.at_a), found.point("at_b", self.b, self.at_b)
-        self.stiffness = found.number("stiffness", self.stiffness, 0.0)
-        self.damping = found.number("damping", self.damping, 0.0)
+    def resolve(self, resolver: Resolver) -> None:
+        self.a, self.b = resolver.frames(self.a, self.b)
+        self.at_a, self.at_b = resolver.point("at_a", self.a, self.at_a), resolver.point("at_b", self.b, self.at_b)
+        self.stiffness = resolver.number("stiffness", self.stiffness, 0.0)
+        self.damping = resolver.number("damping", self.damping, 0.0)
         length = float(np.linalg.norm(self.at_b - self.at_a))
-        self.rest = length if self.rest is None else found.number("rest", self.rest, 0.0)
+        self.rest = length if self.rest is None else resolver.number("rest", self.rest, 0.0)
 
     def rows(self, compiler: Any) -> list[tuple[Any, ...]]:
         return [compiler.row("spring", self, **compiler.ends(self), stiffness=self.stiffness, damping=self.damping,

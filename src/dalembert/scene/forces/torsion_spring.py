@@ -24,11 +24,11 @@ class TorsionSpring(Force):
         self.joint, self.coordinate = joint, coordinate
         self.stiffness, self.damping, self.rest = stiffness, damping, rest
 
-    def resolve(self, found: Resolver) -> None:
-        self.stiffness = found.number("stiffness", self.stiffness, 0.0)
-        self.damping = found.number("damping", self.damping, 0.0)
-        self.joint, self.coordinate = found.coordinate(self.joint, self.coordinate)
-        self.rest = found.number("rest", self.rest)
+    def resolve(self, resolver: Resolver) -> None:
+        self.stiffness = resolver.number("stiffness", self.stiffness, 0.0)
+        self.damping = resolver.number("damping", self.damping, 0.0)
+        self.joint, self.coordinate = resolver.coordinate(self.joint, self.coordinate)
+        self.rest = resolver.number("rest", self.rest)
 
     def rows(self, compiler: Any) -> list[tuple[Any, ...]]:
         return [compiler.row("torsion", self, rest=self.rest, stiffness=self.stiffness, damping=self.damping)]

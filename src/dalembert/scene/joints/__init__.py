@@ -1,1 +1,1 @@
-"""Joints, one file each: what a user gives, and the parts that a joint is composed of."""
+"""Joints: what a user gives, and the parts that each joint is composed of."""

@@ -15,9 +15,9 @@ class Composition:
 
     kind = ""
 
-    def compose(self, name: str, found: Resolver) -> Joint:
-        """The joint, of parts; `found` checks what was given. Raises ValueError."""
-        raise NotImplementedError(f"{type(self).__name__} does not define compose(name, found)")
+    def compose(self, name: str, resolver: Resolver) -> Joint:
+        """The joint, of parts; `resolver` checks what was given. Raises ValueError."""
+        raise NotImplementedError(f"{type(self).__name__} does not define compose(name, resolver)")
 
 
 def point(pa: np.ndarray, pb: np.ndarray) -> Part:

@@ -1,4 +1,8 @@
-"""A point of b stays at a point of a: 3 constraints."""
+"""The standard joints: ball, hinge, slider, cylindrical, universal, weld, rod, points on lines, planes and curves, gear.
+
+`Scene.add_joint` makes a `Joint` of one. A joint is its parts, and `steps`: what it is in joint coordinates. The methods of
+`Scene` describe the arguments and the number of constraints. A new joint is one more file here; see docs/extending.md.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +23,9 @@ class Ball(Composition):
     def __init__(self, a: Any, b: Any, at: Any, *, at_b: Any = None) -> None:
         self.a, self.b, self.at, self.at_b = a, b, at, at_b
 
-    def compose(self, name: str, found: Resolver) -> Joint:
-        a, b, pa, pb = found.ends(self.a, self.b, self.at, self.at_b, "ab")
+    def compose(self, name: str, resolver: Resolver) -> Joint:
+        a, b, pa, pb = resolver.ends(self.a, self.b, self.at, self.at_b, "ab")
         return Joint(name, self.kind, a, b, [point(pa, pb)], pb, steps=(Step("ball", ZERO),))
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# b turns about an axis of a: 5 constraints.
 
 
 class Hinge(Composition):
@@ -36,16 +36,12 @@ class Hinge(Composition):
     def __init__(self, a: Any, b: Any, at: Any, axis: Any, *, at_b: Any = None, axis_b: Any = None) -> None:
         self.a, self.b, self.at, self.axis, self.at_b, self.axis_b = a, b, at, axis, at_b, axis_b
 
-    def compose(self, name: str, found: Resolver) -> Joint:
-        a, b, pa, pb = found.ends(self.a, self.b, self.at, self.at_b, "")
-        n = found.unit("axis", self.axis)
-        nb = n if self.axis_b is None else found.unit("axis_b", self.axis_b)
+    def compose(self, name: str, resolver: Resolver) -> Joint:
+        a, b, pa, pb = resolver.ends(self.a, self.b, self.at, self.at_b, "")
+        n = resolver.unit("axis", self.axis)
+        nb = n if self.axis_b is None else resolver.unit("axis_b", self.axis_b)
         parts = [point(pa, pb), *(dot(side, nb) for side in sides(n))]
         return Joint(name, self.kind, a, b, parts, pb, axis=n, angle=True, steps=(Step("hinge", n),))
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# b slides along an axis of a without turning: 5 constraints.
 
 
 class Slider(Composition):
@@ -56,16 +52,12 @@ class Slider(Composition):
     def __init__(self, a: Any, b: Any, at: Any, axis: Any, *, at_b: Any = None) -> None:
         self.a, self.b, self.at, self.axis, self.at_b = a, b, at, axis, at_b
 
-    def compose(self, name: str, found: Resolver) -> Joint:
-        a, b, pa, pb = found.ends(self.a, self.b, self.at, self.at_b, "")
-        n = found.unit("axis", self.axis)
+    def compose(self, name: str, resolver: Resolver) -> Joint:
+        a, b, pa, pb = resolver.ends(self.a, self.b, self.at, self.at_b, "")
+        n = resolver.unit("axis", self.axis)
         s, t = sides(n)
         parts = [plane(s, pa, pb), plane(t, pa, pb), dot(s, n), dot(t, n), dot(s, t)]
         return Joint(name, self.kind, a, b, parts, pb, axis=n, displacement=True, steps=(Step("slider", n),))
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# b slides along and turns about an axis of a: 4 constraints.
 
 
 class Cylindrical(Composition):
@@ -76,17 +68,13 @@ class Cylindrical(Composition):
     def __init__(self, a: Any, b: Any, at: Any, axis: Any, *, at_b: Any = None) -> None:
         self.a, self.b, self.at, self.axis, self.at_b = a, b, at, axis, at_b
 
-    def compose(self, name: str, found: Resolver) -> Joint:
-        a, b, pa, pb = found.ends(self.a, self.b, self.at, self.at_b, "")
-        n = found.unit("axis", self.axis)
+    def compose(self, name: str, resolver: Resolver) -> Joint:
+        a, b, pa, pb = resolver.ends(self.a, self.b, self.at, self.at_b, "")
+        n = resolver.unit("axis", self.axis)
         s, t = sides(n)
         parts = [plane(s, pa, pb), plane(t, pa, pb), dot(s, n), dot(t, n)]
         steps = (Step("slider", n, ".displacement"), Step("hinge", n, ".angle"))
         return Joint(name, self.kind, a, b, parts, pb, axis=n, angle=True, displacement=True, steps=steps)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# A cross: an axis of a and an axis of b meet at a point at right angles: 4 constraints.
 
 
 class Universal(Composition):
@@ -97,15 +85,11 @@ class Universal(Composition):
     def __init__(self, a: Any, b: Any, at: Any, axis_a: Any, axis_b: Any, *, at_b: Any = None) -> None:
         self.a, self.b, self.at, self.axis_a, self.axis_b, self.at_b = a, b, at, axis_a, axis_b, at_b
 
-    def compose(self, name: str, found: Resolver) -> Joint:
-        a, b, pa, pb = found.ends(self.a, self.b, self.at, self.at_b, "")
-        one, other = found.unit("axis_a", self.axis_a), found.unit("axis_b", self.axis_b)
+    def compose(self, name: str, resolver: Resolver) -> Joint:
+        a, b, pa, pb = resolver.ends(self.a, self.b, self.at, self.at_b, "")
+        one, other = resolver.unit("axis_a", self.axis_a), resolver.unit("axis_b", self.axis_b)
         steps = (Step("hinge", one, ".a"), Step("hinge", other, ".b"))
         return Joint(name, self.kind, a, b, [point(pa, pb), dot(one, other)], pb, steps=steps)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# b is fixed to a as it stands: 6 constraints.
 
 
 class Weld(Composition):
@@ -116,14 +100,10 @@ class Weld(Composition):
     def __init__(self, a: Any, b: Any, at: Any, *, at_b: Any = None) -> None:
         self.a, self.b, self.at, self.at_b = a, b, at, at_b
 
-    def compose(self, name: str, found: Resolver) -> Joint:
-        a, b, pa, pb = found.ends(self.a, self.b, self.at, self.at_b, "")
+    def compose(self, name: str, resolver: Resolver) -> Joint:
+        a, b, pa, pb = resolver.ends(self.a, self.b, self.at, self.at_b, "")
         x, y, z = np.eye(3)
         return Joint(name, self.kind, a, b, [point(pa, pb), dot(x, y), dot(y, z), dot(z, x)], pb, steps=())
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Two points keep their distance: 1 constraint.
 
 
 class Rod(Composition):
@@ -134,18 +114,14 @@ class Rod(Composition):
     def __init__(self, a: Any, b: Any, at_a: Any = None, at_b: Any = None, *, length: float | None = None) -> None:
         self.a, self.b, self.at_a, self.at_b, self.length = a, b, at_a, at_b, length
 
-    def compose(self, name: str, found: Resolver) -> Joint:
-        a, b, pa, pb = found.two_points(self.a, self.b, self.at_a, self.at_b)
-        value = float(np.linalg.norm(pb - pa)) if self.length is None else found.number("length", self.length)
+    def compose(self, name: str, resolver: Resolver) -> Joint:
+        a, b, pa, pb = resolver.two_points(self.a, self.b, self.at_a, self.at_b)
+        value = float(np.linalg.norm(pb - pa)) if self.length is None else resolver.number("length", self.length)
         if value <= 0.0:
             raise ValueError(
-                f"{found.owner}: its length is {value:g} m; a rod needs one above zero (use ball for none)"
+                f"{resolver.owner}: its length is {value:g} m; a rod needs one above zero (use ball for none)"
             )
         return Joint(name, self.kind, a, b, [distance(pa, pb, value)], pb)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# A point of b stays on a line of a: 2 constraints.
 
 
 class PointOnLine(Composition):
@@ -156,15 +132,11 @@ class PointOnLine(Composition):
     def __init__(self, a: Any, b: Any, at: Any, axis: Any, *, at_b: Any = None) -> None:
         self.a, self.b, self.at, self.axis, self.at_b = a, b, at, axis, at_b
 
-    def compose(self, name: str, found: Resolver) -> Joint:
-        a, b, pa, pb = found.ends(self.a, self.b, self.at, self.at_b, "b")
-        n = found.unit("axis", self.axis)
+    def compose(self, name: str, resolver: Resolver) -> Joint:
+        a, b, pa, pb = resolver.ends(self.a, self.b, self.at, self.at_b, "b")
+        n = resolver.unit("axis", self.axis)
         parts = [plane(side, pa, pb) for side in sides(n)]
         return Joint(name, self.kind, a, b, parts, pb, axis=n, displacement=True)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# A point of b stays in a plane of a: 1 constraint.
 
 
 class PointOnPlane(Composition):
@@ -175,13 +147,9 @@ class PointOnPlane(Composition):
     def __init__(self, a: Any, b: Any, at: Any, normal: Any, *, at_b: Any = None) -> None:
         self.a, self.b, self.at, self.normal, self.at_b = a, b, at, normal, at_b
 
-    def compose(self, name: str, found: Resolver) -> Joint:
-        a, b, pa, pb = found.ends(self.a, self.b, self.at, self.at_b, "b")
-        return Joint(name, self.kind, a, b, [plane(found.unit("normal", self.normal), pa, pb)], pb)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# A point of b stays on a curve of a: 2 constraints.
+    def compose(self, name: str, resolver: Resolver) -> Joint:
+        a, b, pa, pb = resolver.ends(self.a, self.b, self.at, self.at_b, "b")
+        return Joint(name, self.kind, a, b, [plane(resolver.unit("normal", self.normal), pa, pb)], pb)
 
 
 class PointOnCurve(Composition):
@@ -192,13 +160,9 @@ class PointOnCurve(Composition):
     def __init__(self, a: Any, b: Any, at: Any, curve: Curve) -> None:
         self.a, self.b, self.at, self.curve = a, b, at, curve
 
-    def compose(self, name: str, found: Resolver) -> Joint:
-        a, b, pa, pb = found.ends(self.a, self.b, self.at, None, "b")
+    def compose(self, name: str, resolver: Resolver) -> Joint:
+        a, b, pa, pb = resolver.ends(self.a, self.b, self.at, None, "b")
         return Joint(name, self.kind, a, b, [curve(pa, pb)], pb, curve=self.curve)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Coordinate of `second` = ratio × coordinate of `first`: 1 constraint.
 
 
 class Gear(Composition):
@@ -209,12 +173,12 @@ class Gear(Composition):
     def __init__(self, first: Any, second: Any, ratio: float) -> None:
         self.first, self.second, self.ratio = first, second, ratio
 
-    def compose(self, name: str, found: Resolver) -> Joint:
-        j1, j2 = found.joint(self.first), found.joint(self.second)
+    def compose(self, name: str, resolver: Resolver) -> Joint:
+        j1, j2 = resolver.joint(self.first), resolver.joint(self.second)
         for joint in (j1, j2):
             if not (joint.angle or joint.displacement):
                 raise ValueError(
-                    f"{found.owner}: {joint.kind} {joint.name!r} has no coordinate; couple hinges or sliders"
+                    f"{resolver.owner}: {joint.kind} {joint.name!r} has no coordinate; couple hinges or sliders"
                 )
-        coupling = Coupling((j1, j2), found.number("ratio", self.ratio))
+        coupling = Coupling((j1, j2), resolver.number("ratio", self.ratio))
         return Joint(name, self.kind, j1.b, j2.b, [], j2.at, coupling=coupling)

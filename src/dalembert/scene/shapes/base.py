@@ -1,4 +1,5 @@
-"""What every shape has: the class `Shape`, the compiled functions of a convex shape (`Kernels`), and the registry.
+"""What every shape has: the class `Shape`, the compiled functions of a convex shape (`Kernels`), the registry, and shapes as
+plain dictionaries.
 
 One file of this folder defines one shape: the class with its checks, mass, drawing, export and dictionary form, and its
 compiled functions. `register` makes it known to everything else: collision detection, queries, exports and saved runs look
@@ -15,9 +16,7 @@ import numpy as np
 from ..checks import positive
 from ..polyhedron import Moments, Surface
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The numbers of the kinds of colliders. They are few and compared often, so that they are constants of the kernels.
-
+# The numbers of the kinds of colliders; constants of the kernels, because they are compared often ------------------------
 
 # Shapes with contact functions of their own for some pairs, see `collide.narrow.family_of`; the order is that of a pair.
 SPHERE, CAPSULE, BOX, HULL, CYLINDER, CONE, ELLIPSOID = range(7)
@@ -26,8 +25,7 @@ FIRST_FREE = 7
 HALF_SPACE = 61
 MESH = 62
 
-
-# ----------------------------------------------------------------------------------------------------------------------
+# Shapes ---------------------------------------------------------------------------------------------------------------
 
 NO_SIZE = (0.0, 0.0, 0.0)
 
@@ -69,7 +67,7 @@ class Shape:
     """A shape in its own frame, lengths in metres: a plain value without mass, place or colour."""
 
     kind: ClassVar[int]
-    """its number in the tables of collision detection, see `kinds`"""
+    """its number in the tables of collision detection"""
     kernels: ClassVar[Kernels] = Kernels()
     keys: ClassVar[tuple[str, ...]]
     """what its dictionary form holds, in the order of the arguments of the class"""
@@ -113,8 +111,24 @@ class Shape:
         return self.surface
 
     def to_dict(self) -> dict[str, Any]:
-        """The shape as numbers, strings and lists, see `shape_dict`."""
+        """The shape as numbers, strings and lists; see `shape_to_dict`."""
         return {"type": type(self).__name__, **{key: _plain(getattr(self, key)) for key in self.keys}}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Shape:
+        """The shape of a dictionary without its type; see `shape_from_dict`."""
+        values = values_of(cls.__name__, data, cls.keys)
+        for key, rows in zip(cls.keys, values, strict=True):
+            if cls.listed and (not isinstance(rows, list) or len(rows) > MAX_ROWS):
+                raise ValueError(
+                    f"{cls.__name__}: '{key}' must be a list of at most {MAX_ROWS} rows; got {type(rows).__name__}"
+                )
+        return cls.from_values(values)
+
+    @classmethod
+    def from_values(cls, values: list[Any]) -> Shape:
+        """The shape of the values of its `keys`."""
+        return cls(*values)
 
     def mjcf_geom(self) -> list[float] | None:
         """The sizes of a geom of `mjcf_type`; None: it is written as a mesh."""
@@ -127,7 +141,7 @@ class Shape:
 
     @classmethod
     def from_urdf(cls, given: Any) -> Shape:
-        """The shape of an element `urdf_tag`, whose attributes are given (`formats.attributes.Attributes`)."""
+        """The shape of an element `urdf_tag`, whose attributes are given (`io.files.Attributes`)."""
         raise NotImplementedError
 
     def usd_prim(self) -> UsdPrim | None:
@@ -142,6 +156,8 @@ class Dimensions(Shape):
         for name, value in vars(self).items():
             object.__setattr__(self, name, positive(type(self).__name__, name, value, "m"))
 
+
+# The registry ---------------------------------------------------------------------------------------------------------
 
 SHAPES: dict[str, type[Shape]] = {}
 """The shapes by name, in the order of registration."""
@@ -167,7 +183,7 @@ def register(cls: _Class) -> _Class:
         cls.kind = max([FIRST_FREE - 1, *(k for k in map(kind_of, SHAPES.values()) if k < HALF_SPACE)]) + 1
         if cls.kind >= HALF_SPACE:
             raise ValueError(
-                f"{name}: there are {HALF_SPACE} convex shapes already; raise HALF_SPACE and MESH in kinds.py"
+                f"{name}: there are {HALF_SPACE} convex shapes already; raise HALF_SPACE and MESH in shapes/base.py"
             )
     if not hasattr(cls, "keys"):
         cls.keys = tuple(field.name for field in fields(cls))  # type: ignore[arg-type]
@@ -178,6 +194,9 @@ def register(cls: _Class) -> _Class:
 def kind_of(cls: type[Shape]) -> int:
     """The number of its kind; −1 for a compound."""
     return getattr(cls, "kind", -1)
+
+
+# What shapes are written with -----------------------------------------------------------------------------------------
 
 
 def bounding_radius(shape: Shape) -> float:
@@ -205,6 +224,43 @@ def set_arrays(shape: Shape, **arrays: np.ndarray) -> None:
     for name, array in arrays.items():
         array.flags.writeable = False
         object.__setattr__(shape, name, array)
+
+
+# Shapes as plain dictionaries of numbers, strings and lists: what JSON holds, and nothing that runs --------------------
+
+MAX_ROWS = 10_000_000
+"""most points, vertices, faces or parts in one shape"""
+
+
+def shape_to_dict(shape: Shape) -> dict[str, Any]:
+    """The shape as a dictionary that ``json.dumps`` takes; every bit comes back with ``shape_from_dict``.
+
+    >>> from dalembert import Sphere
+    >>> shape_to_dict(Sphere(0.5))
+    {'type': 'Sphere', 'radius': 0.5}
+    """
+    if not isinstance(shape, Shape):
+        raise ValueError(f"shape_to_dict: {shape!r:.80} is not a shape; give one such as Box(1, 1, 1)")
+    return shape.to_dict()
+
+
+def shape_from_dict(data: dict[str, Any]) -> Shape:
+    """The shape that ``shape_to_dict`` wrote, checked as if it were built by hand.
+
+    Raises:
+        ValueError: an unknown type, a key too many or too few, too many rows, or a value that the shape refuses.
+    """
+    name = data.get("type") if isinstance(data, dict) else None
+    if not isinstance(name, str) or name not in SHAPES:
+        raise ValueError(f"shape_from_dict: {data!r:.80} has no known type; 'type' is one of {', '.join(SHAPES)}")
+    return SHAPES[name].from_dict({key: value for key, value in data.items() if key != "type"})
+
+
+def values_of(owner: str, data: dict[str, Any], keys: tuple[str, ...]) -> list[Any]:
+    """The values of the keys. Raises ValueError for a key too many or too few."""
+    if set(data) != set(keys):
+        raise ValueError(f"{owner}: its keys must be {', '.join(keys)}; got {', '.join(map(str, data))!s:.80}")
+    return [data[key] for key in keys]
 
 
 def _plain(value: Any) -> Any:

@@ -27,6 +27,7 @@ def support(size, u):
 
 @inlined
 def extent(size, u):
+    """Σ hᵢ |uᵢ|, with half the sides hᵢ."""
     reach = size[0] * abs(u[0]) + size[1] * abs(u[1]) + size[2] * abs(u[2])
     return reach, reach
 

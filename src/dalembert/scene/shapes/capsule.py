@@ -21,6 +21,7 @@ def support(size, u):
 
 @inlined
 def extent(size, u):
+    """r + h |u_z|, with the radius r and half the length h."""
     reach = size[0] + size[1] * abs(u[2])
     return reach, reach
 

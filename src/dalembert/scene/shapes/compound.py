@@ -1,4 +1,4 @@
-"""Several solids fixed to one another. Its mass is put together by `mass`."""
+"""Several solids fixed to one another. `scene.mass` computes their mass properties."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from ..checks import positive, real_array, rotation_matrix, unit_quaternion
 from ..polyhedron import Surface
-from .base import Shape, register
+from .base import Shape, register, shape_from_dict, values_of
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,9 @@ class Part:
             "shape": self.shape.to_dict(), "position": list(self.position), "orientation": list(self.orientation),
             "density_ratio": self.density_ratio,
         }  # fmt: skip
+
+
+KEYS = ("shape", "position", "orientation", "density_ratio")  # of the dictionary of a part
 
 
 @register
@@ -101,3 +104,21 @@ class Compound(Shape):
     def to_dict(self) -> dict[str, Any]:
         """See `Shape.to_dict`."""
         return {"type": "Compound", "parts": [part.to_dict() for part in self.parts]}
+
+    @classmethod
+    def from_values(cls, values: list[Any]) -> Compound:
+        """See `Shape.from_values`."""
+        return cls([_part_from_dict(index, part) for index, part in enumerate(values[0])])
+
+
+def _part_from_dict(index: int, data: Any) -> tuple:
+    owner = f"Compound: part {index}"
+    if not isinstance(data, dict):
+        raise ValueError(f"{owner} is {data!r:.80}; give a dictionary with the keys {', '.join(KEYS)}")
+    shape, position, orientation, density_ratio = values_of(owner, data, KEYS)
+    if isinstance(shape, dict) and shape.get("type") == "Compound":
+        raise ValueError(f"{owner}: a compound cannot be a part of a compound; list its parts directly")
+    try:
+        return (shape_from_dict(shape), position, orientation, density_ratio)
+    except ValueError as error:
+        raise ValueError(f"{owner}: {error}") from None

@@ -13,6 +13,8 @@ from ..polyhedron import Moments, Surface, cone_surface
 from .base import CONE, Dimensions, Kernels, UsdPrim, centered, register
 from .geometry import NOTHING, WHOLE_LINE, below, cut, from_axis, rim_curvature, rim_point, roots, round_face
 
+ROUNDING = 1e-15  # of k²: where a quadratic has a smaller leading term, rounding made it, and it is linear
+
 
 @inlined
 def support(size, u):
@@ -45,7 +47,7 @@ def nappe(part, o, d, radius, half):
     a = d[0] * d[0] + d[1] * d[1] - kk * d[2] * d[2]
     b = o[0] * d[0] + o[1] * d[1] + kk * w * d[2]
     c = o[0] * o[0] + o[1] * o[1] - kk * w * w
-    if abs(a) <= 1e-15 * kk:  # along the side line: one root
+    if abs(a) <= ROUNDING * kk:  # along the side line: one root
         t = -0.5 * c / b if b != 0.0 else math.inf
         first, last = (t, math.inf) if d[2] < 0.0 else (-math.inf, t)
         if b == 0.0 and c > 0.0:
@@ -96,11 +98,13 @@ def distance(size, p):
 
 @inlined
 def flat_normal(size, u):
+    """The base, where u points down."""
     return (0.0, 0.0, math.copysign(1.0, u[2])) if u[2] < 0.0 else (0.0, 0.0, 0.0)
 
 
 @inlined
 def face(size, u, x, axes, scratch, at):
+    """The base, or a line of the side."""
     return round_face(True, size[0], size[1], u, x, axes, scratch, at)
 
 

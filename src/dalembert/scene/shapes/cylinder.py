@@ -50,11 +50,13 @@ def distance(size, p):
 
 @inlined
 def flat_normal(size, u):
+    """The end that u faces."""
     return (0.0, 0.0, math.copysign(1.0, u[2]))
 
 
 @inlined
 def face(size, u, x, axes, scratch, at):
+    """An end, or a line of the side."""
     return round_face(False, size[0], size[1], u, x, axes, scratch, at)
 
 

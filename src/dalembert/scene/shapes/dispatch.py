@@ -1,18 +1,15 @@
 """Compiled functions of all convex shapes: each calls that of the shape whose kind is given.
 
-They are chains of comparisons, `if kind == 0: return …`, written from the registry when this module is imported; a compiler
-makes a table of jumps of them. The functions of the shapes become part of the chain.
+They are generated from the registry when this module is imported; see `by_kind`. `Kernels` says what each computes.
 """
 
-import linecache
-import math
 from typing import Any
 
 from ...core.jit import inlined
 from ...core.math3 import dot
+from ...core.registry import by_kind
 from . import SHAPES
 from .base import FIRST_FREE, Shape
-from .geometry import NOTHING
 
 CONVEX = {cls.kind: cls for cls in SHAPES.values() if any(cls.kernels)}
 """The shapes that have compiled functions, by kind."""
@@ -22,20 +19,6 @@ GROWN = sum(1 << kind for kind, cls in CONVEX.items() if cls.grown)
 """The bit of each kind whose core is grown by the first number of its size."""
 
 
-def by_kind(name: str, arguments: str, functions: dict[int, Any], otherwise: str) -> Any:
-    """The compiled function name(kind, arguments) that calls the function of that kind; `otherwise` is an expression."""
-    file = f"<{__name__}.{name}>"
-    lines = [f"def {name}(kind, {arguments}):"]
-    for kind in functions:
-        lines += [f"    if kind == {kind}:", f"        return of_{kind}({arguments})"]
-    source = "\n".join([*lines, f"    return {otherwise}"]) + "\n"
-    space: dict[str, Any] = {f"of_{kind}": function for kind, function in functions.items()}
-    space |= {"__name__": __name__, "NOTHING": NOTHING, "inf": math.inf}
-    exec(compile(source, file, "exec"), space)
-    linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file  # for tracebacks
-    return inlined(space[name])
-
-
 def hooks(name: str) -> dict[int, Any]:
     """The functions of this name, by kind."""
     found = {kind: getattr(cls.kernels, name) for kind, cls in CONVEX.items()}
@@ -43,11 +26,12 @@ def hooks(name: str) -> dict[int, Any]:
 
 
 def extent_by_support(cls: type[Shape]) -> Any:
-    """`Kernels.extent` as `Kernels.support` tells it, in two calls."""
+    """`Kernels.extent` made of `Kernels.support`, by two calls."""
     support, grown = cls.kernels.support, float(cls.grown)
 
     @inlined
     def extent(size, u):
+        """u · support(u) and −u · support(−u), each grown by the radius of the shape."""
         back = (-u[0], -u[1], -u[2])
         return dot(u, support(size, u)) + grown * size[0], dot(back, support(size, back)) + grown * size[0]
 
@@ -58,12 +42,14 @@ ORIGIN = "(0.0, 0.0, 0.0)"
 _derived = {kind: extent_by_support(cls) for kind, cls in CONVEX.items() if cls.kernels.extent is None}
 _faces = hooks("face")
 _other_faces = {kind: function for kind, function in _faces.items() if kind >= FIRST_FREE}
-shape_support = by_kind("shape_support", "size, u", hooks("support"), ORIGIN)
-shape_extent = by_kind("shape_extent", "size, u", {**hooks("extent"), **_derived}, "(0.0, 0.0)")
-shape_ray = by_kind("shape_ray", "size, o, d", hooks("ray"), "NOTHING")
-shape_distance = by_kind("shape_distance", "size, p", hooks("distance"), f"(inf, {ORIGIN})")
-shape_curvature = by_kind("shape_curvature", "size, p, u", hooks("curvature"), "(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)")
-shape_flat_normal = by_kind("shape_flat_normal", "size, u", hooks("flat_normal"), ORIGIN)
-shape_face = by_kind("shape_face", "size, u, x, axes, scratch, at", _faces, "0")
+shape_support = by_kind(__name__, "shape_support", "size, u", hooks("support"), ORIGIN)
+shape_extent = by_kind(__name__, "shape_extent", "size, u", {**hooks("extent"), **_derived}, "(0.0, 0.0)")
+shape_ray = by_kind(__name__, "shape_ray", "size, o, d", hooks("ray"), f"(inf, -inf, {ORIGIN})")
+shape_distance = by_kind(__name__, "shape_distance", "size, p", hooks("distance"), f"(inf, {ORIGIN})")
+shape_curvature = by_kind(
+    __name__, "shape_curvature", "size, p, u", hooks("curvature"), "(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)"
+)
+shape_flat_normal = by_kind(__name__, "shape_flat_normal", "size, u", hooks("flat_normal"), ORIGIN)
+shape_face = by_kind(__name__, "shape_face", "size, u, x, axes, scratch, at", _faces, "0")
 # The same of the shapes without contact functions of their own.
-other_face = by_kind("other_face", "size, u, x, axes, scratch, at", _other_faces, "0")
+other_face = by_kind(__name__, "other_face", "size, u, x, axes, scratch, at", _other_faces, "0")

@@ -24,12 +24,12 @@ from ..polyhedron import Moments, Surface, sphere_surface
 from .base import ELLIPSOID, Dimensions, Kernels, centered, register
 from .geometry import NOTHING
 
-STEPS = 64
+STEPS = 64  # of Newton's method, far more than it takes: it stops where σ does not change any more
 
 
 @njit
 def part(z, line):
-    """z/line, zero where z is."""
+    """z/line; zero where z is zero."""
     return z / line if z > 0.0 else 0.0
 
 
@@ -95,6 +95,7 @@ def support(size, u):
 
 @inlined
 def extent(size, u):
+    """|D u| with D = diag(semi-axes)."""
     reach = norm((size[0] * u[0], size[1] * u[1], size[2] * u[2]))
     return reach, reach
 

@@ -42,9 +42,11 @@ def rim_curvature(size, p, u):
 
 
 # Rays -----------------------------------------------------------------------------------------------------------------
+
+
 @njit
 def below(part, o, d, n, offset):
-    """n · x ≤ offset."""
+    """The part of a ray within the half-space n · x ≤ offset."""
     enter, leave, normal = part
     rate = dot(n, d)
     room = offset - dot(n, o)
@@ -79,7 +81,7 @@ def cut(part, first, last, normal):
 
 @njit
 def ball(part, o, d, radius, z):
-    """|x − (0, 0, z)| ≤ radius."""
+    """The part within the ball |x − (0, 0, z)| ≤ radius."""
     r = (o[0], o[1], o[2] - z)
     t = -dot(r, d)
     nearest = add_scaled(r, t, d)
@@ -92,7 +94,7 @@ def ball(part, o, d, radius, z):
 
 @njit
 def tube(part, o, d, radius):
-    """x² + y² ≤ radius²."""
+    """The part within the cylinder x² + y² ≤ radius²."""
     a = d[0] * d[0] + d[1] * d[1]
     c = o[0] * o[0] + o[1] * o[1] - radius * radius
     if a == 0.0:
@@ -105,6 +107,8 @@ def tube(part, o, d, radius):
 
 
 # Signed distances of points -------------------------------------------------------------------------------------------
+
+
 @inlined
 def from_axis(p):
     """(distance from the z axis, and the unit vector away from it; x on the axis)."""
@@ -120,12 +124,15 @@ def from_ball(p, radius, otherwise):
 
 
 # Flat parts -----------------------------------------------------------------------------------------------------------
+
+
 @njit
 def put(p, x, axes, scratch, at):
-    """Write a point of a collider's frame, which has this place and rotation in the world, to scratch[at] in world axes;
-    returns where the next goes.
+    """Write a point p of a collider's frame, whose origin is at x and whose rotation matrix is `axes`, to scratch[at :
+    at + 3] in world axes. Returns the index of the next.
 
-    A flat part is written corner by corner, in order around: two for an edge, up to `curved.MOST_CORNERS` for a polygon.
+    A flat part is written corner by corner, in order around: two for an edge, up to `MOST_CORNERS` of collision detection
+    for a polygon.
     """
     q = add(x, matvec(axes, p))
     for k in range(3):

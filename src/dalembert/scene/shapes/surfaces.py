@@ -1,4 +1,8 @@
-"""The half-space: the ground."""
+"""Surfaces, which bodies touch from one side: the half-space, triangle meshes and height fields. For obstacles only.
+
+A surface of triangles has one outside, where its normals point: faces run anticlockwise seen from there. It has no inside, so
+that it has no mass.
+"""
 
 from __future__ import annotations
 
@@ -15,21 +19,26 @@ from ..polyhedron import Surface, require_indices
 from .base import HALF_SPACE, MESH, Kernels, Shape, register
 from .geometry import WHOLE_LINE, below
 
+# The half-space: the ground -------------------------------------------------------------------------------------------
+
 UNBOUNDED = 1e30  # m
 
 
 @inlined
 def extent(size, u):
+    """No end."""
     return UNBOUNDED, UNBOUNDED
 
 
 @inlined
 def ray(size, o, d):
+    """z ≤ 0."""
     return below(WHOLE_LINE, o, d, (0.0, 0.0, 1.0), 0.0)
 
 
 @inlined
 def distance(size, p):
+    """The height z."""
     return p[2], (0.0, 0.0, 1.0)
 
 
@@ -60,13 +69,7 @@ class HalfSpace(Shape):
         return cls()
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# A surface of triangles, open or closed, for obstacles.
-#
-# A surface has one outside, where its normals point: faces run anticlockwise seen from there. It has no inside, so
-# that it
-# has no mass, and only what does not move can have such a shape.
-
+# Surfaces of triangles ------------------------------------------------------------------------------------------------
 
 MOST_FACES = 1_000_000
 FLAT = 1e-12  # of its longest side: a triangle of less height has no area
@@ -142,10 +145,6 @@ class TriangleMesh(Shape):
     def triangles(self, segments: int = 24) -> Surface:
         """The mesh itself; ``segments`` plays no part."""
         return self.vertices, self.faces
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# A surface over a grid of heights, for obstacles; see `triangle_mesh`.
 
 
 @register

@@ -5,7 +5,7 @@ import pytest
 
 import dalembert as dal
 from dalembert.io.build import hull_or_plate
-from dalembert.scene.simplify import contact_hull
+from dalembert.scene.shapes.convex_hull import contact_hull
 
 URDF = """<robot name="r"><link name="base"/>
 <joint name="j" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/></joint>
