@@ -100,3 +100,20 @@ found, solved = product(2.0 * numpy.eye(3), numpy.ones((3, 3)))
 assert (found == 2.0).all() and (solved == 0.5).all()
 """
     assert "scipy.linalg" in loaded_by(program)
+
+
+@pytest.mark.parametrize("call", ['load_usd("a.usda")', 'export_usd(dal.Scene(), "a.usda")'])
+def test_usd_without_its_package_says_how_to_install_it(call):
+    program = f"""
+import sys
+sys.modules["pxr"] = None  # as where it is not installed
+import dalembert as dal
+
+try:
+    dal.{call}
+except ImportError as error:
+    assert "pip install 'dalembert[usd]'" in str(error), error
+else:
+    raise AssertionError("USD without usd-core")
+"""
+    loaded_by(program)

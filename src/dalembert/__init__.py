@@ -13,14 +13,13 @@ if TYPE_CHECKING:
     from .core.status import SimulationWarning
     from .ensemble.batch import Batch, run_batch
     from .ensemble.sweep import SweepError, sweep
+    from .export.formats import export_usd
     from .export.gltf import export_gltf
     from .export.mjcf import export_mjcf
-    from .export.usd import export_usd
     from .integrate.solve import solve
     from .integrate.tableaus import METHODS
     from .io.files import ImportedModel
-    from .io.load import load_model
-    from .io.usd import load_usd
+    from .io.load import load_model, load_usd
     from .linalg.equilibrate import Equilibration, condition_number, equilibrate
     from .linalg.iterative import IterativeSolver, LinearSolution, solve_linear
     from .linalg.matching import Matching, matching
@@ -73,12 +72,11 @@ _HOME = {
     ".ensemble.sweep": "sweep SweepError",
     ".ensemble.batch": "Batch run_batch",
     ".simulation.errors": "SimulationError",
+    ".export.formats": "export_usd",
     ".export.gltf": "export_gltf",
     ".export.mjcf": "export_mjcf",
-    ".export.usd": "export_usd",
     ".io.files": "ImportedModel",
-    ".io.load": "load_model",
-    ".io.usd": "load_usd",
+    ".io.load": "load_model load_usd",
     ".integrate.tableaus": "METHODS",
     ".integrate.solve": "solve",
     ".linalg.equilibrate": "condition_number equilibrate Equilibration",

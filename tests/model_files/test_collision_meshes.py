@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dalembert as dal
-from dalembert.io.build import hull_or_plate
+from dalembert.io.meshes import hull_or_plate
 from dalembert.scene.shapes.convex_hull import contact_hull
 
 URDF = """<robot name="r"><link name="base"/>

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dalembert as dal
-from dalembert.io.usd_prims import require_shallow
+from dalembert.io.usd import require_shallow
 
 Sdf = pytest.importorskip("pxr.Sdf", reason="usd-core is not installed")
 

@@ -1,14 +1,42 @@
-"""Formats of models: URDF, MJCF and USD in, MJCF, glTF and USD out. Readers and writers are imported when used."""
+"""The formats of files: models in and out, runs in, pictures, films and pages out; and from one file to another by suffix.
+
+The readers and writers behind them are imported when they are used.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..core.file_format import SAVED, add_reader, add_writer
+from ..core.file_format import READERS, SAVED, USD_SUFFIXES, WRITERS, add_reader, add_writer, require_suffix
 
-USD = (".usda", ".usdc", ".usd")
+if TYPE_CHECKING:
+    from ..scene.scene import Scene
+    from ..simulation.simulation import Simulation
+    from ..simulation.trajectory import Trajectory
+    from .shown import ExportWarning
+
+# Models ---------------------------------------------------------------------------------------------------------------
+
+
+def export_usd(source: Simulation | Trajectory | Scene, path: str | PathLike[str]) -> list[ExportWarning]:
+    """Write a USD file (.usda, .usdc or .usd), z up, in m and kg; returns what it does not have.
+
+    A body is an Xform at its centre of mass with its shape below; a run gives it time samples at the recorded instants. A
+    scene, and a run that still knows its scene, have USD Physics too: rigid bodies with mass and inertia, colliders and
+    their materials, joints with stops, drives for torsion springs and motors. USD keeps most of these in float32. Particles
+    are points, curves or meshes with time samples.
+
+    Raises ImportError without usd-core, ValueError for a run of no instants, or another suffix.
+    """
+    from ..io.load import require_usd
+
+    require_usd()
+    from .usd import write_stage
+
+    return write_stage(source, path)
 
 
 def read_xml_model(path: Path, floating: bool) -> Any:
@@ -20,7 +48,7 @@ def read_xml_model(path: Path, floating: bool) -> Any:
 
 def read_usd(path: Path, floating: bool) -> Any:
     """A USD file."""
-    from ..io.usd import load_usd
+    from ..io.load import load_usd
 
     return load_usd(path)
 
@@ -45,21 +73,18 @@ def write_gltf(source: Any, path: Path) -> Iterable[Any]:
 
 def write_usd(source: Any, path: Path) -> Iterable[Any]:
     """A scene, or a run as an animation, as USD."""
-    from .usd import export_usd
-
     return export_usd(source, path)
 
 
 add_reader("URDF", (".urdf",), read_xml_model)
 add_reader("MJCF", (".xml", ".mjcf"), read_xml_model)
-add_reader("USD", USD, read_usd)
+add_reader("USD", USD_SUFFIXES, read_usd)
 add_writer("MJCF", (".xml",), write_mjcf)
 add_writer("glTF", (".glb",), write_gltf)
-add_writer("USD", USD, write_usd)
+add_writer("USD", USD_SUFFIXES, write_usd)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Formats of runs: NetCDF in, pictures, films and the page of a run out. Readers and writers are imported when used.
+# Runs -----------------------------------------------------------------------------------------------------------------
 
 
 def read_run(path: Path, floating: bool) -> Any:
@@ -100,3 +125,38 @@ add_reader("a saved run", SAVED, read_run, model=False)
 add_writer("a picture", (".png",), write_picture, options=("time", "size"))
 add_writer("a film", (".mp4", ".gif"), write_film, options=("speed", "size"))
 add_writer("the page of the run", (".html",), write_page)
+
+
+# From one file to another ---------------------------------------------------------------------------------------------
+
+
+def read_source(path: Path) -> tuple[Any, dict[str, Any], Iterable[Any]] | None:
+    """A saved run or the scene of a model file, its settings and warnings; None for a suffix that nothing reads.
+
+    Raises ValueError, OSError or ImportError where it cannot be read.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in READERS:
+        return None
+    reader = READERS[suffix]
+    found = reader.read(path, False)
+    return (found.scene, {}, found.warnings) if reader.model else (found, {}, [])
+
+
+def require_target(path: Path) -> None:
+    """Raises ValueError for a suffix that nothing writes."""
+    require_suffix(path, *WRITERS)
+
+
+def write_target(source: Any, path: Path, **options: Any) -> Iterable[Any]:
+    """Write a Scene, a Simulation or a Trajectory to a file; returns the warnings. options: of the format, by name.
+
+    Raises ValueError, OSError or ImportError where that fails.
+    """
+    require_target(path)
+    suffix = path.suffix.lower()
+    writer = WRITERS[suffix]
+    refused = next((name for name in options if name not in writer.options), None)
+    if refused is not None:
+        raise ValueError(f"'{path}': {refused} is not an option of {suffix} files; leave it out")
+    return writer.write(source, path, **options)

@@ -17,9 +17,7 @@ from ..view.camera import thinned
 from ..view.drawing import BodyDrawing, LinkDrawing, ParticleDrawing
 from .shown import ExportWarning, Shown, continuous, free_name, linear_rgb, shown, target
 
-# ----------------------------------------------------------------------------------------------------------------------
-# A writer of binary glTF 2.0 (Khronos Group, 2021): JSON and one buffer in a file.
-
+# Binary glTF 2.0 (Khronos Group, 2021): JSON and one buffer in a file -------------------------------------------------
 
 FLOAT, UINT32 = 5126, 5125
 VERTICES, INDICES = 34962, 34963  # targets of buffer views
@@ -67,7 +65,7 @@ class Glb:
         path.write_bytes(struct.pack("<4sII", b"glTF", 2, 12 + len(chunks)) + chunks)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# What is written ------------------------------------------------------------------------------------------------------
 
 UPRIGHT = [-(0.5**0.5), 0.0, 0.0, 0.5**0.5]  # (x, y, z, w): our z becomes glTF's y
 MOST_SHAPES = 100  # instants of what changes its shape: each is a copy of all its points

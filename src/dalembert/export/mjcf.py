@@ -27,9 +27,7 @@ from ..scene.scene import Scene
 from ..scene.shapes import Compound, ConvexHull, HeightField, Shape
 from .shown import ExportWarning, free_name, holds_particle, passing_pairs, principal_inertia, rgb, target
 
-# ----------------------------------------------------------------------------------------------------------------------
-# An MJCF file while it is written.
-
+# The document ---------------------------------------------------------------------------------------------------------
 
 Element = ElementTree.Element
 SECTIONS = ("asset", "worldbody", "contact", "tendon", "equality", "actuator", "keyframe")
@@ -171,9 +169,7 @@ class Document:
         self.file.write_text(text + "\n", encoding="utf-8")
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Forces and loops of a scene in MJCF: attributes of joints, actuators, tendons, equality constraints.
-
+# Forces and loops: attributes of joints, actuators, tendons, equality constraints -------------------------------------
 
 ON_JOINTS = ("torsion_spring", "friction", "limit", "motor", "servo")  # what joints and actuators of MJCF do
 FAR = 1e10  # rad or m: a stop that is not there
@@ -330,9 +326,7 @@ def _equality(out: Document, kind: str, name: str, **attributes: str) -> None:
     ElementTree.SubElement(out.section("equality"), kind, {"name": out.name("equality", name), **attributes})
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Shapes of a scene in MJCF: geoms, meshes beside the file, and which pairs touch.
-
+# Shapes: geoms, meshes beside the file, and which pairs touch ---------------------------------------------------------
 
 SIDES = 48
 THIN = 1e-9  # of its extent: a mesh that is thinner is flat
@@ -464,9 +458,7 @@ def _special(out: Document) -> Iterator[Any]:
     return (rule for rule in rules if rule.enabled and (rule.friction is not None or rule.restitution is not None))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The velocities at the start, in the speeds of an MJCF file.
-
+# Velocities at the start ----------------------------------------------------------------------------------------------
 
 DEPENDENT = 1e-10  # of the largest singular value: what is below is a row that others make
 TINY = 1e-15  # of the largest speed
@@ -554,7 +546,7 @@ class _Motions:
         return gap if part.kind == "point" else ((part.point_b - part.point_a) @ gap)[None]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# Bodies and joints, and the entry -------------------------------------------------------------------------------------
 
 MOST_NESTED = 490  # elements within each other that MuJoCo reads
 NEARLY_NOTHING = 1e-12  # kg and kg m²; MuJoCo takes nothing below 1e-15

@@ -106,8 +106,7 @@ def passing_pairs(scene: Scene) -> list[tuple[str, str]]:
     return list(found)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What there is to see of a scene, a run or a saved run, in one form for all exports.
+# What there is to see of a scene, a run or a saved run, in one form for all exports -----------------------------------
 
 
 @dataclass(frozen=True)

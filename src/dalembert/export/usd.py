@@ -1,4 +1,7 @@
-"""`export_usd`: a scene or a run as a USD file with USD Physics. Needs the package usd-core."""
+"""A scene or a run as a USD file with USD Physics.
+
+Only `export_usd` imports this module, as it needs the package usd-core.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import Any
 import numpy as np
 from pxr import Gf, Sdf, Tf, Usd, UsdGeom, UsdPhysics, UsdShade, Vt
 
-from ..io.usd import SUFFIXES, require_usd
+from ..core.file_format import USD_SUFFIXES
 from ..scene.body import Body
 from ..scene.checks import quaternion_of
 from ..scene.contact import Material, Obstacle, rule_for, rule_table
@@ -24,35 +27,20 @@ from ..view.drawing import BodyDrawing, ParticleDrawing
 from .shown import ExportWarning, Shown, holds_particle, linear_rgb, passing_pairs, principal_inertia, shown, target
 
 
-def export_usd(source: Simulation | Trajectory | Scene, path: str | PathLike[str]) -> list[ExportWarning]:
-    """Write a USD file (.usda, .usdc or .usd), z up, in m and kg; returns what it does not have.
-
-    A body is an Xform at its centre of mass with its shape below; a run gives it time samples at the recorded instants. A
-    scene, and a run that still knows its scene, have USD Physics too: rigid bodies with mass and inertia, colliders and
-    their materials, joints with stops, drives for torsion springs and motors. USD keeps most of these in float32. Particles
-    are points, curves or meshes with time samples.
-
-    Raises ImportError without usd-core, ValueError for a run of no instants, or another suffix.
-    """
-    require_usd()
-    pass
-
-    file = target(path, *SUFFIXES)
+def write_stage(source: Simulation | Trajectory | Scene, path: str | PathLike[str]) -> list[ExportWarning]:
+    """See `export_usd`."""
+    file = target(path, *USD_SUFFIXES)
     stage = Stage(shown(source))
     stage.write()
     stage.save(file)
     return stage.warnings
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Joints and forces of a scene in USD Physics.
+# Joints and forces ----------------------------------------------------------------------------------------------------
 #
-# The frame of a joint has its x along the axis; angles are degrees. A joint with several freedoms is a plain joint
-# whose
+# The frame of a joint has its x along the axis; angles are degrees. A joint with several freedoms is a plain joint whose
 # other freedoms are locked, by a lower limit above the upper one. A universal joint turns about y of the first frame,
-# which is
-# the axis of a, and then about x of the second, that of b.
-
+# which is the axis of a, and then about x of the second, that of b.
 
 DEGREE = np.pi / 180.0
 KINDS = {"hinge": UsdPhysics.RevoluteJoint, "slider": UsdPhysics.PrismaticJoint, "ball": UsdPhysics.SphericalJoint,
@@ -235,9 +223,7 @@ def _effort_at_zero(force: Force) -> float:
     return force.rest + force.stiffness * force.position + force.damping * force.target
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Shapes of a scene in USD: geometry, colliders, physics materials.
-
+# Shapes: geometry, colliders, physics materials -----------------------------------------------------------------------
 
 SIDES = 48
 GROUND = 2.0  # half side of the plane drawn, in sizes of the motion
@@ -327,9 +313,7 @@ def add_mesh(mesh: Any, vertices: np.ndarray, faces: np.ndarray, color: str) -> 
         mesh.CreateExtentAttr([Gf.Vec3f(*row) for row in (corners.min(axis=0).tolist(), corners.max(axis=0).tolist())])
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# A USD stage while it is written: bodies, their motion, particles.
-
+# The stage: bodies, their motion, particles ---------------------------------------------------------------------------
 
 WORLD = "/World"
 

@@ -1,4 +1,4 @@
-"""What URDF and MJCF both come down to: a tree of segments with joints, masses and solids. `build` makes a scene of it."""
+"""What URDF and MJCF have in common: a tree of segments with joints, masses and solids. `build` makes a scene of it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from ..scene.checks import quaternion_of, rotation_matrix
 from ..scene.joint import Joint, Link
 from ..scene.mass import validate_inertia
 from ..scene.scene import Scene
-from .files import Attributes, Element, FileFrame
+from .files import Attributes, Element, FileFrame, ImportedModel
 
 
 @dataclass(eq=False)
@@ -103,9 +104,7 @@ class Description:
     adjacent_to_world: bool = True  # whether what the world carries touches what is fixed to the world
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The ways in which model files write a rotation, as rotation matrices (3, 3).
-
+# Rotations as model files write them, as rotation matrices (3, 3) -----------------------------------------------------
 
 KEYS = ("quat", "axisangle", "euler", "xyaxes", "zaxis")
 
@@ -141,42 +140,40 @@ def z_to(direction: np.ndarray) -> np.ndarray:
     return about(np.array([-y / sine, x / sine, 0.0]), math.atan2(sine, z))
 
 
-def read_orientation(given: Attributes, degree: bool, sequence: str) -> np.ndarray:
+def read_orientation(attributes: Attributes, degree: bool, sequence: str) -> np.ndarray:
     """The orientation of an MJCF element, child → parent, however it is written; none is no rotation."""
-    own = [key for key in KEYS if key in given.element.attributes]
+    own = [key for key in KEYS if key in attributes.element.attributes]
     if len(own) > 1:
-        raise given.element.error(f"{' and '.join(own)} are both given; give one orientation")
-    key = own[0] if own else next((key for key in KEYS if key in given), None)
+        raise attributes.element.error(f"{' and '.join(own)} are both given; give one orientation")
+    key = own[0] if own else next((key for key in KEYS if key in attributes), None)
     unit = math.pi / 180.0 if degree else 1.0
     if key is None:
         return np.eye(3)
     if key == "euler":
-        return euler(unit * given.vector("euler", 3), sequence)
+        return euler(unit * attributes.vector("euler", 3), sequence)
     if key == "axisangle":
-        values = given.vector("axisangle", 4)
-        return about(direction(given, key, values[:3]), unit * values[3])
+        values = attributes.vector("axisangle", 4)
+        return about(direction(attributes, key, values[:3]), unit * values[3])
     if key == "zaxis":
-        return z_to(direction(given, key, given.vector("zaxis", 3)))
+        return z_to(direction(attributes, key, attributes.vector("zaxis", 3)))
     if key == "xyaxes":
-        values = given.vector("xyaxes", 6)
-        x = direction(given, key, values[:3])
-        y = direction(given, key, values[3:] - x * (x @ values[3:]))
+        values = attributes.vector("xyaxes", 6)
+        x = direction(attributes, key, values[:3])
+        y = direction(attributes, key, values[3:] - x * (x @ values[3:]))
         return np.stack([x, y, np.cross(x, y)], axis=1)
-    values = given.vector("quat", 4)
-    return rotation_matrix(direction(given, key, values))
+    values = attributes.vector("quat", 4)
+    return rotation_matrix(direction(attributes, key, values))
 
 
-def direction(given: Attributes, key: str, values: np.ndarray) -> np.ndarray:
+def direction(attributes: Attributes, key: str, values: np.ndarray) -> np.ndarray:
     """The values divided by their norm. Raises ValueError where that is nothing."""
     size = float(np.linalg.norm(values))
     if size < 1e-10:
-        raise given.element.error(f"{key} {values.tolist()} has no direction; give a vector of some length")
+        raise attributes.element.error(f"{key} {values.tolist()} has no direction; give a vector of some length")
     return values / size
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The nearest inertia that a solid can have, for files whose numbers are none.
-
+# The nearest inertia that a solid can have ----------------------------------------------------------------------------
 
 THIN = 1e-6  # of its largest, the least second moment that a repaired inertia has
 POINT = 1e-3  # m, the radius of gyration given to a mass without inertia
@@ -204,13 +201,12 @@ def nearest_inertia(mass: float, inertia: np.ndarray) -> tuple[np.ndarray, str |
     return repaired, f"{reason}; the nearest one that a solid can have is used, with principal moments {values} kg m²"
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# A scene while it is made of a description: what became of what.
+# A scene while it is made of a description ----------------------------------------------------------------------------
 
 
 @contextmanager
-def told(element: Element) -> Iterator[None]:
-    """Says of a refusal by the scene where in the file its reason is."""
+def located(element: Element) -> Iterator[None]:
+    """Add file, line and element to the message of a ValueError of the scene."""
     try:
         yield
     except ValueError as error:
@@ -239,6 +235,18 @@ class Built:
             return FileFrame(WORLD, placed.position, placed.quaternion)
         center = segment.center if segment is not None and isinstance(item, Body) else np.zeros(3)
         return FileFrame(item, pose.position - center, pose.quaternion)
+
+
+def imported(built: Built, description: Description, file: Path, kind: str) -> ImportedModel:
+    """The result, with joints in the order of the file."""
+    order = {name: i for i, name in enumerate(description.joint_order)}
+    last = len(order)
+
+    def number(name: str) -> int:
+        return order.get(name, order.get(name.rpartition("/")[0], last))
+
+    frames = {segment.name: built.frame(segment, Pose()) for segment in description.segments}
+    return ImportedModel(built.scene, file, kind, joints=sorted(built.joints, key=number), frames=frames)
 
 
 def free_name(name: str, *taken: Any) -> str:

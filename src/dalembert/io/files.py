@@ -1,11 +1,4 @@
-"""Which files a model may refer to.
-
-A model reads from one folder and what lies below it: `root`, where the caller names one; else the package that the model
-lies in, the nearest folder above it with a package.xml; else the folder of the model. Symbolic links count as what they
-point at. `package://name/…` is the nearest folder above the model that is called so, or whose package.xml says so, or that
-holds a folder called so within the root; where the model has no package.xml, the folder found by its name is read from too.
-Nothing is fetched from a network.
-"""
+"""What the readers of model files share: XML, the files that a model may refer to, warnings, the result, and attributes."""
 
 from __future__ import annotations
 
@@ -25,13 +18,11 @@ from ..scene.force import Force
 from ..scene.joint import Joint, Link
 from ..scene.scene import Scene
 
-# ----------------------------------------------------------------------------------------------------------------------
-# XML as a small tree whose elements know their line, read so that a hostile file can do no more than be refused.
+# XML ------------------------------------------------------------------------------------------------------------------
 #
-# There are no document types, hence no entities that expand or fetch, no encodings that hide something, and bounds on
-# size,
-# nesting and number of elements.
-
+# A small tree whose elements know their line. A hostile file can do no more than be rejected: there are no document
+# types, hence no entities that expand or fetch, no encodings that hide something, and bounds on size, nesting and number
+# of elements.
 
 MAX_BYTES = 50_000_000
 MAX_DEPTH = 256
@@ -169,7 +160,13 @@ class _Builder:
         self.open.pop().text = "".join(self.texts.pop()).strip()
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# Which files a model may refer to -------------------------------------------------------------------------------------
+#
+# A model reads from one folder and what lies below it: `root`, where the caller names one; else the package that the
+# model lies in, the nearest folder above it with a package.xml; else the folder of the model. Symbolic links count as
+# what they point at. `package://name/…` is the nearest folder above the model that is called so, or whose package.xml
+# says so, or that contains a folder called so within the root; where the model has no package.xml, the folder found by
+# its name is read from too. Nothing is fetched from a network.
 
 
 class Unreadable(ValueError):
@@ -266,8 +263,7 @@ def _missing(element: Element, reference: str, path: Path | None) -> Unreadable:
     )
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What reading a model file gives.
+# Warnings, and what reading a model file returns ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -373,9 +369,7 @@ def _more(others: int) -> str:
     return f" (and so for {others} more)" if others else ""
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Attributes of an element as numbers, vectors and words, checked; those that nobody asked for are known in the end.
-
+# Attributes of an element as numbers, vectors and words ---------------------------------------------------------------
 
 LARGEST = 1e30  # beyond it is no length, mass or angle
 

@@ -1,4 +1,7 @@
-"""`load_model`: a URDF or MJCF file as a scene."""
+"""`load_model` and `load_usd`: a URDF, MJCF or USD file as a scene; and what a model holds, to be printed.
+
+Readers are imported when they are used; that of USD needs the package usd-core.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,7 @@ from typing import Any, NamedTuple
 from ..scene.body import WORLD
 from ..scene.joint import Joint, Link
 from ..scene.scene_warnings import simplification_message
-from .build import build, part_overlapping_links
-from .description import Built, Description, Pose, told
-from .files import Element, Folder, ImportedModel, Warnings, read_xml
-from .urdf import Mimics, UrdfReader
+from .files import Folder, ImportedModel, Warnings, read_xml
 
 
 def load_model(
@@ -40,7 +40,9 @@ def load_model(
     element = read_xml(file)
     warnings, folder = Warnings(), Folder(file, root)
     if element.tag == "robot":
-        model = _from_urdf(element, folder, warnings, bool(floating), limits, friction, contacts)
+        from .urdf import from_urdf
+
+        model = from_urdf(element, folder, warnings, bool(floating), limits, friction, contacts)
     elif element.tag in ("mujoco", "mujocoinclude"):
         if floating is not None:
             raise ValueError(f"{file}: floating is for URDF; an MJCF file says with <freejoint/> what is free")
@@ -64,47 +66,38 @@ def _resolved(path: str | PathLike[str]) -> Path:
         raise ValueError(f"model file {str(path)!r:.200}: no usable file name ({error})") from None
 
 
-def _from_urdf(
-    robot: Element, folder: Folder, warnings: Warnings, floating: bool, limits: bool, friction: bool, contacts: bool
-) -> ImportedModel:
-    reader = UrdfReader(robot, folder, warnings, floating, contacts)
-    built = build(reader.description, warnings, limits, friction)
-    _follow(built, reader.mimics, warnings)
-    part_overlapping_links(built.scene, robot, warnings)
-    if not built.scene.bodies and not floating:
-        warnings.add(
-            robot, "nothing in it moves, as its root link is fixed to the world; pass floating=True to free it"
-        )
-    return imported(built, reader.description, robot.file, "URDF")
+# USD ------------------------------------------------------------------------------------------------------------------
 
 
-def _follow(built: Built, mimics: Mimics, warnings: Warnings) -> None:
-    """Joints that repeat others, as gears."""
-    for element, name, leader, multiplier in mimics:
-        if name not in built.axes:
-            continue
-        if leader not in built.axes or built.axes[leader].kind == "ball" or leader == name or multiplier == 0.0:
-            warnings.add(element, f"{name!r} cannot follow {multiplier:g} times {leader!r:.60}; it moves freely")
-            continue
-        with told(element):
-            built.scene.gear(f"{name}/mimic", built.joints[leader], built.joints[name], multiplier)
+def require_usd() -> None:
+    """Raises ImportError with the way out where usd-core is not installed."""
+    try:
+        import pxr  # noqa: F401
+    except ImportError:
+        raise ImportError("USD files need the package usd-core: pip install 'dalembert[usd]'") from None
 
 
-def imported(built: Built, description: Description, file: Path, kind: str) -> ImportedModel:
-    """The result, with joints in the order of the file."""
-    order = {name: i for i, name in enumerate(description.joint_order)}
-    last = len(order)
+def load_usd(path: str | PathLike[str], *, contacts: bool = True) -> ImportedModel:
+    """Read a USD file (.usda, .usdc or .usd): rigid bodies, their mass and colliders, static colliders as obstacles, joints
+    (fixed, revolute, prismatic, spherical, distance, and those that lock some freedoms) with stops and drives.
 
-    def place(name: str) -> int:
-        return order.get(name, order.get(name.rpartition("/")[0], last))
+    Lengths become m, masses kg, and where the file has y up it is turned so that z is. Time samples are left out: what
+    counts is the default, or else the earliest one. Layers that the file refers to are read where they lie in its folder or
+    below; nothing else is, and nothing from a network. The warnings name the prim, and have no line.
 
-    frames = {segment.name: built.frame(segment, Pose()) for segment in description.segments}
-    return ImportedModel(built.scene, file, kind, joints=sorted(built.joints, key=place), frames=frames)
+    contacts : False leaves out all collision: bodies show their geometry and touch nothing, and there are no obstacles.
+
+    Raises ImportError without usd-core; ValueError, with the prim and the way out, for a file that cannot be read, that
+    refers to what lies elsewhere, or that holds what cannot be made.
+    """
+    require_usd()
+    from .usd import Reader, open_stage
+
+    file = Path(path).resolve()
+    return Reader(open_stage(file), file, contacts).read()
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The tree of a model for the eye: bodies and links with the joints that carry them, totals, and warnings.
-
+# Inspection: the tree of bodies, links and joints, totals, and warnings -----------------------------------------------
 
 FREEDOMS = {"weld": 0, "hinge": 1, "slider": 1, "cylindrical": 2, "universal": 2, "ball": 3}
 
@@ -128,7 +121,7 @@ def branches(model: ImportedModel) -> list[Branch]:
             at.setdefault(end, []).append(scene.joints[name])
     found: list[Branch] = []
     known: set[Any] = set()
-    told: set[Joint] = set()
+    listed: set[Joint] = set()
     for root in (WORLD, *scene.bodies.values(), *scene.links.values()):
         if root in known:
             continue
@@ -139,8 +132,8 @@ def branches(model: ImportedModel) -> list[Branch]:
         while waiting:
             here = waiting.pop()
             for joint in at.get(here, []):
-                if joint not in told:
-                    told.add(joint)
+                if joint not in listed:
+                    listed.add(joint)
                     other: Any = joint.b if joint.a is here else joint.a
                     found.append(Branch(here, joint, other, other in known))
                     if other not in known:

@@ -1,4 +1,4 @@
-"""MJCF: nested bodies with joints, geoms and default classes.
+"""MJCF: nested bodies with joints, geoms and default classes; actuators, pairs, equality constraints and keyframes.
 
 The scene is built at the file's initial pose, where a joint's coordinate has the value of its `ref`; coordinates of the scene
 are zero there.
@@ -16,9 +16,20 @@ from ..scene.body import WORLD, Body
 from ..scene.contact import MOST_FRICTION
 from ..scene.joint import Link
 from .build import build
-from .description import Axis, Built, Description, Pose, Segment, Solid, euler, free_name, read_orientation, told
+from .description import (
+    Axis,
+    Built,
+    Description,
+    Pose,
+    Segment,
+    Solid,
+    euler,
+    free_name,
+    imported,
+    located,
+    read_orientation,
+)
 from .files import Actuator, Attributes, Element, Folder, ImportedModel, Warnings
-from .load import imported
 from .mjcf_bodies import (
     Defaults,
     Geoms,
@@ -97,9 +108,9 @@ class MjcfReader:
     def _colors(self, assets: list[Element]) -> dict[str, str]:
         found = {}
         for element in (item for asset in assets for item in asset.all("material")):
-            given = self.defaults.of(element, None)
-            if "rgba" in given:
-                found[given.text("name", "")] = hex_color(given.vector("rgba", 3, 4))
+            attributes = self.defaults.of(element, None)
+            if "rgba" in attributes:
+                found[attributes.text("name", "")] = hex_color(attributes.vector("rgba", 3, 4))
         return found
 
     def _walk(self) -> None:
@@ -124,9 +135,9 @@ class MjcfReader:
             segment = self._body(element, place)
             return [Place(segment, Pose(), childclass, place.suffix, place.copied)]
         if element.tag == "frame":
-            given = Attributes(element)
-            frame = place.frame @ self._pose(given)
-            note_unasked(given, self.warnings)
+            attributes = Attributes(element)
+            frame = place.frame @ self._pose(attributes)
+            note_unasked(attributes, self.warnings)
             return [Place(place.segment, frame, childclass, place.suffix, place.copied)]
         if element.tag == "replicate":
             return self._replicas(element, place)
@@ -143,19 +154,19 @@ class MjcfReader:
             self.warnings.add(element, f"<{element.tag}> is not known; what it makes is left out", element.tag)
         return []
 
-    def _pose(self, given: Attributes) -> Pose:
-        turn = read_orientation(given, self.settings.degree, self.settings.sequence)
-        return Pose(given.vector("pos", 3, default=ZERO), turn)
+    def _pose(self, attributes: Attributes) -> Pose:
+        turn = read_orientation(attributes, self.settings.degree, self.settings.sequence)
+        return Pose(attributes.vector("pos", 3, default=ZERO), turn)
 
     def _replicas(self, element: Element, place: Place) -> list[Place]:
         """Each replica is moved by `offset` in the frame of the one before it, and turned by `euler` once more."""
-        given = Attributes(element)
-        count, separator = given.integer("count", 0), given.text("sep", "")
+        attributes = Attributes(element)
+        count, separator = attributes.integer("count", 0), attributes.text("sep", "")
         if not 0 <= count <= MOST_COPIES:
             raise element.error(f"count is {count}; give 0 to {MOST_COPIES}")
-        offset = given.vector("offset", 3, default=ZERO)
-        angles = given.vector("euler", 3, default=ZERO) * (np.pi / 180.0 if self.settings.degree else 1.0)
-        note_unasked(given, self.warnings)
+        offset = attributes.vector("offset", 3, default=ZERO)
+        angles = attributes.vector("euler", 3, default=ZERO) * (np.pi / 180.0 if self.settings.degree else 1.0)
+        note_unasked(attributes, self.warnings)
         found, position = [], np.zeros(3)
         for i in range(count):
             pose = Pose(position, euler(i * angles, self.settings.sequence))
@@ -165,27 +176,27 @@ class MjcfReader:
         return found
 
     def _body(self, element: Element, place: Place) -> Segment:
-        given = Attributes(element)
-        name = given.name()
+        attributes = Attributes(element)
+        name = attributes.name()
         name = f"body {len(self.description.segments) + 1}" if name is None else name + place.suffix
         if name in self.bodies:
             raise element.error(f"body {name!r} is there twice, or the world; rename one")
-        segment = Segment(name, place.segment, place.frame @ self._pose(given), element)
-        if given.flag("mocap", False):
+        segment = Segment(name, place.segment, place.frame @ self._pose(attributes), element)
+        if attributes.flag("mocap", False):
             self.warnings.add(element, f"body {name!r} is to be moved from outside; here it stands still")
-        if given.number("gravcomp", 0.0) != 0.0:
+        if attributes.number("gravcomp", 0.0) != 0.0:
             self.warnings.add(element, f"gravcomp of {name!r} is left out: it has its weight", "gravcomp")
-        note_unasked(given, self.warnings, "sleep", "fuse", "simple")
+        note_unasked(attributes, self.warnings, "sleep", "fuse", "simple")
         self.bodies[name] = segment
         self.description.segments.append(segment)
         self._masses[segment] = Geometry()
         return segment
 
-    def body(self, given: Attributes, key: str, default: str | None = None) -> Segment | None:
+    def body(self, attributes: Attributes, key: str, default: str | None = None) -> Segment | None:
         """The body that an attribute names; None for the world."""
-        name = given.text(key, default)
+        name = attributes.text(key, default)
         if name not in self.bodies:
-            raise given.element.error(f"there is no body {name!r:.60}; correct the name")
+            raise attributes.element.error(f"there is no body {name!r:.60}; correct the name")
         return self.bodies[name]
 
     def _joint(self, element: Element, place: Place) -> None:
@@ -197,13 +208,13 @@ class MjcfReader:
             values["name"] += place.suffix
         if element.tag == "freejoint":
             values["type"] = "free"
-            given = Attributes(Element("joint", values, element.file, element.line))
+            attributes = Attributes(Element("joint", values, element.file, element.line))
         else:
-            given = self.defaults.of(element, place.childclass)
-            given.values.update(values)
-        name = add_joint(given, segment, place.frame, self.settings, self.warnings)
+            attributes = self.defaults.of(element, place.childclass)
+            attributes.values.update(values)
+        name = add_joint(attributes, segment, place.frame, self.settings, self.warnings)
         if segment.free:
-            align = given.choice("align", ("true", "false", "auto"), "auto")
+            align = attributes.choice("align", ("true", "false", "auto"), "auto")
             if align == "true" or (align == "auto" and self.settings.align_free):
                 self._aligned.append(segment)
         item = segment if segment.free else segment.axes[-1]
@@ -233,18 +244,18 @@ class MjcfReader:
         solids.append(solid)
 
     def _site(self, element: Element, place: Place) -> None:
-        given = self.defaults.of(element, place.childclass)
-        name = given.name()
+        attributes = self.defaults.of(element, place.childclass)
+        name = attributes.name()
         if name is None:
             return  # nothing can refer to it
         if name + place.suffix in self.sites:
             raise element.error(f"site {name!r:.60} is there twice; rename one")
-        if "fromto" in given:
-            given.values["size"] = given.values.get("size", "1")
-            pose = self.geoms.size_and_pose(given, "capsule")[1]
+        if "fromto" in attributes:
+            attributes.values["size"] = attributes.values.get("size", "1")
+            pose = self.geoms.size_and_pose(attributes, "capsule")[1]
         else:
-            pose = self._pose(given)
-        note_unasked(given, self.warnings, "type", "size", "mesh")
+            pose = self._pose(attributes)
+        note_unasked(attributes, self.warnings, "type", "size", "mesh")
         self.sites[name + place.suffix] = place.segment, place.frame @ pose
 
     def _set_masses(self) -> None:
@@ -275,18 +286,15 @@ class MjcfReader:
                 self.sites[name] = segment, inner @ pose
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Actuators of MJCF files as motors of the scene.
+# Actuators as motors of the scene -------------------------------------------------------------------------------------
 #
-# MuJoCo's force on a transmission of length l and rate l̇ is k u + b₀ + b₁ l + b₂ l̇ for a control u; of a joint,
-# l = gear · q with q = ref + s and s the coordinate of the scene. So the effort on s is
+# MuJoCo's force on a transmission of length l and rate l̇ is k u + b₀ + b₁ l + b₂ l̇ for a control u; of a joint, l =
+# gear · q with q = ref + s and s the coordinate of the scene. So the effort on s is
 #
 #     gear k u + gear b₀ − gear² (−b₁) (s + ref) − gear² (−b₂) ṡ,
 #
-# a motor of stiffness −gear² b₁ and gain −gear² b₂. Where b₁ = −k the control sets its position, where b₂ = −k and b₁
-# = 0 its
-# speed, else its effort.
-
+# a motor of stiffness −gear² b₁ and gain −gear² b₂. Where b₁ = −k the control sets its position, where b₂ = −k and b₁ = 0
+# its speed, else its effort.
 
 AFFINE = ("motor", "position", "velocity", "general")
 Law = tuple[float, float, float, float]  # k, b0, b1, b2
@@ -297,33 +305,33 @@ def add_actuators(reader: MjcfReader, built: Built, warnings: Warnings) -> tuple
     found: dict[str, Actuator] = {}
     names: dict[str, None] = {}
     for element in (item for section in reader.root.all("actuator") for item in section.children):
-        given = reader.defaults.of(element, None)
-        name = given.name() or f"actuator {len(names)}"
+        attributes = reader.defaults.of(element, None)
+        name = attributes.name() or f"actuator {len(names)}"
         if name in names:
             raise element.error(f"actuator {name!r:.60} is there twice; rename one")
         names[name] = None
-        axis = _axis(reader, built, given, warnings)
-        law = _law(given, warnings) if axis is not None else None
+        axis = _axis(reader, built, attributes, warnings)
+        law = _law(attributes, warnings) if axis is not None else None
         if axis is not None and law is not None:
-            with told(element):
-                actuator = _motor(built, given, name, axis, law, warnings)
+            with located(element):
+                actuator = _motor(built, attributes, name, axis, law, warnings)
             if actuator is not None:
                 found[name] = actuator
-            note_unasked(given, warnings)
+            note_unasked(attributes, warnings)
     return found, list(names)
 
 
-def _axis(reader: MjcfReader, built: Built, given: Attributes, warnings: Warnings) -> Axis | None:
+def _axis(reader: MjcfReader, built: Built, attributes: Attributes, warnings: Warnings) -> Axis | None:
     """The hinge or slider that it drives; None with a warning for anything else."""
-    element = given.element
+    element = attributes.element
     if element.tag not in AFFINE:
         warnings.add(element, f"a {element.tag} actuator is not known and left out", f"actuator {element.tag}")
         return None
-    key = next((each for each in ("joint", "jointinparent") if each in given), None)
+    key = next((each for each in ("joint", "jointinparent") if each in attributes), None)
     if key is None:
         warnings.add(element, "it drives no joint, and is left out", "transmission")
         return None
-    name = given.text(key)
+    name = attributes.text(key)
     if name not in reader.joints:
         raise element.error(f"there is no joint {name!r:.60}; correct the name")
     axis = reader.joints[name]
@@ -333,27 +341,28 @@ def _axis(reader: MjcfReader, built: Built, given: Attributes, warnings: Warning
     return axis
 
 
-def _law(given: Attributes, warnings: Warnings) -> Law | None:
+def _law(attributes: Attributes, warnings: Warnings) -> Law | None:
     """Its gain and its affine bias; None with a warning where they are something else."""
-    tag, element = given.element.tag, given.element
+    tag, element = attributes.element.tag, attributes.element
     if tag == "motor":
         return 1.0, 0.0, 0.0, 0.0
     if tag == "velocity":
-        kv = given.number("kv", 1.0, 0.0)
+        kv = attributes.number("kv", 1.0, 0.0)
         return kv, 0.0, 0.0, -kv
     if tag == "position":
-        kp, kv = given.number("kp", 1.0, 0.0), given.number("kv", 0.0, 0.0)
-        if given.number("timeconst", 0.0) != 0.0:
+        kp, kv = attributes.number("kp", 1.0, 0.0), attributes.number("kv", 0.0, 0.0)
+        if attributes.number("timeconst", 0.0) != 0.0:
             warnings.add(element, "the filter of its control (timeconst) is left out", "timeconst")
-        if given.number("dampratio", 0.0) != 0.0:
+        if attributes.number("dampratio", 0.0) != 0.0:
             warnings.add(element, "dampratio is not known, and the servo has no damping; give kv", "dampratio")
-        given.asked.update(("kp", "kv", "timeconst", "dampratio"))
+        attributes.asked.update(("kp", "kv", "timeconst", "dampratio"))
         return kp, 0.0, -kp, -kv
     kinds = [
-        given.text(key, default) for key, default in (("gaintype", "fixed"), ("biastype", "none"), ("dyntype", "none"))
+        attributes.text(key, default)
+        for key, default in (("gaintype", "fixed"), ("biastype", "none"), ("dyntype", "none"))
     ]
-    gain = _padded(given, "gainprm", 1.0)
-    bias = _padded(given, "biasprm", 0.0)
+    gain = _padded(attributes, "gainprm", 1.0)
+    bias = _padded(attributes, "biasprm", 0.0)
     constant = kinds[0] == "fixed" or (kinds[0] == "affine" and not gain[1:3].any())
     if not constant or kinds[1] not in ("none", "affine") or kinds[2] != "none":
         warnings.add(element, f"gain {kinds[0]}, bias {kinds[1]} and dynamics {kinds[2]} are no motor; it is left out")
@@ -361,19 +370,23 @@ def _law(given: Attributes, warnings: Warnings) -> Law | None:
     return (float(gain[0]), *(bias[:3].tolist() if kinds[1] == "affine" else (0.0, 0.0, 0.0)))  # type: ignore[return-value]
 
 
-def _padded(given: Attributes, key: str, first: float) -> np.ndarray:
+def _padded(attributes: Attributes, key: str, first: float) -> np.ndarray:
     """At least three numbers."""
-    values = given.vector(key, 1, 20, default=(first,))
+    values = attributes.vector(key, 1, 20, default=(first,))
     return np.concatenate([values, np.zeros(3)])
 
 
-def _motor(built: Built, given: Attributes, name: str, axis: Axis, law: Law, warnings: Warnings) -> Actuator | None:
+def _motor(
+    built: Built, attributes: Attributes, name: str, axis: Axis, law: Law, warnings: Warnings
+) -> Actuator | None:
     """The motor that stands for it."""
     k, b0, b1, b2 = law
-    gear = float(given.vector("gear", 1, 6, default=(1.0,))[0])
-    most = min(abs(gear) * _force_limit(given, warnings), axis.effort)
+    gear = float(attributes.vector("gear", 1, 6, default=(1.0,))[0])
+    most = min(abs(gear) * _force_limit(attributes, warnings), axis.effort)
     if gear == 0.0 or most == 0.0 or b1 > 0.0 or b2 > 0.0:
-        warnings.add(given.element, f"it gives no effort, or one that grows with what it does; {name!r} is left out")
+        warnings.add(
+            attributes.element, f"it gives no effort, or one that grows with what it does; {name!r} is left out"
+        )
         return None
     stiffness, damping = -(gear**2) * b1, -(gear**2) * b2
     sets, scale, offset = "effort", gear * k, gear * b0
@@ -386,51 +399,49 @@ def _motor(built: Built, given: Attributes, name: str, axis: Axis, law: Law, war
         free_name(name, scene.forces), joint, effort=gear * b0, stiffness=stiffness, position=-axis.zero, gain=damping,
         speed=0.0 if damping > 0.0 else None, limit=most,
     )  # fmt: skip
-    _add_rotor(built, given, axis, motor.name, gear)
-    return Actuator(name, joint, motor, gear, sets, scale, offset, _control_range(given, axis))
+    _add_rotor(built, attributes, axis, motor.name, gear)
+    return Actuator(name, joint, motor, gear, sets, scale, offset, _control_range(attributes, axis))
 
 
-def _force_limit(given: Attributes, warnings: Warnings) -> float:
+def _force_limit(attributes: Attributes, warnings: Warnings) -> float:
     """The largest force either way."""
-    limits = _limited(given, "forcelimited", "forcerange")
+    limits = _limited(attributes, "forcelimited", "forcerange")
     if limits is None:
         return math.inf
     if limits[0] != -limits[1]:
-        warnings.add(given.element, f"forcerange {limits.tolist()} is taken as wide on both sides", "forcerange")
+        warnings.add(attributes.element, f"forcerange {limits.tolist()} is taken as wide on both sides", "forcerange")
     return float(np.abs(limits).max())
 
 
-def _limited(given: Attributes, flag: str, key: str) -> np.ndarray | None:
-    limits = given.vector(key, 2, default=(0.0, 0.0))
-    limited = given.choice(flag, ("true", "false", "auto"), "auto")
-    return limits if limited == "true" or (limited == "auto" and key in given) else None
+def _limited(attributes: Attributes, flag: str, key: str) -> np.ndarray | None:
+    limits = attributes.vector(key, 2, default=(0.0, 0.0))
+    limited = attributes.choice(flag, ("true", "false", "auto"), "auto")
+    return limits if limited == "true" or (limited == "auto" and key in attributes) else None
 
 
-def _control_range(given: Attributes, axis: Axis) -> tuple[float, float]:
+def _control_range(attributes: Attributes, axis: Axis) -> tuple[float, float]:
     """As written, or as a multiple of the joint's own range (`inheritrange`)."""
-    limits = _limited(given, "ctrllimited", "ctrlrange")
-    inherited = given.number("inheritrange", 0.0, 0.0)
-    own = "ctrlrange" in given.element.attributes
+    limits = _limited(attributes, "ctrllimited", "ctrlrange")
+    inherited = attributes.number("inheritrange", 0.0, 0.0)
+    own = "ctrlrange" in attributes.element.attributes
     if inherited > 0.0 and not own and math.isfinite(axis.upper - axis.lower):
         middle, half = axis.zero + 0.5 * (axis.lower + axis.upper), 0.5 * (axis.upper - axis.lower)
         return middle - inherited * half, middle + inherited * half
     return (-math.inf, math.inf) if limits is None else (float(limits[0]), float(limits[1]))
 
 
-def _add_rotor(built: Built, given: Attributes, axis: Axis, name: str, gear: float) -> None:
+def _add_rotor(built: Built, attributes: Attributes, axis: Axis, name: str, gear: float) -> None:
     """The inertia and damping that an actuator adds to its joint, as felt through its gear."""
     joint = built.joints[axis.name]
-    armature = given.number("armature", 0.0, 0.0)
-    damping = float(given.vector("damping", 1, 3, default=(0.0,))[0])
+    armature = attributes.number("armature", 0.0, 0.0)
+    damping = float(attributes.vector("damping", 1, 3, default=(0.0,))[0])
     if armature > 0.0:
         built.scene.armature(joint, joint.armature + gear**2 * armature)
     if damping > 0.0:
         built.scene.torsion_spring(f"{name}/damping", joint, stiffness=0.0, damping=gear**2 * damping)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Which geoms and bodies of an MJCF file touch whatever else is said: <pair> and <exclude>.
-
+# Pairs that touch, or do not, whatever their masks are: <pair> and <exclude> ------------------------------------------
 
 End = tuple[Segment | None, Solid]
 
@@ -439,8 +450,8 @@ def read_pairs(reader: MjcfReader) -> list[tuple[Attributes, End, End]]:
     """The <pair> elements and their geoms, which touch whatever their masks are."""
     found = []
     for element in (item for section in reader.root.all("contact") for item in section.all("pair")):
-        given = reader.defaults.of(element, None)
-        names = [given.text(key) for key in ("geom1", "geom2")]
+        attributes = reader.defaults.of(element, None)
+        names = [attributes.text(key) for key in ("geom1", "geom2")]
         if missing := [name for name in names if name in reader.left_out]:
             reader.warnings.add(element, f"it is left out, as geom {missing[0]!r:.60} is")
             continue
@@ -451,7 +462,7 @@ def read_pairs(reader: MjcfReader) -> list[tuple[Attributes, End, End]]:
             segment, solid = reader.geom_bodies[name]
             solid.touches = reader.settings.contacts
             ends.append((segment, solid))
-        found.append((given, ends[0], ends[1]))
+        found.append((attributes, ends[0], ends[1]))
     return found
 
 
@@ -460,18 +471,18 @@ def set_contacts(
 ) -> None:
     """Bodies that never touch, then geoms that always do."""
     for element in (item for section in reader.root.all("contact") for item in section.all("exclude")):
-        given = Attributes(element)
-        ends = [_touching(built, reader.body(given, key), None) for key in ("body1", "body2")]
-        note_unasked(given, warnings)
+        attributes = Attributes(element)
+        ends = [_touching(built, reader.body(attributes, key), None) for key in ("body1", "body2")]
+        note_unasked(attributes, warnings)
         for a in ends[0]:
             for b in ends[1]:
                 built.scene.set_contact(a, b, enabled=False)
-    for given, first, second in pairs:
-        friction = given.vector("friction", 1, 5, default=(max(first[1].friction, second[1].friction),))[0]
-        if given.integer("condim", 3) == 1:
+    for attributes, first, second in pairs:
+        friction = attributes.vector("friction", 1, 5, default=(max(first[1].friction, second[1].friction),))[0]
+        if attributes.integer("condim", 3) == 1:
             friction = 0.0
-        note_unasked(given, warnings)
-        with told(given.element):
+        note_unasked(attributes, warnings)
+        with located(attributes.element):
             for a in _touching(built, *first):
                 for b in _touching(built, *second):
                     built.scene.set_contact(a, b, friction=min(friction, MOST_FRICTION))
@@ -488,66 +499,67 @@ def _touching(built: Built, segment: Segment | None, solid: Solid | None) -> lis
     return [name for name, own in built.solids.items() if any(each in mine for each in own)]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Equality constraints of MJCF files: points held together, welds, and joints that follow others.
+# Equality constraints: points that coincide, welds, joints that follow others -----------------------------------------
 
 
 def add_equality(reader: MjcfReader, built: Built, element: Element, warnings: Warnings) -> None:
     """A ball joint, a weld or a gear; a warning for what is none."""
-    given = reader.defaults.of(element, None)
-    if not given.flag("active", True):
+    attributes = reader.defaults.of(element, None)
+    if not attributes.flag("active", True):
         warnings.add(element, "it is not active, and left out")
         return
-    name = free_name(given.name() or f"{element.tag} {element.line}", built.scene.joints)
-    with told(element):
+    name = free_name(attributes.name() or f"{element.tag} {element.line}", built.scene.joints)
+    with located(element):
         if element.tag == "joint":
-            _couple(reader, built, given, name, warnings)
+            _couple(reader, built, attributes, name, warnings)
         elif element.tag in ("connect", "weld"):
-            _tie(reader, built, given, name, warnings)
+            _tie(reader, built, attributes, name, warnings)
         else:
             warnings.add(element, f"an equality of {element.tag}s is left out", element.tag)
             return
-    note_unasked(given, warnings)
+    note_unasked(attributes, warnings)
 
 
-def _couple(reader: MjcfReader, built: Built, given: Attributes, name: str, warnings: Warnings) -> None:
+def _couple(reader: MjcfReader, built: Built, attributes: Attributes, name: str, warnings: Warnings) -> None:
     """y = a0 + a1 x + … of the displacements y of joint1 and x of joint2, where only a1 is not zero."""
-    axes = [reader.joints.get(given.text(key, "")) for key in ("joint1", "joint2")]
-    terms = given.vector("polycoef", 1, 5, default=(0.0, 1.0))
+    axes = [reader.joints.get(attributes.text(key, "")) for key in ("joint1", "joint2")]
+    terms = attributes.vector("polycoef", 1, 5, default=(0.0, 1.0))
     names = [axis.name for axis in axes if isinstance(axis, Axis) and axis.kind != "ball" and axis.name in built.axes]
     if len(names) < 2 or len(terms) < 2 or terms[1] == 0.0 or np.delete(terms, 1).any():
-        warnings.add(given.element, "only a joint that follows another in proportion can be kept; this one is left out")
+        warnings.add(
+            attributes.element, "only a joint that follows another in proportion can be kept; this one is left out"
+        )
         return
     built.scene.gear(name, built.joints[names[1]], built.joints[names[0]], float(terms[1]))
 
 
-def _tie(reader: MjcfReader, built: Built, given: Attributes, name: str, warnings: Warnings) -> None:
+def _tie(reader: MjcfReader, built: Built, attributes: Attributes, name: str, warnings: Warnings) -> None:
     """Two bodies held at a point (connect), or altogether (weld), as they stand."""
-    kind = given.element.tag
-    if "site1" in given:
+    kind = attributes.element.tag
+    if "site1" in attributes:
         ends = []
         for key in ("site1", "site2"):
-            site = given.text(key)
+            site = attributes.text(key)
             if site not in reader.sites:
-                raise given.element.error(f"there is no site {site!r:.60}; correct the name")
+                raise attributes.element.error(f"there is no site {site!r:.60}; correct the name")
             ends.append(reader.sites[site])
         frames = [_world(built, segment) @ pose for segment, pose in ends]
         (a, _), (b, _) = ends
         at, at_b = frames[0].position, frames[1].position
         open_ = kind == "weld" and np.abs(frames[0].rotation - frames[1].rotation).max() > 1e-9
         if open_ or np.abs(at - at_b).max() > 1e-9:
-            warnings.add(given.element, "its sites are apart at the start; it holds them as they stand")
+            warnings.add(attributes.element, "its sites are apart at the start; it holds them as they stand")
         at_b = at
     else:
-        a, b = reader.body(given, "body1"), reader.body(given, "body2", "world")
+        a, b = reader.body(attributes, "body1"), reader.body(attributes, "body2", "world")
         carrier = a if kind == "connect" else b
-        at = _world(built, carrier).point(given.vector("anchor", 3, default=(0.0, 0.0, 0.0)))
-        pose = given.vector("relpose", 7, default=(0.0,) * 7)
+        at = _world(built, carrier).point(attributes.vector("anchor", 3, default=(0.0, 0.0, 0.0)))
+        pose = attributes.vector("relpose", 7, default=(0.0,) * 7)
         if kind == "weld" and pose[3:].any():
-            warnings.add(given.element, "relpose is not used: the bodies are held as they stand")
+            warnings.add(attributes.element, "relpose is not used: the bodies are held as they stand")
     first, second = (WORLD if segment is None else built.items[segment] for segment in (a, b))
     if first is second:
-        warnings.add(given.element, "both of its ends are fixed to each other already; it is left out")
+        warnings.add(attributes.element, "both of its ends are fixed to each other already; it is left out")
         return
     built.scene.close_loop((built.scene.ball if kind == "connect" else built.scene.weld)(name, first, second, at))
 
@@ -556,9 +568,7 @@ def _world(built: Built, segment: Segment | None) -> Pose:
     return Pose() if segment is None else built.poses[segment]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Keyframes of MJCF files.
-
+# Keyframes ------------------------------------------------------------------------------------------------------------
 
 Key = dict[str, dict[str, Any]]
 
@@ -568,18 +578,18 @@ def read_keyframes(reader: MjcfReader, built: Built, controls: list[str]) -> dic
     found: dict[str, Key] = {}
     elements = [item for section in reader.root.all("keyframe") for item in section.all("key")]
     for number, element in enumerate(elements):
-        given = Attributes(element)
+        attributes = Attributes(element)
         key: Key = {}
         for kind, attribute in (("positions", "qpos"), ("velocities", "qvel")):
-            if attribute in given:
-                key[kind] = _coordinates(reader, built, given.numbers(attribute), element, kind == "positions")
-        if "ctrl" in given:
-            values = given.numbers("ctrl")
+            if attribute in attributes:
+                key[kind] = _coordinates(reader, built, attributes.numbers(attribute), element, kind == "positions")
+        if "ctrl" in attributes:
+            values = attributes.numbers("ctrl")
             if len(values) != len(controls):
                 raise element.error(f"ctrl has {len(values)} numbers for {len(controls)} controls; correct it")
             key["ctrl"] = dict(zip(controls, values.tolist(), strict=True))
-        found[given.name() or f"key {number}"] = key
-        note_unasked(given, reader.warnings, "time")
+        found[attributes.name() or f"key {number}"] = key
+        note_unasked(attributes, reader.warnings, "time")
     return found
 
 
@@ -608,8 +618,7 @@ def _size(item: Axis | Segment, place: bool) -> int:
     return (4 if place else 3) if item.kind == "ball" else 1
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# An MJCF file as a model: bodies and joints first, then what connects and drives them.
+# Entry ----------------------------------------------------------------------------------------------------------------
 
 
 def from_mjcf(

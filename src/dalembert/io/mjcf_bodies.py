@@ -1,4 +1,4 @@
-"""Of an MJCF file, what stands above its bodies: included files, compiler, options, default classes, and what goes unused."""
+"""What the reader of MJCF bodies needs: included files, compiler, options, default classes; masses, geoms, joints."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ..scene.mass import mass_properties
 from ..scene.polyhedron import inertia_from_second_moment
 from ..scene.shapes import SHAPES
 from ..scene.shapes.convex_hull import simplify_hull
-from .build import Degenerate, Hull, MeshFiles, Surface, hull_of, hull_or_plate, plate_message
-from .description import Axis, Pose, Segment, Solid, about, direction, read_orientation, told, z_to
+from .description import Axis, Pose, Segment, Solid, about, direction, located, read_orientation, z_to
 from .files import MAX_DEPTH, MAX_ELEMENTS, Attributes, Element, Folder, Unreadable, Warnings, parse_numbers, read_xml
+from .meshes import Degenerate, Hull, MeshFiles, Surface, hull_of, hull_or_plate, plate_message
 from .urdf import hex_color
 
 SEEN = ("name", "class", "user", "group", "rgba", "material", "childclass")  # names, pictures
@@ -118,40 +118,42 @@ class Settings:
         return home / self.mesh_folder
 
     def read_compiler(self, element: Element, warnings: Warnings) -> None:
-        given = Attributes(element)
-        self.degree = given.choice("angle", ("degree", "radian"), "degree" if self.degree else "radian") == "degree"
-        self.sequence = given.text("eulerseq", self.sequence)
+        attributes = Attributes(element)
+        self.degree = (
+            attributes.choice("angle", ("degree", "radian"), "degree" if self.degree else "radian") == "degree"
+        )
+        self.sequence = attributes.text("eulerseq", self.sequence)
         if len(self.sequence) != 3 or not set(self.sequence.lower()) <= set("xyz"):
             raise element.error(f"eulerseq is {self.sequence!r:.40}; give three of x, y, z, X, Y, Z")
-        self.autolimits = given.flag("autolimits", self.autolimits)
-        self.inertia_from_geom = given.choice("inertiafromgeom", ("true", "false", "auto"), self.inertia_from_geom)
-        low, high = given.vector("inertiagrouprange", 2, default=self.groups)
+        self.autolimits = attributes.flag("autolimits", self.autolimits)
+        self.inertia_from_geom = attributes.choice("inertiafromgeom", ("true", "false", "auto"), self.inertia_from_geom)
+        low, high = attributes.vector("inertiagrouprange", 2, default=self.groups)
         self.groups = (int(low), int(high))
-        self.bound_mass = given.number("boundmass", self.bound_mass, 0.0)
-        self.bound_inertia = given.number("boundinertia", self.bound_inertia, 0.0)
-        self.balance = given.flag("balanceinertia", self.balance)
-        self.total_mass = given.number("settotalmass", self.total_mass)
-        self.mesh_folder = given.text("meshdir", given.text("assetdir", self.mesh_folder))
-        self.strip_path = given.flag("strippath", self.strip_path)
-        if given.choice("coordinate", ("local", "global"), "local") == "global":
+        self.bound_mass = attributes.number("boundmass", self.bound_mass, 0.0)
+        self.bound_inertia = attributes.number("boundinertia", self.bound_inertia, 0.0)
+        self.balance = attributes.flag("balanceinertia", self.balance)
+        self.total_mass = attributes.number("settotalmass", self.total_mass)
+        self.mesh_folder = attributes.text("meshdir", attributes.text("assetdir", self.mesh_folder))
+        self.strip_path = attributes.flag("strippath", self.strip_path)
+        if attributes.choice("coordinate", ("local", "global"), "local") == "global":
             raise element.error("coordinate is 'global', which MuJoCo gave up too; save the model in local coordinates")
-        self.align_free = given.flag("alignfree", self.align_free)
-        note_unasked(given, warnings, *SAVING)
+        self.align_free = attributes.flag("alignfree", self.align_free)
+        note_unasked(attributes, warnings, *SAVING)
 
     def read_option(self, element: Element, warnings: Warnings) -> None:
-        given = Attributes(element)
-        self.gravity = tuple(given.vector("gravity", 3, default=self.gravity).tolist())
-        if "timestep" in given:
-            self.timestep = given.number("timestep", None, 0.0) or None
+        attributes = Attributes(element)
+        self.gravity = tuple(attributes.vector("gravity", 3, default=self.gravity).tolist())
+        if "timestep" in attributes:
+            self.timestep = attributes.number("timestep", None, 0.0) or None
         for key in ("wind", "density", "viscosity"):
-            given.asked.add(key)
-            if key in given and given.numbers(key).any():
+            attributes.asked.add(key)
+            if key in attributes and attributes.numbers(key).any():
                 warnings.add(element, f"{key} is not used: the medium has no effect; add medium() to the scene")
-        if given.choice("cone", ("pyramidal", "elliptic"), "elliptic") == "pyramidal":
+        if attributes.choice("cone", ("pyramidal", "elliptic"), "elliptic") == "pyramidal":
             warnings.add(element, "cone is 'pyramidal'; friction here has the elliptic cone", "cone")
-        if numerics := [key for key in NUMERICS if key in given]:
+        if numerics := [key for key in NUMERICS if key in attributes]:
             warnings.add(element, f"{', '.join(numerics)}: not used; give Simulation its own settings", "numerics")
-        note_unasked(given, warnings, *NUMERICS, "magnetic")  # magnetic: of sensors only
+        note_unasked(attributes, warnings, *NUMERICS, "magnetic")  # magnetic: of sensors only
         for flag in element.all("flag"):
             off = {key for key, value in flag.attributes.items() if value == "disable"}
             self.disabled |= off
@@ -201,21 +203,19 @@ class Defaults:
         return Attributes(element, {**shared, **table.get(element.tag, {})})
 
 
-def note_unasked(given: Attributes, warnings: Warnings, *known: str) -> None:
+def note_unasked(attributes: Attributes, warnings: Warnings, *known: str) -> None:
     """Warns of attributes that nothing was made of, once for each kind of element."""
-    for key in given.unasked():
-        tag = given.element.tag
+    for key in attributes.unasked():
+        tag = attributes.element.tag
         if key in SOFT:
             warnings.add(
-                given.element, f"{key} and such have no effect: contacts, stops and joints are hard here", "soft"
+                attributes.element, f"{key} and such have no effect: contacts, stops and joints are hard here", "soft"
             )
         elif key not in SEEN and key not in known:
-            warnings.add(given.element, f"attribute {key!r:.60} is not used", f"{tag} {key}")
+            warnings.add(attributes.element, f"attribute {key!r:.60} is not used", f"{tag} {key}")
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Masses of MJCF bodies: as written, or inferred from geoms, with the floors and corrections that <compiler> asks for.
-
+# Masses: as written, or inferred from geoms, with the floors and corrections that <compiler> asks for -----------------
 
 Mass = tuple[float, np.ndarray, np.ndarray]  # kg, centre (3,), inertia (3, 3) about it
 FLAT = 1e-12  # of the area of a mesh to the power 3/2: a smaller volume is rounding
@@ -252,17 +252,17 @@ def principal_axes(inertia: np.ndarray) -> np.ndarray:
 
 def read_inertial(element: Element, settings: Settings, frame: Pose, warnings: Warnings) -> tuple[Mass, np.ndarray]:
     """An <inertial> in the axes of its body, and its own axes there."""
-    given = Attributes(element)
-    pose = frame @ Pose(given.vector("pos", 3), read_orientation(given, settings.degree, settings.sequence))
-    mass = given.number("mass", None, 0.0)
+    attributes = Attributes(element)
+    pose = frame @ Pose(attributes.vector("pos", 3), read_orientation(attributes, settings.degree, settings.sequence))
+    mass = attributes.number("mass", None, 0.0)
     axes = pose.rotation
-    if "fullinertia" in given:
-        xx, yy, zz, xy, xz, yz = given.vector("fullinertia", 6)
+    if "fullinertia" in attributes:
+        xx, yy, zz, xy, xz, yz = attributes.vector("fullinertia", 6)
         inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         axes = axes @ principal_axes(inertia)
     else:
-        inertia = np.diag(given.vector("diaginertia", 3, default=(0.0, 0.0, 0.0)))
-    note_unasked(given, warnings)
+        inertia = np.diag(attributes.vector("diaginertia", 3, default=(0.0, 0.0, 0.0)))
+    note_unasked(attributes, warnings)
     return (mass, pose.position, pose.rotation @ inertia @ pose.rotation.T), axes
 
 
@@ -348,9 +348,7 @@ def moved(mass: Mass, pose: Pose, density: float = 1.0) -> Mass:
     return density * kilograms, pose.point(center), density * pose.rotation @ inertia @ pose.rotation.T
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Geoms and meshes of MJCF files.
-
+# Geoms and meshes -----------------------------------------------------------------------------------------------------
 
 TYPES = ("plane", "hfield", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh", "sdf")
 SIZES = {"plane": 0, "sphere": 1, "capsule": 2, "ellipsoid": 3, "cylinder": 2, "box": 3, "mesh": 0}
@@ -366,81 +364,88 @@ class Meshes:
     ):
         self.settings, self.folder, self.warnings = settings, folder, warnings
         self.files = MeshFiles()
-        self.given: dict[str, Attributes] = {}
+        self.attributes: dict[str, Attributes] = {}
         self._surfaces: dict[str, Surface] = {}
         self._solids: dict[str, tuple[Hull, Mass]] = {}
         for element in (item for asset in assets for item in asset.all("mesh")):
-            given = defaults.of(element, None)
-            name = given.name() or given.text("file", "").replace("\\", "/").rpartition("/")[2].rpartition(".")[0]
-            if name in self.given:
+            attributes = defaults.of(element, None)
+            name = (
+                attributes.name()
+                or attributes.text("file", "").replace("\\", "/").rpartition("/")[2].rpartition(".")[0]
+            )
+            if name in self.attributes:
                 raise element.error(f"mesh {name!r:.60} is there twice; rename one")
-            self.given[name] = given
+            self.attributes[name] = attributes
 
     def solid(self, name: str, user: Element) -> tuple[Hull, Mass]:
         """The hull of a mesh, and its mass at density 1. Raises Degenerate for a mesh without area, else ValueError with the
         line of what is wrong."""
-        if name not in self.given:
+        if name not in self.attributes:
             raise user.error(f"there is no mesh {name!r:.60} among the assets; correct the name")
         if name not in self._solids:
-            self._solids[name] = self._read(self.given[name])
+            self._solids[name] = self._read(self.attributes[name])
         return self._solids[name]
 
-    def _read(self, given: Attributes) -> tuple[Hull, Mass]:
-        with told(given.element):
-            surface = self._surface(given)
-            corners = given.integer("maxhullvert", -1)
-            kind = given.choice("inertia", ("legacy", "convex", "exact", "shell"), "legacy")
-        note_unasked(given, self.warnings, "content_type", "smoothnormal", "texcoord", "normal", "material")
+    def _read(self, attributes: Attributes) -> tuple[Hull, Mass]:
+        with located(attributes.element):
+            surface = self._surface(attributes)
+            corners = attributes.integer("maxhullvert", -1)
+            kind = attributes.choice("inertia", ("legacy", "convex", "exact", "shell"), "legacy")
+        note_unasked(attributes, self.warnings, "content_type", "smoothnormal", "texcoord", "normal", "material")
         hull = hull_or_plate(surface[0])
         if corners > 3:
             hull = Hull(simplify_hull(hull.shape, corners).hull, hull.thickness)
         try:
             mass = mesh_mass(surface, kind)
         except ValueError as error:
-            self.warnings.add(given.element, f"{error}. It adds no mass to its body")
+            self.warnings.add(attributes.element, f"{error}. It adds no mass to its body")
             mass = NO_MASS
         return hull, mass
 
-    def _surface(self, given: Attributes) -> Surface:
+    def _surface(self, attributes: Attributes) -> Surface:
         """Vertices (n, 3), m, and faces (m, 3): from its file or its attributes, brought to the reference pose and scaled."""
-        if "vertex" in given:
-            vertices = given.numbers("vertex")
+        if "vertex" in attributes:
+            vertices = attributes.numbers("vertex")
             if len(vertices) % 3 or len(vertices) < 12:
-                raise given.element.error(f"vertex has {len(vertices)} numbers; give three for each of at least four")
+                raise attributes.element.error(
+                    f"vertex has {len(vertices)} numbers; give three for each of at least four"
+                )
             vertices = vertices.reshape(-1, 3)
-            hull = None if "face" in given else hull_or_plate(vertices).shape
-            faces = self._faces(given, len(vertices)) if hull is None else hull.faces
+            hull = None if "face" in attributes else hull_or_plate(vertices).shape
+            faces = self._faces(attributes, len(vertices)) if hull is None else hull.faces
             vertices = vertices if hull is None else hull.vertices
-        elif "file" in given:
-            reference = given.text("file")
+        elif "file" in attributes:
+            reference = attributes.text("file")
             if self.settings.strip_path:
                 reference = reference.replace("\\", "/").rpartition("/")[2]
-            path = self.folder.find(given.element, reference, self.settings.mesh_base(self.folder.home))
+            path = self.folder.find(attributes.element, reference, self.settings.mesh_base(self.folder.home))
             vertices, faces = self.files.surface(path)
         else:
-            raise given.element.error(
+            raise attributes.element.error(
                 "it has neither file nor vertex; give one (meshes that MuJoCo makes are not known)"
             )
         if len(faces) == 0:
-            raise given.element.error("it has no faces; convert it to STL or OBJ")
+            raise attributes.element.error("it has no faces; convert it to STL or OBJ")
         turn = read_orientation(
-            Attributes(given.element, {"quat": given.text("refquat", "1 0 0 0")}), False, self.settings.sequence
+            Attributes(attributes.element, {"quat": attributes.text("refquat", "1 0 0 0")}),
+            False,
+            self.settings.sequence,
         )
-        vertices = (vertices - given.vector("refpos", 3, default=(0.0, 0.0, 0.0))) @ turn
-        scale = given.vector("scale", 3, default=(1.0, 1.0, 1.0))
+        vertices = (vertices - attributes.vector("refpos", 3, default=(0.0, 0.0, 0.0))) @ turn
+        scale = attributes.vector("scale", 3, default=(1.0, 1.0, 1.0))
         if not scale.all():
-            raise given.element.error(f"scale is {scale.tolist()}; give factors other than 0")
+            raise attributes.element.error(f"scale is {scale.tolist()}; give factors other than 0")
         return vertices * scale, faces if scale.prod() > 0.0 else faces[:, ::-1]
 
-    def _faces(self, given: Attributes, count: int) -> np.ndarray:
-        values = given.numbers("face")
+    def _faces(self, attributes: Attributes, count: int) -> np.ndarray:
+        values = attributes.numbers("face")
         if (
             len(values) % 3
             or (values != np.round(values)).any()
             or not (values >= 0).all()
             or not (values < count).all()
         ):
-            raise given.element.error(
+            raise attributes.element.error(
                 f"face must have three indices from 0 to {count - 1} for each triangle; correct it"
             )
         return values.astype(np.int64).reshape(-1, 3)
@@ -460,9 +465,9 @@ class Geoms:
     ) -> tuple[Solid | None, Mass, np.ndarray]:
         """The solid, its mass in the body's frame, and the axes of its inertia there; no solid and no mass for what cannot
         be had, with a warning."""
-        given = self.defaults.of(element, childclass)
-        kind = given.choice("type", TYPES, "sphere")
-        if "mesh" in given and kind != "mesh":
+        attributes = self.defaults.of(element, childclass)
+        kind = attributes.choice("type", TYPES, "sphere")
+        if "mesh" in attributes and kind != "mesh":
             self.warnings.add(
                 element, f"a {kind} fitted to a mesh is not known; the mesh itself is used, also for the mass"
             )
@@ -470,15 +475,15 @@ class Geoms:
         if kind in ("hfield", "sdf"):
             self.warnings.add(element, f"a geom of type {kind} is not known and left out")
             return None, NO_MASS, np.eye(3)
-        given.asked.update(("hfield", "fitscale"))
-        size, pose = self.size_and_pose(given, kind)
+        attributes.asked.update(("hfield", "fitscale"))
+        size, pose = self.size_and_pose(attributes, kind)
         pose = frame @ pose
         thickness = 0.0
         shape: object
-        with told(element):
+        with located(element):
             if kind == "mesh":
                 try:
-                    (shape, thickness), unit = self.meshes.solid(given.text("mesh"), element)
+                    (shape, thickness), unit = self.meshes.solid(attributes.text("mesh"), element)
                 except Degenerate as error:
                     self.warnings.add(element, f"{name!r} is left out: {error}")
                     return None, NO_MASS, np.eye(3)
@@ -486,67 +491,67 @@ class Geoms:
                 shape = _FROM_MJCF[kind](size)
                 unit = NO_MASS if kind == "plane" else _uniform(shape)
             solid = Solid(name, shape, pose, element)
-        mass = self._mass(given, moved(unit, pose))
-        self._surface(given, solid)
+        mass = self._mass(attributes, moved(unit, pose))
+        self._surface(attributes, solid)
         if thickness and solid.touches:
             self.warnings.add(element, plate_message(name, thickness))
-        note_unasked(given, self.warnings, "castshadow")
+        note_unasked(attributes, self.warnings, "castshadow")
         return solid, mass, pose.rotation @ principal_axes(unit[2]) if kind == "mesh" else pose.rotation
 
-    def size_and_pose(self, given: Attributes, kind: str) -> tuple[np.ndarray, Pose]:
+    def size_and_pose(self, attributes: Attributes, kind: str) -> tuple[np.ndarray, Pose]:
         """The sizes that MuJoCo gives a geom, and its pose."""
         settings = self.settings
-        size = given.vector("size", 1, 3) if "size" in given else np.zeros(0)
-        if "fromto" in given.element.attributes or (
-            "fromto" in given and kind in ("capsule", "cylinder", "box", "ellipsoid")
+        size = attributes.vector("size", 1, 3) if "size" in attributes else np.zeros(0)
+        if "fromto" in attributes.element.attributes or (
+            "fromto" in attributes and kind in ("capsule", "cylinder", "box", "ellipsoid")
         ):
-            ends = given.vector("fromto", 6).reshape(2, 3)
+            ends = attributes.vector("fromto", 6).reshape(2, 3)
             length = float(np.linalg.norm(ends[0] - ends[1]))
             if length < 1e-14 or kind not in ("capsule", "cylinder", "box", "ellipsoid"):
-                raise given.element.error(
+                raise attributes.element.error(
                     "fromto is for capsules, cylinders, boxes and ellipsoids of some length; correct it"
                 )
             size = np.array([*size[:1], *([] if kind in ("capsule", "cylinder") else size[:1]), length / 2.0])
             pose = Pose(ends.mean(axis=0), z_to((ends[0] - ends[1]) / length))
         else:
             pose = Pose(
-                given.vector("pos", 3, default=(0.0, 0.0, 0.0)),
-                read_orientation(given, settings.degree, settings.sequence),
+                attributes.vector("pos", 3, default=(0.0, 0.0, 0.0)),
+                read_orientation(attributes, settings.degree, settings.sequence),
             )
         if len(size) < SIZES[kind]:
-            raise given.element.error(f"size has {len(size)} numbers; a {kind} needs {SIZES[kind]}")
+            raise attributes.element.error(f"size has {len(size)} numbers; a {kind} needs {SIZES[kind]}")
         return size, pose
 
-    def _mass(self, given: Attributes, unit: Mass) -> Mass:
+    def _mass(self, attributes: Attributes, unit: Mass) -> Mass:
         """By its density or its own mass; `unit` is the solid of density 1."""
-        density, group = given.number("density", 1000.0, 0.0), given.integer("group", 0)
-        given.asked.update(("mass", "density"))
-        if given.flag("shellinertia", False) and unit[0] > 0.0:
-            self.warnings.add(given.element, "shellinertia is not known; the geom is solid", "shellinertia")
-        if "mass" in given:
-            mass = given.number("mass", None, 0.0)
+        density, group = attributes.number("density", 1000.0, 0.0), attributes.integer("group", 0)
+        attributes.asked.update(("mass", "density"))
+        if attributes.flag("shellinertia", False) and unit[0] > 0.0:
+            self.warnings.add(attributes.element, "shellinertia is not known; the geom is solid", "shellinertia")
+        if "mass" in attributes:
+            mass = attributes.number("mass", None, 0.0)
             density = mass / unit[0] if unit[0] > 0.0 else 0.0
         low, high = self.settings.groups
         return moved(unit, Pose(), density) if density > 0.0 and low <= group <= high else NO_MASS
 
-    def _surface(self, given: Attributes, solid: Solid) -> None:
+    def _surface(self, attributes: Attributes, solid: Solid) -> None:
         """What touches, how, and its colour."""
-        condim = given.integer("condim", 3)
-        friction = given.vector("friction", 1, 3, default=(1.0,))
-        contype, conaffinity = given.integer("contype", 1), given.integer("conaffinity", 1)
+        condim = attributes.integer("condim", 3)
+        friction = attributes.vector("friction", 1, 3, default=(1.0,))
+        contype, conaffinity = attributes.integer("contype", 1), attributes.integer("conaffinity", 1)
         if not (0 <= contype < 2**31 and 0 <= conaffinity < 2**31) or friction[0] < 0.0:
-            raise given.element.error("contype, conaffinity and friction must not be negative; correct them")
-        solid.mask = contype, conaffinity, given.integer("priority", 0)
+            raise attributes.element.error("contype, conaffinity and friction must not be negative; correct them")
+        solid.mask = contype, conaffinity, attributes.integer("priority", 0)
         solid.touches = bool(contype | conaffinity) and self.settings.contacts
         solid.friction = 0.0 if condim == 1 else min(float(friction[0]), MOST_FRICTION)
         if condim > 3 and solid.touches:
             self.warnings.add(
-                given.element, f"condim {condim}: friction against turning and rolling is not used", "condim"
+                attributes.element, f"condim {condim}: friction against turning and rolling is not used", "condim"
             )
-        if "rgba" in given:
-            solid.color = hex_color(parse_numbers(given.element, "rgba", given.text("rgba"))[:3])
+        if "rgba" in attributes:
+            solid.color = hex_color(parse_numbers(attributes.element, "rgba", attributes.text("rgba"))[:3])
         else:
-            solid.color = self.colors.get(given.text("material", ""))
+            solid.color = self.colors.get(attributes.text("material", ""))
 
 
 def _uniform(shape: object) -> Mass:
@@ -554,97 +559,95 @@ def _uniform(shape: object) -> Mass:
     return found.mass, found.center, found.inertia
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Joints of MJCF bodies.
-
+# Joints ---------------------------------------------------------------------------------------------------------------
 
 KINDS = {"hinge": "hinge", "slide": "slider", "ball": "ball"}
 RESISTING = ("stiffness", "damping", "armature", "frictionloss")
 
 
-def add_joint(given: Attributes, segment: Segment, frame: Pose, settings: Settings, warnings: Warnings) -> str:
+def add_joint(attributes: Attributes, segment: Segment, frame: Pose, settings: Settings, warnings: Warnings) -> str:
     """Adds a <joint> to its body; returns its name in the file ("" for none). Raises ValueError."""
-    element = given.element
-    kind = given.choice("type", ("hinge", "slide", "ball", "free"), "hinge")
-    name = given.name() or ""
+    element = attributes.element
+    kind = attributes.choice("type", ("hinge", "slide", "ball", "free"), "hinge")
+    name = attributes.name() or ""
     if kind == "free":
-        _free(given, segment, warnings)
+        _free(attributes, segment, warnings)
         return name
     if segment.free:
         raise element.error(f"body {segment.name!r} is free already; remove this joint")
     axis = Axis(name or f"{segment.name}/{kind} {len(segment.axes) + 1}", KINDS[kind], element)
-    axis.anchor = frame.point(given.vector("pos", 3, default=(0.0, 0.0, 0.0)))
+    axis.anchor = frame.point(attributes.vector("pos", 3, default=(0.0, 0.0, 0.0)))
     unit = math.pi / 180.0 if settings.degree and kind != "slide" else 1.0
-    limits = _range(given, settings)
+    limits = _range(attributes, settings)
     if kind == "ball":
-        given.asked.add("axis")
+        attributes.asked.add("axis")
         if limits is not None:
             warnings.add(element, f"the range of ball {axis.name!r} is left out", "ball range")
-        _nothing_resists(given, warnings, f"ball {axis.name!r}")
+        _nothing_resists(attributes, warnings, f"ball {axis.name!r}")
     else:
-        own = direction(given, "axis", given.vector("axis", 3, default=(0.0, 0.0, 1.0)))
+        own = direction(attributes, "axis", attributes.vector("axis", 3, default=(0.0, 0.0, 1.0)))
         axis.direction = frame.rotation @ own
-        axis.zero = unit * given.number("ref", 0.0)
-        axis.rest = unit * given.number("springref", 0.0) - axis.zero
-        axis.armature = given.number("armature", 0.0, 0.0)
-        axis.friction = 0.0 if "frictionloss" in settings.disabled else given.number("frictionloss", 0.0, 0.0)
-        axis.stiffness, axis.damping = (_linear(given, key, warnings) for key in ("stiffness", "damping"))
+        axis.zero = unit * attributes.number("ref", 0.0)
+        axis.rest = unit * attributes.number("springref", 0.0) - axis.zero
+        axis.armature = attributes.number("armature", 0.0, 0.0)
+        axis.friction = 0.0 if "frictionloss" in settings.disabled else attributes.number("frictionloss", 0.0, 0.0)
+        axis.stiffness, axis.damping = (_linear(attributes, key, warnings) for key in ("stiffness", "damping"))
         if limits is not None and "limit" not in settings.disabled:
             axis.lower, axis.upper = (unit * limits - axis.zero).tolist()
             if not axis.lower <= 0.0 <= axis.upper:
                 warnings.add(element, f"joint {axis.name!r} starts beyond its stops; time steps push it back")
-    axis.effort = _effort(given)
-    given.asked.update(("ref", "springref", "frictionloss"))
-    note_unasked(given, warnings)
+    axis.effort = _effort(attributes)
+    attributes.asked.update(("ref", "springref", "frictionloss"))
+    note_unasked(attributes, warnings)
     segment.axes.append(axis)
     return name
 
 
-def _free(given: Attributes, segment: Segment, warnings: Warnings) -> None:
+def _free(attributes: Attributes, segment: Segment, warnings: Warnings) -> None:
     if segment.parent is not None or segment.axes or segment.free:
-        raise given.element.error("a free joint must be the only one of a body of the world; correct the tree")
+        raise attributes.element.error("a free joint must be the only one of a body of the world; correct the tree")
     segment.free = True
-    _nothing_resists(given, warnings, f"the free joint of {segment.name!r}")
+    _nothing_resists(attributes, warnings, f"the free joint of {segment.name!r}")
     for key in ("pos", "axis", "range", "limited", "ref", "springref"):
-        given.asked.add(key)
-    note_unasked(given, warnings, "align")
+        attributes.asked.add(key)
+    note_unasked(attributes, warnings, "align")
 
 
-def _nothing_resists(given: Attributes, warnings: Warnings, what: str) -> None:
+def _nothing_resists(attributes: Attributes, warnings: Warnings, what: str) -> None:
     """Springs, dampers, rotors and friction are for hinges and sliders."""
     for key in RESISTING:
-        if key in given and given.numbers(key).any():
-            warnings.add(given.element, f"the {key} of {what} is left out", f"{key} of several coordinates")
+        if key in attributes and attributes.numbers(key).any():
+            warnings.add(attributes.element, f"the {key} of {what} is left out", f"{key} of several coordinates")
 
 
-def _range(given: Attributes, settings: Settings) -> np.ndarray | None:
+def _range(attributes: Attributes, settings: Settings) -> np.ndarray | None:
     """Its range as written, where it is limited."""
-    has = "range" in given
-    limits = given.vector("range", 2, default=(0.0, 0.0))
-    limited = given.choice("limited", ("true", "false", "auto"), "auto")
+    has = "range" in attributes
+    limits = attributes.vector("range", 2, default=(0.0, 0.0))
+    limited = attributes.choice("limited", ("true", "false", "auto"), "auto")
     if limited == "false" or (limited == "auto" and not (has and settings.autolimits)):
         return None
     if not limits[0] < limits[1]:
         if limited == "auto" and not limits.any():
             return None
-        raise given.element.error(f"range {limits.tolist()} leaves no room; give a lower and a larger upper value")
+        raise attributes.element.error(f"range {limits.tolist()} leaves no room; give a lower and a larger upper value")
     return limits
 
 
-def _effort(given: Attributes) -> float:
+def _effort(attributes: Attributes) -> float:
     """What all actuators together may do, either way."""
-    limits = given.vector("actuatorfrcrange", 2, default=(0.0, 0.0))
-    limited = given.choice("actuatorfrclimited", ("true", "false", "auto"), "auto")
-    if limited == "false" or (limited == "auto" and "actuatorfrcrange" not in given):
+    limits = attributes.vector("actuatorfrcrange", 2, default=(0.0, 0.0))
+    limited = attributes.choice("actuatorfrclimited", ("true", "false", "auto"), "auto")
+    if limited == "false" or (limited == "auto" and "actuatorfrcrange" not in attributes):
         return math.inf
     return float(np.abs(limits).max())
 
 
-def _linear(given: Attributes, key: str, warnings: Warnings) -> float:
+def _linear(attributes: Attributes, key: str, warnings: Warnings) -> float:
     """The first of three coefficients; the others are of higher powers."""
-    values = given.vector(key, 1, 3, default=(0.0,))
+    values = attributes.vector(key, 1, 3, default=(0.0,))
     if values[1:].any():
-        warnings.add(given.element, f"of {key} {values.tolist()} only the linear part is used")
+        warnings.add(attributes.element, f"of {key} {values.tolist()} only the linear part is used")
     if values[0] < 0.0:
-        raise given.element.error(f"{key} is {values[0]:g}; give 0 or more")
+        raise attributes.element.error(f"{key} is {values[0]:g}; give 0 or more")
     return float(values[0])

@@ -13,12 +13,12 @@ import numpy as np
 
 from ..scene.contact import MOST_FRICTION
 from ..scene.shapes import SHAPES, HalfSpace
-from .build import MeshFiles, plate_message
-from .description import Axis, Description, Pose, Segment, Solid, roll_pitch_yaw, told, z_to
-from .files import Attributes, Element, Folder, Unreadable, Warnings
+from .build import build, part_overlapping_links
+from .description import Axis, Built, Description, Pose, Segment, Solid, imported, located, roll_pitch_yaw, z_to
+from .files import Attributes, Element, Folder, ImportedModel, Unreadable, Warnings
+from .meshes import MeshFiles, plate_message
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What a URDF link looks like and touches with.
+# The shapes of links --------------------------------------------------------------------------------------------------
 
 
 def read_origin(element: Element) -> Pose:
@@ -26,9 +26,9 @@ def read_origin(element: Element) -> Pose:
     origin = element.first("origin")
     if origin is None:
         return Pose()
-    given = Attributes(origin)
+    attributes = Attributes(origin)
     zero = (0.0, 0.0, 0.0)
-    return Pose(given.vector("xyz", 3, default=zero), roll_pitch_yaw(given.vector("rpy", 3, default=zero)))
+    return Pose(attributes.vector("xyz", 3, default=zero), roll_pitch_yaw(attributes.vector("rpy", 3, default=zero)))
 
 
 def hex_color(rgba: np.ndarray) -> str:
@@ -88,43 +88,45 @@ class Geometries:
         if inner is None:
             self.warnings.add(element, "it has no geometry and is left out")
             return None
-        pose, given = read_origin(element), Attributes(inner)
-        with told(inner):
+        pose, attributes = read_origin(element), Attributes(inner)
+        with located(inner):
             for shape in SHAPES.values():
                 if shape.urdf_tag == inner.tag:
-                    return Solid(name, shape.from_urdf(given), pose, element)
+                    return Solid(name, shape.from_urdf(attributes), pose, element)
             if inner.tag == "plane":
-                normal = given.vector("normal", 3, default=(0.0, 0.0, 1.0))
+                normal = attributes.vector("normal", 3, default=(0.0, 0.0, 1.0))
                 turn = z_to(normal / max(float(np.linalg.norm(normal)), 1e-12))
                 return Solid(name, HalfSpace(), pose @ Pose(rotation=turn), element)
             if inner.tag == "mesh":
-                return self._mesh(given, name, pose, element)
+                return self._mesh(attributes, name, pose, element)
         self.warnings.add(inner, "this kind of geometry is not known and is left out")
         return None
 
-    def _mesh(self, given: Attributes, name: str, pose: Pose, element: Element) -> Solid | None:
+    def _mesh(self, attributes: Attributes, name: str, pose: Pose, element: Element) -> Solid | None:
         """The hull of a mesh file; None with a warning where that cannot be had."""
-        scale = given.vector("scale", 1, 4, default=(1.0, 1.0, 1.0))
+        scale = attributes.vector("scale", 1, 4, default=(1.0, 1.0, 1.0))
         if len(scale) not in (1, 3):
-            self.warnings.add(given.element, f"scale has {len(scale)} numbers; the first three, or the first, are used")
+            self.warnings.add(
+                attributes.element, f"scale has {len(scale)} numbers; the first three, or the first, are used"
+            )
             scale = scale[: 3 if len(scale) > 3 else 1]
-        reference = given.text("filename")
+        reference = attributes.text("filename")
         try:
-            path = self.folder.find(given.element, reference)
+            path = self.folder.find(attributes.element, reference)
         except Unreadable as error:
-            self.warnings.add(given.element, f"it is left out: {error.reason}")
+            self.warnings.add(attributes.element, f"it is left out: {error.reason}")
             return None
         try:
             hull, thickness = self.files.hull(path, np.broadcast_to(scale, 3))
             if thickness and element.tag == "collision":
-                self.warnings.add(given.element, plate_message(name, thickness))
+                self.warnings.add(attributes.element, plate_message(name, thickness))
             return Solid(name, hull, pose, element)
         except ValueError as error:
-            self.warnings.add(given.element, f"it is left out: {error}")
+            self.warnings.add(attributes.element, f"it is left out: {error}")
             return None
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# Links and joints -----------------------------------------------------------------------------------------------------
 
 AXIS_KINDS = {"revolute": "hinge", "continuous": "hinge", "prismatic": "slider", "spherical": "ball"}
 KNOWN = ("link", "joint", "material")
@@ -220,8 +222,8 @@ class UrdfReader:
 
     def _joint(self, element: Element, segment: Segment) -> None:
         """The joint that carries a segment."""
-        given = Attributes(element)
-        name, kind = given.text("name"), given.text("type")
+        attributes = Attributes(element)
+        name, kind = attributes.text("name"), attributes.text("type")
         if kind == "fixed":
             segment.weld_name = name
         elif kind == "floating":
@@ -251,11 +253,11 @@ class UrdfReader:
         axis.direction = _axis(element)
         limit, dynamics, mimic = (element.first(tag) for tag in ("limit", "dynamics", "mimic"))
         if limit is not None and kind != "continuous":
-            given = Attributes(limit)
-            lower, upper = (given.number(key, 0.0, infinite=True) for key in ("lower", "upper"))
+            attributes = Attributes(limit)
+            lower, upper = (attributes.number(key, 0.0, infinite=True) for key in ("lower", "upper"))
             if lower < upper:
                 axis.lower, axis.upper = lower, upper
-            elif "lower" in given or "upper" in given:
+            elif "lower" in attributes or "upper" in attributes:
                 self.warnings.add(
                     limit, f"lower {lower:g} and upper {upper:g} leave no room; joint {name!r} has no stops"
                 )
@@ -264,13 +266,13 @@ class UrdfReader:
         elif kind != "continuous":
             self.warnings.add(element, f"joint {name!r} is {kind} and has no <limit>; it has no stops")
         if dynamics is not None:
-            given = Attributes(dynamics)
-            axis.damping = given.number("damping", 0.0, 0.0)
-            axis.friction = given.number("friction", 0.0, 0.0)
+            attributes = Attributes(dynamics)
+            axis.damping = attributes.number("damping", 0.0, 0.0)
+            axis.friction = attributes.number("friction", 0.0, 0.0)
         if mimic is not None:
-            given = Attributes(mimic)
-            self.mimics.append((mimic, name, given.text("joint"), given.number("multiplier", 1.0)))
-            if given.number("offset", 0.0) != 0.0:
+            attributes = Attributes(mimic)
+            self.mimics.append((mimic, name, attributes.text("joint"), attributes.number("multiplier", 1.0)))
+            if attributes.number("offset", 0.0) != 0.0:
                 self.warnings.add(mimic, f"the offset of {name!r} is left out: both joints start at 0")
         return axis
 
@@ -290,9 +292,9 @@ def _by_name(robot: Element, tag: str, needed: str = "name") -> dict[str, Elemen
     <transmission>, or of other formats) are refused."""
     found: dict[str, Element] = {}
     for element in robot.all(tag):
-        given = Attributes(element)
-        given.text(needed)
-        name = given.name()
+        attributes = Attributes(element)
+        attributes.text(needed)
+        name = attributes.name()
         if name is None:
             raise element.error("it has no name; give it one")
         if name in found:
@@ -315,6 +317,36 @@ def _axis(joint: Element) -> np.ndarray:
 
 def _tensor(element: Element) -> np.ndarray:
     """The inertia tensor of an <inertia>, in its axes."""
-    given = Attributes(element)
-    xx, yy, zz, xy, xz, yz = (given.number(key, 0.0) for key in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz"))
+    attributes = Attributes(element)
+    xx, yy, zz, xy, xz, yz = (attributes.number(key, 0.0) for key in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz"))
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+# Entry ----------------------------------------------------------------------------------------------------------------
+
+
+def from_urdf(
+    robot: Element, folder: Folder, warnings: Warnings, floating: bool, limits: bool, friction: bool, contacts: bool
+) -> ImportedModel:
+    """The model of a <robot> element."""
+    reader = UrdfReader(robot, folder, warnings, floating, contacts)
+    built = build(reader.description, warnings, limits, friction)
+    _follow(built, reader.mimics, warnings)
+    part_overlapping_links(built.scene, robot, warnings)
+    if not built.scene.bodies and not floating:
+        warnings.add(
+            robot, "nothing in it moves, as its root link is fixed to the world; pass floating=True to free it"
+        )
+    return imported(built, reader.description, robot.file, "URDF")
+
+
+def _follow(built: Built, mimics: Mimics, warnings: Warnings) -> None:
+    """Joints that repeat others, as gears."""
+    for element, name, leader, multiplier in mimics:
+        if name not in built.axes:
+            continue
+        if leader not in built.axes or built.axes[leader].kind == "ball" or leader == name or multiplier == 0.0:
+            warnings.add(element, f"{name!r} cannot follow {multiplier:g} times {leader!r:.60}; it moves freely")
+            continue
+        with located(element):
+            built.scene.gear(f"{name}/mimic", built.joints[leader], built.joints[name], multiplier)

@@ -1,16 +1,20 @@
-"""`load_usd`: a USD file with USD Physics as a scene. Needs the package usd-core."""
+"""A USD file with USD Physics as a scene: how it is opened safely, then units, bodies and their masses, obstacles, contact.
+
+Only `load_usd` imports this module, as it needs the package usd-core.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from os import PathLike
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from pxr import Ar, Sdf, Tf, Usd, UsdGeom, UsdPhysics
 
+from ..core.file_format import USD_SUFFIXES
 from ..scene.body import WORLD, Body, World
 from ..scene.checks import quaternion_of
 from ..scene.contact import Material
@@ -19,60 +23,164 @@ from ..scene.scene_warnings import simplification_message
 from ..scene.shapes import Compound, HalfSpace, Part
 from .files import FileFrame, ImportedModel, ModelWarning
 from .usd_prims import (
-    MAX_DEPTH,
     Collider,
-    Told,
+    Located,
     alone,
     read_collider,
     read_joints,
-    require_shallow,
     short,
     solid_of,
     value,
 )
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The package usd-core, which is needed for USD files only.
+# Opening --------------------------------------------------------------------------------------------------------------
+#
+# USD follows references as it opens a stage. So all layers are read first, one by one and without composing anything, and the
+# stage is opened only where each that they refer to is a file in the model's folder or below.
+
+MAX_BYTES = 200_000_000
+MAX_LAYERS = 1000
 
 
-SUFFIXES = (".usda", ".usdc", ".usd")
-
-
-def require_usd() -> None:
-    """Raises ImportError with the way out where usd-core is not installed."""
+def open_stage(file: Path) -> Any:
+    """The stage of a file. Raises ValueError naming the file and the way out."""
+    _require_file(file, file.parent)
+    waiting, known = [file], {file}
+    while waiting:
+        for found in _dependencies(waiting.pop(), file.parent):
+            if found not in known:
+                known.add(found)
+                waiting.append(found)
+                if len(known) > MAX_LAYERS:
+                    raise ValueError(f"{file}: it is made of more than {MAX_LAYERS} layers; flatten it")
     try:
-        import pxr  # noqa: F401
-    except ImportError:
-        raise ImportError("USD files need the package usd-core: pip install 'dalembert[usd]'") from None
+        with Ar.ResolverContextBinder(Ar.DefaultResolverContext([])):
+            stage = Usd.Stage.Open(_layer(file), Ar.DefaultResolverContext([]))
+    except Tf.ErrorException as error:
+        raise ValueError(f"{file}: it cannot be composed ({_first_line(error)}); export it again") from None
+    return stage
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+def _dependencies(file: Path, folder: Path) -> list[Path]:
+    """The layers that a layer refers to, in sublayers, references and payloads, those inside of variants among them."""
+    layer = _layer(file)
+    found = []
+    for reference in layer.GetCompositionAssetDependencies():
+        if "`" in reference or "${" in reference:
+            raise ValueError(
+                f"{file}: it refers to {reference!r:.200}, an expression, which is not read; write out the file"
+            )
+        inner = file.parent / reference
+        try:
+            path = inner.resolve()
+        except (OSError, RuntimeError, ValueError):
+            path = None
+        if "://" in reference or "[" in reference or path is None:
+            raise ValueError(
+                f"{file}: it refers to {reference!r:.200}, which is no file beside it; only those are read"
+            )
+        _require_file(path, folder, f"{file}: it refers to {reference!r:.200}, which")
+        found.append(path)
+    _look_at_prims(layer, file)
+    return found
 
 
-def load_usd(path: str | PathLike[str], *, contacts: bool = True) -> ImportedModel:
-    """Read a USD file (.usda, .usdc or .usd): rigid bodies, their mass and colliders, static colliders as obstacles, joints
-    (fixed, revolute, prismatic, spherical, distance, and those that lock some freedoms) with stops and drives.
-
-    Lengths become m, masses kg, and where the file has y up it is turned so that z is. Time samples are left out: what
-    counts is the default, or else the earliest one. Layers that the file refers to are read where they lie in its folder or
-    below; nothing else is, and nothing from a network. The warnings name the prim, and have no line.
-
-    contacts : False leaves out all collision: bodies show their geometry and touch nothing, and there are no obstacles.
-
-    Raises ImportError without usd-core; ValueError, with the prim and the way out, for a file that cannot be read, that
-    refers to what lies elsewhere, or that holds what cannot be made.
-    """
-    require_usd()
-    pass
-    pass
-
-    file = Path(path).resolve()
-    return Reader(open_stage(file), file, contacts).read()
+def _look_at_prims(layer: Any, file: Path) -> None:
+    """Refuse prims that are nested too deep, which a binary file may have, and value clips: layers too that a stage opens by
+    itself."""
+    waiting = list(layer.rootPrims)
+    while waiting:
+        prim = waiting.pop()
+        if prim.path.pathElementCount > MAX_DEPTH:
+            raise ValueError(f"{file}: it is nested more than {MAX_DEPTH} deep; flatten it")
+        if prim.HasInfo("clips"):
+            raise ValueError(f"{file}: {prim.path} has value clips, which are not read; flatten the file")
+        waiting += prim.nameChildren
+        waiting += [variant.primSpec for choices in prim.variantSets for variant in choices.variants]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# From a USD stage to a scene: units, bodies and their masses, obstacles, contact.
+def _require_file(path: Path, folder: Path, subject: str | None = None) -> None:
+    """Raises ValueError for what is outside of the folder, no file, too large or of another suffix."""
+    what = subject or f"{path}: it"
+    if not path.is_relative_to(folder):
+        raise ValueError(f"{what} lies outside of {folder}, all that this model may read; move it there")
+    if not path.is_file():
+        raise ValueError(f"{what} does not exist; check the path")
+    if path.suffix.lower() not in USD_SUFFIXES:
+        raise ValueError(f"{what} is no {', '.join(USD_SUFFIXES)} file; convert it to one")
+    if path.stat().st_size > MAX_BYTES:
+        raise ValueError(f"{what} is larger than {MAX_BYTES // 10**6} MB; split it or simplify its meshes")
 
+
+def _layer(file: Path) -> Any:
+    """One layer, read from its file alone, and anew where the process has read it before."""
+    require_shallow(file)
+    try:
+        layer = Sdf.Layer.FindOrOpen(str(file))
+        if layer is not None and not layer.dirty:
+            layer.Reload()
+    except Tf.ErrorException as error:
+        raise ValueError(f"{file}: not a readable USD file ({_first_line(error)}); export it again") from None
+    if layer is None:
+        raise ValueError(f"{file}: not a readable USD file; export it again")
+    return layer
+
+
+def _first_line(error: Exception) -> str:
+    """What USD says, without where in its own sources."""
+    said = re.search(r" : '(.*?)'?\s*$", str(error).strip(), re.DOTALL)
+    return " ".join((said[1] if said else str(error)).split())[:200]
+
+
+# The depth of a USD text ----------------------------------------------------------------------------------------------
+#
+# It is checked before USD reads the text: USD's parser and its stage call themselves for each level, so that a text that is
+# nested some ten thousand deep ends the process. Strings, asset paths and comments hold any characters, and are skipped.
+
+MAX_DEPTH = 256
+BINARY = b"PXR-USDC"
+# What is passed over; or, in a group, the beginning of one that does not end, or a line end that not every parser knows.
+PASSED_OVER = re.compile(
+    rb'"""(?:[^"\\]|\\.|"(?!""))*"""' + rb"|'''(?:[^'\\]|\\.|'(?!''))*'''"
+    rb'|"(?:[^"\\\n]|\\.)*"' + rb"|'(?:[^'\\\n]|\\.)*'"
+    rb"|@@@(?:[^@\\]|\\.|@(?!@@))*@@@|@[^@\n]*@|#[^\r\n]*|//[^\r\n]*|/\*.*?\*/|([\"'@]|/\*|\r(?!\n))",
+    re.DOTALL,
+)
+CHUNK = 1 << 24  # bytes looked at at a time
+STEP = np.zeros(256, np.int8)
+STEP[list(b"([{")], STEP[list(b")]}")] = 1, -1
+
+
+def require_shallow(file: Path) -> None:
+    """Raises ValueError, naming the file and the way out, for a text that is nested too deep. Binary files pass."""
+    data = file.read_bytes()
+    if data.startswith(BINARY):
+        return
+
+    def pass_over(found: re.Match[bytes]) -> bytes:
+        if found[1] is not None:
+            line = data.count(b"\n", 0, found.start()) + 1
+            raise ValueError(
+                f"{file}:{line}: not a readable USD text ({found[1].decode()!r} without an end); export it again"
+            )
+        return b" "
+
+    text = PASSED_OVER.sub(pass_over, data)
+    if any(depth > MAX_DEPTH for depth in _depths(text)):
+        raise ValueError(f"{file}: it is nested more than {MAX_DEPTH} deep; flatten it")
+
+
+def _depths(text: bytes) -> Iterator[int]:
+    """The greatest depth in each chunk of a text."""
+    depth = 0
+    for start in range(0, len(text), CHUNK):
+        steps = STEP[np.frombuffer(text, np.uint8, min(CHUNK, len(text) - start), start)]
+        depths = depth + np.cumsum(steps, dtype=np.int64)
+        yield int(depths.max())
+        depth = int(depths[-1])
+
+
+# From a stage to a scene ----------------------------------------------------------------------------------------------
 
 Y_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])  # y → z, z → −y
 
@@ -116,12 +224,12 @@ class Reader:
                 carried.setdefault(self._carrier(prim, moving), []).append(prim)
         for prim in rigid:
             if prim.GetPath() in moving:
-                with self.told(prim):
+                with self.located(prim):
                     self._add_body(prim, carried.get(prim.GetPath(), []))
             else:
                 self.items[prim.GetPath()] = WORLD
         for prim in carried.get(None, []):
-            with self.told(prim):
+            with self.located(prim):
                 self._add_obstacle(prim)
         read_joints(self, prims)
         for prim in prims:
@@ -131,9 +239,9 @@ class Reader:
         self.model.warnings = list(self._warnings.values())
         return self.model
 
-    def told(self, prim: Any) -> Told:
+    def located(self, prim: Any) -> Located:
         """Says of a refusal by the scene which prim is its reason."""
-        return Told(f"{self.file}: <{prim.GetPath()}>: ")
+        return Located(f"{self.file}: <{prim.GetPath()}>: ")
 
     # Places -----------------------------------------------------------------------------------------------------------
 
@@ -277,105 +385,3 @@ def _free(prim: Any, taken: set[str]) -> str:
         number, found = number + 1, f"{wanted} ({number})"
     taken.add(found)
     return found
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Opening a USD file so that it can read from its own folder only.
-#
-# USD follows references as it opens a stage. So all layers are looked at first, one by one and without composing
-# anything, and
-# the stage is opened only where each that they refer to is a file in the model's folder or below.
-
-
-MAX_BYTES = 200_000_000
-MAX_LAYERS = 1000
-
-
-def open_stage(file: Path) -> Any:
-    """The stage of a file. Raises ValueError naming the file and the way out."""
-    _require_file(file, file.parent)
-    waiting, known = [file], {file}
-    while waiting:
-        for found in _dependencies(waiting.pop(), file.parent):
-            if found not in known:
-                known.add(found)
-                waiting.append(found)
-                if len(known) > MAX_LAYERS:
-                    raise ValueError(f"{file}: it is made of more than {MAX_LAYERS} layers; flatten it")
-    try:
-        with Ar.ResolverContextBinder(Ar.DefaultResolverContext([])):
-            stage = Usd.Stage.Open(_layer(file), Ar.DefaultResolverContext([]))
-    except Tf.ErrorException as error:
-        raise ValueError(f"{file}: it cannot be composed ({_first_line(error)}); export it again") from None
-    return stage
-
-
-def _dependencies(file: Path, folder: Path) -> list[Path]:
-    """The layers that a layer refers to, in sublayers, references and payloads, those inside of variants among them."""
-    layer = _layer(file)
-    found = []
-    for reference in layer.GetCompositionAssetDependencies():
-        if "`" in reference or "${" in reference:
-            raise ValueError(
-                f"{file}: it refers to {reference!r:.200}, an expression, which is not read; write out the file"
-            )
-        inner = file.parent / reference
-        try:
-            path = inner.resolve()
-        except (OSError, RuntimeError, ValueError):
-            path = None
-        if "://" in reference or "[" in reference or path is None:
-            raise ValueError(
-                f"{file}: it refers to {reference!r:.200}, which is no file beside it; only those are read"
-            )
-        _require_file(path, folder, f"{file}: it refers to {reference!r:.200}, which")
-        found.append(path)
-    _look_at_prims(layer, file)
-    return found
-
-
-def _look_at_prims(layer: Any, file: Path) -> None:
-    """Refuse prims that are nested too deep, which a binary file may have, and value clips: layers too that a stage opens by
-    itself."""
-    waiting = list(layer.rootPrims)
-    while waiting:
-        prim = waiting.pop()
-        if prim.path.pathElementCount > MAX_DEPTH:
-            raise ValueError(f"{file}: it is nested more than {MAX_DEPTH} deep; flatten it")
-        if prim.HasInfo("clips"):
-            raise ValueError(f"{file}: {prim.path} has value clips, which are not read; flatten the file")
-        waiting += prim.nameChildren
-        waiting += [variant.primSpec for choices in prim.variantSets for variant in choices.variants]
-
-
-def _require_file(path: Path, folder: Path, subject: str | None = None) -> None:
-    """Raises ValueError for what is outside of the folder, no file, too large or of another suffix."""
-    what = subject or f"{path}: it"
-    if not path.is_relative_to(folder):
-        raise ValueError(f"{what} lies outside of {folder}, all that this model may read; move it there")
-    if not path.is_file():
-        raise ValueError(f"{what} does not exist; check the path")
-    if path.suffix.lower() not in SUFFIXES:
-        raise ValueError(f"{what} is no {', '.join(SUFFIXES)} file; convert it to one")
-    if path.stat().st_size > MAX_BYTES:
-        raise ValueError(f"{what} is larger than {MAX_BYTES // 10**6} MB; split it or simplify its meshes")
-
-
-def _layer(file: Path) -> Any:
-    """One layer, read from its file alone, and anew where the process has read it before."""
-    require_shallow(file)
-    try:
-        layer = Sdf.Layer.FindOrOpen(str(file))
-        if layer is not None and not layer.dirty:
-            layer.Reload()
-    except Tf.ErrorException as error:
-        raise ValueError(f"{file}: not a readable USD file ({_first_line(error)}); export it again") from None
-    if layer is None:
-        raise ValueError(f"{file}: not a readable USD file; export it again")
-    return layer
-
-
-def _first_line(error: Exception) -> str:
-    """What USD says, without where in its own sources."""
-    said = re.search(r" : '(.*?)'?\s*$", str(error).strip(), re.DOTALL)
-    return " ".join((said[1] if said else str(error)).split())[:200]

@@ -1,11 +1,8 @@
-"""Values of USD attributes, and what they are refused with."""
+"""Prims of USD as parts of a scene: values of attributes, joints, geometry, and masses."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,14 +27,14 @@ from ..scene.shapes import (
     Sphere,
     TriangleMesh,
 )
-from .build import Degenerate, hull_or_plate, plate_message
+from .meshes import Degenerate, hull_or_plate, plate_message
 
 if TYPE_CHECKING:
     from .usd import Reader
 
 
-class Told:
-    """Puts the prim before the message of a ValueError."""
+class Located:
+    """Adds the prim to the message of a ValueError."""
 
     def __init__(self, where: str) -> None:
         self.where = where
@@ -68,65 +65,11 @@ def short(number: Any) -> float:
     return float(str(np.float32(number)))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# How deep a USD text is nested, found out before USD reads it: its parser and its stage call themselves for each
-# level, so
-# that a text that is nested some ten thousand deep ends the process.
+# Frames, stops and drives of joints -----------------------------------------------------------------------------------
 #
-# Strings, asset paths and comments hold any characters, and are passed over.
-
-
-MAX_DEPTH = 256
-BINARY = b"PXR-USDC"
-# What is passed over; or, in a group, the beginning of one that does not end, or a line end that not every parser knows.
-PASSED_OVER = re.compile(
-    rb'"""(?:[^"\\]|\\.|"(?!""))*"""' + rb"|'''(?:[^'\\]|\\.|'(?!''))*'''"
-    rb'|"(?:[^"\\\n]|\\.)*"' + rb"|'(?:[^'\\\n]|\\.)*'"
-    rb"|@@@(?:[^@\\]|\\.|@(?!@@))*@@@|@[^@\n]*@|#[^\r\n]*|//[^\r\n]*|/\*.*?\*/|([\"'@]|/\*|\r(?!\n))",
-    re.DOTALL,
-)
-CHUNK = 1 << 24  # bytes looked at at a time
-STEP = np.zeros(256, np.int8)
-STEP[list(b"([{")], STEP[list(b")]}")] = 1, -1
-
-
-def require_shallow(file: Path) -> None:
-    """Raises ValueError, naming the file and the way out, for a text that is nested too deep. Binary files pass."""
-    data = file.read_bytes()
-    if data.startswith(BINARY):
-        return
-
-    def pass_over(found: re.Match[bytes]) -> bytes:
-        if found[1] is not None:
-            line = data.count(b"\n", 0, found.start()) + 1
-            raise ValueError(
-                f"{file}:{line}: not a readable USD text ({found[1].decode()!r} without an end); export it again"
-            )
-        return b" "
-
-    text = PASSED_OVER.sub(pass_over, data)
-    if any(depth > MAX_DEPTH for depth in _depths(text)):
-        raise ValueError(f"{file}: it is nested more than {MAX_DEPTH} deep; flatten it")
-
-
-def _depths(text: bytes) -> Iterator[int]:
-    """The greatest depth in each chunk of a text."""
-    depth = 0
-    for start in range(0, len(text), CHUNK):
-        steps = STEP[np.frombuffer(text, np.uint8, min(CHUNK, len(text) - start), start)]
-        depths = depth + np.cumsum(steps, dtype=np.int64)
-        yield int(depths.max())
-        depth = int(depths[-1])
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# What joints of USD Physics are made of: their two frames, stops and drives.
-#
-# Files keep the places of joints in float32, so that both ends are a little apart; below a hundred thousandth they
-# are one. The
-# coordinates of a scene are 0 where the file's joints are at some angle or displacement already: stops and targets
-# are shifted.
-
+# Files keep the places of joints in float32, so that both ends are a little apart; below a hundred thousandth they are
+# one. The coordinates of a scene are 0 where the file's joints are at some angle or displacement already: stops and
+# targets are shifted.
 
 CLOSED = 1e-5
 DEGREE = np.pi / 180.0
@@ -224,9 +167,7 @@ def act(
         )  # fmt: skip
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Joints of USD Physics as joints of a scene.
-
+# Joints ---------------------------------------------------------------------------------------------------------------
 
 AXES = ("X", "Y", "Z")
 
@@ -236,7 +177,7 @@ def read_joints(reader: Reader, prims: list[Any]) -> None:
     for prim in prims:
         if not prim.IsA(UsdPhysics.Joint):
             continue
-        with reader.told(prim):
+        with reader.located(prim):
             ends = _ends(reader, prim)
             joint = None if ends is None else _joint(reader, prim, ends)
             if joint is not None:
@@ -367,13 +308,10 @@ def _let_touch(reader: Reader, joint: Joint) -> None:
         scene.set_contact(joint.a.name, joint.b.name)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Geometry of USD as shapes of a scene.
+# Geometry -------------------------------------------------------------------------------------------------------------
 #
-# A geometry lies in the scene by x → A x + t. Where A is a rotation times a scale along the axes of the shape, it
-# becomes a
-# shape of that size; a shape that has no such form, as a cylinder that is squeezed, becomes the hull of its surface.
-
+# A geometry lies in the scene by x → A x + t. Where A is a rotation times a scale along the axes of the shape, it becomes
+# a shape of that size; a shape that has no such form, as a cylinder that is squeezed, becomes the hull of its surface.
 
 SAME = 1e-5  # relative: USD keeps scales in float32
 SIDES = 48
@@ -419,7 +357,7 @@ def read_collider(reader: Reader, prim: Any, still: bool = False) -> Collider | 
         touches = enabled is None or bool(enabled)
     if still and not touches:
         return None
-    with reader.told(prim):
+    with reader.located(prim):
         geometry = _geometry(reader, prim, still, touches)
     if geometry is None:
         if touches:
@@ -448,9 +386,9 @@ def _geometry(reader: Reader, prim: Any, still: bool, touches: bool) -> Geometry
         return Geometry(HalfSpace(), place, quaternion_of(turn))
     if kind not in ("Cube", "Sphere", "Cylinder", "Capsule", "Cone"):
         return None
-    given = getattr(UsdGeom, kind)(prim)
+    schema = getattr(UsdGeom, kind)(prim)
     if kind not in ("Cube", "Sphere"):
-        linear = linear @ TURNS[str(value(given.GetAxisAttr(), "Z"))]
+        linear = linear @ TURNS[str(value(schema.GetAxisAttr(), "Z"))]
     sizes = np.linalg.norm(linear, axis=0)
     if not sizes.all():
         raise ValueError("its transformation is flat; correct its scale")
@@ -460,13 +398,13 @@ def _geometry(reader: Reader, prim: Any, still: bool, touches: bool) -> Geometry
     x, y, z = sizes.tolist()
     round_one, ball = abs(x - y) <= SAME * x, np.ptp(sizes) <= SAME * x
     if kind == "Cube":
-        side = float(value(given.GetSizeAttr(), 2.0))
+        side = float(value(schema.GetSizeAttr(), 2.0))
         shape: Any = Box(side * x, side * y, side * z)
         plain: Any = Box(side, side, side)
         fits = True
     else:
-        radius = float(value(given.GetRadiusAttr(), 1.0))
-        height = 0.0 if kind == "Sphere" else float(value(given.GetHeightAttr(), 1.0 if kind == "Capsule" else 2.0))
+        radius = float(value(schema.GetRadiusAttr(), 1.0))
+        height = 0.0 if kind == "Sphere" else float(value(schema.GetHeightAttr(), 1.0 if kind == "Capsule" else 2.0))
         make = {"Cylinder": Cylinder, "Capsule": Capsule, "Cone": Cone}.get(kind)
         if make is None:
             plain, fits = Sphere(radius), True
@@ -560,9 +498,7 @@ def _color(prim: Any) -> str | None:
     return "#" + "".join(f"{round(255.0 * part):02x}" for part in encoded.tolist())
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Mass, centre of mass and inertia of a rigid body of USD Physics.
-
+# Mass, centre of mass and inertia of a rigid body ---------------------------------------------------------------------
 
 WATER = 1000.0  # kg/m³, the density that USD Physics assumes
 

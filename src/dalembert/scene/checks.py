@@ -1,6 +1,6 @@
-"""The checks that everything a user writes passes through: one positive number, one array of numbers, one quaternion.
+"""The checks of what a user writes: a positive number, an array of numbers, a quaternion, a colour; and rotations.
 
-Each refuses with a ``ValueError`` that names the object, the value and the way out.
+Each check raises a ``ValueError`` that names the object, the value and the way out.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from numbers import Real
 import numpy as np
 from numpy.typing import ArrayLike
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Eigenvectors of small symmetric matrices, by arithmetic that gives the same bits on every processor, unlike
-# LAPACK's.
-
+# Eigenvectors of small symmetric matrices -----------------------------------------------------------------------------
+#
+# By arithmetic that gives the same bits on every processor, unlike LAPACK's.
 
 SWEEPS = 30
 
@@ -65,7 +64,7 @@ def _rotate(a: list[list[float]], v: list[list[float]], p: int, q: int) -> None:
         v[k][p], v[k][q] = c * x - s * y, s * x + c * y
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# Checks, and rotations ------------------------------------------------------------------------------------------------
 
 
 def positive(owner: str, name: str, value: object, unit: str = "") -> float:

@@ -1,4 +1,7 @@
-"""Triangle meshes from STL, OBJ and PLY files, read from memory so that no reference inside them can be followed."""
+"""Triangle meshes from STL, OBJ and PLY files, and meshes of particles.
+
+Files are read from memory, so that no reference inside them can be followed.
+"""
 
 from __future__ import annotations
 
@@ -61,8 +64,7 @@ def _parse(path: str | PathLike[str], data: bytes, suffix: str) -> tuple[np.ndar
     return vertices, faces
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What a mesh is made of: inner edges with what lies on either side, the skin of tetrahedra; and plain meshes.
+# Meshes of particles: edges, surfaces, and plain meshes ---------------------------------------------------------------
 
 
 def hinges_of(owner: str, x: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

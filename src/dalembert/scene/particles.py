@@ -1,4 +1,4 @@
-"""Particles as the user describes them: points with mass, in groups of one to a million."""
+"""Particles as the user describes them: points with mass, in groups of one to a million, and the forces on them."""
 
 from __future__ import annotations
 
@@ -149,8 +149,7 @@ def _pinned(owner: str, pinned: ArrayLike, count: int) -> np.ndarray:
     return found
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Forces on particles as the user describes them, and the checks of what they connect.
+# Forces on particles, and the checks of what they connect -------------------------------------------------------------
 
 
 @dataclass(eq=False)

@@ -1,4 +1,4 @@
-"""Closed triangle surfaces: what makes one a solid, its exact moments, and the oriented hull of a point cloud.
+"""Closed triangle surfaces: what makes one a solid, its exact moments, the oriented hull of points; surfaces for display.
 
 A face (i, j, k) is a triangle whose vertices run anticlockwise seen from outside.
 """
@@ -172,9 +172,9 @@ def _orient_alike(faces: np.ndarray, neighbors: np.ndarray) -> np.ndarray:
     return np.array(oriented)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Triangle surfaces of the round shapes, for display: one surface of revolution makes them all.
-
+# Surfaces of the round shapes, for display ----------------------------------------------------------------------------
+#
+# One surface of revolution makes them all.
 
 Surface: TypeAlias = tuple[np.ndarray, np.ndarray]
 """vertices (n, 3) float64, m, and faces (m, 3) int64, anticlockwise seen from outside."""

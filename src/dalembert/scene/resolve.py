@@ -1,4 +1,4 @@
-"""From what a user gives a force or a joint to what a scene has, with errors that name it."""
+"""`Resolver`: the arguments of a force, joint or energy, with names replaced by what they name, and checked."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .particles import Particle, Particles, elements_of, per_element, require_ap
 SAME_PLACE = 1e-9  # m: points that differ by less are one, by as much again for each metre from the origin
 
 
-def place(owner: str, name: str, frame: Frame, point: ArrayLike | None) -> np.ndarray:
-    """A point of a body or the world as it was given; of a particle, where that is. Raises ValueError."""
+def point_of(owner: str, name: str, frame: Frame, point: ArrayLike | None) -> np.ndarray:
+    """A point of a body or the world, from the argument `name`; a particle is its own only point. Raises ValueError."""
     if isinstance(frame, Particle):
         given = frame.position if point is None else real_array(owner, name, point, (3,))
         if np.linalg.norm(given - frame.position) > SAME_PLACE * max(1.0, float(np.linalg.norm(given))):
@@ -32,7 +32,7 @@ def place(owner: str, name: str, frame: Frame, point: ArrayLike | None) -> np.nd
 
 
 class Resolver:
-    """Finds and checks what a force or joint of a scene is given. Every method raises ValueError, naming `owner` and the
+    """Looks up and checks the arguments of a force, joint or energy. Every method raises ValueError, naming `owner` and the
     value."""
 
     def __init__(self, scene: Any, owner: str) -> None:
@@ -66,7 +66,7 @@ class Resolver:
         self._check_particles(first, second, particles)
         pa = real_array(self.owner, "at", () if at is None else at, (3,))
         pb = pa if at_b is None else real_array(self.owner, "at_b", at_b, (3,))
-        return first, second, place(self.owner, "at", first, pa), place(self.owner, "at", second, pb)
+        return first, second, point_of(self.owner, "at", first, pa), point_of(self.owner, "at", second, pb)
 
     def two_points(
         self, a: str | Frame, b: str | Frame, at_a: ArrayLike | None, at_b: ArrayLike | None
@@ -101,7 +101,7 @@ class Resolver:
 
     def point(self, name: str, frame: Frame, point: ArrayLike | None) -> np.ndarray:
         """A point (m, world coordinates) that moves with a frame; a particle is its own point."""
-        return place(self.owner, name, frame, point)
+        return point_of(self.owner, name, frame, point)
 
     def number(self, name: str, value: object, least: float = -np.inf) -> float:
         """A finite number, not below `least`."""

@@ -60,7 +60,7 @@ def convert(
     size
         Of a picture or a film: width and height in pixels.
     """
-    from ...export.convert import read_source, require_target, write_target
+    from ...export.formats import read_source, require_target, write_target
     from ...gallery._loading import load
     from ...simulation.errors import SimulationError
     from ...simulation.simulation import Simulation

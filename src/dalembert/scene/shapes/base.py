@@ -140,7 +140,7 @@ class Shape:
         raise NotImplementedError
 
     @classmethod
-    def from_urdf(cls, given: Any) -> Shape:
+    def from_urdf(cls, attributes: Any) -> Shape:
         """The shape of an element `urdf_tag`, whose attributes are given (`io.files.Attributes`)."""
         raise NotImplementedError
 

@@ -153,9 +153,9 @@ class Box(Dimensions):
         return cls(*(2.0 * size))
 
     @classmethod
-    def from_urdf(cls, given: Any) -> Box:
+    def from_urdf(cls, attributes: Any) -> Box:
         """See `Shape.from_urdf`."""
-        return cls(*given.vector("size", 3))
+        return cls(*attributes.vector("size", 3))
 
     def usd_prim(self) -> UsdPrim:
         """See `Shape.usd_prim`."""

@@ -99,9 +99,9 @@ class Cylinder(Dimensions):
         return cls(size[0], 2.0 * size[1])
 
     @classmethod
-    def from_urdf(cls, given: Any) -> Cylinder:
+    def from_urdf(cls, attributes: Any) -> Cylinder:
         """See `Shape.from_urdf`."""
-        return cls(given.number("radius"), given.number("length"))
+        return cls(attributes.number("radius"), attributes.number("length"))
 
     def usd_prim(self) -> UsdPrim:
         """See `Shape.usd_prim`."""

@@ -72,9 +72,9 @@ class Sphere(Dimensions):
         return cls(size[0])
 
     @classmethod
-    def from_urdf(cls, given: Any) -> Sphere:
+    def from_urdf(cls, attributes: Any) -> Sphere:
         """See `Shape.from_urdf`."""
-        return cls(given.number("radius"))
+        return cls(attributes.number("radius"))
 
     def usd_prim(self) -> UsdPrim:
         """See `Shape.usd_prim`."""
