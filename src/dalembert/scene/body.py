@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .checks import color_text, positive, real_array, rotation_matrix, unit_quaternion
+from .checks import positive, rotation_matrix
 from .mass import mass_properties, validate_inertia
 
 
@@ -52,23 +52,11 @@ class Body:
         return self.rotation.T @ (point - self.position)
 
 
-def make_body(
-    name: str,
-    shape: Any,
-    mass: float | None,
-    density: float | None,
-    inertia: ArrayLike | None,
-    position: ArrayLike,
-    orientation: ArrayLike,
-    velocity: ArrayLike,
-    angular_velocity: ArrayLike,
-    color: str,
-    material: Any,
-    group: str,
-    material_given: bool,
-) -> Body:
-    """Check everything and bring it to the centre of mass. Raises ValueError naming the body and the value."""
-    owner = f"body {name!r}"
+def mass_of_body(
+    owner: str, shape: Any, mass: float | None, density: float | None, inertia: ArrayLike | None
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """Mass (kg), inertia (3, 3) about the centre of mass (kg m²), and the centre of mass (3,) in the frame of the shape (m),
+    of the arguments of `Scene.add_body`. Raises ValueError naming the body and the value."""
     center = np.zeros(3)
     if shape is not None and inertia is None:
         try:
@@ -91,21 +79,4 @@ def make_body(
         raise ValueError(
             f"{owner}: neither shape nor inertia is given; give a shape with mass or density, or mass and inertia"
         )
-    tensor = validate_inertia(owner, tensor)
-    q = unit_quaternion(owner, "orientation", orientation)
-    origin = real_array(owner, "position", position, (3,))
-    return Body(
-        name=name,
-        shape=shape,
-        mass=total,
-        inertia=tensor,
-        center=center,
-        position=origin + rotation_matrix(q) @ center,
-        orientation=q,
-        velocity=real_array(owner, "velocity", velocity, (3,)),
-        angular_velocity=real_array(owner, "angular_velocity", angular_velocity, (3,)),
-        color=color_text(owner, color),
-        material=material,
-        group=group,
-        material_given=material_given,
-    )
+    return total, validate_inertia(owner, tensor), center

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .body import WORLD, Body, World, make_body
-from .checks import real_array
+from .body import WORLD, Body, World, mass_of_body
+from .checks import color_text, real_array, rotation_matrix, unit_quaternion
 from .contact import OF_SCENE, ContactMethods, ContactRule, Material, Obstacle, OfScene, require_convex, surface
 from .force import Force, ForceMethods
 from .joint import Frame, Joint, JointMethods, Link
@@ -121,23 +121,32 @@ class Scene(JointMethods, ForceMethods, ContactMethods, ParticleMethods, Particl
 
         Raises ValueError naming the body and the value.
         """
+        owner = f"body {name!r}"
         self._new_name(name, self.bodies, "body")
         for others, kind in ((self.obstacles, "an obstacle"), (self.links, "a link")):
             if name in others:
-                raise ValueError(f"body {name!r}: {kind} has that name already; choose another")
-        made_of = surface(f"body {name!r}", material, self.material)
+                raise ValueError(f"{owner}: {kind} has that name already; choose another")
+        made_of = surface(owner, material, self.material)
         if made_of is not None or isinstance(shape, TriangleMesh | HeightField):
-            require_convex(f"body {name!r}", shape)
-        body = make_body(
-            name, shape, mass, density, inertia, position, orientation, velocity, angular_velocity,
-            PALETTE[len(self.bodies) % len(PALETTE)] if color is None else color,
-            made_of if shape is not None else None, str(group), not isinstance(material, OfScene),
+            require_convex(owner, shape)
+        total, tensor, center = mass_of_body(owner, shape, mass, density, inertia)
+        q = unit_quaternion(owner, "orientation", orientation)
+        body = Body(
+            name, shape, total, tensor, center,
+            position=real_array(owner, "position", position, (3,)) + rotation_matrix(q) @ center,
+            orientation=q,
+            velocity=real_array(owner, "velocity", velocity, (3,)),
+            angular_velocity=real_array(owner, "angular_velocity", angular_velocity, (3,)),
+            color=color_text(owner, PALETTE[len(self.bodies) % len(PALETTE)] if color is None else color),
+            material=None if shape is None else made_of,
+            group=str(group),
+            material_given=not isinstance(material, OfScene),
         )  # fmt: skip
         self.bodies[name] = body
         if not self.imported:
-            self.warnings += orientation_warnings(f"body {name!r}", orientation)
+            self.warnings += orientation_warnings(owner, orientation)
         if shape is not None and inertia is None and mass is not None:
-            self.warnings += density_warnings(f"body {name!r}", body.mass, volume_of(shape))
+            self.warnings += density_warnings(owner, body.mass, volume_of(shape))
         return body
 
     def event(

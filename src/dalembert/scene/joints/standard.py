@@ -15,13 +15,24 @@ from ..resolve import Resolver
 from .composition import ZERO, Composition, curve, distance, dot, plane, point, sides
 
 
-class Ball(Composition):
-    """A point of b stays at a point of a; see `Scene.ball`."""
-
-    kind = "ball"
+class _AtPoint(Composition):
+    """A joint at a point of a and of b, which is another where it is open."""
 
     def __init__(self, a: Any, b: Any, at: Any, *, at_b: Any = None) -> None:
         self.a, self.b, self.at, self.at_b = a, b, at, at_b
+
+
+class _AlongAxis(Composition):
+    """A joint at a point, with an axis of a."""
+
+    def __init__(self, a: Any, b: Any, at: Any, axis: Any, *, at_b: Any = None) -> None:
+        self.a, self.b, self.at, self.axis, self.at_b = a, b, at, axis, at_b
+
+
+class Ball(_AtPoint):
+    """A point of b stays at a point of a; see `Scene.ball`."""
+
+    kind = "ball"
 
     def compose(self, name: str, resolver: Resolver) -> Joint:
         a, b, pa, pb = resolver.ends(self.a, self.b, self.at, self.at_b, "ab")
@@ -44,13 +55,10 @@ class Hinge(Composition):
         return Joint(name, self.kind, a, b, parts, pb, axis=n, angle=True, steps=(Step("hinge", n),))
 
 
-class Slider(Composition):
+class Slider(_AlongAxis):
     """b slides along an axis of a without turning; see `Scene.slider`."""
 
     kind = "slider"
-
-    def __init__(self, a: Any, b: Any, at: Any, axis: Any, *, at_b: Any = None) -> None:
-        self.a, self.b, self.at, self.axis, self.at_b = a, b, at, axis, at_b
 
     def compose(self, name: str, resolver: Resolver) -> Joint:
         a, b, pa, pb = resolver.ends(self.a, self.b, self.at, self.at_b, "")
@@ -60,13 +68,10 @@ class Slider(Composition):
         return Joint(name, self.kind, a, b, parts, pb, axis=n, displacement=True, steps=(Step("slider", n),))
 
 
-class Cylindrical(Composition):
+class Cylindrical(_AlongAxis):
     """b slides along and turns about an axis of a; see `Scene.cylindrical`."""
 
     kind = "cylindrical"
-
-    def __init__(self, a: Any, b: Any, at: Any, axis: Any, *, at_b: Any = None) -> None:
-        self.a, self.b, self.at, self.axis, self.at_b = a, b, at, axis, at_b
 
     def compose(self, name: str, resolver: Resolver) -> Joint:
         a, b, pa, pb = resolver.ends(self.a, self.b, self.at, self.at_b, "")
@@ -92,13 +97,10 @@ class Universal(Composition):
         return Joint(name, self.kind, a, b, [point(pa, pb), dot(one, other)], pb, steps=steps)
 
 
-class Weld(Composition):
+class Weld(_AtPoint):
     """b is fixed to a as it stands; see `Scene.weld`."""
 
     kind = "weld"
-
-    def __init__(self, a: Any, b: Any, at: Any, *, at_b: Any = None) -> None:
-        self.a, self.b, self.at, self.at_b = a, b, at, at_b
 
     def compose(self, name: str, resolver: Resolver) -> Joint:
         a, b, pa, pb = resolver.ends(self.a, self.b, self.at, self.at_b, "")
@@ -124,13 +126,10 @@ class Rod(Composition):
         return Joint(name, self.kind, a, b, [distance(pa, pb, value)], pb)
 
 
-class PointOnLine(Composition):
+class PointOnLine(_AlongAxis):
     """A point of b stays on a line of a; see `Scene.point_on_line`."""
 
     kind = "point_on_line"
-
-    def __init__(self, a: Any, b: Any, at: Any, axis: Any, *, at_b: Any = None) -> None:
-        self.a, self.b, self.at, self.axis, self.at_b = a, b, at, axis, at_b
 
     def compose(self, name: str, resolver: Resolver) -> Joint:
         a, b, pa, pb = resolver.ends(self.a, self.b, self.at, self.at_b, "b")
