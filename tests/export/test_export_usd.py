@@ -54,7 +54,7 @@ def test_bodies_shapes_and_contact_come_back(suffix, tmp_path):
     scene.set_contact("body 1", "body 2", enabled=False)
     scene.set_contact("ramp", "body 3", enabled=False)
     model, warnings = back(scene, tmp_path, suffix)
-    assert warnings == ["materials: how two different frictions are combined is not told to USD; readers often average"]
+    assert warnings == ["materials: USD has no rule for combining two different frictions; readers often average"]
     require_same_bodies(scene, model.scene)
     assert np.allclose(model.scene.gravity, scene.gravity, rtol=FLOAT) and model.scene.name == "things"
     for name, body in scene.bodies.items():

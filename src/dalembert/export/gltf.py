@@ -75,7 +75,7 @@ DARK = "#404040"
 
 
 def export_gltf(source: Simulation | Trajectory | Scene, path: str | PathLike[str]) -> list[ExportWarning]:
-    """Write a run as binary glTF (.glb) with its animation, or a scene as it stands; returns what the file does not show.
+    """Write a run as binary glTF (.glb) with its animation, or a scene at its initial pose. Returns warnings.
 
     A body is a node with a mesh, at its centre of mass; positions and orientations are keys at the recorded instants, between
     which viewers interpolate. Rods and springs are lines. Particles are points, lines or surfaces that change their shape

@@ -75,7 +75,7 @@ class DocumentJoint:
 
 
 class Document:
-    """The elements of the file, what stands for what, and the warnings."""
+    """The elements of the file, the element of each item, and the warnings."""
 
     def __init__(self, scene: Scene, file: Path) -> None:
         self.scene, self.file = scene, file
@@ -176,7 +176,7 @@ FAR = 1e10  # rad or m: a stop that is not there
 
 
 def write_forces(out: Document, loops: Iterable[Joint]) -> None:
-    """All forces, and the joints that the tree does not hold."""
+    """All forces, and the joints that are not in the tree."""
     for joint in loops:
         if not holds_particle(joint) and not _write_loop(out, joint):
             out.warn(f"{joint.kind} {joint.name!r}", "MJCF has no such constraint between these; it is left out")
@@ -184,7 +184,7 @@ def write_forces(out: Document, loops: Iterable[Joint]) -> None:
     for force in out.scene.forces.values():
         kind = force.kind.replace("_", " ")
         if not isinstance(force, Force) or holds_particle(force):
-            continue  # said with the particles
+            continue  # warned of with the particles
         if force.joint is not None and force.kind not in ON_JOINTS:
             out.warn(f"{kind} {force.name!r}", "MJCF has no such force; it is left out")
         elif force.joint is not None:
@@ -333,7 +333,7 @@ THIN = 1e-9  # of its extent: a mesh that is thinner is flat
 
 
 def write_shapes(out: Document) -> None:
-    """The geoms of bodies and obstacles, and what is said of their contacts."""
+    """The geoms of bodies and obstacles, and the pairs that touch."""
     scene = out.scene
     apart = passing_pairs(scene)
     parted = {name for pair in apart for name in pair}
@@ -342,7 +342,7 @@ def write_shapes(out: Document) -> None:
         if body.shape is not None:
             _write_geoms(out, out.bodies[body], body, -body.center, np.eye(3), assets)
     for obstacle in scene.obstacles.values():
-        if obstacle.name in parted:  # pairs are told by the names of bodies
+        if obstacle.name in parted:  # MJCF excludes pairs by the names of bodies
             holder = ElementTree.SubElement(out.world, "body", name=obstacle.name, pos=numbers(obstacle.position))
             out.set_rotation(holder, obstacle.rotation)
             _write_geoms(out, holder, obstacle, np.zeros(3), np.eye(3), assets)
@@ -356,7 +356,7 @@ def write_shapes(out: Document) -> None:
 
 
 def _neighbours_touch(out: Document, apart: list[tuple[str, str]]) -> bool:
-    """Whether a body and the one that carries it touch, which MuJoCo does not let them unless told."""
+    """Whether a body and the one that carries it touch, which MuJoCo excludes by default."""
     known = set(apart)
     for place, host, _ in out.places:
         both = [item for item in (place.item, host.item) if isinstance(item, Body) and item.material is not None]
@@ -416,7 +416,7 @@ def _geometry(
 
 
 def _mesh(out: Document, wanted: str, vertices: np.ndarray, faces: np.ndarray, surface: bool) -> str:
-    """The name of a new mesh, kept in a file beside the model's."""
+    """The name of a new mesh, written to a file beside the model's."""
     name = out.name("mesh", wanted)
     plain = "".join(letter if letter.isalnum() and letter.isascii() else "_" for letter in name)
     file = free_name(f"{out.file.stem}_{plain}", out.mesh_names) + ".obj"
@@ -553,11 +553,12 @@ NEARLY_NOTHING = 1e-12  # kg and kg m²; MuJoCo takes nothing below 1e-15
 
 
 def export_mjcf(scene: Scene, path: str | PathLike[str]) -> list[ExportWarning]:
-    """Write a scene as an MJCF file (.xml), with its meshes as OBJ files beside it; returns what MJCF cannot say.
+    """Write a scene as an MJCF file (.xml), with its meshes as OBJ files beside it. Returns warnings about
+    what MJCF does not have.
 
     Joints make nested bodies; what closes loops becomes equality constraints, as do gears and rods. Springs are tendons,
     torsion springs, stops, dry friction and rotors belong to joints, motors are actuators whose control adds to the effort.
-    Initial velocities stand in the key frame "start".
+    Initial velocities are in the key frame "start".
 
     Raises ValueError for a scene that joint coordinates cannot start, another suffix, or a chain of more than 490 bodies.
     """
@@ -573,7 +574,7 @@ def export_mjcf(scene: Scene, path: str | PathLike[str]) -> list[ExportWarning]:
 
 
 def _write_tree(layout: Layout, out: Document) -> None:
-    """The bodies and their joints. Nodes stand parents first."""
+    """The bodies and their joints. Parents come first."""
     rows, places = layout.rows, layout.places
     children: list[list[int]] = [[] for _ in rows]
     for i, row in enumerate(rows):
@@ -609,7 +610,7 @@ def _write_tree(layout: Layout, out: Document) -> None:
 
 
 def _frames_in_use(scene: Scene, layout: Layout) -> set[Link]:
-    """Links that something besides the joints of the tree holds on to."""
+    """Links that something besides the joints of the tree refers to."""
     ends: list[Any] = [end for joint in layout.loops for end in joint.bodies]
     ends += [end for force in scene.forces.values() for end in (getattr(force, "a", None), getattr(force, "b", None))]
     return {end for end in ends if isinstance(end, Link)}

@@ -52,7 +52,7 @@ def rgb(color: str) -> tuple[float, float, float]:
 
 
 def linear_rgb(color: str) -> list[float]:
-    """The same in linear light (IEC 61966-2-1), as glTF and USD have them."""
+    """The same as linear RGB (IEC 61966-2-1), as glTF and USD have them."""
     return [value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in rgb(color)]
 
 
@@ -75,12 +75,12 @@ def free_name(name: str, taken: set[str]) -> str:
 
 
 def holds_particle(thing: Joint | Force) -> bool:
-    """Whether an end of it is a particle: what is said of particles covers it."""
+    """Whether an end of it is a particle: the warning about particles covers it."""
     return isinstance(thing.a, Particle) or isinstance(thing.b, Particle)
 
 
 def passing_pairs(scene: Scene) -> list[tuple[str, str]]:
-    """Pairs that pass through each other: what a joint connects, and what a rule says, unless a later rule says otherwise."""
+    """Pairs that pass through each other: what a joint connects, and what a rule excludes, unless a later rule enables it."""
     items = {item.name: item for item in scene.touching()}
     members: dict[str, list[Touching]] = {}
     for item in items.values():

@@ -76,7 +76,7 @@ def write_joints(stage: Stage) -> None:
     acting: dict[tuple[str, str], list[Force]] = {}
     for force in scene.forces.values():
         if not isinstance(force, Force) or holds_particle(force):
-            continue  # said with the particles
+            continue  # warned of with the particles
         if force.joint is not None and force.joint.name in made and force.kind in ("torsion_spring", "motor", "limit"):
             acting.setdefault((force.joint.name, force.coordinate), []).append(force)
         else:
@@ -342,7 +342,7 @@ class Stage:
         self.shapes = Shapes(self)
 
     def define(self, kind: Any, parent: str | Sdf.Path, name: str) -> Any:
-        """A new prim whose name is made valid and its own, and which is shown by the name given."""
+        """A new prim whose name is made valid and its own, with the name as its display name."""
         valid = Tf.MakeValidIdentifier(name)
         path, number = Sdf.Path(f"{parent}/{valid}"), 2
         while path in self._used:
@@ -452,7 +452,7 @@ class Stage:
             if rule.enabled and (rule.friction is not None or rule.restitution is not None):
                 self.warn(f"contact of {rule.a!r} and {rule.b!r}", "friction and restitution of a pair are left out")
         if len({item.material.friction for item in scene.touching() if item.material is not None}) > 1:
-            self.warn("materials", "how two different frictions are combined is not told to USD; readers often average")
+            self.warn("materials", "USD has no rule for combining two different frictions; readers often average")
 
     # Particles --------------------------------------------------------------------------------------------------------
 

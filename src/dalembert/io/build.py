@@ -71,7 +71,7 @@ def material_of(touching: list[Solid]) -> Material:
 
 
 def fixed_solids(description: Description, built: Built) -> list[tuple[Solid, Pose]]:
-    """What touches and does not move, with the pose of what it is given in; nothing where no body touches."""
+    """Solids that touch and do not move, each with the pose of its frame; none where no body touches."""
     fixed = [(solid, Pose()) for solid in description.solids]
     for segment in description.segments:
         if built.groups[segment] is None:
@@ -100,7 +100,7 @@ Key = tuple[int, int, int, float]  # contype, conaffinity, priority, friction
 class Surfaces:
     """Groups of bodies and obstacles whose contacts follow the same masks and friction.
 
-    solids : of each body or obstacle; those that touch count. `mixed` tells whether pairs of groups need rules of their own.
+    solids : of each body or obstacle; those that touch count. `mixed`: whether pairs of groups need rules of their own.
     """
 
     def __init__(self, solids: list[list[Solid]], warnings: Warnings) -> None:
@@ -182,7 +182,7 @@ def _require_few(rules: int) -> None:
 
 
 def build(description: Description, warnings: Warnings, limits: bool, friction: bool) -> Built:
-    """The scene. Raises ValueError with file and line where the scene refuses something."""
+    """The scene. Raises ValueError with file and line for what the scene rejects."""
     built = Built(Scene(description.name, gravity=description.gravity))
     built.scene.imported = True
     _hold_what_has_no_mass(description, warnings)
@@ -210,7 +210,7 @@ def build(description: Description, warnings: Warnings, limits: bool, friction: 
 
 
 def _hold_what_has_no_mass(description: Description, warnings: Warnings) -> None:
-    """A joint with neither mass nor armature on one of its sides has no equation of motion: it is held fixed instead. The
+    """A joint with neither mass nor armature on one of its sides has no equation of motion: it is fixed instead. The
     side that carries it counts in a free tree only."""
     below = {segment: segment.mass for segment in description.segments}
     for segment in reversed(description.segments):
@@ -319,7 +319,7 @@ ColliderPart = tuple[
 
 
 def part_overlapping_links(scene: Scene, element: Element, warnings: Warnings) -> None:
-    """Switch off contact between links, and between links and the fixed base, that overlap as they stand."""
+    """Switch off contact between links, and between links and the fixed base, that overlap at the initial pose."""
     items = [item for item in scene.touching() if item.shape is not None and not item.shape.surface]
     if len(items) > MOST_LINKS:
         warnings.add(

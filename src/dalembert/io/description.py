@@ -21,13 +21,13 @@ from .files import Attributes, Element, FileFrame, ImportedModel
 
 @dataclass(eq=False)
 class Pose:
-    """A place and a rotation, child → parent."""
+    """A position and a rotation, child → parent."""
 
     position: np.ndarray = field(default_factory=lambda: np.zeros(3))
     rotation: np.ndarray = field(default_factory=lambda: np.eye(3))
 
     def __matmul__(self, inner: Pose) -> Pose:
-        """A pose given in this one's frame, in the frame that this one is given in."""
+        """The composition of two poses: `inner`, of this frame, in the frame of this one's parent."""
         return Pose(self.position + self.rotation @ inner.position, self.rotation @ inner.rotation)
 
     def point(self, inner: np.ndarray) -> np.ndarray:
@@ -181,7 +181,7 @@ NOTHING = 1e-9  # m, the radius of gyration of an inertia that is none
 
 
 def nearest_inertia(mass: float, inertia: np.ndarray) -> tuple[np.ndarray, str | None]:
-    """The inertia (3, 3) itself where a solid can have it, else the nearest one, and a sentence that says so.
+    """The inertia (3, 3) itself where a solid can have it, else the nearest one, and a sentence about the repair.
 
     The second moment of mass Σ = ½ tr(I) 1 − I of a solid has no negative eigenvalue (Wensing, Kim and Slotine, IEEE RA-L
     3(1), 2018). Raising its eigenvalues that are below a millionth of the largest gives the nearest such Σ in the Frobenius

@@ -59,7 +59,7 @@ class Element:
             waiting.extend(reversed(element.children))
 
     def error(self, message: str) -> ValueError:
-        """What to raise: it says file, line and element."""
+        """The error to raise, with file, line and element."""
         return ValueError(f"{self.file}:{self.line}: <{self.tag}>: {message}")
 
 
@@ -170,7 +170,7 @@ class _Builder:
 
 
 class Unreadable(ValueError):
-    """A file that a model refers to does not exist, or may not be read. `reason` is its message without the place."""
+    """A file that a model refers to does not exist, or may not be read. `reason` is its message without file and line."""
 
     def __init__(self, element: Element, reason: str) -> None:
         super().__init__(str(element.error(reason)))
@@ -290,10 +290,10 @@ class FileFrame(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Actuator:
-    """An actuator of the file: the motor that stands for it, and what its control sets.
+    """An actuator of the file: its motor, and what its control sets.
 
     The `sets` ("effort", "position" or "speed") of the motor is scale · control + offset, in units of the joint's coordinate,
-    with the control kept within `control_range` first.
+    with the control clamped to `control_range` first.
     """
 
     name: str
@@ -314,14 +314,14 @@ class ImportedModel:
     ----------
     scene : the `Scene`, at the zero pose of the file.
     path : the file. format : "URDF" or "MJCF".
-    warnings : what could not be kept, with file and line.
+    warnings : what the scene does not have as the file has it, with file and line.
     joints : names of the joints of the scene that the file has, in its order (free joints are none: the body is free).
     frames : name of a body or link of the file → its `FileFrame`. sites : the same for MJCF's sites.
     keyframes : name → {"positions": {joint or free body: value}, "velocities": the same, "ctrl": {actuator: control}}.
         Values are coordinates of the scene, which are zero at the file's zero pose; of a ball or a free body they are arrays
         as in the file: quaternion (w, x, y, z), position and quaternion of its frame.
     actuators : name → `Actuator`.
-    timestep : s, of the file; None where it says nothing.
+    timestep : s, of the file; None where it has none.
     """
 
     scene: Scene
@@ -344,7 +344,7 @@ class ImportedModel:
 
 
 class Warnings:
-    """Collects warnings; what several elements give rise to in the same words is said once, with their number."""
+    """Collects warnings; equal warnings of several elements become one, with their number."""
 
     def __init__(self) -> None:
         self._first: dict[str, tuple[Element, str]] = {}
@@ -386,7 +386,7 @@ class Attributes:
         return key in self.values
 
     def text(self, key: str, default: str | None = None) -> str:
-        """What stands there; required where there is no default."""
+        """The text of an attribute; required where there is no default."""
         self.asked.add(key)
         value = self.values.get(key, default)
         if value is None:
@@ -437,7 +437,7 @@ class Attributes:
         default: tuple[float, ...] | None = None,
         infinite: bool = False,
     ) -> np.ndarray:
-        """From `least` to `most` numbers (as many as `least` where that is all that is said)."""
+        """From `least` to `most` numbers (exactly `least` if `most` is not given)."""
         most = least if most is None else most
         if key not in self.values and default is not None:
             self.asked.add(key)

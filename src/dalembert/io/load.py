@@ -1,4 +1,4 @@
-"""`load_model` and `load_usd`: a URDF, MJCF or USD file as a scene; and what a model holds, to be printed.
+"""`load_model` and `load_usd`: a URDF, MJCF or USD file as a scene; and the contents of a model, to be printed.
 
 Readers are imported when they are used; that of USD needs the package usd-core.
 """
@@ -26,7 +26,7 @@ def load_model(
     Parameters
     ----------
     path : the file; its root element, <robot> or <mujoco>, tells the format.
-    floating : whether the root link of a URDF is free; it is fixed to the world if not given. MJCF files say it themselves.
+    floating : whether the root link of a URDF is free; it is fixed to the world if not given. MJCF files state it themselves.
     limits, friction : False leaves out stops and dry friction of joints, which only time steps can run.
     contacts : False leaves out all collision geometry: bodies show what the file shows of them and touch nothing, and what is
         fixed to the world is no obstacle. Integration methods run such scenes too.
@@ -88,7 +88,7 @@ def load_usd(path: str | PathLike[str], *, contacts: bool = True) -> ImportedMod
     contacts : False leaves out all collision: bodies show their geometry and touch nothing, and there are no obstacles.
 
     Raises ImportError without usd-core; ValueError, with the prim and the way out, for a file that cannot be read, that
-    refers to what lies elsewhere, or that holds what cannot be made.
+    refers to what lies elsewhere, or that contains what cannot be converted.
     """
     require_usd()
     from .usd import Reader, open_stage

@@ -21,7 +21,7 @@ THIN = 0.01  # of its extent, where that is less
 
 
 class Hull(NamedTuple):
-    """What a mesh touches with. thickness : m, of the plate that stands for a flat mesh; 0 for a solid hull."""
+    """The collision shape of a mesh. thickness : m, of the plate that replaces a flat mesh; 0 for a solid hull."""
 
     shape: ConvexHull
     thickness: float
@@ -61,14 +61,14 @@ class MeshFiles:
 
 
 def hull_of(points: np.ndarray) -> ConvexHull:
-    """A hull that keeps only the points that it needs."""
+    """A hull of only the points that are its corners."""
     return ConvexHull(ConvexHull(points).vertices)
 
 
 def hull_or_plate(points: np.ndarray) -> Hull:
     """The hull of a mesh, or where that is flat a plate of 1 mm (1 % of its extent where that is less), half on each side.
 
-    MuJoCo refuses flat meshes; other engines give them a margin. Raises Degenerate for points on a line.
+    MuJoCo rejects flat meshes; other engines give them a margin. Raises Degenerate for points on a line.
     """
     if len(points) < 3 or not np.isfinite(points).all():
         return Hull(hull_of(points), 0.0)  # which says what is wrong
@@ -89,7 +89,7 @@ def hull_or_plate(points: np.ndarray) -> Hull:
 
 
 def plate_message(name: str, thickness: float) -> str:
-    """What to tell of a flat mesh that touches."""
+    """The warning about a flat mesh that touches."""
     return f"the mesh of {name!r} is flat; it collides as a plate of {1e3 * thickness:.3g} mm"
 
 

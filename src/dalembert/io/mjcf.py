@@ -56,7 +56,7 @@ MOST_COPIES = 50_000  # elements that <replicate> makes
 
 @dataclass(eq=False)
 class Place:
-    """Where an element stands: in which body, in which frame of it, and what that says of its class and names."""
+    """The context of an element: its body, the frame in it, the default class, and the suffix of names."""
 
     segment: Segment | None
     frame: Pose
@@ -67,7 +67,7 @@ class Place:
 
 @dataclass(eq=False)
 class Geometry:
-    """What the geoms and the <inertial> of a body say of its mass, each with its axes in the body."""
+    """The masses of the geoms and of the <inertial> of a body, each with its axes in the body."""
 
     masses: list[tuple[Mass, np.ndarray]] = field(default_factory=list)
     written: tuple[Mass, np.ndarray] | None = None
@@ -379,7 +379,7 @@ def _padded(attributes: Attributes, key: str, first: float) -> np.ndarray:
 def _motor(
     built: Built, attributes: Attributes, name: str, axis: Axis, law: Law, warnings: Warnings
 ) -> Actuator | None:
-    """The motor that stands for it."""
+    """The motor of an actuator."""
     k, b0, b1, b2 = law
     gear = float(attributes.vector("gear", 1, 6, default=(1.0,))[0])
     most = min(abs(gear) * _force_limit(attributes, warnings), axis.effort)
@@ -534,7 +534,7 @@ def _couple(reader: MjcfReader, built: Built, attributes: Attributes, name: str,
 
 
 def _tie(reader: MjcfReader, built: Built, attributes: Attributes, name: str, warnings: Warnings) -> None:
-    """Two bodies held at a point (connect), or altogether (weld), as they stand."""
+    """Two bodies joined at a point (connect) or completely (weld), at the initial pose."""
     kind = attributes.element.tag
     if "site1" in attributes:
         ends = []
@@ -593,9 +593,11 @@ def read_keyframes(reader: MjcfReader, built: Built, controls: list[str]) -> dic
     return found
 
 
-def _coordinates(reader: MjcfReader, built: Built, values: np.ndarray, element: Element, place: bool) -> dict[str, Any]:
-    """qpos (`place`) or qvel, cut up by joints."""
-    sizes = [_size(item, place) for item in reader.coordinates]
+def _coordinates(
+    reader: MjcfReader, built: Built, values: np.ndarray, element: Element, positions: bool
+) -> dict[str, Any]:
+    """qpos (`positions`) or qvel, by joints."""
+    sizes = [_size(item, positions) for item in reader.coordinates]
     if len(values) != sum(sizes):
         raise element.error(f"it has {len(values)} numbers for {sum(sizes)} coordinates; correct it")
     found: dict[str, Any] = {}
@@ -606,16 +608,16 @@ def _coordinates(reader: MjcfReader, built: Built, values: np.ndarray, element: 
             if isinstance(body, Body | Link):
                 found[body.name] = part.copy()
         elif item.name in built.axes:
-            scalar = float(part[0]) - (item.zero if place else 0.0)
+            scalar = float(part[0]) - (item.zero if positions else 0.0)
             found[item.name] = part.copy() if item.kind == "ball" else scalar
     return found
 
 
-def _size(item: Axis | Segment, place: bool) -> int:
-    """How many numbers of qpos (of qvel) are of a joint; a segment stands for its free joint."""
+def _size(item: Axis | Segment, positions: bool) -> int:
+    """How many numbers a joint has in qpos (`positions`) or qvel; a segment means its free joint."""
     if isinstance(item, Segment):
-        return 7 if place else 6
-    return (4 if place else 3) if item.kind == "ball" else 1
+        return 7 if positions else 6
+    return (4 if positions else 3) if item.kind == "ball" else 1
 
 
 # Entry ----------------------------------------------------------------------------------------------------------------

@@ -82,7 +82,7 @@ def include_files(root: Element, folder: Folder) -> None:
 
 
 def _included(element: Element, folder: Folder) -> Path:
-    """The file that an <include> means: beside the model, or else beside the file that it stands in."""
+    """The file that an <include> means: beside the model, or else beside the file that contains it."""
     name = Attributes(element).text("file")
     try:
         return folder.find(element, name)
@@ -94,7 +94,7 @@ def _included(element: Element, folder: Folder) -> Path:
 
 @dataclass
 class Settings:
-    """What <compiler> and <option> say."""
+    """The settings of <compiler> and <option>."""
 
     degree: bool = True
     sequence: str = "xyz"

@@ -22,7 +22,7 @@ from .meshes import MeshFiles, plate_message
 
 
 def read_origin(element: Element) -> Pose:
-    """The pose that its <origin> tells; none is no displacement."""
+    """The pose of its <origin>; without one, no displacement."""
     origin = element.first("origin")
     if origin is None:
         return Pose()
@@ -289,7 +289,7 @@ class UrdfReader:
 
 def _by_name(robot: Element, tag: str, needed: str = "name") -> dict[str, Element]:
     """The elements of a tag by their names, in the order of the file; those that lack what is needed (as the joints of a
-    <transmission>, or of other formats) are refused."""
+    <transmission>, or of other formats) are rejected."""
     found: dict[str, Element] = {}
     for element in robot.all(tag):
         attributes = Attributes(element)

@@ -127,7 +127,7 @@ def _layer(file: Path) -> Any:
 
 
 def _first_line(error: Exception) -> str:
-    """What USD says, without where in its own sources."""
+    """The message of USD, without its own source file and line."""
     said = re.search(r" : '(.*?)'?\s*$", str(error).strip(), re.DOTALL)
     return " ".join((said[1] if said else str(error)).split())[:200]
 
@@ -146,7 +146,7 @@ PASSED_OVER = re.compile(
     rb"|@@@(?:[^@\\]|\\.|@(?!@@))*@@@|@[^@\n]*@|#[^\r\n]*|//[^\r\n]*|/\*.*?\*/|([\"'@]|/\*|\r(?!\n))",
     re.DOTALL,
 )
-CHUNK = 1 << 24  # bytes looked at at a time
+CHUNK = 1 << 24  # bytes at a time
 STEP = np.zeros(256, np.int8)
 STEP[list(b"([{")], STEP[list(b")]}")] = 1, -1
 
@@ -240,7 +240,7 @@ class Reader:
         return self.model
 
     def located(self, prim: Any) -> Located:
-        """Says of a refusal by the scene which prim is its reason."""
+        """Add the prim to the message of a ValueError of the scene."""
         return Located(f"{self.file}: <{prim.GetPath()}>: ")
 
     # Places -----------------------------------------------------------------------------------------------------------
@@ -254,7 +254,7 @@ class Reader:
         return turn @ found[:3, :3].T, turn @ found[3, :3]
 
     def frame(self, prim: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Rotation (3, 3) and place (3,) m of a prim, without its scale."""
+        """Rotation (3, 3) and position (3,) m of a prim, without its scale."""
         linear, place = self.matrix(prim)
         u, sizes, vt = np.linalg.svd(linear)
         if sizes[-1] <= 1e-12 * sizes[0]:

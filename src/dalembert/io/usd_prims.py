@@ -67,7 +67,7 @@ def short(number: Any) -> float:
 
 # Frames, stops and drives of joints -----------------------------------------------------------------------------------
 #
-# Files keep the places of joints in float32, so that both ends are a little apart; below a hundred thousandth they are
+# Files have the positions of joints in float32, so that both ends are a little apart; below a hundred thousandth they are
 # one. The coordinates of a scene are 0 where the file's joints are at some angle or displacement already: stops and
 # targets are shifted.
 
@@ -77,7 +77,7 @@ DEGREE = np.pi / 180.0
 
 @dataclass(frozen=True)
 class Ends:
-    """The two frames of a joint, in the scene: places (3,) m and axes, the columns of rotations."""
+    """The two frames of a joint, in the scene: positions (3,) m and axes, the columns of rotations."""
 
     name: str
     a: Body | World
@@ -99,7 +99,7 @@ class Ends:
 
 
 def points(reader: Reader, prim: Any, ends: Ends) -> dict[str, np.ndarray]:
-    """`at`, and `at_b` where it is another place: then the joint is open."""
+    """`at`, and `at_b` where the joint is open: where the points differ."""
     gap = float(np.linalg.norm(ends.at_b - ends.at_a))
     if gap <= CLOSED * max(1.0, float(np.abs(ends.at_a).max())):
         return {"at": ends.at_a}
@@ -187,7 +187,7 @@ def read_joints(reader: Reader, prims: list[Any]) -> None:
 
 
 def _ends(reader: Reader, prim: Any) -> Ends | None:
-    """None with a warning for a joint that is off or holds nothing."""
+    """None with a warning for a joint that is disabled or locks nothing."""
     api = UsdPhysics.Joint(prim)
     if not value(api.GetJointEnabledAttr(), True):
         reader.warn(prim, "the joint is not enabled; it is left out")
@@ -332,7 +332,7 @@ class Geometry:
     orientation: tuple[float, float, float, float]
 
     def seen_from(self, rotation: np.ndarray, place: np.ndarray) -> Geometry:
-        """The same in a frame that has this rotation and place in the scene."""
+        """The same in a frame that has this rotation and position in the scene."""
         turn = rotation.T @ rotation_matrix(self.orientation)
         orientation = quaternion_of(turn) if np.abs(turn - np.eye(3)).max() > 1e-15 else (1.0, 0.0, 0.0, 0.0)
         return Geometry(self.shape, rotation.T @ (self.position - place), orientation)
@@ -368,7 +368,7 @@ def read_collider(reader: Reader, prim: Any, still: bool = False) -> Collider | 
 
 
 def alone(compound: Compound) -> Any:
-    """The only part of a compound, where its shape can stand for it in the frame of the compound; else the compound."""
+    """The only part of a compound, where its shape can replace it in the frame of the compound; else the compound."""
     (part,) = compound.parts
     if isinstance(part.shape, ConvexHull):
         return ConvexHull(part.to_compound(part.shape.vertices))
@@ -421,7 +421,7 @@ def _geometry(reader: Reader, prim: Any, still: bool, touches: bool) -> Geometry
 def _mesh(
     reader: Reader, prim: Any, linear: np.ndarray, place: np.ndarray, still: bool, touches: bool
 ) -> Geometry | None:
-    """Of what moves the convex hull; of what stands still a surface, where it is not to be convex."""
+    """Of what moves the convex hull; of what does not move a surface, where it is not to be convex."""
     vertices, faces = _triangles(reader, prim)
     if not len(faces):
         reader.warn(prim, "a mesh without faces is left out")
@@ -489,7 +489,7 @@ def _material(reader: Reader, prim: Any) -> tuple[Material, float]:
 
 
 def _color(prim: Any) -> str | None:
-    """The first display colour, from linear light to "#rrggbb"."""
+    """The first display colour, from linear RGB to "#rrggbb"."""
     colors = UsdGeom.Gprim(prim).GetDisplayColorAttr().Get()
     if not colors:
         return None
@@ -507,7 +507,7 @@ def solid_of(
     reader: Reader, prim: Any, rotation: np.ndarray, place: np.ndarray, shown: list[Collider]
 ) -> tuple[MassProperties, list[Geometry]]:
     """Mass, centre (3,) m in the world and inertia (3, 3) kg m² in the body's axes; and the shapes, in the frame of the
-    prim. What the file does not say follows from the shapes and their densities."""
+    prim. What the file does not state follows from the shapes and their densities."""
     api = UsdPhysics.MassAPI(prim)
     mass = reader.mass * short(value(api.GetMassAttr(), 0.0))
     center = np.array(value(api.GetCenterOfMassAttr(), (-np.inf,) * 3), float)
@@ -545,5 +545,5 @@ def solid_of(
 
 
 def density_of(reader: Reader, prim: Any) -> float:
-    """kg/m³; 0 where the prim says nothing."""
+    """kg/m³; 0 where the prim has none."""
     return short(value(UsdPhysics.MassAPI(prim).GetDensityAttr(), 0.0)) * reader.mass / reader.length**3

@@ -40,7 +40,7 @@ class Body:
     color: str = field(default="#8899aa")
     material: Any = None  # scene.contact.Material, or None: it touches nothing
     group: str = ""
-    material_given: bool = False  # whether `add_body` was told the material, or None
+    material_given: bool = False  # whether `add_body` got a material, or None
 
     @property
     def rotation(self) -> np.ndarray:

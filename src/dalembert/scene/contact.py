@@ -1,8 +1,8 @@
 """Contact as the user describes it: materials, obstacles that do not move, and which pairs touch.
 
 A body or an obstacle takes part in contact when it has a material: its own, or that of the scene. The friction of two
-that meet is the geometric mean of theirs, √(μ_a μ_b), the restitution the larger of the two, unless a rule says otherwise.
-Two bodies that a joint connects do not touch, unless a rule says so.
+that meet is the geometric mean of theirs, √(μ_a μ_b), the restitution the larger of the two, unless a rule sets them.
+Two bodies that a joint connects do not touch, unless a rule enables it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ OF_SCENE = OfScene()
 
 
 def surface(owner: str, given: Material | OfScene | None, default: Material | None) -> Material | None:
-    """The material that was given, or the default where none was. Raises TypeError for what is no material."""
+    """The material, or the default for OF_SCENE. Raises TypeError for what is no material."""
     if isinstance(given, OfScene):
         return default
     if given is not None and not isinstance(given, Material):
@@ -76,7 +76,7 @@ class Obstacle:
 
 @dataclass(frozen=True)
 class ContactRule:
-    """What `Scene.set_contact` said of the pairs of two names (of bodies, obstacles or groups). None: as the materials."""
+    """A rule of `Scene.set_contact` for the pairs of two names (of bodies, obstacles or groups). None: as the materials."""
 
     a: str
     b: str
@@ -153,7 +153,7 @@ class ContactMethods:
         enabled : False lets them pass through each other. friction, restitution : of this pair, instead of what the two
         materials make. The last rule that fits a pair counts.
 
-        Raises ValueError for a name that is nobody's, or an absurd coefficient.
+        Raises ValueError for an unknown name, or a coefficient out of range.
         """
         names = [item if isinstance(item, str) else item.name for item in (a, b)]
         owners: list[Touching] = [*self.bodies.values(), *self.obstacles.values()]
@@ -176,7 +176,7 @@ RuleTable: TypeAlias = dict[tuple[str, str], tuple[int, ContactRule]]
 
 
 def rule_table(rules: Iterable[ContactRule]) -> RuleTable:
-    """The last rule of each two names, in either order, and its place among all."""
+    """The last rule of each two names, in either order, and its index among all."""
     table: RuleTable = {}
     for place, rule in enumerate(rules):
         table[rule.a, rule.b] = table[rule.b, rule.a] = place, rule
@@ -191,7 +191,7 @@ def rule_for(table: RuleTable, a: Touching, b: Touching) -> ContactRule | None:
 
 
 def require_convex(owner: str, shape: Any) -> None:
-    """Refuse for a body what only an obstacle can be: a mesh has to be given as its hull, or as a compound of hulls."""
+    """Reject shapes of bodies that only an obstacle can have: a mesh must be its hull, or a compound of hulls."""
     if isinstance(shape, Shape) and shape.has_surface:
         name = type(shape).__name__
         raise ValueError(

@@ -177,7 +177,7 @@ class ForceMethods:
         position: float = 0.0, stiffness: float = 0.0, limit: float = np.inf, function: Callable[..., Any] | None = None,
         coordinate: str | None = None,
     ) -> Motor:  # fmt: skip
-        """A motor on the coordinate s of a joint: effort + stiffness (position − s) + gain (speed − ṡ), kept within ± limit
+        """A motor on the coordinate s of a joint: effort + stiffness (position − s) + gain (speed − ṡ), clamped to ± limit
         (N m or N).
 
         With a speed and no gain it is an ideal motor: whatever effort within ± limit makes ṡ the speed. A run with one

@@ -154,7 +154,7 @@ class Curve:
     _table: list[np.ndarray] = field(default_factory=list, repr=False, compare=False)
 
     def table(self) -> np.ndarray:
-        """The flat table that `mechanics.curve` reads."""
+        """The flat table that `dynamics` reads."""
         if not self._table:
             self._table.append(_tabulate(self))
         return self._table[0]
@@ -226,13 +226,13 @@ class JointMethods:
         return joint
 
     def ball(self, name: str, a: str | Frame, b: str | Frame, at: Point, *, at_b: Point | None = None) -> Joint:
-        """A point of b stays at a point of a: 3 constraints. `at_b`, where it is not `at`, tells an open joint."""
+        """A point of b stays at a point of a: 3 constraints. If `at_b` is not `at`, the joint is open."""
         from .joints.standard import Ball
 
         return self.add_joint(name, Ball(a, b, at, at_b=at_b))
 
     def attach(self, name: str, particles: Particle | Sequence[Particle], body: str | Frame) -> list[Joint]:
-        """Particles go with a body, at the places where they are: ball joints, called "`name`[i]" where there are several."""
+        """Attach particles to a body where they are: ball joints, called "`name`[i]" where there are several."""
         many = [particles] if isinstance(particles, Particle) else list(particles)
         names = [name] if len(many) == 1 else [f"{name}[{i}]" for i in range(len(many))]
         return [self.ball(own, body, particle, particle.position) for own, particle in zip(names, many, strict=True)]
@@ -272,7 +272,7 @@ class JointMethods:
         return self.add_joint(name, Universal(a, b, at, axis_a, axis_b, at_b=at_b))
 
     def weld(self, name: str, a: str | Frame, b: str | Frame, at: Point, *, at_b: Point | None = None) -> Joint:
-        """b is fixed to a as it stands: 6 constraints."""
+        """b is fixed to a at the initial pose: 6 constraints."""
         from .joints.standard import Weld
 
         return self.add_joint(name, Weld(a, b, at, at_b=at_b))

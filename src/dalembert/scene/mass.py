@@ -15,7 +15,7 @@ from .shapes import Compound, Shape
 
 
 def validate_inertia(name: str, inertia: ArrayLike, *, rtol: float = 1e-6) -> np.ndarray:
-    """The inertia tensor of a real solid, or a refusal.
+    """Check that an inertia tensor is that of a real solid.
 
     It must be symmetric and positive definite, and no principal moment may exceed the sum of the two others:
     I₁ + I₂ − I₃ = 2∫x₃² dm ≥ 0. ``rtol`` forgives files that print seven digits.

@@ -34,7 +34,7 @@ class Particles:
     material: Any = None
     segments: list[np.ndarray] = field(default_factory=list)  # what is drawn as lines, (m, 2) each
     faces: list[np.ndarray] = field(default_factory=list)  # what is drawn as a surface, (m, 3) each
-    material_given: bool = False  # whether `add_particles` was told the material, or None
+    material_given: bool = False  # whether `add_particles` got a material, or None
 
     def __len__(self) -> int:
         return len(self.mass)
@@ -96,7 +96,7 @@ class ParticleMethods:
 
         position : (n, 3) m, or (3,) for one. velocity : (n, 3) m/s, or (3,) for all.
         mass : (n,) kg, or one for all.
-        pinned : (n,) whether each stays where it is, whatever pulls at it; or one for all; or the indices of those that do.
+        pinned : (n,) whether each is fixed in place; or one for all; or the indices of those that are.
         radius : m; particles touch shapes, and are drawn, as balls of this size.
         material : the surface with which they touch bodies and obstacles that have one, in time steps; that of the scene if
             not given. None: they pass through all.

@@ -73,7 +73,7 @@ class Scene(JointMethods, ForceMethods, ContactMethods, ParticleMethods, Particl
         self.material = material
         self.description = ""
         self.warnings: list[str] = []  # of what was added; see `scene_warnings`
-        self.imported = False  # whether a model file says all of it
+        self.imported = False  # whether all of it comes from a model file
         self.origin: dict[str, Any] | None = None  # what made it, where that is known: see `sources`
 
     @property
@@ -163,7 +163,7 @@ class Scene(JointMethods, ForceMethods, ContactMethods, ParticleMethods, Particl
         """Let something happen when `function(t, y)` changes sign (direction +1: rising, −1: falling, 0: both).
 
         function : t in s and the flat state vector y → number; compiled by Numba, or plain Python, which is slower.
-            `model.body_slice(name)` says where a body's (x, q, P, L) stands in y.
+            `model.body_slice(name)` is the slice of a body's (x, q, P, L) in y.
         release : joints or forces to let go. stop : end the run. action : called with the simulation's state, which it
         may change (an impulse). once : whether the event is spent afterwards.
         """

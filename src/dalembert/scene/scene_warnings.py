@@ -45,7 +45,7 @@ def names(items: Sequence[str]) -> str:
     return ", ".join(repr(item) for item in items[:FEW]) + more
 
 
-# Said when something is added to a scene --------------------------------------------------------------------------------
+# When something is added to a scene -----------------------------------------------------------------------------------
 
 
 def orientation_warnings(owner: str, value: ArrayLike) -> Iterator[str]:
@@ -79,7 +79,7 @@ def density_warnings(owner: str, mass: float, volume: float) -> Iterator[str]:
 
 
 def _untouched(scene: Scene) -> Iterator[str]:
-    """Bodies and particles that nobody gave a material, or None, where other things touch."""
+    """Bodies and particles without a material (None was not given either), where other things touch."""
     touching = scene.touching()
     if not touching:
         return
@@ -109,7 +109,7 @@ def _idle_rules(scene: Scene) -> Iterator[str]:
 
 
 def _surfaces(scene: Scene) -> Iterator[str]:
-    """Surfaces that bear nothing: turned upside down, or under particles that have no radius."""
+    """Surfaces without effect: turned upside down, or under particles that have no radius."""
     size = float(np.linalg.norm(scene.gravity))
     for obstacle in scene.obstacles.values():
         shape = obstacle.shape
@@ -168,7 +168,7 @@ def beyond_a_turn(angle: float) -> bool:
 
 
 def in_degrees(owner: str, what: str, values: Iterable[float]) -> str:
-    """What to say of angles that are probably degrees."""
+    """The warning about angles that are probably degrees."""
     given = [float(value) for value in values if math.isfinite(value)]
     text = " and ".join(f"{value:g}" for value in given)
     meant = " and ".join(f"{math.radians(value):.4g}" for value in given)
