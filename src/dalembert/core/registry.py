@@ -84,13 +84,11 @@ def by_kind(
     """
     file = f"<{module}.{name}>"
     lines = [f"def {name}(kind, {arguments}):"]
-    for kind in functions:
-        lines += [
-            f"    if kind == {kind}:",
-            f"        return of_{kind}({arguments if passed is None else passed[kind]})",
-        ]
+    for i, kind in enumerate(functions):
+        own = arguments if passed is None else passed[kind]
+        lines += [f"    if kind == {kind}:", f"        return function_{i}({own})"]
     source = "\n".join([*lines, f"    return {otherwise}"]) + "\n"
-    space: dict[str, Any] = {f"of_{kind}": function for kind, function in functions.items()}
+    space: dict[str, Any] = {f"function_{i}": function for i, function in enumerate(functions.values())}
     space |= {"__name__": module, "inf": math.inf}
     exec(compile(source, file, "exec"), space)
     linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file  # for tracebacks

@@ -122,7 +122,7 @@ def _surfaces(scene: Scene) -> Iterator[str]:
             if (closed and inside) or (not closed and down):
                 where = "inwards" if closed else "down"
                 yield (
-                    f"obstacle {obstacle.name!r}: the normals of its faces point {where}, and bodies are held on the side "
+                    f"obstacle {obstacle.name!r}: the normals of its faces point {where}, and bodies stay on the side "
                     "where they point; turn the faces over, faces[:, ::-1]"
                 )
     bare = [g.name for g in scene.particles.values() if g.material is not None and g.radius == 0.0]

@@ -1,4 +1,4 @@
-"""Forces on bodies, one file each: the description that a scene holds, and the compiled laws of its rows."""
+"""Forces on bodies, one file each: the description in a scene, and the compiled laws of its rows."""
 
 from . import drag, limit, load, motor, spring, torsion_spring
 

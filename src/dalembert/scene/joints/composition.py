@@ -16,7 +16,7 @@ class Composition:
     kind = ""
 
     def compose(self, name: str, resolver: Resolver) -> Joint:
-        """The joint, of parts; `resolver` checks what was given. Raises ValueError."""
+        """The joint, of parts; `resolver` checks the arguments. Raises ValueError."""
         raise NotImplementedError(f"{type(self).__name__} does not define compose(name, resolver)")
 
 

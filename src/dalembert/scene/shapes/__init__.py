@@ -1,6 +1,6 @@
 """The shapes of bodies and obstacles, one file each, lengths in metres.
 
-A shape is a plain value: it has no mass, place or colour. `mass.mass_properties` gives its inertia,
+A shape is a plain value: it has no mass, position or colour. `mass.mass_properties` gives its inertia,
 `shape_to_dict` its JSON form, and `shape.triangles()` a surface for display. A new shape is one more file, and
 one more line here; see docs/extending.md.
 """

@@ -64,13 +64,13 @@ class UsdPrim(NamedTuple):
 
 
 class Shape:
-    """A shape in its own frame, lengths in metres: a plain value without mass, place or colour."""
+    """A shape in its own frame, lengths in metres: a plain value without mass, position or colour."""
 
     kind: ClassVar[int]
     """its number in the tables of collision detection"""
     kernels: ClassVar[Kernels] = Kernels()
     keys: ClassVar[tuple[str, ...]]
-    """what its dictionary form holds, in the order of the arguments of the class"""
+    """the keys of its dictionary form, in the order of the arguments of the class"""
     solid: ClassVar[bool] = True
     """whether it has a volume, and so can be the shape of a body"""
     convex: ClassVar[bool] = True
@@ -141,7 +141,7 @@ class Shape:
 
     @classmethod
     def from_urdf(cls, attributes: Any) -> Shape:
-        """The shape of an element `urdf_tag`, whose attributes are given (`io.files.Attributes`)."""
+        """The shape of an element `urdf_tag` with these attributes (`io.files.Attributes`)."""
         raise NotImplementedError
 
     def usd_prim(self) -> UsdPrim | None:
@@ -248,7 +248,7 @@ def shape_from_dict(data: dict[str, Any]) -> Shape:
     """The shape that ``shape_to_dict`` wrote, checked as if it were built by hand.
 
     Raises:
-        ValueError: an unknown type, a key too many or too few, too many rows, or a value that the shape refuses.
+        ValueError: an unknown type, a key too many or too few, too many rows, or a value that the shape rejects.
     """
     name = data.get("type") if isinstance(data, dict) else None
     if not isinstance(name, str) or name not in SHAPES:

@@ -19,7 +19,7 @@ from .base import MESH, Shape, register, set_arrays
 class Mesh(Shape):
     """The solid inside a triangle mesh: vertices (n, 3) in m, faces (m, 3) of indices from 0. Compared by identity.
 
-    The surface is closed and its faces run anticlockwise seen from outside; several shells and cavities are welcome.
+    The surface is closed and its faces run anticlockwise seen from outside; several shells and cavities are allowed.
     Both arrays are read-only copies.
 
     Raises:

@@ -93,7 +93,7 @@ def require_size(owner: str, faces: int) -> None:
 class TriangleMesh(Shape):
     """A surface of triangles: vertices (n, 3) in m, faces (m, 3) of indices from 0. Compared by identity.
 
-    It may be open, and of no thickness; bodies are held on the side where the normals point. Triangles without area are left
+    It may be open, and of no thickness; bodies stay on the side where the normals point. Triangles without area are left
     out. Faces that are neighbours share a whole edge: where the end of one lies within the edge of another, that edge counts
     as a rim. Both arrays are read-only copies.
 
