@@ -27,7 +27,7 @@ OTHERS = (72, 130)
 
 @pytest.mark.parametrize("kernel", ahead.everything(), ids=lambda kernel: kernel.name)
 def test_a_kernel_is_no_larger_than_it_was(kernel):
-    made = kernel.made()
+    made = kernel.object_file()
     functions, kilobytes = BOUNDS.get(kernel.name, OTHERS)
     assert made.functions <= functions, f"{made.functions} functions"
     assert made.intermediate <= 1000 * kilobytes, f"{made.intermediate / 1000:.0f} kB"

@@ -65,8 +65,7 @@ class Registry(Mapping[str, Thing], Generic[Thing]):
         return len(self._all())
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The choice between compiled functions by a number, made of a registry.
+# Choosing a compiled function by a number -----------------------------------------------------------------------------
 
 
 def by_kind(
@@ -74,17 +73,17 @@ def by_kind(
     arguments: str,
     kinds: Mapping[int, Callable[..., Any]],
     otherwise: str,
-    given: Mapping[int, str] | None = None,
+    arguments_of: Mapping[int, str] | None = None,
 ) -> Any:
     """A compiled function of `kind` and these arguments, that calls the function of that kind with them, or with those that
-    `given` has for it; `otherwise`, an expression, is what it returns for other kinds.
+    `arguments_of` has for it; `otherwise`, an expression, is what it returns for other kinds.
 
     It is one if after another, in the order of `kinds`, written as source: Numba compiles no loop over different functions.
     module : the name of the module that it becomes part of.
     """
     lines = [f"def choose(kind, {arguments}):"]
     for i, number in enumerate(kinds):
-        own = arguments if given is None else given[number]
+        own = arguments if arguments_of is None else arguments_of[number]
         lines += [f"    if kind == {number}:", f"        return kind_{i}({own})"]
     lines.append(f"    return {otherwise}")
     names: dict[str, Any] = {f"kind_{i}": function for i, function in enumerate(kinds.values())}

@@ -1,8 +1,8 @@
-"""Functions of the user's behind C function pointers (`pointer`): compiled once, or called back through Python.
+"""Functions of the user's behind C function pointers (`c_function`): compiled once, or called back through Python.
 
 A function that Numba compiles is compiled together with its adapter into one C function. That is done once for functions of
-equal content (`function_content`): within a process, and on disk for the next one. Numba is imported only if there is
-such a function.
+equal content (`content_of`): within a process, and on disk for the next one. Numba is imported only if there is such a
+function.
 """
 
 from __future__ import annotations
@@ -32,27 +32,21 @@ from .c_function import C_SIGNATURE, C_TYPE, DERIVATIVE, RAISED, WRONG_LENGTH, v
 from .jit import is_dispatcher
 from .status import OK
 
-# ----------------------------------------------------------------------------------------------------------------------
+# The content of a compiled function -----------------------------------------------------------------------------------
 # What a compiled function of the user's is made of, so that the same function is compiled once.
 #
 # Numba takes over the globals and the closed-over values of a function when it compiles it, and does not look at them
-# again. So
-# two functions give the same machine code if their bytecode, their compiler options, and all values that they read
-# are equal;
-# so must be those of the functions that they call. `content_of` reads all of that into a digest. Of a value that
-# cannot be
-# compared safely (a mutable object, a plain function that Numba would look up in its registries, an array whose
-# memory is
-# read while it runs) there is no digest, and the function is compiled anew.
+# again. So two functions give the same machine code if their bytecode, their compiler options, and all values that they
+# read are equal; so must be those of the functions that they call. `content_of` reads all of that into a digest. Of a
+# value that cannot be compared safely (a mutable object, a plain function that Numba would look up in its registries,
+# an array whose memory is read while it runs) there is no digest, and the function is compiled anew.
 #
 # `Content.frozen` is a copy of the function over copies of these values. It is compiled in place of the user's, whose
-# machine
-# code may have been made when a global had another value.
+# machine code may have been made when a global had another value.
 
-
-LIBRARIES = ("builtins", "math", "cmath", "operator", "numpy", "numba")  # whose objects are told by their names
+LIBRARIES = ("builtins", "math", "cmath", "operator", "numpy", "numba")  # whose objects are identified by their names
 LARGEST = 10**6  # bytes; Numba reads larger arrays where they are, instead of taking them over
-PORTABLE = 2 * 10**6  # bytes of values; functions of more are not kept on disk
+PORTABLE = 2 * 10**6  # bytes of values; functions of more are not written to disk
 Recipe = Callable[[], Any]
 
 
@@ -62,7 +56,8 @@ class Unknown(Exception):
 
 @dataclass(frozen=True)
 class Content:
-    """digest : equal for functions of equal machine code, in other processes too. portable : whether it may be kept on disk.
+    """digest : equal for functions of equal machine code, in other processes too.
+    portable : whether it may be written to disk.
     frozen : makes the copy to compile, called from compiled code only."""
 
     digest: str
@@ -349,18 +344,13 @@ def _name_in_library(value: Any) -> str:
     raise Unknown
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# Functions behind pointers --------------------------------------------------------------------------------------------
 
-MOST = 256  # C functions that are kept in a process
+MOST = 256  # C functions that a process keeps
 ROOT = Path(__file__).parents[1]
-SOURCES = (
-    "user_pointer.py",
-    "function_content.py",
-    "kernel_cache.py",
-    "pointer.py",
-    "status.py",
-    "model/user_functions.py",
-)
+SOURCES = (  # files of this package that make machine code of a user's function
+    "core/user_function.py", "core/object_cache.py", "core/c_function.py", "core/status.py", "model/user_functions.py",
+)  # fmt: skip
 Compile = Callable[[Callable[..., Any]], Any]
 
 
@@ -410,25 +400,27 @@ class Pointer:
             self._wrapper: Any = compiled(self.adapter, scalar, name)
             self.address, self.typed = self._wrapper.address, self._wrapper.typed
         else:
-            self._wrapper = C_TYPE(functools.partial(self._call, self.adapter.plain(), scalar))
+            self._wrapper = C_TYPE(self._callback(self.adapter.plain(), scalar))
             self.address = int(ctypes.cast(self._wrapper, ctypes.c_void_p).value or 0)
 
-    def _call(
-        self, function: Callable[..., Any], scalar: bool, data: int, task: int, t: float, source: int, n: int,
-        target: int, m: int,
-    ) -> int:  # fmt: skip
-        try:
-            result = np.asarray(interrupt.call(function, t, view(source, n).copy()), dtype=np.float64)
-            if result.shape != (() if scalar else (m,)):
-                raise ValueError(f"the function returned an array of shape {result.shape} at t = {t!r}, not ({m},)")
-            view(target, m)[:] = result
-        except BaseException as error:  # noqa: BLE001 - a C callback cannot let an exception pass
-            self.error = error
-            return RAISED
-        return OK
+    def _callback(self, function: Callable[..., Any], scalar: bool) -> Callable[..., int]:
+        """A Python function as the C function of `c_function`; what it raises is left in `error`."""
+
+        def call(data: int, task: int, t: float, source: int, n: int, target: int, m: int) -> int:
+            try:
+                result = np.asarray(interrupt.call(function, t, view(source, n).copy()), dtype=np.float64)
+                if result.shape != (() if scalar else (m,)):
+                    raise ValueError(f"the function returned an array of shape {result.shape} at t = {t!r}, not ({m},)")
+                view(target, m)[:] = result
+            except BaseException as error:  # noqa: BLE001 - a C callback cannot let an exception pass
+                self.error = error
+                return RAISED
+            return OK
+
+        return call
 
     def __call__(self, t: float, values: np.ndarray) -> np.ndarray:
-        """The numbers that it gives, NaN where it fails: of an adapter whose size is known."""
+        """The numbers that it returns, NaN where it fails: of an adapter whose size is known."""
         given = np.ascontiguousarray(values, dtype=np.float64)
         out = np.full(self.adapter.size or 1, np.nan)
         status = C_TYPE(self.address)(0, DERIVATIVE, t, given.ctypes.data, given.size, out.ctypes.data, out.size)
@@ -445,7 +437,7 @@ class Compiled:
 
     address: int
     typed: bool
-    kept: tuple[Any, ...]  # what owns the machine code
+    owners: tuple[Any, ...]  # of the machine code
 
 
 _made: OrderedDict[str, Compiled] = OrderedDict()
@@ -504,12 +496,11 @@ def _compile(
         )
 
     if portable:
-        from . import object_cache as objects
-        from .object_cache import KernelCache
+        from . import object_cache
 
         folder = f"user_functions-{_made_by()}"
-        wrapper._cache = cache = KernelCache(folder, digest, name, typed)
-        with contextlib.nullcontext() if cache.there() else objects.alone(folder, digest[:32], name, wait=True):
+        wrapper._cache = cache = object_cache.KernelCache(folder, digest, name, typed)
+        with contextlib.nullcontext() if cache.exists() else object_cache.alone(folder, digest[:32], name, wait=True):
             wrapper.compile()
     else:
         wrapper.compile()

@@ -23,15 +23,11 @@ from .tables import BODY_ROW
 #
 # A contact with the unit normal n asks n·d ≥ −g of the displacement d of its particle beside that of the body, g its
 # separation, and f_n ≥ 0 of its force, one of the two an equality; friction keeps the rest s of the displacement zero
-# unless
-# that takes more than μ f_n, and is as much as that, against s, if so. Contacts that hold lock their particle in the
-# normal,
-# and one that sticks in all directions; forces come out as what the locks bear. One that slides is pulled back by −κ
-# s with
-# κ = μ f_n/|s| as found before, which belongs to the matrix, so that no slip is turned round. Then contacts that pull
-# are let
-# go, those that would be crossed are closed, and friction is looked at anew: rounds of linear solves until little
-# changes.
+# unless that takes more than μ f_n, and is as much as that, against s, if so. Contacts that hold lock their particle in
+# the normal, and one that sticks in all directions; forces come out as what the locks bear. One that slides is pulled
+# back by −κ s with κ = μ f_n/|s| as found before, which belongs to the matrix, so that no slip is turned round. Then
+# contacts that pull are let go, those that would be crossed are closed, and friction is looked at anew: rounds of
+# linear solves until little changes.
 
 
 CREEP = 1e-5  # m/s: what slides more slowly may as well stick

@@ -37,10 +37,8 @@ from .tables import CONTACTS, UPDATE, Callbacks, Steps
 # Particles on which nothing acts but uniform fields and media: explicit steps in one pass over memory.
 #
 # Each moves by itself: half a drift, a kick with the force there, half a drift. What depends on the velocity is taken
-# half a
-# kick further on, as by `stage.predict`. The state is read and written once a step, in place; the general step passes
-# over
-# memory many times, and gives the same numbers but for rounding.
+# half a kick further on, as by `stage.predict`. The state is read and written once a step, in place; the general step
+# passes over memory many times, and gives the same numbers but for rounding.
 
 
 @njit

@@ -127,8 +127,7 @@ class Steps(NamedTuple):
 # The schemes of a time step of particles, as data; `stage` has the equations.
 #
 # A file adds a scheme with `SCHEMES.add`, and is listed in `particles.SCHEME_FILES`. Kernels read the numbers of a
-# scheme in
-# the options of a step, so that a new one compiles nothing.
+# scheme in the options of a step, so that a new one compiles nothing.
 
 
 class Scheme(NamedTuple):

@@ -142,9 +142,8 @@ register("angles", 3, 1, "stiffness damping rest", element_derivatives, damping_
 #
 #     atan t = t/(1 + 1² z/(3 + 2² z/(5 + 3² z/(7 + …)))),   z = t²,
 #
-# cut after eleven terms is t A/B with polynomials A and B of z, and wrong by less than 2e-17 t. With C = (B − A)/z, t
-# − t z C/B
-# rounds little more than t does.
+# cut after eleven terms is t A/B with polynomials A and B of z, and wrong by less than 2e-17 t. With C = (B − A)/z, t −
+# t z C/B rounds little more than t does.
 
 
 TERMS = 11

@@ -270,8 +270,7 @@ register("cloths", 3, 3, FIELDS, element_derivatives, damping_rows, forces=force
 #
 #     μ ± ψ' σ_k   for   U (eᵢ eⱼᵀ ∓ eⱼ eᵢᵀ) Vᵀ/√2,
 #
-# and those of the 3×3 matrix μ 1 + ψ'' s sᵀ + ψ' ((0, σ₃, σ₂), (σ₃, 0, σ₁), (σ₂, σ₁, 0)), s = (σ₂σ₃, σ₃σ₁, σ₁σ₂), for
-# U
+# and those of the 3×3 matrix μ 1 + ψ'' s sᵀ + ψ' ((0, σ₃, σ₂), (σ₃, 0, σ₁), (σ₂, σ₁, 0)), s = (σ₂σ₃, σ₃σ₁, σ₁σ₂), for U
 # diag(q) Vᵀ. U and V are rotations here, so that one σ is negative where F is inverted.
 
 

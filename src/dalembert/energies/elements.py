@@ -11,7 +11,7 @@ from ..core.math3 import scale
 from ..core.registry import by_kind
 from ..core.simd import load
 from ..core.tables import column
-from .kinds import KINDS, OUT, Kind
+from .kinds import KINDS, OUT, SCRATCH, Kind
 from .matrices import add_block, outer, plus, subtract, times
 
 ELEMENT_SET = np.dtype(
@@ -21,10 +21,10 @@ ELEMENT_SET = np.dtype(
 
 COLUMNS = {name: column(dtype=kind.dtype) for name, kind in KINDS.items()}
 SLOTS = {f"{name}_slots": column(dtype=np.int64, doc="k (k + 1)/2 numbers an element of k nodes") for name in KINDS}
-DECLARED = {**COLUMNS, "sets": column(dtype=ELEMENT_SET), **SLOTS, "scratch": column("SCRATCH")}
+DECLARED = {**COLUMNS, "sets": column(dtype=ELEMENT_SET), **SLOTS, "scratch": column(f"{SCRATCH}")}
 
 
-class Elements(namedtuple("Elements", DECLARED, defaults=DECLARED.values())):
+class Elements(namedtuple("Elements", DECLARED, defaults=DECLARED.values())):  # type: ignore[misc]
     """All elements of a model.
 
     There is one table of elements a kind, by its name. A set (ELEMENT_SET) is the elements first ≤ i < last of one kind;
@@ -47,8 +47,7 @@ class Elements(namedtuple("Elements", DECLARED, defaults=DECLARED.values())):
 #     damping_rows(e, x, rows) → n  n rows rᵢ of 3 k numbers; the damping force is −Σ rᵢ (rᵢ · v). They are √c times the
 #                                   gradients of what the energy measures, and so do not see rigid motions.
 #
-# Where a measure has no gradient (an edge without length, a triangle without area) the element exerts no force, and
-# all
+# Where a measure has no gradient (an edge without length, a triangle without area) the element exerts no force, and all
 # numbers are finite.
 
 
@@ -142,7 +141,7 @@ def nine(a, at, width):
 
 def loops_of(kind: Kind) -> Loops:
     """The loops of a kind: its own where it has some."""
-    energy, forces, matrix = make_loops(kind.evaluate, kind.damping_rows, kind.nodes)
+    energy, forces, matrix = make_loops(kind.derivatives, kind.damping_rows, kind.nodes)
     return Loops(energy, kind.forces or forces, kind.matrix or matrix)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 MOST_NODES, MOST_ROWS = 4, 6  # of one element: particles, and rows of damping
 OUT = (
     1 + 3 * MOST_NODES + (3 * MOST_NODES) ** 2
-)  # numbers that `evaluate` of any kind writes: energy, gradient, Hessian
+)  # numbers that `derivatives` of any kind writes: energy, gradient, Hessian
 SCRATCH = OUT + MOST_ROWS * 3 * MOST_NODES  # and damping rows
 
 
@@ -23,7 +23,7 @@ class Kind(NamedTuple):
     dtype: np.dtype  # of its table
     nodes: int  # particles that one acts between
     rows: int  # the most damping rows that one has
-    evaluate: Any
+    derivatives: Any
     damping_rows: Any
     forces: Any  # loops of its own, in place of those of `loops.make_loops`
     matrix: Any
@@ -33,7 +33,7 @@ KINDS: dict[str, Kind] = {}
 
 
 def register(
-    name: str, nodes: int, rows: int, fields: str, evaluate: Callable[..., Any], damping_rows: Callable[..., Any], *,
+    name: str, nodes: int, rows: int, fields: str, derivatives: Callable[..., Any], damping_rows: Callable[..., Any], *,
     forces: Any = None, matrix: Any = None,
 ) -> Kind:  # fmt: skip
     """Add a kind of element. fields : names of the numbers of its table after `nodes`, "name" or "name:count" for several.
@@ -49,7 +49,7 @@ def register(
     columns = [field.partition(":") for field in fields.split()]
     shaped = [(field, "f8", int(count)) if count else (field, "f8") for field, _, count in columns]
     dtype = np.dtype([("nodes", "i8", nodes), *shaped], align=True)
-    KINDS[name] = Kind(len(KINDS), dtype, nodes, rows, evaluate, damping_rows, forces, matrix)
+    KINDS[name] = Kind(len(KINDS), dtype, nodes, rows, derivatives, damping_rows, forces, matrix)
     return KINDS[name]
 
 

@@ -182,14 +182,11 @@ def find_moments(node, points):
 # The walk through the tree: blocks of particles that are near each other go through it together.
 #
 # A node acts as one on a block if its side is less than θ times the distance from its centre to the box about the
-# block; a leaf
-# that does not is taken particle by particle; any other node is opened (J. Barnes & P. Hut, Nature 324, 1986; for
-# blocks, J.
-# Barnes, J. Comput. Phys. 87, 1990). Pairs within a block are taken once each, as `pairs` does.
+# block; a leaf that does not is taken particle by particle; any other node is opened (J. Barnes & P. Hut, Nature 324,
+# 1986; for blocks, J. Barnes, J. Comput. Phys. 87, 1990). Pairs within a block are taken once each, as `pairs` does.
 #
-# What a node does to a particle is not quite what the particle does to what is in the node, so that the total force
-# is not
-# zero: at θ = 0.5 it is about 1e-5 of the sum of the sizes of the forces, in a Plummer sphere of 1e4 bodies.
+# What a node does to a particle is not quite what the particle does to what is in the node, so that the total force is
+# not zero: at θ = 0.5 it is about 1e-5 of the sum of the sizes of the forces, in a Plummer sphere of 1e4 bodies.
 
 
 # Rows of the block: places, then the potential φ of all nodes but the block's own, and its gradient. They are BLOCK numbers

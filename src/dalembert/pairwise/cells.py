@@ -19,8 +19,7 @@ from .laws import COINCIDENT, CUSTOM, LENNARD_JONES, ONE, OTHER, POWER, REPULSIO
 # Pairs, one particle against a run of others, each pair once; and all pairs.
 #
 # A run does one of two tasks: PULL adds forces, BEND the blocks of a diagonal (see `diagonal`). Sums go to the places
-# of the
-# particles, in the order that the method chose, and from there to the particles when all pairs have been seen.
+# of the particles, in the order that the method chose, and from there to the particles when all pairs have been seen.
 
 
 PULL, BEND = 0, 1

@@ -251,7 +251,7 @@ def make_interactions(laws: Sequence[RadialLaw]) -> Interactions:
     )  # fmt: skip
 
 
-def _row(law: RadialLaw, first: int) -> np.void:
+def _row(law: RadialLaw, first: int) -> Any:
     n = len(law.members)
     cutoff = law.diameter if law.kind == REPULSION else law.cutoff
     if len(np.unique(law.members)) != n:

@@ -17,9 +17,8 @@ from ..core.tables import column
 # ----------------------------------------------------------------------------------------------------------------------
 # The tables of forces between particles: laws, the particles that they act on, and room to work in.
 #
-# A law is radial: particles i and j at the distance r have the energy w_i w_j W(r), where w is the weight of a
-# particle under
-# that law: its mass, its charge, or 1. SI units.
+# A law is radial: particles i and j at the distance r have the energy w_i w_j W(r), where w is the weight of a particle
+# under that law: its mass, its charge, or 1. SI units.
 
 
 # Kinds of laws --------------------------------------------------------------------------------------------------------
