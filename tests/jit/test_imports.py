@@ -18,7 +18,7 @@ IMPORT_ALL = """
 import pkgutil, importlib, dalembert
 for module in pkgutil.walk_packages(dalembert.__path__, "dalembert."):
     if module.name.rpartition(".")[2] not in (
-        "compiler", "table_type", "object_cache", "numba_import", "build_library", "environment", "__main__",
+        "compiler", "table_type", "object_cache", "user_cache", "numba_import", "build_library", "environment", "__main__",
     ):
         importlib.import_module(module.name)
 """

@@ -296,7 +296,8 @@ KERNELS = (
 TABLES = ("model/tables.py", "model/tree.py", "model/force_kinds.py", "ensemble/batch_kernel.py")
 MADE_OF = {"dynamics/forces.py": "scene/forces", "energies/elements.py": "energies"}  # of a registry: of all its files
 APART = (  # these change no machine code
-    "core/object_cache.py", "core/cache_folders.py", "core/compile_progress.py", "core/shipped.py", "core/numba_import.py",
+    "core/object_cache.py", "core/user_cache.py", "core/cache_folders.py", "core/compile_progress.py", "core/shipped.py",
+    "core/numba_import.py",
 )  # fmt: skip
 COMPILERS = ("core/jit.py", "core/compiler.py", "core/table_type.py")  # part of every kernel
 IMPORT = re.compile(rb"^from (\.+)([\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)

@@ -349,7 +349,7 @@ def _name_in_library(value: Any) -> str:
 MOST = 256  # C functions that a process keeps
 ROOT = Path(__file__).parents[1]
 SOURCES = (  # files of this package that make machine code of a user's function
-    "core/user_function.py", "core/object_cache.py", "core/c_function.py", "core/status.py", "model/user_functions.py",
+    "core/user_function.py", "core/user_cache.py", "core/c_function.py", "core/status.py", "model/user_functions.py",
 )  # fmt: skip
 Compile = Callable[[Callable[..., Any]], Any]
 
@@ -497,9 +497,10 @@ def _compile(
 
     if portable:
         from . import object_cache
+        from .user_cache import KernelCache
 
         folder = f"user_functions-{_made_by()}"
-        wrapper._cache = cache = object_cache.KernelCache(folder, digest, name, typed)
+        wrapper._cache = cache = KernelCache(folder, digest, name, typed)
         with contextlib.nullcontext() if cache.exists() else object_cache.alone(folder, digest[:32], name, wait=True):
             wrapper.compile()
     else:

@@ -1,7 +1,7 @@
 """The registry of energies of particles, and how a user describes one.
 
-An element is what acts between a few particles: its `nodes`, of which every kind has its own number. Positions x and
-velocities v are flat, three numbers a particle. SI units; angles in rad. `loops` says what the functions of a kind compute.
+An element acts between a few particles, its `nodes`; each kind has a number of its own. Positions x and velocities v are
+flat, three numbers a particle. SI units; angles in rad. `elements` says what the functions of a kind compute.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ SCRATCH = OUT + MOST_ROWS * 3 * MOST_NODES  # and damping rows
 
 
 class Kind(NamedTuple):
-    """What there is to know of a kind of element."""
+    """A kind of element: its table and its compiled functions."""
 
     number: int
     dtype: np.dtype  # of its table
@@ -25,7 +25,7 @@ class Kind(NamedTuple):
     rows: int  # the most damping rows that one has
     derivatives: Any
     damping_rows: Any
-    forces: Any  # loops of its own, in place of those of `loops.make_loops`
+    forces: Any  # loops of its own, in place of those of `elements.make_loops`
     matrix: Any
 
 
@@ -56,13 +56,12 @@ def register(
 class Energy:
     """An energy of particles as a user describes it; `Scene.add_energy` adds one to a scene.
 
-    `kind` is the name of its table in `KINDS`, `label` what messages call it.
+    `kind` is the name of its table in `KINDS`, `label` its name in messages.
     """
 
     kind = ""
     label = ""
 
-    def resolve(self, found: Any) -> tuple[Any, dict[str, Any]]:
-        """(group of particles, fields of the rows of its table), checked by `found`, a `scene.resolve.Resolver`.
-        Raises ValueError."""
-        raise NotImplementedError(f"{type(self).__name__} does not define resolve(found)")
+    def resolve(self, resolver: Any) -> tuple[Any, dict[str, Any]]:
+        """(group of particles, fields of the rows of its table), checked by a `scene.resolve.Resolver`. Raises ValueError."""
+        raise NotImplementedError(f"{type(self).__name__} does not define resolve(resolver)")
