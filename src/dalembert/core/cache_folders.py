@@ -6,7 +6,7 @@ demands of the folders of its keys. Owners that count beside the user are root a
 change the code that is run anyway. Where the sticky bit keeps others from renaming what is not theirs, as in /tmp, one's own
 folder is safe.
 
-There are up to two folders: the one asked for (`$DALEMBERT_CACHE`, else that of the user's cache), and a private one among
+There are up to two folders: the preferred one (`$DALEMBERT_CACHE`, else that of the user's cache), and a private one among
 temporary files, for where the first cannot be written to. Where neither can, kernels are compiled in every process.
 """
 
@@ -73,7 +73,7 @@ def temporary() -> Path | None:
 
 
 def why_unsafe(folder: Path) -> str:
-    """How others could change what a folder holds; empty where they cannot. Raises OSError where it cannot be looked at."""
+    """How other users could change the contents of a folder; empty where they cannot. Raises OSError if it cannot be read."""
     if not hasattr(os, "geteuid"):
         return ""
     real = Path(os.path.realpath(folder))
@@ -172,12 +172,12 @@ def write(folder: str, name: str, data: bytes) -> None:
         _clear(first)
         _trim(first, folder)
         return
-    asked = "the cache" if first is None else first
+    preferred_name = "the cache" if first is None else first
     if not _put(other, private, folder, name, data):
         _trim(other, folder)
-        say(f"compiled kernels are not kept in {asked} ({why}) but in {other}")
+        say(f"compiled kernels are not cached in {preferred_name} ({why}) but in {other}")
     else:
-        say(f"compiled kernels are not kept in {asked} ({why}), so that each process compiles them")
+        say(f"compiled kernels are not cached in {preferred_name} ({why}), so that each process compiles them")
 
 
 def _put(base: Path | None, mode: int, folder: str, name: str, data: bytes) -> str:

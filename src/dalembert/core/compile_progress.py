@@ -159,7 +159,7 @@ _live: Any = None
 
 
 def tell(write: Callable[..., None] | None) -> None:
-    """Hand over all events, as (what, name), instead of printing: in a process that helps."""
+    """Pass all events to `write`, as (what, name), instead of printing: in a helper process."""
     global _tell
     _tell = write
 
@@ -257,7 +257,7 @@ def wait(name: str, process: int) -> None:
 
 
 def leave(name: str, helper: bool = False) -> None:
-    """A kernel is not compiled here any more: it was given up, or another process has made it."""
+    """A kernel is no longer compiled here: it was abandoned, or another process has compiled it."""
     with _lock:
         task = _state.running.get(name)
         if task is not None and task.helper == helper:

@@ -2,7 +2,7 @@
 
 `cli.build_library` makes the folder `library` of the package: one library for each kind of processor (`BASELINES`), and the
 record `kernels.json`, which says what they were made of. The best one that this processor can run is loaded when a kernel is
-first asked for. It is used only if it is whole, and if the kernels' sources in this package are those that it was made of.
+first asked for. It is used only if it is complete, and if it was made of the kernels' sources in this package.
 Where that is not so, one line on stderr says why, and kernels are compiled for this machine as if there were no library.
 A source checkout has none.
 """
@@ -89,7 +89,7 @@ class _Library:
 
 @functools.cache
 def _library() -> _Library | None:
-    """The library, loaded when it is first asked for; None where there is none that can be used."""
+    """The library, loaded at the first call; None where there is none that can be used."""
     if not FOLDER.is_dir():
         return None
     try:
@@ -133,7 +133,7 @@ def read_record(folder: Path) -> dict[str, Any]:
 
 
 def read_library(folder: Path, record: dict[str, Any], baseline: str) -> Path:
-    """The file of a library, whose checksum has been compared: no other is given to the system to load. Raises Unusable."""
+    """The file of a library, whose checksum has been verified before the system loads it. Raises Unusable."""
     path = folder / file_name(baseline)
     try:
         data = path.read_bytes()

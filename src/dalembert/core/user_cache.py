@@ -35,7 +35,7 @@ class KernelCache(caching._Cache):
 
     @property
     def cache_path(self) -> str:
-        """The folder that is asked for first."""
+        """The preferred folder."""
         return str(Path(cache_folders.preferred() or "", self._folder))
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:

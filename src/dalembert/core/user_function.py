@@ -84,18 +84,18 @@ def content_of(function: Any) -> Content | None:
 @functools.lru_cache(maxsize=1024)
 def _names(code: types.CodeType) -> tuple[tuple[str, ...], frozenset[str]]:
     """The globals that code reads, and all names of attributes that it may ask for; with the functions defined in it."""
-    read, asked = set(), set(code.co_names)
+    read, attributes = set(), set(code.co_names)
     for instruction in dis.get_instructions(code):
         if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
             read.add(instruction.argval)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            inner_read, inner_asked = _names(constant)
+            inner_read, inner_attributes = _names(constant)
             read |= set(inner_read)
-            asked |= inner_asked
+            attributes |= inner_attributes
         elif isinstance(constant, str):
-            asked.add(constant)
-    return tuple(sorted(read)), frozenset(asked)
+            attributes.add(constant)
+    return tuple(sorted(read)), frozenset(attributes)
 
 
 class _Reader:
@@ -104,7 +104,7 @@ class _Reader:
     def __init__(self) -> None:
         self.hash, self.size, self.portable, self.digest = hashlib.sha256(), 0, True, ""
         self._seen: dict[Any, int] = {}
-        self._kept: list[Any] = []  # so that no id is given twice
+        self._alive: list[Any] = []  # so that no id is reused
         self._built: dict[Any, Any] = {}
 
     def _feed(self, kind: str, data: bytes | str = b"") -> None:
@@ -112,8 +112,8 @@ class _Reader:
         self.hash.update(f"{kind}:{len(data)}:".encode() + data)
         self.size += len(data)
 
-    def value(self, value: Any, asked: frozenset[str]) -> Recipe:
-        """Read a value; asked : the attributes that may be taken of it, where it is a module. Raises Unknown."""
+    def value(self, value: Any, attributes: frozenset[str]) -> Recipe:
+        """Read a value; attributes : those that may be read of it, where it is a module. Raises Unknown."""
         kind = type(value)
         if value is None or value is Ellipsis or kind in (bool, int, str):
             self._feed(kind.__name__, repr(value))
@@ -126,14 +126,14 @@ class _Reader:
         elif isinstance(value, np.generic) and value.dtype.kind in "biufc":
             self._feed("scalar", value.dtype.str + value.tobytes().hex())
         elif isinstance(value, tuple):
-            return self._tuple(value, asked)
+            return self._tuple(value, attributes)
         elif kind in (set, frozenset):  # of options
             self._feed(kind.__name__, repr(sorted(map(repr, value))))
             self._require_plain(value)
         elif kind is np.ndarray:
             return self._array(value)
         elif isinstance(value, types.ModuleType):
-            return self._module(value, asked)
+            return self._module(value, attributes)
         elif is_dispatcher(value):
             return self._dispatcher(value)
         elif isinstance(value, types.CodeType):
@@ -148,13 +148,13 @@ class _Reader:
         if not all(type(item) in (bool, int, str) for item in values):
             raise Unknown
 
-    def _tuple(self, value: tuple[Any, ...], asked: frozenset[str]) -> Recipe:
+    def _tuple(self, value: tuple[Any, ...], attributes: frozenset[str]) -> Recipe:
         kind = type(value)
         fields = getattr(kind, "_fields", None)
         if kind is not tuple and (fields is None or kind.__bases__ != (tuple,)):
             raise Unknown
         self._feed("tuple", f"{len(value)} {'' if fields is None else (kind.__name__, fields)}")
-        items = [self.value(item, asked) for item in value]
+        items = [self.value(item, attributes) for item in value]
         return lambda: kind(item() for item in items) if fields is None else kind(*(item() for item in items))
 
     def _array(self, value: np.ndarray) -> Recipe:
@@ -168,25 +168,25 @@ class _Reader:
         copy: Any = np.ndarray(value.shape, value.dtype, data, order=order)
         return lambda: copy.copy(order)
 
-    def _module(self, module: types.ModuleType, asked: frozenset[str]) -> Recipe:
-        if self._again(("module", id(module), asked), module):
-            return functools.partial(self._built.__getitem__, ("module", id(module), asked))
+    def _module(self, module: types.ModuleType, attributes: frozenset[str]) -> Recipe:
+        if self._again(("module", id(module), attributes), module):
+            return functools.partial(self._built.__getitem__, ("module", id(module), attributes))
         library = module.__name__.partition(".")[0] in LIBRARIES
         if not library and "__getattr__" in vars(module):
             raise Unknown
-        names = sorted(asked & vars(module).keys())
+        names = sorted(attributes & vars(module).keys())
         self._feed("module", f"{module.__name__ if library else ''} {names}")
         if library:
             if "objmode" in names:  # Python in the middle, which reads its globals when it runs
                 raise Unknown
             for name in names:
-                self._of_library(getattr(module, name), asked)
+                self._of_library(getattr(module, name), attributes)
             copy = module
-            self._built[("module", id(module), asked)] = module
+            self._built[("module", id(module), attributes)] = module
             return lambda: module
         copy = types.ModuleType(module.__name__)
-        self._built[("module", id(module), asked)] = copy
-        items = {name: self.value(getattr(module, name), asked) for name in names}
+        self._built[("module", id(module), attributes)] = copy
+        items = {name: self.value(getattr(module, name), attributes) for name in names}
 
         def build() -> types.ModuleType:
             for name, item in items.items():
@@ -195,12 +195,12 @@ class _Reader:
 
         return build
 
-    def _of_library(self, value: Any, asked: frozenset[str]) -> None:
+    def _of_library(self, value: Any, attributes: frozenset[str]) -> None:
         """Raises Unknown for something foreign that was put into a library's module; numbers may have been changed there."""
         if isinstance(value, types.ModuleType):
             if value.__name__.partition(".")[0] not in LIBRARIES:
                 raise Unknown
-            self._module(value, asked)
+            self._module(value, attributes)
         elif is_dispatcher(value):
             raise Unknown
         elif isinstance(value, bool | int | float | complex | str | bytes | None):
@@ -214,7 +214,7 @@ class _Reader:
             self._feed("again", str(self._seen[key]))
             return True
         self._seen[key] = len(self._seen)
-        self._kept.append(value)
+        self._alive.append(value)
         return False
 
     def _dispatcher(self, dispatcher: Any) -> Recipe:
@@ -233,31 +233,31 @@ class _Reader:
         if type(function) is not types.FunctionType:
             raise Unknown
         self._code(code)
-        read, asked = _names(code)
-        defaults = self.value(function.__defaults__, asked)
+        read, attributes = _names(code)
+        defaults = self.value(function.__defaults__, attributes)
         named = function.__kwdefaults__ or {}
-        keywords = {name: self._named(name, named[name], asked) for name in sorted(named)}
-        cells = [self._cell(cell, asked) for cell in function.__closure__ or ()]
+        keywords = {name: self._named(name, named[name], attributes) for name in sorted(named)}
+        cells = [self._cell(cell, attributes) for cell in function.__closure__ or ()]
         found = {}
         for name in read:
             if name in function.__globals__:
-                found[name] = self._named(name, function.__globals__[name], asked)
+                found[name] = self._named(name, function.__globals__[name], attributes)
             elif hasattr(builtins, name):
                 self._feed("builtin", name)
             else:
                 self._feed("missing", name)
         return functools.partial(self._build, dispatcher, options, declared, defaults, keywords, cells, found)
 
-    def _named(self, name: str, value: Any, asked: frozenset[str]) -> Recipe:
+    def _named(self, name: str, value: Any, attributes: frozenset[str]) -> Recipe:
         self._feed("name", name)
-        return self.value(value, asked)
+        return self.value(value, attributes)
 
-    def _cell(self, cell: Any, asked: frozenset[str]) -> Recipe:
+    def _cell(self, cell: Any, attributes: frozenset[str]) -> Recipe:
         try:
             value = cell.cell_contents
         except ValueError:
             raise Unknown from None
-        return self.value(value, asked)
+        return self.value(value, attributes)
 
     def _code(self, code: types.CodeType) -> None:
         """Read what code does, but not where it stands, nor what it is called."""
@@ -388,7 +388,7 @@ class Pointer:
     """A user's function f(t, y) as a C function pointer. Keep it alive while its `address` is in use.
 
     f is compiled by Numba, or any Python callable, or an `Adapter`; it returns n_out numbers (a single number if `scalar`).
-    An exception raised by a Python function is kept in `error`, and the status is then RAISED. A compiled function that
+    An exception raised by a Python function is stored in `error`, and the status is then RAISED. A compiled function that
     raises leaves NaN in its output. name : what messages about its compilation call it.
     """
 
@@ -421,9 +421,11 @@ class Pointer:
 
     def __call__(self, t: float, values: np.ndarray) -> np.ndarray:
         """The numbers that it returns, NaN where it fails: of an adapter whose size is known."""
-        given = np.ascontiguousarray(values, dtype=np.float64)
+        arguments = np.ascontiguousarray(values, dtype=np.float64)
         out = np.full(self.adapter.size or 1, np.nan)
-        status = C_TYPE(self.address)(0, DERIVATIVE, t, given.ctypes.data, given.size, out.ctypes.data, out.size)
+        status = C_TYPE(self.address)(
+            0, DERIVATIVE, t, arguments.ctypes.data, arguments.size, out.ctypes.data, out.size
+        )
         return out if status == OK else np.full(out.size, np.nan)
 
 
