@@ -168,10 +168,10 @@ def gather(w, q, system, steps):
     for k in range(steps.touch_counts[0]):
         touch = touches[k]
         i = 3 * touch.particle
-        borne = locked_part(touch, load_3(w, i))
-        add_3(q, i, scale(-1.0, borne))
+        reaction = locked_part(touch, load_3(w, i))
+        add_3(q, i, scale(-1.0, reaction))
         if touch.body < system.settings[0].rigid:
-            push_carrier(touch, borne, q, n + BODY_ROW * touch.body)
+            push_carrier(touch, reaction, q, n + BODY_ROW * touch.body)
 
 
 @njit

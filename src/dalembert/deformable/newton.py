@@ -134,10 +134,10 @@ def compute_touch_forces(system, steps):
     for k in range(steps.touch_counts[0]):
         touch = touches[k]
         i = 3 * touch.particle
-        borne = add(load_3(steps.image, i), load_3(steps.gradient, i))
+        reaction = add(load_3(steps.image, i), load_3(steps.gradient, i))
         friction = friction_at(touch, 1.0, 1.0, system, steps)
         store3(touch.friction, friction)
-        store3(touch.force, add(locked_part(touch, borne), friction))
+        store3(touch.force, add(locked_part(touch, reaction), friction))
 
 
 @njit

@@ -1,7 +1,7 @@
-"""A stage of a step: what is looked for, and how far x is from it.
+"""The stage of a time step: the function that it minimizes, its gradient, and the end of the step.
 
-An implicit step is a minimum (implicit Euler: D. Baraff, A. Witkin, course notes on physically based modelling; the others
-alike): with the positions x at the time of the stage, velocities (x − base)/τ and s where the particles would go freely,
+An implicit step minimizes a function (implicit Euler: D. Baraff, A. Witkin, course notes on physically based modelling; the
+others alike): with the positions x at the time of the stage, velocities (x − base)/τ and the positions s of free motion,
 
     ½ w |x − s|²_M + W(x)   is least,   its gradient   w M (x − s) − f(x) = 0.
 
@@ -11,9 +11,9 @@ alike): with the positions x at the time of the stage, velocities (x − base)/�
     BDF2                τ = 2 h/3   base = (4 x₀ − x₋₁)/3    s = base + τ (4 v₀ − v₋₁)/3
     explicit            τ = h/2     base = x₀ + τ v₀         s = base + τ v₀         forces at base; then x₁ = x
 
-with w = 1/τ², but 2/h² for the explicit one, whose impulse lasts h. Forces that are no gradient, as drag, are added to f, and
-their work along a Newton step to its change of energy. Bodies that touch particles are unknowns too: their displacements
-since x₀ and turns, X, with ½ w (X − X₀)ᵀ M (X − X₀), where X₀ is their displacement without particles.
+with w = 1/τ², but 2/h² for the explicit one, whose impulse lasts h. Forces without a potential, as drag, are added to f,
+and their work along a Newton step to its change of energy. Bodies that touch particles are unknowns too: their
+displacements and rotations since x₀, X, with ½ w (X − X₀)ᵀ M (X − X₀), where X₀ is their displacement without particles.
 """
 
 import math

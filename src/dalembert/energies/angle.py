@@ -46,7 +46,7 @@ class AngularSprings(Energy):
         if flat.any():
             i = int(np.argmax(flat))
             raise ValueError(
-                f"{resolver.owner}: the rest angle of element {i} is {values['rest'][i]:g}; straight ones go with bending()"
+                f"{resolver.owner}: the rest angle of element {i} is {values['rest'][i]:g}; use bending() for straight ones"
             )
         return group, values
 

@@ -27,7 +27,7 @@ CUSTOM = 4  # (W, dW/dr) by a function of the user's, as it is up to the cut-off
 
 # Methods --------------------------------------------------------------------------------------------------------------
 ALL_PAIRS = 0
-CELLS = 1  # pairs nearer than the cut-off, found by a grid
+CELLS = 1  # pairs nearer than the cut-off, by a grid
 TREE = 2  # Barnes and Hut: what is far acts as one (GRAVITATION and COULOMB)
 
 COINCIDENT = PASSED_THROUGH + 60  # status: two particles at one point, where the law has no limit; see `trouble`
@@ -93,7 +93,7 @@ STEP = 1e-5  # relative step of the difference for the second derivative of a us
 
 @inlined
 def curvature_of_square(law, r2, weight):
-    """(W, W'/r, W'') at a distance within the cut-off, given its square; weight = w_i w_j. Not for CUSTOM."""
+    """(W, W'/r, W'') at a distance within the cut-off, from its square; weight = w_i w_j. Not for CUSTOM."""
     if law.kind == LENNARD_JONES:
         return lennard_jones(law, r2, weight)
     if law.kind == REPULSION:
