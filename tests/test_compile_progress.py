@@ -28,14 +28,16 @@ needs_processes = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="lo
 
 TWO = """
 import sys
-from dalembert import ahead, board
-from dalembert.ensemble.batch_kernel import kernel as batch
-seconds = ahead.compile_ahead([board.COMPILED, batch.COMPILED])
+from dalembert.core import thread_pool
+from dalembert.ensemble import batch_kernel
+from dalembert.simulation.precompile import precompile
+seconds = precompile([thread_pool.WORKER_ENTRY, batch_kernel.BATCH_ENTRY])
 print(sorted(seconds), "rich" in sys.modules)
 """
 LATE = """
 import time
-from dalembert import ahead, compile_progress
+from dalembert.core import compile_progress
+from dalembert.simulation import precompile as ahead
 full = ahead.compile_free
 
 def late(*arguments, **more):
@@ -47,13 +49,13 @@ def late(*arguments, **more):
 ahead.compile_free = late
 """  # so that a helper is the first
 LARGE = """
-from dalembert import ahead
-from dalembert.contact import converging, step
-from dalembert.dynamics import evaluate as mechanics
-ahead.compile_ahead([converging.COMPILED, step.COMPILED, mechanics.COMPILED])
+from dalembert.contact import converge, step
+from dalembert.dynamics import mechanism
+from dalembert.simulation.precompile import precompile
+precompile([converge.CONVERGING_ENTRY, step.STEP_ENTRY, mechanism.MECHANISM_ENTRY])
 """
-ONE = "from dalembert import board; print(board.COMPILED.address > 0)"
-NAMES = ["batch.kernel.run_batch", "board.serve"]
+ONE = "from dalembert.core import thread_pool; print(thread_pool.WORKER_ENTRY.address > 0)"
+NAMES = ["core.thread_pool.serve", "ensemble.batch_kernel.run_batch"]
 
 
 @pytest.fixture
@@ -133,7 +135,7 @@ def test_elsewhere_than_on_a_terminal_each_kernel_is_one_line(begin, tmp_path):
     )
     assert len(lines) == 2 and lines[0].endswith("; 1 left")
     assert {re.sub(r" in [\d.]+ s.*", "", line) for line in lines} == {
-        "dalembert: compiled batches (batch.kernel)", "dalembert: compiled threads (board)"
+        "dalembert: compiled batches (ensemble.batch_kernel)", "dalembert: compiled threads (core.thread_pool)"
     }  # fmt: skip
     kept = json.loads((tmp_path / "cache" / "durations.json").read_text())
     assert sorted(kept) == NAMES and all(0.0 < s < 300.0 for s in kept.values())
@@ -161,18 +163,19 @@ def test_a_terminal_shows_one_line_that_changes_and_goes(begin):
 @needs_processes
 def test_waiting_for_another_process_is_said_and_ends_when_that_dies(begin, environment, tmp_path):
     holder = (
-        "import sys, time\nfrom dalembert import board, cache_folders\nkept = board.COMPILED._on_disk\n"
-        "lock = cache_folders.lock(kept._folder, kept._stem)\nprint('locked', flush=True)\ntime.sleep(600)\n"
+        "import sys, time\nfrom dalembert.core import cache_folders, thread_pool\n"
+        "cached = thread_pool.WORKER_ENTRY._on_disk\n"
+        "lock = cache_folders.lock(cached._folder, cached._stem)\nprint('locked', flush=True)\ntime.sleep(600)\n"
     )
     other = begin(holder)
     assert other.stdout.readline() == "locked\n"
     waiting = begin(ONE)
     line = waiting.stderr.readline()
-    assert line == f"dalembert: waiting for process {other.pid}, which compiles threads (board) ...\n"
+    assert line == f"dalembert: waiting for process {other.pid}, which compiles threads (core.thread_pool) ...\n"
     assert waiting.poll() is None
     other.kill()
     out, err = waiting.communicate(timeout=120)
-    assert out == "True\n" and re.fullmatch(r"dalembert: compiled threads \(board\) in [\d.]+ s\n", err)
+    assert out == "True\n" and re.fullmatch(r"dalembert: compiled threads \(core.thread_pool\) in [\d.]+ s\n", err)
 
 
 # Processes that end early -----------------------------------------------------------------------------------------------
@@ -244,27 +247,28 @@ def cache(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "[", "[1, 2]", "null", "7", '{"mechanics": NaN, "board": Infinity, "batch": -1}', '{"board": "1.0", "batch": true}',
-     '{"board": [1.0], "batch": {"a": 1}, "impact": 1e9}', "[" * 60000, '{"' + "x" * 200 + '": 1.0, "a\\u001b[31m": 2.0}',
-     "\udcff", '{"board": ' + "9" * 5000 + "}"],
+    ["", "[", "[1, 2]", "null", "7", '{"dynamics": NaN, "core": Infinity, "ensemble": -1}',
+     '{"core": "1.0", "ensemble": true}',
+     '{"core": [1.0], "ensemble": {"a": 1}, "impact": 1e9}', "[" * 60000, '{"' + "x" * 200 + '": 1.0, "a\\u001b[31m": 2.0}',
+     "\udcff", '{"core": ' + "9" * 5000 + "}"],
 )  # fmt: skip
 def test_nonsense_in_the_file_of_durations_is_ignored(cache, text):
     (cache / "durations.json").write_bytes(text.encode("utf-8", "surrogateescape"))
     assert compile_progress.known_durations() == {}
-    compile_progress.keep_durations({"board.serve": 2.0, "function of 'secret'": 1.0})
-    assert compile_progress.known_durations() == {"board.serve": 2.0}
+    compile_progress.keep_durations({"core.thread_pool.serve": 2.0, "function of 'secret'": 1.0})
+    assert compile_progress.known_durations() == {"core.thread_pool.serve": 2.0}
 
 
 def test_the_file_of_durations_is_bounded(cache):
-    compile_progress.keep_durations({f"board.{k}": 1.0 for k in range(5000)})
+    compile_progress.keep_durations({f"core.thread_pool.{k}": 1.0 for k in range(5000)})
     assert len(compile_progress.known_durations()) == compile_progress.MOST
     assert (cache / "durations.json").stat().st_size < compile_progress.LARGEST
-    (cache / "durations.json").write_text(json.dumps({f"board.{k}": 1.0 for k in range(100_000)}))
+    (cache / "durations.json").write_text(json.dumps({f"core.thread_pool.{k}": 1.0 for k in range(100_000)}))
     assert compile_progress.known_durations() == {}  # cut off
 
 
 def test_durations_that_others_can_write_are_not_read(cache):
-    compile_progress.keep_durations({"board.serve": 2.0})
+    compile_progress.keep_durations({"core.thread_pool.serve": 2.0})
     (cache / "durations.json").chmod(0o666)
     assert compile_progress.known_durations() == {}
 
@@ -277,32 +281,33 @@ def test_every_kernel_has_a_name_and_a_time():
 
 
 def test_the_line_counts_what_is_left_and_estimates_from_last_time(monkeypatch):
-    known = {"board.serve": 10.0, "batch.kernel.run_batch": 30.0, "impact.evaluate.evaluate": 20.0}
+    known = {"core.thread_pool.serve": 10.0, "ensemble.batch_kernel.run_batch": 30.0,
+             "impact.system.contact_system_entry": 20.0}  # fmt: skip
     state = compile_progress._State(pending=list(known), known=known, processes=2, batch=True)
     now = time.perf_counter()
     state.running = {
-        "board.serve": compile_progress._Task(now - 4.0),
-        "batch.kernel.run_batch": compile_progress._Task(now),
+        "core.thread_pool.serve": compile_progress._Task(now - 4.0),
+        "ensemble.batch_kernel.run_batch": compile_progress._Task(now),
     }
     monkeypatch.setattr(compile_progress, "_state", state)
     assert compile_progress.line() == "3 to compile, about 30 s: threads, batches"
-    state.running["batch.kernel.run_batch"].begun = now - 100.0  # and takes another tenth of that
+    state.running["ensemble.batch_kernel.run_batch"].begun = now - 100.0  # and takes another tenth of that
     assert compile_progress.line() == "3 to compile, about 18 s: threads, batches"
-    state.done["impact.evaluate.evaluate_watch"] = 3.0 * compile_progress.expected(
+    state.done["impact.resting_contact._solve"] = 3.0 * compile_progress.expected(
         "impact", known
     )  # the computer is busy
     assert compile_progress.line() == "3 to compile, about 45 s: threads, batches"
-    state.running = {"board.serve": compile_progress._Task(now, waiting=-1)}
-    assert compile_progress.line() == "waiting for another process, which compiles threads (board)"
+    state.running = {"core.thread_pool.serve": compile_progress._Task(now, waiting=-1)}
+    assert compile_progress.line() == "waiting for another process, which compiles threads (core.thread_pool)"
 
 
 def test_the_command_prints_a_table_of_all_kernels(monkeypatch, capsys):
-    monkeypatch.setattr(ahead, "compile_ahead", lambda wanted: {"board.serve": 1.25})
+    monkeypatch.setattr(ahead, "precompile", lambda wanted: {"core.thread_pool.serve": 1.25})
     monkeypatch.setenv("COLUMNS", "200")
     assert cli.compile_everything() == 0
     out = capsys.readouterr().out
-    assert out.split()[:5] == ["kernel", "purpose", "seconds", "kept", "in"]
-    assert re.search(r"board\.serve +threads +1\.2", out)
+    assert out.split()[:5] == ["kernel", "purpose", "seconds", "cached", "in"]
+    assert re.search(r"core\.thread_pool\.serve +threads +1\.2", out)
     assert all(item.name in out for item in ahead.everything())
 
 

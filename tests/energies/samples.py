@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from dalembert.core.jit import inlined
 from dalembert.core.kernel import array, kernel, out
 from dalembert.core.registry import by_kind
 from dalembert.core.tables import handed
@@ -10,36 +9,14 @@ from dalembert.energies import elements as loops
 from dalembert.energies.elements import ELEMENT_SET, Elements
 from dalembert.energies.kinds import KINDS, OUT, SCRATCH
 
-SLOTS = {name: f"{name}_slots" for name in KINDS}
-
-
-def evaluating(name, function):
-    rows = loops.rows_of[name]
-
-    @inlined
-    def evaluate(i, x, order, found, elements):
-        function(rows(elements)[i], x, order, found)
-
-    return evaluate
-
-
-def damping(name, function):
-    rows_of = loops.rows_of[name]
-
-    @inlined
-    def damping_rows(i, x, rows, elements):
-        return function(rows_of(elements)[i], x, rows)
-
-    return damping_rows
-
-
 evaluate_any = by_kind(
-    __name__, "i, x, order, found, elements", {k.number: evaluating(name, k.evaluate) for name, k in KINDS.items()},
-    "None",
+    __name__, "i, x, order, out, elements", {k.number: k.derivatives for k in KINDS.values()}, "None",
+    {k.number: f"elements.{name}[i], x, order, out" for name, k in KINDS.items()},
 )  # fmt: skip
 rows_of_any = by_kind(
-    __name__, "i, x, rows, elements", {k.number: damping(name, k.damping_rows) for name, k in KINDS.items()}, "0"
-)
+    __name__, "i, x, rows, elements", {k.number: k.damping_rows for k in KINDS.values()}, "0",
+    {k.number: f"elements.{name}[i], x, rows" for name, k in KINDS.items()},
+)  # fmt: skip
 
 
 @kernel

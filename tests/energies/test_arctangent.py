@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert.core.kernel import array, kernel, out
-from dalembert.energies.angle import angle_of
+from dalembert.energies.hinge import angle_of
 
 
 @kernel

@@ -36,7 +36,7 @@ def run(name, adaptive, t_ends, land=True):
     work, signs, clock = make_work(options), make_signs(options), make_clock(0.0, 0.0 if adaptive else 0.1)
     for t_end in t_ends:
         record = make_record(np.array([t_end]), False, 10_000, 1, 2, 0)
-        status = OdeStepper(circle.functions, options, work, signs, clock, record).perform(RECORD, 0.0, y, dydt)
+        status = OdeStepper(circle.functions, options, work, signs, clock, record).call(RECORD, 0.0, y, dydt)
     return status, y, dydt, clock[0], circle.times
 
 

@@ -82,7 +82,7 @@ def test_bouncing(name, dt, direction):
     stepper = OdeStepper(functions, options, work, signs, clock, record)
     status = EVENT
     while status == EVENT:
-        status = stepper.perform(RECORD, 0.0, y, dydt)
+        status = stepper.call(RECORD, 0.0, y, dydt)
         if status == EVENT:
             impacts.append(clock[0].t)
             y[1] *= -restitution

@@ -18,7 +18,7 @@ IMPORT_ALL = """
 import pkgutil, importlib, dalembert
 for module in pkgutil.walk_packages(dalembert.__path__, "dalembert."):
     if module.name.rpartition(".")[2] not in (
-        "compiler", "table_type", "objects", "kernel_cache", "numba_import", "build_library", "environment", "__main__",
+        "compiler", "table_type", "object_cache", "user_cache", "numba_import", "build_library", "environment", "__main__",
     ):
         importlib.import_module(module.name)
 """
@@ -74,7 +74,7 @@ def test_a_run_whose_kernels_are_on_disk_goes_without_numba():
 
 SHIPPED = """
 import ctypes
-from dalembert import jit
+from dalembert.core import jit
 
 kind = ctypes.CFUNCTYPE(ctypes.c_int64)
 nothing = kind(lambda: 0)
@@ -89,8 +89,8 @@ from dalembert.core import shipped
 shipped.address = Library().address
 from dalembert.linalg.lcp import lcp
 assert lcp([[1.0]], [1.0])[1] == 0
-from dalembert import ahead
-ahead.compile_ahead(ahead.everything())
+from dalembert.simulation import precompile
+precompile.precompile(precompile.everything())
 assert set(Library.asked) == set(jit.C_FUNCTIONS)
 """
 

@@ -164,7 +164,7 @@ def test_every_module_with_entry_points_is_listed_and_symbols_are_stable():
     assert found == set(ahead.MODULES)
     symbols = [item.symbol for item in ahead.everything()]
     assert len(set(symbols)) == len(symbols)
-    assert "dalembert_mechanics_evaluate_evaluate" in symbols
+    assert "dalembert_dynamics_mechanism_mechanism_entry" in symbols
 
 
 @compiled

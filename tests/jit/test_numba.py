@@ -172,6 +172,6 @@ def test_a_function_of_python_objects_is_refused():
 def test_a_kept_object_says_what_it_was_made_of(tmp_path, monkeypatch):
     monkeypatch.setenv("DALEMBERT_CACHE", str(tmp_path))
     function = CFunction(sum_of_cubes, BINARY)
-    made = function.made()
+    made = function.object_file()
     assert made.functions == 4 and 1000 < made.intermediate < 20000 and made.seconds > 0.0
-    assert function.kept and CFunction(sum_of_cubes, BINARY).made() == made
+    assert function.is_cached and CFunction(sum_of_cubes, BINARY).object_file() == made

@@ -119,7 +119,7 @@ def test_the_incomplete_factors_give_the_matrix_on_its_pattern():
     system = IterativeSystem(
         matrix.indptr, matrix.indices, entries, np.arange(16), IterativeSolver("bicgstab", "incomplete")
     )
-    assert system.perform(PREPARE, 0.0, matrix.data.copy(), np.empty(0)) == 0
+    assert system.call(PREPARE, 0.0, matrix.data.copy(), np.empty(0)) == 0
     factors = sparse.csr_array((system.tables.incomplete, matrix.indices, matrix.indptr)).toarray()
     product = (np.tril(factors, -1) + np.eye(15)) @ np.triu(factors)
     stored = matrix.toarray() != 0.0
@@ -238,7 +238,7 @@ def test_bad_solvers_are_refused(arguments, words):
 
 def test_numbers_that_are_not_finite_do_not_pass_a_run_unseen():
     system = IterativeSystem(np.array([0, 1, 2]), np.array([0, 1]), np.arange(2), np.arange(3), IterativeSolver())
-    assert system.perform(PREPARE, 0.0, np.array([1.0, np.inf]), np.empty(0)) != 0
+    assert system.call(PREPARE, 0.0, np.array([1.0, np.inf]), np.empty(0)) != 0
     assert system.reason == "an entry is not a finite number" and system.iteration.row == 1
-    assert system.perform(PREPARE, 0.0, np.array([1.0, 1.0]), np.empty(0)) == 0
-    assert system.perform(ANEW, 0.0, np.array([1.0, np.nan]), np.empty(2)) != 0
+    assert system.call(PREPARE, 0.0, np.array([1.0, 1.0]), np.empty(0)) == 0
+    assert system.call(ANEW, 0.0, np.array([1.0, np.nan]), np.empty(2)) != 0

@@ -37,7 +37,7 @@ def undefined(code: bytes) -> set[str]:
 
 
 def needed_by(function: CFunction) -> set[str]:
-    return undefined(function.made().code)
+    return undefined(function.object_file().code)
 
 
 @pytest.mark.parametrize("function", ahead.everything(), ids=lambda function: function.name)
@@ -57,4 +57,4 @@ def test_what_calls_libm_is_found():
     def calls_sine(x):
         return int(math.sin(x))
 
-    assert "sin" in undefined(CFunction(calls_sine, "int64(float64)", source="sin").made().code)
+    assert "sin" in undefined(CFunction(calls_sine, "int64(float64)", source="sin").object_file().code)

@@ -367,7 +367,7 @@ def make(k):
 order = [float(k) for k in sys.argv[2].split(",")]
 pointers = [Pointer(Adapter((make(k),), size=1), scalar=True) for k in order]
 print(json.dumps([
-    [p(0.0, np.ones(3))[0] for p in pointers], [p._wrapper.kept[0].cache_hits for p in pointers],
+    [p(0.0, np.ones(3))[0] for p in pointers], [p._wrapper.owners[0].cache_hits for p in pointers],
     [bool(np.isnan(p(2.0, np.ones(3))[0])) for p in pointers],
 ]))
 """

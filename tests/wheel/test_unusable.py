@@ -38,7 +38,7 @@ def put(place, data):
 
 
 def of_another_source(place):
-    with (place.package / "batch" / "kernel.py").open("a") as file:  # of which no pendulum is made
+    with (place.package / "ensemble" / "batch_kernel.py").open("a") as file:  # of which no pendulum is made
         file.write("\n")
     return "made of other sources"
 
@@ -99,12 +99,12 @@ def with_another_kind_of_record(place):
 
 def of_another_name(place):
     put(place, best(place).read_bytes().replace(b"format 1 ", b"format 7 "))
-    return "is another library than its record says"
+    return "does not match its record"
 
 
 def without_a_symbol(place):
-    put(place, best(place).read_bytes().replace(b"dalembert_integrate_behind_", b"dalembert_integrate_beyond_"))
-    return "has no dalembert_integrate_behind_advance_behind"
+    put(place, best(place).read_bytes().replace(b"dalembert_integrate_driver_", b"dalembert_integrate_drover_"))
+    return "has no dalembert_integrate_driver_integration_entry"
 
 
 DAMAGES = (
@@ -136,6 +136,7 @@ def test_a_processor_below_all_levels_is_told_what_it_lacks(damaged):
 
 def test_a_checkout_has_no_library_and_says_nothing():
     assert not shipped.FOLDER.exists()
-    program = "from dalembert import shipped; print(shipped.description(), shipped.address('dalembert_board_serve'))"
+    symbol = "dalembert_core_thread_pool_serve"
+    program = f"from dalembert.core import shipped; print(shipped.description(), shipped.address({symbol!r}))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == f"{shipped.COMPILED} None\n" and done.stderr == ""

@@ -20,7 +20,7 @@ SCENES = ("pendulum", "boxes", "cloth", "quadruped", "batch")
 # Runs a program as on another processor.
 AS_ON = """
 import runpy, sys
-from dalembert import shipped
+from dalembert.core import shipped
 shipped.cpu_flags = lambda: {flags!r}
 sys.argv = [{program!r}, *{scenes!r}]
 runpy.run_path({program!r}, run_name="__main__")

@@ -277,7 +277,7 @@ class Detector:
             own.append(more)
         self._tables = own, [address_table(tables) for tables in own]
         for thread, table in enumerate(self._tables[1]):
-            self.team.seat(thread, COLLISION_SLOT, int(table.ctypes.data))
+            self.team.set_slot(thread, COLLISION_SLOT, int(table.ctypes.data))
         self.data = int(self._tables[1][0].ctypes.data)
 
     def make_room(self) -> None:

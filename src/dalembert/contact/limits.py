@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.c_function import C_SIGNATURE, CONSTRAIN, FACTORIZE, PLACE, call_pointer, viewer
+from ..core.c_function import C_SIGNATURE, CONSTRAIN, FACTORIZE, KINEMATICS, call_pointer, viewer
 from ..core.elementary import exp, expm1, sin
 from ..core.jit import CFunction, njit
 from ..core.math3 import add_scaled, dot, load3, scale, store3, symvec
@@ -724,17 +724,17 @@ class SoftMechanism(Mechanism):
         system, rows = self.system, self.rows
         system.joints.compliance[rows.joint] = 1.0
         y, found = model.initial.copy(), np.zeros(len(system.error))
-        self.perform(PLACE, 0.0, y, found)
+        self.call(KINEMATICS, 0.0, y, found)
         alone = np.array([self._alone(int(joint)) for joint in rows.joint])
         rows.faint, rows.response = FAINT / alone, alone
         loose = LOOSE * alone
         system.joints.compliance[rows.joint] = loose
-        if self.perform(PLACE, 0.0, y, found) != OK:
+        if self.call(KINEMATICS, 0.0, y, found) != OK:
             return
         for i in range(len(rows)):
             rates = np.zeros(len(found))
             rates[rows.row[i]] = 1.0
-            if rows.first[i] == i and self.perform(CONSTRAIN, 0.0, rates, found) == OK:
+            if rows.first[i] == i and self.call(CONSTRAIN, 0.0, rates, found) == OK:
                 response = 1.0 / found[rows.row[i]] - loose[i]
                 rows.response[i : rows.end[i]] = response if response > LOCKED * alone[i] else 0.0
 

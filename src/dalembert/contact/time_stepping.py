@@ -130,9 +130,9 @@ class ContactStepper(FixedStepper):
         own = [self._tables._replace(own_system=self._tables.own_system.copy()) for _ in range(1, self._team.threads)]
         self._own = own, [self._addresses[0][2], *map(address_table, own)]
         for thread, table in enumerate(self._own[1]):
-            self._team.seat(thread, STEPPING_SLOT, int(table.ctypes.data))
-            self._team.seat(thread, SYSTEM_SLOT, int(self._addresses[0][0].ctypes.data))
-            self._team.seat(thread, CALLBACKS_SLOT, int(self._addresses[1].ctypes.data))
+            self._team.set_slot(thread, STEPPING_SLOT, int(table.ctypes.data))
+            self._team.set_slot(thread, SYSTEM_SLOT, int(self._addresses[0][0].ctypes.data))
+            self._team.set_slot(thread, CALLBACKS_SLOT, int(self._addresses[1].ctypes.data))
 
     @staticmethod
     def _plain_job(callbacks: Callbacks, *tables: Any) -> Callable[..., int]:

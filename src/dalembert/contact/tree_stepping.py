@@ -128,7 +128,7 @@ def soft_rows(own: JointMechanism) -> Any:
         return rows
     z, m = np.zeros(own.size), len(layout.freedoms)
     z[: len(layout.start)] = layout.start
-    own.perform(INERTIA, 0.0, z, own.dzdt)
+    own.call(INERTIA, 0.0, z, own.dzdt)
     mass = own.tables.tree.matrix.reshape(m, m)
     inverse = np.linalg.inv(mass)
     along = np.eye(m)[rows.freedom]
@@ -144,7 +144,7 @@ def _rates(own: JointMechanism, z: np.ndarray, rows: Any) -> np.ndarray:
     found = np.zeros((len(rows), m))
     for k in range(m if len(rows) else 0):
         z[first : first + m] = np.eye(m)[k]
-        own.perform(FORWARD_KINEMATICS, 0.0, z, own.dzdt)
+        own.call(FORWARD_KINEMATICS, 0.0, z, own.dzdt)
         for i, row in enumerate(rows):
             a, b, c = kinematics[row.a], kinematics[row.b], own.system.coordinates[row.coordinate]
             axis, arm = a.rotation.reshape(3, 3) @ c.axis_a, b.rotation.reshape(3, 3) @ c.anchor_b

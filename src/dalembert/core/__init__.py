@@ -1,1 +1,1 @@
-"""What everything else is written with: compilation, tables, threads, vectors. Knows no mechanics."""
+"""Compilation, tables, threads, vectors: what all other packages are written with. No mechanics."""

@@ -2,9 +2,9 @@
 
     int64 function(int64 data, int64 task, double t, double *in, int64 n_in, double *out, int64 n_out)
 
-which returns 0, or a code of at least `status.PASSED_THROUGH`. `data` is whatever the function was given when it was
-set up (an address, say); a user's function has none, and knows one task only. The pointer is also what keeps compile time
-low: what stands on either side of it is compiled once, on its own.
+which returns 0, or a code of at least `status.PASSED_THROUGH`. `data` is what was registered with the function (an
+address, say); a user's function has none, and knows one task only. The pointer also keeps compile time low:
+the code on either side of it is compiled once, on its own.
 """
 
 import ctypes
@@ -17,7 +17,7 @@ import numpy as np
 from .jit import DISABLED, arrayobj, cgutils, intrinsic, ir, njit, numpy_support, types
 from .status import ENDS_RUN
 
-RAISED = ENDS_RUN  # a Python function raised: see `user_pointer.Pointer.error`
+RAISED = ENDS_RUN  # a Python function raised: see `user_function.Pointer.error`
 WRONG_LENGTH = ENDS_RUN + 1  # a compiled function returned another number of values than it should
 NOT_A_NUMBER = ENDS_RUN + 2  # the function of an event returned NaN
 
@@ -26,7 +26,7 @@ DERIVATIVE = 0  # out = f(t, in)
 COMPLETE = 1  # in: the end of a step, moved in place onto what it must satisfy; out = f there
 COMPLETE_EVALUATED = 2  # the same, where out holds f(t, in) already
 MEASURE = 3  # evaluate, and leave what is recorded in the system's own tables
-DRIFT = 4  # in: moved in place over out[0] seconds, at constant momenta
+DRIFT = 4  # in: advanced in place over out[0] seconds, at constant momenta
 CONSTRAIN = 5  # in: changes wanted of the rates J v, at the state evaluated last; out: the impulses that make them
 PARTICLE_FORCES = 6  # in: places and velocities of particles; out: forces on them
 PARTICLE_MATRIX = 7  # the same; out: a matrix, to which minus their derivatives are added
@@ -38,7 +38,7 @@ WRITE = 10  # out = f(t, in) from these forces and those of constraints in the t
 RECORD = 11  # the rest of MEASURE, after these two
 CARRY = 12  # in: a state, out: f there; behind both is written what a step carries beside them
 MERGE = 13  # in: a raw step's end, and behind it what was carried: put into the state
-PLACE = 14  # in: a state; kinematics, J, J̇ v and the factorization there
+KINEMATICS = 14  # in: a state; kinematics, J, J̇ v and the factorization there
 FACTORIZE = 15  # the factorization anew, where `compliance` of joints has changed
 EVENT = 16  # in: a state; out[0] changes sign where the event is
 PARTICLE_RATES = 17  # in: places of particles; out: their velocities, and forces, to which more are added
@@ -144,4 +144,4 @@ else:
 
 def view(address: int, n: int) -> np.ndarray:
     """The float64[n] array at an address."""
-    return np.frombuffer((ctypes.c_double * n).from_address(address))
+    return np.ctypeslib.as_array((ctypes.c_double * n).from_address(address))

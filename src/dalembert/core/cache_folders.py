@@ -1,12 +1,12 @@
-"""Where compiled kernels are kept, and which folders are safe to load them from.
+"""The folders of compiled kernels: where they are, which are safe to load from, and the hash of sources that names them.
 
-Machine code is run as it is found, and the Python objects beside it are unpickled: whoever can write a file of the cache can
-run code as its user. So a folder counts only if it, and each folder above it, can be written to by its user alone, as ssh
+Machine code is run as it is, and the Python objects beside it are unpickled: whoever can write a file of the cache can run
+code as its user. So a folder counts only if it, and each folder above it, can be written to by its user alone, as ssh
 demands of the folders of its keys. Owners that count beside the user are root and the owner of this package, who could
 change the code that is run anyway. Where the sticky bit keeps others from renaming what is not theirs, as in /tmp, one's own
 folder is safe.
 
-There are up to two folders: the one asked for (`$DALEMBERT_CACHE`, else that of the user's cache), and a private one among
+There are up to two folders: the preferred one (`$DALEMBERT_CACHE`, else that of the user's cache), and a private one among
 temporary files, for where the first cannot be written to. Where neither can, kernels are compiled in every process.
 """
 
@@ -52,7 +52,7 @@ def say(line: str) -> None:
 # Which folders ----------------------------------------------------------------------------------------------------------
 
 
-def asked_for() -> Path | None:
+def preferred() -> Path | None:
     """The folder of the cache as the environment says; None where there is no home."""
     chosen = os.environ.get("DALEMBERT_CACHE")
     if chosen:
@@ -72,8 +72,8 @@ def temporary() -> Path | None:
         return None
 
 
-def distrust(folder: Path) -> str:
-    """How others could change what a folder holds; empty where they cannot. Raises OSError where it cannot be looked at."""
+def why_unsafe(folder: Path) -> str:
+    """How other users could change the contents of a folder; empty where they cannot. Raises OSError if it cannot be read."""
     if not hasattr(os, "geteuid"):
         return ""
     real = Path(os.path.realpath(folder))
@@ -98,7 +98,7 @@ def _usable(folder: Path | None, mode: int) -> str:
         return "there is no home folder"
     try:
         _make(folder, mode)
-        return distrust(folder)
+        return why_unsafe(folder)
     except OSError as error:
         return error.strerror or str(error)
 
@@ -113,13 +113,13 @@ def _make(folder: Path, mode: int) -> None:
 
 def _places() -> tuple[tuple[Path | None, int], ...]:
     """The folders in the order in which they are used, and the modes that they are made with."""
-    return (asked_for(), 0o755), (temporary(), 0o700)
+    return (preferred(), 0o755), (temporary(), 0o700)
 
 
 # What is in them --------------------------------------------------------------------------------------------------------
 
 
-def found(folder: str, pattern: str) -> Iterator[Path]:
+def find(folder: str, pattern: str) -> Iterator[Path]:
     """The files of a folder of kernels whose names fit a pattern, wherever they may be loaded from."""
     for base, mode in _places():
         with contextlib.suppress(OSError):
@@ -136,8 +136,8 @@ def _is_safe(path: Path) -> bool:
     return not hasattr(os, "geteuid") or (status.st_uid in _trusted() and not status.st_mode & 0o022)
 
 
-def anywhere() -> bool:
-    """Whether there is a folder that kernels can be kept in."""
+def is_writable() -> bool:
+    """Whether kernels can be written to any folder."""
     return any(not _usable(base, mode) and os.access(base or "", os.W_OK | os.X_OK) for base, mode in _places())
 
 
@@ -155,7 +155,7 @@ def sealed(magic: bytes, rest: bytes) -> bytes:
 
 
 def unsealed(magic: bytes, path: Path) -> bytes | None:
-    """What `sealed` was given; None for a file that is not there, or whose checksum does not fit."""
+    """The rest of a file that `sealed` made; None for a file that is not there, or whose checksum does not fit."""
     try:
         data = path.read_bytes()
     except OSError:
@@ -165,19 +165,19 @@ def unsealed(magic: bytes, path: Path) -> bytes | None:
 
 
 def write(folder: str, name: str, data: bytes) -> None:
-    """Keep a file, whole or not at all, in the first folder that takes it. Says so where that is not the one asked for."""
+    """Write a file, whole or not at all, to the first writable folder; prints a line if that is not `preferred`."""
     (first, mode), (other, private) = _places()
     why = _put(first, mode, folder, name, data)
     if not why:
         _clear(first)
         _trim(first, folder)
         return
-    asked = "the cache" if first is None else first
+    preferred_name = "the cache" if first is None else first
     if not _put(other, private, folder, name, data):
         _trim(other, folder)
-        say(f"compiled kernels are not kept in {asked} ({why}) but in {other}")
+        say(f"compiled kernels are not cached in {preferred_name} ({why}) but in {other}")
     else:
-        say(f"compiled kernels are not kept in {asked} ({why}), so that each process compiles them")
+        say(f"compiled kernels are not cached in {preferred_name} ({why}), so that each process compiles them")
 
 
 def _put(base: Path | None, mode: int, folder: str, name: str, data: bytes) -> str:
@@ -210,7 +210,7 @@ def lock(folder: str, name: str) -> Any:
             continue
         try:
             _make(base / folder, mode)
-            file = open(base / folder / f"{name}.lock", "a")  # noqa: SIM115 - kept open
+            file = open(base / folder / f"{name}.lock", "a")  # noqa: SIM115 - stays open
         except OSError:
             continue
         try:
@@ -231,7 +231,7 @@ def lock(folder: str, name: str) -> Any:
 
 def locked_by(folder: str, name: str) -> int:
     """The number of the process that holds a lock; 0 where it is not known."""
-    for path in found(folder, f"{name}.lock"):
+    for path in find(folder, f"{name}.lock"):
         with contextlib.suppress(OSError, ValueError):
             text = path.read_bytes()[:12].decode("ascii", "replace")
             return int(text) if text.isdecimal() else 0
@@ -259,8 +259,8 @@ def _clear(base: Path) -> None:
                 versions.setdefault(family, []).append((time.time() - path.stat().st_mtime, path))
     for family, group in versions.items():
         most = GENERATED if family == "generated" else VERSIONS
-        for place, (age, path) in enumerate(sorted(group)):
-            if age > (DAY if place >= most else LONGEST):
+        for rank, (age, path) in enumerate(sorted(group)):
+            if age > (DAY if rank >= most else LONGEST):
                 shutil.rmtree(path, ignore_errors=True)
 
 
@@ -283,12 +283,9 @@ def _trim(base: Path | None, folder: str) -> None:
                 path.unlink()
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What compiled kernels are made of: each file with kernels, and the files with compiled functions that it imports,
-# hashed.
-#
-# All files are read once and each is hashed once, as this is done at the start of every process.
-
+# What kernels are made of ---------------------------------------------------------------------------------------------
+# Each file with kernels, and the files with compiled functions that it imports, hashed. All files are read once and each
+# is hashed once, as this is done at the start of every process.
 
 ROOT = Path(__file__).parents[1]
 # subpackages with compiled functions
@@ -297,12 +294,10 @@ KERNELS = (
     "symbolic", os.path.join("scene", "shapes"), os.path.join("scene", "forces"),
 )  # fmt: skip
 TABLES = ("model/tables.py", "model/tree.py", "model/force_kinds.py", "ensemble/batch_kernel.py")
-MADE_OF = {
-    "dynamics/forces.py": "scene/forces",
-    "energies/elements.py": "energies",
-}  # of a registry: of all its files
-APART = (  # where kernels are kept changes none of them
-    "core/object_cache.py", "core/cache_folders.py", "core/compile_progress.py", "core/shipped.py", "core/numba_import.py",
+MADE_OF = {"dynamics/forces.py": "scene/forces", "energies/elements.py": "energies"}  # of a registry: of all its files
+APART = (  # these change no machine code
+    "core/object_cache.py", "core/user_cache.py", "core/cache_folders.py", "core/compile_progress.py", "core/shipped.py",
+    "core/numba_import.py",
 )  # fmt: skip
 COMPILERS = ("core/jit.py", "core/compiler.py", "core/table_type.py")  # part of every kernel
 IMPORT = re.compile(rb"^from (\.+)([\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
@@ -355,8 +350,8 @@ def imported(path: str) -> frozenset[str]:
         if folder != str(ROOT):
             found.add(os.path.join(folder, "__init__.py"))  # what a package registers
         found.update(f"{folder}{os.sep}{word}.py" for word in WORD.findall(names.decode()))
-    for made, folder in MADE_OF.items():
-        if path == os.path.join(ROOT, made):
+    for registry, folder in MADE_OF.items():
+        if path == os.path.join(ROOT, registry):
             found |= {part for part in compiled_files() if os.path.dirname(part) == os.path.join(ROOT, folder)}
     return compiled_files() & found
 

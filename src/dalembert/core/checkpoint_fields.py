@@ -1,4 +1,4 @@
-"""What a stepper remembers from one step to the next, named part by part, so that a run can go on with the same bits.
+"""The history of a stepper besides the state, as named fields, so that a run can be resumed with the same bits.
 
 A part is a view on a table: it is copied when a checkpoint is taken, and written when one is put back. A checkpoint may come
 from a file, and the file from anywhere; so each part has bounds, and whole numbers that kernels use as indices have those of
@@ -17,7 +17,7 @@ MOST = float(np.finfo(float).max)
 
 class Field(NamedTuple):
     """name : unique in a run. values : the view, of numbers or of records. least, most : bounds of all numbers in it; no
-    number may be NaN, unless they are. columns : of records, those that are kept, each with its bounds."""
+    number may be NaN, unless they are. columns : of records, those that are saved, each with its bounds."""
 
     name: str
     values: np.ndarray
@@ -39,7 +39,7 @@ COUNT = (0.0, float(LARGE))
 
 
 def columns(dtype: np.dtype, bounds: dict[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
-    """All columns of records, with bounds: real numbers must be finite, whole ones are counts, where no others are given."""
+    """All columns of records, with bounds: real numbers must be finite, whole ones are counts, by default."""
     kinds = {name: dtype[name].base.kind for name in dtype.names or ()}
     return {name: bounds.get(name, COUNT if kind == "i" else REAL) for name, kind in kinds.items()}
 

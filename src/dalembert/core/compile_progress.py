@@ -1,9 +1,10 @@
 """Says on stderr which kernels are being compiled, how many are left, and about how long that takes.
 
 On a terminal this is one line that changes, with a bar; elsewhere a line for each kernel when it is finished. A process that
-helps another one to compile (`ahead`) writes events to a pipe instead, so that one process alone writes to the terminal.
+helps another one to compile (`simulation.precompile`) writes events to a pipe instead, so that one process alone writes to
+the terminal.
 
-How long each kernel took is kept in a small file of the cache, for the estimate of the next time.
+How long each kernel took is written to a small file of the cache, for the estimate of the next time.
 """
 
 from __future__ import annotations
@@ -23,28 +24,29 @@ from typing import Any
 from . import cache_folders
 
 LABELS = {
-    "contact.interior_point": "converging contact solver", "contact.step": "contact solver",
-    "contact.jobs": "contact solver, shared by threads", "contact": "contact", "mechanics": "rigid bodies and joints",
+    "contact.converge": "converging contact solver", "contact.step": "contact solver",
+    "contact.tree_step": "contact of robots", "contact": "contact", "dynamics": "rigid bodies and joints",
     "impact": "contact by events", "integrate": "integration methods", "collide.detect": "collision detection",
-    "collide.narrow": "collision of shapes", "collide": "collision queries", "articulated.contact_step": "contact of robots",
-    "articulated": "joint coordinates", "symbolic": "symbolic coordinates", "linalg": "linear solvers",
-    "batch": "batches", "board": "threads", "particles.detect": "collision of particles",
-    "view": "pictures", "particles": "cloth, soft bodies and particles", "interact": "forces between particles",
+    "collide.narrow_phase": "collision of shapes", "collide.particles": "collision of particles",
+    "collide": "collision queries", "dynamics.tree_system": "joint coordinates", "dynamics.tree_loops": "joint coordinates",
+    "dynamics.tree_queries": "joint coordinates", "symbolic": "symbolic coordinates", "linalg": "linear solvers",
+    "ensemble": "batches", "core.thread_pool": "threads", "deformable.contact": "collision of particles",
+    "view": "pictures", "deformable": "cloth, soft bodies and particles", "pairwise": "forces between particles",
 }  # fmt: skip
 """What kernels are for, by the beginning of their names."""
 
 SECONDS = {
-    "mechanics": 30.0, "articulated.contact_step": 20.0, "particles.step": 18.0, "contact.interior_point": 12.0,
-    "contact": 10.0, "impact": 7.0, "particles": 5.0, "articulated": 5.0, "integrate": 4.0, "linalg": 4.0, "symbolic": 3.0,
-    "collide": 3.0, "batch": 2.0,
+    "dynamics.mechanism": 30.0, "contact.tree_step": 20.0, "deformable.step": 18.0, "contact.converge": 12.0,
+    "contact": 10.0, "impact": 7.0, "deformable": 5.0, "dynamics": 5.0, "integrate": 4.0, "linalg": 4.0, "symbolic": 3.0,
+    "collide": 3.0, "ensemble": 2.0,
 }  # fmt: skip
 """About how long they take, where that is not known from last time."""
 
 UNKNOWN = 1.0  # s, for functions of the user's
-FILE, LARGEST, MOST = "durations.json", 65536, 400  # of the times that are kept: bytes, and kernels
+FILE, LARGEST, MOST = "durations.json", 65536, 400  # of the file of durations: bytes, and kernels
 LONGEST = 3600.0  # s
 PATIENCE = 0.4  # s before something is shown on a terminal
-TICK = 0.1  # s
+REFRESH = 0.1  # s between two updates of the line
 
 
 def label(name: str) -> str:
@@ -70,8 +72,8 @@ def _by_beginning(table: Mapping[str, Any], name: str) -> Any:
 
 
 def known_durations() -> dict[str, float]:
-    """Kernel → seconds that it took last time; empty where nothing sensible is kept."""
-    for path in cache_folders.found("", FILE):
+    """Kernel → seconds that it took last time; empty where there is no sensible record."""
+    for path in cache_folders.find("", FILE):
         try:
             with open(path, "rb") as file:
                 found = json.loads(file.read(LARGEST))
@@ -88,9 +90,9 @@ def _is_duration(name: Any, seconds: Any) -> bool:
 
 
 def keep_durations(new: Mapping[str, float]) -> None:
-    """Keep how long kernels of this package took."""
+    """Write to disk how long kernels of this package took."""
     own = {name: round(min(s, LONGEST), 3) for name, s in new.items() if _by_beginning(LABELS, name) is not None}
-    if own and cache_folders.anywhere():
+    if own and cache_folders.is_writable():
         both = {**known_durations(), **own}
         cache_folders.write("", FILE, json.dumps(dict(list(both.items())[-MOST:]), indent=0).encode())
 
@@ -157,7 +159,7 @@ _live: Any = None
 
 
 def tell(write: Callable[..., None] | None) -> None:
-    """Hand over all events, as (what, name), instead of printing: in a process that helps."""
+    """Pass all events to `write`, as (what, name), instead of printing: in a helper process."""
     global _tell
     _tell = write
 
@@ -255,7 +257,7 @@ def wait(name: str, process: int) -> None:
 
 
 def leave(name: str, helper: bool = False) -> None:
-    """A kernel is not compiled here any more: it was given up, or another process has made it."""
+    """A kernel is no longer compiled here: it was abandoned, or another process has compiled it."""
     with _lock:
         task = _state.running.get(name)
         if task is not None and task.helper == helper:
@@ -328,7 +330,7 @@ class _Live:
     def _run(self) -> None:
         if self._stopped.wait(PATIENCE):
             return
-        while not self._stopped.wait(TICK):
+        while not self._stopped.wait(REFRESH):
             with _lock:
                 if _live is not self:
                     return

@@ -8,10 +8,10 @@ array expressions and generators; and it keeps time of all that. Kernels here ha
   that needs it, directly or not (`intermediate_code`), and optimised there (`optimise`);
 - only those passes run which the language of the kernels needs (`Compiler`);
 - type inference is spared two detours: a variable that begins as a constant looks like that constant in the first pass, and
-  Numba would compile what it is handed to for the constant as well as for its type; and each `+` of two numbers would be
-  tried as an operation on strings, sets and arrays, among others, before the answer is found.
+  Numba would compile the functions it is passed to for the constant as well as for its type; and each `+` of two numbers
+  would be tried as an operation on strings, sets and arrays, among others, before the answer is found.
 
-The code of the kernels is the same. This leans on parts of Numba that are not documented; tests/jit/test_numba.py holds each
+The code of the kernels is the same. This leans on parts of Numba that are not documented; tests/jit/test_numba.py tests each
 of them, for the versions that pyproject.toml allows.
 """
 
@@ -30,7 +30,7 @@ from numba.core.registry import cpu_target
 from numba.core.typed_passes import NoPythonBackend, NopythonTypeInference, PreLowerStripPhis
 from numba.core.untyped_passes import FixupArgs, GenericRewrites, IRProcessing, ReconstructSSA, TranslateByteCode
 
-from .object_cache import Made
+from .object_cache import ObjectFile
 from .status import ENDS_RUN
 
 if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
@@ -154,7 +154,7 @@ def dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     def get_call_template(args: Any, kws: Any) -> Any:  # blind to constants among its arguments
         return full(tuple(map(types.unliteral, args)), {name: types.unliteral(kind) for name, kind in kws.items()})
 
-    def compile_for(args: Any) -> None:  # without the clocks, and without a place for callers in Python
+    def compile_for(args: Any) -> None:  # without the clocks, and without an entry for callers in Python
         with global_compiler_lock, found._compiling_counter:
             if args not in found.overloads:
                 found.overloads[args] = found._compiler.compile(args, None)
@@ -183,7 +183,7 @@ def intermediate_code(function: Callable[..., Any], signature: str, symbol: str,
         for library in _libraries(compiled.library):
             linked.link_in(_own_module(library), preserve=True)
     if any(value.name.startswith("numba.dynamic.globals") for value in linked.global_variables):
-        raise TypeError(f"{symbol} refers to an object of this process, and cannot be kept")
+        raise TypeError(f"{symbol} refers to an object of this process, and cannot be written to disk")
     return linked
 
 
@@ -241,7 +241,7 @@ def optimise(module: Any, machine: Any, symbols: Collection[str]) -> None:
     drop.run(module, full)
 
 
-def compile_for_host(function: Callable[..., Any], signature: str, symbol: str, options: dict[str, Any]) -> Made:
+def compile_for_host(function: Callable[..., Any], signature: str, symbol: str, options: dict[str, Any]) -> ObjectFile:
     """An object file for this machine with a C function of this name."""
     begun = time.process_time()
     module = intermediate_code(function, signature, symbol, options)
@@ -250,7 +250,7 @@ def compile_for_host(function: Callable[..., Any], signature: str, symbol: str, 
     machine = cpu_target.target_context.codegen()._tm
     optimise(module, machine, {symbol})
     code = bytes(machine.emit_object(module))
-    return Made(code, functions, size, time.process_time() - begun)
+    return ObjectFile(code, functions, size, time.process_time() - begun)
 
 
 # Type inference ----------------------------------------------------------------------------------------------------------

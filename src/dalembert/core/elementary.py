@@ -14,11 +14,10 @@ import numpy as np
 
 from .jit import DISABLED, intrinsic, ir, njit, types
 
-# ----------------------------------------------------------------------------------------------------------------------
+# Constants to any number of bits --------------------------------------------------------------------------------------
 # Constants to any number of bits, by integer arithmetic: numbers are integers in units of 2⁻ᴮ, B = `BITS`.
 #
 # They are computed where modules are imported, in about a millisecond; tests compare them with mpmath.
-
 
 BITS = 1300  # 2/π is needed beyond the largest exponent, 1024
 SHORT = 192
@@ -91,13 +90,11 @@ def number(bits: int) -> float:
     return float(struct.unpack("<d", struct.pack("<q", bits))[0])
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# Bits of floats, and sums and products without error ------------------------------------------------------------------
 # The bits of a float64, and sums and products without error as pairs (high, low) of floats.
 #
 # Sources: T. Dekker, A floating-point technique for extending the available precision, Numer. Math. 18 (1971); D.
-# Knuth, The
-# Art of Computer Programming 2, §4.2.2.
-
+# Knuth, The Art of Computer Programming 2, §4.2.2.
 
 HEAD = -(1 << 27)  # mask: 26 of the 53 bits of a float, so that the product of two such is exact
 
@@ -152,7 +149,7 @@ def quotient(a, a_low, b, b_low):
     return high, ((a - product) - rest + a_low - high * b_low) / b
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# Hypotenuse -----------------------------------------------------------------------------------------------------------
 # √(x² + y²) without overflow, and correctly rounded but for some 1 in 100 results.
 
 
@@ -184,15 +181,13 @@ def root_of_squares(a, b):
     return h + ((total - hh) + (((aa - total) + bb) + (error_a + error_b - error_h))) / (h + h)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# Sine, cosine and tangent ---------------------------------------------------------------------------------------------
 # sin, cos and tan of every finite float.
 #
 # x = n π/2 + r, |r| ≤ π/4, where r = (r, s) is a pair of floats. Up to 2²⁰ π/2 is taken off in pieces of 33 bits, so
-# that their
-# products with n are exact (W. Cody, W. Waite, Software Manual for the Elementary Functions, 1980); beyond that the
-# bits of 2/π
-# that matter are multiplied by x as integers (M. Payne, R. Hanek, Radian reduction for trigonometric functions,
-# 1983).
+# that their products with n are exact (W. Cody, W. Waite, Software Manual for the Elementary Functions, 1980); beyond
+# that the bits of 2/π that matter are multiplied by x as integers (M. Payne, R. Hanek, Radian reduction for
+# trigonometric functions, 1983).
 #
 # With 16 leading bits a of r, a² and −21/128 a³ are exact, and so are the leading parts of
 #
@@ -200,7 +195,6 @@ def root_of_squares(a, b):
 #
 # of which the rest is so small that its rounding errors do not matter. Taylor's series ends where its terms are below
 # 2⁻⁶⁴.
-
 
 _PI = pi(BITS)
 NEAR = nearest(_PI, BITS + 2)  # π/4
@@ -344,17 +338,15 @@ def tan(x):
     return high + low
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# Logarithms -----------------------------------------------------------------------------------------------------------
 # Logarithms, to some 66 bits as a pair of floats.
 #
 # x = 2^k m, and c of eleven bits from a table is so near to 1/m that r = c m − 1 is below 2⁻⁷; as m is taken in two
-# parts, r is
-# exact (P. Tang, Table-driven implementation of the logarithm function, ACM TOMS 16, 1990). Then
+# parts, r is exact (P. Tang, Table-driven implementation of the logarithm function, ACM TOMS 16, 1990). Then
 #
 #     ln x = k ln 2 − ln c + r − r²/2 + r³/3 − …,
 #
 # with the first four terms as pairs of floats.
-
 
 INTERVALS = 128  # of m, in a binade
 LOWEST = word(0.703125)  # m is between this and its double; the intervals beside 1 have c = 1
@@ -506,16 +498,13 @@ def atanh(x):
     return math.copysign(0.5 * (high + low), x)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# atan2 and its relatives.
-#
+# Arctangents ----------------------------------------------------------------------------------------------------------
 # With 0 ≤ y ≤ x, and c = i/64 near to y/x,
 #
 #     atan(y/x) = atan c + atan t,    t = (y − c x)/(x + c y),    |t| ≤ 1/128,
 #
 # where atan c is from a table and t a pair of floats. The series of atan t needs few terms, and its rounding is 2⁻¹⁴
 # of t's.
-
 
 ARCTANGENT_STEPS = 64
 
@@ -623,17 +612,13 @@ def acos(x):
     return angle_of_pair(side, side_low, x, 0.0)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# exp and what is made of it.
-#
+# Exponentials ---------------------------------------------------------------------------------------------------------
 # x = (k + j/128) ln 2 + r with |r| < 0.0028, and 2^(j/128) is taken from a table as t (1 + t'); then
 #
 #     eˣ = 2ᵏ t (1 + p),    p = t' + r + r²/2 + r³/6 + …
 #
-# (P. Tang, Table-driven implementation of the exponential function, ACM TOMS 15, 1989). p is so small that its
-# rounding is
-# about 2⁻⁶² of the result.
-
+# (P. Tang, Table-driven implementation of the exponential function, ACM TOMS 15, 1989). p is so small that its rounding
+# is about 2⁻⁶² of the result.
 
 STEPS = 128
 PER_STEP = STEPS / nearest(LN_2)
@@ -793,7 +778,7 @@ def tanh(x):
     return math.copysign(result + rest_of_it, x)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# Powers ---------------------------------------------------------------------------------------------------------------
 # x to the power y, by e^(y ln x) with ln x as a pair of floats.
 
 
@@ -825,7 +810,3 @@ def pow(x, y):
     product, error = two_product(y, high)
     k, t, s = power_of_e(product, error + y * low)
     return sign * scaled_by_power(t, s, k)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# The functions of this package by the names of `math`, for generated code.

@@ -18,7 +18,7 @@ from typing import Any
 
 class _State:
     """handler : what handled the signal before; None where nothing is deferred. waiting : arguments of a signal that came
-    meanwhile. immediate : whether a function of the user's is at work."""
+    meanwhile. immediate : whether a function of the user's runs."""
 
     __slots__ = ("handler", "immediate", "waiting")
 
@@ -91,16 +91,12 @@ def call(function: Callable[..., Any], *arguments: Any) -> Any:
         _state.immediate = immediate
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# The pace of a run ----------------------------------------------------------------------------------------------------
 # How many steps one call of compiled code may take, so that a run can be interrupted.
 
-
-LOOK = 0.05  # s between two looks at the keyboard, about
-FIRST, MOST, FASTER = (
-    16,
-    1 << 24,
-    8,
-)  # steps of the first call, and of any; how much longer a call may be than the one before
+POLL_INTERVAL = 0.05  # s, about, between two calls of `poll`
+FIRST, MOST = 16, 1 << 24  # steps of the first call, and of any
+FASTER = 8  # how much longer a call may be than the one before
 
 
 class Pace:
@@ -118,5 +114,5 @@ class Pace:
     def end(self) -> None:
         """The call took as many steps as it might. Raises KeyboardInterrupt where Ctrl-C was pressed meanwhile."""
         took = perf_counter() - self._start
-        self.steps = max(1, min(int(self.steps * min(FASTER, LOOK / max(took, 1e-9))), MOST))
+        self.steps = max(1, min(int(self.steps * min(FASTER, POLL_INTERVAL / max(took, 1e-9))), MOST))
         poll()

@@ -4,7 +4,7 @@ Numba is imported when the first of them is to be compiled, or loaded from the c
 that it needs in the library that comes with the package (`shipped`) never waits for it.
 
 Inner functions are compiled together with the entry point that calls them; only entry points are written to disk
-(`objects`). Numba's own cache notices a change in the file of the entry point, but not in the files of the functions
+(`object_cache`). Numba's own cache notices a change in the file of the entry point, but not in the files of the functions
 it calls. Here machine code is kept in a folder named by a hash of the file and of all that it imports, so that a stale
 kernel is never loaded, and an edit compiles only what it can change.
 """
@@ -19,8 +19,8 @@ from typing import Any, NoReturn
 
 # Kernels allocate nothing, so that no array needs its references counted: counting would cost more than the arithmetic.
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False}
-# What only compiled code calls needs no entry points for Python and C, which take longer to compile than it does.
-# Numba hands the options of a caller on to what it calls first, so that what is not to be inlined by force has to say so.
+# What only compiled code calls needs no entry points for Python and C, which would take longer to compile than the function.
+# Numba applies the options of a caller to what it calls first, so that what is not to be inlined by force has to say so.
 INNER: dict[str, Any] = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": False}
 
 
@@ -30,7 +30,7 @@ def _disabled() -> bool:
         return bool(sys.modules["numba"].config.DISABLE_JIT)
     try:
         return bool(int(os.environ.get("NUMBA_DISABLE_JIT", "0")))
-    except ValueError:  # so Numba reads it, too
+    except ValueError:  # Numba ignores such a value, too
         return False
 
 
@@ -44,9 +44,9 @@ class _Module:
         self._name = name
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(importlib.import_module(self._name), name)
-        setattr(self, name, found)
-        return found
+        value = getattr(importlib.import_module(self._name), name)
+        setattr(self, name, value)
+        return value
 
 
 ir: Any = _Module("llvmlite.ir")
@@ -86,10 +86,10 @@ class Inner:
 
 
 class Intrinsic:
-    """A function given as the code that it becomes: `numba.extending.intrinsic`, called when it is first compiled."""
+    """A function defined by the LLVM code it becomes: `numba.extending.intrinsic`, called when it is first compiled."""
 
     def __init__(self, define: Callable[..., Any]) -> None:
-        functools.update_wrapper(self, define)
+        functools.update_wrapper(self, define)  # type: ignore[arg-type]
         self._define = define
 
     @functools.cached_property
@@ -127,7 +127,7 @@ def is_dispatcher(function: Any) -> bool:
 
 class CFunction:
     """A C function made from Python: loaded from the library that comes with the package, or compiled when its address is
-    first asked for, and kept on disk.
+    first asked for, and cached on disk.
 
     function, signature : what is compiled, and for which types, in Numba's words: "int64(int64, float64)".
     symbol : its name in the library. `C_FUNCTIONS` lists those of the package's modules that are imported, by symbol.
@@ -152,14 +152,14 @@ class CFunction:
         return self._function
 
     @property
-    def kept(self) -> bool:
-        """Whether its machine code is there, in the library or on disk."""
-        return self._shipped is not None or self._on_disk.there()
+    def is_cached(self) -> bool:
+        """Whether there is machine code of it, in the library or on disk."""
+        return self._shipped is not None or self._on_disk.exists()
 
     @property
-    def place(self) -> Path | None:
-        """The file that its machine code is kept in; None where there is none, as with what is in the library."""
-        return None if self._shipped is not None else self._on_disk.place()  # type: ignore[no-any-return]
+    def path(self) -> Path | None:
+        """The file of its machine code; None where there is none, as with what is in the library."""
+        return None if self._shipped is not None else self._on_disk.path()  # type: ignore[no-any-return]
 
     def compile(self) -> None:
         """Load its machine code, or make it."""
@@ -176,11 +176,13 @@ class CFunction:
     def _on_disk(self) -> Any:
         import hashlib
 
-        from . import object_cache as objects
+        from . import object_cache
 
         code = self.function.__code__
         own = hashlib.sha256(f"{self.symbol} {self.signature} ".encode() + code.co_code).hexdigest()[:8]
-        return objects.Kept(self._folder(), f"{code.co_name.strip('<>')}-{code.co_firstlineno}-{own}", self.name)
+        return object_cache.CachedObject(
+            self._folder(), f"{code.co_name.strip('<>')}-{code.co_firstlineno}-{own}", self.name
+        )
 
     def _folder(self) -> str:
         """The name of the folder of its machine code."""
@@ -198,21 +200,20 @@ class CFunction:
     def address(self) -> int:
         if self._shipped is not None:
             return self._shipped
-        from . import object_cache as objects
+        from . import object_cache
 
-        return objects.load(self.made().code, self.symbol)
+        return object_cache.load(self.object_file().code, self.symbol)
 
-    def made(self) -> Any:
-        """Its object file and what that was made of, from the disk or made now: `objects.Made`."""
-        from . import object_cache as objects
+    def object_file(self) -> Any:
+        """Its `object_cache.ObjectFile`, read from the disk or compiled now."""
+        from . import object_cache
 
-        def make() -> objects.Made:
+        def make() -> object_cache.ObjectFile:
             from . import compiler
 
             return compiler.compile_for_host(self.function, self.signature, self.symbol, INNER)
 
-        kept = self._on_disk
-        return kept.read_or_make(make)
+        return self._on_disk.read_or_make(make)
 
 
 C_FUNCTIONS: dict[str, CFunction] = {}

@@ -40,11 +40,11 @@ class _Number:
         self.c_types, self._convert = [c_type], convert
 
     def source(self, names: list[str], used: dict[str, Any]) -> str:
-        """What is made of the C arguments of these names, in Python, where `used` says what other names stand for."""
+        """Python source of the argument, from the C arguments of these names; `used` gets the objects that it names."""
         return names[0]
 
-    def put(self, value: Any, numbers: list[Any], kept: list[Any]) -> None:
-        """Add the C arguments for a value, and what has to outlive the call."""
+    def put(self, value: Any, numbers: list[Any], owners: list[Any]) -> None:
+        """Append the C arguments for a value to `numbers`, and what has to outlive the call to `owners`."""
         try:
             numbers.append(self._convert(value))
         except (TypeError, ValueError):
@@ -63,7 +63,7 @@ class _Array:
         lengths = ", ".join(names[1:])
         return f"{view}({names[0]}, {lengths if self._dimensions == 1 else f'({lengths})'})"
 
-    def put(self, value: Any, numbers: list[Any], kept: list[Any]) -> None:
+    def put(self, value: Any, numbers: list[Any], owners: list[Any]) -> None:
         if not isinstance(value, np.ndarray):
             raise TypeError(f"must be {self}, not {value!r:.80}")
         dtype, shape, flags = _dtype_of(value), _shape_of(value), _flags_of(value)
@@ -93,10 +93,10 @@ class _Table:
         used |= {fields: self._fields, "_table_at": table_at}
         return f"_table_at({fields}, {names[0]})"
 
-    def put(self, value: Any, numbers: list[Any], kept: list[Any]) -> None:
+    def put(self, value: Any, numbers: list[Any], owners: list[Any]) -> None:
         if isinstance(value, self._fields):
             value = address_table(value)
-            kept.append(value)
+            owners.append(value)
         elif not isinstance(value, AddressTable):
             raise TypeError(f"must be a {self._fields.__name__} or its address_table, not {value!r:.80}")
         numbers.append(address_of(value))
@@ -114,18 +114,18 @@ class _Parts:
             parts.append(part.source([next(left) for _ in part.c_types], used))
         return f"{made}({', '.join(parts)})"
 
-    def put(self, value: Any, numbers: list[Any], kept: list[Any]) -> None:
+    def put(self, value: Any, numbers: list[Any], owners: list[Any]) -> None:
         if not isinstance(value, self._type):
             raise TypeError(f"must be a {self._type.__name__}, not {value!r:.80}")
         for part, own, name in zip(self._parts, value, self._type._fields, strict=True):  # type: ignore[attr-defined]
             try:
-                part.put(own, numbers, kept)
+                part.put(own, numbers, owners)
             except (TypeError, ValueError) as error:
                 raise type(error)(f".{name} {error}") from None
 
 
 def _kind(annotation: Any) -> Any:
-    """How what an annotation stands for is handed over."""
+    """How the argument of an annotation is passed."""
     if annotation is int:
         return _Number("int64", operator.index)
     if annotation is float:
@@ -171,16 +171,16 @@ class Kernel(CFunction):
         """The C function in Python: it makes arrays of addresses and lengths, and calls the kernel with them."""
         body: Any = self._function
         used: dict[str, Any] = {"_body": njit(body)}
-        left, given = iter(self._names), []
+        left, sources = iter(self._names), []
         for kind in self._arguments.values():
-            given.append(kind.source([next(left)[0] for _ in kind.c_types], used))
-        call = f"_body({', '.join(given)})"
+            sources.append(kind.source([next(left)[0] for _ in kind.c_types], used))
+        call = f"_body({', '.join(sources)})"
         lines = [f"return {call}"] if self._returns else [call, "return 0"]
         source = "\n    ".join([f"def {body.__name__}({', '.join(name for name, _ in self._names)}):", *lines])
         exec(source, used)
         made: Any = used[body.__name__]
-        place = body.__code__
-        made.__code__ = made.__code__.replace(co_filename=place.co_filename, co_firstlineno=place.co_firstlineno)
+        code = body.__code__
+        made.__code__ = made.__code__.replace(co_filename=code.co_filename, co_firstlineno=code.co_firstlineno)
         made.__module__, made.__qualname__ = body.__module__, body.__qualname__
         return made  # type: ignore[no-any-return]
 
@@ -189,14 +189,14 @@ class Kernel(CFunction):
         prototype = ctypes.CFUNCTYPE(RESULTS[self._result], *(C_TYPES[c_type] for _, c_type in self._names))
         return prototype(self.address)
 
-    def __call__(self, *given: Any) -> Any:
-        if len(given) != len(self._arguments):
-            raise TypeError(f"{self.name} takes {len(self._arguments)} arguments, not {len(given)}")
+    def __call__(self, *values: Any) -> Any:
+        if len(values) != len(self._arguments):
+            raise TypeError(f"{self.name} takes {len(self._arguments)} arguments, not {len(values)}")
         numbers: list[Any] = []
-        kept: list[Any] = []
+        owners: list[Any] = []
         try:
-            for (name, kind), value in zip(self._arguments.items(), given, strict=True):  # noqa: B007 - in the message
-                kind.put(value, numbers, kept)
+            for (name, kind), value in zip(self._arguments.items(), values, strict=True):  # noqa: B007 - in the message
+                kind.put(value, numbers, owners)
         except (TypeError, ValueError) as error:
             raise type(error)(f"{self.name}: {name} {error}") from None
         result = self._call(*numbers)

@@ -1,4 +1,4 @@
-"""3-vectors and 3×3 matrices as tuples of floats: compiled, no allocation.
+"""3-vectors, 3×3 matrices and quaternions as tuples of floats: compiled, no allocation.
 
 A vector is `(x, y, z)`; a matrix is nine floats row by row; a symmetric matrix is six, `(xx, yy, zz, xy, xz, yz)`.
 """
@@ -23,6 +23,7 @@ def load3(array):
 
 @njit
 def store3(array, a):
+    """Write a tuple to a 3-element array (a field of a record)."""
     array[0] = a[0]
     array[1] = a[1]
     array[2] = a[2]
@@ -142,8 +143,11 @@ def matmul(a, b):
     )  # fmt: skip
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Unit quaternions (w, x, y, z), body → world, as tuples of floats.
+# Unit quaternions -----------------------------------------------------------------------------------------------------
+# (w, x, y, z), body → world, as tuples of floats.
+
+SMALL_ANGLE = 1e-8  # rad², of (angle/2)²: below it the series to the fourth power is exact to rounding
+NO_AXIS = 1e-12  # |(x, y, z)| of a unit quaternion, below which its axis is lost in rounding
 
 
 @njit
@@ -159,11 +163,13 @@ def multiply(p, q):
 
 @njit
 def conjugate(q):
+    """The inverse of a unit quaternion."""
     return (q[0], -q[1], -q[2], -q[3])
 
 
 @njit
 def normalize(q):
+    """q/|q|."""
     s = 1.0 / math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
     return (s * q[0], s * q[1], s * q[2], s * q[3])
 
@@ -184,7 +190,7 @@ def derivative(q, omega):
 def from_rotation_vector(v):
     """The rotation by |v| radians about v; the series near zero keeps full accuracy."""
     half2 = 0.25 * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
-    if half2 < 1e-8:
+    if half2 < SMALL_ANGLE:
         s = 0.5 * (1.0 - half2 / 6.0 * (1.0 - half2 / 20.0))
         return (1.0 - half2 / 2.0 * (1.0 - half2 / 12.0), s * v[0], s * v[1], s * v[2])
     half = math.sqrt(half2)
@@ -236,7 +242,7 @@ def from_matrix(m):
 def rotation_vector(q):
     """Rotation vector (rad, |v| ≤ π) of a unit quaternion: the inverse of `from_rotation_vector`."""
     s = math.sqrt(q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
-    if s < 1e-12:
+    if s < NO_AXIS:
         return scale(2.0 / q[0], (q[1], q[2], q[3]))
     angle = 2.0 * atan2(s, abs(q[0]))
     return scale(math.copysign(angle / s, q[0]), (q[1], q[2], q[3]))

@@ -6,8 +6,8 @@ This package depends on SciPy, so there is. Functions that do call BLAS import i
 
 from numba.np import linalg
 
-look, linalg.ensure_blas = linalg.ensure_blas, lambda: None
+ensure_blas, linalg.ensure_blas = linalg.ensure_blas, lambda: None
 try:
     import numba.np.arraymath  # noqa: F401
 finally:
-    linalg.ensure_blas = look
+    linalg.ensure_blas = ensure_blas

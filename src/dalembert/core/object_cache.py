@@ -1,8 +1,7 @@
-"""Machine code of kernels: object files, kept on disk with a checksum, and loaded by LLVM. Numba makes them, and is not
-needed to load them.
+"""Machine code of kernels on disk: object files, which LLVM loads without Numba.
 
-A file is a line that says what it is, the SHA-256 of the rest, and the rest: a line of JSON (`Made`) and the object. It is
-read only from folders that nobody else can write to (`cache_folders`), and not a byte of it is looked at before the
+A file is a line that says what it is, the SHA-256 of the rest, and the rest: a line of JSON (`ObjectFile`) and the object.
+It is read only from folders that nobody else can write to (`cache_folders`), and not a byte of it is parsed before the
 checksum fits, so that a damaged file costs time and nothing else.
 """
 
@@ -14,21 +13,19 @@ import hashlib
 import importlib.util
 import json
 import os
-import pickle
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
-from numba.core import caching, compiler, serialize
 
 from . import cache_folders, compile_progress
 
 MAGIC = b"dalembert object 2\n"
 
 
-class Made(NamedTuple):
+class ObjectFile(NamedTuple):
     """An object file, and what it was made of."""
 
     code: bytes
@@ -42,10 +39,10 @@ class Busy(Exception):
 
 
 patient = True  # wait for a kernel that another process is compiling; else `Busy` is raised
-SILENT, POLL = 1.0, 0.05  # s: a shorter wait is not told of; how often a lock is tried
+SILENT, POLL = 1.0, 0.05  # s: a shorter wait is not reported; how often a lock is tried
 
 
-class Kept:
+class CachedObject:
     """The object file of one C function on disk, in a folder of a name that says what it is made of.
 
     kernel : what it is called while it is compiled.
@@ -58,18 +55,18 @@ class Kept:
     def _name(self) -> str:
         return f"{self._stem}-{host()}.object"
 
-    def place(self) -> Path | None:
+    def path(self) -> Path | None:
         """The file for this machine; None where there is none."""
-        return next(cache_folders.found(self._folder, self._name), None)
+        return next(cache_folders.find(self._folder, self._name), None)
 
-    def there(self) -> bool:
+    def exists(self) -> bool:
         """Whether there is one."""
-        return self.place() is not None
+        return self.path() is not None
 
-    def read(self) -> Made | None:
-        """What is there; None where there is nothing that can be used."""
+    def read(self) -> ObjectFile | None:
+        """The object file; None where there is none that can be used."""
         damaged = None
-        for path in cache_folders.found(self._folder, self._name):
+        for path in cache_folders.find(self._folder, self._name):
             found = _unpacked(path)
             if found is not None:
                 cache_folders.use(path)
@@ -79,9 +76,9 @@ class Kept:
             cache_folders.say(f"{damaged} is damaged; its kernel is compiled anew")
         return None
 
-    def read_or_make(self, make: Callable[[], Made]) -> Made:
-        """What is there, or is made, this process if by no other. Raises `Busy` where another is at it and this one
-        does not wait for it (`patient`)."""
+    def read_or_make(self, make: Callable[[], ObjectFile]) -> ObjectFile:
+        """The object file on disk, or a new one. Raises `Busy` where another process makes it and this one does not wait for
+        it (`patient`)."""
         found = self.read()
         if found is not None:
             return found
@@ -117,18 +114,18 @@ def alone(folder: str, name: str, kernel: str, wait: bool = False) -> Iterator[N
             lock.close()
 
 
-def _packed(made: Made) -> bytes:
+def _packed(made: ObjectFile) -> bytes:
     rest = json.dumps(made[1:]).encode() + b"\n" + made.code
     return cache_folders.sealed(MAGIC, rest)
 
 
-def _unpacked(path: Path) -> Made | None:
+def _unpacked(path: Path) -> ObjectFile | None:
     """What `_packed` made of a file; None unless its checksum fits."""
     rest = cache_folders.unsealed(MAGIC, path)
     if rest is None:
         return None
     line, _, code = rest.partition(b"\n")
-    return Made(code, *json.loads(line))
+    return ObjectFile(code, *json.loads(line))
 
 
 @functools.cache
@@ -146,7 +143,7 @@ def host() -> str:
 
 @functools.cache
 def _engine() -> Any:
-    """What keeps loaded objects."""
+    """The execution engine that owns loaded objects."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(codemodel="jitdefault", jit=True)
@@ -167,75 +164,3 @@ def load(code: bytes, symbol: str) -> int:
     if address == 0:
         raise ValueError(f"an object file has no {symbol}")
     return address
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Compiled functions of the user's on disk: one file a function, with a checksum, loaded by the process that needs it.
-#
-# A file is a line that says what it is, the SHA-256 of the rest, and the rest: what Numba needs to rebuild the
-# function,
-# pickled, with the digest of its content (`function_content`). It is read only from folders that nobody else can
-# write to
-# (`cache_folders`), and not a byte of it is looked at before the checksum fits, so that a damaged file costs time and
-# nothing
-# else. Kernels of this package need no Numba to be loaded, and are kept otherwise (`objects`).
-
-
-USER_MAGIC = b"dalembert kernel 2\n"
-
-
-class KernelCache(caching._Cache):
-    """One function on disk, as Numba asks for it.
-
-    folder : the name of its folder, which says what compiled it. content : its digest. name : what it is called while it is
-    compiled. worth : asked after that, whether it is to be kept.
-    """
-
-    def __init__(self, folder: str, content: str, name: str, worth: Callable[[], bool]) -> None:
-        self._folder, self._content, self._name, self._worth = folder, content, name, worth
-        self._file = f"{content[:32]}-{host()}.kernel"
-
-    def there(self) -> bool:
-        """Whether there is a file of it for this machine."""
-        return any(cache_folders.found(self._folder, self._file))
-
-    @property
-    def cache_path(self) -> str:
-        """The folder that is asked for first."""
-        return str(Path(cache_folders.asked_for() or "", self._folder))
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The compiled function; None where it is to be compiled."""
-        target_context.refresh()
-        damaged = None
-        for path in cache_folders.found(self._folder, self._file):
-            rest = cache_folders.unsealed(USER_MAGIC, path)
-            try:
-                key, payload = ((), ()) if rest is None else pickle.loads(rest)
-                if key == (repr(sig), self._content):
-                    kernel = compiler.CompileResult._rebuild(target_context, *payload)
-                    cache_folders.use(path)
-                    return kernel
-            except Exception:  # noqa: BLE001 - whatever it is that cannot be rebuilt, it can be compiled
-                rest = None
-            damaged = path if rest is None else damaged
-        if damaged is not None:
-            cache_folders.say(f"{damaged} is damaged; its function is compiled anew")
-        compile_progress.begin(self._name)
-        return None
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep what was compiled, if it may be kept, and there is somewhere to keep it."""
-        if not data.lifted and not data.library.has_dynamic_globals and self._worth():
-            try:
-                rest = serialize.dumps(((repr(sig), self._content), data._reduce()))
-            except Exception:  # noqa: BLE001 - what cannot be pickled is not kept
-                rest = b""
-            if rest:
-                cache_folders.write(self._folder, self._file, cache_folders.sealed(USER_MAGIC, rest))
-        compile_progress.end(self._name)
-
-    def enable(self) -> None:
-        """Always on."""
-
-    disable = flush = enable

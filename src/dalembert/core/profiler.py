@@ -1,4 +1,5 @@
-"""Time inside a kernel: the processor's cycle counter, read on a sample of short evaluations so that it costs nothing.
+"""A timer of stages inside a kernel: the processor's cycle counter, read on a sample of short evaluations so that
+it costs nothing.
 
 Only the shares of the stages are used; the wall time of the whole run turns them into seconds.
 """
@@ -25,7 +26,7 @@ if DISABLED:
 
 @inlined
 def begin_timing(timer, sample):
-    """Start an evaluation; one in `sample` is timed. `ticks` ends with (how many to leave out, timed?, last reading)."""
+    """Start an evaluation; one in `sample` is timed. `timer` ends with (how many to leave out, timed?, last reading)."""
     size = timer.shape[0]
     left = timer[size - 3] - 1.0
     timed = left < 0.0

@@ -1,8 +1,8 @@
 """The shared library of compiled kernels that a wheel carries, so that nothing is compiled where it is installed.
 
-`build_library` makes the folder `library` of the package: one library for each kind of processor (`BASELINES`), and the
+`cli.build_library` makes the folder `library` of the package: one library for each kind of processor (`BASELINES`), and the
 record `kernels.json`, which says what they were made of. The best one that this processor can run is loaded when a kernel is
-first asked for. It is used only if it is whole, and if the kernels' sources in this package are those that it was made of.
+first asked for. It is used only if it is complete, and if it was made of the kernels' sources in this package.
 Where that is not so, one line on stderr says why, and kernels are compiled for this machine as if there were no library.
 A source checkout has none.
 """
@@ -55,7 +55,7 @@ class Unusable(Exception):
 
 @functools.cache
 def address(symbol: str) -> int | None:
-    """The address of a C function in the library; None where there is none to be used."""
+    """The address of a C function in the library; None where there is none that can be used."""
     library = _library()
     if library is None:
         return None
@@ -68,7 +68,7 @@ def address(symbol: str) -> int | None:
 
 
 def description() -> str:
-    """Which code kernels are: that of the library, with its baseline and the hash of its sources, or made here."""
+    """The origin of the machine code: the library, with its baseline and the hash of its sources, or this machine."""
     library = _library()
     if library is None:
         return COMPILED
@@ -89,7 +89,7 @@ class _Library:
 
 @functools.cache
 def _library() -> _Library | None:
-    """The library, loaded when it is first asked for; None where there is none to be used."""
+    """The library, loaded at the first call; None where there is none that can be used."""
     if not FOLDER.is_dir():
         return None
     try:
@@ -115,7 +115,7 @@ def _load(folder: Path) -> _Library:
     except (OSError, ValueError) as error:
         raise Unusable(str(error)) from error
     if found.decode("utf-8", "replace") != identity(record, baseline):
-        raise Unusable(f"{path} is another library than its record says")
+        raise Unusable(f"{path} does not match its record")
     return _Library(code, baseline, record["sources"], [])
 
 
@@ -133,7 +133,7 @@ def read_record(folder: Path) -> dict[str, Any]:
 
 
 def read_library(folder: Path, record: dict[str, Any], baseline: str) -> Path:
-    """The file of a library, whose checksum has been compared: no other is given to the system to load. Raises Unusable."""
+    """The file of a library, whose checksum has been verified before the system loads it. Raises Unusable."""
     path = folder / file_name(baseline)
     try:
         data = path.read_bytes()
@@ -180,7 +180,7 @@ def file_name(baseline: str) -> str:
 
 
 def source_hash(files: Iterable[str]) -> str:
-    """Hexadecimal digest (16 digits) of files of this package, given by their paths in it; empty if one is not there."""
+    """Hexadecimal digest (16 digits) of files of this package, by their paths in it; empty if one is missing."""
     digest = hashlib.sha256()
     try:
         for name in files:
@@ -191,6 +191,6 @@ def source_hash(files: Iterable[str]) -> str:
 
 
 def identity(record: dict[str, Any], baseline: str) -> str:
-    """What a library says of itself."""
+    """The text that a library has under the symbol IDENTITY."""
     words = ("dalembert", "sources", "numba", "llvm")
     return " ".join([f"format {record['format']}", baseline, *(f"{word} {record[word]}" for word in words)])

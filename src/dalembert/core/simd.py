@@ -1,6 +1,7 @@
-"""Array access without the test for negative indices that Numba makes at each one; for the innermost loops only.
+"""Fast access to arrays for the innermost loops: unchecked loads and stores, whole arrays, four numbers at a time.
 
-The index must lie in the array: it comes from tables that the model's compilation made.
+`load` and `store` go without the test for negative indices that Numba makes at each access. The index must lie in the array:
+it comes from tables that the model's compilation made.
 """
 
 import functools
@@ -46,36 +47,36 @@ if DISABLED:
         array[index] = value
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Filling whole arrays of floats inside kernels, and looking through them; NumPy's slices would count references and
-# look for
-# overlaps.
+# Whole arrays ---------------------------------------------------------------------------------------------------------
+# NumPy's slices would count references and test for overlaps.
 
 
 @njit
 def clear(a):
+    """a = 0."""
     for i in range(a.shape[0]):
         a[i] = 0.0
 
 
 @njit
 def copy(target, source):
+    """target = source, of the length of `target`."""
     for i in range(target.shape[0]):
         target[i] = source[i]
 
 
 @njit
 def is_finite(a):
+    """Whether all numbers of an array are finite."""
     for i in range(a.shape[0]):
         if not abs(a[i]) < math.inf:
             return False
     return True
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Four numbers at a time: steps that the compiler does not make of a loop by itself where it is short, or where it
-# cannot
-# tell whether the rows that it reads and writes overlap. They are taken in one register where the processor has such.
+# Four numbers at a time -----------------------------------------------------------------------------------------------
+# SIMD operations that the compiler does not make of a loop by itself where that is short, or where it cannot tell
+# whether the rows it reads and writes overlap. Four numbers are in one register where the processor has such.
 
 
 @functools.cache
@@ -99,14 +100,14 @@ def _four():
     return Four()
 
 
-def _fours(array_type):
+def _vector_of(array_type):
     """The type of four numbers of an array: of float64, or of float32, which is converted where it is read or written."""
     return _vector() if array_type.dtype == types.float64 else ir.VectorType(ir.FloatType(), 4)
 
 
 def _pointer_to_four(context, builder, array_type, array, index):
     data = context.make_array(array_type)(context, builder, array).data
-    return builder.bitcast(builder.gep(data, [index]), _fours(array_type).as_pointer())
+    return builder.bitcast(builder.gep(data, [index]), _vector_of(array_type).as_pointer())
 
 
 @intrinsic
@@ -123,20 +124,20 @@ def load4(typing_context, array, index):
 
 @intrinsic
 def store4(typing_context, array, index, value):
-    """Put four from array[index] on."""
+    """array[index : index + 4] = value, of a contiguous array of float64 or float32."""
 
     def generate(context, builder, signature, arguments):
         kind, value = signature.args[0], arguments[2]
         pointer = _pointer_to_four(context, builder, kind, *arguments[:2])
         if kind.dtype != types.float64:
-            value = builder.fptrunc(value, _fours(kind))
+            value = builder.fptrunc(value, _vector_of(kind))
         builder.store(value, pointer, align=kind.dtype.bitwidth // 8)
         return context.get_dummy_value()
 
     return types.void(array, types.int64, _four()), generate
 
 
-def _lane(k):
+def _index(k):
     return ir.Constant(ir.IntType(32), k)
 
 
@@ -155,11 +156,11 @@ def gather4(typing_context, array, indices, at, shift):
 
     def generate(context, builder, signature, arguments):
         kinds = signature.args
-        result = ir.Constant(_fours(kinds[0]), ir.Undefined)
-        for k, place in enumerate(
+        result = ir.Constant(_vector_of(kinds[0]), ir.Undefined)
+        for k, pointer in enumerate(
             _listed(context, builder, kinds[0], arguments[0], kinds[1], arguments[1], *arguments[2:])
         ):
-            result = builder.insert_element(result, builder.load(place), _lane(k))
+            result = builder.insert_element(result, builder.load(pointer), _index(k))
         return result if kinds[0].dtype == types.float64 else builder.fpext(result, _vector())
 
     return _four()(array, indices, types.int64, types.int64), generate
@@ -172,11 +173,11 @@ def subtract_listed4(typing_context, array, indices, at, shift, value):
     def generate(context, builder, signature, arguments):
         kinds, value = signature.args, arguments[4]
         if kinds[0].dtype != types.float64:
-            value = builder.fptrunc(value, _fours(kinds[0]))
-        for k, place in enumerate(
+            value = builder.fptrunc(value, _vector_of(kinds[0]))
+        for k, pointer in enumerate(
             _listed(context, builder, kinds[0], arguments[0], kinds[1], arguments[1], *arguments[2:4])
         ):
-            builder.store(builder.fsub(builder.load(place), builder.extract_element(value, _lane(k))), place)
+            builder.store(builder.fsub(builder.load(pointer), builder.extract_element(value, _index(k))), pointer)
         return context.get_dummy_value()
 
     return types.void(array, indices, types.int64, types.int64, _four()), generate
@@ -195,7 +196,7 @@ def total4(typing_context, value):
     """The sum of the four."""
 
     def generate(context, builder, signature, arguments):
-        parts = [builder.extract_element(arguments[0], _lane(k)) for k in range(4)]
+        parts = [builder.extract_element(arguments[0], _index(k)) for k in range(4)]
         return builder.fadd(builder.fadd(parts[0], parts[1]), builder.fadd(parts[2], parts[3]))
 
     return types.float64(_four()), generate
@@ -208,7 +209,7 @@ def four(typing_context, a, b, c, d):
     def generate(context, builder, signature, arguments):
         result = ir.Constant(_vector(), ir.Undefined)
         for k in range(4):
-            result = builder.insert_element(result, arguments[k], _lane(k))
+            result = builder.insert_element(result, arguments[k], _index(k))
         return result
 
     return _four()(*[types.float64] * 4), generate
@@ -221,7 +222,7 @@ def spread(typing_context, value):
     def generate(context, builder, signature, arguments):
         result = ir.Constant(_vector(), ir.Undefined)
         for k in range(4):
-            result = builder.insert_element(result, arguments[0], ir.Constant(ir.IntType(32), k))
+            result = builder.insert_element(result, arguments[0], _index(k))
         return result
 
     return _four()(types.float64), generate
@@ -266,7 +267,7 @@ def where4(typing_context, a, b, value):
     return four(four, four, four), generate
 
 
-def _shuffled(*lanes):
+def _shuffled(*order):
     """The function that makes four numbers of those of one register."""
 
     @intrinsic
@@ -274,8 +275,8 @@ def _shuffled(*lanes):
         four = _four()
 
         def generate(context, builder, signature, arguments):
-            order = ir.Constant(ir.VectorType(ir.IntType(32), 4), lanes)
-            return builder.shuffle_vector(arguments[0], ir.Constant(_vector(), ir.Undefined), order)
+            indices = ir.Constant(ir.VectorType(ir.IntType(32), 4), order)
+            return builder.shuffle_vector(arguments[0], ir.Constant(_vector(), ir.Undefined), indices)
 
         return four(four), generate
 
@@ -284,7 +285,7 @@ def _shuffled(*lanes):
 
 # Each of four numbers three times, for four vectors one after another: the first four of these twelve, and so on.
 THRICE = (0, 0, 0, 1), (1, 1, 2, 2), (2, 3, 3, 3)
-first_thrice, middle_thrice, last_thrice = (_shuffled(*lanes) for lanes in THRICE)
+first_thrice, middle_thrice, last_thrice = (_shuffled(*order) for order in THRICE)
 
 
 if DISABLED:
@@ -322,4 +323,4 @@ if DISABLED:
     def where4(a, b, value):
         return np.where(a > b, value, 0.0)
 
-    first_thrice, middle_thrice, last_thrice = (lambda value, lanes=lanes: value[list(lanes)] for lanes in THRICE)
+    first_thrice, middle_thrice, last_thrice = (lambda value, order=order: value[list(order)] for order in THRICE)

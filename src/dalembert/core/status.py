@@ -1,5 +1,7 @@
-"""What a kernel returns: 0 when all is well, a small positive code for what the driver itself found, or a code of at
-least `PASSED_THROUGH` that came from the user's derivative or completion and is handed on as it is.
+"""The status that a kernel returns, and warnings.
+
+A status is 0 when all is well, a small positive code of the driver itself, or a code of at
+least `PASSED_THROUGH` that came from the user's derivative or completion and is passed on unchanged.
 
 Codes below `ENDS_RUN` say that the system could not be evaluated at one state. An adaptive method rejects the trial step that
 led there and takes a shorter one. Codes from `ENDS_RUN` on do not depend on the state, and end the run at once.
@@ -29,24 +31,17 @@ MESSAGES = {
 }
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What is raised where the equations of contact were not solved.
+# Exceptions and limits ------------------------------------------------------------------------------------------------
 
 
 class NoSolution(RuntimeError):
-    """The impulses of an impact or of a step, or the forces of resting contacts, were not found."""
+    """The equations of contact were not solved: impulses of an impact or of a step, or forces of resting contacts."""
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What a record can hold.
+LARGEST = 1e100  # SI units: the largest number of a record, whose squares can still be added up
 
 
-LARGEST = 1e100  # SI units: numbers whose squares can be added up
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# The one category of warnings: what runs, but probably not as it was meant.
-
+# Warnings -------------------------------------------------------------------------------------------------------------
 
 _PACKAGE = str(Path(__file__).parents[1])
 

@@ -134,13 +134,13 @@ class AddressTable(np.ndarray):
 
 
 def address_of(array: np.ndarray) -> int:
-    """Where the numbers of a contiguous array are."""
-    # The attribute `ctypes` says it, too, but takes four times as long.
+    """The address of the numbers of a contiguous array."""
+    # The attribute `ctypes` has it, too, but takes four times as long.
     return ctypes.addressof(_NOTHING.from_buffer(array)) if _flags_of(array).writeable else int(array.ctypes.data)
 
 
 def address_table(table: Any) -> AddressTable:
-    """What compiled code takes for a table, whose arrays must outlive it."""
+    """The argument of compiled code for a table, whose arrays must outlive it."""
     parts = []
     rows: list[int] = []
     for value in table:
@@ -148,13 +148,13 @@ def address_table(table: Any) -> AddressTable:
             value = address_table(value)
             parts.append(value)
         rows += address_of(value), value.size
-    found = np.array(rows, np.int64).view(AddressTable)
-    found.parts = parts
-    return found
+    table = np.array(rows, np.int64).view(AddressTable)
+    table.parts = parts
+    return table
 
 
 def handed(table: Any) -> Any:
-    """What kernels take for a table, whose arrays must outlive it."""
+    """The argument of kernels for a table, whose arrays must outlive it."""
     return table if DISABLED else address_table(table)
 
 
@@ -175,14 +175,14 @@ def table_at(typing_context: Any, fields: Any, address: Any) -> Any:
 if DISABLED:
 
     def own_address(table: Any) -> int:
-        """Where the address table is; 0 without compilation."""
+        """The address of the address table; 0 without compilation."""
         return 0
 
 else:
 
     @intrinsic
     def own_address(typing_context: Any, table: Any) -> Any:
-        """Where the address table is: `data` for C functions of the same table."""
+        """The address of the address table: `data` for C functions of the same table."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             return builder.ptrtoint(arguments[0], context.get_value_type(types.int64))
@@ -190,14 +190,13 @@ else:
         return types.int64(table), generate
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# A compiled function of a tuple of tables, as a C pointer with something to hand it.
+# C functions of tables ------------------------------------------------------------------------------------------------
 
 
 class TableFunction:
-    """`address` of a C function and `data` to hand it, where the addresses of `tables` stand; keeps the arrays alive.
+    """A C function of a tuple of tables: its `address`, and the `data` to call it with; owns the arrays.
 
-    plain : the same in Python, (task, t, given, found, tables) → status, for runs without compilation.
+    plain : the same in Python, (task, t, values_in, values_out, tables) → status, for runs without compilation.
     """
 
     def __init__(self, compiled: CFunction, plain: Callable[..., int], tables: Any) -> None:
@@ -206,8 +205,8 @@ class TableFunction:
         self.data = int(self._table.ctypes.data)
         if DISABLED:
 
-            def call(data: int, task: int, t: float, given: int, n: int, found: int, m: int) -> int:
-                return int(plain(task, t, view(given, n), view(found, m), tables))
+            def call(data: int, task: int, t: float, source: int, n: int, target: int, m: int) -> int:
+                return int(plain(task, t, view(source, n), view(target, m), tables))
 
             self._callback = C_TYPE(call)
             self.address = int(ctypes.cast(self._callback, ctypes.c_void_p).value or 0)
@@ -215,6 +214,10 @@ class TableFunction:
             self.address = compiled.address
         self._function = C_TYPE(self.address)
 
-    def perform(self, task: int, t: float, given: np.ndarray, found: np.ndarray) -> int:
-        """Do a task on two contiguous float64 arrays; returns a status."""
-        return int(self._function(self.data, task, t, given.ctypes.data, given.size, found.ctypes.data, found.size))
+    def call(self, task: int, t: float, values_in: np.ndarray, values_out: np.ndarray) -> int:
+        """Call it with a task and two contiguous float64 arrays; returns a status."""
+        return int(
+            self._function(
+                self.data, task, t, values_in.ctypes.data, values_in.size, values_out.ctypes.data, values_out.size
+            )
+        )

@@ -1,13 +1,14 @@
 """Threads that share the work of a step, and give the same bits however many they are.
 
-A job is a range of items, and a C function that does some of them: begin … end. The one who steps, thread 0, writes the job
-on a *board*, and everyone takes chunks of it until none is left. Chunks touch nothing of each other's, and what they return
-is put together by a maximum, so that it does not matter who does which, or when; a thread that sleeps is not waited for.
+A job is a range of items and a C function that processes some of them: begin … end. Thread 0, which steps the run, publishes
+the job in the *job queue*, and all threads take chunks of it until none is left. Chunks share no data that is written, and
+their results are combined by a maximum, so that neither the thread nor the order matters. Nothing waits for a sleeping
+thread.
 
-The board is an array of int64. Its TICKET holds the number of the job, and that of the next chunk: a chunk is taken by
-raising it with a compare-and-swap, which fails where the job has changed. While a job is being written down the ticket is one
-that nobody can raise. DONE counts the chunks done. Each thread has a *desk* there: the addresses of the tables that the
-functions need, some of them its own, and the result of what it did.
+The job queue is an array of int64. Its TICKET has the number of the job and that of the next chunk: a thread takes a chunk by
+incrementing it with a compare-and-swap, which fails where the job has changed. While a job is being written the ticket has a
+value that cannot be incremented. DONE counts the chunks done. Each thread has a *worker slot*: the addresses of the tables
+that the functions need, some of them its own, and the result of its chunks.
 """
 
 from __future__ import annotations
@@ -24,17 +25,17 @@ import numpy as np
 from .c_function import C_SIGNATURE, C_TYPE, viewer
 from .jit import DISABLED, CFunction, cgutils, inlined, intrinsic, ir, njit, types
 
-# Words of the board; those that threads contend for have a cache line each.
+# Words of the job queue; those that threads contend for have a cache line each.
 TICKET, DONE, OPEN = 0, 8, 16
-FUNCTION, KIND, BEGIN, END, SIZE, CHUNKS, THREADS, GIVE_WAY = range(24, 32)
+FUNCTION, KIND, BEGIN, END, SIZE, CHUNKS, THREADS, YIELD = range(24, 32)
 FUNCTIONS = 32  # addresses of the functions of jobs, by family:
 COLLIDE_JOBS, CONTACT_JOBS = range(2)
-SLOTS, SLOT = 40, 16  # where desks begin, and their size
+SLOTS, SLOT = 40, 16  # where worker slots begin, and their size
 COLLISION_SLOT, STEPPING_SLOT, SYSTEM_SLOT, CALLBACKS_SLOT, RESULT = 0, 1, 2, 3, 8
 MOST_THREADS = 64
 CHUNK_BITS = 32
 NO_CHUNK = (1 << CHUNK_BITS) - 1
-PATIENCE = 2000  # looks at the board before a thread lets others have its core
+PATIENCE = 2000  # polls of the job queue before a thread yields its core
 X86 = platform.machine() in ("x86_64", "AMD64")
 
 _floats = viewer(np.float64)
@@ -42,7 +43,7 @@ _words = viewer(np.int64)
 
 
 def _word(context, builder, array_type, array, index):
-    """Pointer to a word of the board."""
+    """Pointer to a word of the job queue."""
     data = context.make_array(array_type)(context, builder, array).data
     return cgutils.gep_inbounds(builder, data, index)
 
@@ -70,7 +71,7 @@ def _write(typing_context, job_queue, at, value):
 
 
 @intrinsic
-def _raise(typing_context, job_queue, at, old):
+def _increment_if(typing_context, job_queue, at, old):
     """Whether the word was `old`, and is now one more."""
 
     def generate(context, builder, signature, arguments):
@@ -84,7 +85,7 @@ def _raise(typing_context, job_queue, at, old):
 
 @intrinsic
 def _count(typing_context, job_queue, at):
-    """One more, whoever else counts."""
+    """Increment a word atomically."""
 
     def generate(context, builder, signature, arguments):
         pointer = _word(context, builder, signature.args[0], *arguments)
@@ -96,7 +97,7 @@ def _count(typing_context, job_queue, at):
 
 @intrinsic
 def _pause(typing_context):
-    """Tell the core that this is a loop of waiting."""
+    """Tell the core that this is a spin loop."""
 
     def generate(context, builder, signature, arguments):
         if X86:
@@ -113,7 +114,7 @@ def _pause(typing_context):
 
 @intrinsic
 def _call_job(typing_context, address, slot, kind, begin, result, end):
-    """Do the items of a job; all are int64."""
+    """Process the items begin … end of a job; all arguments are int64."""
 
     def generate(context, builder, signature, arguments):
         word, number = ir.IntType(64), ir.DoubleType()
@@ -127,8 +128,8 @@ def _call_job(typing_context, address, slot, kind, begin, result, end):
 
 
 @intrinsic
-def _give_way(typing_context, address):
-    """Let other threads have this core."""
+def _yield_core(typing_context, address):
+    """Yield this core to other threads."""
 
     def generate(context, builder, signature, arguments):
         kind = ir.FunctionType(ir.IntType(32), [])
@@ -140,31 +141,28 @@ def _give_way(typing_context, address):
 
 @inlined
 def address_of(job_queue, at):
+    """The address of a word of the job queue."""
     return np.int64(job_queue.ctypes.data) + 8 * at
 
 
 @njit
-def wait(job_queue, looks):
-    """After so many looks in vain; returns one more."""
+def wait(job_queue, polls):
+    """Pause after so many polls without work; returns one more."""
     _pause()
-    if looks >= PATIENCE and job_queue[GIVE_WAY] != 0:
-        _give_way(job_queue[GIVE_WAY])
-    return looks + 1
+    if polls >= PATIENCE and job_queue[YIELD] != 0:
+        _yield_core(job_queue[YIELD])
+    return polls + 1
 
 
 @njit
 def take_chunk(job_queue, thread):
-    """Do one chunk of the job on the board, if there is one left; returns whether."""
+    """Process one chunk of the job, if there is one left; returns whether."""
     ticket = _read(job_queue, TICKET)
     chunk = ticket & NO_CHUNK
-    function, kind, begin, end = (
-        _read(job_queue, FUNCTION),
-        _read(job_queue, KIND),
-        _read(job_queue, BEGIN),
-        _read(job_queue, END),
-    )
+    function, kind = _read(job_queue, FUNCTION), _read(job_queue, KIND)
+    begin, end = _read(job_queue, BEGIN), _read(job_queue, END)
     size, chunks = _read(job_queue, SIZE), _read(job_queue, CHUNKS)
-    if chunk >= chunks or not _raise(job_queue, TICKET, ticket):
+    if chunk >= chunks or not _increment_if(job_queue, TICKET, ticket):
         return False
     first = begin + chunk * size
     slot = SLOTS + SLOT * thread
@@ -177,6 +175,7 @@ def take_chunk(job_queue, thread):
 
 @njit
 def publish(job_queue, function, kind, begin, end, size):
+    """Write a job of chunks of `size` items to the job queue. The ticket is invalid until all its words are written."""
     job = (job_queue[TICKET] >> CHUNK_BITS) + 1
     _write(job_queue, TICKET, (job << CHUNK_BITS) | NO_CHUNK)
     _write(job_queue, FUNCTION, function)
@@ -191,6 +190,7 @@ def publish(job_queue, function, kind, begin, end, size):
 
 @njit
 def run_parallel_compiled(job_queue, family, kind, begin, end, size):
+    """Run a job on all threads, chunks of `size` items, and wait for its end; returns the largest result of any chunk."""
     results = _floats(job_queue.ctypes.data, job_queue.shape[0])
     threads = job_queue[THREADS]
     if threads == 1 or end - begin <= size:
@@ -209,9 +209,9 @@ def run_parallel_compiled(job_queue, family, kind, begin, end, size):
     publish(job_queue, job_queue[FUNCTIONS + family], kind, begin, end, size)
     while take_chunk(job_queue, 0):
         pass
-    looks = 0
+    polls = 0
     while _read(job_queue, DONE) < job_queue[CHUNKS]:
-        looks = wait(job_queue, looks)
+        polls = wait(job_queue, polls)
     largest = results[SLOTS + RESULT]
     for thread in range(1, threads):
         largest = max(largest, results[SLOTS + SLOT * thread + RESULT])
@@ -219,6 +219,7 @@ def run_parallel_compiled(job_queue, family, kind, begin, end, size):
 
 
 def run_parallel_plain(job_queue, family, kind, begin, end, size):
+    """The same on one thread, in Python."""
     slot = SLOTS
     results = job_queue.view(np.float64)
     results[slot + RESULT] = 0.0
@@ -228,25 +229,25 @@ def run_parallel_plain(job_queue, family, kind, begin, end, size):
 
 
 run_parallel = run_parallel_plain if DISABLED else run_parallel_compiled
-"""share(board, family, kind, begin, end, size): do a job, `size` items a chunk; returns the largest of the results."""
+"""run_parallel(job_queue, family, kind, begin, end, size): run a job, `size` items a chunk; returns the largest result."""
 
 
-def serve(board_address, thread, t, nothing, n, more, m):
-    job_queue = _words(board_address, n)
-    looks = 0
+def serve(queue_address, thread, t, nothing, n, more, m):
+    """The loop of a worker thread: take chunks while the job queue is open."""
+    job_queue = _words(queue_address, n)
+    polls = 0
     while _read(job_queue, OPEN) != 0:
         if take_chunk(job_queue, thread):
-            looks = 0
+            polls = 0
         else:
-            looks = wait(job_queue, looks)
+            polls = wait(job_queue, polls)
     return 0
 
 
 WORKER_ENTRY = CFunction(serve, C_SIGNATURE)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Threads at a board; see `board`.
+# Threads --------------------------------------------------------------------------------------------------------------
 
 
 def cores() -> int:
@@ -255,7 +256,7 @@ def cores() -> int:
 
 
 class ThreadPool:
-    """A board, and threads that look at it while the team is entered (`with team:`). Without compilation there is one."""
+    """A job queue, and threads that serve it within `with pool:`. Without compilation there is one thread."""
 
     def __init__(self, threads: int = 1) -> None:
         self.threads = 1 if DISABLED else threads
@@ -264,14 +265,14 @@ class ThreadPool:
         self._wake = [threading.Semaphore(0) for _ in range(1, self.threads)]
         if not self._wake:
             return
-        self.job_queue[GIVE_WAY] = _give_way_address()
+        self.job_queue[YIELD] = _yield_address()
         closed, function = threading.Event(), C_TYPE(WORKER_ENTRY.address)
         for thread, wake in enumerate(self._wake, 1):
-            threading.Thread(target=_help, args=(function, self.job_queue, thread, wake, closed), daemon=True).start()
-        weakref.finalize(self, _dismiss, self._wake, closed)
+            threading.Thread(target=_work, args=(function, self.job_queue, thread, wake, closed), daemon=True).start()
+        weakref.finalize(self, _close, self._wake, closed)
 
-    def seat(self, thread: int, entry: int, address: int) -> None:
-        """Put the address of a table on the desk of a thread."""
+    def set_slot(self, thread: int, entry: int, address: int) -> None:
+        """Write the address of a table to the worker slot of a thread."""
         self.job_queue[SLOTS + SLOT * thread + entry] = address
 
     def __enter__(self) -> ThreadPool:
@@ -284,10 +285,10 @@ class ThreadPool:
         self.job_queue[OPEN] = 0
 
 
-def _help(
+def _work(
     function: Any, job_queue: np.ndarray, thread: int, wake: threading.Semaphore, closed: threading.Event
 ) -> None:
-    """What a thread does; a call of a C function leaves the interpreter to others."""
+    """The function of a thread; a call of a C function releases the interpreter."""
     while True:
         wake.acquire()
         if closed.is_set():
@@ -295,14 +296,15 @@ def _help(
         function(job_queue.ctypes.data, thread, 0.0, 0, job_queue.size, 0, 0)
 
 
-def _dismiss(wake: list[threading.Semaphore], closed: threading.Event) -> None:
+def _close(wake: list[threading.Semaphore], closed: threading.Event) -> None:
+    """End the threads of a pool."""
     closed.set()
     for semaphore in wake:
         semaphore.release()
 
 
-def _give_way_address() -> int:
-    """The address of the system's function that lets other threads run; 0 where there is none."""
+def _yield_address() -> int:
+    """The address of the system's function that yields the core; 0 where there is none."""
     try:
         function = ctypes.CDLL(None).sched_yield if os.name == "posix" else ctypes.WinDLL("kernel32").SwitchToThread  # type: ignore[attr-defined]
         return int(ctypes.cast(function, ctypes.c_void_p).value or 0)

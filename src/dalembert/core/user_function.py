@@ -1,8 +1,8 @@
-"""Functions of the user's behind C function pointers (`pointer`): compiled once, or called back through Python.
+"""Functions of the user's behind C function pointers (`c_function`): compiled once, or called back through Python.
 
 A function that Numba compiles is compiled together with its adapter into one C function. That is done once for functions of
-equal content (`function_content`): within a process, and on disk for the next one. Numba is imported only if there is
-such a function.
+equal content (`content_of`): within a process, and on disk for the next one. Numba is imported only if there is such a
+function.
 """
 
 from __future__ import annotations
@@ -32,27 +32,21 @@ from .c_function import C_SIGNATURE, C_TYPE, DERIVATIVE, RAISED, WRONG_LENGTH, v
 from .jit import is_dispatcher
 from .status import OK
 
-# ----------------------------------------------------------------------------------------------------------------------
+# The content of a compiled function -----------------------------------------------------------------------------------
 # What a compiled function of the user's is made of, so that the same function is compiled once.
 #
 # Numba takes over the globals and the closed-over values of a function when it compiles it, and does not look at them
-# again. So
-# two functions give the same machine code if their bytecode, their compiler options, and all values that they read
-# are equal;
-# so must be those of the functions that they call. `content_of` reads all of that into a digest. Of a value that
-# cannot be
-# compared safely (a mutable object, a plain function that Numba would look up in its registries, an array whose
-# memory is
-# read while it runs) there is no digest, and the function is compiled anew.
+# again. So two functions give the same machine code if their bytecode, their compiler options, and all values that they
+# read are equal; so must be those of the functions that they call. `content_of` reads all of that into a digest. Of a
+# value that cannot be compared safely (a mutable object, a plain function that Numba would look up in its registries,
+# an array whose memory is read while it runs) there is no digest, and the function is compiled anew.
 #
 # `Content.frozen` is a copy of the function over copies of these values. It is compiled in place of the user's, whose
-# machine
-# code may have been made when a global had another value.
+# machine code may have been made when a global had another value.
 
-
-LIBRARIES = ("builtins", "math", "cmath", "operator", "numpy", "numba")  # whose objects are told by their names
+LIBRARIES = ("builtins", "math", "cmath", "operator", "numpy", "numba")  # whose objects are identified by their names
 LARGEST = 10**6  # bytes; Numba reads larger arrays where they are, instead of taking them over
-PORTABLE = 2 * 10**6  # bytes of values; functions of more are not kept on disk
+PORTABLE = 2 * 10**6  # bytes of values; functions of more are not written to disk
 Recipe = Callable[[], Any]
 
 
@@ -62,7 +56,8 @@ class Unknown(Exception):
 
 @dataclass(frozen=True)
 class Content:
-    """digest : equal for functions of equal machine code, in other processes too. portable : whether it may be kept on disk.
+    """digest : equal for functions of equal machine code, in other processes too.
+    portable : whether it may be written to disk.
     frozen : makes the copy to compile, called from compiled code only."""
 
     digest: str
@@ -89,18 +84,18 @@ def content_of(function: Any) -> Content | None:
 @functools.lru_cache(maxsize=1024)
 def _names(code: types.CodeType) -> tuple[tuple[str, ...], frozenset[str]]:
     """The globals that code reads, and all names of attributes that it may ask for; with the functions defined in it."""
-    read, asked = set(), set(code.co_names)
+    read, attributes = set(), set(code.co_names)
     for instruction in dis.get_instructions(code):
         if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
             read.add(instruction.argval)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            inner_read, inner_asked = _names(constant)
+            inner_read, inner_attributes = _names(constant)
             read |= set(inner_read)
-            asked |= inner_asked
+            attributes |= inner_attributes
         elif isinstance(constant, str):
-            asked.add(constant)
-    return tuple(sorted(read)), frozenset(asked)
+            attributes.add(constant)
+    return tuple(sorted(read)), frozenset(attributes)
 
 
 class _Reader:
@@ -109,7 +104,7 @@ class _Reader:
     def __init__(self) -> None:
         self.hash, self.size, self.portable, self.digest = hashlib.sha256(), 0, True, ""
         self._seen: dict[Any, int] = {}
-        self._kept: list[Any] = []  # so that no id is given twice
+        self._alive: list[Any] = []  # so that no id is reused
         self._built: dict[Any, Any] = {}
 
     def _feed(self, kind: str, data: bytes | str = b"") -> None:
@@ -117,8 +112,8 @@ class _Reader:
         self.hash.update(f"{kind}:{len(data)}:".encode() + data)
         self.size += len(data)
 
-    def value(self, value: Any, asked: frozenset[str]) -> Recipe:
-        """Read a value; asked : the attributes that may be taken of it, where it is a module. Raises Unknown."""
+    def value(self, value: Any, attributes: frozenset[str]) -> Recipe:
+        """Read a value; attributes : those that may be read of it, where it is a module. Raises Unknown."""
         kind = type(value)
         if value is None or value is Ellipsis or kind in (bool, int, str):
             self._feed(kind.__name__, repr(value))
@@ -131,14 +126,14 @@ class _Reader:
         elif isinstance(value, np.generic) and value.dtype.kind in "biufc":
             self._feed("scalar", value.dtype.str + value.tobytes().hex())
         elif isinstance(value, tuple):
-            return self._tuple(value, asked)
+            return self._tuple(value, attributes)
         elif kind in (set, frozenset):  # of options
             self._feed(kind.__name__, repr(sorted(map(repr, value))))
             self._require_plain(value)
         elif kind is np.ndarray:
             return self._array(value)
         elif isinstance(value, types.ModuleType):
-            return self._module(value, asked)
+            return self._module(value, attributes)
         elif is_dispatcher(value):
             return self._dispatcher(value)
         elif isinstance(value, types.CodeType):
@@ -153,13 +148,13 @@ class _Reader:
         if not all(type(item) in (bool, int, str) for item in values):
             raise Unknown
 
-    def _tuple(self, value: tuple[Any, ...], asked: frozenset[str]) -> Recipe:
+    def _tuple(self, value: tuple[Any, ...], attributes: frozenset[str]) -> Recipe:
         kind = type(value)
         fields = getattr(kind, "_fields", None)
         if kind is not tuple and (fields is None or kind.__bases__ != (tuple,)):
             raise Unknown
         self._feed("tuple", f"{len(value)} {'' if fields is None else (kind.__name__, fields)}")
-        items = [self.value(item, asked) for item in value]
+        items = [self.value(item, attributes) for item in value]
         return lambda: kind(item() for item in items) if fields is None else kind(*(item() for item in items))
 
     def _array(self, value: np.ndarray) -> Recipe:
@@ -173,25 +168,25 @@ class _Reader:
         copy: Any = np.ndarray(value.shape, value.dtype, data, order=order)
         return lambda: copy.copy(order)
 
-    def _module(self, module: types.ModuleType, asked: frozenset[str]) -> Recipe:
-        if self._again(("module", id(module), asked), module):
-            return functools.partial(self._built.__getitem__, ("module", id(module), asked))
+    def _module(self, module: types.ModuleType, attributes: frozenset[str]) -> Recipe:
+        if self._again(("module", id(module), attributes), module):
+            return functools.partial(self._built.__getitem__, ("module", id(module), attributes))
         library = module.__name__.partition(".")[0] in LIBRARIES
         if not library and "__getattr__" in vars(module):
             raise Unknown
-        names = sorted(asked & vars(module).keys())
+        names = sorted(attributes & vars(module).keys())
         self._feed("module", f"{module.__name__ if library else ''} {names}")
         if library:
             if "objmode" in names:  # Python in the middle, which reads its globals when it runs
                 raise Unknown
             for name in names:
-                self._of_library(getattr(module, name), asked)
+                self._of_library(getattr(module, name), attributes)
             copy = module
-            self._built[("module", id(module), asked)] = module
+            self._built[("module", id(module), attributes)] = module
             return lambda: module
         copy = types.ModuleType(module.__name__)
-        self._built[("module", id(module), asked)] = copy
-        items = {name: self.value(getattr(module, name), asked) for name in names}
+        self._built[("module", id(module), attributes)] = copy
+        items = {name: self.value(getattr(module, name), attributes) for name in names}
 
         def build() -> types.ModuleType:
             for name, item in items.items():
@@ -200,12 +195,12 @@ class _Reader:
 
         return build
 
-    def _of_library(self, value: Any, asked: frozenset[str]) -> None:
+    def _of_library(self, value: Any, attributes: frozenset[str]) -> None:
         """Raises Unknown for something foreign that was put into a library's module; numbers may have been changed there."""
         if isinstance(value, types.ModuleType):
             if value.__name__.partition(".")[0] not in LIBRARIES:
                 raise Unknown
-            self._module(value, asked)
+            self._module(value, attributes)
         elif is_dispatcher(value):
             raise Unknown
         elif isinstance(value, bool | int | float | complex | str | bytes | None):
@@ -219,7 +214,7 @@ class _Reader:
             self._feed("again", str(self._seen[key]))
             return True
         self._seen[key] = len(self._seen)
-        self._kept.append(value)
+        self._alive.append(value)
         return False
 
     def _dispatcher(self, dispatcher: Any) -> Recipe:
@@ -238,31 +233,31 @@ class _Reader:
         if type(function) is not types.FunctionType:
             raise Unknown
         self._code(code)
-        read, asked = _names(code)
-        defaults = self.value(function.__defaults__, asked)
+        read, attributes = _names(code)
+        defaults = self.value(function.__defaults__, attributes)
         named = function.__kwdefaults__ or {}
-        keywords = {name: self._named(name, named[name], asked) for name in sorted(named)}
-        cells = [self._cell(cell, asked) for cell in function.__closure__ or ()]
+        keywords = {name: self._named(name, named[name], attributes) for name in sorted(named)}
+        cells = [self._cell(cell, attributes) for cell in function.__closure__ or ()]
         found = {}
         for name in read:
             if name in function.__globals__:
-                found[name] = self._named(name, function.__globals__[name], asked)
+                found[name] = self._named(name, function.__globals__[name], attributes)
             elif hasattr(builtins, name):
                 self._feed("builtin", name)
             else:
                 self._feed("missing", name)
         return functools.partial(self._build, dispatcher, options, declared, defaults, keywords, cells, found)
 
-    def _named(self, name: str, value: Any, asked: frozenset[str]) -> Recipe:
+    def _named(self, name: str, value: Any, attributes: frozenset[str]) -> Recipe:
         self._feed("name", name)
-        return self.value(value, asked)
+        return self.value(value, attributes)
 
-    def _cell(self, cell: Any, asked: frozenset[str]) -> Recipe:
+    def _cell(self, cell: Any, attributes: frozenset[str]) -> Recipe:
         try:
             value = cell.cell_contents
         except ValueError:
             raise Unknown from None
-        return self.value(value, asked)
+        return self.value(value, attributes)
 
     def _code(self, code: types.CodeType) -> None:
         """Read what code does, but not where it stands, nor what it is called."""
@@ -349,18 +344,13 @@ def _name_in_library(value: Any) -> str:
     raise Unknown
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# Functions behind pointers --------------------------------------------------------------------------------------------
 
-MOST = 256  # C functions that are kept in a process
+MOST = 256  # C functions that a process keeps
 ROOT = Path(__file__).parents[1]
-SOURCES = (
-    "user_pointer.py",
-    "function_content.py",
-    "kernel_cache.py",
-    "pointer.py",
-    "status.py",
-    "model/user_functions.py",
-)
+SOURCES = (  # files of this package that make machine code of a user's function
+    "core/user_function.py", "core/user_cache.py", "core/c_function.py", "core/status.py", "model/user_functions.py",
+)  # fmt: skip
 Compile = Callable[[Callable[..., Any]], Any]
 
 
@@ -398,7 +388,7 @@ class Pointer:
     """A user's function f(t, y) as a C function pointer. Keep it alive while its `address` is in use.
 
     f is compiled by Numba, or any Python callable, or an `Adapter`; it returns n_out numbers (a single number if `scalar`).
-    An exception raised by a Python function is kept in `error`, and the status is then RAISED. A compiled function that
+    An exception raised by a Python function is stored in `error`, and the status is then RAISED. A compiled function that
     raises leaves NaN in its output. name : what messages about its compilation call it.
     """
 
@@ -410,28 +400,32 @@ class Pointer:
             self._wrapper: Any = compiled(self.adapter, scalar, name)
             self.address, self.typed = self._wrapper.address, self._wrapper.typed
         else:
-            self._wrapper = C_TYPE(functools.partial(self._call, self.adapter.plain(), scalar))
+            self._wrapper = C_TYPE(self._callback(self.adapter.plain(), scalar))
             self.address = int(ctypes.cast(self._wrapper, ctypes.c_void_p).value or 0)
 
-    def _call(
-        self, function: Callable[..., Any], scalar: bool, data: int, task: int, t: float, source: int, n: int,
-        target: int, m: int,
-    ) -> int:  # fmt: skip
-        try:
-            result = np.asarray(interrupt.call(function, t, view(source, n).copy()), dtype=np.float64)
-            if result.shape != (() if scalar else (m,)):
-                raise ValueError(f"the function returned an array of shape {result.shape} at t = {t!r}, not ({m},)")
-            view(target, m)[:] = result
-        except BaseException as error:  # noqa: BLE001 - a C callback cannot let an exception pass
-            self.error = error
-            return RAISED
-        return OK
+    def _callback(self, function: Callable[..., Any], scalar: bool) -> Callable[..., int]:
+        """A Python function as the C function of `c_function`; what it raises is left in `error`."""
+
+        def call(data: int, task: int, t: float, source: int, n: int, target: int, m: int) -> int:
+            try:
+                result = np.asarray(interrupt.call(function, t, view(source, n).copy()), dtype=np.float64)
+                if result.shape != (() if scalar else (m,)):
+                    raise ValueError(f"the function returned an array of shape {result.shape} at t = {t!r}, not ({m},)")
+                view(target, m)[:] = result
+            except BaseException as error:  # noqa: BLE001 - a C callback cannot let an exception pass
+                self.error = error
+                return RAISED
+            return OK
+
+        return call
 
     def __call__(self, t: float, values: np.ndarray) -> np.ndarray:
-        """The numbers that it gives, NaN where it fails: of an adapter whose size is known."""
-        given = np.ascontiguousarray(values, dtype=np.float64)
+        """The numbers that it returns, NaN where it fails: of an adapter whose size is known."""
+        arguments = np.ascontiguousarray(values, dtype=np.float64)
         out = np.full(self.adapter.size or 1, np.nan)
-        status = C_TYPE(self.address)(0, DERIVATIVE, t, given.ctypes.data, given.size, out.ctypes.data, out.size)
+        status = C_TYPE(self.address)(
+            0, DERIVATIVE, t, arguments.ctypes.data, arguments.size, out.ctypes.data, out.size
+        )
         return out if status == OK else np.full(out.size, np.nan)
 
 
@@ -445,7 +439,7 @@ class Compiled:
 
     address: int
     typed: bool
-    kept: tuple[Any, ...]  # what owns the machine code
+    owners: tuple[Any, ...]  # of the machine code
 
 
 _made: OrderedDict[str, Compiled] = OrderedDict()
@@ -504,12 +498,12 @@ def _compile(
         )
 
     if portable:
-        from . import object_cache as objects
-        from .object_cache import KernelCache
+        from . import object_cache
+        from .user_cache import KernelCache
 
         folder = f"user_functions-{_made_by()}"
         wrapper._cache = cache = KernelCache(folder, digest, name, typed)
-        with contextlib.nullcontext() if cache.there() else objects.alone(folder, digest[:32], name, wait=True):
+        with contextlib.nullcontext() if cache.exists() else object_cache.alone(folder, digest[:32], name, wait=True):
             wrapper.compile()
     else:
         wrapper.compile()

@@ -1,4 +1,4 @@
-"""The time step of particles: explicit and implicit schemes, and their contact with shapes."""
+"""Cloth, soft bodies and particles: explicit and implicit time steps, and contact with shapes."""
 
 # The modules here that add a scheme; see `schemes`.
 SCHEME_FILES: tuple[str, ...] = ()

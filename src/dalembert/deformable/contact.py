@@ -1,6 +1,16 @@
-"""What particles touch at the start of a step: from contacts, from what holds them to bodies, from the step before."""
+"""Touches: the contacts and attachments of one particle, which lock it to a body in some directions.
+
+A contact with the unit normal n requires n·d ≥ −g of the displacement d of its particle relative to the body, g the
+separation, and a force f_n ≥ 0, one of the two an equality. Friction keeps the rest s of the displacement zero unless
+that takes more than μ f_n; then it is μ f_n against s. Active contacts lock their particle in the normal, and one that
+sticks in all directions; the forces are the reactions of the locks. A sliding one gets the force −κ s with κ = μ
+f_n/|s| of the last solve, which belongs to the matrix, so that slip is never reversed. Then contacts that pull are
+released, those that would be crossed are closed, and friction is updated (`newton.update_active_set`): rounds of linear
+solves until little changes.
+"""
 
 import ctypes
+import math
 from typing import Any
 
 import numpy as np
@@ -18,33 +28,20 @@ from ..dynamics.kinematics import load9
 from ..linalg.block_matrix import add_3, load_3
 from .tables import BODY_ROW
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Contacts of particles within a step: which hold, and in which directions a particle is locked to what it touches.
-#
-# A contact with the unit normal n asks n·d ≥ −g of the displacement d of its particle beside that of the body, g its
-# separation, and f_n ≥ 0 of its force, one of the two an equality; friction keeps the rest s of the displacement zero
-# unless
-# that takes more than μ f_n, and is as much as that, against s, if so. Contacts that hold lock their particle in the
-# normal,
-# and one that sticks in all directions; forces come out as what the locks bear. One that slides is pulled back by −κ
-# s with
-# κ = μ f_n/|s| as found before, which belongs to the matrix, so that no slip is turned round. Then contacts that pull
-# are let
-# go, those that would be crossed are closed, and friction is looked at anew: rounds of linear solves until little
-# changes.
+# Geometry of a touch --------------------------------------------------------------------------------------------------
 
-
-CREEP = 1e-5  # m/s: what slides more slowly may as well stick
+CREEP = 1e-5  # m/s: slower sliding is treated as sticking in the next step
 
 
 @inlined
 def axis_of(touch, k):
+    """The k-th of the orthonormal axes of a touch."""
     return (touch.axes[3 * k], touch.axes[3 * k + 1], touch.axes[3 * k + 2])
 
 
 @inlined
 def part_along(touch, axes, v):
-    """The part of v in the span of so many axes."""
+    """The part of v in the span of the first `axes` axes."""
     out = (0.0, 0.0, 0.0)
     for k in range(axes):
         axis = axis_of(touch, k)
@@ -60,6 +57,7 @@ def locked_part(touch, v):
 
 @inlined
 def free_part(touch, v):
+    """v − E Eᵀ v."""
     return sub(v, locked_part(touch, v))
 
 
@@ -71,25 +69,26 @@ def normal_part(touch, v):
 
 @inlined
 def tangent_part(touch, v):
+    """The part of v at right angles to the normals."""
     return sub(v, normal_part(touch, v))
 
 
 @inlined
 def slides(touch):
-    """Whether friction pulls at it."""
+    """Whether sliding friction acts on it."""
     return touch.grip != 0.0 and touch.stick == 0 and touch.normals > 0
 
 
 @inlined
-def carried(body, point, motion, first, system):
+def body_displacement(body, point, motion, first, system):
     """The displacement of a point of a body, with the displacements and turns that are in `motion` from `first` on."""
     if body >= system.settings[0].rigid:
         return (0.0, 0.0, 0.0)
-    return shifted(motion, first + BODY_ROW * body, sub(point, load3(system.kinematics[body].x)))
+    return point_displacement(motion, first + BODY_ROW * body, sub(point, load3(system.kinematics[body].x)))
 
 
 @inlined
-def shifted(motion, at, arm):
+def point_displacement(motion, at, arm):
     """δ + θ × r at the arm r of a body, with δ and θ that are at `at`."""
     return add(load_3(motion, at), cross(load_3(motion, at + 3), arm))
 
@@ -97,7 +96,7 @@ def shifted(motion, at, arm):
 @inlined
 def body_point(touch, motion, at):
     """δ + θ × r of the carrier at the particle, with `motion` from `at` on: displacement, turn."""
-    return shifted(motion, at, load3(touch.arm))
+    return point_displacement(motion, at, load3(touch.arm))
 
 
 @inlined
@@ -108,16 +107,16 @@ def push_carrier(touch, force, values, at):
 
 
 @inlined
-def part(steps):
-    """How much of the way of a step is behind it at the time of the stage."""
+def stage_fraction(steps):
+    """The displacement of the stage over that of the step."""
     return 1.0 / steps.options[0].stretch
 
 
 @njit
-def missing(touch, system, steps):
-    """The displacement in the locked directions that is still to be made, beside the carrier's own in this solve."""
+def missing_displacement(touch, system, steps):
+    """The displacement in the locked directions still missing at `iterate`, besides the carrier's own in this solve."""
     i = 3 * touch.particle
-    made = sub(load_3(steps.place, i), load_3(steps.start, i))
+    made = sub(load_3(steps.iterate, i), load_3(steps.start, i))
     if touch.body < system.settings[0].rigid:
         made = sub(made, body_point(touch, steps.moved, BODY_ROW * touch.body))
     out = (0.0, 0.0, 0.0)
@@ -129,7 +128,7 @@ def missing(touch, system, steps):
 
 @njit
 def friction_at(touch, share, body_share, system, steps):
-    """−κ s of what slides, at `place` and so much of `change` further on, for the particle and for its carrier."""
+    """−κ s of a sliding touch, where the particle and its carrier have made `share` and `body_share` of `change`."""
     if not slides(touch):
         return (0.0, 0.0, 0.0)
     return scale(-touch.grip, slip_of(touch, share, body_share, system, steps))
@@ -137,9 +136,9 @@ def friction_at(touch, share, body_share, system, steps):
 
 @njit
 def slip_of(touch, share, body_share, system, steps):
-    """How far a touch has moved along what it touches, at `place` and so much of `change` further on."""
+    """The tangential displacement of a touch relative to its carrier, after `share` and `body_share` of `change`."""
     i, n = 3 * touch.particle, 3 * system.settings[0].particles
-    slip = add_scaled(sub(load_3(steps.place, i), slid_from(i, steps)), share, load_3(steps.change, i))
+    slip = add_scaled(sub(load_3(steps.iterate, i), slip_origin(i, steps)), share, load_3(steps.change, i))
     if touch.body < system.settings[0].rigid:
         slip = sub(slip, body_point(touch, steps.moved, BODY_ROW * touch.body))
         slip = add_scaled(slip, -body_share, body_point(touch, steps.change, n + BODY_ROW * touch.body))
@@ -147,26 +146,24 @@ def slip_of(touch, share, body_share, system, steps):
 
 
 @inlined
-def slid_from(i, steps):
-    """Where slip is counted from: the start of what a stage moves, of which the explicit scheme has half a step behind it."""
+def slip_origin(i, steps):
+    """The position that slip is measured from: the start of the stage, which for the explicit scheme is half a step later."""
     if steps.options[0].explicit != 0:
         return load_3(steps.base, i)
     return load_3(steps.start, i)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The directions in which a particle is locked to what it touches, and how far it shall go in them; see `touch`.
-
+# Locked directions ----------------------------------------------------------------------------------------------------
 
 INDEPENDENT = 1e-6  # sine of the angle to the plane of the others: a normal that is closer to it adds no direction
 
 
 @njit
 def lock(touch, contacts, system, steps):
-    """The directions in which a touch is locked, and how far it shall go in them beside its carrier: the body of the
-    contact with the least separation among those that hold."""
+    """Fill the locked directions of a touch and its target displacement in them relative to its carrier, the body of the
+    active contact with the least separation."""
     active = steps.active
-    touch.locked, touch.normals, least = 0, 0, 1e300
+    touch.locked, touch.normals, least = 0, 0, math.inf
     for c in range(touch.first, touch.last):
         if active[c] == 0:
             continue
@@ -184,7 +181,11 @@ def lock(touch, contacts, system, steps):
             left = add_scaled(left, -share, axis)
         sine = norm(left)
         if touch.locked < 3 and sine > INDEPENDENT:
-            add_axis(touch, scale(1.0 / sine, left), (landing(touch.particle, contact, system, steps) - known) / sine)
+            add_axis(
+                touch,
+                scale(1.0 / sine, left),
+                (target_displacement(touch.particle, contact, system, steps) - known) / sine,
+            )
     touch.normals = touch.locked
     if touch.normals > 0 and touch.body < system.settings[0].rigid:
         store3(touch.arm, sub(load3(touch.arm), load3(system.kinematics[touch.body].x)))
@@ -192,12 +193,12 @@ def lock(touch, contacts, system, steps):
         complete_axes(touch, system, steps)
 
 
-# A contact that closes ends with no velocity along its normal, or with a bounce; what is left of a gap is closed, and an
-# overlap is not opened, as that would take a velocity: `books` puts it right. The explicit scheme has moved for half a step
-# before; a scheme whose stage is at θ < 1 ends with v₁ = v₀ + (v − v₀)/θ.
+# A closing contact ends with no velocity along its normal, or with a bounce; a remaining gap is closed, and an overlap
+# is not opened, as that would take a velocity: `stage.correct_position` does. The explicit scheme has moved for half a
+# step before; a scheme whose stage is at θ < 1 ends with v₁ = v₀ + (v − v₀)/θ.
 @njit
-def landing(particle, contact, system, steps):
-    """How far a contact's particle shall go along its normal, since contacts were looked for, beside the body."""
+def target_displacement(particle, contact, system, steps):
+    """The displacement of a contact's particle along its normal relative to the body, since contacts were detected."""
     options, n = steps.options[0], load3(contact.normal)
     v, c = velocities_before(particle, contact.body, load3(contact.position), system, steps)
     closing, e = dot(n, sub(v, c)), contact.restitution
@@ -214,7 +215,7 @@ def landing(particle, contact, system, steps):
 
 @njit
 def velocities_before(particle, body, point, system, steps):
-    """Of a particle at the start of the step, and of a point of a body, in world axes, where contacts were looked for."""
+    """The velocities of a particle at the start of the step and of a point of a body where contacts were detected."""
     n = system.settings[0].particles
     v = scale(load(system.particle_inverse_mass, particle), load_3(steps.start, 3 * (n + particle)))
     if body >= system.settings[0].rigid:
@@ -225,6 +226,7 @@ def velocities_before(particle, body, point, system, steps):
 
 @inlined
 def add_axis(touch, axis, target):
+    """Lock one more direction, with its target displacement."""
     for k in range(3):
         touch.axes[3 * touch.locked + k] = axis[k]
     touch.target[touch.locked] = target
@@ -233,7 +235,7 @@ def add_axis(touch, axis, target):
 
 @njit
 def complete_axes(touch, system, steps):
-    """Lock what is left too, so that the step ends without slip; see `landing`."""
+    """Lock the tangents too, so that the step ends without slip; see `target_displacement`."""
     options = steps.options[0]
     point = load3(touch.arm)
     if touch.body < system.settings[0].rigid:
@@ -252,13 +254,13 @@ def complete_axes(touch, system, steps):
         add_axis(touch, axis, dot(axis, way))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# The touches of a step ------------------------------------------------------------------------------------------------
 
 
 @njit
 def gather_touches(particles, system, steps):
-    """The touches of a step from its contacts, which are in the order of their particles: those that would be crossed by
-    the motion without them hold, and stick."""
+    """Fill the touches of a step from its contacts, which are in the order of their particles. Contacts that would be crossed
+    without them are active and stick."""
     contacts, inverse = particles.contacts, system.particle_inverse_mass
     number = particles.counts[CONTACTS]
     touches, counts, tied = steps.touches, steps.touch_counts, steps.tied
@@ -278,13 +280,13 @@ def gather_touches(particles, system, steps):
 
 @njit
 def gather_attachments(system, steps):
-    """Particles that are attached to bodies are locked to them, whatever they bear, and brought back where they drifted."""
+    """Add a touch for each attachment: locked to its body in all directions, with a target that corrects drift."""
     attachments, touches, counts = steps.attachments, steps.touches, steps.touch_counts
     kinematics = system.kinematics
     tied = steps.tied
     for k in range(attachments.shape[0]):
         if tied[attachments[k].particle] == 0:
-            continue  # it was let go
+            continue  # released
         attachment, touch = attachments[k], touches[counts[0]]
         counts[0] += 1
         kin = kinematics[attachment.body]
@@ -294,19 +296,19 @@ def gather_attachments(system, steps):
         store3(touch.arm, arm)
         store3(touch.force, (0.0, 0.0, 0.0))
         store3(touch.friction, (0.0, 0.0, 0.0))
-        way = way_to_carrier(attachment.particle, attachment.body, arm, system, steps)
+        way = attachment_displacement(attachment.particle, attachment.body, arm, system, steps)
         for c in range(3):
             add_axis(touch, unit(c), way[c])
 
 
-# A carrier's displacement is of first order, and lacks ½ τ² ω × (ω × r) of the way. Where a step ends with twice the velocity
-# of its stage less the one before, as those of leapfrog and of the midpoint rule do, a particle that were put back at once
-# would swing about its place, by the midpoint rule ever further. It ends with the velocity c of its place if it is ahead of
+# A carrier's displacement is of first order, and lacks ½ τ² ω × (ω × r). Where a step ends with twice the velocity
+# of its stage less the one before, as those of leapfrog and of the midpoint rule do, a particle that is put back at once
+# swings about its anchor, by the midpoint rule ever further. It ends with the velocity c of its anchor if it is ahead of
 # that by ½ h v in the stage of leapfrog, whose bodies are in the middle, and by ¼ h (v − c) in that of the midpoint rule
-# (θ (1 − θ) h (v − c) in a stage at θ); of what it is off after that it makes good one half.
+# (θ (1 − θ) h (v − c) in a stage at θ); one half of the remaining error is corrected.
 @njit
-def way_to_carrier(particle, body, arm, system, steps):
-    """How far an attached particle shall go beside its carrier in a stage."""
+def attachment_displacement(particle, body, arm, system, steps):
+    """The target displacement of an attached particle relative to its carrier in a stage."""
     options, kin = steps.options[0], system.kinematics[body]
     point, omega = add(load3(kin.x), arm), load3(kin.omega)
     off = sub(point, load_3(steps.start, 3 * particle))
@@ -324,23 +326,23 @@ def way_to_carrier(particle, body, arm, system, steps):
 
 @njit
 def start_touch(touch, contacts, system, steps):
+    """Make contacts active that the motion without them would cross, apply the warm start, and lock the touch."""
     active, i = steps.active, 3 * touch.particle
     path = sub(load_3(steps.aim, i), load_3(steps.start, i))
     for c in range(touch.first, touch.last):
         contact = contacts[c]
-        d = sub(path, carried(contact.body, load3(contact.position), steps.wanted, 0, system))
-        active[c] = 1 if dot(load3(contact.normal), d) < -part(steps) * contact.separation else 0
+        d = sub(path, body_displacement(contact.body, load3(contact.position), steps.wanted, 0, system))
+        active[c] = 1 if dot(load3(contact.normal), d) < -stage_fraction(steps) * contact.separation else 0
     touch.stick, touch.grip, touch.returns, touch.body = 1, 0.0, 0, system.settings[0].rigid
     store3(touch.friction, (0.0, 0.0, 0.0))
     store3(touch.force, (0.0, 0.0, 0.0))
-    recall(touch, contacts, steps)
+    load_warm_start(touch, contacts, steps)
     lock(touch, contacts, system, steps)
 
 
-# What rests or slides now most likely did so in the step before.
 @njit
-def recall(touch, contacts, steps):
-    """Begin with what was found for this particle in the step before, if it touches."""
+def load_warm_start(touch, contacts, steps):
+    """Start from the state of this particle in the step before, if it touched then: its nearest contact is active."""
     was = steps.memory[touch.particle]
     if was.step != steps.report[0].steps:
         return
@@ -353,8 +355,8 @@ def recall(touch, contacts, steps):
 
 
 @njit
-def remember(steps):
-    """Keep what was found, for the next step."""
+def store_warm_start(steps):
+    """Store sticking and sliding for the warm start of the next step."""
     if steps.options[0].contacts == 0:
         return
     memory, touches = steps.memory, steps.touches
@@ -368,42 +370,35 @@ def remember(steps):
             was.stick, was.grip = 1, 0.0
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What particles touch, behind a C pointer, so that the step is compiled once for all shapes.
-
+# Detection ------------------------------------------------------------------------------------------------------------
 
 _floats = viewer(np.float64)
 _addresses = viewer(np.int64)
 
 
 @njit
-def find(bodies, h, margin, y, place, particles, collision):
-    """Contacts of the particles at x with the velocities v, both in `place`, over h, bodies being as in y. A status."""
+def find(bodies, h, margin, y, motion, particles, collision):
+    """Fill the contacts over h of the particles with positions x and velocities v, both in `motion`, and of bodies as in y.
+    Returns a status."""
     if place_colliders(y, bodies, 0.5 * margin, collision) >= 0:
         return NON_FINITE
-    n = place.shape[0] // 4
-    return meet_particles(part_of(place, 0, n), part_of(place, 2 * n, n), h, margin, particles, collision)
+    n = motion.shape[0] // 4
+    return meet_particles(part_of(motion, 0, n), part_of(motion, 2 * n, n), h, margin, particles, collision)
 
 
-# `data`: the addresses of the tables of particles and of the collision, the number of bodies, and the address of the margin.
-def particle_detect_entry(data, task, h, y, n, place, m):
+def particle_detect_entry(data, task, h, y, n, motion, m):
+    """`find` as a C function. `data`: the addresses of the tables of particles and of the collision, the number of bodies,
+    and the address of the margin."""
     at = _addresses(data, 4)
-    return find(
-        at[2],
-        h,
-        _floats(at[3], 1)[0],
-        _floats(y, n),
-        _floats(place, m),
-        table_at(Particles, at[0]),
-        table_at(Collision, at[1]),
-    )
+    particles, collision = table_at(Particles, at[0]), table_at(Collision, at[1])
+    return find(at[2], h, _floats(at[3], 1)[0], _floats(y, n), _floats(motion, m), particles, collision)
 
 
 PARTICLE_DETECT_ENTRY = CFunction(particle_detect_entry, C_SIGNATURE)
 
 
 class ParticleDetector:
-    """The tables of particles that touch, and the C function that fills them: `address` and `data` to hand it."""
+    """The tables of contacts of particles, and the C function that fills them: its `address`, and `data` to call it with."""
 
     def __init__(self, particles: Particles, collision: Collision, bodies: int, margin: float) -> None:
         self.particles, self.collision = particles, collision
@@ -411,6 +406,7 @@ class ParticleDetector:
         self._fit()
 
     def _fit(self) -> None:
+        """Take the addresses of the tables."""
         self._tables = address_table(self.particles), address_table(self.collision)
         numbers = [*(int(table.ctypes.data) for table in self._tables), self._bodies, int(self._margin.ctypes.data)]
         self._data = np.array(numbers, np.int64)
@@ -421,22 +417,21 @@ class ParticleDetector:
         else:
             self.address = PARTICLE_DETECT_ENTRY.address
 
-    def _call(self, data: int, task: int, h: float, y: int, n: int, place: int, m: int) -> int:
-        return int(
-            find(self._bodies, h, float(self._margin[0]), view(y, n), view(place, m), self.particles, self.collision)
-        )
+    def _call(self, data: int, task: int, h: float, y: int, n: int, motion: int, m: int) -> int:
+        margin = float(self._margin[0])
+        return int(find(self._bodies, h, margin, view(y, n), view(motion, m), self.particles, self.collision))
 
-    def find(self, y: np.ndarray, place: np.ndarray, h: float) -> int:
+    def find(self, y: np.ndarray, motion: np.ndarray, h: float) -> int:
         """Fill the contacts as the C function does; returns a status."""
         function = C_TYPE(self.address)
-        return int(function(self.data, 0, h, y.ctypes.data, y.size, place.ctypes.data, place.size))
+        return int(function(self.data, 0, h, y.ctypes.data, y.size, motion.ctypes.data, motion.size))
 
     @property
     def contacts(self) -> Any:
-        """The contacts that were found last."""
+        """The contacts of the last call."""
         return self.particles.contacts[: int(self.particles.counts[CONTACTS])]
 
     def make_room(self) -> None:
-        """As many contacts as the last call asked for, and half as many more."""
+        """Make room for as many contacts as the last call needed, and half as many more."""
         self.particles = with_contacts(self.particles, int(1.5 * self.particles.counts[NEED_CONTACTS]))
         self._fit()

@@ -1,10 +1,10 @@
 """The linear system of a Newton step: A d = −g, with particles that are pinned, or locked to what they touch.
 
-A locked particle goes along with its carrier, a body with the displacement δ and the turn θ, in the directions E, and on its
-own in the others: d = (1 − E Eᵀ) z + E Eᵀ (δ + θ × r) + p, p what is prescribed. With d = T (z, δ, θ) + p for all
-particles that is Tᵀ A T (z, δ, θ) = −Tᵀ (g + A p), to which bodies add their inertia: the force that a lock bears acts on the
-body with its moment, as it should. Without bodies that move this is the filter of Baraff & Witkin (1998, §5.3), and the
-solver is that of `linalg.conjugate_gradient`; with them conjugate gradients with the blocks on the diagonal inverted.
+A locked particle follows its carrier, a body with the displacement δ and the rotation θ, in the directions E, and moves
+freely in the others: d = (1 − E Eᵀ) z + E Eᵀ (δ + θ × r) + p, p the prescribed part. With d = T (z, δ, θ) + p for all
+particles that is Tᵀ A T (z, δ, θ) = −Tᵀ (g + A p), to which bodies add their inertia: the reaction of a lock acts on
+the body with its moment. Without bodies that move this is the filter of Baraff & Witkin (1998, §5.3), and the solver is
+that of `linalg.conjugate_gradient`; with them conjugate gradients with the blocks on the diagonal inverted.
 """
 
 from __future__ import annotations
@@ -17,22 +17,8 @@ import numpy as np
 from ..core.c_function import PARTICLE_MATRIX, SOLVE, call_pointer, part_of, view
 from ..core.jit import inlined, njit
 from ..core.math3 import add, add_scaled, cross, load3, matvec, scale, store3, sub, unit
-from ..core.simd import (
-    clear,
-    first_thrice,
-    last_thrice,
-    load,
-    load4,
-    middle_thrice,
-    plus4,
-    spread,
-    store,
-    store4,
-    times4,
-    where4,
-)
+from ..core.simd import clear, load, store
 from ..core.status import OK
-from ..dynamics.particle_forces import particles_at
 from ..linalg.block_ldl import load_3x3
 from ..linalg.block_matrix import (
     BlockMatrix,
@@ -55,7 +41,7 @@ from .contact import (
     free_part,
     friction_at,
     locked_part,
-    missing,
+    missing_displacement,
     push_carrier,
     slides,
     tangent_part,
@@ -63,17 +49,18 @@ from .contact import (
 from .stage import body_momentum
 from .tables import BODY_ROW, Steps
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The tables of `linalg.conjugate_gradient` from those of a step.
+# Tables of conjugate gradients ----------------------------------------------------------------------------------------
 
 
 @inlined
 def matrix_of(steps):
+    """The block matrix of the particles."""
     return BlockMatrix(steps.starts, steps.columns, steps.values)
 
 
 @inlined
 def space_of(steps):
+    """The coarse space of deflation."""
     at = steps.space
     return CoarseSpace(
         at.position, at.starts, at.columns, at.sources, at.patch, at.patches,
@@ -84,6 +71,7 @@ def space_of(steps):
 
 @inlined
 def coarse_of(steps):
+    """The workspace of deflation."""
     at = steps.coarse
     return CoarseWork(
         at.held_by, at.led_by, at.frame, at.back, at.upper, at.h, at.z, at.t, at.e,
@@ -95,12 +83,13 @@ def coarse_of(steps):
 
 @inlined
 def work_of(n, steps):
+    """The workspace of conjugate gradients for n numbers."""
     return Workspace(part_of(steps.direction, 0, n), part_of(steps.residual, 0, n))
 
 
 @njit
-def list_held(steps):
-    """Fill the table of held nodes: pinned particles, and locked ones. Returns how many there are."""
+def list_constrained(steps):
+    """Fill the table of constrained nodes: pinned particles and locked ones. Returns their number."""
     touches, pinned, held = steps.touches, steps.pinned, steps.held
     number = 0
     for k in range(pinned.shape[0]):
@@ -120,9 +109,9 @@ def list_held(steps):
 
 
 @njit
-def solve_held(tolerance, n, steps):
-    """Conjugate gradients with filter, for n numbers, from what is prescribed. Returns a status of `linalg`."""
-    held = steps.held[: list_held(steps)]
+def solve_filtered(tolerance, n, steps):
+    """Filtered conjugate gradients for n numbers, from the guess in `change`. Returns a status of `linalg`."""
+    held = steps.held[: list_constrained(steps)]
     status = conjugate_gradient(
         matrix_of(steps), held, space_of(steps), part_of(steps.rhs, 0, n), part_of(steps.change, 0, n),
         work_of(n, steps), coarse_of(steps), tolerance, steps.options[0].linear_iterations, steps.solution[0],
@@ -143,13 +132,12 @@ def apply(u, out, system, steps):
             store(out, k, weight * load(mass, i) * load(u, k))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Conjugate gradients for particles and the bodies that they touch at once; see `linear` for the system.
+# Conjugate gradients for particles and bodies at once -----------------------------------------------------------------
 
 
 @njit
 def expand(z, u, system, steps):
-    """u = T z without what is prescribed: particles from the unknowns of particles and bodies."""
+    """u = T z: displacements of particles from the unknowns of particles and bodies."""
     touches, pinned = steps.touches, steps.pinned
     n = 3 * system.settings[0].particles
     for k in range(n):
@@ -180,10 +168,10 @@ def gather(w, q, system, steps):
     for k in range(steps.touch_counts[0]):
         touch = touches[k]
         i = 3 * touch.particle
-        borne = locked_part(touch, load_3(w, i))
-        add_3(q, i, scale(-1.0, borne))
+        reaction = locked_part(touch, load_3(w, i))
+        add_3(q, i, scale(-1.0, reaction))
         if touch.body < system.settings[0].rigid:
-            push_carrier(touch, borne, q, n + BODY_ROW * touch.body)
+            push_carrier(touch, reaction, q, n + BODY_ROW * touch.body)
 
 
 @njit
@@ -198,7 +186,7 @@ def add_inertia(z, q, system, steps):
 
 
 @njit
-def product(z, q, u, system, steps):
+def coupled_product(z, q, u, system, steps):
     """q = (Tᵀ A T + inertia) z; u is scratch of the size of z."""
     expand(z, u, system, steps)
     apply(u, steps.image, system, steps)
@@ -209,7 +197,7 @@ def product(z, q, u, system, steps):
 
 @njit
 def add_slip(z, u, q, system, steps):
-    """Add κ times the slip of what slides on bodies to q, for those, and what the matrix does not have for the particles."""
+    """Add κ times the slip of sliding touches to q, for bodies, and for particles where the matrix lacks it."""
     touches, n = steps.touches, 3 * system.settings[0].particles
     explicit = steps.options[0].explicit != 0
     for k in range(steps.touch_counts[0]):
@@ -255,7 +243,7 @@ def solve_coupled(tolerance, system, steps):
             break
         turn(p, square / last if iteration > 0 else 0.0, s)
         last = square
-        product(p, q, u, system, steps)
+        coupled_product(p, q, u, system, steps)
         report.linear += 1
         curvature = inner(p, q)
         if not curvature > 0.0:
@@ -294,7 +282,7 @@ def invert_blocks(system, steps):
     for k in range(steps.touch_counts[0]):
         touch = touches[k]
         if touch.body < system.settings[0].rigid and touch.locked > 0:
-            add_load(touch, explicit, n, system, steps)
+            add_carried_block(touch, explicit, n, system, steps)
     for b in range(2 * system.settings[0].rigid):
         inverse, definite = inverse_of(load_symmetric(diagonal, 9 * (n + b)))
         store_symmetric(diagonal, 9 * (n + b), inverse, 1.0)
@@ -303,29 +291,30 @@ def invert_blocks(system, steps):
 
 
 @njit
-def add_load(touch, explicit, n, system, steps):
-    """Add what a locked particle's own block is to its carrier, to the blocks of that."""
+def add_carried_block(touch, explicit, n, system, steps):
+    """Add a locked particle's own block, as seen by its carrier, to the blocks of that."""
     diagonal = steps.diagonal
     m = steps.stage[0].weight * load(system.particle_mass, touch.particle)
     grip = touch.grip if slides(touch) else 0.0
     arm, at = load3(touch.arm), 9 * (n + 2 * touch.body)
     for c in range(3):
-        push = borne_block(touch, m, grip, unit(c), explicit, steps)
-        moment = cross(arm, borne_block(touch, m, grip, cross(unit(c), arm), explicit, steps))
+        push = carried_force(touch, m, grip, unit(c), explicit, steps)
+        moment = cross(arm, carried_force(touch, m, grip, cross(unit(c), arm), explicit, steps))
         for r in range(3):
             store(diagonal, at + 3 * r + c, load(diagonal, at + 3 * r + c) + push[r])
             store(diagonal, at + 9 + 3 * r + c, load(diagonal, at + 9 + 3 * r + c) + moment[r])
 
 
 @njit
-def borne_block(touch, m, grip, v, explicit, steps):
-    """What the carrier bears of a touch where it moves by v there."""
+def carried_force(touch, m, grip, v, explicit, steps):
+    """The force of a touch on its carrier per displacement v of that."""
     push = locked_part(touch, block_times(touch.particle, m, locked_part(touch, v), explicit, steps))
     return add_scaled(push, grip, tangent_part(touch, v))
 
 
 @inlined
 def block_times(i, m, v, explicit, steps):
+    """The block of a particle on the diagonal times v."""
     if explicit:
         return (m * v[0], m * v[1], m * v[2])
     return matvec(load_3x3(steps.values, 9 * steps.starts[i]), v)
@@ -333,6 +322,7 @@ def block_times(i, m, v, explicit, steps):
 
 @njit
 def precondition(r, s, system, steps):
+    """s = r by the inverse blocks, filtered by the locked directions."""
     diagonal, touches = steps.diagonal, steps.touches
     for i in range(r.shape[0] // 3):
         store_3(s, 3 * i, matvec(load_3x3(diagonal, 9 * i), load_3(r, 3 * i)))
@@ -342,14 +332,14 @@ def precondition(r, s, system, steps):
         store_3(s, i, free_part(touch, load_3(s, i)))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# The system of a Newton step ------------------------------------------------------------------------------------------
 
 FROM_ZERO, FROM_AIM, FROM_CHANGE = range(3)
 
 
 @njit
 def assemble(callbacks, system, steps):
-    """The matrix of a Newton step at `place`: w M, and what the forces add. Returns a status."""
+    """The matrix of a Newton step at `iterate`: w M − ∂f/∂x. Returns a status."""
     if steps.options[0].explicit != 0:
         return OK
     stage, values, starts = steps.stage[0], steps.values, steps.starts
@@ -357,7 +347,7 @@ def assemble(callbacks, system, steps):
     clear(values)
     system.settings[0].rate = 1.0 / stage.tau
     status = call_pointer(
-        callbacks.mechanism, callbacks.mechanism_data, PARTICLE_MATRIX, stage.time, steps.place, values
+        callbacks.mechanism, callbacks.mechanism_data, PARTICLE_MATRIX, stage.time, steps.iterate, values
     )
     for i in range(mass.shape[0]):
         at = 9 * starts[i]
@@ -370,34 +360,34 @@ def assemble(callbacks, system, steps):
 def solve(guess, tolerance, system, steps):
     """`change` with A change = −gradient, and A change in `image`, particle by particle. Returns a status of `linalg`.
 
-    guess : where to begin: FROM_ZERO, FROM_AIM, where the particles would go freely, or FROM_CHANGE, as it is.
+    guess : the first iterate: FROM_ZERO, FROM_AIM (the free motion) or FROM_CHANGE (the present `change`).
     """
     options, n = steps.options[0], 3 * system.settings[0].particles
     gradient, rhs, change = steps.gradient, steps.rhs, steps.change
     for k in range(rhs.shape[0]):
         store(rhs, k, -load(gradient, k))
-    explicit, coupled = options.explicit != 0, push_by_friction(system, steps)
-    begin_at(FROM_ZERO if coupled or explicit or options.direct != 0 else guess, n, change, system, steps)
-    prescribe(system, steps)
+    explicit, coupled = options.explicit != 0, add_friction_to_rhs(system, steps)
+    fill_guess(FROM_ZERO if coupled or explicit or options.direct != 0 else guess, n, change, system, steps)
+    fill_prescribed(system, steps)
     if not explicit:
-        add_friction(1.0, steps)
+        add_friction_to_matrix(1.0, steps)
     if options.direct != 0:
         status = call_pointer(options.direct, 0, SOLVE, 0.0, rhs, change)
     elif coupled:
         status = solve_coupled(tolerance, system, steps)
     else:
-        leave_bodies(n, steps)
-        status = divide(system, steps) if explicit else solve_held(tolerance, n, steps)
+        move_untouched_bodies(n, steps)
+        status = solve_diagonal(system, steps) if explicit else solve_filtered(tolerance, n, steps)
     if not explicit:
-        add_friction(-1.0, steps)
+        add_friction_to_matrix(-1.0, steps)
     apply(change, steps.image, system, steps)
-    count(status, steps.report[0])
+    count_solve(status, steps.report[0])
     return status
 
 
 @njit
-def count(status, report):
-    """Note a linear solve, and how it ended."""
+def count_solve(status, report):
+    """Count a linear solve by how it ended."""
     report.solves += 1
     if status == INDEFINITE:
         report.indefinite += 1
@@ -405,16 +395,16 @@ def count(status, report):
         report.unconverged += 1
 
 
-# One linear step, which takes nothing else from the step before, begins as if accelerations were those of that step.
 @njit
-def begin_at(guess, n, change, system, steps):
-    aim, place, pinned, options = steps.aim, steps.place, steps.pinned, steps.options[0]
+def fill_guess(guess, n, change, system, steps):
+    """Fill `change` with a guess. A single linear step starts from the accelerations of the step before."""
+    aim, iterate, pinned, options = steps.aim, steps.iterate, steps.pinned, steps.options[0]
     start, before, inverse = steps.start, steps.before, system.particle_inverse_mass
     if guess != FROM_CHANGE:
         clear(change)
     if guess == FROM_AIM:
         for k in range(n):
-            store(change, k, load(aim, k) - load(place, k))
+            store(change, k, load(aim, k) - load(iterate, k))
     if guess == FROM_AIM and options.linear != 0 and options.history != 0:
         for k in range(n):
             gain = load(inverse, k // 3) * (load(start, n + k) - load(before, n + k))
@@ -424,19 +414,19 @@ def begin_at(guess, n, change, system, steps):
 
 
 @njit
-def prescribe(system, steps):
-    """What locks prescribe into `change`."""
+def fill_prescribed(system, steps):
+    """Fill the prescribed displacements of locked particles into `change`."""
     touches, change = steps.touches, steps.change
     for k in range(steps.touch_counts[0]):
         if touches[k].locked > 0:
             i = 3 * touches[k].particle
             free = free_part(touches[k], load_3(change, i))
-            store_3(change, i, add(free, missing(touches[k], system, steps)))
+            store_3(change, i, add(free, missing_displacement(touches[k], system, steps)))
 
 
 @njit
-def push_by_friction(system, steps):
-    """Friction into `rhs`, on particles and on their carriers. Returns whether one of these is a body that moves."""
+def add_friction_to_rhs(system, steps):
+    """Add friction to `rhs`, on particles and on their carriers. Returns whether any carrier is a body that moves."""
     touches, rhs = steps.touches, steps.rhs
     n = 3 * system.settings[0].particles
     coupled = False
@@ -453,8 +443,8 @@ def push_by_friction(system, steps):
 
 
 @njit
-def add_friction(sign, steps):
-    """Add sign κ (1 − n nᵀ) of what slides to the blocks of particles."""
+def add_friction_to_matrix(sign, steps):
+    """Add sign κ (1 − n nᵀ) of sliding touches to the blocks of particles."""
     touches, values, starts = steps.touches, steps.values, steps.starts
     for k in range(steps.touch_counts[0]):
         touch = touches[k]
@@ -468,16 +458,16 @@ def add_friction(sign, steps):
 
 
 @njit
-def leave_bodies(n, steps):
-    """Bodies that no particle touches do what they would."""
+def move_untouched_bodies(n, steps):
+    """Fill the displacements of bodies that no particle touches into `change`."""
     change, moved, wanted = steps.change, steps.moved, steps.wanted
     for k in range(moved.shape[0]):
         store(change, n + k, load(wanted, k) - load(moved, k))
 
 
 @njit
-def divide(system, steps):
-    """The solution where the matrix is diagonal and no body takes part."""
+def solve_diagonal(system, steps):
+    """Solve where the matrix is diagonal and no body takes part."""
     rhs, change, touches = steps.rhs, steps.change, steps.touches
     mass, weight = system.particle_mass, steps.stage[0].weight
     for k in range(steps.touch_counts[0]):
@@ -516,14 +506,12 @@ def reduced_norm(system, steps):
     return math.sqrt(total)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The linear system of a Newton step by SciPy's sparse LU: for few unknowns, and to compare with.
-#
-# See `linear` for the system: Tᵀ (A + inertia) T z = Tᵀ (b − A p) and d = T z + p.
+# Direct solver --------------------------------------------------------------------------------------------------------
+# Tᵀ (A + inertia) T z = Tᵀ (b − A p) and d = T z + p by SciPy's sparse LU: for few unknowns, and as a reference.
 
 
 class DirectSolver:
-    """Called by a step through a C pointer: (right-hand side, what is prescribed) → the solution, in place."""
+    """Called by a step through a C pointer: (right-hand side, prescribed displacements) → the solution, in place."""
 
     def __init__(self, system: System, steps: Steps) -> None:
         self.system, self.steps = system, steps
@@ -551,13 +539,13 @@ class DirectSolver:
     def _inertia(self) -> list[np.ndarray]:
         """The mass matrices of bodies times their weight, two 3×3 blocks each."""
         weight = float(self.steps.stage[0].body_weight)
-        found = []
+        blocks = []
         for m, xx, yy, zz, xy, xz, yz in self.steps.inertia.reshape(-1, 7):
-            found += [weight * m * np.eye(3), weight * np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])]
-        return found
+            blocks += [weight * m * np.eye(3), weight * np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])]
+        return blocks
 
     def _friction(self, size: int) -> Any:
-        """What sliding friction adds to the matrix beside the blocks of particles: −κ P J, its mirror image, and κ Jᵀ P J."""
+        """The part of sliding friction in the matrix besides the blocks of particles: −κ P J, its transpose, and κ Jᵀ P J."""
         from scipy.sparse import csc_array
 
         n, rigid = int(self.system.settings[0].particles), int(self.system.settings[0].rigid)
@@ -621,80 +609,3 @@ def _point_jacobian(arm: np.ndarray) -> np.ndarray:
     """(3, 6): the displacement of a point at `arm` from a body's displacement and turn."""
     x, y, z = arm
     return np.hstack([np.eye(3), -np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])])
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Four particles at a time, in uniform fields: what makes the step of free particles as fast as memory.
-
-
-# Four particles are three registers of places, x y z x | y z x y | z x y z, and as many of momenta. Of forces m a + c the sum
-# is a Σ m + c n and their moment (Σ m x) × a + (Σ x) × c. Pinned particles have an inverse mass of zero, and no momentum.
-@njit
-def step_fours(first, last, a, c, y, system, steps):
-    """The step of `free` for whole fours of the particles from `first` to `last`, with the acceleration a and the force c.
-
-    Returns (the first that is left over, sum of forces, their moment, a number that is not finite if any place is not).
-    """
-    h, n, at = steps.options[0].dt, system.settings[0].particles, particles_at(system)
-    mass, inverse, room = system.particle_mass, system.particle_inverse_mass, steps.start
-    end = last - (last - first) % 4
-    if end == first:  # there may be too little room
-        return first, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0
-    for k in range(12):
-        store(room, k, h * a[k % 3])
-        store(room, 12 + k, h * c[k % 3])
-    a_0, a_1, a_2 = load4(room, 0), load4(room, 4), load4(room, 8)
-    c_0, c_1, c_2 = load4(room, 12), load4(room, 16), load4(room, 20)
-    zero, half = spread(0.0), spread(0.5 * h)
-    masses, check = zero, zero
-    s_0, s_1, s_2, r_0, r_1, r_2 = zero, zero, zero, zero, zero, zero  # Σ m x and Σ x
-    for i in range(first, end, 4):
-        m, w = load4(mass, i), times4(half, load4(inverse, i))
-        moved = where4(w, zero, m)
-        x, p = at + 3 * i, at + 3 * (n + i)
-        s_0, r_0, check = move(
-            y, x, p, first_thrice(w), first_thrice(m), first_thrice(moved), a_0, c_0, s_0, r_0, check
-        )
-        s_1, r_1, check = move(
-            y, x + 4, p + 4, middle_thrice(w), middle_thrice(m), middle_thrice(moved), a_1, c_1, s_1, r_1, check
-        )
-        s_2, r_2, check = move(
-            y, x + 8, p + 8, last_thrice(w), last_thrice(m), last_thrice(moved), a_2, c_2, s_2, r_2, check
-        )
-        masses = plus4(masses, m)
-    weighted, places = sum_of(s_0, s_1, s_2, room), sum_of(r_0, r_1, r_2, room)
-    total = add_scaled(scale(end - first, c), sum_4(masses, room), a)
-    moment = add(cross(weighted, a), cross(places, c))
-    return end, total, moment, sum_4(check, room)
-
-
-@inlined
-def move(y, at, to_p, w, m, moved, a, c, weighted, places, check):
-    """Four numbers: half a drift, the kick m a + c where anything moves, half a drift; the three sums go on."""
-    zero = spread(0.0)
-    p = load4(y, to_p)
-    x = plus4(load4(y, at), times4(w, p))
-    weighted, places = plus4(weighted, times4(m, x)), plus4(places, x)
-    p = plus4(p, plus4(times4(moved, a), where4(w, zero, c)))
-    x = plus4(x, times4(w, p))
-    store4(y, at, x)
-    store4(y, to_p, p)
-    return weighted, places, plus4(check, x)
-
-
-@inlined
-def sum_of(v_0, v_1, v_2, room):
-    """The sum of four vectors in three registers."""
-    store4(room, 0, v_0)
-    store4(room, 4, v_1)
-    store4(room, 8, v_2)
-    total = (0.0, 0.0, 0.0)
-    for k in range(0, 12, 3):
-        total = add(total, (load(room, k), load(room, k + 1), load(room, k + 2)))
-    return total
-
-
-@inlined
-def sum_4(v, room):
-    store4(room, 0, v)
-    return load(room, 0) + load(room, 1) + load(room, 2) + load(room, 3)

@@ -1,7 +1,7 @@
-"""A stage of a step: what is looked for, and how far x is from it.
+"""The stage of a time step: the function that it minimizes, its gradient, and the end of the step.
 
-An implicit step is a minimum (implicit Euler: D. Baraff, A. Witkin, course notes on physically based modelling; the others
-alike): with the positions x at the time of the stage, velocities (x − base)/τ and s where the particles would go freely,
+An implicit step minimizes a function (implicit Euler: D. Baraff, A. Witkin, course notes on physically based modelling; the
+others alike): with the positions x at the time of the stage, velocities (x − base)/τ and the positions s of free motion,
 
     ½ w |x − s|²_M + W(x)   is least,   its gradient   w M (x − s) − f(x) = 0.
 
@@ -11,9 +11,9 @@ alike): with the positions x at the time of the stage, velocities (x − base)/�
     BDF2                τ = 2 h/3   base = (4 x₀ − x₋₁)/3    s = base + τ (4 v₀ − v₋₁)/3
     explicit            τ = h/2     base = x₀ + τ v₀         s = base + τ v₀         forces at base; then x₁ = x
 
-with w = 1/τ², but 2/h² for the explicit one, whose kick lasts h. Forces that are no gradient, as drag, are added to f, and
-their work along a Newton step to its change of energy. Bodies that touch particles are unknowns too: their displacements
-since x₀ and turns, X, with ½ w (X − X₀)ᵀ M (X − X₀), where X₀ is what they would do if no particle touched them.
+with w = 1/τ², but 2/h² for the explicit one, whose impulse lasts h. Forces without a potential, as drag, are added to f,
+and their work along a Newton step to its change of energy. Bodies that touch particles are unknowns too: their
+displacements and rotations since x₀, X, with ½ w (X − X₀)ᵀ M (X − X₀), where X₀ is their displacement without particles.
 """
 
 import math
@@ -26,11 +26,10 @@ from ..dynamics.kinematics import load6, load9
 from ..dynamics.particle_forces import particles_at
 from ..linalg.block_matrix import add_3, load_3, store_3
 from ..model.tables import FORCE_IMPULSE, LEDGER, PROJECTION_WORK, REACTION_IMPULSE, REACTION_TORQUE, TORQUE_IMPULSE
-from .contact import carried, normal_part, push_carrier, slip_of
+from .contact import body_displacement, normal_part, push_carrier, slip_of
 from .tables import BODY_ROW
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Bodies in a stage of a step of particles: their mass matrices and displacements; see `stage`.
+# Bodies in a stage ----------------------------------------------------------------------------------------------------
 
 
 @njit
@@ -40,14 +39,14 @@ def begin_bodies(system, steps):
     bodies, kinematics = system.bodies, system.kinematics
     inertia, moved, wanted = steps.inertia, steps.moved, steps.wanted
     tau = options.fraction * options.dt
-    kick = options.dt if options.explicit != 0 else tau
-    steps.stage[0].body_weight = 1.0 / (tau * kick)
+    duration = options.dt if options.explicit != 0 else tau  # of the impulse
+    steps.stage[0].body_weight = 1.0 / (tau * duration)
     for b in range(system.settings[0].rigid):
         kin, body = kinematics[b], bodies[b]
         m = congruence(load9(kin.rotation), load6(body.inertia))
         turn = symvec(load6(kin.inverse_inertia), load3(kin.torque))
-        shift = add_scaled(load3(kin.v), kick * body.inverse_mass, load3(kin.force))
-        spin = add_scaled(load3(kin.omega), kick, turn)
+        shift = add_scaled(load3(kin.v), duration * body.inverse_mass, load3(kin.force))
+        spin = add_scaled(load3(kin.omega), duration, turn)
         at = BODY_ROW * b
         for k in range(6):
             store(inertia, 7 * b + 1 + k, m[k])
@@ -87,20 +86,20 @@ def body_momentum(b, u, turn, steps):
     return scale(load(inertia, at), u), symvec(moments, turn)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# The stage ------------------------------------------------------------------------------------------------------------
 
 
 @njit
 def begin_stage(t, y, system, steps):
-    """Set out from the particles in y: `aim`, `base`, and the first guess, which is where the stage starts.
+    """Set up the stage from the particles in y: `aim`, `base`, and the first iterate, which is where the stage starts.
 
-    Damping is looked at where the particles would go freely, which is right to second order, so that it is linear in x and
-    has an energy too: Newton's method keeps its pace.
+    Damping is evaluated where the particles would go freely, which is right to second order; so it is linear in x and has an
+    energy too, and Newton's method converges as fast.
     """
     options, stage = steps.options[0], steps.stage[0]
     n = system.settings[0].particles
     h, explicit = options.dt, options.explicit != 0
-    start, before, aim, base, place = steps.start, steps.before, steps.aim, steps.base, steps.place
+    start, before, aim, base, iterate = steps.start, steps.before, steps.aim, steps.base, steps.iterate
     inverse_mass = system.particle_inverse_mass
     at = particles_at(system)
     for k in range(6 * n):
@@ -122,22 +121,22 @@ def begin_stage(t, y, system, steps):
                 origin = x + tau * v
             store(base, k, origin)
             store(aim, k, origin + tau * speed)
-            store(place, k, origin if explicit else x)
-            store(place, 3 * n + k, v if explicit else (x - origin) / tau)
-            store(place, 6 * n + k, v)
-            store(place, 9 * n + k, load(place, k) if once else load(base, k) + tau * speed)
+            store(iterate, k, origin if explicit else x)
+            store(iterate, 3 * n + k, v if explicit else (x - origin) / tau)
+            store(iterate, 6 * n + k, v)
+            store(iterate, 9 * n + k, load(iterate, k) if once else load(base, k) + tau * speed)
 
 
 @njit
-def evaluate_forces(callbacks, place, out, system, steps):
-    """Forces at a place, and their energy into `stage.energy`. Returns a status."""
+def evaluate_forces(callbacks, iterate, out, system, steps):
+    """Forces at a state `iterate` into `out`, and the objective of the stage into `stage.energy`. Returns a status."""
     stage = steps.stage[0]
-    status = call_pointer(callbacks.mechanism, callbacks.mechanism_data, PARTICLE_FORCES, stage.time, place, out)
+    status = call_pointer(callbacks.mechanism, callbacks.mechanism_data, PARTICLE_FORCES, stage.time, iterate, out)
     n = system.settings[0].particles
     mass, aim = system.particle_mass, steps.aim
     inertial = 0.0
     for i in range(n):
-        d = sub(load_3(place, 3 * i), load_3(aim, 3 * i))
+        d = sub(load_3(iterate, 3 * i), load_3(aim, 3 * i))
         inertial += load(mass, i) * dot(d, d)
     bodies = 0.0
     for b in range(system.settings[0].rigid):
@@ -149,42 +148,42 @@ def evaluate_forces(callbacks, place, out, system, steps):
 
 
 @njit
-def predict(system, steps):
-    """Velocities of an explicit step half a kick further on, where forces that depend on them are taken."""
-    place, forces, inverse = steps.place, steps.forces, system.particle_inverse_mass
+def predict_velocities(system, steps):
+    """Advance the velocities of an explicit step by half an impulse, where forces that depend on them are evaluated."""
+    iterate, forces, inverse = steps.iterate, steps.forces, system.particle_inverse_mass
     n, tau = system.settings[0].particles, steps.stage[0].tau
     for i in range(n):
         w = tau * load(inverse, i)
         for k in range(3 * i, 3 * i + 3):
-            v = load(place, 3 * n + k) + w * (load(forces, k) + load(forces, 3 * n + k))
-            store(place, 3 * n + k, v)
-            store(place, 6 * n + k, v)
+            v = load(iterate, 3 * n + k) + w * (load(forces, k) + load(forces, 3 * n + k))
+            store(iterate, 3 * n + k, v)
+            store(iterate, 6 * n + k, v)
     for j in range(steps.touch_counts[0]):
         touch = steps.touches[j]
-        if touch.locked > 0:  # forces do not move it as they would
+        if touch.locked > 0:  # its motion is not that of a free particle
             i = 3 * touch.particle
             v_0 = scale(load(inverse, touch.particle), load_3(steps.start, 3 * n + i))
-            store_3(place, 3 * n + i, v_0)
-            store_3(place, 6 * n + i, v_0)
+            store_3(iterate, 3 * n + i, v_0)
+            store_3(iterate, 6 * n + i, v_0)
 
 
 @njit
-def keep_power(system, steps):
-    """Remember the powers of the last evaluation."""
-    power, found = steps.power, system.power
+def store_power(system, steps):
+    """Store the powers of the last evaluation."""
+    power, evaluated = steps.power, system.power
     for i in range(power.shape[0]):
-        store(power, i, load(found, i))
+        store(power, i, load(evaluated, i))
 
 
 @njit
-def fill_gradient(place, forces, gradient, system, steps):
-    """w M (x − s) − f of every particle, and w M (X − X₀) of every body. Contact forces are what is missing to zero."""
+def fill_gradient(iterate, forces, gradient, system, steps):
+    """w M (x − s) − f of every particle, and w M (X − X₀) of every body. Contact forces balance the rest."""
     n = system.settings[0].particles
     stage, mass, aim = steps.stage[0], system.particle_mass, steps.aim
     for i in range(n):
         m = stage.weight * load(mass, i)
         for k in range(3 * i, 3 * i + 3):
-            store(gradient, k, m * (load(place, k) - load(aim, k)) - load(forces, k) - load(forces, 3 * n + k))
+            store(gradient, k, m * (load(iterate, k) - load(aim, k)) - load(forces, k) - load(forces, 3 * n + k))
     for b in range(system.settings[0].rigid):
         u, turn = body_offset(b, steps)
         m, spin = body_momentum(b, u, turn, steps)
@@ -194,20 +193,16 @@ def fill_gradient(place, forces, gradient, system, steps):
 
 
 @njit
-def typical_forces(place, forces, system, steps):
-    """N: the norm of the forces that a step starts from, and the larger of that and of what inertia asks for."""
+def typical_forces(iterate, forces, system, steps):
+    """N: the norm of the applied forces at the start of a step, and the larger of that and the norm of w M (x − s)."""
     n = system.settings[0].particles
-    stage, mass, aim, inverse = (
-        steps.stage[0],
-        system.particle_mass,
-        steps.aim,
-        system.particle_inverse_mass,
-    )
+    stage, aim = steps.stage[0], steps.aim
+    mass, inverse = system.particle_mass, system.particle_inverse_mass
     inertial, applied = 0.0, 0.0
     for i in range(n):
         if load(inverse, i) == 0.0:
             continue
-        d = scale(stage.weight * load(mass, i), sub(load_3(place, 3 * i), load_3(aim, 3 * i)))
+        d = scale(stage.weight * load(mass, i), sub(load_3(iterate, 3 * i), load_3(aim, 3 * i)))
         f = add_scaled(load_3(forces, 3 * i), 1.0, load_3(forces, 3 * (n + i)))
         inertial += dot(d, d)
         applied += dot(f, f)
@@ -215,50 +210,49 @@ def typical_forces(place, forces, system, steps):
 
 
 @njit
-def move(place, change, length, trial, system, steps):
-    """trial = place + length · change, with the velocities there; forces will be linear about these."""
+def move_particles(iterate, change, length, trial, system, steps):
+    """trial = iterate + length · change, with the velocities there, about which forces are linear."""
     n = system.settings[0].particles
     tau, base = steps.stage[0].tau, steps.base
     for k in range(3 * n):
-        x = load(place, k) + length * load(change, k)
+        x = load(iterate, k) + length * load(change, k)
         v = (x - load(base, k)) / tau
         store(trial, k, x)
         store(trial, 3 * n + k, v)
         store(trial, 6 * n + k, v)
-        store(trial, 9 * n + k, load(place, 9 * n + k))
+        store(trial, 9 * n + k, load(iterate, 9 * n + k))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The end of a time step of particles: momenta of what touches, and the ledger.
+# The end of a step ----------------------------------------------------------------------------------------------------
 
 
 @inlined
-def force_place(particle, steps):
-    """Where the forces of a step act on a particle."""
+def force_position(particle, steps):
+    """The position at which the forces of a step act on a particle."""
     if steps.options[0].explicit != 0:
         return load_3(steps.base, 3 * particle)
-    return load_3(steps.place, 3 * particle)
+    return load_3(steps.iterate, 3 * particle)
 
 
 @njit
-def book_forces(y, system, steps):
-    """Powers and impulses of the forces on particles, into the ledger, by the rule that moves the particles."""
+def add_force_impulses(y, system, steps):
+    """Add work and impulses of the forces on particles to the ledger, by the rule that moves the particles."""
     options, n = steps.options[0], system.settings[0].particles
     forces, inverse = steps.forces, system.particle_inverse_mass
     power, booked = steps.power, steps.booked
     zero = (0.0, 0.0, 0.0)
-    total, moment, held, held_moment = zero, zero, zero, zero
+    total, moment, reaction, reaction_moment = zero, zero, zero, zero
     for i in range(n):
         f = add(load_3(forces, 3 * i), load_3(forces, 3 * (n + i)))
-        turning = cross(force_place(i, steps), f)
+        turning = cross(force_position(i, steps), f)
         total, moment = add(total, f), add(moment, turning)
         if load(inverse, i) == 0.0:
-            held, held_moment = sub(held, f), sub(held_moment, turning)
+            reaction, reaction_moment = sub(reaction, f), sub(reaction_moment, turning)
     common = power.shape[0] - len(LEDGER)
     store_3(power, common + FORCE_IMPULSE, total)
     store_3(power, common + TORQUE_IMPULSE, moment)
-    store_3(power, common + REACTION_IMPULSE, held)
-    store_3(power, common + REACTION_TORQUE, held_moment)
+    store_3(power, common + REACTION_IMPULSE, reaction)
+    store_3(power, common + REACTION_TORQUE, reaction_moment)
     twice = options.past_q != 0.0 and options.history != 0
     ledger = y.shape[0] - power.shape[0]
     for i in range(power.shape[0]):
@@ -269,13 +263,13 @@ def book_forces(y, system, steps):
         store(y, ledger + i, load(y, ledger + i) + amount)
 
 
-# The impulse of a contact changes the velocity at one place, so that its work is that with the mean of the velocities before
-# and after, whatever rule moves the particle: what an impact takes is physics, and no error of implicit Euler, whose rule
-# has the velocity after it. Work of friction is that along the slip; what else the contact does to the particle, it does the
-# other way round to the carrier, in whose own step that is booked.
+# The impulse of a contact changes the velocity at one point, so that its work is that with the mean of the velocities before
+# and after, whatever rule moves the particle: the loss of an impact is physics, and no error of implicit Euler, whose rule
+# has the velocity after it. Work of friction is that along the slip; the rest of the work is opposite to that on
+# the carrier, whose own step adds it to the ledger.
 @njit
 def finish_touch(touch, y, particles, system, steps):
-    """Book what a touch did to its particle, leave the opposite to the carrier, move the particle out of what it is in."""
+    """Add work and impulse of a touch to the ledger, push its carrier, and move the particle out of overlap."""
     options = steps.options[0]
     h, n, at = options.dt, system.settings[0].particles, particles_at(system) + 3 * touch.particle
     w = load(system.particle_inverse_mass, touch.particle)
@@ -292,13 +286,13 @@ def finish_touch(touch, y, particles, system, steps):
     ledger = options.ledger
     store(y, ledger, load(y, ledger) + dot(normal, mean) + dot(along, beside))
     store(y, ledger + 1, load(y, ledger + 1) + dot(along, sub(mean, beside)))
-    push(touch, force_place(touch.particle, steps), force, h, y, system)
-    move_out(touch, sub(x, x_0), y, particles, system, steps)
+    add_contact_impulse(touch, force_position(touch.particle, steps), force, h, y, system)
+    correct_position(touch, sub(x, x_0), y, particles, system, steps)
 
 
 @njit
-def move_out(touch, way, y, particles, system, steps):
-    """Put a particle where its contacts want it."""
+def correct_position(touch, way, y, particles, system, steps):
+    """Move a particle out of its active contacts."""
     contacts, active = particles.contacts, steps.active
     stretch = steps.options[0].stretch
     out = (0.0, 0.0, 0.0)
@@ -306,7 +300,7 @@ def move_out(touch, way, y, particles, system, steps):
         contact = contacts[c]
         if active[c] != 0:
             n = load3(contact.normal)
-            body = carried(contact.body, load3(contact.position), steps.moved, 0, system)
+            body = body_displacement(contact.body, load3(contact.position), steps.moved, 0, system)
             depth = contact.separation + dot(n, add_scaled(add(way, out), -stretch, body))
             if depth < 0.0:
                 out = add_scaled(out, -depth, n)
@@ -315,7 +309,7 @@ def move_out(touch, way, y, particles, system, steps):
 
 @njit
 def shift_particle(particle, out, y, system, steps):
-    """Move a particle, and book the energy and the angular momentum of that."""
+    """Move a particle, and add the energy and the angular momentum of that to the ledger."""
     at, common = particles_at(system) + 3 * particle, y.shape[0] - len(LEDGER)
     p = load_3(y, at + 3 * system.settings[0].particles)
     add_3(y, at, out)
@@ -325,8 +319,8 @@ def shift_particle(particle, out, y, system, steps):
 
 
 @njit
-def push(touch, x, force, h, y, system):
-    """Book the impulse of a contact on its particle, and leave the opposite force to the carrier."""
+def add_contact_impulse(touch, x, force, h, y, system):
+    """Add the impulse of a contact on its particle to the ledger, and the opposite force to `pushes` of the carrier."""
     common = y.shape[0] - len(LEDGER)
     add_3(y, common + REACTION_IMPULSE, scale(h, force))
     add_3(y, common + REACTION_TORQUE, scale(h, cross(x, force)))

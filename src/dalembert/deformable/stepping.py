@@ -53,7 +53,7 @@ class ParticleStepper(FixedStepper):
         self._fit()
 
     def _fit(self) -> None:
-        """The addresses of it all, with room for as many contacts as the detector has."""
+        """Take the addresses of all tables, with room for as many contacts as the detector has."""
         detector = self._detector
         particles = Particles(*[np.zeros(0)] * len(Particles._fields)) if detector is None else detector.particles
         if detector is not None and len(self._steps.active) < len(particles.contacts):
@@ -64,12 +64,12 @@ class ParticleStepper(FixedStepper):
         )  # fmt: skip
         own = (particles, self._mechanism.system, self._steps)
         if DISABLED:
-            self._march: Callable[..., int] = lambda y, dydt, stop: int(run_steps(callbacks, y, dydt, stop, *own))
+            self._run_kernel: Callable[..., int] = lambda y, dydt, stop: int(run_steps(callbacks, y, dydt, stop, *own))
             return
         self._addresses = [address_table(table) for table in own]
         self._data = np.array([*callbacks, *(table.ctypes.data for table in self._addresses)], np.int64)
         function, data = C_TYPE(PARTICLE_STEP_ENTRY.address), int(self._data.ctypes.data)
-        self._march = lambda y, dydt, stop: int(
+        self._run_kernel = lambda y, dydt, stop: int(
             function(data, 0, stop, y.ctypes.data, y.size, dydt.ctypes.data, dydt.size)
         )
 
@@ -95,7 +95,7 @@ class ParticleStepper(FixedStepper):
         super().restart(time)
 
     def changed(self) -> None:
-        """The state was changed from outside: what was before it tells nothing."""
+        """The state was changed from outside: the history is invalid."""
         super().changed()
         self._steps.options.history = 0
         self._steps.memory.step = -1
@@ -108,7 +108,7 @@ class ParticleStepper(FixedStepper):
         return True
 
     def missed(self) -> str:
-        """What to say of a step that misses its tolerance."""
+        """The message of a step that misses its tolerance."""
         stage, single = self._steps.stage[0], bool(self._steps.options.linear[0])
         what = "its linear system" if single else "Newton's method"
         return (
@@ -130,16 +130,16 @@ class ParticleStepper(FixedStepper):
 
     def call_kernel(self, y: np.ndarray, dydt: np.ndarray, stop: float) -> int:
         """Make steps of particles until so long after the start (s). Returns a status."""
-        return self._march(y, dydt, stop)
+        return self._run_kernel(y, dydt, stop)
 
     def grow(self) -> None:
-        """Give collision detection and the tables as much room as it asked for."""
+        """Give collision detection and the tables as much room as it needs."""
         assert self._detector is not None
         self._detector.make_room()
         self._fit()
 
     def room(self) -> dict[str, int]:
-        """The lengths of what `fields` has, where the model does not tell them."""
+        """The lengths of `fields` that do not follow from the model."""
         return {} if self.bodies is None else self.bodies.room()
 
     def make_room(self, room: dict[str, int]) -> None:
@@ -148,7 +148,7 @@ class ParticleStepper(FixedStepper):
             self.bodies.make_room(room)
 
     def fields(self) -> list[Field]:
-        """What is remembered from step to step, beside the state."""
+        """The history that a run needs besides the state."""
         steps = self._steps
         return [
             Field("steps", self.report.steps, 0, LARGE),
@@ -162,22 +162,22 @@ class ParticleStepper(FixedStepper):
         ]
 
     def put_back(self) -> None:
-        """`fields` were written: go on from there."""
+        """`fields` were written: continue from there."""
         super().put_back()
         if self.bodies is not None:
             self.bodies.put_back()
 
     def attempt(self, y: np.ndarray) -> np.ndarray:
-        """The state of the last step that was tried: how far its particles came, and where the forces there push them."""
+        """The state of the last step that was tried: the iterate, with the velocities that its forces would give."""
         tried = (y if self.bodies is None else self.bodies.attempt(y)).copy()
-        place, forces = self._steps.place[: self._steps.start.size], self._steps.forces
-        x, v = place.reshape(2, -1, 3)
+        iterate, forces = self._steps.iterate[: self._steps.start.size], self._steps.forces
+        x, v = iterate.reshape(2, -1, 3)
         push = self.settings.dt * forces.reshape(2, -1, 3).sum(axis=0)
         tried[self._block] = np.concatenate([x, self._mechanism.system.particle_mass[:, None] * v + push]).ravel()
         return tried
 
     def frame(self) -> dict[str, Any]:
-        """What is recorded of the contacts of bodies."""
+        """What a frame records of the contacts of bodies."""
         return {} if self.bodies is None else self.bodies.frame()
 
     def contact_report(self) -> ContactReport | None:
@@ -202,12 +202,12 @@ class ParticleStepper(FixedStepper):
         return [] if self.bodies is None else self.bodies.asleep(model)
 
     def efforts(self, model: Model) -> dict[str, float]:
-        """What stops, dry friction and ideal motors exerted in the last step of the bodies."""
+        """The efforts of stops, dry friction and ideal motors in the last step of the bodies."""
         return {} if self.bodies is None else self.bodies.efforts(model)
 
     @property
     def timer(self) -> dict[str, float]:
-        """What the stages of a step took, in ticks of the processor."""
+        """The time of each stage of a step, in cycles of the processor."""
         own = {
             f"particles: {name}": value for name, value in zip(STEP_STAGES, self._steps.timer.tolist(), strict=False)
         }

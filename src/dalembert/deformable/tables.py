@@ -19,8 +19,8 @@ from ..linalg.deflation import CoarseSpace, CoarseWork, coarse_space, coarse_wor
 from ..model.compile import Model
 from ..model.tables import LEDGER, PARTICLE_FIELD
 
-# The scheme (see `schemes`): `explicit`, `linear`, 0 or 1; `fraction`, the time of the stage in steps; `stretch`, the way of
-# the step over that of its stage; `past_q`, `past_r`, whole numbers.
+# The scheme (see `schemes`): `explicit`, `linear`, 0 or 1; `fraction`, the time of the stage in steps; `stretch`, the
+# displacement of the step over that of its stage; `past_q`, `past_r`, whole numbers.
 OPTIONS = np.dtype(
     [("explicit", "i8"), ("linear", "i8"), ("fraction", "f8"), ("stretch", "f8"), ("past_q", "f8"), ("past_r", "f8"),
      ("dt", "f8"), ("newton", "i8"), ("tolerance", "f8"), ("linear_tolerance", "f8"),
@@ -28,8 +28,9 @@ OPTIONS = np.dtype(
      ("direct", "i8"), ("history", "i8"), ("predict", "i8"), ("powers", "i8"), ("start", "f8")],
     align=True,
 )  # fmt: skip
-# `history` above: whether `before` holds the state before the last step; `powers`: whether any force does work that is
-# booked. What a stage is: its τ, and where it is in Newton.
+# `history` above: whether `before` holds the state before the last step; `powers`: whether any force does work for the
+# ledger.
+# The stage: its τ, and the state of Newton's method.
 STAGE = np.dtype(
     [("tau", "f8"), ("time", "f8"), ("energy", "f8"), ("slope", "f8"), ("typical", "f8"), ("residual", "f8"),
      ("weight", "f8"), ("body_weight", "f8")],
@@ -41,7 +42,7 @@ REPORT = np.dtype(
      ("indefinite", "i8"), ("unsolved", "i8"), ("worst", "f8")],
     align=True,
 )  # fmt: skip
-# A particle that touches: its contacts, the body that carries it and its arm there, and the directions in which it is
+# The touch of a particle: its contacts, the body that carries it and its arm there, and the directions in which it is
 # locked to that body, `locked` orthonormal ones of which the first `normals` span those of its contacts. `target` is its
 # displacement in them since the start of the stage, beside that of the body. Where it slides `grip` is κ, N/m. `friction` and
 # `force`: N, on the particle.
@@ -52,20 +53,21 @@ TOUCH = np.dtype(
     align=True,
 )  # fmt: skip
 
-# Of a particle that touched: the number of the step after that, and what was found.
+# The warm-start cache of a particle that touched: the number of the step after that, sticking, and κ.
 MEMORY = np.dtype([("step", "i8"), ("stick", "i8"), ("grip", "f8")], align=True)
 
-# A particle that goes with a point of a body.
+# A particle that is attached to a point of a body.
 ATTACHMENT = np.dtype([("particle", "i8"), ("body", "i8"), ("anchor", "f8", 3)], align=True)
 
 BODY_ROW = 6  # numbers a body: of a displacement, then of a turn
 STEP_STAGES = ("forces", "matrix", "linear solver", "contacts", "update")
-TICKS = len(STEP_STAGES) + 3
+TIMER_SIZE = len(STEP_STAGES) + 3
+ROUNDING_OF_STEPS = 1e-9  # steps: a run that is nearer than this to its stop has reached it
 FORCES, MATRIX, LINEAR, CONTACTS, UPDATE = range(5)
 
 
 class Callbacks(NamedTuple):
-    """Addresses of C functions and of what they are handed: the mechanics, the search for contacts."""
+    """Addresses of C functions and of their `data`: the mechanics, and the detection of contacts."""
 
     mechanism: int
     mechanism_data: int
@@ -83,30 +85,30 @@ class Steps(NamedTuple):
     memory: Any = column("n if contacts else 0", MEMORY, doc="particle by particle, if any may touch")
     attachments: Any = column("attachments", ATTACHMENT)
     tied: Any = column("n if attachments else 0", np.int64, doc="1 where a particle is attached; empty if none is")
-    active: Any = column("contacts", np.int64, doc="contact by contact: whether it holds")
-    touch_counts: Any = column("1", np.int64, doc="touches there are")
-    pinned: Any = column(dtype=np.int64, doc="the particles that stay where they are")
+    active: Any = column("contacts", np.int64, doc="contact by contact: whether it is in the active set")
+    touch_counts: Any = column("1", np.int64, doc="number of touches")
+    pinned: Any = column(dtype=np.int64, doc="the pinned particles")
     start: Any = column("6 * n", doc="x and p at the start of the step")
     before: Any = column("6 * n", doc="the same a step earlier")
     aim: Any = column("3 * n", unit="m", doc="s")
     base: Any = column("3 * n")
-    place: Any = column(
-        "12 * n", doc="x, v, velocities about which forces are linear, and places at which damping is looked at"
+    iterate: Any = column(
+        "12 * n", doc="x, v, velocities about which forces are linear, and positions at which damping is evaluated"
     )
     trial: Any = column("12 * n")
     forces: Any = column("6 * n", unit="N", doc="conservative forces, then all others")
     trial_forces: Any = column("6 * n")
-    power: Any = column("ledger", doc="powers at `place`")
+    power: Any = column("ledger", doc="powers at `iterate`")
     booked: Any = column("ledger", doc="what the last step added to the ledger for forces")
     gradient: Any = column("m")
     change: Any = column("m", doc="displacements of a Newton step")
     moved: Any = column("6 * b", unit="m, rad", doc="displacement and turn of each body since the start of the stage")
-    wanted: Any = column("6 * b", doc="the same, if no particle touched it")
+    wanted: Any = column("6 * b", doc="the same without particles")
     inertia: Any = column("7 * b", doc="mass (kg) and moments (kg m²; xx, yy, zz, xy, xz, yz), world axes")
     starts: Any = column("n + 1", np.int64, doc="see linalg.block_pattern")
     columns: Any = column(dtype=np.int32)
     values: Any = column("9 * blocks", doc="of the matrix")
-    rhs: Any = column("m", doc="and the vectors of conjugate gradients:")
+    rhs: Any = column("m", doc="and the vectors of conjugate gradients")
     residual: Any = column("m")
     direction: Any = column("m")
     image: Any = column("m")
@@ -120,15 +122,14 @@ class Steps(NamedTuple):
     solution: Any = column("1", SOLUTION)
     spare: Any = column("state")
     diagonal: Any = column("9 * n + 18 * b", doc="inverse of the blocks on the diagonal")
-    timer: Any = column("TICKS")
+    timer: Any = column("TIMER_SIZE")
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# Schemes --------------------------------------------------------------------------------------------------------------
 # The schemes of a time step of particles, as data; `stage` has the equations.
 #
-# A file adds a scheme with `SCHEMES.add`, and is listed in `particles.SCHEME_FILES`. Kernels read the numbers of a
-# scheme in
-# the options of a step, so that a new one compiles nothing.
+# A file adds a scheme with `SCHEMES.add`, and is listed in `deformable.SCHEME_FILES`. Kernels read the numbers of a
+# scheme in the options of a step, so that a new one compiles nothing.
 
 
 class Scheme(NamedTuple):
@@ -139,7 +140,7 @@ class Scheme(NamedTuple):
     past : q and r, whole numbers, of a scheme that uses the step before: its stage starts from
         base = ((r + q) x₀ − q x₋₁)/r, with v alike, and takes τ = (r − q) h/r. q = 0: only x₀ counts, and τ = θ h.
     linear : whether a stage is one step of Newton's method, a linear solve.
-    explicit : half a drift, kick, half a drift.
+    explicit : leapfrog: half a drift, the impulse of the forces, half a drift.
     """
 
     help: str
@@ -158,7 +159,7 @@ class Schemes(Registry[Scheme]):
     """Schemes by name."""
 
     def add(self, name: str, thing: Scheme) -> None:
-        """Add a scheme. Raises ValueError for a name that is taken, and for numbers that make no step."""
+        """Add a scheme. Raises ValueError for a name that is taken, and for invalid numbers."""
         q, r = thing.past
         if not 0.0 < thing.fraction <= 1.0:
             raise ValueError(f"scheme {name!r}: fraction is {thing.fraction!r}; give one above 0, and at most 1")
@@ -178,13 +179,11 @@ SCHEMES.add("implicit_midpoint", Scheme(f"{NEWTON}; hardly damps, and keeps orbi
 SCHEMES.add("bdf2", Scheme(f"{NEWTON}; damps less than implicit Euler", past=(1, 3)))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The tables of the time step of particles, as a model needs them.
+# Tables of a model ----------------------------------------------------------------------------------------------------
 
-
-NEWTON_OPTIONS = 60  # most steps of Newton's method in a stage
+MOST_NEWTON_STEPS = 60  # in a stage
 DAMPING = ("damping", "stretch_damping", "shear_damping", "viscosity")  # fields of elements
-ROUNDS = 12  # most linear solves about contacts in a step of it
+ROUNDS = 12  # most linear solves for the active set of contacts, in a step of Newton's method
 
 
 class ParticleSettings(NamedTuple):
@@ -192,7 +191,7 @@ class ParticleSettings(NamedTuple):
 
     method : a name of `SCHEMES`. dt : s. tolerance : of Newton's method, relative to the forces of the step.
     linear_solver : "cg" or "direct"; linear_tolerance : of the first, relative. margin : m, within which contacts are
-    looked for. ledger : where the entries of contact begin in the state. stop_unsolved : whether a step that misses its
+    detected. ledger : where the entries of contact begin in the state. stop_unsolved : whether a step that misses its
     tolerance ends the run.
     """
 
@@ -220,7 +219,7 @@ def make_steps(model: Model, pattern: BlockPattern, settings: ParticleSettings, 
     options.explicit, options.linear, options.fraction = explicit, scheme.linear or explicit, scheme.fraction
     options.stretch = 1.0 if explicit else 1.0 / scheme.fraction
     options.past_q, options.past_r = scheme.past
-    options.dt, options.newton = settings.dt, NEWTON_OPTIONS
+    options.dt, options.newton = settings.dt, MOST_NEWTON_STEPS
     options.tolerance, options.linear_tolerance = settings.tolerance, settings.linear_tolerance
     options.linear_iterations, options.rounds = max(200, 10 * int(np.sqrt(unknowns))), ROUNDS
     options.margin, options.ledger, options.contacts = settings.margin, settings.ledger, int(contacts > 0)
@@ -242,7 +241,7 @@ def make_steps(model: Model, pattern: BlockPattern, settings: ParticleSettings, 
 
 
 def depends_on_velocity(model: Model) -> bool:
-    """Whether forces on particles do: all that have no potential count."""
+    """Whether forces on particles depend on velocities: all that have no potential count."""
     damped = (table[name].any() for table in model.particles.element_rows().values() for name in table.dtype.names or ()
               if name in DAMPING)  # fmt: skip
     fields = (model.tables["particle_forces"].kind != PARTICLE_FIELD).any()
@@ -254,8 +253,7 @@ def ledger_at(model: Model) -> int:
     return model.size - len(LEDGER) - len(model.force_names)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# How the steps of particles were solved, as the table at the end of a run has it.
+# Report ---------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

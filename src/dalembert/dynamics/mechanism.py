@@ -18,11 +18,11 @@ from ..core.c_function import (
     DRIFT,
     FACTORIZE,
     FORCES,
+    KINEMATICS,
     MEASURE,
     MERGE,
     PARTICLE_FORCES,
     PARTICLE_MATRIX,
-    PLACE,
     POTENTIAL,
     POWERS,
     RECORD,
@@ -84,7 +84,7 @@ def mechanism_task(task, t, y, dydt, system):
     if task == POTENTIAL:
         potential_energy(y, system)
         return 0
-    if task == PLACE:
+    if task == KINEMATICS:
         return prepare(t, y, system)
     if task == FACTORIZE:
         return 0 if factorize(system) == 0 else SINGULAR
@@ -186,4 +186,4 @@ class Mechanism(TableFunction):
         settings.special = _address(SPECIAL_ENTRY) if is_special(system._asdict(), system.hubs) else 0
 
     def __call__(self, task: int, t: float, y: np.ndarray, dydt: np.ndarray) -> int:
-        return self.perform(task, t, y, dydt)
+        return self.call(task, t, y, dydt)

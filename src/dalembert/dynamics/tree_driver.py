@@ -85,14 +85,14 @@ class JointMechanism(Mechanism):
         """Measure or complete the bodies' state y, in place; returns a status."""
         status = self.take(y)
         if status == OK:
-            status = self.perform(task, t, self.z, self.dzdt)
+            status = self.call(task, t, self.z, self.dzdt)
         if task != MEASURE:
             self.put(y)
         return status
 
     def put(self, y: np.ndarray) -> None:
         """The state of the bodies, y, from z."""
-        self.perform(FORWARD_KINEMATICS, 0.0, self.z, self.dzdt)
+        self.call(FORWARD_KINEMATICS, 0.0, self.z, self.dzdt)
         self._known[:] = y[:] = self.tables.y
 
     def take(self, y: np.ndarray) -> int:
@@ -100,7 +100,7 @@ class JointMechanism(Mechanism):
         if np.array_equal(y, self._known):
             return OK
         self.tables.y[:] = self._known[:] = y
-        status = self.perform(LOWER, 0.0, self.z, self.dzdt)
+        status = self.call(LOWER, 0.0, self.z, self.dzdt)
         for count, u in self._counts:
             self.z[u] += 2.0 * np.pi * np.round((self.z[count] - self.z[u]) / (2.0 * np.pi))
         return status

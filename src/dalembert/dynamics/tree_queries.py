@@ -250,7 +250,7 @@ class SmallMotions:
         z[:n], z[n : n + m] = real_array("coordinates", "u", u, (n,)), real_array("speeds", "w", w, (m,))
         own.efforts[:] = 0.0 if efforts is None else real_array("efforts", "τ", efforts, (m,))
         out = np.zeros(own.size)
-        status = own.perform(DERIVATIVE, time, z, out)
+        status = own.call(DERIVATIVE, time, z, out)
         own.efforts[:] = 0.0
         if status:
             raise ValueError(f"scene {self.scene.name!r}: no accelerations at this state (status {status})")
@@ -342,7 +342,7 @@ class SmallMotions:
         z, out = own.z.copy(), np.zeros(own.size)
         for w in np.eye(m):
             z[: len(u)], z[len(u) : len(u) + m] = u, w
-            own.perform(MEASURE, 0.0, z, out)
+            own.call(MEASURE, 0.0, z, out)
             columns.append(own.system.rates.copy())
         return np.asarray(null_space(np.stack(columns, axis=1), rcond=1e-9))
 

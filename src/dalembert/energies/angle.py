@@ -14,7 +14,6 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.polynomial import Polynomial
 
 from ..core.elementary import atan2, sin_cos
 from ..core.jit import inlined, njit
@@ -22,6 +21,8 @@ from ..core.math3 import cross, dot, norm, scale, sub
 from ..core.simd import store
 from .kinds import Energy, register
 from .matrices import clear_from, outer, plus, point, put_pair_gradient, put_pair_hessian, times
+
+SINGULAR = 1e-6  # rad: rest angles this near to 0 or π have no gradient to speak of
 
 
 class AngularSprings(Energy):
@@ -35,17 +36,17 @@ class AngularSprings(Energy):
 
     def resolve(self, resolver: Any) -> tuple[Any, dict[str, Any]]:
         group = resolver.group(self.particles)
-        rows = resolver.elements(group, self.triples, 3, apart="an angle needs three places")
+        rows = resolver.elements(group, self.triples, 3, apart="an angle needs three different points")
         x = group.position
         values = {"nodes": rows + group.first, **resolver.per_element(len(rows), **self.numbers)}
         u, v = x[rows[:, 0]] - x[rows[:, 1]], x[rows[:, 2]] - x[rows[:, 1]]
         angle = np.arctan2(np.linalg.norm(np.cross(u, v), axis=1), np.einsum("ij,ij->i", u, v))
         values["rest"] = angle if self.rest is None else resolver.per_element(len(rows), rest=self.rest)["rest"]
-        flat = (values["rest"] < 1e-6) | (values["rest"] > np.pi - 1e-6)
+        flat = (values["rest"] < SINGULAR) | (values["rest"] > np.pi - SINGULAR)
         if flat.any():
             i = int(np.argmax(flat))
             raise ValueError(
-                f"{resolver.owner}: the rest angle of element {i} is {values['rest'][i]:g}; straight ones go with bending()"
+                f"{resolver.owner}: the rest angle of element {i} is {values['rest'][i]:g}; use bending() for straight ones"
             )
         return group, values
 
@@ -56,8 +57,9 @@ BETA = (0.0, -1.0, 1.0)
 
 @inlined
 def element_derivatives(e, x, order, out):
-    """Energy, gradient (`order` ≥ 1) and Hessian (2: exact, 3: positive semidefinite) of one angle; see `loops`."""
-    theta, sine, a, b, t_a, t_b, m = geometry(e, x)
+    """Energy, gradient (`order` ≥ 1) and Hessian (2: exact, 3: positive semidefinite) of one angle; see `elements`."""
+    arms = geometry(e, x)
+    theta, sine, a, b, t_a, t_b, m = arms
     slope = e.stiffness * (theta - e.rest)
     store(out, 0, 0.5 * slope * (theta - e.rest))
     if order == 0:
@@ -68,9 +70,9 @@ def element_derivatives(e, x, order, out):
     g_a, g_b = scale(1.0 / a, cross(t_a, m)), scale(1.0 / b, cross(m, t_b))
     put_pair_gradient(out, 1, ALPHA, BETA, scale(slope, g_a), scale(slope, g_b))
     if order == 2:
-        put_exact_hessian(e.stiffness, slope, theta, a, b, t_a, t_b, m, g_a, g_b, out)
+        put_exact_hessian(e.stiffness, slope, arms, g_a, g_b, out)
     elif order == 3:
-        put_positive_hessian(e.stiffness, slope, theta, a, b, m, g_a, g_b, out)
+        put_positive_hessian(e.stiffness, slope, arms, g_a, g_b, out)
 
 
 @inlined
@@ -87,7 +89,9 @@ def geometry(e, x):
 
 
 @njit
-def put_exact_hessian(stiffness, slope, theta, a, b, t_a, t_b, m, g_a, g_b, out):
+def put_exact_hessian(stiffness, slope, arms, g_a, g_b, out):
+    """Write W'' ∇θ ∇θᵀ + W' ∂²θ/∂x², W' = `slope`; `arms` is the result of `geometry`."""
+    theta, _, a, b, t_a, t_b, m = arms
     sine, cosine = sin_cos(theta)
     out_of_plane = outer(m, m)
     h_aa = plus(times(stiffness, outer(g_a, g_a)), -slope / a, outer(t_a, g_a))
@@ -99,12 +103,14 @@ def put_exact_hessian(stiffness, slope, theta, a, b, t_a, t_b, m, g_a, g_b, out)
 
 
 # W does not change along an arm, so that tᵀ H t = 0 while H t = −W' p/|a|² ≠ 0: H is indefinite wherever W' = k (θ − θ₀)
-# ≠ 0. What is kept of it is k ∇θ ∇θᵀ and the positive part out of the plane. There, in terms of the turns α and β of the
+# ≠ 0. Its positive part is k ∇θ ∇θᵀ and the positive part out of the plane. There, in terms of the turns α and β of the
 # arms,
 #     W' (cot θ (α² + β²) − 2 α β/sin θ) = ½ W' [cot(θ/2) (α − β)² − tan(θ/2) (α + β)²].
 # What is left out couples turns with stretches of the arms and has no part in the energy of a turn alone.
 @njit
-def put_positive_hessian(stiffness, slope, theta, a, b, m, g_a, g_b, out):
+def put_positive_hessian(stiffness, slope, arms, g_a, g_b, out):
+    """Write the positive semidefinite part of the Hessian; `arms` is the result of `geometry`."""
+    theta, _, a, b, _, _, m = arms
     sine, cosine = sin_cos(0.5 * theta)
     if slope >= 0.0:
         size, side = 0.5 * slope * cosine / sine, -1.0
@@ -119,7 +125,7 @@ def put_positive_hessian(stiffness, slope, theta, a, b, m, g_a, g_b, out):
 
 @inlined
 def damping_rows(e, x, rows):
-    """√c ∂θ/∂x; see `loops`."""
+    """√c ∂θ/∂x; see `elements`."""
     if e.damping == 0.0:
         return 0
     _, sine, a, b, t_a, t_b, m = geometry(e, x)
@@ -132,55 +138,3 @@ def damping_rows(e, x, rows):
 
 # Stiffness of ½ k (θ − θ₀)² (N m/rad²), damping (N m s/rad²), rest angle. nodes[1] is the vertex.
 register("angles", 3, 1, "stiffness damping rest", element_derivatives, damping_rows)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# The angle of a point of the plane, without branches: `math.atan2` takes longer than all else of a hinge.
-#
-# By symmetry and one turn by π/4 it is that of a point between −π/8 and π/8: t = tan, |t| ≤ √2 − 1. Gauss's continued
-# fraction
-#
-#     atan t = t/(1 + 1² z/(3 + 2² z/(5 + 3² z/(7 + …)))),   z = t²,
-#
-# cut after eleven terms is t A/B with polynomials A and B of z, and wrong by less than 2e-17 t. With C = (B − A)/z, t
-# − t z C/B
-# rounds little more than t does.
-
-
-TERMS = 11
-TAN_EIGHTH = math.sqrt(2.0) - 1.0
-
-
-# From its end: the fraction that starts with 2 n − 1 is pₙ/pₙ₊₁, and pₙ = (2 n − 1) pₙ₊₁ + n² z pₙ₊₂.
-def convergent() -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """C (six numbers) and B (seven), from the constant term on; B begins with 1."""
-    p, after = Polynomial([2.0 * TERMS + 1.0]), Polynomial([1.0])
-    for n in range(TERMS, 0, -1):
-        p, after = (2.0 * n - 1.0) * p + Polynomial([0.0, n * n]) * after, p
-    first = p.coef[0]
-    return tuple(((p - after).coef[1:] / first).tolist()), tuple((p.coef / first).tolist())
-
-
-C, B = convergent()
-
-
-@inlined
-def angle_of(x, y):
-    """atan2(y, x), rad; 0 for the origin."""
-    a, b = abs(x), abs(y)
-    low, high = min(a, b), max(a, b)
-    turned = low > TAN_EIGHTH * high
-    above, below = (low - high, low + high) if turned else (low, high)
-    t = above / below if below > 0.0 else 0.0
-    z = t * t
-    zz = z * z
-    c = C[0] + z * C[1] + zz * (C[2] + z * C[3]) + zz * zz * (C[4] + z * C[5])
-    d = B[0] + z * B[1] + zz * (B[2] + z * B[3]) + zz * zz * (B[4] + z * B[5] + zz * B[6])
-    angle = t - t * z * c / d
-    if turned:
-        angle += 0.25 * math.pi
-    if b > a:
-        angle = 0.5 * math.pi - angle
-    if x < 0.0:
-        angle = math.pi - angle
-    return -angle if y < 0.0 else angle

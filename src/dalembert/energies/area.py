@@ -45,8 +45,9 @@ BETA = (-1.0, 0.0, 1.0)
 
 @inlined
 def element_derivatives(e, x, order, out):
-    """Energy, gradient (`order` ≥ 1) and Hessian (2: exact, 3: positive semidefinite) of one triangle; see `loops`."""
-    a, b, n, area = geometry(e, x)
+    """Energy, gradient (`order` ≥ 1) and Hessian (2: exact, 3: positive semidefinite) of one triangle; see `elements`."""
+    triangle = geometry(e, x)
+    a, b, n, area = triangle
     slope = e.stiffness * (area - e.rest) / e.rest
     store(out, 0, 0.5 * slope * (area - e.rest))
     if order == 0:
@@ -57,7 +58,7 @@ def element_derivatives(e, x, order, out):
     g_a, g_b = scale(0.5, cross(b, n)), scale(0.5, cross(n, a))
     put_pair_gradient(out, 1, ALPHA, BETA, scale(slope, g_a), scale(slope, g_b))
     if order >= 2:
-        put_hessian(e.stiffness / e.rest, slope, order, a, b, n, area, g_a, g_b, out)
+        put_hessian(e.stiffness / e.rest, slope, order, triangle, g_a, g_b, out)
 
 
 @inlined
@@ -75,7 +76,9 @@ def geometry(e, x):
 # 1ᵀ/3), and its positive part
 #     ½ (J + (√3/2) |W'| (1 − 1 1ᵀ/3)),   where Σᵢⱼ (δᵢⱼ − 1/3) xᵢ·xⱼ = (2/3) (a·a + b·b − a·b).
 @inlined
-def put_hessian(stiffness, slope, order, a, b, n, area, g_a, g_b, out):
+def put_hessian(stiffness, slope, order, triangle, g_a, g_b, out):
+    """Write W'' ∇A ∇Aᵀ + W' ∂²A/∂x² with W'' = `stiffness` and W' = `slope`, projected where `order` is 3."""
+    a, b, n, area = triangle
     normal = outer(n, n)
     turn, out_of_plane, plane = -0.5 * slope, 0.25 * slope / area, 0.0
     if order == 3:
@@ -90,7 +93,7 @@ def put_hessian(stiffness, slope, order, a, b, n, area, g_a, g_b, out):
 
 @inlined
 def damping_rows(e, x, rows):
-    """√(c/A₀) ∂A/∂x; see `loops`."""
+    """√(c/A₀) ∂A/∂x; see `elements`."""
     if e.damping == 0.0:
         return 0
     a, b, n, area = geometry(e, x)

@@ -10,7 +10,7 @@ With e₁ = x₁ − x₀, e₂ = x₂ − x₁ and q₁ = t₂ − c t₁ = (t�
     W' = ∂W/∂c = −4 k/(1 + c)²,   W'' = 8 k/(1 + c)³,   ∂c/∂eᵢ = qᵢ/|eᵢ|,
     ∂²c/∂eᵢ² = −[tᵢ qᵢᵀ + qᵢ tᵢᵀ + c (1 − tᵢ tᵢᵀ)]/|eᵢ|²,   ∂²c/∂e₁∂e₂ = (1 − t₁ t₁ᵀ)(1 − t₂ t₂ᵀ)/(|e₁| |e₂|),
 
-which are smooth at φ = 0. A thread folded back on itself (φ = π) has no bound on W; it is kept finite there.
+which are smooth at φ = 0. A thread folded back on itself (φ = π) has no bound on W; it is bounded there by FOLDED.
 """
 
 import math
@@ -51,8 +51,9 @@ STRAIGHT = 1e-12  # sin φ below which the thread has no plane
 
 @inlined
 def element_derivatives(e, x, order, out):
-    """Energy, gradient (`order` ≥ 1) and Hessian (2: exact, 3: positive semidefinite) of one bend; see `loops`."""
-    r_1, r_2, t_1, t_2, b, d = geometry(e, x)
+    """Energy, gradient (`order` ≥ 1) and Hessian (2: exact, 3: positive semidefinite) of one bend; see `elements`."""
+    bend = geometry(e, x)
+    r_1, r_2, t_1, t_2, b, d = bend
     store(out, 0, 2.0 * e.stiffness * dot(b, b) / (d * d))
     if order == 0:
         return
@@ -63,9 +64,9 @@ def element_derivatives(e, x, order, out):
     slope = -4.0 * e.stiffness / (d * d)
     put_pair_gradient(out, 1, ALPHA, BETA, scale(slope, q_1), scale(slope, q_2))
     if order == 2:
-        put_exact_hessian(slope, d, r_1, r_2, t_1, t_2, q_1, q_2, out)
+        put_exact_hessian(slope, bend, q_1, q_2, out)
     elif order == 3:
-        put_positive_hessian(e.stiffness, d, r_1, r_2, t_1, t_2, b, q_1, q_2, out)
+        put_positive_hessian(e.stiffness, bend, q_1, q_2, out)
 
 
 @inlined
@@ -80,33 +81,37 @@ def geometry(e, x):
 
 
 @njit
-def put_exact_hessian(slope, d, r_1, r_2, t_1, t_2, q_1, q_2, out):
-    bend = -2.0 * slope / d
+def put_exact_hessian(slope, bend, q_1, q_2, out):
+    """Write W'' ∇c ∇cᵀ + W' ∂²c/∂x², W' = `slope`; `bend` is the result of `geometry`."""
+    r_1, r_2, t_1, t_2, _, d = bend
+    second = -2.0 * slope / d
     c = d - 1.0
     tangent_1, tangent_2 = outer(t_1, t_1), outer(t_2, t_2)
-    h_11 = plus(times(bend, outer(q_1, q_1)), -slope / r_1, outer(t_1, q_1))
+    h_11 = plus(times(second, outer(q_1, q_1)), -slope / r_1, outer(t_1, q_1))
     h_11 = plus(plus(h_11, -slope / r_1, outer(q_1, t_1)), -slope * c / (r_1 * r_1), plus(IDENTITY, -1.0, tangent_1))
-    h_22 = plus(times(bend, outer(q_2, q_2)), -slope / r_2, outer(t_2, q_2))
+    h_22 = plus(times(second, outer(q_2, q_2)), -slope / r_2, outer(t_2, q_2))
     h_22 = plus(plus(h_22, -slope / r_2, outer(q_2, t_2)), -slope * c / (r_2 * r_2), plus(IDENTITY, -1.0, tangent_2))
     mixed = plus(plus(plus(IDENTITY, -1.0, tangent_1), -1.0, tangent_2), c, outer(t_1, t_2))
-    h_12 = plus(times(bend, outer(q_1, q_2)), slope / (r_1 * r_2), mixed)
+    h_12 = plus(times(second, outer(q_1, q_2)), slope / (r_1 * r_2), mixed)
     put_pair_hessian(out, ALPHA, BETA, h_11, h_12, h_22)
 
 
 # In terms of the turns of the edges, αᵢ in the plane and βᵢ out of it, and of s = 1/cos²(φ/2) = 2/(1 + c),
 #     δᵀ H δ = k s (3 s − 2) (α₂ − α₁)² + k s [(β₂ − β₁)² − tan²(φ/2) (β₂ + β₁)²] + what couples αᵢ with stretches of the
 #     edges,
-# which makes H indefinite wherever φ ≠ 0 (as for ANGLE). The two squares that are positive are kept: k s times the
+# which makes H indefinite wherever φ ≠ 0 (as for ANGLE). Only the two squares that are positive are used: k s times the
 # identity of both directions, carried from one edge to the other by the least rotation R of t₂ to t₁, and 3 k s
 # tan²(φ/2) in the plane.
 @njit
-def put_positive_hessian(stiffness, d, r_1, r_2, t_1, t_2, b, q_1, q_2, out):
+def put_positive_hessian(stiffness, bend, q_1, q_2, out):
+    """Write the positive semidefinite part of the Hessian; `bend` is the result of `geometry`."""
+    r_1, r_2, t_1, t_2, b, d = bend
     ks = 2.0 * stiffness / d
-    bend = 3.0 * ks / (d * d)
-    h_11 = plus(times(bend, outer(q_1, q_1)), ks / (r_1 * r_1), plus(IDENTITY, -1.0, outer(t_1, t_1)))
-    h_22 = plus(times(bend, outer(q_2, q_2)), ks / (r_2 * r_2), plus(IDENTITY, -1.0, outer(t_2, t_2)))
+    in_plane = 3.0 * ks / (d * d)
+    h_11 = plus(times(in_plane, outer(q_1, q_1)), ks / (r_1 * r_1), plus(IDENTITY, -1.0, outer(t_1, t_1)))
+    h_22 = plus(times(in_plane, outer(q_2, q_2)), ks / (r_2 * r_2), plus(IDENTITY, -1.0, outer(t_2, t_2)))
     rotation = plus(plus(times(d - 1.0, IDENTITY), -1.0, skew(b)), 1.0 / d, outer(b, b))
-    h_12 = plus(times(bend, outer(q_1, q_2)), -ks / (r_1 * r_2), plus(rotation, -1.0, outer(t_1, t_2)))
+    h_12 = plus(times(in_plane, outer(q_1, q_2)), -ks / (r_1 * r_2), plus(rotation, -1.0, outer(t_1, t_2)))
     put_pair_hessian(out, ALPHA, BETA, h_11, h_12, h_22)
 
 
@@ -115,7 +120,7 @@ def put_positive_hessian(stiffness, d, r_1, r_2, t_1, t_2, b, q_1, q_2, out):
 # rigid body.
 @njit
 def damping_rows(e, x, rows):
-    """√c ∂|κ|/∂x; see `loops`."""
+    """√c ∂|κ|/∂x; see `elements`."""
     if e.damping == 0.0:
         return 0
     r_1, r_2, t_1, t_2, b, d = geometry(e, x)

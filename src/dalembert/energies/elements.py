@@ -1,4 +1,7 @@
-"""The tables of elements: one record array a kind, and the table of all of them."""
+"""The elements of a model: their tables, loops over the elements of each kind, and the sums over all kinds.
+
+`add_forces` and `add_matrix` at the end are what the mechanics calls.
+"""
 
 from collections import namedtuple
 from collections.abc import Callable
@@ -11,7 +14,7 @@ from ..core.math3 import scale
 from ..core.registry import by_kind
 from ..core.simd import load
 from ..core.tables import column
-from .kinds import KINDS, OUT, Kind
+from .kinds import KINDS, OUT, SCRATCH, Kind
 from .matrices import add_block, outer, plus, subtract, times
 
 ELEMENT_SET = np.dtype(
@@ -21,72 +24,86 @@ ELEMENT_SET = np.dtype(
 
 COLUMNS = {name: column(dtype=kind.dtype) for name, kind in KINDS.items()}
 SLOTS = {f"{name}_slots": column(dtype=np.int64, doc="k (k + 1)/2 numbers an element of k nodes") for name in KINDS}
-DECLARED = {**COLUMNS, "sets": column(dtype=ELEMENT_SET), **SLOTS, "scratch": column("SCRATCH")}
+DECLARED = {**COLUMNS, "sets": column(dtype=ELEMENT_SET), **SLOTS, "scratch": column(f"{SCRATCH}")}
 
 
-class Elements(namedtuple("Elements", DECLARED, defaults=DECLARED.values())):
+class Elements(namedtuple("Elements", DECLARED, defaults=DECLARED.values())):  # type: ignore[misc]
     """All elements of a model.
 
     There is one table of elements a kind, by its name. A set (ELEMENT_SET) is the elements first ≤ i < last of one kind;
-    those that are not active do nothing. `ledger` is where the power of its damping is added, none if negative. Slots (int64,
-    k (k + 1)/2 numbers an element of k nodes) say where the matrix of an element goes; see `loops`. They may be empty where
-    no matrix is asked for. scratch : (kinds.SCRATCH,) float64.
+    inactive sets do nothing. `ledger` is where the power of its damping is added, none if negative. Slots (int64,
+    k (k + 1)/2 numbers an element of k nodes) are the blocks of the matrix that an element adds to; see `Loops`. They may be
+    empty where no matrix is wanted. scratch : (kinds.SCRATCH,) float64.
     """
 
     __slots__ = ()
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Sums over the elements of one kind, made from its two functions.
+# Loops over the elements of one kind ----------------------------------------------------------------------------------
+# A kind is defined by two functions:
 #
-# A kind is given by
-#
-#     evaluate(e, x, order, out)    out[0] = W; with order ≥ 1, out[1 : 1 + 3 k] = ∂W/∂x of its k nodes; with order 2, its
+#     derivatives(e, x, order, out) out[0] = W; with order ≥ 1, out[1 : 1 + 3 k] = ∂W/∂x of its k nodes; with order 2, its
 #                                   Hessian (3 k × 3 k, row by row) from there on; with order 3, a positive semidefinite
-#                                   one, which is the same wherever the Hessian is that
+#                                   one, which is the same wherever the Hessian is positive semidefinite
 #     damping_rows(e, x, rows) → n  n rows rᵢ of 3 k numbers; the damping force is −Σ rᵢ (rᵢ · v). They are √c times the
-#                                   gradients of what the energy measures, and so do not see rigid motions.
+#                                   gradients of what the energy measures, so that rigid motions are not damped.
 #
-# Where a measure has no gradient (an edge without length, a triangle without area) the element exerts no force, and
-# all
+# Where a measure has no gradient (an edge without length, a triangle without area) the element exerts no force, and all
 # numbers are finite.
+
+
+class Points(NamedTuple):
+    """The positions at which elements are evaluated (flat): x for energies, elastic forces and Hessians, `about` for damping,
+    near x. same : whether these are equal, so that what is computed at x serves both."""
+
+    x: Any
+    about: Any
+    same: Any
+
+
+class Weights(NamedTuple):
+    """The factors of positive Hessians and of damping matrices in a sum."""
+
+    stiffness: Any
+    damping: Any
 
 
 class Loops(NamedTuple):
     """Compiled functions of records first ≤ i < last of a table of elements."""
 
     energy: Callable[..., Any]  # (elements, first, last, x, scratch) → Σ W
-    # (elements, first, last, x, about, same, v, f, g, scratch) → Σ W, power of damping; f += elastic forces, g += those of
-    # damping, whose rows are taken at the places `about`; same : whether that is x
+    # (elements, first, last, at, v, f, g, scratch) → Σ W, power of damping; f += elastic forces, g += those of damping. at :
+    # `Points`
     forces: Callable[..., Any]
-    # (elements, slots, first, last, x, about, same, stiffness_weight, damping_weight, values, scratch): values += the
-    # weighted sum of the positive Hessians and of Σ rᵢ rᵢᵀ, in 3×3 blocks (row by row, nine numbers each). Slots of an
-    # element: one a pair a ≤ b of its nodes, in the order (0, 0), (0, 1), … (1, 1), …; slot s means the block s >> 1, and its
-    # transpose where s is odd.
+    # (elements, slots, first, last, at, weights, values, scratch): values += the sum by `Weights` of the positive Hessians
+    # and of Σ rᵢ rᵢᵀ, in 3×3 blocks (row by row, nine numbers each). Slots of an element: one a pair a ≤ b of its nodes, in
+    # the order (0, 0), (0, 1), … (1, 1), …; slot s means the block s >> 1, and its transpose where s is odd.
     matrix: Callable[..., Any]
 
 
-def make_loops(evaluate: Callable[..., Any], damping_rows: Callable[..., Any], nodes: int) -> Loops:
+def make_loops(derivatives: Callable[..., Any], damping_rows: Callable[..., Any], nodes: int) -> Loops:
     """The three loops of a kind; `scratch` has `kinds.SCRATCH` numbers."""
     width = 3 * nodes
     pairs = nodes * (nodes + 1) // 2
 
     @njit
     def energy(elements, first, last, x, scratch):
+        """Σ W."""
         total = 0.0
         for i in range(first, last):
-            evaluate(elements[i], x, 0, scratch)
+            derivatives(elements[i], x, 0, scratch)
             total += load(scratch, 0)
         return total
 
     @njit
-    def forces(elements, first, last, x, about, same, v, f, g, scratch):
+    def forces(elements, first, last, at, v, f, g, scratch):
+        """Σ W and −Σ (rᵢ · v)²; f −= ∂W/∂x, g −= Σ rᵢ (rᵢ · v)."""
         rows = scratch[OUT:]
         total, power = 0.0, 0.0
         for i in range(first, last):
             e = elements[i]
-            evaluate(e, x, 1, scratch)
-            count = damping_rows(e, about, rows)
+            derivatives(e, at.x, 1, scratch)
+            count = damping_rows(e, at.about, rows)
             total += load(scratch, 0)
             for a in range(nodes):
                 subtract(f, e.nodes[a], three(scratch, 1 + 3 * a))
@@ -100,19 +117,20 @@ def make_loops(evaluate: Callable[..., Any], damping_rows: Callable[..., Any], n
         return total, power
 
     @njit
-    def matrix(elements, slots, first, last, x, about, same, stiffness_weight, damping_weight, values, scratch):
+    def matrix(elements, slots, first, last, at, weights, values, scratch):
+        """values += p H + q Σ rᵢ rᵢᵀ by the weights p and q."""
         rows = scratch[OUT:]
         for i in range(first, last):
             e = elements[i]
-            evaluate(e, x, 3, scratch)
-            count = damping_rows(e, about, rows)
+            derivatives(e, at.x, 3, scratch)
+            count = damping_rows(e, at.about, rows)
             slot = i * pairs
             for a in range(nodes):
                 for b in range(a, nodes):
-                    block = times(stiffness_weight, nine(scratch, 1 + width + 3 * a * width + 3 * b, width))
+                    block = times(weights.stiffness, nine(scratch, 1 + width + 3 * a * width + 3 * b, width))
                     for row in range(count):
                         r_a, r_b = three(rows, row * width + 3 * a), three(rows, row * width + 3 * b)
-                        block = plus(block, damping_weight, outer(r_a, r_b))
+                        block = plus(block, weights.damping, outer(r_a, r_b))
                     add_block(values, slots[slot], block)
                     slot += 1
 
@@ -127,6 +145,7 @@ def product(v, at, rows, row):
 
 @inlined
 def three(a, at):
+    """Three numbers of an array, from `at` on."""
     return (load(a, at), load(a, at + 1), load(a, at + 2))
 
 
@@ -136,13 +155,12 @@ def nine(a, at, width):
     return three(a, at) + three(a, at + width) + three(a, at + 2 * width)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Energy, forces and matrix of all elements of a model.
+# All elements of a model ----------------------------------------------------------------------------------------------
 
 
 def loops_of(kind: Kind) -> Loops:
     """The loops of a kind: its own where it has some."""
-    energy, forces, matrix = make_loops(kind.evaluate, kind.damping_rows, kind.nodes)
+    energy, forces, matrix = make_loops(kind.derivatives, kind.damping_rows, kind.nodes)
     return Loops(energy, kind.forces or forces, kind.matrix or matrix)
 
 
@@ -154,15 +172,15 @@ set_energy = by_kind(
     {number: f"elements.{name}, first, last, x, scratch" for number, name in NAMES.items()},
 )  # fmt: skip
 set_forces = by_kind(
-    __name__, "set_forces", "first, last, x, about, same, v, f, g, elements, scratch",
+    __name__, "set_forces", "first, last, at, v, f, g, elements, scratch",
     {number: loops.forces for number, loops in LOOPS.items()}, "(0.0, 0.0)",
-    {number: f"elements.{name}, first, last, x, about, same, v, f, g, scratch" for number, name in NAMES.items()},
+    {number: f"elements.{name}, first, last, at, v, f, g, scratch" for number, name in NAMES.items()},
 )  # fmt: skip
 set_matrix = by_kind(
-    __name__, "set_matrix", "first, last, x, about, same, p, q, values, elements, scratch",
+    __name__, "set_matrix", "first, last, at, weights, values, elements, scratch",
     {number: loops.matrix for number, loops in LOOPS.items()}, "None",
     {
-        number: f"elements.{name}, elements.{name}_slots, first, last, x, about, same, p, q, values, scratch"
+        number: f"elements.{name}, elements.{name}_slots, first, last, at, weights, values, scratch"
         for number, name in NAMES.items()
     },
 )  # fmt: skip
@@ -185,15 +203,14 @@ def total_energy(x, elements):
 def add_forces(x, about, v, f, g, power, elements):
     """Add elastic forces (N) to f, those of damping to g, which may be f, and the power of damping to `power`; returns W.
 
-    about : the places at which damping is looked at; x, or near it."""
-    sets = elements.sets
-    scratch = elements.scratch
-    total, same = 0.0, equal(x, about)
+    about : the positions at which damping is evaluated; x, or near it."""
+    sets, scratch = elements.sets, elements.scratch
+    total, at = 0.0, Points(x, about, equal(x, about))
     for i in range(sets.shape[0]):
         s = sets[i]
         if s.active == 0:
             continue
-        energy, lost = set_forces(s.kind, s.first, s.last, x, about, same, v, f, g, elements, scratch)
+        energy, lost = set_forces(s.kind, s.first, s.last, at, v, f, g, elements, scratch)
         total += energy
         if s.ledger >= 0:
             power[s.ledger] += lost
@@ -202,19 +219,18 @@ def add_forces(x, about, v, f, g, power, elements):
 
 @njit
 def add_matrix(x, about, stiffness_weight, damping_weight, values, elements):
-    """Add the weighted sum of positive Hessians and of damping matrices to the 3×3 blocks `values`; see `loops`."""
-    sets, scratch, same = elements.sets, elements.scratch, equal(x, about)
+    """Add the weighted sum of positive Hessians and of damping matrices to the 3×3 blocks `values`; see `Loops`."""
+    sets, scratch = elements.sets, elements.scratch
+    at, weights = Points(x, about, equal(x, about)), Weights(stiffness_weight, damping_weight)
     for i in range(sets.shape[0]):
         s = sets[i]
         if s.active != 0:
-            p, q = stiffness_weight, damping_weight
-            set_matrix(s.kind, s.first, s.last, x, about, same, p, q, values, elements, scratch)
+            set_matrix(s.kind, s.first, s.last, at, weights, values, elements, scratch)
 
 
-# As explicit and linear steps have it: what was found at x is not found again.
 @njit
 def equal(x, about):
-    """Whether these are the same places."""
+    """Whether these are the same positions, as in explicit and linear steps: then nothing is computed twice."""
     for k in range(x.shape[0]):
         if load(x, k) != load(about, k):
             return False

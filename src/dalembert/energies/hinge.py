@@ -3,7 +3,7 @@
 The edge e goes from x₀ to x₁ and has the length ℓ; the corners are x₂ (triangle A) and x₃ (triangle B). The normals n_A
 of e × (x₂ − x₀) and n_B of (x₃ − x₀) × e agree where the triangles are flat; θ is the angle from n_A to n_B about e,
 negative where the corners rise on the side of the normals. Of either triangle, let h be the height of the corner over
-the edge, s the place of its foot (0 at x₀, 1 at x₁), r the unit vector from the foot to the corner, and w = (−(1 − s),
+the edge, s the coordinate of its foot (0 at x₀, 1 at x₁), r the unit vector from the foot to the corner, and w = (−(1 − s),
 −s, 1) on x₀, x₁ and its corner. With
 D = (−1, 1) on x₀, x₁,
 
@@ -17,11 +17,11 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.polynomial import Polynomial
 
 from ..core.jit import inlined, njit
 from ..core.math3 import add, add_scaled, cross, dot, norm, scale, sub
 from ..core.simd import store
-from .angle import angle_of
 from .kinds import Energy, register
 from .matrices import add_product, clear_from, factors, outer, plus, point, put, put_block, subtract, times, transposed
 
@@ -58,7 +58,7 @@ def dihedral_angles(x: np.ndarray, hinges: np.ndarray) -> np.ndarray:
 
 @inlined
 def element_derivatives(e, x, order, out):
-    """Energy, gradient (`order` ≥ 1) and Hessian (2: exact, 3: positive semidefinite) of one hinge; see `loops`."""
+    """Energy, gradient (`order` ≥ 1) and Hessian (2: exact, 3: positive semidefinite) of one hinge; see `elements`."""
     edge, arm_a, arm_b, normal_a, normal_b, size = geometry(e, x)
     turn = turned(e.rest, edge, arm_b, normal_a, normal_b)
     store(out, 0, 0.5 * e.stiffness * turn * turn)
@@ -108,6 +108,7 @@ def gradient(edge, arm_a, arm_b, normal_a, normal_b):
 
 @inlined
 def put_gradient(out, at, s, g_0, g_1, g_2, g_3):
+    """Write s g, node by node."""
     put(out, at, scale(s, g_0))
     put(out, at + 3, scale(s, g_1))
     put(out, at + 6, scale(s, g_2))
@@ -119,7 +120,7 @@ def put_gradient(out, at, s, g_0, g_1, g_2, g_3):
 # is left out couples turns of the triangles with their stretches and shears, and, by W' sin θ, turns of the edge.
 @inlined
 def put_square(out, s, g_0, g_1, g_2, g_3):
-    """Put s g gᵀ in place of the Hessian."""
+    """Write s g gᵀ as the Hessian."""
     s_0, s_1, s_2, s_3 = scale(s, g_0), scale(s, g_1), scale(s, g_2), scale(s, g_3)
     put_block(out, 4, 0, 0, outer(s_0, g_0))
     put_block(out, 4, 0, 1, outer(s_0, g_1))
@@ -148,16 +149,16 @@ def add_curvature(out, slope, edge, arm_a, arm_b, normal_a, normal_b):
         twist = times(slope / (length * h), outer(n, unit))
         tilt = times(0.5 * slope / square, plus(outer(n, r), 1.0, outer(r, n)))
         for i in (0, 1, corner):
-            w_i, d_i = weights(i, s)
+            w_i, d_i = node_weights(i, s)
             for j in (0, 1, corner):
-                w_j, d_j = weights(j, s)
+                w_j, d_j = node_weights(j, s)
                 block = plus(times(w_i * w_j, turn), d_i * w_j, twist)
                 add_to(out, i, j, plus(plus(block, w_i * d_j, transposed(twist)), d_i * d_j, tilt))
         corner = 3
 
 
 @njit
-def weights(node, s):
+def node_weights(node, s):
     """w and D of a node."""
     if node == 0:
         return s - 1.0, -1.0
@@ -168,6 +169,7 @@ def weights(node, s):
 
 @njit
 def add_to(out, i, j, m):
+    """Add a 3×3 block to the Hessian of four nodes."""
     at = 13 + 36 * i + 3 * j
     for k in range(3):
         for c in range(3):
@@ -176,7 +178,7 @@ def add_to(out, i, j, m):
 
 @inlined
 def damping_rows(e, x, rows):
-    """√c ∂θ/∂x; see `loops`."""
+    """√c ∂θ/∂x; see `elements`."""
     if e.damping == 0.0:
         return 0
     edge, arm_a, arm_b, normal_a, normal_b, size = geometry(e, x)
@@ -188,31 +190,25 @@ def damping_rows(e, x, rows):
 
 
 # Hinges are many, so that loops of their own pay.
-
-
 @njit
-def forces(elements, first, last, x, about, same, v, f, g, scratch):
-    """Σ W and the power of damping; f += elastic forces, g += damping; see `loops.Loops`. same : `about` equals x."""
+def forces(elements, first, last, at, v, f, g, scratch):
+    """Σ W and the power of damping; f += elastic forces, g += damping; see `elements.Loops`."""
     total, power = 0.0, 0.0
     for i in range(first, last):
         e = elements[i]
-        edge, arm_a, arm_b, normal_a, normal_b, size = geometry(e, x)
+        edge, arm_a, arm_b, normal_a, normal_b, size = geometry(e, at.x)
         turn = turned(e.rest, edge, arm_b, normal_a, normal_b)
         total += 0.5 * e.stiffness * turn * turn
         g_0, g_1, g_2, g_3 = gradient(edge, arm_a, arm_b, normal_a, normal_b)
         if size > 0.0:
             subtract_gradient(f, e, e.stiffness * turn, g_0, g_1, g_2, g_3)
         if e.damping > 0.0:
-            if not same:
-                edge, arm_a, arm_b, normal_a, normal_b, size = geometry(e, about)
+            if not at.same:
+                edge, arm_a, arm_b, normal_a, normal_b, size = geometry(e, at.about)
                 g_0, g_1, g_2, g_3 = gradient(edge, arm_a, arm_b, normal_a, normal_b)
             if size > 0.0:
-                v_0, v_1, v_2, v_3 = (
-                    point(v, e.nodes[0]),
-                    point(v, e.nodes[1]),
-                    point(v, e.nodes[2]),
-                    point(v, e.nodes[3]),
-                )
+                v_0, v_1 = point(v, e.nodes[0]), point(v, e.nodes[1])
+                v_2, v_3 = point(v, e.nodes[2]), point(v, e.nodes[3])
                 rate = dot(g_1, sub(v_1, v_0)) + dot(g_2, sub(v_2, v_0)) + dot(g_3, sub(v_3, v_0))
                 power -= e.damping * rate * rate
                 subtract_gradient(g, e, e.damping * rate, g_0, g_1, g_2, g_3)
@@ -221,6 +217,7 @@ def forces(elements, first, last, x, about, same, v, f, g, scratch):
 
 @inlined
 def subtract_gradient(f, e, s, g_0, g_1, g_2, g_3):
+    """f −= s g of the four nodes."""
     subtract(f, e.nodes[0], scale(s, g_0))
     subtract(f, e.nodes[1], scale(s, g_1))
     subtract(f, e.nodes[2], scale(s, g_2))
@@ -228,16 +225,16 @@ def subtract_gradient(f, e, s, g_0, g_1, g_2, g_3):
 
 
 @njit
-def matrix(elements, slots, first, last, x, about, same, stiffness_weight, damping_weight, values, scratch):
-    """values += the weighted sum of positive Hessians and damping; see `loops.Loops`. same : `about` equals x."""
+def matrix(elements, slots, first, last, at, weights, values, scratch):
+    """values += the weighted sum of positive Hessians and damping; see `elements.Loops`."""
     for i in range(first, last):
         e = elements[i]
-        weight = stiffness_weight * e.stiffness
-        if same:
-            weight += damping_weight * e.damping
-        add_square(values, slots, 10 * i, weight, e, x)
-        if e.damping > 0.0 and not same:
-            add_square(values, slots, 10 * i, damping_weight * e.damping, e, about)
+        weight = weights.stiffness * e.stiffness
+        if at.same:
+            weight += weights.damping * e.damping
+        add_square(values, slots, 10 * i, weight, e, at.x)
+        if e.damping > 0.0 and not at.same:
+            add_square(values, slots, 10 * i, weights.damping * e.damping, e, at.about)
 
 
 @inlined
@@ -258,6 +255,56 @@ def add_square(values, slots, at, s, e, x):
     add_product(values, slots[at + 7], f_2, f_2)
     add_product(values, slots[at + 8], f_2, f_3)
     add_product(values, slots[at + 9], f_3, f_3)
+
+
+# The angle of a point of the plane ------------------------------------------------------------------------------------
+# Without branches: an accurate `atan2` would take longer than all else of a hinge.
+#
+# By symmetry and one turn by π/4 it is that of a point between −π/8 and π/8: t = tan, |t| ≤ √2 − 1. Gauss's continued
+# fraction
+#
+#     atan t = t/(1 + 1² z/(3 + 2² z/(5 + 3² z/(7 + …)))),   z = t²,
+#
+# cut after eleven terms is t A/B with polynomials A and B of z, and wrong by less than 2e-17 t. With C = (B − A)/z, t −
+# t z C/B rounds little more than t does.
+
+TERMS = 11
+TAN_EIGHTH = math.sqrt(2.0) - 1.0
+
+
+# From its end: the fraction that starts with 2 n − 1 is pₙ/pₙ₊₁, and pₙ = (2 n − 1) pₙ₊₁ + n² z pₙ₊₂.
+def convergent() -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """C (six numbers) and B (seven), from the constant term on; B begins with 1."""
+    p, after = Polynomial([2.0 * TERMS + 1.0]), Polynomial([1.0])
+    for n in range(TERMS, 0, -1):
+        p, after = (2.0 * n - 1.0) * p + Polynomial([0.0, n * n]) * after, p
+    first = p.coef[0]
+    return tuple(((p - after).coef[1:] / first).tolist()), tuple((p.coef / first).tolist())
+
+
+C, B = convergent()
+
+
+@inlined
+def angle_of(x, y):
+    """atan2(y, x), rad; 0 for the origin."""
+    a, b = abs(x), abs(y)
+    low, high = min(a, b), max(a, b)
+    turned = low > TAN_EIGHTH * high
+    above, below = (low - high, low + high) if turned else (low, high)
+    t = above / below if below > 0.0 else 0.0
+    z = t * t
+    zz = z * z
+    c = C[0] + z * C[1] + zz * (C[2] + z * C[3]) + zz * zz * (C[4] + z * C[5])
+    d = B[0] + z * B[1] + zz * (B[2] + z * B[3]) + zz * zz * (B[4] + z * B[5] + zz * B[6])
+    angle = t - t * z * c / d
+    if turned:
+        angle += 0.25 * math.pi
+    if b > a:
+        angle = 0.5 * math.pi - angle
+    if x < 0.0:
+        angle = math.pi - angle
+    return -angle if y < 0.0 else angle
 
 
 # Stiffness of ½ k (θ − θ₀)² (J/rad²), damping (J s/rad²), rest angle. Edge nodes[0] to nodes[1], corners nodes[2] and

@@ -1,7 +1,7 @@
 """The registry of energies of particles, and how a user describes one.
 
-An element is what acts between a few particles: its `nodes`, of which every kind has its own number. Positions x and
-velocities v are flat, three numbers a particle. SI units; angles in rad. `loops` says what the functions of a kind compute.
+An element acts between a few particles, its `nodes`; each kind has a number of its own. Positions x and velocities v are
+flat, three numbers a particle. SI units; angles in rad. `elements` says what the functions of a kind compute.
 """
 
 from collections.abc import Callable
@@ -12,20 +12,20 @@ import numpy as np
 MOST_NODES, MOST_ROWS = 4, 6  # of one element: particles, and rows of damping
 OUT = (
     1 + 3 * MOST_NODES + (3 * MOST_NODES) ** 2
-)  # numbers that `evaluate` of any kind writes: energy, gradient, Hessian
+)  # numbers that `derivatives` of any kind writes: energy, gradient, Hessian
 SCRATCH = OUT + MOST_ROWS * 3 * MOST_NODES  # and damping rows
 
 
 class Kind(NamedTuple):
-    """What there is to know of a kind of element."""
+    """A kind of element: its table and its compiled functions."""
 
     number: int
     dtype: np.dtype  # of its table
     nodes: int  # particles that one acts between
     rows: int  # the most damping rows that one has
-    evaluate: Any
+    derivatives: Any
     damping_rows: Any
-    forces: Any  # loops of its own, in place of those of `loops.make_loops`
+    forces: Any  # loops of its own, in place of those of `elements.make_loops`
     matrix: Any
 
 
@@ -33,7 +33,7 @@ KINDS: dict[str, Kind] = {}
 
 
 def register(
-    name: str, nodes: int, rows: int, fields: str, evaluate: Callable[..., Any], damping_rows: Callable[..., Any], *,
+    name: str, nodes: int, rows: int, fields: str, derivatives: Callable[..., Any], damping_rows: Callable[..., Any], *,
     forces: Any = None, matrix: Any = None,
 ) -> Kind:  # fmt: skip
     """Add a kind of element. fields : names of the numbers of its table after `nodes`, "name" or "name:count" for several.
@@ -49,20 +49,19 @@ def register(
     columns = [field.partition(":") for field in fields.split()]
     shaped = [(field, "f8", int(count)) if count else (field, "f8") for field, _, count in columns]
     dtype = np.dtype([("nodes", "i8", nodes), *shaped], align=True)
-    KINDS[name] = Kind(len(KINDS), dtype, nodes, rows, evaluate, damping_rows, forces, matrix)
+    KINDS[name] = Kind(len(KINDS), dtype, nodes, rows, derivatives, damping_rows, forces, matrix)
     return KINDS[name]
 
 
 class Energy:
     """An energy of particles as a user describes it; `Scene.add_energy` adds one to a scene.
 
-    `kind` is the name of its table in `KINDS`, `label` what messages call it.
+    `kind` is the name of its table in `KINDS`, `label` its name in messages.
     """
 
     kind = ""
     label = ""
 
     def resolve(self, resolver: Any) -> tuple[Any, dict[str, Any]]:
-        """(group of particles, fields of the rows of its table), checked by `resolver`, a `scene.resolve.Resolver`.
-        Raises ValueError."""
+        """(group of particles, fields of the rows of its table), checked by a `scene.resolve.Resolver`. Raises ValueError."""
         raise NotImplementedError(f"{type(self).__name__} does not define resolve(resolver)")

@@ -1,4 +1,4 @@
-"""Gradients and Hessians put together from 3-vectors and 3×3 matrices (nine floats, row by row).
+"""Gradients and Hessians of an element from 3-vectors and 3×3 matrices (nine floats, row by row), and their sums.
 
 `out` holds the energy, the gradient and the Hessian of an element of k nodes: 1 + 3 k + 9 k² numbers.
 """
@@ -33,6 +33,7 @@ def skew(a):
 
 @njit
 def transposed(m):
+    """Mᵀ."""
     return (m[0], m[3], m[6], m[1], m[4], m[7], m[2], m[5], m[8])
 
 
@@ -47,6 +48,7 @@ def plus(m, s, n):
 
 @njit
 def times(s, m):
+    """s M."""
     return (
         s * m[0], s * m[1], s * m[2], s * m[3], s * m[4], s * m[5], s * m[6], s * m[7], s * m[8],
     )  # fmt: skip
@@ -66,7 +68,7 @@ def shifted(m, s):
 
 @inlined
 def put(out, at, a):
-    """Put a 3-vector."""
+    """Write a 3-vector."""
     store(out, at, a[0])
     store(out, at + 1, a[1])
     store(out, at + 2, a[2])
@@ -74,7 +76,7 @@ def put(out, at, a):
 
 @inlined
 def put_block(out, nodes, i, j, m):
-    """Put a block of the Hessian and its mirror image."""
+    """Write a block of the Hessian and its transpose."""
     width = 3 * nodes
     at = 1 + width + 3 * i * width + 3 * j
     put(out, at, (m[0], m[1], m[2]))
@@ -88,12 +90,13 @@ def put_block(out, nodes, i, j, m):
 
 
 # Two vectors a and b ---------------------------------------------------------------------------------------------------
-# Three nodes that count by a = Σ αᵢ xᵢ and b = Σ βᵢ xᵢ only, with Σ α = Σ β = 0 (α and β are 3-tuples here): the gradient is
-# αᵢ g_a + βᵢ g_b, the Hessian αᵢ αⱼ H_aa + αᵢ βⱼ H_ab + βᵢ αⱼ H_abᵀ + βᵢ βⱼ H_bb, whose rows sum to zero.
+# Three nodes on which W depends by a = Σ αᵢ xᵢ and b = Σ βᵢ xᵢ only, with Σ α = Σ β = 0 (α and β are 3-tuples here): the
+# gradient is αᵢ g_a + βᵢ g_b, the Hessian αᵢ αⱼ H_aa + αᵢ βⱼ H_ab + βᵢ αⱼ H_abᵀ + βᵢ βⱼ H_bb, whose rows sum to zero.
 
 
 @njit
 def put_pair_gradient(out, at, alpha, beta, g_a, g_b):
+    """Write αᵢ g_a + βᵢ g_b."""
     put(out, at, add_scaled(scale(alpha[0], g_a), beta[0], g_b))
     put(out, at + 3, add_scaled(scale(alpha[1], g_a), beta[1], g_b))
     put(out, at + 6, add_scaled(scale(alpha[2], g_a), beta[2], g_b))
@@ -101,6 +104,7 @@ def put_pair_gradient(out, at, alpha, beta, g_a, g_b):
 
 @njit
 def put_pair_hessian(out, alpha, beta, h_aa, h_ab, h_bb):
+    """Write the Hessian of three nodes from those by a and b."""
     h_ba = transposed(h_ab)
     h_11 = _pair_block(alpha[1], beta[1], alpha[1], beta[1], h_aa, h_ab, h_ba, h_bb)
     h_12 = _pair_block(alpha[1], beta[1], alpha[2], beta[2], h_aa, h_ab, h_ba, h_bb)
@@ -110,6 +114,7 @@ def put_pair_hessian(out, alpha, beta, h_aa, h_ab, h_bb):
 
 @inlined
 def put_blocks(out, h_11, h_12, h_22):
+    """Write the Hessian of three nodes from the blocks of the last two, as its rows sum to zero."""
     h_00, h_01, h_02 = first_row(h_11, h_12, h_22)
     put_block(out, 3, 0, 0, h_00)
     put_block(out, 3, 0, 1, h_01)
@@ -128,6 +133,7 @@ def first_row(h_11, h_12, h_22):
 
 @inlined
 def _pair_block(alpha_i, beta_i, alpha_j, beta_j, h_aa, h_ab, h_ba, h_bb):
+    """αᵢ αⱼ H_aa + αᵢ βⱼ H_ab + βᵢ αⱼ H_abᵀ + βᵢ βⱼ H_bb."""
     m = plus(times(alpha_i * alpha_j, h_aa), alpha_i * beta_j, h_ab)
     return plus(plus(m, beta_i * alpha_j, h_ba), beta_i * beta_j, h_bb)
 
@@ -137,6 +143,7 @@ def _pair_block(alpha_i, beta_i, alpha_j, beta_j, h_aa, h_ab, h_ba, h_bb):
 
 @njit
 def put_edge_hessian(out, h_11, h_12, h_13, h_22, h_23, h_33):
+    """Write the Hessian of four nodes from that by the edges from nodes[0], as its rows sum to zero."""
     put_block(out, 4, 1, 1, h_11)
     put_block(out, 4, 1, 2, h_12)
     put_block(out, 4, 1, 3, h_13)
@@ -154,12 +161,12 @@ def put_edge_hessian(out, h_11, h_12, h_13, h_22, h_23, h_33):
 
 @njit
 def clear_from(out, first, last):
+    """out[first : last] = 0."""
     for i in range(first, last):
         store(out, i, 0.0)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Sums into the arrays of a model: forces of particles, and the 3×3 blocks of its matrix.
+# Sums into the arrays of a model --------------------------------------------------------------------------------------
 
 
 @inlined

@@ -33,7 +33,7 @@ class Springs(Energy):
         if lost.any():
             i = int(np.argmax(lost))
             raise ValueError(
-                f"{resolver.owner}: spring {i}, particles {rows[i].tolist()}, starts with both ends at one place and a rest "
+                f"{resolver.owner}: spring {i}, particles {rows[i].tolist()}, starts with both ends at one point and a rest "
                 f"length of {values['rest'][i]:g} m, and so has no direction; move one, or give it no rest length"
             )
         if self.draw:
@@ -43,8 +43,8 @@ class Springs(Energy):
 
 @inlined
 def element_derivatives(e, x, order, out):
-    """Energy, gradient (`order` ≥ 1) and Hessian (2: exact, 3: positive semidefinite) of one spring; see `loops`."""
-    energy, tension, length, u = pull(e, x)
+    """Energy, gradient (`order` ≥ 1) and Hessian (2: exact, 3: positive semidefinite) of one spring; see `elements`."""
+    energy, tension, length, u = tension_of(e, x)
     store(out, 0, energy)
     if order >= 1:
         put(out, 1, scale(-tension, u))
@@ -54,8 +54,8 @@ def element_derivatives(e, x, order, out):
 
 
 @inlined
-def pull(e, x):
-    """Energy, tension k (|d| − l), length and direction; that is zero where the ends meet, as is the tension it gives."""
+def tension_of(e, x):
+    """Energy, tension k (|d| − l), length and direction, which is zero where the ends meet, as is its tension force."""
     d = sub(point(x, e.nodes[1]), point(x, e.nodes[0]))
     length = math.sqrt(dot(d, d))
     inverse = 1.0 / length if length > 0.0 else 0.0
@@ -68,6 +68,7 @@ def pull(e, x):
 # l = 0.
 @inlined
 def put_hessian(e, order, length, u, out):
+    """Write ((K, −K), (−K, K)) with K = k [u uᵀ + τ (1 − u uᵀ)], τ ≥ 0 where `order` is 3."""
     tau = 1.0 - e.rest / length if length > 0.0 else 1.0
     if order == 3:
         tau = max(tau, 0.0)
@@ -79,10 +80,10 @@ def put_hessian(e, order, length, u, out):
 
 @inlined
 def damping_rows(e, x, rows):
-    """√c ∂|d|/∂x; see `loops`."""
+    """√c ∂|d|/∂x; see `elements`."""
     if e.damping == 0.0:
         return 0
-    _, _, _, u = pull(e, x)
+    _, _, _, u = tension_of(e, x)
     row = scale(math.sqrt(e.damping), u)
     put(rows, 0, scale(-1.0, row))
     put(rows, 3, row)
@@ -91,24 +92,24 @@ def damping_rows(e, x, rows):
 
 # Springs are many and cheap, so that a loop of their own pays: each direction serves for both forces.
 @njit
-def forces(elements, first, last, x, about, same, v, f, g, scratch):
-    """Σ W and the power of damping; f += elastic forces, g += damping; see `loops.Loops`."""
+def forces(elements, first, last, at, v, f, g, scratch):
+    """Σ W and the power of damping; f += elastic forces, g += damping; see `elements.Loops`."""
     total, power = 0.0, 0.0
     for i in range(first, last):
         e = elements[i]
         a, b = e.nodes[0], e.nodes[1]
-        energy, tension, _, u = pull(e, x)
+        energy, tension, _, u = tension_of(e, at.x)
         total += energy
-        push = scale(tension, u)
-        put(f, 3 * a, add(point(f, a), push))
-        put(f, 3 * b, sub(point(f, b), push))
+        force = scale(tension, u)
+        put(f, 3 * a, add(point(f, a), force))
+        put(f, 3 * b, sub(point(f, b), force))
         if e.damping > 0.0:
-            _, _, _, u = pull(e, about)
+            _, _, _, u = tension_of(e, at.about)
             rate = dot(u, sub(point(v, b), point(v, a)))
             power -= e.damping * rate * rate
-            push = scale(e.damping * rate, u)
-            put(g, 3 * a, add(point(g, a), push))
-            put(g, 3 * b, sub(point(g, b), push))
+            force = scale(e.damping * rate, u)
+            put(g, 3 * a, add(point(g, a), force))
+            put(g, 3 * b, sub(point(g, b), force))
     return total, power
 
 

@@ -5,11 +5,11 @@ det F,
 
     W = V [½ μ (|F|² − 3) − μ (J − 1) + ½ (λ + μ) (J − 1)²]
 
-(B. Smith, F. de Goes, T. Kim, "Stable neo-Hookean flesh simulation", 2018, without the logarithm, with λ + μ in place of
+(B. Smith, F. de Goes, T. Kim, "Stable neo-Hookean flesh simulation", 2018, without the logarithm, with λ + μ instead of
 their λ, and zero at rest). For F = 1 + ε: |F|² − 3 = 2 tr ε + |ε|² and J − 1 = tr ε + ½ ((tr ε)² − |ε|²) + …, so that
 W/V = μ |ε|² + ½ λ (tr ε)² for small strains: μ and λ are the Lamé parameters. W is finite for any F, and inverted
-tetrahedra right themselves; what is squeezed in all directions at once below μ/(λ + 2 μ) of its size stays shrunk, which
-the paper's logarithm would prevent.
+tetrahedra turn back; one that is squeezed in all directions at once below μ/(λ + 2 μ) of its size stays shrunk, which the
+paper's logarithm would prevent.
 
 By the edges, with the rows bᵢ of D⁻¹ and β = det D⁻¹, |F|² = Σ dᵢ·dⱼ bᵢ·bⱼ and J = β det(d₁, d₂, d₃).
 """
@@ -22,7 +22,7 @@ import numpy as np
 from ..core.jit import inlined, njit
 from ..core.math3 import add, add_scaled, cross, dot, scale
 from ..core.simd import store
-from .cloth import add_positive, edges, put_determinant_hessian, put_edge_gradient
+from .determinant import add_positive, edges, put_determinant_hessian, put_edge_gradient
 from .kinds import Energy, register
 from .volume import require_upright
 
@@ -57,7 +57,7 @@ class Tetrahedra(Energy):
 
 @inlined
 def element_derivatives(e, x, order, out):
-    """Energy, gradient (`order` ≥ 1) and Hessian (2: exact, 3: positive semidefinite) of one tetrahedron; see `loops`."""
+    """Energy, gradient (`order` ≥ 1) and Hessian (2: exact, 3: positive semidefinite) of one tetrahedron; see `elements`."""
     d_1, d_2, d_3 = edges(e, x)
     b_1, b_2, b_3, f = gradient(e, d_1, d_2, d_3)
     beta = dot(b_1, cross(b_2, b_3))
@@ -82,7 +82,7 @@ def element_derivatives(e, x, order, out):
         )  # fmt: skip
         put_determinant_hessian(out, products, e.volume * stiff * beta * beta, s, d_1, d_2, d_3)
         if order == 3:
-            add_positive(out, e.volume, e.mu, slope, stiff, f, b_1, b_2, b_3)
+            add_positive(out, e.volume, (e.mu, slope, stiff), f, b_1, b_2, b_3)
 
 
 @inlined
@@ -107,29 +107,30 @@ def stretched(f, b):
 # fⱼ·δfᵢ). A pair i ≠ j occurs twice in |Ė|².
 @njit
 def damping_rows(e, x, rows):
-    """√(η V) ∂Eᵢⱼ/∂x, √2 times that for i ≠ j; see `loops`."""
+    """√(η V) ∂Eᵢⱼ/∂x, √2 times that for i ≠ j; see `elements`."""
     if e.viscosity == 0.0:
         return 0
     d_1, d_2, d_3 = edges(e, x)
     b_1, b_2, b_3, f = gradient(e, d_1, d_2, d_3)
     root = math.sqrt(e.viscosity * e.volume)
-    put_strain(rows, 0, root, f[0], f[0], b_1[0], b_2[0], b_3[0], b_1[0], b_2[0], b_3[0])
-    put_strain(rows, 12, root, f[1], f[1], b_1[1], b_2[1], b_3[1], b_1[1], b_2[1], b_3[1])
-    put_strain(rows, 24, root, f[2], f[2], b_1[2], b_2[2], b_3[2], b_1[2], b_2[2], b_3[2])
+    p, q, r = (b_1[0], b_2[0], b_3[0]), (b_1[1], b_2[1], b_3[1]), (b_1[2], b_2[2], b_3[2])
+    put_strain(rows, 0, root, f[0], f[0], p, p)
+    put_strain(rows, 12, root, f[1], f[1], q, q)
+    put_strain(rows, 24, root, f[2], f[2], r, r)
     root *= math.sqrt(2.0)
-    put_strain(rows, 36, root, f[0], f[1], b_1[0], b_2[0], b_3[0], b_1[1], b_2[1], b_3[1])
-    put_strain(rows, 48, root, f[1], f[2], b_1[1], b_2[1], b_3[1], b_1[2], b_2[2], b_3[2])
-    put_strain(rows, 60, root, f[2], f[0], b_1[2], b_2[2], b_3[2], b_1[0], b_2[0], b_3[0])
+    put_strain(rows, 36, root, f[0], f[1], p, q)
+    put_strain(rows, 48, root, f[1], f[2], q, r)
+    put_strain(rows, 60, root, f[2], f[0], r, p)
     return 6
 
 
 @njit
-def put_strain(rows, at, root, f, g, p_1, p_2, p_3, q_1, q_2, q_3):
+def put_strain(rows, at, root, f, g, p, q):
     """½ root (f·δg + g·δf) by the edges, with δf = Σ pᵢ δdᵢ and δg = Σ qᵢ δdᵢ."""
     half = 0.5 * root
     put_edge_gradient(
-        rows, at, add(scale(half * q_1, f), scale(half * p_1, g)), add(scale(half * q_2, f), scale(half * p_2, g)),
-        add(scale(half * q_3, f), scale(half * p_3, g)),
+        rows, at, add(scale(half * q[0], f), scale(half * p[0], g)), add(scale(half * q[1], f), scale(half * p[1], g)),
+        add(scale(half * q[2], f), scale(half * p[2], g)),
     )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """VOLUME: a tetrahedron that keeps its volume, W = ½ k (V − V₀)²/V₀.
 
 V = d₁ · (d₂ × d₃)/6 with the edges d from the first node. V is negative where the tetrahedron is inverted, and its
-gradient does not vanish when it is flat, so that it rights itself.
+gradient does not vanish when it is flat, so that the force turns it back.
 """
 
 import math
@@ -12,8 +12,10 @@ import numpy as np
 from ..core.jit import inlined
 from ..core.math3 import add_scaled, cross, dot, scale
 from ..core.simd import store
-from .cloth import add_positive, edges, put_determinant_hessian, put_edge_gradient
+from .determinant import add_positive, edges, put_determinant_hessian, put_edge_gradient
 from .kinds import Energy, register
+
+FLAT = 1e-12  # of the cube of its longest side: a smaller volume is rounding
 
 
 class Volumes(Energy):
@@ -37,7 +39,7 @@ def require_upright(owner: str, x: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """The volumes of tetrahedra (m³). Raises ValueError for one that is flat or turned inside out."""
     edges = x[rows[:, 1:]] - x[rows[:, :1]]
     volume = np.linalg.det(edges) / 6.0
-    flat = volume <= 1e-12 * np.abs(edges).max(axis=(1, 2)) ** 3
+    flat = volume <= FLAT * np.abs(edges).max(axis=(1, 2)) ** 3
     if flat.any():
         i = int(np.argmax(flat))
         raise ValueError(
@@ -58,7 +60,7 @@ B_1, B_2, B_3 = (-0.5, 0.5, 0.5), (0.5, -0.5, 0.5), (0.5, 0.5, -0.5)
 # projection is exact.
 @inlined
 def element_derivatives(e, x, order, out):
-    """Energy, gradient (`order` ≥ 1) and Hessian (2: exact, 3: positive semidefinite) of one tetrahedron; see `loops`."""
+    """Energy, gradient (`order` ≥ 1) and Hessian (2: exact, 3: positive semidefinite) of one tetrahedron; see `elements`."""
     d_1, d_2, d_3 = edges(e, x)
     c_1 = cross(d_2, d_3)
     change = dot(d_1, c_1) / 6.0 - e.rest
@@ -76,12 +78,12 @@ def element_derivatives(e, x, order, out):
                 scale(0.5, add_scaled(add_scaled(d_3, -1.0, d_2), 1.0, d_1)),
                 scale(0.5, add_scaled(add_scaled(d_2, -1.0, d_3), 1.0, d_1)),
             )
-            add_positive(out, 1.0, 0.0, slope / 3.0, bend / 9.0, f, B_1, B_2, B_3)
+            add_positive(out, 1.0, (0.0, slope / 3.0, bend / 9.0), f, B_1, B_2, B_3)
 
 
 @inlined
 def damping_rows(e, x, rows):
-    """√(c/V₀) ∂V/∂x; see `loops`."""
+    """√(c/V₀) ∂V/∂x; see `elements`."""
     if e.damping == 0.0:
         return 0
     d_1, d_2, d_3 = edges(e, x)

@@ -246,7 +246,7 @@ class Driver(Stepper):
         KeyboardInterrupt."""
         self._options.plan.land = int(land)
         while True:
-            status = self.stepper.perform(self._pace.begin(), target, y, dydt)
+            status = self.stepper.call(self._pace.begin(), target, y, dydt)
             if status != MAX_STEPS:
                 return status
             self._pace.end()

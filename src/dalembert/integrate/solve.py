@@ -164,7 +164,7 @@ class _Run:
         progress, status = record.progress[0], OK
         progress.stop = int(stops[0] == now.t and not each)
         while progress.stop < len(stops) and status in (OK, EVENT):
-            status = stepper.perform(RECORD, 0.0, self.y, dydt)
+            status = stepper.call(RECORD, 0.0, self.y, dydt)
             count = int(progress.count)
             polynomials = record.polynomials.reshape(rows if self.dense else 0, degree, n)
             self._keep(

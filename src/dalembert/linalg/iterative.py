@@ -195,13 +195,13 @@ def solve_linear(
     bare = replace(chosen, equilibration=None, warm_start=True)
     system = IterativeSystem(pattern.indptr, pattern.indices, np.arange(len(values)), _blocks(blocks, n), bare)
     with np.errstate(all="ignore"):
-        status = system.perform(PREPARE, 0.0, values, np.empty(0))
+        status = system.call(PREPARE, 0.0, values, np.empty(0))
     if status != tables.SOLVED:
         raise ValueError(f"{REASONS[status]}, from row {int(system.iteration.row)} on")
     x = np.empty(n)
     system.tables.before[:] = guess / c  # A x = b is R A C y = R b with x = C y
     with np.errstate(all="ignore"):
-        system.perform(AGAIN, 0.0, r * right, x)
+        system.call(AGAIN, 0.0, r * right, x)
     done = system.iteration
     return LinearSolution(
         c * x, int(done.status) == tables.SOLVED, system.reason, int(done.iterations), float(done.residual)

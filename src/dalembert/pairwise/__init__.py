@@ -1,1 +1,1 @@
-"""Forces between all particles that are near, or between all of them: cell lists, trees, all pairs."""
+"""Radial forces between particles: cell lists, Barnes–Hut trees, all pairs."""

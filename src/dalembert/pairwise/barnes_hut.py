@@ -1,9 +1,9 @@
 """The tree of Barnes and Hut: an octree over the particles of a law, with the moments of what is in each cell.
 
 Particles are sorted by the path from the root to their cell on the last level, three bits a level (G. Morton 1966). What is
-in one cell then is one run, and the tree is found from the keys alone. A cell with one child is left out, so that each node
+in one cell then is one run, and the tree follows from the keys alone. A cell with one child is left out, so that each node
 has two children at least, and n particles have fewer than 2 n nodes wherever they are. What the last level does not
-tell apart is one leaf.
+separate is one leaf.
 """
 
 import math
@@ -11,7 +11,7 @@ import math
 from ..core.jit import inlined, njit
 from ..core.math3 import load3
 from ..core.simd import load, store
-from .cells import BEND, add_block, bounds_of, gather, projected, run
+from .cells import BLOCKS, add_block, add_pairs_of_run, bounds_of, gather, project_block
 from .laws import BLOCK, BLOCK_ROWS, LEAF, inverse_distance
 
 LEVELS = 21
@@ -21,7 +21,7 @@ DIGIT = 1 << DIGIT_BITS
 
 
 @njit
-def grow(law, x, tables):
+def build_tree(law, x, tables):
     """Fill `order`, `points` and `nodes`; returns the number of nodes."""
     n = law.last - law.first
     if n == 0:
@@ -41,9 +41,10 @@ def grow(law, x, tables):
     return count
 
 
-# The keys are in keys[0 : n], their members in keys[n : 2 n]; the other half is room for sorting.
+# Keys are in keys[0 : n], their members in keys[n : 2 n]; the other half is workspace of the sort.
 @njit
 def find_keys(law, x, tables):
+    """Fill `keys` with the Morton key of each member of the law, in the cube about all of them."""
     members, keys = tables.members, tables.keys
     n = law.last - law.first
     x_low, x_high = bounds_of(law, 0, x, tables)
@@ -85,17 +86,17 @@ def sort_keys(n, tables):
             counts[d] = 0
         for k in range(source, source + n):
             counts[(keys[k] >> shift) & (DIGIT - 1)] += 1
-        place = 0
+        start = 0
         for d in range(DIGIT):
-            held = counts[d]
-            counts[d] = place
-            place += held
+            number = counts[d]
+            counts[d] = start
+            start += number
         for k in range(source, source + n):
             d = (keys[k] >> shift) & (DIGIT - 1)
-            place = target + counts[d]
+            to = target + counts[d]
             counts[d] += 1
-            keys[place] = keys[k]
-            keys[place + n] = keys[k + n]
+            keys[to] = keys[k]
+            keys[to + n] = keys[k + n]
         source, target = target, source
     for k in range(n):
         order[k] = keys[n + k]
@@ -130,7 +131,7 @@ def split(n, tables):
 
 @njit
 def child_start(keys, first, last, shift):
-    """The first of the places before `last` whose key is that of last − 1 but for its lowest `shift` bits, by halving."""
+    """The first of the particles before `last` whose key is that of last − 1 but for its lowest `shift` bits, by halving."""
     wanted = keys[last - 1] >> shift
     last -= 1
     while first < last:
@@ -146,6 +147,7 @@ def child_start(keys, first, last, shift):
 # with y from the centre, as it is: with a softening the potential is not harmonic, and its trace matters.
 @njit
 def find_moments(node, points):
+    """Fill the moments of a node from its particles: box, weights, centre, dipole and quadrupole about that."""
     positive, negative = 0.0, 0.0
     sx, sy, sz = 0.0, 0.0, 0.0
     x_low, y_low, z_low = points[4 * node.first], points[4 * node.first + 1], points[4 * node.first + 2]
@@ -178,29 +180,26 @@ def find_moments(node, points):
     quadrupole[3], quadrupole[4], quadrupole[5] = xy, xz, yz
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The walk through the tree: blocks of particles that are near each other go through it together.
+# The walk through the tree --------------------------------------------------------------------------------------------
+# Blocks of particles that are near each other walk through the tree together.
 #
 # A node acts as one on a block if its side is less than θ times the distance from its centre to the box about the
-# block; a leaf
-# that does not is taken particle by particle; any other node is opened (J. Barnes & P. Hut, Nature 324, 1986; for
-# blocks, J.
-# Barnes, J. Comput. Phys. 87, 1990). Pairs within a block are taken once each, as `pairs` does.
+# block; a leaf that does not is taken particle by particle; any other node is opened (J. Barnes & P. Hut, Nature 324,
+# 1986; for blocks, J. Barnes, J. Comput. Phys. 87, 1990). Pairs within a block are taken once each, as by
+# `cells.add_pairs_of_run`.
 #
-# What a node does to a particle is not quite what the particle does to what is in the node, so that the total force
-# is not
-# zero: at θ = 0.5 it is about 1e-5 of the sum of the sizes of the forces, in a Plummer sphere of 1e4 bodies.
+# What a node does to a particle is not quite what the particle does to what is in the node, so that the total force is
+# not zero: at θ = 0.5 it is about 1e-5 of the sum of the sizes of the forces, in a Plummer sphere of 1e4 bodies.
 
-
-# Rows of the block: places, then the potential φ of all nodes but the block's own, and its gradient. They are BLOCK numbers
-# apart, by which the compiler sees that they do not overlap, and takes several particles at a time.
+# Rows of the block: positions, then the potential φ of all nodes but the block's own, and its gradient. They are BLOCK
+# numbers apart, so that the compiler knows they do not overlap, and vectorizes.
 X, Y, Z, PHI, GX, GY, GZ = (BLOCK * k for k in range(BLOCK_ROWS))
 
 
 @njit
-def over_tree(task, t, law, x, v, tables):
+def sum_by_tree(task, t, law, x, v, tables):
     """The members of a law, by the tree. Returns (energy, status)."""
-    count = grow(law, x, tables)
+    count = build_tree(law, x, tables)
     nodes = tables.nodes
     energy = 0.0
     i = 0
@@ -210,29 +209,28 @@ def over_tree(task, t, law, x, v, tables):
             i += 1
             continue
         for k in range(node.first, node.last):
-            more, status = run(task, t, law, k, k + 1, node.last, v, tables)
+            more, status = add_pairs_of_run(task, t, law, k, k + 1, node.last, v, tables)
             if status != 0:
                 return energy, status
             energy += more
         for first in range(node.first, node.last, BLOCK):
             last = min(first + BLOCK, node.last)
-            if task == BEND:
-                bend_block(t, law, i, first, last, count, tables)
+            if task == BLOCKS:
+                add_blocks_of_tree(t, law, i, first, last, count, tables)
             else:
-                energy += pull_block(law, i, first, last, count, tables)
+                energy += add_forces_of_tree(law, i, first, last, count, tables)
         i = node.skip
     return energy, 0
 
 
 @njit
-def pull_block(law, own, first, last, count, tables):
+def add_forces_of_tree(law, own, first, last, count, tables):
     """Add the forces of all nodes but `own` on the particles at first ... last − 1; returns half of their energy."""
     nodes, points, sums, block = tables.nodes, tables.points, tables.sums, tables.block
     n = last - first
     for k in range(n):
-        block[X + k], block[Y + k], block[Z + k] = (
-            points[4 * (first + k)], points[4 * (first + k) + 1], points[4 * (first + k) + 2]
-        )  # fmt: skip
+        at = 4 * (first + k)
+        block[X + k], block[Y + k], block[Z + k] = points[at], points[at + 1], points[at + 2]
         block[PHI + k] = block[GX + k] = block[GY + k] = block[GZ + k] = 0.0
     low, high = box_of(first, last, points)
     softening2 = law.softening * law.softening
@@ -241,12 +239,12 @@ def pull_block(law, own, first, last, count, tables):
         node = nodes[i]
         if i == own:
             i = node.skip
-        elif acts_as_one(node, first, last, low, high, law.theta):
-            far(node, softening2, n, block)
+        elif is_far_node(node, first, last, low, high, law.theta):
+            add_node_field(node, softening2, n, block)
             i = node.skip
         elif node.leaf == 1:
             for k in range(node.first, node.last):
-                near(points, k, softening2, n, block)
+                add_particle_field(points, k, softening2, n, block)
             i = node.skip
         else:
             i += 1
@@ -274,7 +272,8 @@ def box_of(first, last, points):
 
 
 @inlined
-def acts_as_one(node, first, last, low, high, theta):
+def is_far_node(node, first, last, low, high, theta):
+    """Whether a node acts as one on the particles first ... last − 1 in the box from `low` to `high`."""
     if node.first <= first and last <= node.last:
         return False
     c = load3(node.centre)
@@ -285,7 +284,7 @@ def acts_as_one(node, first, last, low, high, theta):
 
 
 @inlined
-def near(points, source, softening2, n, block):
+def add_particle_field(points, source, softening2, n, block):
     """Add φ and ∇φ of one particle to each of the block."""
     x, y, z, weight = (
         load(points, 4 * source), load(points, 4 * source + 1), load(points, 4 * source + 2), load(points, 4 * source + 3)
@@ -303,7 +302,7 @@ def near(points, source, softening2, n, block):
 #   φ = M/ρ + D·d/ρ³ + ½ (3 d·Q d/ρ⁵ − tr Q/ρ³),
 #   ∇φ = (−M/ρ³ − 3 D·d/ρ⁵ − 15/2 d·Q d/ρ⁷ + 3/2 tr Q/ρ⁵) d + D/ρ³ + 3 Q d/ρ⁵.
 @inlined
-def far(node, softening2, n, block):
+def add_node_field(node, softening2, n, block):
     """Add φ and ∇φ of what is in a node to each of the block."""
     cx, cy, cz = load3(node.centre)
     mass = node.positive + node.negative
@@ -331,8 +330,8 @@ def far(node, softening2, n, block):
 
 
 @njit
-def bend_block(t, law, own, first, last, count, tables):
-    """Add the positive semidefinite parts of the blocks of all nodes but `own`; a node far off acts as two particles at its
+def add_blocks_of_tree(t, law, own, first, last, count, tables):
+    """Add the positive semidefinite parts of the blocks of all nodes but `own`; a far node acts as two particles at its
     centre, of the weights above and below zero.
     """
     nodes, points = tables.nodes, tables.points
@@ -342,24 +341,25 @@ def bend_block(t, law, own, first, last, count, tables):
         node = nodes[i]
         if i == own:
             i = node.skip
-        elif acts_as_one(node, first, last, low, high, law.theta):
-            bend(t, law, load3(node.centre), node.positive, first, last, tables)
-            bend(t, law, load3(node.centre), node.negative, first, last, tables)
+        elif is_far_node(node, first, last, low, high, law.theta):
+            add_blocks_of_source(t, law, load3(node.centre), node.positive, first, last, tables)
+            add_blocks_of_source(t, law, load3(node.centre), node.negative, first, last, tables)
             i = node.skip
         elif node.leaf == 1:
             for k in range(node.first, node.last):
                 x = (points[4 * k], points[4 * k + 1], points[4 * k + 2])
-                bend(t, law, x, points[4 * k + 3], first, last, tables)
+                add_blocks_of_source(t, law, x, points[4 * k + 3], first, last, tables)
             i = node.skip
         else:
             i += 1
 
 
 @njit
-def bend(t, law, x, weight, first, last, tables):
+def add_blocks_of_source(t, law, x, weight, first, last, tables):
+    """Add the positive semidefinite blocks of one source at x to `sums` of the particles first ... last − 1."""
     points, sums = tables.points, tables.sums
     for k in range(first, last):
         dx, dy, dz = points[4 * k] - x[0], points[4 * k + 1] - x[1], points[4 * k + 2] - x[2]
         r2 = dx * dx + dy * dy + dz * dz
-        along, across, _ = projected(t, law, r2, weight * points[4 * k + 3], tables)
-        add_block(along, across, dx, dy, dz, r2, k, sums)
+        along, across, _ = project_block(t, law, r2, weight * points[4 * k + 3], tables)
+        add_block(along, across, (dx, dy, dz), r2, k, sums)

@@ -1,4 +1,4 @@
-"""Laws between particles, from Python: one evaluation at a time."""
+"""Forces of all laws between particles: the sums over laws, calls from Python, and the making of their tables."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 from ..core.jit import njit
 from ..core.kernel import array, kernel, out
 from ..core.tables import allocate
-from .barnes_hut import over_tree
-from .cells import BEND, PULL, over_all, over_cells
+from .barnes_hut import sum_by_tree
+from .cells import BLOCKS, FORCES, sum_all_pairs, sum_by_cells
 from .laws import (
     ALL_PAIRS,
     CELLS,
@@ -28,15 +28,14 @@ from .laws import (
     curvature,
 )
 
-# ----------------------------------------------------------------------------------------------------------------------
-# All laws of a table: forces and energy, and the diagonal of a bound on their Hessian.
+# All laws of a table --------------------------------------------------------------------------------------------------
 
 
 @njit
 def interact(t, x, v, f, power, tables):
     """Add the forces (N) of all active laws to f, and the powers (W) of their dampers to `power` at the laws' ledgers.
 
-    x, v, f : flat (3 N,), places (m), velocities (m/s) and forces of particles. Returns (potential energy (J), status): 0;
+    x, v, f : flat (3 N,), positions (m), velocities (m/s) and forces of particles. Returns (potential energy (J), status): 0;
     COINCIDENT, with two particles and their law in `trouble`; or what a user's law returned. f is not complete then.
     """
     laws, scratch = tables.laws, tables.scratch
@@ -46,14 +45,14 @@ def interact(t, x, v, f, power, tables):
         if law.active == 0:
             continue
         scratch[POWER] = 0.0
-        more, status = over_pairs(PULL, t, law, x, v, tables)
+        more, status = sum_pairs(FORCES, t, law, x, v, tables)
         if status != 0:
             tables.trouble[THE_LAW] = k
             return energy, status
         energy += more
         if law.damping > 0.0:
             power[law.ledger] += scratch[POWER]
-        hand_over_forces(law, f, tables)
+        scatter_forces(law, f, tables)
     return energy, 0
 
 
@@ -72,28 +71,29 @@ def add_diagonal(t, x, weight, values, slots, tables):
         law = laws[k]
         if law.active == 0:
             continue
-        _, status = over_pairs(BEND, t, law, x, x, tables)
+        _, status = sum_pairs(BLOCKS, t, law, x, x, tables)
         if status != 0:
             tables.trouble[THE_LAW] = k
             return status
-        hand_over_blocks(law, 2.0 * weight, values, slots, tables)
+        scatter_blocks(law, 2.0 * weight, values, slots, tables)
     return 0
 
 
 @njit
-def over_pairs(task, t, law, x, v, tables):
-    """A task for all pairs of a law, left in `sums`; all NaN where a place is not finite, as no grid or tree holds that."""
+def sum_pairs(task, t, law, x, v, tables):
+    """A task for all pairs of a law, into `sums`: NaN if any position is not finite, as no grid or tree can contain that."""
     if not all_finite(law, x, tables):
-        return poisoned(law, tables), 0
+        return fill_with_nan(law, tables), 0
     if law.method == TREE:
-        return over_tree(task, t, law, x, v, tables)
+        return sum_by_tree(task, t, law, x, v, tables)
     if law.method == CELLS:
-        return over_cells(task, t, law, x, v, tables)
-    return over_all(task, t, law, x, v, tables)
+        return sum_by_cells(task, t, law, x, v, tables)
+    return sum_all_pairs(task, t, law, x, v, tables)
 
 
 @njit
 def all_finite(law, x, tables):
+    """Whether the positions of all members of a law are finite."""
     members = tables.members
     zero = 0.0
     for k in range(law.first, law.last):
@@ -103,31 +103,34 @@ def all_finite(law, x, tables):
 
 
 @njit
-def poisoned(law, tables):
+def fill_with_nan(law, tables):
+    """Fill the sums of a law with NaN; returns NaN, its energy."""
     order, sums = tables.order, tables.sums
-    for place in range(law.last - law.first):
-        order[place] = place
-        for k in range(6 * place, 6 * place + 6):
+    for i in range(law.last - law.first):
+        order[i] = i
+        for k in range(6 * i, 6 * i + 6):
             sums[k] = math.nan
     return math.nan
 
 
 @njit
-def hand_over_forces(law, f, tables):
+def scatter_forces(law, f, tables):
+    """Add the sums of a law to the forces f of its particles."""
     members, order, sums = tables.members, tables.order, tables.sums
-    for place in range(law.last - law.first):
-        at = 3 * members[law.first + order[place]]
+    for i in range(law.last - law.first):
+        at = 3 * members[law.first + order[i]]
         for k in range(3):
-            f[at + k] += sums[3 * place + k]
+            f[at + k] += sums[3 * i + k]
 
 
 @njit
-def hand_over_blocks(law, scale, values, slots, tables):
+def scatter_blocks(law, scale, values, slots, tables):
+    """Add `scale` times the symmetric blocks in the sums of a law to the blocks of its particles."""
     members, order, sums = tables.members, tables.order, tables.sums
-    for place in range(law.last - law.first):
-        at = 9 * slots[members[law.first + order[place]]]
-        xx, yy, zz = scale * sums[6 * place], scale * sums[6 * place + 1], scale * sums[6 * place + 2]
-        xy, xz, yz = scale * sums[6 * place + 3], scale * sums[6 * place + 4], scale * sums[6 * place + 5]
+    for i in range(law.last - law.first):
+        at = 9 * slots[members[law.first + order[i]]]
+        xx, yy, zz = scale * sums[6 * i], scale * sums[6 * i + 1], scale * sums[6 * i + 2]
+        xy, xz, yz = scale * sums[6 * i + 3], scale * sums[6 * i + 4], scale * sums[6 * i + 5]
         values[at] += xx
         values[at + 1] += xy
         values[at + 2] += xz
@@ -139,7 +142,7 @@ def hand_over_blocks(law, scale, values, slots, tables):
         values[at + 8] += zz
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# From Python ----------------------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -157,24 +160,24 @@ def evaluate_diagonal(
 
 
 @kernel
-def _curvature(laws: array(1, LAW), k: int, r: float, weight: float, found: out()) -> None:
-    found[0], found[1], found[2] = curvature(laws[k], r, weight)
+def _curvature(laws: array(1, LAW), k: int, r: float, weight: float, values: out()) -> None:
+    values[0], values[1], values[2] = curvature(laws[k], r, weight)
 
 
 def interactions_entry(
     t: float, x: np.ndarray, v: np.ndarray, f: np.ndarray, power: np.ndarray, tables: Any
 ) -> tuple[float, int]:
-    """See `forces.interact`; tables: `Interactions`, or what `addresses.handed` makes of them."""
+    """See `forces.interact`; tables: `Interactions`, or their `core.tables.handed`."""
     energy = np.zeros(1)
     status = _interact(t, x, v, f, power, energy, tables)
     return float(energy[0]), status
 
 
 def curvature_at(laws: np.ndarray, k: int, r: float, weight: float) -> np.ndarray:
-    """(3,) what `laws.curvature` returns of the k-th law."""
-    found = np.zeros(3)
-    _curvature(laws, k, r, weight, found)
-    return found
+    """(3,) `laws.curvature` of the k-th law."""
+    values = np.zeros(3)
+    _curvature(laws, k, r, weight, values)
+    return values
 
 
 def forces(
@@ -188,9 +191,7 @@ def forces(
     return energy, f, status
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# From laws to the tables of interactions.
-
+# From laws to tables --------------------------------------------------------------------------------------------------
 
 LEAST_BUCKETS = 64
 # of the cells' number: strides of rows and layers that spread any box of cells evenly (the powers of the root of
@@ -201,15 +202,15 @@ SPREAD_Y, SPREAD_Z = 0.7548776662466927, 0.5698402909980532
 class RadialLaw(NamedTuple):
     """A law between all pairs of `members` (n,), which are numbers of particles, none twice.
 
-    kind, method : see `tables`.
+    kind, method : see `laws`.
     strength : that of W = strength/r with its sign, −G for GRAVITATION (m³/(kg s²)) and k for COULOMB (N m²/C²); the depth
     of LENNARD_JONES (J); the stiffness of REPULSION (N/m).
-    weights (n,) : masses (kg), charges (C); ones if not given.
+    weights (n,) : masses (kg), charges (C); ones by default.
     softening, cutoff, diameter : m. REPULSION ends at its diameter.
     damping : of REPULSION (N s/m). ledger : where the power of the damper is added.
-    theta : opening angle of TREE, see `walk`.
-    address : of a user's function (t, (r,)) → (W, dW/dr), see `pointer.Pointer`. It is not asked beyond the cut-off, and
-    should have come to zero there with its slope.
+    theta : opening angle of TREE, see `barnes_hut`.
+    address : of a user's function (t, (r,)) → (W, dW/dr), see `user_function.Pointer`. It is not called beyond the cut-off,
+    where it and its slope should be zero.
     """
 
     kind: int
@@ -230,7 +231,7 @@ def make_interactions(laws: Sequence[RadialLaw]) -> Interactions:
     """The tables of laws, with all the room that evaluations need.
 
     Raises ValueError: CELLS without a finite cut-off; TREE for a law that is not GRAVITATION or COULOMB, or with an opening
-    angle that is not in [0, 1]; members given twice; weights that are not as many as the members.
+    angle that is not in [0, 1]; duplicate members; weights that are not as many as the members.
     """
     table = np.zeros(len(laws), LAW).view(np.recarray)
     for k, law in enumerate(laws):
@@ -251,7 +252,7 @@ def make_interactions(laws: Sequence[RadialLaw]) -> Interactions:
     )  # fmt: skip
 
 
-def _row(law: RadialLaw, first: int) -> np.void:
+def _row(law: RadialLaw, first: int) -> Any:
     n = len(law.members)
     cutoff = law.diameter if law.kind == REPULSION else law.cutoff
     if len(np.unique(law.members)) != n:

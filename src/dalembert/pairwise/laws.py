@@ -1,4 +1,4 @@
-"""The laws: energy W(r) of a pair, and its first two derivatives, in the form that forces and Hessians need.
+"""Radial laws and their tables: the energy W(r) of a pair, and its first two derivatives, as forces and Hessians need them.
 
 The force on the particle at x_j is −(W'/r) d with d = x_j − x_i, and the block of the Hessian that belongs to it is
 W'' u uᵀ + (W'/r)(I − u uᵀ) with u = d/r.
@@ -14,13 +14,9 @@ from ..core.jit import inlined, njit
 from ..core.status import PASSED_THROUGH
 from ..core.tables import column
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The tables of forces between particles: laws, the particles that they act on, and room to work in.
-#
-# A law is radial: particles i and j at the distance r have the energy w_i w_j W(r), where w is the weight of a
-# particle under
-# that law: its mass, its charge, or 1. SI units.
-
+# Tables ---------------------------------------------------------------------------------------------------------------
+# Particles i and j at the distance r have the energy w_i w_j W(r), where w is the weight of a particle
+# under that law: its mass, its charge, or 1. SI units.
 
 # Kinds of laws --------------------------------------------------------------------------------------------------------
 GRAVITATION = 0  # W = strength/√(r² + softening²), strength = −G
@@ -31,12 +27,12 @@ CUSTOM = 4  # (W, dW/dr) by a function of the user's, as it is up to the cut-off
 
 # Methods --------------------------------------------------------------------------------------------------------------
 ALL_PAIRS = 0
-CELLS = 1  # pairs nearer than the cut-off, found by a grid
+CELLS = 1  # pairs nearer than the cut-off, by a grid
 TREE = 2  # Barnes and Hut: what is far acts as one (GRAVITATION and COULOMB)
 
-COINCIDENT = PASSED_THROUGH + 60  # status: two particles at one place, where the law has no limit; see `trouble`
+COINCIDENT = PASSED_THROUGH + 60  # status: two particles at one point, where the law has no limit; see `trouble`
 
-# `members` and `weights` of a law are those from `first` on, up to `last`. `cutoff` is infinite where there is none;
+# `members` and `weights` of a law are those from `first` up to `last`. `cutoff` is infinite where there is none;
 # `energy_shift` and `slope_shift` are W and dW/dr there without the shift. `buckets`, `hash_y` and `hash_z`: see `cells`.
 LAW = np.dtype(
     [("kind", "i8"), ("method", "i8"), ("first", "i8"), ("last", "i8"), ("ledger", "i8"), ("active", "i8"),
@@ -47,14 +43,14 @@ LAW = np.dtype(
 )  # fmt: skip
 # A node of the tree, which is in depth-first order: its particles, in the order of the tree; the next node that is not below
 # it; the longest side of the box about its particles; the centre of expansion, and sums about it of weights (those above and
-# below zero apart), of weight times place, and of weight times products of places (xx, yy, zz, xy, xz, yz).
+# below zero apart), of weight times position, and of weight times products of positions (xx, yy, zz, xy, xz, yz).
 NODE = np.dtype(
     [("first", "i8"), ("last", "i8"), ("skip", "i8"), ("leaf", "i8"), ("side", "f8"), ("centre", "f8", 3),
      ("positive", "f8"), ("negative", "f8"), ("dipole", "f8", 3), ("quadrupole", "f8", 6)],
     align=True,
 )  # fmt: skip
 
-LEAF = 8  # most particles of a leaf, but for those that no cell tells apart
+LEAF = 8  # most particles of a leaf, but for those that no cell separates
 BLOCK = 128  # most particles that go through the tree together
 BLOCK_ROWS = 7  # of numbers that a block has for each of them
 
@@ -68,19 +64,21 @@ INTS = 512  # 2 numbers a pending node: 8 children on each of 21 levels; of cell
 class Interactions(NamedTuple):
     """All laws between particles, and the workspaces that they share.
 
-    With n the most members of a law. Particles are worked on in the order that the method chose: `order`.
+    With n the most members of a law. A method sorts particles: `order`.
     """
 
     laws: Any = column("laws", LAW)
     members: Any = column(dtype=np.int64, doc="numbers of particles, law after law")
     weights: Any = column(doc="one a member")
-    order: Any = column("n", np.int64, doc="which member (counted from the law's first) is at each place")
+    order: Any = column("n", np.int64, doc="the members, counted from the law's first, in the order of the method")
     points: Any = column("4 * n", doc="x, y, z and weight")
-    sums: Any = column("6 * n", doc="3 numbers of force a place; or 6 of a symmetric block")
+    sums: Any = column("6 * n", doc="3 numbers of force a particle; or 6 of a symmetric block")
     keys: Any = column(
-        "4 * n", np.int64, doc="the cell of each member; or keys of the tree and places, and room to sort them"
+        "4 * n",
+        np.int64,
+        doc="the cell of each member; or keys of the tree with their members, and workspace to sort them",
     )
-    starts: Any = column("buckets + 1", np.int64, doc="first place of each cell")
+    starts: Any = column("buckets + 1", np.int64, doc="first particle of each cell")
     nodes: Any = column("2 * in_trees", NODE)
     block: Any = column("BLOCK_ROWS * BLOCK")
     ints: Any = column("INTS", np.int64)
@@ -88,14 +86,14 @@ class Interactions(NamedTuple):
     trouble: Any = column("TROUBLE", np.int64)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# Energies and their derivatives ---------------------------------------------------------------------------------------
 
-STEP = 1e-5  # relative: of the difference that gives the second derivative of a user's law; its error is about STEP²
+STEP = 1e-5  # relative step of the difference for the second derivative of a user's law; its error is about STEP²
 
 
 @inlined
 def curvature_of_square(law, r2, weight):
-    """(W, W'/r, W'') at a distance within the cut-off, given its square; weight = w_i w_j. Not for CUSTOM."""
+    """(W, W'/r, W'') at a distance within the cut-off, from its square; weight = w_i w_j. Not for CUSTOM."""
     if law.kind == LENNARD_JONES:
         return lennard_jones(law, r2, weight)
     if law.kind == REPULSION:
@@ -114,6 +112,7 @@ def curvature(law, r, weight):
 # W = s/ρ, ρ² = r² + ε²: W' = −s r/ρ³, W'' = −s/ρ³ + 3 s r²/ρ⁵ (H. C. Plummer 1911).
 @inlined
 def inverse_distance(softening2, r2, strength):
+    """(W, W'/r, W'') of a softened inverse distance."""
     inverse2 = 1.0 / (r2 + softening2)
     energy = strength * math.sqrt(inverse2)
     slope = -energy * inverse2
@@ -124,23 +123,25 @@ def inverse_distance(softening2, r2, strength):
 # alone shifted the force would jump there, and no integrator keeps the energy of particles that cross a jump.
 @inlined
 def lennard_jones(law, r2, weight):
+    """(W, W'/r, W'') of Lennard-Jones, with its force shifted to zero at the cut-off."""
     inverse2 = 1.0 / r2
     ratio = law.diameter * law.diameter * inverse2
     s6 = ratio * ratio * ratio
     depth = 4.0 * law.strength * weight
     energy = depth * s6 * (s6 - 1.0)
     slope = -6.0 * depth * s6 * (2.0 * s6 - 1.0) * inverse2
-    bend = depth * s6 * (156.0 * s6 - 42.0) * inverse2
+    second = depth * s6 * (156.0 * s6 - 42.0) * inverse2
     if law.cutoff < math.inf:
         r = math.sqrt(r2)
         energy -= weight * (law.energy_shift + (r - law.cutoff) * law.slope_shift)
         slope -= weight * law.slope_shift / r
-    return energy, slope, bend
+    return energy, slope, second
 
 
 # W = ½ k (d − r)²; continuous with its slope at r = d.
 @inlined
 def repulsion(law, r2, weight):
+    """(W, W'/r, W'') of a linear spring between overlapping spheres."""
     r = math.sqrt(r2)
     overlap = law.diameter - r
     stiffness = law.strength * weight
@@ -148,7 +149,7 @@ def repulsion(law, r2, weight):
 
 
 @njit
-def ask(t, law, r, tables):
+def call_user_law(t, law, r, tables):
     """(W, dW/dr, status) of a user's law, by its function (t, (r,)) → (W, dW/dr)."""
     scratch = tables.scratch
     scratch[ARGUMENT] = r
@@ -158,29 +159,29 @@ def ask(t, law, r, tables):
 
 
 @inlined
-def slope_of(t, law, r2, weight, tables):
+def first_derivative(t, law, r2, weight, tables):
     """(W, W'/r, status) of any law, for r > 0 within the cut-off."""
     if law.kind == CUSTOM:
         r = math.sqrt(r2)
-        energy, slope, status = ask(t, law, r, tables)
+        energy, slope, status = call_user_law(t, law, r, tables)
         return weight * energy, weight * slope / r, status
     energy, slope, _ = curvature_of_square(law, r2, weight)
     return energy, slope, 0
 
 
 @njit
-def bend_of(t, law, r2, weight, tables):
+def second_derivatives(t, law, r2, weight, tables):
     """(W'/r, W'', status) of any law, for r > 0 within the cut-off; W'' of a user's law is a central difference of W'."""
     if law.kind == CUSTOM:
         r = math.sqrt(r2)
         step = STEP * r
-        _, slope, status = ask(t, law, r, tables)
+        _, slope, status = call_user_law(t, law, r, tables)
         if status == 0:
-            _, before, status = ask(t, law, r - step, tables)
+            _, before, status = call_user_law(t, law, r - step, tables)
         if status == 0:
-            _, after, status = ask(t, law, r + step, tables)
+            _, after, status = call_user_law(t, law, r + step, tables)
         if status != 0:
             return 0.0, 0.0, status
         return weight * slope / r, weight * (after - before) / (2.0 * step), 0
-    _, slope, bend = curvature_of_square(law, r2, weight)
-    return slope, bend, 0
+    _, slope, second = curvature_of_square(law, r2, weight)
+    return slope, second, 0

@@ -52,8 +52,8 @@ def precompile(wanted: Iterable[CFunction]) -> dict[str, float]:
     """
     if DISABLED:
         return {}
-    missing = [item for item in _longest_first(dict.fromkeys(wanted)) if not item.kept]
-    if not missing or not cache_folders.anywhere():
+    missing = [item for item in _longest_first(dict.fromkeys(wanted)) if not item.is_cached]
+    if not missing or not cache_folders.is_writable():
         return {}
     names = [item.name for item in missing]
     count = min(cores(), len(missing))
@@ -85,7 +85,7 @@ def compile_free(names: Sequence[str], patient: bool = False) -> None:
     before, objects.patient = objects.patient, patient
     try:
         for item in _longest_first(C_FUNCTIONS.values()):
-            if item.name in names and not item.kept:
+            if item.name in names and not item.is_cached:
                 try:
                     item.compile()
                 except objects.Busy:
@@ -190,12 +190,12 @@ def help_compile(names: Sequence[str]) -> None:
 
 def table(seconds: Mapping[str, float]) -> list[tuple[str, str, str, str]]:
     """Of all kernels: name, purpose, the seconds that it took now, and where it is kept, in the cache or elsewhere."""
-    rows, base = [], cache_folders.asked_for()
+    rows, base = [], cache_folders.preferred()
     for item in everything():
         took = f"{seconds[item.name]:.1f}" if item.name in seconds else ""
-        folder = None if item.place is None else item.place.parent
+        folder = None if item.path is None else item.path.parent
         if folder is None:
-            place = "the library of the package" if item.kept else "not kept"
+            place = "the library of the package" if item.is_cached else "not kept"
         else:
             place = folder.name if folder.parent == base else str(folder)
         rows.append((item.name, compile_progress.purpose(item.name), took, place))

@@ -550,7 +550,7 @@ def response(model: Model, force: Force) -> float | None:
 def _slopes(own: Mechanism, y: NDArray[np.float64]) -> NDArray[np.float64] | None:
     """The derivative of the state, of z in joint coordinates; None where there is none."""
     if isinstance(own, JointMechanism):
-        status = own.take(y) or own.perform(DERIVATIVE, 0.0, own.z, own.dzdt)
+        status = own.take(y) or own.call(DERIVATIVE, 0.0, own.z, own.dzdt)
         return None if status else own.dzdt.copy()
     slopes = np.zeros_like(y)
     return None if own(DERIVATIVE, 0.0, y.copy(), slopes) else slopes

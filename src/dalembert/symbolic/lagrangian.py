@@ -77,7 +77,7 @@ def _set_out(motion: Motion, names: Sequence[str], t: float, y: np.ndarray, dydt
     be run."""
     given, n = y.copy(), len(names)
     motion.tables.largest[:] = 0.0
-    status = motion.perform(COMPLETE, t, y, dydt)
+    status = motion.call(COMPLETE, t, y, dydt)
     if status != OK:
         raise ValueError(f"at the start {failure(motion.tables, names, status)}")
     if not np.all(np.isfinite(dydt)):
@@ -120,7 +120,7 @@ class _Record:
 
     def add(self, t: float, y: np.ndarray) -> None:
         tables, plan = self._motion.tables, self._motion.tables.plan[0]
-        self._motion.perform(DERIVATIVE, t, y, np.empty(y.size))
+        self._motion.call(DERIVATIVE, t, y, np.empty(y.size))
         self.times.append(t)
         self.states.append(y.copy())
         self._multipliers.append(tables.multipliers.copy())
@@ -245,7 +245,7 @@ class Lagrangian:
         y = np.concatenate([self._variables.numbers("u", u), self._variables.numbers("v", v), [0.0]])
         dydt = np.full(2 * n + 1, np.nan)
         self._tables.largest[:] = 0.0
-        status = self._motion.perform(DERIVATIVE, float(t), y, dydt)
+        status = self._motion.call(DERIVATIVE, float(t), y, dydt)
         if status == SINGULAR_MASS:
             raise ValueError(failure(self._tables, self.coordinates, status))
         return dydt[n : 2 * n], self._tables.multipliers.copy()

@@ -62,7 +62,7 @@ class PlacedMechanism(JointMechanism):
         """Measure or complete the bodies' state y, in place; returns a status."""
         self._options.time = t
         self.take(y)
-        status = self.perform(task, t, self.z, self.dzdt)
+        status = self.call(task, t, self.z, self.dzdt)
         if task != MEASURE:
             self.put(y)
         elif status == OK:
@@ -87,7 +87,7 @@ class PlacedMechanism(JointMechanism):
 
     def put(self, y: np.ndarray) -> None:
         """The state of the bodies, y, from z."""
-        self.perform(FORWARD_KINEMATICS, float(self._options.time), self.z, self.dzdt)
+        self.call(FORWARD_KINEMATICS, float(self._options.time), self.z, self.dzdt)
         self._known[:] = y[:] = self.tables.y
 
     def take(self, y: np.ndarray) -> int:

@@ -18,7 +18,7 @@ def compile_everything() -> int:
     from ...simulation import precompile as ahead
 
     rows = ahead.table(ahead.precompile(ahead.everything()))
-    table = Table("kernel", "purpose", "seconds", f"kept in {cache_folders.asked_for()}", box=None, pad_edge=False)
+    table = Table("kernel", "purpose", "seconds", f"cached in {cache_folders.preferred()}", box=None, pad_edge=False)
     table.columns[2].justify = "right"
     for column in table.columns:
         column.overflow = "fold"
