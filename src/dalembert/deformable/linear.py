@@ -45,7 +45,7 @@ from ..linalg.block_matrix import (
     store_symmetric,
     to_scipy,
 )
-from ..linalg.conjugate_gradient import INDEFINITE, NOT_CONVERGED, Workspace, conjugate_gradient
+from ..linalg.conjugate_gradient import INDEFINITE, NOT_CONVERGED, Limits, Problem, Workspace, conjugate_gradient
 from ..linalg.deflation import CoarseSpace, CoarseWork
 from ..linalg.krylov import add_multiple, inner, turn
 from ..model.tables import System
@@ -123,10 +123,11 @@ def list_held(steps):
 def solve_held(tolerance, n, steps):
     """Conjugate gradients with filter, for n numbers, from what is prescribed. Returns a status of `linalg`."""
     held = steps.held[: list_held(steps)]
+    problem = Problem(matrix_of(steps), held, space_of(steps), part_of(steps.rhs, 0, n))
+    limits = Limits(tolerance, steps.options[0].linear_iterations)
     status = conjugate_gradient(
-        matrix_of(steps), held, space_of(steps), part_of(steps.rhs, 0, n), part_of(steps.change, 0, n),
-        work_of(n, steps), coarse_of(steps), tolerance, steps.options[0].linear_iterations, steps.solution[0],
-    )  # fmt: skip
+        problem, part_of(steps.change, 0, n), work_of(n, steps), coarse_of(steps), limits, steps.solution[0]
+    )
     steps.report[0].linear += steps.solution[0].iterations
     return status
 

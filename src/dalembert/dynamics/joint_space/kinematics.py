@@ -1,12 +1,15 @@
-"""Where the links of a tree are and how they move, from coordinates and speeds: one pass from the root on."""
+"""Kinematics of a tree: poses, velocities, Jacobian columns and bias accelerations of the links from u and w, in one pass
+from the root to the leaves (R. Featherstone, *Rigid Body Dynamics Algorithms*, 2008, §5.1); then u̇ from w, and displacements
+along w.
 
-from typing import Any, NamedTuple
+The velocity of a link is that of its parent and what its joint adds, with one column (linear, angular) for each freedom:
 
-import numpy as np
+    v = v_p + ω_p × r + Σ s_k w_k,   ω = ω_p + Σ t_k w_k.
+"""
 
-from ..core.elementary import sin_cos
-from ..core.jit import inlined, njit
-from ..core.math3 import (
+from ...core.elementary import sin_cos
+from ...core.jit import inlined, njit
+from ...core.math3 import (
     add,
     add_scaled,
     congruence,
@@ -23,14 +26,10 @@ from ..core.math3 import (
     sub,
     to_matrix,
 )
-from ..core.simd import load, store
-from ..core.tables import column, part
-from ..linalg.block_matrix import load_3, store_3
-from ..linalg.ordering import COLUMN as LOOP_COLUMN
-from ..linalg.ordering import ENTRY, UPDATE
-from ..model.tables import System
-from ..model.tree import BALL, FREE, HINGE, SLIDER, Tree
-from .kinematics import load6, load9
+from ...core.simd import load, store
+from ...linalg.block_matrix import load_3, store_3
+from ...model.tree import BALL, FREE, HINGE, SLIDER
+from ..kinematics import load6, load9
 
 ZERO = (0.0, 0.0, 0.0)
 IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
@@ -38,24 +37,27 @@ IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
 @inlined
 def load_4(u, at):
+    """Four numbers from `at` on."""
     return (load(u, at), load(u, at + 1), load(u, at + 2), load(u, at + 3))
 
 
 @inlined
 def store9(array, m):
+    """array[:9] = m."""
     for k in range(9):
         array[k] = m[k]
 
 
 @inlined
 def store6(array, m):
+    """array[:6] = m."""
     for k in range(6):
         array[k] = m[k]
 
 
 @inlined
-def carried(node, own, motion):
-    """v̇ and ω̇ of a link without those of its own freedoms: the bias, and what its parent's do to it."""
+def bias_acceleration(node, own, motion):
+    """(v̇, ω̇) of a link at zero rates of its own freedoms: its bias plus the acceleration of its parent, moved by r."""
     a, alpha = load3(own.bias), load3(own.bias_turn)
     if node.parent >= 0:
         carrier = motion[node.parent]
@@ -66,25 +68,25 @@ def carried(node, own, motion):
 
 
 @njit
-def move(u, w, tree):
-    """Fill places, velocities, columns and biases of all nodes."""
+def update_links(u, w, tree):
+    """Write the poses, velocities, columns, biases and inertias of all links, the `motion` and `columns` of the tree."""
     nodes = tree.nodes
     for i in range(nodes.shape[0]):
         node = nodes[i]
         if node.kind == FREE:
-            move_free(i, u, w, tree)
+            update_free(i, u, w, tree)
         elif node.parent < 0:
-            attach(i, ZERO, IDENTITY, ZERO, ZERO, u, w, tree)
+            update_link(i, ZERO, IDENTITY, ZERO, ZERO, u, w, tree)
         else:
             carrier = tree.motion[node.parent]
-            attach(
+            update_link(
                 i, load3(carrier.x), load9(carrier.rotation), load3(carrier.v), load3(carrier.omega), u, w, tree
             )  # fmt: skip
 
 
 @inlined
-def attach(i, x_p, rotation_p, v_p, omega_p, u, w, tree):
-    """A node beside its parent, of which these are the place and the velocities."""
+def update_link(i, x_p, rotation_p, v_p, omega_p, u, w, tree):
+    """Write link i, on a hinge, slider, ball or weld, from the pose and the velocities of its parent."""
     node, own, columns = tree.nodes[i], tree.motion[i], tree.columns
     first = node.first
     turn = load9(node.turned)
@@ -130,21 +132,22 @@ def attach(i, x_p, rotation_p, v_p, omega_p, u, w, tree):
     store6(own.inertia, congruence(rotation, load6(node.inertia)))
 
 
-# r̈ = ω × (ω × r) + 2 ω × (what the joint adds) + what that changes by, seen from the parent
+# r̈ = ω_p × (ω_p × r) + 2 ω_p × ṙ_rel + r̈_rel, with the velocity ṙ_rel that the joint adds, seen from the parent.
 @inlined
 def set_velocity(own, v_p, omega_p, relative, spin):
-    """Velocities and biases of a link, where r and `arm` are known, from those of its parent and what the joint adds: to the
-    velocity of the centre of mass, and to the angular velocity."""
+    """Write velocities and biases of a link, with r and `arm` known, from the velocities of its parent and those that the
+    joint adds: `relative` of the centre of mass, and `spin`."""
     r, along = load3(own.r), cross(load3(own.arm), spin)  # spin × (x − joint)
-    carried = cross(omega_p, add_scaled(cross(omega_p, r), 2.0, relative))
+    bias = cross(omega_p, add_scaled(cross(omega_p, r), 2.0, relative))
     store3(own.v, add(add(v_p, cross(omega_p, r)), relative))
     store3(own.omega, add(omega_p, spin))
-    store3(own.bias, add(carried, cross(spin, along)))
+    store3(own.bias, add(bias, cross(spin, along)))
     store3(own.bias_turn, cross(omega_p, spin))
 
 
 @njit
-def move_free(i, u, w, tree):
+def update_free(i, u, w, tree):
+    """The same for a link that moves freely: its coordinates are (x, q), its speeds (v, ω)."""
     node, own, columns = tree.nodes[i], tree.motion[i], tree.columns
     rotation = to_matrix(load_4(u, node.at + 3))
     store3(own.x, load_3(u, node.at))
@@ -165,7 +168,7 @@ def move_free(i, u, w, tree):
 
 @njit
 def coordinate_rates(u, w, rates, tree):
-    """u̇ from the speeds."""
+    """rates = u̇ from the speeds w."""
     nodes = tree.nodes
     for i in range(nodes.shape[0]):
         node = nodes[i]
@@ -183,6 +186,7 @@ def coordinate_rates(u, w, rates, tree):
 
 @njit
 def normalize_quaternions(u, tree):
+    """q ← q/|q| of every ball joint and free link, in place."""
     nodes = tree.nodes
     for i in range(nodes.shape[0]):
         node = nodes[i]
@@ -194,8 +198,8 @@ def normalize_quaternions(u, tree):
 
 
 @njit
-def step(u, length, change, tree):
-    """Move u by so much of a displacement along the speeds."""
+def displace_coordinates(u, length, change, tree):
+    """u ← u moved by `length` times the displacement `change` along the speeds."""
     nodes = tree.nodes
     for i in range(nodes.shape[0]):
         node = nodes[i]
@@ -211,15 +215,14 @@ def step(u, length, change, tree):
                 store(u, turn + k, q[k])
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Angular velocities of balls and free bodies in the axes of what turns, which a step of an integration method
-# carries.
+# Angular velocities carried by a step ----------------------------------------------------------------------------------
 #
-# w has them in the axes of the carrier (of the world for what is free), where the error of a quaternion q turns the
-# inertia
-# that resists them: see `mechanics.spin`. With w = R ω, R the rotation of q, w × w = 0 leaves ẇ = R ω̇. So a step
-# carries ω
-# behind the state, by ω̇ = Rᵀ ẇ; the speeds of its stages and of its end are R ω.
+# Angular velocities of ball joints and free links in their own axes, which a step of an integration method carries
+# behind the state, as `dynamics.kinematics` does with l = Rᵀ L.
+#
+# w has them in the axes of the parent (of the world for a free link), where the error of a quaternion q turns the inertia.
+# With w = R ω, R the rotation of q, w × w = 0 leaves ẇ = R ω̇. So a step carries ω by ω̇ = Rᵀ ẇ; the speeds of its stages
+# and of its end are R ω.
 
 
 @njit
@@ -229,7 +232,7 @@ def carry(z, dzdt, reduced):
     nodes = reduced.tree.nodes
     for i in range(nodes.shape[0]):
         if nodes[i].kind == BALL or nodes[i].kind == FREE:
-            rotation, speeds = turn_of(nodes[i], z), first + nodes[i].last - 3
+            rotation, speeds = rotation_of(nodes[i], z), first + nodes[i].last - 3
             store_3(z, at, matvec_t(rotation, load_3(z, speeds)))
             store_3(dzdt, at, matvec_t(rotation, load_3(dzdt, speeds)))
             at += 3
@@ -244,7 +247,7 @@ def use_spins(z, reduced):
     nodes = reduced.tree.nodes
     for i in range(nodes.shape[0]):
         if nodes[i].kind == BALL or nodes[i].kind == FREE:
-            store_3(z, first + nodes[i].last - 3, matvec(turn_of(nodes[i], z), load_3(z, at)))
+            store_3(z, first + nodes[i].last - 3, matvec(rotation_of(nodes[i], z), load_3(z, at)))
             at += 3
 
 
@@ -257,89 +260,11 @@ def spin_rates(z, dzdt, reduced):
     nodes = reduced.tree.nodes
     for i in range(nodes.shape[0]):
         if nodes[i].kind == BALL or nodes[i].kind == FREE:
-            store_3(dzdt, at, matvec_t(turn_of(nodes[i], z), load_3(dzdt, first + nodes[i].last - 3)))
+            store_3(dzdt, at, matvec_t(rotation_of(nodes[i], z), load_3(dzdt, first + nodes[i].last - 3)))
             at += 3
 
 
 @njit
-def turn_of(node, z):
-    """The rotation of a ball or of what is free."""
+def rotation_of(node, z):
+    """The rotation matrix of a ball joint or of a free link."""
     return to_matrix(load_4(z, node.at + (3 if node.kind == FREE else 0)))
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# The tables of a mechanism in joint coordinates; those of its tree are in `model.tree_tables`.
-
-
-REDUCED = np.dtype(
-    [("mechanism", "i8"), ("handle", "i8"), ("coordinates", "i8"), ("speeds", "i8"), ("size", "i8"), ("limp", "i8"),
-     ("held", "i8"), ("loops", "i8")],
-    align=True,
-)  # fmt: skip
-"""Address of the mechanism that knows forces and loops, and what to hand it; numbers of u, of w and of the
-state; the freedom that nothing resisted, −1 if none. held : whether the rank of the loops is that of the last state at which
-they were closed. loops : address of what closed chains take, 0 where there are none."""
-
-# Where the rows of loops are in the tree; see `loop_graph`.
-FRONT = np.dtype(
-    [("own", "i8"), ("first", "i8"), ("last", "i8"), ("product", "i8"), ("last_product", "i8")], align=True
-)
-"""Of each node, then of each particle in a loop. own … first : the carries of loops that close here; first … last : those
-of loops that go on to the parent, with their products."""
-
-CARRY = np.dtype([("row", "i8"), ("up", "i8"), ("force", "f8", 3), ("torque", "f8", 3), ("share", "f8", 6)], align=True)
-"""A row at a node. up : the carry of this row at the parent, −1 if it goes no further. force, torque : K, its coefficients
-on the node's accelerations. share : z of each freedom of the node; see `loops`."""
-
-PRODUCT = np.dtype(
-    [("left", "i8"), ("rows", "i8"), ("right", "i8"), ("columns", "i8"), ("target", "i8"), ("row_step", "i8"),
-     ("column_step", "i8")],
-    align=True,
-)  # fmt: skip
-"""Two loops that pass a node, or one twice: their first carries, their numbers of rows, and where the products of these go in
-the matrix."""
-
-END = np.dtype([("incidence", "i8"), ("carry", "i8"), ("node", "i8"), ("bearer", "i8")], align=True)
-"""An incidence of a loop: the carry of its first row, its node, and the nearest node with mass (−1 if none)."""
-
-CLOSURE = np.dtype([("node", "i8"), ("carry", "i8"), ("joint", "i8")], align=True)
-"""Of a column of the matrix of the loops, which is one loop: where it closes (−1: at the world) and its first carry
-there."""
-
-
-class Reduced(NamedTuple):
-    """A mechanism in joint coordinates. Its state is u, w, then what the state of the mechanism has after its bodies:
-    particles, coordinates that are watched, the ledger. r rows of loops; q = m + three a node (particle in a loop)."""
-
-    options: Any = column("1", REDUCED)
-    tree: Any = part(Tree)
-    system: Any = part(System)
-    node_of_row: Any = column(dtype=np.int64, doc="row of the kinematics table → node, −1 for none")
-    y: Any = column(doc="the state of the mechanism")
-    dydt: Any = column("state")
-    fronts: Any = column(dtype=FRONT)
-    carries: Any = column(dtype=CARRY)
-    products: Any = column(dtype=PRODUCT)
-    ends: Any = column(dtype=END)
-    closures: Any = column(dtype=CLOSURE, doc="one a column")
-    columns: Any = column(
-        dtype=LOOP_COLUMN, doc="in the order of elimination: nodes from the leaves on, the world last"
-    )
-    entries: Any = column(dtype=ENTRY)
-    entry_carries: Any = column(
-        dtype=np.int64, doc="of each entry: first carry of its loop where the column closes, −1 at the world"
-    )
-    updates: Any = column(dtype=UPDATE)
-    values: Any = column("values", fill=np.nan, doc="the blocks of G, then of its factor")
-    lower: Any = column("values", fill=np.nan, doc="likewise")
-    sizes: Any = column("r", fill=np.nan, doc="what the tree answers to a row by itself")
-    free: Any = column("r", fill=np.nan, doc="what its bodies would answer without the tree")
-    kept: Any = column("r", np.int64, fill=1, doc="whether a row is independent of those before it")
-    resistance: Any = column("m", doc="that time steps add to the armatures")
-    wanted: Any = column("r", fill=np.nan, doc="right-hand side")
-    residual: Any = column("r", fill=np.nan)
-    change: Any = column("q", fill=np.nan, doc="efforts, then what they and the loops do to the speeds")
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Articulated bodies in joint coordinates: kinematics, inverse and forward dynamics, mass matrix, of trees of joints.
