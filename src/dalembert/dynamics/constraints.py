@@ -5,7 +5,7 @@ A body whose joints have the rows J_i and J_j adds J_i W J_jᵀ to block (i, j),
 the arm r are σ (1, −[r]×), so that two points give σ σ′ (1/m + [r]× I⁻¹ [s]×ᵀ), and a point and another row (l, a) give
 σ (l/m + (I⁻¹ a) × r): the products are never written out as matrices.
 
-A body of many joints (a hub) would make a dense block of all of them. It is kept as an unknown instead: with
+A body of many joints (a hub) would make a dense block of all of them. It is an unknown instead: with
 a = W Jᵀ λ its constraint acceleration, the rows −M a + Jᵀ λ = 0 and J a + (J W Jᵀ of the other bodies) λ = b have one
 block a body, and eliminating the hub last leaves a tree a tree. The matrix is quasi-definite, so that every
 admissible order has its LDLᵀ.

@@ -257,7 +257,7 @@ def fill_rows(t, y, system):
 
 
 # C = x_b + r_b − x_a − r_a, with r fixed in its body: Ċ = v_b + ω_b × r_b − v_a − ω_a × r_a, and with ω constant
-# C̈ = ω_b × (ω_b × r_b) − ω_a × (ω_a × r_a). The matrix of ω ↦ ω × r is −[r]×; only the sign and r are kept.
+# C̈ = ω_b × (ω_b × r_b) − ω_a × (ω_a × r_a). The matrix of ω ↦ ω × r is −[r]×; only the sign and r are stored.
 @inlined
 def point(part, kinematics, jacobian, error, bias):
     """Three rows: a point of a and a point of b coincide."""

@@ -388,7 +388,7 @@ def normalize_quaternions(y, bodies):
 
 @inlined
 def project(t, y, dydt, system):
-    """Newton on C(q) = 0 in the mass metric, then J v = 0; the tables hold for the new state afterwards."""
+    """Newton on C(q) = 0 in the mass metric, then J v = 0; afterwards the tables are those of the new state."""
     error = system.error
     settings = system.settings
     length = settings[0].length
@@ -547,7 +547,7 @@ def nodes_potential(t, y, dydt, system):
 
 @njit
 def ledger_start(system):
-    """Where the ledger's common entries stand in the state vector."""
+    """Index of the common entries of the ledger in the state vector."""
     settings = system.settings
     block = STATE_SIZE * settings[0].rigid + 6 * settings[0].particles
     return block + system.coordinates.shape[0] + settings[0].ledger

@@ -4,12 +4,12 @@ Forces are fields on each particle or on the triangles of a surface (`fields_tas
 between all particles (`pairs_task`). Each is a C function of its own, so that a run compiles what its scene needs. They
 receive the tables of the system, and these tasks:
 
-    PARTICLE_RATES    given: x; out: v, forces, to which theirs are added
-    PARTICLE_FORCES   given: x, v, the velocities about which forces are linear in v, and the positions at which damping and
+    PARTICLE_RATES    inputs: x; out: v, forces, to which theirs are added
+    PARTICLE_FORCES   inputs: x, v, the velocities about which forces are linear in v, and the positions at which damping and
                       wind are evaluated; out: conservative forces and all others, to which theirs are added
-    PARTICLE_MATRIX   given: the same; out: a block matrix, to which is added −∂f/∂x − rate ∂f/∂v with `rate` of the settings,
-                      made positive semidefinite, without fields of the user's
-    PARTICLE_ENERGY   given: x; out: scratch for v and forces, which are overwritten
+    PARTICLE_MATRIX   inputs: the same; out: a block matrix, to which is added −∂f/∂x − rate ∂f/∂v with `rate` of the
+                      settings, made positive semidefinite, without fields of the user's
+    PARTICLE_ENERGY   inputs: x; out: scratch for v and forces, which are overwritten
 
 All vectors have 3 numbers a particle. All tasks but PARTICLE_MATRIX add the potential energy to `energies[2]`, and powers to
 `power` of the system.
@@ -198,21 +198,21 @@ ON_EACH, ON_ELEMENTS, ON_PAIRS = range(3)  # indices in `on_particles` of the se
 
 if DISABLED:
 
-    def call_particle_function(which, task, t, given, out, system):
+    def call_particle_function(which, task, t, inputs, out, system):
         """A task for one of them. Returns a status."""
-        return (fields_task, elements_task, pairs_task)[which](task, t, given, out, system)
+        return (fields_task, elements_task, pairs_task)[which](task, t, inputs, out, system)
 
 else:
 
     @njit
-    def call_particle_function(which, task, t, given, out, system):
+    def call_particle_function(which, task, t, inputs, out, system):
         """A task for one of them. Returns a status."""
         address = system.settings[0].on_particles[which]
-        return call_pointer(address, own_address(system), task, t, given, out)
+        return call_pointer(address, own_address(system), task, t, inputs, out)
 
 
 @njit
-def call_particle_functions(task, t, given, out, system):
+def call_particle_functions(task, t, inputs, out, system):
     """A task for all functions that the scene needs. Returns a status."""
     functions, matrix = system.settings[0].on_particles, task == PARTICLE_MATRIX
     system.energies[2] = 0.0
@@ -221,7 +221,7 @@ def call_particle_functions(task, t, given, out, system):
         if matrix and k < ON_PAIRS:
             which = ON_ELEMENTS - k  # the larger blocks first
         if functions[which] != 0:
-            status = call_particle_function(which, task, t, given, out, system)
+            status = call_particle_function(which, task, t, inputs, out, system)
             if status != 0:
                 return status
     return 0
@@ -231,23 +231,23 @@ def call_particle_functions(task, t, given, out, system):
 
 
 @njit
-def fields_task(task, t, given, out, system):
+def fields_task(task, t, inputs, out, system):
     """One of the tasks of `on_particles`; returns a status."""
     n = 3 * system.settings[0].particles
     if task == PARTICLE_MATRIX:
-        about, near = part_of(given, 2 * n, n), part_of(given, 3 * n, n)
+        about, near = part_of(inputs, 2 * n, n), part_of(inputs, 3 * n, n)
         return add_field_matrix(t, near, about, system.settings[0].rate, out, system.diagonal_slots, system)
     if task == PARTICLE_ENERGY:
-        system.energies[2] += fields_energy(given, system)
+        system.energies[2] += fields_energy(inputs, system)
         return 0
-    x, v, about, near = given, part_of(out, 0, n), part_of(out, 0, n), given
+    x, v, about, near = inputs, part_of(out, 0, n), part_of(out, 0, n), inputs
     f, g = part_of(out, n, n), part_of(out, n, n)
     if task == PARTICLE_FORCES:
         x, v, about, near = (
-            part_of(given, 0, n),
-            part_of(given, n, n),
-            part_of(given, 2 * n, n),
-            part_of(given, 3 * n, n),
+            part_of(inputs, 0, n),
+            part_of(inputs, n, n),
+            part_of(inputs, 2 * n, n),
+            part_of(inputs, 3 * n, n),
         )
         f = part_of(out, 0, n)
     potential, status = field_forces(t, x, near, v, about, f, g, system)
@@ -452,8 +452,8 @@ def add_drag_matrix(values, block, factor, along, u):
             store(values, at, load(values, at) + amount)
 
 
-def fields_entry(data, task, t, given, n, out, m):
-    return fields_task(task, t, _floats(given, n), _floats(out, m), table_at(System, data))
+def fields_entry(data, task, t, inputs, n, out, m):
+    return fields_task(task, t, _floats(inputs, n), _floats(out, m), table_at(System, data))
 
 
 FIELDS_ENTRY = CFunction(fields_entry, C_SIGNATURE)
@@ -463,24 +463,24 @@ FIELDS_ENTRY = CFunction(fields_entry, C_SIGNATURE)
 
 
 @njit
-def elements_task(task, t, given, out, system):
+def elements_task(task, t, inputs, out, system):
     """One of the tasks of `on_particles`; returns a status."""
     elements = system.elements
     n = 3 * system.settings[0].particles
     if task == PARTICLE_MATRIX:
-        add_matrix(part_of(given, 0, n), part_of(given, 3 * n, n), 1.0, system.settings[0].rate, out, elements)
+        add_matrix(part_of(inputs, 0, n), part_of(inputs, 3 * n, n), 1.0, system.settings[0].rate, out, elements)
     elif task == PARTICLE_ENERGY:
-        system.energies[2] += total_energy(given, elements)
+        system.energies[2] += total_energy(inputs, elements)
     else:
-        x, near, v, f, g = given, given, part_of(out, 0, n), part_of(out, n, n), part_of(out, n, n)
+        x, near, v, f, g = inputs, inputs, part_of(out, 0, n), part_of(out, n, n), part_of(out, n, n)
         if task == PARTICLE_FORCES:
-            x, near, v, f = part_of(given, 0, n), part_of(given, 3 * n, n), part_of(given, n, n), part_of(out, 0, n)
+            x, near, v, f = part_of(inputs, 0, n), part_of(inputs, 3 * n, n), part_of(inputs, n, n), part_of(out, 0, n)
         system.energies[2] += add_forces(x, near, v, f, g, system.power, elements)
     return 0
 
 
-def elements_entry(data, task, t, given, n, out, m):
-    return elements_task(task, t, _floats(given, n), _floats(out, m), table_at(System, data))
+def elements_entry(data, task, t, inputs, n, out, m):
+    return elements_task(task, t, _floats(inputs, n), _floats(out, m), table_at(System, data))
 
 
 ELEMENTS_ENTRY = CFunction(elements_entry, C_SIGNATURE)
@@ -490,23 +490,23 @@ ELEMENTS_ENTRY = CFunction(elements_entry, C_SIGNATURE)
 
 
 @njit
-def pairs_task(task, t, given, out, system):
+def pairs_task(task, t, inputs, out, system):
     """One of the tasks of `on_particles`; returns a status."""
     n = 3 * system.settings[0].particles
     if task == PARTICLE_MATRIX:
-        return add_diagonal(t, part_of(given, 0, n), 1.0, out, system.diagonal_slots, system.interactions)
+        return add_diagonal(t, part_of(inputs, 0, n), 1.0, out, system.diagonal_slots, system.interactions)
     if task == PARTICLE_ENERGY:
         clear(out)
-    x, v, f = given, part_of(out, 0, n), part_of(out, n, n)
+    x, v, f = inputs, part_of(out, 0, n), part_of(out, n, n)
     if task == PARTICLE_FORCES:
-        x, v, f = part_of(given, 0, n), part_of(given, n, n), part_of(out, 0, n)
+        x, v, f = part_of(inputs, 0, n), part_of(inputs, n, n), part_of(out, 0, n)
     energy, status = interact(t, x, v, f, system.power, system.interactions)
     system.energies[2] += energy
     return status
 
 
-def pairs_entry(data, task, t, given, n, out, m):
-    return pairs_task(task, t, _floats(given, n), _floats(out, m), table_at(System, data))
+def pairs_entry(data, task, t, inputs, n, out, m):
+    return pairs_task(task, t, _floats(inputs, n), _floats(out, m), table_at(System, data))
 
 
 PAIRS_ENTRY = CFunction(pairs_entry, C_SIGNATURE)

@@ -1,6 +1,6 @@
 """Block LDLᵀ of a symmetric quasi-definite matrix: `factor` and `solve`, then products with one block, and its inverse.
 
-Blocks are row-major at an offset of a flat array, in the order that `ordering.analyse` found. With B the stored block of row
+Blocks are row-major at an offset of a flat array, in the order of `ordering.analyse`. With B the stored block of row
 i in column k and D the (updated) diagonal block of k, the factor is X = B D⁻¹, and the elimination of k subtracts X_i B_jᵀ
 from every later block (i, j). The inverses of the small diagonal blocks are stored, so that a solution is products only.
 
@@ -285,7 +285,7 @@ def _invert_3(d, o, scale, scale_at):
     store(d, o + 6, c02)
     store(d, o + 7, c12)
     store(d, o + 8, minor * inverse)
-    # The smallest of |a| / s_0, |minor / a| / s_1 and |determinant / minor| / s_2, kept as a fraction: one division.
+    # The smallest of |a| / s_0, |minor / a| / s_1 and |determinant / minor| / s_2, as a fraction: one division.
     a, minor = abs(a), abs(minor)
     over, under = a, load(scale, scale_at)
     if not minor * under >= over * (a * load(scale, scale_at + 1)):

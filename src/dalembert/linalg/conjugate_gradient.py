@@ -83,8 +83,8 @@ def conjugate_gradient(problem, x, work, coarse, limits, report):
 
     x: (3 n,), the start on entry and the solution afterwards; work: Workspace; coarse: CoarseWork; report: a REPORT record.
     It ends where ‖r‖ ≤ tolerance ‖S (b − A z)‖, with the norm √(rᵀ (M⁻¹ + W A_c⁻¹ Wᵀ) r) of the preconditioner and the
-    patches. The residual is computed from x at the end, and iteration starts again where rounding has made it larger than the recursion
-    says. Returns OK, NOT_CONVERGED, INDEFINITE or NOT_FINITE.
+    patches. The residual is computed from x at the end, and iteration starts again where rounding has made it larger than
+    that of the recursion. Returns OK, NOT_CONVERGED, INDEFINITE or NOT_FINITE.
     """
     report.iterations = 0
     report.residual = math.inf
@@ -271,7 +271,7 @@ def held_table(n: int, held: Iterable[Any]) -> np.ndarray:
     """HELD records with unit directions, of nodes from 0 to n − 1. Raises ValueError as `solve_cg` does."""
     table = np.array(list(held), HELD).reshape(-1).view(np.recarray)
     if len(np.unique(table.node)) < len(table) or ((table.node < 0) | (table.node >= n)).any():
-        raise ValueError(f"nodes that are held must be distinct and from 0 to {n - 1}: {table.node.tolist()}")
+        raise ValueError(f"constrained nodes must be distinct and from 0 to {n - 1}: {table.node.tolist()}")
     if ((table.fixed < 1) | (table.fixed > 3)).any():
         raise ValueError(f"one to three directions of a node can be fixed, not {table.fixed.tolist()}")
     partly = table.fixed < 3

@@ -219,8 +219,8 @@ class Swept(NamedTuple):
 class CoarseWork(NamedTuple):
     """Scratch for a `CoarseSpace`; symbols are those of `block_matrix` and of this file."""
 
-    held_by: Any = column("12 * groups", np.int64, doc="which record holds the node of a position, or −1")
-    led_by: Any = column("m", np.int64, doc="which record says how a patch can move, or −1")
+    held_by: Any = column("12 * groups", np.int64, doc="the HELD record of the node at a position, or −1")
+    led_by: Any = column("m", np.int64, doc="the HELD record that constrains a patch, or −1")
     frame: Any = column(
         "36 * groups", doc="F: its first rows, in the order of vectors, then the second, then the third"
     )

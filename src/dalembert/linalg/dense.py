@@ -113,7 +113,7 @@ def lu_substitute(n, a, o, pivots, q, x, at):
         store(x, at + i, value / load(a, o + i * n + i))
 
 
-# Square matrices as they come from users: checked once, and kept column by column and row by row -----------------------
+# Square matrices from users: checked once, stored by columns and by rows -----------------------
 
 
 Matrix: TypeAlias = Any  # (n, n): what NumPy makes an array of, or a sparse array or matrix of SciPy's, in any format

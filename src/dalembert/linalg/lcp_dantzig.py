@@ -34,7 +34,7 @@ from .dense import lu_factorize, lu_substitute
 
 # LDLᵀ of a symmetric matrix that gains and loses rows: each costs O(k²) for k rows -------------------------------------
 #
-# The transposed factor is kept, U = Lᵀ with D on its diagonal, row-major at an offset of a flat array with a leading
+# The transposed factor is stored, U = Lᵀ with D on its diagonal, row-major at an offset of a flat array with a leading
 # dimension: then elimination, and the change when a row is taken out, run along rows.
 #
 # A new last row (α, aᵀ) of the matrix needs L D l = a and the pivot δ = α − lᵀ D l. Without row and column j, the part of
@@ -217,13 +217,13 @@ def violation(n, matrix, stride, work):
 # Friction in Dantzig's algorithm, after Baraff (1994), section 5: bounds that move with the normal force ---------------
 #
 # Index i is a tangent of the contact whose normal force is f_j, its owner, with |f_i| ≤ μ f_j. It sticks (a_i = 0: it
-# belongs to C), or its force is at a bound, against a_i. SIDE ±1 says instead that it slides already: f_i = ±μ f_j whatever
+# belongs to C), or its force is at a bound, against a_i. SIDE ±1: it slides already: f_i = ±μ f_j whatever
 # a_i is. Two tangents of a contact bound its friction by a pyramid, not by Coulomb's cone.
 #
 # A force at its bound is tied to its owner, f_i = t_i f_j with t_i = ±μ, and moves along with it. So column j of the
 # equations of C is A_j + Σ t_i A_i over what is tied to j. They are not symmetric, and are solved by LU with row pivoting,
 # anew for each direction: O(k³) for k in C, which is meant for the few contacts of an instant. While f_j = 0 its tangents
-# bear nothing; when it is about to grow, each is tied to the side that opposes a_i, and joins C at once if a_i turns.
+# have no force; when it is about to grow, each is tied to the side that opposes a_i, and joins C at once if a_i turns.
 #
 # Without symmetry the driver's proof of progress is lost: a force may grow and nothing stop it (INFEASIBLE: so it is where
 # Painlevé's rod has no solution), or the changes allowed be used up (STALLED).
@@ -338,8 +338,8 @@ def update_bounds(n, work, ints):
     for i in range(n):
         if ints[OWNER * n + i] >= 0:
             normal = work[F * n + ints[OWNER * n + i]]
-            given, most = work[SIDE * n + i], work[SLOPE * n + i] * normal
-            lower, upper = (given * most, given * most) if given != 0.0 else (-most, most)
+            sliding, most = work[SIDE * n + i], work[SLOPE * n + i] * normal
+            lower, upper = (sliding * most, sliding * most) if sliding != 0.0 else (-most, most)
             f = work[TIED * n + i] * normal if work[TIED * n + i] != 0.0 else work[F * n + i]
             work[F * n + i] = min(max(f, lower), upper)
             work[LOWER * n + i], work[UPPER * n + i] = lower, upper
@@ -550,7 +550,7 @@ def move(n, work, ints, d, step, change):
 #
 # Row c of the factor is row p of S when p was taken: U_ci = A_pi − Σ_{e<c} L_ce U_ei, where L_ce = U_ep/d_e and d_e is the
 # pivot of row e. It is found for all i, so that q_i changes by −U_ci q_p/d_c and S_ii by −U_ci²/d_c. Backwards along the
-# rows of L, which are kept by position in C, the forces follow: f_c = −q_p/d_c − Σ_{e>c} L_ec f_e, with the q_p of the
+# rows of L, which are stored by position in C, the forces follow: f_c = −q_p/d_c − Σ_{e>c} L_ec f_e, with the q_p of the
 # moment when p was taken. Contacts that depend on C, S_ii ≈ 0, are left to the driver.
 
 
@@ -673,14 +673,14 @@ def take(n, matrix, stride, work, ints, k, p):
 @inlined
 def find_forces(n, work, ints, k):
     """The forces of C, backwards. Returns whether all of them keep to their bounds."""
-    kept = True
+    feasible = True
     for c in range(k - 1, -1, -1):
         p, x = ints[ORDER * n + c], work[Y * n + c]
         add_multiple(work, Y * n, work, lower_row(n, c), x, c)
         f = work[F * n + p] + x
         work[F * n + p] = f
-        kept = kept and work[LOWER * n + p] <= f <= work[UPPER * n + p]
-    return kept
+        feasible = feasible and work[LOWER * n + p] <= f <= work[UPPER * n + p]
+    return feasible
 
 
 @njit
@@ -706,8 +706,8 @@ def dantzig(n, matrix, stride, work, ints):
     """Solve; `matrix` is flat, row i from i * stride. Returns a status, and leaves f and a in `work`."""
     if ints[COUNT * n + COUPLED] != 0:
         return dantzig_with_friction(n, matrix, stride, work, ints)
-    status, kept = predict(n, matrix, stride, work, ints)
-    if status != OK or (kept and violation(n, matrix, stride, work) <= SATISFIED):
+    status, feasible = predict(n, matrix, stride, work, ints)
+    if status != OK or (feasible and violation(n, matrix, stride, work) <= SATISFIED):
         return status
     begin(n, matrix, stride, work, ints)
     return drive_all(n, matrix, stride, work, ints, 0)
@@ -784,7 +784,7 @@ def drive(n, matrix, stride, work, ints, d, left):
         if ints[STATE * n + i] == IGNORED:
             ints[STATE * n + i] = OUTSIDE
     sign = 1.0 if a < 0.0 else -1.0
-    goal = (UPPER if a < 0.0 else LOWER) * n + d  # where that bound stands: with friction it may move
+    goal = (UPPER if a < 0.0 else LOWER) * n + d  # index of that bound: with friction it may move
     while work[F * n + d] != work[goal]:
         if left == 0:
             return STALLED, left

@@ -71,7 +71,8 @@ def minimize(
     if not (np.isfinite(f) and np.isfinite(g).all()):
         raise ValueError(f"the value ({f}) or the gradient at the start is not finite; start where both are")
     goal = tolerance * (float(np.linalg.norm(g)) if scale is None else scale)
-    values, norms, lengths = [f], [float(np.linalg.norm(g))], []
+    lengths: list[float] = []
+    values, norms = [f], [float(np.linalg.norm(g))]
     while norms[-1] > goal and len(lengths) < max_iterations:
         d = -solve_positive(_checked_hessian(hessian, x), g)
         found = _line_search(value, gradient, x, f, g, d)
@@ -110,7 +111,7 @@ def _solve_sparse(matrix: Any, right: np.ndarray) -> np.ndarray:
     identity = eye_array(len(right), format="csc")
     while True:
         try:
-            # Symmetric pivoting: the pivots are those of L D Lᵀ, and tell of definiteness.
+            # Symmetric pivoting: the pivots are those of L D Lᵀ, which show definiteness.
             factor = splu(
                 matrix + shift * identity, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0,
                 options={"SymmetricMode": True},

@@ -1,4 +1,4 @@
-"""Elimination order of a symmetric block matrix, found once per model: minimum degree, and the tables it yields.
+"""Elimination order of a symmetric block matrix, once per model: minimum degree, and its tables.
 
 A chain or a tree is eliminated from its leaves and gets no fill (Baraff 1996), so that the work is linear in the number
 of blocks. Loops cost the fill of the minimum-degree heuristic.
@@ -240,7 +240,7 @@ def breadth_first(root, at, head, neighbour, degree, queue, level, mark):
 
 @njit
 def cuthill_mckee(nodes, head, neighbour, degree, queue, level, position):
-    """Fill `position` (place of each node in the order, −1 for those left out); returns how many have one."""
+    """Fill `position` (index of each node in the order, −1 for those left out); returns how many have one."""
     for i in range(nodes):
         level[i] = -1
         position[i] = -1
@@ -288,13 +288,13 @@ def row_starts(nodes, placed, head, neighbour, position, first, start):
 # LU factorization of a matrix of 6×6 blocks inside its envelope (skyline), for systems of a few unknowns a body --------
 #
 # The pattern is symmetric, the values need not be: sliding friction makes them unsymmetric (see contact/interior_point).
-# The lower triangle is kept by rows and the upper one by columns, so that every inner product runs over two contiguous
+# The lower triangle is stored by rows and the upper one by columns, so that every inner product runs over two contiguous
 # pieces:
 #
 #     l_kj = (a_kj − Σ_m l_km u_mj) / u_jj,   u_jk = a_jk − Σ_m l_jm u_mk,   u_kk = a_kk − Σ_m l_km u_mk,   m from the
 #                                                                                         first column of rows j and k on.
 # Block row i has its columns first[i] … i, of which six scalar rows of width 6 (i − first[i] + 1) start at start[i] in the
-# lower half; the same place in the upper half (which starts at `half`) holds the column. A. George, J. Liu, 1981, ch. 4.
+# lower half; the same offset in the upper half (which starts at `half`) holds the column. A. George, J. Liu, 1981, ch. 4.
 # There are no row exchanges: but for sliding friction the caller's matrices are definite, and it refines and checks
 # solutions.
 

@@ -52,15 +52,15 @@ ITERATION = np.dtype(
 
 
 class Iterative(NamedTuple):
-    """A x = b of n rows, by rows; `values` is scaled in place where that was asked for."""
+    """A x = b of n rows, by rows; `values` is scaled in place if the options ask for it."""
 
     iteration: Any = column("1", ITERATION)
     starts: Any = column("n + 1", np.int64)
     columns: Any = column("entries", np.int64, doc="in order in each row")
-    source: Any = column("entries", np.int64, doc="where each entry stands in what `prepare` is given")
-    diagonal: Any = column("n", np.int64, doc="where the entries of the diagonal stand")
+    source: Any = column("entries", np.int64, doc="index of each entry in the input of `prepare`")
+    diagonal: Any = column("n", np.int64, doc="indices of the diagonal entries")
     blocks: Any = column("blocks + 1", np.int64, doc="first rows of the blocks of the diagonal")
-    block_starts: Any = column("blocks", np.int64, doc="where their factors stand")
+    block_starts: Any = column("blocks", np.int64, doc="offsets of their factors")
     pivots: Any = column("n", np.int64, doc="of these")
     values: Any = column("entries")
     sizes: Any = column("entries")

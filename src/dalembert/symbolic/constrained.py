@@ -27,14 +27,14 @@ PLAN = np.dtype(
         ("n", "i8"),  # coordinates
         ("holonomic", "i8"),  # constraints of the first kind
         ("rows", "i8"),  # constraints of both kinds
-        ("stuck", "i8"),  # the coordinate that the mass matrix says nothing about, where it is singular
+        ("stuck", "i8"),  # the coordinate without inertia, where the mass matrix is singular
     ],
     align=True,
 )
 
 
 class Equations(NamedTuple):
-    """One system of equations. `values` is what `layout` says; what generated code leaves out is 0."""
+    """One system of equations. `values` is ordered as in `layout`; entries that generated code leaves out are 0."""
 
     plan: Any = column("1", PLAN)
     inputs: Any = column("2 * n + parameters", doc="u (n), v (n), parameters")
@@ -59,7 +59,7 @@ PROGRESS = 0.5  # corrections end where the residual does not fall to this share
 
 
 def layout(n: Any, holonomic: Any, rows: Any) -> tuple[Any, ...]:
-    """Where in `values` stand: f (after M, n²), gaps g, gradients G, drifts a of G v + a = 0, biases γ, and the energy, then
+    """Offsets in `values` of f (after M, n²), gaps g, gradients G, drifts a of G v + a = 0, biases γ, and the energy, then
     the power of what does work."""
     force = n * n
     gap = force + n
@@ -69,7 +69,7 @@ def layout(n: Any, holonomic: Any, rows: Any) -> tuple[Any, ...]:
     return force, gap, gradient, drift, bias, bias + rows
 
 
-places = njit(layout)
+offsets = njit(layout)
 
 
 def make_equations(address: int, n: int, holonomic: int, rows: int, parameters: np.ndarray) -> Equations:
@@ -96,7 +96,7 @@ def factorize(tables):
     if rows == 0:
         return 0
     cross, schur = tables.cross, tables.schur
-    gradient = places(n, plan.holonomic, rows)[2]
+    gradient = offsets(n, plan.holonomic, rows)[2]
     for r in range(rows):
         for i in range(n):
             cross[r * n + i] = values[gradient + r * n + i]
@@ -174,7 +174,7 @@ def accelerate(tables):
     plan = tables.plan[0]
     n, rows = plan.n, plan.rows
     values, factor, step = tables.values, tables.factor, tables.step
-    force, _, _, _, bias, _ = places(n, plan.holonomic, rows)
+    force, _, _, _, bias, _ = offsets(n, plan.holonomic, rows)
     for i in range(n):
         step[i] = values[force + i]
     cholesky.forward(n, factor, 0, n, step, 0)
@@ -223,7 +223,7 @@ def finish(y, dydt, tables):
     plan = tables.plan[0]
     n, values, step = plan.n, tables.values, tables.step
     accelerate(tables)
-    _, _, gradient, _, _, energy = places(n, plan.holonomic, plan.rows)
+    _, _, gradient, _, _, energy = offsets(n, plan.holonomic, plan.rows)
     power = values[energy + 1]
     for r in range(plan.rows):
         power += tables.multipliers[r] * dot_product(values, gradient + r * n, y, n, n)
@@ -238,7 +238,7 @@ def gap_left(y, tables):
     """Whether a holonomic constraint is still violated by more than rounding."""
     plan = tables.plan[0]
     n, values = plan.n, tables.values
-    _, gap, gradient, _, _, _ = places(n, plan.holonomic, plan.rows)
+    _, gap, gradient, _, _, _ = offsets(n, plan.holonomic, plan.rows)
     for r in range(plan.holonomic):
         reach = 0.0
         for i in range(n):
@@ -254,7 +254,7 @@ def project(t, y, tables):
     Returns a status."""
     plan = tables.plan[0]
     n, rows, values, target, step = plan.n, plan.rows, tables.values, tables.target, tables.step
-    _, gap, gradient, drift, _, _ = places(n, plan.holonomic, rows)
+    _, gap, gradient, drift, _, _ = offsets(n, plan.holonomic, rows)
     size, count = 1.0, 0
     while plan.holonomic > 0 and size > NEARLY:
         if count == ITERATIONS:
@@ -289,7 +289,7 @@ def equations_task(task, t, y, dydt, tables):
         return 0
     status = 0 if task == COMPLETE_EVALUATED else prepare(t, y, tables)
     if status == 0 and task != DERIVATIVE and plan.rows > 0:
-        energy = places(plan.n, plan.holonomic, plan.rows)[5]
+        energy = offsets(plan.n, plan.holonomic, plan.rows)[5]
         before = tables.values[energy]
         status = project(t, y, tables)
         y[2 * plan.n] += tables.values[energy] - before

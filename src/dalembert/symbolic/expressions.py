@@ -495,8 +495,9 @@ class _NotReadable(Exception):
     """What cannot be compiled, and why."""
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The variables of a system: coordinates, their rates, time and parameters, as SymPy writes them and as inputs of a
+# The variables of a system ---------------------------------------------------------------------------------------------
+#
+# Coordinates, their rates, time and parameters, as SymPy writes them and as inputs of a
 # graph.
 
 
@@ -614,11 +615,12 @@ def _value(symbol: Any, value: Any) -> float:
     return number
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Generated code: a graph as Python source of scalar statements, compiled by Numba and kept on disk between processes.
+# Generated code --------------------------------------------------------------------------------------------------------
 #
-# The source holds no names of the user's, only numbers and names made here. Machine code is kept under a hash of it, like
-# that of every kernel (see `jit`).
+# A graph as Python source of scalar statements, compiled by Numba and cached on disk.
+#
+# The source contains no names of the user's, only numbers and generated names. Machine code is cached under a hash of it,
+# like that of every kernel (see `jit`).
 
 
 _INFIX = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
@@ -726,8 +728,9 @@ def _load(source: str) -> Callable[..., int]:
     return function  # type: ignore[no-any-return]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Constraints among coordinates: g(u, t) = 0, and A(u, t) v + a(u, t) = 0, with what the equations of motion need of
+# Constraints among coordinates -----------------------------------------------------------------------------------------
+#
+# g(u, t) = 0, and A(u, t) v + a(u, t) = 0, with what the equations of motion need of
 # them.
 #
 # Every constraint gives a row G v + a = 0 and, differentiated once more, G v̇ + γ = 0: for holonomic ones G = ∂g/∂u and a =

@@ -36,10 +36,10 @@ from ..model.tables import STATE_SIZE, System
 from ..scene.body import Body
 from ..scene.checks import rotation_matrix
 from ..scene.scene import Scene
-from .constrained import FILL, Equations, accelerate, end_step, places, prepare, project
+from .constrained import FILL, Equations, accelerate, end_step, offsets, prepare, project
 from .expressions import Constraints, Generated, Node, Variables, derivatives, dot_nodes, needed
 
-# From states of bodies to generalized coordinates: the places nearest to theirs, and the rates -------------------------
+# From states of bodies to generalized coordinates: the nearest poses, and the rates --------------------------------------
 
 
 SEARCHES = 50  # Gauss–Newton steps, at most
@@ -54,7 +54,7 @@ def parts(y: np.ndarray, bodies: int) -> np.ndarray:
 def nearest(
     evaluate: Evaluate, bodies: Sequence[Body], states: np.ndarray, u: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(u, u̇): the places nearest to those of the bodies in the metric of the masses, by Newton's method from u, and the rates
+    """(u, u̇): the poses nearest to those of the bodies in the metric of the masses, by Newton's method from u, and the rates
     whose momenta are nearest. states : see `parts`."""
     u, previous = u.copy(), np.inf
     for _ in range(SEARCHES):
@@ -104,7 +104,7 @@ def _least_squares(jacobian: np.ndarray, metric: np.ndarray, missing: np.ndarray
 # The bodies of a scene in generalized coordinates; see `core.c_function` for its tasks. z = (u, v), then what the
 # state of the mechanism has after its bodies: particles, turn counts of angles, the ledger.
 #
-# Generated code gives places and Jacobians; forces are those of the mechanism whose state has bodies in it. With
+# Generated code computes poses and Jacobians; forces are those of the mechanism whose state has bodies in it. With
 # v = J u̇ + drift, v̇ = J ü + γ for both velocities of a body,
 #
 #     M = Σ Jᵀ (m, I) J,   f = Σ Jᵀ ((F, τ) − (m, I) γ − (0, ω × I ω)).
@@ -223,7 +223,7 @@ def fill(t, inputs, values, placed):
         return status
     plan, motion = placed.equations.plan[0], placed.motion
     n, rigid = plan.n, placed.system.settings[0].rigid
-    force, gap, _, _, _, end = places(n, plan.holonomic, plan.rows)
+    force, gap, _, _, _, end = offsets(n, plan.holonomic, plan.rows)
     for k in range(gap):
         store(values, k, 0.0)
     for b in range(rigid):
@@ -395,7 +395,7 @@ class GeneralizedCoordinates:
     place : body, by name → the position of its centre of mass (m), world axes, or (position, orientation), as SymPy
         expressions in u and t. An orientation is a rotation matrix (3 × 3, from the body's frame to the world), a quaternion
         (w, x, y, z), or (axis, angle). Without one the body keeps that of the scene.
-    start : coordinates near those at the start, which are found from the places of the bodies in the scene; else zeros.
+    start : coordinates near those at the start, which are computed from the poses of the bodies in the scene; else zeros.
 
     From x(u, t) and R(u, t) the code of v = J u̇ + drift and v̇ = J ü + bias is derived, with ω from Ṙ Rᵀ, so that
 
@@ -428,13 +428,11 @@ class GeneralizedCoordinates:
         nodes = []
         for body in self.bodies:
             if body.name not in place:
-                raise ValueError(f"place: body {body.name!r} is missing; say where it is, in the coordinates")
+                raise ValueError(f"place: body {body.name!r} is missing; give its position in terms of the coordinates")
             nodes += _motion(*_pose(body, place[body.name], variables), variables)
         self.rows = Constraints(variables, constraints, nonholonomic)
         nodes += self.rows.nodes()
-        self.moving = variables.t in needed(
-            nodes
-        )  # whether they depend on time, so that what holds the bodies does work
+        self.moving = variables.t in needed(nodes)  # whether they depend on time, so that constraints do work
         self.generated = Generated(nodes, variables.inputs)
         self.parameters = np.array(list(variables.parameters.values()))
         self._require_rotations()

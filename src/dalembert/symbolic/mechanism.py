@@ -101,7 +101,7 @@ class PlacedMechanism(JointMechanism):
         return OK
 
     def _require_fit(self) -> None:
-        """Raises ValueError for a body whose place or velocity at the start the coordinates cannot have."""
+        """Raises ValueError for a body whose pose or velocity at the start the coordinates cannot reach."""
         y, length = self.model.initial.copy(), self.model.length
         self.take(y)
         self.put(y)

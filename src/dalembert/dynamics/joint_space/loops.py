@@ -130,11 +130,11 @@ def start_row(end, incidence, k, f, g, reduced):
     carry = reduced.carries[end.carry + k]
     store3(carry.force, add(load3(carry.force), f))
     store3(carry.torque, add(load3(carry.torque), g))
-    if end.bearer < 0:
+    if end.with_mass < 0:
         return
     row = incidence.body
-    if end.bearer < reduced.tree.nodes.shape[0]:
-        row = reduced.tree.nodes[end.bearer].row
+    if end.with_mass < reduced.tree.nodes.shape[0]:
+        row = reduced.tree.nodes[end.with_mass].row
     body, kin = reduced.system.bodies[row], reduced.system.kinematics[row]
     g = add(g, cross(sub(load3(reduced.system.kinematics[incidence.body].x), load3(kin.x)), f))
     turned = matvec_t(load9(kin.rotation), g)
@@ -486,7 +486,7 @@ WORLD_NODE = -1
 
 
 class LoopGraph(NamedTuple):
-    """The tables of `Reduced` that say where the rows of loops are."""
+    """The tables of `Reduced` of the rows of loops."""
 
     fronts: Any
     carries: Any

@@ -39,7 +39,7 @@ PRODUCT = np.dtype(
 """Two loops that pass a node, or one twice: their first carries, their numbers of rows, and where the products of these go in
 the matrix."""
 
-END = np.dtype([("incidence", "i8"), ("carry", "i8"), ("node", "i8"), ("bearer", "i8")], align=True)
+END = np.dtype([("incidence", "i8"), ("carry", "i8"), ("node", "i8"), ("with_mass", "i8")], align=True)
 """An incidence of a loop: the carry of its first row, its node, and the nearest node with mass (−1 if none)."""
 
 CLOSURE = np.dtype([("node", "i8"), ("carry", "i8"), ("joint", "i8")], align=True)
