@@ -31,6 +31,7 @@ from ..core.tables import column, part, table_at
 from ..dynamics.joint_space.mechanism import FORWARD_KINEMATICS, copy_tail_back
 from ..dynamics.joint_space.state import copy_tail, momenta, record_projection
 from ..dynamics.kinematics import load6, load9
+from ..linalg.block_ldl import load_3x3
 from ..linalg.block_matrix import load_3, store_3
 from ..model.tables import STATE_SIZE, System
 from ..scene.body import Body
@@ -174,7 +175,7 @@ def forward_kinematics(t, inputs, placed):
     status = call_pointer(placed.options[0].address, 0, DERIVATIVE, t, inputs, motion)
     for b in range(system.settings[0].rigid):
         at, kin = b * (FIXED + 6 * n), kinematics[b]
-        rotation = matrix_at(motion, at + 3)
+        rotation = load_3x3(motion, at + 3)
         v = velocity(motion, at + 12, at + FIXED, inputs, n, n)
         omega = velocity(motion, at + 15, at + FIXED + 3 * n, inputs, n, n)
         store3(kin.x, load_3(motion, at))
@@ -190,15 +191,6 @@ def forward_kinematics(t, inputs, placed):
         store_3(y, to + 7, scale(bodies[b].mass, v))
         store_3(y, to + 10, symvec(congruence(rotation, load6(bodies[b].inertia)), omega))
     return status
-
-
-@njit
-def matrix_at(a, at):
-    """Nine numbers from `at` on."""
-    return (
-        load(a, at), load(a, at + 1), load(a, at + 2), load(a, at + 3), load(a, at + 4), load(a, at + 5), load(a, at + 6),
-        load(a, at + 7), load(a, at + 8),
-    )  # fmt: skip
 
 
 @njit

@@ -129,8 +129,14 @@ def add_to_parent(m, h, j, p, q, own, parent):
     p = add(p, add(symvec(m, a), matvec(h, alpha)))
     q = add(q, add(matvec_t(h, a), symvec(j, alpha)))
     add_inertia(m, h, j, r, parent)
-    store3(parent.bearing, add(load3(parent.bearing), p))
-    store3(parent.bearing_torque, add(load3(parent.bearing_torque), add(q, cross(r, p))))
+    add_wrench(p, q, r, parent)
+
+
+@inlined
+def add_wrench(f, torque, r, parent):
+    """Add a force and a torque about a link's centre of mass, at r from that of its parent, to `bearing` of the parent."""
+    store3(parent.bearing, add(load3(parent.bearing), f))
+    store3(parent.bearing_torque, add(load3(parent.bearing_torque), add(torque, cross(r, f))))
 
 
 @inlined
@@ -196,10 +202,7 @@ def inverse_dynamics(rates, efforts, tree):
             effort = dot(load3(columns[k].linear), f) + dot(load3(columns[k].angular), torque)
             store(efforts, k, effort + freedoms[k].armature * load(rates, k))
         if node.parent >= 0:
-            parent = motion[node.parent]
-            store3(parent.bearing, add(load3(parent.bearing), f))
-            turned = add(torque, cross(load3(own.r), f))
-            store3(parent.bearing_torque, add(load3(parent.bearing_torque), turned))
+            add_wrench(f, torque, load3(own.r), motion[node.parent])
 
 
 # The mass matrix: composite rigid bodies (§6.2), and M = Lᵀ D L, with L as sparse as the tree (§6.5) -------------------
@@ -345,10 +348,7 @@ def generalized_forces(efforts, tree):
         for k in range(node.first, node.last):
             store(efforts, k, dot(load3(columns[k].linear), f) + dot(load3(columns[k].angular), torque))
         if node.parent >= 0:
-            parent = motion[node.parent]
-            store3(parent.bearing, add(load3(parent.bearing), f))
-            turned = add(torque, cross(load3(own.r), f))
-            store3(parent.bearing_torque, add(load3(parent.bearing_torque), turned))
+            add_wrench(f, torque, load3(own.r), motion[node.parent])
 
 
 @njit

@@ -228,7 +228,7 @@ def displace_coordinates(u, length, change, tree):
 @njit
 def carry(z, dzdt, reduced):
     """Write ω and ω̇ behind the state z at the start of a step and its derivative."""
-    first, at = reduced.options[0].coordinates, reduced.options[0].size
+    first, at = reduced.options[0].coordinates, reduced.options[0].state_size
     nodes = reduced.tree.nodes
     for i in range(nodes.shape[0]):
         if nodes[i].kind == BALL or nodes[i].kind == FREE:
@@ -241,7 +241,7 @@ def carry(z, dzdt, reduced):
 @njit
 def use_spins(z, reduced):
     """Speeds from ω, where the state z carries it."""
-    first, at = reduced.options[0].coordinates, reduced.options[0].size
+    first, at = reduced.options[0].coordinates, reduced.options[0].state_size
     if z.shape[0] == at:
         return
     nodes = reduced.tree.nodes
@@ -254,7 +254,7 @@ def use_spins(z, reduced):
 @njit
 def spin_rates(z, dzdt, reduced):
     """ω̇ behind the derivative, where the state z carries ω."""
-    first, at = reduced.options[0].coordinates, reduced.options[0].size
+    first, at = reduced.options[0].coordinates, reduced.options[0].state_size
     if z.shape[0] == at:
         return
     nodes = reduced.tree.nodes

@@ -59,7 +59,7 @@ from ...model.tables import CUSTOM
 from ..constraints import jacobian_velocity, load_point
 from ..kinematics import load6, load9
 from ..mechanism import CLOSED, ITERATIONS, NOT_CLOSED, POSITION_ROUNDING, SLOW, STALE, largest
-from .dynamics import add_inertia, eliminate_inertia, start_inertia
+from .dynamics import add_inertia, add_wrench, eliminate_inertia, start_inertia
 from .kinematics import ZERO, displace_coordinates, store6, store9
 from .state import energy_and_momenta, record_projection, update_at, update_kinematics
 from .tables import CARRY, CLOSURE, END, FRONT, PRODUCT, Reduced
@@ -404,9 +404,7 @@ def forward_node(i, multipliers, reduced):
         for x in range(front.first, front.last):
             add_at(multipliers, carries[x].row, -left * carries[x].share[k - node.first])
     if node.parent >= 0:
-        parent = motion[node.parent]
-        store3(parent.bearing, add(load3(parent.bearing), p))
-        store3(parent.bearing_torque, add(load3(parent.bearing_torque), add(q, cross(load3(motion[i].r), p))))
+        add_wrench(p, q, load3(motion[i].r), motion[node.parent])
 
 
 @njit

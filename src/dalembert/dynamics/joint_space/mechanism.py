@@ -63,7 +63,7 @@ def tree_task(task, t, z, dzdt, reduced):
 
     Reads z and writes dzdt; INVERSE_KINEMATICS and the end of a step write z; all tasks overwrite tables of `reduced`.
     """
-    size = reduced.options[0].size
+    size = reduced.options[0].state_size
     if task == FORWARD_KINEMATICS:
         forward_kinematics(z[:size], reduced)
         return 0
@@ -320,7 +320,7 @@ class JointMechanism(Mechanism):
         self.carried = 3 * len(self.turns)  # numbers behind the state in a step: see `spin`
         self.efforts = tree.efforts  # (m,) applied along the speeds, beside the forces of the scene
         self.size = len(layout.start) + m + model.size - STATE_SIZE * len(model.body_names)
-        options.size = self.size
+        options.state_size = self.size
         loops = build_loop_graph(model, node_of_row, tree.nodes.mass)
 
         sizes = {"values": loops.symbolic.values, "r": rows_of_loops, "m": m, "q": q, "state": model.size}

@@ -11,12 +11,12 @@ from ...model.tables import System
 from ...model.tree import Tree
 
 REDUCED = np.dtype(
-    [("mechanism", "i8"), ("handle", "i8"), ("coordinates", "i8"), ("speeds", "i8"), ("size", "i8"), ("limp", "i8"),
+    [("mechanism", "i8"), ("handle", "i8"), ("coordinates", "i8"), ("speeds", "i8"), ("state_size", "i8"), ("limp", "i8"),
      ("held", "i8"), ("loops", "i8")],
     align=True,
 )  # fmt: skip
 """mechanism, handle : address and tables of the mechanism in maximal coordinates, which computes forces and rows of loops.
-coordinates, speeds, size : lengths of u, of w and of the state z. limp : the freedom without inertia, −1 if none. held :
+coordinates, speeds, state_size : lengths of u, of w and of the state z. limp : the freedom without inertia, −1 if none. held :
 whether the rank of the loops is that of the last state at which they were closed. loops : address of the C function of
 loops, 0 where there are none."""
 
