@@ -16,9 +16,9 @@ REDUCED = np.dtype(
     align=True,
 )  # fmt: skip
 """mechanism, handle : address and tables of the mechanism in maximal coordinates, which computes forces and rows of loops.
-coordinates, speeds, state_size : lengths of u, of w and of the state z. limp : the freedom without inertia, −1 if none. held :
-whether the rank of the loops is that of the last state at which they were closed. loops : address of the C function of
-loops, 0 where there are none."""
+coordinates, speeds, state_size : lengths of u, of w and of the state z. limp : the freedom without inertia, −1 if none.
+held : whether the rank of the loops is that of the last state at which they were closed. loops : address of the C function
+of loops, 0 where there are none."""
 
 # Where the rows of loops are in the tree; see `loops.build_loop_graph`.
 FRONT = np.dtype(
