@@ -14,9 +14,9 @@ import numpy as np
 
 import dalembert as dal
 from dalembert.core.kernel import array, kernel
-from dalembert.dynamics.tree_dynamics import accelerate
-from dalembert.dynamics.tree_motion import move
-from dalembert.dynamics.tree_queries import weigh
+from dalembert.dynamics.joint_space.dynamics import accelerate
+from dalembert.dynamics.joint_space.kinematics import update_links
+from dalembert.dynamics.joint_space.queries import apply_gravity
 from dalembert.model.tree import Tree
 from race import Advance, built, race
 from readme import refreshed
@@ -31,8 +31,8 @@ OURS = "dalembert, articulated bodies"
 def repeat(count: int, u: array(), w: array(), tree: Tree) -> int:
     """So many evaluations of ẇ."""
     for _ in range(count):
-        move(u, w, tree)
-        weigh((0.0, 0.0, -9.81), tree)
+        update_links(u, w, tree)
+        apply_gravity((0.0, 0.0, -9.81), tree)
         accelerate(tree)
     return 0
 

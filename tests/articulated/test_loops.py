@@ -214,7 +214,7 @@ def test_the_matrix_of_a_tree_is_not_touched():
     runs = []
     for poisoned in (False, True):
         run = dal.Simulation(linkages.closed_chain(4), coordinates="joint", method="rk4", dt=1e-3)
-        matrix = run._mechanism.tables.tree.tables.matrix
+        matrix = run._mechanism.tables.tree.matrix
         matrix[:] = np.nan if poisoned else 0.0
         run.advance(0.01)
         assert np.isnan(matrix).all() if poisoned else not matrix.any()

@@ -231,7 +231,7 @@ def test_particles_move_beside_bodies_and_pull_them_by_springs():
     assert run.report.energy_residual_relative < 1e-9
     held = scene()
     held.rod("rod", held.bodies["bob"], held.particles["dust"][1], at_a=(0, 0, -1.0))
-    with pytest.raises(ValueError, match="joint 'rod' holds a particle"):
+    with pytest.raises(ValueError, match="joint 'rod' is on a particle"):
         dal.simulate(held, 1.0, coordinates=angle)
 
 
@@ -343,7 +343,7 @@ def test_runs_that_cannot_be_are_refused_by_name():
         dal.Simulation(arm, coordinates=arm_coordinates, method="time_stepping", dt=0.01)
     with pytest.raises(ValueError, match="take an integration method and hold='projection'"):
         dal.Simulation(arm, coordinates=arm_coordinates, hold="penalty", stiffness=1.0)
-    with pytest.raises(ValueError, match="joint 'shoulder' holds by the coordinates"):
+    with pytest.raises(ValueError, match="joint 'shoulder' is enforced by the coordinates"):
         dal.Simulation(arm, coordinates=arm_coordinates).release("shoulder")
 
 

@@ -135,12 +135,12 @@ def stiffness(contact, cone):
 def add_column(values, half, first, start, row, column, k, sign, top, bottom):
     """Column k of the block (row, column) += sign (top, bottom), wherever the envelope keeps it."""
     if row > column:
-        at, stride = envelope.place(first, start, row, column) + k, envelope.row_width(first, row)
+        at, stride = envelope.block_offset(first, start, row, column) + k, envelope.row_width(first, row)
     elif row < column:
-        at = half + envelope.place(first, start, column, row) + k * envelope.row_width(first, column)
+        at = half + envelope.block_offset(first, start, column, row) + k * envelope.row_width(first, column)
         stride = 1
     else:
-        at, stride = envelope.place(first, start, row, row) + k, envelope.row_width(first, row)
+        at, stride = envelope.block_offset(first, start, row, row) + k, envelope.row_width(first, row)
     for i in range(6):
         amount = sign * (top[i] if i < 3 else bottom[i - 3])
         target = at + i * stride

@@ -17,11 +17,11 @@ from ..core.math3 import add, add_scaled, cross, dot, load3, scale, store3, sub,
 from ..core.simd import clear, copy, load, store
 from ..core.tables import column
 from ..dynamics.jacobian import coordinate_rows, coordinate_value
+from ..dynamics.joint_space.dynamics import add_joint_space_row, factorize, solve
+from ..dynamics.joint_space.kinematics import ZERO, store6
+from ..dynamics.joint_space.loops import call_solve_loops
+from ..dynamics.joint_space.state import forward_velocities
 from ..dynamics.kinematics import load6
-from ..dynamics.tree_dynamics import carry_row, factorize, solve
-from ..dynamics.tree_loops import ask_solve_loops
-from ..dynamics.tree_motion import ZERO, store6
-from ..dynamics.tree_state import forward_velocities
 from ..linalg.block_matrix import inverse_of
 from ..model.tables import LEDGER, PROJECTION_WORK, SERVO
 from .gauss_seidel import axes_of, put_row, world_impulse
@@ -68,10 +68,10 @@ def fill_contact(i, contact, m, reduced, stepping):
         clear_row(jacobian, at, m)
         axis = axes[r]
         if contact.b < rigid:
-            carry_row(node_of_row[contact.b], axis, cross(arm_b, axis), jacobian, at, tree)
+            add_joint_space_row(node_of_row[contact.b], axis, cross(arm_b, axis), jacobian, at, tree)
         if contact.a < rigid:
             back = scale(-1.0, axis)
-            carry_row(node_of_row[contact.a], back, cross(arm_a, back), jacobian, at, tree)
+            add_joint_space_row(node_of_row[contact.a], back, cross(arm_a, back), jacobian, at, tree)
 
 
 @njit
@@ -79,10 +79,10 @@ def fill_bound(row, bound, h, m, reduced, stepping):
     jacobian = stepping.jacobian
     place_bound(bound, h, reduced.y, reduced.system)
     clear_row(jacobian, row * m, m)
-    carry_row(
+    add_joint_space_row(
         reduced.node_of_row[bound.a], load3(bound.linear_a), load3(bound.angular_a), jacobian, row * m, reduced.tree
     )
-    carry_row(
+    add_joint_space_row(
         reduced.node_of_row[bound.b], load3(bound.linear_b), load3(bound.angular_b), jacobian, row * m, reduced.tree
     )
 
@@ -205,7 +205,7 @@ def answer_loops(row, m, reduced, stepping):
     for k in range(m):
         store(change, k, load(jacobian, row * m + k))
     clear(reduced.wanted)
-    ask_solve_loops(reduced)
+    call_solve_loops(reduced)
     for k in range(m):
         store(response, row * m + k, load(change, k))
 

@@ -26,11 +26,20 @@ from ..core.status import NON_FINITE, OK
 from ..core.tables import table_at
 from ..dynamics.constraints import jacobian_velocity, spread
 from ..dynamics.jacobian import coordinate_value
-from ..dynamics.tree_dynamics import bear, factorize, fill_matrix, gather, solve, spread_rates, spread_speeds
-from ..dynamics.tree_loops import ask_factor_loops, ask_project, ask_solve_loops
-from ..dynamics.tree_motion import ZERO, Reduced, move, step
-from ..dynamics.tree_state import audit, book_projection, forward_kinematics, update_at
-from ..dynamics.tree_system import LIMP
+from ..dynamics.joint_space.dynamics import (
+    factorize,
+    fill_matrix,
+    generalized_forces,
+    inverse_dynamics,
+    link_accelerations,
+    link_velocities,
+    solve,
+)
+from ..dynamics.joint_space.kinematics import ZERO, displace_coordinates, update_links
+from ..dynamics.joint_space.loops import call_factor_loops, call_project, call_solve_loops
+from ..dynamics.joint_space.mechanism import LIMP
+from ..dynamics.joint_space.state import energy_and_momenta, forward_kinematics, record_projection, update_at
+from ..dynamics.joint_space.tables import Reduced
 from ..linalg.block_matrix import store_3
 from ..model.tables import CONSTRAINT_WORK, LEDGER, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE
 from .step import set_travel
@@ -77,7 +86,7 @@ PASSES, ROUNDING = 10, 1e-12  # of finding w⁻, each a factor of h better; they
 def update_kinematics(z, reduced, stepping):
     """Places and velocities of all links at z, and the factor of M. Returns the freedom that nothing resists, or −1."""
     options, tree = reduced.options[0], reduced.tree
-    move(z[: options.coordinates], z[options.coordinates : options.coordinates + options.speeds], tree)
+    update_links(z[: options.coordinates], z[options.coordinates : options.coordinates + options.speeds], tree)
     fill_matrix(tree)
     if stepping.soft.shape[0] > 0:
         copy(stepping.mass, tree.matrix)
@@ -91,7 +100,7 @@ def first_half_drift(z, reduced, stepping):
     options, tree = reduced.options[0], reduced.tree
     h, first, start, slopes = stepping.options[0].dt, options.coordinates, stepping.before, stepping.slopes
     m = options.speeds
-    step(z, 0.5 * h, z[first : first + m], tree)
+    displace_coordinates(z, 0.5 * h, z[first : first + m], tree)
     if update_kinematics(z, reduced, stepping) >= 0:
         return options.limp
     for k in range(m):
@@ -105,7 +114,7 @@ def first_half_drift(z, reduced, stepping):
             store(z, first + k, speed)
         if not change > ROUNDING * size:
             break
-        spread_speeds(z[first : first + m], tree)
+        link_velocities(z[first : first + m], tree)
     return -1
 
 
@@ -121,11 +130,11 @@ def second_half_drift(z, reduced, stepping):
     )
     if stepping.soft.shape[0] > 0:
         copy(tree.matrix, stepping.factor)
-    spread_speeds(z[first : first + m], tree)
+    link_velocities(z[first : first + m], tree)
     fill_slopes(slopes, tree)
     for k in range(m):
         store(z, first + k, load(z, first + k) + 0.5 * h * load(slopes, k))
-    step(z, 0.5 * h, z[first : first + m], tree)
+    displace_coordinates(z, 0.5 * h, z[first : first + m], tree)
 
 
 @njit
@@ -137,8 +146,8 @@ def fill_slopes(slopes, tree):
         store3(motion[i].torque, ZERO)
     for k in range(rates.shape[0]):
         store(rates, k, 0.0)
-    spread_rates(rates, tree)
-    bear(rates, slopes, tree)
+    link_accelerations(rates, tree)
+    inverse_dynamics(rates, slopes, tree)
     for k in range(rates.shape[0]):
         store(slopes, k, -load(slopes, k))
     solve(slopes, 0, tree)
@@ -157,7 +166,7 @@ def take_forces(h, reduced, stepping):
         own, row = motion[i], nodes[i].row
         store3(own.bearing, scale(h, load3(kinematics[row].force)) if row >= 0 else ZERO)
         store3(own.bearing_torque, scale(h, load3(kinematics[row].torque)) if row >= 0 else ZERO)
-    gather(stepping.pushed, tree)
+    generalized_forces(stepping.pushed, tree)
 
 
 @njit
@@ -201,7 +210,7 @@ def loop_work(reduced, stepping):
         own, row = motion[i], nodes[i].row
         store3(own.bearing, load3(kinematics[row].linear) if row >= 0 else ZERO)
         store3(own.bearing_torque, load3(kinematics[row].angular) if row >= 0 else ZERO)
-    gather(efforts, tree)
+    generalized_forces(efforts, tree)
     work = 0.0
     for k in range(before.shape[0]):
         work += 0.5 * load(efforts, k) * (load(before, k) + load(after, k))
@@ -229,7 +238,7 @@ def answer(x, reduced, stepping):
         store(wanted, s, -2.0 * load(stepping.loop_rates, s))
     for k in range(before.shape[0]):
         store(change, k, load(x, k))
-    ask_solve_loops(reduced)
+    call_solve_loops(reduced)
     for k in range(before.shape[0]):
         store(x, k, load(before, k) + load(change, k))
 
@@ -288,7 +297,7 @@ def make_step(t, z, reduced, collision, stepping):
         if apart:
             status = displace(t + h, z, reduced, stepping)
     if status == OK and reduced.system.error.shape[0] > 0:
-        status = ask_project(t + h, z, reduced)
+        status = call_project(t + h, z, reduced)
         apart = True
     if status == OK:
         count_turns(z, reduced)
@@ -377,7 +386,7 @@ def prepare_speeds(kicked, reduced, stepping):
         return False
     if reduced.system.error.shape[0] == 0:
         return True
-    options.limp = ask_factor_loops(options.held == 0, reduced)
+    options.limp = call_factor_loops(options.held == 0, reduced)
     clear(reduced.resistance)  # that of the step alone
     return options.limp < 0
 
@@ -463,11 +472,11 @@ def book_step(t, h, kicked, apart, z, reduced, collision, stepping):
 def displace(t, z, reduced, stepping):
     """Put apart what overlapped, and book what that does. Returns a status."""
     status = update_at(t, z, reduced)
-    before = audit(z, reduced)
-    step(z, 1.0, stepping.shift, reduced.tree)
+    before = energy_and_momenta(z, reduced)
+    displace_coordinates(z, 1.0, stepping.shift, reduced.tree)
     if status == OK:
         status = update_at(t, z, reduced)
-    book_projection(z, before, audit(z, reduced), reduced.system)
+    record_projection(z, before, energy_and_momenta(z, reduced), reduced.system)
     return status
 
 

@@ -14,8 +14,7 @@ from ..core.checkpoint_fields import REAL, Field
 from ..core.jit import DISABLED
 from ..core.status import NON_FINITE, OK
 from ..core.tables import address_table, allocate, grow
-from ..dynamics.tree_driver import JointMechanism
-from ..dynamics.tree_system import FORWARD_KINEMATICS, INERTIA, LIMP
+from ..dynamics.joint_space.mechanism import FORWARD_KINEMATICS, INERTIA, LIMP, JointMechanism
 from ..integrate.stepper import StepEvents
 from ..model.tables import ANGLE, FIELD
 from ..model.tree import FREE, Layout

@@ -31,7 +31,7 @@ from ..linalg.block_matrix import (
     store_symmetric,
     to_scipy,
 )
-from ..linalg.conjugate_gradient import INDEFINITE, NOT_CONVERGED, Workspace, conjugate_gradient
+from ..linalg.conjugate_gradient import INDEFINITE, NOT_CONVERGED, Limits, Problem, Workspace, conjugate_gradient
 from ..linalg.deflation import CoarseSpace, CoarseWork
 from ..linalg.krylov import add_multiple, inner, turn
 from ..model.tables import System
@@ -112,10 +112,11 @@ def list_constrained(steps):
 def solve_filtered(tolerance, n, steps):
     """Filtered conjugate gradients for n numbers, from the guess in `change`. Returns a status of `linalg`."""
     held = steps.held[: list_constrained(steps)]
+    problem = Problem(matrix_of(steps), held, space_of(steps), part_of(steps.rhs, 0, n))
+    limits = Limits(tolerance, steps.options[0].linear_iterations)
     status = conjugate_gradient(
-        matrix_of(steps), held, space_of(steps), part_of(steps.rhs, 0, n), part_of(steps.change, 0, n),
-        work_of(n, steps), coarse_of(steps), tolerance, steps.options[0].linear_iterations, steps.solution[0],
-    )  # fmt: skip
+        problem, part_of(steps.change, 0, n), work_of(n, steps), coarse_of(steps), limits, steps.solution[0]
+    )
     steps.report[0].linear += steps.solution[0].iterations
     return status
 

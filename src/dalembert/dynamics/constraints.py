@@ -1,33 +1,43 @@
-"""The matrix of the constraint system: J W Jᵀ block by block, and its factorization.
+"""The constraint system J W Jᵀ λ = b: the matrix block by block and its factorization (`factorize`), the right-hand side,
+the solution (`solve_multipliers`), and the forces Jᵀ λ on the bodies (`spread`).
 
 A body whose joints have the rows J_i and J_j adds J_i W J_jᵀ to block (i, j), with W = (1/m, I⁻¹). The rows of a point at
 the arm r are σ (1, −[r]×), so that two points give σ σ′ (1/m + [r]× I⁻¹ [s]×ᵀ), and a point and another row (l, a) give
 σ (l/m + (I⁻¹ a) × r): the products are never written out as matrices.
 
-A body of many joints (a hub) would make a dense block of all of them. It is kept as an unknown instead: with
+A body of many joints (a hub) would make a dense block of all of them. It is an unknown instead: with
 a = W Jᵀ λ its constraint acceleration, the rows −M a + Jᵀ λ = 0 and J a + (J W Jᵀ of the other bodies) λ = b have one
 block a body, and eliminating the hub last leaves a tree a tree. The matrix is quasi-definite, so that every
 admissible order has its LDLᵀ.
 """
+
+import math
 
 from ..core.c_function import call_pointer
 from ..core.jit import inlined, njit
 from ..core.math3 import add, add_scaled, congruence, cross, load3, scale, store3, sub, symvec
 from ..core.profiler import end_stage
 from ..core.simd import clear, load, store
-from ..linalg.block_ldl import factor, load_6, solve
+from ..linalg.block_ldl import add_at, factor, load_6, solve
 from ..linalg.precondition import AGAIN, ANEW, PREPARE
 from ..model.tables import ASSEMBLY, POINT_POINT, POINT_ROWS
-from .jacobian import HUBS, ask
+from .jacobian import HUBS, call_special
 from .kinematics import load6, load9
 
-NEARLY_DEPENDENT = 1e-9
-REGULARIZATION = 1e-10
+NEARLY_DEPENDENT = 1e-9  # a smaller pivot, relative to its diagonal entry, calls for regularization
+REGULARIZATION = 1e-10  # ε, relative to the diagonal of J W Jᵀ: the proximal iteration removes its effect
+PROXIMAL_STEPS = 12
+PROXIMAL_PROGRESS = 0.5  # the iteration ends where the residual does not fall to this share
+CONVERGED = 1e-14  # of the right-hand side: a smaller residual is rounding
+NOT_SOLVED = 104  # status: an iterative solver failed
+
+
+# The matrix and its factorization --------------------------------------------------------------------------------------
 
 
 @njit
 def assemble(system):
-    """The blocks of the matrix, and the diagonal that J W Jᵀ has before any elimination."""
+    """`values` = the blocks of the matrix; `scale` = the diagonal of J W Jᵀ before any elimination."""
     pairs = system.pairs
     joints = system.joints
     bodies = system.bodies
@@ -53,10 +63,10 @@ def assemble(system):
             if joint.active == 0:
                 store(values, at, 1.0)
             elif joint.compliance != 0.0:
-                increase(values, at, joint.compliance)
+                add_at(values, at, joint.compliance)
             store(sizes, joint.row + r, load(values, at))
     if system.hubs.shape[0] > 0:
-        ask(HUBS, 0.0, values, values, system)
+        call_special(HUBS, 0.0, values, values, system)
 
 
 @inlined
@@ -66,12 +76,8 @@ def load_point(jacobian, at):
 
 
 @inlined
-def increase(values, at, amount):
-    store(values, at, load(values, at) + amount)
-
-
-@inlined
 def point_point(pair, w, inverse, jacobian, values):
+    """Add the block σ σ′ (1/m + [r]× I⁻¹ [s]×ᵀ) of two points of one body."""
     sign, r = load_point(jacobian, pair.left)
     other, s = load_point(jacobian, pair.right)
     both = sign * other
@@ -91,13 +97,15 @@ def point_point(pair, w, inverse, jacobian, values):
 
 @inlined
 def add_row(values, at, step, a):
-    increase(values, at, a[0])
-    increase(values, at + step, a[1])
-    increase(values, at + 2 * step, a[2])
+    """Add three numbers from `at` on, `step` apart."""
+    add_at(values, at, a[0])
+    add_at(values, at + step, a[1])
+    add_at(values, at + 2 * step, a[2])
 
 
 @inlined
 def point_rows(pair, w, inverse, jacobian, values):
+    """Add the columns σ (l/m + (I⁻¹ a) × r) of a point with other rows (l, a) of one body."""
     sign, r = load_point(jacobian, pair.left)
     for j in range(pair.columns):
         m = load_6(jacobian, pair.right + 6 * j)
@@ -110,13 +118,14 @@ def point_rows(pair, w, inverse, jacobian, values):
 
 @inlined
 def rows_rows(pair, w, inverse, jacobian, values):
+    """Add the products (l, a) W (l′, a′) of rows of one body that are not of points."""
     for j in range(pair.columns):
         m = load_6(jacobian, pair.right + 6 * j)
         linear = (w * m[0], w * m[1], w * m[2])
         angular = symvec(inverse, (m[3], m[4], m[5]))
         for i in range(pair.rows):
             amount = row_dot(load_6(jacobian, pair.left + 6 * i), linear, angular)
-            increase(values, pair.target + pair.row_step * i + pair.column_step * j, amount)
+            add_at(values, pair.target + pair.row_step * i + pair.column_step * j, amount)
 
 
 @inlined
@@ -142,7 +151,7 @@ def load_row(incidence, r, jacobian):
 
 @njit
 def assemble_hubs(system):
-    """The rows and columns of the hubs: −M, and J as it stands."""
+    """The rows and columns of the hubs: −M, and J itself."""
     hubs = system.hubs
     bodies = system.bodies
     incidences = system.incidences
@@ -179,10 +188,10 @@ def assemble_hubs(system):
 
 @inlined
 def factorize(system):
-    """Assemble and factor; with ε on the diagonal where rows are (nearly) dependent, which counts as condition 0. 0 or 1
-    (failed).
+    """Assemble and factor, with ε on the diagonal where rows are (nearly) dependent, which counts as condition 0. Returns 0,
+    or 1 where that failed. An iterative solver receives the matrix, and makes its preconditioner.
 
-    An iterative solver is handed the matrix, and makes its preconditioner.
+    Writes `values`, `lower`, `scale`, and `condition` and `regularization` of the settings.
     """
     values = system.values
     lower = system.lower
@@ -210,36 +219,28 @@ def factorize(system):
     return 0 if factor(system.columns, system.entries, system.updates, values, lower, sizes) > 0.0 else 1
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The constraint system J W Jᵀ λ = b: its right-hand side, its solution, and what λ does to the bodies.
+# Right-hand side and solution ------------------------------------------------------------------------------------------
 #
 # Ċ = J v and C̈ = J v̇ + J̇ v, with v̇ = W (Q + Jᵀ λ) (notes, Constrained dynamics, §3): C̈ = 0 gives
-# J W Jᵀ λ = −J̇ v − J W Q. W is block diagonal: 1/m and I⁻¹ in world axes. See `assembly` for the matrix.
+# J W Jᵀ λ = −J̇ v − J W Q. W is block diagonal: 1/m and I⁻¹ in world axes.
 #
-# Redundant constraints make J W Jᵀ singular. Then a small ε is added to its diagonal and the solution is corrected
-# with
-# the true residual, Δλ = (A + ε)⁻¹ (b − A λ), until that stops falling: the proximal iteration of Carpentier,
-# Budhiraja &
-# Mansard (RSS 2021), whose limit is exact.
-
-
-PROXIMAL_STEPS = 12
-CONVERGED = 1e-14
-NOT_SOLVED = 104  # an iterative solver failed
+# Redundant constraints make J W Jᵀ singular. Then a small ε is added to its diagonal and the solution is corrected with the
+# true residual, Δλ = (A + ε)⁻¹ (b − A λ), until that stops falling: the proximal iteration of Carpentier, Budhiraja & Mansard
+# (RSS 2021), whose limit is exact.
 
 
 @inlined
 def add_rates(incidence, jacobian, linear, angular, out):
-    """out += J (linear, angular) of one incidence; nothing where its joint was let go, as its Jacobian is zero."""
+    """out += J (linear, angular) of one incidence; nothing where its joint is released, as its Jacobian is zero."""
     row = incidence.row
     if incidence.is_point != 0:
         sign, r = load_point(jacobian, incidence.offset)
         rate = scale(sign, add(linear, cross(angular, r)))
         for k in range(3):
-            increase(out, row + k, rate[k])
+            add_at(out, row + k, rate[k])
         return
     for k in range(incidence.rows):
-        increase(out, row + k, row_dot(load_6(jacobian, incidence.offset + 6 * k), linear, angular))
+        add_at(out, row + k, row_dot(load_6(jacobian, incidence.offset + 6 * k), linear, angular))
 
 
 @njit
@@ -309,9 +310,10 @@ def wrench_of(incidence, jacobian, multipliers):
 
 @njit
 def solve_multipliers(system, multipliers, again):
-    """λ with J W Jᵀ λ = `rhs`; then `spread` holds for it. `again`: an iterative solver starts from the last such λ.
+    """λ with J W Jᵀ λ = `rhs`, into `multipliers`, and Jᵀ λ into the kinematics table (`spread`).
 
-    Where an iterative solver has failed, `unsolved` of the settings says so.
+    again : whether an iterative solver starts from the last λ of such a call. Its failure is recorded in `unsolved` of the
+    settings.
     """
     if system.settings[0].solver != 0:
         solve_by_iteration(system, multipliers, again)
@@ -321,6 +323,7 @@ def solve_multipliers(system, multipliers, again):
 
 @njit
 def solve_by_iteration(system, multipliers, again):
+    """λ by the iterative solver of the settings."""
     settings = system.settings[0]
     task = AGAIN if again else ANEW
     settings.unsolved = call_pointer(settings.solver, settings.solver_data, task, 0.0, system.rhs, multipliers)
@@ -329,6 +332,7 @@ def solve_by_iteration(system, multipliers, again):
 
 @njit
 def solve_directly(system, multipliers):
+    """λ by the factors, with proximal corrections where the matrix was regularized."""
     rhs = system.rhs
     columns = system.columns
     entries = system.entries
@@ -341,12 +345,12 @@ def solve_directly(system, multipliers):
     spread(system, multipliers)
     if settings.regularization == 0.0:
         return
-    previous = 1e300
+    previous = math.inf
     size = largest_of_rigid(rhs, system)
     for _ in range(PROXIMAL_STEPS):
         residual = schur_residual(system)
         settings.linear_residual = residual / size if size > 0.0 else 0.0
-        if not (residual < 0.5 * previous) or residual <= CONVERGED * size:
+        if not (residual < PROXIMAL_PROGRESS * previous) or residual <= CONVERGED * size:
             break
         previous = residual
         solve(columns, entries, values, lower, system.residual)
@@ -357,8 +361,8 @@ def solve_directly(system, multipliers):
 
 @njit
 def constrain(rates, impulses, system):
-    """The impulses λ that change the rates J v by so much: J W Jᵀ λ = `rates`, with the factorization at hand. Their
-    wrenches are in the kinematics table."""
+    """impulses = the λ that change J v by `rates`, J W Jᵀ λ = `rates`, with the current factorization. Jᵀ λ into the
+    kinematics table. Returns a status."""
     rhs = system.rhs
     clear(rhs)
     for r in range(rates.shape[0]):
@@ -393,7 +397,7 @@ def schur_residual(system):
 
 @njit
 def largest_of_rigid(values, system):
-    """The largest |value| of the rows without compliance; what a row with one needs may be any number of times larger."""
+    """The largest |value| of the rows without compliance; those with one may be larger by any factor."""
     joints, largest = system.joints, 0.0
     for i in range(joints.shape[0]):
         if joints[i].compliance == 0.0:

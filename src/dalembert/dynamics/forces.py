@@ -1,9 +1,9 @@
-"""Forces on bodies: fields, and what `special` has beside them.
+"""Forces on bodies: fields, the laws of `scene.forces` (in the C function of special parts), and their energies and powers.
 
-A conservative force has a potential energy here too. What is not conservative (the damper of a spring, but not its elastic
-part) each force also leaves in `exerted`: force and torque on its body or, between two bodies, the first number is what acts
-along the distance or the coordinate. Its power goes to its entry of the ledger. A time step asks for the powers of `exerted`
-once more (`find_powers`), at mean velocities that are known only after its contacts.
+A conservative force has a potential energy here too. Each force also writes its non-conservative part (the damper of a
+spring, but not its elastic part) to `exerted`: force and torque on its body or, between two bodies, first the force along
+the distance or the effort on the coordinate. Its power goes to its entry of the ledger. A time step computes the powers of
+`exerted` again (`find_powers`), at mean velocities that are known only after its contacts are solved.
 """
 
 from collections.abc import Callable
@@ -17,13 +17,22 @@ from ..linalg.block_matrix import load_3
 from ..model.force_kinds import NUMBERS, ON_COORDINATE
 from ..model.tables import BODY, COORDINATE, CUSTOM_MOTOR, EXERTED, FIELD, FORCE, KINEMATICS, LIMITED, MOTOR
 from ..scene.forces.laws import LAWS, Law
-from .jacobian import ENERGY, SPECIAL_FORCES, SPECIAL_POWERS, ask, coordinate_rate, coordinate_rows, coordinate_value
+from .jacobian import (
+    ENERGY,
+    SPECIAL_FORCES,
+    SPECIAL_POWERS,
+    call_special,
+    coordinate_rate,
+    coordinate_rows,
+    coordinate_value,
+)
 from .kinematics import update_kinematics
 
 
 @inlined
 def apply_forces(t, y, system):
-    """Fill force and torque of every body (world axes, torque about the centre of mass) and the ledger's powers."""
+    """Write `force` and `torque` of every body (world axes, about the centre of mass) and the powers of the ledger. Returns a
+    status."""
     power, forces = system.power, system.forces
     bodies, kinematics = system.bodies, system.kinematics
     settings = system.settings[0]
@@ -35,9 +44,9 @@ def apply_forces(t, y, system):
     for i in range(power.shape[0]):
         power[i] = 0.0
     if settings.stepped != 0:
-        pushes_of_particles(system)
+        add_particle_forces(system)
     if settings.special_forces != 0:
-        return ask(SPECIAL_FORCES, t, y, y, system)
+        return call_special(SPECIAL_FORCES, t, y, y, system)
     for i in range(forces.shape[0]):
         if is_applied(forces[i], settings.implicit):
             field(forces[i], bodies, settings.rigid, kinematics)
@@ -45,20 +54,21 @@ def apply_forces(t, y, system):
 
 
 @inlined
-def is_applied(force, held):
-    """Whether a force acts as one, and not as a row of a contact solver or, where these are `held`, as a soft constraint."""
-    return force.active != 0 and force.kind < LIMITED and (held == 0 or force.implicit == 0)
+def is_applied(force, implicit):
+    """Whether a force acts explicitly: not as a row of a contact solver nor, in a run with `implicit` forces, as a soft
+    constraint."""
+    return force.active != 0 and force.kind < LIMITED and (implicit == 0 or force.implicit == 0)
 
 
 @njit
 def find_powers(y, system):
-    """The power of each entry of the ledger: that of `exerted`, at the velocities in the kinematics table. Places are those
-    of the last evaluation."""
+    """`power` = the power of `exerted` for each entry of the ledger, at the velocities in the kinematics table and the
+    positions of the last evaluation."""
     power, kinematics, settings = system.power, system.kinematics, system.settings[0]
     for i in range(power.shape[0]):
         power[i] = 0.0
     if settings.special_forces != 0:
-        ask(SPECIAL_POWERS, 0.0, y, y, system)
+        call_special(SPECIAL_POWERS, 0.0, y, y, system)
     if settings.stepped != 0:
         pushes = system.pushes
         for i in range(settings.rigid):
@@ -72,8 +82,8 @@ def power_on(kin, at, wrenches):
 
 
 @njit
-def pushes_of_particles(system):
-    """What particles with a time step of their own do to the bodies; its power goes to the ledger's entry of contact."""
+def add_particle_forces(system):
+    """Add the forces of particles that have a time step of their own to the bodies; their power to the entry of contact."""
     pushes, kinematics, power = system.pushes, system.kinematics, system.power
     settings = system.settings[0]
     for i in range(settings.rigid):
@@ -86,6 +96,7 @@ def pushes_of_particles(system):
 
 @inlined
 def field(force, bodies, rigid, kinematics):
+    """Add m g of a uniform field to the force on every body."""
     g = load3(force.vector)
     for i in range(rigid):
         m = bodies[i].mass
@@ -96,13 +107,13 @@ def field(force, bodies, rigid, kinematics):
 
 @njit
 def potential_energy(y, system):
-    """Energy of the conservative forces (J): fields −m g·x, springs ½ k (|d| − l)², torsion springs ½ k (s − s₀)². It
-    is left in `energies[1]` too."""
+    """Energy of the conservative forces (J): fields −m g·x, springs ½ k (|d| − l)², torsion springs ½ k (s − s₀)². Also
+    written to `energies[1]`."""
     bodies, kinematics, energies = system.bodies, system.kinematics, system.energies
     forces, settings = system.forces, system.settings[0]
     energies[1] = 0.0
     if settings.special_forces != 0:
-        ask(ENERGY, 0.0, y, y, system)
+        call_special(ENERGY, 0.0, y, y, system)
         return energies[1]
     for i in range(forces.shape[0]):
         if forces[i].active != 0 and forces[i].kind < LIMITED:
@@ -119,12 +130,10 @@ def field_energy(total, force, bodies, rigid, kinematics):
     return total
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Forces on bodies but fields. What each law does is in its file in `scene.forces`; here are the loops over the rows
-# of the
-# FORCE table, and the choice of the law of a row, which is made of the registry. They are compiled where a scene has
-# such
-# forces: see `special`.
+# The laws of `scene.forces` --------------------------------------------------------------------------------------------
+#
+# Each law is in its own file; here are the loops over the rows of the FORCE table, and the dispatch by law, generated from
+# the registry. They are compiled for scenes with other forces than fields: see `mechanism.special_task`.
 
 
 STORING = tuple(NUMBERS[law.name] for law in LAWS.values() if law.on_coordinate and law.energy is not None)
@@ -136,10 +145,10 @@ def exert_all(t, y, system):
     and add to `power`. Returns a status."""
     forces, bodies, kinematics = system.forces, system.bodies, system.kinematics
     power, exerted, scratch = system.power, system.exerted, system.scratch
-    held = system.settings[0].implicit
+    implicit = system.settings[0].implicit
     for i in range(forces.shape[0]):
         force = forces[i]
-        if not is_applied(force, held):
+        if not is_applied(force, implicit):
             continue
         if force.kind == FIELD:
             field(force, bodies, system.settings[0].rigid, kinematics)
@@ -155,13 +164,13 @@ def exert_all(t, y, system):
 
 @njit
 def add_powers(y, system):
-    """Add to `power` that of what each force has in `exerted`, at the velocities in the kinematics table."""
+    """Add the power of `exerted` of each force to `power`, at the velocities in the kinematics table."""
     power, exerted = system.power, system.exerted
     forces, coordinates, kinematics = system.forces, system.coordinates, system.kinematics
-    held = system.settings[0].implicit
+    implicit = system.settings[0].implicit
     for i in range(forces.shape[0]):
         force = forces[i]
-        if force.kind == FIELD or not is_applied(force, held):
+        if force.kind == FIELD or not is_applied(force, implicit):
             continue
         if one_of(force.kind, ON_COORDINATE):
             rate = coordinate_rate(y, coordinates[force.coordinate], kinematics, system.curves)
@@ -228,23 +237,23 @@ def one_of(kind, numbers):
 
 
 def _effort(law: Law) -> Any:
-    """The effort of a law, with the coordinate found where it is needed."""
-    find_effort, always = law.exert, law.reads_coordinate
+    """The effort of a law; the value of the coordinate is computed only where the law needs it."""
+    compute, always = law.exert, law.reads_coordinate
 
     @inlined
     def effort(t, y, force, coordinate, rate, kinematics, curves, scratch):
         s = 0.0
         if always or force.stiffness != 0.0:
             s = coordinate_value(y, coordinate, kinematics, curves)
-        return find_effort(t, force, s, rate, scratch)
+        return compute(t, force, s, rate, scratch)
 
     return effort
 
 
-def _of(find: Callable[[Law], Any], on_coordinate: bool) -> dict[int, Any]:
-    """Functions by the numbers of their laws, of those laws that have one."""
+def _of(part: Callable[[Law], Any], on_coordinate: bool) -> dict[int, Any]:
+    """One function of each law that has it, by the number of the law."""
     laws = [law for law in LAWS.values() if law.on_coordinate is on_coordinate]
-    return {NUMBERS[law.name]: find(law) for law in laws if find(law) is not None}
+    return {NUMBERS[law.name]: part(law) for law in laws if part(law) is not None}
 
 
 exert_on_bodies = by_kind(
@@ -262,8 +271,7 @@ effort_of = by_kind(
 energy_on_coordinate = by_kind(__name__, "energy_on_coordinate", "force, s", _of(lambda law: law.energy, True), "0.0")
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Values and rates of coordinates at a state of the bodies, and efforts of motors, asked for from Python.
+# From Python: values and rates of coordinates, and efforts of motors ---------------------------------------------------
 
 
 @kernel
@@ -287,7 +295,7 @@ def read_efforts(
     curves: array(), scratch: out(), efforts: out(),
 ) -> int:  # fmt: skip
     """efforts (forces,) of the motors with a gain, stiffness, effort or function among the forces, where the kinematics table
-    has the bodies; what is no such motor is left alone. Returns a status."""
+    has the bodies; entries of other forces stay unchanged. Returns a status."""
     for i in range(forces.shape[0]):
         force = forces[i]
         if force.active == 0 or not (force.kind == MOTOR or force.kind == CUSTOM_MOTOR):

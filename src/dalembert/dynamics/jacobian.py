@@ -1,8 +1,11 @@
 """Parts of joints: for each, the error C, its Jacobian J and the bias J̇ v, with the derivation above the code.
 
-A joint is a list of parts; each part fills its rows. The Jacobian maps the velocities (v, ω) of a body, in world axes,
-to Ċ: a row holds three numbers for v and three for ω. The bias is C̈ at zero accelerations, that is with v and ω of each
-body held constant in world axes.
+`fill_rows` writes them for all joints. Before it are coordinates of joints, of which some parts are made, and curves; after
+it the common parts, then those that few scenes have, which the C function of special parts contains.
+
+A joint is a list of parts; each part fills its rows. The Jacobian maps the velocities (v, ω) of a body, in world axes, to Ċ:
+a row holds three numbers for v and three for ω. The bias is C̈ at zero accelerations, that is with v and ω of each body held
+constant in world axes.
 """
 
 import math
@@ -16,8 +19,7 @@ from ..core.tables import own_address
 from ..model.tables import ANGLE, COUPLING, CURVE, CUSTOM, DISTANCE, DOT, PARAMETER, PLANE, POINT, SOFT, STATE_SIZE
 from .kinematics import load9
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What few scenes need of mechanics is behind a C pointer: see `special`.
+# The C function of special parts: see `mechanism.special_task` ---------------------------------------------------------
 
 
 # Tasks: rows of special parts; all forces; their powers; their energy; rates of parameters of curves; rows of hubs
@@ -25,30 +27,30 @@ ROWS, SPECIAL_FORCES, SPECIAL_POWERS, ENERGY, RATES, HUBS = range(6)
 
 if DISABLED:
 
-    def ask(task, t, given, found, system):
+    def call_special(task, t, y, out, system):
         """Do one of the tasks. Returns a status."""
         from .mechanism import special_task
 
-        return special_task(task, t, given, found, system)
+        return special_task(task, t, y, out, system)
 
 else:
 
     @njit
-    def ask(task, t, given, found, system):
+    def call_special(task, t, y, out, system):
         """Do one of the tasks. Returns a status."""
-        return call_pointer(system.settings[0].special, own_address(system), task, t, given, found)
+        return call_pointer(system.settings[0].special, own_address(system), task, t, y, out)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# A curve in space as a table of quintic pieces, and the point of it nearest to a given one.
+# Curves in space, as tables of quintic pieces --------------------------------------------------------------------------
 #
-# Layout at an offset of the `curves` array: closed (0 or 1), first parameter, length of a piece in the parameter,
-# number
-# of pieces, then 18 coefficients a piece: c[k, axis], r(s) = Σ c_k u^k with u = s − (start of the piece).
+# Layout at an offset of the `curves` array: closed (0 or 1), first parameter, length of a piece in the parameter, number of
+# pieces, then 18 coefficients a piece: c[k, axis], r(s) = Σ c_k u^k with u = s − (start of the piece).
 
 
 HEADER = 4
 PIECE = 18
+PARAMETER_ROUNDING = 1e-15  # relative: a shorter Newton step is rounding
+NEWTON_STEPS = 8
 
 
 @njit
@@ -80,8 +82,8 @@ def curve_point(curves, at, s):
 
 @njit
 def nearest_parameter(curves, at, point, s):
-    """Newton on (p − r(s))·r′(s) = 0 from the tracked parameter s."""
-    for _ in range(8):
+    """The parameter of the point nearest to p: Newton's method on (p − r(s))·r′(s) = 0 from s."""
+    for _ in range(NEWTON_STEPS):
         r, d1, d2 = curve_point(curves, at, s)
         gap = sub(point, r)
         slope = dot(d1, d1) - dot(gap, d2)
@@ -89,17 +91,15 @@ def nearest_parameter(curves, at, point, s):
             slope = dot(d1, d1)
         step = dot(gap, d1) / slope
         s += step
-        if abs(step) <= 1e-15 * (abs(s) + 1.0):
+        if abs(step) <= PARAMETER_ROUNDING * (abs(s) + 1.0):
             break
     return s
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Coordinates of a joint: the angle a hinge has turned, the length a slider has slid.
+# Coordinates of joints: the angle of a hinge, the displacement of a slider, the parameter of a curve -------------------
 #
-# An angle is known from the two orientations up to full turns. Its rate n·(ω_b − ω_a) is integrated with the motion
-# in
-# one entry of the state vector, which only serves to choose the turn; the value itself is exact.
+# An angle is known from the two orientations up to full turns. Its rate n·(ω_b − ω_a) is integrated with the motion in one
+# entry of the state vector, which only selects the turn; the value itself is exact.
 
 
 @njit
@@ -194,7 +194,7 @@ def coordinate_rate(y, coordinate, kinematics, curves):
 
 @njit
 def plain_rate(coordinate, kinematics):
-    """The same of an angle or a displacement."""
+    """The rate of an angle or of a displacement."""
     lin_a, ang_a, lin_b, ang_b, _ = coordinate_rows(coordinate, kinematics)
     kin_a = kinematics[coordinate.a]
     kin_b = kinematics[coordinate.b]
@@ -204,19 +204,20 @@ def plain_rate(coordinate, kinematics):
     )  # fmt: skip
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# The rows of all joints ------------------------------------------------------------------------------------------------
 
 
 @inlined
-def put(jacobian, at, linear, angular):
+def store_row(jacobian, at, linear, angular):
+    """A row (linear, angular) of J from `at` on."""
     for k in range(3):
         store(jacobian, at + k, linear[k])
         store(jacobian, at + 3 + k, angular[k])
 
 
 @inlined
-def put_point(jacobian, at, sign, arm):
-    """The three rows sign · (1, −[arm]×) of a body whose point at `arm` from its centre is held."""
+def store_point(jacobian, at, sign, arm):
+    """The three rows sign · (1, −[arm]×) of a point at `arm` from the centre of mass, as sign and arm."""
     store(jacobian, at, sign)
     for k in range(3):
         store(jacobian, at + 1 + k, arm[k])
@@ -224,12 +225,14 @@ def put_point(jacobian, at, sign, arm):
 
 @njit
 def negative(a):
+    """−a."""
     return (-a[0], -a[1], -a[2])
 
 
 @inlined
 def fill_rows(t, y, system):
-    """Fill `error`, `jacobian` and `bias` of every active joint from the kinematics table; 0, or a user's status."""
+    """Write `error` C, `jacobian` J and `bias` J̇ v of every active joint from the kinematics table. Returns 0, or the status
+    of a function of the user's."""
     parts = system.parts
     kinematics = system.kinematics
     jacobian = system.jacobian
@@ -249,14 +252,15 @@ def fill_rows(t, y, system):
         elif part.kind == DISTANCE:
             distance(part, kinematics, jacobian, error, bias)
     if system.settings[0].special_rows != 0:
-        return ask(ROWS, t, y, y, system)
+        return call_special(ROWS, t, y, y, system)
     return 0
 
 
 # C = x_b + r_b − x_a − r_a, with r fixed in its body: Ċ = v_b + ω_b × r_b − v_a − ω_a × r_a, and with ω constant
-# C̈ = ω_b × (ω_b × r_b) − ω_a × (ω_a × r_a). The matrix of ω ↦ ω × r is −[r]×; only the sign and r are kept.
+# C̈ = ω_b × (ω_b × r_b) − ω_a × (ω_a × r_a). The matrix of ω ↦ ω × r is −[r]×; only the sign and r are stored.
 @inlined
 def point(part, kinematics, jacobian, error, bias):
+    """Three rows: a point of a and a point of b coincide."""
     kin_a = kinematics[part.a]
     kin_b = kinematics[part.b]
     r_a = matvec(load9(kin_a.rotation), load3(part.anchor_a))
@@ -268,14 +272,15 @@ def point(part, kinematics, jacobian, error, bias):
     for k in range(3):
         store(error, part.row + k, gap[k])
         store(bias, part.row + k, centripetal[k])
-    put_point(jacobian, part.block_a, -1.0, r_a)
-    put_point(jacobian, part.block_b, 1.0, r_b)
+    store_point(jacobian, part.block_a, -1.0, r_a)
+    store_point(jacobian, part.block_b, 1.0, r_b)
 
 
 # C = t·n − c, with t fixed in a and n in b: Ċ = (ω_a × t)·n + t·(ω_b × n) = (ω_b − ω_a)·(n × t), and with ω constant
 # C̈ = (ω_b − ω_a)·((ω_b × n) × t + n × (ω_a × t)).
 @inlined
 def dot_product(part, kinematics, jacobian, error, bias):
+    """One row: an axis of a and an axis of b at a fixed angle."""
     kin_a = kinematics[part.a]
     kin_b = kinematics[part.b]
     t = matvec(load9(kin_a.rotation), load3(part.axis_a))
@@ -286,13 +291,14 @@ def dot_product(part, kinematics, jacobian, error, bias):
     turning = add(cross(cross(omega_b, n), t), cross(n, cross(omega_a, t)))
     error[part.row] = dot(t, n) - part.value
     bias[part.row] = dot(sub(omega_b, omega_a), turning)
-    put(jacobian, part.block_a, (0.0, 0.0, 0.0), negative(normal))
-    put(jacobian, part.block_b, (0.0, 0.0, 0.0), normal)
+    store_row(jacobian, part.block_a, (0.0, 0.0, 0.0), negative(normal))
+    store_row(jacobian, part.block_b, (0.0, 0.0, 0.0), normal)
 
 
 # C = n·(p_b − p_a) − c, with n and p_a fixed in a: see `plane_row`; n·p_a is constant in a and drops out of Ċ.
 @inlined
 def plane(part, kinematics, jacobian, error, bias):
+    """One row: a point of b in a plane of a."""
     kin_a = kinematics[part.a]
     kin_b = kinematics[part.b]
     rotation_a = load9(kin_a.rotation)
@@ -302,13 +308,14 @@ def plane(part, kinematics, jacobian, error, bias):
     p_a = add(load3(kin_a.x), matvec(rotation_a, load3(part.anchor_a)))
     error[part.row] = dot(axis, sub(add(load3(kin_b.x), arm_b), p_a)) - part.value
     bias[part.row] = b
-    put(jacobian, part.block_a, lin_a, ang_a)
-    put(jacobian, part.block_b, lin_b, ang_b)
+    store_row(jacobian, part.block_a, lin_a, ang_a)
+    store_row(jacobian, part.block_b, lin_b, ang_b)
 
 
 # C = |d| − l with d = p_b − p_a, u = d/|d|: Ċ = u·ḋ and C̈ = u·d̈ + (|ḋ|² − (u·ḋ)²)/|d|.
 @inlined
 def distance(part, kinematics, jacobian, error, bias):
+    """One row: two points at a fixed distance."""
     kin_a = kinematics[part.a]
     kin_b = kinematics[part.b]
     r_a = matvec(load9(kin_a.rotation), load3(part.anchor_a))
@@ -326,18 +333,131 @@ def distance(part, kinematics, jacobian, error, bias):
     bias[part.row] = (
         dot(u, sub(cross(omega_b, spin_b), cross(omega_a, spin_a))) + (dot(rate, rate) - along * along) / length
     )
-    put(jacobian, part.block_a, negative(u), negative(cross(r_a, u)))
-    put(jacobian, part.block_b, u, cross(r_b, u))
+    store_row(jacobian, part.block_a, negative(u), negative(cross(r_a, u)))
+    store_row(jacobian, part.block_b, u, cross(r_b, u))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Constraints that a user's function computes, and the poses that such functions are handed.
+# Parts that few scenes have: curves, couplings, soft constraints, functions of the user's ------------------------------
+
+
+@njit
+def fill_special_rows(t, y, system):
+    """The rest of `fill_rows`, in the C function of special parts. Returns 0, or the status of a function of the user's."""
+    parts, joints = system.parts, system.joints
+    for i in range(parts.shape[0]):
+        part = parts[i]
+        if joints[part.joint].active == 0:
+            continue
+        if part.kind == CURVE:
+            on_curve(y, part, system)
+        elif part.kind == COUPLING:
+            coupling(y, part, system)
+        elif part.kind == SOFT:
+            soft(y, part, system)
+        elif part.kind == CUSTOM:
+            status = custom(t, y, part, system)
+            if status != 0:
+                return status
+    return 0
+
+
+@njit
+def fill_parameter_rates(y, dydt, system):
+    """Write the rates of the coordinates that are parameters of curves to dydt."""
+    coordinates, kinematics, curves = system.coordinates, system.kinematics, system.curves
+    for i in range(coordinates.shape[0]):
+        if coordinates[i].kind == PARAMETER:
+            dydt[coordinates[i].at] = coordinate_rate(y, coordinates[i], kinematics, curves)
+
+
+@njit
+def add_row(jacobian, at, factor, linear, angular):
+    """Add factor · (linear, angular) to a row of J."""
+    for k in range(3):
+        jacobian[at + k] += factor * linear[k]
+        jacobian[at + 3 + k] += factor * angular[k]
+
+
+# C_i = n_i·(Rᵀ(p_b − x_a) − r(s)), i = 1, 2, in the frame of a, where s is the parameter of the nearest point and n_i
+# span the plane normal to r′(s). On the curve the change of n_i with s does not enter Ċ, and enters C̈ only through
+# r″: C̈_i = (bias of a plane with normal n_i) − n_i·r″ ṡ².
+@njit
+def on_curve(y, part, system):
+    """Two rows: a point of body b on a curve fixed in body a."""
+    kinematics = system.kinematics
+    curves = system.curves
+    error = system.error
+    bias = system.bias
+    jacobian = system.jacobian
+    coordinate = system.coordinates[part.first]
+    kin_a = kinematics[part.a]
+    kin_b = kinematics[part.b]
+    rotation_a = load9(kin_a.rotation)
+    arm_b = matvec(load9(kin_b.rotation), load3(part.anchor_b))
+    s = coordinate_value(y, coordinate, kinematics, curves)
+    rate = parameter_rate(s, coordinate, kinematics, curves)
+    r, d1, d2 = curve_point(curves, coordinate.curve, s)
+    tangent = scale(1.0 / math.sqrt(dot(d1, d1)), d1)
+    normal = perpendicular(tangent)
+    offset = sub(add(load3(kin_b.x), arm_b), load3(kin_a.x))
+    gap = sub(offset, matvec(rotation_a, r))
+    for k in range(2):
+        n = matvec(rotation_a, normal)
+        lin_a, ang_a, lin_b, ang_b, b = plane_row(n, kin_a, kin_b, arm_b)
+        error[part.row + k] = dot(n, gap)
+        bias[part.row + k] = b - dot(normal, d2) * rate * rate
+        store_row(jacobian, part.block_a + 6 * k, lin_a, ang_a)
+        store_row(jacobian, part.block_b + 6 * k, lin_b, ang_b)
+        normal = cross(tangent, normal)
+
+
+# C = ratio·s_1 + ratio_2·s_2 − c of two coordinates: gears (two angles), rack and pinion, screw (angle and length).
+# Bodies may coincide (a common carrier), so that the blocks are cleared first and added to.
+@njit
+def coupling(y, part, system):
+    """One row: a linear relation of two coordinates."""
+    jacobian = system.jacobian
+    kinematics = system.kinematics
+    zero = (0.0, 0.0, 0.0)
+    store_row(jacobian, part.block_a, zero, zero)
+    store_row(jacobian, part.block_b, zero, zero)
+    store_row(jacobian, part.block_c, zero, zero)
+    store_row(jacobian, part.block_d, zero, zero)
+    first = system.coordinates[part.first]
+    second = system.coordinates[part.second]
+    lin_a, ang_a, lin_b, ang_b, bias_1 = coordinate_rows(first, kinematics)
+    add_row(jacobian, part.block_a, part.ratio, lin_a, ang_a)
+    add_row(jacobian, part.block_b, part.ratio, lin_b, ang_b)
+    lin_c, ang_c, lin_d, ang_d, bias_2 = coordinate_rows(second, kinematics)
+    add_row(jacobian, part.block_c, part.ratio_2, lin_c, ang_c)
+    add_row(jacobian, part.block_d, part.ratio_2, lin_d, ang_d)
+    value_1 = coordinate_value(y, first, kinematics, system.curves)
+    value_2 = coordinate_value(y, second, kinematics, system.curves)
+    system.error[part.row] = part.ratio * value_1 + part.ratio_2 * value_2 - part.value
+    system.bias[part.row] = part.ratio * bias_1 + part.ratio_2 * bias_2
+
+
+# The rate of a coordinate, ṡ = g·v, as a row; C is the coordinate itself and the bias c + k s + d ṡ (`value`, `ratio`,
+# `ratio_2`), so that g·v̇ + compliance λ = −(c + k s + d ṡ) is a soft constraint.
+@njit
+def soft(y, part, system):
+    """One row: an implicit spring and damper on a coordinate."""
+    kinematics = system.kinematics
+    coordinate = system.coordinates[part.first]
+    lin_a, ang_a, lin_b, ang_b, _ = coordinate_rows(coordinate, kinematics)
+    store_row(system.jacobian, part.block_a, lin_a, ang_a)
+    store_row(system.jacobian, part.block_b, lin_b, ang_b)
+    s = coordinate_value(y, coordinate, kinematics, system.curves)
+    rate = coordinate_rate(y, coordinate, kinematics, system.curves)
+    system.error[part.row] = s
+    system.bias[part.row] = part.value + part.ratio * s + part.ratio_2 * rate
 
 
 # The user's function receives (x, q, v, ω) of up to four bodies, 13 numbers each, and returns C (m), then J (m × 6 for
 # each body), then the bias (m).
 @njit
 def custom(t, y, part, system):
+    """The rows of a function of the user's. Returns its status."""
     kinematics = system.kinematics
     error = system.error
     bias = system.bias
@@ -364,7 +484,7 @@ def custom(t, y, part, system):
 
 @njit
 def pack_pose(y, body, rigid, kinematics, out):
-    """(x, q, v, ω) of a body, 13 numbers; particles do not turn, and the world is at rest at the origin."""
+    """(x, q, v, ω) of a body, 13 numbers, into out. Particles do not rotate, and the world is at rest at the origin."""
     kin = kinematics[body]
     for k in range(3):
         out[k] = kin.x[k]
@@ -378,118 +498,3 @@ def pack_pose(y, body, rigid, kinematics, out):
         out[4] = 0.0
         out[5] = 0.0
         out[6] = 0.0
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Parts of joints that few scenes have: curves, couplings, soft constraints, and what users write (`custom`); as
-# `jacobian`,
-# but compiled apart: see `special`.
-
-
-@njit
-def fill_special_rows(t, y, system):
-    """The rest of `jacobian.fill_rows`; 0, or a user's status."""
-    parts, joints = system.parts, system.joints
-    for i in range(parts.shape[0]):
-        part = parts[i]
-        if joints[part.joint].active == 0:
-            continue
-        if part.kind == CURVE:
-            on_curve(y, part, system)
-        elif part.kind == COUPLING:
-            coupling(y, part, system)
-        elif part.kind == SOFT:
-            soft(y, part, system)
-        elif part.kind == CUSTOM:
-            status = custom(t, y, part, system)
-            if status != 0:
-                return status
-    return 0
-
-
-@njit
-def fill_parameter_rates(y, dydt, system):
-    """The rates of the coordinates that are parameters of curves."""
-    coordinates, kinematics, curves = system.coordinates, system.kinematics, system.curves
-    for i in range(coordinates.shape[0]):
-        if coordinates[i].kind == PARAMETER:
-            dydt[coordinates[i].at] = coordinate_rate(y, coordinates[i], kinematics, curves)
-
-
-@njit
-def accumulate(jacobian, at, factor, linear, angular):
-    for k in range(3):
-        jacobian[at + k] += factor * linear[k]
-        jacobian[at + 3 + k] += factor * angular[k]
-
-
-# C_i = n_i·(Rᵀ(p_b − x_a) − r(s)), i = 1, 2, in the frame of a, where s is the parameter of the nearest point and n_i
-# span the plane normal to r′(s). On the curve the change of n_i with s does not enter Ċ, and enters C̈ only through
-# r″: C̈_i = (bias of a plane with normal n_i) − n_i·r″ ṡ².
-@njit
-def on_curve(y, part, system):
-    kinematics = system.kinematics
-    curves = system.curves
-    error = system.error
-    bias = system.bias
-    jacobian = system.jacobian
-    coordinate = system.coordinates[part.first]
-    kin_a = kinematics[part.a]
-    kin_b = kinematics[part.b]
-    rotation_a = load9(kin_a.rotation)
-    arm_b = matvec(load9(kin_b.rotation), load3(part.anchor_b))
-    s = coordinate_value(y, coordinate, kinematics, curves)
-    rate = parameter_rate(s, coordinate, kinematics, curves)
-    r, d1, d2 = curve_point(curves, coordinate.curve, s)
-    tangent = scale(1.0 / math.sqrt(dot(d1, d1)), d1)
-    normal = perpendicular(tangent)
-    offset = sub(add(load3(kin_b.x), arm_b), load3(kin_a.x))
-    gap = sub(offset, matvec(rotation_a, r))
-    for k in range(2):
-        n = matvec(rotation_a, normal)
-        lin_a, ang_a, lin_b, ang_b, b = plane_row(n, kin_a, kin_b, arm_b)
-        error[part.row + k] = dot(n, gap)
-        bias[part.row + k] = b - dot(normal, d2) * rate * rate
-        put(jacobian, part.block_a + 6 * k, lin_a, ang_a)
-        put(jacobian, part.block_b + 6 * k, lin_b, ang_b)
-        normal = cross(tangent, normal)
-
-
-# C = ratio·s_1 + ratio_2·s_2 − c of two coordinates: gears (two angles), rack and pinion, screw (angle and length).
-# Bodies may coincide (a common carrier), so that the blocks are cleared first and added to.
-@njit
-def coupling(y, part, system):
-    jacobian = system.jacobian
-    kinematics = system.kinematics
-    zero = (0.0, 0.0, 0.0)
-    put(jacobian, part.block_a, zero, zero)
-    put(jacobian, part.block_b, zero, zero)
-    put(jacobian, part.block_c, zero, zero)
-    put(jacobian, part.block_d, zero, zero)
-    first = system.coordinates[part.first]
-    second = system.coordinates[part.second]
-    lin_a, ang_a, lin_b, ang_b, bias_1 = coordinate_rows(first, kinematics)
-    accumulate(jacobian, part.block_a, part.ratio, lin_a, ang_a)
-    accumulate(jacobian, part.block_b, part.ratio, lin_b, ang_b)
-    lin_c, ang_c, lin_d, ang_d, bias_2 = coordinate_rows(second, kinematics)
-    accumulate(jacobian, part.block_c, part.ratio_2, lin_c, ang_c)
-    accumulate(jacobian, part.block_d, part.ratio_2, lin_d, ang_d)
-    value_1 = coordinate_value(y, first, kinematics, system.curves)
-    value_2 = coordinate_value(y, second, kinematics, system.curves)
-    system.error[part.row] = part.ratio * value_1 + part.ratio_2 * value_2 - part.value
-    system.bias[part.row] = part.ratio * bias_1 + part.ratio_2 * bias_2
-
-
-# The rate of a coordinate, ṡ = g·v, as a row; C is the coordinate itself and the bias c + k s + d ṡ (`value`, `ratio`,
-# `ratio_2`), so that g·v̇ + compliance λ = −(c + k s + d ṡ) is a soft constraint.
-@njit
-def soft(y, part, system):
-    kinematics = system.kinematics
-    coordinate = system.coordinates[part.first]
-    lin_a, ang_a, lin_b, ang_b, _ = coordinate_rows(coordinate, kinematics)
-    put(system.jacobian, part.block_a, lin_a, ang_a)
-    put(system.jacobian, part.block_b, lin_b, ang_b)
-    s = coordinate_value(y, coordinate, kinematics, system.curves)
-    rate = coordinate_rate(y, coordinate, kinematics, system.curves)
-    system.error[part.row] = s
-    system.bias[part.row] = part.value + part.ratio * s + part.ratio_2 * rate

@@ -1,4 +1,5 @@
-"""Mass properties in motion: rotation, velocity, angular velocity and inverse inertia of every body, from its state.
+"""Kinematics of rigid bodies: rotation, velocity, angular velocity and inverse inertia from the state (`update_kinematics`),
+free motion over a step (`drift`), and the angular momentum in body axes that a step carries (`carry`).
 
 The state of a body is the notes' (x, q, P, L); v = P/m and ω = I⁻¹ L with I⁻¹ = R I_body⁻¹ Rᵀ (Baraff, rigid body
 notes, §2.9–2.11).
@@ -25,16 +26,19 @@ from ..core.math3 import (
     symvec,
     to_matrix,
 )
+from ..linalg.block_matrix import load_3
 from ..model.tables import EQUAL_MOMENTS, STATE_SIZE
 
 
 @inlined
 def load6(a):
+    """The six numbers of a record's field, as a tuple."""
     return (a[0], a[1], a[2], a[3], a[4], a[5])
 
 
 @inlined
 def load9(a):
+    """The nine numbers of a record's field, as a tuple."""
     return (a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8])
 
 
@@ -72,29 +76,24 @@ def kinetic_energy(y, kinematics, count):
     return 0.5 * total
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Free motion of rigid bodies over a step: positions exactly, rotations by a splitting that keeps L exactly.
+# Free motion over a step -----------------------------------------------------------------------------------------------
 #
-# The kinetic energy of rotation is the sum of L_i²/(2 I_i) over the principal axes. Each term alone turns the body
-# about
-# its own axis i by (L_i/I_i) h, an exact and simple flow that leaves L fixed in space. Composed symmetrically, ½ of
-# axes 1
-# and 2, 3, and ½ of 2 and 1, they make a symplectic map of order 2 (Dullweber, Leimkuhler & McLachlan, J. Chem. Phys.
-# 107,
-# 1997), exact for a body with three equal moments. Five of these, four of p h around one of (1 − 4p) h with
-# p = 1/(4 − 4^⅓), are of order 4 (M. Suzuki, Phys. Lett. A 146, 1990): impacts catch a body anywhere in the
-# oscillation of
-# its energy, so that the books would not close by as much. Orientations change; L, in world axes, does not.
+# Positions are exact; rotations are split so that L stays exact. The kinetic energy of rotation is the sum of L_i²/(2 I_i)
+# over the principal axes. Each term alone rotates the body about its own axis i by (L_i/I_i) h, an exact and simple flow that
+# leaves L fixed in space. Composed symmetrically, ½ of axes 1 and 2, 3, and ½ of 2 and 1, they make a symplectic map of
+# order 2 (Dullweber, Leimkuhler & McLachlan, J. Chem. Phys. 107, 1997), exact for a body with three equal moments. Five of
+# these, four of p h around one of (1 − 4p) h with p = 1/(4 − 4^⅓), are of order 4 (M. Suzuki, Phys. Lett. A 146, 1990): the
+# energy oscillates less, so that the energy balance closes better at impacts, which may happen at any phase.
 
 
 OUTER = 1.0 / (4.0 - 1.5874010519681994)  # 4^⅓ to the last digit
 MIDDLE = 1.0 - 4.0 * OUTER
-SMALL = 1e-4  # rad: after so small a turn the energy is off by 1e-13 of itself with order 2
+SMALL = 1e-4  # rad: over so small a rotation order 2 has a relative energy error of 1e-13
 
 
 @njit
 def drift(h, y, rigid, bodies):
-    """Move every body freely over h (s), in place."""
+    """Free motion of every body over h (s): x and q in y, in place; P and L stay."""
     for i in range(rigid):
         body = bodies[i]
         at = STATE_SIZE * i
@@ -125,6 +124,7 @@ def rotate(q, spin, moments, h):
 
 @njit
 def split(q, spin, moments, h):
+    """(q, spin) after the symmetric composition of order 2 over h."""
     q, spin = turn(q, spin, moments, 0, 0.5 * h)
     q, spin = turn(q, spin, moments, 1, 0.5 * h)
     q, spin = turn(q, spin, moments, 2, h)
@@ -146,36 +146,25 @@ def turn(q, spin, moments, axis, h):
     return multiply(q, (c, 0.0, 0.0, s)), (cosine * x + sine * y, cosine * y - sine * x, z)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Angular momentum in body axes, which a step of an integration method carries beside the state.
+# Angular momentum in body axes, carried by a step ----------------------------------------------------------------------
 #
-# The state of a body's rotation is (q, L) with L in world axes, where that of a free body is constant. But then the
-# error
-# of q in a step turns Rᵀ L, what the body itself rotates with, and free rotation amplifies it: spin about the middle
-# axis
-# is a saddle, and passes it again and again. Euler's equations for l = Rᵀ L,
+# The state of a body's rotation is (q, L) with L in world axes, where that of a free body is constant. But then the error
+# of q in a step rotates l = Rᵀ L, and free rotation amplifies it: rotation about the middle axis is a saddle of the motion,
+# which passes it again and again. Euler's equations for l = Rᵀ L,
 #
 #     l̇ = Rᵀ τ − ω × l        ω = I⁻¹ l, all in body axes,
 #
-# do not contain q if no torque acts, so that its errors stay where they are. So a step carries l of each body that
-# has
-# three different moments behind the state vector, and ω comes from it. At the end of the step q, L and l say one
-# thing
-# twice. L is exact for a free body, and l is better than q; so q is turned by the smallest rotation that makes R l
-# parallel to L, θ = R l × (L − R l)/|L|², and l starts the next step as Rᵀ L. The state stays (x, q, P, L).
+# do not contain q if no torque acts, so that errors of q do not grow. So a step carries l of each body with three different
+# moments, after the state vector, and ω comes from it. At the end of the step (q, L) and l are redundant. L is exact for a
+# free body, and l is better than q; so q is corrected by the smallest rotation that makes R l parallel to L,
+# θ = R l × (L − R l)/|L|², and l starts the next step as Rᵀ L. The state stays (x, q, P, L).
 #
-# A torque that is fixed in space is better integrated in world axes. Where |τ| > |ω| |L| at the start of a step, l is
-# left
-# zero, which says that the body goes by (q, L) until the step ends.
+# A torque that is fixed in space is better integrated in world axes. Where |τ| > |ω| |L| at the start of a step, l is set to
+# zero: then the body uses (q, L) until the step ends.
 
 
 ZERO = (0.0, 0.0, 0.0)
 NO_SPIN = 1e-100  # |L|², (kg m²/s)²: what is less does not turn, and its square may be lost to underflow
-
-
-@njit
-def three(values, at):
-    return (values[at], values[at + 1], values[at + 2])
 
 
 @njit
@@ -197,12 +186,12 @@ def carries(y, system):
 
 @njit
 def carry(y, dydt, system):
-    """Write l and l̇ behind the state y at the start of a step and its derivative, from these alone."""
+    """Write l after the state y at the start of a step, and l̇ after its derivative."""
     spins, bodies, size = system.spins, system.bodies, state_size(system)
     for i in range(spins.shape[0]):
         at, own = size + 3 * i, STATE_SIZE * spins[i].body
         rotation = to_matrix((y[own + 3], y[own + 4], y[own + 5], y[own + 6]))
-        spin, torque = matvec_t(rotation, three(y, own + 10)), matvec_t(rotation, three(dydt, own + 10))
+        spin, torque = matvec_t(rotation, load_3(y, own + 10)), matvec_t(rotation, load_3(dydt, own + 10))
         omega = symvec(load6(bodies[spins[i].body].inverse_inertia), spin)
         rate = sub(torque, cross(omega, spin))
         square = dot(spin, spin)
@@ -220,7 +209,7 @@ def use_spins(y, system):
     if not carries(y, system):
         return
     for i in range(spins.shape[0]):
-        spin = three(y, size + 3 * i)
+        spin = load_3(y, size + 3 * i)
         if dot(spin, spin) > 0.0:
             kin = kinematics[spins[i].body]
             momentum = matvec(load9(kin.rotation), spin)
@@ -231,16 +220,16 @@ def use_spins(y, system):
 
 @njit
 def spin_rates(y, dydt, system):
-    """l̇ behind the derivative, where the state y carries l."""
+    """Write l̇ after the derivative, where the state y carries l."""
     spins, kinematics, size = system.spins, system.kinematics, state_size(system)
     if not carries(y, system):
         return
     for i in range(spins.shape[0]):
         at, rate = size + 3 * i, ZERO
-        spin = three(y, at)
+        spin = load_3(y, at)
         if dot(spin, spin) > 0.0:
             kin = kinematics[spins[i].body]
-            torque = three(dydt, STATE_SIZE * spins[i].body + 10)
+            torque = load_3(dydt, STATE_SIZE * spins[i].body + 10)
             rate = matvec_t(load9(kin.rotation), sub(torque, cross(load3(kin.omega), load3(kin.momentum))))
         for k in range(3):
             dydt[at + k] = rate[k]
@@ -248,14 +237,14 @@ def spin_rates(y, dydt, system):
 
 @njit
 def merge_spins(y, system):
-    """At the raw end of a step: turn bodies so that R l is parallel to L, and make l = Rᵀ L.
+    """At the end of a step, before projection: rotate bodies so that R l is parallel to L, and set l = Rᵀ L.
 
     Where L has become small in the step, θ is that of its size at the start.
     """
     spins, size = system.spins, state_size(system)
     for i in range(spins.shape[0]):
         at, own = size + 3 * i, STATE_SIZE * spins[i].body
-        spin, momentum = three(y, at), three(y, own + 10)
+        spin, momentum = load_3(y, at), load_3(y, own + 10)
         largest = max(dot(momentum, momentum), spins[i].size ** 2)
         if not (dot(spin, spin) > 0.0 and largest > NO_SPIN):
             continue

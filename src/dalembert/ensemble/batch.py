@@ -19,10 +19,8 @@ from ..core.jit import DISABLED
 from ..core.status import MESSAGES, OK
 from ..core.tables import address_table
 from ..core.thread_pool import MOST_THREADS, cores
-from ..dynamics.dynamics import SINGULAR, USER_FUNCTION
-from ..dynamics.mechanism import Mechanism
-from ..dynamics.projection import NOT_CLOSED
-from ..dynamics.tree_driver import JointMechanism
+from ..dynamics.joint_space.mechanism import JointMechanism
+from ..dynamics.mechanism import NOT_CLOSED, SINGULAR, USER_FUNCTION, Mechanism
 from ..model.compile import Model, compile_scene
 from ..model.tables import FIELD, PARTICLE_FIELD, STATE_SIZE
 from ..scene.checks import rotation_matrix

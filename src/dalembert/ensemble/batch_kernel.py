@@ -20,9 +20,8 @@ from ..core.jit import DISABLED, CFunction, cgutils, intrinsic, ir, njit, types
 from ..core.simd import copy
 from ..core.status import LARGEST, MAX_STEPS, NON_FINITE, OK
 from ..core.tables import column, part, table_at
-from ..dynamics.projection import NOT_CLOSED
-from ..dynamics.tree_driver import JointMechanism
-from ..dynamics.tree_system import FORWARD_KINEMATICS, LOWER
+from ..dynamics.joint_space.mechanism import FORWARD_KINEMATICS, INVERSE_KINEMATICS, JointMechanism
+from ..dynamics.mechanism import NOT_CLOSED
 from ..integrate.driver import Driver
 from ..integrate.state import CLOCK, PLAN
 from ..model.compile import Model
@@ -282,7 +281,7 @@ def take(worker):
         return OK
     copy(known, y)
     copy(worker.lifted, y)
-    return call_pointer(worker.own[0].mechanism, worker.own[0].handle, LOWER, 0.0, worker.z, worker.dzdt)
+    return call_pointer(worker.own[0].mechanism, worker.own[0].handle, INVERSE_KINEMATICS, 0.0, worker.z, worker.dzdt)
 
 
 @njit

@@ -1,16 +1,69 @@
-"""Small dense blocks inside flat arrays: products, and the inverse of a symmetric definite block.
+"""Block LDLᵀ of a symmetric quasi-definite matrix: `factor` and `solve`, then products with one block, and its inverse.
 
-Blocks are row-major at an offset. Sizes up to 6 occur; 3 (a ball joint) is by far the most frequent, so it is written out
-in scalars: the compiler cannot know that two arrays do not overlap, and would load them again after every store. For 5 (a
-hinge) it is told the size, so that it can unroll the loops.
+Blocks are row-major at an offset of a flat array, in the order of `ordering.analyse`. With B the stored block of row
+i in column k and D the (updated) diagonal block of k, the factor is X = B D⁻¹, and the elimination of k subtracts X_i B_jᵀ
+from every later block (i, j). The inverses of the small diagonal blocks are stored, so that a solution is products only.
+
+Blocks have up to 6 rows; 3 (a ball joint) is by far the most frequent, so it is written out in scalars: the compiler cannot
+know that two arrays do not overlap, and would load them again after every store. 5 (a hinge) is a constant in its own branch,
+so that the compiler unrolls the loops.
 """
 
 from ..core.jit import inlined, njit
 from ..core.simd import load, store
 
 
+@njit
+def factor(columns, entries, updates, values, lower, scale):
+    """Factor in place: `values` holds the blocks on entry; D⁻¹ and B afterwards, and `lower` the factor X.
+
+    `scale` holds, for each scalar row, the size its pivot would have without the others. Returns the smallest
+    |pivot| / scale (1: independent rows; 0: linearly dependent, or not a number).
+    """
+    smallest = 1.0
+    for k in range(columns.shape[0]):
+        column = columns[k]
+        size = column.width
+        ratio = invert(values, column.pivot, size, scale, column.x)
+        if ratio < smallest:
+            smallest = ratio
+            if ratio == 0.0:
+                return 0.0
+        for e in range(column.first, column.last):
+            entry = entries[e]
+            product(lower, entry.offset, values, entry.offset, values, column.pivot, entry.rows, size)
+        for u in range(column.first_update, column.last_update):
+            update = updates[u]
+            subtract_product_t(
+                values, update.target, lower, update.left, update.rows, values, update.right, update.columns, size
+            )
+    return smallest
+
+
+@njit
+def solve(columns, entries, values, lower, x):
+    """Solve in place with the factors of `factor`; x holds the right-hand side on entry."""
+    for k in range(columns.shape[0]):
+        column = columns[k]
+        for e in range(column.first, column.last):
+            entry = entries[e]
+            subtract_times(lower, entry.offset, entry.rows, column.width, x, column.x, entry.x)
+    for k in range(columns.shape[0]):
+        column = columns[k]
+        apply_inverse(values, column.pivot, column.width, x, column.x)
+    for k in range(columns.shape[0] - 1, -1, -1):
+        column = columns[k]
+        for e in range(column.first, column.last):
+            entry = entries[e]
+            subtract_transposed_times(lower, entry.offset, entry.rows, column.width, x, entry.x, column.x)
+
+
+# Loads, sums and products of blocks ------------------------------------------------------------------------------------
+
+
 @inlined
 def load_3x3(a, o):
+    """Nine numbers from o on: a 3×3 block, row by row."""
     return (
         load(a, o), load(a, o + 1), load(a, o + 2), load(a, o + 3), load(a, o + 4), load(a, o + 5), load(a, o + 6),
         load(a, o + 7), load(a, o + 8),
@@ -19,7 +72,14 @@ def load_3x3(a, o):
 
 @inlined
 def load_6(a, o):
+    """Six numbers from o on."""
     return (load(a, o), load(a, o + 1), load(a, o + 2), load(a, o + 3), load(a, o + 4), load(a, o + 5))
+
+
+@inlined
+def add_at(a, o, amount):
+    """a[o] += amount."""
+    store(a, o, load(a, o) + amount)
 
 
 @inlined
@@ -40,6 +100,7 @@ def product(c, oc, a, oa, d, od, rows, size):
 
 @inlined
 def _product(c, oc, a, oa, d, od, rows, size):
+    """`product` of any size."""
     for i in range(rows):
         for j in range(size):
             s = 0.0
@@ -67,6 +128,7 @@ def subtract_product_t(c, oc, a, oa, rows, b, ob, columns, size):
 
 @inlined
 def _subtract_product_t(c, oc, a, oa, rows, b, ob, columns, size):
+    """`subtract_product_t` of any size."""
     for i in range(rows):
         for j in range(columns):
             s = 0.0
@@ -77,7 +139,97 @@ def _subtract_product_t(c, oc, a, oa, rows, b, ob, columns, size):
 
 
 @inlined
+def subtract_times(a, o, rows, size, x, source, target):
+    """x[target] −= A x[source] with A (rows × size)."""
+    if rows == 3 and size == 3:
+        m = load_3x3(a, o)
+        u, v, w = load(x, source), load(x, source + 1), load(x, source + 2)
+        store(x, target, load(x, target) - (m[0] * u + m[1] * v + m[2] * w))
+        store(x, target + 1, load(x, target + 1) - (m[3] * u + m[4] * v + m[5] * w))
+        store(x, target + 2, load(x, target + 2) - (m[6] * u + m[7] * v + m[8] * w))
+    elif size == 5:
+        _subtract_times(a, o, rows, 5, x, source, target)
+    else:
+        _subtract_times(a, o, rows, size, x, source, target)
+
+
+@inlined
+def _subtract_times(a, o, rows, size, x, source, target):
+    """`subtract_times` of any size."""
+    for i in range(rows):
+        s = 0.0
+        for j in range(size):
+            s += load(a, o + size * i + j) * load(x, source + j)
+        store(x, target + i, load(x, target + i) - s)
+
+
+@inlined
+def subtract_transposed_times(a, o, rows, size, x, source, target):
+    """x[target] −= Aᵀ x[source] with A (rows × size)."""
+    if rows == 3 and size == 3:
+        m = load_3x3(a, o)
+        u, v, w = load(x, source), load(x, source + 1), load(x, source + 2)
+        store(x, target, load(x, target) - (m[0] * u + m[3] * v + m[6] * w))
+        store(x, target + 1, load(x, target + 1) - (m[1] * u + m[4] * v + m[7] * w))
+        store(x, target + 2, load(x, target + 2) - (m[2] * u + m[5] * v + m[8] * w))
+    elif size == 5:
+        _subtract_transposed_times(a, o, rows, 5, x, source, target)
+    else:
+        _subtract_transposed_times(a, o, rows, size, x, source, target)
+
+
+@inlined
+def _subtract_transposed_times(a, o, rows, size, x, source, target):
+    """`subtract_transposed_times` of any size."""
+    for j in range(size):
+        s = 0.0
+        for i in range(rows):
+            s += load(a, o + size * i + j) * load(x, source + i)
+        store(x, target + j, load(x, target + j) - s)
+
+
+@inlined
+def apply_inverse(values, o, size, x, at):
+    """x ← D⁻¹ x for one block of at most six rows."""
+    u, v, w = x[at], 0.0, 0.0
+    if size == 3:
+        m = load_3x3(values, o)
+        v, w = load(x, at + 1), load(x, at + 2)
+        store(x, at, m[0] * u + m[1] * v + m[2] * w)
+        store(x, at + 1, m[3] * u + m[4] * v + m[5] * w)
+        store(x, at + 2, m[6] * u + m[7] * v + m[8] * w)
+        return
+    p, q, r = 0.0, 0.0, 0.0
+    if size > 1:
+        v = load(x, at + 1)
+    if size > 2:
+        w = load(x, at + 2)
+    if size > 3:
+        p = load(x, at + 3)
+    if size > 4:
+        q = load(x, at + 4)
+    if size == 5:
+        for i in range(5):
+            k = o + 5 * i
+            s = load(values, k) * u + load(values, k + 1) * v + load(values, k + 2) * w
+            store(x, at + i, s + (load(values, k + 3) * p + load(values, k + 4) * q))
+        return
+    if size > 5:
+        r = load(x, at + 5)
+    rest = (u, v, w, p, q, r)
+    for i in range(size):
+        s = 0.0
+        for j in range(size):
+            s += load(values, o + size * i + j) * rest[j]
+        store(x, at + i, s)
+
+
+# The inverse of a diagonal block ---------------------------------------------------------------------------------------
+
+
+@inlined
 def _sweep(d, o, size, scale, scale_at):
+    """`invert` of any size, by Gauss–Jordan sweeps."""
     smallest = 1.0
     for p in range(size):
         pivot = load(d, o + size * p + p)
@@ -133,7 +285,7 @@ def _invert_3(d, o, scale, scale_at):
     store(d, o + 6, c02)
     store(d, o + 7, c12)
     store(d, o + 8, minor * inverse)
-    # The smallest of |a| / s_0, |minor / a| / s_1 and |determinant / minor| / s_2, kept as a fraction: one division.
+    # The smallest of |a| / s_0, |minor / a| / s_1 and |determinant / minor| / s_2, as a fraction: one division.
     a, minor = abs(a), abs(minor)
     over, under = a, load(scale, scale_at)
     if not minor * under >= over * (a * load(scale, scale_at + 1)):
@@ -156,142 +308,3 @@ def invert(d, o, size, scale, scale_at):
     if size == 5:
         return _sweep_5(d, o, scale, scale_at)
     return _sweep_any(d, o, size, scale, scale_at)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Block LDLᵀ of a symmetric quasi-definite matrix, in the order that `ordering.analyse` found.
-#
-# With B the stored block of row i in column k and D the (updated) diagonal block of k, the factor is X = B D⁻¹, and
-# the
-# elimination of k subtracts X_i B_jᵀ from every later block (i, j). The inverses of the small diagonal blocks are
-# kept,
-# so that a solution is products only.
-
-
-@njit
-def factor(columns, entries, updates, values, lower, scale):
-    """Factor in place: `values` holds the blocks on entry; D⁻¹ and B afterwards, and `lower` the factor X.
-
-    `scale` holds, for each scalar row, the size its pivot would have without the others. Returns the smallest
-    |pivot| / scale (1: independent rows; 0: linearly dependent, or not a number).
-    """
-    smallest = 1.0
-    for k in range(columns.shape[0]):
-        column = columns[k]
-        size = column.width
-        ratio = invert(values, column.pivot, size, scale, column.x)
-        if ratio < smallest:
-            smallest = ratio
-            if ratio == 0.0:
-                return 0.0
-        for e in range(column.first, column.last):
-            entry = entries[e]
-            product(lower, entry.offset, values, entry.offset, values, column.pivot, entry.rows, size)
-        for u in range(column.first_update, column.last_update):
-            update = updates[u]
-            subtract_product_t(
-                values, update.target, lower, update.left, update.rows, values, update.right, update.columns, size
-            )
-    return smallest
-
-
-@njit
-def solve(columns, entries, values, lower, x):
-    """Solve in place with the factors of `factor`; x holds the right-hand side on entry."""
-    for k in range(columns.shape[0]):
-        column = columns[k]
-        for e in range(column.first, column.last):
-            entry = entries[e]
-            subtract_times(lower, entry.offset, entry.rows, column.width, x, column.x, entry.x)
-    for k in range(columns.shape[0]):
-        column = columns[k]
-        apply_inverse(values, column.pivot, column.width, x, column.x)
-    for k in range(columns.shape[0] - 1, -1, -1):
-        column = columns[k]
-        for e in range(column.first, column.last):
-            entry = entries[e]
-            subtract_transposed_times(lower, entry.offset, entry.rows, column.width, x, entry.x, column.x)
-
-
-@inlined
-def subtract_times(a, o, rows, size, x, source, target):
-    """x[target] −= A x[source] with A (rows × size)."""
-    if rows == 3 and size == 3:
-        m = load_3x3(a, o)
-        u, v, w = load(x, source), load(x, source + 1), load(x, source + 2)
-        store(x, target, load(x, target) - (m[0] * u + m[1] * v + m[2] * w))
-        store(x, target + 1, load(x, target + 1) - (m[3] * u + m[4] * v + m[5] * w))
-        store(x, target + 2, load(x, target + 2) - (m[6] * u + m[7] * v + m[8] * w))
-    elif size == 5:
-        _subtract_times(a, o, rows, 5, x, source, target)
-    else:
-        _subtract_times(a, o, rows, size, x, source, target)
-
-
-@inlined
-def _subtract_times(a, o, rows, size, x, source, target):
-    for i in range(rows):
-        s = 0.0
-        for j in range(size):
-            s += load(a, o + size * i + j) * load(x, source + j)
-        store(x, target + i, load(x, target + i) - s)
-
-
-@inlined
-def subtract_transposed_times(a, o, rows, size, x, source, target):
-    """x[target] −= Aᵀ x[source] with A (rows × size)."""
-    if rows == 3 and size == 3:
-        m = load_3x3(a, o)
-        u, v, w = load(x, source), load(x, source + 1), load(x, source + 2)
-        store(x, target, load(x, target) - (m[0] * u + m[3] * v + m[6] * w))
-        store(x, target + 1, load(x, target + 1) - (m[1] * u + m[4] * v + m[7] * w))
-        store(x, target + 2, load(x, target + 2) - (m[2] * u + m[5] * v + m[8] * w))
-    elif size == 5:
-        _subtract_transposed_times(a, o, rows, 5, x, source, target)
-    else:
-        _subtract_transposed_times(a, o, rows, size, x, source, target)
-
-
-@inlined
-def _subtract_transposed_times(a, o, rows, size, x, source, target):
-    for j in range(size):
-        s = 0.0
-        for i in range(rows):
-            s += load(a, o + size * i + j) * load(x, source + i)
-        store(x, target + j, load(x, target + j) - s)
-
-
-@inlined
-def apply_inverse(values, o, size, x, at):
-    """x ← D⁻¹ x for one block of at most six rows."""
-    u, v, w = x[at], 0.0, 0.0
-    if size == 3:
-        m = load_3x3(values, o)
-        v, w = load(x, at + 1), load(x, at + 2)
-        store(x, at, m[0] * u + m[1] * v + m[2] * w)
-        store(x, at + 1, m[3] * u + m[4] * v + m[5] * w)
-        store(x, at + 2, m[6] * u + m[7] * v + m[8] * w)
-        return
-    p, q, r = 0.0, 0.0, 0.0
-    if size > 1:
-        v = load(x, at + 1)
-    if size > 2:
-        w = load(x, at + 2)
-    if size > 3:
-        p = load(x, at + 3)
-    if size > 4:
-        q = load(x, at + 4)
-    if size == 5:
-        for i in range(5):
-            k = o + 5 * i
-            s = load(values, k) * u + load(values, k + 1) * v + load(values, k + 2) * w
-            store(x, at + i, s + (load(values, k + 3) * p + load(values, k + 4) * q))
-        return
-    if size > 5:
-        r = load(x, at + 5)
-    rest = (u, v, w, p, q, r)
-    for i in range(size):
-        s = 0.0
-        for j in range(size):
-            s += load(values, o + size * i + j) * rest[j]
-        store(x, at + i, s)

@@ -1,4 +1,6 @@
-"""Where the blocks of a symmetric matrix are that is a sum over elements of a few nodes each: found once per model.
+"""Symmetric matrices of 3×3 blocks, sums over elements of a few nodes each: their pattern (`block_pattern`) and values
+(`BlockMatrix`); the order of sweeps over them, four rows at a time (`sweep_order`); and symmetric Gauss–Seidel as the
+preconditioner of conjugate gradients, with nodes that may be constrained (HELD).
 
 A node is one row of 3×3 blocks: a particle, or half of a rigid body (its velocity is one row, its angular velocity another).
 """
@@ -90,29 +92,29 @@ def _elements(n: int, at: int, group: ArrayLike) -> np.ndarray:
     return elements
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# A symmetric matrix of 3×3 blocks, of which the upper triangle is kept: sums of elements, products, SciPy's form.
+# The matrix ------------------------------------------------------------------------------------------------------------
 #
-# With both triangles kept products would only read, but twice as much: on a sheet of 10 000 particles they took 15 to
-# 40 %
-# longer.
+# Only the upper triangle is stored. With both triangles products would only read, but twice as much: on a sheet of 10 000
+# particles they took 15 to 40 % longer.
 
 
 class BlockMatrix(NamedTuple):
-    """What kernels are handed. The first two are those of a `BlockPattern`."""
+    """A matrix, as kernels take it. The first two arrays are those of a `BlockPattern`."""
 
     starts: np.ndarray  # (n + 1,) int64
     columns: np.ndarray  # (blocks,) int32
-    values: np.ndarray  # (9 blocks,) float64, block by block, each row by row; all of a diagonal block is kept
+    values: np.ndarray  # (9 blocks,) float64, block by block, each row by row; diagonal blocks are whole
 
 
 @inlined
 def load_3(a, o):
+    """Three numbers from o on."""
     return (load(a, o), load(a, o + 1), load(a, o + 2))
 
 
 @inlined
 def store_3(a, o, v):
+    """a[o : o + 3] = v."""
     store(a, o, v[0])
     store(a, o + 1, v[1])
     store(a, o + 2, v[2])
@@ -120,6 +122,7 @@ def store_3(a, o, v):
 
 @inlined
 def add_3(a, o, v):
+    """a[o : o + 3] += v."""
     store(a, o, load(a, o) + v[0])
     store(a, o + 1, load(a, o + 1) + v[1])
     store(a, o + 2, load(a, o + 2) + v[2])
@@ -155,7 +158,7 @@ def diagonal_blocks(matrix, blocks):
 
 @njit
 def multiply(matrix, x, y):
-    """y = A x, both (3 n,) and apart. Each block is read once, and serves its row and its column."""
+    """y = A x, both (3 n,), not overlapping. Each block is read once, for its row and for its column."""
     starts, columns, values = matrix.starts, matrix.columns, matrix.values
     clear(y)
     for i in range(starts.shape[0] - 1):
@@ -187,25 +190,22 @@ def to_scipy(matrix: BlockMatrix) -> Any:
     return (upper + bsr_array((beside, columns, starts), shape=(side, side)).T).tocsc()
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The order in which sweeps over a symmetric block matrix take its rows, four at a time: found once per model.
+# The order of sweeps, four rows at a time ------------------------------------------------------------------------------
 #
-# Each quarter of the rows has a lane; the rows that stand first in the four lanes are taken at once unless blocks
-# join them,
-# in which case a lane waits. Lanes are far from each other in most models, so that this is nearly the order of the
-# rows, and
-# relaxation converges as it does in that. What a row meets one by one, the four meet in one register.
+# Each quarter of the rows has a SIMD lane; the first rows of the four lanes form a group unless blocks join them, in which
+# case a lane waits. Lanes are far from each other in most models, so that this is nearly the order of the rows, and
+# relaxation converges as it does in that. The order is computed once per model.
 
 
-LANES = 4
+SIMD_WIDTH = 4
 
 
 class SweepOrder(NamedTuple):
     """A group g has four rows. A vector has 12 numbers a group: the first of each row, then the second ones, then the third.
 
-    Row i has position[i] = 12 g + its lane, and its numbers there, 4 and 8 further on. Entries starts[g] … starts[g + 1] − 1
-    have a block of each row that is to the right of the diagonal in this order, in any sequence; where one row has
-    fewer than another, nothing.
+    Row i has position[i] = 12 g + its lane; its numbers are there, and 4 and 8 further on. Entries starts[g] …
+    starts[g + 1] − 1 have a block of each row that is to the right of the diagonal in this order, in any sequence;
+    where a row has fewer than another, its entries are empty.
     """
 
     position: np.ndarray  # (n,) int64
@@ -232,51 +232,52 @@ def sweep_order(pattern: BlockPattern) -> SweepOrder:
     swapped = one // 12 > two // 12
     left, right = np.where(swapped, two, one), np.where(swapped, one, two)
     groups = 0 if n == 0 else int(position.max()) // 12 + 1
-    starts, places = in_lanes(left // 12, left % 12, right, groups)
-    table = own_places(starts)
+    starts, places = simd_entries(left // 12, left % 12, right, groups)
+    table = own_positions(starts)
     sources = np.full(len(table), -1)
     table[places], sources[places] = right, 2 * blocks + swapped
     return SweepOrder(position, starts, table.astype(np.int32), sources)
 
 
-def own_places(starts: np.ndarray) -> np.ndarray:
-    """The position of the row that each place of entries belongs to."""
+def own_positions(starts: np.ndarray) -> np.ndarray:
+    """The position of the row of each entry and lane."""
     group = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    return (3 * LANES * group[:, None] + np.arange(LANES)).ravel()
+    return (3 * SIMD_WIDTH * group[:, None] + np.arange(SIMD_WIDTH)).ravel()
 
 
-def in_lanes(group: np.ndarray, lane: np.ndarray, key: np.ndarray, groups: int) -> tuple[np.ndarray, np.ndarray]:
-    """Where entries of groups start, and the place 4 entry + lane of each item, by rising key within its row."""
-    row = LANES * group + lane
+def simd_entries(group: np.ndarray, lane: np.ndarray, key: np.ndarray, groups: int) -> tuple[np.ndarray, np.ndarray]:
+    """Starts of the entries of groups, and the index 4 entry + lane of each item, by rising key within its row."""
+    row = SIMD_WIDTH * group + lane
     order = np.lexsort((key, row))
-    number = np.bincount(row, minlength=LANES * groups)
+    number = np.bincount(row, minlength=SIMD_WIDTH * groups)
     rank = np.empty_like(row)
     rank[order] = np.arange(len(row)) - (np.cumsum(number) - number)[row[order]]
-    longest = number.reshape(-1, LANES).max(axis=1, initial=0)
+    longest = number.reshape(-1, SIMD_WIDTH).max(axis=1, initial=0)
     starts = np.concatenate([[0], np.cumsum(longest)])
-    return starts, LANES * (starts[group] + rank) + lane
+    return starts, SIMD_WIDTH * (starts[group] + rank) + lane
 
 
 def _positions(n: int, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """`SweepOrder.position` for blocks at (rows, columns), off the diagonal."""
     tails, heads = np.concatenate([rows, columns]), np.concatenate([columns, rows])
     beside = heads[np.argsort(tails, kind="stable")].tolist()
     first = np.searchsorted(np.sort(tails), np.arange(n + 1)).tolist()
-    front = [n * lane // LANES for lane in range(LANES + 1)]
+    front = [n * lane // SIMD_WIDTH for lane in range(SIMD_WIDTH + 1)]
     last = front[1:]
     length = np.bincount(rows, minlength=n)
-    delay = [_delay(length, begin, n // LANES) for begin in front[:-1]]
+    delay = [_delay(length, begin, n // SIMD_WIDTH) for begin in front[:-1]]
     position = np.zeros(n, np.int64)
     group_of = [-1] * n
     group, left = 0, n
     while left:
-        for lane in range(LANES):
+        for lane in range(SIMD_WIDTH):
             i = front[lane]
             if (
                 group >= delay[lane]
                 and i < last[lane]
                 and all(group_of[j] != group for j in beside[first[i] : first[i + 1]])
             ):
-                position[i], group_of[i] = 3 * LANES * group + lane, group
+                position[i], group_of[i] = 3 * SIMD_WIDTH * group + lane, group
                 front[lane] += 1
                 left -= 1
         group += 1
@@ -286,13 +287,13 @@ def _positions(n: int, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
 def _delay(length: np.ndarray, begin: int, count: int) -> int:
     """How many groups later a lane should begin for its rows to be about as long as those of the first lane."""
     misfit = [
-        np.abs(length[delay:count] - length[begin : begin + count - delay]).sum() for delay in range(min(LANES, count))
+        np.abs(length[delay:count] - length[begin : begin + count - delay]).sum()
+        for delay in range(min(SIMD_WIDTH, count))
     ]
     return int(np.argmin(misfit)) if misfit else 0
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The sweeps of `ssor` over Û and over vectors in the order of `sweep_order`: four rows at a time.
+# The sweeps over Û and over vectors, in the order of `sweep_order`; see the derivation below ---------------------------
 
 
 @inlined
@@ -302,6 +303,7 @@ def load12(a, o):
 
 @inlined
 def store12(a, o, v):
+    """Three registers of four numbers, from o on."""
     store4(a, o, v[0])
     store4(a, o + 4, v[1])
     store4(a, o + 8, v[2])
@@ -309,7 +311,7 @@ def store12(a, o, v):
 
 @inlined
 def dot12(m, v):
-    """Of four nodes each the inner product of two triples."""
+    """The inner products of four pairs of triples."""
     return plus4(plus4(times4(m[0], v[0]), times4(m[1], v[1])), times4(m[2], v[2]))
 
 
@@ -321,6 +323,7 @@ def times36(a, o, v):
 
 @inlined
 def transposed_times36(a, o, v):
+    """Four transposed blocks from a[o] on times four triples."""
     x, y, z = load12(a, o), load12(a, o + 12), load12(a, o + 24)
     return dot12((x[0], y[0], z[0]), v), dot12((x[1], y[1], z[1]), v), dot12((x[2], y[2], z[2]), v)
 
@@ -342,6 +345,7 @@ def gather12(a, indices, at, shift):
 
 @inlined
 def subtract_listed12(a, indices, at, v):
+    """a −= v at four listed positions, and 4 and 8 further on."""
     subtract_listed4(a, indices, at, 0, v[0])
     subtract_listed4(a, indices, at, 4, v[1])
     subtract_listed4(a, indices, at, 8, v[2])
@@ -354,19 +358,20 @@ def times12(s, a):
 
 @inlined
 def gather_3(c, indices, at):
-    """Triples of c, one after another, in lanes."""
+    """Four listed triples of c, one in each lane."""
     return gather4(c, indices, at, 0), gather4(c, indices, at, 1), gather4(c, indices, at, 2)
 
 
 @inlined
 def subtract_listed_3(c, indices, at, v):
+    """c −= v in four listed triples, one after another."""
     subtract_listed4(c, indices, at, 0, v[0])
     subtract_listed4(c, indices, at, 1, v[1])
     subtract_listed4(c, indices, at, 2, v[2])
 
 
 @njit
-def relax_residual(space, swept, w):
+def sweep_residual(space, swept, w):
     """w ← (1 + Ûᵀ)⁻¹ w. Returns w · w."""
     starts, columns, upper = space.starts, space.columns, swept.upper
     square = spread(0.0)
@@ -445,18 +450,18 @@ def sweep_downward(space, swept, own, beta, w, c):
     return total4(product)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Symmetric Gauss–Seidel relaxation of a block matrix as the preconditioner of conjugate gradients, at the cost of the
-# product alone; nodes that are held in some directions.
+# The preconditioner ----------------------------------------------------------------------------------------------------
+#
+# Symmetric Gauss–Seidel sweeps of a block matrix as the preconditioner of conjugate gradients, at the cost of the product
+# alone; nodes that are constrained in some directions.
 #
 # A = Uᵀ + D + U, with U above the block diagonal D in the order of `sweep_order`. With a block diagonal F such that
 # Fᵀ D F = 1 and x = F x̂ it becomes
 #
 #     Â = Fᵀ A F = Ûᵀ + 1 + Û,   and the preconditioner is   M = (1 + Ûᵀ) (1 + Û).
 #
-# Conjugate gradients with M on Â x̂ = Fᵀ b are conjugate gradients on (1 + Ûᵀ)⁻¹ Â (1 + Û)⁻¹. For a direction t of x̂
-# and
-# p = (1 + Û) t, as Â = (1 + Ûᵀ) + Û,
+# Conjugate gradients with M on Â x̂ = Fᵀ b are conjugate gradients on (1 + Ûᵀ)⁻¹ Â (1 + Û)⁻¹. For a direction t of x̂ and p
+# = (1 + Û) t, as Â = (1 + Ûᵀ) + Û,
 #
 #     (1 + Ûᵀ)⁻¹ Â t = t + q   with   (1 + Ûᵀ) q = e,   e = Û t = p − t,
 #
@@ -464,27 +469,20 @@ def sweep_downward(space, swept, own, beta, w, c):
 #
 #     (1 + Û) z = w,   t = z + β t_before,   e = (w − z) + β e_before:
 #
-# two triangular solves, which together read Û as often as product and preconditioner would each (S. Eisenstat,
-# "Efficient
-# implementation of a class of preconditioned conjugate gradient methods", SIAM J. Sci. Stat. Comput. 2, 1981). w
-# falls by
-# g = t + q, and rᵀ M⁻¹ r is w · w. Between the two solves `deflation` has its say. (Over-relaxation, M with D/ω in
-# place of D,
-# saves iterations where there is no deflation only.)
+# two triangular solves, which together read Û as often as product and preconditioner would each (S. Eisenstat, "Efficient
+# implementation of a class of preconditioned conjugate gradient methods", SIAM J. Sci. Stat. Comput. 2, 1981). w falls by g
+# = t + q, and rᵀ M⁻¹ r is w · w. Between the two solves comes `deflation`. (Over-relaxation, M with D/ω in place of D,
+# saves iterations only without deflation.)
 #
-# A node that is held moves in the range of a projection S only (D. Baraff, A. Witkin, "Large steps in cloth
-# simulation",
-# SIGGRAPH 1998, §5.3; U. Ascher, E. Boxerman, "On the modified conjugate gradient method in cloth simulation", The
-# Visual
-# Computer 19, 2003). The system is then that of S A S on its range. With a basis Q of that, F is Q (3 × m) times what
-# makes
-# Qᵀ D Q the identity, with columns of zeros after it: so nothing else has to know of held nodes. Fᴵ, with zeros
-# below, is its
-# inverse on that range, Fᴵ F = 1 but for the zeros.
+# A constrained node moves in the range of a projection S only (D. Baraff, A. Witkin, "Large steps in cloth simulation",
+# SIGGRAPH 1998, §5.3; U. Ascher, E. Boxerman, "On the modified conjugate gradient method in cloth simulation", The Visual
+# Computer 19, 2003). The system is then that of S A S on its range. With a basis Q of that, F is Q (3 × m) times what makes
+# Qᵀ D Q the identity, with columns of zeros after it: so no other code depends on constrained nodes. Fᴵ, with zeros below,
+# is its inverse on that range, Fᴵ F = 1 but for the zeros.
 
 
-# A node that may not move freely. How many directions are fixed: 1, the given one; 2, all but the given one; 3. Directions
-# are unit vectors, and a node is held once.
+# A node that is constrained. How many directions are fixed: 1, `direction`; 2, all but `direction`; 3. Directions are unit
+# vectors, and a node occurs once.
 HELD = np.dtype([("node", "i8"), ("fixed", "i8"), ("direction", "f8", (3,))], align=True)
 
 NONE = (0.0, 0.0, 0.0)
@@ -499,6 +497,7 @@ def load_symmetric(a, o):
 
 @inlined
 def store_symmetric(a, o, s, factor):
+    """The block at o = factor times a symmetric matrix (xx, yy, zz, xy, xz, yz)."""
     store_3(a, o, scale(factor, (s[0], s[3], s[4])))
     store_3(a, o + 3, scale(factor, (s[3], s[1], s[5])))
     store_3(a, o + 6, scale(factor, (s[4], s[5], s[2])))
@@ -524,7 +523,7 @@ def inverse_of(s):
 
 @inlined
 def fixed_part(fixed, direction, v):
-    """(1 − S) v: the part of a held node's vector that is prescribed."""
+    """(1 − S) v: the prescribed part of a constrained node's vector."""
     if fixed == 3:
         return v
     along = scale(dot(direction, v), direction)
@@ -560,7 +559,7 @@ def free_frame(s):
 
 @njit
 def held_frame(m, fixed, direction):
-    """The same for the block D = m (nine floats) of a held node, and whether Qᵀ D Q is definite."""
+    """The same for the block D = m (nine floats) of a constrained node, and whether Qᵀ D Q is definite."""
     if fixed == 3:
         return rows_of(NONE, NONE), rows_of(NONE, NONE), True
     u = direction if fixed == 2 else perpendicular(direction)
@@ -583,11 +582,13 @@ def held_frame(m, fixed, direction):
 
 @inlined
 def rows_of(a, b):
+    """The block with the rows a, b and 0."""
     return (a[0], a[1], a[2], b[0], b[1], b[2], 0.0, 0.0, 0.0)
 
 
 @inlined
 def columns_of(a, b):
+    """The block with the columns a, b and 0."""
     return (a[0], b[0], 0.0, a[1], b[1], 0.0, a[2], b[2], 0.0)
 
 
@@ -613,6 +614,7 @@ def scale_diagonal(matrix, held, position, frames, backs):
 # Rows of F are as far apart as vectors are long, those of Fᴵ follow each other in a group.
 @inlined
 def store_frame(frames, backs, at, frame, back):
+    """F and Fᴵ of the node at position `at`."""
     side, lane = frames.shape[0] // 3, at % 12
     for k in range(3):
         for c in range(3):

@@ -1,5 +1,5 @@
-"""Conjugate gradients for a symmetric positive definite matrix of 3×3 blocks, nodes of which may be held; see `ssor` for the
-preconditioner and `deflation` for what patches of nodes do together."""
+"""Conjugate gradients for a symmetric positive definite matrix of 3×3 blocks, with nodes that may be constrained; see
+`block_matrix` for the preconditioner and `deflation` for the coarse space of patches of nodes."""
 
 import math
 from collections.abc import Iterable
@@ -23,9 +23,9 @@ from .block_matrix import (
     load_3,
     multiply,
     project,
-    relax_residual,
     store_3,
     sweep_downward,
+    sweep_residual,
     sweep_upward,
 )
 from .deflation import (
@@ -40,8 +40,8 @@ from .deflation import (
 )
 from .ordering import COLUMN, ENTRY, UPDATE
 
-NOT_CONVERGED = 1  # the iterations allowed were used up, or rounding lets the residual fall no further
-INDEFINITE = 2  # a direction was met along which A does not bend upward: x is the best found before
+NOT_CONVERGED = 1  # the most iterations were made, or rounding lets the residual fall no further
+INDEFINITE = 2  # a direction of non-positive curvature: x is the best before it
 NOT_FINITE = 3  # numbers of the problem are not finite, or overflow
 
 REPORT = np.dtype([("iterations", "i8"), ("residual", "f8")], align=True)  # residual: relative, of the x returned
@@ -54,6 +54,22 @@ PROGRESS = 0.25
 SINGLE_PROGRESS, SINGLE_FALL, PATIENCE = 1e-2, 1e-10, 20
 
 
+class Problem(NamedTuple):
+    """S A S y = S (b − A z): A, the projection S, the coarse space of A's pattern, and the right-hand side."""
+
+    matrix: Any  # BlockMatrix
+    held: Any  # HELD records
+    space: Any  # CoarseSpace
+    b: Any  # (3 n,)
+
+
+class Limits(NamedTuple):
+    """Where a solution ends."""
+
+    tolerance: float  # relative, of the residual in the norm of the preconditioner
+    max_iterations: int
+
+
 class Workspace(NamedTuple):
     """Scratch of a solve, node by node."""
 
@@ -62,44 +78,45 @@ class Workspace(NamedTuple):
 
 
 @njit
-def conjugate_gradient(matrix, held, space, b, x, work, coarse, tolerance, max_iterations, report):
+def conjugate_gradient(problem, x, work, coarse, limits, report):
     """Solve S A S y = S (b − A z), x = z + y, where z is what x has on entry in the directions that `held` fixes.
 
-    matrix: BlockMatrix; held: HELD records; space: CoarseSpace of its pattern; b: (3 n,); x: (3 n,), the start on entry and
-    the solution afterwards; work: Workspace; coarse: CoarseWork; report: a REPORT record. It ends where
-    ‖r‖ ≤ tolerance ‖S (b − A z)‖, with the norm √(rᵀ (M⁻¹ + W A_c⁻¹ Wᵀ) r) of the preconditioner and the patches. The
-    residual is computed from x at the end, and iteration starts again where rounding has made it larger than the recursion
-    says. Returns OK, NOT_CONVERGED, INDEFINITE or NOT_FINITE.
+    x: (3 n,), the start on entry and the solution afterwards; work: Workspace; coarse: CoarseWork; report: a REPORT record.
+    It ends where ‖r‖ ≤ tolerance ‖S (b − A z)‖, with the norm √(rᵀ (M⁻¹ + W A_c⁻¹ Wᵀ) r) of the preconditioner and the
+    patches. The residual is computed from x at the end, and iteration starts again where rounding has made it larger than
+    that of the recursion. Returns OK, NOT_CONVERGED, INDEFINITE or NOT_FINITE.
     """
     report.iterations = 0
     report.residual = math.inf
-    prescribed(held, x, work.z)
+    prescribed(problem.held, x, work.z)
     status = INDEFINITE
-    if space.pivots.shape[0] > 0:  # where there are few nodes nothing is gained
+    if problem.space.pivots.shape[0] > 0:  # where there are few nodes nothing is gained
         swept = Swept(coarse.back, coarse.upper, coarse.h, coarse.z, coarse.t, coarse.e, coarse.g)
-        status = descend_to(tolerance, True, matrix, held, space, b, x, work, coarse, swept, max_iterations, report)
-    if status != OK and report.iterations < max_iterations:
+        status = descend_to(limits, True, problem, x, work, coarse, swept, report)
+    if status != OK and report.iterations < limits.max_iterations:
         swept = Swept(
             coarse.exact_back, coarse.exact_upper, coarse.exact_h, coarse.exact_z, coarse.exact_t, coarse.exact_e,
             coarse.exact_g,
         )  # fmt: skip
-        status = descend_to(tolerance, False, matrix, held, space, b, x, work, coarse, swept, max_iterations, report)
+        status = descend_to(limits, False, problem, x, work, coarse, swept, report)
     return status
 
 
 @njit
-def descend_to(tolerance, single, matrix, held, space, b, x, work, coarse, swept, max_iterations, report):
-    """Iterate with these tables, again and again where their rounding keeps the true residual from falling as far."""
-    if not prepare(matrix, held, space, coarse, swept):
+def descend_to(limits, single, problem, x, work, coarse, swept, report):
+    """Iterate with the arrays `swept`, starting again where rounding keeps the true residual above that of the recursion.
+    single : whether they are in single precision. Returns a status."""
+    tolerance, max_iterations = limits
+    if not prepare(problem.matrix, problem.held, problem.space, coarse, swept):
         return INDEFINITE
-    reference = residual(matrix, held, space, b, work.z, work, coarse, swept)
+    reference = residual(problem, work.z, work, coarse, swept)
     if reference == 0.0:
         copy(x, work.z)
         report.residual = 0.0
         return OK
     status, last, square = OK, math.inf, reference  # that of z, of which coarse still has the residual
     if not same(x, work.z):
-        square = residual(matrix, held, space, b, x, work, coarse, swept)
+        square = residual(problem, x, work, coarse, swept)
     goal = tolerance * tolerance * reference
     progress = SINGLE_PROGRESS if single else PROGRESS
     while status == OK and square > goal:
@@ -109,8 +126,8 @@ def descend_to(tolerance, single, matrix, held, space, b, x, work, coarse, swept
         last = square
         near = max(goal, SINGLE_FALL * square) if single else goal
         patience = PATIENCE if single else max_iterations
-        status = iterate(held, space, x, coarse, swept, near, patience, max_iterations, report)
-        square = residual(matrix, held, space, b, x, work, coarse, swept)
+        status = iterate(problem, x, coarse, swept, near, patience, max_iterations, report)
+        square = residual(problem, x, work, coarse, swept)
     report.residual = math.sqrt(square / reference)
     return status if report.residual < math.inf else NOT_FINITE
 
@@ -126,8 +143,9 @@ def prescribed(held, x, z):
 
 
 @njit
-def residual(matrix, held, space, b, x, work, coarse, swept):
+def residual(problem, x, work, coarse, swept):
     """w of b − A x and its coarse part c, both in `coarse`, and the square of the norm of S (b − A x)."""
+    matrix, held, space, b = problem
     copy(work.r, b)
     if not is_zero(x):
         multiply(matrix, x, work.r)
@@ -136,11 +154,12 @@ def residual(matrix, held, space, b, x, work, coarse, swept):
     project(held, work.r)
     square = coarse_part(held, space, coarse, work.r)
     into_frames(space.position, coarse, work.r, coarse.w)
-    return square + relax_residual(space, swept, coarse.w)
+    return square + sweep_residual(space, swept, coarse.w)
 
 
 @njit
 def is_zero(a):
+    """Whether all numbers are zero."""
     for k in range(a.shape[0]):
         if a[k] != 0.0:
             return False
@@ -149,6 +168,7 @@ def is_zero(a):
 
 @njit
 def same(a, b):
+    """Whether two arrays are equal."""
     for k in range(a.shape[0]):
         if a[k] != b[k]:
             return False
@@ -156,8 +176,10 @@ def same(a, b):
 
 
 @njit
-def iterate(held, space, x, coarse, swept, goal, patience, max_iterations, report):
-    """Conjugate gradients from x, whose residual is in coarse.w and coarse.c, to one of which the square is `goal`."""
+def iterate(problem, x, coarse, swept, goal, patience, max_iterations, report):
+    """Conjugate gradients from x, whose residual is in coarse.w and coarse.c, to one whose squared norm is at most
+    `goal`. Returns a status."""
+    held, space = problem.held, problem.space
     y, w, c = coarse.y, coarse.w, coarse.c
     clear(y)
     clear(swept.z)
@@ -196,14 +218,15 @@ SCRATCH = CoarseWork(out(1, np.int64), out(1, np.int64), out(), *[SINGLE] * 7, *
 
 @kernel
 def _solve(
-    matrix: BlockMatrix(INTS, array(1, np.int32), array()), held: array(1, HELD), space: SPACE, b: array(), x: out(),
+    problem: Problem(BlockMatrix(INTS, array(1, np.int32), array()), array(1, HELD), SPACE, array()), x: out(),
     work: Workspace(out(), out()), coarse: SCRATCH, tolerance: float, max_iterations: int, report: out(1, REPORT),
 ) -> int:  # fmt: skip
-    return conjugate_gradient(matrix, held, space, b, x, work, coarse, tolerance, max_iterations, report[0])
+    """`conjugate_gradient` from Python."""
+    return conjugate_gradient(problem, x, work, coarse, Limits(tolerance, max_iterations), report[0])
 
 
 class Solution(NamedTuple):
-    """What `solve_cg` found."""
+    """The result of `solve_cg`."""
 
     x: np.ndarray  # (n, 3)
     status: int
@@ -215,13 +238,13 @@ def solve_cg(
     matrix: BlockMatrix, b: ArrayLike, start: ArrayLike | None = None, *, held: Iterable[Any] = (),
     space: CoarseSpace | None = None, tolerance: float = 1e-8, max_iterations: int = 1000,
 ) -> Solution:  # fmt: skip
-    """Solve A x = b for symmetric positive definite A, where nodes may be held: see `conjugate_gradient`.
+    """Solve A x = b for symmetric positive definite A, with nodes that may be constrained: see `conjugate_gradient`.
 
     space : patches of the matrix's pattern, those of `coarse_space` if not given.
-    b, start : (n, 3); the start, zeros if not given, has the prescribed values where nodes are held. held : HELD
+    b, start : (n, 3); the start, zeros if not given, has the prescribed values where nodes are constrained. held : HELD
     records, or a list of (node, how many directions are fixed, direction); a direction need not be a unit vector here.
 
-    Raises ValueError: sizes that do not fit; a node held twice, or that is not there; directions without length.
+    Raises ValueError for sizes that do not fit, repeated or unknown nodes, and directions of length zero.
 
     >>> import numpy as np
     >>> spring = np.array([0, 1, 2]), np.array([0, 1], np.int32), np.concatenate([np.diag([2.0, 4.0, 8.0]).ravel()] * 2)
@@ -239,7 +262,8 @@ def solve_cg(
     flat, work = x.reshape(-1), Workspace(np.zeros(3 * n), np.zeros(3 * n))
     space = coarse_space(BlockPattern(matrix.starts, matrix.columns, ())) if space is None else space
     scratch = coarse_workspace(space)
-    status = _solve(matrix, table, space, right.reshape(-1), flat, work, scratch, tolerance, max_iterations, report)
+    problem = Problem(matrix, table, space, right.reshape(-1))
+    status = _solve(problem, flat, work, scratch, tolerance, max_iterations, report)
     return Solution(x, int(status), int(report[0].iterations), float(report[0].residual))
 
 
@@ -247,7 +271,7 @@ def held_table(n: int, held: Iterable[Any]) -> np.ndarray:
     """HELD records with unit directions, of nodes from 0 to n − 1. Raises ValueError as `solve_cg` does."""
     table = np.array(list(held), HELD).reshape(-1).view(np.recarray)
     if len(np.unique(table.node)) < len(table) or ((table.node < 0) | (table.node >= n)).any():
-        raise ValueError(f"nodes that are held must be distinct and from 0 to {n - 1}: {table.node.tolist()}")
+        raise ValueError(f"constrained nodes must be distinct and from 0 to {n - 1}: {table.node.tolist()}")
     if ((table.fixed < 1) | (table.fixed > 3)).any():
         raise ValueError(f"one to three directions of a node can be fixed, not {table.fixed.tolist()}")
     partly = table.fixed < 3

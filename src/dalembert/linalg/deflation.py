@@ -1,22 +1,24 @@
-"""Deflation of conjugate gradients by the translations of patches of nodes: what makes their number of iterations nearly
-independent of stiffness.
+"""Deflation of conjugate gradients by the translations of patches of nodes, which makes the number of iterations nearly
+independent of stiffness: the coarse solve, the patches (`aggregates`), the tables (`coarse_space`), and their values for a
+matrix (`prepare`).
 
-Relaxation leaves errors that vary slowly from node to node. P (3 n × 3 m) moves the nodes of each of m patches together,
-S keeps nodes where they are held (see `ssor`), and with W = S P the coarse matrix is A_c = Wᵀ A W. The first step,
+Gauss–Seidel sweeps leave errors that vary slowly from node to node. P (3 n × 3 m) moves the nodes of each of m patches
+together, S projects onto the free directions of nodes (see `block_matrix`), and with W = S P the coarse matrix is
+A_c = Wᵀ A W. The first step,
 W A_c⁻¹ Wᵀ r, leaves a residual with Wᵀ r = 0, which stays one if the directions t of the iteration are A-orthogonal to W:
 
     t = z − W c + β t_before   with   z = M⁻¹ r,   A_c c = (A W)ᵀ z − Wᵀ r
 
 (R. Nicolaides, "Deflation of conjugate gradients with applications to boundary value problems", SIAM J. Numer. Anal. 24,
-1987). Wᵀ r is what rounding leaves of it: to subtract it makes the iteration stable, and in the notation of `ssor` costs
-nothing (method A-DEF2 of J. Tang, R. Nabben, C. Vuik, Y. Erlangga, "Comparison of two-level preconditioners derived from
-deflation, domain decomposition and multigrid methods", J. Sci. Comput. 39, 2009). With H = S U W, which has a block or two
-for each node, and in the notation of `ssor` Ŵ = Fᴵ W, Ĥ = Û Ŵ = Fᵀ H,
+1987). Wᵀ r is what rounding leaves of it: to subtract it makes the iteration stable, and in the notation of `block_matrix`
+costs nothing (method A-DEF2 of J. Tang, R. Nabben, C. Vuik, Y. Erlangga, "Comparison of two-level preconditioners derived
+from deflation, domain decomposition and multigrid methods", J. Sci. Comput. 39, 2009). With H = S U W, which has a block or
+two for each node, and in the notation of `block_matrix` Ŵ = Fᴵ W, Ĥ = Û Ŵ = Fᵀ H,
 
     (A W)ᵀ z = Ĥᵀ z + Ŵᵀ (1 + Û) z = Ĥᵀ z + Ŵᵀ w,   Wᵀ r = Ŵᵀ (1 + Ûᵀ) w = Ĥᵀ w + Ŵᵀ w,
     A_c c = Ĥᵀ (z − w),   A_c = Wᵀ H + Hᵀ W + Wᵀ D W.
 
-A patch whose nodes are all held moves as one of those that are held least can: P is zero in its other directions.
+A patch whose nodes are all constrained moves in the free directions of its least constrained node: P is zero in the others.
 """
 
 from typing import Any, NamedTuple
@@ -29,18 +31,19 @@ from ..core.simd import clear, load, plus4, store, times4
 from ..core.tables import allocate, column
 from .block_ldl import load_3x3, product, solve, subtract_product_t
 from .block_matrix import (
-    LANES,
+    SIMD_WIDTH,
     BlockPattern,
+    add_3,
     add_block,
     fixed_part,
     gather12,
-    in_lanes,
     inverse_of,
     load12,
     load_3,
     load_symmetric,
-    own_places,
+    own_positions,
     scale_diagonal,
+    simd_entries,
     store12,
     store_3,
     store_symmetric,
@@ -49,16 +52,9 @@ from .block_matrix import (
 from .ordering import COLUMN, ENTRY, UPDATE, analyse
 
 
-@inlined
-def add_3(a, o, v):
-    store(a, o, load(a, o) + v[0])
-    store(a, o + 1, load(a, o + 1) + v[1])
-    store(a, o + 2, load(a, o + 2) + v[2])
-
-
 @njit
 def solve_coarse(held, space, work):
-    """c ← A_c⁻¹ c, without what a patch cannot do."""
+    """c ← A_c⁻¹ c, projected onto the free directions of each patch."""
     solve(space.pivots, space.below, work.values, work.lower, work.c)
     for k in range(work.led_by.shape[0]):
         by = work.led_by[k]
@@ -80,15 +76,12 @@ def coarse_part(held, space, work, r):
     return square
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Patches of neighbouring nodes, the aggregates of a coarse space: found once per model by bisection of the graph.
+# Patches of neighbouring nodes, the aggregates of a coarse space: found once per model by bisection of the graph -------
 #
 # A part that is to become k patches is cut between two of its nodes that lie far apart: its nodes are sorted by the
-# difference of their distances (in edges) from the two, and k // 2 of k shares are cut off. All parts are cut at
-# once.
-# Then nodes at borders join the patch that most of their neighbours are in, which makes borders straighter: on a
-# sheet of
-# 10 000 particles it saves a fifth of the iterations, and a quarter of the work on the coarse matrix.
+# difference of their distances (in edges) from the two, and k // 2 of k shares are cut off. All parts are cut at once. Then
+# nodes at borders join the patch that most of their neighbours are in, which makes borders straighter: on a sheet of 10 000
+# particles it saves a fifth of the iterations, and a quarter of the work on the coarse matrix.
 
 
 ROUNDS = 8  # of half the nodes each; more change little
@@ -183,10 +176,7 @@ def _farthest(graph: Graph, part: np.ndarray, seeds: np.ndarray) -> tuple[np.nda
     return order[np.searchsorted(part[order], np.arange(len(seeds)))], distance
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The order of the sweeps of `ssor`, patches of nodes that `deflation` moves together, and the tables of their coarse
-# matrix:
-# found once per model.
+# The tables of a pattern: order of the sweeps, patches, and the coarse matrix ------------------------------------------
 
 
 # About how many nodes a patch has, and how many a matrix at least for patches to pay.
@@ -215,7 +205,7 @@ class CoarseSpace(NamedTuple):
 
 
 class Swept(NamedTuple):
-    """What sweeps read and write, in single precision or in double precision: see `ssor` and `deflation`."""
+    """The arrays of the sweeps, in single or in double precision; symbols are those of `block_matrix` and of this file."""
 
     back: np.ndarray  # (36 groups,), Fᴵ, four blocks a group
     upper: np.ndarray  # (36 entries,), Û
@@ -227,10 +217,10 @@ class Swept(NamedTuple):
 
 
 class CoarseWork(NamedTuple):
-    """Scratch for a `CoarseSpace`; its names are those of `ssor` and `deflation`."""
+    """Scratch for a `CoarseSpace`; symbols are those of `block_matrix` and of this file."""
 
-    held_by: Any = column("12 * groups", np.int64, doc="which record holds the node of a position, or −1")
-    led_by: Any = column("m", np.int64, doc="which record says how a patch can move, or −1")
+    held_by: Any = column("12 * groups", np.int64, doc="the HELD record of the node at a position, or −1")
+    led_by: Any = column("m", np.int64, doc="the HELD record that constrains a patch, or −1")
     frame: Any = column(
         "36 * groups", doc="F: its first rows, in the order of vectors, then the second, then the third"
     )
@@ -250,7 +240,7 @@ class CoarseWork(NamedTuple):
     exact_g: Any = column("12 * groups")
     row: Any = column("36 * longest", doc="a group of H; longest: blocks of the longest one")
     block: Any = column("36", doc="four blocks of U")
-    values: Any = column("9 * stored", doc="A_c and its factors, as those of `ldl`")
+    values: Any = column("9 * stored", doc="A_c and its factors, as those of `block_ldl`")
     lower: Any = column("9 * stored")
     c: Any = column("3 * m", doc="a right-hand side and solution")
     y: Any = column("12 * groups", doc="what x̂ changes by")
@@ -269,16 +259,16 @@ def coarse_space(pattern: BlockPattern, size: int = PATCH, fewest: int = FEWEST)
             *order, whole, small, whole, small, whole, whole, whole, none.columns, none.entries, none.updates
         )
     m, groups = int(patch.max()) + 1, len(order.starts) - 1
-    node = np.full(3 * LANES * groups, -1)
+    node = np.full(3 * SIMD_WIDTH * groups, -1)
     node[order.position] = np.arange(n)
     filled = np.flatnonzero(order.sources >= 0)
-    row, column = node[own_places(order.starts)[filled]], node[order.columns[filled]]
+    row, column = node[own_positions(order.starts)[filled]], node[order.columns[filled]]
     pairs, number = np.unique(row * m + patch[column], return_inverse=True)
     row, reached = np.divmod(pairs, m)
     at = order.position[row]
-    h_starts, places = in_lanes(at // 12, at % 12, reached, groups)
+    h_starts, places = simd_entries(at // 12, at % 12, reached, groups)
     slots = np.zeros(len(order.sources), np.int64)
-    slots[filled] = (36 * (places // LANES - h_starts[at // 12]) + places % LANES)[number]
+    slots[filled] = (36 * (places // SIMD_WIDTH - h_starts[at // 12]) + places % SIMD_WIDTH)[number]
     joined, number = np.unique(np.stack([patch[row], reached]), axis=1, return_inverse=True)
     neighbours: list[set[int]] = [set() for _ in range(m)]
     for one, two in joined.T.tolist():
@@ -287,10 +277,10 @@ def coarse_space(pattern: BlockPattern, size: int = PATCH, fewest: int = FEWEST)
             neighbours[two].add(one)
     symbolic = analyse([3] * m, range(0, 3 * m, 3), neighbours, lambda node, eliminated: True)
     slot = np.array([_slot(*symbolic.block(one, two)) for one, two in joined.T.tolist()], np.int64)
-    h_columns, targets = np.zeros(LANES * int(h_starts[-1]), np.int32), np.full(LANES * int(h_starts[-1]), -1)
+    h_columns, targets = np.zeros(SIMD_WIDTH * int(h_starts[-1]), np.int32), np.full(SIMD_WIDTH * int(h_starts[-1]), -1)
     h_columns[places], targets[places] = 3 * reached, slot[number.reshape(-1)]
-    patches = np.zeros(LANES * groups, np.int32)
-    patches[LANES * (order.position // 12) + order.position % 12] = 3 * patch
+    patches = np.zeros(SIMD_WIDTH * groups, np.int32)
+    patches[SIMD_WIDTH * (order.position // 12) + order.position % 12] = 3 * patch
     own = np.array([_slot(*symbolic.block(one, one)) for one in range(m)], np.int64)
     return CoarseSpace(
         *order, patch, patches, h_starts, h_columns, slots, targets, own, symbolic.columns, symbolic.entries,
@@ -299,6 +289,7 @@ def coarse_space(pattern: BlockPattern, size: int = PATCH, fewest: int = FEWEST)
 
 
 def _slot(offset: int, swapped: bool) -> int:
+    """A slot of `BlockPattern` from `Symbolic.block`."""
     return 2 * (offset // 9) + swapped
 
 
@@ -312,8 +303,7 @@ def coarse_workspace(space: CoarseSpace) -> CoarseWork:
     return allocate(CoarseWork, sizes)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What `deflation` and the sweeps of `ssor` need of a matrix: Û, Ĥ, and the factors of A_c.
+# The values for a matrix: Û, Ĥ, and the factors of A_c -----------------------------------------------------------------
 
 
 ZERO = (0.0,) * 9
@@ -321,6 +311,7 @@ ZERO = (0.0,) * 9
 
 @inlined
 def transposed(m):
+    """mᵀ of nine numbers, row by row."""
     return (m[0], m[3], m[6], m[1], m[4], m[7], m[2], m[5], m[8])
 
 
@@ -364,7 +355,7 @@ def prepare(matrix, held, space, work, swept):
 
 @njit
 def find_leaders(held, space, work):
-    """Of each patch without a free node the record that fixes the fewest directions."""
+    """`held_by` and `led_by`: for each patch without a free node, the record that fixes the fewest directions."""
     unknown = -2
     for at in range(work.held_by.shape[0]):
         work.held_by[at] = -1
@@ -378,21 +369,24 @@ def find_leaders(held, space, work):
             work.led_by[space.patch[i]] = by
 
 
-# A block of a lane is nine numbers, four apart.
+# A block of one SIMD lane is nine numbers, four apart.
 @inlined
-def put_lane(a, o, m):
+def store_strided(a, o, m):
+    """Store a block of one lane."""
     for k in range(9):
         store(a, o + 4 * k, m[k])
 
 
 @inlined
-def add_lane(a, o, m):
+def add_strided(a, o, m):
+    """Add to a block of one lane."""
     for k in range(9):
         store(a, o + 4 * k, load(a, o + 4 * k) + m[k])
 
 
 @inlined
-def load_lane(a, o):
+def load_strided(a, o):
+    """Load a block of one lane."""
     return (
         load(a, o), load(a, o + 4), load(a, o + 8), load(a, o + 12), load(a, o + 16), load(a, o + 20), load(a, o + 24),
         load(a, o + 28), load(a, o + 32),
@@ -414,7 +408,7 @@ def scale_blocks(matrix, space, work, swept, group):
     for k in range(space.starts[group], space.starts[group + 1]):
         for lane in range(4):
             source = space.sources[4 * k + lane]
-            put_lane(work.block, lane, block_of(matrix.values, source) if source >= 0 else ZERO)
+            store_strided(work.block, lane, block_of(matrix.values, source) if source >= 0 else ZERO)
         b_0, b_1, b_2 = scaled_rows(work.block, 0, f_0, f_1, f_2)
         g_0 = gather12(work.frame, space.columns, 4 * k, 0)
         g_1 = gather12(work.frame, space.columns, 4 * k, side)
@@ -426,28 +420,28 @@ def scale_blocks(matrix, space, work, swept, group):
 
 @njit
 def spread_rows(matrix, held, space, work, group):
-    """U W of a group of rows, to the left of which S is missing."""
+    """U W of a group of rows, without S on its left."""
     for at in range(4 * space.starts[group], 4 * space.starts[group + 1]):
         source = space.sources[at]
         if source >= 0:
             m = times_free(block_of(matrix.values, source), held, work.held_by[space.columns[at]])
-            add_lane(work.row, space.slots[at], m)
+            add_strided(work.row, space.slots[at], m)
 
 
 @njit
 def gather_rows(held, space, work, group):
-    """Complete the rows of H, and add what they give to A_c."""
+    """Complete the rows of H, and add their part of A_c."""
     first = 4 * space.h_starts[group]
     for at in range(first, 4 * space.h_starts[group + 1]):
         target, o, lane = space.targets[at], 36 * ((at - first) // 4) + at % 4, at % 4
         if target < 0:
             continue
-        m, own = load_lane(work.row, o), space.patches[4 * group + lane]
+        m, own = load_strided(work.row, o), space.patches[4 * group + lane]
         by, leader = work.held_by[12 * group + lane], work.led_by[own // 3]
         other = work.led_by[space.h_columns[at] // 3]
         if by >= 0 or leader >= 0 or other >= 0:
             m = free_times(times_free(m, held, other), held, by)
-            put_lane(work.row, o, m)
+            store_strided(work.row, o, m)
             m = free_times(m, held, leader)
         add_block(work.values, target, m)
         if space.h_columns[at] == own:
@@ -456,7 +450,7 @@ def gather_rows(held, space, work, group):
 
 @njit
 def add_diagonals(matrix, held, space, work):
-    """Add Wᵀ D W to A_c, whose diagonal gets something where P is zero."""
+    """Add Wᵀ D W to A_c, and a positive diagonal where P is zero."""
     for i in range(space.patch.shape[0]):
         by, leader = work.held_by[space.position[i]], work.led_by[space.patch[i]]
         m, target = load_3x3(matrix.values, 9 * matrix.starts[i]), space.own[space.patch[i]]
@@ -473,6 +467,7 @@ def add_diagonals(matrix, held, space, work):
 
 @inlined
 def sub_9(m, n):
+    """m − n of nine numbers."""
     a, b, c = sub(m[:3], n[:3]), sub(m[3:6], n[3:6]), sub(m[6:], n[6:])
     return a + b + c
 
@@ -513,7 +508,7 @@ def scaled_rows(a, o, f_0, f_1, f_2):
 
 @njit
 def factor(space, values, lower):
-    """`ldl.factor` of a definite matrix whose blocks are 3×3; whether it is one."""
+    """`block_ldl.factor` of a matrix of 3×3 blocks. Returns False where it is not positive definite."""
     for k in range(space.pivots.shape[0]):
         column = space.pivots[k]
         inverse, definite = inverse_of(load_symmetric(values, column.pivot))

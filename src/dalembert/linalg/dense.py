@@ -1,6 +1,5 @@
-"""Cholesky factor of a small dense symmetric matrix, in flat arrays at offsets; rows are `stride` apart.
-
-Row by row, so that the factor of a leading block is the leading block of the factor.
+"""Dense matrices: Cholesky and LU factors of small ones, in flat arrays at offsets, for kernels; then matrices from users,
+checked, read from files, or random.
 """
 
 from __future__ import annotations
@@ -19,6 +18,11 @@ from ..core.simd import load, store
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_array
+
+
+# Cholesky factor of a symmetric matrix; rows are `stride` apart --------------------------------------------------------
+#
+# Row by row, so that the factor of a leading block is the leading block of the factor.
 
 
 @njit
@@ -62,8 +66,7 @@ def backward(n, a, o, stride, x, at):
         store(x, at + i, value / load(a, o + i * stride + i))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# LU of a small dense matrix with row pivoting, in flat arrays at offsets.
+# LU of a small dense matrix with row pivoting, in flat arrays at offsets -----------------------------------------------
 
 
 @njit
@@ -110,8 +113,7 @@ def lu_substitute(n, a, o, pivots, q, x, at):
         store(x, at + i, value / load(a, o + i * n + i))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Square matrices as they come from users: checked once, and kept column by column and row by row.
+# Square matrices from users: checked once, stored by columns and by rows -----------------------
 
 
 Matrix: TypeAlias = Any  # (n, n): what NumPy makes an array of, or a sparse array or matrix of SciPy's, in any format
@@ -176,8 +178,7 @@ def _arrays(compressed: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return compressed.indptr.astype(np.int64), compressed.indices.astype(np.int64), compressed.data
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Matrices to look at: read from Matrix Market files, or random and badly scaled.
+# Matrices to look at: read from Matrix Market files, or random and badly scaled ----------------------------------------
 
 
 MAX_BYTES = 1 << 29  # of text, unpacked
@@ -213,6 +214,7 @@ def read_matrix(path: Path | str) -> csc_array:
 
 
 def _text(path: Path) -> bytes:
+    """The unpacked contents of a file. Raises ValueError for a damaged or too large one."""
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             text = file.read(MAX_BYTES + 1)

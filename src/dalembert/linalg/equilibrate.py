@@ -1,4 +1,5 @@
-"""Condition numbers ‖A‖₁ ‖A⁻¹‖₁ of square matrices, dense and sparse, exact or estimated."""
+"""Equilibration of square matrices, dense and sparse (`equilibrate`), and their condition numbers ‖A‖₁ ‖A⁻¹‖₁
+(`condition_number`), with the table of both that `dalembert condition` prints."""
 
 from __future__ import annotations
 
@@ -61,6 +62,7 @@ def condition_number(matrix: Matrix, exact: bool | None = None, *, seed: int = S
 
 
 def _sparse_factors(columns: csc_array) -> Solve:
+    """Solutions with the sparse LU factors. Raises ValueError for a singular matrix."""
     from scipy.sparse.linalg import splu
 
     try:
@@ -70,6 +72,7 @@ def _sparse_factors(columns: csc_array) -> Solve:
 
 
 def _dense_factors(dense: np.ndarray) -> Solve:
+    """Solutions with the dense LU factors. Raises ValueError for a singular matrix."""
     from scipy.linalg import lapack
 
     factors, pivots, status = lapack.dgetrf(dense)
@@ -107,11 +110,9 @@ def _estimate(n: int, solve: Solve, seed: int) -> float:
             np.random.set_state(state)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Kernels that scale rows and columns to a largest size of one each, sweep by sweep.
+# Kernels that scale rows and columns to a largest size of one each, sweep by sweep -------------------------------------
 #
 # Scaled entries rᵢ |aᵢⱼ| cⱼ are never stored. The last three functions are entry points of the three before them.
-# `start`, `columns`, `values` hold the matrix by rows, `turned_…` by columns.
 
 
 INDICES = array(1, np.int64)
@@ -126,69 +127,78 @@ def _largest(j, start, others, values, scale):
     return most
 
 
+class Entries(NamedTuple):
+    """Sizes of the entries of a square matrix by rows and by columns, as in `dense.Sizes`."""
+
+    row_start: np.ndarray  # (n + 1,)
+    row_columns: np.ndarray
+    row_values: np.ndarray
+    column_start: np.ndarray  # (n + 1,)
+    column_rows: np.ndarray
+    column_values: np.ndarray
+
+
 @njit
-def worst_deviation(n, start, columns, values, turned_start, turned_rows, turned_values, r, c):
-    """How far the largest size in a row or column is from one, at most."""
+def worst_deviation(n, entries, r, c):
+    """The largest |1 − largest size| over rows and columns, as scaled by r and c."""
     worst = 0.0
     for i in range(n):
-        worst = max(worst, abs(1.0 - r[i] * _largest(i, start, columns, values, c)))
-        worst = max(worst, abs(1.0 - c[i] * _largest(i, turned_start, turned_rows, turned_values, r)))
+        worst = max(worst, abs(1.0 - r[i] * _largest(i, entries.row_start, entries.row_columns, entries.row_values, c)))
+        column = _largest(i, entries.column_start, entries.column_rows, entries.column_values, r)
+        worst = max(worst, abs(1.0 - c[i] * column))
     return worst
 
 
 @njit
-def sweep_ruiz(n, start, columns, values, turned_start, turned_rows, turned_values, r, c, row_roots, column_roots):
+def sweep_ruiz(n, entries, r, c, row_roots, column_roots):
     """All rows and columns at once: each is divided by the square root of its largest size.
 
     D. Ruiz, "A scaling algorithm to equilibrate both rows and columns norms in matrices", RAL-TR-2001-034, 2001.
     """
     for i in range(n):
-        row_roots[i] = math.sqrt(r[i] * _largest(i, start, columns, values, c))
-        column_roots[i] = math.sqrt(c[i] * _largest(i, turned_start, turned_rows, turned_values, r))
+        row = r[i] * _largest(i, entries.row_start, entries.row_columns, entries.row_values, c)
+        column = c[i] * _largest(i, entries.column_start, entries.column_rows, entries.column_values, r)
+        row_roots[i] = math.sqrt(row)
+        column_roots[i] = math.sqrt(column)
     for i in range(n):
         r[i] /= row_roots[i]
         c[i] /= column_roots[i]
 
 
 @njit
-def sweep_alg3(n, start, columns, values, turned_start, turned_rows, turned_values, r, c):
-    """Row and column i together, for i = 1 … n: what comes later sees what was scaled before."""
+def sweep_alg3(n, entries, r, c):
+    """Row and column i together, for i = 1 … n: later ones see the scales of earlier ones."""
     for i in range(n):
-        row = r[i] * _largest(i, start, columns, values, c)
-        column = c[i] * _largest(i, turned_start, turned_rows, turned_values, r)
+        row = r[i] * _largest(i, entries.row_start, entries.row_columns, entries.row_values, c)
+        column = c[i] * _largest(i, entries.column_start, entries.column_rows, entries.column_values, r)
         r[i] /= math.sqrt(row)
         c[i] /= math.sqrt(column)
 
 
-@kernel
-def deviation(
-    n: int, start: INDICES, columns: INDICES, values: array(), turned_start: INDICES, turned_rows: INDICES,
-    turned_values: array(), r: array(), c: array(),
-) -> float:  # fmt: skip
-    return worst_deviation(n, start, columns, values, turned_start, turned_rows, turned_values, r, c)
+ENTRIES = Entries(INDICES, INDICES, array(), INDICES, INDICES, array())
 
 
 @kernel
-def ruiz_sweep(
-    n: int, start: INDICES, columns: INDICES, values: array(), turned_start: INDICES, turned_rows: INDICES,
-    turned_values: array(), r: out(), c: out(), row_roots: out(), column_roots: out(),
-) -> None:  # fmt: skip
-    sweep_ruiz(n, start, columns, values, turned_start, turned_rows, turned_values, r, c, row_roots, column_roots)
+def deviation(n: int, entries: ENTRIES, r: array(), c: array()) -> float:
+    """`worst_deviation` from Python."""
+    return worst_deviation(n, entries, r, c)
 
 
 @kernel
-def alg3_sweep(
-    n: int, start: INDICES, columns: INDICES, values: array(), turned_start: INDICES, turned_rows: INDICES,
-    turned_values: array(), r: out(), c: out(),
-) -> None:  # fmt: skip
-    sweep_alg3(n, start, columns, values, turned_start, turned_rows, turned_values, r, c)
+def ruiz_sweep(n: int, entries: ENTRIES, r: out(), c: out(), row_roots: out(), column_roots: out()) -> None:
+    """`sweep_ruiz` from Python."""
+    sweep_ruiz(n, entries, r, c, row_roots, column_roots)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Equilibration: rows and columns of a square matrix scaled so that its largest entries are of size one.
+@kernel
+def alg3_sweep(n: int, entries: ENTRIES, r: out(), c: out()) -> None:
+    """`sweep_alg3` from Python."""
+    sweep_alg3(n, entries, r, c)
+
+
+# Equilibration: rows and columns of a square matrix scaled so that its largest entries are of size one -----------------
 #
-# A x = b becomes (R A C) y = R b with x = C y, for R = diag(rows) and C = diag(columns). Direct solvers pivot better
-# on it,
+# A x = b becomes (R A C) y = R b with x = C y, for R = diag(rows) and C = diag(columns). Direct solvers pivot better on it,
 # iterative ones converge faster, and its condition number says more about how well the system can be solved.
 
 
@@ -196,7 +206,7 @@ METHODS = ("mc64", "alg3", "ruiz")
 
 
 class Equilibration(NamedTuple):
-    """What `equilibrate` found."""
+    """The result of `equilibrate`."""
 
     rows: np.ndarray  # (n,) factors of the rows, positive
     columns: np.ndarray  # (n,) factors of the columns, positive
@@ -247,6 +257,7 @@ def _by_matching(entries: Sizes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _by_sweeps(entries: Sizes, method: str, tolerance: float, max_sweeps: int) -> tuple[np.ndarray, np.ndarray, int]:
+    """(r, c, number of sweeps) by "alg3" or "ruiz". Raises NoSolution after `max_sweeps`."""
     n = entries.n
     arrays = _by_rows_and_columns(entries)
     r, c, roots = np.ones(n), np.ones(n), np.empty((2, n))
@@ -255,9 +266,9 @@ def _by_sweeps(entries: Sizes, method: str, tolerance: float, max_sweeps: int) -
         if left <= tolerance:
             return r, c, sweep
         if method == "alg3":
-            alg3_sweep(n, *arrays, r, c)
+            alg3_sweep(n, arrays, r, c)
         else:
-            ruiz_sweep(n, *arrays, r, c, *roots)
+            ruiz_sweep(n, arrays, r, c, *roots)
         left = _deviation(entries, r, c)
     raise NoSolution(
         f"after {max_sweeps} sweeps of {method!r} a row or column is still {left:.3g} from one; allow more sweeps"
@@ -265,17 +276,19 @@ def _by_sweeps(entries: Sizes, method: str, tolerance: float, max_sweeps: int) -
 
 
 def _deviation(entries: Sizes, r: np.ndarray, c: np.ndarray) -> float:
-    return float(deviation(entries.n, *_by_rows_and_columns(entries), r, c))
+    return float(deviation(entries.n, _by_rows_and_columns(entries), r, c))
 
 
-def _by_rows_and_columns(entries: Sizes) -> tuple[np.ndarray, ...]:
-    return (
+def _by_rows_and_columns(entries: Sizes) -> Entries:
+    """The arrays of the sizes, rows first, as kernels take them."""
+    return Entries(
         entries.row_start, entries.row_columns, entries.row_values,
         entries.column_start, entries.column_rows, entries.column_values,
     )  # fmt: skip
 
 
 def _scaled(given: Matrix, columns: Matrix, r: np.ndarray, c: np.ndarray) -> Matrix:
+    """diag(r) A diag(c), in the form of the given matrix."""
     from scipy.sparse import diags_array, issparse
 
     if issparse(given):
@@ -283,8 +296,7 @@ def _scaled(given: Matrix, columns: Matrix, r: np.ndarray, c: np.ndarray) -> Mat
     return r[:, None] * np.asarray(given, float) * c
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The table of condition numbers of matrices as they are, and after scaling: what `dalembert condition` prints.
+# The table of condition numbers of matrices as they are, and after scaling: what `dalembert condition` prints ----------
 
 
 def condition_table(files: Sequence[Path], random: Sequence[int], exact: bool) -> Iterator[tuple[str, bool]]:
@@ -295,7 +307,8 @@ def condition_table(files: Sequence[Path], random: Sequence[int], exact: bool) -
     names = [file.name.removesuffix(".gz").removesuffix(".mtx") for file in files] + [f"random-{n}" for n in random]
     width = max(map(len, names), default=4)
     yield f"{'name':{width}} {'n':>8} {'nnz':>9} {'original':>10} {'MC64':>10} {'ALG3':>10}", True
-    for source, name in zip([*files, *random], names, strict=True):
+    sources: list[Path | int] = [*files, *random]
+    for source, name in zip(sources, names, strict=True):
         try:
             matrix = read_matrix(source) if isinstance(source, Path) else checked(badly_scaled(source))
             scaled = (matrix, equilibrate(matrix, "mc64").matrix, equilibrate(matrix, "alg3").matrix)

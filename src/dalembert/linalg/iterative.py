@@ -1,4 +1,5 @@
-"""Iterative solvers of A x = b, for any square matrix: see `iterate` and the files of its methods."""
+"""Iterative solvers of A x = b from Python, for any square matrix: options (`IterativeSolver`), the solver of one pattern
+(`IterativeSystem`), and `solve_linear`. The methods are in `krylov`."""
 
 from __future__ import annotations
 
@@ -19,6 +20,7 @@ SOLVERS = ("bicgstab", "conjugate_gradient", "minres", "gauss_seidel", "jacobi")
 PRECONDITIONERS = ("none", "block_jacobi", "incomplete")
 EQUILIBRATIONS = (None, "alg3", "mc64", "ruiz")
 SYMMETRIC = ("conjugate_gradient", "minres")
+ASYMMETRY = 1e-12  # of the largest entry: less is rounding
 STATIONARY = ("gauss_seidel", "jacobi")
 REASONS = {
     tables.SOLVED: "solved",
@@ -84,7 +86,7 @@ class IterativeSolver:
 
 
 class LinearSolution(NamedTuple):
-    """What `solve_linear` found."""
+    """The result of `solve_linear`."""
 
     x: np.ndarray  # (n,) the best that was found
     solved: bool  # whether the residual is within the tolerance
@@ -94,12 +96,12 @@ class LinearSolution(NamedTuple):
 
 
 def plain(task: int, t: float, given: np.ndarray, found: np.ndarray, own: Iterative) -> int:
-    """A task of `iterate` without compilation."""
+    """A task of `krylov.iterate_task` without compilation."""
     return int(iterate_task(task, given, found, own))
 
 
 class IterativeSystem(TableFunction):
-    """A pattern of entries and a solver behind a C pointer, for the tasks of `iterate`.
+    """A pattern of entries and a solver behind a C pointer, for the tasks of `krylov.iterate_task`.
 
     starts, columns : the matrix by rows, columns in order, with all of the diagonal. source : where `prepare` finds each
     entry in what it is given. blocks : (blocks + 1,) first rows of the blocks of the diagonal. strict : whether the function
@@ -138,7 +140,7 @@ class IterativeSystem(TableFunction):
 
     @property
     def iteration(self) -> Any:
-        """The record of what was done: ITERATION of `iterative_tables`."""
+        """The record of the last solution: ITERATION of `precondition`."""
         return self.tables.iteration[0]
 
     @property
@@ -209,6 +211,7 @@ def solve_linear(
 
 
 def _vector(name: str, given: ArrayLike, n: int) -> np.ndarray:
+    """(n,) finite floats. Raises ValueError."""
     found = np.array(given, float)
     if found.shape != (n,):
         raise ValueError(f"{name} must have the shape {(n,)}, not {found.shape}")
@@ -219,12 +222,14 @@ def _vector(name: str, given: ArrayLike, n: int) -> np.ndarray:
 
 
 def _require_symmetric(columns: Any, solver: str) -> None:
+    """Raises ValueError for an unsymmetric matrix."""
     largest = abs(columns - columns.T).max()
-    if largest > 1e-12 * abs(columns).max():
+    if largest > ASYMMETRY * abs(columns).max():
         raise ValueError(f"{solver!r} takes symmetric matrices, and this one is off by {largest:.3g}; take 'bicgstab'")
 
 
 def _blocks(given: ArrayLike | int, n: int) -> np.ndarray:
+    """First rows of the diagonal blocks. Raises ValueError for widths that do not add up to n."""
     widths = np.asarray(given, np.int64)
     if widths.ndim == 0:
         width = int(widths)

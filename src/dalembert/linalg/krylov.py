@@ -1,5 +1,8 @@
-"""Krylov methods for A d = r from d = 0: BiCGSTAB, conjugate gradients, MINRES. Each changes r and d of the tables, goes on
-until the residual is down to `goal` in the 2-norm, as the method itself reckons it, and returns a status."""
+"""Iterative methods for A x = b: Krylov methods, stationary iterations, and the C function that prepares and solves.
+
+Each method solves A d = r from d = 0: it changes r and d of the tables, iterates until the 2-norm of its own residual is at
+most `goal`, and returns a status.
+"""
 
 import math
 
@@ -38,7 +41,7 @@ from .precondition import (
     solve_block,
 )
 
-VANISHED = 1e-15  # relative: of a product of vectors that is nothing but rounding
+VANISHED = 1e-15  # relative: a smaller product of vectors is rounding
 
 
 @njit
@@ -54,6 +57,7 @@ def multiply(tables, x, y):
 
 @njit
 def inner(a, b):
+    """a · b."""
     s = 0.0
     for i in range(a.shape[0]):
         s += load(a, i) * load(b, i)
@@ -62,6 +66,7 @@ def inner(a, b):
 
 @njit
 def norm(a):
+    """|a|."""
     return math.sqrt(inner(a, a))
 
 
@@ -228,11 +233,10 @@ def minres(tables, goal):
     return SOLVED
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Gauss–Seidel and Jacobi iterations for A d = r from d = 0, block by block of the diagonal; as in `krylov`.
+# Gauss–Seidel and Jacobi iterations for A d = r from d = 0, block by block of the diagonal; as in `krylov` -------------
 
 
-GROWTH = 1e6  # of the residual, over its smallest: it will not come back
+GROWTH = 1e6  # of the residual over its smallest: the iteration diverges
 
 
 @njit
@@ -339,17 +343,17 @@ def _stored(starts, columns, first, last, j):
     return False
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Preparing and solving A x = b by an iterative method, as one C function: the matrix is handed over, scaled, its
+# The C function of a solver --------------------------------------------------------------------------------------------
+#
+# Preparing and solving A x = b by an iterative method, as one C function: the matrix is copied, scaled, its
 # preconditioner made; then any number of right-hand sides.
 #
-# A method stops by the residual that it keeps up to date itself, which rounding takes away from the true one. So that
-# is
-# computed at the end, and what is left of it is solved for anew, as long as it falls: which also sets BiCGSTAB
-# going again where it broke down, with another r̂.
+# A method stops by the residual that it keeps up to date itself, which rounding takes away from the true one. So that is
+# computed at the end, and what is left of it is solved for anew, as long as it falls: which also sets BiCGSTAB going again
+# where it broke down, with another r̂.
 
 
-PROGRESS = 0.9  # what is solved for anew must leave less than this of the residual
+PROGRESS = 0.9  # a new start must reduce the residual at least to this share
 
 
 @njit
@@ -452,6 +456,7 @@ def refine(tables, left, goal):
 
 @njit
 def run(tables, goal, turned):
+    """The method of the options, once. Returns its status."""
     method = tables.iteration[0].method
     if method == BICGSTAB:
         return bicgstab(tables, goal, turned)

@@ -1,4 +1,5 @@
-"""The linear complementarity problem, from Python."""
+"""The linear complementarity problem a = A f + b ≥ 0, f ≥ 0, f·a = 0: Lemke's algorithm, and both algorithms from Python
+(`lcp`, `lcp_with_friction`); Dantzig's algorithm is in `lcp_dantzig`."""
 
 import math
 
@@ -11,35 +12,27 @@ from ..core.simd import load, store
 from . import lcp_dantzig as lcp_problem
 from .lcp_dantzig import INACCURATE, INFEASIBLE, NOT_SEMIDEFINITE, OK, STALLED, dantzig
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Lemke's algorithm for a = A f + b ≥ 0, f ≥ 0, f·a = 0: complementary pivoting, for any square matrix A.
+# Lemke's algorithm for a = A f + b ≥ 0, f ≥ 0, f·a = 0: complementary pivoting, for any square matrix A ----------------
 #
-# A covering variable z makes every b of a = b + A f + e z positive (e: all ones). It enters first, in place of the
-# smallest b;
-# whichever variable then leaves the basis, its complement (f_i for a_i, a_i for f_i) enters next, until z leaves:
-# that is
-# the solution. When nothing leaves the path ends on a ray; for a positive semidefinite A the problem then has no
-# solution
-# (Cottle, Pang & Stone, The Linear Complementarity Problem, section 4.4).
+# A covering variable z makes every b of a = b + A f + e z positive (e: all ones). It enters first, in place of the smallest
+# b; whichever variable then leaves the basis, its complement (f_i for a_i, a_i for f_i) enters next, until z leaves: that
+# is the solution. When nothing leaves the path ends on a ray; for a positive semidefinite A the problem then has no
+# solution (Cottle, Pang & Stone, The Linear Complementarity Problem, section 4.4).
 #
-# The dictionary is condensed: rows are the basic variables as functions of the nonbasic ones, columns those, and a
-# pivot
-# exchanges a row with a column, O(n²). Ties of the ratio test are resolved lexicographically, with the rows of the
-# inverse
-# of the basis, so that no basis recurs (ibid., section 4.9). They can be read off the dictionary: the column of a_j
-# is that of
-# −a_j where a_j is nonbasic, and a unit vector where it is basic.
+# The dictionary is condensed: rows are the basic variables as functions of the nonbasic ones, columns those, and a pivot
+# exchanges a row with a column, O(n²). Ties of the ratio test are resolved lexicographically, with the rows of the inverse
+# of the basis, so that no basis recurs (ibid., section 4.9). They can be read off the dictionary: the column of a_j is that
+# of −a_j where a_j is nonbasic, and a unit vector where it is basic.
 #
-# Workspace: `table` of `table_size(n)` floats, n rows of (constant, n + 1 nonbasic variables); `names` of
-# `names_size(n)`
+# Workspace: `table` of `table_size(n)` floats, n rows of (constant, n + 1 nonbasic variables); `names` of `names_size(n)`
 # int64: the basic variables by row, then the nonbasic ones by column. Variable i < n is a_i, n + i is f_i, 2n is z.
 
 
-MOST_PIVOTS = 50  # an unknown, at most
-VANISHING = 1e-11  # an entry this small beside the largest of its column is zero
-TIE = 1e-12
-NEGLIGIBLE = 1e-12  # a covering variable this small beside its first value is zero
-ACCURATE = 1e-10
+MOST_PIVOTS = 50  # for each unknown
+VANISHING = 1e-11  # of the largest entry of its column: a smaller entry is zero
+TIE = 1e-12  # relative: ratios that differ by less are equal
+NEGLIGIBLE = 1e-12  # of its first value: a smaller covering variable is zero
+ACCURATE = 1e-10  # the largest violation of a result, relative to the sizes of the terms of a
 
 
 def table_size(n: int) -> int:
@@ -107,7 +100,8 @@ def start(n, matrix, stride, b, table, names):
 
 @njit
 def leaving_row(n, table, names, column):
-    """The basic variable that first comes to zero as the variable of `column` grows; z where it may; −1: none does."""
+    """The row of the basic variable that first becomes zero as the variable of `column` grows, that of z among equals; −1 for
+    none."""
     width = n + 2
     largest = 0.0
     for i in range(n):
@@ -146,7 +140,7 @@ def precedes(n, table, names, column, i, j):
 
 @njit
 def exchange(n, table, names, row, column):
-    """The basic variable of `row` and the nonbasic one of `column` change places."""
+    """Exchange the basic variable of `row` and the nonbasic one of `column`."""
     width = n + 2
     own, at = row * width, 1 + column
     inverse = 1.0 / table[own + at]
@@ -204,7 +198,7 @@ def row_acceleration(n, matrix, stride, b, f, i):
     return value, size
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# From Python -----------------------------------------------------------------------------------------------------------
 
 METHODS = ("dantzig", "lemke")
 MESSAGES = {
@@ -220,6 +214,7 @@ SYMMETRIC = 1e-12  # relative to the largest entry
 
 @kernel
 def _dantzig(n: int, matrix: array(), stride: int, work: out(), ints: out(1, np.int64)) -> int:
+    """`dantzig` from Python."""
     return dantzig(n, matrix, stride, work, ints)
 
 
@@ -227,6 +222,7 @@ def _dantzig(n: int, matrix: array(), stride: int, work: out(), ints: out(1, np.
 def _lemke(
     n: int, matrix: array(), stride: int, b: array(), table: out(), names: out(1, np.int64), f: out(), a: out()
 ) -> int:
+    """`lemke` from Python."""
     return lemke(n, matrix, stride, b, table, names, f, a)
 
 

@@ -19,10 +19,11 @@ to zero, but which depends on C, is left out for this d: its acceleration change
 Of several changes at the same moment the one of least index is taken, which excludes cycles (Chang 1979). The number of
 changes is bounded all the same.
 
-Most problems are solved before anything is driven: `lcp_predict` foretells C. Where it is wrong, forces that it puts beyond
-a bound are released, and the driver begins with what is left, among indices that already are as they should be.
+Most problems are solved before any index is driven: `predict` estimates C. Where it is wrong, forces beyond a bound are
+released, and the driver starts with the rest, among indices that already fulfil the conditions.
 
-Friction: see `lcp_friction`; the workspace: `lcp_problem`.
+The entry, `dantzig`, comes last; before it the factorization of A_CC, the workspace, friction, the set C, one motion of the
+driver, and the prediction.
 """
 
 import math
@@ -31,16 +32,13 @@ from ..core.jit import inlined, njit
 from ..core.simd import larger4, load, load4, over4, plus4, spread, store, store4, times4, where4
 from .dense import lu_factorize, lu_substitute
 
-# ----------------------------------------------------------------------------------------------------------------------
-# LDLᵀ of a symmetric matrix that gains and loses rows: each costs O(k²) for k rows.
+# LDLᵀ of a symmetric matrix that gains and loses rows: each costs O(k²) for k rows -------------------------------------
 #
-# The transposed factor is kept, U = Lᵀ with D on its diagonal, row-major at an offset of a flat array with a leading
+# The transposed factor is stored, U = Lᵀ with D on its diagonal, row-major at an offset of a flat array with a leading
 # dimension: then elimination, and the change when a row is taken out, run along rows.
 #
-# A new last row (α, aᵀ) of the matrix needs L D l = a and the pivot δ = α − lᵀ D l. Without row and column j, the
-# part of the
-# factor after j has to become that of L₃ D₃ L₃ᵀ + d_j l lᵀ with l the old column j: an update by a positive term,
-# which
+# A new last row (α, aᵀ) of the matrix needs L D l = a and the pivot δ = α − lᵀ D l. Without row and column j, the part of
+# the factor after j has to become that of L₃ D₃ L₃ᵀ + d_j l lᵀ with l the old column j: an update by a positive term, which
 # loses no accuracy (Gill, Golub, Murray & Saunders 1974, method C1).
 
 
@@ -88,7 +86,7 @@ def substitute_factor(u, o, stride, k, x):
 
 @njit
 def append(u, o, stride, k, y, pivot):
-    """Row k of the factor: l (from `eliminate`) and its pivot."""
+    """Append row k of the factor: l (from `eliminate`) and its pivot."""
     for c in range(k):
         u[o + c * stride + k] = u[y + c]
     u[o + k * stride + k] = pivot
@@ -96,7 +94,7 @@ def append(u, o, stride, k, y, pivot):
 
 @njit
 def remove(u, o, stride, k, j, y):
-    """Take out row j of k. `y` is the place of k numbers of scratch in the same array."""
+    """Remove row j of k. y : offset of k numbers of scratch in the same array."""
     for c in range(j):
         row = o + c * stride
         for r in range(j, k - 1):
@@ -117,17 +115,14 @@ def remove(u, o, stride, k, j, y):
             store(u, new + r, load(u, old + r) + beta * rest)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What the parts of Dantzig's algorithm share: where the numbers of a problem lie, what a result may be, and its test.
+# The workspace, and the test of a result -------------------------------------------------------------------------------
 #
-# The problem is that of `lcp_dantzig`: f and a = A f + b with lower ≤ f ≤ upper. The matrix is symmetric, so that its
-# rows are
-# taken for its columns: a sum of columns runs along rows, four at a time.
+# The problem: f and a = A f + b with lower ≤ f ≤ upper. The matrix is symmetric, so that its rows
+# are taken for its columns: a sum of columns runs along rows, four at a time.
 #
-# Workspace: `work` of `work_size(n)` floats, rows of n numbers (B, LOWER, UPPER given; F, A found) and the factor;
-# `ints` of `ints_size(n)`: the state of each index, the members of C in the order of the factor, and how many they
-# are. With
-# friction, COUPLED is 1, and SLOPE, SIDE and OWNER are given (`lcp_friction`); else these need not be set.
+# Workspace: `work` of `work_size(n)` floats, rows of n numbers (input: B, LOWER, UPPER; output: F, A) and the factor; `ints`
+# of `ints_size(n)`: the state of each index, the members of C in the order of the factor, and how many they are. With
+# friction, COUPLED is 1, and SLOPE, SIDE and OWNER are inputs; else these need not be set.
 
 
 # Rows of `work`; the factor comes after them.
@@ -139,8 +134,8 @@ WAITING, OUTSIDE, CLAMPED, IGNORED, DRIVEN = range(5)
 
 OK, INFEASIBLE, NOT_SEMIDEFINITE, STALLED, INACCURATE = range(5)
 
-ROUNDING = 2e-14  # see `lcp_dantzig`
-SATISFIED = 1e-12  # an acceleration this small beside the terms it is the sum of is zero
+ROUNDING = 2e-14  # see the docstring of this file
+SATISFIED = 1e-12  # of the sum of the sizes of its terms: a smaller acceleration is zero
 
 
 def work_size(n: int) -> int:
@@ -154,8 +149,9 @@ def ints_size(n: int) -> int:
 
 
 @inlined
-def add_four(target, o, before, source, c, d, e, g, p, q, r, s, count):
-    """Row o becomes row `before` plus multiples p, q, r, s of the rows at c, d, e, g, all loaded and stored but once."""
+def add_four(target, o, before, source, rows, factors, count):
+    """Row o = row `before` plus four rows of `source` times their factors; each number is loaded and stored once."""
+    (c, d, e, g), (p, q, r, s) = rows, factors
     whole = count - count % 4
     for i in range(0, whole, 4):
         first = plus4(times4(spread(p), load4(source, c + i)), times4(spread(q), load4(source, d + i)))
@@ -204,8 +200,8 @@ def acceleration(n, matrix, stride, work, i):
 
 @njit
 def violation(n, matrix, stride, work):
-    """Find a everywhere. Returns how far the conditions are violated at most, beside the terms that a is the sum of; what is
-    less than SATISFIED is not told apart."""
+    """Write a of all indices. Returns the largest violation of the conditions, relative to the sizes of the terms of a; at
+    least SATISFIED."""
     accelerations(n, matrix, stride, work, DF)
     worst = SATISFIED
     for i in range(n):
@@ -218,25 +214,18 @@ def violation(n, matrix, stride, work):
     return worst
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Friction in Dantzig's algorithm, after Baraff (1994), section 5: bounds that move with the normal force.
+# Friction in Dantzig's algorithm, after Baraff (1994), section 5: bounds that move with the normal force ---------------
 #
 # Index i is a tangent of the contact whose normal force is f_j, its owner, with |f_i| ≤ μ f_j. It sticks (a_i = 0: it
-# belongs
-# to C), or its force is at a bound, against a_i. SIDE ±1 says instead that it slides already: f_i = ±μ f_j whatever
-# a_i is.
-# Two tangents of a contact bound its friction by a pyramid, not by Coulomb's cone.
+# belongs to C), or its force is at a bound, against a_i. SIDE ±1: it slides already: f_i = ±μ f_j whatever
+# a_i is. Two tangents of a contact bound its friction by a pyramid, not by Coulomb's cone.
 #
 # A force at its bound is tied to its owner, f_i = t_i f_j with t_i = ±μ, and moves along with it. So column j of the
-# equations
-# of C is A_j + Σ t_i A_i over what is tied to j. They are not symmetric, and are solved by LU with row pivoting, anew
-# for each
-# direction: O(k³) for k in C, which is meant for the few contacts of an instant. While f_j = 0 its tangents bear
-# nothing;
-# when it is about to grow, each is tied to the side that opposes a_i, and joins C at once if a_i turns.
+# equations of C is A_j + Σ t_i A_i over what is tied to j. They are not symmetric, and are solved by LU with row pivoting,
+# anew for each direction: O(k³) for k in C, which is meant for the few contacts of an instant. While f_j = 0 its tangents
+# have no force; when it is about to grow, each is tied to the side that opposes a_i, and joins C at once if a_i turns.
 #
-# Without symmetry the driver's proof of progress is lost: a force may grow and nothing stop it (INFEASIBLE: so it is
-# where
+# Without symmetry the driver's proof of progress is lost: a force may grow and nothing stop it (INFEASIBLE: so it is where
 # Painlevé's rod has no solution), or the changes allowed be used up (STALLED).
 
 
@@ -254,7 +243,7 @@ def start_loose(n, matrix, stride, work, ints):
 
 @njit
 def entry(n, matrix, stride, work, ints, i, j):
-    """What force j, and those tied to it, do to acceleration i."""
+    """∂a_i/∂f_j, with the forces that are tied to f_j."""
     value = matrix[i * stride + j]
     for m in range(n):
         if ints[OWNER * n + m] == j and work[TIED * n + m] != 0.0:
@@ -279,7 +268,7 @@ def solve_tied(n, matrix, stride, work, ints):
 
 @njit
 def reduce_tied(n, matrix, stride, work, ints, d):
-    """What `lcp_clamped.reduce` does: x into X; the pivot, and the size of the direction (x, 1)."""
+    """`reduce` with friction: x into X; returns the pivot, and the size of the direction (x, 1)."""
     k = ints[COUNT * n]
     for c in range(k):
         work[X * n + c] = -entry(n, matrix, stride, work, ints, ints[ORDER * n + c], d)
@@ -294,12 +283,13 @@ def reduce_tied(n, matrix, stride, work, ints, d):
 
 @njit
 def moves(n, ints, j):
+    """Whether force j changes in a motion of the driver."""
     return ints[STATE * n + j] == CLAMPED or ints[STATE * n + j] == DRIVEN
 
 
 @njit
 def add_tied(n, matrix, stride, work, ints, count):
-    """Let tied forces move along, and add what they do to DA."""
+    """DF of tied forces, and their part of DA."""
     for i in range(n):
         j = ints[OWNER * n + i]
         if j >= 0 and work[TIED * n + i] != 0.0 and moves(n, ints, j):
@@ -338,18 +328,18 @@ def time_of_friction(n, work, ints, i, span):
 
 @njit
 def nearer_upper(n, work, i):
-    """At which of its bounds a force is."""
+    """Whether a force at a bound is at its upper one."""
     return work[UPPER * n + i] - work[F * n + i] <= work[F * n + i] - work[LOWER * n + i]
 
 
 @njit
-def follow(n, work, ints):
-    """The bounds as the normal forces are, and the forces tied to them."""
+def update_bounds(n, work, ints):
+    """Bounds of tangents from their normal forces, and the forces tied to these."""
     for i in range(n):
         if ints[OWNER * n + i] >= 0:
             normal = work[F * n + ints[OWNER * n + i]]
-            given, most = work[SIDE * n + i], work[SLOPE * n + i] * normal
-            lower, upper = (given * most, given * most) if given != 0.0 else (-most, most)
+            sliding, most = work[SIDE * n + i], work[SLOPE * n + i] * normal
+            lower, upper = (sliding * most, sliding * most) if sliding != 0.0 else (-most, most)
             f = work[TIED * n + i] * normal if work[TIED * n + i] != 0.0 else work[F * n + i]
             work[F * n + i] = min(max(f, lower), upper)
             work[LOWER * n + i], work[UPPER * n + i] = lower, upper
@@ -373,11 +363,9 @@ def tie(n, work, ints, i, side):
         work[TIED * n + i] = side * work[SLOPE * n + i]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The clamped set C of Dantzig's algorithm: who joins, who leaves, and the equations of its accelerations.
+# The clamped set C of Dantzig's algorithm: who joins, who leaves, and the equations of its accelerations ---------------
 #
-# Without friction the factorization gains and loses rows (`lcp_factor`), O(k²) each for k in C; with friction the
-# equations
+# Without friction the factorization gains and loses rows, O(k²) each for k in C; with friction the equations
 # are not symmetric, and are factored anew for each solution (`lcp_friction`).
 
 
@@ -401,7 +389,7 @@ def reduce(n, matrix, stride, work, ints, d):
 
 @njit
 def join(n, work, ints, i, pivot):
-    """Index i, for which `reduce` was called last, becomes the last of C."""
+    """Append index i to C, after `reduce` for it."""
     k = ints[COUNT * n]
     if ints[COUNT * n + COUPLED] == 0:
         append(work, FACTOR * n, n, k, Y * n, pivot)
@@ -413,7 +401,7 @@ def join(n, work, ints, i, pivot):
 
 @njit
 def leave(n, work, ints, i):
-    """Index i goes out of C."""
+    """Remove index i from C."""
     k = ints[COUNT * n]
     j = 0
     while ints[ORDER * n + j] != i:
@@ -428,7 +416,7 @@ def leave(n, work, ints, i):
 
 @njit
 def uncouple(n, work, ints, j):
-    """The force of normal j has come to zero, and with it friction."""
+    """The force of normal j has become zero: so do its tangents."""
     for i in range(n):
         if ints[OWNER * n + i] == j and work[SIDE * n + i] == 0.0:
             work[TIED * n + i], work[F * n + i] = 0.0, 0.0
@@ -438,7 +426,7 @@ def uncouple(n, work, ints, j):
 
 @njit
 def correct(n, matrix, stride, work, ints):
-    """Into X what the forces in C must change by, to make their accelerations zero."""
+    """X = the changes of the forces in C that make their accelerations zero."""
     k = ints[COUNT * n]
     for c in range(k):
         i = ints[ORDER * n + c]
@@ -452,27 +440,27 @@ def correct(n, matrix, stride, work, ints):
 
 @njit
 def refine(n, matrix, stride, work, ints):
-    """Remove what rounding left of the accelerations in C, and find those outside anew."""
+    """Correct rounding of the accelerations in C, and compute those outside again."""
     correct(n, matrix, stride, work, ints)
     for c in range(ints[COUNT * n]):
         i = ints[ORDER * n + c]
         work[F * n + i] = min(max(work[F * n + i] + work[X * n + c], work[LOWER * n + i]), work[UPPER * n + i])
     if ints[COUNT * n + COUPLED] != 0:
-        follow(n, work, ints)
+        update_bounds(n, work, ints)
     for i in range(n):
         if ints[STATE * n + i] in (OUTSIDE, IGNORED):
             work[A * n + i] = dot(matrix, i * stride, work, F * n, n) + work[B * n + i]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# One motion of Dantzig's driver: how forces and accelerations change with the driven force, and what first ends that.
+# One motion of the driver ----------------------------------------------------------------------------------------------
 #
-# A change below ROUNDING times the size of its terms is a rounding error, see `lcp_dantzig`.
+# How forces and accelerations change with the driven force, and which change of an index ends that first. A change below
+# ROUNDING times the size of its terms is a rounding error.
 
 
 @njit
 def direction(n, matrix, stride, work, ints, d, sign):
-    """How f and a change when f_d moves by `sign`: into DF and, outside of C, DA. Returns what `reduce` does."""
+    """DF and, outside of C, DA: changes of f and a as f_d moves by `sign`. Returns the pivot and the size, as `reduce`."""
     pivot, span = reduce(n, matrix, stride, work, ints, d)
     k = ints[COUNT * n]
     for c in range(k):
@@ -487,10 +475,9 @@ def direction(n, matrix, stride, work, ints, d, sign):
     whole = k - k % 4 if count > 0 else 0
     for c in range(0, whole, 4):
         e, g, h, j = (ints[ORDER * n + c], ints[ORDER * n + c + 1], ints[ORDER * n + c + 2], ints[ORDER * n + c + 3])
-        add_four(
-            work, DA * n, DA * n, matrix, e * stride, g * stride, h * stride, j * stride,
-            work[DF * n + e], work[DF * n + g], work[DF * n + h], work[DF * n + j], count,
-        )  # fmt: skip
+        rows = (e * stride, g * stride, h * stride, j * stride)
+        factors = (work[DF * n + e], work[DF * n + g], work[DF * n + h], work[DF * n + j])
+        add_four(work, DA * n, DA * n, matrix, rows, factors, count)
     for c in range(whole, k if count > 0 else 0):
         j = ints[ORDER * n + c]
         add_multiple(work, DA * n, matrix, j * stride, work[DF * n + j], count)
@@ -528,7 +515,7 @@ def time_to_goal(n, work, ints, d, goal):
 
 @njit
 def first_change(n, work, ints, own, span):
-    """(index, step) of the first change, of least index among equals; index −1: the driven index itself, after `own`."""
+    """(index, step) of the first change, of least index among equals; index −1: the driven index itself, at step `own`."""
     best, step = -1, own
     for i in range(n):
         time = time_to_change(n, work, ints, i, span)
@@ -548,33 +535,27 @@ def move(n, work, ints, d, step, change):
             work[A * n + i] += step * work[DA * n + i]
     work[A * n + d] += step * change
     if ints[COUNT * n + COUPLED] != 0:
-        follow(n, work, ints)
+        update_bounds(n, work, ints)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The clamped set C of an LCP, foretold: one factorization that takes the contacts in the order of what they do most.
+# The prediction of C ---------------------------------------------------------------------------------------------------
 #
-# Solutions are the minima of the energy ½ fᵀ A f + bᵀ f between the bounds. With q the accelerations while those in C
-# are zero,
-# and S the Schur complement of A_CC in A, taking p into C lowers the energy by q_p²/(2 S_pp). The contact with the
-# greatest
-# such gain comes next, until no acceleration outside has the wrong sign. What remains to be seen is whether the
-# forces in C
-# keep to their bounds. Mostly they do, and the problem is solved at the cost of factoring A_CC; if not, Dantzig's
-# driver goes
-# on from here.
+# One factorization that takes the contacts in the order of their gains.
 #
-# Row c of the factor is row p of S when p was taken: U_ci = A_pi − Σ_{e<c} L_ce U_ei, where L_ce = U_ep/d_e and d_e
-# is the
-# pivot of row e. It is found for all i, so that q_i changes by −U_ci q_p/d_c and S_ii by −U_ci²/d_c. Backwards along
-# the rows
-# of L, which are kept by position in C, the forces follow: f_c = −q_p/d_c − Σ_{e>c} L_ec f_e, with the q_p of the
-# moment when p
-# was taken. Contacts that depend on C, S_ii ≈ 0, are left to the driver.
+# Solutions are the minima of the energy ½ fᵀ A f + bᵀ f between the bounds. With q the accelerations while those in C are
+# zero, and S the Schur complement of A_CC in A, taking p into C lowers the energy by q_p²/(2 S_pp). The contact with the
+# greatest such gain comes next, until no acceleration outside has the wrong sign. What remains to be seen is whether the
+# forces in C keep to their bounds. Mostly they do, and the problem is solved at the cost of factoring A_CC; if not,
+# Dantzig's driver goes on from here.
+#
+# Row c of the factor is row p of S when p was taken: U_ci = A_pi − Σ_{e<c} L_ce U_ei, where L_ce = U_ep/d_e and d_e is the
+# pivot of row e. It is found for all i, so that q_i changes by −U_ci q_p/d_c and S_ii by −U_ci²/d_c. Backwards along the
+# rows of L, which are stored by position in C, the forces follow: f_c = −q_p/d_c − Σ_{e>c} L_ec f_e, with the q_p of the
+# moment when p was taken. Contacts that depend on C, S_ii ≈ 0, are left to the driver.
 
 
-INDEPENDENT = 1e-8  # a part of A_ii: S_ii above it is a pivot; below the negative of it, A is not semidefinite
-NEGLIGIBLE = 1e-20  # a gain this small beside the first is rounding
+INDEPENDENT = 1e-8  # of A_ii: a larger S_ii is a pivot; an S_ii below its negative shows that A is not semidefinite
+NEGLIGIBLE = 1e-20  # of the first gain: a smaller one is rounding
 LEAST = SIZE  # the row of the least pivots, infinite for what is in C
 
 
@@ -645,13 +626,13 @@ def greatest(n, work):
 
 @inlined
 def lower_row(n, c):
-    """Where row c of −L lies: the rows of U are followed by those of L."""
+    """Offset of row c of −L: the rows of U are followed by those of L."""
     return FACTOR * n + (n + c) * n
 
 
 @inlined
 def row_of(n, work, k, c):
-    """(place of row c of the factor, its part in row k); zeros where there is none."""
+    """(offset of row c of the factor, its multiple in row k); zeros where there is none."""
     return (FACTOR * n + c * n, work[lower_row(n, k) + c]) if c < k else (ZERO * n, 0.0)
 
 
@@ -665,11 +646,11 @@ def take(n, matrix, stride, work, ints, k, p):
     for c in range(0, rest, 4):
         (c0, f0), (c1, f1) = row_of(n, work, k, c), row_of(n, work, k, c + 1)
         (c2, f2), (c3, f3) = row_of(n, work, k, c + 2), row_of(n, work, k, c + 3)
-        add_four(work, own, before, work, c0, c1, c2, c3, f0, f1, f2, f3, n)
+        add_four(work, own, before, work, (c0, c1, c2, c3), (f0, f1, f2, f3), n)
         before = own
     (c0, f0), (c1, f1) = row_of(n, work, k, rest), row_of(n, work, k, rest + 1)
     (c2, f2), (c3, f3) = row_of(n, work, k, rest + 2), row_of(n, work, k, rest + 3)
-    add_four(work, own, before, work, c0, c1, c2, c3, f0, f1, f2, f3, n)
+    add_four(work, own, before, work, (c0, c1, c2, c3), (f0, f1, f2, f3), n)
     inverse = 1.0 / work[DA * n + p]
     force = work[A * n + p] * inverse
     whole = n - n % 4
@@ -692,19 +673,19 @@ def take(n, matrix, stride, work, ints, k, p):
 @inlined
 def find_forces(n, work, ints, k):
     """The forces of C, backwards. Returns whether all of them keep to their bounds."""
-    kept = True
+    feasible = True
     for c in range(k - 1, -1, -1):
         p, x = ints[ORDER * n + c], work[Y * n + c]
         add_multiple(work, Y * n, work, lower_row(n, c), x, c)
         f = work[F * n + p] + x
         work[F * n + p] = f
-        kept = kept and work[LOWER * n + p] <= f <= work[UPPER * n + p]
-    return kept
+        feasible = feasible and work[LOWER * n + p] <= f <= work[UPPER * n + p]
+    return feasible
 
 
 @njit
-def by_position(n, work, ints):
-    """Put U in the place of L that `lcp_factor` wants: U_cr = L_rc, with the pivots on the diagonal."""
+def transpose_factor(n, work, ints):
+    """The factor of `predict` in the form of `eliminate`: U_cr = L_rc, with the pivots on the diagonal."""
     k = ints[COUNT * n]
     for r in range(k):
         work[FACTOR * n + r * n + r] = 1.0 / work[X * n + r]
@@ -712,12 +693,12 @@ def by_position(n, work, ints):
             work[FACTOR * n + c * n + r] = -work[lower_row(n, r) + c]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# The entry -------------------------------------------------------------------------------------------------------------
 
-ACCURATE = 1e-10  # what the result must keep to, on the same scale
+ACCURATE = 1e-10  # the largest violation of a result, on the scale of SATISFIED
 PASSES = 3
 CHANGES = 50  # an index, at most
-ORDERS = 12  # that are tried with friction
+ORDERS = 12  # of the indices that are tried with friction
 
 
 @njit
@@ -725,8 +706,8 @@ def dantzig(n, matrix, stride, work, ints):
     """Solve; `matrix` is flat, row i from i * stride. Returns a status, and leaves f and a in `work`."""
     if ints[COUNT * n + COUPLED] != 0:
         return dantzig_with_friction(n, matrix, stride, work, ints)
-    status, kept = predict(n, matrix, stride, work, ints)
-    if status != OK or (kept and violation(n, matrix, stride, work) <= SATISFIED):
+    status, feasible = predict(n, matrix, stride, work, ints)
+    if status != OK or (feasible and violation(n, matrix, stride, work) <= SATISFIED):
         return status
     begin(n, matrix, stride, work, ints)
     return drive_all(n, matrix, stride, work, ints, 0)
@@ -734,7 +715,7 @@ def dantzig(n, matrix, stride, work, ints):
 
 @njit
 def dantzig_with_friction(n, matrix, stride, work, ints):
-    """The same with friction, where what stalls in one order of the indices seldom does so in another."""
+    """The same with friction: where one order of the indices stalls, another seldom does."""
     status = OK
     for first in range(max(1, min(n, ORDERS))):
         start_loose(n, matrix, stride, work, ints)
@@ -763,8 +744,8 @@ def drive_all(n, matrix, stride, work, ints, first):
 
 @njit
 def begin(n, matrix, stride, work, ints):
-    """Release from the C foretold what is beyond its bounds, until nothing is. What is not in C waits to be driven."""
-    by_position(n, work, ints)
+    """Release forces beyond their bounds from the predicted C until there are none. Indices outside C are WAITING."""
+    transpose_factor(n, work, ints)
     for i in range(n):
         ints[STATE * n + i] = WAITING
         work[SIZE * n + i] = math.sqrt(max(matrix[i * stride + i], 0.0))
@@ -803,7 +784,7 @@ def drive(n, matrix, stride, work, ints, d, left):
         if ints[STATE * n + i] == IGNORED:
             ints[STATE * n + i] = OUTSIDE
     sign = 1.0 if a < 0.0 else -1.0
-    goal = (UPPER if a < 0.0 else LOWER) * n + d  # where that bound stands: with friction it may move
+    goal = (UPPER if a < 0.0 else LOWER) * n + d  # index of that bound: with friction it may move
     while work[F * n + d] != work[goal]:
         if left == 0:
             return STALLED, left

@@ -8,9 +8,9 @@ I. Duff, J. Koster, "On algorithms for permuting large entries to the diagonal o
 turn the largest product into the least sum, a linear assignment. Its duals keep uᵢ + vⱼ ≤ cᵢⱼ, with equality on the matching,
 which bounds the sum of every other matching from below by the sum of this one.
 
-Columns are matched one by one. From a column that is free, Dijkstra's algorithm finds the shortest way to a free row, in
-the lengths cᵢⱼ − uᵢ − vⱼ ≥ 0; matched entries have length zero and lead from their row to their column. Along the way
-matched and unmatched entries change places. Where d is the distance of a row and D that of the row found, the duals stay
+Columns are matched one by one. From a column that is free, Dijkstra's algorithm finds the shortest path to a free row, in
+the lengths cᵢⱼ − uᵢ − vⱼ ≥ 0; matched entries have length zero and lead from their row to their column. Along the path
+matched and unmatched entries are exchanged. Where d is the distance of a row and D that of the row found, the duals stay
 feasible, and tight on the new matching, by u += d − D in every row nearer than D, and the opposite in its column.
 """
 
@@ -35,6 +35,20 @@ class Matching(NamedTuple):
     column_duals: np.ndarray  # (n,) v: u[i] + v[j] ≤ log maxₖ|aₖⱼ| − log|aᵢⱼ|, with equality at i = rows[j]
 
 
+class MatchingWork(NamedTuple):
+    """Results and scratch of `match_columns`, n numbers each."""
+
+    u: np.ndarray  # duals of the rows
+    v: np.ndarray  # duals of the columns
+    row_of: np.ndarray  # int64, as are all but `distance`: the row of each column, FREE where there is none
+    column_of: np.ndarray  # the column of each row
+    distance: np.ndarray  # of rows, in the search
+    before: np.ndarray  # the column from which a row was reached
+    heap: np.ndarray  # of rows by distance; see `ordering`
+    place: np.ndarray  # index of a row in the heap, UNSEEN or DONE
+    reached: np.ndarray  # the rows of the search
+
+
 def matching(matrix: Matrix) -> Matching:
     """Choose one entry in each row and column of a square matrix (n, n), dense or sparse, with the largest product of sizes.
 
@@ -54,21 +68,8 @@ def match(matrix: Sizes) -> Matching:
     costs = np.repeat(np.maximum.reduceat(logs, matrix.column_start[:-1]), np.diff(matrix.column_start)) - logs
     u, v, distance = np.empty(n), np.empty(n), np.empty(n)
     row_of, column_of, before, heap, place, reached = np.empty((6, n), np.int64)
-    matched = _match(
-        n,
-        matrix.column_start,
-        matrix.column_rows,
-        costs,
-        u,
-        v,
-        row_of,
-        column_of,
-        distance,
-        before,
-        heap,
-        place,
-        reached,
-    )
+    work = MatchingWork(u, v, row_of, column_of, distance, before, heap, place, reached)
+    matched = _match(n, matrix.column_start, matrix.column_rows, costs, work)
     if matched < n:
         column, row = (int(np.flatnonzero(side == FREE)[0]) for side in (row_of, column_of))
         raise ValueError(
@@ -78,34 +79,39 @@ def match(matrix: Sizes) -> Matching:
     return Matching(row_of, u, v)
 
 
+INTS = array(1, np.int64)
+WHOLE = out(1, np.int64)
+
+
 @kernel
 def _match(
-    n: int, start: array(1, np.int64), rows: array(1, np.int64), costs: array(), u: out(), v: out(), row_of: out(1, np.int64),
-    column_of: out(1, np.int64), distance: out(), before: out(1, np.int64), heap: out(1, np.int64), place: out(1, np.int64),
-    reached: out(1, np.int64),
+    n: int, start: INTS, rows: INTS, costs: array(),
+    work: MatchingWork(out(), out(), WHOLE, WHOLE, out(), WHOLE, WHOLE, WHOLE, WHOLE),
 ) -> int:  # fmt: skip
-    return match_columns(n, start, rows, costs, u, v, row_of, column_of, distance, before, heap, place, reached)
+    """`match_columns` from Python."""
+    return match_columns(n, start, rows, costs, work)
 
 
 @njit
-def match_columns(n, start, rows, costs, u, v, row_of, column_of, distance, before, heap, place, reached):
-    """Match all columns that can be; returns their number."""
+def match_columns(n, start, rows, costs, work):
+    """Match all columns that can be matched; returns their number. Writes all of `work`."""
+    u, v, row_of, column_of = work.u, work.v, work.row_of, work.column_of
     matched = _begin(n, start, rows, costs, u, v, row_of, column_of)
     for i in range(n):
-        distance[i] = np.inf
-        place[i] = UNSEEN
+        work.distance[i] = np.inf
+        work.place[i] = UNSEEN
     for j in range(n):
         if row_of[j] == FREE:
-            row = _shortest_way(j, start, rows, costs, u, v, row_of, column_of, distance, before, heap, place, reached)
+            row = _shortest_path(j, start, rows, costs, work)
             if row != FREE:  # else no other matching holds this column and those before it
-                _exchange(row, j, row_of, column_of, before)
+                _exchange(row, j, row_of, column_of, work.before)
                 matched += 1
     return matched
 
 
 @njit
 def _begin(n, start, rows, costs, u, v, row_of, column_of):
-    """Duals that are feasible, and what can be matched at once where they are tight; returns how many."""
+    """Feasible duals, and a first matching where they are tight; returns its size."""
     for i in range(n):
         u[i] = np.inf
         row_of[i] = FREE
@@ -128,11 +134,13 @@ def _begin(n, start, rows, costs, u, v, row_of, column_of):
 
 
 @njit
-def _shortest_way(root, start, rows, costs, u, v, row_of, column_of, distance, before, heap, place, reached):
+def _shortest_path(root, start, rows, costs, work):
     """The free row nearest to the free column `root`, and the duals for the matching that has both; FREE if there is none.
 
-    before[i] is the column from which row i was reached. `distance` is left infinite, and `place` UNSEEN, as they were found.
+    before[i] is the column from which row i was reached. `distance` is infinite and `place` UNSEEN again afterwards.
     """
+    u, v, column_of, distance = work.u, work.v, work.column_of, work.distance
+    before, heap, place, reached = work.before, work.heap, work.place, work.reached
     length, count = 0, 0
     end, shortest = FREE, np.inf
     here, j = 0.0, root
@@ -174,7 +182,7 @@ def _shortest_way(root, start, rows, costs, u, v, row_of, column_of, distance, b
 
 @njit
 def _exchange(row, root, row_of, column_of, before):
-    """Match along the way that was found, from its end back to the column where it began."""
+    """Exchange matched and unmatched entries along the path, from its end back to the column where it began."""
     while True:
         j = before[row]
         column_of[row] = j

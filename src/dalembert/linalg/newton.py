@@ -18,15 +18,15 @@ from numpy.typing import ArrayLike
 
 from ..core.status import NoSolution
 
-SUFFICIENT = 1e-4  # Armijo's: of the decrease that the slope promises
+SUFFICIENT = 1e-4  # Armijo's share of the decrease that the slope predicts
 HALVINGS = 60
-FLOOR = 1e-8  # of the largest eigenvalue or diagonal entry: the least that is used for one
-ROUNDING = 1e4 * np.finfo(float).eps  # of the value: what is less is read off the gradients instead
+FLOOR = 1e-8  # of the largest eigenvalue or diagonal entry: smaller ones are replaced by it
+ROUNDING = 1e4 * np.finfo(float).eps  # of the value: a smaller decrease is computed from the gradients instead
 SYMMETRIC = 1e-8  # of the largest entry
 
 
 class Minimum(NamedTuple):
-    """Where Newton's method ended, and how it came there."""
+    """The end of Newton's method, and the history of its steps."""
 
     x: np.ndarray  # (n,), the minimum
     value: float  # of the function there
@@ -67,13 +67,14 @@ def minimize(
     x = np.array(start, float)
     if x.ndim != 1 or not np.isfinite(x).all():
         raise ValueError(f"start must be a list of finite numbers, not {start!r}")
-    f, g = float(value(x)), _slope(gradient, x)
+    f, g = float(value(x)), _checked_gradient(gradient, x)
     if not (np.isfinite(f) and np.isfinite(g).all()):
         raise ValueError(f"the value ({f}) or the gradient at the start is not finite; start where both are")
     goal = tolerance * (float(np.linalg.norm(g)) if scale is None else scale)
-    values, norms, lengths = [f], [float(np.linalg.norm(g))], []
+    lengths: list[float] = []
+    values, norms = [f], [float(np.linalg.norm(g))]
     while norms[-1] > goal and len(lengths) < max_iterations:
-        d = -solve_positive(_bend(hessian, x), g)
+        d = -solve_positive(_checked_hessian(hessian, x), g)
         found = _line_search(value, gradient, x, f, g, d)
         if found is None:
             break
@@ -100,6 +101,7 @@ def solve_positive(matrix: Any, right: np.ndarray) -> np.ndarray:
 
 
 def _solve_sparse(matrix: Any, right: np.ndarray) -> np.ndarray:
+    """`solve_positive` of a sparse matrix, by L D Lᵀ of H + σ 1 with the least σ of a geometric sequence."""
     from scipy.sparse import eye_array
     from scipy.sparse.linalg import splu
 
@@ -109,7 +111,7 @@ def _solve_sparse(matrix: Any, right: np.ndarray) -> np.ndarray:
     identity = eye_array(len(right), format="csc")
     while True:
         try:
-            # Symmetric pivoting: the pivots are those of L D Lᵀ, and tell of definiteness.
+            # Symmetric pivoting: the pivots are those of L D Lᵀ, which show definiteness.
             factor = splu(
                 matrix + shift * identity, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0,
                 options={"SymmetricMode": True},
@@ -121,14 +123,16 @@ def _solve_sparse(matrix: Any, right: np.ndarray) -> np.ndarray:
         shift = max(10.0 * shift, least)
 
 
-def _slope(gradient: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.ndarray:
+def _checked_gradient(gradient: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.ndarray:
+    """The gradient at x. Raises ValueError for another shape."""
     g = np.asarray(gradient(x), float)
     if g.shape != x.shape:
         raise ValueError(f"the gradient has shape {g.shape}; it must be {x.shape}")
     return g
 
 
-def _bend(hessian: Callable[[np.ndarray], Any], x: np.ndarray) -> Any:
+def _checked_hessian(hessian: Callable[[np.ndarray], Any], x: np.ndarray) -> Any:
+    """The Hessian at x. Raises ValueError for one of another shape, not finite, or not symmetric."""
     from scipy.sparse import issparse
 
     h = hessian(x)
@@ -162,7 +166,7 @@ def _line_search(
         there = x + length * d
         now = float(value(there))
         if np.isfinite(now):
-            there_g = _slope(gradient, there)
+            there_g = _checked_gradient(gradient, there)
             change = 0.5 * length * (slope + float(there_g @ d)) if hidden else now - f
             if np.isfinite(there_g).all() and change <= SUFFICIENT * length * slope < 0.0:
                 return length, there, now, there_g

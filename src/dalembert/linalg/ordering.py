@@ -1,4 +1,4 @@
-"""Elimination order of a symmetric block matrix, found once per model: minimum degree, and the tables it yields.
+"""Elimination order of a symmetric block matrix, once per model: minimum degree, and its tables.
 
 A chain or a tree is eliminated from its leaves and gets no fill (Baraff 1996), so that the work is linear in the number
 of blocks. Loops cost the fill of the minimum-degree heuristic.
@@ -95,7 +95,9 @@ def analyse(
         for row in sorted(later, key=position.__getitem__):
             offsets[row, node] = total
             total += sizes[row] * sizes[node]
-    columns, entries, updates = [], [], []
+    columns: list[tuple[int, ...]] = []
+    entries: list[tuple[int, ...]] = []
+    updates: list[tuple[int, ...]] = []
     for node, later in zip(order, structure, strict=True):
         rows = sorted(later, key=position.__getitem__)
         first, first_update = len(entries), len(updates)
@@ -107,6 +109,7 @@ def analyse(
         )
 
     def block(i: int, j: int) -> tuple[int, bool]:
+        """Offset of the block of nodes (i, j), and whether the one stored is (j, i)."""
         swapped = position[i] < position[j]
         return (offsets[j, i], True) if swapped else (offsets[i, j], False)
 
@@ -120,15 +123,14 @@ def analyse(
     )
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# A binary heap of the numbers 0 … n − 1, ordered by keys that may fall while they are in it.
+# A binary heap of the numbers 0 … n − 1, ordered by keys that may fall while they are in it ----------------------------
 #
 # heap[:length] are the numbers, the one with the least key first; place[i] is where number i stands in it.
 
 
 @njit
 def rise(heap, place, key, at, item):
-    """Put an item in at `at`, or above it: the items above whose keys are larger go down."""
+    """Insert an item at index `at` or above: items above with larger keys move down."""
     while at > 0:
         parent = (at - 1) // 2
         above = heap[parent]
@@ -143,7 +145,7 @@ def rise(heap, place, key, at, item):
 
 @njit
 def pop(heap, place, key, length):
-    """Take the item with the least key out of a heap of this length, and return it; its place is left as it was."""
+    """Remove the item with the least key from a heap of this length, and return it; its `place` does not change."""
     first = heap[0]
     last = length - 1
     item = heap[last]
@@ -166,17 +168,13 @@ def pop(heap, place, key, length):
     return first
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Reverse Cuthill–McKee order of a graph of bodies, and the envelope of a matrix in that order.
+# Reverse Cuthill–McKee order of a graph of bodies, and the envelope of a matrix in that order --------------------------
 #
-# E. Cuthill, J. McKee, "Reducing the bandwidth of sparse symmetric matrices", 1969; A. George, J. Liu, *Computer
-# Solution
-# of Large Sparse Positive Definite Systems*, 1981, ch. 4. Components of the graph (islands) follow one another, so
-# that the
+# E. Cuthill, J. McKee, "Reducing the bandwidth of sparse symmetric matrices", 1969; A. George, J. Liu, *Computer Solution
+# of Large Sparse Positive Definite Systems*, 1981, ch. 4. Components of the graph (islands) follow one another, so that the
 # envelope of each starts afresh and the cost of a factorization is the sum over islands.
 #
-# The nodes to order are those with `degree[i] >= 0` on entry; edges that touch another node are left out. Edges are
-# pairs
+# The nodes to order are those with `degree[i] >= 0` on entry; edges that touch another node are left out. Edges are pairs
 # of nodes, twice the same edge allowed.
 
 
@@ -212,6 +210,7 @@ def adjacency(nodes, edges, count, head, neighbour, degree):
 
 @njit
 def connects(nodes, a, b, degree):
+    """Whether the edge (a, b) joins two different nodes that are to be ordered."""
     return a != b and a >= 0 and b >= 0 and a < nodes and b < nodes and degree[a] >= 0 and degree[b] >= 0
 
 
@@ -241,7 +240,7 @@ def breadth_first(root, at, head, neighbour, degree, queue, level, mark):
 
 @njit
 def cuthill_mckee(nodes, head, neighbour, degree, queue, level, position):
-    """Fill `position` (place of each node in the order, −1 for those left out); returns how many have one."""
+    """Fill `position` (index of each node in the order, −1 for those left out); returns how many have one."""
     for i in range(nodes):
         level[i] = -1
         position[i] = -1
@@ -286,32 +285,29 @@ def row_starts(nodes, placed, head, neighbour, position, first, start):
     return total
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# LU factorization of a matrix of 6×6 blocks inside its envelope (skyline), for systems of a few unknowns a body.
+# LU factorization of a matrix of 6×6 blocks inside its envelope (skyline), for systems of a few unknowns a body --------
 #
-# The pattern is symmetric, the values need not be: sliding friction makes them unsymmetric (see
-# contact/interior_point). The
-# lower triangle is kept by rows and the upper one by columns, so that every inner product runs over two contiguous
+# The pattern is symmetric, the values need not be: sliding friction makes them unsymmetric (see contact/interior_point).
+# The lower triangle is stored by rows and the upper one by columns, so that every inner product runs over two contiguous
 # pieces:
 #
 #     l_kj = (a_kj − Σ_m l_km u_mj) / u_jj,   u_jk = a_jk − Σ_m l_jm u_mk,   u_kk = a_kk − Σ_m l_km u_mk,   m from the
 #                                                                                         first column of rows j and k on.
-# Block row i has its columns first[i] … i, of which six scalar rows of width 6 (i − first[i] + 1) start at start[i]
-# in the
-# lower half; the same place in the upper half (which starts at `half`) holds the column. A. George, J. Liu, 1981, ch.
-# 4.
+# Block row i has its columns first[i] … i, of which six scalar rows of width 6 (i − first[i] + 1) start at start[i] in the
+# lower half; the same offset in the upper half (which starts at `half`) holds the column. A. George, J. Liu, 1981, ch. 4.
 # There are no row exchanges: but for sliding friction the caller's matrices are definite, and it refines and checks
 # solutions.
 
 
 @inlined
-def place(first, start, row, column):
-    """Where the block (row, column), column ≤ row, begins; its scalar rows are `row_width` apart."""
+def block_offset(first, start, row, column):
+    """Offset of the block (row, column), column ≤ row; its scalar rows are `row_width` apart."""
     return start[row] + 6 * (column - first[row])
 
 
 @inlined
 def row_width(first, row):
+    """Numbers in a scalar row of a block row, in one half."""
     return 6 * (row - first[row] + 1)
 
 

@@ -1,4 +1,5 @@
-"""Preconditioners M of A x = b: blocks of the diagonal, or an incomplete factorization."""
+"""The tables of an iterative solver (`Iterative`), its preconditioners M (diagonal blocks, incomplete factorization), and the
+equilibration of its matrix."""
 
 import math
 from typing import Any, NamedTuple
@@ -11,11 +12,10 @@ from ..core.jit import njit
 from ..core.simd import load, store
 from ..core.tables import column
 from .dense import lu_factorize, lu_substitute
-from .equilibrate import sweep_alg3, sweep_ruiz, worst_deviation
-from .matching import match_columns
+from .equilibrate import Entries, sweep_alg3, sweep_ruiz, worst_deviation
+from .matching import MatchingWork, match_columns
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The tables of an iterative solver: a square matrix by rows, what prepares it, and its workspace.
+# The tables of an iterative solver: a square matrix by rows, what prepares it, and its workspace -----------------------
 
 
 PREPARE, ANEW, AGAIN = range(3)  # tasks of `iterate`; AGAIN starts from the solution of the task AGAIN before
@@ -52,15 +52,15 @@ ITERATION = np.dtype(
 
 
 class Iterative(NamedTuple):
-    """A x = b of n rows, by rows; `values` is scaled in place where that was asked for."""
+    """A x = b of n rows, by rows; `values` is scaled in place if the options ask for it."""
 
     iteration: Any = column("1", ITERATION)
     starts: Any = column("n + 1", np.int64)
     columns: Any = column("entries", np.int64, doc="in order in each row")
-    source: Any = column("entries", np.int64, doc="where each entry stands in what `prepare` is given")
-    diagonal: Any = column("n", np.int64, doc="where the entries of the diagonal stand")
+    source: Any = column("entries", np.int64, doc="index of each entry in the input of `prepare`")
+    diagonal: Any = column("n", np.int64, doc="indices of the diagonal entries")
     blocks: Any = column("blocks + 1", np.int64, doc="first rows of the blocks of the diagonal")
-    block_starts: Any = column("blocks", np.int64, doc="where their factors stand")
+    block_starts: Any = column("blocks", np.int64, doc="offsets of their factors")
     pivots: Any = column("n", np.int64, doc="of these")
     values: Any = column("entries")
     sizes: Any = column("entries")
@@ -81,9 +81,9 @@ class Iterative(NamedTuple):
     reached: Any = column(dtype=np.int64)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# The preconditioners ---------------------------------------------------------------------------------------------------
 
-LEAST_PIVOT = 1e-10  # of the entry on the diagonal: what an incomplete factorization leaves below is not trusted
+LEAST_PIVOT = 1e-10  # of the diagonal entry: a smaller pivot of the incomplete factorization is replaced
 
 
 @njit
@@ -179,18 +179,15 @@ def solve_incomplete(tables, z):
         store(z, i, s / load(factors, diagonal[i]))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Equilibration of a symmetric matrix inside a run: one factor for row and column i, so that it stays symmetric.
+# Equilibration of a symmetric matrix inside a run: one factor for row and column i, so that it stays symmetric ---------
 #
-# ALG3 and Ruiz's method scale both alike, where the matrix is symmetric. MC64's rows and columns come out different;
-# the
+# ALG3 and Ruiz's method scale both alike, where the matrix is symmetric. MC64's rows and columns come out different; the
 # square root of their product keeps every entry at most one and those of the matching at one (I. Duff, S. Pralet,
-# "Strategies
-# for scaling and pivoting for sparse symmetric indefinite problems", SIAM J. Matrix Anal. Appl. 27, 2005).
+# "Strategies for scaling and pivoting for sparse symmetric indefinite problems", SIAM J. Matrix Anal. Appl. 27, 2005).
 
 
 ENOUGH = 1e-4  # deviation of the largest size in a row from one
-SWEEPS = 50
+SWEEPS = 50  # at most: the rest of the deviation does no harm
 
 
 @njit
@@ -204,7 +201,9 @@ def find_scale(tables):
 
 @njit
 def scale_by_sweeps(tables):
+    """`scale` = √(r c) with r and c by ALG3 or by Ruiz's method."""
     starts, columns, sizes, r = tables.starts, tables.columns, tables.sizes, tables.scale
+    entries = Entries(starts, columns, sizes, starts, columns, sizes)  # symmetric: rows are columns
     n = r.shape[0]
     c, r_roots, c_roots = (
         part_of(tables.work, 0, n),
@@ -214,19 +213,19 @@ def scale_by_sweeps(tables):
     for i in range(n):
         r[i], c[i] = 1.0, 1.0
     for _ in range(SWEEPS):
-        if worst_deviation(n, starts, columns, sizes, starts, columns, sizes, r, c) <= ENOUGH:
+        if worst_deviation(n, entries, r, c) <= ENOUGH:
             break
         if tables.iteration[0].scaling == ALG3:
-            sweep_alg3(n, starts, columns, sizes, starts, columns, sizes, r, c)
+            sweep_alg3(n, entries, r, c)
         else:
-            sweep_ruiz(n, starts, columns, sizes, starts, columns, sizes, r, c, r_roots, c_roots)
+            sweep_ruiz(n, entries, r, c, r_roots, c_roots)
     for i in range(n):
         r[i] = math.sqrt(r[i] * c[i])
 
 
 @njit
 def scale_by_matching(tables):
-    """Where no matching is perfect, rows and columns that it leaves out are scaled by their largest size alone."""
+    """`scale` by the matching of largest product. Rows and columns without a match are scaled by their largest size alone."""
     starts, costs, scale = tables.starts, tables.sizes, tables.scale
     n = scale.shape[0]
     u, v, distance = part_of(tables.work, 0, n), part_of(tables.work, n, n), part_of(tables.work, 2 * n, n)
@@ -237,9 +236,9 @@ def scale_by_matching(tables):
         scale[i] = largest
         for e in range(starts[i], starts[i + 1]):
             costs[e] = log(largest / costs[e]) if costs[e] > 0.0 else math.inf
-    match_columns(
-        n, starts, tables.columns, costs, u, v, tables.row_of, tables.column_of, distance, tables.reached_from,
-        tables.heap, tables.place, tables.reached,
+    work = MatchingWork(
+        u, v, tables.row_of, tables.column_of, distance, tables.reached_from, tables.heap, tables.place, tables.reached
     )  # fmt: skip
+    match_columns(n, starts, tables.columns, costs, work)
     for i in range(n):
         scale[i] = math.sqrt(exp(u[i] + v[i]) / scale[i])

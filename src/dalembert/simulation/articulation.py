@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core.tables import handed
-from ..dynamics import tree_queries as tasks
-from ..dynamics.tree_queries import InverseKinematics, SmallMotions, answer
+from ..dynamics.joint_space import queries as tasks
+from ..dynamics.joint_space.queries import InverseKinematics, SmallMotions, query
 from ..model.tree import build_tree
 from ..scene.body import Body
 from ..scene.checks import real_array
@@ -65,7 +65,7 @@ class Articulation(SmallMotions, InverseKinematics):
         place = real_array("coordinates", "u", u, (len(self.coordinates),))
         speed = np.zeros(m) if w is None else real_array("speeds", "w", w, (m,))
         out = np.zeros(size)
-        status = answer(task, np.array(place), np.array(speed), np.asarray(given, float), out, self._handed)
+        status = query(task, np.array(place), np.array(speed), np.asarray(given, float), out, self._handed)
         if status:
             raise ValueError(f"nothing resists {self.speeds[status - 1]!r}: no mass, no armature")
         return out
@@ -80,12 +80,12 @@ class Articulation(SmallMotions, InverseKinematics):
 
     def pose(self, u: ArrayLike, name: str) -> tuple[Vector, Vector]:
         """Position (3,) m of a body's centre of mass (a link's origin) and its rotation matrix (3, 3), body → world."""
-        row = self._ask(tasks.PLACES, u, None, (), 18 * len(self._layout.places)).reshape(-1, 18)[self._node(name)]
+        row = self._ask(tasks.POSES, u, None, (), 18 * len(self._layout.places)).reshape(-1, 18)[self._node(name)]
         return row[:3], row[3:12].reshape(3, 3)
 
     def velocity(self, u: ArrayLike, w: ArrayLike, name: str) -> tuple[Vector, Vector]:
         """Velocity (3,) m/s of a body's centre of mass and its angular velocity (3,) rad/s, world axes."""
-        row = self._ask(tasks.PLACES, u, w, (), 18 * len(self._layout.places)).reshape(-1, 18)[self._node(name)]
+        row = self._ask(tasks.POSES, u, w, (), 18 * len(self._layout.places)).reshape(-1, 18)[self._node(name)]
         return row[12:15], row[15:18]
 
     def jacobian(self, u: ArrayLike, name: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> Vector:
@@ -101,7 +101,7 @@ class Articulation(SmallMotions, InverseKinematics):
     def displaced(self, u: ArrayLike, displacement: ArrayLike) -> Vector:
         """u after a displacement along the speeds (m,): quaternions turn by it."""
         d = real_array("displacement", "d", displacement, (len(self.speeds),))
-        return self._ask(tasks.MOVED, u, None, d, len(self.coordinates))
+        return self._ask(tasks.DISPLACED, u, None, d, len(self.coordinates))
 
     # Dynamics ---------------------------------------------------------------------------------------------------------
 

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..core import interrupt
 from ..core.c_function import MEASURE
 from ..dynamics.forces import read_coordinates, read_efforts
+from ..dynamics.joint_space.mechanism import JointMechanism
 from ..dynamics.mechanism import Mechanism
-from ..dynamics.tree_driver import JointMechanism
 from ..integrate.stepper import Stepper
 from ..model import tables
 from ..model.compile import Model

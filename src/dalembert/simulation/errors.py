@@ -9,9 +9,8 @@ import numpy as np
 from ..core.c_function import C_TYPE, DERIVATIVE, NOT_A_NUMBER, WRONG_LENGTH
 from ..core.status import MESSAGES, NON_FINITE, STEP_UNDERFLOW
 from ..dynamics.constraints import NOT_SOLVED
-from ..dynamics.dynamics import SINGULAR, USER_FUNCTION
-from ..dynamics.projection import NOT_CLOSED
-from ..dynamics.tree_system import LIMP
+from ..dynamics.joint_space.mechanism import LIMP
+from ..dynamics.mechanism import NOT_CLOSED, SINGULAR, USER_FUNCTION
 from ..impact.resting_contact import UNSOLVED
 from ..model.tables import STATE_SIZE
 from ..pairwise.laws import COINCIDENT, ONE, OTHER, THE_LAW

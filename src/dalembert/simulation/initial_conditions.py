@@ -6,8 +6,7 @@ import numpy as np
 
 from ..core.c_function import COMPLETE, MEASURE, NOT_A_NUMBER
 from ..core.status import NON_FINITE, OK
-from ..dynamics.mechanism import Mechanism
-from ..dynamics.projection import NOT_CLOSED
+from ..dynamics.mechanism import NOT_CLOSED, Mechanism
 from ..model.compile import Model
 from ..model.graph import POINT_SIZE
 from ..model.tables import FEEDBACK, LEDGER, PENALTY, PROJECTION, System

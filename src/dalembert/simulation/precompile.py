@@ -19,11 +19,12 @@ from ..core.thread_pool import cores
 
 MODULES = (
     "deformable.step", "contact.tree_step", "contact.step", "dynamics.mechanism", "contact.converge", "impact.system",
-    "dynamics.particle_forces", "dynamics.tree_system", "dynamics.tree_loops", "contact.limits", "collide.curved",
+    "dynamics.particle_forces", "dynamics.joint_space.mechanism", "dynamics.joint_space.loops", "contact.limits",
+    "collide.curved",
     "collide.detect", "collide.narrow_phase", "deformable.contact", "linalg.krylov", "integrate.driver",
     "symbolic.generalized", "symbolic.constrained", "ensemble.batch_kernel", "core.thread_pool", "collide.particles",
     "collide.query", "linalg.conjugate_gradient", "linalg.lcp", "linalg.matching", "linalg.equilibrate",
-    "pairwise.forces", "dynamics.tree_queries", "dynamics.forces", "impact.resting_contact", "view.canvas",
+    "pairwise.forces", "dynamics.joint_space.queries", "dynamics.forces", "impact.resting_contact", "view.canvas",
     "view.drawing",
 )  # fmt: skip
 """The modules of the package with entry points, those that take longest to compile first."""

@@ -18,8 +18,8 @@ from ..contact.solvers import SOLVERS as CONTACT_SOLVERS
 from ..core.c_function import DERIVATIVE, PARTICLE_MATRIX
 from ..core.status import OK
 from ..deformable.contact import ParticleDetector
+from ..dynamics.joint_space.mechanism import JointMechanism
 from ..dynamics.mechanism import Mechanism
-from ..dynamics.tree_driver import JointMechanism
 from ..integrate.tableaus import METHODS
 from ..model.compile import Model
 from ..model.tables import FIELD, SPRING, STATE_SIZE, TORSION

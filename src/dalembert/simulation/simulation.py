@@ -15,12 +15,12 @@ from ..collide.narrow_phase import BY_FAMILY, families
 from ..core.jit import CFunction
 from ..core.status import OK
 from ..dynamics.forces import read_coordinates
+from ..dynamics.joint_space.loops import LOOPS_ENTRY as CLOSED
+from ..dynamics.joint_space.mechanism import TREE_ENTRY as JOINT
+from ..dynamics.joint_space.mechanism import JointMechanism
 from ..dynamics.mechanism import MECHANISM_ENTRY as MECHANICS
 from ..dynamics.mechanism import SPECIAL_ENTRY as SPECIAL
 from ..dynamics.mechanism import Mechanism, is_special, on_particles
-from ..dynamics.tree_driver import JointMechanism
-from ..dynamics.tree_loops import LOOPS_ENTRY as CLOSED
-from ..dynamics.tree_system import TREE_ENTRY as JOINT
 from ..integrate.stepper import Stepper
 from ..linalg.iterative import IterativeSolver
 from ..linalg.krylov import ITERATE_ENTRY as ITERATE

@@ -1,4 +1,5 @@
-"""M v̇ = f + Gᵀ λ with G v̇ = −γ, dense and small, for any number of constraints, dependent ones included.
+"""M v̇ = f + Gᵀ λ with G v̇ = −γ, dense and small, for any number of constraints, dependent ones included: its solution, the
+projection at the end of a step, and the C function of both for equations from a generated function.
 
 With M = L Lᵀ and X = L⁻¹ Gᵀ it is S λ = −γ − Xᵀ L⁻¹ f, S = Xᵀ X. S + ε diag S is factored, and the solution corrected
 with the true residual until that stops falling: where constraints depend on each other, that converges to an acceleration
@@ -6,6 +7,7 @@ that all of them share (the proximal iteration of Carpentier et al. 2021). Holon
 leading block of the factor is theirs.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -25,14 +27,14 @@ PLAN = np.dtype(
         ("n", "i8"),  # coordinates
         ("holonomic", "i8"),  # constraints of the first kind
         ("rows", "i8"),  # constraints of both kinds
-        ("stuck", "i8"),  # the coordinate that the mass matrix says nothing about, where it is singular
+        ("stuck", "i8"),  # the coordinate without inertia, where the mass matrix is singular
     ],
     align=True,
 )
 
 
 class Equations(NamedTuple):
-    """One system of equations. `values` is what `layout` says; what generated code leaves out is 0."""
+    """One system of equations. `values` is ordered as in `layout`; entries that generated code leaves out are 0."""
 
     plan: Any = column("1", PLAN)
     inputs: Any = column("2 * n + parameters", doc="u (n), v (n), parameters")
@@ -51,12 +53,13 @@ class Equations(NamedTuple):
 
 SINGULAR_MASS = 170  # status: the mass matrix is singular
 LEAST = 1e-14  # of the largest diagonal entry so far: smaller pivots are rounding
-EPSILON = 1e-10  # relative to the diagonal of S
+EPSILON = 1e-10  # relative to the diagonal of S: the corrections remove its effect
 MOST_CORRECTIONS = 30
+PROGRESS = 0.5  # corrections end where the residual does not fall to this share
 
 
 def layout(n: Any, holonomic: Any, rows: Any) -> tuple[Any, ...]:
-    """Where in `values` stand: f (after M, n²), gaps g, gradients G, drifts a of G v + a = 0, biases γ, and the energy, then
+    """Offsets in `values` of f (after M, n²), gaps g, gradients G, drifts a of G v + a = 0, biases γ, and the energy, then
     the power of what does work."""
     force = n * n
     gap = force + n
@@ -66,7 +69,7 @@ def layout(n: Any, holonomic: Any, rows: Any) -> tuple[Any, ...]:
     return force, gap, gradient, drift, bias, bias + rows
 
 
-places = njit(layout)
+offsets = njit(layout)
 
 
 def make_equations(address: int, n: int, holonomic: int, rows: int, parameters: np.ndarray) -> Equations:
@@ -93,7 +96,7 @@ def factorize(tables):
     if rows == 0:
         return 0
     cross, schur = tables.cross, tables.schur
-    gradient = places(n, plan.holonomic, rows)[2]
+    gradient = offsets(n, plan.holonomic, rows)[2]
     for r in range(rows):
         for i in range(n):
             cross[r * n + i] = values[gradient + r * n + i]
@@ -109,7 +112,7 @@ def factorize(tables):
 
 @njit
 def end_step(tables):
-    """A step ends with the state that was prepared last; those of trial steps that are rejected leave nothing behind."""
+    """Accept the scales of the state that was prepared last; those of rejected steps are not used again."""
     largest, scale = tables.largest, tables.scale
     for i in range(scale.shape[0]):
         largest[i] = scale[i]
@@ -117,6 +120,7 @@ def end_step(tables):
 
 @njit
 def dot_product(a, at, b, bt, n):
+    """Σ a[at + i] b[bt + i]."""
     total = 0.0
     for i in range(n):
         total += a[at + i] * b[bt + i]
@@ -125,19 +129,19 @@ def dot_product(a, at, b, bt, n):
 
 @njit
 def solve_multipliers(rows, tables):
-    """S λ = `target` for the first so many rows, least squares where that has no solution."""
+    """`multipliers` = λ with S λ = `target` for the first `rows` rows; least squares where that has no solution."""
     n, stride = tables.plan[0].n, tables.plan[0].rows
     target, residual, multipliers = tables.target, tables.residual, tables.multipliers
     cross, schur, step = tables.cross, tables.schur, tables.step
     clear(multipliers)
-    previous = 1e300
+    previous = math.inf
     for _ in range(MOST_CORRECTIONS):
         combine(rows, n, cross, multipliers, step)
         worst = 0.0
         for r in range(rows):
             residual[r] = target[r] - dot_product(cross, r * n, step, 0, n)
             worst = max(worst, abs(residual[r]))
-        if not worst < 0.5 * previous:
+        if not worst < PROGRESS * previous:
             return
         previous = worst
         cholesky.forward(rows, schur, 0, stride, residual, 0)
@@ -166,11 +170,11 @@ def correct(rows, tables):
 
 @njit
 def accelerate(tables):
-    """step ← v̇, with the multipliers that go with it."""
+    """`step` = v̇, and `multipliers` = λ."""
     plan = tables.plan[0]
     n, rows = plan.n, plan.rows
     values, factor, step = tables.values, tables.factor, tables.step
-    force, _, _, _, bias, _ = places(n, plan.holonomic, rows)
+    force, _, _, _, bias, _ = offsets(n, plan.holonomic, rows)
     for i in range(n):
         step[i] = values[force + i]
     cholesky.forward(n, factor, 0, n, step, 0)
@@ -188,12 +192,10 @@ def accelerate(tables):
     cholesky.backward(n, factor, 0, n, step, 0)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The equations of a generated function behind one C pointer, for the integrators: y = (u, v, work).
+# The equations of a generated function behind one C pointer, for the integrators: y = (u, v, work) ---------------------
 #
 # `work` is what forces, constraints that move and explicit time dependence have done, so that the energy less it is
-# constant.
-# A step ends with u and v put back on the constraints, by the least change in the metric of the masses.
+# constant. A step ends with u and v put back on the constraints, by the least change in the metric of the masses.
 
 
 FILL = 30  # task: M, f and the constraints, from u, v and parameters
@@ -221,7 +223,7 @@ def finish(y, dydt, tables):
     plan = tables.plan[0]
     n, values, step = plan.n, tables.values, tables.step
     accelerate(tables)
-    _, _, gradient, _, _, energy = places(n, plan.holonomic, plan.rows)
+    _, _, gradient, _, _, energy = offsets(n, plan.holonomic, plan.rows)
     power = values[energy + 1]
     for r in range(plan.rows):
         power += tables.multipliers[r] * dot_product(values, gradient + r * n, y, n, n)
@@ -233,10 +235,10 @@ def finish(y, dydt, tables):
 
 @njit
 def gap_left(y, tables):
-    """Whether a holonomic constraint asks for another change of coordinates that is more than rounding."""
+    """Whether a holonomic constraint is still violated by more than rounding."""
     plan = tables.plan[0]
     n, values = plan.n, tables.values
-    _, gap, gradient, _, _, _ = places(n, plan.holonomic, plan.rows)
+    _, gap, gradient, _, _, _ = offsets(n, plan.holonomic, plan.rows)
     for r in range(plan.holonomic):
         reach = 0.0
         for i in range(n):
@@ -252,7 +254,7 @@ def project(t, y, tables):
     Returns a status."""
     plan = tables.plan[0]
     n, rows, values, target, step = plan.n, plan.rows, tables.values, tables.target, tables.step
-    _, gap, gradient, drift, _, _ = places(n, plan.holonomic, rows)
+    _, gap, gradient, drift, _, _ = offsets(n, plan.holonomic, rows)
     size, count = 1.0, 0
     while plan.holonomic > 0 and size > NEARLY:
         if count == ITERATIONS:
@@ -280,14 +282,14 @@ def project(t, y, tables):
 
 @njit
 def equations_task(task, t, y, dydt, tables):
-    """Do one of the tasks of `pointer`; returns a status."""
+    """Do one of the tasks of `core.c_function`; returns a status."""
     plan = tables.plan[0]
     if task == COMPLETE_EVALUATED and plan.rows == 0:
         end_step(tables)
         return 0
     status = 0 if task == COMPLETE_EVALUATED else prepare(t, y, tables)
     if status == 0 and task != DERIVATIVE and plan.rows > 0:
-        energy = places(plan.n, plan.holonomic, plan.rows)[5]
+        energy = offsets(plan.n, plan.holonomic, plan.rows)[5]
         before = tables.values[energy]
         status = project(t, y, tables)
         y[2 * plan.n] += tables.values[energy] - before
@@ -310,8 +312,8 @@ def failure(tables: Equations, names: Sequence[str], status: int) -> str:
     if status == SINGULAR_MASS:
         name = names[int(tables.plan[0].stuck)]
         return (
-            f"the mass matrix is singular: nothing resists the acceleration of {name!r} there; take other coordinates (at a "
-            "pole), or give what it moves a mass"
+            f"the mass matrix is singular: {name!r} has no inertia there; use other coordinates (at a pole), or give the "
+            "bodies that it moves a mass"
         )
     if status == NOT_MET:
         return "the holonomic constraints cannot be met; they contradict each other, or the step is too long"

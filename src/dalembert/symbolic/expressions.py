@@ -1,6 +1,7 @@
-"""Expressions as a graph: every subexpression once, so that derivatives of long chains stay short.
+"""Expressions as a graph, in which every subexpression occurs once, so that derivatives of long chains stay short; then
+derivatives, the conversion of SymPy expressions, the variables of a system, generated code, and constraints.
 
-A node is what one statement of the generated code computes. Equal nodes are the same object: what is written down twice is
+A node is the result of one statement of the generated code. Equal nodes are the same object, so that equal subexpressions are
 computed once. Constants are folded, and nothing else is simplified, but for what derivatives are full of (0, 1, −1) and
 cos² + sin², which rotation matrices are.
 """
@@ -82,11 +83,13 @@ class Graph:
         return self._known.get(("input", name)) or self._new(("input", name), name, (), math.nan)
 
     def _make(self, op: str, arguments: tuple[Node, ...], value: float = math.nan) -> Node:
+        """The node of an operation, which exists once."""
         # −0.0 equals 0.0, and takes its place
         key = (op, value) if op == "number" else (op, *(node.index for node in arguments))
         return self._known.get(key) or self._new(key, op, arguments, value)
 
     def _new(self, key: tuple[object, ...], op: str, arguments: tuple[Node, ...], value: float) -> Node:
+        """Add a node."""
         node = Node(self, len(self.nodes), op, arguments, value)
         self.nodes.append(node)
         self._known[key] = node
@@ -103,6 +106,7 @@ class Graph:
         return self.node(value) if math.isfinite(value) else None
 
     def add(self, a: Node, b: Node) -> Node:
+        """a + b."""
         if a.index > b.index:
             a, b = b, a
         if a.is_number(0.0):
@@ -120,6 +124,7 @@ class Graph:
         return self._folded(lambda x, y: x + y, a, b) or self._make("add", (a, b))
 
     def subtract(self, a: Node, b: Node) -> Node:
+        """a − b."""
         if b.is_number(0.0):
             return a
         if a.is_number(0.0):
@@ -131,6 +136,7 @@ class Graph:
         return self._folded(lambda x, y: x - y, a, b) or self._make("subtract", (a, b))
 
     def multiply(self, a: Node, b: Node) -> Node:
+        """a b."""
         if a.index > b.index:
             a, b = b, a
         for one, other in ((a, b), (b, a)):
@@ -145,6 +151,7 @@ class Graph:
         return self._folded(lambda x, y: x * y, a, b) or self._make("multiply", (a, b))
 
     def divide(self, a: Node, b: Node) -> Node:
+        """a / b."""
         if a.is_number(0.0):
             return a
         if b.is_number(1.0):
@@ -154,6 +161,7 @@ class Graph:
         return self._folded(lambda x, y: x / y, a, b) or self._make("divide", (a, b))
 
     def negate(self, a: Node) -> Node:
+        """−a."""
         if a.op == "negate":
             return a.arguments[0]
         if a.op == "subtract":
@@ -221,13 +229,10 @@ def dot_nodes(a: Sequence[Node], b: Sequence[Node]) -> Node:
     return total
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Derivatives of graphs of expressions, forward and in reverse, with one table of rules.
+# Derivatives of graphs of expressions, forward and in reverse, with one table of rules ---------------------------------
 #
-# Forward: the derivative of each node follows from those of its arguments, d = Σ ∂node/∂argument · d(argument), so
-# that the
-# derivatives of all outputs in one direction cost a few statements for each node, however deep the expressions are
-# nested.
+# Forward: the derivative of each node follows from those of its arguments, d = Σ ∂node/∂argument · d(argument), so that the
+# derivatives of all outputs in one direction cost a few statements for each node, however deep the expressions are nested.
 # In reverse, the gradient of one output with respect to everything costs as much. A. Griewank, A. Walther, Evaluating
 # Derivatives, 2008, ch. 3.
 
@@ -237,6 +242,7 @@ def _call(name: str, *arguments: Node) -> Node:
 
 
 def _selected(node: Node) -> tuple[Node, ...]:
+    """Partial derivatives of `Graph.select`."""
     a, b, _, _ = node.arguments
     graph, strict = node.graph, node.op == "less"
     one, zero = graph.node(1.0), graph.node(0.0)
@@ -244,12 +250,14 @@ def _selected(node: Node) -> tuple[Node, ...]:
 
 
 def _angle(node: Node) -> tuple[Node, Node]:
+    """Partial derivatives of atan2(y, x)."""
     y, x = node.arguments
     square = x * x + y * y
     return x / square, -y / square
 
 
 def _power(node: Node) -> tuple[Node, Node]:
+    """Partial derivatives of pow."""
     base, exponent = node.arguments
     return exponent * _call("pow", base, exponent - 1.0), _call("log", base) * node
 
@@ -328,8 +336,7 @@ def gradient(output: Node, inputs: Sequence[Node]) -> list[Node]:
     return [share.get(node, zero) for node in inputs]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# From SymPy expressions to graphs. Expressions only: a string is never turned into one.
+# From SymPy expressions to graphs. Expressions only: a string is never turned into one ---------------------------------
 
 
 _RECIPROCALS = {"sec": "cos", "csc": "sin", "cot": "tan"}
@@ -367,6 +374,7 @@ class Reader:
             raise ValueError(f"{what}: {error}") from None
 
     def _read(self, expression: Any) -> Node:
+        """The node of an expression, which is converted once."""
         found = self._nodes.get(expression)
         if found is None:
             found = self._make(expression)
@@ -374,6 +382,7 @@ class Reader:
         return found
 
     def _make(self, e: Any) -> Node:
+        """Convert an expression by its kind."""
         import sympy
 
         if e.is_number:
@@ -486,8 +495,9 @@ class _NotReadable(Exception):
     """What cannot be compiled, and why."""
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The variables of a system: coordinates, their rates, time and parameters, as SymPy writes them and as inputs of a
+# The variables of a system ---------------------------------------------------------------------------------------------
+#
+# Coordinates, their rates, time and parameters, as SymPy writes them and as inputs of a
 # graph.
 
 
@@ -605,12 +615,12 @@ def _value(symbol: Any, value: Any) -> float:
     return number
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Generated code: a graph as Python source of scalar statements, compiled by Numba and kept on disk between processes.
+# Generated code --------------------------------------------------------------------------------------------------------
 #
-# The source holds no names of the user's, only numbers and names made here. Machine code is kept under a hash of it,
-# like that
-# of every kernel (see `jit`).
+# A graph as Python source of scalar statements, compiled by Numba and cached on disk.
+#
+# The source contains no names of the user's, only numbers and generated names. Machine code is cached under a hash of it,
+# like that of every kernel (see `jit`).
 
 
 _INFIX = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
@@ -718,13 +728,13 @@ def _load(source: str) -> Callable[..., int]:
     return function  # type: ignore[no-any-return]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Constraints among coordinates: g(u, t) = 0, and A(u, t) v + a(u, t) = 0, with what the equations of motion need of
+# Constraints among coordinates -----------------------------------------------------------------------------------------
+#
+# g(u, t) = 0, and A(u, t) v + a(u, t) = 0, with what the equations of motion need of
 # them.
 #
-# Every constraint gives a row G v + a = 0 and, differentiated once more, G v̇ + γ = 0: for holonomic ones G = ∂g/∂u
-# and
-# a = ∂g/∂t.
+# Every constraint gives a row G v + a = 0 and, differentiated once more, G v̇ + γ = 0: for holonomic ones G = ∂g/∂u and a =
+# ∂g/∂t.
 
 
 class Constraints:

@@ -1,4 +1,8 @@
-"""`GeneralizedCoordinates`: where the bodies of a scene are, as expressions in coordinates of the user's."""
+"""`GeneralizedCoordinates`: poses of the bodies of a scene as expressions in coordinates of the user's.
+
+First the conversion of states of bodies to coordinates (`nearest`), then the C function that runs them (`placed_task`), then
+orientations as expressions, and the class.
+"""
 
 from __future__ import annotations
 
@@ -24,22 +28,22 @@ from ..core.jit import CFunction, njit
 from ..core.math3 import add, congruence, cross, dot, from_matrix, load3, scale, store3, sub, symvec
 from ..core.simd import load, store
 from ..core.tables import column, part, table_at
+from ..dynamics.joint_space.mechanism import FORWARD_KINEMATICS, copy_tail_back
+from ..dynamics.joint_space.state import copy_tail, momenta, record_projection
 from ..dynamics.kinematics import load6, load9
-from ..dynamics.tree_state import book_projection, copy_tail, momenta
-from ..dynamics.tree_system import FORWARD_KINEMATICS, copy_tail_back
+from ..linalg.block_ldl import load_3x3
 from ..linalg.block_matrix import load_3, store_3
 from ..model.tables import STATE_SIZE, System
 from ..scene.body import Body
 from ..scene.checks import rotation_matrix
 from ..scene.scene import Scene
-from .constrained import FILL, Equations, accelerate, end_step, places, prepare, project
+from .constrained import FILL, Equations, accelerate, end_step, offsets, prepare, project
 from .expressions import Constraints, Generated, Node, Variables, derivatives, dot_nodes, needed
 
-# ----------------------------------------------------------------------------------------------------------------------
-# From states of bodies to generalized coordinates: the places nearest to theirs, and the rates.
+# From states of bodies to generalized coordinates: the nearest poses, and the rates --------------------------------------
 
 
-SEARCHES = 50
+SEARCHES = 50  # Gauss–Newton steps, at most
 Evaluate = Callable[[np.ndarray], np.ndarray]  # u → what `GeneralizedCoordinates.evaluate` gives
 
 
@@ -51,7 +55,7 @@ def parts(y: np.ndarray, bodies: int) -> np.ndarray:
 def nearest(
     evaluate: Evaluate, bodies: Sequence[Body], states: np.ndarray, u: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(u, u̇): the places nearest to those of the bodies in the metric of the masses, by Newton's method from u, and the rates
+    """(u, u̇): the poses nearest to those of the bodies in the metric of the masses, by Newton's method from u, and the rates
     whose momenta are nearest. states : see `parts`."""
     u, previous = u.copy(), np.inf
     for _ in range(SEARCHES):
@@ -96,29 +100,29 @@ def _least_squares(jacobian: np.ndarray, metric: np.ndarray, missing: np.ndarray
     return np.asarray(np.linalg.lstsq(mass, np.einsum("bin,bi->n", weighted, missing), rcond=1e-13)[0])
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The bodies of a scene in generalized coordinates as one C function; see `pointer` for its tasks. z = (u, v), then
-# what the
-# state of the mechanism has after its bodies: particles, coordinates that are watched, the ledger.
+# The C function --------------------------------------------------------------------------------------------------------
 #
-# Generated code gives places and Jacobians; forces are those of the mechanism whose state has bodies in it. With
+# The bodies of a scene in generalized coordinates; see `core.c_function` for its tasks. z = (u, v), then what the
+# state of the mechanism has after its bodies: particles, turn counts of angles, the ledger.
+#
+# Generated code computes poses and Jacobians; forces are those of the mechanism whose state has bodies in it. With
 # v = J u̇ + drift, v̇ = J ü + γ for both velocities of a body,
 #
 #     M = Σ Jᵀ (m, I) J,   f = Σ Jᵀ ((F, τ) − (m, I) γ − (0, ω × I ω)).
 
 
-FIXED = 24  # as in `generalized`
+FIXED = 24  # numbers of a body before its Jacobian: x, R, drift and bias
 OPTIONS = np.dtype([("address", "i8"), ("mechanism", "i8"), ("handle", "i8"), ("time", "f8")], align=True)
 """Addresses of the generated function and of the mechanism, what to hand that, and the time of the last whole step (s)."""
 
 
 class Placed(NamedTuple):
-    """A mechanism whose bodies are where generated code says."""
+    """A mechanism whose poses are computed by generated code."""
 
     options: Any = column("1", OPTIONS)
     equations: Any = part(Equations)
     system: Any = part(System)
-    motion: Any = column(doc="what the generated function gives: 24 + 6 n numbers a body, then constraints")
+    motion: Any = column(doc="results of the generated function: 24 + 6 n numbers a body, then constraints")
     y: Any = column(doc="the state of the mechanism")
     dydt: Any = column()
 
@@ -133,29 +137,29 @@ def placed_task(task, t, z, dzdt, placed):
     if task == FILL:
         return fill(t, z, dzdt, placed)
     if task == FORWARD_KINEMATICS:
-        take(z, placed)
-        return place_bodies(t, placed.equations.inputs, placed)
+        load_inputs(z, placed)
+        return forward_kinematics(t, placed.equations.inputs, placed)
     rows = placed.equations.plan[0].rows
     if task in (DERIVATIVE, MEASURE):
-        take(z, placed)
+        load_inputs(z, placed)
         status = prepare(t, z, placed.equations)
     else:
         placed.options[0].time = t
         if task == COMPLETE_EVALUATED and rows == 0:
             end_step(placed.equations)
             return 0
-        take(z, placed)
+        load_inputs(z, placed)
         status = prepare(t, z, placed.equations)
         if status == 0 and rows > 0:
-            status = put_back(t, z, placed)
+            status = project_constraints(t, z, placed)
         if status == 0:
             end_step(placed.equations)
     return finish(t, z, dzdt, placed) if status == 0 else status
 
 
 @njit
-def take(z, placed):
-    """The inputs of generated code, and the part of the mechanism's state that is not of bodies, from z."""
+def load_inputs(z, placed):
+    """Write the inputs of generated code, and the part of the mechanism's state after its bodies, from z."""
     n, inputs = placed.equations.plan[0].n, placed.equations.inputs
     for i in range(2 * n):
         inputs[i] = z[i]
@@ -163,14 +167,15 @@ def take(z, placed):
 
 
 @njit
-def place_bodies(t, inputs, placed):
-    """Put the bodies where u and v have them: the mechanism's state and the rows of its bodies. Returns a status."""
+def forward_kinematics(t, inputs, placed):
+    """Poses and velocities of the bodies from u and v: the mechanism's state and its rows of the kinematics table. Returns a
+    status."""
     motion, system, y = placed.motion, placed.system, placed.y
     n, bodies, kinematics = placed.equations.plan[0].n, system.bodies, system.kinematics
     status = call_pointer(placed.options[0].address, 0, DERIVATIVE, t, inputs, motion)
     for b in range(system.settings[0].rigid):
         at, kin = b * (FIXED + 6 * n), kinematics[b]
-        rotation = matrix_at(motion, at + 3)
+        rotation = load_3x3(motion, at + 3)
         v = velocity(motion, at + 12, at + FIXED, inputs, n, n)
         omega = velocity(motion, at + 15, at + FIXED + 3 * n, inputs, n, n)
         store3(kin.x, load_3(motion, at))
@@ -189,14 +194,6 @@ def place_bodies(t, inputs, placed):
 
 
 @njit
-def matrix_at(a, at):
-    return (
-        load(a, at), load(a, at + 1), load(a, at + 2), load(a, at + 3), load(a, at + 4), load(a, at + 5), load(a, at + 6),
-        load(a, at + 7), load(a, at + 8),
-    )  # fmt: skip
-
-
-@njit
 def velocity(motion, base, jacobian, rates, first, n):
     """Three rows of J times `rates` from `first`, plus three numbers at `base`."""
     x, y, z = load_3(motion, base)
@@ -211,14 +208,14 @@ def velocity(motion, base, jacobian, rates, first, n):
 @njit
 def fill(t, inputs, values, placed):
     """M, f and the constraints, into `values`. Returns a status."""
-    status = place_bodies(t, inputs, placed)
+    status = forward_kinematics(t, inputs, placed)
     if status == 0:
         status = call_pointer(placed.options[0].mechanism, placed.options[0].handle, FORCES, t, placed.y, placed.dydt)
     if status != 0:
         return status
     plan, motion = placed.equations.plan[0], placed.motion
     n, rigid = plan.n, placed.system.settings[0].rigid
-    force, gap, _, _, _, end = places(n, plan.holonomic, plan.rows)
+    force, gap, _, _, _, end = offsets(n, plan.holonomic, plan.rows)
     for k in range(gap):
         store(values, k, 0.0)
     for b in range(rigid):
@@ -239,37 +236,38 @@ def add_body(b, n, values, force, placed):
     turning = add(symvec(inertia, load_3(motion, at + 21)), cross(omega, symvec(inertia, omega)))
     moment = sub(load3(kin.torque), turning)
     for i in range(n):
-        v_i, w_i = column(motion, at + FIXED + i, n), column(motion, at + FIXED + 3 * n + i, n)
+        v_i, w_i = column_at(motion, at + FIXED + i, n), column_at(motion, at + FIXED + 3 * n + i, n)
         p, spin = scale(body.mass, v_i), symvec(inertia, w_i)
         store(values, force + i, load(values, force + i) + dot(v_i, left) + dot(w_i, moment))
         for j in range(i + 1):
-            v_j, w_j = column(motion, at + FIXED + j, n), column(motion, at + FIXED + 3 * n + j, n)
+            v_j, w_j = column_at(motion, at + FIXED + j, n), column_at(motion, at + FIXED + 3 * n + j, n)
             store(values, i * n + j, load(values, i * n + j) + dot(p, v_j) + dot(spin, w_j))
 
 
 @njit
-def column(a, at, stride):
+def column_at(a, at, stride):
+    """Three numbers, `stride` apart: a column of a Jacobian of three rows."""
     return (load(a, at), load(a, at + stride), load(a, at + 2 * stride))
 
 
 @njit
 def finish(t, z, dzdt, placed):
-    """ż where `prepare` has been: rates, accelerations, and what the mechanism makes of the rest. Returns a status."""
+    """ż after `prepare`: rates, accelerations, and the rates of the mechanism for the rest. Returns a status."""
     equations = placed.equations
     n, step = equations.plan[0].n, equations.step
     accelerate(equations)
     for i in range(n):
         store(dzdt, i, load(z, n + i))
         store(dzdt, n + i, load(step, i))
-    react(n, placed)
+    reactions(n, placed)
     call_pointer(placed.options[0].mechanism, placed.options[0].handle, WRITE, t, placed.y, placed.dydt)
     copy_tail_back(placed.dydt, STATE_SIZE * placed.system.settings[0].rigid, dzdt, 2 * n)
     return 0
 
 
 @njit
-def react(n, placed):
-    """What holds each body where its coordinates have it: what its acceleration takes beside the applied forces."""
+def reactions(n, placed):
+    """The constraint forces on each body, m v̇ − F and I ω̇ + ω × I ω − T, into the kinematics table."""
     system, motion, step = placed.system, placed.motion, placed.equations.step
     bodies, kinematics = system.bodies, system.kinematics
     for b in range(system.settings[0].rigid):
@@ -283,19 +281,19 @@ def react(n, placed):
 
 
 @njit
-def put_back(t, z, placed):
-    """Put u and v back on the constraints; what that changes of energy and momenta goes to the ledger. Returns a status."""
-    before = books(t, placed)
+def project_constraints(t, z, placed):
+    """Project u and v onto the constraints; the change of energy and momenta goes to the ledger. Returns a status."""
+    before = energy_and_momenta(t, placed)
     status = project(t, z, placed.equations)
     if status != 0:
         return status
-    book_projection(z, before, books(t, placed), placed.system)
+    record_projection(z, before, energy_and_momenta(t, placed), placed.system)
     return 0
 
 
 @njit
-def books(t, placed):
-    """Energy, momentum and angular momentum of everything, at the state that was prepared."""
+def energy_and_momenta(t, placed):
+    """(energy (J), momentum, angular momentum about the origin) of bodies and particles, at the state that was prepared."""
     call_pointer(placed.options[0].mechanism, placed.options[0].handle, RECORD, t, placed.y, placed.dydt)
     total, turning = momenta(placed.y, placed.system)
     return placed.system.energies[0] + placed.system.energies[1], total, turning
@@ -314,8 +312,9 @@ def bodies_in_coordinates(data, task, t, z, n, dzdt, m):
 PLACED_ENTRY = CFunction(bodies_in_coordinates, C_SIGNATURE)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Orientations as nodes: rotation matrices, row by row, from what a user may write, and angular velocities from them.
+# Orientations as nodes -------------------------------------------------------------------------------------------------
+#
+# Rotation matrices, row by row, from the forms that a user may write, and angular velocities from them.
 
 
 Rotation = list[Node]  # nine
@@ -373,9 +372,9 @@ def angular_velocity(rotation: Rotation, rate: Rotation) -> list[Node]:
     return [dot_nodes(rates[2], rows[1]), dot_nodes(rates[0], rows[2]), dot_nodes(rates[1], rows[0])]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# The public class ------------------------------------------------------------------------------------------------------
 
-NOT_A_ROTATION = 1e-9
+NOT_A_ROTATION = 1e-9  # of R Rᵀ − 1: with a larger error R is not a rotation
 
 
 class GeneralizedCoordinates:
@@ -383,12 +382,12 @@ class GeneralizedCoordinates:
 
     Parameters
     ----------
-    scene : its joints hold by what the coordinates leave no other way; they are not constraints here.
+    scene : its joints hold because the coordinates allow no other motion; they are not constraints here.
     coordinates, velocities, time, constraints, nonholonomic, parameters : as those of `Lagrangian`.
     place : body, by name → the position of its centre of mass (m), world axes, or (position, orientation), as SymPy
         expressions in u and t. An orientation is a rotation matrix (3 × 3, from the body's frame to the world), a quaternion
         (w, x, y, z), or (axis, angle). Without one the body keeps that of the scene.
-    start : coordinates near those at the start, which are found from the places of the bodies in the scene; else zeros.
+    start : coordinates near those at the start, which are computed from the poses of the bodies in the scene; else zeros.
 
     From x(u, t) and R(u, t) the code of v = J u̇ + drift and v̇ = J ü + bias is derived, with ω from Ṙ Rᵀ, so that
 
@@ -421,13 +420,11 @@ class GeneralizedCoordinates:
         nodes = []
         for body in self.bodies:
             if body.name not in place:
-                raise ValueError(f"place: body {body.name!r} is missing; say where it is, in the coordinates")
+                raise ValueError(f"place: body {body.name!r} is missing; give its position in terms of the coordinates")
             nodes += _motion(*_pose(body, place[body.name], variables), variables)
         self.rows = Constraints(variables, constraints, nonholonomic)
         nodes += self.rows.nodes()
-        self.moving = variables.t in needed(
-            nodes
-        )  # whether they depend on time, so that what holds the bodies does work
+        self.moving = variables.t in needed(nodes)  # whether they depend on time, so that constraints do work
         self.generated = Generated(nodes, variables.inputs)
         self.parameters = np.array(list(variables.parameters.values()))
         self._require_rotations()
@@ -499,6 +496,7 @@ class GeneralizedCoordinates:
 
 
 def _pose(body: Body, place: Any, variables: Variables) -> tuple[list[Node], list[Node]]:
+    """Position and rotation of a body as nodes. Raises TypeError or ValueError, naming the body."""
     what = f"place of body {body.name!r}"
     if isinstance(place, str) or not hasattr(place, "__len__") or len(place) not in (2, 3):
         raise TypeError(f"{what} is {place!r}; give (x, y, z), or ((x, y, z), orientation)")
@@ -513,10 +511,11 @@ def _pose(body: Body, place: Any, variables: Variables) -> tuple[list[Node], lis
 
 
 def _motion(x: list[Node], rotation: list[Node], variables: Variables) -> list[Node]:
-    """What `FIXED` says, and J."""
+    """The outputs of one body: the numbers that FIXED counts, and J."""
     one = variables.graph.node(1.0)
 
     def velocities(direction: dict[Node, Node]) -> list[Node]:
+        """(v, ω) where the variables change at the rates `direction`."""
         rates = derivatives([*x, *rotation], direction)
         return [*rates[:3], *angular_velocity(rotation, rates[3:])]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,26 +21,35 @@ if TYPE_CHECKING:
     import xarray
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Runs of equations of motion in generalized coordinates: the loop over frames, and what is recorded.
+# Runs of equations of motion in generalized coordinates: the loop over frames, and what is recorded --------------------
 
 
-MET = 1e-9  # of 1 + |u|: a start within this of the constraints is moved onto them
+MET = 1e-9  # of 1 + |u|: a start within this of the constraints is projected onto them without `assemble`
+
+
+class Options(NamedTuple):
+    """The options of `Lagrangian.run`."""
+
+    method: str
+    dt: float | None
+    rtol: float
+    atol: float | None
+    frames: float
+    assemble: bool
 
 
 def run(
-    motion: Motion, names: Sequence[str], u: np.ndarray, v: np.ndarray, start: float, duration: float, *, method: str,
-    dt: float | None, rtol: float, atol: float | None, frames: float, assemble: bool,
+    motion: Motion, names: Sequence[str], u: np.ndarray, v: np.ndarray, start: float, duration: float, options: Options
 ) -> xarray.Dataset:  # fmt: skip
     """See `Lagrangian.run`."""
-    n = len(u)
+    n, dt, rtol, atol, frames = len(u), options.dt, options.rtol, options.atol, options.frames
     for name, value in (("duration", duration), ("frames", frames), ("dt", 1.0 if dt is None else dt)):
         if not 0.0 < value < np.inf:
             raise ValueError(f"{name} must be positive and finite, not {value!r}")
     y, dydt = np.concatenate([u, v, [0.0]]), np.full(2 * n + 1, np.nan)
-    driver = _driver(motion, n, method, dt, rtol, rtol if atol is None else atol)
+    driver = _driver(motion, n, options.method, dt, rtol, rtol if atol is None else atol)
     driver.restart(float(start))
-    _set_out(motion, names, float(start), y, dydt, assemble)
+    _initialize(motion, names, float(start), y, dydt, options.assemble)
     record = _Record(motion, names)
     record.add(float(start), y)
     end = start + duration
@@ -52,15 +61,16 @@ def run(
             raise _stopped(motion, names, status, driver, record)
         if driver.time > record.times[-1]:
             record.add(driver.time, y)
-    return record.dataset({"method": method, **driver.counts})
+    return record.dataset({"method": options.method, **driver.counts})
 
 
 def _driver(motion: Motion, n: int, method: str, dt: float | None, rtol: float, atol: float) -> Driver:
+    """The driver of a method on (u, v, work). Raises ValueError for options that do not fit the method."""
     tableau = find_method(method)
     if dt is None and not tableau.error.shape[0]:
         raise ValueError(f"method {method!r} takes fixed steps: give dt")
     if tableau.partitioned == 2:
-        raise ValueError(f"method {method!r} is for bodies whose free motion it knows; take another")
+        raise ValueError(f"method {method!r} needs the free motion of rigid bodies; use another method")
     if not (0.0 < rtol < np.inf and 0.0 <= atol < np.inf):
         raise ValueError(f"rtol must be above zero and atol not below it, both finite, not {rtol!r} and {atol!r}")
     options = make_options(
@@ -72,9 +82,11 @@ def _driver(motion: Motion, n: int, method: str, dt: float | None, rtol: float, 
     return Driver(Functions(motion.address, motion.data, 1, none, none), options, 0.0 if dt is None else dt)
 
 
-def _set_out(motion: Motion, names: Sequence[str], t: float, y: np.ndarray, dydt: np.ndarray, assemble: bool) -> None:
-    """Put the start on the constraints. Raises ValueError where it is off them, unless asked to assemble, or where it cannot
-    be run."""
+def _initialize(
+    motion: Motion, names: Sequence[str], t: float, y: np.ndarray, dydt: np.ndarray, assemble: bool
+) -> None:
+    """Project the start y onto the constraints, and write dydt there. Raises ValueError where the start violates them and
+    `assemble` is False, or where the derivative is not finite."""
     given, n = y.copy(), len(names)
     motion.tables.largest[:] = 0.0
     status = motion.call(COMPLETE, t, y, dydt)
@@ -95,6 +107,7 @@ def _set_out(motion: Motion, names: Sequence[str], t: float, y: np.ndarray, dydt
 
 
 def _stopped(motion: Motion, names: Sequence[str], status: int, driver: Driver, record: _Record) -> IntegrationError:
+    """The error of a run that stopped with a status, with all that was recorded."""
     message = f"integration stopped at t = {driver.time!r} s: {failure(motion.tables, names, status)}"
     if status in MESSAGES:
         spread = np.abs(driver.attempt(record.states[-1])[len(names) : 2 * len(names)])
@@ -119,6 +132,7 @@ class _Record:
         self._energies: list[float] = []
 
     def add(self, t: float, y: np.ndarray) -> None:
+        """Record a state, with its multipliers and energy."""
         tables, plan = self._motion.tables, self._motion.tables.plan[0]
         self._motion.call(DERIVATIVE, t, y, np.empty(y.size))
         self.times.append(t)
@@ -128,6 +142,7 @@ class _Record:
         self._energies.append(float(tables.values[at]))
 
     def dataset(self, attrs: dict[str, object]) -> xarray.Dataset:
+        """All frames as a Dataset."""
         import xarray
 
         states, n = np.array(self.states), len(self._names)
@@ -147,7 +162,7 @@ class _Record:
         )
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# The public class ------------------------------------------------------------------------------------------------------
 
 
 class Lagrangian:
@@ -223,7 +238,7 @@ class Lagrangian:
         return np.asarray(lower + np.tril(lower, -1).T)
 
     def bias(self, u: ArrayLike, v: ArrayLike | None = None, t: float = 0.0) -> np.ndarray:
-        """(n,): what M v̇ lacks of the constraints' forces, M v̇ + bias = Gᵀ λ; the forces given count with a minus."""
+        """(n,): the bias of M v̇ + bias = Gᵀ λ, minus the applied forces included."""
         return -self._values(u, v, t)["force"]
 
     def energy(self, u: ArrayLike, v: ArrayLike | None = None, t: float = 0.0) -> float:
@@ -236,11 +251,12 @@ class Lagrangian:
         return self._solved(t, u, v)[0]
 
     def multipliers(self, t: float, u: ArrayLike, v: ArrayLike | None = None) -> np.ndarray:
-        """(constraints,): λ, of the holonomic ones first: the forces in the gaps g, in N where g is in m. Of constraints that
-        depend on each other, these share what they do together."""
+        """(constraints,): λ, of the holonomic ones first: the forces in the gaps g, in N where g is in m. Dependent
+        constraints share their force."""
         return self._solved(t, u, v)[1]
 
     def _solved(self, t: float, u: ArrayLike, v: ArrayLike | None) -> tuple[np.ndarray, np.ndarray]:
+        """(v̇, λ)."""
         n = len(self.coordinates)
         y = np.concatenate([self._variables.numbers("u", u), self._variables.numbers("v", v), [0.0]])
         dydt = np.full(2 * n + 1, np.nan)
@@ -270,7 +286,7 @@ class Lagrangian:
         method : one of `dalembert.METHODS`. dt : fixed step, s. rtol, atol : tolerances on the error of
             one step otherwise (atol: rtol).
         frames : recorded a second. start : time at the start, s. assemble : move the start onto the constraints, by the least
-            change in the metric of the masses; else a start that is off them is refused.
+            change in the metric of the masses; else a start that violates them is rejected.
 
         Returns a Dataset over ``time`` (s), ``coordinate`` and ``constraint`` of ``u``, ``v``, ``multiplier``, ``energy``
         (see `energy`) and ``work``: what forces, moving constraints and explicit time dependence have done. energy − work
@@ -280,12 +296,12 @@ class Lagrangian:
         """
         u, v = self._variables.numbers("initial", initial), self._variables.numbers("rates", rates)
         return run(
-            self._motion, self.coordinates, u, v, start, duration, method=method, dt=dt, rtol=rtol, atol=atol,
-            frames=frames, assemble=assemble,
-        )  # fmt: skip
+            self._motion, self.coordinates, u, v, start, duration, Options(method, dt, rtol, atol, frames, assemble)
+        )
 
 
 def _forces(variables: Variables, forces: Mapping[Any, Any]) -> list[Node]:
+    """Q on each coordinate. Raises ValueError for an unknown coordinate."""
     unknown = next((symbol for symbol in forces if symbol not in variables.coordinates), None)
     if unknown is not None:
         raise ValueError(f"forces: {unknown} is not a coordinate; those are {', '.join(variables.names)}")

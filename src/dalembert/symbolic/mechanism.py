@@ -1,4 +1,4 @@
-"""A model in generalized coordinates behind a C pointer, and what takes states of its bodies there and back."""
+"""A model in generalized coordinates behind a C pointer, and the conversion of states of its bodies."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ import numpy as np
 from ..core.c_function import MEASURE
 from ..core.checkpoint_fields import Field
 from ..core.status import OK
+from ..dynamics.joint_space.mechanism import FORWARD_KINEMATICS, JointMechanism
 from ..dynamics.mechanism import Mechanism
-from ..dynamics.tree_driver import JointMechanism
-from ..dynamics.tree_system import FORWARD_KINEMATICS
 from ..integrate.tableaus import METHODS
 from ..model.compile import Model
 from ..model.tables import STATE_SIZE
@@ -20,15 +19,15 @@ from ..scene.particles import Particle
 from .constrained import failure, make_equations
 from .generalized import OPTIONS, PLACED_ENTRY, GeneralizedCoordinates, Placed, parts, placed_task, turn_of
 
-FITS = 1e-6  # of the size of the model: bodies further from where coordinates can have them are refused
-EXPLAINED = 1e-6  # of the reactions: what joints leave unexplained of them
+FITS = 1e-6  # of the size of the model: bodies that the coordinates miss by more are rejected
+EXPLAINED = 1e-6  # of the reactions: the largest share that is not from joints
 
 
 class PlacedMechanism(JointMechanism):
-    """A model in generalized coordinates. Its joints are not constraints: their errors and what they bear are recorded.
+    """A model in generalized coordinates. Its joints are not constraints: their errors and wrenches are recorded.
 
-    mechanism : that of the model, which knows its forces. `system` is its tables. assemble : whether bodies that the
-    coordinates cannot have where they are go to the nearest places, and are not refused.
+    mechanism : that of the model, which computes its forces. `system` is its tables. assemble : whether bodies that the
+    coordinates cannot reach are moved to the nearest poses instead of rejected.
     """
 
     def __init__(self, model: Model, mechanism: Mechanism, coordinates: GeneralizedCoordinates, assemble: bool) -> None:
@@ -50,7 +49,7 @@ class PlacedMechanism(JointMechanism):
         tail = STATE_SIZE * len(model.body_names)
         self.size, self.carried = 2 * n + model.size - tail, 0
         self.weights = np.concatenate([np.ones(2 * n), model.weights[tail:]])
-        self._stand_behind(PLACED_ENTRY, placed_task, placed)
+        self._bind(PLACED_ENTRY, placed_task, placed)
         self._plan.address, self._plan.handle = self.address, self.data
         self.z, self.dzdt = np.zeros(self.size), np.full(self.size, np.nan)
         self.z[:n] = coordinates.start
@@ -75,7 +74,7 @@ class PlacedMechanism(JointMechanism):
         return [*super().fields(), Field("of time", self.tables.options.time), Field("largest", equations.largest)]
 
     def _measure(self, t: float, dydt: np.ndarray) -> None:
-        """Energies, and what the joints bear: undefined where that is not all that holds the bodies in their coordinates."""
+        """Energies, and the wrenches of the joints: NaN where these are not all of the constraint forces."""
         rigid, kinematics = len(self.model.body_names), self.system.kinematics
         own = np.hstack([kinematics.linear[:rigid], kinematics.angular[:rigid]])
         timer = self.system.timer.copy()  # of the stages of a step, which this is not
@@ -91,7 +90,7 @@ class PlacedMechanism(JointMechanism):
         self._known[:] = y[:] = self.tables.y
 
     def take(self, y: np.ndarray) -> int:
-        """z from the state of the bodies, near to what it was, if that is not what `put` said last. Returns a
+        """z from the state of the bodies, nearest to its last value, unless y is what `put` wrote last. Returns a
         status."""
         if np.array_equal(y, self._known):
             return OK
@@ -102,7 +101,7 @@ class PlacedMechanism(JointMechanism):
         return OK
 
     def _require_fit(self) -> None:
-        """Raises ValueError for a body whose place or velocity at the start the coordinates cannot have."""
+        """Raises ValueError for a body whose pose or velocity at the start the coordinates cannot reach."""
         y, length = self.model.initial.copy(), self.model.length
         self.take(y)
         self.put(y)
@@ -135,7 +134,8 @@ class PlacedMechanism(JointMechanism):
         """Raises ValueError for the name of a joint, which cannot be let go."""
         if name in self.model.joint_names:
             raise ValueError(
-                f"joint {name!r} holds by the coordinates, which stay; run the scene with coordinates='maximal'"
+                f"joint {name!r} is enforced by the coordinates and cannot be released; "
+                "run the scene with coordinates='maximal'"
             )
 
 
@@ -152,6 +152,4 @@ def require_supported(model: Model, coordinates: GeneralizedCoordinates, method:
         )
     held = [joint.name for joint in model.scene.joints.values() if any(isinstance(b, Particle) for b in joint.bodies)]
     if held:
-        raise ValueError(
-            f"joint {held[0]!r} holds a particle, which has no place in generalized coordinates; take a body"
-        )
+        raise ValueError(f"joint {held[0]!r} is on a particle; in generalized coordinates joints need bodies")

@@ -24,8 +24,8 @@ from ...deformable.contact import ParticleDetector
 from ...deformable.step import PARTICLE_STEP_ENTRY as PARTICLE_STEP
 from ...deformable.stepping import ParticleStepper
 from ...deformable.tables import ParticleSettings, ledger_at
+from ...dynamics.joint_space.mechanism import JointMechanism
 from ...dynamics.mechanism import Mechanism
-from ...dynamics.tree_driver import JointMechanism
 from ...integrate.stepper import StepEvents, Stepper
 from ...linalg.block_matrix import block_pattern
 from ...model.compile import Model

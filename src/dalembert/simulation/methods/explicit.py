@@ -10,8 +10,8 @@ import numpy as np
 
 from ...collide.detect import collision_of
 from ...core.jit import CFunction
+from ...dynamics.joint_space.mechanism import JointDriver, JointMechanism
 from ...dynamics.mechanism import Mechanism
-from ...dynamics.tree_driver import JointDriver, JointMechanism
 from ...impact.driver import EventDriver
 from ...impact.impact import LAWS, EventSettings
 from ...impact.resting_contact import KERNELS as SWEEPS

@@ -1,4 +1,5 @@
-"""What is asked of a tree from Python, behind one entry point."""
+"""Queries of a tree from Python, behind one kernel (`query`); inverse kinematics, equilibria, linearization and normal
+modes: the parts of `simulation.articulation.Articulation`."""
 
 from __future__ import annotations
 
@@ -9,86 +10,97 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.c_function import DERIVATIVE, MEASURE
-from ..core.jit import njit
-from ..core.kernel import array, kernel, out
-from ..core.math3 import load3, matvec, scale, store3
-from ..core.simd import load, store
-from ..linalg.block_matrix import load_3, store_3
-from ..model.compile import compile_scene
-from ..model.tree import Tree
-from ..scene.checks import positive, real_array, unit_quaternion
-from ..scene.scene import Scene
-from .kinematics import load9
-from .mechanism import Mechanism
-from .tree_driver import JointMechanism
-from .tree_dynamics import accelerate, bear, factorize, fill_jacobian, fill_matrix, momentum, solve, spread_rates
-from .tree_motion import coordinate_rates, move, step
+from ...core.c_function import DERIVATIVE, MEASURE
+from ...core.jit import njit
+from ...core.kernel import array, kernel, out
+from ...core.math3 import load3, matvec, scale, store3
+from ...core.simd import load, store
+from ...linalg.block_matrix import load_3, store_3
+from ...model.compile import compile_scene
+from ...model.tree import Tree
+from ...scene.checks import positive, real_array, unit_quaternion
+from ...scene.scene import Scene
+from ..kinematics import load9
+from ..mechanism import Mechanism
+from .dynamics import (
+    accelerate,
+    factorize,
+    fill_jacobian,
+    fill_matrix,
+    inverse_dynamics,
+    link_accelerations,
+    momentum,
+    solve,
+)
+from .kinematics import coordinate_rates, displace_coordinates, update_links
+from .mechanism import JointMechanism
 
-PLACES, FORWARD, INVERSE, MATRIX, SOLVE, JACOBIAN, MOMENTUM, RATES, MOVED = range(9)
+POSES, FORWARD, INVERSE, MATRIX, SOLVE, JACOBIAN, MOMENTUM, RATES, DISPLACED = range(9)
 
 
 @kernel
-def answer(task: int, u: array(), w: array(), given: array(), found: out(), tree: Tree) -> int:
-    """Do a task at coordinates u and speeds w; returns a status, 0, or 1 + the freedom that nothing resists.
+def query(task: int, u: array(), w: array(), argument: array(), result: out(), tree: Tree) -> int:
+    """Do a task at coordinates u and speeds w; returns 0, or 1 + the freedom without inertia.
 
-    PLACES : found = x, rotation, v, ω of each node (18 numbers).
-    FORWARD : given = gravity (3), efforts (m); found = ẇ. INVERSE : given = gravity, ẇ; found = efforts.
-    MATRIX : found = mass matrix (m × m). SOLVE : found = its inverse times given (m).
-    JACOBIAN : given = node, point in its frame (3); found (6 × m). RATES : found = u̇.
-    MOVED : found = u after a displacement along the speeds, given (m).
-    MOMENTUM : given = a point; found = mass, Σ m x, P, L about it.
+    POSES : result = x, rotation, v, ω of each link (18 numbers).
+    FORWARD : argument = gravity (3), efforts (m); result = ẇ. INVERSE : argument = gravity, ẇ; result = efforts.
+    MATRIX : result = mass matrix (m × m). SOLVE : result = its inverse times the argument (m).
+    JACOBIAN : argument = link, point in its frame (3); result (6 × m). RATES : result = u̇.
+    DISPLACED : result = u after a displacement along the speeds, the argument (m).
+    MOMENTUM : argument = a point; result = mass, Σ m x, P, L about it.
     """
-    move(u, w, tree)
+    update_links(u, w, tree)
     limp = -1
-    if task == PLACES:
-        tell_places(found, tree)
+    if task == POSES:
+        store_links(result, tree)
     elif task == FORWARD:
-        weigh(load_3(given, 0), tree)
-        copy_part(given, 3, tree.efforts)
+        apply_gravity(load_3(argument, 0), tree)
+        copy_part(argument, 3, tree.efforts)
         limp = accelerate(tree)
-        copy_part(tree.rates, 0, found)
+        copy_part(tree.rates, 0, result)
     elif task == INVERSE:
-        weigh(load_3(given, 0), tree)
+        apply_gravity(load_3(argument, 0), tree)
         rates = tree.rates
-        copy_part(given, 3, rates)
-        spread_rates(rates, tree)
-        bear(rates, found, tree)
+        copy_part(argument, 3, rates)
+        link_accelerations(rates, tree)
+        inverse_dynamics(rates, result, tree)
     elif task == MATRIX:
         fill_matrix(tree)
-        copy_part(tree.matrix, 0, found)
+        copy_part(tree.matrix, 0, result)
     elif task == SOLVE:
         fill_matrix(tree)
         limp = factorize(tree)
-        copy_part(given, 0, found)
+        copy_part(argument, 0, result)
         if limp < 0:
-            solve(found, 0, tree)
+            solve(result, 0, tree)
     elif task == JACOBIAN:
-        node = int(load(given, 0))
-        arm = matvec(load9(tree.motion[node].rotation), load_3(given, 1))
-        fill_jacobian(node, arm, found, tree)
+        node = int(load(argument, 0))
+        arm = matvec(load9(tree.motion[node].rotation), load_3(argument, 1))
+        fill_jacobian(node, arm, result, tree)
     elif task == MOMENTUM:
-        mass, first, total, turning = momentum(load_3(given, 0), tree)
-        store(found, 0, mass)
-        store_3(found, 1, first)
-        store_3(found, 4, total)
-        store_3(found, 7, turning)
+        mass, first, total, turning = momentum(load_3(argument, 0), tree)
+        store(result, 0, mass)
+        store_3(result, 1, first)
+        store_3(result, 4, total)
+        store_3(result, 7, turning)
     elif task == RATES:
-        coordinate_rates(u, w, found, tree)
+        coordinate_rates(u, w, result, tree)
     else:
-        copy_part(u, 0, found)
-        step(found, 1.0, given, tree)
+        copy_part(u, 0, result)
+        displace_coordinates(result, 1.0, argument, tree)
     return 1 + limp
 
 
 @njit
 def copy_part(source, at, target):
+    """target = source[at : at + target.size]."""
     for k in range(target.shape[0]):
         store(target, k, load(source, at + k))
 
 
 @njit
-def tell_places(out, tree):
+def store_links(out, tree):
+    """x, rotation, v, ω of each link, 18 numbers, into out."""
     motion = tree.motion
     for i in range(motion.shape[0]):
         own, at = motion[i], 18 * i
@@ -100,21 +112,23 @@ def tell_places(out, tree):
 
 
 @njit
-def weigh(gravity, tree):
-    """Apply gravity to all links, and nothing else."""
+def apply_gravity(gravity, tree):
+    """Set the forces on all links to their weights."""
     motion, nodes = tree.motion, tree.nodes
     for i in range(nodes.shape[0]):
         store3(motion[i].force, scale(nodes[i].mass, gravity))
         store3(motion[i].torque, (0.0, 0.0, 0.0))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Inverse kinematics: coordinates that bring points of bodies where they are wanted.
+# Inverse kinematics ----------------------------------------------------------------------------------------------------
 
 
 Vector = NDArray[np.float64]
 ITERATIONS = 200
-FIRST_DAMPING = 1e-3  # of the largest square in JᵀJ
+FIRST_DAMPING = 1e-3  # of the largest diagonal entry of JᵀJ
+DAMPING_FALLS, DAMPING_GROWS = 0.2, 5.0  # factors after a step that reduced the error, and after one that did not
+LEAST_DAMPING, MOST_DAMPING = 1e-15, 1e12  # below, Gauss–Newton to rounding; above, steps too short to matter
+LEAST_SQUARE = 1e-12  # (m or rad)²: scale of the damping where no speed moves the targets
 
 
 class InverseKinematics:
@@ -135,28 +149,28 @@ class InverseKinematics:
             quaternion (w, x, y, z), body → world); of a position None only the orientation counts.
         tolerance : m and rad.
 
-        By Levenberg's and Marquardt's method on displacements along the speeds. Raises ValueError where no coordinates near
-        by do it, telling how near it came.
+        By the Levenberg–Marquardt method on displacements along the speeds. Raises ValueError where no coordinates near by
+        reach the targets, with the nearest miss.
         """
         limit = positive("inverse kinematics", "tolerance", tolerance, "m, rad")
-        wanted = [self._target(name, target, points or {}) for name, target in targets.items()]
+        goals = [self._target(name, target, points or {}) for name, target in targets.items()]
         u = np.array(start, float)
-        error, jacobian = self._miss(u, wanted)
+        error, jacobian = self._miss(u, goals)
         damping = FIRST_DAMPING
         for _ in range(ITERATIONS):
             if np.abs(error).max(initial=0.0) <= limit:
                 return u
             square = jacobian.T @ jacobian
-            size = max(float(np.diag(square).max(initial=0.0)), 1e-12)
+            size = max(float(np.diag(square).max(initial=0.0)), LEAST_SQUARE)
             change = np.linalg.solve(square + damping * size * np.eye(len(square)), jacobian.T @ error)
             tried = self.displaced(u, change)
-            left, next_jacobian = self._miss(tried, wanted)
+            left, next_jacobian = self._miss(tried, goals)
             if left @ left < error @ error:
-                u, error, jacobian, damping = tried, left, next_jacobian, max(0.2 * damping, 1e-15)
-            elif damping > 1e12:
+                u, error, jacobian, damping = tried, left, next_jacobian, max(DAMPING_FALLS * damping, LEAST_DAMPING)
+            elif damping > MOST_DAMPING:
                 break
             else:
-                damping *= 5.0
+                damping *= DAMPING_GROWS
         raise ValueError(
             f"inverse kinematics: no coordinates near the start reach {', '.join(targets)}; the nearest miss is "
             f"{np.abs(error).max():.3g}; try another start, or a target within reach"
@@ -165,23 +179,24 @@ class InverseKinematics:
     def _target(self, name: str, target: Any, points: Mapping[str, ArrayLike]) -> tuple[str, Any, Any, Vector]:
         from scipy.spatial.transform import Rotation  # here and below, as it is slow to load
 
-        place, orientation = target if isinstance(target, tuple) and len(target) == 2 else (target, None)
+        position, orientation = target if isinstance(target, tuple) and len(target) == 2 else (target, None)
         point = real_array(name, "point", points.get(name, (0.0, 0.0, 0.0)), (3,))
-        position = None if place is None else real_array(name, "target", place, (3,))
+        if position is not None:
+            position = real_array(name, "target", position, (3,))
         turned = None
         if orientation is not None:
             w, x, y, z = unit_quaternion(name, "target orientation", orientation)
             turned = Rotation.from_quat([x, y, z, w])
         if position is None and turned is None:
-            raise ValueError(f"target of {name!r}: neither position nor orientation is given")
+            raise ValueError(f"target of {name!r}: it has neither position nor orientation; give at least one")
         return name, position, turned, point
 
-    def _miss(self, u: Vector, wanted: list[tuple[str, Any, Any, Vector]]) -> tuple[Vector, Vector]:
-        """What is missing to the targets (m, rad), and how displacements along the speeds make it up."""
+    def _miss(self, u: Vector, goals: list[tuple[str, Any, Any, Vector]]) -> tuple[Vector, Vector]:
+        """The errors to the targets (m, rad), and their Jacobian on displacements along the speeds."""
         from scipy.spatial.transform import Rotation
 
         errors, rows = [np.zeros(0)], [np.zeros((0, len(self.speeds)))]
-        for name, position, turned, point in wanted:
+        for name, position, turned, point in goals:
             x, rotation = self.pose(u, name)
             jacobian = self.jacobian(u, name, point)
             if position is not None:
@@ -193,17 +208,17 @@ class InverseKinematics:
         return np.concatenate(errors), np.concatenate(rows)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Equilibria of a scene in joint coordinates, and small motions about a state: all forces of the scene act, loops are
-# held.
+# Equilibria, and small motions about a state ---------------------------------------------------------------------------
 #
-# Displacements from a state are along the speeds: of quaternions they are rotation vectors. Derivatives are central
-# differences
-# of two steps, extrapolated, good to about 1e-9 of the size of what is differentiated.
+# All forces of the scene act, and loops stay closed. Displacements from a state are along the speeds: of quaternions they
+# are rotation vectors. Derivatives are central differences of two steps, extrapolated, with relative errors of about 1e-9.
 
 
-STEP = 1e-3
+STEP = 1e-3  # m or rad, of the differences: truncation O(STEP⁴) and rounding are about equal
 EQUILIBRIUM_ITERATIONS = 100
+LONGEST = 0.5  # m or rad: the largest displacement of a Newton step
+SHORTEST = 1e-6  # the share of a Newton step after which halving gives up
+LINEAR_RANK, LOOP_RANK = 1e-12, 1e-9  # relative: smaller singular values of slopes, and of the rates of loops, are zero
 
 
 class Modes(NamedTuple):
@@ -231,9 +246,10 @@ class SmallMotions:
 
     @functools.cached_property
     def _mechanism(self) -> JointMechanism:
+        """The scene in joint coordinates, compiled once."""
         if self.scene.particles:
             raise ValueError(
-                f"scene {self.scene.name!r}: its particles are no coordinates; ask this of a scene without"
+                f"scene {self.scene.name!r}: particles have no joint coordinates; use a scene without particles"
             )
         model = compile_scene(self.scene, hubs=False, coordinates="joint")
         return JointMechanism(model, Mechanism(model.system()))
@@ -241,9 +257,9 @@ class SmallMotions:
     def accelerations(
         self, u: ArrayLike, w: ArrayLike, efforts: ArrayLike | None = None, *, time: float = 0.0
     ) -> Vector:
-        """(m,) ẇ under all forces of the scene, with its loops held, and efforts (N, N m) along the speeds at a time (s).
+        """(m,) ẇ under all forces of the scene, with its loops closed, and efforts (N, N m) along the speeds at a time (s).
 
-        Raises ValueError where it cannot be found.
+        Raises ValueError where the equations have no solution.
         """
         own, n, m = self._mechanism, len(self.coordinates), len(self.speeds)
         z = own.z.copy()
@@ -271,20 +287,20 @@ class SmallMotions:
                 return u
             slope = self._slope(u, still)
             free = self._free_directions(u)
-            change = free @ np.linalg.lstsq(slope @ free, -value, rcond=1e-12)[0]
-            change *= min(1.0, 0.5 / max(float(np.abs(change).max()), 1e-300))
+            change = free @ np.linalg.lstsq(slope @ free, -value, rcond=LINEAR_RANK)[0]
+            change *= min(1.0, LONGEST / max(float(np.abs(change).max()), 1e-300))
             length = 1.0
-            while length > 1e-6:
+            while length > SHORTEST:
                 tried = self.displaced(u, length * change)
-                found = self.accelerations(tried, still)
-                if np.linalg.norm(found) < np.linalg.norm(value):
+                trial = self.accelerations(tried, still)
+                if np.linalg.norm(trial) < np.linalg.norm(value):
                     break
                 length *= 0.5
             else:
                 break
-            u, value = tried, found
+            u, value = tried, trial
         raise ValueError(
-            f"scene {self.scene.name!r}: no equilibrium near the start; what is left of accelerations is "
+            f"scene {self.scene.name!r}: no equilibrium near the start; the largest acceleration left is "
             f"{np.abs(value).max():.3g}; try another start"
         )
 
@@ -293,25 +309,25 @@ class SmallMotions:
 
         A (2 m, 2 m); B (2 m, m). About a state of rest, A is [0 1; −M⁻¹ K, −M⁻¹ C].
         """
-        place, speed = np.array(u, float), np.array(w, float)
+        position, speed = np.array(u, float), np.array(w, float)
         m = len(self.speeds)
         a, b = np.zeros((2 * m, 2 * m)), np.zeros((2 * m, m))
         a[:m, m:] = np.eye(m)
-        a[:m, :m] = self._drift(place, speed)
-        a[m:, :m] = self._slope(place, speed, time)
-        a[m:, m:] = _differences(lambda d: self.accelerations(place, speed + d, time=time), m)
-        b[m:] = _differences(lambda d: self.accelerations(place, speed, d, time=time), m)
+        a[:m, :m] = self._drift(position, speed)
+        a[m:, :m] = self._slope(position, speed, time)
+        a[m:, m:] = _differences(lambda d: self.accelerations(position, speed + d, time=time), m)
+        b[m:] = _differences(lambda d: self.accelerations(position, speed, d, time=time), m)
         return a, b
 
     def normal_modes(self, u: ArrayLike) -> Modes:
-        """The normal modes about an equilibrium, without dampers: K φ = ω² M φ, along what loops leave free."""
+        """The normal modes about an equilibrium, without dampers: K φ = ω² M φ, along the displacements that loops allow."""
         from scipy.linalg import eigh  # here and below, as it is slow to load
 
-        place = np.array(u, float)
+        position = np.array(u, float)
         still = np.zeros(len(self.speeds))
-        free = self._free_directions(place)
-        mass = free.T @ self.mass_matrix(place) @ free
-        rates = np.linalg.lstsq(free, self._slope(place, still) @ free, rcond=None)[0]
+        free = self._free_directions(position)
+        mass = free.T @ self.mass_matrix(position) @ free
+        rates = np.linalg.lstsq(free, self._slope(position, still) @ free, rcond=None)[0]
         stiffness = -mass @ rates
         squares, shapes = eigh(0.5 * (stiffness + stiffness.T), mass)
         return Modes(squares, free @ shapes)
@@ -321,7 +337,7 @@ class SmallMotions:
         return _differences(lambda d: self.accelerations(self.displaced(u, d), w, time=time), len(self.speeds))
 
     def _drift(self, u: Vector, w: Vector) -> Vector:
-        """How the rates of displacements depend on these at fixed speeds: turns do, as their axes turn with each other.
+        """∂(rates of displacements)/∂(displacements) at fixed speeds, which is not zero for rotation vectors.
 
         With the angular velocity ω in fixed axes, R turned by a small θ as (1 + θ×) R keeps Ṙ = ω× R if θ̇ = ω × θ.
         """
@@ -344,7 +360,7 @@ class SmallMotions:
             z[: len(u)], z[len(u) : len(u) + m] = u, w
             own.call(MEASURE, 0.0, z, out)
             columns.append(own.system.rates.copy())
-        return np.asarray(null_space(np.stack(columns, axis=1), rcond=1e-9))
+        return np.asarray(null_space(np.stack(columns, axis=1), rcond=LOOP_RANK))
 
 
 def _differences(function: Callable[[Vector], Any], size: int) -> Vector:

@@ -1,10 +1,11 @@
-"""Between joint coordinates and bodies: the state of the mechanism from u and w, and u and w from that."""
+"""States in joint and in maximal coordinates: forward kinematics, its inverse, and the change of energy and momenta that a
+correction makes."""
 
 import math
 
-from ..core.c_function import FORCES, RECORD, call_pointer
-from ..core.jit import njit
-from ..core.math3 import (
+from ...core.c_function import FORCES, RECORD, call_pointer
+from ...core.jit import njit
+from ...core.math3 import (
     add,
     conjugate,
     cross,
@@ -18,23 +19,25 @@ from ..core.math3 import (
     sub,
     symvec,
 )
-from ..core.simd import load, store
-from ..linalg.block_matrix import load_3, store_3
-from ..model.tables import PROJECTION_WORK, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE
-from ..model.tree import FREE
-from .kinematics import load6, load9
-from .particle_forces import particles_at
-from .tree_dynamics import factorize, fill_matrix, gather, solve, spread_speeds
-from .tree_motion import ZERO, load_4, move, step, store9
+from ...core.simd import load, store
+from ...linalg.block_ldl import add_at
+from ...linalg.block_matrix import load_3, store_3
+from ...model.tables import PROJECTION_WORK, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE
+from ...model.tree import FREE
+from ..kinematics import load6, load9
+from ..particle_forces import particles_at
+from .dynamics import factorize, fill_matrix, generalized_forces, link_velocities, solve
+from .kinematics import ZERO, displace_coordinates, load_4, store9, update_links
 
 
 @njit
 def forward_kinematics(z, reduced):
-    """Move the tree to the state z, and set the mechanism's state and the rows of its bodies."""
+    """The links at the state z: the tree's `motion`, the mechanism's state y, and the rows of its bodies in the kinematics
+    table."""
     options, tree, y = reduced.options[0], reduced.tree, reduced.y
     nodes, motion = tree.nodes, tree.motion
     rigid, kinematics = reduced.system.settings[0].rigid, reduced.system.kinematics
-    move(z[: options.coordinates], z[options.coordinates : options.coordinates + options.speeds], tree)
+    update_links(z[: options.coordinates], z[options.coordinates : options.coordinates + options.speeds], tree)
     for i in range(nodes.shape[0]):
         row = nodes[i].row
         if row < 0:
@@ -58,10 +61,10 @@ def forward_kinematics(z, reduced):
 
 @njit
 def forward_velocities(w, reduced):
-    """Set the velocities of the links and of the rows of their bodies to those of the speeds w, where the tree is."""
+    """Velocities of the links and of their rows in the kinematics table from the speeds w; poses stay."""
     tree, kinematics = reduced.tree, reduced.system.kinematics
     nodes, motion = tree.nodes, tree.motion
-    spread_speeds(w, tree)
+    link_velocities(w, tree)
     for i in range(nodes.shape[0]):
         if nodes[i].row >= 0:
             kin = kinematics[nodes[i].row]
@@ -71,18 +74,21 @@ def forward_velocities(w, reduced):
 
 @njit
 def copy_tail(source, first, target, to):
+    """target[to:] = source[first:], as many as source has."""
     for k in range(source.shape[0] - first):
         store(target, to + k, load(source, first + k))
 
 
 ITERATIONS = 50
-LIGHT = 1e-9  # share of the armatures, which bodies do not show, in the metric below: what keeps it definite
+ARMATURE_SHARE = (
+    1e-9  # of the armatures, in the metric of the bodies' masses: keeps it definite where a freedom moves no mass
+)
 
 
 @njit
-def lower(z, reduced):
-    """u and w from the mechanism's state: the places nearest to those of the bodies in the metric of the masses, found from u
-    as it was, and the speeds whose momentum is nearest. Returns the freedom that nothing resists, or −1."""
+def coordinates_from_bodies(z, reduced):
+    """z = (u, w, rest) from the mechanism's state y. u: the poses nearest to those of the bodies in the metric of the masses,
+    by Gauss–Newton from the u in z; w: the speeds whose momenta are nearest. Returns the freedom without inertia, or −1."""
     options, tree, y = reduced.options[0], reduced.tree, reduced.y
     rigid, change = reduced.system.settings[0].rigid, reduced.change
     nodes, freedoms = tree.nodes, tree.freedoms
@@ -90,28 +96,28 @@ def lower(z, reduced):
     u, w = z[:first], z[first : first + options.speeds]
     previous = math.inf
     for _ in range(ITERATIONS):
-        move(u, w, tree)
-        square = take_misplacement(reduced)
+        update_links(u, w, tree)
+        square = pose_errors(reduced)
         if not square < previous:
             break
         previous = square
-        gather(change, tree)
-        limp = factorize_light(tree)
+        generalized_forces(change, tree)
+        limp = factorize_bodies(tree)
         if limp >= 0:
             return limp
         solve(change, 0, tree)
-        step(u, 1.0, change, tree)
-    move(u, w, tree)
+        displace_coordinates(u, 1.0, change, tree)
+    update_links(u, w, tree)
     motion = tree.motion
     for i in range(nodes.shape[0]):
         own, row = motion[i], nodes[i].row
         inside = 0 <= row < rigid
         store3(own.bearing, load_3(y, STATE_SIZE * row + 7) if inside else ZERO)
         store3(own.bearing_torque, load_3(y, STATE_SIZE * row + 10) if inside else ZERO)
-    gather(change, tree)
+    generalized_forces(change, tree)
     for k in range(freedoms.shape[0]):
-        store(change, k, load(change, k) + LIGHT * freedoms[k].armature * load(w, k))
-    limp = factorize_light(tree)
+        store(change, k, load(change, k) + ARMATURE_SHARE * freedoms[k].armature * load(w, k))
+    limp = factorize_bodies(tree)
     if limp >= 0:
         return limp
     solve(change, 0, tree)
@@ -122,9 +128,9 @@ def lower(z, reduced):
 
 
 @njit
-def take_misplacement(reduced):
-    """Mass times displacement, and inertia times turn, from where the tree has each body to where the mechanism's state has
-    it, into `bearing`. Returns the sum of their products with these: kg m²."""
+def pose_errors(reduced):
+    """`bearing` = mass times displacement, and inertia times rotation, from each body's pose in the tree to its pose in y.
+    Returns the sum of their products with these, kg m²."""
     y = reduced.y
     nodes, motion, rigid = reduced.tree.nodes, reduced.tree.motion, reduced.system.settings[0].rigid
     total = 0.0
@@ -143,30 +149,29 @@ def take_misplacement(reduced):
 
 
 @njit
-def factorize_light(tree):
-    """The factor of the mass matrix of the bodies alone."""
+def factorize_bodies(tree):
+    """Factor the mass matrix with ARMATURE_SHARE of the armatures. Returns the freedom without inertia, or −1."""
     fill_matrix(tree)
     freedoms, matrix = tree.freedoms, tree.matrix
     m = freedoms.shape[0]
     for k in range(m):
-        store(matrix, k * m + k, load(matrix, k * m + k) - (1.0 - LIGHT) * freedoms[k].armature)
+        store(matrix, k * m + k, load(matrix, k * m + k) - (1.0 - ARMATURE_SHARE) * freedoms[k].armature)
     return factorize(tree)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Energy and momenta before and after a correction; the difference goes to the ledger.
+# Energy and momenta before and after a correction ----------------------------------------------------------------------
 
 
 @njit
 def update_kinematics(t, z, reduced):
-    """Loops and forces at z. Returns a status."""
+    """Kinematics, rows of loops and forces at z. Returns a status."""
     forward_kinematics(z, reduced)
     return call_pointer(reduced.options[0].mechanism, reduced.options[0].handle, FORCES, t, reduced.y, reduced.dydt)
 
 
 @njit
 def update_at(t, z, reduced):
-    """Loops, forces and energies at z. Returns a status."""
+    """The same, and energies."""
     status = update_kinematics(t, z, reduced)
     if status == 0:
         status = call_pointer(
@@ -176,8 +181,8 @@ def update_at(t, z, reduced):
 
 
 @njit
-def audit(z, reduced):
-    """Energy, momentum and angular momentum of everything, where `look` has been."""
+def energy_and_momenta(z, reduced):
+    """(energy (J), momentum, angular momentum about the origin) of bodies, particles and rotors, after `update_at`."""
     options = reduced.options[0]
     energy = reduced.system.energies[0] + reduced.system.energies[1]
     for k in range(options.speeds):
@@ -189,7 +194,7 @@ def audit(z, reduced):
 
 @njit
 def momenta(y, system):
-    """Momentum and angular momentum of everything."""
+    """(momentum, angular momentum about the origin) of bodies and particles, from the mechanism's state y."""
     settings = system.settings[0]
     total, turning = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     for b in range(settings.rigid):
@@ -206,16 +211,11 @@ def momenta(y, system):
 
 
 @njit
-def book_projection(z, before, after, system):
-    """What a correction has changed of energy and momenta (see `books`) goes to the ledger."""
+def record_projection(z, before, after, system):
+    """Add the change of energy and momenta by a correction (see `energy_and_momenta`) to the ledger in z."""
     ledger = z.shape[0] - system.power.shape[0] + system.settings[0].ledger
-    increase(z, ledger + PROJECTION_WORK, after[0] - before[0])
+    add_at(z, ledger + PROJECTION_WORK, after[0] - before[0])
     impulse, turning = sub(after[1], before[1]), sub(after[2], before[2])
     for k in range(3):
-        increase(z, ledger + REACTION_IMPULSE + k, impulse[k])
-        increase(z, ledger + REACTION_TORQUE + k, turning[k])
-
-
-@njit
-def increase(z, at, amount):
-    store(z, at, load(z, at) + amount)
+        add_at(z, ledger + REACTION_IMPULSE + k, impulse[k])
+        add_at(z, ledger + REACTION_TORQUE + k, turning[k])

@@ -1,29 +1,34 @@
-"""Joints that close loops, as constraints on joint coordinates, with multipliers λ:
+"""Joints that close loops, as constraints on joint coordinates: factorization and solution (`factor_loops`, `solve_loops`),
+the projection at the end of a step (`project`), and the tables of a model's loops (`build_loop_graph`).
+
+With multipliers λ,
 
     M ẇ − Jᵀ λ = e,   J ẇ = c.
 
-M is never written out. What a link feels of its joint is (f, τ) = A a + p − Σ K_r λ_r (see `forward`), and a row r of a
-loop with an end beyond that joint reads K_rᵀ a + Σ G_rs λ_s = c_r. At its end K is the row's coefficients on the velocities
-of the link, and G is zero. From the leaves on, a freedom with column S, U = A S, D = Sᵀ U and z = Sᵀ K is taken out:
+M is never written out. The joint of a link transmits (f, τ) = A a + p − Σ K_r λ_r (see `dynamics`), and a row r of a loop
+with an end beyond that joint reads K_rᵀ a + Σ G_rs λ_s = c_r. At its end K is the row's coefficients on the velocities
+of the link, and G is zero. From the leaves on, a freedom with column S, U = A S, D = Sᵀ U and z = Sᵀ K is eliminated:
 
     A ← A − U Uᵀ/D,   K_r ← K_r − U z_r/D,   G_rs ← G_rs + z_r z_s/D,   c_r ← c_r − z_r e'/D,
 
-and the result is moved to the parent. Where a loop closes (`loop_graph`) its multipliers are eliminated. With P the inverse
-of its block of G, B its blocks with loops that go on, and X = B P,
+and the result is moved to the parent. Where a loop closes (see `build_loop_graph`) its multipliers are eliminated. With
+P the inverse of its block of G, B its blocks with loops that go on, and X = B P,
 
     A ← A + K P Kᵀ,   p ← p − K P c,   K_s ← K_s − K X_sᵀ,   G_st ← G_st − X_s B_tᵀ,   c_s ← c_s − X_s c.
 
-At the world a = 0, and the rest of G is factored as a sparse matrix. Back from the root, a and ẇ follow as in `forward`,
+At the world a = 0, and the rest of G is factored as a sparse matrix. Back from the root, a and ẇ follow as in `dynamics`,
 and λ = P (c − Kᵀ a) − Xᵀ λ_s. The work is linear in the number of links and of the rows that pass them. Particles in loops
 are links of their own.
 
 **Rank.** Rows may depend on each other, as in planar loops in space or in Bricard's linkage; in floating point they do so
-up to rounding. The multipliers of dependent rows are zero. The answer G_rr of a row is a sum of squares, less what the rows
-before it take out of it. A row depends on those rows if only a share below `RANK` of the sum is left. It depends on the
-tree alone, as a second bearing does, if the sum is below the share `NOTHING` (rounding, squared) of the answer that its
-bodies would give if they were free. Both are ratios of numbers of one unit, so that sizes and masses of links do not
-matter. At a state within a step loops are open by the error of the step, and rows that depend on each other where the loops
-are closed are then independent. So the rank is decided where loops were closed, and holds until they are closed again."""
+up to rounding. The multipliers of dependent rows are zero. The response G_rr of a row (its inverse effective mass) is a sum
+of squares, less the part that the rows before it remove. A row depends on those rows if less than the share `RANK` of the
+sum is left. It depends on the tree alone, as a second hinge on the same axis does, if the sum is below the share `NOTHING`
+(rounding, squared) of the response of its bodies if they were free. Both are ratios of numbers of one unit, so that sizes
+and masses of links do not matter. Within a step loops are open by the error of the step, and rows that depend on each other
+where the loops are closed are then independent. So the rank is decided where loops were closed, and used until they are
+closed again.
+"""
 
 from __future__ import annotations
 
@@ -34,12 +39,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.c_function import C_SIGNATURE, call_pointer, viewer
-from ..core.jit import CFunction, inlined, njit
-from ..core.math3 import add, add_scaled, cross, dot, load3, matvec_t, store3, sub, symvec
-from ..core.simd import clear, load, store
-from ..core.tables import own_address, table_at
-from ..linalg.block_ldl import (
+from ...core.c_function import C_SIGNATURE, call_pointer, viewer
+from ...core.jit import CFunction, inlined, njit
+from ...core.math3 import add, add_scaled, cross, dot, load3, matvec_t, store3, sub, symvec
+from ...core.simd import clear, load, store
+from ...core.tables import own_address, table_at
+from ...linalg.block_ldl import (
+    add_at,
     apply_inverse,
     load_6,
     product,
@@ -47,30 +53,30 @@ from ..linalg.block_ldl import (
     subtract_times,
     subtract_transposed_times,
 )
-from ..linalg.ordering import Symbolic, analyse
-from ..model.compile import Model
-from ..model.tables import CUSTOM
-from . import tree_motion as tables
-from .constraints import jacobian_velocity, load_point
-from .kinematics import load6, load9
-from .projection import ITERATIONS, NOT_CLOSED, POSITION_ROUNDING, STALE, largest
-from .tree_dynamics import begin_inertia, load_inertia, take_out
-from .tree_motion import ZERO, Reduced, step, store6, store9
-from .tree_state import audit, book_projection, increase, update_at, update_kinematics
+from ...linalg.ordering import Symbolic, analyse
+from ...model.compile import Model
+from ...model.tables import CUSTOM
+from ..constraints import jacobian_velocity, load_point
+from ..kinematics import load6, load9
+from ..mechanism import CLOSED, ITERATIONS, NOT_CLOSED, POSITION_ROUNDING, SLOW, STALE, largest
+from .dynamics import add_inertia, add_wrench, eliminate_inertia, start_inertia
+from .kinematics import ZERO, displace_coordinates, store6, store9
+from .state import energy_and_momenta, record_projection, update_at, update_kinematics
+from .tables import CARRY, CLOSURE, END, FRONT, PRODUCT, Reduced
 
-RANK = 1e-12  # share of a row's answer that the rows before it leave: with less it depends on them
-FLOOR = 1e-14  # the same while the rank is held: what is less is rounding
-NOTHING = 1e-20  # share of what the bodies would answer if they were free: with less the tree does not let the row move
+RANK = 1e-12  # share of a row's response that the rows before it leave: with less it depends on them
+FLOOR = 1e-14  # the same while the rank is not decided anew: a smaller share is rounding
+NOTHING = 1e-20  # share of the response of free bodies: with less the tree does not let the row move
 
 
 @njit
 def factor_loops(decide, reduced):
-    """Fill and eliminate A, K and G, where the tree and the bodies' J are. decide : whether to decide the rank anew.
-    Returns the freedom that nothing resists, or −1."""
+    """Write and eliminate A, K and G at the state of the tree and of the rows' J. decide : whether to decide the rank anew.
+    Returns the freedom without inertia, or −1."""
     closures = reduced.closures
     nodes, motion = reduced.tree.nodes, reduced.tree.motion
     reduced.system.settings[0].condition = 1.0
-    begin(reduced)
+    start(reduced)
     for i in range(nodes.shape[0], reduced.fronts.shape[0]):
         multiply_particle(i, reduced)
     limp, at = -1, 0
@@ -78,23 +84,23 @@ def factor_loops(decide, reduced):
         while at < closures.shape[0] and closures[at].node == i:
             eliminate(at, decide, reduced)
             at += 1
-        slack = pass_node(i, reduced)
-        if slack >= 0:
-            limp = slack
+        without_inertia = eliminate_node(i, reduced)
+        if without_inertia >= 0:
+            limp = without_inertia
         if nodes[i].parent >= 0:
-            hand_on(i, load3(motion[i].r), reduced)
+            add_node_to_parent(i, load3(motion[i].r), reduced)
     for k in range(at, closures.shape[0]):
         eliminate(k, decide, reduced)
     return limp
 
 
 @njit
-def begin(reduced):
-    """Every link by itself, and the rows at their ends."""
+def start(reduced):
+    """A of every link alone, K of the rows at their ends, and G = 0."""
     carries = reduced.carries
     nodes, motion = reduced.tree.nodes, reduced.tree.motion
     for i in range(nodes.shape[0]):
-        begin_inertia(nodes[i], motion[i])
+        start_inertia(nodes[i], motion[i])
     for i in range(carries.shape[0]):
         store3(carries[i].force, ZERO)
         store3(carries[i].torque, ZERO)
@@ -110,39 +116,35 @@ def begin(reduced):
             sign, r = load_point(jacobian, incidence.offset)
             for k in range(3):
                 axis = (sign if k == 0 else 0.0, sign if k == 1 else 0.0, sign if k == 2 else 0.0)
-                begin_row(end, incidence, k, axis, cross(r, axis), reduced)
+                start_row(end, incidence, k, axis, cross(r, axis), reduced)
         else:
             for k in range(incidence.rows):
                 c = load_6(jacobian, incidence.offset + 6 * k)
-                begin_row(end, incidence, k, (c[0], c[1], c[2]), (c[3], c[4], c[5]), reduced)
+                start_row(end, incidence, k, (c[0], c[1], c[2]), (c[3], c[4], c[5]), reduced)
 
 
 @njit
-def begin_row(end, incidence, k, f, g, reduced):
-    """A row (f, g) on the velocities of a body, and the answer of that body, or of the nearest that has mass, by itself."""
+def start_row(end, incidence, k, f, g, reduced):
+    """Add a row (f, g) on the velocities of a body to K at its node, and to `free` the response of that body alone, or of the
+    nearest body with mass."""
     carry = reduced.carries[end.carry + k]
     store3(carry.force, add(load3(carry.force), f))
     store3(carry.torque, add(load3(carry.torque), g))
-    if end.bearer < 0:
+    if end.with_mass < 0:
         return
     row = incidence.body
-    if end.bearer < reduced.tree.nodes.shape[0]:
-        row = reduced.tree.nodes[end.bearer].row
+    if end.with_mass < reduced.tree.nodes.shape[0]:
+        row = reduced.tree.nodes[end.with_mass].row
     body, kin = reduced.system.bodies[row], reduced.system.kinematics[row]
     g = add(g, cross(sub(load3(reduced.system.kinematics[incidence.body].x), load3(kin.x)), f))
     turned = matvec_t(load9(kin.rotation), g)
-    answer = body.inverse_mass * dot(f, f) + dot(turned, symvec(load6(body.inverse_inertia), turned))
-    add_at(reduced.free, incidence.row + k, answer)
-
-
-@inlined
-def add_at(array, at, value):
-    store(array, at, load(array, at) + value)
+    response = body.inverse_mass * dot(f, f) + dot(turned, symvec(load6(body.inverse_inertia), turned))
+    add_at(reduced.free, incidence.row + k, response)
 
 
 @njit
 def multiply_particle(i, reduced):
-    """What a particle adds to G: it is a link with three freedoms and nothing that carries it."""
+    """Add a particle's part of G: it is a link with three freedoms and no parent."""
     carries, front = reduced.carries, reduced.fronts[i]
     w, _ = particle_of(i, reduced)
     for k in range(3):
@@ -153,7 +155,7 @@ def multiply_particle(i, reduced):
 
 @inlined
 def multiply(front, k, d, reduced):
-    """G and the answers of the rows that pass a node, with d z zᵀ of its freedom k."""
+    """G += d z zᵀ of freedom k of a node, for the rows that pass it; likewise `sizes`, the responses of single rows."""
     carries, products, values, sizes = reduced.carries, reduced.products, reduced.values, reduced.sizes
     for x in range(front.product, front.last_product):
         pair = products[x]
@@ -168,8 +170,8 @@ def multiply(front, k, d, reduced):
 
 
 @njit
-def pass_node(i, reduced):
-    """Take the freedoms of a node out of A and of the rows that go on. Returns the freedom that nothing resists, or −1."""
+def eliminate_node(i, reduced):
+    """Eliminate the freedoms of a node from A and from the rows that go on. Returns the freedom without inertia, or −1."""
     tree, carries = reduced.tree, reduced.carries
     node, own, front = tree.nodes[i], tree.motion[i], reduced.fronts[i]
     columns, freedoms, resistance = tree.columns, tree.freedoms, reduced.resistance
@@ -177,7 +179,7 @@ def pass_node(i, reduced):
     limp = -1
     for k in range(node.last - 1, node.first - 1, -1):
         column = columns[k]
-        m, h, j, f, g, d, resists = take_out(m, h, j, column, freedoms[k].armature + load(resistance, k))
+        m, h, j, f, g, d, resists = eliminate_inertia(m, h, j, column, freedoms[k].armature + load(resistance, k))
         if not resists:
             limp = k
         s, t, local = load3(column.linear), load3(column.angular), k - node.first
@@ -196,11 +198,11 @@ def pass_node(i, reduced):
 
 
 @njit
-def hand_on(i, r, reduced):
-    """Add A and the rows that go on to those of the parent, from where the node is at r."""
+def add_node_to_parent(i, r, reduced):
+    """Add A and the rows that go on to those of the parent; the node is at r from the parent's centre of mass."""
     carries, front = reduced.carries, reduced.fronts[i]
-    own, carrier = reduced.tree.motion[i], reduced.tree.motion[reduced.tree.nodes[i].parent]
-    load_inertia(load6(own.mass_block), load9(own.mixed_block), load6(own.inertia_block), r, carrier)
+    own, parent = reduced.tree.motion[i], reduced.tree.motion[reduced.tree.nodes[i].parent]
+    add_inertia(load6(own.mass_block), load9(own.mixed_block), load6(own.inertia_block), r, parent)
     for x in range(front.first, front.last):
         carry = carries[x]
         above, force = carries[carry.up], load3(carry.force)
@@ -215,7 +217,7 @@ def eliminate(k, decide, reduced):
     entries, updates, values, lower = reduced.entries, reduced.updates, reduced.values, reduced.lower
     size = column.width
     share = invert_independent(column, decide, reduced)
-    if reduced.system.joints[closure.joint].active != 0:  # what was let go has no rows
+    if reduced.system.joints[closure.joint].active != 0:  # a released joint has no rows
         reduced.system.settings[0].condition = min(reduced.system.settings[0].condition, share)
     for e in range(column.first, column.last):
         offset = entries[e].offset
@@ -275,8 +277,8 @@ def combine(weights, at, size, first, carries):
 @njit
 def invert_independent(column, decide, reduced):
     """Replace the block of a loop in G by its inverse on the rows that are independent, and by zero on the others. Returns
-    the least share of its answer that is left of a row, 0 where a row is not independent."""
-    values, sizes, free, kept = reduced.values, reduced.sizes, reduced.free, reduced.kept
+    the least share of a row's response that is left, 0 where a row is not independent."""
+    values, sizes, free, independent_rows = reduced.values, reduced.sizes, reduced.free, reduced.independent
     o, n, x = column.pivot, column.width, column.x
     for i in range(n):
         for j in range(i):
@@ -285,10 +287,14 @@ def invert_independent(column, decide, reduced):
     for _ in range(n):
         p, best = -1, RANK if decide else FLOOR
         for i in range(n):
-            answer = load(sizes, x + i)
-            if (swept >> i) & 1 != 0 or not answer > NOTHING * load(free, x + i) or (not decide and kept[x + i] == 0):
+            response = load(sizes, x + i)
+            if (
+                (swept >> i) & 1 != 0
+                or not response > NOTHING * load(free, x + i)
+                or (not decide and independent_rows[x + i] == 0)
+            ):
                 continue
-            share = load(values, o + (n + 1) * i) / answer
+            share = load(values, o + (n + 1) * i) / response
             if share > best:
                 p, best = i, share
         if p < 0:
@@ -300,7 +306,7 @@ def invert_independent(column, decide, reduced):
     for i in range(n):
         independent = (swept >> i) & 1 != 0
         if decide:
-            kept[x + i] = 1 if independent else 0
+            independent_rows[x + i] = 1 if independent else 0
         if not independent:
             for j in range(n):
                 store(values, o + n * i + j, 0.0)
@@ -327,14 +333,14 @@ def sweep(d, o, n, p):
 
 @njit
 def solve_loops(multipliers, reduced):
-    """ẇ and λ for e in `change`, which ẇ replaces, and c in `wanted`. Accelerations of particles in loops stand after ẇ,
-    from the forces on them."""
+    """ẇ and λ: `change` = e on entry and ẇ on exit, `wanted` = c; λ into `multipliers`. The accelerations of particles in
+    loops come after ẇ, from the forces on them."""
     fronts, carries, closures = reduced.fronts, reduced.carries, reduced.closures
     nodes, motion, change, wanted = reduced.tree.nodes, reduced.tree.motion, reduced.change, reduced.wanted
     for r in range(wanted.shape[0]):
         store(multipliers, r, load(wanted, r))
     for i in range(nodes.shape[0], fronts.shape[0]):
-        push_particle(i, multipliers, reduced)
+        forward_particle(i, multipliers, reduced)
     for i in range(nodes.shape[0]):
         store3(motion[i].bearing, ZERO)
         store3(motion[i].bearing_torque, ZERO)
@@ -343,7 +349,7 @@ def solve_loops(multipliers, reduced):
         while at < closures.shape[0] and closures[at].node == i:
             substitute(at, multipliers, reduced)
             at += 1
-        push_node(i, multipliers, reduced)
+        forward_node(i, multipliers, reduced)
     for k in range(at, closures.shape[0]):
         substitute(k, multipliers, reduced)
     at = closures.shape[0] - 1
@@ -351,7 +357,7 @@ def solve_loops(multipliers, reduced):
         substitute_back(at, multipliers, reduced)
         at -= 1
     for i in range(nodes.shape[0]):
-        follow_node(i, multipliers, reduced)
+        backward_node(i, multipliers, reduced)
         while at >= 0 and closures[at].node == i:
             substitute_back(at, multipliers, reduced)
             at -= 1
@@ -365,15 +371,15 @@ def solve_loops(multipliers, reduced):
 
 @inlined
 def particle_of(i, reduced):
-    """Inverse mass of a particle in loops, and where its acceleration stands in `change`. i : its front."""
+    """Inverse mass of a particle in loops, and the index of its acceleration in `change`. i : its front."""
     number = i - reduced.tree.nodes.shape[0]
     w = reduced.system.bodies[reduced.system.settings[0].rigid + number].inverse_mass
     return w, reduced.options[0].speeds + 3 * number
 
 
 @njit
-def push_particle(i, multipliers, reduced):
-    """Force to acceleration without loops, and what that does to the rows."""
+def forward_particle(i, multipliers, reduced):
+    """Acceleration of a particle without loops, from its force, subtracted from the rows' right-hand sides."""
     carries, change = reduced.carries, reduced.change
     w, place = particle_of(i, reduced)
     for k in range(3):
@@ -384,8 +390,8 @@ def push_particle(i, multipliers, reduced):
 
 
 @njit
-def push_node(i, multipliers, reduced):
-    """The efforts of a node, what its rows have of them, and p of its parent."""
+def forward_node(i, multipliers, reduced):
+    """e' of a node's freedoms, their part of the rows' right-hand sides, and p of its parent."""
     tree, carries, change = reduced.tree, reduced.carries, reduced.change
     node, front, motion, columns = tree.nodes[i], reduced.fronts[i], tree.motion, tree.columns
     p, q = load3(motion[i].bearing), load3(motion[i].bearing_torque)
@@ -398,22 +404,20 @@ def push_node(i, multipliers, reduced):
         for x in range(front.first, front.last):
             add_at(multipliers, carries[x].row, -left * carries[x].share[k - node.first])
     if node.parent >= 0:
-        carrier = motion[node.parent]
-        store3(carrier.bearing, add(load3(carrier.bearing), p))
-        store3(carrier.bearing_torque, add(load3(carrier.bearing_torque), add(q, cross(load3(motion[i].r), p))))
+        add_wrench(p, q, load3(motion[i].r), motion[node.parent])
 
 
 @njit
-def follow_node(i, multipliers, reduced):
-    """ẇ of a node from the accelerations of its parent and the multipliers of the rows that go on; its own accelerations,
-    into `bearing`."""
+def backward_node(i, multipliers, reduced):
+    """ẇ of a node from the acceleration of its parent and the multipliers of the rows that go on; its own acceleration into
+    `bearing`."""
     tree, carries, change = reduced.tree, reduced.carries, reduced.change
     node, front, motion, columns = tree.nodes[i], reduced.fronts[i], tree.motion, tree.columns
     a, alpha = ZERO, ZERO
     if node.parent >= 0:
-        carrier = motion[node.parent]
-        alpha = load3(carrier.bearing_torque)
-        a = add(load3(carrier.bearing), cross(alpha, load3(motion[i].r)))
+        parent = motion[node.parent]
+        alpha = load3(parent.bearing_torque)
+        a = add(load3(parent.bearing), cross(alpha, load3(motion[i].r)))
     for k in range(node.first, node.last):
         column = columns[k]
         left = column.effort - dot(load3(column.force), a) - dot(load3(column.torque), alpha)
@@ -429,7 +433,7 @@ def follow_node(i, multipliers, reduced):
 
 @njit
 def substitute(k, multipliers, reduced):
-    """c of a loop becomes P c where it closes, and is taken out of the rows that go on and of p."""
+    """c ← P c of a loop where it closes, subtracted from the rows that go on and from p."""
     column, closure, entries, lower = (
         reduced.columns[k], reduced.closures[k], reduced.entries, reduced.lower
     )  # fmt: skip
@@ -465,19 +469,14 @@ def substitute_back(k, multipliers, reduced):
             add_at(multipliers, column.x + r, -load(rates, column.x + r))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Where the rows of loops go in a tree, and in which order they are eliminated; found once per model.
+# The tables of the loops of a model ------------------------------------------------------------------------------------
 #
-# A row is followed from its ends towards the root. A row that ties links of one tree to each other *closes* at their
-# nearest
-# common ancestor, where its multiplier is eliminated. Rows on the world, on several trees, on particles, and those of
-# user
-# functions, which may depend on absolute places, close at the world, after all nodes.
+# A row is followed from its ends towards the root. A row between links of one tree *closes* at their nearest common
+# ancestor, where its multiplier is eliminated. Rows on the world, on several trees, on particles, and those of user
+# functions, which may depend on absolute positions, close at the world, after all nodes.
 #
-# Each row at a node is a `CARRY`: rows that close there first, then those that go on to the parent. A closed chain
-# costs as
-# many carries a link as its last joint has rows, and each of several loops in a row costs no more than it does alone.
-# Loops
+# Each row at a node is a `CARRY`: rows that close there first, then those that go on to the parent. A closed chain costs as
+# many carries a link as its last joint has rows, and each of several loops in a row costs no more than it does alone. Loops
 # that close at the same node are eliminated by minimum degree.
 
 
@@ -485,7 +484,7 @@ WORLD_NODE = -1
 
 
 class LoopGraph(NamedTuple):
-    """The tables of `Reduced` that say where the rows of loops are."""
+    """The tables of `Reduced` of the rows of loops."""
 
     fronts: Any
     carries: Any
@@ -508,15 +507,18 @@ class Loops(NamedTuple):
     passing: list[set[int]]
 
 
-class Places(NamedTuple):
-    """The carries, node by node: (row, node, loop, number in the loop) of each, and where those of a loop at a node begin."""
+class Carries(NamedTuple):
+    """The carries, node by node: (row, node, loop, number in the loop) of each, and the first of a loop at a node."""
 
     rows: list[tuple[int, int, int, int]]
     first: dict[tuple[int, int], int]
 
 
 def build_loop_graph(model: Model, node_of_row: np.ndarray, masses: Sequence[float]) -> LoopGraph:
-    """node_of_row : row of the kinematics table → node of the tree. masses : of the nodes."""
+    """The tables of a model's loops, once per model.
+
+    node_of_row : row of the kinematics table → node of the tree. masses : (nodes,), kg.
+    """
     layout = model.tree
     assert layout is not None
     parents = [int(row[0]) for row in layout.rows]
@@ -525,27 +527,27 @@ def build_loop_graph(model: Model, node_of_row: np.ndarray, masses: Sequence[flo
              for body in model.graph.incidences["body"].tolist()]  # fmt: skip
     loops = _find_loops(model, nodes, parents, particles)
     symbolic = _order(loops, len(parents))
-    places, fronts, products = _fill_fronts(loops, len(parents), symbolic)
-    carries = np.zeros(len(places.rows), tables.CARRY).view(np.recarray)
-    carries.row = [row for row, _, _, _ in places.rows]
-    for x, (_, i, j, r) in enumerate(places.rows):
+    at_nodes, fronts, products = _fill_fronts(loops, len(parents), symbolic)
+    carries = np.zeros(len(at_nodes.rows), CARRY).view(np.recarray)
+    carries.row = [row for row, _, _, _ in at_nodes.rows]
+    for x, (_, i, j, r) in enumerate(at_nodes.rows):
         goes_on = i < len(parents) and i != loops.closing[j] and parents[i] >= 0
-        carries.up[x] = places.first[parents[i], j] + r if goes_on else -1
-    bearers = [*_bearers(parents, masses), *(len(parents) + k for k in range(particles))]
+        carries.up[x] = at_nodes.first[parents[i], j] + r if goes_on else -1
+    bodies_with_mass = [*_nearest_with_mass(parents, masses), *(len(parents) + k for k in range(particles))]
     ends = []
     for k, (i, incidence) in enumerate(zip(nodes, model.graph.incidences, strict=True)):
         j = int(incidence["joint"])
-        ends.append((k, places.first[i, j] + int(incidence["row"]) - loops.starts[j], i, bearers[i]))
-    closures = [(loops.closing[j], places.first.get((loops.closing[j], j), -1), j) for j in symbolic.order.tolist()]
+        ends.append((k, at_nodes.first[i, j] + int(incidence["row"]) - loops.starts[j], i, bodies_with_mass[i]))
+    closures = [(loops.closing[j], at_nodes.first.get((loops.closing[j], j), -1), j) for j in symbolic.order.tolist()]
     return LoopGraph(
-        np.array(fronts, tables.FRONT).view(np.recarray), carries, np.array(products, tables.PRODUCT).view(np.recarray),
-        np.array(ends, tables.END).view(np.recarray), np.array(closures, tables.CLOSURE).view(np.recarray),
-        symbolic, _entry_carries(loops, symbolic, places),
+        np.array(fronts, FRONT).view(np.recarray), carries, np.array(products, PRODUCT).view(np.recarray),
+        np.array(ends, END).view(np.recarray), np.array(closures, CLOSURE).view(np.recarray),
+        symbolic, _entry_carries(loops, symbolic, at_nodes),
     )  # fmt: skip
 
 
 def _find_loops(model: Model, nodes: Sequence[int], parents: Sequence[int], particles: int) -> Loops:
-    """nodes : of each incidence."""
+    """The loops of a model. nodes : the node of each incidence. parents : of each node. particles : number of particles."""
     layout = model.tree
     assert layout is not None
     sizes, starts = model.graph.joints["rows"].tolist(), model.graph.joints["row"].tolist()
@@ -554,8 +556,8 @@ def _find_loops(model: Model, nodes: Sequence[int], parents: Sequence[int], part
         ends[joint].add(at)
     parts = model.tables["parts"]
     absolute = set(parts["joint"][parts["kind"] == CUSTOM].tolist())
-    held = [joint for joint in layout.loops if joint.name in model.joint_names]
-    absolute |= {j for j, joint in enumerate(held) if len(ends[j]) < len({id(body) for body in joint.bodies})}
+    closing_joints = [joint for joint in layout.loops if joint.name in model.joint_names]
+    absolute |= {j for j, joint in enumerate(closing_joints) if len(ends[j]) < len({id(body) for body in joint.bodies})}
     closing = []
     passing: list[set[int]] = [set() for _ in range(len(parents) + particles)]
     for j, own in enumerate(ends):
@@ -581,39 +583,40 @@ def _order(loops: Loops, nodes: int) -> Symbolic:
 
 def _fill_fronts(
     loops: Loops, nodes: int, symbolic: Symbolic
-) -> tuple[Places, list[tuple[int, ...]], list[tuple[int, ...]]]:
+) -> tuple[Carries, list[tuple[int, ...]], list[tuple[int, ...]]]:
     """The carries, the rows of the FRONT table, and those of the PRODUCT table."""
     closed: list[list[int]] = [[] for _ in loops.passing]
     for j, at in enumerate(loops.closing):
         if at >= 0:
             closed[at].append(j)
-    places = Places([], {})
+    at_nodes = Carries([], {})
     fronts: list[tuple[int, ...]] = []
     products: list[tuple[int, ...]] = []
     for i, passing in enumerate(loops.passing):
-        own = len(places.rows)
-        _add_carries(i, closed[i], loops, places)
-        first, before = len(places.rows), len(products)
-        _add_carries(i, sorted(passing), loops, places)
-        products += _products(loops, i, sorted(passing), symbolic, places)
-        fronts.append((own, first, len(places.rows), before, len(products)))
-    return places, fronts, products
+        own = len(at_nodes.rows)
+        _add_carries(i, closed[i], loops, at_nodes)
+        first, before = len(at_nodes.rows), len(products)
+        _add_carries(i, sorted(passing), loops, at_nodes)
+        products += _products(loops, i, sorted(passing), symbolic, at_nodes)
+        fronts.append((own, first, len(at_nodes.rows), before, len(products)))
+    return at_nodes, fronts, products
 
 
-def _add_carries(i: int, found: Sequence[int], loops: Loops, places: Places) -> None:
-    for j in found:
-        places.first[i, j] = len(places.rows)
-        places.rows.extend((loops.starts[j] + r, i, j, r) for r in range(loops.sizes[j]))
+def _add_carries(i: int, own: Sequence[int], loops: Loops, at_nodes: Carries) -> None:
+    """Append the carries of loops `own` at node i."""
+    for j in own:
+        at_nodes.first[i, j] = len(at_nodes.rows)
+        at_nodes.rows.extend((loops.starts[j] + r, i, j, r) for r in range(loops.sizes[j]))
 
 
-def _entry_carries(loops: Loops, symbolic: Symbolic, places: Places) -> np.ndarray:
+def _entry_carries(loops: Loops, symbolic: Symbolic, at_nodes: Carries) -> np.ndarray:
     """Of each entry of the matrix of the loops, the first carry of its loop at the node where its column closes."""
-    found = np.full(len(symbolic.entries), -1)
+    first = np.full(len(symbolic.entries), -1)
     loop_at = {start: j for j, start in enumerate(loops.starts)}
     for column, k in zip(symbolic.columns, symbolic.order.tolist(), strict=True):
         for e in range(int(column["first"]), int(column["last"])):
-            found[e] = places.first.get((loops.closing[k], loop_at[int(symbolic.entries[e]["x"])]), -1)
-    return found
+            first[e] = at_nodes.first.get((loops.closing[k], loop_at[int(symbolic.entries[e]["x"])]), -1)
+    return first
 
 
 def _path(node: int, parents: Sequence[int]) -> list[int]:
@@ -631,49 +634,52 @@ def _common(paths: Sequence[Sequence[int]]) -> int:
     return next((at for at in paths[0] if at in shared), WORLD_NODE) if paths else WORLD_NODE
 
 
-def _products(loops: Loops, i: int, found: Sequence[int], symbolic: Symbolic, places: Places) -> list[tuple[int, ...]]:
+def _products(
+    loops: Loops, i: int, passing: Sequence[int], symbolic: Symbolic, at_nodes: Carries
+) -> list[tuple[int, ...]]:
     """Rows of the PRODUCT table for the loops that pass node i."""
     rows: list[tuple[int, ...]] = []
-    for j, k in combinations_with_replacement(found, 2):
+    for j, k in combinations_with_replacement(passing, 2):
         offset, swapped = symbolic.block(j, k)
         steps = (1, loops.sizes[j]) if swapped else (loops.sizes[k], 1)
-        rows.append((places.first[i, j], loops.sizes[j], places.first[i, k], loops.sizes[k], offset, *steps))
+        rows.append((at_nodes.first[i, j], loops.sizes[j], at_nodes.first[i, k], loops.sizes[k], offset, *steps))
     return rows
 
 
-def _bearers(parents: Sequence[int], masses: Sequence[float]) -> list[int]:
+def _nearest_with_mass(parents: Sequence[int], masses: Sequence[float]) -> list[int]:
     """The node with mass that is nearest to each; −1 where its tree has none."""
     near: list[list[int]] = [[] for _ in parents]
     for i, parent in enumerate(parents):
         if parent >= 0:
             near[i].append(parent)
             near[parent].append(i)
-    found = [i if mass > 0.0 else -1 for i, mass in enumerate(masses)]
+    first = [i if mass > 0.0 else -1 for i, mass in enumerate(masses)]
     waiting = deque(i for i, mass in enumerate(masses) if mass > 0.0)
     while waiting:
         i = waiting.popleft()
         for other in near[i]:
-            if found[other] < 0:
-                found[other] = found[i]
+            if first[other] < 0:
+                first[other] = first[i]
                 waiting.append(other)
-    return found
+    return first
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The end of a step: loops closed, by the smallest change of joint coordinates in the metric of the masses; see
-# `mechanics.projection`, which does the same with bodies. What that changes of energy and momenta goes to the ledger.
+# The end of a step -----------------------------------------------------------------------------------------------------
+#
+# Loops are closed by the smallest change of joint coordinates in the metric of the masses, as `dynamics.mechanism.project`
+# does for bodies. The change of energy and momenta goes to the ledger.
 
 
 @njit
 def project(t, z, reduced):
     """Newton on C(u) = 0, then J w = 0, with the factors of the last Newton step if that was small. The rank is that where
-    the loops are closed. Returns a status; `look` has been where z is then, and the loops are factored there."""
+    the loops are closed. Returns a status; the tables are those of z (see `update_at`), with the loops factored."""
     system, options = reduced.system, reduced.options[0]
     length, error, change = system.settings[0].length, system.error, reduced.change
     status = update_at(t, z, reduced)
     if status != 0:
         return status
-    before = audit(z, reduced)
+    before = energy_and_momenta(z, reduced)
     worst, decide, factored = largest(error), options.held == 0, False
     for iteration in range(ITERATIONS):
         if not worst > POSITION_ROUNDING * length:
@@ -681,8 +687,8 @@ def project(t, z, reduced):
         factored = worst <= STALE * length
         if factor_loops(decide or factored, reduced) >= 0:
             return NOT_CLOSED
-        aim(error, reduced)
-        step(z, 1.0, change, reduced.tree)
+        least_change(error, reduced)
+        displace_coordinates(z, 1.0, change, reduced.tree)
         change_particles(z, change, 0, reduced)
         if factored:
             break
@@ -691,26 +697,26 @@ def project(t, z, reduced):
         if status != 0:
             return status
         worst = largest(error)
-        if iteration > 3 and not worst < 0.9 * previous:
+        if iteration > 3 and not worst < SLOW * previous:
             break
-    if not worst <= 1e-6 * length or (not factored and factor_loops(True, reduced) >= 0):
+    if not worst <= CLOSED * length or (not factored and factor_loops(True, reduced) >= 0):
         return NOT_CLOSED
     options.held = 1
     jacobian_velocity(system, reduced.wanted)
-    aim(reduced.wanted, reduced)
+    least_change(reduced.wanted, reduced)
     for k in range(options.speeds):
         at = options.coordinates + k
         store(z, at, load(z, at) + load(change, k))
     change_particles(z, change, 1, reduced)
     status = update_at(t, z, reduced)
-    book_projection(z, before, audit(z, reduced), reduced.system)
+    record_projection(z, before, energy_and_momenta(z, reduced), reduced.system)
     return status
 
 
 @njit
-def aim(rates, reduced):
-    """The smallest change of the speeds, in the metric of the masses, that takes these rates away from the rows of the
-    loops."""
+def least_change(rates, reduced):
+    """`change` = the smallest change of the speeds, in the metric of the masses, that subtracts `rates` from the rates of the
+    rows of the loops."""
     wanted = reduced.wanted
     for r in range(wanted.shape[0]):
         store(wanted, r, -load(rates, r))
@@ -720,7 +726,7 @@ def aim(rates, reduced):
 
 @njit
 def change_particles(z, change, momenta, reduced):
-    """Move the particles in loops, or change their momenta, by a change of their places or velocities."""
+    """Displace the particles in loops, or change their momenta, by `change` of their positions or velocities."""
     system, options = reduced.system, reduced.options[0]
     nodes, bodies, settings = system.nodes, system.bodies, system.settings[0]
     at = options.coordinates + options.speeds
@@ -729,46 +735,40 @@ def change_particles(z, change, momenta, reduced):
         if momenta != 0:
             factor, to = bodies[settings.rigid + i].mass, to + 3 * settings.particles
         for k in range(3):
-            increase(z, to + k, factor * load(change, options.speeds + 3 * i + k))
+            add_at(z, to + k, factor * load(change, options.speeds + 3 * i + k))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The loops of a mechanism, which are behind a C pointer: see `closed`.
+# The C function of loops -----------------------------------------------------------------------------------------------
+#
+# A C function of its own, so that trees without loops do not compile it. The first three functions call it.
 
 
 FACTOR, FACTOR_ANEW, SOLVE, CLOSE = range(4)
+_floats = viewer(np.float64)
 
 
 @njit
-def ask_factor_loops(decide, reduced):
-    """See `loops.factor_loops`."""
+def call_factor_loops(decide, reduced):
+    """See `factor_loops`."""
     task = FACTOR_ANEW if decide else FACTOR
     return call_pointer(reduced.options[0].loops, own_address(reduced), task, 0.0, reduced.change, reduced.change)
 
 
 @njit
-def ask_solve_loops(reduced):
-    """See `loops.solve_loops`; λ are the multipliers of the system."""
+def call_solve_loops(reduced):
+    """See `solve_loops`; λ are the multipliers of the system."""
     call_pointer(reduced.options[0].loops, own_address(reduced), SOLVE, 0.0, reduced.change, reduced.change)
 
 
 @njit
-def ask_project(t, z, reduced):
-    """See `project.project`."""
+def call_project(t, z, reduced):
+    """See `project`."""
     return call_pointer(reduced.options[0].loops, own_address(reduced), CLOSE, t, z, z)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# What closed chains take beside their tree, as a C function of its own, so that trees without loops do not compile
-# it.
-
-
-_floats = viewer(np.float64)
 
 
 @njit
 def loops_task(task, t, z, unused, reduced):
-    """One of the tasks of `ask_loops`; returns a status."""
+    """Do one of the tasks FACTOR … CLOSE; returns a status, or for FACTOR the freedom without inertia, −1 if none."""
     if task in (FACTOR, FACTOR_ANEW):
         return factor_loops(task == FACTOR_ANEW, reduced)
     if task == CLOSE:

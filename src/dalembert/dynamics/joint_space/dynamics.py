@@ -1,47 +1,58 @@
-"""Forward dynamics of a tree in linear time: the articulated-body algorithm (R. Featherstone 1983, 2008, §7.3).
+"""Dynamics of a tree (R. Featherstone, *Rigid Body Dynamics Algorithms*, 2008): the articulated-body algorithm (forward
+dynamics, O(m)), recursive Newton–Euler (inverse dynamics), the composite-rigid-body algorithm (mass matrix) with its sparse
+Lᵀ D L, and Jacobians of links.
 
-What a link feels of its joint is force and torque (f, τ) = A (v̇, ω̇) + p, A of six rows and columns. From the leaves on,
-a freedom with column S and effort e takes out of that what it gives way to: with U = A S, D = Sᵀ U (and the armature on top)
-and e' = e − Sᵀ p, its rate is (e' − Uᵀ a)/D, with a the accelerations without it, and
-
-    A ← A − U Uᵀ/D,   p ← p + U e'/D.
-
-Freedoms of one joint are taken one after the other, the last first. Then the biases are added, and A and p are moved to the
-centre of mass of the parent and added to what that has. Back from the root accelerations follow.
+All of it after `kinematics.update_links`. In the `motion` of a link, `bearing` and `bearing_torque` are scratch for the one
+wrench or acceleration that an algorithm passes along the tree.
 """
 
-from ..core.jit import inlined, njit
-from ..core.math3 import add, add_scaled, cross, dot, load3, matvec, matvec_t, scale, store3, sub, symvec
-from ..core.simd import clear, load, store
-from ..model.tree import FREE
-from .kinematics import load6, load9
-from .tree_motion import ZERO, carried, set_velocity, store6, store9
+from ...core.jit import inlined, njit
+from ...core.math3 import add, add_scaled, cross, dot, load3, matvec, matvec_t, scale, store3, sub, symvec
+from ...core.simd import clear, load, store
+from ...linalg.block_ldl import add_at
+from ...model.tree import FREE
+from ..kinematics import load6, load9
+from .kinematics import ZERO, bias_acceleration, set_velocity, store6, store9
 
-LIMP = 1e-14  # of a response: below it nothing resists the freedom
+LIMP = 1e-14  # of the inertia of the link alone: a freedom whose D is smaller has no inertia but rounding
+
+
+# Forward dynamics: the articulated-body algorithm (§7.3) --------------------------------------------------------------
+#
+# The joint of a link transmits force and torque (f, τ) = A (v̇, ω̇) + p: A (6 × 6) is the articulated-body inertia, p the bias
+# force. From the leaves to the root, a freedom with column S and effort e is eliminated: with U = A S, D = Sᵀ U + armature
+# and e' = e − Sᵀ p, its rate is (e' − Uᵀ a)/D, with a the acceleration without it, and
+#
+#     A ← A − U Uᵀ/D,   p ← p + U e'/D.
+#
+# Freedoms of one joint are eliminated one after the other, the last first. Then A and p are moved to the centre of mass of
+# the parent and added to its own. Back from the root, accelerations follow.
 
 
 @njit
 def accelerate(tree):
-    """`rates` and accelerations of all links, from `efforts` and what is applied to links. Returns the freedom that nothing
-    resists, or −1."""
+    """`rates` = ẇ and the accelerations of all links, from `efforts` and the forces on the links. Returns the freedom without
+    inertia, or −1."""
     nodes, motion, columns = tree.nodes, tree.motion, tree.columns
     freedoms, efforts, rates = tree.freedoms, tree.efforts, tree.rates
     limp = -1
     for i in range(nodes.shape[0]):
-        begin(nodes[i], motion[i])
+        start_link(nodes[i], motion[i])
     for i in range(nodes.shape[0] - 1, -1, -1):
         node, own = nodes[i], motion[i]
         m, h, j = load6(own.mass_block), load9(own.mixed_block), load6(own.inertia_block)
         p, q = load3(own.bearing), load3(own.bearing_torque)
         for k in range(node.last - 1, node.first - 1, -1):
-            m, h, j, p, q, resists = give_way(m, h, j, p, q, columns[k], load(efforts, k), freedoms[k].armature)
+            m, h, j, p, q, resists = eliminate_freedom(
+                m, h, j, p, q, columns[k], load(efforts, k), freedoms[k].armature
+            )
             if not resists:
                 limp = k
         if node.parent >= 0:
-            load_on(m, h, j, p, q, own, motion[node.parent])
+            add_to_parent(m, h, j, p, q, own, motion[node.parent])
     for i in range(nodes.shape[0]):
         node, own = nodes[i], motion[i]
-        a, alpha = carried(node, own, motion)
+        a, alpha = bias_acceleration(node, own, motion)
         for k in range(node.first, node.last):
             column = columns[k]
             rate = (column.effort - dot(load3(column.force), a) - dot(load3(column.torque), alpha)) * column.response
@@ -54,16 +65,16 @@ def accelerate(tree):
 
 
 @inlined
-def begin(node, own):
-    """The link alone: m v̇ = F, J ω̇ + ω × J ω = T."""
+def start_link(node, own):
+    """A and p of the link alone: m v̇ = F, J ω̇ + ω × J ω = T."""
     inertia, omega = load6(own.inertia), load3(own.omega)
-    begin_inertia(node, own)
+    start_inertia(node, own)
     store3(own.bearing, sub(ZERO, load3(own.force)))
     store3(own.bearing_torque, sub(cross(omega, symvec(inertia, omega)), load3(own.torque)))
 
 
 @inlined
-def begin_inertia(node, own):
+def start_inertia(node, own):
     """A of the link alone."""
     m = node.mass
     store6(own.mass_block, (m, m, m, 0.0, 0.0, 0.0))
@@ -72,9 +83,9 @@ def begin_inertia(node, own):
 
 
 @inlined
-def give_way(m, h, j, p, q, column, effort, armature):
-    """A and p with a freedom taken out, and whether anything resisted it."""
-    m, h, j, f, g, d, resists = take_out(m, h, j, column, armature)
+def eliminate_freedom(m, h, j, p, q, column, effort, armature):
+    """A and p without a freedom, and whether it has inertia; writes e' to the column."""
+    m, h, j, f, g, d, resists = eliminate_inertia(m, h, j, column, armature)
     left = effort - dot(load3(column.linear), p) - dot(load3(column.angular), q)
     column.effort = left
     left *= d
@@ -82,8 +93,8 @@ def give_way(m, h, j, p, q, column, effort, armature):
 
 
 @inlined
-def take_out(m, h, j, column, armature):
-    """A without a freedom: A − U Uᵀ/D, U and 1/D, which go to the column, and whether anything resisted it."""
+def eliminate_inertia(m, h, j, column, armature):
+    """A − U Uᵀ/D, U and 1/D, and whether the freedom has inertia; writes U and 1/D to the column."""
     s, t = load3(column.linear), load3(column.angular)
     f = add(symvec(m, s), matvec(h, t))
     g = add(matvec_t(h, s), symvec(j, t))
@@ -112,19 +123,25 @@ def take_out(m, h, j, column, armature):
 
 # With v̇ = v̇_p + ω̇_p × r: f = M v̇_p + (H − M [r]) ω̇_p, and the torque about the parent's centre of mass is τ + r × f.
 @inlined
-def load_on(m, h, j, p, q, own, carrier):
-    """Add what a link feels of its joint to its parent."""
+def add_to_parent(m, h, j, p, q, own, parent):
+    """Add A and p of a link, its bias acceleration included, to those of its parent."""
     a, alpha, r = load3(own.bias), load3(own.bias_turn), load3(own.r)
     p = add(p, add(symvec(m, a), matvec(h, alpha)))
     q = add(q, add(matvec_t(h, a), symvec(j, alpha)))
-    load_inertia(m, h, j, r, carrier)
-    store3(carrier.bearing, add(load3(carrier.bearing), p))
-    store3(carrier.bearing_torque, add(load3(carrier.bearing_torque), add(q, cross(r, p))))
+    add_inertia(m, h, j, r, parent)
+    add_wrench(p, q, r, parent)
 
 
 @inlined
-def load_inertia(m, h, j, r, carrier):
-    """Add A to that of the parent."""
+def add_wrench(f, torque, r, parent):
+    """Add a force and a torque about a link's centre of mass, at r from that of its parent, to `bearing` of the parent."""
+    store3(parent.bearing, add(load3(parent.bearing), f))
+    store3(parent.bearing_torque, add(load3(parent.bearing_torque), add(torque, cross(r, f))))
+
+
+@inlined
+def add_inertia(m, h, j, r, parent):
+    """Add A of a link at r from its parent's centre of mass to A of the parent."""
     # rows of H' = H − M [r], each row of M [r] being (row of M) × r
     b0 = sub((h[0], h[1], h[2]), cross((m[0], m[3], m[4]), r))
     b1 = sub((h[3], h[4], h[5]), cross((m[3], m[1], m[5]), r))
@@ -137,30 +154,29 @@ def load_inertia(m, h, j, r, carrier):
     xy = j[3] - c0[1] + r[1] * b2[1] - r[2] * b1[1]
     xz = j[4] - c0[2] + r[1] * b2[2] - r[2] * b1[2]
     yz = j[5] - c1[2] + r[2] * b0[2] - r[0] * b2[2]
-    big, mixed, heavy = load6(carrier.mass_block), load9(carrier.mixed_block), load6(carrier.inertia_block)
-    store6(carrier.mass_block, (
+    big, mixed, heavy = load6(parent.mass_block), load9(parent.mixed_block), load6(parent.inertia_block)
+    store6(parent.mass_block, (
         big[0] + m[0], big[1] + m[1], big[2] + m[2], big[3] + m[3], big[4] + m[4], big[5] + m[5],
     ))  # fmt: skip
-    store9(carrier.mixed_block, (
+    store9(parent.mixed_block, (
         mixed[0] + b0[0], mixed[1] + b0[1], mixed[2] + b0[2], mixed[3] + b1[0], mixed[4] + b1[1], mixed[5] + b1[2],
         mixed[6] + b2[0], mixed[7] + b2[1], mixed[8] + b2[2],
     ))  # fmt: skip
-    store6(carrier.inertia_block, (
+    store6(parent.inertia_block, (
         heavy[0] + xx, heavy[1] + yy, heavy[2] + zz, heavy[3] + xy, heavy[4] + xz, heavy[5] + yz,
     ))  # fmt: skip
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Inverse dynamics of a tree: the recursive Newton–Euler algorithm (R. Featherstone 2008, §5.3).
+# Inverse dynamics: the recursive Newton–Euler algorithm (§5.3) ---------------------------------------------------------
 
 
 @njit
-def spread_rates(rates, tree):
-    """Accelerations of all links from the rates of the speeds."""
+def link_accelerations(rates, tree):
+    """Accelerations of all links from the rates ẇ of the speeds."""
     nodes, motion, columns = tree.nodes, tree.motion, tree.columns
     for i in range(nodes.shape[0]):
         node, own = nodes[i], motion[i]
-        a, alpha = carried(node, own, motion)
+        a, alpha = bias_acceleration(node, own, motion)
         for k in range(node.first, node.last):
             a = add_scaled(a, load(rates, k), load3(columns[k].linear))
             alpha = add_scaled(alpha, load(rates, k), load3(columns[k].angular))
@@ -169,8 +185,9 @@ def spread_rates(rates, tree):
 
 
 @njit
-def bear(rates, efforts, tree):
-    """What each joint bears, with the accelerations at hand, and the efforts along the freedoms that this takes."""
+def inverse_dynamics(rates, efforts, tree):
+    """`bearing` = the wrench of each joint, about the link's centre of mass, and efforts = its components along the freedoms,
+    plus the armatures times `rates`; after `link_accelerations`."""
     nodes, motion, columns, freedoms = tree.nodes, tree.motion, tree.columns, tree.freedoms
     for i in range(nodes.shape[0]):
         node, own = nodes[i], motion[i]
@@ -185,16 +202,10 @@ def bear(rates, efforts, tree):
             effort = dot(load3(columns[k].linear), f) + dot(load3(columns[k].angular), torque)
             store(efforts, k, effort + freedoms[k].armature * load(rates, k))
         if node.parent >= 0:
-            carrier = motion[node.parent]
-            store3(carrier.bearing, add(load3(carrier.bearing), f))
-            turned = add(torque, cross(load3(own.r), f))
-            store3(carrier.bearing_torque, add(load3(carrier.bearing_torque), turned))
+            add_wrench(f, torque, load3(own.r), motion[node.parent])
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The mass matrix of a tree: composite rigid bodies (R. Featherstone 2008, §6.2), and M = Lᵀ D L, whose L is as sparse
-# as the
-# tree (§6.5).
+# The mass matrix: composite rigid bodies (§6.2), and M = Lᵀ D L, with L as sparse as the tree (§6.5) -------------------
 
 
 @njit
@@ -217,14 +228,14 @@ def fill_matrix(tree):
             f = sub(scale(mass, s), cross(moment, t))
             g = add(cross(moment, s), symvec(inertia, t))
             fill_row(i, k, m, f, g, tree)
-            increase(matrix, k * m + k, freedoms[k].armature)
+            add_at(matrix, k * m + k, freedoms[k].armature)
         if node.parent >= 0:
-            compose(own, motion[node.parent])
+            add_composite(own, motion[node.parent])
 
 
 @njit
 def fill_row(i, k, m, f, g, tree):
-    """Products of the columns of a link, and of those that carry it, with force and torque of freedom k."""
+    """Row and column k of M: products of force f and torque g of freedom k on link i with the columns from i to the root."""
     nodes, motion, columns, matrix = tree.nodes, tree.motion, tree.columns, tree.matrix
     at = i
     while at >= 0:
@@ -240,29 +251,24 @@ def fill_row(i, k, m, f, g, tree):
 
 # About the parent's centre of mass, with h = Σ m d: h' = h + m r, J' = J + (2 h·r + m r·r) 1 − h rᵀ − r hᵀ − m r rᵀ.
 @inlined
-def compose(own, carrier):
+def add_composite(own, parent):
     """Add mass, first moment and inertia of a composite to its parent's."""
     mass, h, j, r = own.mass_block[0], load3(own.bearing), load6(own.inertia_block), load3(own.r)
     moment = add_scaled(h, mass, r)
     both = dot(h, r) + dot(moment, r)
-    to = load6(carrier.inertia_block)
-    carrier.mass_block[0] += mass
-    store3(carrier.bearing, add(load3(carrier.bearing), moment))
-    store6(carrier.inertia_block, (
+    to = load6(parent.inertia_block)
+    parent.mass_block[0] += mass
+    store3(parent.bearing, add(load3(parent.bearing), moment))
+    store6(parent.inertia_block, (
         to[0] + j[0] + both - h[0] * r[0] - moment[0] * r[0], to[1] + j[1] + both - h[1] * r[1] - moment[1] * r[1],
         to[2] + j[2] + both - h[2] * r[2] - moment[2] * r[2], to[3] + j[3] - r[0] * h[1] - moment[0] * r[1],
         to[4] + j[4] - r[0] * h[2] - moment[0] * r[2], to[5] + j[5] - r[1] * h[2] - moment[1] * r[2],
     ))  # fmt: skip
 
 
-@inlined
-def increase(array, at, value):
-    store(array, at, load(array, at) + value)
-
-
 @njit
 def factorize(tree):
-    """`matrix` becomes L below its diagonal and D on it. Returns the freedom whose pivot is not positive, or −1."""
+    """M = Lᵀ D L in `matrix`, in place: L below the diagonal, D on it. Returns a freedom with a pivot not positive, or −1."""
     freedoms, matrix = tree.freedoms, tree.matrix
     m = freedoms.shape[0]
     for k in range(m - 1, -1, -1):
@@ -274,7 +280,7 @@ def factorize(tree):
             share = load(matrix, k * m + i) / pivot
             j = i
             while j >= 0:
-                increase(matrix, i * m + j, -share * load(matrix, k * m + j))
+                add_at(matrix, i * m + j, -share * load(matrix, k * m + j))
                 j = freedoms[j].before
             store(matrix, k * m + i, share)
             i = freedoms[i].before
@@ -283,13 +289,13 @@ def factorize(tree):
 
 @njit
 def solve(b, at, tree):
-    """M⁻¹ of the m numbers of b from `at` on, in place."""
+    """b[at : at + m] ← M⁻¹ b[at : at + m], with the factors of `factorize`."""
     freedoms, matrix = tree.freedoms, tree.matrix
     m = freedoms.shape[0]
     for k in range(m - 1, -1, -1):
         value, i = load(b, at + k), freedoms[k].before
         while i >= 0:
-            increase(b, at + i, -load(matrix, k * m + i) * value)
+            add_at(b, at + i, -load(matrix, k * m + i) * value)
             i = freedoms[i].before
     for k in range(m):
         value, i = load(b, at + k) / load(matrix, k * m + k), freedoms[k].before
@@ -299,13 +305,12 @@ def solve(b, at, tree):
         store(b, at + k, value)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Velocities of points of links as the freedoms make them, and the reverse: efforts of what is applied to links.
+# Jacobians of links, their transposes, and sums over links -------------------------------------------------------------
 
 
 @njit
 def fill_jacobian(node, arm, out, tree):
-    """out (6 × m): velocity of the point x + arm of a link, and its angular velocity, of a unit of each speed."""
+    """out (6 × m): the Jacobian of the velocity of the point x + arm of a link, and of its angular velocity."""
     nodes, motion, columns = tree.nodes, tree.motion, tree.columns
     m = columns.shape[0]
     clear(out)
@@ -322,8 +327,8 @@ def fill_jacobian(node, arm, out, tree):
 
 
 @njit
-def carry_row(node, f, g, jacobian, at, tree):
-    """Add a row (f, g) on the velocities of a node, through all that carries it, to jacobian[at:], one number a freedom."""
+def add_joint_space_row(node, f, g, jacobian, at, tree):
+    """jacobian[at : at + m] += (f, g) J: a row on the velocities of a link, as a row on the speeds w."""
     nodes, motion, columns = tree.nodes, tree.motion, tree.columns
     while node >= 0:
         for k in range(nodes[node].first, nodes[node].last):
@@ -334,8 +339,8 @@ def carry_row(node, f, g, jacobian, at, tree):
 
 
 @njit
-def gather(efforts, tree):
-    """efforts = Jᵀ of the wrenches in `bearing`, which are added up toward the root."""
+def generalized_forces(efforts, tree):
+    """efforts = Jᵀ of the wrenches in `bearing`, which become sums over the links beyond each joint."""
     nodes, motion, columns = tree.nodes, tree.motion, tree.columns
     for i in range(nodes.shape[0] - 1, -1, -1):
         node, own = nodes[i], motion[i]
@@ -343,15 +348,12 @@ def gather(efforts, tree):
         for k in range(node.first, node.last):
             store(efforts, k, dot(load3(columns[k].linear), f) + dot(load3(columns[k].angular), torque))
         if node.parent >= 0:
-            carrier = motion[node.parent]
-            store3(carrier.bearing, add(load3(carrier.bearing), f))
-            turned = add(torque, cross(load3(own.r), f))
-            store3(carrier.bearing_torque, add(load3(carrier.bearing_torque), turned))
+            add_wrench(f, torque, load3(own.r), motion[node.parent])
 
 
 @njit
-def spread_speeds(w, tree):
-    """Velocities and biases of all links from speeds, where places and columns are known already."""
+def link_velocities(w, tree):
+    """Velocities and biases of all links from the speeds w; poses and columns are known."""
     nodes, motion, columns = tree.nodes, tree.motion, tree.columns
     for i in range(nodes.shape[0]):
         node, own = nodes[i], motion[i]
@@ -365,8 +367,8 @@ def spread_speeds(w, tree):
         elif node.parent < 0:
             set_velocity(own, ZERO, ZERO, relative, spin)
         else:
-            carrier = motion[node.parent]
-            set_velocity(own, load3(carrier.v), load3(carrier.omega), relative, spin)
+            parent = motion[node.parent]
+            set_velocity(own, load3(parent.v), load3(parent.omega), relative, spin)
 
 
 @njit
