@@ -101,4 +101,6 @@ def test_the_warning_points_at_the_line_that_imports(tmp_path):
     file = tmp_path / "users.py"
     file.write_text("from dalembert.scene.mesh_topology import sheet\n")
     found = subprocess.run([sys.executable, file], capture_output=True, text=True, check=True)
-    assert "users.py:1: DeprecationWarning: dalembert.scene.mesh_topology is now dalembert.scene.mesh_file" in found.stderr
+    assert (
+        "users.py:1: DeprecationWarning: dalembert.scene.mesh_topology is now dalembert.scene.mesh_file" in found.stderr
+    )

@@ -1,4 +1,4 @@
-"""A session in the browser: the viewer, the run behind it, and the thread in which that goes on."""
+"""A session in the browser: `show`, the panel that steers the run, and the thread that advances it."""
 
 from __future__ import annotations
 
@@ -52,9 +52,7 @@ def show(
     return None
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What opens a session, or a recorded run, in the browser.
-
+# Opening a session or a recorded run in the browser -------------------------------------------------------------------
 
 FIRST = "double-pendulum"
 FRAMES = 60.0  # a second
@@ -112,9 +110,7 @@ def smooth(scene: Scene, settings: dict[str, Any]) -> dict[str, Any]:
     return settings | {"frames": frames if large else max(frames, FRAMES)}
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The part of the page that steers a run: the scene, what to do with the run, and its parameters.
-
+# Panel: the scene, commands and parameters ----------------------------------------------------------------------------
 
 RESTART, FROM_HERE, SAVE = "Restart", "From here", "Save"
 MOTORS = 12  # that can be steered by hand
@@ -192,9 +188,7 @@ class SessionPanel:
         self.acts.on_click(lambda event: act() if event.target.value == name else None)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The thread in which a session goes on: all that people do on the page is done here, between two frames.
-
+# Thread of the session: all actions of users run here, between two frames ---------------------------------------------
 
 IDLE = 0.004  # s between two looks at whether more frames are wanted
 STAGES_EVERY = 1.0  # s

@@ -1,4 +1,4 @@
-"""The browser that a run of the command line is shown in."""
+"""The viewer that follows a run of the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""`run_batch`: many runs of one scene inside one compiled call a thread."""
+"""`run_batch`: many runs of one scene inside one compiled call per thread. In this order: threads and what they record, the
+results, members given as scenes, members given as arrays, and `run_batch` itself."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ from ..model.compile import Model, compile_scene
 from ..model.tables import FIELD, PARTICLE_FIELD, STATE_SIZE
 from ..scene.checks import rotation_matrix
 from ..scene.scene import Scene
-from ..simulation.checkpoint import frame_times
+from ..simulation.clock import frame_times
 from ..simulation.initial_conditions import CLOSED, NEARLY_DEPENDENT, redundant
 from ..simulation.methods.explicit import smooth_weights
 from ..simulation.recording import ledger, work_done
@@ -60,9 +61,7 @@ if TYPE_CHECKING:
     import xarray
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The threads of a batch, each with a workspace of its own, and what they record.
-
+# Threads, each with a workspace of its own, and their records ---------------------------------------------------------
 
 LOOK = 0.1  # s between looks at the keyboard
 
@@ -145,9 +144,7 @@ def work_together(threads: list[Thread], record: Record, progress: Callable[[int
     return interrupted
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What a batch recorded: labelled arrays, member × time × body, and how each member ended.
-
+# Results: labelled arrays (member × time × body), and how each member ended -------------------------------------------
 
 REASONS = {
     **MESSAGES,
@@ -317,9 +314,7 @@ def _largest(values: np.ndarray) -> float:
     return float(known.max()) if known.size else float("nan")
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Members given as scenes: they must have the structure of the first, and the numbers that differ are found.
-
+# Members as scenes of the same structure: the numbers in which they differ --------------------------------------------
 
 MAY_DIFFER = ("address", "joint.options")  # of a user's function; addresses of the run's own
 
@@ -470,9 +465,7 @@ def _require_same_table(member: int, name: str, own: np.ndarray, other: np.ndarr
     )
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What varies by name: arrays of one row a member, put into the tables that a scene with these numbers would have.
-
+# Members as arrays of values by name: the tables of a scene with these numbers ----------------------------------------
 
 STATES = {"position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3}
 COORDINATES = ("position", "speed")
@@ -724,7 +717,7 @@ def _spun(turned: np.ndarray, body: Any, omega: np.ndarray) -> np.ndarray:
     return np.einsum("mij,jk,mlk,ml->mi", turned, inertia, turned, omega)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# run_batch ------------------------------------------------------------------------------------------------------------
 
 NUMBER_BYTES, NUMBERS_BESIDE = 8, 4  # of a frame beside the state: energies, errors of joints
 

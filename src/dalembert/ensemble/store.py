@@ -1,5 +1,5 @@
-"""A sweep on disk: a folder with one file a member, or a batch of them, written whole or not at all, and what the sweep is in
-`sweep.json`."""
+"""A sweep on disk: a folder with one file per member, or per batch of members, written atomically, and `sweep.json`, which
+describes the sweep; and the dataset of all members."""
 
 from __future__ import annotations
 
@@ -129,9 +129,7 @@ def _short(value: Any) -> str:
     return text if len(text) < 60 else text[:57] + "..."
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# One dataset of all members: parameters × time × body.
-
+# One dataset of all members: parameters × time × body -----------------------------------------------------------------
 
 NOT_RUN = "not run"
 SAME_TIME = 1e-9

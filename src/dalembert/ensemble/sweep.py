@@ -1,4 +1,4 @@
-"""`sweep`: a scene over many parameters, every run kept, none able to end the others."""
+"""`sweep`: a scene over many parameters. Every run is kept, and a failed run does not end the others."""
 
 from __future__ import annotations
 

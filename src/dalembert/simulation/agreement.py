@@ -168,10 +168,7 @@ def _check_contact_of_particles(particles: Particles, colliders: int) -> None:
         _same(name, len(getattr(particles, name)), "colliders", colliders)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What functions of the user's return: of compiled ones the shape, before a run; where a run failed, whether it is
-# finite.
-
+# What users' functions return -----------------------------------------------------------------------------------------
 
 Call = tuple[str, Callable[..., Any], Answer, Iterator[tuple[Any, ...]]]
 
@@ -259,17 +256,12 @@ def _at_particles(t: float, state: State, force: Any) -> Iterator[tuple[Any, ...
             yield t, state.particle_position[k].copy(), velocity[k].copy()
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Whether the derivatives that users write are those of their functions; looked at before a run.
+# Derivatives that users write -----------------------------------------------------------------------------------------
 #
-# Of a radial law they are dW/dr of W(r), at a few distances. Of a constraint they are those of C(x, q): along the
-# path
-# x + s v, exp(½ s ω) q of a body, which holds v and ω constant, dC/ds = J (v, ω) and d²C/ds² = J̇ (v, ω). All are
-# compared with
-# central differences. A function that is not analytic (abs, comparisons, .real) gives a wrong complex step, and a
-# Jacobian that
-# is written by hand may be wrong: either would hold the bodies where nobody meant them to be.
-
+# The derivatives of users' functions are compared with central differences before a run. Those of a radial law W(r) are
+# dW/dr at a few distances. Those of a constraint C(x, q) are taken along the path x + s v, exp(½ s ω) q of a body with
+# constant v and ω: dC/ds = J (v, ω) and d²C/ds² = J̇ (v, ω). A function that is not analytic (abs, comparisons, .real) has
+# a wrong complex step, and a Jacobian that is written by hand may be wrong: the constraint would then be enforced wrongly.
 
 Vector = NDArray[np.float64]
 

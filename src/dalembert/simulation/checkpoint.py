@@ -10,82 +10,18 @@ out of a table.
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..core.checkpoint_fields import ANY, LARGE, CheckpointError, Field, prefixed
+from .clock import slack
 from .initial_conditions import release
 from .provenance import plain_items
 
 if TYPE_CHECKING:
     import xarray
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Time that a run was asked for, and the instants at which it records frames.
-#
-# Methods of fixed steps reach only the multiples of their step, so that the time of a run and the time that it was
-# asked for
-# differ by up to a step. The difference must not add up over calls of `advance`: what was asked for is summed on its
-# own, and
-# without rounding that could drift. Frames lie at multiples of their interval from time zero, however a run is
-# divided into
-# calls.
-
-
-SAME = 1e-6  # of the interval between frames: instants closer than this are one
-
-
-class AskedTime:
-    """The time until which a run was asked to go, s: `total` + `rest`, the second being what rounding took from the first."""
-
-    def __init__(self, time: float = 0.0) -> None:
-        self.begin(time)
-
-    def begin(self, time: float) -> None:
-        """Count from a time (s) on."""
-        self.total, self.rest = time, 0.0
-
-    def add(self, duration: float) -> float:
-        """Ask for so many seconds more; returns until when, s (compensated summation, D. E. Knuth, *The Art of Computer
-        Programming* 2, 4.2.2, theorem B)."""
-        before, self.total = self.total, self.total + duration
-        part = self.total - before
-        self.rest += (before - (self.total - part)) + (duration - part)
-        return self.total + self.rest
-
-
-def slack(time: float) -> float:
-    """How far from a time (s) a run may end that should end there, s: rounding."""
-    return 1e-12 * max(1.0, abs(time))
-
-
-def next_frame(time: float, rate: float) -> float:
-    """The first multiple of 1/rate (Hz) after a time, s."""
-    return (math.floor(time * rate + SAME) + 1) / rate
-
-
-def frame_times(start: float, rate: float, end: float, reached: Callable[[], float] | None = None) -> Iterator[float]:
-    """The instants at which a run from `start` to `end` (s) stops to record a frame: multiples of 1/rate (Hz), and the end.
-
-    reached : how far the run has come, s. Fixed steps may go beyond an instant, which may leave out others.
-    """
-    while start < end - slack(end):
-        stop = next_stop(start, rate, end)
-        yield stop
-        start = stop if reached is None else max(stop, reached())
-
-
-def next_stop(time: float, rate: float, end: float) -> float:
-    """The next frame after a time, or the end if that comes first, s."""
-    frame = next_frame(time, rate)
-    return frame if frame <= end + slack(end) else end
-
-
-# ----------------------------------------------------------------------------------------------------------------------
 
 NOW, START = "checkpoint", "start_checkpoint"  # of the last frame; of the first, of a run that was resumed
 MOST_ROOM = 100_000_000

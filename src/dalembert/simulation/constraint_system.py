@@ -1,5 +1,5 @@
-"""The linear system of a run's constraints, J W Jᵀ λ = b, laid open: as a matrix of SciPy's, with the order of its
-elimination, and its condition over time."""
+"""The linear system of a run's constraints, J W Jᵀ λ = b, as a SciPy matrix: its order of elimination, its condition number
+over time, its picture, and the iterative solver that may solve it."""
 
 from __future__ import annotations
 
@@ -184,9 +184,7 @@ def conditions(
     return xarray.DataArray(found, dims=("time",), coords={"time": times}, name="condition", attrs=attrs)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The picture of a constraint system: its matrix, and the factor in the order of elimination.
-
+# Picture of the matrix and of its factor ------------------------------------------------------------------------------
 
 STORED, FILL, INK = "#3566b0", "#d1772a", "#232a35"
 NAMED = 24  # up to so many blocks have their names beside them
@@ -261,9 +259,7 @@ def _name(axes: Any, places: Any, names: Any) -> None:
         axes.set_yticks([])
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The iterative solver of the constraint system of a run, J W Jᵀ λ = b, and what it reports.
-
+# Iterative solver of a run, and its report ----------------------------------------------------------------------------
 
 DIRECT = "ldl"
 

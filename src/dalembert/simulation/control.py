@@ -1,4 +1,4 @@
-"""Control of a run: inputs of its motors, and a function that sets them at a fixed rate, held in between."""
+"""Joint coordinates and motors of a run by name, time series as inputs, and the clock that calls a controller."""
 
 from __future__ import annotations
 
@@ -28,9 +28,7 @@ from ..scene.scene_warnings import TURN, beyond_a_turn, in_degrees
 from .errors import SimulationError
 from .registry import positive
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The coordinates of joints in a run, by name: read in any run, set in one in joint coordinates.
-
+# Joint coordinates ----------------------------------------------------------------------------------------------------
 
 Vector = NDArray[np.float64]
 ROUND = 0.5  # an angle beyond a turn that is a multiple of this was written by hand, and not measured
@@ -186,9 +184,7 @@ class JointReader:
         return dict(zip(self.names, zip(self._values.tolist(), self._rates.tolist(), strict=True), strict=True))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The motors of a run: their rows in the table of forces, the inputs that they take, and what they exert.
-
+# Motors: rows in the table of forces, their inputs and efforts --------------------------------------------------------
 
 INPUTS = {"effort": "rest", "position": "position", "speed": "target"}  # and their fields in the row of a force
 
@@ -241,9 +237,7 @@ def what_it_takes(row: Any, taken: tuple[str, ...]) -> str:
     return f"{' or '.join(taken)}" + (f" (and {', '.join(missing)} in scene.motor)" if missing else "")
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Samples over time as inputs of motors.
-
+# Time series as controllers -------------------------------------------------------------------------------------------
 
 OF = ("effort", "position", "speed")
 MAX_BYTES = 256_000_000
@@ -353,7 +347,7 @@ def _numbers(source: str, line: int, header: list[str], row: list[str]) -> list[
     return values
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# Controllers ----------------------------------------------------------------------------------------------------------
 
 SAME_TIME = 1e-9  # of the time between two calls of a controller
 

@@ -1,4 +1,5 @@
-"""How a run starts: its joints must be closed and move together, or are made so; whether they depend on each other."""
+"""Initial conditions: joints are checked, or assembled; dependent constraints are noted. Also the release of joints and
+forces."""
 
 from __future__ import annotations
 
@@ -112,8 +113,7 @@ def _open(model: Model, what: str, errors: np.ndarray, unit: str, cause: str) ->
     )
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Letting a joint or a force go in the middle of a run.
+# Release of a joint or a force ----------------------------------------------------------------------------------------
 
 
 def release(model: Model, system: System, name: str) -> None:

@@ -1,4 +1,4 @@
-"""What can be asked of a run where it is: its contacts, what sleeps, rays and distances."""
+"""Queries of a running simulation: contacts, sleeping bodies, rays, distances, constraint matrices, and tables as text."""
 
 from __future__ import annotations
 
@@ -31,9 +31,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Questions about where things are: what a ray hits, how near two things are, what overlaps. By name, at a given
-# state.
+# Rays, distances and overlaps, by name --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -122,9 +120,7 @@ class Queries:
         return found
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Tables as text: which tables a run has, and what is in one of them, with names and units.
-
+# Tables as text, with names and units ---------------------------------------------------------------------------------
 
 DEEPEST = 3  # objects of this package inside each other that tables are looked for in
 NARROW = 10  # characters: numbers are printed with as many digits as fit
@@ -222,7 +218,7 @@ def _aligned(lines: Sequence[tuple[str, ...]]) -> str:
     return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# Queries as methods of `Simulation` -----------------------------------------------------------------------------------
 
 
 class Inspection:

@@ -194,9 +194,7 @@ def options_table() -> str:
     return "\n".join(["| class | options |", "|---|---|", *rows])
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What the numbers, names and flags of a run must be. A message names the setting, its value, and what to give.
-
+# Checks of arguments --------------------------------------------------------------------------------------------------
 
 MOST_STEPS_A_FRAME = 1e12  # weeks of computing
 

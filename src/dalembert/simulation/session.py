@@ -1,4 +1,4 @@
-"""A run that a person takes part in: it goes on frame by frame, can be taken back, grabbed and changed while it goes."""
+"""A run that a user steers: it advances frame by frame, and can be rewound, grabbed and changed on the way."""
 
 from __future__ import annotations
 
@@ -19,17 +19,13 @@ from .simulation import Simulation
 from .state import SYMMETRIC
 from .summary import scene_description
 
-# ----------------------------------------------------------------------------------------------------------------------
-# A hand that holds a point of a body: a damped spring to a target that may be moved between frames.
+# Hand: a damped spring between a point of a body and a target that may be moved between frames ------------------------
 #
-#     f = k (target − p) − c ṗ at the point p of the body, and the torque −c_ω ω, so that what hangs from it comes to rest.
+#     f = k (target − p) − c ṗ at the point p of the body, and the torque −c_ω ω, so that a suspended body comes to rest.
 #
-# All of it is a force from outside: its work, of spring and damper together, is one entry of the ledger. The force is
-# a load
-# of the scene whose row of the table of forces is written between frames; while the hand is empty the row is a field
-# of no
-# strength, so that the run is the one without a hand, to the last bit.
-
+# The hand is an external force: the work of spring and damper together is one entry of the ledger. It is a load of the
+# scene, whose row in the table of forces is written between frames. While nothing is grabbed the row is a field of strength
+# zero, so that results are bit-identical to those without a hand.
 
 FREQUENCY = 12.0  # rad/s of what is held on the spring
 DAMPING_RATIO = 0.7
@@ -138,8 +134,7 @@ def _predict(run: Simulation, held: bool) -> None:
         bodies._tables.options.predict = int(held or (run._system.forces.kind != FIELD).any())
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Taking a run back to an instant that it recorded, to go on from there in another way.
+# Rewind to a recorded frame -------------------------------------------------------------------------------------------
 
 
 def rewind(run: Simulation, time: float, prepare: Callable[[Simulation], Any]) -> float:
@@ -178,8 +173,7 @@ def energy(run: Simulation) -> float:
     return float(np.sum(run._system.energies[:2]))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What a session shows of its frames beside what is recorded: where bodies touch, and how they turn.
+# Contacts and angular velocities of a frame, for the viewer -----------------------------------------------------------
 
 
 def touching(run: Simulation) -> np.ndarray:
@@ -206,9 +200,7 @@ def spins(model: Model, orientation: np.ndarray, momentum: np.ndarray) -> np.nda
     return turned(np.einsum("nij,knj->kni", inverse, turned(momentum, -1.0)), 1.0)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# `Session`: a simulation that a person steers. One frame at a time; nothing here knows of a screen or of a thread.
-
+# Session: one frame at a time, without a screen or a thread -----------------------------------------------------------
 
 GRAB, CHANGES = "grab", "changed parameters"  # entries of the ledger
 
@@ -431,6 +423,3 @@ def _new_name(scene: Scene, name: str) -> str:
     while name in scene.forces:
         name += " (session)"
     return name
-
-
-# ----------------------------------------------------------------------------------------------------------------------

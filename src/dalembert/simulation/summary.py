@@ -1,4 +1,4 @@
-"""A scene as plain data, for drawing it and for the record of its run."""
+"""A scene as plain data: tables to read, and the description that viewers draw and trajectories store."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ from ..scene.scene import Scene
 from ..scene.shape_dict import shape_to_dict
 from ..scene.shapes import HalfSpace
 
-# ----------------------------------------------------------------------------------------------------------------------
-# A scene as tables to read: what of it is in a run, with every parameter and its unit.
-
+# Tables to read -------------------------------------------------------------------------------------------------------
 
 MOST_ROWS = 400  # of one table
 
@@ -119,7 +117,7 @@ def _vector(values: Any, unit: str) -> str:
     return f"({numbers}) {unit}".strip()
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# Description for viewers and files ------------------------------------------------------------------------------------
 
 
 def scene_description(scene: Scene, released: dict[str, float]) -> dict[str, Any]:

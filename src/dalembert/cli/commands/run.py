@@ -1,4 +1,4 @@
-"""`dalembert run SCENE`: a scene run to its end, with the table of the run."""
+"""`dalembert run`, `dalembert view` and `dalembert replay`: run a scene, look at it, or run a recorded run again."""
 
 from __future__ import annotations
 
@@ -187,8 +187,7 @@ def _keep(simulation: Simulation, out: Path | None, report: Path | None, quiet: 
     return 0
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# `dalembert view`: a scene in the browser, to be played with while it runs, or a recorded run, to be looked at.
+# dalembert view -------------------------------------------------------------------------------------------------------
 
 
 @command("view")
@@ -246,9 +245,7 @@ def view(
     return 0
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# `dalembert replay RUN`.
-
+# dalembert replay -----------------------------------------------------------------------------------------------------
 
 SAME, DIFFERENT = 0, 1
 

@@ -1,4 +1,4 @@
-"""Contact in steps of fixed length: options that all such methods share, and the stepper of bodies."""
+"""Time steps of contact (Moreau): the options of all such methods, and the steppers of bodies and of particles."""
 
 from __future__ import annotations
 
@@ -137,9 +137,7 @@ def step_events(model: Model) -> StepEvents:
 NO_EVENTS = np.zeros(0, np.int64)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The stepper of particles that have time steps of their own, with the bodies beside them.
-
+# Stepper of particles with time steps of their own, and of the bodies beside them -------------------------------------
 
 # As MARGIN, of particles in implicit steps, which may be pulled where they were not on their way to.
 IMPLICIT_MARGIN = 0.3
@@ -207,8 +205,7 @@ def particles_that_touch(model: Model, radii: np.ndarray) -> Particles:
     return make_particles(collision, radii, materials, number, excluded)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Time steps of contact (Moreau): of bodies, of bodies in joint coordinates, and of particles.
+# The method "time_stepping" -------------------------------------------------------------------------------------------
 
 
 @register
