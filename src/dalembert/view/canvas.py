@@ -145,16 +145,13 @@ class Background(NamedTuple):
     tone: Any
 
 
-TRIANGLES = Triangles(array(3), array(3), array(2), array(1, np.int64), array())
-BALLS = Balls(array(2), array(), array(2), array(1, np.int64))
-LIGHTING = Lighting(array(), array(2, np.float32), array(2, np.float32), array(2))
-BACKGROUND = Background(array(), array(3, np.float32))
-
-
 @kernel
 def shade(
-    view: array(2), fine: int, owner: array(2, np.int32), triangles: TRIANGLES, balls: BALLS, lighting: LIGHTING,
-    background: BACKGROUND, picture: out(3, np.uint8),
+    view: array(2), fine: int, owner: array(2, np.int32),
+    triangles: Triangles(array(3), array(3), array(2), array(1, np.int64), array()),
+    balls: Balls(array(2), array(), array(2), array(1, np.int64)),
+    lighting: Lighting(array(), array(2, np.float32), array(2, np.float32), array(2)),
+    background: Background(array(), array(3, np.float32)), picture: out(3, np.uint8),
 ) -> None:  # fmt: skip
     """Give every pixel of picture (height, width, 3), uint8, the mean colour of its fine × fine samples.
 
