@@ -191,7 +191,7 @@ def _overlaps(run: Any) -> Iterator[str]:
     if bodies is not None:
         queries = Queries(model)
         deep = max(bodies.settings.slop, DEEP * queries.size)
-        found = sorted(queries.place(run._y).overlaps().items(), key=lambda item: -item[1])
+        found = sorted(queries.update(run._y).overlaps().items(), key=lambda item: -item[1])
         pairs = [f"{a!r} and {b!r} by {depth:.3g} m" for (a, b), depth in found if depth > deep]
         if pairs:
             more = f" and {len(pairs) - FEW} more pairs" if len(pairs) > FEW else ""
