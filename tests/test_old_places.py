@@ -37,6 +37,7 @@ OLD = {
     "report": "Report",
     "scene.mesh_topology": "block sheet",
     "scene.surfaces": "HeightField TriangleMesh",
+    "sources": "load",
     "simulate": "Simulation simulate",
     "state": "State",
     "time_series": "TimeSeries",

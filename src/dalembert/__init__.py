@@ -123,6 +123,7 @@ _MOVED = {
     "ensemble": "batch",
     "ensemble.batch": "batch.result batch.run",
     "export.shown": "export.shared",
+    "gallery._loading": "sources",
     "impact.impact": "impact.laws impact.log",
     "integrate.solve": "integrate.solution",
     "integrate.tableaus": "integrate.methods",

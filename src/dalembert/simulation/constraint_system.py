@@ -59,8 +59,6 @@ class ConstraintSystem:
 
     def plot(self) -> Figure:
         """The pattern of the matrix, and that of its factor in the order of elimination, fill marked."""
-        pass
-
         return plot_pattern(self)
 
 
