@@ -95,7 +95,7 @@ def open_session(
 
 
 def load_smooth(name: str) -> tuple[Any, dict[str, Any]]:
-    """What `load` finds of a name, with frames for the screen."""
+    """The scene and settings of a name, with frames for the screen."""
     scene, settings = load(name, False)
     return scene, smooth(scene, settings)
 

@@ -213,7 +213,7 @@ DONE, FAILED, DIED = "done", "failed", "died"
 
 
 class Answer(NamedTuple):
-    """What came of a member: its dataset and, where it is to be kept on disk, the bytes of its file."""
+    """The result of a member: its dataset and, for a sweep on disk, the bytes of its file."""
 
     dataset: xarray.Dataset
     file: bytes | None = None
@@ -242,7 +242,7 @@ class Task:
         return override(self.source.settings, member.settings)
 
     def run(self, member: Member) -> Answer:
-        """Run a member from start to end. Whatever goes wrong is told in the dataset; KeyboardInterrupt alone is raised."""
+        """Run a member from start to end. Errors are stored in the dataset; KeyboardInterrupt alone is raised."""
         dataset = self.dataset(member)
         return Answer(dataset, encode(dataset) if self.stored else None)
 

@@ -145,7 +145,7 @@ FACTS = {  # what is known of every member: what stands for unknown, unit, meani
 
 
 def assemble(plan: Plan, members: Mapping[int, Any], attrs: Mapping[str, Any]) -> xarray.Dataset:
-    """The dataset of a sweep, of those members that there are; NaN stands for what is not there.
+    """The dataset of a sweep, of all members so far; values of the others are NaN.
 
     The axis time has the instants at which frames are due (0, 1/frames, ..., duration). Frames that events add between them
     are left to the members' own files.

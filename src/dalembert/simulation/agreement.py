@@ -1,6 +1,6 @@
 """Checks that tables made in different places agree, before compiled code is given their addresses.
 
-Compiled code does not check bounds: a number that names a row which is not there reads or writes foreign memory. The tables
+Compiled code does not check bounds: an index beyond the end of a table reads or writes foreign memory. The tables
 of a mechanism are made in `model`, those of collision detection in `collide`, and each numbers bodies in its own way:
 
     the mechanism      rigid bodies, then nodes (particles that joints or forces of bodies hold), then links, then the world
@@ -210,7 +210,7 @@ def not_finite(model: Model, state: State, joints: Mapping[str, tuple[float, flo
         for given in arguments:
             try:
                 result = np.asarray(function(*given), float)
-            except Exception:  # told of elsewhere
+            except Exception:  # reported when the function is called in the run
                 break
             if not np.isfinite(result).all():
                 return f"the function of {owner} returned {result.tolist()}"
@@ -334,7 +334,7 @@ def _require_slope(owner: str, force: ParticleForce, law: Pointer) -> None:
         if not 0.0 < r + h < force.values["cutoff"]:
             continue
         (low, _), (_, slope), (high, _) = (map(float, law(0.0, np.array([s]))) for s in (r - h, r, r + h))
-        if law.error is not None:  # told of when it is run
+        if law.error is not None:  # reported when the run calls it
             law.error = None
             return
         found = (high - low) / (2.0 * h)

@@ -1,10 +1,8 @@
-"""Checkpoints: all that a run needs to go on with the same bits, as plain data in the file of a trajectory.
+"""Checkpoints: all data that a run needs to go on bit-identically, as plain data in the file of a trajectory.
 
-Beside the state a run remembers the derivative that the last step ended with, the length of the next one, impulses that
-solvers start from, which pairs of colliders are near, how long things have rested, what was let go, when the controller is
-called next. A checkpoint is two arrays of numbers, real and whole, and a text (JSON) that says what they are. What is read of
-a file is checked against the tables of the run before it is written to them: nothing in it is executed, and no index leads
-out of a table.
+Beside the state these are the derivative at the end of the last step, the length of the next one, impulses for warm starts,
+near pairs of colliders, how long bodies have rested, released joints and forces, and the next call of the controller. A checkpoint is two arrays of numbers, real and whole, and a text (JSON) that describes them. Data of a file are checked
+against the tables of the run before they are written to them: nothing in it is executed, and no index leads out of a table.
 """
 
 from __future__ import annotations
@@ -24,19 +22,19 @@ if TYPE_CHECKING:
     import xarray
 
 NOW, START = "checkpoint", "start_checkpoint"  # of the last frame; of the first, of a run that was resumed
-MOST_ROOM = 100_000_000
-INPUTS = dict.fromkeys(("rest", "position", "target", "vector"), ANY)  # of forces: what is set in the middle of a run
+MOST_ROOM = 100_000_000  # rows of a table that a file may ask for
+INPUTS = dict.fromkeys(("rest", "position", "target", "vector"), ANY)  # of forces: fields that may change during a run
 FIELDS = {"vector": ANY}
 SETTINGS = (
     "method", "dt", "rtol", "atol", "hold", "stiffness", "damping", "coordinates", "constraint_solver", "solver",
     "iterations", "tolerance", "sleep_after", "impacts", "newton_tolerance", "linear_solver", "linear_tolerance",
 )  # fmt: skip
-"""Settings that runs must have in common, for one to go on as the other would have."""
+"""Settings that must be equal for a run to go on bit-identically."""
 
 
 class Checkpoint(NamedTuple):
-    """facts : plain data. room : lengths that the model does not tell. values : the numbers of each part of a `Field`, by its
-    name."""
+    """facts : plain data. room : lengths that the model does not determine. values : the numbers of each part of a `Field`,
+    by its name."""
 
     facts: dict[str, Any]
     room: dict[str, int]
@@ -44,7 +42,7 @@ class Checkpoint(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """What a checkpoint is made of, copied at a frame, which has to be quick."""
+    """The data of a checkpoint, copied at a frame."""
 
     fields: list[Field]
     room: dict[str, int]
@@ -56,7 +54,7 @@ class Snapshot(NamedTuple):
 
 
 def fields(simulation: Any) -> list[Field]:
-    """What a run remembers, as views on its tables."""
+    """The data of a run besides its state, as views on its tables."""
     if simulation._reader is None and simulation.model.tree is None:
         simulation.joint_state()  # looks up the coordinates of joints, once
     system, reader, solver = simulation._system, simulation._reader, simulation._constraint_solver
@@ -75,7 +73,7 @@ def fields(simulation: Any) -> list[Field]:
 
 
 def snapshot(simulation: Any) -> Snapshot:
-    """What a run remembers where it is."""
+    """The current data of a run for a checkpoint."""
     clock, asked, driver = simulation._clock, simulation._asked, simulation._driver
     reached = simulation.time + slack(simulation.time)  # it may be on its way to an end that it will not reach
     return Snapshot(
@@ -157,7 +155,7 @@ def _release(simulation: Any, name: str) -> None:
 
 
 def _write(field: Field, values: np.ndarray | None) -> None:
-    """Write what was kept to where it belongs. Raises CheckpointError."""
+    """Write the data of a checkpoint to the tables of a run. Raises CheckpointError."""
     if values is None or values.size != field.values.size or values.dtype.kind != field.values.dtype.kind:
         raise CheckpointError(f"the checkpoint's {field.name!r} is not that of this scene")
     if not np.isnan(field.least) and not ((values >= field.least) & (values <= field.most)).all():

@@ -63,7 +63,7 @@ class ConstraintSystem:
 
 
 class SystemReader:
-    """Evaluates states of a model on tables of its own, so that a run is not disturbed."""
+    """Evaluates states of a model on its own tables, so that a run is not changed."""
 
     def __init__(self, model: Model) -> None:
         if model.tree is not None:
@@ -281,7 +281,7 @@ class SolverReport:
 
 
 def iterative_solver(given: str | IterativeSolver, hold: str, coordinates: str) -> IterativeSolver | None:
-    """The iterative solver that was asked for; None is "ldl". Raises ValueError."""
+    """The iterative solver; None for "ldl". Raises ValueError for an unknown name, or one that does not apply."""
     if given == DIRECT:
         return None
     if not isinstance(given, IterativeSolver) and given not in SOLVERS:
@@ -329,7 +329,7 @@ class ConstraintSolver:
         return self._system.tables.before
 
     def frame(self) -> dict[str, Any]:
-        """Iterations for one solution, and the largest residual, since this was asked for last."""
+        """The mean number of iterations of a solution, and the largest residual, since the last call."""
         done = self._system.iteration
         solves, iterations = int(done.solves) - self._solves, int(done.all_iterations) - self._iterations
         residual = float(done.worst)

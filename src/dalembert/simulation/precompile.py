@@ -1,4 +1,4 @@
-"""Compiling ahead, with every core: processes take from one list what none has begun, the longest first."""
+"""Ahead-of-time compilation on all cores: processes take kernels from one list, the longest first."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def help_compile(names: Sequence[str]) -> None:
 
 
 def table(seconds: Mapping[str, float]) -> list[tuple[str, str, str, str]]:
-    """Of all kernels: name, purpose, the seconds that it took now, and where it is kept, in the cache or elsewhere."""
+    """Of all kernels: name, purpose, seconds of compilation just now, and the place of the machine code."""
     rows, base = [], cache_folders.asked_for()
     for item in everything():
         took = f"{seconds[item.name]:.1f}" if item.name in seconds else ""

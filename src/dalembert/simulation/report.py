@@ -1,4 +1,4 @@
-"""The table at the end of a run: how far, how fast, how right, and where the time went."""
+"""The report of a run: simulated time, speed, errors, and times of the stages."""
 
 from __future__ import annotations
 

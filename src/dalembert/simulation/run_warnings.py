@@ -251,7 +251,7 @@ LANCZOS = 30  # most steps of it
 IMPLICIT = "implicit_euler"
 Product: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 LONGEST = 20.0  # h ω, beyond the limits of all methods
-SHORTEST_RUN = 100  # steps: what would double within so many is told of shorter runs too
+SHORTEST_RUN = 100  # steps: growth is judged over at least so many, also for shorter runs
 
 
 @dataclass(frozen=True)
@@ -508,7 +508,7 @@ def _in_place(simulation: Any, mode: Stiffness) -> Stiffness:
 
 def response(model: Model, force: Force) -> float | None:
     """The acceleration of the coordinate of a force (along a spring, or of a joint) at the start under a unit effort of it,
-    with all joints in place; None where it cannot be told.
+    with all joints; None if the equations of motion cannot be evaluated.
 
     It is the difference of two evaluations of the equations of motion with a spring of stiffness 1 in the place of the force:
     the second has a rest position further by 1, and so a unit effort more.

@@ -235,7 +235,7 @@ class Reader:
         self._lock = threading.Lock()
 
     def read(self, path: Path) -> xarray.Dataset:
-        """The dataset of a file. Raises TrajectoryError where it is damaged, has what it must not, or takes too long."""
+        """The dataset of a file. Raises TrajectoryError for files that are damaged or take too long."""
         seconds = SECONDS + path.stat().st_size / BYTES_A_SECOND
         with self._lock:
             process = self._ask({"path": str(path.absolute()), "seconds": seconds})
@@ -642,7 +642,7 @@ class Trajectory:
 
     @property
     def warnings(self) -> list[str]:
-        """What was doubtful of the run, as `Report.warnings` has it; empty where nothing was, or nobody looked."""
+        """The warnings of the run, those of `Report.warnings`."""
         found = self.report.get("warnings")
         return [str(message) for message in found] if isinstance(found, list) else []
 

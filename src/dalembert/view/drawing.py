@@ -313,7 +313,7 @@ def _body(name: str, item: Mapping[str, Any], index: int) -> BodyDrawing:
     vertices = checked_array(item.get("vertices") or [], (-1, 3), f"{what}: vertices")
     faces = checked_array(item.get("faces") or [], (-1, 3), f"{what}: faces").astype(np.int64)
     if faces.size and (faces.min() < 0 or faces.max() >= len(vertices)):
-        raise ValueError(f"{what}: a face names a vertex that is not there (there are {len(vertices)})")
+        raise ValueError(f"{what}: a face has an index beyond the {len(vertices)} vertices")
     color = checked_color(item.get("color") or COLORS[index % len(COLORS)], what)
     center = checked_array(item.get("center") or (0, 0, 0), (3,), f"{what}: center")
     found = item.get("shape")

@@ -17,7 +17,7 @@ ROUND = 60  # faces, from which on a shape is shaded as smooth
 
 
 class LiveBodies:
-    """All bodies of a scene, drawn where they are told to be; `point_size` m is the size of one without shape and radius."""
+    """All bodies of a scene at given poses; `point_size` (m) is the size of a body without shape and radius."""
 
     def __init__(self, server: Any, bodies: list[BodyDrawing], point_size: float) -> None:
         self._bodies, self._chosen = bodies, -1

@@ -9,7 +9,7 @@ from . import command
 def compile_everything() -> int:
     """Compile every kernel now, with every core, so that no first run waits (when an image is built, say).
 
-    Prints a table of all kernels: what each is for, how long it took, and where it is kept.
+    Prints a table of all kernels: its purpose, seconds of compilation, and the place of its machine code.
     """
     from rich.console import Console
     from rich.table import Table

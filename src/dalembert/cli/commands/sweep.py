@@ -117,7 +117,7 @@ def sweep(
 
 
 def keep_dataset(found: xarray.Dataset, path: Path) -> None:
-    """Write the dataset. Raises OSError that says where it is instead."""
+    """Write the dataset. Raises OSError with the place to which it was written instead."""
     from ...simulation.trajectory import rescue, write
 
     try:

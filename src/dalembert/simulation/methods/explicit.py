@@ -1,4 +1,4 @@
-"""Explicit integration methods, on smooth motion, and by events where bodies collide."""
+"""Explicit integration methods: of smooth motion, and by events if bodies collide."""
 
 from __future__ import annotations
 
