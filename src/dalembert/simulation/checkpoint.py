@@ -1,7 +1,9 @@
 """Checkpoints: all data that a run needs to go on bit-identically, as plain data in the file of a trajectory.
 
 Beside the state these are the derivative at the end of the last step, the length of the next one, impulses for warm starts,
-near pairs of colliders, how long bodies have rested, released joints and forces, and the next call of the controller. A checkpoint is two arrays of numbers, real and whole, and a text (JSON) that describes them. Data of a file are checked
+near pairs of colliders, how long bodies have rested, released joints and forces, and the next call of the controller.
+
+A checkpoint is two arrays of numbers, real and whole, and a text (JSON) that describes them. Data of a file are checked
 against the tables of the run before they are written to them: nothing in it is executed, and no index leads out of a table.
 """
 
