@@ -156,7 +156,7 @@ def test_the_tables_of_a_run_are_found_and_unknown_names_are_told():
     stone = dal.Material(friction=0.5, restitution=0.0)
     scene.add_body("ball", dal.Sphere(0.5), mass=1.0, position=(0.0, 0.0, 2.0), material=stone)
     scene.add_obstacle("floor", dal.HalfSpace(), material=stone)
-    run = dal.Simulation(scene, dt=0.01, solver="converging")
+    run = dal.Simulation(scene, dt=0.01, solver="interior_point")
     assert "kinematics: 2 of 2 rows" in run.debug("kinematics")
     assert "momentum (kg m²/s)" in run.debug("kinematics")
     assert run.debug("collision.contacts").startswith("collision.contacts: 0 of ")

@@ -189,7 +189,7 @@ def help_compile(names: Sequence[str]) -> None:
 
 
 def table(seconds: Mapping[str, float]) -> list[tuple[str, str, str, str]]:
-    """Of all kernels: name, purpose, seconds of compilation just now, and the place of the machine code."""
+    """Of all kernels: name, purpose, the seconds that it took now, and where it is kept, in the cache or elsewhere."""
     rows, base = [], cache_folders.asked_for()
     for item in everything():
         took = f"{seconds[item.name]:.1f}" if item.name in seconds else ""
