@@ -18,7 +18,7 @@ wheel: $(VENV)/installed
 	$(BIN)/python -m dalembert.cli.build_library out/library
 	$(BIN)/uv build --quiet --wheel --out-dir dist
 
-# Kernels first, by all cores; what looks at browsers has the machine to itself.
+# Kernels are compiled first, on all cores; tests in a browser run alone, as they are timed.
 test: $(VENV)/tested check wheel
 	$(BIN)/dalembert compile
 	$(BIN)/python -m pytest -n 2 --dist loadfile --ignore=tests/view

@@ -180,7 +180,7 @@ def test_a_file_that_hangs_or_crashes_hdf5_is_refused_in_time(saved, monkeypatch
 def test_a_fork_that_uses_up_its_time_is_ended_by_the_system(saved, monkeypatch):
     pytest.importorskip("resource")
     loops = (
-        "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from dalembert import netcdf_child as child\n"
+        "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from dalembert.simulation import netcdf_child as child\n"
         "def read(path):\n    while True: pass\n"
         "child.read = read; child.main()"
     )
@@ -194,7 +194,7 @@ def test_a_fork_that_uses_up_its_time_is_ended_by_the_system(saved, monkeypatch)
 def test_ctrl_c_ends_the_wait_for_a_file(saved):
     """In a process of its own, which is interrupted while HDF5 would hang."""
     program = (
-        "import sys\nfrom pathlib import Path\nfrom dalembert import netcdf_reader\n"
+        "import sys\nfrom pathlib import Path\nfrom dalembert.simulation import trajectory as netcdf_reader\n"
         f"netcdf_reader.BOOT = {HANGS!r}\nprint('begun', flush=True)\n"
         "try:\n    netcdf_reader.READER.read(Path(sys.argv[1]))\nexcept KeyboardInterrupt:\n    print('interrupted')"
     )

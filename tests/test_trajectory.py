@@ -224,7 +224,7 @@ def test_a_file_that_cannot_be_whole_leaves_the_one_before_and_the_process_alive
 import resource, signal, sys
 from pathlib import Path
 import dalembert as dal
-from dalembert import trajectory_file
+
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 scene = dal.Scene("ball")
 scene.add_body("ball", dal.Sphere(0.1), mass=1.0)

@@ -1,7 +1,9 @@
-"""dalembert: rigid mechanisms simulated exactly, fast, and with every joule accounted for."""
+"""dalembert: rigid mechanisms simulated exactly and fast, with every joule accounted for."""
 
 import importlib
 import sys
+import warnings
+from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +67,7 @@ __all__ = [
     "solve_linear", "sweep",
 ]  # fmt: skip
 
-# Each is imported when it is first asked for: what only draws a scene or reads a file waits for no compiler.
+# Public names by module. Each is imported when it is first used: drawing a scene or reading a file needs no compiler.
 _HOME = {
     ".simulation.articulation": "Articulation",
     ".simulation.constraint_system": "ConstraintSystem",
@@ -103,8 +105,73 @@ _HOME = {
 _WHERE = {name: module for module, names in _HOME.items() for name in names.split()}
 
 
+# Modules that moved, as "new place": "old places". They can be imported from their old places, with a DeprecationWarning.
+_MOVED = {
+    "cli.live_session": "live_session",
+    "cli.replay": "replay",
+    "collide.detect": "collide.from_scene",
+    "core.c_function": "pointer",
+    "core.jit": "jit",
+    "core.kernel": "kernel",
+    "core.status": "warning",
+    "deformable": "particles",
+    "deformable.tables": "particles.report",
+    "dynamics": "mechanics",
+    "dynamics.mechanism": "mechanics.mechanism",
+    "ensemble": "batch",
+    "ensemble.batch": "batch.result batch.run",
+    "export.shown": "export.shared",
+    "gallery._loading": "sources",
+    "impact.impact": "impact.laws impact.log",
+    "integrate.solve": "integrate.solution",
+    "integrate.tableaus": "integrate.methods",
+    "io": "formats",
+    "io.files": "formats.imported",
+    "io.load": "formats.load",
+    "io.usd": "formats.usd",
+    "linalg.equilibrate": "linalg.condition",
+    "scene.mesh_file": "scene.mesh_topology",
+    "scene.shapes.surfaces": "scene.surfaces",
+    "simulation.articulation": "articulation",
+    "simulation.constraint_system": "constraint_system constraint_solver",
+    "simulation.control": "control time_series",
+    "simulation.environment": "environment",
+    "simulation.errors": "errors",
+    "simulation.inspection": "queries",
+    "simulation.report": "report",
+    "simulation.simulation": "simulate",
+    "simulation.state": "state",
+    "simulation.trajectory": "trajectory trajectory_format",
+    "view.still": "view.movie",
+}
+_NEW_PLACE = {f"{__name__}.{old}": f"{__name__}.{new}" for new, olds in _MOVED.items() for old in olds.split()}
+
+
+class _MovedModules:
+    """The importer of modules at their old places: each is the module at the new place, under a second name."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        """The spec of a module that moved; None for all others."""
+        return ModuleSpec(name, _MovedModules) if name in _NEW_PLACE else None  # type: ignore[arg-type]
+
+    @staticmethod
+    def create_module(spec: ModuleSpec) -> None:
+        """Nothing: the module exists, or is imported by `exec_module`."""
+
+    @staticmethod
+    def exec_module(module: ModuleType) -> None:
+        """Put the module at the new place under the old name."""
+        old = module.__name__
+        warnings.warn(f"{old} is now {_NEW_PLACE[old]}; import it from there", DeprecationWarning, stacklevel=2)
+        sys.modules[old] = importlib.import_module(_NEW_PLACE[old])
+
+
+sys.meta_path.insert(0, _MovedModules)  # type: ignore[arg-type]
+
+
 class _Package(ModuleType):
-    """The package: `simulate` and `replay` are its functions, also after the modules of these names were imported."""
+    """The package: `simulate` and `replay` are its functions, also after modules of these names were imported."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, getattr(value, name) if name in _WHERE and isinstance(value, ModuleType) else value)
@@ -117,10 +184,12 @@ sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _WHERE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(importlib.import_module(_WHERE[name], __name__), name)
-    return value
+    if name in _WHERE:
+        value = globals()[name] = getattr(importlib.import_module(_WHERE[name], __name__), name)
+        return value
+    if f"{__name__}.{name}" in _NEW_PLACE:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

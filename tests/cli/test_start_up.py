@@ -10,7 +10,7 @@ import dalembert as dal
 SERVE = """
 import sys
 import dalembert.cli
-from dalembert.cli.live_session import start
+from dalembert.cli.live_session import open_session
 
 class Served(Exception):
     pass
@@ -22,7 +22,7 @@ class Guard:
 
 sys.meta_path.insert(0, Guard())
 try:
-    start.open_session("double-pendulum", "127.0.0.1", 0, False, {})
+    open_session("double-pendulum", "127.0.0.1", 0, False, {})
 except Served:
     slow = ("numba", "scipy", "xarray", "pandas", "trimesh", "matplotlib", "sympy")
     print("loaded:", *(name for name in slow if name in sys.modules))

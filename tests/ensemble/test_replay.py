@@ -7,6 +7,7 @@ import pytest
 
 import dalembert as dal
 from dalembert.gallery._loading import find
+from dalembert.simulation.trajectory import TrajectoryError
 
 from .scenes import SETTINGS, ball
 
@@ -171,9 +172,9 @@ def test_members_of_a_sweep_are_replayed_without_their_states(tmp_path):
         ({"origin": {"kind": "gallery", "name": "os.system", "parameters": {}}}, ValueError, "gallery does not have"),
         ({"origin": {"kind": "file", "name": "/tmp/evil.py", "parameters": {}}}, ValueError, "files are not run unasked"),
         ({"origin": {"kind": "gallery", "name": "pendulum", "parameters": {"length": -1}}}, ValueError, "pendulum"),
-        ({"origin": 3}, dal.trajectory.TrajectoryError, "not what a run writes"),
-        ({"advances": [-1.0]}, dal.trajectory.TrajectoryError, "not what a run writes"),
-        ({"advances": [[]]}, dal.trajectory.TrajectoryError, "not what a run writes"),
+        ({"origin": 3}, TrajectoryError, "not what a run writes"),
+        ({"advances": [-1.0]}, TrajectoryError, "not what a run writes"),
+        ({"advances": [[]]}, TrajectoryError, "not what a run writes"),
         ({"settings": {"method": "magic"}}, ValueError, "unknown method 'magic'"),
     ],
 )  # fmt: skip

@@ -13,13 +13,13 @@ BOUNDS = {
     "deformable.step.particle_step_entry": (280, 950), "contact.tree_step.tree_step_entry": (280, 575),
     "contact.step.step_entry": (205, 405), "dynamics.mechanism.mechanism_entry": (177, 385),
     "contact.converge.converging_entry": (160, 325), "impact.system.contact_system_entry": (118, 250),
-    "dynamics.particle_forces.elements_entry": (178, 580), "dynamics.tree_system.tree_entry": (120, 295),
-    "dynamics.tree_loops.loops_entry": (116, 275), "contact.limits.limits_entry": (124, 225),
+    "dynamics.particle_forces.elements_entry": (178, 580), "dynamics.joint_space.mechanism.tree_entry": (120, 295),
+    "dynamics.joint_space.loops.loops_entry": (116, 275), "contact.limits.limits_entry": (124, 225),
     "collide.curved.distance_entry": (95, 220), "dynamics.mechanism.special_entry": (90, 200),
     "linalg.conjugate_gradient._solve": (128, 556), "collide.detect.detect_entry": (83, 130),
     "collide.narrow_phase.evaluate_general": (92, 165), "collide.narrow_phase.evaluate_hull": (87, 180),
     "collide.narrow_phase.evaluate_box": (72, 142), "deformable.contact.particle_detect_entry": (92, 175),
-    "collide.particles.meet": (83, 156), "dynamics.tree_queries.answer": (77, 200),
+    "collide.particles.meet": (83, 156), "dynamics.joint_space.queries.answer": (77, 200),
     "integrate.driver.integration_entry": (75, 175),
 }  # fmt: skip
 OTHERS = (72, 130)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dalembert as dal
-from dalembert.simulation.checkpoint import AskedTime
+from dalembert.simulation.clock import AskedTime
 from dalembert.simulation.session import Session
 
 from .driven import arm

@@ -51,7 +51,7 @@ def test_samples_from_a_file(tmp_path):
     [
         ("", "line 1: give names"),
         ("t,motor\n0,1\n", "line 1: give names.*'t,motor'"),
-        ("time,a,a\n0,1,1\n", "line 1: column 'a' is there twice"),
+        ("time,a,a\n0,1,1\n", "line 1: column 'a' appears twice"),
         ("time,a,\n0,1,1\n", "line 1: a column has no name"),
         ("time,a\n", "no line of numbers"),
         ("time,a\n0,1\n1,fast\n", "line 3, 'a': 'fast' is no finite number"),

@@ -1,4 +1,4 @@
-"""A session in the browser: the viewer, the run behind it, and the thread in which that goes on."""
+"""A session in the browser: `show`, the panel that steers the run, and the thread that advances it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,11 +17,14 @@ from ..gallery._loading import load
 from ..scene.checks import rotation_matrix
 from ..scene.scene import Scene
 from ..simulation.errors import SimulationError
+from ..simulation.registry import override
 from ..simulation.report import stage_times
-from ..simulation.session import Session
 from ..simulation.summary import scene_description
 from ..simulation.trajectory import Trajectory
 from ..view.live import LiveViewer
+
+if TYPE_CHECKING:
+    from ..simulation.session import Session
 
 
 def show(
@@ -33,18 +36,16 @@ def show(
     wait: bool = True,
     **settings: Any,
 ) -> LiveSession | LiveViewer | None:
-    """Show a scene in the browser and let a person take part in its run; or replay a recorded run.
+    """Show a scene in the browser, where users can steer its run; or replay a recorded run.
 
     what : a `Scene`, whose run has `settings` (those of `Simulation`); the name of a scene of the gallery, a Python file
         with build(), a model file; or a `Trajectory`, a `Simulation`, or the file of a saved run (.nc), which is replayed.
-    host : where the page is served. Anything but this machine's own address lets others steer the run; see the warning.
-    port : 0 for any free one; None for 8080, or any free one where that is taken.
+    host : the address of the page. Any but an address of this machine alone lets others steer the run, with a warning.
+    port : 0 for any free one; default 8080, or any free one if that is taken.
     wait : serve until Ctrl-C; without it the session (its `close` ends it) is returned at once.
 
-    Raises ValueError for what cannot be shown, and OSError for a port in use or a file that cannot be read.
+    Raises ValueError for an object that is neither scene nor run, and OSError for a port in use or an unreadable file.
     """
-    pass
-
     opened = open_session(what, host, port, open_page, settings)
     if not wait:
         return opened
@@ -52,9 +53,7 @@ def show(
     return None
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What opens a session, or a recorded run, in the browser.
-
+# Opening a session or a recorded run in the browser -------------------------------------------------------------------
 
 FIRST = "double-pendulum"
 FRAMES = 60.0  # a second
@@ -79,8 +78,6 @@ def open_session(
         name, scene = what.name, what
     else:
         name = str(what)
-        from ..simulation.registry import override
-
         scene, own = load(name, False)
         settings = override(own, settings)
     # The page comes first: its server works on while the compiler and the kernels of the run are loaded here.
@@ -88,8 +85,6 @@ def open_session(
     try:
         viewer.say("loading the simulation")
         from ..simulation.session import Session
-
-        pass
 
         session = Session(scene, **smooth(scene, settings))
     except BaseException:
@@ -100,7 +95,7 @@ def open_session(
 
 
 def load_smooth(name: str) -> tuple[Any, dict[str, Any]]:
-    """What `load` finds of a name, with frames for the screen."""
+    """The scene and settings of a name, with frames for the screen."""
     scene, settings = load(name, False)
     return scene, smooth(scene, settings)
 
@@ -112,9 +107,7 @@ def smooth(scene: Scene, settings: dict[str, Any]) -> dict[str, Any]:
     return settings | {"frames": frames if large else max(frames, FRAMES)}
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The part of the page that steers a run: the scene, what to do with the run, and its parameters.
-
+# Panel: the scene, commands and parameters ----------------------------------------------------------------------------
 
 RESTART, FROM_HERE, SAVE = "Restart", "From here", "Save"
 MOTORS = 12  # that can be steered by hand
@@ -192,14 +185,12 @@ class SessionPanel:
         self.acts.on_click(lambda event: act() if event.target.value == name else None)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The thread in which a session goes on: all that people do on the page is done here, between two frames.
-
+# Thread of the session: all actions of users run here, between two frames ---------------------------------------------
 
 IDLE = 0.004  # s between two looks at whether more frames are wanted
 STAGES_EVERY = 1.0  # s
 MOST_MEMORY = 2e9  # bytes of frames, from which on a run does not go on by itself
-KEPT = 4  # sessions of other scenes, to come back to
+MOST_SESSIONS = 4  # of scenes that were shown before
 PAST = 5  # frames before the end, from which on what is shown is the past
 
 Load = Callable[[str], tuple[Any, dict[str, Any]]]
@@ -211,7 +202,7 @@ class LiveSession:
     def __init__(self, viewer: LiveViewer, session: Session, name: str, names: list[str], load: Load) -> None:
         self.viewer, self.session, self.name, self._load = viewer, session, name, load
         self.trouble = ""  # why the run cannot go on
-        self._kept: dict[str, Session] = {name: session}
+        self._sessions: dict[str, Session] = {name: session}
         self._acts: queue.SimpleQueue[Callable[[], Any]] = queue.SimpleQueue()
         self._pointer: np.ndarray | None = None
         self._pace, self._told_at = 0.0, 0.0
@@ -321,19 +312,19 @@ class LiveSession:
         playing = self.viewer.playing
         self.viewer.play(False)
         try:
-            if name not in self._kept:
+            if name not in self._sessions:
                 self.viewer.tell(f"preparing {name} …")
                 scene, settings = self._load(name)
-                self._kept[name] = Session(scene, **settings)
+                self._sessions[name] = type(self.session)(scene, **settings)
             self.session.let_go()
-            self.viewer.stand(self._kept[name].description())
+            self.viewer.stand(self._sessions[name].description())
         except Exception as error:  # whatever a scene's own code raises
-            self._kept.pop(name, None)
+            self._sessions.pop(name, None)
             self.panel.scene.value = self.name
             raise ValueError(f"{name} cannot be shown: {error}") from error
-        self.name, self.session = name, self._kept[name]
-        while len(self._kept) > KEPT:
-            del self._kept[next(old for old in self._kept if old != name)]
+        self.name, self.session = name, self._sessions[name]
+        while len(self._sessions) > MOST_SESSIONS:
+            del self._sessions[next(old for old in self._sessions if old != name)]
         self._show()
         self.viewer.play(playing)
 

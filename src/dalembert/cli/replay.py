@@ -135,7 +135,7 @@ def _provenance(record: xarray.Dataset) -> dict[str, Any]:
 
 
 def _rebuild(known: Mapping[str, Any], scene: Any) -> tuple[Any, Source | None]:
-    """(the scene again, where it is from). Raises ValueError where it cannot be rebuilt."""
+    """(the scene again, its source). Raises ValueError if it cannot be rebuilt."""
     if isinstance(scene, Scene):
         return scene, None
     origin = known["origin"] or {"kind": "session", "name": "", "parameters": {}}

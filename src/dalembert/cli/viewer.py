@@ -1,4 +1,4 @@
-"""The browser that a run of the command line is shown in."""
+"""The viewer that follows a run of the command line."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Screen:
         self._send()
 
     def update(self, _: Simulation) -> None:
-        """Called after each recorded frame; frames that come faster than the screen go together."""
+        """Send frames to the viewer, at most 30 times a second. Called after each recorded frame."""
         if monotonic() - self._at > 1.0 / 30.0:
             self._send()
 
     def stay(self, words: str) -> None:
-        """The run is over: leave it to be looked at until Ctrl-C."""
+        """Serve the finished run until Ctrl-C."""
         self._send()
         self.viewer.finish(words)
         print("the viewer stays open; Ctrl-C ends it", file=sys.stderr, flush=True)

@@ -28,8 +28,8 @@ LABELS = {
     "contact.tree_step": "contact of robots", "contact": "contact", "dynamics": "rigid bodies and joints",
     "impact": "contact by events", "integrate": "integration methods", "collide.detect": "collision detection",
     "collide.narrow_phase": "collision of shapes", "collide.particles": "collision of particles",
-    "collide": "collision queries", "dynamics.tree_system": "joint coordinates", "dynamics.tree_loops": "joint coordinates",
-    "dynamics.tree_queries": "joint coordinates", "symbolic": "symbolic coordinates", "linalg": "linear solvers",
+    "collide": "collision queries", "dynamics.joint_space": "joint coordinates",
+    "symbolic": "symbolic coordinates", "linalg": "linear solvers",
     "ensemble": "batches", "core.thread_pool": "threads", "deformable.contact": "collision of particles",
     "view": "pictures", "deformable": "cloth, soft bodies and particles", "pairwise": "forces between particles",
 }  # fmt: skip

@@ -33,6 +33,8 @@ from numba.core.untyped_passes import FixupArgs, GenericRewrites, IRProcessing, 
 from .object_cache import ObjectFile
 from .status import ENDS_RUN
 
+from . import numba_import  # noqa: F401  # isort: skip - before Numba imports the rest of itself
+
 if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
     raise RuntimeError(
         "numba.config.DISABLE_JIT was set after dalembert was imported; set the environment variable NUMBA_DISABLE_JIT=1 "

@@ -1,8 +1,7 @@
-"""Many runs of one scene: parameters over a grid or from samples, one labelled dataset of all of them.
+"""Many runs of one scene: parameters over a grid or from samples, as one labelled dataset; or one compiled batch.
 
-`plan` says who the members are, `task` runs one, `processes`, `cluster` and `batches` run many, `store` keeps them on disk,
-`assemble` makes one dataset of them; `sweep` is all of it.
-"""
+`sweep` is the entry: `plan` lists the members and runs one of them, `executors` run many, in processes, on a cluster or in
+batches, and `store` keeps them on disk and assembles the dataset. `batch` is `run_batch`, and `batch_kernel` its kernel."""
 
 from .sweep import Counts, SweepError, sweep
 

@@ -1,4 +1,5 @@
-"""`run_batch`: many runs of one scene inside one compiled call a thread."""
+"""`run_batch`: many runs of one scene inside one compiled call per thread. In this order: threads and what they record, the
+results, members given as scenes, members given as arrays, and `run_batch` itself."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,7 +26,7 @@ from ..model.compile import Model, compile_scene
 from ..model.tables import FIELD, PARTICLE_FIELD, STATE_SIZE
 from ..scene.checks import rotation_matrix
 from ..scene.scene import Scene
-from ..simulation.checkpoint import frame_times
+from ..simulation.clock import frame_times
 from ..simulation.initial_conditions import CLOSED, NEARLY_DEPENDENT, redundant
 from ..simulation.methods.explicit import smooth_weights
 from ..simulation.recording import ledger, work_done
@@ -58,15 +59,24 @@ if TYPE_CHECKING:
     import xarray
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The threads of a batch, each with a workspace of its own, and what they record.
+# Threads, each with a workspace of its own, and their records ---------------------------------------------------------
+
+CHECK_INTERVAL = 0.1  # s between checks for Ctrl-C
 
 
-LOOK = 0.1  # s between looks at the keyboard
+class Members(NamedTuple):
+    """The members of a batch. varied : the bytes that differ from one to the next. owners : objects whose memory their
+    numbers point to, which must live as long as the batch."""
+
+    varied: list[Varied]
+    number: int
+    owners: list[Any]
 
 
 class Record:
-    """Room for what m members record at f instants: n numbers of the state, and what is measured of it."""
+    """The record of m members at f times: n numbers of state, energies, errors of joints, and outcomes."""
+
+    interrupted = False  # whether Ctrl-C ended the batch early
 
     def __init__(self, members: int, times: np.ndarray, size: int) -> None:
         rows = len(times) + 1
@@ -79,7 +89,7 @@ class Record:
 
 
 class Thread:
-    """What one thread runs members on: the tables of a run of its own."""
+    """The tables with which one thread runs members: those of a run of its own."""
 
     def __init__(self, run: Workspace, varied: list[Varied], targets: np.ndarray, record: Record) -> None:
         self.run, self._varied = run, varied  # whose arrays the addresses below are of
@@ -114,38 +124,35 @@ class Thread:
         self._table = address_table(self.tables)
 
     def work(self) -> None:
-        """Take members until none is left."""
+        """Run members until none is left."""
         if DISABLED:
             run_members(self.tables)
         else:
             C_TYPE(BATCH_ENTRY.address)(self._table.ctypes.data, 0, 0.0, 0, 0, 0, 0)
 
 
-def work_together(threads: list[Thread], record: Record, progress: Callable[[int, int], Any] | None) -> bool:
-    """Run all members; returns whether Ctrl-C ended that early. `progress` is told how many were begun, and of how many."""
+def work_together(threads: list[Thread], record: Record, progress: Callable[[int, int], Any] | None) -> None:
+    """Run all members, until Ctrl-C. `progress` is called with the number of started members and the number of all."""
     members = len(record.outcomes)
     if not DISABLED:
         BATCH_ENTRY.compile()
     helpers = [threading.Thread(target=thread.work, daemon=True) for thread in threads]
     for helper in helpers:
         helper.start()
-    interrupted, running = False, True
+    running = True
     while running:
         try:
             for helper in helpers:
-                helper.join(LOOK)
+                helper.join(CHECK_INTERVAL)
             running = any(helper.is_alive() for helper in helpers)
             if progress is not None:
                 progress(min(int(record.shared[NEXT]), members), members)
         except KeyboardInterrupt:
-            interrupted = True
+            record.interrupted = True
             record.shared[STOP] = 1
-    return interrupted
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What a batch recorded: labelled arrays, member × time × body, and how each member ended.
-
+# Results: labelled arrays (member × time × body), and how each member ended -------------------------------------------
 
 REASONS = {
     **MESSAGES,
@@ -165,28 +172,28 @@ ENDINGS = {"status": "1", "frames": "1", "steps": "1", "rejected": "1", "evaluat
 class Batch:
     """Runs of m members of one scene, recorded at f instants; SI units. Made by `run_batch`.
 
-    A member that failed keeps what it recorded; its arrays are NaN from there on.
+    A member that failed keeps its frames; its arrays are NaN after the failure.
 
     times : (f,) s. state : (m, f, n), the state vectors.
     position : (m, f, bodies, 3) m, a view on them, as are orientation (m, f, bodies, 4) (w, x, y, z), momentum and
         angular_momentum (m, f, bodies, 3), particle_position and particle_momentum (m, f, particles, 3).
     kinetic, potential : (m, f) J.
     joint_error, joint_velocity_error : (m, f) m and m/s, of the worst joint.
-    status : (m,), 0 where all went well.
-    frames, steps, rejected, evaluations : (m,), what each recorded and counted. end_time : (m,) s, where it ended.
+    status : (m,), 0 for members that reached the end.
+    frames, steps, rejected, evaluations : (m,), the counts of each. end_time : (m,) s, when it ended.
     duration, wall_time : of a run, and of the batch, s. threads : how many ran. interrupted : whether Ctrl-C ended the batch.
     """
 
     def __init__(
-        self, template: Workspace, settings: dict[str, Any], varied: list[Varied], kept: list[Any], record: Record,
-        duration: float, wall_time: float, interrupted: bool, threads: int,
+        self, template: Workspace, settings: dict[str, Any], members: Members, record: Record, duration: float,
+        wall_time: float, threads: int,
     ) -> None:  # fmt: skip
-        self._settings, self._varied, self._kept = settings, varied, kept
+        self._settings, self._varied, self._owners = settings, members.varied, members.owners
         self.model, self.settings, self.arguments = template.model, template.settings, template.arguments
         self.duration = duration
-        self.wall_time, self.interrupted, self.threads = wall_time, interrupted, threads
+        self.wall_time, self.interrupted, self.threads = wall_time, record.interrupted, threads
         outcomes = record.outcomes
-        members = len(outcomes)
+        number = len(outcomes)
         self.status, self.frames = outcomes.status, outcomes.frames
         self.steps, self.rejected, self.evaluations = outcomes.steps, outcomes.rejected, outcomes.evaluations
         self.end_time = outcomes.end
@@ -199,10 +206,10 @@ class Batch:
             for array in (self.state, self.kinetic, self.potential, self.joint_error, self.joint_velocity_error):
                 array[member, self.frames[member] :] = np.nan
         bodies, particles = len(self.model.body_names), self.model.particle_count
-        parts = self.state[..., : STATE_SIZE * bodies].reshape(members, rows, bodies, STATE_SIZE)
+        parts = self.state[..., : STATE_SIZE * bodies].reshape(number, rows, bodies, STATE_SIZE)
         self.position, self.orientation = parts[..., 0:3], parts[..., 3:7]
         self.momentum, self.angular_momentum = parts[..., 7:10], parts[..., 10:13]
-        points = self.state[..., self.model.particle_block].reshape(members, rows, 2, particles, 3)
+        points = self.state[..., self.model.particle_block].reshape(number, rows, 2, particles, 3)
         self.particle_position, self.particle_momentum = points[:, :, 0], points[:, :, 1]
 
     def __len__(self) -> int:
@@ -315,15 +322,13 @@ def _largest(values: np.ndarray) -> float:
     return float(known.max()) if known.size else float("nan")
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Members given as scenes: they must have the structure of the first, and the numbers that differ are found.
-
+# Members as scenes of the same structure: the numbers in which they differ --------------------------------------------
 
 MAY_DIFFER = ("address", "joint.options")  # of a user's function; addresses of the run's own
 
 
-def differences(template: Workspace, scenes: Iterable[Scene | Model]) -> tuple[list[Varied], int, list[Any]]:
-    """What differs from member to member, their number, and what must be kept alive.
+def differences(template: Workspace, scenes: Iterable[Scene | Model]) -> Members:
+    """The members that these scenes are.
 
     Raises ValueError, naming the member and the difference, for another structure.
     """
@@ -338,7 +343,7 @@ def differences(template: Workspace, scenes: Iterable[Scene | Model]) -> tuple[l
 
 
 class Differences:
-    """Collects members of the structure of a template, and what differs among them."""
+    """Members of the structure of a template, and the bytes in which they differ."""
 
     def __init__(self, template: Workspace) -> None:
         self.template = template
@@ -348,13 +353,13 @@ class Differences:
         maximal = not (self._hubs or self._joint or template._iterative)
         self._dependent = maximal and len(compile_scene(template.model.scene).graph.hubs) > 0
         self._rows: dict[str, list[bytes]] = {}
-        self._kept: list[Any] = []
+        self._owners: list[Any] = []
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._owners)
 
     def compiled(self, scene: Scene | Model) -> Model:
-        """A member's model, as its run by itself has it. Raises ValueError."""
+        """The model of a member, as its own run would compile it. Raises ValueError."""
         if isinstance(scene, Model):
             if (scene.tree is not None) == self._joint and (len(scene.graph.hubs) > 0) == self._hubs:
                 return scene
@@ -364,7 +369,7 @@ class Differences:
         return compile_scene(scene, hubs=self._hubs, coordinates="joint" if self._joint else "maximal")
 
     def tables(self, model: Model) -> dict[str, np.ndarray]:
-        """The tables of a member that its numbers are in."""
+        """The tables of a member with its numbers."""
         mechanism = Mechanism(self.template._method.system(model))
         own: Any = mechanism.system.settings[0]
         own.hold, own.stiffness, own.damping = self.template._hold
@@ -386,7 +391,7 @@ class Differences:
         return (*parts_of(model), *differ)
 
     def add(self, model: Model, tables: Mapping[str, np.ndarray]) -> None:
-        """Take a member in. Raises ValueError, naming it and the difference, for another structure."""
+        """Add a member. Raises ValueError, naming it and the difference, for another structure."""
         member = len(self)
         _require_same_parts(member, self._parts, parts_of(model))
         for name, table in tables.items():
@@ -395,16 +400,16 @@ class Differences:
                 _require_same_table(member, name, self.template.made[name], table)
             if name in self._rows or values != self._first[name]:
                 self._rows.setdefault(name, [self._first[name]] * member).append(values)
-        self._kept.append(model.pointers)
+        self._owners.append(model.pointers)
 
-    def result(self) -> tuple[list[Varied], int, list[Any]]:
-        """What differs, how many members there are, and what must be kept alive; the next members begin anew."""
-        rows, kept, self._rows, self._kept = self._rows, self._kept, {}, []
+    def result(self) -> Members:
+        """The members added since the last call."""
+        rows, owners, self._rows, self._owners = self._rows, self._owners, {}, []
         varied = [
-            Varied(name, 0, np.frombuffer(b"".join(values), np.uint8).reshape(len(kept), -1))
+            Varied(name, 0, np.frombuffer(b"".join(values), np.uint8).reshape(len(owners), -1))
             for name, values in rows.items()
         ]
-        return varied, len(kept), kept
+        return Members(varied, len(owners), owners)
 
 
 @functools.cache
@@ -422,7 +427,7 @@ def _whole_numbers(table: np.ndarray) -> bytes:
 
 
 def parts_of(model: Model) -> list[tuple[str, str, str]]:
-    """What a scene consists of: what it is, its name, its kind."""
+    """The parts of a scene: category, name and kind of each."""
     return list(_parts(model.scene))
 
 
@@ -468,22 +473,20 @@ def _require_same_table(member: int, name: str, own: np.ndarray, other: np.ndarr
     )
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What varies by name: arrays of one row a member, put into the tables that a scene with these numbers would have.
-
+# Members as arrays of values by name: the tables of a scene with these numbers ----------------------------------------
 
 STATES = {"position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3}
 COORDINATES = ("position", "speed")
 SYMMETRIC = ((0, 3, 4), (3, 1, 5), (4, 5, 2))  # where (xx, yy, zz, xy, xz, yz) has its entries
 
 
-def varied_by_name(run: Workspace, vary: Mapping[str, ArrayLike]) -> tuple[list[Varied], int]:
-    """What differs from member to member, and their number. Raises ValueError."""
+def varied_by_name(run: Workspace, vary: Mapping[str, ArrayLike]) -> Members:
+    """The members that these arrays describe. Raises ValueError."""
     return Variation(run, vary).result()
 
 
 class Variation:
-    """Collects rows of tables, one a member."""
+    """Rows of tables, one per member, from arrays by name."""
 
     def __init__(self, run: Workspace, vary: Mapping[str, ArrayLike]) -> None:
         self.model, self.made = run.model, run.made
@@ -498,8 +501,8 @@ class Variation:
         self.joint = run._mechanism if isinstance(run._mechanism, JointMechanism) else None
         self.rows: dict[tuple[str, int], np.ndarray] = {}
 
-    def result(self) -> tuple[list[Varied], int]:
-        """What varies, and the number of members."""
+    def result(self) -> Members:
+        """The members. Raises ValueError for unknown names, and for arrays of another shape."""
         states: dict[tuple[str, str], np.ndarray] = {}
         places: dict[tuple[str, str], np.ndarray] = {}
         masses: dict[str, np.ndarray] = {}
@@ -525,7 +528,7 @@ class Variation:
             Varied(table, row * self.made[table].itemsize, _rows_of_bytes(values))
             for (table, row), values in self.rows.items()
         ]
-        return found, self.members
+        return Members(found, self.members, [])
 
     def _shaped(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
         values = self.given[name]
@@ -559,7 +562,7 @@ class Variation:
             self.rows[key] = np.repeat(self.made[table].reshape(1, -1), self.members, axis=0)
         return self.rows[key]
 
-    # What varies ------------------------------------------------------------------------------------------------------
+    # Quantities --------------------------------------------------------------------------------------------------------
 
     def _gravity(self, values: np.ndarray) -> None:
         for table, kind in (("system.forces", FIELD), ("system.particle_forces", PARTICLE_FIELD)):
@@ -582,7 +585,7 @@ class Variation:
         return True
 
     def _mass(self, name: str, mass: np.ndarray) -> np.ndarray:
-        """The same body of another density; returns by how much it is heavier."""
+        """Scale the density of a body. Returns the factor of its mass, (m,)."""
         index = self.model.body_names.index(name)
         if not (np.isfinite(mass) & (mass > 0.0)).all():
             member = int(np.argmin(np.isfinite(mass) & (mass > 0.0)))
@@ -617,7 +620,7 @@ class Variation:
         places: dict[tuple[str, str], np.ndarray],
         masses: dict[str, np.ndarray],
     ) -> None:
-        """The states at the start: bodies where they are put, then joints, then the momenta of the masses."""
+        """The initial states: first bodies, then joints, then momenta by the masses."""
         y = self.whole("y")
         for (name, what), values in states.items():
             if what in ("position", "orientation"):
@@ -652,7 +655,7 @@ class Variation:
             y[:, at + 10 : at + 13] = _spun(_rotations(y[:, at + 3 : at + 7]), body, values)
 
     def _move_joints(self, y: np.ndarray, places: dict[tuple[str, str], np.ndarray]) -> None:
-        """Bodies where coordinates of the joints take them; see `Simulation.set_joint_state`."""
+        """Move bodies by coordinates of joints; see `Simulation.set_joint_state`."""
         own = self.joint
         if own is None:
             tree = compile_scene(self.model.scene, hubs=False, coordinates="joint")
@@ -722,9 +725,10 @@ def _spun(turned: np.ndarray, body: Any, omega: np.ndarray) -> np.ndarray:
     return np.einsum("mij,jk,mlk,ml->mi", turned, inertia, turned, omega)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# run_batch ------------------------------------------------------------------------------------------------------------
 
-NUMBER_BYTES, NUMBERS_BESIDE = 8, 4  # of a frame beside the state: energies, errors of joints
+NUMBER_BYTES, NUMBERS_BESIDE = 8, 4  # numbers of a frame beside the state: energies, errors of joints
+MOST_MEMORY = 0.9  # of the memory of the machine: a larger record is refused
 
 
 def run_batch(
@@ -739,25 +743,25 @@ def run_batch(
     """Run many members of one scene for `duration` seconds, on all cores, and return the `Batch`.
 
     Members share the structure of one scene (bodies, joints, forces by name and kind) and differ in numbers. Each gives the
-    same bits as its run by `simulate`, whatever the number of threads. A member that fails keeps what it recorded and does
-    not stop the others.
+    same bits as its run by `simulate`, for any number of threads. A member that fails keeps its frames and does not stop the
+    others.
 
     Parameters
     ----------
-    scenes : one scene, or compiled Model, with `vary`; or one a member: any numbers in them may differ.
-    vary : name → array of one row a member (SI units): "gravity" (m, 3); of a body ".mass" (m,), which is that of a body of
-        the same shape and another density, ".position" (m, 3), ".velocity" (m, 3), ".orientation" (m, 4), ".angular_velocity"
-        (m, 3), at the start; of a joint of one freedom ".position" and ".speed" (m,), which move all that it carries (rad, or
-        m; the names are those of `Simulation.joint_state`); of a spring or a motor ".stiffness", ".damping", ".rest",
-        ".target", ".limit", ".position" (m,). Nothing is compiled, so that this takes a fraction of the time of scenes.
-        Points of joints and forces stay where they are on their bodies.
-    threads : as many as there are cores, if not given.
-    progress : is told now and then how many members were begun, and of how many.
-    settings : those of `Simulation`, by integration methods.
+    scenes : one scene, or compiled Model, with `vary`; or one per member: any numbers in them may differ.
+    vary : name → array of one row per member (SI units): "gravity" (m, 3); of a body ".mass" (m,), changing density, and
+        the initial ".position" (m, 3), ".velocity" (m, 3), ".orientation" (m, 4) and ".angular_velocity" (m, 3); of a
+        joint of one freedom ".position" and ".speed" (m,), which move all bodies that it carries (rad or m; the names are
+        those of `Simulation.joint_state`); of a spring or a motor ".stiffness", ".damping", ".rest", ".target", ".limit" and
+        ".position" (m,). Nothing is compiled, so that this takes a fraction of the time of scenes. Points of joints and
+        forces are fixed to their bodies.
+    threads : default: one per core.
+    progress : called every 0.1 s with the number of started members and the number of all.
+    settings : those of `Simulation`, with an integration method.
 
-    Raises ValueError for what batches cannot run (contact, events, controllers, generalized coordinates, iterative solvers of
-    constraints, time steps of particles), for members of another structure, and for bad arguments; MemoryError where the
-    record would not fit. Ctrl-C ends the batch cleanly (`interrupted`).
+    Raises ValueError for scenes that batches cannot run (with contact, events, controllers, generalized coordinates,
+    iterative solvers of constraints, time steps of particles), for members of another structure, and for bad arguments;
+    MemoryError if the record would not fit. Ctrl-C ends the batch cleanly (`interrupted`).
 
     >>> import dalembert as dal
     >>> scene = dal.Scene("pendulum")
@@ -776,20 +780,19 @@ def run_batch(
     if first is None:
         raise ValueError("there are no scenes to run; give one a member, or one scene with vary")
     template = Workspace(first, **settings)
-    kept: list[Any] = []
     if vary is not None:
-        varied, number = varied_by_name(template, vary)
+        found = varied_by_name(template, vary)
     else:
-        varied, number, kept = differences(template, itertools.chain([first], members))
-    return run_together(template, settings, (varied, number, kept), end, count, progress)
+        found = differences(template, itertools.chain([first], members))
+    return run_together(template, settings, found, end, count, progress)
 
 
 def run_together(
-    template: Workspace, settings: dict[str, Any], members: tuple[list[Varied], int, list[Any]], end: float, threads: int,
+    template: Workspace, settings: dict[str, Any], members: Members, end: float, threads: int,
     progress: Callable[[int, int], Any] | None = None,
 ) -> Batch:  # fmt: skip
-    """Run members until `end` (s). members : what varies, their number, and what must live as long as they run."""
-    varied, number, kept = members
+    """Run members until `end` (s) on so many threads."""
+    varied, number, _ = members
     targets = instants(end, template.frames)
     _require_room(number, len(targets) + 1, template.model.size)
     record = Record(number, targets, template.model.size)
@@ -797,12 +800,12 @@ def run_together(
     start = time.perf_counter()
     runs = [template, *(Workspace(template.model, **settings) for _ in range(count - 1))]
     workers = [Thread(run, varied, targets, record) for run in runs]
-    interrupted = work_together(workers, record, progress)
-    return Batch(template, settings, varied, kept, record, end, time.perf_counter() - start, interrupted, count)
+    work_together(workers, record, progress)
+    return Batch(template, settings, members, record, end, time.perf_counter() - start, count)
 
 
 def threads_of(threads: int | None) -> int:
-    """How many threads to take: as many as there are cores, if not given. Raises ValueError."""
+    """The number of threads: default one per core. Raises ValueError."""
     if threads is None:
         return min(cores(), MOST_THREADS)
     if not (isinstance(threads, int) and 1 <= threads <= MOST_THREADS):
@@ -811,23 +814,23 @@ def threads_of(threads: int | None) -> int:
 
 
 def instants(end: float, frames: float) -> np.ndarray:
-    """The instants that `Simulation.advance` stops at, s."""
+    """The times of the frames of `Simulation.advance`, s."""
     return np.array(list(frame_times(0.0, frames, end)))
 
 
 def room_of(rows: int, size: int) -> int:
-    """Bytes that a member's frames take."""
+    """Bytes of the frames of a member."""
     return rows * (size + NUMBERS_BESIDE) * NUMBER_BYTES
 
 
 def _require_room(members: int, rows: int, size: int) -> None:
-    """Raises MemoryError where the record would not fit in the machine's memory."""
+    """Raises MemoryError if the record does not fit in the memory of the machine."""
     needed = members * room_of(rows, size)
     try:
         room = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
         return
-    if needed > 0.9 * room:
+    if needed > MOST_MEMORY * room:
         raise MemoryError(
             f"{members} members of {rows} frames take {needed / 1e9:.3g} GB, and the machine has {room / 1e9:.3g} GB; record "
             "fewer frames a second (frames=...), or run fewer members at a time"

@@ -1,7 +1,7 @@
-"""Batches: many runs of one scene, which differ in numbers, inside one compiled call a thread.
+"""The kernel of batches: many runs of one scene, which differ in numbers, inside one compiled call per thread.
 
-`run` is the entry. `vary` and `structure` find what differs, `workspace` and `threads` keep the tables of each thread,
-`result` labels what was recorded. `kernel`, with its `tables`, is the compiled part.
+In this order: the tables of a thread, the kernel (`run_batch` is its entry, `run_members` the loop over members), and the
+`Workspace`, a simulation whose tables are made and not started. `batch` finds the numbers that differ and starts threads.
 """
 
 from __future__ import annotations
@@ -29,43 +29,37 @@ from ..model.tables import LEDGER, PROJECTION, STATE_SIZE, System
 from ..simulation.simulation import Simulation
 from ..symbolic.mechanism import PlacedMechanism
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The tables of a thread that runs members of a batch, and how compiled code reads them; see `tables`.
+# Tables of a thread that runs members ---------------------------------------------------------------------------------
 
 
-NEXT, STOP = 0, 8  # words that threads share: the member to be taken next, and whether all shall stop
-NOT_RUN, INTERRUPTED, OPEN_AT_START, APART_AT_START, CANNOT_CLOSE, DEPENDENT = (
-    -1,
-    50,
-    51,
-    52,
-    53,
-    54,
-)  # statuses of ours
+NEXT, STOP = 0, 8  # words that threads share: the next member to run, and whether all threads must stop
+NOT_RUN = -1  # status of a member, as are:
+INTERRUPTED, OPEN_AT_START, APART_AT_START, CANNOT_CLOSE, DEPENDENT = range(50, 55)
 
 OWN = np.dtype(
     [("mechanism", "i8"), ("handle", "i8"), ("stepper", "i8"), ("steps", "i8"), ("joint", "i8"), ("assemble", "i8"),
      ("members", "i8"), ("rows", "i8"), ("closed", "f8"), ("dependent", "f8")],
     align=True,
 )  # fmt: skip
-"""mechanism, handle, stepper, steps : addresses of both functions, and of what each is handed. joint : 1 in joint
-coordinates. rows : frames that there is room for, of each member. closed, dependent : the limits of `start`."""
+"""mechanism, handle, stepper, steps : addresses of both functions, and of their tables. joint : 1 in joint coordinates.
+rows : frames allocated for each member. closed, dependent : the limits of `initial_conditions`."""
 
 TABLE = np.dtype([("address", "i8"), ("width", "i8"), ("first", "i8")], align=True)
-"""A table of the workspace: its address, bytes, and where in the image its first contents stand."""
+"""A table of the workspace: its address, size in bytes, and offset in the image, the copy of all initial contents."""
 
 VARIED = np.dtype([("address", "i8"), ("width", "i8"), ("source", "i8")], align=True)
-"""Bytes that differ from member to member, and the address of those of member 0, which those of member 1 follow."""
+"""Bytes that differ from member to member: their address in the tables, their number, and the address of the values of
+member 0, which those of member 1 follow."""
 
 OUTCOME = np.dtype(
     [("status", "i8"), ("frames", "i8"), ("steps", "i8"), ("rejected", "i8"), ("evaluations", "i8"), ("end", "f8")],
     align=True,
 )
-"""How a member ended, and when (s); what it recorded and counted."""
+"""How a member ended, and when (s); its numbers of frames, steps and evaluations."""
 
 
 class Worker(NamedTuple):
-    """What one thread works with. n numbers of the state, m members, f frames."""
+    """The tables of one thread: n numbers of state, m members, f frames."""
 
     own: Any = column("1", OWN)
     system: Any = part(System)
@@ -77,10 +71,10 @@ class Worker(NamedTuple):
     y: Any = column("n")
     dydt: Any = column("n")
     spare: Any = column("n")
-    z: Any = column(doc="joint coordinates: the state, its rate, y as last put or taken, and y as the mechanism has it")
+    z: Any = column(doc="joint coordinates: state, rate, y at the last conversion, and y as the mechanism computed it")
     dzdt: Any = column()
     known: Any = column()
-    lifted: Any = column()
+    poses: Any = column()
     targets: Any = column("f1", unit="s")
     shared: Any = column(dtype=np.int64, doc="see NEXT; this and all below are of all threads")
     times: Any = column("f", unit="s")
@@ -91,22 +85,21 @@ class Worker(NamedTuple):
     outcomes: Any = column(dtype=OUTCOME, doc="one a member")
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Runs of many members of one scene in one compiled call: each thread takes the next member until none is left.
+# Kernel: each thread takes the next member until none is left ---------------------------------------------------------
 #
-# A member begins from the tables as they were made, with what varies put over them, and goes through the same calls
-# as a
-# `Simulation` in the same order, so that its results are the same bits; which thread runs it does not matter. The
-# equations of
-# motion and the stepping are behind their pointers.
+# A member starts from copies of all tables as they were made, with its own numbers put over them, and makes the same calls
+# as a `Simulation` in the same order, so that its results are bit-identical, whichever thread runs it. The equations of
+# motion and the stepping are called by their addresses.
 
 
-MOST_STEPS = 256  # steps between looks at whether to stop
+MOST_STEPS = 256  # steps between checks of the word STOP: milliseconds
 ENTRIES = len(LEDGER)
 
 
 @intrinsic
 def _copy_bytes(typing_context, target, source, count):
+    """Copy `count` bytes from one address to another (memcpy)."""
+
     def generate(context, builder, signature, arguments):
         byte = ir.IntType(8).as_pointer()
         target, source = (builder.inttoptr(address, byte) for address in arguments[:2])
@@ -118,7 +111,7 @@ def _copy_bytes(typing_context, target, source, count):
 
 @intrinsic
 def _take_next(typing_context, words):
-    """The member to be run next; the next one to ask gets the one after it."""
+    """The number of the next member to run, counted up atomically."""
 
     def generate(context, builder, signature, arguments):
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
@@ -129,7 +122,9 @@ def _take_next(typing_context, words):
 
 
 @intrinsic
-def _told_to_stop(typing_context, words):
+def _must_stop(typing_context, words):
+    """Whether the word STOP is set, loaded atomically."""
+
     def generate(context, builder, signature, arguments):
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
         word = builder.load_atomic(cgutils.gep_inbounds(builder, data, STOP), "acquire", 8)
@@ -147,15 +142,15 @@ if DISABLED:
         words[NEXT] += 1
         return words[NEXT] - 1
 
-    def _told_to_stop(words):
+    def _must_stop(words):
         return words[STOP] != 0
 
 
 @njit
 def run_members(worker):
-    """Take members until none is left."""
+    """Run members until none is left, or STOP is set. Writes the record and outcome of each."""
     own, shared = worker.own[0], worker.shared
-    while not _told_to_stop(shared):
+    while not _must_stop(shared):
         member = _take_next(shared)
         if member >= own.members:
             break
@@ -165,16 +160,16 @@ def run_members(worker):
 
 @njit
 def run_member(member, worker):
-    """From its start to the end, or to where it fails."""
+    """Run one member from its start to the end, or until it fails. Writes its frames and its outcome."""
     now, outcome = worker.clock[0], worker.outcomes[member]
     targets, times = worker.targets, worker.times
     set_tables(member, worker)
-    status = set_out(worker)
+    status = check_start(worker)
     if status == OK:
         status = step_to(0.0, worker)
     frames = 0
     if status == OK:
-        status = keep(member, 0, worker)
+        status = record_frame(member, 0, worker)
     if status == OK:
         frames = 1
     for i in range(targets.shape[0]):
@@ -182,7 +177,7 @@ def run_member(member, worker):
             break
         status = step_to(targets[i], worker)
         if status == OK and now.t > times[frames - 1]:
-            status = keep(member, frames, worker)
+            status = record_frame(member, frames, worker)
             if status == OK:
                 frames += 1
     outcome.status, outcome.frames, outcome.end = status, frames, now.t
@@ -191,7 +186,7 @@ def run_member(member, worker):
 
 @njit
 def set_tables(member, worker):
-    """The workspace as it was made, with the numbers of a member."""
+    """Restore all tables to their initial contents, and write the numbers of a member over them."""
     tables, varied = worker.tables, worker.varied
     image = np.int64(worker.image.ctypes.data)
     for i in range(tables.shape[0]):
@@ -202,11 +197,13 @@ def set_tables(member, worker):
 
 
 @njit
-def set_out(worker):
-    """What `start.set_out` does, with a status for what that raises."""
+def check_start(worker):
+    """Check that joints are closed, or close them: `initial_conditions.set_out`, with a status for each of its errors.
+
+    Reads own and the system; writes y, and `settings.deficient`."""
     own, system, y = worker.own[0], worker.system, worker.y
     settings = system.settings[0]
-    ask(MEASURE, 0.0, worker)
+    call_mechanism(MEASURE, 0.0, worker)
     if own.assemble == 0:
         if worst_joint(system.error, system) > own.closed * settings.length:
             return OPEN_AT_START
@@ -219,10 +216,10 @@ def set_out(worker):
     if own.joint == 0 and settings.condition < own.dependent and system.hubs.shape[0] > 0:
         return DEPENDENT
     if settings.hold == PROJECTION:
-        status = ask(COMPLETE, 0.0, worker)
+        status = call_mechanism(COMPLETE, 0.0, worker)
         if status != OK and status != NOT_CLOSED:
             return status
-        ask(MEASURE, 0.0, worker)
+        call_mechanism(MEASURE, 0.0, worker)
         if status != OK or worst_joint(system.error, system) > own.closed * settings.length:
             return CANNOT_CLOSE
         for k in range(y.shape[0] - ENTRIES - settings.ledger, y.shape[0]):
@@ -232,8 +229,9 @@ def set_out(worker):
 
 
 @njit
-def ask(task, t, worker):
-    """Do a task of `pointer` at the state y."""
+def call_mechanism(task, t, worker):
+    """Call the mechanism with a task of `c_function` at the state y. Returns a status; writes dydt, and z in joint
+    coordinates."""
     own = worker.own[0]
     if own.joint == 0:
         out = worker.spare if task == MEASURE else worker.dydt
@@ -248,7 +246,7 @@ def ask(task, t, worker):
 
 @njit
 def step_to(target, worker):
-    """Integrate until `target` (s); returns a status."""
+    """Integrate y until `target` (s), in its own coordinates. Returns a status."""
     if worker.own[0].joint == 0:
         return integrate_member(target, worker.y, worker.dydt, worker)
     status = take(worker)
@@ -260,19 +258,18 @@ def step_to(target, worker):
 
 @njit
 def integrate_member(target, z, dzdt, worker):
-    """The steps themselves, until told to stop."""
+    """Call the stepper, MOST_STEPS at a time, until `target` (s) or until STOP is set. Returns a status."""
     own, status = worker.own[0], MAX_STEPS
     while status == MAX_STEPS:
-        if _told_to_stop(worker.shared):
+        if _must_stop(worker.shared):
             return INTERRUPTED
         status = call_pointer(own.stepper, own.steps, MOST_STEPS, target, z, dzdt)
     return status
 
 
-# These two are the methods of `JointMechanism` of the same names.
 @njit
 def take(worker):
-    """z from y, if that is not what `put` left."""
+    """Compute z from y, unless y is what `put` wrote: `JointMechanism.take`. Returns a status; writes z and known."""
     y, known = worker.y, worker.known
     same = True
     for k in range(y.shape[0]):
@@ -280,27 +277,29 @@ def take(worker):
     if same:
         return OK
     copy(known, y)
-    copy(worker.lifted, y)
+    copy(worker.poses, y)
     return call_pointer(worker.own[0].mechanism, worker.own[0].handle, INVERSE_KINEMATICS, 0.0, worker.z, worker.dzdt)
 
 
 @njit
 def put(worker):
-    """y from z."""
+    """Compute y from z by forward kinematics: `JointMechanism.put`. Writes y and known."""
     call_pointer(worker.own[0].mechanism, worker.own[0].handle, FORWARD_KINEMATICS, 0.0, worker.z, worker.dzdt)
-    copy(worker.known, worker.lifted)
-    copy(worker.y, worker.lifted)
+    copy(worker.known, worker.poses)
+    copy(worker.y, worker.poses)
 
 
 @njit
-def keep(member, frame, worker):
-    """Record the state as a frame of a member, if it can be: see `Recorder.record`. Returns a status."""
+def record_frame(member, frame, worker):
+    """Record the state as a frame of a member: `Recorder.record`. Returns NON_FINITE if the state or energies are not finite.
+
+    Reads y and the clock; writes states, energies, errors, error_rates and times."""
     system, y, t = worker.system, worker.y, worker.clock[0].t
     states = worker.states
-    ask(MEASURE, t, worker)
-    if not (abs(system.energies[0]) < LARGEST and abs(system.energies[1]) < LARGEST and are_sound(y)):
+    call_mechanism(MEASURE, t, worker)
+    if not (abs(system.energies[0]) < LARGEST and abs(system.energies[1]) < LARGEST and are_finite(y)):
         return NON_FINITE
-    if not (are_sound(system.error) and are_sound(system.rates)):
+    if not (are_finite(system.error) and are_finite(system.rates)):
         return NON_FINITE
     at = member * worker.own[0].rows + frame
     first = at * y.shape[0]
@@ -314,7 +313,8 @@ def keep(member, frame, worker):
 
 
 @njit
-def are_sound(values):
+def are_finite(values):
+    """Whether all values are finite, and small enough for sums over them to be."""
     for k in range(values.shape[0]):
         if not abs(values[k]) < LARGEST:
             return False
@@ -323,7 +323,7 @@ def are_sound(values):
 
 @njit
 def worst_joint(values, system):
-    """The largest |value| of the rows of joints that hold; NaN if one is."""
+    """The largest |value| of the rows of active joints; NaN if one is."""
     joints, worst = system.joints, 0.0
     for i in range(joints.shape[0]):
         joint = joints[i]
@@ -336,16 +336,14 @@ def worst_joint(values, system):
 
 
 def run_batch(data, task, t, y, n, out, m):
+    """The entry: `data` is the address of a `Worker`; the other arguments are those of all entries, and not used."""
     return run_members(table_at(Worker, data))
 
 
 BATCH_ENTRY = CFunction(run_batch, C_SIGNATURE)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# A run that is made and not started: all its tables by name, so that they can be put back as they were made, and
-# given the
-# numbers of a member.
+# Workspace: the tables of a run by name, to be restored and given the numbers of a member -----------------------------
 
 
 ALONE = 'run them one by one with simulate, or in a sweep with how="processes"'
@@ -361,17 +359,17 @@ class Varied:
 
 
 class NotForBatches(ValueError):
-    """What batches cannot run, though it can be run alone."""
+    """A scene or setting that batches cannot run, though `simulate` can."""
 
 
 class _Made(Exception):
-    """The tables are there, and nothing has been done to them."""
+    """Raised when the tables are made, before the checks of the initial conditions."""
 
 
 class Workspace(Simulation):
-    """A `Simulation` up to where it would look at its start. `made` : copies of its tables.
+    """A `Simulation` before the checks of its initial conditions. `made` : copies of its tables.
 
-    Raises NotForBatches for what batches cannot run, beside all that a `Simulation` raises.
+    Raises NotForBatches for scenes and settings that batches cannot run, and all that a `Simulation` raises.
     """
 
     made: dict[str, np.ndarray]
@@ -383,11 +381,13 @@ class Workspace(Simulation):
         return self
 
     def _capture(self, run: Simulation) -> None:
+        """Copy all tables, and end the restart here."""
         self._require_smooth()
         self.made = {name: table.copy() for name, table in member_tables(self).items()}
         raise _Made
 
     def _require_smooth(self) -> None:
+        """Raises NotForBatches unless the run is one of smooth motion without events and controllers."""
         name = self.model.name
         if not isinstance(self._driver, Driver):
             raise NotForBatches(
@@ -407,7 +407,7 @@ class Workspace(Simulation):
 
 
 class Member(Simulation):
-    """The run of one member by itself."""
+    """The run of one member without the batch."""
 
     def __init__(self, model: Model, settings: dict[str, Any], varied: list[Varied], member: int) -> None:
         self._numbers = varied, member
@@ -434,7 +434,7 @@ def bytes_of(array: np.ndarray) -> np.ndarray:
 
 
 def tables_of_system(mechanism: Any) -> dict[str, np.ndarray]:
-    """Those of the mechanics, and in joint coordinates of the tree."""
+    """The tables of the mechanics by name, and of the tree in joint coordinates."""
     found: dict[str, np.ndarray] = {}
     _collect("system", mechanism.system, found)
     if isinstance(mechanism, JointMechanism):
@@ -446,7 +446,7 @@ def tables_of_system(mechanism: Any) -> dict[str, np.ndarray]:
 
 
 def member_tables(run: Simulation) -> dict[str, np.ndarray]:
-    """All that a run writes on or reads, by name."""
+    """All tables that a run reads or writes, by name."""
     found = tables_of_system(run._mechanism)
     _collect("stepping", run._driver.stepper.tables, found)  # type: ignore[attr-defined]
     return found | {"y": run._y, "dydt": run._dydt}

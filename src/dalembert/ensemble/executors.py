@@ -1,8 +1,4 @@
-"""The members of a sweep in processes of this machine. A process that dies costs the run that it was at, and is replaced.
-
-Each is a fresh Python that imports this package and no script of the user's, so that scripts need no
-``if __name__ == "__main__"``; functions go there by cloudpickle.
-"""
+"""Executors of the members of a sweep: processes of this machine, the workers of a Dask cluster, and compiled batches."""
 
 from __future__ import annotations
 
@@ -171,9 +167,7 @@ def _cause(code: int | None) -> str:
     return f"the process ended by itself with exit code {code}"
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The members of a sweep on the workers of a Dask cluster. What a worker that is lost was at, others run again.
-
+# Dask cluster: other workers run the members of a worker that is lost -------------------------------------------------
 
 AHEAD = 4  # members handed out for each thread of the cluster
 PATIENCE = 10.0  # s, until a scheduler has answered
@@ -250,9 +244,7 @@ def _run(packed: bytes, member: Member) -> Answer:
     return task.run(member)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The members of a sweep in compiled batches: those of equal settings and equal structure run together, on all cores.
-
+# Compiled batches: members of equal settings and structure run together, on all cores ---------------------------------
 
 FRAMES = 128_000_000  # bytes of frames that a batch may take
 FIRST, PACE = 64, 5.0  # members of a first batch; s that a further one may take, so that what is done is soon safe

@@ -1,4 +1,4 @@
-"""Who the members of a sweep are: a product grid of parameters, or samples, each with a seed of its own."""
+"""Members of a sweep: a product grid of parameters, or samples, each with its own seed; and the run of one of them."""
 
 from __future__ import annotations
 
@@ -207,15 +207,13 @@ def _split(source: Source, choice: Mapping[str, Any], known: Sequence[str]) -> t
     return {name: value for name, value in choice.items() if name not in settings}, settings
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# One member of a sweep, run: what it recorded, what was measured, and what went wrong, as one dataset.
-
+# Run of one member, as one dataset: its record, measurements and error ------------------------------------------------
 
 DONE, FAILED, DIED = "done", "failed", "died"
 
 
 class Answer(NamedTuple):
-    """What came of a member: its dataset and, where it is to be kept on disk, the bytes of its file."""
+    """The result of a member: its dataset and, for a sweep on disk, the bytes of its file."""
 
     dataset: xarray.Dataset
     file: bytes | None = None
@@ -244,7 +242,7 @@ class Task:
         return override(self.source.settings, member.settings)
 
     def run(self, member: Member) -> Answer:
-        """Run a member from start to end. Whatever goes wrong is told in the dataset; KeyboardInterrupt alone is raised."""
+        """Run a member from start to end. Errors are stored in the dataset; KeyboardInterrupt alone is raised."""
         dataset = self.dataset(member)
         return Answer(dataset, encode(dataset) if self.stored else None)
 
@@ -373,11 +371,9 @@ def _measured(function: Callable[[Simulation], Any], simulation: Simulation) -> 
     return found
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Members that ran in one batch, as one dataset with an axis `index`: what each recorded and how it ended.
+# Members that ran in one batch, as one dataset with an axis `index` ---------------------------------------------------
 #
-# A dataset for each would take longer to make, and its file far longer, than a short run takes.
-
+# A dataset for each member would take longer to make and to write than a short run.
 
 AXIS = "index"
 STACKED = (

@@ -1,5 +1,5 @@
-"""A sweep on disk: a folder with one file a member, or a batch of them, written whole or not at all, and what the sweep is in
-`sweep.json`."""
+"""A sweep on disk: a folder with one file per member, or per batch of members, written atomically, and `sweep.json`, which
+describes the sweep; and the dataset of all members."""
 
 from __future__ import annotations
 
@@ -129,9 +129,7 @@ def _short(value: Any) -> str:
     return text if len(text) < 60 else text[:57] + "..."
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# One dataset of all members: parameters × time × body.
-
+# One dataset of all members: parameters × time × body -----------------------------------------------------------------
 
 NOT_RUN = "not run"
 SAME_TIME = 1e-9
@@ -147,7 +145,7 @@ FACTS = {  # what is known of every member: what stands for unknown, unit, meani
 
 
 def assemble(plan: Plan, members: Mapping[int, Any], attrs: Mapping[str, Any]) -> xarray.Dataset:
-    """The dataset of a sweep, of those members that there are; NaN stands for what is not there.
+    """The dataset of a sweep, of all members so far; values of the others are NaN.
 
     The axis time has the instants at which frames are due (0, 1/frames, ..., duration). Frames that events add between them
     are left to the members' own files.

@@ -1,4 +1,4 @@
-"""`sweep`: a scene over many parameters, every run kept, none able to end the others."""
+"""`sweep`: a scene over many parameters. Every run is recorded, and a failed run does not end the others."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def sweep(
     workers : number of processes, or threads of batches; that of the processors, if not given.
     folder : where each member is kept as soon as it is ready. The same call goes on from what is there.
     retry_failed : run members again that failed. Those whose process died are run again in any case.
-    progress : is told `Counts` after each member.
+    progress : called with `Counts` after each member.
     settings : those of `Simulation`, of all members.
 
     Returns an xarray.Dataset: what was kept, along the axes of the grid (or `member`), and of each member `status` ("done",
@@ -135,7 +135,7 @@ EXECUTORS: dict[str, Executor] = {
 
 
 def _start(how: Any, task: Task, plan: Plan, workers: int | None) -> Callable[[Sequence[Member]], Iterator[Answer]]:
-    """What runs members in the way that was asked for. Raises ValueError."""
+    """The executor for `how`. Raises ValueError."""
     if workers is not None and (not isinstance(workers, int) or workers < 1):
         raise ValueError(f"workers is {workers!r}; give a whole number from 1 on")
     if not isinstance(how, str):
@@ -158,7 +158,7 @@ def _collect(
     store: Store | None,
     progress: Callable[[Counts], Any] | None,
 ) -> None:
-    """Run the members that are not there yet, and keep each as it is ready. Raises SweepError where that cannot go on."""
+    """Run the missing members, and store each when it is ready. Raises SweepError if that fails for good."""
     tell = progress or (lambda counts: None)
     tell(count(members, plan))
     left = [member for member in plan.members if member.index not in members]

@@ -30,8 +30,8 @@ def build(balls: int = 5, length: float = 1.0, angle: float = 0.5, radius: float
     scene.description = "five balls on threads: the first falls, the last rises"
     for i in range(balls):
         top = np.array([2.0 * radius * i, 0.0, 0.0])
-        lift = angle if i == 0 else 0.0
-        place = top + length * np.array([-np.sin(lift), 0.0, -np.cos(lift)])
+        swing = angle if i == 0 else 0.0
+        place = top + length * np.array([-np.sin(swing), 0.0, -np.cos(swing)])
         ball = scene.add_body(f"ball {i + 1}", Sphere(radius), mass=1.0, position=place, color=COLORS[i % len(COLORS)])
         scene.rod(f"thread {i + 1}", WORLD, ball, at_a=top, at_b=place)
     return scene
@@ -51,5 +51,5 @@ def check(run: Simulation) -> None:
     require("energy of the first and the last", own, own[0], 1e-8)
     hits = sorted({event.time for event in run.contact_events if event.kind == "impact"})
     require("impacts", len(hits) >= 2, True, 0)
-    require("lift of the last", height[:, -1].max() - lowest, height[0, 0] - lowest, 2e-3)
+    require("rise of the last", height[:, -1].max() - lowest, height[0, 0] - lowest, 2e-3)
     require("joint error", run.report.joint_error, 0.0, 1e-12)

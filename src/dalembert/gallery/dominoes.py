@@ -46,7 +46,7 @@ def falls(run: Simulation) -> np.ndarray:
 
 
 def check(run: Simulation) -> None:
-    """All fall, one after the other, at last at a steady pace; friction and impacts take energy, and the books close."""
+    """All fall, one after the other, at last at a steady pace; friction and impacts dissipate; the energy balance closes."""
     times = falls(run)
     assert np.isfinite(times).all(), f"dominoes that still stand: {np.flatnonzero(np.isnan(times)) + 1}"
     pace = np.diff(times)

@@ -61,12 +61,12 @@ def motion(run: Simulation) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def check(run: Simulation) -> None:
-    """The motion is steady at every slope on the way down, up to its nodding; and the books."""
+    """The motion is steady at every slope on the way down, up to its nodding; and the energy balance."""
     slope, rate, spin = motion(run)
     weight = MASS * G * RADIUS * np.cos(slope)
-    bearing = ACROSS * rate**2 * np.sin(slope) * np.cos(slope)
+    support = ACROSS * rate**2 * np.sin(slope) * np.cos(slope)
     rolling = (2.0 * ACROSS + MASS * RADIUS**2) * spin * rate * np.sin(slope)
-    balance = (bearing - rolling) / weight
+    balance = (support - rolling) / weight
     require("steady motion, on average", balance.mean(), 1.0, 0.02)
     require("steady motion", balance, 1.0, 0.06)
     assert slope[-1] < 0.7 * slope[0] and rate[-1] > 1.15 * rate[0], "the coin has not sunk"

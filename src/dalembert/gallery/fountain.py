@@ -98,7 +98,7 @@ def check_bounces(run: Simulation) -> None:
 
 
 def check(run: Simulation) -> None:
-    """What has touched nothing on its parabola; nothing inside anything; no particle's energy rises; the books."""
+    """What has touched nothing on its parabola; nothing inside anything; no particle's energy rises; the energy balance."""
     scene, trajectory = run.model.scene, run.trajectory
     places, momenta = trajectory.particle_position.values, trajectory.particle_momentum.values
     parabolas, free = untouched(run)

@@ -76,7 +76,7 @@ def check(run: Simulation) -> None:
     spin = np.cross(x, p).sum(axis=1)
     size = np.linalg.norm(np.cross(x[0], p[0]), axis=1).sum()
     require("angular momentum, of the sum of sizes", spin / size, spin[0] / size, 3e-3 if approximate else 1e-11)
-    require("books of the angular momentum", run.report.angular_momentum_residual / size, 0.0, 1e-11)
+    require("angular momentum balance", run.report.angular_momentum_residual / size, 0.0, 1e-11)
     nuclei = [trajectory.particles(f"{name} nucleus").particle_position.values for name in ("milk", "honey")]
     away = np.linalg.norm(x[-1] - nuclei[0][-1], axis=1), np.linalg.norm(x[-1] - nuclei[1][-1], axis=1)
     torn = float(np.mean(np.minimum(*away) > 2.0))

@@ -66,7 +66,7 @@ def compare(turns: int = 5, steps: int = 400, methods: Sequence[str] = METHODS) 
 
 
 def check(run: Simulation) -> None:
-    """The relative place against Kepler's, the centre of mass at rest, the books."""
+    """The relative place against Kepler's, the centre of mass at rest, the energy balance."""
     start = relative(run)[0]
     require("relative place", relative(run), kepler(1.0 - float(np.linalg.norm(start)), run.trajectory.times), 1e-10)
     masses = np.concatenate([group.mass for group in run.model.scene.particles.values()])

@@ -1,7 +1,7 @@
 """Random convex hulls poured into a bin come to rest.
 
 No two are alike; faces, edges and corners meet in every way. Whatever falls in, the energy of the fall is found again in the
-books of impacts and friction.
+ledger of impacts and friction.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def build(hulls: int = 40, corners: int = 12, side: float = 1.2, seed: int = 1) 
 
 
 def check(run: Simulation) -> None:
-    """All of them lie in the bin at rest, and the books close."""
+    """All of them lie in the bin at rest, and the energy balance closes."""
     p = run.state.position
     assert np.abs(p[:, :2]).max() < 0.6 and p[:, 2].min() > 0.0, "one of them left the bin"
     require("speed", np.linalg.norm(run.state.velocity, axis=1).max(), 0.0, 0.05)

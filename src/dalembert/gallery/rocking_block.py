@@ -37,7 +37,7 @@ def build(half_width: float = 0.1, half_height: float = 0.5, tilt: float = 0.1, 
 
 
 def check(run: Simulation) -> None:
-    """What each impact leaves of the energy, to 1e-6; the books."""
+    """What each impact leaves of the energy, to 1e-6; the energy balance."""
     scene = run.model.scene
     block = scene.bodies["block"]
     half_width, half_height = 0.5 * block.shape.x, 0.5 * block.shape.z

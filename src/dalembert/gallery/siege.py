@@ -43,7 +43,7 @@ def build(distance: float = 168.0, rows: int = 8, columns: int = 5) -> Scene:
 
 
 def check(run: Simulation) -> None:
-    """The wall stands until the stone comes on its parabola; then bricks move, the stone stays, and the books close."""
+    """The wall stands until the stone comes on its parabola; then bricks move, the stone stays; the energy balance closes."""
     trajectory, report, model = run.trajectory, run.report, run.model
     bricks = [name for name in model.body_names if name.startswith("brick")]
     start = np.array([model.scene.bodies[name].position for name in bricks])

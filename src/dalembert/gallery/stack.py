@@ -37,8 +37,8 @@ def interface_forces(run: Simulation) -> np.ndarray:
     forces = np.zeros(len(run.model.body_names))
     for contact in run.contacts:
         upper = max(contact.a, contact.b, key=lambda name: -1 if name == "world" else run.model.body_names.index(name))
-        lift = contact.force[2] if upper == contact.b else -contact.force[2]
-        forces[run.model.body_names.index(upper)] += lift
+        upward = contact.force[2] if upper == contact.b else -contact.force[2]
+        forces[run.model.body_names.index(upper)] += upward
     return forces
 
 

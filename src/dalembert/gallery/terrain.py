@@ -1,7 +1,7 @@
 """Boxes, balls and stones tumble down a hillside: a height field, whose inner edges are not felt.
 
 The hill falls to a hollow with a rim, where what came down comes to rest. Whatever falls, the energy of the fall is found
-again in the books of impacts and friction.
+again in the ledger of impacts and friction.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def build(bodies: int = 12, seed: int = 4) -> Scene:
 
 
 def check(run: Simulation) -> None:
-    """All are on the hill, none in it, and the books close."""
+    """All are on the hill, none in it, and the energy balance closes."""
     p = run.trajectory.position.values
     assert np.abs(p[..., :2]).max() < SPACING * 16, "one of them left the hill"
     above = p[..., 2] - ground(p[..., 0], p[..., 1])

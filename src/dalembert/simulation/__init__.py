@@ -1,1 +1,1 @@
-"""Runs: what steps them (`stepper`), the methods by name (`registry`, `methods`), and the parts of `Simulation`."""
+"""Runs: `Simulation` and its parts, methods by name (`registry`, `methods`), trajectories, checkpoints and sessions."""

@@ -1,6 +1,6 @@
 """Checks that tables made in different places agree, before compiled code is given their addresses.
 
-Compiled code does not check bounds: a number that names a row which is not there reads or writes foreign memory. The tables
+Compiled code does not check bounds: an index beyond the end of a table reads or writes foreign memory. The tables
 of a mechanism are made in `model`, those of collision detection in `collide`, and each numbers bodies in its own way:
 
     the mechanism      rigid bodies, then nodes (particles that joints or forces of bodies hold), then links, then the world
@@ -168,10 +168,7 @@ def _check_contact_of_particles(particles: Particles, colliders: int) -> None:
         _same(name, len(getattr(particles, name)), "colliders", colliders)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What functions of the user's return: of compiled ones the shape, before a run; where a run failed, whether it is
-# finite.
-
+# What users' functions return -----------------------------------------------------------------------------------------
 
 Call = tuple[str, Callable[..., Any], Answer, Iterator[tuple[Any, ...]]]
 
@@ -213,7 +210,7 @@ def not_finite(model: Model, state: State, joints: Mapping[str, tuple[float, flo
         for given in arguments:
             try:
                 result = np.asarray(function(*given), float)
-            except Exception:  # told of elsewhere
+            except Exception:  # reported when the function is called in the run
                 break
             if not np.isfinite(result).all():
                 return f"the function of {owner} returned {result.tolist()}"
@@ -259,17 +256,12 @@ def _at_particles(t: float, state: State, force: Any) -> Iterator[tuple[Any, ...
             yield t, state.particle_position[k].copy(), velocity[k].copy()
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Whether the derivatives that users write are those of their functions; looked at before a run.
+# Derivatives that users write -----------------------------------------------------------------------------------------
 #
-# Of a radial law they are dW/dr of W(r), at a few distances. Of a constraint they are those of C(x, q): along the
-# path
-# x + s v, exp(½ s ω) q of a body, which holds v and ω constant, dC/ds = J (v, ω) and d²C/ds² = J̇ (v, ω). All are
-# compared with
-# central differences. A function that is not analytic (abs, comparisons, .real) gives a wrong complex step, and a
-# Jacobian that
-# is written by hand may be wrong: either would hold the bodies where nobody meant them to be.
-
+# The derivatives of users' functions are compared with central differences before a run. Those of a radial law W(r) are
+# dW/dr at a few distances. Those of a constraint C(x, q) are taken along the path x + s v, exp(½ s ω) q of a body with
+# constant v and ω: dC/ds = J (v, ω) and d²C/ds² = J̇ (v, ω). A function that is not analytic (abs, comparisons, .real) has
+# a wrong complex step, and a Jacobian that is written by hand may be wrong: the constraint would then be enforced wrongly.
 
 Vector = NDArray[np.float64]
 
@@ -342,7 +334,7 @@ def _require_slope(owner: str, force: ParticleForce, law: Pointer) -> None:
         if not 0.0 < r + h < force.values["cutoff"]:
             continue
         (low, _), (_, slope), (high, _) = (map(float, law(0.0, np.array([s]))) for s in (r - h, r, r + h))
-        if law.error is not None:  # told of when it is run
+        if law.error is not None:  # reported when the run calls it
             law.error = None
             return
         found = (high - low) / (2.0 * h)

@@ -1,4 +1,4 @@
-"""Mechanics of a scene in joint coordinates, asked for from Python."""
+"""Mechanics of a scene in joint coordinates, for calls from Python."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Articulation(SmallMotions, InverseKinematics):
     - free: u is the position of the centre of mass and the quaternion of the body, w velocity and angular velocity, in world
       axes.
 
-    Methods raise ValueError for arrays of another size, values that are not finite, and names that are not there.
+    Methods raise ValueError for arrays of another size, values that are not finite, and unknown names.
 
     >>> import dalembert as dal
     >>> scene = dal.Scene("pendulum")

@@ -1,106 +1,42 @@
-"""Checkpoints: all that a run needs to go on with the same bits, as plain data in the file of a trajectory.
+"""Checkpoints: all data that a run needs to go on bit-identically, as plain data in the file of a trajectory.
 
-Beside the state a run remembers the derivative that the last step ended with, the length of the next one, impulses that
-solvers start from, which pairs of colliders are near, how long things have rested, what was let go, when the controller is
-called next. A checkpoint is two arrays of numbers, real and whole, and a text (JSON) that says what they are. What is read of
-a file is checked against the tables of the run before it is written to them: nothing in it is executed, and no index leads
-out of a table.
+Beside the state these are the derivative at the end of the last step, the length of the next one, impulses for warm starts,
+near pairs of colliders, how long bodies have rested, released joints and forces, and the next call of the controller.
+
+A checkpoint is two arrays of numbers, real and whole, and a text (JSON) that describes them. Data of a file are checked
+against the tables of the run before they are written to them: nothing in it is executed, and no index leads out of a table.
 """
 
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..core.checkpoint_fields import ANY, LARGE, CheckpointError, Field, prefixed
+from .clock import slack
 from .initial_conditions import release
 from .provenance import plain_items
 
 if TYPE_CHECKING:
     import xarray
 
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Time that a run was asked for, and the instants at which it records frames.
-#
-# Methods of fixed steps reach only the multiples of their step, so that the time of a run and the time that it was
-# asked for
-# differ by up to a step. The difference must not add up over calls of `advance`: what was asked for is summed on its
-# own, and
-# without rounding that could drift. Frames lie at multiples of their interval from time zero, however a run is
-# divided into
-# calls.
-
-
-SAME = 1e-6  # of the interval between frames: instants closer than this are one
-
-
-class AskedTime:
-    """The time until which a run was asked to go, s: `total` + `rest`, the second being what rounding took from the first."""
-
-    def __init__(self, time: float = 0.0) -> None:
-        self.begin(time)
-
-    def begin(self, time: float) -> None:
-        """Count from a time (s) on."""
-        self.total, self.rest = time, 0.0
-
-    def add(self, duration: float) -> float:
-        """Ask for so many seconds more; returns until when, s (compensated summation, D. E. Knuth, *The Art of Computer
-        Programming* 2, 4.2.2, theorem B)."""
-        before, self.total = self.total, self.total + duration
-        part = self.total - before
-        self.rest += (before - (self.total - part)) + (duration - part)
-        return self.total + self.rest
-
-
-def slack(time: float) -> float:
-    """How far from a time (s) a run may end that should end there, s: rounding."""
-    return 1e-12 * max(1.0, abs(time))
-
-
-def next_frame(time: float, rate: float) -> float:
-    """The first multiple of 1/rate (Hz) after a time, s."""
-    return (math.floor(time * rate + SAME) + 1) / rate
-
-
-def frame_times(start: float, rate: float, end: float, reached: Callable[[], float] | None = None) -> Iterator[float]:
-    """The instants at which a run from `start` to `end` (s) stops to record a frame: multiples of 1/rate (Hz), and the end.
-
-    reached : how far the run has come, s. Fixed steps may go beyond an instant, which may leave out others.
-    """
-    while start < end - slack(end):
-        stop = next_stop(start, rate, end)
-        yield stop
-        start = stop if reached is None else max(stop, reached())
-
-
-def next_stop(time: float, rate: float, end: float) -> float:
-    """The next frame after a time, or the end if that comes first, s."""
-    frame = next_frame(time, rate)
-    return frame if frame <= end + slack(end) else end
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-
 NOW, START = "checkpoint", "start_checkpoint"  # of the last frame; of the first, of a run that was resumed
-MOST_ROOM = 100_000_000
-INPUTS = dict.fromkeys(("rest", "position", "target", "vector"), ANY)  # of forces: what is set in the middle of a run
+MOST_ROOM = 100_000_000  # rows of a table that a file may ask for
+INPUTS = dict.fromkeys(("rest", "position", "target", "vector"), ANY)  # of forces: fields that may change during a run
 FIELDS = {"vector": ANY}
 SETTINGS = (
     "method", "dt", "rtol", "atol", "hold", "stiffness", "damping", "coordinates", "constraint_solver", "solver",
     "iterations", "tolerance", "sleep_after", "impacts", "newton_tolerance", "linear_solver", "linear_tolerance",
 )  # fmt: skip
-"""Settings that runs must have in common, for one to go on as the other would have."""
+"""Settings that must be equal for a run to go on bit-identically."""
 
 
 class Checkpoint(NamedTuple):
-    """facts : plain data. room : lengths that the model does not tell. values : the numbers of each part of a `Field`, by its
-    name."""
+    """facts : plain data. room : lengths that the model does not determine. values : the numbers of each part of a `Field`,
+    by its name."""
 
     facts: dict[str, Any]
     room: dict[str, int]
@@ -108,7 +44,7 @@ class Checkpoint(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """What a checkpoint is made of, copied at a frame, which has to be quick."""
+    """The data of a checkpoint, copied at a frame."""
 
     fields: list[Field]
     room: dict[str, int]
@@ -120,7 +56,7 @@ class Snapshot(NamedTuple):
 
 
 def fields(simulation: Any) -> list[Field]:
-    """What a run remembers, as views on its tables."""
+    """The data of a run besides its state, as views on its tables."""
     if simulation._reader is None and simulation.model.tree is None:
         simulation.joint_state()  # looks up the coordinates of joints, once
     system, reader, solver = simulation._system, simulation._reader, simulation._constraint_solver
@@ -139,7 +75,7 @@ def fields(simulation: Any) -> list[Field]:
 
 
 def snapshot(simulation: Any) -> Snapshot:
-    """What a run remembers where it is."""
+    """The current data of a run for a checkpoint."""
     clock, asked, driver = simulation._clock, simulation._asked, simulation._driver
     reached = simulation.time + slack(simulation.time)  # it may be on its way to an end that it will not reach
     return Snapshot(
@@ -221,7 +157,7 @@ def _release(simulation: Any, name: str) -> None:
 
 
 def _write(field: Field, values: np.ndarray | None) -> None:
-    """Write what was kept to where it belongs. Raises CheckpointError."""
+    """Write the data of a checkpoint to the tables of a run. Raises CheckpointError."""
     if values is None or values.size != field.values.size or values.dtype.kind != field.values.dtype.kind:
         raise CheckpointError(f"the checkpoint's {field.name!r} is not that of this scene")
     if not np.isnan(field.least) and not ((values >= field.least) & (values <= field.most)).all():

@@ -1,5 +1,5 @@
-"""The linear system of a run's constraints, J W Jᵀ λ = b, laid open: as a matrix of SciPy's, with the order of its
-elimination, and its condition over time."""
+"""The linear system of a run's constraints, J W Jᵀ λ = b, as a SciPy matrix: its order of elimination, its condition number
+over time, its picture, and the iterative solver that may solve it."""
 
 from __future__ import annotations
 
@@ -59,13 +59,11 @@ class ConstraintSystem:
 
     def plot(self) -> Figure:
         """The pattern of the matrix, and that of its factor in the order of elimination, fill marked."""
-        pass
-
         return plot_pattern(self)
 
 
 class SystemReader:
-    """Evaluates states of a model on tables of its own, so that a run is not disturbed."""
+    """Evaluates states of a model on its own tables, so that a run is not changed."""
 
     def __init__(self, model: Model) -> None:
         if model.tree is not None:
@@ -184,9 +182,7 @@ def conditions(
     return xarray.DataArray(found, dims=("time",), coords={"time": times}, name="condition", attrs=attrs)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The picture of a constraint system: its matrix, and the factor in the order of elimination.
-
+# Picture of the matrix and of its factor ------------------------------------------------------------------------------
 
 STORED, FILL, INK = "#3566b0", "#d1772a", "#232a35"
 NAMED = 24  # up to so many blocks have their names beside them
@@ -261,9 +257,7 @@ def _name(axes: Any, places: Any, names: Any) -> None:
         axes.set_yticks([])
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The iterative solver of the constraint system of a run, J W Jᵀ λ = b, and what it reports.
-
+# Iterative solver of a run, and its report ----------------------------------------------------------------------------
 
 DIRECT = "ldl"
 
@@ -287,7 +281,7 @@ class SolverReport:
 
 
 def iterative_solver(given: str | IterativeSolver, hold: str, coordinates: str) -> IterativeSolver | None:
-    """The iterative solver that was asked for; None is "ldl". Raises ValueError."""
+    """The iterative solver; None for "ldl". Raises ValueError for an unknown name, or one that does not apply."""
     if given == DIRECT:
         return None
     if not isinstance(given, IterativeSolver) and given not in SOLVERS:
@@ -335,7 +329,7 @@ class ConstraintSolver:
         return self._system.tables.before
 
     def frame(self) -> dict[str, Any]:
-        """Iterations for one solution, and the largest residual, since this was asked for last."""
+        """The mean number of iterations of a solution, and the largest residual, since the last call."""
         done = self._system.iteration
         solves, iterations = int(done.solves) - self._solves, int(done.all_iterations) - self._iterations
         residual = float(done.worst)

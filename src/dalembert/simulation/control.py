@@ -1,4 +1,4 @@
-"""Control of a run: inputs of its motors, and a function that sets them at a fixed rate, held in between."""
+"""Joint coordinates and motors of a run by name, time series as inputs, and the clock that calls a controller."""
 
 from __future__ import annotations
 
@@ -28,12 +28,10 @@ from ..scene.scene_warnings import TURN, beyond_a_turn, in_degrees
 from .errors import SimulationError
 from .registry import positive
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The coordinates of joints in a run, by name: read in any run, set in one in joint coordinates.
-
+# Joint coordinates ----------------------------------------------------------------------------------------------------
 
 Vector = NDArray[np.float64]
-ROUND = 0.5  # an angle beyond a turn that is a multiple of this was written by hand, and not measured
+ROUND = 0.5  # rad: a larger angle than a turn that is a multiple of this is probably one in degrees
 
 
 class JointStates:
@@ -65,8 +63,8 @@ class JointStates:
         """Joint → (s, ṡ): rad and rad/s of hinges, m and m/s of sliders; of cylindrical joints with ".displacement" and
         ".angle" after the name. Zero at the initial pose.
 
-        In joint coordinates of all joints in the tree, with ".a" and ".b" of universal ones. In coordinates of bodies full
-        turns of joints without motors, stops or springs are counted from one call to the next: ask at least twice a turn.
+        In joint coordinates: of all joints in the tree, with ".a" and ".b" of universal ones. In maximal coordinates full
+        turns of joints without motors, stops or springs are counted from call to call: call it at least twice per turn.
         """
         if self.model.tree is not None:
             own = self._tree()
@@ -82,7 +80,7 @@ class JointStates:
         turns: 3.5 rad is not 3.5 − 2π, for motors, springs, gears and stops too. A joint that closes a loop follows from the
         others, with the turn nearest to the one before.
 
-        Raises ValueError for a name that is not there, a value that is not finite, and in coordinates of bodies.
+        Raises ValueError for an unknown name, a value that is not finite, and in maximal coordinates.
         """
         own = self._tree()
         found = own.layout.scalars()
@@ -103,7 +101,7 @@ class JointStates:
         self.changed()
 
     def _joint_frame(self) -> dict[str, Vector]:
-        """What is recorded of `joint_state`."""
+        """The recorded quantities of `joint_state`."""
         pairs = np.array(list(self.joint_state().values()))
         return {"joint_coordinate": pairs[:, 0], "joint_speed": pairs[:, 1]} if len(pairs) else {}
 
@@ -122,7 +120,7 @@ class JointStates:
         return self._reader.names
 
     def _recall_turns(self, values: Mapping[str, float]) -> None:
-        """The state was replaced by a recorded one, where the joints had these values: their full turns count from there."""
+        """Count full turns from these values of the joints, after the state was replaced by a recorded one."""
         if self.model.tree is None:
             self._reader = JointReader(self.model)
             self._reader.recall(values)
@@ -131,10 +129,10 @@ class JointStates:
                 self._mechanism.z[u] = values.get(name, self._mechanism.z[u])
 
     def _tree(self) -> JointMechanism:
-        """What knows u and w, at the state. Raises ValueError in coordinates of bodies."""
+        """The mechanism in joint coordinates, at the current state. Raises ValueError in maximal coordinates."""
         if self.model.tree is None or not isinstance(self._mechanism, JointMechanism):
             raise ValueError(
-                f"scene {self.model.name!r} runs in coordinates of bodies; pass coordinates='joint', or ask joint_state()"
+                f"scene {self.model.name!r} runs in maximal coordinates; pass coordinates='joint', or call joint_state()"
             )
         self._mechanism.take(self._y)
         return self._mechanism
@@ -147,7 +145,7 @@ def _read_only(values: Vector) -> Vector:
 
 
 class JointReader:
-    """Coordinates of the hinges, sliders and cylindrical joints of a model in coordinates of bodies."""
+    """Coordinates of the hinges, sliders and cylindrical joints of a model in maximal coordinates."""
 
     def __init__(self, model: Model) -> None:
         bodies = list(model.scene.bodies.values())
@@ -174,11 +172,11 @@ class JointReader:
 
     @property
     def turns(self) -> np.ndarray:
-        """The values that were read last, to which the next ones are the nearest: a view."""
+        """The values of the last call of `read`, to which the next ones are nearest: a view."""
         return self._values
 
     def read(self, y: np.ndarray) -> dict[str, tuple[float, float]]:
-        """Name → (s, ṡ) at a state; angles that its own counts of turns do not tell are the nearest to those before."""
+        """Name → (s, ṡ) at a state; angles whose turns the state does not count are nearest to those of the last call."""
         if not self.names:
             return {}
         near = np.array([value if at < 0 else y[at] for value, at in zip(self._values, self._counted, strict=True)])
@@ -186,9 +184,7 @@ class JointReader:
         return dict(zip(self.names, zip(self._values.tolist(), self._rates.tolist(), strict=True), strict=True))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The motors of a run: their rows in the table of forces, the inputs that they take, and what they exert.
-
+# Motors: rows in the table of forces, their inputs and efforts --------------------------------------------------------
 
 INPUTS = {"effort": "rest", "position": "position", "speed": "target"}  # and their fields in the row of a force
 
@@ -222,7 +218,7 @@ def motor_row(model: Model, system: System, name: str) -> Any:
 
 
 def inputs_of(row: Any) -> tuple[str, ...]:
-    """The inputs that a motor takes."""
+    """The names of the inputs of a motor."""
     if row.kind == SERVO:
         return ("speed",)
     if row.kind == CUSTOM_MOTOR:
@@ -231,7 +227,7 @@ def inputs_of(row: Any) -> tuple[str, ...]:
 
 
 def what_it_takes(row: Any, taken: tuple[str, ...]) -> str:
-    """What to say of a motor's inputs."""
+    """The inputs of a motor, in words."""
     if row.kind == CUSTOM_MOTOR:
         return "nothing, as its effort is a function's"
     if row.kind == SERVO:
@@ -241,9 +237,7 @@ def what_it_takes(row: Any, taken: tuple[str, ...]) -> str:
     return f"{' or '.join(taken)}" + (f" (and {', '.join(missing)} in scene.motor)" if missing else "")
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Samples over time as inputs of motors.
-
+# Time series as controllers -------------------------------------------------------------------------------------------
 
 OF = ("effort", "position", "speed")
 MAX_BYTES = 256_000_000
@@ -251,8 +245,7 @@ MAX_MOTORS = 1000
 
 
 class TimeSeries:
-    """A controller that plays samples: between them it interpolates linearly; before the first and after the last it holds
-    these.
+    """A controller that plays samples, linearly interpolated; before the first and after the last they are constant.
 
     Parameters
     ----------
@@ -334,7 +327,7 @@ def _check_header(source: str, header: list[str]) -> None:
     twice = next((name for name in header if header.count(name) > 1 or not name), None)
     if twice is not None:
         raise ValueError(
-            f"{source!r}, line 1: {f'column {twice!r} is there twice' if twice else 'a column has no name'}"
+            f"{source!r}, line 1: {f'column {twice!r} appears twice' if twice else 'a column has no name'}"
         )
 
 
@@ -353,13 +346,13 @@ def _numbers(source: str, line: int, header: list[str], row: list[str]) -> list[
     return values
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# Controllers ----------------------------------------------------------------------------------------------------------
 
 SAME_TIME = 1e-9  # of the time between two calls of a controller
 
 
 class Clock:
-    """When a controller is to be called: at `start` and every 1/rate s from then on."""
+    """The times of calls of a controller: `start`, and every 1/rate s from then on."""
 
     def __init__(self, function: Callable[[Any], Any], rate: float) -> None:
         self.function, self.rate = function, rate
@@ -367,12 +360,12 @@ class Clock:
         self.begin(0.0)
 
     def begin(self, time: float) -> None:
-        """The controller is called at `time` (s) next, and counted from there."""
+        """Call the controller at `time` (s) next, and count calls from there."""
         self.start, self.calls = time, 0
 
     @property
     def next(self) -> float:
-        """When it is to be called next, s."""
+        """The time of the next call, s."""
         return self.start + self.calls / self.rate
 
     def same(self, one: float, other: float) -> bool:
@@ -417,7 +410,7 @@ class Controls(JointStates):
         """Change the inputs of a motor from now on, in this run: its effort (N m or N), the position that its stiffness draws
         it to (rad or m), the speed that its gain does (rad/s or m/s). An ideal motor takes a speed.
 
-        Raises ValueError for a name that is no motor's, a value that is not finite, and an input that the motor has not.
+        Raises ValueError for an unknown motor, a value that is not finite, and an input that the motor does not have.
         """
         row = self._motors.get(name)
         if row is None:
@@ -445,26 +438,26 @@ class Controls(JointStates):
 
     @property
     def efforts(self) -> dict[str, float]:
-        """What each motor exerts, and what each stop, dry friction and ideal motor exerted in the last time step, N m or N
-        along its coordinate."""
+        """The effort of each motor, and of each stop, dry friction and ideal motor in the last time step, N m or N along its
+        coordinate."""
         self._mechanism(MEASURE, float(self._driver.time), self._y, np.empty_like(self._y))
         return exerted(self.model, self._system, self._driver, self._y)
 
     def _effort_frame(self) -> dict[str, np.ndarray]:
-        """What is recorded of `efforts`, of a state that was just measured: one number an entry of the ledger."""
+        """The recorded efforts of a state that was just measured: one number per entry of the ledger."""
         found = exerted(self.model, self._system, self._driver, self._y)
         return {"effort": np.array([found.get(name, np.nan) for name in self.model.force_names])} if found else {}
 
     def _forget_controls(self) -> None:
-        """The run begins, or goes on from another: look up motors anew, call the controller at once."""
+        """Look up motors anew, and call the controller at once: the run starts, or goes on from another state."""
         self._motors, self._reader = {}, None
         if self._clock is not None:
             self._clock.begin(self._driver.time)
             if isinstance(self._clock.function, TimeSeries):
-                self._clock.function(self)  # so that what it cannot play is refused before the run
+                self._clock.function(self)  # raises ValueError for unknown motors before the run
 
     def _held_until(self, target: float) -> float:
-        """Call the controller if it is due; until when its inputs are held (s), or `target`, whichever comes first."""
+        """Call the controller if it is due. Returns the time of its next call (s), or `target` if that is earlier."""
         clock, now = self._clock, float(self._driver.time)
         if clock is None:
             return target

@@ -1,4 +1,4 @@
-"""What can go wrong during a run, said with the time and the body, joint or particle."""
+"""Errors of a run, with the time and the body, joint or particle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""How a run starts: its joints must be closed and move together, or are made so; whether they depend on each other."""
+"""Initial conditions: joints are checked, or assembled; dependent constraints are noted. Also the release of joints and
+forces."""
 
 from __future__ import annotations
 
@@ -16,8 +17,8 @@ from .registry import Method, not_negative
 from .state import State
 
 HOLD = {"projection": PROJECTION, "feedback": FEEDBACK, "penalty": PENALTY}
-CLOSED = 1e-6  # joints open by more than this part of the model's size are refused
-NEARLY_DEPENDENT = 1e-9
+CLOSED = 1e-6  # of the size of the model: joints that are open by more are rejected
+NEARLY_DEPENDENT = 1e-9  # pivot ratio of J W Jᵀ: below, rows are dependent to rounding
 
 
 def redundant(model: Model) -> bool:
@@ -28,7 +29,7 @@ def redundant(model: Model) -> bool:
 
 
 def check_hold(hold: str, stiffness: float, damping: float, method: Method) -> None:
-    """Raises ValueError for a way of holding joints that there is not, or that the method does not have."""
+    """Raises ValueError for an unknown `hold`, one that the method does not support, and bad stiffness or damping."""
     if hold not in HOLD:
         raise ValueError(f"hold is {hold!r}; give one of {', '.join(HOLD)}")
     if hold not in method.holds:
@@ -42,9 +43,10 @@ def check_hold(hold: str, stiffness: float, damping: float, method: Method) -> N
 
 
 def set_out(model: Model, mechanism: Mechanism, y: np.ndarray, dydt: np.ndarray, assemble: bool) -> int:
-    """Look at the joints, their rates and their independence at the start; close them if asked, changing y.
+    """Check joints, their rates and their independence at the start, and project y onto the constraints.
 
-    Returns a status. Raises ValueError for joints that are open, or move apart, or cannot be closed.
+    assemble : whether open joints are closed. Returns a status. Raises ValueError for joints that are open, or move apart, or
+    cannot be closed.
     """
     found = _residuals(model, mechanism, y)
     if found is None:
@@ -77,7 +79,7 @@ def _dependent(mechanism: Mechanism, y: np.ndarray, dydt: np.ndarray) -> bool:
     """Whether the constraints depend on each other at y, where they are closed."""
     settings = mechanism.system.settings[0]
     hold = settings.hold
-    if hold == PENALTY:  # which does without a factorization
+    if hold == PENALTY:  # which has no factorization
         settings.hold = FEEDBACK
         mechanism(MEASURE, 0.0, y.copy(), dydt)
         settings.hold = hold
@@ -85,12 +87,12 @@ def _dependent(mechanism: Mechanism, y: np.ndarray, dydt: np.ndarray) -> bool:
 
 
 def ledger_size(model: Model) -> int:
-    """How many numbers at the end of the state are the books."""
+    """The number of entries of the energy ledger, at the end of the state."""
     return len(LEDGER) + len(model.force_names)
 
 
 def look_at_events(model: Model, y: np.ndarray) -> int:
-    """Look at the functions of all events at the start. Returns a status."""
+    """Evaluate the functions of all events at the start. Returns a status."""
     return NOT_A_NUMBER if np.isnan(event_values(model, 0.0, y)).any() else OK
 
 
@@ -111,12 +113,11 @@ def _open(model: Model, what: str, errors: np.ndarray, unit: str, cause: str) ->
     )
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Letting a joint or a force go in the middle of a run.
+# Release of a joint or a force ----------------------------------------------------------------------------------------
 
 
 def release(model: Model, system: System, name: str) -> None:
-    """Take a joint or a force out of the equations of motion. Raises ValueError for a name that is neither's."""
+    """Take a joint or a force out of the equations of motion. Raises ValueError for an unknown name."""
     if name in model.joint_names:
         index = model.joint_names.index(name)
         if index >= len(system.joints):

@@ -1,4 +1,4 @@
-"""What can be asked of a run where it is: its contacts, what sleeps, rays and distances."""
+"""Queries of a running simulation: contacts, sleeping bodies, rays, distances, constraint matrices, and tables as text."""
 
 from __future__ import annotations
 
@@ -31,14 +31,12 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Questions about where things are: what a ray hits, how near two things are, what overlaps. By name, at a given
-# state.
+# Rays, distances and overlaps, by name --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class RayHit:
-    """Where a ray first meets something. name : of the body or obstacle. distance : m. point : (3,) m. normal : (3,) unit,
+    """The first intersection of a ray. name : of the body or obstacle. distance : m. point : (3,) m. normal : (3,) unit,
     outward."""
 
     name: str
@@ -49,8 +47,8 @@ class RayHit:
 
 @dataclass(frozen=True)
 class Gap:
-    """The nearest points of two things, world axes. distance : m, negative where they overlap: the least translation that
-    parts them. normal : (3,) unit, from a to b. point_a, point_b : (3,) m, on their surfaces."""
+    """The nearest points of two bodies or obstacles, world axes. distance : m, negative for overlaps: minus the least
+    translation that separates them. normal : (3,) unit, from a to b. point_a, point_b : (3,) m, on their surfaces."""
 
     distance: float
     normal: np.ndarray
@@ -59,7 +57,8 @@ class Gap:
 
 
 class Queries:
-    """Bodies and obstacles with a material, placed by `place`; a compound is as near as its nearest part."""
+    """Bodies and obstacles with a material, at the state of the last `update`. The distance to a compound is that to its
+    nearest part."""
 
     def __init__(self, model: Model) -> None:
         self._names = [item.name for item in model.scene.touching()]
@@ -70,10 +69,10 @@ class Queries:
         self._colliders = {name: [i for i, owner in enumerate(self._name_of) if owner == name] for name in self._names}
         self._detector = Detector(tables)
 
-    def place(self, y: np.ndarray) -> Queries:
-        """Put everything where it is in a state vector. Raises ValueError for a pose that is not finite."""
+    def update(self, y: np.ndarray) -> Queries:
+        """Set all poses from a state vector, and detect collisions. Raises ValueError for a pose that is not finite."""
         if self._detector(np.ascontiguousarray(y[: STATE_SIZE * self._bodies]), 0.0) != 0:
-            raise ValueError("a pose is not finite: nothing can be asked of where things are")
+            raise ValueError("a pose is not finite: distances and rays cannot be computed")
         return self
 
     @property
@@ -82,7 +81,7 @@ class Queries:
 
     @property
     def size(self) -> float:
-        """The radius of the smallest thing, m."""
+        """The radius of the smallest body or obstacle, m."""
         tables = self._tables
         return float(tables.colliders.radius[tables.order].min(initial=1.0))
 
@@ -98,10 +97,10 @@ class Queries:
         for name in (a, b):
             if name not in self._colliders:
                 raise ValueError(
-                    f"gap: {name!r} is no body or obstacle with a material; there are {', '.join(self._names)}"
+                    f"gap: unknown body or obstacle {name!r}; those with a material are {', '.join(self._names)}"
                 )
         if a == b:
-            raise ValueError(f"gap: {a!r} is given twice; name two things")
+            raise ValueError(f"gap: {a!r} is named twice; name two bodies or obstacles")
         found = [query.closest_points(self._tables, i, j) for i in self._colliders[a] for j in self._colliders[b]]
         return Gap(*min(found, key=lambda points: points.distance))
 
@@ -110,7 +109,7 @@ class Queries:
         return sorted(self.overlaps())
 
     def overlaps(self) -> dict[tuple[str, str], float]:
-        """The depth of each pair that has a point in common, m: that of the deepest contact point that is found."""
+        """The depth of each pair that overlaps, m: that of its deepest contact point."""
         tables, place = self._tables, {name: i for i, name in enumerate(self._names)}
         rows = tables.contacts[: int(tables.counts[CONTACTS])]
         rows = rows[rows.separation <= 0.0]
@@ -122,16 +121,14 @@ class Queries:
         return found
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Tables as text: which tables a run has, and what is in one of them, with names and units.
+# Tables as text, with names and units ---------------------------------------------------------------------------------
 
-
-DEEPEST = 3  # objects of this package inside each other that tables are looked for in
+DEEPEST = 3  # levels of nested objects that are searched for tables
 NARROW = 10  # characters: numbers are printed with as many digits as fit
 
 
 def find_tables(*owners: Any) -> dict[str, Any]:
-    """The tables that objects of this package hold, by the names of their classes: "system", "tree_stepping"."""
+    """The tables in objects of this package, by the names of their classes: "system", "tree_stepping"."""
     found: dict[str, Any] = {}
 
     def add(value: Any, depth: int) -> None:
@@ -203,7 +200,7 @@ def _at(tables: dict[str, Any], path: str) -> Any:
 
 
 def _used(table: Any, column: Column, rows: int) -> int:
-    """How many rows hold something."""
+    """The number of rows in use."""
     if not column.used:
         return rows
     return int(eval(column.used, vars(sys.modules[type(table).__module__]) | table._asdict()))
@@ -222,11 +219,11 @@ def _aligned(lines: Sequence[tuple[str, ...]]) -> str:
     return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# Queries as methods of `Simulation` -----------------------------------------------------------------------------------
 
 
 class Inspection:
-    """The part of `Simulation` that answers them; it changes nothing."""
+    """The part of `Simulation` that answers queries; no query changes the run."""
 
     model: Model
     time: Any  # s, a property of `Simulation`
@@ -239,17 +236,17 @@ class Inspection:
 
     @property
     def contacts(self) -> list[Contact]:
-        """The points of contact of the last time step, those that bear a force and those that nearly touch."""
+        """The contact points of the last time step, with their forces; points that nearly touch have none."""
         return self._driver.contacts(self.model)
 
     @property
     def asleep(self) -> list[str]:
-        """The names of bodies that sleep: see `sleep_after`."""
+        """The names of sleeping bodies: see `sleep_after`."""
         return self._driver.asleep(self.model)
 
     @property
     def contact_events(self) -> list[ContactEvent]:
-        """What happened to the points of contact so far, where an integration method runs a scene whose bodies touch."""
+        """The log of impacts and resting contacts, for integration methods on scenes whose bodies collide."""
         return self._driver.log
 
     def debug(self, table: str = "", rows: int = 20) -> str:
@@ -268,26 +265,27 @@ class Inspection:
         return show_table(found, table, rows) if table else list_tables(found)
 
     def ray_cast(self, origin: ArrayLike, direction: ArrayLike, reach: float = math.inf) -> RayHit | None:
-        """What a ray from `origin` (m) along `direction` first meets within `reach` (m), of all that has a material.
+        """The first intersection of a ray from `origin` (m) along `direction`, within `reach` (m), with a body or obstacle
+        that has a material; None if there is none.
 
         Raises ValueError for a ray that is not finite or has no direction.
         """
-        return self._queries.place(self._y).ray_cast(origin, direction, reach)
+        return self._queries.update(self._y).ray_cast(origin, direction, reach)
 
     def gap(self, a: str, b: str) -> Gap:
         """The nearest points of two bodies or obstacles with a material, and their distance; negative where they overlap.
 
-        Raises ValueError for a name that is nobody's.
+        Raises ValueError for an unknown name.
         """
-        return self._queries.place(self._y).gap(a, b)
+        return self._queries.update(self._y).gap(a, b)
 
     def overlapping(self) -> list[tuple[str, str]]:
-        """The pairs, by name, that have a point in common; those that pass through each other are left out."""
-        return self._queries.place(self._y).overlapping()
+        """The names of all pairs that overlap, but for pairs that do not collide with each other."""
+        return self._queries.update(self._y).overlapping()
 
     def constraint_system(self) -> ConstraintSystem:
-        """The linear system of the constraints at the state now, J W Jᵀ λ = b, by the forces that act without contact: the
-        matrix for SciPy, b, λ, the joint of each row, and the order of elimination, with a picture of both (`plot`).
+        """The linear system of the constraints at the current state, J W Jᵀ λ = b, with all forces but those of contact: the
+        SciPy matrix, b, λ, the joint of each row, and the order of elimination, with a picture of both (`plot`).
 
         Raises ValueError in joint or generalized coordinates, and for scenes without joints.
 
@@ -301,7 +299,7 @@ class Inspection:
         return read_system(self._require_system(), self._driver.time, self._y, self.released)
 
     def constraint_matrix(self) -> csr_array:
-        """J W Jᵀ at the state now, (rows, rows), as scipy.sparse.csr_array: see `constraint_system`."""
+        """J W Jᵀ at the current state, (rows, rows), as scipy.sparse.csr_array: see `constraint_system`."""
         return self.constraint_system().matrix
 
     def conditions(self, equilibration: str | None = None) -> xarray.DataArray:

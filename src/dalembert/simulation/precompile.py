@@ -1,4 +1,4 @@
-"""Compiling ahead, with every core: processes take from one list what none has begun, the longest first."""
+"""Ahead-of-time compilation on all cores: processes take kernels from one list, the longest first."""
 
 from __future__ import annotations
 

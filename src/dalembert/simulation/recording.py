@@ -1,4 +1,4 @@
-"""What is kept of a run, frame by frame, and the trajectory made of it."""
+"""The recorder: frames of a run, and the trajectory made of them."""
 
 from __future__ import annotations
 

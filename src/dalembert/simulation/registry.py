@@ -2,8 +2,8 @@
 
 A *family* of methods is a subclass of `Method`: a frozen dataclass whose fields are the options, which checks them and makes
 the stepper. `@register`, in the file of the family, adds it. A family lists its own names: integration methods are the
-tableaus in `integrate.METHODS`, schemes of particles those in `particles.schemes`. The options of `Simulation`, the errors
-that list names, `dalembert methods` and the table of methods in the documentation are made of what is registered.
+tableaus in `integrate.METHODS`, schemes of particles those in `deformable.tables.SCHEMES`. The options of `Simulation`, the
+errors that list names, `dalembert methods` and the table of methods in the documentation come from this registry.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ COLUMNS = ("name", "order", "steps", "bodies that collide", "particles", "joint 
 
 
 class Facts(NamedTuple):
-    """What a method supports, for the table of methods; `NO` where it does not.
+    """What a method supports, for the table of methods; `NO` for what it does not support.
 
     help : one line. order : of accuracy. steps : "fixed", "adaptive", or both. contact, particles, joint_coordinates :
     how it runs bodies that collide, particles, and coordinates="joint".
@@ -46,7 +46,7 @@ class Facts(NamedTuple):
 
 
 class Method(ABC):
-    """How a run is stepped: the name of a method, with its options. Pass it to `Simulation` as `method`."""
+    """A method with its options. Pass it to `Simulation` as `method`."""
 
     name: str
     holds: ClassVar[tuple[str, ...]] = ("projection", "feedback", "penalty")  # ways to hold joints that it supports
@@ -65,7 +65,7 @@ class Method(ABC):
 
     @classmethod
     def from_options(cls, name: str, given: Mapping[str, Any]) -> Method:
-        """The method of that name with those of the given options that it has. Raises ValueError."""
+        """The method of that name, with the options that it has; the others are ignored. Raises ValueError."""
         own = {field.name: field for field in fields(cls) if field.init}  # type: ignore[arg-type]
         chosen = {key: value for key, value in given.items() if key in own and key != "name"}
         missing = {key: None for key, field in own.items() if field.default is MISSING and key not in chosen}
@@ -88,11 +88,11 @@ class Method(ABC):
 
     @abstractmethod
     def compiled(self, model: Model) -> list[CFunction]:
-        """What a run of the model calls, beside its mechanics and coordinates."""
+        """The kernels of a run of the model, besides its mechanics and coordinates."""
 
     @abstractmethod
     def make_stepper(self, model: Model, mechanism: Mechanism, stop_unsolved: bool) -> Stepper:
-        """What steps a run of the model. stop_unsolved : whether a step whose solver misses its tolerance ends the run.
+        """The stepper of a run of the model. stop_unsolved : whether a step whose solver misses its tolerance ends the run.
         Raises ValueError for a model that the method cannot run."""
 
 
@@ -123,8 +123,8 @@ def family_of(name: str) -> type[Method]:
 
 
 def method_of(given: str | Method, options: Mapping[str, Any]) -> Method:
-    """The method asked for: by its name with options, of which it takes those that it has; or as it is. Raises ValueError for
-    options beside a `Method`."""
+    """A method by its name and those options that it has; or the `Method` itself. Raises ValueError for options beside a
+    `Method`."""
     if not isinstance(given, Method):
         return family_of(given).from_options(given, options)
     for name in options:
@@ -194,9 +194,7 @@ def options_table() -> str:
     return "\n".join(["| class | options |", "|---|---|", *rows])
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What the numbers, names and flags of a run must be. A message names the setting, its value, and what to give.
-
+# Checks of arguments --------------------------------------------------------------------------------------------------
 
 MOST_STEPS_A_FRAME = 1e12  # weeks of computing
 

@@ -1,4 +1,4 @@
-"""The table at the end of a run: how far, how fast, how right, and where the time went."""
+"""The report of a run: simulated time, speed, errors, and times of the stages."""
 
 from __future__ import annotations
 
@@ -193,13 +193,13 @@ def make_report(simulation: Any) -> Report:
 
 
 def energy_scale(kinetic: np.ndarray, potential: np.ndarray) -> np.ndarray:
-    """What residuals of energy are measured by, J; the last axis of the arguments is time."""
+    """The scale of energies for relative residuals, J; the last axis of the arguments is time."""
     start = np.abs(kinetic[..., 0] + potential[..., 0])
     return np.maximum(np.maximum(np.ptp(kinetic, axis=-1), np.abs(kinetic).max(axis=-1)), np.maximum(start, 1e-300))
 
 
 def stage_times(simulation: Any) -> dict[str, float]:
-    """Stage of a step → s that a `Simulation` spent in it; all zero where they are not timed."""
+    """Stage of a step → s that a `Simulation` spent in it; all zero for methods without stage timers."""
     timer = simulation._driver.timer or dict(zip(STAGES, simulation._system.timer.tolist(), strict=False))
-    tick = simulation.kernel_time / sum(timer.values()) if sum(timer.values()) > 0.0 else 0.0
-    return {name: float(count * tick) for name, count in timer.items()}
+    per_count = simulation.kernel_time / sum(timer.values()) if sum(timer.values()) > 0.0 else 0.0
+    return {name: float(count * per_count) for name, count in timer.items()}

@@ -1,7 +1,5 @@
-"""Warnings about a run: its settings, overlaps at its start, and solvers that missed their tolerance.
-
-Warnings about the scene alone are in `scene.scene_warnings`.
-"""
+"""Warnings about a run: its settings, overlaps at its start, solvers that missed their tolerance, and steps near the
+stability limit. Warnings about the scene alone are in `scene.scene_warnings`."""
 
 from __future__ import annotations
 
@@ -103,7 +101,7 @@ def _open_joints(run: Any) -> Iterator[tuple[str, str]]:
         "projection cannot close it further, as its constraints nearly depend on others. The mechanism may be locked by a "
         'small misalignment; correct it, or compare with coordinates="joint"'
     )
-    if run._placed is not None:
+    if run._generalized is not None:
         why = "the generalized coordinates do not keep it closed; correct their expressions"
     yield "joints", f"joint {run.model.joint_names[worst]!r} is open by {errors[worst]:.3g} m: {why}"
 
@@ -193,7 +191,7 @@ def _overlaps(run: Any) -> Iterator[str]:
     if bodies is not None:
         queries = Queries(model)
         deep = max(bodies.settings.slop, DEEP * queries.size)
-        found = sorted(queries.place(run._y).overlaps().items(), key=lambda item: -item[1])
+        found = sorted(queries.update(run._y).overlaps().items(), key=lambda item: -item[1])
         pairs = [f"{a!r} and {b!r} by {depth:.3g} m" for (a, b), depth in found if depth > deep]
         if pairs:
             more = f" and {len(pairs) - FEW} more pairs" if len(pairs) > FEW else ""
@@ -232,27 +230,19 @@ def _sunk_particles(run: Any) -> Iterator[str]:
             )
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Whether an explicit method is stable on the stiffest force of a scene at its step: what a run with fixed steps warns
-# of.
+# Stability of explicit methods on the stiffest forces -----------------------------------------------------------------
 #
 # A mode of an elastic force obeys q̈ + δ q̇ + ω² q = 0, whose solutions are exp(λ t) with λ = −δ/2 ± √(δ²/4 − ω²). A
-# Runge–Kutta
-# method multiplies them by R(h λ) = 1 + h λ bᵀ(1 − h λ A)⁻¹ 1 a step (Hairer & Wanner, *Solving Ordinary Differential
-# Equations
-# II*, IV.2). Symplectic Euler, p⁺ = p + h f(q, p), q⁺ = q + h p⁺, multiplies them by the roots of
+# Runge–Kutta method multiplies them by R(h λ) = 1 + h λ bᵀ(1 − h λ A)⁻¹ 1 a step (Hairer & Wanner, *Solving Ordinary
+# Differential Equations II*, IV.2). Symplectic Euler, p⁺ = p + h f(q, p), q⁺ = q + h p⁺, multiplies them by the roots of
 # z² − (2 − h δ − h² ω²) z + 1 − h δ; leapfrog steps, which are conjugate to it, have the same limit, h ω = 2.
 #
-# ω² is the largest eigenvalue of M⁻¹ K at the start of the run, one force at a time. What is looked at are elements
-# between
-# particles (springs, cloth, soft bodies, ...), springs between points of bodies, torsion springs and motors with
-# gains. Of the
-# last three ω² = k μ and δ = c μ with the mobility μ, the acceleration of the coordinate under a unit effort: that of
-# free
-# bodies, which joints can only lessen, tells which are well below the limit; for the others it is found with all
-# joints in
-# place (`response`). Gravitation, charges and other laws between all particles are not looked at.
-
+# ω² is the largest eigenvalue of M⁻¹ K at the start of the run, for one force at a time: elements between particles
+# (springs, cloth, soft bodies, ...), springs between points of bodies, torsion springs, and motors with gains. For the
+# last three ω² = k μ and δ = c μ with the mobility μ, the acceleration of the coordinate under a unit effort. The mobility
+# of free bodies is an upper bound, as joints can only lessen it, and finds the forces that are well below the limit; for
+# the others μ is computed with all joints (`response`). Gravitation, charges and other laws between all particles are not
+# considered.
 
 GROWTH = 2.0  # of an oscillation over the run: more is beyond the limit
 NEAR = 1.1  # a step so many times as long is beyond it
@@ -261,7 +251,7 @@ LANCZOS = 30  # most steps of it
 IMPLICIT = "implicit_euler"
 Product: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 LONGEST = 20.0  # h ω, beyond the limits of all methods
-SHORTEST_RUN = 100  # steps: what would double within so many is told of shorter runs too
+SHORTEST_RUN = 100  # steps: growth is judged over at least so many, also for shorter runs
 
 
 @dataclass(frozen=True)
@@ -518,7 +508,7 @@ def _in_place(simulation: Any, mode: Stiffness) -> Stiffness:
 
 def response(model: Model, force: Force) -> float | None:
     """The acceleration of the coordinate of a force (along a spring, or of a joint) at the start under a unit effort of it,
-    with all joints in place; None where it cannot be told.
+    with all joints; None if the equations of motion cannot be evaluated.
 
     It is the difference of two evaluations of the equations of motion with a spring of stiffness 1 in the place of the force:
     the second has a rest position further by 1, and so a unit effort more.

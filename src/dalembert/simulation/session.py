@@ -1,4 +1,4 @@
-"""A run that a person takes part in: it goes on frame by frame, can be taken back, grabbed and changed while it goes."""
+"""A run that a user steers: it advances frame by frame, and can be rewound, grabbed and changed on the way."""
 
 from __future__ import annotations
 
@@ -19,28 +19,21 @@ from .simulation import Simulation
 from .state import SYMMETRIC
 from .summary import scene_description
 
-# ----------------------------------------------------------------------------------------------------------------------
-# A hand that holds a point of a body: a damped spring to a target that may be moved between frames.
+# Hand: a damped spring between a point of a body and a target that may be moved between frames ------------------------
 #
-#     f = k (target − p) − c ṗ at the point p of the body, and the torque −c_ω ω, so that what hangs from it comes to rest.
+#     f = k (target − p) − c ṗ at the point p of the body, and the torque −c_ω ω, so that a suspended body comes to rest.
 #
-# All of it is a force from outside: its work, of spring and damper together, is one entry of the ledger. The force is
-# a load
-# of the scene whose row of the table of forces is written between frames; while the hand is empty the row is a field
-# of no
-# strength, so that the run is the one without a hand, to the last bit.
+# The hand is an external force: the work of spring and damper together is one entry of the ledger. It is a load of the
+# scene, whose row in the table of forces is written between frames. While nothing is grabbed the row is a field of strength
+# zero, so that results are bit-identical to those without a hand.
 
-
-FREQUENCY = 12.0  # rad/s of what is held on the spring
+FREQUENCY = 12.0  # rad/s, of the grabbed mass on the spring
 DAMPING_RATIO = 0.7
-MOST_STIFFNESS, MOST_DAMPING = (
-    0.2,
-    0.4,
-)  # k λ h² and c λ h in fixed steps h, 1/λ the mass at the point
+MOST_STIFFNESS, MOST_DAMPING = 0.2, 0.4  # k λ h² and c λ h in fixed steps h, 1/λ the mass at the point: stable
 
 
 class Hand:
-    """What holds a body, if anything does. `strength` multiplies the stiffness."""
+    """The spring to a grabbed body, if there is one. `strength` multiplies the stiffness."""
 
     def __init__(self) -> None:
         self.body: str | None = None
@@ -51,20 +44,20 @@ class Hand:
         self._row: Any = None
 
     def load(self, t: float, x: np.ndarray, q: np.ndarray, v: np.ndarray, w: np.ndarray) -> tuple[float, ...]:
-        """Force (N) at the anchor and torque (N m) on the body; what `Scene.load` takes as its function."""
+        """Force (N) at the anchor and torque (N m) on the body: a function for `Scene.load`."""
         arm = rotation_matrix(q) @ self.anchor
         force = self._stiffness * (self.target - x - arm) - self._damping * (v + np.cross(w, arm))
         return (*force, *(-self._turning * w))
 
     def point(self, run: Simulation) -> np.ndarray | None:
-        """Where the point held is, (3,) m."""
+        """The grabbed point, (3,) m; None if nothing is grabbed."""
         if self.body is None:
             return None
         i = run.state.index(self.body)
         return run.state.position[i] + rotation_matrix(run.state.orientation[i]) @ self.anchor
 
     def take(self, run: Simulation, row: int, body: str, point: np.ndarray) -> None:
-        """Hold a body at a point (m, world axes); row : of the table of forces. Raises ValueError for no body."""
+        """Grab a body at a point (m, world axes); row : of the table of forces. Raises ValueError for an unknown body."""
         if body not in run.model.body_names:
             raise ValueError(f"there is no body {body!r} to grab; bodies: {', '.join(run.model.body_names[:8])}")
         i = run.state.index(body)
@@ -78,13 +71,13 @@ class Hand:
         run.changed()
 
     def move(self, run: Simulation, target: np.ndarray) -> None:
-        """Move the target (m) that the point held is drawn to."""
+        """Move the target (m) of the spring."""
         self.target = np.array(target, float)
         if self.body is not None:
             run.changed()
 
     def let_go(self, run: Simulation) -> None:
-        """Hold nothing."""
+        """Release the body."""
         if self.body is not None:
             self.body = None
             self._row.kind, self._row.active, self._row = FIELD, 0, None
@@ -92,11 +85,11 @@ class Hand:
             run.changed()
 
     def forget(self) -> None:
-        """Hold nothing, where the tables of the run were made anew."""
+        """Release the body after the tables of the run were made anew."""
         self.body = self._row = None
 
     def _set_strength(self, run: Simulation, i: int) -> None:
-        """Stiffness for the mass of all that joints connect to the body, within what a fixed step is stable with."""
+        """Set the stiffness for the mass of all bodies that joints connect to this one, stable with a fixed step."""
         scene = run.model.scene
         body = scene.bodies[run.model.body_names[i]]
         turned = np.cross(self.anchor, np.eye(3))
@@ -116,7 +109,7 @@ class Hand:
 
 
 def connected_mass(scene: Any, body: Any) -> float:
-    """kg, of a body and of all that joints connect to it."""
+    """The mass of a body and of all bodies that joints connect to it, kg."""
     near: dict[Any, list[Any]] = {}
     for joint in scene.joints.values():
         ends = [end for end in joint.bodies if hasattr(end, "inertia")]
@@ -132,29 +125,28 @@ def connected_mass(scene: Any, body: Any) -> float:
 
 
 def _predict(run: Simulation, held: bool) -> None:
-    """Time steps look twice at forces that may depend on velocities, which without a hand there may be none of."""
+    """Have time steps evaluate velocity-dependent forces twice if there are any, as the hand is."""
     bodies = run._driver.bodies
     if bodies is not None:
         bodies._tables.options.predict = int(held or (run._system.forces.kind != FIELD).any())
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Taking a run back to an instant that it recorded, to go on from there in another way.
+# Rewind to a recorded frame -------------------------------------------------------------------------------------------
 
 
 def rewind(run: Simulation, time: float, prepare: Callable[[Simulation], Any]) -> float:
-    """Take a run back to the last frame that is not later than `time` (s); later frames are forgotten. Returns its instant.
+    """Rewind a run to the last frame that is not later than `time` (s), and discard later frames. Returns its time, s.
 
-    Joints and forces that were let go later are held again, and events that happened later may happen again. What contacts
-    were and what a controller of the user's keeps are not part of the state: the run goes on near to what it did, not to
-    the last bit. prepare : sets what was changed of the run (gravity, motors) in its tables, which are made anew.
+    Joints and forces that were released later act again, and events that happened later may happen again. Contact impulses
+    and the memory of the user's controller are not part of the state, so that the run that follows is near to the one before,
+    but not bit-identical. prepare : sets changes of gravity and motors in the tables of the run, which are made anew.
     """
     frames, released, happened = run.recorder.frames, run.released, run.event_times
     index = int(np.searchsorted(frames["time"], time, side="right")) - 1
     if index < 0:
         raise ValueError(f"nothing was recorded at {time:g} s; the run starts at {frames['time'][0]:g} s")
-    kept = {key: values[: index + 1] for key, values in frames.items()}
-    spent, clocks = [kept["time"][-1], kept["state"][-1]], (run.wall_time, run.kernel_time)
+    earlier = {key: values[: index + 1] for key, values in frames.items()}
+    spent, clocks = [earlier["time"][-1], earlier["state"][-1]], (run.wall_time, run.kernel_time)
     now = float(spent[0])
     run.restart(prepare)
     for name, then in released.items():
@@ -165,25 +157,24 @@ def rewind(run: Simulation, time: float, prepare: Callable[[Simulation], Any]) -
     run._spent = {event.name for event in run.model.events if event.once and run.event_times[event.name]}
     run.wall_time, run.kernel_time = clocks
     turns = None
-    if "joint_coordinate" in kept:
-        turns = dict(zip(run._joint_names(), kept["joint_coordinate"][-1].tolist(), strict=True))
+    if "joint_coordinate" in earlier:
+        turns = dict(zip(run._joint_names(), earlier["joint_coordinate"][-1].tolist(), strict=True))
     run._set_state(now, spent[1], turns)
-    run.recorder.frames = kept
+    run.recorder.frames = earlier
     return now
 
 
 def energy(run: Simulation) -> float:
-    """Kinetic and potential energy of a run where it is, J."""
+    """Kinetic and potential energy of a run at its current state, J."""
     run._mechanism(MEASURE, run.time, run._y, np.empty_like(run._y))
     return float(np.sum(run._system.energies[:2]))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What a session shows of its frames beside what is recorded: where bodies touch, and how they turn.
+# Contacts and angular velocities of a frame, for the viewer -----------------------------------------------------------
 
 
 def touching(run: Simulation) -> np.ndarray:
-    """The contacts of a run where it is, after a measurement: (k, 9), place (m), force on the second (N), normal."""
+    """The contacts of a run at its current state: (k, 9), point (m), force on the second body (N), normal."""
     bodies = run._driver.bodies
     if bodies is not None:
         rows = bodies._found()
@@ -206,18 +197,16 @@ def spins(model: Model, orientation: np.ndarray, momentum: np.ndarray) -> np.nda
     return turned(np.einsum("nij,knj->kni", inverse, turned(momentum, -1.0)), 1.0)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# `Session`: a simulation that a person steers. One frame at a time; nothing here knows of a screen or of a thread.
-
+# Session: one frame at a time, without a screen or a thread -----------------------------------------------------------
 
 GRAB, CHANGES = "grab", "changed parameters"  # entries of the ledger
 
 
 class Session:
-    """A run of `scene` that may be taken back, grabbed and changed while it goes. settings : of `Simulation`.
+    """A run of `scene` that can be rewound, grabbed and changed on the way. settings : of `Simulation`.
 
-    The scene itself is left alone: the run has two entries more in its ledger, "grab", the work of the hand, and "changed
-    parameters", the energy that changes of gravity bring.
+    The scene itself is not changed. The ledger of the run has two more entries: "grab", the work of the hand, and "changed
+    parameters", the change of energy by changes of gravity.
 
     Raises ValueError, as `Simulation` does.
     """
@@ -227,8 +216,8 @@ class Session:
         self.settings.pop("duration", None)
         self.hand = Hand()
         self.gravity = scene.gravity.copy()
-        self.inputs: dict[str, dict[str, float]] = {}  # motor → what it was told
-        self.contacts: list[np.ndarray] = []  # of each frame: (k, 9), place, force on the second (N), normal
+        self.inputs: dict[str, dict[str, float]] = {}  # motor → inputs that were set
+        self.contacts: list[np.ndarray] = []  # of each frame: (k, 9), point (m), force on the second (N), normal
         self.gravities: list[np.ndarray] = []  # of each frame: (3,) m/s²
         self._rows: dict[str, int] = {}
         self._build()
@@ -236,7 +225,7 @@ class Session:
     # The run ----------------------------------------------------------------------------------------------------------
 
     def _build(self) -> None:
-        """A run of a copy of the scene, with the hand and the entry of changes in it."""
+        """Make a run of a copy of the scene, with the hand and the entry of changes."""
         own = self.scene
         placed = isinstance(self.settings.get("coordinates"), GeneralizedCoordinates)
         if own.bodies and not placed:
@@ -252,15 +241,15 @@ class Session:
         self._begin()
 
     def _begin(self) -> None:
-        """The run at its start."""
+        """Restart the run, and record its first frame."""
         self.run.restart(self._prepare)
         self.run._warn_before(self.frame_time)
         self.contacts.clear()
         self.gravities.clear()
-        self._watch()
+        self._store_extras()
 
     def _idle_rows(self) -> None:
-        """The rows of the two in the table of forces, made idle."""
+        """Find the rows of the two loads in the table of forces, and deactivate them."""
         forces, names = self.run.model.tables["forces"], self.run.model.force_names
         added = list(self.run.model.scene.forces)[-2:]
         for key, name in zip((GRAB, CHANGES), added, strict=True):
@@ -270,12 +259,12 @@ class Session:
 
     @property
     def can_grab(self) -> bool:
-        """Whether there is something that a hand can hold."""
+        """Whether the run has bodies that can be grabbed."""
         return GRAB in self._rows
 
     @property
     def time(self) -> float:
-        """s."""
+        """Simulated time, s."""
         return float(self.run.time)
 
     @property
@@ -285,18 +274,18 @@ class Session:
 
     @property
     def memory(self) -> float:
-        """Bytes that the recorded frames take, about; twice, as the viewer has its own."""
+        """Estimate of the bytes of recorded frames, here and in the viewer."""
         return 16.0 * self.run.model.size * len(self.run.recorder)
 
     def advance(self) -> None:
-        """Run on by one frame and record it. Raises SimulationError where the run fails; what was recorded is kept."""
+        """Advance by one frame and record it. Raises SimulationError if the run fails; recorded frames are not lost."""
         self.run.advance_frame()
-        self._watch()
+        self._store_extras()
 
     def restart(self, **settings: Any) -> None:
-        """Begin anew, with what was changed of gravity and motors, and with other settings of `Simulation` if given.
+        """Restart with the current gravity and inputs of motors, and with other settings of `Simulation` if passed.
 
-        Raises ValueError; the run before then stays.
+        Raises ValueError for bad settings; the current run then stays.
         """
         before = self.settings
         try:
@@ -311,34 +300,34 @@ class Session:
             raise
 
     def rewind(self, time: float) -> float:
-        """Go back to the last frame that is not later than `time` (s), and forget those after it; returns its instant."""
+        """Rewind to the last frame that is not later than `time` (s), and discard later frames. Returns its time, s."""
         self.hand.forget()
         now = rewind(self.run, time, self._prepare)
         del self.contacts[len(self.run.recorder) :], self.gravities[len(self.run.recorder) :]
-        self._book(float(np.sum(self.run.recorder.frames["energies"][-1])))
+        self._add_to_ledger(float(np.sum(self.run.recorder.frames["energies"][-1])))
         return now
 
     # The hand ---------------------------------------------------------------------------------------------------------
 
     def grab(self, body: str, point: Any) -> None:
-        """Hold a body at a point of it (3,) m, world axes. Raises ValueError where there is no such body."""
+        """Grab a body at a point of it (3,) m, world axes. Raises ValueError for an unknown body."""
         if not self.can_grab:
             raise ValueError("nothing here can be grabbed: particles, and bodies in coordinates of your own, cannot")
         self.let_go()
         self.hand.take(self.run, self._rows[GRAB], body, real_array("grab", "point", point, (3,)))
 
     def move_hand(self, target: Any) -> None:
-        """Move what the body held is drawn to, (3,) m, world axes."""
+        """Move the target of the grabbed point, (3,) m, world axes."""
         self.hand.move(self.run, real_array("grab", "target", target, (3,)))
 
     def let_go(self) -> None:
-        """Hold nothing any more."""
+        """Release the grabbed body."""
         self.hand.let_go(self.run)
 
     # Parameters -------------------------------------------------------------------------------------------------------
 
     def set_gravity(self, gravity: Any) -> None:
-        """Gravity from now on, (3,) m/s². What it adds to the potential energy is booked. Raises ValueError."""
+        """Set gravity from now on, (3,) m/s². The change of potential energy goes to the ledger. Raises ValueError."""
         wanted = real_array("session", "gravity", gravity, (3,))
         if not self.scene.gravity.any() and wanted.any():
             raise ValueError(
@@ -348,12 +337,12 @@ class Session:
         self._change(self._set_gravity)
 
     def set_motor(self, name: str, **inputs: float) -> None:
-        """Inputs of a motor from now on, see `Simulation.set_motor`. Raises ValueError."""
+        """Set inputs of a motor from now on, see `Simulation.set_motor`. Raises ValueError."""
         self.run.set_motor(name, **inputs)
         self.inputs[name] = self.inputs.get(name, {}) | inputs
 
     def motors(self) -> dict[str, dict[str, float]]:
-        """Name of each motor → its inputs (those of `Simulation.set_motor`) as they are."""
+        """Motor → its current inputs, those of `Simulation.set_motor`."""
         from .control import INPUTS as FIELDS
         from .control import inputs_of, motor_row
 
@@ -366,7 +355,7 @@ class Session:
         return found
 
     def _prepare(self, run: Simulation) -> None:
-        """What was changed so far, in a run whose tables are new."""
+        """Set gravity and inputs of motors in a run whose tables are new."""
         self._set_gravity(run)
         for name, inputs in self.inputs.items():
             run.set_motor(name, **inputs)
@@ -381,11 +370,11 @@ class Session:
     def _change(self, change: Callable[[Simulation], Any]) -> None:
         before = energy(self.run)
         change(self.run)
-        self._book(before)
+        self._add_to_ledger(before)
         self.run.changed()
 
-    def _book(self, before: float) -> None:
-        """What a change made of the energy (J) is work from outside."""
+    def _add_to_ledger(self, before: float) -> None:
+        """Add the change of energy since `before` (J) to the ledger, as external work."""
         if CHANGES in self._rows:
             names = self.run.model.force_names
             entry = names.index(list(self.run.model.scene.forces)[-1])
@@ -409,9 +398,9 @@ class Session:
         found["gravity"] = np.array(self.gravities[index:]).reshape(-1, 3)
         return found
 
-    def _watch(self) -> None:
-        """Keep of the last frame what the recorder does not; there it is after a measurement. Of frames in between, which
-        events leave, the contacts are not known."""
+    def _store_extras(self) -> None:
+        """Store contacts and gravity of the last frame, which the recorder does not. Of frames in between, which events
+        record, the contacts are not known."""
         last = len(self.run.recorder) - 1
         del self.contacts[last:], self.gravities[last:]
         self.contacts += [np.zeros((0, 9), np.float32)] * (last - len(self.contacts))
@@ -419,11 +408,11 @@ class Session:
         self.gravities += [self.gravity] * (last + 1 - len(self.gravities))
 
     def set_frames(self, rate: float) -> None:
-        """Recorded frames a second from now on. Raises ValueError."""
+        """Set the recorded frames per second from now on. Raises ValueError."""
         self.run.frames = self.settings["frames"] = positive("frames", rate, "frames a second")
 
     def set_strength(self, strength: float) -> None:
-        """How strong the hand is, 1 for what holds the mechanism by a spring of 12 rad/s. Raises ValueError."""
+        """Set the factor of the stiffness of the hand; 1 is a spring of 12 rad/s. Raises ValueError."""
         self.hand.strength = finite("session", "strength", strength, 0.0)
 
 
@@ -431,6 +420,3 @@ def _new_name(scene: Scene, name: str) -> str:
     while name in scene.forces:
         name += " (session)"
     return name
-
-
-# ----------------------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The point in phase space: one flat vector, with named arrays that can be read and written."""
+"""State of a run: one flat vector y, with named arrays that can be read and written."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ from ..model.compile import Model
 from ..model.tables import STATE_SIZE
 from ..scene.checks import real_array
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Arrays of what follows from a state, such as velocities from momenta, that write back what is assigned to them.
-
+# Arrays of derived quantities, such as velocities, that write back what is assigned to them ---------------------------
 
 Write = Callable[[np.ndarray, np.ndarray], None]
 
@@ -75,7 +73,7 @@ class DerivedArray(np.ndarray):
         return self
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# State ----------------------------------------------------------------------------------------------------------------
 
 SYMMETRIC = np.array([(0, 3, 4), (3, 1, 5), (4, 5, 2)])  # where (xx, yy, zz, xy, xz, yz) has its entries
 

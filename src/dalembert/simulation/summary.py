@@ -1,4 +1,4 @@
-"""A scene as plain data, for drawing it and for the record of its run."""
+"""A scene as plain data: tables to read, and the description that viewers draw and trajectories store."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ from ..scene.particles import Particle
 from ..scene.scene import Scene
 from ..scene.shapes import HalfSpace, shape_to_dict
 
-# ----------------------------------------------------------------------------------------------------------------------
-# A scene as tables to read: what of it is in a run, with every parameter and its unit.
-
+# Tables to read -------------------------------------------------------------------------------------------------------
 
 MOST_ROWS = 400  # of one table
 
@@ -118,7 +116,7 @@ def _vector(values: Any, unit: str) -> str:
     return f"({numbers}) {unit}".strip()
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# Description for viewers and files ------------------------------------------------------------------------------------
 
 
 def scene_description(scene: Scene, released: dict[str, float]) -> dict[str, Any]:
@@ -127,13 +125,27 @@ def scene_description(scene: Scene, released: dict[str, float]) -> dict[str, Any
 
     released: when joints or springs were let go (s).
     """
+    joints, springs = _joints(scene), _springs(scene)
+    curves = [
+        {"name": joint.name, "points": joint.curve.points().tolist()}
+        for joint in scene.joints.values()
+        if joint.curve is not None
+    ]
+    for drawn in (*joints, *springs):
+        if drawn["name"] in released:
+            drawn["until"] = released[drawn["name"]]
+    acting = [
+        _acting(force, scene)
+        for force in scene.forces.values()
+        if isinstance(force, Force) and (force.kind != "spring" or force.damping)
+    ]
+    return {"name": scene.name, "gravity": scene.gravity.tolist(), "description": scene.description, "bodies": _bodies(scene),
+            "particles": [_group(group) for group in scene.particles.values()], "joints": joints, "springs": springs,
+            "curves": curves, "forces": acting, "listing": scene_summary(scene)}  # fmt: skip
 
-    def end(which: str, frame: Any, point: np.ndarray) -> dict[str, Any]:
-        if isinstance(frame, Particle):
-            return {f"particle_{which}": frame.number}
-        anchor = frame.to_body(point) if isinstance(frame, Body) else point
-        return {f"body_{which}": frame.name, f"anchor_{which}": anchor.tolist()}
 
+def _bodies(scene: Scene) -> list[dict[str, Any]]:
+    """Bodies and obstacles with their meshes; half-spaces are not drawn."""
     bodies = []
     for body in scene.bodies.values():
         vertices, faces = (
@@ -153,43 +165,44 @@ def scene_description(scene: Scene, released: dict[str, float]) -> dict[str, Any
              "vertices": np.round(vertices, 9).tolist(), "faces": faces.tolist(),
              "position": obstacle.position.tolist(), "orientation": list(obstacle.orientation)}
         )  # fmt: skip
+    return bodies
+
+
+def _end(which: str, frame: Any, point: np.ndarray) -> dict[str, Any]:
+    """One end of a joint or spring, "a" or "b": a particle, or a body and a point in its frame."""
+    if isinstance(frame, Particle):
+        return {f"particle_{which}": frame.number}
+    anchor = frame.to_body(point) if isinstance(frame, Body) else point
+    return {f"body_{which}": frame.name, f"anchor_{which}": anchor.tolist()}
+
+
+def _joints(scene: Scene) -> list[dict[str, Any]]:
+    """Joints between bodies, with their ends and axes."""
     joints: list[dict[str, Any]] = []
     for joint in scene.joints.values():
         if isinstance(joint.a, Link) or isinstance(joint.b, Link):
             continue  # what has no mass is not drawn
-        first = joint.parts[0] if joint.parts else None
-        row = {"name": joint.name, "kind": joint.kind,
-               **end("a", joint.a, joint.at if first is None else first.point_a), **end("b", joint.b, joint.at)}  # fmt: skip
+        at_a = joint.parts[0].point_a if joint.parts else joint.at
+        row = {"name": joint.name, "kind": joint.kind, **_end("a", joint.a, at_a), **_end("b", joint.b, joint.at)}
         if joint.axis is not None:
             row["axis_a"] = (joint.a.rotation.T @ joint.axis if isinstance(joint.a, Body) else joint.axis).tolist()
         joints.append(row)
-    springs: list[dict[str, Any]] = [
+    return joints
+
+
+def _springs(scene: Scene) -> list[dict[str, Any]]:
+    """Springs that are drawn, with their ends."""
+    return [
         {
             "name": force.name,
-            **end("a", force.a, force.at_a),
-            **end("b", force.b, force.at_b),
+            **_end("a", force.a, force.at_a),
+            **_end("b", force.b, force.at_b),
             "stiffness": force.stiffness,
             "rest": force.rest,
         }
         for force in scene.forces.values()
         if isinstance(force, Force) and force.drawn and not isinstance(force.a, Link) | isinstance(force.b, Link)
     ]
-    curves = [
-        {"name": joint.name, "points": joint.curve.points().tolist()}
-        for joint in scene.joints.values()
-        if joint.curve is not None
-    ]
-    for drawn in (*joints, *springs):
-        if drawn["name"] in released:
-            drawn["until"] = released[drawn["name"]]
-    acting = [
-        _acting(force, scene)
-        for force in scene.forces.values()
-        if isinstance(force, Force) and (force.kind != "spring" or force.damping)
-    ]
-    return {"name": scene.name, "gravity": scene.gravity.tolist(), "description": scene.description, "bodies": bodies,
-            "particles": [_group(group) for group in scene.particles.values()], "joints": joints, "springs": springs,
-            "curves": curves, "forces": acting, "listing": scene_summary(scene)}  # fmt: skip
 
 
 def _acting(force: Force, scene: Scene) -> dict[str, Any]:

@@ -35,11 +35,9 @@ if TYPE_CHECKING:
     from ..view.plots import Plots
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The hash of what a dataset holds, kept in its file, so that a bit that turned on a disk is noticed.
+# Hash of the contents, which detects damaged files --------------------------------------------------------------------
 #
-# It says nothing of who wrote the file: who changes the numbers on purpose can change the hash as well.
-
+# It is no signature: whoever changes the numbers on purpose can change the hash as well.
 
 ATTRIBUTE = "content_sha256"  # of the file; a dataset in memory has none
 
@@ -73,8 +71,7 @@ def _text(value: object) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What a trajectory holds: the table of recorded quantities, and the checks of a dataset that may be anybody's.
+# Variables, and checks of datasets from unknown sources ---------------------------------------------------------------
 
 
 class Variable(NamedTuple):
@@ -220,9 +217,7 @@ def particle_span(group: Mapping[str, Any], particles: int = MAX_PARTICLES) -> s
     return slice(first, first + number)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# NetCDF-4 files as datasets, read in a process of their own (`netcdf_child`) within limits of time and memory.
-
+# NetCDF-4 files, read in a separate process (`netcdf_child`) within limits of time and memory -------------------------
 
 SECONDS = 5.0  # of processor time for any file, and
 BYTES_A_SECOND = 20e6  # of the file beside
@@ -240,7 +235,7 @@ class Reader:
         self._lock = threading.Lock()
 
     def read(self, path: Path) -> xarray.Dataset:
-        """The dataset of a file. Raises TrajectoryError where it is damaged, has what it must not, or takes too long."""
+        """The dataset of a file. Raises TrajectoryError for files that are damaged or take too long."""
         seconds = SECONDS + path.stat().st_size / BYTES_A_SECOND
         with self._lock:
             process = self._ask({"path": str(path.absolute()), "seconds": seconds})
@@ -381,9 +376,7 @@ def _unreadable(path: Path, reason: str) -> TrajectoryError:
     return TrajectoryError(f"{str(path)!r} is not a readable NetCDF-4 file: {reason.splitlines()[0]:.500}")
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Trajectories as NetCDF-4 files: written whole or not at all, and read in a process of their own (`netcdf_reader`).
-
+# Writing whole files, and reading trajectories ------------------------------------------------------------------------
 
 ONE_AT_A_TIME = threading.Lock()
 IN_MEMORY = 256_000_000  # bytes: what is smaller is encoded before it is written
@@ -493,7 +486,7 @@ def _umask() -> int:
     return mask
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# Trajectory -----------------------------------------------------------------------------------------------------------
 
 
 class Trajectory:
@@ -649,7 +642,7 @@ class Trajectory:
 
     @property
     def warnings(self) -> list[str]:
-        """What was doubtful of the run, as `Report.warnings` has it; empty where nothing was, or nobody looked."""
+        """The warnings of the run, those of `Report.warnings`."""
         found = self.report.get("warnings")
         return [str(message) for message in found] if isinstance(found, list) else []
 

@@ -1,4 +1,4 @@
-"""Where a picture is taken from."""
+"""Camera, and geometry of drawn points."""
 
 from __future__ import annotations
 
@@ -51,8 +51,7 @@ class Camera:
         return np.concatenate([self.axes, [self.eye, [self.scale, *self.middle]]])
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Points of what is drawn: turned vectors, the coils of a spring, the ends of a joint's axis.
+# Rotated vectors, coils of a spring, ends of a joint's axis -----------------------------------------------------------
 
 
 def rotate(q: np.ndarray, v: np.ndarray) -> np.ndarray:

@@ -1,9 +1,10 @@
-"""Meshes, lines and balls of one instant, and the picture that the z-buffer makes of them."""
+"""A software renderer: triangles, lines and balls of one instant, drawn by a z-buffer and shaded."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,13 +13,12 @@ from ..core.kernel import array, kernel, out
 from .camera import Camera
 from .drawing import Extent
 
-# ----------------------------------------------------------------------------------------------------------------------
-# A z-buffer: triangles and discs to samples, each of which keeps what is nearest.
+# Z-buffer: triangles and discs to samples -----------------------------------------------------------------------------
 #
-# Pictures only, no physics. Points come projected: x and y in samples, and w, which grows towards the eye and is
-# linear on the
-# screen (1/depth in perspective, the height along the light in its shadow map). Each sample keeps the nearest w and
-# its owner.
+# Points come projected: x and y in samples, and w, which grows towards the eye and is linear on the screen (1/depth in
+# perspective, the height along the light in its shadow map). Each sample keeps the nearest w and its owner.
+
+LEAST_AREA = 1e-12  # samples: twice the area of a triangle that is drawn
 
 
 @kernel
@@ -29,7 +29,7 @@ def fill(points: array(3), owners: array(1, np.int64), depth: out(2, np.float32)
         ax, ay, bx, by = points[k, 0, 0], points[k, 0, 1], points[k, 1, 0], points[k, 1, 1]
         cx, cy = points[k, 2, 0], points[k, 2, 1]
         area = (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
-        if not abs(area) > 1e-12:
+        if not abs(area) > LEAST_AREA:
             continue
         left, right = _span(min(ax, bx, cx), max(ax, bx, cx), width)
         top, bottom = _span(min(ay, by, cy), max(ay, by, cy), height)
@@ -54,7 +54,7 @@ def fill(points: array(3), owners: array(1, np.int64), depth: out(2, np.float32)
 
 @njit
 def _within(value, slope, first, last):
-    """The samples i of first … last, in whose middle value + slope · (i + ½) is not below zero."""
+    """The part of the samples i of first … last where value + slope · (i + ½) ≥ 0, in their middles."""
     if slope == 0.0:
         return (first, last) if value >= 0.0 else (first, first)
     at = min(max(-value / slope - 0.5, -1.0), 1e9)
@@ -67,8 +67,8 @@ def _within(value, slope, first, last):
 def fill_discs(
     points: array(2), radii: array(), bulges: array(), first: int, depth: out(2, np.float32), owner: out(2, np.int32)
 ) -> None:
-    """Draw discs around points (n, 3), radii (n,) in samples; those of balls bulge towards the
-    eye by their radius: `bulges` are radius / depth, 0 for flat ones. Owners count from `first`."""
+    """Draw discs around points (n, 3), radii (n,) in samples, into depth and owner. Those of balls bulge towards the eye by
+    their radius: `bulges` are radius / depth, 0 for flat ones. Owners count from `first`."""
     height, width = depth.shape
     for k in range(len(points)):
         x, y, r = points[k, 0], points[k, 1], radii[k]
@@ -86,7 +86,7 @@ def fill_discs(
 
 @njit
 def _span(low, high, size):
-    """Samples whose middles lie between low and high, first and one past the last, within 0 … size."""
+    """The range of samples whose middles lie between low and high, within 0 … size: the first, and one past the last."""
     first = math.ceil(min(max(low - 0.5, 0.0), float(size)))
     last = math.floor(min(max(high - 0.5, -1.0), size - 1.0)) + 1
     return int(first), int(last)
@@ -97,32 +97,70 @@ def new_buffers(height: int, width: int) -> tuple[np.ndarray, np.ndarray]:
     return np.zeros((height, width), np.float32), np.full((height, width), -1, np.int32)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# From the owners of samples to a picture: light, shadows and a ground with a grid. Pictures only, no physics.
-
+# Shading: light, shadows, and a ground with a grid --------------------------------------------------------------------
 
 SOLID, SURFACE, FLAT = 0, 1, 2  # a closed body, a surface with two sides, and what no light falls on
-BIAS = 2.0  # texels of the shadow map by which a point is lifted off its own surface
+BIAS = 2.0  # texels of the shadow map by which a point is moved off its own surface, against shadows of rounding
+AMBIENT, SKY, DIFFUSE = (
+    0.60,
+    0.14,
+    0.40,
+)  # brightness from all sides, more from above than from below, and from the light
+
+
+class Triangles(NamedTuple):
+    """corners, normals : (m, 3, 3) m and 1. kinds : (m,) SOLID, SURFACE or FLAT. fades : (m,), 1, or less if pale.
+    colors : (m + l, 3), first of the triangles and then of l strokes."""
+
+    corners: Any
+    normals: Any
+    colors: Any
+    kinds: Any
+    fades: Any
+
+
+class Balls(NamedTuple):
+    """centers : (n, 3) m. radii : (n,) m. colors : (n, 3). kinds : (n,) SOLID or FLAT."""
+
+    centers: Any
+    radii: Any
+    colors: Any
+    kinds: Any
+
+
+class Lighting(NamedTuple):
+    """direction : (3,), unit, towards the light. heights : its shadow map (s, s), heights along the light. tops : the largest
+    in each block of 16 × 16. frame : (4, 3), the axes of the map, and (x, y of its corner, texels per metre)."""
+
+    direction: Any
+    heights: Any
+    tops: Any
+    frame: Any
+
+
+class Background(NamedTuple):
+    """ground : height of the ground, spacing of its grid, and distance at which it fades, m. tone : see `backdrop`."""
+
+    ground: Any
+    tone: Any
 
 
 @kernel
 def shade(
-    view: array(2), fine: int, owner: array(2, np.int32), corners: array(3), normals: array(3), colors: array(2),
-    kinds: array(1, np.int64), fades: array(), balls: array(2), ball_radii: array(), ball_colors: array(2),
-    ball_kinds: array(1, np.int64), ball_first: int, light: array(), shadow: array(2, np.float32),
-    tops: array(2, np.float32), frame: array(2), ground: array(), back: array(3, np.float32), picture: out(3, np.uint8),
+    view: array(2), fine: int, owner: array(2, np.int32),
+    triangles: Triangles(array(3), array(3), array(2), array(1, np.int64), array()),
+    balls: Balls(array(2), array(), array(2), array(1, np.int64)),
+    lighting: Lighting(array(), array(2, np.float32), array(2, np.float32), array(2)),
+    background: Background(array(), array(3, np.float32)), picture: out(3, np.uint8),
 ) -> None:  # fmt: skip
     """Give every pixel of picture (height, width, 3), uint8, the mean colour of its fine × fine samples.
 
     view : (5, 3): the axes right, up and back of the camera, the eye (m), and (pixels a unit, x and y of the middle).
-    corners, normals : (m, 3, 3) m and 1 of triangles, kinds (m,), fades (m,): 1, less for what
-    is pale; with their colors (m + l, 3) come those of l strokes. Owners from ball_first on are balls (n, 3) m, radii m.
-    light : (3,) towards it. shadow : its map of heights along it, (s, s); tops : the greatest in each block of 16 × 16.
-    frame : (4, 3): its axes across, its axis, and (x, y of its corner, texels a metre).
-    ground : its height, the spacing of its grid, and how far off it fades, m. back : see `backdrop`.
+    owner : of each sample, from `fill` and `fill_discs`: −1 for the background, then triangles, strokes, and balls.
     """
     height, width = picture.shape[0], picture.shape[1]
     share = 1.0 / (fine * fine)
+    first_ball = len(triangles.colors)
     for j in range(height):
         for i in range(width):
             red = green = blue = 0.0
@@ -135,19 +173,14 @@ def shade(
                     last = own
                     x, y = (ii + 0.5) / fine, (jj + 0.5) / fine
                     if own < 0:
-                        r, g, b = _ground(view, i + 0.5, j + 0.5, back, light, shadow, tops, frame, ground)
-                    elif own >= ball_first:
-                        k = own - ball_first
-                        r, g, b = _ball(
-                            view, x, y, balls, ball_radii, ball_colors, ball_kinds, k, light, shadow, tops, frame
-                        )
-                    elif own >= len(corners):
-                        r, g, b = colors[own, 0], colors[own, 1], colors[own, 2]
+                        r, g, b = _ground(view, i + 0.5, j + 0.5, background, lighting)
+                    elif own >= first_ball:
+                        r, g, b = _ball(view, x, y, balls, own - first_ball, lighting)
+                    elif own >= len(triangles.corners):
+                        r, g, b = triangles.colors[own, 0], triangles.colors[own, 1], triangles.colors[own, 2]
                     else:
-                        r, g, b = _triangle(
-                            view, x, y, corners, normals, colors, kinds, own, light, shadow, tops, frame
-                        )
-                        pale = 1.0 - fades[own]
+                        r, g, b = _triangle(view, x, y, triangles, own, lighting)
+                        pale = 1.0 - triangles.fades[own]
                         r, g, b = r + pale * (1.0 - r), g + pale * (1.0 - g), b + pale * (1.0 - b)
                 red, green, blue = red + share * r, green + share * g, blue + share * b
             picture[j, i, 0] = int(255.0 * red + 0.5)
@@ -167,8 +200,9 @@ def _ray(view, x, y):
 
 
 @njit
-def _triangle(view, x, y, corners, normals, colors, kinds, k, light, shadow, tops, frame):
-    """The colour of triangle k where the ray through (x, y) meets its plane."""
+def _triangle(view, x, y, triangles, k, lighting):
+    """The colour (3 numbers, 0 to 1) of triangle k where the ray through pixel (x, y) meets its plane."""
+    corners, normals, colors = triangles.corners, triangles.normals, triangles.colors
     dx, dy, dz = _ray(view, x, y)
     ax, ay, az = corners[k, 0, 0], corners[k, 0, 1], corners[k, 0, 2]
     px, py, pz = corners[k, 1, 0] - ax, corners[k, 1, 1] - ay, corners[k, 1, 2] - az
@@ -185,9 +219,9 @@ def _triangle(view, x, y, corners, normals, colors, kinds, k, light, shadow, top
     n2 = (1.0 - u - v) * normals[k, 0, 2] + u * normals[k, 1, 2] + v * normals[k, 2, 2]
     side = 1.0
     facing = (py * qz - pz * qy) * dx + (pz * qx - px * qz) * dy + (px * qy - py * qx) * dz
-    if kinds[k] == SURFACE and facing > 0.0:
+    if triangles.kinds[k] == SURFACE and facing > 0.0:
         n0, n1, n2, side = -n0, -n1, -n2, 0.75
-    lit = _lit(ax + u * px + v * qx, ay + u * py + v * qy, az + u * pz + v * qz, n0, n1, n2, light, shadow, tops, frame)
+    lit = _lit(ax + u * px + v * qx, ay + u * py + v * qy, az + u * pz + v * qz, n0, n1, n2, lighting)
     bright = side * lit
     return (
         min(bright * colors[k, 0] + 0.03, 1.0), min(bright * colors[k, 1] + 0.03, 1.0),
@@ -196,14 +230,15 @@ def _triangle(view, x, y, corners, normals, colors, kinds, k, light, shadow, top
 
 
 @njit
-def _ball(view, x, y, balls, radii, colors, kinds, k, light, shadow, tops, frame):
-    """The colour of ball k, flat or lit, where the ray through (x, y) meets it (or passes its middle closest)."""
-    if kinds[k] == FLAT:
+def _ball(view, x, y, balls, k, lighting):
+    """The colour (3 numbers, 0 to 1) of ball k, flat or lit, where the ray through (x, y) meets it, or else is nearest."""
+    centers, radii, colors = balls.centers, balls.radii, balls.colors
+    if balls.kinds[k] == FLAT:
         return colors[k, 0], colors[k, 1], colors[k, 2]
     dx, dy, dz = _ray(view, x, y)
     size = math.sqrt(dx * dx + dy * dy + dz * dz)
     dx, dy, dz = dx / size, dy / size, dz / size
-    ox, oy, oz = view[3, 0] - balls[k, 0], view[3, 1] - balls[k, 1], view[3, 2] - balls[k, 2]
+    ox, oy, oz = view[3, 0] - centers[k, 0], view[3, 1] - centers[k, 1], view[3, 2] - centers[k, 2]
     middle = -(ox * dx + oy * dy + oz * dz)
     inside = radii[k] ** 2 - (ox * ox + oy * oy + oz * oz - middle * middle)
     t = middle - math.sqrt(max(inside, 0.0))
@@ -211,8 +246,8 @@ def _ball(view, x, y, balls, radii, colors, kinds, k, light, shadow, tops, frame
     size = math.sqrt(nx * nx + ny * ny + nz * nz)
     size = size if size > 0.0 else 1.0
     nx, ny, nz = nx / size, ny / size, nz / size
-    px, py, pz = balls[k, 0] + radii[k] * nx, balls[k, 1] + radii[k] * ny, balls[k, 2] + radii[k] * nz
-    bright = _lit(px, py, pz, nx, ny, nz, light, shadow, tops, frame)
+    px, py, pz = centers[k, 0] + radii[k] * nx, centers[k, 1] + radii[k] * ny, centers[k, 2] + radii[k] * nz
+    bright = _lit(px, py, pz, nx, ny, nz, lighting)
     return (
         min(bright * colors[k, 0] + 0.03, 1.0), min(bright * colors[k, 1] + 0.03, 1.0),
         min(bright * colors[k, 2] + 0.03, 1.0),
@@ -220,18 +255,20 @@ def _ball(view, x, y, balls, radii, colors, kinds, k, light, shadow, tops, frame
 
 
 @njit
-def _lit(x, y, z, nx, ny, nz, light, shadow, tops, frame):
-    """Brightness at a point with a normal: light from the sky, from the ground, and, out of the shadow, from the light."""
+def _lit(x, y, z, nx, ny, nz, lighting):
+    """Brightness at a point with a normal: ambient, more of it from the sky, and diffuse out of the shadow (Lambert)."""
+    light = lighting.direction
     facing = nx * light[0] + ny * light[1] + nz * light[2]
     if facing > 0.0:
-        lift = BIAS / frame[3, 2]
-        facing *= _open(x + lift * nx, y + lift * ny, z + lift * nz, 1, shadow, tops, frame)
-    return 0.60 + 0.14 * nz + 0.40 * max(facing, 0.0)
+        offset = BIAS / lighting.frame[3, 2]
+        facing *= _open(x + offset * nx, y + offset * ny, z + offset * nz, 1, lighting)
+    return AMBIENT + SKY * nz + DIFFUSE * max(facing, 0.0)
 
 
 @njit
-def _open(x, y, z, reach, shadow, tops, frame):
+def _open(x, y, z, reach, lighting):
     """Share of the light at a point, 0 to 1: the mean over texels that lie up to `reach` from it."""
+    shadow, tops, frame = lighting.heights, lighting.tops, lighting.frame
     size = shadow.shape[0]
     u = (x * frame[0, 0] + y * frame[0, 1] + z * frame[0, 2] - frame[3, 0]) * frame[3, 2]
     v = (x * frame[1, 0] + y * frame[1, 1] + z * frame[1, 2] - frame[3, 1]) * frame[3, 2]
@@ -254,11 +291,11 @@ def _open(x, y, z, reach, shadow, tops, frame):
 
 
 @kernel
-def backdrop(view: array(2), ground: array(), found: out(3, np.float32)) -> None:
-    """What stands behind everything, (height, width, 2): how bright, white but for the grid on the ground, and how much of
-    a shadow shows there, which falls to 0 in the distance. view and ground as in `shade`."""
-    for j in range(found.shape[0]):
-        for i in range(found.shape[1]):
+def backdrop(view: array(2), ground: array(), tone: out(3, np.float32)) -> None:
+    """The background, (height, width, 2): its brightness, white but for the grid on the ground, and the share of a shadow
+    that shows there, which falls to 0 in the distance. view and ground as in `shade`."""
+    for j in range(tone.shape[0]):
+        for i in range(tone.shape[1]):
             x, y = i + 0.5, j + 0.5
             px, py, far = _meet(view, x, y, ground[0])
             qx, qy, f1 = _meet(view, x + 1.0, y, ground[0])
@@ -266,17 +303,18 @@ def backdrop(view: array(2), ground: array(), found: out(3, np.float32)) -> None
             fade = max(1.0 - (far / (2.0 * ground[2])) ** 2, 0.0) ** 3 if min(far, f1, f2) > 0.0 else 0.0
             across, along = max(abs(qx - px), abs(rx - px)), max(abs(qy - py), abs(ry - py))
             line = max(_line(px, across, ground[1]), _line(py, along, ground[1])) if fade > 0.0 else 0.0
-            found[j, i, 0], found[j, i, 1] = 1.0 - (0.035 + 0.085 * line) * fade, fade
+            tone[j, i, 0], tone[j, i, 1] = 1.0 - (0.035 + 0.085 * line) * fade, fade
 
 
 @njit
-def _ground(view, x, y, back, light, shadow, tops, frame, ground):
-    """The colour of what stands behind at pixel (x, y), with the shadows on it."""
-    tone, fade = back[int(y), int(x), 0], back[int(y), int(x), 1]
+def _ground(view, x, y, background, lighting):
+    """The colour (3 numbers, 0 to 1) of the background at pixel (x, y), with the shadows on it."""
+    ground = background.ground
+    tone, fade = background.tone[int(y), int(x), 0], background.tone[int(y), int(x), 1]
     if fade <= 0.0:
         return 1.0, 1.0, 1.0
     px, py, _ = _meet(view, x, y, ground[0])
-    dark = fade * 0.21 * (1.0 - _open(px, py, ground[0], 3, shadow, tops, frame))
+    dark = fade * 0.21 * (1.0 - _open(px, py, ground[0], 3, lighting))
     return tone - 1.02 * dark, tone - dark, min(tone + 0.012 * fade - 0.94 * dark, 1.0)
 
 
@@ -299,12 +337,13 @@ def _line(at, pixel, spacing):
     return min(max(1.25 - gap, 0.0), 1.0) * min(max(1.5 - 6.0 * pixel / spacing, 0.0), 1.0)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# Canvas ---------------------------------------------------------------------------------------------------------------
 
 LIGHT = np.array([0.35, -0.5, 1.0]) / np.linalg.norm([0.35, -0.5, 1.0])
 SHADOW_MAP = 1536  # texels a side
 NEAR = 0.01  # of the distance to the middle: what is nearer to the eye is cut away
-ABOVE = 1e4  # by which w is greater of what nothing hides
+ABOVE = 1e4  # factor of w of strokes and dots that nothing hides
+ON_TOP = 1.0005  # factor of w of strokes, which are drawn over the surface that they lie on
 
 # What one row of each list holds.
 MESH = (((3, 3), float), ((3, 3), float), ((3,), float), ((), int), ((), float), ((), bool))
@@ -313,7 +352,7 @@ BALL = (((3,), float), ((), float), ((), float), ((3,), float), ((), int), ((), 
 
 
 class Canvas:
-    """Collects what is to be seen, then `render`s it."""
+    """Collects meshes, strokes and balls, and renders them."""
 
     def __init__(self, camera: Camera, extent: Extent, back: np.ndarray) -> None:
         """back: the `backdrop_of` this camera."""
@@ -339,10 +378,10 @@ class Canvas:
         length = np.linalg.norm(along, axis=1, keepdims=True)
         along = np.divide(along, length, out=np.tile([1.0, 0.0], (len(along), 1)), where=length > 0.0) * 0.5 * width
         side = np.stack([-along[:, 1], along[:, 0]], axis=1)
-        lift = ABOVE if over else 1.0005
+        nearer = ABOVE if over else ON_TOP
         quads = np.repeat(ends, 2, axis=1)  # both corners at one end, both at the other
         quads[:, :, :2] += np.stack([-along - side, -along + side, along - side, along + side], axis=1)
-        quads[:, :, 2] *= lift
+        quads[:, :, 2] *= nearer
         self._strokes.append((quads[:, [[0, 1, 2], [1, 3, 2]]].reshape(-1, 3, 3), np.repeat(shades, 2, axis=0)))
 
     def add_balls(self, points: np.ndarray, radius: np.ndarray | float, colors: np.ndarray, least: float = 0.9) -> None:
@@ -379,12 +418,12 @@ class Canvas:
         discs[:, 2] *= over
         first = len(corners) + len(strokes)
         fill_discs(discs * samples, np.maximum(fine * pixels, 1e-9), bulges, first, depth, owner)
-        shadow, tops, frame = self._shadow(corners[casts], balls[ball_kinds == SOLID], radii[ball_kinds == SOLID])
+        lighting = self._lighting(corners[casts], balls[ball_kinds == SOLID], radii[ball_kinds == SOLID])
         picture = np.empty((height, width, 3), np.uint8)
-        ground = _ground_color(self.camera, self.extent)
+        ground = _ground_parameters(self.camera, self.extent)
         colors = np.concatenate([colors, stroke_colors])
-        shade(self.camera.view, fine, owner, corners, normals, colors, kinds, fades, balls, radii, ball_colors, ball_kinds,
-              first, LIGHT, shadow, tops, frame, ground, self._back, picture)  # fmt: skip
+        shade(self.camera.view, fine, owner, Triangles(corners, normals, colors, kinds, fades),
+              Balls(balls, radii, ball_colors, ball_kinds), lighting, Background(ground, self._back), picture)  # fmt: skip
         return picture
 
     def _in_front(self, corners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -405,8 +444,8 @@ class Canvas:
             owners.append(np.full(len(parts[-1]), k))
         return np.concatenate(parts), np.concatenate(owners)
 
-    def _shadow(self, corners: np.ndarray, balls: np.ndarray, radii: np.ndarray) -> tuple[np.ndarray, ...]:
-        """The shadow map of the extent, the tops of its blocks, and its frame; see `shade`."""
+    def _lighting(self, corners: np.ndarray, balls: np.ndarray, radii: np.ndarray) -> Lighting:
+        """The light, and its shadow map over the extent, with the triangles and balls that cast a shadow."""
         across = np.cross(LIGHT, [0.0, 1.0, 0.0])
         across /= np.linalg.norm(across)
         axes = np.stack([across, np.cross(LIGHT, across), LIGHT])
@@ -424,18 +463,18 @@ class Canvas:
         fill(cast(corners), np.zeros(len(corners), np.int64), depth, owner)
         fill_discs(cast(balls), np.maximum(radii * texels, 0.5), np.zeros(len(balls)), 0, depth, owner)
         blocks = depth.reshape(SHADOW_MAP // 16, 16, SHADOW_MAP // 16, 16)
-        return depth, blocks.max(axis=(1, 3)), np.concatenate([axes, [[*corner, texels]]])
+        return Lighting(LIGHT, depth, blocks.max(axis=(1, 3)), np.concatenate([axes, [[*corner, texels]]]))
 
 
 def backdrop_of(camera: Camera, extent: Extent) -> np.ndarray:
-    """What a camera sees behind everything; see `shading.backdrop`."""
+    """The background that a camera sees; see `backdrop`."""
     width, height = camera.size
-    found = np.empty((height, width, 2), np.float32)
-    backdrop(camera.view, _ground_color(camera, extent), found)
-    return found
+    tone = np.empty((height, width, 2), np.float32)
+    backdrop(camera.view, _ground_parameters(camera, extent), tone)
+    return tone
 
 
-def _ground_color(camera: Camera, extent: Extent) -> np.ndarray:
+def _ground_parameters(camera: Camera, extent: Extent) -> np.ndarray:
     """Height of the ground, spacing of its grid, and how far off it fades, m."""
     return np.array([extent.ground, grid_spacing(extent), 3.0 * float(np.linalg.norm(camera.eye - extent.center))])
 

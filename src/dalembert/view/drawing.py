@@ -1,8 +1,7 @@
-"""What there is to draw in a run: checked meshes, colours, links and curves.
+"""Drawable parts of a run: checked meshes, particles, colours, links and curves.
 
-The scene description comes from a file that may be anybody's, so everything is checked here, once, for the report, the
-live viewer and the pictures. A body's vertices are in the frame of its shape: x_world = position + R(q) (v − center).
-"""
+The scene description may come from an untrusted file, so everything is checked here, once, for the report, the viewer and
+still pictures."""
 
 from __future__ import annotations
 
@@ -22,13 +21,10 @@ if TYPE_CHECKING:
     from ..simulation.trajectory import Trajectory
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Groups of particles to draw: dots, threads and surfaces, checked; and which of many dots are drawn.
+# Groups of particles: dots, threads and surfaces ----------------------------------------------------------------------
 #
-# A group with faces is a surface (cloth, the skin of a soft body) whose vertices are its particles; one with segments
-# is a
+# A group with faces is a surface (cloth, the skin of a soft body) whose vertices are its particles; one with segments is a
 # thread or a net of them; the particles of one with neither are free, and drawn as dots.
-
 
 BACK = 0.75  # brightness of a surface's back, its front being 1; in report_particles.js too
 POINT_RADIUS = 0.003  # of the picture's size: a particle without a radius of its own
@@ -156,7 +152,7 @@ def thinning_note(groups: Sequence[ParticleDrawing], drawn: Sequence[ParticleDra
     return f"{shown:,} of {all_free:,} free particles are drawn".replace(",", "\u202f") if shown < all_free else ""
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# The drawing of a scene -----------------------------------------------------------------------------------------------
 
 STRAIGHT_KINDS = ("distance", "rod", "rope", "tether", "cable")
 
@@ -317,7 +313,7 @@ def _body(name: str, item: Mapping[str, Any], index: int) -> BodyDrawing:
     vertices = checked_array(item.get("vertices") or [], (-1, 3), f"{what}: vertices")
     faces = checked_array(item.get("faces") or [], (-1, 3), f"{what}: faces").astype(np.int64)
     if faces.size and (faces.min() < 0 or faces.max() >= len(vertices)):
-        raise ValueError(f"{what}: a face names a vertex that is not there (there are {len(vertices)})")
+        raise ValueError(f"{what}: a face has an index beyond the {len(vertices)} vertices")
     color = checked_color(item.get("color") or COLORS[index % len(COLORS)], what)
     center = checked_array(item.get("center") or (0, 0, 0), (3,), f"{what}: center")
     found = item.get("shape")
@@ -377,9 +373,7 @@ def _end(item: Mapping[str, Any], which: str, index: Mapping[str, int], particle
     return End(index.get(body, -1) if body else -1, -1, anchor)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Normals of meshes: smooth where faces lean little, with edges elsewhere.
-
+# Normals of meshes: smooth between faces at small angles, with edges elsewhere ----------------------------------------
 
 CREASE = 0.766  # cosine of 40°: faces that lean more than that have an edge between them
 
@@ -420,8 +414,7 @@ def corner_normals(
             found[f, k, 0], found[f, k, 1], found[f, k, 2] = sx / size, sy / size, sz / size
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The bodies of a scene as triangles with normals, found once and moved for each picture.
+# Solids: triangles with normals, computed once and moved for each picture ---------------------------------------------
 
 
 class Solids:
@@ -460,9 +453,7 @@ def _of(parts: list[np.ndarray], shape: tuple[int, ...], kind: type = float) -> 
     return np.concatenate([np.zeros((0, *shape), kind), *parts])
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The box that a motion stays in: where the ground lies, and where a camera has to be.
-
+# Extent of a motion: where the ground and the camera are --------------------------------------------------------------
 
 AWAY, FAR = 3.0, 40.0
 PARTICLE_INSTANTS, PARTICLES_LOOKED_AT = 60, 2000

@@ -1,4 +1,4 @@
-"""Recorded frames as plain arrays that grow while a run goes on, and the poses at any instant between them."""
+"""Recorded frames as plain arrays that grow while a run goes on, poses between frames, and checks of scene descriptions."""
 
 from __future__ import annotations
 
@@ -160,9 +160,7 @@ class Frames:
         return i, j, float(np.clip((time - self.times[i]) / gap, 0.0, 1.0)) if gap > 0.0 else 0.0
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Checks of what a scene description says; it comes from a file that may be anybody's.
-
+# Checks of a scene description, which may come from an untrusted file -------------------------------------------------
 
 COLORS = ("#4e79a7", "#e1812c", "#59a14f", "#b07aa1", "#d35d60", "#76b7b2", "#c9a227", "#9c755f")
 

@@ -1,4 +1,4 @@
-"""A viewer in the browser, served on this machine by viser: replays a recorded run, or follows one while it runs."""
+"""The viewer in the browser, served on this machine by viser: it replays a recorded run, or follows one in progress."""
 
 from __future__ import annotations
 
@@ -23,18 +23,14 @@ from .live_page import ALL, NOBODY, NONE, Panel, Plots, Share, facts
 from .live_record import Record
 from .live_scene import LiveParticles, LiveScene
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Who may talk to the server of the live page: its own page, under a name that is this machine's.
+# Guard of the server: only its own page may connect -------------------------------------------------------------------
 #
-# A page of any site can have a browser send requests to this machine, and open WebSockets, which browsers do not hold
-# to the
-# same-origin policy: it could steer a run. The browser says which page asks (Origin) and what name it looked up
-# (Host). So
+# A page of any site can have a browser send requests to this machine, and open WebSockets, to which the same-origin policy
+# does not apply: it could steer a run. The browser says which page asks (Origin) and what name it looked up (Host). So
 #
-#     Host    must be a loopback name, or the host that the page is served at. A name of the attacker's that was made to mean
-#             127.0.0.1 (DNS rebinding) is neither. A server of all addresses is known by each, and by the machine's name.
-#     Origin  must be the same as Host, port included; what is no browser sends none.
-
+#     Host    must be a loopback name, or the host that the page is served at. A name of an attacker's that resolves to
+#             127.0.0.1 (DNS rebinding) is neither. A server on all addresses accepts each, and the machine's name.
+#     Origin  must be the same as Host, port included; programs that are no browsers send none.
 
 EVERYWHERE = ("", "0.0.0.0", "::")
 HOST = re.compile(r"^(\[[0-9A-Fa-f:.]+\]|[^\s:/@\[\]]+)(?::(\d{1,5}))?$")
@@ -121,9 +117,7 @@ def _checked(answer: Callable[[Any, Any], Any] | None, served_at: str) -> Callab
     return process_request
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Serving the live page: a port of this machine, and whether there is a browser to open it with.
-
+# Port and browser -----------------------------------------------------------------------------------------------------
 
 USUAL_PORT = 8080
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -200,7 +194,7 @@ def _taken(host: str, port: int) -> OSError:
     return OSError(f"port {port} on {host} is in use: close the other viewer, or choose another port (0: any free one)")
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# LiveViewer -----------------------------------------------------------------------------------------------------------
 
 FACT_RATE = 8.0  # updates a second of the timeline, and of the numbers of the body chosen
 TRAIL_FRAMES = 400

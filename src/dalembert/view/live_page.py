@@ -1,4 +1,4 @@
-"""The panel of the live page: playback, what to show, what is known of one body, and keys."""
+"""The panel of the live page: playback, display options, energies and facts of one body, live plots, and keys."""
 
 from __future__ import annotations
 
@@ -147,9 +147,7 @@ class Panel:
         self.timeline.disabled = False
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# A body's share of the energy: its potential energies, and the works of the forces that act on it.
-
+# Energy of one body: its potential energies, and the works of the forces that act on it -------------------------------
 
 MOST = 6  # springs, and forces, that are listed of one body
 
@@ -223,10 +221,7 @@ def _short(found: Iterable[tuple[str, float]]) -> list[tuple[str, float]]:
     return sorted(found, key=lambda pair: -abs(pair[1]))[:MOST]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Live plots: the ledger of energy stacked, what it does not account for, and a quantity of choice; stage times as
-# bars.
-
+# Live plots: the energy ledger, its residual, a chosen quantity, and stage times --------------------------------------
 
 PREFIXES = {6: "M", 3: "k", 0: "", -3: "m", -6: "µ", -9: "n", -12: "p", -15: "f", -18: "a"}
 PLOT_POINTS = 500
@@ -369,8 +364,7 @@ def _plot(gui: Any, title: str, lines: Sequence[tuple[str, str, str]]) -> Any:
     )
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What is known of one body at one frame, as a table.
+# Facts of one body at one frame, as a table ---------------------------------------------------------------------------
 
 
 def facts(body: BodyDrawing, number: int, frames: Frames, index: int, share: Share) -> str:

@@ -1,4 +1,4 @@
-"""The record of a live page: frames of a run, recorded or in progress, and how far it has come."""
+"""The record of a live page: playback time, and the frames of a run, recorded or in progress."""
 
 from __future__ import annotations
 
@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from ..simulation.trajectory import Trajectory
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The time of a live page: playing, pausing, stepping, moving along what was recorded, at the pace of the clock.
-
+# Playback: play, pause, step and seek, at the pace of the clock -------------------------------------------------------
 
 FRAME_RATE = 60.0  # drawn frames a second
 LEAD = 0.04  # s of the clock that a run in progress is kept ahead of what is shown
@@ -132,7 +130,7 @@ class Playback:
                     self._seek(min(wanted, end))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# Record ---------------------------------------------------------------------------------------------------------------
 
 PLOT_RATE = 3.0  # drawn plots a second while a run goes on
 EXTENT_FRAMES = 40  # looked at for what is to be seen

@@ -1,4 +1,4 @@
-"""The bodies, particles, links, trails and quantities of a scene as viser's objects, and the camera that looks at them."""
+"""Bodies, particles, links, trails and quantities of a scene as viser objects, and the camera."""
 
 from __future__ import annotations
 
@@ -10,17 +10,14 @@ import numpy as np
 from .camera import axis_ends, coil_points, rotate, segments
 from .drawing import BACK, BodyDrawing, Extent, LinkDrawing, ParticleDrawing, SceneDrawing, rgb_of
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Bodies as viser's objects: those of one shape are one batch, so that a picture of any number of them is a few
-# messages.
-
+# Bodies: all of one shape are one batch, so that an update takes few messages -----------------------------------------
 
 CHOSEN = np.array([255, 214, 10])  # what the colour of the chosen body goes towards
 ROUND = 60  # faces, from which on a shape is shaded as smooth
 
 
 class LiveBodies:
-    """All bodies of a scene, drawn where they are told to be; `point_size` m is the size of one without shape and radius."""
+    """All bodies of a scene at given poses; `point_size` (m) is the size of a body without shape and radius."""
 
     def __init__(self, server: Any, bodies: list[BodyDrawing], point_size: float) -> None:
         self._bodies, self._chosen = bodies, -1
@@ -117,9 +114,7 @@ def ball(radius: float, subdivisions: int) -> tuple[np.ndarray, np.ndarray]:
     return (radius * corners).astype(np.float32), faces.astype(np.uint32)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Joints, springs and curves as viser's objects: all dots are one batch, all lines of one kind one object.
-
+# Joints, springs and curves: all dots are one batch, all lines of one kind one object ---------------------------------
 
 DARK, CURVE, STRAIGHT = (35, 42, 53), (90, 97, 115), (64, 74, 92)
 
@@ -185,12 +180,9 @@ class LiveLinks:
         set_lines(self._lines, np.concatenate(coils) if coils else np.zeros((0, 2, 3)))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Quantities as pictures: arrows of velocities, momenta and forces, points and planes of contact, boxes, the centre of
-# mass.
+# Quantities: arrows of velocities, momenta and forces, points and planes of contact, boxes, the centre of mass --------
 #
-# Each kind is one of viser's objects. Arrows of a kind are as long as their value is of the largest that was met.
-
+# Each kind is one viser object. Lengths of arrows are relative to the largest value of their kind so far.
 
 ARROWS = {
     "velocities": (42, 140, 90), "angular momenta": (140, 80, 190), "contact forces": (214, 64, 56),
@@ -300,8 +292,7 @@ class LiveOverlays:
         return np.concatenate([sides, np.stack([at, at + 0.03 * self._size * normal], axis=1)])
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Particles as viser's objects: clouds of dots, threads, and surfaces with a front and a darker back.
+# Particles: dots, threads, and surfaces with a darker back ------------------------------------------------------------
 
 
 class LiveParticles:
@@ -368,9 +359,7 @@ def _linear(colors: np.ndarray) -> np.ndarray:
     return np.round(255.0 * np.where(part <= 0.04045, part / 12.92, ((part + 0.055) / 1.055) ** 2.4)).astype(np.uint8)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Trails that glow with speed: the way of each body so far, dark where it was slow and bright where it was fast.
-
+# Trails, coloured by speed: dark where slow, bright where fast --------------------------------------------------------
 
 TRAIL_POINTS = 200  # of a trail
 MOST = 40  # bodies that have a trail at once
@@ -418,7 +407,7 @@ class LiveTrails:
         self._handle.visible = True
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# The scene and its camera ---------------------------------------------------------------------------------------------
 
 FIELD_OF_VIEW = 0.7  # radians, vertically
 SHEET = 0.22  # of the height of a narrow page: how far above its middle the scene is seen

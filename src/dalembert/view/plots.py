@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from ..simulation.trajectory import Trajectory
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# How figures look: colours that differ in grey too, dashes and hatches beside them, quiet axes.
-
+# Style: colours that differ in grey too, dashes and hatches beside them -----------------------------------------------
 
 INK, MUTED, GRID = "#232a35", "#5a6270", "#e4e7ec"
 # Neighbours differ in lightness: dark blue, light orange, mid green, pale blue, dark red, ochre, purple, grey.
@@ -92,9 +90,7 @@ def legend(axis: Axes) -> None:
     axis.legend(frameon=False, fontsize=8, labelcolor=INK, loc="upper left", bbox_to_anchor=(1.0, 1.02))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The energy ledger as figures and pages show it: the works of forces, the largest apart, and what the energy became.
-
+# The energy ledger: the largest works of forces, and the energy -------------------------------------------------------
 
 MOST = 8
 NEGLIGIBLE = 1e-3  # of the energy that moves: what is smaller than that is no part of a stacked picture
@@ -147,7 +143,7 @@ def stacked(parts: list[tuple[str, np.ndarray]]) -> list[tuple[str, list[tuple[n
     return found
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# Plots ----------------------------------------------------------------------------------------------------------------
 
 MOST_LINES = 10  # that a legend names
 STILL = 1e-6  # of the largest way: what moves less does not move

@@ -38,9 +38,7 @@ if TYPE_CHECKING:
     from ..simulation.trajectory import Trajectory
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The particles of a run, and the ends of its joints and springs, as the report page's scripts read them.
-
+# Particles, joints and springs, as the scripts of the page read them --------------------------------------------------
 
 MAX_POINTS = 6000  # free particles on the page
 
@@ -133,9 +131,7 @@ def _end_name(drawing: SceneDrawing, end: End) -> str:
     return drawing.bodies[end.body].name if end.body >= 0 else "world"
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What the report page says in words: how the run was made and how to make it again, and what the scene holds.
-
+# Texts: how the run was made and how to repeat it, and the contents of the scene --------------------------------------
 
 MOST_TEXT = 2000  # characters of one value
 DEFAULTS = {"hold": "projection", "coordinates": "maximal", "constraint_solver": "ldl", "impacts": "simultaneous"}
@@ -229,7 +225,7 @@ def _numbers(values: Any) -> list[float]:
     return [float(value) for value in values if isinstance(value, int | float)] if isinstance(values, list) else []
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# The page -------------------------------------------------------------------------------------------------------------
 
 MAX_FRAMES = 1500
 MAX_NUMBERS = 700_000  # poses, errors and reactions together: about 4 MB of page

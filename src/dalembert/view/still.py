@@ -1,4 +1,4 @@
-"""Pictures of a run: bodies in the light, with trails, joints, ghosts and arrows, and particles. No display is needed."""
+"""Still pictures of a run, with light, trails, joints, ghosts, arrows and particles; and films. No display is needed."""
 
 from __future__ import annotations
 
@@ -252,9 +252,7 @@ def _pale(color: np.ndarray, strength: float) -> np.ndarray:
     return strength * color + (1.0 - strength)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# A run as a film: MP4 or GIF, without a display.
-
+# Films: MP4 or GIF ----------------------------------------------------------------------------------------------------
 
 SIZES = {".mp4": (1280, 720), ".gif": (640, 360)}
 RATES = {".mp4": 30.0, ".gif": 20.0}

@@ -1,4 +1,4 @@
-"""`dalembert compile`."""
+"""`dalembert list`, `dalembert methods` and `dalembert compile`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from . import command
 def compile_everything() -> int:
     """Compile every kernel now, with every core, so that no first run waits (when an image is built, say).
 
-    Prints a table of all kernels: what each is for, how long it took, and where it is kept.
+    Prints a table of all kernels: its purpose, seconds of compilation, and the place of its machine code.
     """
     from rich.console import Console
     from rich.table import Table
@@ -28,8 +28,7 @@ def compile_everything() -> int:
     return 0
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# `dalembert list`.
+# dalembert list -------------------------------------------------------------------------------------------------------
 
 
 @command("list")
@@ -43,8 +42,7 @@ def list_scenes() -> int:
     return 0
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# `dalembert methods`.
+# dalembert methods ----------------------------------------------------------------------------------------------------
 
 
 @command("methods")

@@ -1,4 +1,4 @@
-"""`dalembert run SCENE`: a scene run to its end, with the table of the run."""
+"""`dalembert run`, `dalembert view` and `dalembert replay`: run a scene, look at it, or run a recorded run again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
@@ -57,13 +57,13 @@ def run(
     method
         Integration method, or a method of fixed steps for contact or particles: a name from `dalembert methods`.
     frames
-        Recorded frames a second.
+        Recorded frames per second.
     solver
-        Of contact, in time steps: a name from `dalembert methods`.
+        Contact solver of time steps: a name from `dalembert methods`.
     threads
-        How many share the work of time steps with contact.
+        Number of threads of time steps with contact.
     parameters
-        A parameter of build(), name=value; may be given again.
+        A parameter of build(), name=value; may be repeated.
     out
         Save the recorded run here (NetCDF).
     resume
@@ -73,7 +73,7 @@ def run(
     view
         Show the run in the browser while it goes on, and stay; without a display, write the report and say where.
     floating
-        Let the root link of a URDF be free; else it is fixed to the world.
+        Leave the root link of a URDF free; by default it is fixed to the world.
     as_json
         Print the table as JSON.
     """
@@ -90,7 +90,6 @@ def run(
 
             screen = open_screen(built)
 
-        from ...simulation.errors import SimulationError
         from ...simulation.registry import override
         from ...simulation.run_warnings import advice_on_steps
         from ...simulation.simulation import Simulation
@@ -115,25 +114,37 @@ def run(
     advice = advice_on_steps(simulation, length)
     if advice is not None:
         simulation.warn(advice)
-    code = 0
-    try:
-        _advance(simulation, length, screen)
-    except SimulationError as error:
-        print(f"dalembert: {error}", file=sys.stderr)
-        code = FAILED
-    except KeyboardInterrupt:
-        code = INTERRUPTED
-    if as_json:
-        print(json.dumps(simulation.report.as_dict()), flush=True)
-    else:
-        terminal = sys.stdout.isatty()
-        print(simulation.report.table(_columns() if terminal else 120, color=terminal), flush=True)
+    code = _run_to_end(simulation, length, screen)
+    _print_report(simulation, as_json)
     if view and screen is None and report is None:
         report = Path("out") / f"{simulation.model.name.replace(' ', '-').replace('/', '-')}.html"
     code = _keep(simulation, out, report, as_json) or code
     if screen is not None:
         screen.stay("failed" if code == FAILED else "interrupted" if code == INTERRUPTED else "done")
     return code
+
+
+def _run_to_end(simulation: Simulation, duration: float, screen: Any) -> int:
+    """Advance by `duration` (s). Returns the exit code."""
+    from ...simulation.errors import SimulationError
+
+    try:
+        _advance(simulation, duration, screen)
+    except SimulationError as error:
+        print(f"dalembert: {error}", file=sys.stderr)
+        return FAILED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return 0
+
+
+def _print_report(simulation: Simulation, as_json: bool) -> None:
+    """Print the table of the run, or JSON."""
+    if as_json:
+        print(json.dumps(simulation.report.as_dict()), flush=True)
+    else:
+        terminal = sys.stdout.isatty()
+        print(simulation.report.table(_columns() if terminal else 120, color=terminal), flush=True)
 
 
 def _columns() -> int:
@@ -187,8 +198,7 @@ def _keep(simulation: Simulation, out: Path | None, report: Path | None, quiet: 
     return 0
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# `dalembert view`: a scene in the browser, to be played with while it runs, or a recorded run, to be looked at.
+# dalembert view -------------------------------------------------------------------------------------------------------
 
 
 @command("view")
@@ -226,11 +236,11 @@ def view(
     method
         Integration method, or a method of fixed steps for contact or particles: a name from `dalembert methods`.
     frames
-        Recorded frames a second.
+        Recorded frames per second.
     solver
-        Of contact, in time steps: a name from `dalembert methods`.
+        Contact solver of time steps: a name from `dalembert methods`.
     threads
-        How many share the work of time steps with contact.
+        Number of threads of time steps with contact.
     """
     from ..live_session import open_session
 
@@ -246,9 +256,7 @@ def view(
     return 0
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# `dalembert replay RUN`.
-
+# dalembert replay -----------------------------------------------------------------------------------------------------
 
 SAME, DIFFERENT = 0, 1
 

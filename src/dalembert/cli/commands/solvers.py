@@ -1,4 +1,4 @@
-"""`dalembert solvers SCENE`: one scene under every solver of its constraint system."""
+"""`dalembert solvers`: one scene under every solver of its constraint system; `dalembert condition`: condition numbers."""
 
 from __future__ import annotations
 
@@ -143,8 +143,7 @@ def _print(result: SolverResult, first: bool) -> None:
     print(line + (f"  failed: {result.failed}" if result.failed else ""), flush=True)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# `dalembert condition FILE.mtx`: condition numbers of matrices.
+# dalembert condition --------------------------------------------------------------------------------------------------
 
 
 @command("condition")

@@ -54,16 +54,15 @@ def sweep(
         A name from `dalembert list`, or a Python file with a function build() that returns a Scene.
     vary
         A parameter of build(), or a setting of the run (dt, rtol, method, duration, ...): name=start:stop:count, evenly
-        spaced; name=start:stop:count:log, evenly in ratio; name=a,b,c; or name=a. May be given again:
-        all combinations are run.
+        spaced; name=start:stop:count:log, evenly in ratio; name=a,b,c; or name=a. May be repeated: all combinations are run.
     samples
-        A CSV table: a row is a run, the names of the parameters are in the first line. Instead of --vary.
+        A CSV table: one row per run, with the names of the parameters in the first line. Instead of --vary.
     repeat
-        Runs of each combination, with seeds of their own, where build() takes `seed`.
+        Number of runs of each combination, each with its own seed, if build() takes `seed`.
     seed
         The root of these seeds.
     keep
-        What is kept of each run: recorded quantities, and functions of the scene's file that take the run and return numbers.
+        What to keep of each run: recorded quantities, and functions of the scene's file that take the run and return numbers.
     duration
         Simulated time, s.
     dt
@@ -73,17 +72,17 @@ def sweep(
     method
         Integration method, or a method of fixed steps: a name from `dalembert methods`.
     frames
-        Recorded frames a second.
+        Recorded frames per second.
     workers
-        Number of processes, or threads of batches; that of the processors, if not given.
+        Number of processes, or of threads of batches; default: that of the processors.
     how
         processes; serial: one after the other, in this one; batch: members of equal structure together in compiled code, for
         smooth motion only; or auto: batch where it can, processes elsewhere.
     dask
         Address of a Dask scheduler whose workers run the members, such as tcp://host:8786.
     out
-        Folder of the sweep: each member as soon as it is ready, and at the end sweep.nc, the dataset of all. If not given,
-        one in out/ that is named after the scene and what was asked.
+        Folder of the sweep, with each member as soon as it is ready, and at the end sweep.nc, the dataset of all. Default: a
+        folder in out/ that is named after the scene and the arguments.
     retry_failed
         Run members again that failed before.
     as_json
@@ -118,7 +117,7 @@ def sweep(
 
 
 def keep_dataset(found: xarray.Dataset, path: Path) -> None:
-    """Write the dataset. Raises OSError that says where it is instead."""
+    """Write the dataset. Raises OSError with the place to which it was written instead."""
     from ...simulation.trajectory import rescue, write
 
     try:

@@ -1,10 +1,9 @@
-"""The methods that this package has, a family a file. Importing this registers them, in the order in which tables list them;
-a new file needs a line here."""
+"""The methods of this package, one family per file. Importing this registers them, in the order of the tables; a new file
+needs a line here."""
 
 from .. import registry
-from .explicit import Events
-from .explicit import RungeKutta
-from .contact import TimeStepping
+from .explicit import Events, RungeKutta
+from .time_stepping import TimeStepping
 from .implicit_particles import ImplicitParticles
 
 # isort: skip_file

@@ -1,4 +1,4 @@
-"""Contact in steps of fixed length: options that all such methods share, and the stepper of bodies."""
+"""Steps of fixed length with contact: their options, and the steppers of bodies and of particles."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ...deformable.stepping import ParticleStepper
 from ...deformable.tables import ParticleSettings, ledger_at
 from ...dynamics.joint_space.mechanism import JointMechanism
 from ...dynamics.mechanism import Mechanism
-from ...integrate.stepper import StepEvents, Stepper
+from ...integrate.stepper import StepEvents
 from ...linalg.block_matrix import block_pattern
 from ...model.compile import Model
 from ...model.tables import CONTACT_WORK, LEDGER, LIMITED
@@ -35,13 +35,13 @@ from ...scene.force import Force
 from ...scene.joint import Joint
 from ...scene.particles import Particle
 from ..agreement import require_agreement
-from ..registry import Facts, Method, one_of, positive, register, whole
+from ..registry import Method, one_of, positive, whole
 
 TIME_STEPPING = "time_stepping"
 ALIASES = {"converging": "interior_point"}  # of solvers
 JOINT_ITERATIONS = 400  # of Gauss–Seidel in joint coordinates, which have no other solver
-MARGIN = 0.02  # of the size of the smallest thing that touches: pairs nearer than this are looked at
-SLEEP_SPEED = 0.01  # sizes of the same thing a second: what is slower may fall asleep
+MARGIN = 0.02  # of the size of the smallest body that collides: pairs nearer than this have contacts
+SLEEP_SPEED = 0.01  # sizes of that body per second: slower bodies may fall asleep
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,9 +137,7 @@ def step_events(model: Model) -> StepEvents:
 NO_EVENTS = np.zeros(0, np.int64)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The stepper of particles that have time steps of their own, with the bodies beside them.
-
+# Stepper of particles with time steps of their own, and of the bodies beside them -------------------------------------
 
 # As MARGIN, of particles in implicit steps, which may be pulled where they were not on their way to.
 IMPLICIT_MARGIN = 0.3
@@ -205,60 +203,3 @@ def particles_that_touch(model: Model, radii: np.ndarray) -> Particles:
     ]
     number = np.concatenate([np.full(len(group), k) for k, group in enumerate(groups)])
     return make_particles(collision, radii, materials, number, excluded)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Time steps of contact (Moreau): of bodies, of bodies in joint coordinates, and of particles.
-
-
-@register
-@dataclass(frozen=True, kw_only=True)
-class TimeStepping(FixedSteps):
-    """Time steps of fixed length that solve contact, stops, dry friction and ideal motors at velocity level. Without contact
-    they are leapfrog steps.
-
-    Parameters
-    ----------
-    dt : step, s.
-    solver : of contact: "gauss_seidel" (real time; stops where the residual of the law of contact is within `tolerance`, in
-        m/s) or "converging", also called "interior_point" (converges to `tolerance` times the typical speed of the step).
-    iterations : most iterations of the solver in a step; 20 and 1000 if not given, and 400 in joint coordinates.
-    tolerance : 1e-6 and 1e-10 if not given.
-    threads : how many share the work; the results are the same, to the last bit. Worth it from some thousands of contacts.
-    sleep_after : s; bodies that touch, and have all been slower than a hundredth of the size of the smallest a second for so
-        long, are stopped until something else touches them or the state is changed. Not in joint coordinates, and not bodies
-        with joints, springs or forces of their own. Their contacts are not reported.
-    newton_tolerance : a step of particles with a larger gradient, relative to its forces, counts as unsolved.
-    linear_tolerance : relative residual of the linear system of particles that touch or are attached to bodies.
-
-    Raises ValueError for an unknown solver and numbers that cannot be.
-
-    >>> import dalembert as dal
-    >>> dal.TimeStepping(dt=1 / 240, solver="converging").solver
-    'interior_point'
-    """
-
-    name = TIME_STEPPING
-
-    @classmethod
-    def names(cls) -> list[str]:
-        """One."""
-        return [TIME_STEPPING]
-
-    @classmethod
-    def facts(cls, name: str) -> Facts:
-        """See `Method.facts`."""
-        text = "Contact, stops, dry friction and ideal motors, of order 1 at impacts; leapfrog without them"
-        return Facts(text, 2, "fixed", "yes", "yes", "yes")
-
-    def compiled(self, model: Model) -> list[CFunction]:
-        """See `Method.compiled`."""
-        if self.steps_particles(model):
-            return compiled_for_particles(self, model)
-        return self.compiled_for_bodies(model)
-
-    def make_stepper(self, model: Model, mechanism: Mechanism, stop_unsolved: bool) -> Stepper:
-        """See `Method.make_stepper`."""
-        if self.steps_particles(model):
-            return particle_stepper(self, "cg", model, mechanism, stop_unsolved)
-        return self.contact_stepper(model, mechanism, stop_unsolved, step_events(model))

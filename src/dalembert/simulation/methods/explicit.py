@@ -1,4 +1,4 @@
-"""Explicit integration methods, on smooth motion, and by events where bodies collide."""
+"""Explicit integration methods: of smooth motion, and by events if bodies collide."""
 
 from __future__ import annotations
 
@@ -81,9 +81,8 @@ class RungeKutta(Method):
     def facts(cls, name: str) -> Facts:
         """See `Method.facts`."""
         tableau = METHODS[name]
-        order = (
-            2 if tableau.partitioned == 2 else tableau.order
-        )  # a kick on each side of the drift makes Euler symmetric
+        # Symplectic Euler with half a force step on each side of the drift is leapfrog.
+        order = 2 if tableau.partitioned == 2 else tableau.order
         return Facts(
             METHODS.help(name), order, "adaptive, or fixed" if tableau.error.shape[0] else "fixed",
             NO if tableau.partitioned else "by events", "yes", NO if tableau.partitioned else "yes",

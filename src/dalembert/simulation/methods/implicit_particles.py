@@ -1,4 +1,4 @@
-"""Implicit time steps of particles, and time steps of the bodies beside them."""
+"""Implicit time steps of particles, with time steps of the bodies beside them."""
 
 from __future__ import annotations
 

@@ -1,0 +1,145 @@
+"""The results of a run: its report, trajectory and checkpoints; and going on from a saved one."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from ..core.checkpoint_fields import CheckpointError
+from ..dynamics.mechanism import Mechanism
+from ..integrate.stepper import Stepper
+from ..model.compile import Model
+from . import checkpoint
+from .clock import AskedTime
+from .provenance import provenance
+from .recording import Recorder, as_json
+from .report import Report, make_report
+from .summary import scene_description
+from .trajectory import Trajectory, TrajectoryError
+
+if TYPE_CHECKING:
+    from ..view.plots import Plots
+
+
+class Results:
+    """The part of `Simulation` with its results."""
+
+    model: Model
+    method: str
+    recorder: Recorder
+    settings: dict[str, Any]
+    released: dict[str, float]
+    advances: list[float]
+    resumed: bool
+    time: Any  # s, a property of `Simulation`
+    warn: Any
+    _driver: Stepper
+    _mechanism: Mechanism
+    _y: np.ndarray
+    _seen: np.ndarray | None
+    _asked: AskedTime
+    _at_frame: checkpoint.Snapshot | None
+    _begun_from: checkpoint.Checkpoint | None
+    _alone: Any
+    _record: Any
+    _warn_after: Any
+    _forget_controls: Any
+    _recall_turns: Any
+    _joint_units: Any
+
+    @property
+    def report(self) -> Report:
+        """The table of the run so far."""
+        self._warn_after()
+        return make_report(self)
+
+    @property
+    def trajectory(self) -> Trajectory:
+        """Everything recorded so far."""
+        from .. import __version__
+
+        attrs = {
+            "scene": self.model.name,
+            "method": self.method,
+            "settings": json.dumps(self.settings),
+            "version": __version__,
+            "scene_json": as_json(scene_description(self.model.scene, self.released)),
+            "report_json": as_json(self.report.as_dict()),
+        }
+        found = provenance(self)
+        attrs |= {"provenance_json": as_json(found), "final_state_hash": found["final_state_hash"]}
+        trajectory = self.recorder.trajectory(attrs, self._joint_units())
+        at_frame = self._checkpoint()
+        if at_frame is not None:
+            checkpoint.attach(trajectory.dataset, checkpoint.NOW, at_frame)
+        if self._begun_from is not None:
+            checkpoint.attach(trajectory.dataset, checkpoint.START, self._begun_from)
+        return trajectory
+
+    def _checkpoint(self) -> checkpoint.Checkpoint | None:
+        """The checkpoint at the last frame; None for a run that failed at its start, or whose last frame has no snapshot."""
+        found, last = self._at_frame, self.recorder.frames["state"][-1].tobytes()
+        if found is None:
+            return None
+        if self._y.tobytes() == last and self.time == self.recorder.frames["time"][-1]:
+            found = checkpoint.snapshot(self)
+        elif found.fields[0].values.tobytes() != last:
+            return None
+        return checkpoint.of_snapshot(self, found)
+
+    @property
+    def plot(self) -> Plots:
+        """Figures of the run so far with matplotlib: ``run.plot.energy()``, ``.phase("bob")`` and others."""
+        return self.trajectory.plot
+
+    def resume(self, trajectory: Trajectory) -> Self:
+        """Go on from the last state of a saved run of the same scene.
+
+        With the same settings, results are bit-identical to those of a run that was never stopped. The memory of the user's
+        functions (of a controller) is not in the file. With other settings, or if the file has the state alone (written by an
+        older version, or cut), results agree to rounding at first and then drift apart; the latter case issues a warning.
+
+        Raises ValueError for a run of another scene, and TrajectoryError for a file with impossible contents.
+        """
+        y = np.asarray(trajectory.last_state, float)
+        if y.shape != self._y.shape:
+            raise ValueError(
+                f"the saved run has {y.size} numbers in its state and this scene {self._y.size}; resume the same scene"
+            )
+        with self._alone():
+            try:
+                found = checkpoint.detach(trajectory.dataset, checkpoint.NOW)
+                self._go_on_from(float(trajectory.times[-1]), y, trajectory.last_joint_coordinates, found)
+            except CheckpointError as error:
+                raise TrajectoryError(str(error)) from None
+        return self
+
+    def _go_on_from(
+        self, time: float, y: np.ndarray, turns: dict[str, float], found: checkpoint.Checkpoint | None
+    ) -> None:
+        """Begin a record at a state and its checkpoint, if there is one; turns: coordinates of joints there. Raises
+        CheckpointError."""
+        self._set_state(time, y, turns)
+        self.advances, self.resumed, self._begun_from = [], True, None
+        if found is None or not checkpoint.of_state(found, y):
+            self.warn(
+                "the saved run has its last state alone, without the data that steps take from the step before: the run that "
+                "goes on from it is near to one that was never stopped, but not bit-identical"
+            )
+        elif checkpoint.same_settings(self, found):
+            checkpoint.put_back(self, found)
+            self._begun_from = found
+        self.recorder = Recorder(self.model, self._mechanism)
+        self._record()
+
+    def _set_state(self, time: float, y: np.ndarray, turns: dict[str, float] | None) -> None:
+        """Let the run go on from this state at a time (s); turns: coordinates of joints there, if known, with full turns."""
+        self._y[:] = y
+        self._seen = None
+        self._driver.restart(time)
+        self._asked.begin(time)
+        self._forget_controls()
+        if turns is not None:
+            self._recall_turns(turns)
