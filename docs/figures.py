@@ -11,10 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import dalembert as dal
-from dalembert.gallery import formulations
-from dalembert.gallery import orbit
-from dalembert.gallery import spring_chain
-from dalembert.gallery import stiffness
+from dalembert.gallery import formulations, orbit, spring_chain, stiffness
 
 COLORS = {
     "euler": "#b4434d", "midpoint": "#e08a3c", "rk4": "#72767d", "symplectic_euler": "#54a24b", "time_stepping": "#7a5ba6",

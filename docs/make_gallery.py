@@ -11,8 +11,7 @@ from matplotlib.figure import Figure
 import dalembert as dal
 from dalembert import gallery
 from dalembert.gallery import rotation_drift
-from dalembert.view.still import Arrow
-from dalembert.view.still import still
+from dalembert.view.still import Arrow, still
 
 HERE = Path(__file__).parent
 LEFT, RIGHT = (0.0, 0.0, -0.5), (0.0, 0.0, 0.5)  # ends of a bar of 1 m
