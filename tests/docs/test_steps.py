@@ -1,7 +1,8 @@
 """The pages that walk through a step name functions that are there, called by the functions and in the order that they claim.
 
 A line of such a page names a file, a function of it, and, where the caller does not name that function, the name of the
-pointer, task or job by which it is called. Lines one level in are the functions that it calls.
+pointer, task or job by which it is called. Lines one level in are the functions that it calls. A second list goes on from a
+function of the first.
 """
 
 import ast
@@ -34,8 +35,8 @@ class Line:
     calls: list["Line"] = field(default_factory=list)
 
 
-def read(page: str) -> tuple[Line, list[Line]]:
-    """The first function of a page, and all of them in the order of the page."""
+def read(page: str) -> list[Line]:
+    """The functions of a page in its order."""
     lines: list[Line] = []
     path: list[Line] = []
     for number, text in enumerate((DOCS / f"{page}.md").read_text("utf-8").splitlines(), 1):
@@ -45,12 +46,15 @@ def read(page: str) -> tuple[Line, list[Line]]:
         assert found, f"{page}.md:{number}: write `- [`file.py: function`](link) (by `name`): what it computes`"
         depth = len(found["indent"]) // 2
         line = Line(number, depth, found["file"], found["name"], found["link"], found["by"])
-        assert depth <= len(path) and (depth > 0) == bool(lines), f"{page}.md:{number}: this line has no caller"
+        assert depth <= len(path), f"{page}.md:{number}: this line has no caller"
         if depth:
             path[depth - 1].calls.append(line)
+        elif lines:
+            before = [(other.file, other.name) for other in lines]
+            assert (line.file, line.name) in before, f"{page}.md:{number}: no line above calls {line.name}"
         path[depth:] = [line]
         lines.append(line)
-    return lines[0], lines
+    return lines
 
 
 @cache
@@ -89,7 +93,7 @@ def elsewhere(line: Line) -> str:
 
 @pytest.mark.parametrize("page", MOST_FILES)
 def test_functions_are_in_the_files_that_the_page_names(page):
-    _, lines = read(page)
+    lines = read(page)
     missing = []
     for line in lines:
         if not (PACKAGE / line.file).exists() or line.name not in functions(line.file):
@@ -101,7 +105,7 @@ def test_functions_are_in_the_files_that_the_page_names(page):
 
 @pytest.mark.parametrize("page", MOST_FILES)
 def test_functions_are_called_by_the_line_above_and_in_this_order(page):
-    _, lines = read(page)
+    lines = read(page)
     wrong = []
     for caller in lines:
         names, at = used(functions(caller.file)[caller.name]), -1
@@ -118,10 +122,11 @@ def test_functions_are_called_by_the_line_above_and_in_this_order(page):
 
 @pytest.mark.parametrize("page, most", MOST_FILES.items())
 def test_a_step_is_read_in_few_files(page, most):
-    _, lines = read(page)
+    lines = read(page)
     files = sorted({line.file for line in lines})
     assert len(files) <= most, files
     assert len(lines) > 2 * len(files)
+    assert max(line.depth for line in lines) <= 8, "Markdown nests no deeper: begin another list"
 
 
 def test_a_wrong_page_is_noticed(tmp_path, monkeypatch):
