@@ -1,7 +1,8 @@
 """A wall of boxes in time steps of the real-time solver: it stands as if it were one block.
 
 Columns of boxes stand side by side without a gap, so that every box touches four others. Passes of Gauss–Seidel alone let
-such a wall sway and creep; loads carried down its columns at once (`contact/shock_propagation.py`) hold it where it was built.
+such a wall sway and creep; shock propagation (`contact/shock_propagation.py`) carries the loads down the columns in one
+pass, and the wall stays where it was built.
 """
 
 from __future__ import annotations
