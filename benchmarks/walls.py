@@ -89,7 +89,7 @@ def main(sizes: tuple[int, ...]) -> None:
 
 {table(sizes)}
 
-One thread. Engines take turns in one run; the shortest counts. Sleeping is off; else each is as it comes.
+One thread. Engines take turns in one run; the shortest counts. Sleeping is off; all other settings are defaults.
 """
     write("walls", "Walls of boxes", block)
 

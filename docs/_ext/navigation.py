@@ -23,7 +23,14 @@ SECTIONS = {
     "Reference": ["reference/*"],
     "Measured": ["accuracy", "benchmarks"],
     "Coming from": ["coming-from/*"],
-    "About": ["architecture", "extending"],
+    "Inside": [
+        "architecture",
+        "step-of-a-mechanism",
+        "step-of-contact",
+        "step-of-cloth",
+        "extending",
+        "contributing",
+    ],
 }
 REST = "Topics"  # where pages of docs/ go that are not listed
 FIRST = {

@@ -359,8 +359,13 @@ def imported(path: str) -> frozenset[str]:
 @functools.cache
 def compiled_files() -> frozenset[str]:
     """The files of this package with compiled functions, and with the tables that these read."""
-    folders = [ROOT / name for name in KERNELS]
-    found = {entry.path for folder in folders for entry in os.scandir(folder) if entry.name.endswith(".py")}
+    found = {
+        os.path.join(folder, file)
+        for name in KERNELS
+        for folder, _, files in os.walk(ROOT / name)
+        for file in files
+        if file.endswith(".py")
+    }
     found |= {os.path.join(ROOT, name) for name in TABLES}
     return frozenset(found - {os.path.join(ROOT, name) for name in APART})
 
