@@ -25,8 +25,8 @@ class Solid(NamedTuple):
 
     shape: Any
     body: int
-    position: Sequence[float] = (0.0, 0.0, 0.0)
-    orientation: Sequence[float] = (1.0, 0.0, 0.0, 0.0)
+    position: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0)
+    orientation: Sequence[float] | np.ndarray = (1.0, 0.0, 0.0, 0.0)
     material: Material = Material()
 
 

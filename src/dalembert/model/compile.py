@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.tables import allocate
 from ..core.user_function import Adapter, Pointer
 from ..scene.body import WORLD, Body
 from ..scene.checks import eigenvectors, quaternion_of
@@ -26,7 +27,7 @@ from .particles import (
     particles_in_joints,
     to_frame,
 )
-from .tables import CONTACT_WORK, EQUAL_MOMENTS, LEDGER, STAGES, STATE_SIZE, System
+from .tables import CONTACT_WORK, EQUAL_MOMENTS, LEDGER, STATE_SIZE, System
 from .tree import Layout, build_tree
 from .user_functions import event_adapter
 
@@ -78,53 +79,27 @@ class Model:
         return slice(at, at + 6 * self.particle_count)
 
     def system(self, slots: Mapping[str, np.ndarray] | None = None, diagonal: np.ndarray | None = None) -> System:
-        """The tables with a fresh workspace, poisoned with NaN. slots, diagonal : where the matrix of a time step of
-        particles has the blocks of elements and of particles."""
-        graph, rigid = self.graph, len(self.body_names)
-        bodies = len(self.tables["bodies"])
-
-        def blank(n: int) -> np.ndarray:
-            return np.full(n, np.nan)
-
-        kinematics = np.zeros(bodies + 1, tables.KINEMATICS).view(np.recarray)
-        kinematics.rotation[rigid:] = np.eye(3).ravel()
-        settings = np.zeros(1, tables.SETTINGS).view(np.recarray)
+        """The tables with a fresh workspace, filled with NaN where it is written first. slots, diagonal : indices of the
+        blocks of elements and of particles in the matrix of a time step of particles."""
+        graph, rigid, symbolic = self.graph, len(self.body_names), self.graph.symbolic
+        own = {key: np.array(value).view(type(value)) for key, value in self.tables.items()}
+        sizes = {
+            "bodies": len(own["bodies"]), "rigid_bodies": rigid, "joints": len(self.joint_names),
+            "forces": len(own["forces"]), "ledger": len(self.force_names), "rows": graph.rows,
+            "unknowns": graph.unknowns, "values": symbolic.values, "jacobian_size": graph.jacobian_size,
+        }  # fmt: skip
+        system: System = allocate(
+            System, sizes, **own,
+            joints=np.array(graph.joints).view(np.recarray), incidences=graph.incidences, pairs=graph.pairs,
+            hubs=graph.hubs, columns=symbolic.columns, entries=symbolic.entries, updates=symbolic.updates,
+            elements=self.particles.make_elements(slots or {}), interactions=self.particles.make_interactions(),
+            diagonal_slots=np.zeros(0, np.int64) if diagonal is None else diagonal,
+        )  # fmt: skip
+        system.kinematics.rotation[rigid:] = np.eye(3).ravel()
+        settings = system.settings
         settings.length, settings.ledger, settings.condition = self.length, len(self.force_names), 1.0
         settings.rigid, settings.particles = rigid, self.particle_count
-        jacobian = np.zeros(graph.jacobian_size)
-        own = {key: np.array(value).view(type(value)) for key, value in self.tables.items()}
-        own["elements"] = self.particles.make_elements(slots or {})
-        own["interactions"] = self.particles.make_interactions()
-        return System(
-            joints=np.array(graph.joints).view(np.recarray),
-            incidences=graph.incidences,
-            pairs=graph.pairs,
-            hubs=graph.hubs,
-            columns=graph.symbolic.columns,
-            entries=graph.symbolic.entries,
-            updates=graph.symbolic.updates,
-            settings=settings,
-            kinematics=kinematics,
-            jacobian=jacobian,
-            error=np.zeros(graph.rows),
-            bias=np.zeros(graph.rows),
-            scale=blank(graph.unknowns),
-            values=blank(graph.symbolic.values),
-            lower=blank(graph.symbolic.values),
-            rhs=blank(graph.unknowns),
-            multipliers=np.zeros(graph.unknowns),
-            residual=blank(graph.unknowns),
-            scratch=blank(4 * STATE_SIZE + 26 * 6),
-            pushes=np.zeros(6 * rigid),
-            diagonal_slots=np.zeros(0, np.int64) if diagonal is None else diagonal,
-            power=blank(len(self.force_names) + len(LEDGER)),
-            exerted=blank(tables.EXERTED * len(own["forces"])),
-            energies=blank(3),
-            rates=blank(graph.rows),
-            wrenches=blank(6 * len(self.joint_names)),
-            timer=np.zeros(len(STAGES) + 3),
-            **own,
-        )
+        return system
 
 
 def compile_scene(scene: Scene, *, hubs: bool = True, apart: bool = False, coordinates: str = "maximal") -> Model:
