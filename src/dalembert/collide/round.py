@@ -26,12 +26,6 @@ COMMON = 1e-9  # of the length of a capsule: parallel capsules that have less in
 
 
 @inlined
-def both(pair, collision):
-    """(collider a, place of a, collider b, place of b)."""
-    return collision.colliders[pair.a], collision.places[pair.a], collision.colliders[pair.b], collision.places[pair.b]
-
-
-@inlined
 def segment(collider, place):
     """Middle of the axis of a capsule, and the half of it on the side of +z (world)."""
     rotation = nine(place.rotation)
@@ -72,7 +66,8 @@ def balls(p, radius_p, q, radius_q, otherwise, margin, manifold):
 @njit
 def sphere_sphere(pair, margin, collision):
     """One point, along the line of the centres."""
-    sphere_a, place_a, sphere_b, place_b = both(pair, collision)
+    sphere_a, sphere_b = collision.colliders[pair.a], collision.colliders[pair.b]
+    place_a, place_b = collision.places[pair.a], collision.places[pair.b]
     p, q = load3(place_a.x), load3(place_b.x)
     return balls(p, sphere_a["size"][0], q, sphere_b["size"][0], (0.0, 0.0, 1.0), margin, collision.manifold[0])
 
@@ -80,7 +75,8 @@ def sphere_sphere(pair, margin, collision):
 @njit
 def sphere_capsule(pair, margin, collision):
     """One point, at the point of the axis nearest to the centre of the sphere."""
-    sphere, place_a, capsule, place_b = both(pair, collision)
+    sphere, capsule = collision.colliders[pair.a], collision.colliders[pair.b]
+    place_a, place_b = collision.places[pair.a], collision.places[pair.b]
     p = load3(place_a.x)
     middle, half = segment(capsule, place_b)
     square = dot(half, half)
@@ -92,7 +88,8 @@ def sphere_capsule(pair, margin, collision):
 @njit
 def capsule_capsule(pair, margin, collision):
     """One point, where the axes are nearest; two, at the ends of what they have in common, where they are parallel."""
-    capsule_a, place_a, capsule_b, place_b = both(pair, collision)
+    capsule_a, capsule_b = collision.colliders[pair.a], collision.colliders[pair.b]
+    place_a, place_b = collision.places[pair.a], collision.places[pair.b]
     manifold = collision.manifold[0]
     radius_a, radius_b = capsule_a["size"][0], capsule_b["size"][0]
     p, d = segment(capsule_a, place_a)
@@ -123,7 +120,8 @@ def capsule_capsule(pair, margin, collision):
 @njit
 def sphere_box(pair, margin, collision):
     """One point, at the point of the box nearest to the centre; a centre inside the box leaves by the nearest face."""
-    sphere, place_a, box, place_b = both(pair, collision)
+    sphere, box = collision.colliders[pair.a], collision.colliders[pair.b]
+    place_a, place_b = collision.places[pair.a], collision.places[pair.b]
     manifold = collision.manifold[0]
     radius = sphere["size"][0]
     half = load3(box["size"])
@@ -174,7 +172,8 @@ def touch(p, n, origin, feature, margin, manifold):
 @njit
 def sphere_plane(pair, margin, collision):
     """One point, the lowest."""
-    sphere, place_a, _, place_b = both(pair, collision)
+    sphere = collision.colliders[pair.a]
+    place_a, place_b = collision.places[pair.a], collision.places[pair.b]
     manifold = collision.manifold[0]
     n = upward(place_b)
     start(scale(-1.0, n), manifold)
@@ -185,7 +184,8 @@ def sphere_plane(pair, margin, collision):
 @njit
 def capsule_plane(pair, margin, collision):
     """Two points, the lowest of both ends."""
-    capsule, place_a, _, place_b = both(pair, collision)
+    capsule = collision.colliders[pair.a]
+    place_a, place_b = collision.places[pair.a], collision.places[pair.b]
     manifold = collision.manifold[0]
     n = upward(place_b)
     start(scale(-1.0, n), manifold)
@@ -223,7 +223,8 @@ def store_corners(count, radius, place, margin, collision):
 @njit
 def box_plane(pair, margin, collision):
     """The corners that are near, the best four of them."""
-    box, place_a, _, place_b = both(pair, collision)
+    box = collision.colliders[pair.a]
+    place_a, place_b = collision.places[pair.a], collision.places[pair.b]
     start(scale(-1.0, upward(place_b)), collision.manifold[0])
     turn, shift = relative_pose(place_b, place_a)
     half = load3(box["size"])
@@ -241,7 +242,8 @@ def box_plane(pair, margin, collision):
 @njit
 def hull_plane(pair, margin, collision):
     """The corners that are near, the best four of them; of more corners than `scratch` has room for, the first."""
-    hull, place_a, _, place_b = both(pair, collision)
+    hull = collision.colliders[pair.a]
+    place_a, place_b = collision.places[pair.a], collision.places[pair.b]
     vertices, scratch = collision.vertices, collision.scratch
     start(scale(-1.0, upward(place_b)), collision.manifold[0])
     turn, shift = relative_pose(place_b, place_a)
@@ -256,7 +258,8 @@ def hull_plane(pair, margin, collision):
 @njit
 def convex_plane(pair, margin, collision):
     """Any convex shape: its lowest point, and the corners of a flat part that faces the plane, the best four of them."""
-    shape, place_a, _, place_b = both(pair, collision)
+    shape = collision.colliders[pair.a]
+    place_a, place_b = collision.places[pair.a], collision.places[pair.b]
     scratch, manifold = collision.scratch, collision.manifold[0]
     n = upward(place_b)
     back = scale(-1.0, n)
@@ -312,7 +315,8 @@ def touch_rim(radius, z, down, first, last, pair, margin, collision):
 @njit
 def cylinder_plane(pair, margin, collision):
     """Four points where it stands, one where it leans, two where it lies."""
-    cylinder, place_a, _, place_b = both(pair, collision)
+    cylinder = collision.colliders[pair.a]
+    place_a, place_b = collision.places[pair.a], collision.places[pair.b]
     n = upward(place_b)
     start(scale(-1.0, n), collision.manifold[0])
     up = matvec_t(nine(place_a.rotation), n)
@@ -328,7 +332,8 @@ def cylinder_plane(pair, margin, collision):
 @njit
 def cone_plane(pair, margin, collision):
     """Four points where it stands on its base, two where it lies, one where it leans or stands on its apex."""
-    cone, place_a, _, place_b = both(pair, collision)
+    cone = collision.colliders[pair.a]
+    place_a, place_b = collision.places[pair.a], collision.places[pair.b]
     manifold = collision.manifold[0]
     n = upward(place_b)
     start(scale(-1.0, n), manifold)
