@@ -247,7 +247,7 @@ def _options(
     if any(direction not in (-1, 0, 1) for direction in directions):
         raise ValueError(f"an event's direction must be -1, 0 or 1, not {directions}")
     if tableau.partitioned == 2:
-        raise ValueError(f"method {name!r} needs a mechanism, whose free motion it knows; run it with simulate")
+        raise ValueError(f"method {name!r} needs the free motion of a mechanism; run it with simulate")
     if tableau.partitioned and n % 2:
         raise ValueError(f"{name} takes y as positions then momenta, half and half, but y0 has {n} numbers")
     return make_options(
