@@ -133,7 +133,7 @@ def test_a_table_grows_where_its_rows_depend_on_a_size():
 def test_a_table_is_printed_with_names_and_units():
     table = made()
     listed = list_tables({"outside": table}).splitlines()
-    assert listed[0].split() == ["table", "rows", "of", "unit"]
+    assert listed[0].split() == ["table", "rows", "of", "unit", "writer"]
     assert listed[1].split() == ["outside.points", "2", "records", "of", "2", "what", "moves"]
     assert listed[2].split() == ["outside.free", "7", "float64", "m/s"]
     assert show_table({"outside": table}, "points", 5).splitlines() == [

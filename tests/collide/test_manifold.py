@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dalembert.collide.manifold import clip_faces
+from dalembert.collide.manifold import Polygon, clip_faces
 from dalembert.collide.tables import MANIFOLD, SCRATCH
 from dalembert.core.kernel import kernel, out
 
@@ -16,7 +16,8 @@ SQUARE = np.array([[-1.0, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]])
 def clip(
     count_a: int, count_b: int, x: float, y: float, z: float, margin: float, scratch: out(), manifolds: out(1, MANIFOLD)
 ) -> int:
-    return clip_faces(count_a, 0, count_b, 300, (x, y, z), margin, margin, scratch, manifolds[0])
+    a, b = Polygon(count_a, 0), Polygon(count_b, 300)
+    return clip_faces(a, b, (x, y, z), margin, margin, scratch, manifolds[0])
 
 
 def meet(a, b, normal=(0.0, 0.0, 1.0), margin=0.5):

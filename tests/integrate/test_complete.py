@@ -9,7 +9,7 @@ from dalembert.core.c_function import C_TYPE, COMPLETE, COMPLETE_EVALUATED, view
 from dalembert.core.status import OK, PASSED_THROUGH
 from dalembert.integrate import METHODS
 from dalembert.integrate.driver import RECORD, OdeStepper, make_record
-from dalembert.integrate.state import Functions, make_clock, make_options, make_signs, make_work
+from dalembert.integrate.state import Functions, make_clock, make_options, make_work
 
 
 class Circle:
@@ -33,10 +33,10 @@ class Circle:
 def run(name, adaptive, t_ends, land=True):
     options = make_options(METHODS[name], 2, adaptive=adaptive, land=land)
     circle, y, dydt = Circle(), np.array([1.0, 0.0]), np.full(2, np.nan)
-    work, signs, clock = make_work(options), make_signs(options), make_clock(0.0, 0.0 if adaptive else 0.1)
+    work, clock = make_work(options), make_clock(0.0, 0.0 if adaptive else 0.1)
     for t_end in t_ends:
         record = make_record(np.array([t_end]), False, 10_000, 1, 2, 0)
-        status = OdeStepper(circle.functions, options, work, signs, clock, record).call(RECORD, 0.0, y, dydt)
+        status = OdeStepper(circle.functions, options, work, clock, record).call(RECORD, 0.0, y, dydt)
     return status, y, dydt, clock[0], circle.times
 
 

@@ -7,7 +7,7 @@ from dalembert.core.status import EVENT, OK
 from dalembert.core.user_function import Pointer
 from dalembert.integrate import METHODS, Event, solve
 from dalembert.integrate.driver import RECORD, OdeStepper, make_record
-from dalembert.integrate.state import Functions, make_clock, make_options, make_signs, make_work
+from dalembert.integrate.state import Functions, make_clock, make_options, make_work
 
 from .problems import falling, kepler, kepler_start, oscillator
 
@@ -77,9 +77,9 @@ def test_bouncing(name, dt, direction):
     options = make_options(METHODS[name], 2, adaptive=dt == 0.0, rtol=1e-10, atol=1e-10, direction=[direction])
     pointers = Pointer(falling), Pointer(height, scalar=True)
     functions = Functions(pointers[0].address, 0, 0, np.array([pointers[1].address]), np.zeros(1, np.int64))
-    dydt, work, signs, clock = np.full(2, np.nan), make_work(options), make_signs(options), make_clock(0.0, dt)
+    dydt, work, clock = np.full(2, np.nan), make_work(options), make_clock(0.0, dt)
     record = make_record(np.array([3.5]), True, 100_000, 1000, 2, 0)
-    stepper = OdeStepper(functions, options, work, signs, clock, record)
+    stepper = OdeStepper(functions, options, work, clock, record)
     status = EVENT
     while status == EVENT:
         status = stepper.call(RECORD, 0.0, y, dydt)

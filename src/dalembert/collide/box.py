@@ -3,9 +3,12 @@
 Two boxes are disjoint exactly when one of fifteen axes separates them: the three face normals of each and the nine
 products of an edge of one and an edge of the other (Gottschalk, Lin & Manocha 1996, §5). Along the axis of the largest gap
 (the least depth, where all overlap) they are pushed apart by the shortest way.
+
+In order: `box_box`, the entry; the fifteen axes; the points of contact, once the axis is known.
 """
 
 import math
+from typing import Any, NamedTuple
 
 from ..core.jit import inlined, njit
 from ..core.math3 import add, add_scaled, cross, dot, load3, matvec, matvec_t, scale, sub
@@ -15,6 +18,8 @@ from .gjk import relative_pose
 from .manifold import (
     STRIDE,
     WORK,
+    Plane,
+    Polygon,
     add_point,
     clip_faces,
     cut,
@@ -26,19 +31,189 @@ from .manifold import (
 )
 from .tables import EDGE_EDGE, FACE_A, FACE_B, NO_WITNESS
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The points of contact of two boxes, once the axis of contact is known.
+BIAS = 1e-6  # of the smallest half side: a later axis must have a gap larger by this to be taken before an earlier one
+STAY = 1e-5  # of the same: and by this, to be taken before the face that touched last time
+PARALLEL = 1e-12  # squared sine of the angle of two edges below which the faces beside them tell as much
 
 
-POLYGON_A = WORK - 24  # two rectangles
-POLYGON_B = WORK - 12
-BY_FEATURE = 1 << 16  # names of corners are below
+class BoxAt(NamedTuple):
+    """A box in the world."""
+
+    place: Any  # its row of `places`
+    half: Any  # half of its sides (3), m
 
 
 @inlined
 def axis_of(place, k):
     """Axis k of a frame, in world axes."""
     return (load(place.rotation, k), load(place.rotation, 3 + k), load(place.rotation, 6 + k))
+
+
+@inlined
+def half_size(size, k):
+    """Component k of a tuple of three, for a k that is not a constant."""
+    return size[0] if k == 0 else (size[1] if k == 1 else size[2])
+
+
+class Tolerances(NamedTuple):
+    """Lengths (m) that decide about the points of a contact."""
+
+    margin: Any  # points that are further apart are left out
+    slack: Any  # corners nearer than this to a line are on it
+    graze: Any  # boxes that are so near, and overlap by so little, do not touch; −1: they do
+
+
+@njit
+def box_box(pair, margin, collision):
+    """Fill the manifold of two boxes; returns its number of points.
+
+    The normal is the axis of the largest gap, faces of a taken before those of b, and these before pairs of edges, where
+    they are equal within `BIAS`; and the face that touched last time before all, within `STAY`. That gap is the distance of
+    the boxes where a face is involved, or two edges; where a corner passes a corner or an edge it is less: such contacts come
+    early, never late. Boxes that touch along their edges only, within `STAY`, and move no further than that, as every
+    second brick of a wall does, do not meet: neither of two normals is better than the other.
+    """
+    collision.manifold[0].points = 0
+    scratch, place_a, place_b = collision.scratch, collision.places[pair.a], collision.places[pair.b]
+    ha, hb = load3(collision.colliders[pair.a]["size"]), load3(collision.colliders[pair.b]["size"])
+    if pair.points == 0 and pair.witness != NO_WITNESS and witness_gap(pair, place_a, ha, place_b, hb) > margin:
+        return 0
+    slack = BIAS * min(min(ha[0], ha[1], ha[2]), min(hb[0], hb[1], hb[2]))
+    r, t = relative_pose(place_a, place_b)
+    store_pose(r, t, ha, hb, scratch)
+    axis, last, ahead = -1, -math.inf, 0.0
+    if pair.points > 0 and (pair.witness == FACE_A or pair.witness == FACE_B):
+        axis = pair.feature_a if pair.witness == FACE_A else 3 + pair.feature_b
+        last, ahead = witness_gap(pair, place_a, ha, place_b, hb), STAY / BIAS * slack
+    before, gap = axis, last + ahead
+    axis, gap = best_face(axis, gap, FACES_OF_A, slack, scratch)
+    if gap <= margin:
+        axis, gap = best_face(axis, gap, FACES_OF_B, slack, scratch)
+    if gap <= margin:
+        axis, gap = best_edges(axis, gap, slack, scratch)
+    if axis == before:
+        gap = last
+    pair.feature_a, pair.feature_b = 0, 0
+    if axis < 3:
+        pair.witness, pair.feature_a = FACE_A, axis
+    elif axis < 6:
+        pair.witness, pair.feature_b = FACE_B, axis - 3
+    else:
+        pair.witness, pair.feature_a, pair.feature_b = EDGE_EDGE, (axis - 6) // 3, (axis - 6) % 3
+    if not -math.inf < gap <= margin:  # −∞ where a pose is not a number
+        return 0
+    if axis >= 6:
+        return edge_contact(pair, BoxAt(place_a, ha), BoxAt(place_b, hb), r, t, gap, margin, collision)
+    if axis >= 3:
+        axis, turn = axis - 3, -1.0
+        place_a, ha, place_b, hb = place_b, hb, place_a, ha
+    else:
+        turn = 1.0
+    graze = STAY / BIAS * slack
+    if place_a.moves + place_b.moves > graze:
+        graze = -1.0
+    tolerances = Tolerances(margin, slack, graze)
+    return face_contact(BoxAt(place_a, ha), axis, BoxAt(place_b, hb), turn, gap, tolerances, collision)
+
+
+@njit
+def witness_gap(pair, place_a, ha, place_b, hb):
+    """The gap along the axis that separated the boxes last time."""
+    if pair.witness == FACE_A:
+        axis = axis_of(place_a, pair.feature_a)
+    elif pair.witness == FACE_B:
+        axis = axis_of(place_b, pair.feature_b)
+    else:
+        axis = cross(axis_of(place_a, pair.feature_a), axis_of(place_b, pair.feature_b))
+    square = dot(axis, axis)
+    if not square > PARALLEL:
+        return -math.inf
+    along_a = matvec_t(nine(place_a.rotation), axis)
+    along_b = matvec_t(nine(place_b.rotation), axis)
+    gap = abs(dot(axis, sub(load3(place_b.x), load3(place_a.x))))
+    gap -= ha[0] * abs(along_a[0]) + ha[1] * abs(along_a[1]) + ha[2] * abs(along_a[2])
+    gap -= hb[0] * abs(along_b[0]) + hb[1] * abs(along_b[1]) + hb[2] * abs(along_b[2])
+    return gap / math.sqrt(square) if pair.witness == EDGE_EDGE else gap
+
+
+# The pose of b in the frame of a and the half sides lie in scratch, so that the axes are loops: R, t, Rᵀt, and both sizes.
+POSE, SHIFT, BACK, SIZE_A, SIZE_B = 0, 9, 12, 15, 18
+
+
+class Faces(NamedTuple):
+    """The face normals of one box, numbered from `first`; R[step k + across j] is the component of the other box's axis j on
+    its axis k. `shift`, `own`, `other`: where the translation, its size and that of the other box are in scratch."""
+
+    first: int
+    step: int
+    across: int
+    shift: int
+    own: int
+    other: int
+
+
+FACES_OF_A, FACES_OF_B = Faces(0, 3, 1, SHIFT, SIZE_A, SIZE_B), Faces(3, 1, 3, BACK, SIZE_B, SIZE_A)
+
+
+@njit
+def store_pose(r, t, ha, hb, scratch):
+    """Write R, t, Rᵀt and both sizes to scratch[0 : 21]."""
+    s = matvec_t(r, t)
+    for k in range(9):
+        store(scratch, POSE + k, r[k])
+    for k in range(3):
+        store(scratch, SHIFT + k, t[k])
+        store(scratch, BACK + k, s[k])
+        store(scratch, SIZE_A + k, ha[k])
+        store(scratch, SIZE_B + k, hb[k])
+
+
+@njit
+def best_face(axis, gap, faces, slack, scratch):
+    """(axis, gap) once the three face normals of one box (`Faces`) are compared too."""
+    for k in range(3):
+        reach = load(scratch, faces.own + k)
+        for j in range(3):
+            reach += abs(load(scratch, POSE + faces.step * k + faces.across * j)) * load(scratch, faces.other + j)
+        candidate = abs(load(scratch, faces.shift + k)) - reach
+        if candidate > gap + slack:
+            axis, gap = faces.first + k, candidate
+    return axis, gap
+
+
+@njit
+def best_edges(axis, gap, slack, scratch):
+    """(axis, gap) once the pairs of edges are compared too, numbered 6 + 3 i + j.
+
+    The axis of edge i of a and edge j of b is e_i × r_j in the frame of a, with r_j column j of R. With i, k, q in cyclic
+    order its length squared is R_kj² + R_qj², t has the component t_q R_kj − t_k R_qj on it, and a the reach h_k |R_qj| +
+    h_q |R_kj|; b has h_m |R_in| + h_n |R_im| with j, m, n in cyclic order; all times the length.
+    """
+    for i in range(3):
+        k, q = (i + 1) % 3, (i + 2) % 3
+        tk, tq = load(scratch, SHIFT + k), load(scratch, SHIFT + q)
+        hk, hq = load(scratch, SIZE_A + k), load(scratch, SIZE_A + q)
+        for j in range(3):
+            m, n = (j + 1) % 3, (j + 2) % 3
+            rk, rq = load(scratch, POSE + 3 * k + j), load(scratch, POSE + 3 * q + j)
+            reach = hk * abs(rq) + hq * abs(rk)
+            reach += load(scratch, SIZE_B + m) * abs(load(scratch, POSE + 3 * i + n))
+            reach += load(scratch, SIZE_B + n) * abs(load(scratch, POSE + 3 * i + m))
+            candidate = abs(tq * rk - tk * rq) - reach
+            square = rk * rk + rq * rq
+            # Dividing by the length, which is at most 1, makes a negative gap only more so.
+            if square > PARALLEL and (candidate > gap + slack or candidate > 0.0):
+                candidate /= math.sqrt(square)
+                if candidate > gap + slack:
+                    axis, gap = 6 + 3 * i + j, candidate
+    return axis, gap
+
+
+# Points of contact ------------------------------------------------------------------------------------------------------
+
+POLYGON_A = WORK - 24  # two rectangles
+POLYGON_B = WORK - 12
+BY_FEATURE = 1 << 16  # names of corners are below
 
 
 @inlined
@@ -54,13 +229,17 @@ def facing_side(place, n):
 
 
 @njit
-def face_contact(place, size, k, other_place, other, turn, gap, margin, slack, graze, scratch, manifold):
-    """Contact on a face of axis k of the box at `place`; turn = 1 if that is box a, −1 if it is b. None where the gap is
-    within `graze` (m) of zero and the faces overlap by no more than that.
+def face_contact(box, k, other_box, turn, gap, tolerances, collision):
+    """Contact on a face of axis k of `box`; turn = 1 if that is box a, −1 if it is b. None where the gap is within
+    `tolerances.graze` of zero and the faces overlap by no more than that. Fills the manifold; returns its points.
 
     In the frame of the face, u and v along its sides, the nearest face of the other box is a parallelogram, which the four
     sides clip; w, the height of a corner over the face, is its separation.
     """
+    scratch, manifold = collision.scratch, collision.manifold[0]
+    place, size = box
+    other_place, other = other_box
+    margin, slack, graze = tolerances
     d = sub(load3(other_place.x), load3(place.x))
     m = axis_of(place, k)
     sign = 1.0 if dot(m, d) >= 0.0 else -1.0
@@ -95,7 +274,8 @@ def face_contact(place, size, k, other_place, other, turn, gap, margin, slack, g
         grow = grow + margin if grow < margin else math.inf
     if count > 0:
         name_corners(count, at, scratch)
-        count = store_points(count, at, frame, (0.0, 0.0, 0.0), 0.5, margin, slack, base, scratch, manifold)
+        plane = Plane(frame, (0.0, 0.0, 0.0), 0.5)
+        count = store_points(count, at, plane, margin, slack, base, scratch, manifold)
     if count == 0:
         # The corner nearest to the face.
         lowest = add_scaled(middle, -math.copysign(1.0, ew), e)
@@ -113,11 +293,6 @@ def is_narrow(count, at, width, scratch):
         low_u, high_u = min(low_u, u), max(high_u, u)
         low_v, high_v = min(low_v, v), max(high_v, v)
     return not (high_u - low_u > width and high_v - low_v > width)
-
-
-@inlined
-def half_size(size, k):
-    return size[0] if k == 0 else (size[1] if k == 1 else size[2])
 
 
 @njit
@@ -145,12 +320,17 @@ def supporting_edge(place, size, k, n):
 
 
 @njit
-def edge_contact(place_a, size_a, i, place_b, size_b, j, r, t, gap, margin, scratch, manifold):
-    """Contact of an edge of a along its axis i with one of b along j.
+def edge_contact(pair, box_a, box_b, r, t, gap, margin, collision):
+    """Contact of an edge of a along its axis `pair.feature_a` with one of b along `pair.feature_b`; (r, t) is the pose of b
+    in the frame of a. Fills the manifold; returns its points.
 
     The patch of the two faces that look along the normal has the crossing of the edges for a corner. Others are near enough
     only where the boxes lie almost flat on each other, and there they keep them from rocking.
     """
+    scratch, manifold = collision.scratch, collision.manifold[0]
+    place_a, size_a = box_a
+    place_b, size_b = box_b
+    i, j = pair.feature_a, pair.feature_b
     e = (1.0 if i == 0 else 0.0, 1.0 if i == 1 else 0.0, 1.0 if i == 2 else 0.0)
     axis = cross(e, (r[0], r[3], r[6]) if j == 0 else ((r[1], r[4], r[7]) if j == 1 else (r[2], r[5], r[8])))
     n = matvec(nine(place_a.rotation), scale(math.copysign(1.0, dot(axis, t)) / math.sqrt(dot(axis, axis)), axis))
@@ -159,7 +339,7 @@ def edge_contact(place_a, size_a, i, place_b, size_b, j, r, t, gap, margin, scra
     put_rectangle(place_a, size_a, ka, side_a, POLYGON_A, scratch)
     put_rectangle(place_b, size_b, kb, side_b, POLYGON_B, scratch)
     base = BY_FEATURE * (72 + 6 * (2 * ka + (side_a > 0.0)) + 2 * kb + (side_b > 0.0))
-    if clip_faces(4, POLYGON_A, 4, POLYGON_B, n, margin, margin, scratch, manifold) == 0:
+    if clip_faces(Polygon(4, POLYGON_A), Polygon(4, POLYGON_B), n, margin, margin, scratch, manifold) == 0:
         p, d = supporting_edge(place_a, size_a, i, n)
         q, f = supporting_edge(place_b, size_b, j, scale(-1.0, n))
         near_a, near_b = nearest_points(p, d, q, f)
@@ -167,142 +347,3 @@ def edge_contact(place_a, size_a, i, place_b, size_b, j, r, t, gap, margin, scra
     for k in range(manifold.points):
         manifold.feature[k] += base
     return manifold.points
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-
-BIAS = 1e-6  # of the smallest half side: a later axis must have a gap larger by this to be taken before an earlier one
-STAY = 1e-5  # of the same: and by this, to be taken before the face that touched last time
-PARALLEL = 1e-12  # squared sine of the angle of two edges below which the faces beside them tell as much
-
-
-@njit
-def box_box(pair, collider_a, place_a, collider_b, place_b, scratch, margin, manifold):
-    """Fill the manifold of two boxes; returns its number of points.
-
-    The normal is the axis of the largest gap, faces of a taken before those of b, and these before pairs of edges, where
-    they are equal within `BIAS`; and the face that touched last time before all, within `STAY`. That gap is the distance of
-    the boxes where a face is involved, or two edges; where a corner passes a corner or an edge it is less: such contacts come
-    early, never late. Boxes that touch along their edges only, within `STAY`, and move no further than that, as in a wall
-    each and the next but one, do not meet: neither of two normals is better than the other.
-    """
-    manifold.points = 0
-    ha, hb = load3(collider_a["size"]), load3(collider_b["size"])
-    if pair.points == 0 and pair.witness != NO_WITNESS and witness_gap(pair, place_a, ha, place_b, hb) > margin:
-        return 0
-    slack = BIAS * min(min(ha[0], ha[1], ha[2]), min(hb[0], hb[1], hb[2]))
-    r, t = relative_pose(place_a, place_b)
-    lay_out(r, t, ha, hb, scratch)
-    axis, last, ahead = -1, -math.inf, 0.0
-    if pair.points > 0 and (pair.witness == FACE_A or pair.witness == FACE_B):
-        axis = pair.feature_a if pair.witness == FACE_A else 3 + pair.feature_b
-        last, ahead = witness_gap(pair, place_a, ha, place_b, hb), STAY / BIAS * slack
-    before, gap = axis, last + ahead
-    axis, gap = best_face(axis, gap, 0, 3, 1, SHIFT, SIZE_A, SIZE_B, slack, scratch)
-    if gap <= margin:
-        axis, gap = best_face(axis, gap, 3, 1, 3, BACK, SIZE_B, SIZE_A, slack, scratch)
-    if gap <= margin:
-        axis, gap = best_edges(axis, gap, slack, scratch)
-    if axis == before:
-        gap = last
-    pair.feature_a, pair.feature_b = 0, 0
-    if axis < 3:
-        pair.witness, pair.feature_a = FACE_A, axis
-    elif axis < 6:
-        pair.witness, pair.feature_b = FACE_B, axis - 3
-    else:
-        pair.witness, pair.feature_a, pair.feature_b = EDGE_EDGE, (axis - 6) // 3, (axis - 6) % 3
-    if not -math.inf < gap <= margin:  # −∞ where a pose is not a number
-        return 0
-    if axis >= 6:
-        i, j = pair.feature_a, pair.feature_b
-        return edge_contact(place_a, ha, i, place_b, hb, j, r, t, gap, margin, scratch, manifold)
-    if axis >= 3:
-        axis, turn = axis - 3, -1.0
-        place_a, ha, place_b, hb = place_b, hb, place_a, ha
-    else:
-        turn = 1.0
-    graze = STAY / BIAS * slack
-    if place_a.moves + place_b.moves > graze:
-        graze = -1.0
-    return face_contact(place_a, ha, axis, place_b, hb, turn, gap, margin, slack, graze, scratch, manifold)
-
-
-@njit
-def witness_gap(pair, place_a, ha, place_b, hb):
-    """The gap along the axis that separated the boxes last time."""
-    if pair.witness == FACE_A:
-        axis = axis_of(place_a, pair.feature_a)
-    elif pair.witness == FACE_B:
-        axis = axis_of(place_b, pair.feature_b)
-    else:
-        axis = cross(axis_of(place_a, pair.feature_a), axis_of(place_b, pair.feature_b))
-    square = dot(axis, axis)
-    if not square > PARALLEL:
-        return -math.inf
-    along_a = matvec_t(nine(place_a.rotation), axis)
-    along_b = matvec_t(nine(place_b.rotation), axis)
-    gap = abs(dot(axis, sub(load3(place_b.x), load3(place_a.x))))
-    gap -= ha[0] * abs(along_a[0]) + ha[1] * abs(along_a[1]) + ha[2] * abs(along_a[2])
-    gap -= hb[0] * abs(along_b[0]) + hb[1] * abs(along_b[1]) + hb[2] * abs(along_b[2])
-    return gap / math.sqrt(square) if pair.witness == EDGE_EDGE else gap
-
-
-# The pose of b in the frame of a and the half sides lie in scratch, so that the axes are loops: R, t, Rᵀt, and both sizes.
-POSE, SHIFT, BACK, SIZE_A, SIZE_B = 0, 9, 12, 15, 18
-
-
-@njit
-def lay_out(r, t, ha, hb, scratch):
-    s = matvec_t(r, t)
-    for k in range(9):
-        store(scratch, POSE + k, r[k])
-    for k in range(3):
-        store(scratch, SHIFT + k, t[k])
-        store(scratch, BACK + k, s[k])
-        store(scratch, SIZE_A + k, ha[k])
-        store(scratch, SIZE_B + k, hb[k])
-
-
-@njit
-def best_face(axis, gap, first, step, across, shift, own, other, slack, scratch):
-    """(axis, gap) once the three face normals of one box are looked at too, numbered from `first`.
-
-    In the frame of that box the other has the components R[step k + across j] on axis k.
-    """
-    for k in range(3):
-        reach = load(scratch, own + k)
-        for j in range(3):
-            reach += abs(load(scratch, POSE + step * k + across * j)) * load(scratch, other + j)
-        candidate = abs(load(scratch, shift + k)) - reach
-        if candidate > gap + slack:
-            axis, gap = first + k, candidate
-    return axis, gap
-
-
-@njit
-def best_edges(axis, gap, slack, scratch):
-    """(axis, gap) once the pairs of edges are looked at too, numbered 6 + 3 i + j.
-
-    The axis of edge i of a and edge j of b is e_i × r_j in the frame of a, with r_j column j of R. With i, k, q in cyclic
-    order its length squared is R_kj² + R_qj², t has the component t_q R_kj − t_k R_qj on it, and a the reach h_k |R_qj| +
-    h_q |R_kj|; b has h_m |R_in| + h_n |R_im| with j, m, n in cyclic order; all times the length.
-    """
-    for i in range(3):
-        k, q = (i + 1) % 3, (i + 2) % 3
-        tk, tq = load(scratch, SHIFT + k), load(scratch, SHIFT + q)
-        hk, hq = load(scratch, SIZE_A + k), load(scratch, SIZE_A + q)
-        for j in range(3):
-            m, n = (j + 1) % 3, (j + 2) % 3
-            rk, rq = load(scratch, POSE + 3 * k + j), load(scratch, POSE + 3 * q + j)
-            reach = hk * abs(rq) + hq * abs(rk)
-            reach += load(scratch, SIZE_B + m) * abs(load(scratch, POSE + 3 * i + n))
-            reach += load(scratch, SIZE_B + n) * abs(load(scratch, POSE + 3 * i + m))
-            candidate = abs(tq * rk - tk * rq) - reach
-            square = rk * rk + rq * rq
-            # Dividing by the length, which is at most 1, makes a negative gap only more so.
-            if square > PARALLEL and (candidate > gap + slack or candidate > 0.0):
-                candidate /= math.sqrt(square)
-                if candidate > gap + slack:
-                    axis, gap = 6 + 3 * i + j, candidate
-    return axis, gap

@@ -1,4 +1,7 @@
-"""Where the colliders are: the pose of each in the world, and the axis-aligned box about it, grown by a margin."""
+"""The broad phase: the poses of the colliders and their bounding boxes, and the pairs whose boxes overlap.
+
+In order: poses and boxes (`place_colliders`); meshes against colliders; sweep and prune (`find_pairs`, the entry).
+"""
 
 import math
 
@@ -16,6 +19,7 @@ from .tables import (
     PAIRS,
     STRIP_AXIS,
     SWEEP_AXIS,
+    Search,
     add_pair,
     remember_pairs,
 )
@@ -103,13 +107,13 @@ def plane_reach(collider, place, normal, vertices):
     return centre - extent(collider, local, vertices)[1]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The broad phase of meshes: each is compared with every collider, and its facets are found in its tree of boxes.
+# Meshes ---------------------------------------------------------------------------------------------------------------
+# Each is compared with every collider, and its facets are found in its tree of boxes.
 
 
 @njit
-def meet_meshes(bodies, first, found, room, old_first, collision):
-    """Add every facet of a mesh whose box meets that of a collider."""
+def meet_meshes(found, search, collision):
+    """Add every facet of a mesh whose box meets that of a collider; returns the number of pairs found."""
     places = collision.places
     order = collision.order
     trees = collision.trees
@@ -118,12 +122,13 @@ def meet_meshes(bodies, first, found, room, old_first, collision):
         for p in range(order.shape[0]):
             place = places[order[p]]
             if boxes_meet(place, mesh):
-                found = meet_facets(trees[m], order[p], mesh, place, bodies, first, found, room, old_first, collision)
+                found = meet_facets(trees[m], order[p], found, search, collision)
     return found
 
 
 @inlined
 def boxes_meet(one, other):
+    """Whether the boxes of two places overlap."""
     for k in range(3):
         if one.lower[k] > other.upper[k] or other.lower[k] > one.upper[k]:
             return False
@@ -131,8 +136,9 @@ def boxes_meet(one, other):
 
 
 @njit
-def meet_facets(tree, i, mesh, place, bodies, first, found, room, old_first, collision):
+def meet_facets(tree, i, found, search, collision):
     """Add the facets of one mesh near collider i, whose box is turned into the frame of the mesh and boxed again."""
+    mesh, place = collision.places[tree.collider], collision.places[i]
     nodes = collision.nodes
     lower, upper = load3(place.lower), load3(place.upper)
     turn = nine(mesh.rotation)
@@ -155,26 +161,17 @@ def meet_facets(tree, i, mesh, place, bodies, first, found, room, old_first, col
             k = node.skip
             continue
         if node.facet >= 0:
-            found = add_pair(i, tree.collider, node.facet, bodies, first, found, room, old_first, collision)
+            found = add_pair(i, tree.collider, node.facet, found, search, collision)
         k += 1
     return found
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The broad phase: pairs of colliders whose boxes overlap, by sweep and prune in strips.
-#
-# Along the axis on which the colliders spread most, their boxes are kept sorted by lower end from step to step, so
-# that
-# the insertion sort is nearly linear (Baraff, PhD thesis 1992, §2). A sweep over one axis compares everything that
-# stands in
-# one slice of the scene; so the colliders are dealt, in that order, into strips along a second axis, a few of their
-# sizes
-# wide, and each strip is swept on its own. A pair that shares several strips is taken in the one where the later of
-# the two
-# begins. Half-spaces have no end: each is compared with every collider. So is each mesh, as its box may be as large
-# as the
-# scene (`broad_mesh`).
-
+# Sweep and prune in strips --------------------------------------------------------------------------------------------
+# Along the axis on which the colliders spread most, their boxes stay sorted by lower end from step to step, so that the
+# insertion sort is nearly linear (Baraff, PhD thesis 1992, §2). A sweep over one axis compares everything in one slice of
+# the scene; so the colliders are distributed, in that order, over strips along a second axis, a few of their sizes wide, and
+# each strip is swept on its own. A pair that shares several strips is added in the one where the later of the two begins.
+# Half-spaces are unbounded: each is compared with every collider. So is each mesh, as its box may be as large as the scene.
 
 STRIP_SIZES = 2.0  # width of a strip, in mean sizes of the colliders
 STAY = 1.5  # another axis is chosen only when the spread on it is so many times larger
@@ -189,17 +186,18 @@ def find_pairs(bodies, collision):
     sort_along(counts[SWEEP_AXIS], collision.order, collision.places)
     strips = 0
     if collision.order.shape[0] > 0:
-        strips = deal_into_strips(collision)
+        strips = fill_strips(collision)
         if strips < 0:
             return NEED_ROOM
     remember_pairs(old_first, old_count, collision)
     half = collision.pairs.shape[0] // 2
     first = half if old_first == 0 else 0
+    search = Search(bodies, first, half, old_first)
     found = 0
     for strip in range(strips):
-        found = sweep(strip, strips, bodies, first, found, half, old_first, collision)
-    found = meet_half_spaces(bodies, first, found, half, old_first, collision)
-    found = meet_meshes(bodies, first, found, half, old_first, collision)
+        found = sweep(strip, strips, found, search, collision)
+    found = meet_half_spaces(found, search, collision)
+    found = meet_meshes(found, search, collision)
     if found > half:
         counts[NEED_PAIRS] = found
         return NEED_ROOM
@@ -263,6 +261,7 @@ def sort_anew(axis, order, places):
 
 @njit
 def sift(axis, order, places, root, end):
+    """Move an item down the heap order[:end] until no child is larger."""
     while True:
         child = 2 * root + 1
         if child >= end:
@@ -277,11 +276,12 @@ def sift(axis, order, places, root, end):
 
 @inlined
 def strip_number(value, origin, width, count):
+    """The number of the strip in which a coordinate lies."""
     return min(max(int((value - origin) / width), 0), count - 1)
 
 
 @njit
-def deal_into_strips(collision):
+def fill_strips(collision):
     """Fill `strips` and `entries`, and leave where the strips begin and how wide they are in `scratch`; returns the number
     of strips, or −1 where there is no room."""
     order = collision.order
@@ -326,7 +326,7 @@ def deal_into_strips(collision):
 
 
 @njit
-def sweep(strip, count, bodies, first, found, room, old_first, collision):
+def sweep(strip, count, found, search, collision):
     """Add the pairs of one strip; returns how many were found so far, with or without room."""
     places = collision.places
     entries = collision.entries
@@ -352,12 +352,12 @@ def sweep(strip, count, bodies, first, found, room, old_first, collision):
                 continue
             if strip_number(max(one.lower[across], other.lower[across]), low, width, count) != strip:
                 continue
-            found = add_pair(i, j, 0, bodies, first, found, room, old_first, collision)
+            found = add_pair(i, j, 0, found, search, collision)
     return found
 
 
 @njit
-def meet_half_spaces(bodies, first, found, room, old_first, collision):
+def meet_half_spaces(found, search, collision):
     """Add every collider that reaches below the surface of a half-space, or nearly."""
     colliders = collision.colliders
     places = collision.places
@@ -371,5 +371,5 @@ def meet_half_spaces(bodies, first, found, room, old_first, collision):
         for p in range(order.shape[0]):
             i = order[p]
             if plane_reach(colliders[i], places[i], normal, vertices) <= height + places[i].reach:
-                found = add_pair(i, unbounded[u], 0, bodies, first, found, room, old_first, collision)
+                found = add_pair(i, unbounded[u], 0, found, search, collision)
     return found

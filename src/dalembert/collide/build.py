@@ -25,8 +25,8 @@ class Solid(NamedTuple):
 
     shape: Any
     body: int
-    position: Sequence[float] = (0.0, 0.0, 0.0)
-    orientation: Sequence[float] = (1.0, 0.0, 0.0, 0.0)
+    position: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0)
+    orientation: Sequence[float] | np.ndarray = (1.0, 0.0, 0.0, 0.0)
     material: Material = Material()
 
 
@@ -45,57 +45,26 @@ def make_collision(
     pieces = [(solid, _pieces(solid)) for solid in solids]
     if bodies is None:
         bodies = max((solid.body for solid, _ in pieces), default=-1) + 1
-    with_hulls = any(isinstance(shape, ConvexHull) for _, own in pieces for shape, _, _ in own)
-    rows: list[tuple[Any, ...]] = []
-    hulls: list[HullTables] = []
-    firsts = [0, 0, 0, 0]
-    meshes: dict[int, MeshTables] = {}
-    numbers: list[list[int]] = []
-    for solid, own in pieces:
-        numbers.append([])
-        for shape, position, rotation in own:
-            numbers[-1].append(len(rows))
-            if shape.surface:
-                mesh = meshes[len(rows)] = mesh_tables(*shape.triangles())
-                rows.append(_mesh_collider(mesh, solid, position, rotation))
-                continue
-            cornered = isinstance(shape, ConvexHull) or (with_hulls and isinstance(shape, Box))
-            hull = _hull(shape, hulls, firsts) if cornered else NO_HULL
-            rows.append(_collider(shape, solid, position, rotation, hull))
-    count = len(rows)
-    barred = sorted({_key(i, j, count) for a, b in excluded for i in numbers[a] for j in numbers[b]})
+    parts = _collect(pieces)
+    count = len(parts.rows)
+    keys = sorted({_key(i, j, count) for a, b in excluded for i in parts.numbers[a] for j in parts.numbers[b]})
     special = sorted(
-        {_key(i, j, count): (f, e) for a, b, f, e in rules for i in numbers[a] for j in numbers[b]}.items()
+        {_key(i, j, count): (f, e) for a, b, f, e in rules for i in parts.numbers[a] for j in parts.numbers[b]}.items()
     )
-
-    def joined(parts: list[np.ndarray], dtype: Any) -> np.ndarray:
-        return np.concatenate([np.zeros(0, dtype), *parts]).astype(dtype)
-
-    bounded = [i for i, row in enumerate(rows) if row[0] < HALF_SPACE]
-    corners = joined([hull.vertices.reshape(-1) for hull in hulls], np.float64)
-    faces, loops = joined([hull.faces for hull in hulls], FACE), joined([hull.loops for hull in hulls], np.int64)
-    of_meshes = join_meshes(meshes, len(corners) // 3, len(faces), len(loops))
+    kinds = [row[0] for row in parts.rows]
     counts = np.zeros(COUNTS, np.int64)
     counts[SWEEP_AXIS], counts[STRIP_AXIS] = -1, -1
     return with_room(
         allocate(
             Collision,
             {"bodies": bodies, "colliders": count, "pairs": 0, "contacts": 0, "entries": 0, "slots": 0},
-            colliders=np.array(rows, COLLIDER).view(np.recarray),
-            vertices=np.concatenate([corners, of_meshes.vertices.reshape(-1)]),
-            faces=np.concatenate([faces, of_meshes.faces]).view(np.recarray),
-            edges=joined([hull.edges for hull in hulls], EDGE).view(np.recarray),
-            loops=np.concatenate([loops, of_meshes.loops]),
-            facets=of_meshes.facets.view(np.recarray),
-            sides=of_meshes.sides.view(np.recarray),
-            rings=of_meshes.rings.reshape(-1),
-            nodes=of_meshes.nodes.view(np.recarray),
-            trees=of_meshes.trees.view(np.recarray),
-            excluded=np.array(barred, np.int64),
+            colliders=np.array(parts.rows, COLLIDER).view(np.recarray),
+            **_geometry(parts),
+            excluded=np.array(keys, np.int64),
             rule_keys=np.array([key for key, _ in special], np.int64),
             rule_values=np.ravel([values for _, values in special]).astype(np.float64),
-            order=np.array(bounded, np.int64),
-            unbounded=np.array([i for i, row in enumerate(rows) if row[0] == HALF_SPACE], np.int64),
+            order=np.array([i for i, kind in enumerate(kinds) if kind < HALF_SPACE], np.int64),
+            unbounded=np.array([i for i, kind in enumerate(kinds) if kind == HALF_SPACE], np.int64),
             counts=counts,
             asleep=np.append(np.full(bodies, AWAKE), UNMOVED),
         ),
@@ -103,8 +72,57 @@ def make_collision(
     )  # fmt: skip
 
 
+class _Parts(NamedTuple):
+    """The colliders of all solids."""
+
+    rows: list[tuple[Any, ...]]  # of COLLIDER
+    hulls: list[HullTables]
+    meshes: dict[int, MeshTables]  # by collider
+    numbers: list[list[int]]  # the colliders of each solid
+
+
+def _collect(pieces: list[tuple[Solid, list[tuple[Any, np.ndarray, np.ndarray]]]]) -> _Parts:
+    """One collider a piece. Boxes get the tables of a hull where there is any hull that they may touch."""
+    with_hulls = any(isinstance(shape, ConvexHull) for _, own in pieces for shape, _, _ in own)
+    parts, firsts = _Parts([], [], {}, []), [0, 0, 0, 0]
+    for solid, own in pieces:
+        parts.numbers.append(list(range(len(parts.rows), len(parts.rows) + len(own))))
+        for shape, position, rotation in own:
+            if shape.surface:
+                mesh = parts.meshes[len(parts.rows)] = mesh_tables(*shape.triangles())
+                parts.rows.append(_mesh_collider(mesh, solid, position, rotation))
+                continue
+            cornered = isinstance(shape, ConvexHull) or (with_hulls and isinstance(shape, Box))
+            hull = _hull(shape, parts.hulls, firsts) if cornered else NO_HULL
+            parts.rows.append(_collider(shape, solid, position, rotation, hull))
+    return parts
+
+
+def _geometry(parts: _Parts) -> dict[str, np.ndarray]:
+    """The arrays of hulls and meshes, by the names of their columns; those of meshes come last."""
+
+    def joined(arrays: list[np.ndarray], dtype: Any) -> np.ndarray:
+        return np.concatenate([np.zeros(0, dtype), *arrays]).astype(dtype)
+
+    corners = joined([hull.vertices.reshape(-1) for hull in parts.hulls], np.float64)
+    faces = joined([hull.faces for hull in parts.hulls], FACE)
+    loops = joined([hull.loops for hull in parts.hulls], np.int64)
+    meshes = join_meshes(parts.meshes, len(corners) // 3, len(faces), len(loops))
+    return {
+        "vertices": np.concatenate([corners, meshes.vertices.reshape(-1)]),
+        "faces": np.concatenate([faces, meshes.faces]).view(np.recarray),
+        "edges": joined([hull.edges for hull in parts.hulls], EDGE).view(np.recarray),
+        "loops": np.concatenate([loops, meshes.loops]),
+        "facets": meshes.facets.view(np.recarray),
+        "sides": meshes.sides.view(np.recarray),
+        "rings": meshes.rings.reshape(-1),
+        "nodes": meshes.nodes.view(np.recarray),
+        "trees": meshes.trees.view(np.recarray),
+    }
+
+
 def with_room(collision: Collision, pairs: int, contacts: int, entries: int) -> Collision:
-    """The same with at least so much room; what was found before is kept."""
+    """The same with room for at least so many; the pairs of the step before are copied."""
     half = len(collision.pairs) // 2
     if pairs > half:
         first, used = collision.counts[FIRST_PAIR], collision.counts[PAIRS]

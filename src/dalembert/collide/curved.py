@@ -1,4 +1,8 @@
-"""Contacts of any two bounded convex shapes: the nearest points, and more of them where flat parts lie on each other."""
+"""Contacts of any two bounded convex shapes: the nearest points, and more of them where flat parts lie on each other.
+
+In order: small linear systems; `refine`, Newton's method for the direction; `signed_distance` and its C function; flat parts
+of a shape; `convex_pair`, the entry of the narrow phase.
+"""
 
 import math
 
@@ -23,7 +27,7 @@ from ..core.math3 import (
     symvec,
 )
 from ..core.simd import load, store
-from ..core.tables import address_table, table_at
+from ..core.tables import address_table, own_address, table_at
 from ..scene.shapes.base import HULL, MESH
 from ..scene.shapes.dispatch import shape_face
 from ..scene.shapes.geometry import TILT, put
@@ -33,23 +37,24 @@ from .gjk import (
     FAR,
     FOUND,
     OVERLAPPING,
+    Cores,
     combination,
     core_radius,
     core_support,
     epa,
     gjk,
+    hull_vertex,
     is_curved,
     load_point,
     pair_size,
     relative_pose,
     witness,
 )
-from .manifold import add_point, clip_faces, start
-from .tables import DIRECTION, POINTS, Collision
+from .manifold import Polygon, add_point, clip_faces, start
+from .tables import DIRECTION, DISTANCE, POINTS, Collision
 
-# ----------------------------------------------------------------------------------------------------------------------
+# Small linear systems -------------------------------------------------------------------------------------------------
 # A few linear equations in scratch, which may depend on each other.
-
 
 NEGLIGIBLE = 1e-11  # of the largest coefficient: a smaller pivot counts as zero
 
@@ -94,36 +99,30 @@ def solve_small(a, at, n):
             a[solution + j] = a[at + width * row + n] / a[at + width * row + j]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# From a nearly optimal direction between two cores to one right to rounding, by Newton's method on the features that
-# meet.
+# Newton's method for the direction ------------------------------------------------------------------------------------
+# From a nearly optimal direction between two cores to one right to rounding, on the features that meet.
 #
-# GJK and EPA find a distance to rounding long before the direction: an error e of the direction changes the distance
-# by
-# e² only, and corners of a curved shape never end. But they tell which features meet: the point of a smooth surface
-# or a
-# corner, an edge, or a flat face. Of a unit direction n from A to B, the separation is
+# GJK and EPA find a distance to rounding long before the direction: an error e of the direction changes the distance by e²
+# only, and a curved shape has infinitely many corners. But their simplex shows which features meet: the point of a smooth
+# surface or a corner, an edge, or a flat face. Of a unit direction n from A to B, the separation is
 #
 #     s(n) = n·(p_B − p_A),    p_A = the point of A furthest along n,    p_B = that of B furthest along −n,
 #
-# and at the optimum w = p_B − p_A is parallel to n. On an edge the furthest point is p + μ e, with μ unknown and e·n
-# = 0. With
-# T two tangents of the unit sphere at n, and dp_A/dn = H_A the second derivative of the support function, Newton's
-# step is
+# and at the optimum w = p_B − p_A is parallel to n. On an edge the furthest point is p + μ e, with μ unknown and e·n = 0.
+# With T two tangents of the unit sphere at n, and dp_A/dn = H_A the second derivative of the support function, Newton's step
+# is
 #
 #     [ Tᵀ (H_A + H_B) T + s I   Tᵀ e_A   −Tᵀ e_B ] (δ  )   ( Tᵀ w  )
 #     [ −e_Aᵀ T                  0         0      ] (δμ_A) = ( e_A·n )      n ← n + T δ
 #     [ −e_Bᵀ T                  0         0      ] (δμ_B)   ( e_B·n )
 #
-# (the ends of the side line of a cone move with n too, but along directions at right angles to n, which leaves the
-# last
-# rows as they are). Where a flat face meets anything, n is its normal. The result is taken only if the points found
-# are
-# furthest along n on their whole shape: then they are the optimum.
+# (the ends of the side line of a cone move with n too, but along directions at right angles to n, which leaves the last rows
+# as they are). Where a flat face meets anything, n is its normal. The result is accepted only if the points are furthest
+# along n on their whole shape: then they are the optimum.
 
-
-STEPS = 10
+STEPS = 10  # of Newton's method; it converges in four or five
 LARGEST_STEP = 0.5  # rad
+ON_EDGE = 1e-9  # of the length of an edge: a point beyond its end by less is on it
 SAME_DISTANCE = 1e-13  # of the size: how nearly the points found must be the furthest ones
 ROUNDING = 1e-15  # of the size
 NEARLY_FLAT = 0.99  # cosine of the largest angle from a face's normal at which it is tried
@@ -132,7 +131,7 @@ SYSTEM = 64
 
 
 @njit
-def refine(collider_a, collider_b, rotation, translation, vertices, n, least, count, scratch):
+def refine(cores, n, least, count, scratch):
     """Improve the unit direction n from a to b; `scratch` holds the simplex of so many corners that `gjk` or `epa` left.
 
     least : the separation must not come out below this (m).
@@ -140,18 +139,16 @@ def refine(collider_a, collider_b, rotation, translation, vertices, n, least, co
     Returns (improved, n, separation, point of a, point of b), all in the frame of a; if not improved, they are
     meaningless.
     """
+    collider_a, collider_b, rotation, translation, vertices = cores
     feature_a, first_a, second_a = feature_of(collider_a, scratch, count, PART_A)
     feature_b, first_b, second_b = feature_of(collider_b, scratch, count, PART_B)
     if feature_a == FLAT_FACE or feature_b == FLAT_FACE:
-        good, m, s, p_a, q_b = on_face(
-            collider_a, collider_b, rotation, translation, vertices, n, least, count, scratch,
-            feature_a == FLAT_FACE,
-        )  # fmt: skip
+        good, m, s, p_a, q_b = on_face(cores, n, least, count, scratch, feature_a == FLAT_FACE)
         if good:
             return good, m, s, p_a, q_b
         # Distant points of a rim look like a flat end; of a polytope, rounding has made an edge a face.
         feature_a, feature_b = min(feature_a, 2 - feature_a), min(feature_b, 2 - feature_b)
-    size = pair_size(collider_a, collider_b, translation)
+    size = pair_size(cores)
     start = n
     mu_a, mu_b = 0.5, 0.5
     before = math.inf
@@ -177,42 +174,44 @@ def refine(collider_a, collider_b, rotation, translation, vertices, n, least, co
         before = error
         h_a = curvature(collider_a, p_a, n)
         h_b = congruence(rotation, curvature(collider_b, p_b, u))
-        change, d_a, d_b = newton_step(n, w, s, h_a, h_b, e_a, e_b, size, scratch)
+        change, d_a, d_b = newton_step(n, w, s, (h_a, h_b), (e_a, e_b), size, scratch)
         if not norm(change) < LARGEST_STEP:
             break
         n = add(n, change)
         n = scale(1.0 / norm(n), n)
         mu_a += d_a
         mu_b += d_b
-    inside = min(mu_a, mu_b) >= -1e-9 and max(mu_a, mu_b) <= 1.0 + 1e-9
-    true = separation_along(collider_a, collider_b, rotation, translation, vertices, n)
+    inside = min(mu_a, mu_b) >= -ON_EDGE and max(mu_a, mu_b) <= 1.0 + ON_EDGE
+    true = separation_along(cores, n)
     good = inside and error <= SAME_DISTANCE * size and abs(true - s) <= SAME_DISTANCE * size and s >= least
     if good:
         return good, n, s, p_a, q_b
-    return beside_face(collider_a, collider_b, rotation, translation, vertices, start, least, count, scratch)
+    return beside_face(cores, start, least, count, scratch)
 
 
 @njit
 def along_edge(p, low, e):
+    """μ of the point of the line low + μ e nearest to p; zero where e is."""
     ee = dot(e, e)
     return dot(sub(p, low), e) / ee if ee > 0.0 else 0.0
 
 
 @njit
-def separation_along(collider_a, collider_b, rotation, translation, vertices, n):
+def separation_along(cores, n):
     """The gap between the cores along the unit vector n (m), negative where they overlap."""
-    u = matvec_t(rotation, (-n[0], -n[1], -n[2]))
-    b = add(translation, matvec(rotation, core_support(collider_b, vertices, u)))
-    return dot(n, sub(b, core_support(collider_a, vertices, n)))
+    u = matvec_t(cores.rotation, (-n[0], -n[1], -n[2]))
+    b = add(cores.translation, matvec(cores.rotation, core_support(cores.b, cores.vertices, u)))
+    return dot(n, sub(b, core_support(cores.a, cores.vertices, n)))
 
 
 @njit
-def newton_step(n, w, s, h_a, h_b, e_a, e_b, size, scratch):
-    """(change of n, of μ_A, of μ_B): the system above, its lengths in units of `size`."""
+def newton_step(n, w, s, curvatures, edges, size, scratch):
+    """(change of n, of μ_A, of μ_B): the system above, its lengths in units of `size`. curvatures, edges: H and e of A, B."""
+    e_a, e_b = edges
     x = perpendicular(n)
     y = cross(n, x)
     unit = 1.0 / size
-    h = scale_six(unit, h_a, h_b)
+    h = scale_six(unit, curvatures[0], curvatures[1])
     hx, hy = symvec(h, x), symvec(h, y)
     a_x, a_y = unit * dot(e_a, x), unit * dot(e_a, y)
     b_x, b_y = unit * dot(e_b, x), unit * dot(e_b, y)
@@ -244,14 +243,15 @@ def scale_six(s, a, b):
 
 
 @njit
-def on_face(collider_a, collider_b, rotation, translation, vertices, n, least, count, scratch, of_a):
+def on_face(cores, n, least, count, scratch, of_a):
     """As `refine`, where one of the features is a flat face: n is its normal."""
+    collider_a, collider_b, rotation, translation, vertices = cores
     if of_a:
         m = face_normal(collider_a, scratch, PART_A)
     else:
         m = matvec(rotation, face_normal(collider_b, scratch, PART_B))
     m = scale(1.0 if dot(m, n) >= 0.0 else -1.0, m)
-    s = separation_along(collider_a, collider_b, rotation, translation, vertices, m)
+    s = separation_along(cores, m)
     if of_a:
         q_b = lone_point(collider_b, vertices, matvec_t(rotation, (-m[0], -m[1], -m[2])), count, scratch, PART_B)
         q_b = add(translation, matvec(rotation, q_b))
@@ -261,23 +261,23 @@ def on_face(collider_a, collider_b, rotation, translation, vertices, n, least, c
 
 
 @njit
-def beside_face(collider_a, collider_b, rotation, translation, vertices, n, least, count, scratch):
+def beside_face(cores, n, least, count, scratch):
     """As `refine`, where a face meets something curved and the simplex has too few of its corners to show it.
 
     The normal of a face of either that n is close to is taken if it separates better than n does.
     """
-    size = pair_size(collider_a, collider_b, translation)
-    least = max(least, separation_along(collider_a, collider_b, rotation, translation, vertices, n) - ROUNDING * size)
+    collider_a, collider_b, rotation, translation, vertices = cores
+    least = max(least, separation_along(cores, n) - ROUNDING * pair_size(cores))
     m = flat_normal(collider_a, vertices, n)
     if dot(m, n) > NEARLY_FLAT:
-        s = separation_along(collider_a, collider_b, rotation, translation, vertices, m)
+        s = separation_along(cores, m)
         if s >= least:
             q_b = lone_point(collider_b, vertices, matvec_t(rotation, (-m[0], -m[1], -m[2])), count, scratch, PART_B)
             q_b = add(translation, matvec(rotation, q_b))
             return True, m, s, add_scaled(q_b, -s, m), q_b
     m = flat_normal(collider_b, vertices, matvec_t(rotation, (-n[0], -n[1], -n[2])))
     m = matvec(rotation, (-m[0], -m[1], -m[2]))
-    s = separation_along(collider_a, collider_b, rotation, translation, vertices, m)
+    s = separation_along(cores, m)
     p_a = lone_point(collider_a, vertices, m, count, scratch, PART_A)
     return dot(m, n) > NEARLY_FLAT and s >= least, m, s, p_a, add_scaled(p_a, s, m)
 
@@ -291,11 +291,10 @@ def lone_point(collider, vertices, u, count, scratch, part):
     return witness(scratch, count, part)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The signed distance of two convex shapes, with its direction and points: GJK, EPA where the cores overlap, Newton.
+# Signed distance ------------------------------------------------------------------------------------------------------
+# The distance of two convex shapes, with its direction and points: GJK, EPA where the cores overlap, Newton.
 #
 # It is a C function of its own, as its code is long: the narrow phase and the queries call it.
-
 
 # What `distance` leaves in scratch: the separation (m), the unit normal, the points on a and on b (world axes).
 SEPARATION, NORMAL, POINT_A, POINT_B = 0, 1, 4, 7
@@ -313,16 +312,7 @@ def distance(number, bound, collision):
     the status. See `signed_distance`."""
     colliders, scratch = collision.colliders, collision.scratch
     a, b = number // colliders.shape[0], number % colliders.shape[0]
-    status, n, s, p, q = signed_distance(
-        colliders[a],
-        collision.places[a],
-        colliders[b],
-        collision.places[b],
-        collision.vertices,
-        load_point(scratch, 0),
-        bound,
-        scratch,
-    )
+    status, n, s, p, q = signed_distance(a, b, load_point(scratch, 0), bound, collision)
     scratch[SEPARATION] = s
     for k in range(3):
         scratch[NORMAL + k], scratch[POINT_A + k], scratch[POINT_B + k] = n[k], p[k], q[k]
@@ -349,36 +339,34 @@ def measure(collision: Collision, a: int, b: int, bound: float) -> np.ndarray:
 
 
 @njit
-def signed_distance(collider_a, place_a, collider_b, place_b, vertices, direction, bound, scratch):
-    """Distance (m) of two bounded colliders, negative where they overlap: the least translation that separates them.
+def signed_distance(a, b, direction, bound, collision):
+    """Distance (m) of two bounded colliders by number, negative where they overlap: the least translation that separates
+    them. Overwrites `scratch`.
 
     direction : from a to b (world axes), tried first; zero: none.
     bound : stop when the distance is proven to be larger (m).
-    scratch : SCRATCH numbers.
 
     Returns (status, unit normal from a to b, separation, point on a, point on b), in world axes: SEPARATED, OVERLAPPING (the
     *cores* do), or FAR, and then only the normal has a meaning: along it they are further apart than the bound.
     """
-    rotation, translation = relative_pose(place_a, place_b)
+    scratch, place_a = collision.scratch, collision.places[a]
+    collider_a, collider_b = collision.colliders[a], collision.colliders[b]
+    rotation, translation = relative_pose(place_a, collision.places[b])
+    cores = Cores(collider_a, collider_b, rotation, translation, collision.vertices)
     axes = nine(place_a.rotation)
     grown_a, grown_b = core_radius(collider_a), core_radius(collider_b)
-    status, count, v = gjk(
-        collider_a, collider_b, rotation, translation, vertices, matvec_t(axes, direction), bound + grown_a + grown_b,
-        scratch,
-    )  # fmt: skip
+    status, count, v = gjk(cores, matvec_t(axes, direction), bound + grown_a + grown_b, scratch)
     n, s = v, norm(v)
     if status == OVERLAPPING:
-        count, n, s = overlap_of_cores(collider_a, collider_b, rotation, translation, vertices, count, scratch)
+        count, n, s = overlap_of_cores(cores, count, scratch)
     else:
         n = scale(1.0 / s, v)
     p = witness(scratch, count, PART_A)
     q = add(translation, matvec(rotation, witness(scratch, count, PART_B)))
     if status != FAR:
         slack = DEPTH_SLACK if status == OVERLAPPING else DISTANCE_SLACK
-        least = s - slack * pair_size(collider_a, collider_b, translation)
-        better, n_new, s_new, p_new, q_new = refine(
-            collider_a, collider_b, rotation, translation, vertices, n, least, count, scratch
-        )
+        least = s - slack * pair_size(cores)
+        better, n_new, s_new, p_new, q_new = refine(cores, n, least, count, scratch)
         if better:
             n, s, p, q = n_new, s_new, p_new, q_new
         elif status == OVERLAPPING:
@@ -391,18 +379,18 @@ def signed_distance(collider_a, place_a, collider_b, place_b, vertices, directio
 
 
 @njit
-def overlap_of_cores(collider_a, collider_b, rotation, translation, vertices, count, scratch):
+def overlap_of_cores(cores, count, scratch):
     """(number of corners of the simplex, normal, separation) of cores that overlap or touch."""
-    curved = is_curved(collider_a) or is_curved(collider_b)
-    tolerance = (CURVED_DEPTH if curved else POLYTOPE_DEPTH) * pair_size(collider_a, collider_b, translation)
-    found, corners, n, depth = epa(collider_a, collider_b, rotation, translation, vertices, tolerance, scratch)
+    curved = is_curved(cores.a) or is_curved(cores.b)
+    tolerance = (CURVED_DEPTH if curved else POLYTOPE_DEPTH) * pair_size(cores)
+    found, corners, n, depth = epa(cores, tolerance, scratch)
     if found == FOUND:
         return corners, n, -depth
     # Without volume (two segments that cross, say), either side is as good.
-    return count, scale(1.0 if dot(n, translation) >= 0.0 else -1.0, n), 0.0
+    return count, scale(1.0 if dot(n, cores.translation) >= 0.0 else -1.0, n), 0.0
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# Flat parts, and contacts of convex pairs -----------------------------------------------------------------------------
 
 MOST_CORNERS = 64
 AT_A, AT_B = 0, 3 * MOST_CORNERS
@@ -411,7 +399,7 @@ SAME = 1e-9  # of the separation's scale: a manifold that is as deep as the near
 
 
 @njit
-def supporting_face(collider, place, direction, vertices, faces, loops, scratch, at):
+def supporting_face(collider, place, direction, at, collision):
     """Corners of the flat face or straight edge whose outward side is within `TILT` of a unit direction (world).
 
     Written from scratch[at] as xyz (world, m), in order around; returns their number: 0 if nothing flat faces the direction,
@@ -422,13 +410,15 @@ def supporting_face(collider, place, direction, vertices, faces, loops, scratch,
     axes = nine(place.rotation)
     u = matvec_t(axes, direction)
     if collider.kind == HULL or collider.kind == MESH:
-        return hull_face(collider, u, x, axes, vertices, faces, loops, scratch, at)
-    return shape_face(collider.kind, load3(collider["size"]), u, x, axes, scratch, at)
+        return hull_face(collider, u, x, axes, at, collision)
+    return shape_face(collider.kind, load3(collider["size"]), u, x, axes, collision.scratch, at)
 
 
 @njit
-def hull_face(collider, u, x, axes, vertices, faces, loops, scratch, at):
-    """The polygon that faces u best, or the highest edge at right angles to u."""
+def hull_face(collider, u, x, axes, at, collision):
+    """Write the polygon that faces u best, or the highest edge at right angles to u; see `supporting_face`. u is in the frame
+    of the hull, whose pose is (x, axes). Returns the number of corners."""
+    vertices, faces, loops, scratch = collision.vertices, collision.faces, collision.loops, collision.scratch
     best, facing = -1, -2.0
     for f in range(collider.first_face, collider.first_face + collider.faces):
         along = dot(u, load3(faces[f].normal))
@@ -466,51 +456,53 @@ def hull_face(collider, u, x, axes, vertices, faces, loops, scratch, at):
 
 
 @njit
-def hull_vertex(collider, i, vertices):
-    k = 3 * (collider.first_vertex + i)
-    return (load(vertices, k), load(vertices, k + 1), load(vertices, k + 2))
-
-
-@njit
-def convex_pair(
-    pair, collider_a, place_a, collider_b, place_b, vertices, faces, loops, scratch, margin, manifold, measure, data, number
-):  # fmt: skip
+def convex_pair(pair, margin, collision):
     """Fill the manifold of any two bounded convex colliders; returns the number of its points, 0 beyond `margin` (m).
 
     The search starts from `pair.axis`, where it leaves the direction found. Where both have something flat there, it is the
     patch that the two flat parts share; the nearest points are always among them, so that the least separation is exact.
-    measure, data, number : what `distance` of the pair is called with.
     """
+    scratch, manifold = collision.scratch, collision.manifold[0]
     start((0.0, 0.0, 0.0), manifold)
-    for k in range(3):
-        store(scratch, k, pair.axis[k])
-    status = call_pointer(measure, data, number, margin, scratch, scratch)
-    n, separation = load_point(scratch, NORMAL), load(scratch, SEPARATION)
+    status, separation = call_distance(pair, margin, collision)
     middle = scale(0.5, add(load_point(scratch, POINT_A), load_point(scratch, POINT_B)))
-    store3(pair.axis, n)
-    pair.witness = DIRECTION
     if status == FAR or not separation <= margin:
         return 0
-    flat_patch(
-        collider_a, place_a, collider_b, place_b, n, vertices, faces, loops, margin, margin, scratch, manifold
-    )  # fmt: skip
-    keep_nearest(middle, separation, SAME * min(collider_a.radius, collider_b.radius), manifold)
+    flat_patch(pair, load3(pair.axis), margin, margin, collision)
+    radius = min(collision.colliders[pair.a].radius, collision.colliders[pair.b].radius)
+    keep_nearest(middle, separation, SAME * radius, manifold)
     return manifold.points
 
 
 @njit
-def flat_patch(
-    collider_a, place_a, collider_b, place_b, n, vertices, faces, loops, margin, widen, scratch, manifold
-):  # fmt: skip
-    """Begin a manifold of normal n with the patch that flat parts of both share along it, if they have any; see
+def call_distance(pair, margin, collision):
+    """(status, separation (m)) of `distance`, called through its pointer; normal and points stay in `scratch`.
+
+    The search starts from `pair.axis`, where it leaves the direction found.
+    """
+    scratch = collision.scratch
+    for k in range(3):
+        store(scratch, k, pair.axis[k])
+    number = pair.a * collision.colliders.shape[0] + pair.b
+    measure = collision.functions[DISTANCE]
+    status = call_pointer(measure, own_address(collision), number, margin, scratch, scratch)
+    store3(pair.axis, load_point(scratch, NORMAL))
+    pair.witness = DIRECTION
+    return status, load(scratch, SEPARATION)
+
+
+@njit
+def flat_patch(pair, n, margin, widen, collision):
+    """Begin a manifold of normal n with the patch that flat parts of both colliders share along it, if they have any; see
     `clip_faces`."""
+    scratch, manifold = collision.scratch, collision.manifold[0]
     start(n, manifold)
-    count_a = supporting_face(collider_a, place_a, n, vertices, faces, loops, scratch, AT_A)
+    count_a = supporting_face(collision.colliders[pair.a], collision.places[pair.a], n, AT_A, collision)
     if count_a > 0:
         back = (-n[0], -n[1], -n[2])
-        count_b = supporting_face(collider_b, place_b, back, vertices, faces, loops, scratch, AT_B)
+        count_b = supporting_face(collision.colliders[pair.b], collision.places[pair.b], back, AT_B, collision)
         if count_b > 0:
-            clip_faces(count_a, AT_A, count_b, AT_B, n, margin, widen, scratch, manifold)
+            clip_faces(Polygon(count_a, AT_A), Polygon(count_b, AT_B), n, margin, widen, scratch, manifold)
 
 
 @njit

@@ -1,7 +1,8 @@
 """Collision detection of one step: poses and boxes → pairs → manifolds → contact points.
 
-The narrow phase of each family of pairs is a C function of its own (`narrow`), reached by its address, so that only those
-a scene needs are compiled.
+The narrow phase of each family of pairs is a C function of its own (`narrow_phase`), called through its address, so that only
+those a scene needs are compiled. In order: checkpoints; `detect`, the compiled step; `Detector`, its C pointer; the tables of
+a scene.
 """
 
 from __future__ import annotations
@@ -55,10 +56,8 @@ from .tables import (
     warm_start_impulse,
 )
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What collision detection remembers from one step to the next: the order of its sweep, and its pairs with their
-# impulses.
-
+# Checkpoints ----------------------------------------------------------------------------------------------------------
+# The state of collision detection from one step to the next: the order of its sweep, and its pairs with their impulses.
 
 AXES = 3  # of a box, each a face and an edge
 
@@ -88,7 +87,7 @@ def fields_of(collision: Collision) -> list[Field]:
 
 @functools.cache
 def _of_pairs(colliders: int, facets: int) -> dict[str, tuple[float, float]]:
-    bounds = {
+    bounds: dict[str, tuple[float, float]] = {
         "a": (0, colliders - 1), "b": (0, colliders - 1), "facet": (0, max(0, facets - 1)), "witness": (0, DIRECTION),
         "points": (0, POINTS), "feature": (-LARGE, LARGE),
     }  # fmt: skip
@@ -97,7 +96,8 @@ def _of_pairs(colliders: int, facets: int) -> dict[str, tuple[float, float]]:
 
 @functools.cache
 def _of_contacts(bodies: int) -> dict[str, tuple[float, float]]:
-    found = columns(CONTACT, {"a": (0, bodies), "b": (0, bodies)})
+    within = (0.0, float(bodies))
+    found = columns(CONTACT, {"a": within, "b": within})
     return {name: bounds for name, bounds in found.items() if name not in ("pair", "point")}
 
 
@@ -121,39 +121,40 @@ def check(collision: Collision) -> None:
             raise CheckpointError("a pair of colliders remembers a face or an edge that there is not")
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# One step -------------------------------------------------------------------------------------------------------------
 
 _floats = viewer(np.float64)
 _addresses = viewer(np.int64)
 NOT_FINITE = 2  # status: a pose is not a number
-MEET, MEET_WOKEN, WRITE = -1, -2, -3  # kinds of jobs; no number of bodies
-A_CHUNK = 16  # pairs
+MEET, MEET_WOKEN, WRITE = -1, -2, -3  # kinds of jobs; negative, as no number of bodies is
+CHUNK = 16  # pairs that a thread takes at a time
 
 
 @njit
 def detect(y, bodies, margin, collision):
     """Fill `contacts` from the poses in y: every point where two colliders are nearer than `margin` (m), or than they may
-    come on their ways (`travel`); in the order that `islands` tells.
+    come on their paths (`travel`); in the order of islands and colours (`islands.py`).
 
-    Impulses of the step before stand in the contacts, by feature. Returns 0, NEED_ROOM or NOT_FINITE.
+    The contacts start with the impulses of the step before, by feature. Returns 0, NEED_ROOM or NOT_FINITE.
     """
     if place_colliders(y, bodies, 0.5 * margin, collision) >= 0:
         return NOT_FINITE
     if find_pairs(bodies, collision) != 0:
         return NEED_ROOM
     job_queue, pairs = collision.job_queue, collision.counts[PAIRS]
-    run_parallel(job_queue, COLLIDE_JOBS, MEET, 0, pairs, A_CHUNK)
+    run_parallel(job_queue, COLLIDE_JOBS, MEET, 0, pairs, CHUNK)
     while wake_touched(bodies, collision):
-        run_parallel(job_queue, COLLIDE_JOBS, MEET_WOKEN, 0, pairs, A_CHUNK)
+        run_parallel(job_queue, COLLIDE_JOBS, MEET_WOKEN, 0, pairs, CHUNK)
     if order_contacts(bodies, collision) != 0:
         return NEED_ROOM
-    run_parallel(job_queue, COLLIDE_JOBS, WRITE, 0, pairs, A_CHUNK)
+    run_parallel(job_queue, COLLIDE_JOBS, WRITE, 0, pairs, CHUNK)
     return 0
 
 
 @njit
 def do_job(kind, begin, end, data, collision):
-    """Pairs begin … end of this step: their narrow phase, that of those that have slept, or their contacts."""
+    """Do one job for pairs begin … end of this step: the narrow phase of all (MEET) or of those that have slept (MEET_WOKEN),
+    or their contacts (WRITE). data : the address of the collision tables."""
     first, manifolds = collision.counts[FIRST_PAIR], collision.manifolds
     for k in range(begin, end):
         pair = collision.pairs[first + k]
@@ -166,7 +167,7 @@ def do_job(kind, begin, end, data, collision):
 
 @njit
 def meet(pair, number, found, data, collision):
-    """The narrow phase of a pair, unless nothing in it moves: what it found becomes `found`."""
+    """The narrow phase of a pair, unless both bodies sleep: copies the manifold to `found`, a row of `manifolds`."""
     functions = collision.functions
     manifold = collision.manifold[0]
     one, two = collision.colliders[pair.a], collision.colliders[pair.b]
@@ -188,7 +189,7 @@ def meet(pair, number, found, data, collision):
 
 @njit
 def write_contacts(pair, number, manifold, collision):
-    """One contact a point of the manifold, with the impulse that the same feature bore in the step before."""
+    """One contact a point of the manifold, with the impulse of the same feature in the step before."""
     colliders, places, contacts = collision.colliders, collision.places, collision.contacts
     one, two = colliders[pair.a], colliders[pair.b]
     normal = load3(manifold.normal)
@@ -235,7 +236,7 @@ def coefficients(pair, one, two, count, collision):
     return combined(one, two)
 
 
-# Detection, (tables, bodies, margin, y, numbers of it, …), or a job of it, (desk, kind, …, begin, …, end); see `board`.
+# Detection, (tables, bodies, margin, y, numbers of it, …), or a job of it, (slot, kind, …, begin, …, end); see `thread_pool`.
 def detect_entry(data, bodies, margin, y, n, nothing, m):
     if bodies < 0:
         tables = _addresses(data, 1)[COLLISION_SLOT]
@@ -248,47 +249,47 @@ DETECT_ENTRY = CFunction(detect_entry, C_SIGNATURE)
 
 
 class Detector:
-    """Collision detection behind a C pointer: `address` of the function and `data` to hand it; keeps the arrays alive.
+    """Collision detection as a C function: its `address` and the `data` it takes; keeps the arrays alive.
 
-    The pointer's task is the number of bodies, its time the margin.
+    The task of the function is the number of bodies, its time the margin.
     """
 
-    def __init__(self, collision: Collision, team: ThreadPool | None = None) -> None:
-        self.team = team or ThreadPool()
+    def __init__(self, collision: Collision, pool: ThreadPool | None = None) -> None:
+        self.pool = pool or ThreadPool()
         self._narrow = Narrow(collision.colliders.kind, lambda: self.collision)
         collision.functions[:] = self._narrow.addresses
-        self._place(collision._replace(job_queue=self.team.job_queue))
+        self._share(collision._replace(job_queue=self.pool.job_queue))
         if DISABLED:
             self._callbacks = C_TYPE(self._call), C_TYPE(self._call_job)
             self.address, job = (int(ctypes.cast(one, ctypes.c_void_p).value or 0) for one in self._callbacks)
         else:
             self.address = job = DETECT_ENTRY.address
-        self.team.job_queue[FUNCTIONS + COLLIDE_JOBS] = job
+        self.pool.job_queue[FUNCTIONS + COLLIDE_JOBS] = job
         self._function = C_TYPE(self.address)
 
-    def _place(self, collision: Collision) -> None:
-        """Put the tables on the desks of all threads; each has its own room to work."""
+    def _share(self, collision: Collision) -> None:
+        """Give the tables to all threads; each has its own workspace."""
         self.collision = collision
         own = [collision]
-        for _ in range(1, self.team.threads):
+        for _ in range(1, self.pool.threads):
             more = collision._replace(scratch=collision.scratch.copy(), manifold=collision.manifold.copy())
             if len(collision.trees):  # the row of a mesh shows one facet at a time
                 more = more._replace(colliders=collision.colliders.copy())
             own.append(more)
         self._tables = own, [address_table(tables) for tables in own]
         for thread, table in enumerate(self._tables[1]):
-            self.team.set_slot(thread, COLLISION_SLOT, int(table.ctypes.data))
+            self.pool.set_slot(thread, COLLISION_SLOT, int(table.ctypes.data))
         self.data = int(self._tables[1][0].ctypes.data)
 
     def make_room(self) -> None:
-        """After NEED_ROOM: more room, half as much again as was needed."""
+        """Make more room after NEED_ROOM: half as much again as was needed."""
         counts = self.collision.counts
         wanted = [int(1.5 * counts[need]) for need in (NEED_PAIRS, NEED_CONTACTS, NEED_STRIPS)]
-        self._place(with_room(self.collision, *wanted))
+        self._share(with_room(self.collision, *wanted))
 
-    def hold(self, pairs: int, contacts: int) -> None:
-        """Have so many pairs and contacts, whose rows are written next; see `detector_fields`."""
-        self._place(with_pairs(self.collision, pairs, contacts))
+    def set_counts(self, pairs: int, contacts: int) -> None:
+        """Set the numbers of pairs and contacts, whose rows are written next; see `fields_of`."""
+        self._share(with_pairs(self.collision, pairs, contacts))
 
     def _call(self, data: int, bodies: int, margin: float, y: int, n: int, nothing: int, m: int) -> int:
         return int(detect(view(y, n), bodies, margin, self.collision))
@@ -307,8 +308,7 @@ class Detector:
             self.make_room()
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The tables of collision detection of a scene.
+# The tables of a scene ------------------------------------------------------------------------------------------------
 
 
 def collision_of(scene: Scene) -> Collision:

@@ -51,6 +51,7 @@ def cornered_feature(scratch, count, part):
 
 @njit
 def same_corner(scratch, i, j, part):
+    """Whether corners i and j of the simplex are the same point of one core, to the bit."""
     p = load_point(scratch, CORNER * i + part)
     q = load_point(scratch, CORNER * j + part)
     return p[0] == q[0] and p[1] == q[1] and p[2] == q[2]

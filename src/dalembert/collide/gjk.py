@@ -1,39 +1,38 @@
-"""The distance of two convex cores: the algorithm of Gilbert, Johnson and Keerthi (1988).
+"""The distance of two convex cores, and the depth where they overlap: GJK and EPA; and the tables of a convex hull.
 
-The distance of A and B is that of the origin to the set of differences w = b − a. A simplex of points of that set is kept,
-and v, its point nearest to the origin; the furthest point w along −v is added as long as it is nearer than v. What is
-left to gain is at most |v| − v·w/|v| (the duality gap), which is brought down to rounding (van den Bergen, *Collision
-Detection in Interactive 3D Environments*, 2004, §4.3). A v that does not get shorter ends the search: it is as
-near as rounding allows.
+In order: the point of a simplex nearest to the origin; support functions; `gjk`; the polytope of `epa`; `epa`; `hull_tables`.
 
-Everything is reckoned in the frame of a, so that the place in the world costs no digits.
+GJK is the algorithm of Gilbert, Johnson and Keerthi (1988). The distance of A and B is that of the origin to the set of
+differences w = b − a. GJK has a simplex of points of that set, and v, its point nearest to the origin; it adds the furthest
+point w along −v as long as that is nearer than v. The distance can shrink by at most |v| − v·w/|v| (the duality gap), which
+is brought down to rounding (van den Bergen, *Collision Detection in Interactive 3D Environments*, 2004, §4.3). A v that does
+not get shorter ends the search: it is as near as rounding allows.
+
+All coordinates are in the frame of a, so that a position far from the origin of the world costs no digits.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.jit import njit
+from ..core.jit import inlined, njit
 from ..core.math3 import add, cross, dot, load3, matvec, matvec_t, norm, perpendicular, scale, sub
+from ..core.simd import load
 from ..scene.shapes.base import HULL, MESH
 from ..scene.shapes.dispatch import CURVED, GROWN, shape_support
 from .broad_phase import nine
 from .tables import EDGE, FACE
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The point of a segment, triangle or tetrahedron nearest to the origin, as weights of its corners.
+# The point of a simplex nearest to the origin -------------------------------------------------------------------------
+# The weights of the corners of a segment, triangle or tetrahedron in its point nearest to the origin.
 #
-# The signed-volume method (Montanari, Petrinic and Barbieri, "Improving the GJK algorithm for faster and more
-# reliable
-# distance queries between convex objects", ACM Transactions on Graphics 36, 2017, §3): the origin is projected on the
-# span,
-# and the weights are ratios of signed lengths, areas or volumes. Where a sign differs from that of the whole, the
-# nearest
-# point lies on the side opposite to that corner. Areas are taken on the coordinate plane where the triangle looks
-# largest.
+# The signed-volume method (Montanari, Petrinic and Barbieri, "Improving the GJK algorithm for faster and more reliable
+# distance queries between convex objects", ACM Transactions on Graphics 36, 2017, §3): the origin is projected on the span,
+# and the weights are ratios of signed lengths, areas or volumes. Where a sign differs from that of the whole, the nearest
+# point lies on the side opposite to that corner. Areas are taken on the coordinate plane where the triangle looks largest.
 # A degenerate simplex is searched side by side.
 
 
@@ -158,11 +157,10 @@ def nearest_on_tetrahedron(a, b, c, d):
     return best
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Support functions: the furthest point of a shape along a direction.
+# Support functions ----------------------------------------------------------------------------------------------------
+# The furthest point of a shape along a direction.
 #
-# A shape is a convex *core* grown by a radius: a sphere is a point, a capsule a segment, and the others are their own
-# cores.
+# A shape is a convex *core* grown by a radius: a sphere is a point, a capsule a segment, and the others are their own cores.
 # Distances are found between cores, which keeps the round shapes exact.
 
 
@@ -180,9 +178,24 @@ def is_curved(collider):
     return (CURVED >> collider.kind) & 1 == 1
 
 
+@inlined
+def load_point(array, at):
+    """array[at : at + 3] as a tuple."""
+    return (load(array, at), load(array, at + 1), load(array, at + 2))
+
+
+@inlined
+def hull_vertex(collider, i, vertices):
+    """Corner i of a hull, in its frame."""
+    return load_point(vertices, 3 * (collider.first_vertex + i))
+
+
 @njit
 def hull_support(collider, vertices, u):
-    """By linear search: the hulls of moving bodies have tens of corners, which lie next to each other in memory."""
+    """The corner furthest along u, in the frame of the hull.
+
+    By linear search: the hulls of moving bodies have tens of corners, which are contiguous in memory.
+    """
     at = 3 * collider.first_vertex
     end = at + 3 * collider.vertices
     best = at
@@ -217,7 +230,7 @@ def support(collider, place, vertices, direction):
 
 @njit
 def relative_pose(place_a, place_b):
-    """(rotation, translation) from the frame of b to the frame of a."""
+    """(rotation, translation) from the frame of b to the frame of a: R_aᵀ R_b and R_aᵀ (x_b − x_a)."""
     p = nine(place_a.rotation)
     q = nine(place_b.rotation)
     x = matvec_t(p, (q[0], q[3], q[6]))
@@ -231,29 +244,34 @@ def relative_pose(place_a, place_b):
     return (x[0], y[0], z[0], x[1], y[1], z[1], x[2], y[2], z[2]), matvec_t(p, d)
 
 
+class Cores(NamedTuple):
+    """Two colliders and the pose of b in the frame of a: what GJK, EPA and `curved.refine` search."""
+
+    a: Any
+    b: Any
+    rotation: Any
+    translation: Any
+    vertices: Any
+
+
 @njit
-def difference(collider_a, collider_b, rotation, translation, vertices, u, scratch, at):
+def difference(cores, u, scratch, at):
     """The point w = b − a of the difference of the cores, b − a ∈ B ⊖ A, furthest along −u, written with its two parts.
 
     In the frame of a, where b has this rotation and translation. scratch[at : at + 9] receives w, then a in its frame,
     then b in *its* frame: a corner met again has the very same numbers.
     """
-    a = core_support(collider_a, vertices, u)
-    turned = matvec_t(rotation, u)
-    b = core_support(collider_b, vertices, (-turned[0], -turned[1], -turned[2]))
-    c = add(translation, matvec(rotation, b))
+    a = core_support(cores.a, cores.vertices, u)
+    turned = matvec_t(cores.rotation, u)
+    b = core_support(cores.b, cores.vertices, (-turned[0], -turned[1], -turned[2]))
+    c = add(cores.translation, matvec(cores.rotation, b))
     for k in range(3):
         scratch[at + k] = c[k] - a[k]
         scratch[at + 3 + k] = a[k]
         scratch[at + 6 + k] = b[k]
 
 
-@njit
-def load_point(scratch, at):
-    return (scratch[at], scratch[at + 1], scratch[at + 2])
-
-
-# ----------------------------------------------------------------------------------------------------------------------
+# The search of GJK ----------------------------------------------------------------------------------------------------
 
 # What the search found: distance > 0; common points (or a touch within rounding); further apart than was asked for.
 SEPARATED, OVERLAPPING, FAR = range(3)
@@ -270,14 +288,14 @@ TOUCHING = 1e-14  # nearer than this fraction of their size is a touch
 
 
 @njit
-def pair_size(collider_a, collider_b, translation):
+def pair_size(cores):
     """The length that rounding errors are fractions of (m): no difference of points is longer."""
-    return collider_a.radius + collider_b.radius + norm(translation)
+    return cores.a.radius + cores.b.radius + norm(cores.translation)
 
 
 @njit
-def gjk(collider_a, collider_b, rotation, translation, vertices, direction, bound, scratch):
-    """Distance of the cores of a and b; the pose of b is in the frame of a, as are all results.
+def gjk(cores, direction, bound, scratch):
+    """Distance of the cores of a and b; results are in the frame of a.
 
     direction : from a towards b, tried first (zero: none); need not be a unit vector.
     bound : stop as soon as the distance is proven to be larger (m).
@@ -285,10 +303,10 @@ def gjk(collider_a, collider_b, rotation, translation, vertices, direction, boun
 
     Returns (status, number of corners, v): v reaches from the point of a to the point of b, `witness` gives both.
     """
-    size = pair_size(collider_a, collider_b, translation)
+    size = pair_size(cores)
     if not dot(direction, direction) > 0.0:
-        direction = translation
-    difference(collider_a, collider_b, rotation, translation, vertices, direction, scratch, 0)
+        direction = cores.translation
+    difference(cores, direction, scratch, 0)
     scratch[WEIGHTS] = 1.0
     count = 1
     v = load_point(scratch, 0)
@@ -299,7 +317,7 @@ def gjk(collider_a, collider_b, rotation, translation, vertices, direction, boun
         length = math.sqrt(vv)
         # A direction of length about one: squares of a short v would lose digits.
         u = scale(1.0 / length, v)
-        difference(collider_a, collider_b, rotation, translation, vertices, u, scratch, NEW)
+        difference(cores, u, scratch, NEW)
         along = dot(u, load_point(scratch, NEW))
         if along > bound:
             return FAR, count, v
@@ -381,9 +399,8 @@ def witness(scratch, count, part):
     return p
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The polytope of `epa`, in scratch: corners, and triangles that know their neighbours.
-
+# The polytope of EPA --------------------------------------------------------------------------------------------------
+# It is in scratch: corners, and triangles with the numbers of their neighbours.
 
 CORNERS = 96
 FACES = 280
@@ -400,6 +417,7 @@ SAME_PLANE = 0.99  # cosine between the normals of faces of which either may hol
 
 @njit
 def corner(scratch, number):
+    """The point w of a corner of the polytope."""
     return load_point(scratch, FIRST_CORNER + CORNER * int(number))
 
 
@@ -519,6 +537,7 @@ def close_hole(scratch, slots, number):
 
 @njit
 def link(scratch, f, side, other):
+    """Note which face lies across one side of face f."""
     scratch[FIRST_FACE + FACE_SIZE * f + NEIGHBOURS + side] = float(other)
 
 
@@ -565,26 +584,18 @@ def copy_face(scratch, f):
     return count
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Penetration depth of two overlapping cores: the expanding polytope algorithm (van den Bergen 2001).
+# Penetration depth: EPA -----------------------------------------------------------------------------------------------
+# The expanding polytope algorithm (van den Bergen 2001).
 #
-# A polytope of points w = b − a of the difference of the cores grows from within: the face nearest to the origin is
-# replaced
-# by those that its furthest point along the normal makes, until nothing lies beyond that face by more than the
-# tolerance.
-# The depth is then the distance of the plane through that furthest point, which separates the cores when one of them
-# is
-# moved by it. Distances of faces are signed, so that an origin on or just outside the first polytope does no harm.
-# That
-# is a tetrahedron of points furthest along fixed directions, whatever the search before has left: the result depends
-# on
+# A polytope of points w = b − a of the difference of the cores grows from within: the face nearest to the origin is replaced
+# by those that its furthest point along the normal makes, until nothing lies beyond that face by more than the tolerance.
+# The depth is then the distance of the plane through that furthest point, which separates the cores when one of them is
+# moved by it. Distances of faces are signed, so that an origin on or just outside the first polytope does no harm. The first
+# polytope is a tetrahedron of points furthest along fixed directions, independent of what GJK left: the result depends on
 # the poses only.
 #
-# Corners of curved shapes never end; after `CORNERS` points the best found is returned. The depth is then right to
-# about
-# 1e-6 of the size of the pair (all directions nearly as good), and 1e-8 where one direction is best; `refine` does
-# the rest.
-
+# A curved shape has infinitely many corners; after `CORNERS` points the best depth is returned. It is then right to about
+# 1e-6 of the size of the pair (all directions nearly as good), and 1e-8 where one direction is best; `refine` does the rest.
 
 FOUND, FLAT = range(2)
 
@@ -593,8 +604,8 @@ ABOVE = 1e-15  # as a fraction of the size: nearer to the plane of a face is not
 
 
 @njit
-def epa(collider_a, collider_b, rotation, translation, vertices, tolerance, scratch):
-    """Depth of the overlap of the cores of a and b; the pose of b is in the frame of a, as are all results.
+def epa(cores, tolerance, scratch):
+    """Depth of the overlap of the cores of a and b; results are in the frame of a.
 
     tolerance : how far the depth may be from the least (m).
     scratch : FIRST_FACE + FACE_SIZE · FACES numbers. The first SIMPLEX_SIZE receive the corners of the nearest face and the
@@ -603,8 +614,8 @@ def epa(collider_a, collider_b, rotation, translation, vertices, tolerance, scra
     Returns (status, number of corners, normal, depth): the unit normal from a to b, along which b must move by the depth
     (m). FLAT: the difference has no volume, and the depth is zero.
     """
-    size = pair_size(collider_a, collider_b, translation)
-    dimension, normal = first_tetrahedron(collider_a, collider_b, rotation, translation, vertices, size, scratch)
+    size = pair_size(cores)
+    dimension, normal = first_tetrahedron(cores, size, scratch)
     if dimension < 3:
         return FLAT, 0, normal, 0.0
     corners = 4
@@ -616,7 +627,7 @@ def epa(collider_a, collider_b, rotation, translation, vertices, tolerance, scra
         outward = load_point(scratch, at + NORMAL)
         new = FIRST_CORNER + CORNER * corners
         inward = (-outward[0], -outward[1], -outward[2])
-        difference(collider_a, collider_b, rotation, translation, vertices, inward, scratch, new)
+        difference(cores, inward, scratch, new)
         reach = dot(outward, load_point(scratch, new))
         if reach < least:
             least = reach
@@ -636,7 +647,7 @@ def epa(collider_a, collider_b, rotation, translation, vertices, tolerance, scra
 
 
 @njit
-def first_tetrahedron(collider_a, collider_b, rotation, translation, vertices, size, scratch):
+def first_tetrahedron(cores, size, scratch):
     """Four corners of the difference, each furthest from those before, and their faces.
 
     Returns (dimension, direction): 3, or the dimension of a difference without volume and a unit vector at right angles
@@ -651,7 +662,7 @@ def first_tetrahedron(collider_a, collider_b, rotation, translation, vertices, s
             if attempt > 1:
                 u = (0.0, 1.0, 0.0) if attempt < 4 else (0.0, 0.0, 1.0)
             s = scale(1.0 if attempt % 2 == 0 else -1.0, u)
-            difference(collider_a, collider_b, rotation, translation, vertices, s, scratch, NEW)
+            difference(cores, s, scratch, NEW)
             beyond = excess(scratch, number)
             if beyond > furthest:
                 furthest = beyond
@@ -704,10 +715,8 @@ def orient_first(scratch):
             link(scratch, f, side, across[side])
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The tables of a convex hull: its polygons, with coplanar triangles merged, and its edges with the face on either
-# side.
-
+# The tables of a convex hull ------------------------------------------------------------------------------------------
+# Its polygons, with coplanar triangles merged, and its edges with the face on either side.
 
 COPLANAR = 1e-9  # of the hull's size: triangles whose corners lie nearer to one plane make one polygon
 
@@ -732,7 +741,8 @@ def hull_tables(vertices: np.ndarray, triangles: np.ndarray) -> HullTables:
     tolerance = COPLANAR * float(np.ptp(vertices, axis=0).max())
     owner = _polygons(vertices, triangles, cross, areas, tolerance)
     beside = _directed_edges(triangles)
-    polygons, loops = [], []
+    polygons: list[tuple[np.ndarray, float, int, int]] = []
+    loops: list[int] = []
     number: dict[int, int] = {}
     for group in dict.fromkeys(owner):
         members = np.flatnonzero(owner == group)

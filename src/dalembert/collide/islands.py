@@ -1,23 +1,23 @@
-"""Islands, and colours: the order in which contacts stand.
+"""Islands and colours, which order the contacts; and sleep.
 
-Bodies that touch, or that joints hold together, are an island; nothing that happens to one is felt in another, so that
-each is solved for alone. Obstacles join nothing. Islands are found by a union–find over the pairs that touch.
+Bodies that touch, or that joints connect, are an island; islands do not affect each other, so that each is solved on its own.
+Obstacles join nothing. Islands are found by a union–find over the pairs that touch.
 
-Within an island pairs have colours, such that no body has two pairs of the same: those of one colour can be solved for at the
-same time, and the result does not depend on how many threads do so. A pair takes the first colour that neither of its bodies
-has. Contacts stand island by island and colour by colour, in the order of their pairs.
+Within an island pairs have colours, such that no body has two pairs of the same: those of one colour can be solved at the
+same time, and the result does not depend on the number of threads. A pair takes the first colour that neither of its bodies
+has. Contacts are sorted by island and colour, in the order of their pairs. `order_contacts` is the entry.
 """
 
 from ..core.jit import njit
 from .tables import AWAKE, CONTACTS, FIRST_PAIR, FREE, ISLANDS, NEED_CONTACTS, NEED_ROOM, NO_ISLAND, PAIRS
 
-LAST_COLOUR = 62  # of pairs of bodies that have all others; these are not independent of each other
+LAST_COLOUR = 62  # the overflow colour: its pairs are not independent of each other
 
 
 @njit
 def order_contacts(bodies, collision):
-    """Find the islands and colours of this step's manifolds, and where the points of each stand in `contacts`. Returns 0 or
-    NEED_ROOM."""
+    """Find the islands and colours of this step's manifolds, and the index of the points of each in `contacts`. Returns 0 or
+    NEED_ROOM. Writes `islands`, `members`, `colours`, `island_of`, and island, colour and first of `manifolds`."""
     counts = collision.counts
     points, touching = join_bodies(bodies, collision)
     counts[CONTACTS] = points
@@ -27,14 +27,15 @@ def order_contacts(bodies, collision):
     number_islands(bodies, collision)
     list_members(bodies, collision)
     if touching > 0:
-        place_points(bodies, collision)
+        sort_points(collision)
     return 0
 
 
 @njit
 def root_of(body, parents):
+    """The root of a body's tree in the union–find; halves the path to it."""
     while parents[body] != body:
-        parents[body] = parents[parents[body]]  # half the way for whoever comes next
+        parents[body] = parents[parents[body]]
         body = parents[body]
     return body
 
@@ -76,6 +77,7 @@ def join_bodies(bodies, collision):
 
 @njit
 def first_free(busy):
+    """The first colour whose bit is not set."""
     colour = 0
     while colour < LAST_COLOUR and (busy >> colour) & 1 == 1:
         colour += 1
@@ -139,8 +141,8 @@ def list_members(bodies, collision):
 
 
 @njit
-def place_points(bodies, collision):
-    """Where the points of each pair stand: sorted by island and colour, by counting."""
+def sort_points(collision):
+    """The index of the first contact of each manifold: a counting sort by island and colour."""
     counts, manifolds = collision.counts, collision.manifolds
     islands, colours = collision.islands, collision.colours
     last = islands[counts[ISLANDS] - 1]
@@ -162,24 +164,20 @@ def place_points(bodies, collision):
             s = islands[manifold.island].first_colour + manifold.colour
             manifold.first = colours[s]
             colours[s] += manifold.points
-    for s in range(slots - 1, 0, -1):  # each start has come to where the next one was
+    for s in range(slots - 1, 0, -1):  # each start has advanced to the next one
         colours[s] = colours[s - 1]
     colours[0] = 0
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Bodies that sleep: what is at rest is left alone until something touches it.
-#
-# Bodies that fall asleep together have one number (`asleep`); all of them wake when one is touched by a body that is
-# awake.
-# Pairs of bodies that sleep keep what is known of them, their impulses too, so that on waking everything goes on as
-# if there
-# had been no sleep.
+# Sleep ----------------------------------------------------------------------------------------------------------------
+# Bodies that fall asleep together have one number (`asleep`); all of them wake when one is touched by a body that is awake.
+# Pairs of sleeping bodies retain their witness and impulses, so that on waking the run continues as if there had been no
+# sleep.
 
 
 @njit
 def wake_touched(bodies, collision):
-    """Wake all whose number is that of a body that an awake one touches; returns whether there were any."""
+    """Wake all bodies that fell asleep together with one that an awake body touches; returns whether there were any."""
     counts, asleep, colliders = collision.counts, collision.asleep, collision.colliders
     manifolds, pairs = collision.manifolds, collision.pairs
     woken = False

@@ -1,8 +1,13 @@
-"""Contact manifolds: at most four points that carry what the whole patch of contact carries."""
+"""Contact manifolds: at most four points that carry what the whole patch of contact carries.
+
+In order: clipping a polygon in the plane; writing its corners to the manifold, the best four of them; the nearest points of
+two segments; `clip_faces`, the patch that two convex polygons share; and, in Python, the joining of coplanar triangles.
+"""
 
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,15 +16,12 @@ from ..core.math3 import add, add_scaled, cross, dot, perpendicular, scale, stor
 from ..core.simd import load, store
 from .tables import POINTS, SCRATCH
 
-# ----------------------------------------------------------------------------------------------------------------------
+# Clipping ---------------------------------------------------------------------------------------------------------------
 # Clipping a convex polygon in the plane, with names for its corners.
 #
-# A corner is five numbers of `scratch`: u, v, the separation there (m), the label of the edge that leaves it, and a
-# place for
-# the distance from the line that cuts, later for the name of the corner. A polygon of two corners is an edge there
-# and back,
-# one of one corner a point. Two buffers of `ROOM` corners at the end of `scratch` take turns.
-
+# A corner is five numbers of `scratch`: u, v, the separation there (m), the label of the edge that leaves it, and the
+# distance from the line that cuts, later the name of the corner. A polygon of two corners is an edge there and back, one of
+# one corner a point. Two buffers of `ROOM` corners at the end of `scratch` take turns.
 
 STRIDE = 5
 ROOM = 128  # corners; a polygon gains one at most each time it is cut
@@ -29,6 +31,7 @@ OTHER = WORK + STRIDE * ROOM
 
 @inlined
 def put_corner(at, u, v, separation, label, scratch):
+    """Write a corner to scratch[at : at + 4]; its name or distance, the fifth number, is written later."""
     store(scratch, at, u)
     store(scratch, at + 1, v)
     store(scratch, at + 2, separation)
@@ -100,13 +103,25 @@ def name_corners(count, at, scratch):
         before = label
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# Points of a manifold ---------------------------------------------------------------------------------------------------
 
-TIE = 1e-6  # of two points nearly as far out, the first is kept, so that rounding does not make points flicker
+TIE = 1e-6  # relative: of two points nearly as far out, the first stays, so that rounding does not make points flicker
+
+
+class Plane(NamedTuple):
+    """How a corner (u, v, separation) of a patch becomes a point in the world.
+
+    The reference plane has the height c + gu u + gv v along n, and the point lies `half` times the separation above it.
+    """
+
+    frame: Any  # origin and the axes u, v, n (world)
+    slope: Any  # (c, gu, gv)
+    half: Any  # ½, or −½ where the reference is polygon b
 
 
 @inlined
 def start(normal, manifold):
+    """Begin a manifold without points; `normal` is a unit vector from a to b (world)."""
     store3(manifold.normal, normal)
     manifold.points = 0
 
@@ -130,12 +145,10 @@ def add_near(position, separation, feature, margin, manifold):
 
 
 @njit
-def store_points(count, at, frame, slope, half, margin, slack, base, scratch, manifold):
-    """Write the corners of a patch (see `clip`) nearer than `margin` to the manifold, the best four of them; returns their
-    number.
+def store_points(count, at, plane, margin, slack, base, scratch, manifold):
+    """Write the corners of a patch nearer than `margin` to the manifold, the best four of them; returns their number.
 
-    frame : origin and the axes u, v, n (world). The reference plane has the height c + gu u + gv v along n, with slope =
-        (c, gu, gv), and the point lies `half` times the separation above it.
+    count, at : number and place of the corners in `scratch`, where they may be moved. slack : see `reduce_to_four`.
     base : added to the names of the corners.
     """
     near = 0
@@ -149,8 +162,9 @@ def store_points(count, at, frame, slope, half, margin, slack, base, scratch, ma
         chosen = (0, 1, 2, 3)
         left = near
     else:
-        left, chosen = keep_four(near, at, slack, scratch)
-    origin, axis_u, axis_v, axis_n = frame
+        left, chosen = reduce_to_four(near, at, slack, scratch)
+    origin, axis_u, axis_v, axis_n = plane.frame
+    slope, half = plane.slope, plane.half
     for i in range(left):
         k = at + STRIDE * chosen[i]
         u, v, separation = load(scratch, k), load(scratch, k + 1), load(scratch, k + 2)
@@ -162,6 +176,7 @@ def store_points(count, at, frame, slope, half, margin, slack, base, scratch, ma
 
 @inlined
 def move_corner(to, source, scratch):
+    """Copy the five numbers of a corner within scratch."""
     for c in range(STRIDE):
         scratch[to + c] = scratch[source + c]
 
@@ -175,9 +190,12 @@ def area(i, j, k, at, scratch):
 
 
 @njit
-def keep_four(count, at, slack, scratch):
+def reduce_to_four(count, at, slack, scratch):
     """(number, indices) of the corners to keep of more than four: the deepest; the one farthest from it; the one that makes
-    the largest triangle with both; the one that lies farthest outside of that triangle, by area."""
+    the largest triangle with both; the one that lies farthest outside of that triangle, by area.
+
+    slack : m, by which a later corner must be deeper than an earlier one to count as the deepest.
+    """
     deepest = 0
     for i in range(1, count):
         if load(scratch, at + STRIDE * i + 2) < load(scratch, at + STRIDE * deepest + 2) - slack:
@@ -209,12 +227,14 @@ def keep_four(count, at, slack, scratch):
     return (3 if fourth == third else 4), (deepest, second, third, fourth)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The points of two segments that are nearest to each other.
+# Nearest points of two segments -----------------------------------------------------------------------------------------
+
+SEGMENTS_PARALLEL = 1e-14  # squared sine of the angle of two segments from which the determinant is rounding
 
 
 @njit
 def clamp(x):
+    """x, or the nearer end of [0, 1]."""
     return min(max(x, 0.0), 1.0)
 
 
@@ -234,7 +254,7 @@ def nearest_parameters(p, d, q, e):
     if ee == 0.0:
         return clamp(-dr / dd), 0.0
     determinant = dd * ee - de * de
-    s = clamp((de * er - dr * ee) / determinant) if determinant > 1e-14 * dd * ee else 0.0
+    s = clamp((de * er - dr * ee) / determinant) if determinant > SEGMENTS_PARALLEL * dd * ee else 0.0
     t = clamp((de * s + er) / ee)
     return clamp((de * t - dr) / dd), t
 
@@ -246,9 +266,7 @@ def nearest_points(p, d, q, e):
     return add_scaled(p, s, d), add_scaled(q, t, e)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The patch of contact of two convex polygons, seen along the normal.
-
+# The patch of two convex polygons ---------------------------------------------------------------------------------------
 
 SLACK = 1e-6  # of the smaller polygon: what counts as on an edge
 FACE_PARALLEL = 1e-6  # squared sine of the angle between two edges up to which they meet in two points
@@ -256,8 +274,16 @@ STEEP = 1e-4  # squared cosine between the normal and a polygon's own from which
 LABEL_B = 128  # labels of edges: those of polygon a count from 0, of b from here
 
 
+class Polygon(NamedTuple):
+    """Corners of a polygon in scratch[at :], as xyz, in order around, either way. 1 is a point, 2 an edge."""
+
+    count: Any
+    at: Any
+
+
 @inlined
 def corner(at, i, scratch):
+    """Corner i of the polygon at scratch[at :]."""
     k = at + 3 * i
     return (load(scratch, k), load(scratch, k + 1), load(scratch, k + 2))
 
@@ -297,11 +323,10 @@ def facing(count, m):
 
 
 @njit
-def clip_faces(count_a, at_a, count_b, at_b, normal, margin, widen, scratch, manifold):
+def clip_faces(a, b, normal, margin, widen, scratch, manifold):
     """Fill the manifold of two convex polygons that touch along `normal` (unit, from a to b); returns its points.
 
-    count, at : corners of a polygon, and where in `scratch` their xyz (world, m) begin, before `clip.WORK`; in order around,
-        either way. 1 is a point, 2 an edge; 64 at most. They are overwritten.
+    a, b : `Polygon` of 64 corners at most (world, m), before scratch[WORK]. The corners are overwritten.
 
     Seen along the normal, the polygons overlap in a convex patch. Its corners are kept where the gap between the planes of
     the polygons, along the normal, is at most `margin`; midway between them; at most four. The polygon that faces the normal
@@ -310,6 +335,8 @@ def clip_faces(count_a, at_a, count_b, at_b, normal, margin, widen, scratch, man
     would hit. 0 when that is empty too.
     """
     start(normal, manifold)
+    count_a, at_a = a
+    count_b, at_b = b
     origin = corner(at_a, 0, scratch)
     axis_u = perpendicular(normal)
     axis_v = cross(normal, axis_u)
@@ -321,7 +348,7 @@ def clip_faces(count_a, at_a, count_b, at_b, normal, margin, widen, scratch, man
     normal_b = polygon_normal(count_b, at_b, scratch)
     facing_a, facing_b = facing(count_a, normal_a), facing(count_b, normal_b)
     if max(facing_a, facing_b) < STEEP:
-        return join_edges(count_a, at_a, count_b, at_b, frame, margin, slack, scratch, manifold)
+        return join_edges(a, b, frame, margin, slack, scratch, manifold)
     by_a = facing_a >= (1.0 - SLACK) * facing_b
     m = normal_a if by_a else normal_b
     at = at_a if by_a else at_b
@@ -330,18 +357,18 @@ def clip_faces(count_a, at_a, count_b, at_b, normal, margin, widen, scratch, man
     slope = (first[2] - gu * first[0] - gv * first[1], gu, gv)
     side = 1.0 if m[2] > 0.0 else -1.0
     if by_a:
-        incident, count, at_incident, label, sides = 1.0, count_b, at_b, LABEL_B, count_a
+        incident, count, at_incident, label, reference = 1.0, count_b, at_b, LABEL_B, a
     else:
-        incident, count, at_incident, label, sides = -1.0, count_a, at_a, 0, count_b
+        incident, count, at_incident, label, reference = -1.0, count_a, at_a, 0, b
     n, to, grow = 0, WORK, 0.0
     while n == 0 and grow <= widen:
         n, to = lay_out(count, at_incident, slope, incident, label, scratch)
-        n, to = cut_by_sides(n, to, sides, at, side, grow, LABEL_B - label, slack, scratch)
+        n, to = cut_by_sides(n, to, reference, side, grow, LABEL_B - label, slack, scratch)
         grow = widen if grow < widen else math.inf
     if n == 0:
         return 0
     name_corners(n, to, scratch)
-    return store_points(n, to, frame, slope, 0.5 * incident, margin, slack, 0, scratch, manifold)
+    return store_points(n, to, Plane(frame, slope, 0.5 * incident), margin, slack, 0, scratch, manifold)
 
 
 @njit
@@ -355,8 +382,10 @@ def lay_out(count, at, slope, sign, label, scratch):
 
 
 @njit
-def cut_by_sides(n, to, count, at, side, grow, label, slack, scratch):
-    """Clip by every side of the reference polygon, moved out by `grow`; side = 1 if it runs anticlockwise."""
+def cut_by_sides(n, to, reference, side, grow, label, slack, scratch):
+    """Clip n corners at scratch[to :] by every side of the reference polygon, moved out by `grow` (m); side = 1 if it runs
+    anticlockwise. Returns count and place of what is left."""
+    count, at = reference
     p = corner(at, 0, scratch)
     for i in range(min(count, ROOM // 2)):
         q = corner(at, i + 1 if i + 1 < count else 0, scratch)
@@ -370,8 +399,11 @@ def cut_by_sides(n, to, count, at, side, grow, label, slack, scratch):
 
 
 @njit
-def join_edges(count_a, at_a, count_b, at_b, frame, margin, slack, scratch, manifold):
-    """Points and edges: nearly parallel edges touch along what they have in common, others where they are nearest."""
+def join_edges(a, b, frame, margin, slack, scratch, manifold):
+    """Fill the manifold of points and edges: nearly parallel edges touch along what they have in common, others where they
+    are nearest. Returns its points."""
+    count_a, at_a = a
+    count_b, at_b = b
     p, q = corner(at_a, 0, scratch), corner(at_b, 0, scratch)
     d, e = sub(corner(at_a, count_a - 1, scratch), p), sub(corner(at_b, count_b - 1, scratch), q)
     dd, ee = d[0] * d[0] + d[1] * d[1], e[0] * e[0] + e[1] * e[1]
@@ -387,7 +419,7 @@ def join_edges(count_a, at_a, count_b, at_b, frame, margin, slack, scratch, mani
         n, to = cut(n, to, unit[0], unit[1], near + length, 1, slack, scratch)
         if n > 0:
             name_corners(n, to, scratch)
-            return store_points(n, to, frame, slope, 0.5, margin, slack, 0, scratch, manifold)
+            return store_points(n, to, Plane(frame, slope, 0.5), margin, slack, 0, scratch, manifold)
     near_a, near_b = nearest_points(p, d, q, e)
     middle = scale(0.5, add(near_a, near_b))
     position = add_scaled(frame[0], middle[0], frame[1])
@@ -396,14 +428,11 @@ def join_edges(count_a, at_a, count_b, at_b, frame, margin, slack, scratch, mani
     return manifold.points
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Triangles in one plane joined to convex polygons, so that a flat floor makes few contacts, however finely it is
-# divided.
+# Convex polygons from coplanar triangles --------------------------------------------------------------------------------
+# Triangles in one plane are joined to convex polygons, so that a flat floor makes few contacts, however finely it is divided.
 #
-# Hertel and Mehlhorn (1983): an edge between two polygons goes where what is left is convex at both of its ends. Two
-# polygons
-# may also share a chain of edges, which goes as a whole.
-
+# Hertel and Mehlhorn (1983): an edge between two polygons is removed where what is left is convex at both of its ends. Two
+# polygons may also share a chain of edges, which is removed as a whole.
 
 MOST_CORNERS = 48  # of a polygon
 MOST_EDGES = 50_000  # between triangles in one plane; where there are more, all triangles stay as they are

@@ -1,4 +1,4 @@
-"""The tables of a mesh: its facets, what lies beside each of their sides, and the tree of their boxes."""
+"""Meshes: their tables (facets, what lies beside each of their sides, the tree of their boxes), and contact with a facet."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.c_function import call_pointer
 from ..core.jit import njit
-from ..core.math3 import add, add_scaled, dot, load3, matvec, matvec_t, scale, store3, sub
-from ..core.simd import load, store
+from ..core.math3 import add, add_scaled, dot, load3, matvec, matvec_t, scale, sub
 from ..scene.shapes.surfaces import with_area
 from .broad_phase import nine
-from .curved import NORMAL, POINT_A, POINT_B, SAME, SEPARATION, flat_patch, keep_nearest
+from .curved import NORMAL, POINT_A, POINT_B, SAME, call_distance, flat_patch, keep_nearest
 from .gjk import FAR, core_radius, load_point, support
 from .manifold import MOST_CORNERS, convex_polygons, start
 from .polyhedron import BEHIND, is_free, is_over, lean, show
-from .tables import DIRECTION, FACE, FACET, NODE, SIDE, TREE
+from .tables import FACE, FACET, NODE, SIDE, TREE
 
 LEVEL = 1e-6  # rad: a facet that falls away by less is level with its neighbour
 COPLANAR = 1e-9  # rad: triangles that turn by less are in one plane
@@ -50,7 +48,8 @@ class JoinedMeshes(NamedTuple):
 
 def join_meshes(meshes: dict[int, MeshTables], vertices: int, faces: int, loops: int) -> JoinedMeshes:
     """The tables of meshes, by the number of their collider, behind so many vertices, faces and loops."""
-    parts = [JoinedMeshes(np.zeros((0, 3)), *(np.zeros(0, t) for t in (FACE, np.int64, FACET, SIDE)), np.zeros((0, 3)),
+    points, indices = np.zeros((0, 3)), np.zeros(0, np.int64)
+    parts = [JoinedMeshes(points, np.zeros(0, FACE), indices, np.zeros(0, FACET), np.zeros(0, SIDE), points,
                           np.zeros(0, NODE), np.zeros(0, TREE))]  # fmt: skip
     facets = sides = rings = nodes = 0
     for collider, mesh in meshes.items():
@@ -177,25 +176,20 @@ def tree(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     return nodes
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# A bounded convex collider against a facet of a mesh.
-#
-# Seen along the normal of the facet, the part of the collider over it is pushed out; no further than half the
-# thickness of
-# the collider, so that what is behind a surface stays there. Where the nearest points tell another direction, it
-# counts if
-# it is free at that side or corner (see `facets`); else the normal does: so internal edges are not felt.
-
+# A convex collider against a facet ------------------------------------------------------------------------------------
+# Seen along the normal of the facet, the part of the collider over it is pushed out; no further than half the thickness of
+# the collider, so that what is behind a surface stays there. Where the nearest points show another direction, it counts if it
+# is free at that side or corner (see `polyhedron.is_free`); else the normal does: so internal edges have no effect.
 
 # What the nearest points say: nothing is near; push along the normal; along what they found; along the normal, if not deep.
 NOTHING, ALONG_NORMAL, ALONG_FOUND, IF_SHALLOW = range(4)
 
 
 @njit
-def mesh_contact(pair, margin, collision, measure, data):
+def mesh_contact(pair, margin, collision):
     """Fill the manifold of collider a and facet `pair.facet` of the mesh b; returns its number of points.
 
-    margin : m, nearer than this is contact. measure, data : the function that measures distances, and what it is called with.
+    margin : m, nearer than this is contact.
     """
     vertices, manifold = collision.vertices, collision.manifold[0]
     collider, mesh = collision.colliders[pair.a], collision.colliders[pair.b]
@@ -217,15 +211,12 @@ def mesh_contact(pair, margin, collision, measure, data):
     under = is_over(local, facet, collision)
     what, separation = ALONG_NORMAL, gap
     if facet.sharp != 0 and not (under and gap > 0.0):
-        what, separation = look_aside(pair, n, facet, margin, collision, measure, data)
+        what, separation = compare_directions(pair, n, facet, margin, collision)
     if what == NOTHING:
         return 0
     if what == ALONG_FOUND:
-        return push_along_found(pair, collider, place, mesh, frame, separation, margin, collision)
-    flat_patch(
-        collider, place, mesh, frame, down, vertices, collision.faces, collision.loops, margin, 0.0,
-        collision.scratch, manifold,
-    )  # fmt: skip
+        return push_along_found(pair, separation, margin, collision)
+    flat_patch(pair, down, margin, 0.0, collision)
     if under:
         keep_nearest(add_scaled(lowest, -0.5 * gap, n), gap, SAME * collider.radius, manifold)
     deepest = 0.5 * (gap + level - dot(n, support(collider, place, vertices, n)) - radius)
@@ -238,17 +229,11 @@ def mesh_contact(pair, margin, collision, measure, data):
 
 
 @njit
-def look_aside(pair, n, facet, margin, collision, measure, data):
+def compare_directions(pair, n, facet, margin, collision):
     """(what to do, separation (m)) by the nearest points of a collider and a facet of outward normal n (world); these stay in
     `scratch`."""
-    scratch = collision.scratch
-    for k in range(3):
-        store(scratch, k, pair.axis[k])
-    number = pair.a * collision.colliders.shape[0] + pair.b
-    status = call_pointer(measure, data, number, margin, scratch, scratch)
-    found, separation = load_point(scratch, NORMAL), load(scratch, SEPARATION)
-    store3(pair.axis, found)
-    pair.witness = DIRECTION
+    status, separation = call_distance(pair, margin, collision)
+    found = load_point(collision.scratch, NORMAL)
     if status == FAR or not separation <= margin:
         return NOTHING, separation
     u = scale(-1.0, found)
@@ -262,13 +247,10 @@ def look_aside(pair, n, facet, margin, collision, measure, data):
 
 
 @njit
-def push_along_found(pair, collider, place, mesh, frame, separation, margin, collision):
+def push_along_found(pair, separation, margin, collision):
     """The manifold along the direction of the nearest points, as of any two convex shapes."""
     scratch, manifold = collision.scratch, collision.manifold[0]
     middle = scale(0.5, add(load_point(scratch, POINT_A), load_point(scratch, POINT_B)))
-    flat_patch(
-        collider, place, mesh, frame, load3(pair.axis), collision.vertices, collision.faces, collision.loops,
-        margin, margin, scratch, manifold,
-    )  # fmt: skip
-    keep_nearest(middle, separation, SAME * collider.radius, manifold)
+    flat_patch(pair, load3(pair.axis), margin, margin, collision)
+    keep_nearest(middle, separation, SAME * collision.colliders[pair.a].radius, manifold)
     return manifold.points

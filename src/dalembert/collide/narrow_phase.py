@@ -6,7 +6,6 @@ It fills `manifold` and the witness of the pair. Only the families of a scene ar
 from __future__ import annotations
 
 import ctypes
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -55,102 +54,87 @@ def family_of(kind_a, kind_b):
 
 @njit
 def round_pair(number, margin, collision):
+    """Spheres and capsules with each other, or a sphere with a box. Fills the manifold of pair `number`; returns its points,
+    as all functions of families do."""
     pair = collision.pairs[number]
-    a, b = collision.colliders[pair.a], collision.colliders[pair.b]
-    place_a, place_b = collision.places[pair.a], collision.places[pair.b]
-    manifold = collision.manifold[0]
-    if b.kind == BOX:
-        return sphere_box(pair, a, place_a, b, place_b, margin, manifold)
-    if a.kind == CAPSULE:
-        return capsule_capsule(pair, a, place_a, b, place_b, margin, manifold)
-    if b.kind == CAPSULE:
-        return sphere_capsule(pair, a, place_a, b, place_b, margin, manifold)
-    return sphere_sphere(pair, a, place_a, b, place_b, margin, manifold)
+    kind_a, kind_b = collision.colliders[pair.a].kind, collision.colliders[pair.b].kind
+    if kind_b == BOX:
+        return sphere_box(pair, margin, collision)
+    if kind_a == CAPSULE:
+        return capsule_capsule(pair, margin, collision)
+    if kind_b == CAPSULE:
+        return sphere_capsule(pair, margin, collision)
+    return sphere_sphere(pair, margin, collision)
 
 
 @njit
 def box_pair(number, margin, collision):
-    pair = collision.pairs[number]
-    a, b = collision.colliders[pair.a], collision.colliders[pair.b]
-    place_a, place_b = collision.places[pair.a], collision.places[pair.b]
-    return box_box(pair, a, place_a, b, place_b, collision.scratch, margin, collision.manifold[0])
+    """Two boxes."""
+    return box_box(collision.pairs[number], margin, collision)
 
 
 @njit
 def hull_pair(number, margin, collision):
-    pair = collision.pairs[number]
-    a, b = collision.colliders[pair.a], collision.colliders[pair.b]
-    place_a, place_b = collision.places[pair.a], collision.places[pair.b]
-    return hull_hull(
-        pair, a, place_a, b, place_b, collision.vertices, collision.faces, collision.edges,
-        collision.loops, collision.scratch, margin, collision.manifold[0],
-    )  # fmt: skip
+    """Two hulls, or a box with a hull."""
+    return hull_hull(collision.pairs[number], margin, collision)
 
 
 @njit
 def plane_pair(number, margin, collision):
+    """Any convex shape with a half-space."""
     pair = collision.pairs[number]
-    a, b = collision.colliders[pair.a], collision.colliders[pair.b]
-    place_a, place_b = collision.places[pair.a], collision.places[pair.b]
-    manifold, scratch = collision.manifold[0], collision.scratch
-    kind = a.kind
+    kind = collision.colliders[pair.a].kind
     if kind == SPHERE:
-        return sphere_plane(pair, a, place_a, b, place_b, margin, manifold)
+        return sphere_plane(pair, margin, collision)
     if kind == CAPSULE:
-        return capsule_plane(pair, a, place_a, b, place_b, margin, manifold)
+        return capsule_plane(pair, margin, collision)
     if kind == BOX:
-        return box_plane(pair, a, place_a, b, place_b, scratch, margin, manifold)
+        return box_plane(pair, margin, collision)
     if kind == HULL:
-        return hull_plane(pair, a, place_a, b, place_b, collision.vertices, scratch, margin, manifold)
+        return hull_plane(pair, margin, collision)
     if kind == CYLINDER:
-        return cylinder_plane(pair, a, place_a, b, place_b, margin, manifold)
+        return cylinder_plane(pair, margin, collision)
     if kind == CONE:
-        return cone_plane(pair, a, place_a, b, place_b, margin, manifold)
-    return convex_plane(pair, a, place_a, b, place_b, collision.vertices, scratch, margin, manifold)
+        return cone_plane(pair, margin, collision)
+    return convex_plane(pair, margin, collision)
 
 
 @njit
-def general_pair(data, number, margin, collision):
+def general_pair(number, margin, collision):
     """Any other pair; facets of meshes too, as they take the same functions."""
     pair = collision.pairs[number]
-    a, b = collision.colliders[pair.a], collision.colliders[pair.b]
-    if b.kind == MESH:
-        return mesh_contact(pair, margin, collision, collision.functions[DISTANCE], data)
-    place_a, place_b = collision.places[pair.a], collision.places[pair.b]
-    return convex_pair(
-        pair, a, place_a, b, place_b, collision.vertices, collision.faces, collision.loops,
-        collision.scratch, margin, collision.manifold[0], collision.functions[DISTANCE], data,
-        pair.a * collision.colliders.shape[0] + pair.b,
-    )  # fmt: skip
+    if collision.colliders[pair.b].kind == MESH:
+        return mesh_contact(pair, margin, collision)
+    return convex_pair(pair, margin, collision)
 
 
-def evaluate_round(data, number, margin, y, n, more, m):
+def round_entry(data, number, margin, y, n, more, m):
     return round_pair(number, margin, table_at(Collision, data))
 
 
-def evaluate_box(data, number, margin, y, n, more, m):
+def box_entry(data, number, margin, y, n, more, m):
     return box_pair(number, margin, table_at(Collision, data))
 
 
-def evaluate_hull(data, number, margin, y, n, more, m):
+def hull_entry(data, number, margin, y, n, more, m):
     return hull_pair(number, margin, table_at(Collision, data))
 
 
-def evaluate_plane(data, number, margin, y, n, more, m):
+def plane_entry(data, number, margin, y, n, more, m):
     return plane_pair(number, margin, table_at(Collision, data))
 
 
-def evaluate_general(data, number, margin, y, n, more, m):
-    return general_pair(data, number, margin, table_at(Collision, data))
+def general_entry(data, number, margin, y, n, more, m):
+    return general_pair(number, margin, table_at(Collision, data))
 
 
-# Each plain (without the address of the tables) and compiled.
-GENERAL = functools.partial(general_pair, 0), CFunction(evaluate_general, C_SIGNATURE)
+# Each in plain Python and compiled.
+GENERAL = general_pair, CFunction(general_entry, C_SIGNATURE)
 BY_FAMILY: dict[int, tuple[Any, CFunction]] = {
-    ROUND_PAIR: (round_pair, CFunction(evaluate_round, C_SIGNATURE)),
-    BOX_PAIR: (box_pair, CFunction(evaluate_box, C_SIGNATURE)),
-    HULL_PAIR: (hull_pair, CFunction(evaluate_hull, C_SIGNATURE)),
-    PLANE_PAIR: (plane_pair, CFunction(evaluate_plane, C_SIGNATURE)),
+    ROUND_PAIR: (round_pair, CFunction(round_entry, C_SIGNATURE)),
+    BOX_PAIR: (box_pair, CFunction(box_entry, C_SIGNATURE)),
+    HULL_PAIR: (hull_pair, CFunction(hull_entry, C_SIGNATURE)),
+    PLANE_PAIR: (plane_pair, CFunction(plane_entry, C_SIGNATURE)),
     CONVEX_PAIR: GENERAL,
     MESH_PAIR: GENERAL,
     DISTANCE: (distance, COMPILED_DISTANCE),

@@ -1,7 +1,8 @@
-"""The tables of contact between particles and colliders.
+"""Contact between particles and colliders: tables, broad phase, and continuous detection.
 
 A particle is a ball: its centre, its radius, and one of a few materials. The rules of contact are those of bodies, looked
-up by material and collider.
+up by material and collider. In order: tables; a test of many particles at once; the colliders near one particle;
+`meet_particles`, the entry; the functions for Python.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ PARTICLE_CONTACT = np.dtype(
 # What happens where a material meets a collider; `touches` is zero where they pass through each other.
 RULE = np.dtype([("touches", "i8"), ("friction", "f8"), ("restitution", "f8")], align=True)
 
-# Entries of `counts`: contacts; how many there should be room for, where there was not enough; colliders that are looked at
+# Entries of `counts`: contacts; how many there should be room for, where there was not enough; colliders that are tested
 # one by one; cells of the grid along each axis.
 CONTACTS, NEED_CONTACTS, WIDE, CELLS_X, CELLS_Y, CELLS_Z, COUNTS = range(7)
 # Entries of `grid`, m: its lower and upper corner; cells in a metre along each axis.
@@ -48,45 +49,59 @@ MOST_ENTRIES = 27  # cells that a collider of the grid may cover
 
 
 class Particles(NamedTuple):
-    """What is known of particles beside their positions and velocities, and where they meet colliders."""
+    """The tables of contact between particles and colliders."""
 
-    radius: Any = column("n", unit="m")
-    material: Any = column("n", np.int64)
-    rules: Any = column("materials * colliders", RULE, doc="row by row of a material: one for each collider")
-    contacts: Any = column("contacts", PARTICLE_CONTACT, used="counts[CONTACTS]", doc="by particle, then collider")
-    counts: Any = column("COUNTS", np.int64, doc="see CONTACTS and those that follow")
-    chunk: Any = column("CHUNK_ROWS * CHUNK", doc="see `particle_chunk`")
-    wide: Any = column("colliders", np.int64, doc="those that are looked at one by one")
-    grid: Any = column("GRID")
+    radius: Any = column("n", unit="m", writer="make_particles")
+    material: Any = column("n", np.int64, writer="make_particles")
+    rules: Any = column(
+        "materials * colliders", RULE, unit="friction 1, restitution 1", writer="make_particles",
+        doc="row by row of a material: one for each collider",
+    )  # fmt: skip
+    contacts: Any = column(
+        "contacts", PARTICLE_CONTACT, used="counts[CONTACTS]", writer="collide.particles", doc="by particle, then collider",
+        unit="normal 1, position m, separation m, friction 1, restitution 1, impulse N s",
+    )  # fmt: skip
+    counts: Any = column("COUNTS", np.int64, writer="collide.particles", doc="see CONTACTS and those that follow")
+    chunk: Any = column("CHUNK_ROWS * CHUNK", unit="m", writer="measure_chunk", doc="see HIGH and GAP")
+    wide: Any = column("colliders", np.int64, writer="list_colliders", doc="those that are tested one by one")
+    grid: Any = column("GRID", unit="m, 1/m", writer="list_colliders")
     cells: Any = column(
         "2 * (MOST_CELLS * colliders + 1)",
         np.int64,
+        writer="list_colliders",
         doc="first entry of each cell, and then one more; behind them, where the next entry goes",
     )
-    entries: Any = column("MOST_ENTRIES * colliders", np.int64, doc="the colliders of each cell")
-    candidates: Any = column("colliders", np.int64, doc="near one particle")
+    entries: Any = column(
+        "MOST_ENTRIES * colliders", np.int64, writer="list_colliders", doc="the colliders of each cell"
+    )
+    candidates: Any = column("colliders", np.int64, writer="find_candidates", doc="near one particle")
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Which particles are near any collider at all: so many at a time, without branches, so that the compiler takes
-# several
-# of them in one step. Most particles are far from everything, and cost no more than their numbers take to be read.
+# Many particles at once -----------------------------------------------------------------------------------------------
+# Which particles are near any collider at all: a chunk at a time, without branches, so that the compiler vectorizes the
+# loops. Most particles are far from everything.
 #
-# In `chunk` stand the lower and upper corners of the boxes about the ways of these particles, coordinate by
-# coordinate, and
-# last how far each box is from the nearest box of a collider, by the axis on which they are furthest apart.
-
+# `chunk` holds the lower and upper corners of the boxes about the paths of these particles, coordinate by coordinate, and
+# last the gap of each box to the nearest box of a collider, by the axis on which they are furthest apart.
 
 HIGH = 3 * CHUNK
 GAP = 6 * CHUNK
 
 
+class Motion(NamedTuple):
+    """The motion of all particles in one step."""
+
+    x: Any  # (3 n,) m
+    v: Any  # (3 n,) m/s
+    h: Any  # s
+
+
 @njit
-def measure_chunk(first, count, x, v, h, half_margin, particles, collision):
+def measure_chunk(first, count, motion, half_margin, particles, collision):
     """Fill `chunk` for `count` particles from `first` on; `list_colliders` must have been called."""
     grid, chunk, wide = particles.grid, particles.chunk, particles.wide
     colliders, places = collision.colliders, collision.places
-    put_boxes(first, count, x, v, h, half_margin, particles.radius, chunk)
+    store_boxes(first, count, motion.x, motion.v, motion.h, half_margin, particles.radius, chunk)
     for w in range(particles.counts[WIDE]):
         place = places[wide[w]]
         if colliders[wide[w]].kind == HALF_SPACE:
@@ -102,7 +117,8 @@ def measure_chunk(first, count, x, v, h, half_margin, particles, collision):
 
 
 @njit
-def put_boxes(first, count, x, v, h, half_margin, radius, chunk):
+def store_boxes(first, count, x, v, h, half_margin, radius, chunk):
+    """Write the boxes about the paths of the particles, grown by radius and half the margin, and infinite gaps."""
     for j in range(count):
         near = load(radius, first + j) + half_margin
         for k in range(3):
@@ -115,6 +131,7 @@ def put_boxes(first, count, x, v, h, half_margin, radius, chunk):
 
 @njit
 def gap_to_box(count, lower_x, lower_y, lower_z, upper_x, upper_y, upper_z, chunk):
+    """Reduce the gaps to those of a box."""
     for j in range(count):
         gap_x = max(load(chunk, j) - upper_x, lower_x - load(chunk, HIGH + j))
         gap_y = max(load(chunk, CHUNK + j) - upper_y, lower_y - load(chunk, HIGH + CHUNK + j))
@@ -124,22 +141,19 @@ def gap_to_box(count, lower_x, lower_y, lower_z, upper_x, upper_y, upper_z, chun
 
 @njit
 def gap_to_plane(count, x, y, z, level, chunk):
-    """The half-space of normal (x, y, z), from the corner of each box that is lowest along it."""
+    """Reduce the gaps to those of the half-space of normal (x, y, z), by the corner of each box that is lowest along it."""
     at_x, at_y, at_z = 0 if x > 0.0 else HIGH, CHUNK + (0 if y > 0.0 else HIGH), 2 * CHUNK + (0 if z > 0.0 else HIGH)
     for j in range(count):
         height = x * load(chunk, at_x + j) + y * load(chunk, at_y + j) + z * load(chunk, at_z + j)
         store(chunk, GAP + j, min(load(chunk, GAP + j), height - level))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The broad phase of particles: the colliders whose boxes a particle's way passes.
+# The colliders near one particle --------------------------------------------------------------------------------------
+# The broad phase of particles: the colliders whose boxes overlap that of a particle's path.
 #
-# A few colliders are looked at one by one. Of many, those whose boxes are not much larger than the mean are dealt
-# into the
-# cells of a uniform grid, so that a particle looks at those in the cells that its way passes; the others are looked
-# at
-# one by one. A collider in several of these cells is taken in the one where the later of the two boxes begins.
-
+# A few colliders are tested one by one. Of many, those whose boxes are not much larger than the mean are entered into the
+# cells of a uniform grid, so that a particle is tested against those in the cells that its path crosses; the others are
+# tested one by one. A collider in several of these cells is reported in the one where the later of the two boxes begins.
 
 FEW = 48  # colliders that need no grid
 CELL = 1.5  # width of a cell, in mean sizes of the colliders
@@ -220,7 +234,7 @@ def cell_of(k, at, counts, grid):
 
 @njit
 def fill_grid(most, particles, collision):
-    """Deal the colliders into cells, in order: first how many each has, then where they go."""
+    """Enter the colliders into cells, in order: count first, then store (a counting sort)."""
     counts, grid, places = particles.counts, particles.grid, collision.places
     cells, entries = particles.cells, particles.entries
     number = counts[CELLS_X] * counts[CELLS_Y] * counts[CELLS_Z]
@@ -251,6 +265,7 @@ def fill_grid(most, particles, collision):
 
 @inlined
 def boxes_meet(place, low, high):
+    """Whether the box of a place overlaps that from low to high."""
     return (
         low[0] <= place.upper[0] and high[0] >= place.lower[0]
         and low[1] <= place.upper[1] and high[1] >= place.lower[1]
@@ -270,7 +285,7 @@ def is_below(place, low, high):
 
 @inlined
 def find_candidates(j, particles, collision):
-    """Fill `candidates` with the colliders whose boxes meet that of the way of the j-th particle of `chunk`, in order;
+    """Fill `candidates` with the colliders whose boxes meet that of the path of the j-th particle of `chunk`, in order;
     returns their number."""
     chunk = particles.chunk
     low = (chunk[j], chunk[CHUNK + j], chunk[2 * CHUNK + j])
@@ -288,12 +303,12 @@ def find_candidates(j, particles, collision):
             candidates[found] = i
             found += 1
     if particles.counts[CELLS_X] > 0:
-        found = look_in_grid(low, high, found, particles, collision)
+        found = search_grid(low, high, found, particles, collision)
     return found
 
 
 @njit
-def look_in_grid(low, high, found, particles, collision):
+def search_grid(low, high, found, particles, collision):
     """Add the colliders of the grid to so many candidates, and sort them; returns their number."""
     counts, grid, places = particles.counts, particles.grid, collision.places
     cells, entries, candidates = particles.cells, particles.entries, particles.candidates
@@ -327,16 +342,32 @@ def insert(item, count, sorted_items):
     return count + 1
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Where particles meet colliders: one pass over all particles, in order.
+# Contacts -------------------------------------------------------------------------------------------------------------
+# One pass over all particles, in order.
 #
-# A particle meets what is nearer than the margin, and what its ball comes to touch on its way of this step, so that
-# it
-# passes through nothing, however fast. The contact is with the plane that touches the collider where the two meet: a
-# particle that stays on its own side of it, and on no more than that, is kept out of a convex collider.
-
+# A particle meets what is nearer than the margin, and what its ball touches on its path of this step, so that it passes
+# through nothing, however fast (continuous collision detection). The contact is with the tangent plane of the collider where
+# the two meet: a particle on the outer side of that plane is outside of a convex collider.
 
 SAME = 1e-9  # of a mesh's size: planes that differ by less are one
+
+
+class Path(NamedTuple):
+    """The path of a particle in one step, in the frame of a collider."""
+
+    p: Any  # its start, m
+    path: Any  # how far it goes, m
+    near: Any  # m, the collider is met at once within this
+    grown: Any  # m, the radius of the ball on its path
+    last: Any  # share of the path at which the search ends
+
+
+class Touch(NamedTuple):
+    """A particle and a collider, with the facet of a mesh, else zero; by number."""
+
+    particle: Any
+    collider: Any
+    facet: Any
 
 
 @njit
@@ -345,19 +376,19 @@ def meet_particles(x, v, h, margin, particles, collision):
 
     A contact is written where a particle's surface is nearer to a collider than half the margin (m) and the collider's
     own reach, or will be within the collider's motion in this step; one for each collider, and one for each facet of a mesh
-    that is near, or else for the first on its way. `places` must have been filled, with half the margin.
+    that is near, or else for the first on its path. `places` must have been filled, with half the margin.
 
     Returns 0, or NEED_ROOM where there are more contacts than room: `counts` says how many.
     """
     counts, number = particles.counts, particles.radius.shape[0]
     list_colliders(particles, collision)
-    found = 0
+    motion, found = Motion(x, v, h), 0
     for first in range(0, number, CHUNK):
         count = min(CHUNK, number - first)
-        measure_chunk(first, count, x, v, h, 0.5 * margin, particles, collision)
+        measure_chunk(first, count, motion, 0.5 * margin, particles, collision)
         for j in range(count):
             if particles.chunk[GAP + j] <= 0.0:
-                found = meet_all(first + j, j, x, v, h, margin, found, particles, collision)
+                found = meet_all(first + j, j, motion, margin, found, particles, collision)
     counts[CONTACTS] = min(found, particles.contacts.shape[0])
     counts[NEED_CONTACTS] = found
     return 0 if counts[CONTACTS] == found else NEED_ROOM
@@ -370,8 +401,9 @@ def meet(x: array(), v: array(), h: float, margin: float, particles: Particles, 
 
 
 @njit
-def meet_all(i, j, x, v, h, margin, found, particles, collision):
+def meet_all(i, j, motion, margin, found, particles, collision):
     """Add the contacts of particle i, the j-th of `chunk`; returns how many contacts there are, with or without room."""
+    x, v, h = motion
     colliders, places, rules = collision.colliders, collision.places, particles.rules
     candidates = find_candidates(j, particles, collision)
     first_rule = particles.material[i] * colliders.shape[0]
@@ -387,20 +419,22 @@ def meet_all(i, j, x, v, h, margin, found, particles, collision):
         axes = nine(place.rotation)
         here, way = matvec_t(axes, sub(p, load3(place.x))), matvec_t(axes, path)
         within, grown = near + place.reach, particles.radius[i] + place.moves
-        # The way ends where the ball, grown by what it is short of `within`, would.
+        # The path ends where the ball, grown by what it is short of `within`, would.
         last = 1.0 + (within - grown) / length if length > 0.0 else 0.0
         if collider.kind == MESH:
-            found = meet_mesh(i, number, here, way, within, grown, last, found, particles, collision)
+            found = meet_mesh(i, number, Path(here, way, within, grown, last), found, particles, collision)
         else:
             contact = approach(here, way, within, grown, last, collider, collision)
             if contact[0] <= last:
-                found = add_contact(i, number, 0, here, way, contact, found, particles, collision)
+                found = add_contact(Touch(i, number, 0), here, way, contact, found, particles, collision)
     return found
 
 
 @njit
-def meet_mesh(i, number, p, path, near, grown, last, found, particles, collision):
-    """Add the facets that a particle is near, and the first that it meets on its way; all in the frame of the mesh."""
+def meet_mesh(i, number, way, found, particles, collision):
+    """Add the facets that particle i is near, and the first on its path (`Path` in the frame of the mesh); returns the number
+    of contacts."""
+    p, path, near, grown, last = way
     nodes, size = collision.nodes, collision.colliders[number].radius
     first, hit, hit_facet = found, NOTHING, 0
     k, end = first_node(number, collision)
@@ -415,34 +449,36 @@ def meet_mesh(i, number, p, path, near, grown, last, found, particles, collision
         facet = collision.facets[node.facet]
         contact = approach_facet(p, path, near, grown, min(last, hit[0]), facet, size, collision)
         if contact[0] == 0.0:
-            found = add_plane(i, number, node.facet, p, path, contact, first, found, particles, collision)
+            touch = Touch(i, number, node.facet)
+            found = add_plane(touch, p, path, contact, first, found, particles, collision)
         elif contact[0] < hit[0]:
             hit, hit_facet = contact, node.facet
     if hit[0] <= last:
-        found = add_plane(i, number, hit_facet, p, path, hit, first, found, particles, collision)
+        found = add_plane(Touch(i, number, hit_facet), p, path, hit, first, found, particles, collision)
     return found
 
 
 @njit
-def add_plane(i, number, facet, p, path, contact, first, found, particles, collision):
+def add_plane(touch, p, path, contact, first, found, particles, collision):
     """Add a contact with a mesh unless one of the same plane is among those from `first` on."""
-    contacts, size = particles.contacts, collision.colliders[number].radius
-    n = matvec(nine(collision.places[number].rotation), contact[2])
-    separation = contact[1] - particles.radius[i]
+    contacts, size = particles.contacts, collision.colliders[touch.collider].radius
+    n = matvec(nine(collision.places[touch.collider].rotation), contact[2])
+    separation = contact[1] - particles.radius[touch.particle]
     for c in range(first, min(found, contacts.shape[0])):
         if (
             abs(contacts[c].separation - separation) <= SAME * size
             and norm(sub(load3(contacts[c].normal), n)) <= SAME
         ):  # fmt: skip
             return found
-    return add_contact(i, number, facet, p, path, contact, found, particles, collision)
+    return add_contact(touch, p, path, contact, found, particles, collision)
 
 
 @njit
-def add_contact(i, number, facet, p, path, contact, found, particles, collision):
-    """Write what `approach` found, in the frame of the collider, as the next contact, if there is room."""
+def add_contact(touch, p, path, contact, found, particles, collision):
+    """Write what `approach` returned, in the frame of the collider, as the next contact, if there is room."""
     if found >= particles.contacts.shape[0]:
         return found + 1
+    i, number, facet = touch
     share, distance, n = contact
     collider, place = collision.colliders[number], collision.places[number]
     rule = particles.rules[particles.material[i] * collision.colliders.shape[0] + number]
@@ -458,8 +494,7 @@ def add_contact(i, number, facet, p, path, contact, found, particles, collision)
     return found + 1
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Contact between particles and colliders, from Python: the tables, and one pass over them.
+# For Python -----------------------------------------------------------------------------------------------------------
 
 
 def make_particles(
@@ -501,7 +536,7 @@ def with_contacts(particles: Particles, room: int) -> Particles:
 def detect_particles(
     particles: Particles, collision: Collision, x: np.ndarray, v: np.ndarray, h: float, margin: float
 ) -> Particles:
-    """Fill `contacts` as `particles.meet_particles` does; returns the tables, with more room where it was needed.
+    """Fill `contacts` as `meet_particles` does; returns the tables, with more room where it was needed.
 
     x, v : (3 n,) m and m/s. The colliders' `places` must have been filled.
     """

@@ -1,8 +1,6 @@
-"""The signed distance of a point from a convex hull.
+"""Points and small balls against colliders: signed distances, and where a moving ball first comes near one.
 
-Inside it is that of the nearest face. Outside, a point that lies over a face is no further from it than from any other plane,
-so that only the face whose plane is furthest below the point can be the nearest; if the point is not over that one, an edge
-or a corner is nearest.
+In order: a convex hull; a mesh, facet by facet; `point_distance` and `approach`, the entries.
 """
 
 import math
@@ -12,14 +10,16 @@ from ..core.math3 import add_scaled, cross, dot, load3, matvec, matvec_t, norm, 
 from ..scene.shapes.base import HULL, MESH
 from ..scene.shapes.dispatch import shape_distance
 from .broad_phase import nine
-from .curved import hull_vertex
-from .gjk import load_point
+from .gjk import hull_vertex, load_point
 from .manifold import clamp
 from .polyhedron import BEHIND, is_free, is_over, lean
 
-GRAZING = (
-    1e-12  # of the hull's size: nearer to an edge than this, the direction from it is rounding, and the face's is taken
-)
+# A convex hull --------------------------------------------------------------------------------------------------------
+# Inside, the signed distance is that of the nearest face. Outside, a point that lies over a face is no further from it than
+# from any other plane, so that only the face whose plane is furthest below the point can be the nearest; if the point is not
+# over that one, an edge or a corner is nearest.
+
+GRAZING = 1e-12  # of the hull's size: nearer to an edge, the direction from it is rounding; the face's normal is used
 
 
 @inlined
@@ -78,21 +78,17 @@ def from_edges(p, hull, collision):
     return nearest
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Points and small balls against a mesh, facet by facet, by the rules of `mesh` and `facets`: all in the frame of the
-# mesh.
+# A mesh ---------------------------------------------------------------------------------------------------------------
+# Facet by facet, by the rules of `mesh_contact` and `polyhedron.is_free`; all in the frame of the mesh.
 #
-# A point in front of a facet is pushed along its normal where it lies over it; beside a side or corner of the facet,
-# along
-# the direction from there, where that is free. What is behind a facet is left there, as is a body of which more than
-# half is
-# behind: so no point can be within a mesh.
-
+# A point in front of a facet is pushed along its normal where it lies over it; beside a side or corner of the facet, along
+# the direction from there, where that is free. A point behind a facet is not pushed, as a body of which more than half is
+# behind is not: so no point can be within a mesh.
 
 ROUNDING = 1e-12  # of the size of the mesh: a point behind a facet by less is on it
-WIDENED = 1.0 + 1e-9  # a distance, for rounding
-MESH_STEPS = 40  # as in `point`
-TOUCH = 1e-6
+WIDENED = 1.0 + 1e-9  # factor on a distance, for rounding
+MESH_STEPS = 40  # as `POINT_STEPS`
+TOUCH = 1e-6  # of the path: a ball nearer than this to its radius is at the plane
 NOTHING = (math.inf, math.inf, (0.0, 0.0, 0.0))
 
 
@@ -108,7 +104,7 @@ def first_node(number, collision):
 
 @njit
 def is_passed(node, p, path, near, last):
-    """Whether a ball of radius `near` may meet the box of a node on its way from p to p + last · path: the slab method."""
+    """Whether a ball of radius `near` may meet the box of a node on its path from p to p + last · path: the slab method."""
     enter, leave = 0.0, last
     for k in range(3):
         low, high = node.lower[k] - near - p[k], node.upper[k] + near - p[k]
@@ -147,7 +143,7 @@ def nearest_on_mesh(p, number, bound, collision):
 
 @njit
 def likely_facet(p, number, collision):
-    """Down the tree, to the nearer of two boxes each time; −1 of a mesh without facets."""
+    """The facet at the end of a descent to the nearer of two boxes each time; −1 of a mesh without facets."""
     nodes = collision.nodes
     k, end = first_node(number, collision)
     if k == end:
@@ -160,7 +156,7 @@ def likely_facet(p, number, collision):
 
 @njit
 def box_distance(p, node):
-    """Squared."""
+    """The squared distance of p from the box of a node; zero inside."""
     square = 0.0
     for k in range(3):
         out = max(node.lower[k] - p[k], p[k] - node.upper[k], 0.0)
@@ -170,7 +166,7 @@ def box_distance(p, node):
 
 @njit
 def approach_facet(p, path, near, grown, last, facet, size, collision):
-    """Where a ball comes near a facet, on its way from p to p + last · path; as `point.approach`.
+    """Where a ball comes near a facet, on its path from p to p + last · path; as `approach`.
 
     size : m, of the mesh.
     """
@@ -196,7 +192,7 @@ def approach_facet(p, path, near, grown, last, facet, size, collision):
 
 @njit
 def approach_aside(p, path, near, grown, last, facet, collision):
-    """The same where sides and corners may push; from plane to plane, as in `point.approach`, as a facet is convex."""
+    """The same where sides and corners may push; from plane to plane, as in `approach`, as a facet is convex."""
     n = load3(collision.faces[facet.face].normal)
     distance, u = from_facet(p, facet, collision)
     share, enough = 0.0, grown + TOUCH * norm(path)
@@ -235,15 +231,12 @@ def from_facet(p, facet, collision):
     return distance, scale(1.0 / distance, nearest) if distance > 0.0 else n
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The signed distance of a point from a collider; and where a ball that moves in a straight line comes near one.
+# Any collider ---------------------------------------------------------------------------------------------------------
+# The signed distance of a point; and where a ball that moves in a straight line comes near a collider.
 #
-# The tangent plane at the point nearest to a convex collider has all of it behind: a ball may go as far as that
-# plane, and
-# is looked at anew there (conservative advancement; van den Bergen, "Ray casting against general convex objects with
-# application to continuous collision detection", 2004). A ball that does not approach the plane never meets the
-# collider.
-
+# The tangent plane at the point nearest to a convex collider has all of it behind: a ball may advance to that plane, where
+# the distance is computed again (conservative advancement; van den Bergen, "Ray casting against general convex objects with
+# application to continuous collision detection", 2004). A ball that does not approach the plane never meets the collider.
 
 POINT_STEPS = 40  # from plane to plane; each brings a ball nearer by more than half as a rule
 
@@ -264,7 +257,7 @@ def point_distance(p, number, bound, collision):
     """(signed distance (m), outward unit normal) of a point from a collider, world axes.
 
     Negative within: the least translation that brings the point out. Of a mesh it is the nearest facet, by the rules of
-    bodies (see `point_mesh`); inf and no normal if none is within the bound, or if the nearest is seen from behind.
+    bodies (see `nearest_on_mesh`); inf and no normal if none is within the bound, or if the nearest is seen from behind.
 
     bound : m, beyond which the distance need not be exact; it is more than the bound all the same.
     """
@@ -280,9 +273,9 @@ def point_distance(p, number, bound, collision):
 
 @njit
 def approach(p, path, near, grown, last, collider, collision):
-    """Where a ball comes near a collider that is no mesh, on its way from p to p + last · path (frame of the collider).
+    """Where a ball comes near a collider that is no mesh, on its path from p to p + last · path (frame of the collider).
 
-    near : m, the collider is met at once if p is no further from it. grown : m, ≤ near, the radius of the ball on its way.
+    near : m, the collider is met at once if p is no further from it. grown : m, ≤ near, the radius of the ball on its path.
 
     Returns (share of the path, distance of p from the plane of contact (m), its outward unit normal): the plane touches the
     collider at p + share · path − (distance + share · normal · path) · normal. The share is inf if they do not meet.

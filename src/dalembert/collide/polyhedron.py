@@ -2,46 +2,58 @@
 
 Two convex polyhedra are disjoint exactly when a face of one, or the plane along an edge of each, separates them (Baraff &
 Witkin, Physically based modeling, Rigid body simulation II, §6.1). The gap along a direction n is min n·b − max n·a over the
-corners; its maximum over all directions is at one of these candidates (the pairs of edges: `polyhedron_edges`).
+corners; its maximum over all directions is at one of these candidates.
+
+In order: corners; pairs of edges; points of contact; the witness of the step before; `hull_hull`, the entry; and the facet of
+a mesh, a hull of one face.
 """
 
 import math
+from typing import Any, NamedTuple
 
 from ..core.jit import inlined, njit
 from ..core.math3 import add, add_scaled, cross, dot, load3, matvec, matvec_t, norm, scale, sub
 from ..core.simd import load, store
 from ..scene.shapes.geometry import TILT
 from .broad_phase import nine
-from .gjk import hull_support, load_point, relative_pose
-from .manifold import ROOM, WORK, add_point, clip_faces, nearest_points
+from .gjk import hull_support, hull_vertex, load_point, relative_pose
+from .manifold import ROOM, WORK, Polygon, add_point, clip_faces, nearest_points
 from .tables import EDGE_EDGE, FACE_A, FACE_B, NO_WITNESS
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The corners of hulls: moved into the frame of the other, and how low they lie along a direction.
+# Corners --------------------------------------------------------------------------------------------------------------
+# Moved into the frame of the other hull, and their heights along a direction.
+
+
+class Hulls(NamedTuple):
+    """Two hulls, and the pose of b in the frame of a."""
+
+    a: Any
+    b: Any
+    r: Any  # rotation
+    t: Any  # translation
 
 
 @njit
 def move_corners(hull, r, t, vertices, at, scratch):
     """Write the corners to scratch, rotated by r and moved by t."""
     for i in range(hull.vertices):
-        k = 3 * (hull.first_vertex + i)
-        p = add(matvec(r, (load(vertices, k), load(vertices, k + 1), load(vertices, k + 2))), t)
+        p = add(matvec(r, hull_vertex(hull, i, vertices)), t)
         for c in range(3):
             store(scratch, at + 3 * i + c, p[c])
 
 
 @njit
-def move_corners_back(hull_a, hull_b, r, t, vertices, scratch):
-    """Write the corners of a in the frame of b, whose pose in that of a is (r, t), to scratch, behind those of b there;
-    returns where they begin."""
-    at = 3 * hull_b.vertices
+def move_corners_back(hulls, vertices, scratch):
+    """Write the corners of a in the frame of b to scratch, behind those of b there; returns where they begin."""
+    r, at = hulls.r, 3 * hulls.b.vertices
     back = (r[0], r[3], r[6], r[1], r[4], r[7], r[2], r[5], r[8])
-    move_corners(hull_a, back, scale(-1.0, matvec(back, t)), vertices, at, scratch)
+    move_corners(hulls.a, back, scale(-1.0, matvec(back, hulls.t)), vertices, at, scratch)
     return at
 
 
 @inlined
 def height(array, k, n):
+    """n · x of the point x = array[k : k + 3]."""
     return n[0] * load(array, k) + n[1] * load(array, k + 1) + n[2] * load(array, k + 2)
 
 
@@ -54,26 +66,14 @@ def lowest(array, at, count, n):
     return least
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Pairs of edges of two hulls that define a separating plane.
-#
-# A hull lies behind the planes through one of its edges whose normals are on the arc between the normals of the two
-# faces
-# there. A plane along two edges has one hull behind it and the other before it only if the arc of one crosses the arc
-# of the
-# other, turned about, on the sphere of directions (Gregorius, The separating axis test, GDC 2013). An edge e with
-# face l on
-# its left and r on its right has l × r along e. For an edge e of one hull, between l and r, and f of the other,
-# between s and
-# t, the arcs l r and −s −t cross exactly when these have opposite signs: e·s and e·t, f·l and f·r, and e·s and f·r.
-
+# Pairs of edges that define a separating plane ------------------------------------------------------------------------
+# A hull lies behind the planes through one of its edges whose normals are on the arc between the normals of the two faces
+# there. A plane along two edges has one hull behind it and the other before it only if the arc of one crosses the negated arc
+# of the other on the sphere of directions (Gregorius, The separating axis test, GDC 2013). An edge e with face l on its left
+# and r on its right has l × r along e. For an edge e of one hull, between l and r, and f of the other, between s and t, the
+# arcs l r and −s −t cross exactly when these have opposite signs: e·s and e·t, f·l and f·r, and e·s and f·r.
 
 PARALLEL = 1e-12  # squared sine of the angle of two edges below which the faces beside them tell as much
-
-
-@inlined
-def triple(array, k):
-    return (load(array, k), load(array, k + 1), load(array, k + 2))
 
 
 @inlined
@@ -81,7 +81,7 @@ def edge_vector(hull, i, vertices, edges):
     """From tail to head of edge i, in the frame of the hull."""
     row = edges[hull.first_edge + i]
     at = 3 * hull.first_vertex
-    return sub(triple(vertices, at + 3 * row.head), triple(vertices, at + 3 * row.tail))
+    return sub(load_point(vertices, at + 3 * row.head), load_point(vertices, at + 3 * row.tail))
 
 
 @inlined
@@ -91,19 +91,21 @@ def normals_beside(hull, edge, faces):
 
 
 @inlined
-def hopeless(left, right, d, floor):
+def is_bounded(left, right, d, floor):
     """Whether no normal on the arc from left to right has a gap above `floor`, given the vector d from the edge to a corner
     of the other hull: the gap is at most n · d, and that, where both ends are negative, at most the larger of them."""
     return max(dot(left, d), dot(right, d)) <= min(floor, 0.0)
 
 
 @njit
-def best_edges(hull_a, hull_b, corner_a, corner_b, r, vertices, faces, edges, floor, scratch):
-    """(edge of a, edge of b, gap) of the largest gap above `floor`, or −1 for the edges.
+def best_edges(hulls, corner_a, corner_b, floor, collision):
+    """(edge of a, edge of b, gap) of the largest gap above `floor`, or −1 for the edges. corner_a, corner_b : the deepest.
 
     scratch holds the corners of b in the frame of a; behind them come its face normals there, and the numbers of the edges
-    of b that are not `hopeless`.
+    of b whose gap may be above the floor.
     """
+    hull_a, hull_b, r, _ = hulls
+    vertices, faces, edges, scratch = collision.vertices, collision.faces, collision.edges, collision.scratch
     normals = 3 * hull_b.vertices
     listed = normals + 3 * hull_b.faces
     for f in range(hull_b.faces):
@@ -111,23 +113,25 @@ def best_edges(hull_a, hull_b, corner_a, corner_b, r, vertices, faces, edges, fl
         for c in range(3):
             store(scratch, normals + 3 * f + c, n[c])
     at_a = 3 * hull_a.first_vertex
-    deep_a, deep_b = triple(vertices, at_a + 3 * corner_a), triple(scratch, 3 * corner_b)
+    deep_a, deep_b = load_point(vertices, at_a + 3 * corner_a), load_point(scratch, 3 * corner_b)
     count = 0
     for j in range(hull_b.edges):
         row = edges[hull_b.first_edge + j]
-        d = sub(deep_a, triple(scratch, 3 * row.tail))
-        if not hopeless(triple(scratch, normals + 3 * row.left), triple(scratch, normals + 3 * row.right), d, floor):
+        d = sub(deep_a, load_point(scratch, 3 * row.tail))
+        if not is_bounded(
+            load_point(scratch, normals + 3 * row.left), load_point(scratch, normals + 3 * row.right), d, floor
+        ):
             store(scratch, listed + count, j)
             count += 1
     best, partner, gap = -1, -1, floor
     for i in range(hull_a.edges):
         row = edges[hull_a.first_edge + i]
         left, right = normals_beside(hull_a, row, faces)
-        tail = triple(vertices, at_a + 3 * row.tail)
-        if hopeless(left, right, sub(deep_b, tail), gap):
+        tail = load_point(vertices, at_a + 3 * row.tail)
+        if is_bounded(left, right, sub(deep_b, tail), gap):
             continue
-        e = sub(triple(vertices, at_a + 3 * row.head), tail)
-        j, candidate = best_partner(e, tail, left, right, hull_b, edges, normals, listed, count, gap, scratch)
+        e = sub(load_point(vertices, at_a + 3 * row.head), tail)
+        j, candidate = best_partner((e, tail, left, right), hull_b, count, gap, edges, scratch)
         if j >= 0:
             best, partner, gap = i, j, candidate
     return best, partner, gap
@@ -151,24 +155,29 @@ def edge_gap(e, tail, left, right, f, start, s, t):
 
 
 @njit
-def best_partner(e, tail, left, right, hull_b, edges, normals, listed, count, gap, scratch):
-    """(edge of b, gap) of the largest gap above `gap` with one edge of a, or −1."""
+def best_partner(edge, hull_b, count, gap, edges, scratch):
+    """(edge of b, gap) of the largest gap above `gap` with one edge of a, or −1.
+
+    edge : its vector, tail, and the normals on its left and right. count : of the edges of b listed in scratch.
+    """
+    e, tail, left, right = edge
+    normals = 3 * hull_b.vertices
+    listed = normals + 3 * hull_b.faces
     best = -1
     for k in range(count):
         j = int(load(scratch, listed + k))
         row = edges[hull_b.first_edge + j]
-        start = triple(scratch, 3 * row.tail)
-        f = sub(triple(scratch, 3 * row.head), start)
-        s, t = triple(scratch, normals + 3 * row.left), triple(scratch, normals + 3 * row.right)
+        start = load_point(scratch, 3 * row.tail)
+        f = sub(load_point(scratch, 3 * row.head), start)
+        s, t = load_point(scratch, normals + 3 * row.left), load_point(scratch, normals + 3 * row.right)
         candidate = edge_gap(e, tail, left, right, f, start, s, t)
         if candidate > gap:
             best, gap = j, candidate
     return best, gap
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The points of contact of two hulls, once the features that define the plane of contact are known.
-
+# Points of contact ----------------------------------------------------------------------------------------------------
+# Once the features that define the plane of contact are known.
 
 POLYGON_B = WORK - 3 * ROOM // 2
 POLYGON_A = POLYGON_B - 3 * ROOM // 2
@@ -178,13 +187,17 @@ ON_FACE = 1e-8  # of a hull's radius: how near to a face a corner of it lies
 
 
 @njit
-def hull_contact(
-    kind, one, other, gap, hull_a, place_a, hull_b, place_b, vertices, faces, edges, loops, scratch, margin, manifold
-):  # fmt: skip
-    """The patch of the two faces at the plane of contact, which for a pair of edges are the neighbours that face it best.
+def hull_contact(pair, gap, margin, collision):
+    """Fill the manifold with the patch of the two faces at the plane of contact, which for a pair of edges are the neighbours
+    that face it best; returns its points. The witness of the pair defines the plane.
 
     For edges these add to the crossing only where the hulls lie almost flat on each other; there they keep them from rocking.
     """
+    kind, one, other = pair.witness, pair.feature_a, pair.feature_b
+    hull_a, hull_b = collision.colliders[pair.a], collision.colliders[pair.b]
+    place_a, place_b = collision.places[pair.a], collision.places[pair.b]
+    vertices, faces, edges = collision.vertices, collision.faces, collision.edges
+    scratch, manifold = collision.scratch, collision.manifold[0]
     rotation_a, rotation_b = nine(place_a.rotation), nine(place_b.rotation)
     if kind == EDGE_EDGE:
         row_a, row_b = edges[hull_a.first_edge + one], edges[hull_b.first_edge + other]
@@ -204,9 +217,10 @@ def hull_contact(
     else:
         n = matvec(rotation_b, scale(-1.0, load3(faces[hull_b.first_face + other].normal)))
         face_a, face_b = supporting_face(hull_a, vertices, faces, matvec_t(rotation_a, n)), other
-    count_a = put_face(hull_a, place_a, face_a, vertices, faces, loops, POLYGON_A, scratch)
-    count_b = put_face(hull_b, place_b, face_b, vertices, faces, loops, POLYGON_B, scratch)
-    if clip_faces(count_a, POLYGON_A, count_b, POLYGON_B, n, margin, margin, scratch, manifold) == 0:
+    count_a = store_face(hull_a, place_a, face_a, POLYGON_A, collision)
+    count_b = store_face(hull_b, place_b, face_b, POLYGON_B, collision)
+    polygons = Polygon(count_a, POLYGON_A), Polygon(count_b, POLYGON_B)
+    if clip_faces(polygons[0], polygons[1], n, margin, margin, scratch, manifold) == 0:
         if kind == EDGE_EDGE:
             p = world_point(hull_a, place_a, row_a.tail, vertices)
             q = world_point(hull_b, place_b, row_b.tail, vertices)
@@ -240,15 +254,16 @@ def supporting_face(hull, vertices, faces, n):
 
 @njit
 def world_point(hull, place, i, vertices):
-    k = 3 * (hull.first_vertex + i)
-    p = (load(vertices, k), load(vertices, k + 1), load(vertices, k + 2))
-    return add(load3(place.x), matvec(nine(place.rotation), p))
+    """Corner i of a hull, in the world."""
+    return add(load3(place.x), matvec(nine(place.rotation), hull_vertex(hull, i, vertices)))
 
 
 @njit
-def put_face(hull, place, face, vertices, faces, loops, at, scratch):
-    """Write the corners (world) of a face; returns their number. Of more than 64 it takes every second, or third."""
-    row = faces[hull.first_face + face]
+def store_face(hull, place, face, at, collision):
+    """Write the corners (world) of a face to scratch[at :]; returns their number. Of more than 64 it takes every second, or
+    third."""
+    vertices, loops, scratch = collision.vertices, collision.loops, collision.scratch
+    row = collision.faces[hull.first_face + face]
     step = (row["count"] + ROOM // 2 - 1) // (ROOM // 2)
     count = (row["count"] + step - 1) // step
     for i in range(count):
@@ -258,48 +273,45 @@ def put_face(hull, place, face, vertices, faces, loops, at, scratch):
     return count
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What is remembered of two hulls: the features that defined the plane between them in the step before.
+# The witness of the step before ---------------------------------------------------------------------------------------
+# The features that defined the plane between the hulls in the step before (the witness).
 #
-# Where the hulls were apart a look along that plane's normal tells that they still are. Where they touched, the plane
-# is still
-# the best one, without a search, if the point of contact lies well inside the features that define it. In terms of
-# the
-# Minkowski difference C of the hulls: each candidate for the plane is a facet of C, its gap the distance of the
-# origin from
-# the facet's plane, below zero inside C. With the foot of the perpendicular in the facet, at a distance w from its
-# sides,
+# Where the hulls were apart, the gap along that plane's normal shows whether they still are. Where they touched, the plane is
+# still the best one, without a search, if the point of contact lies well inside the features that define it. In terms of the
+# Minkowski difference C of the hulls: each candidate for the plane is a facet of C, its gap the distance of the origin from
+# the facet's plane, below zero inside C. With the foot of the perpendicular in the facet, at a distance w from its sides,
 #
 # - outside C (gap ≥ 0) the foot is the point of C nearest to the origin, so that no plane has a larger gap;
-# - inside, at depth δ, a plane at an angle θ that is nearer to the origin than δ must leave the disc of radius w
-# about the foot
-#   behind it, δ cos θ + w sin θ < δ, or w < δ tan θ/2. With w > 100 δ that leaves planes within 1.2° of the opposite one, and
-#   two hulls that are both fifty times as wide as they are thick.
-
+# - inside, at depth δ, a plane at an angle θ that is nearer to the origin than δ must leave the disc of radius w about the
+#   foot behind it, δ cos θ + w sin θ < δ, or w < δ tan θ/2. With w > 100 δ that leaves planes within 1.2° of the opposite
+#   one, and two hulls that are both fifty times as wide as they are thick.
 
 INSIDE = 1e-3  # of the smaller radius: w at least, so that planes almost as good are at an angle
 DEEP = 100.0  # depths that w must be
 
 
 @njit
-def is_still_nearest(pair, hull_a, hull_b, r, t, vertices, faces, edges, loops, scratch):
-    """(whether the remembered features still define the plane, its gap). The corners of b are in `scratch`, in the frame of
-    a; those of a in that of b come behind them where they are needed."""
+def is_still_nearest(pair, hulls, collision):
+    """(whether the witness still defines the plane, its gap). The corners of b are in `scratch`, in the frame of a; those of
+    a in that of b come behind them where they are needed."""
+    hull_a, hull_b = hulls.a, hulls.b
     if pair.points == 0 or pair.witness == NO_WITNESS:
         return False, 0.0
     if pair.witness == EDGE_EDGE:
-        gap, w = over_edges(pair, hull_a, hull_b, r, vertices, faces, edges, scratch)
+        gap, w = over_edges(pair, hulls, collision)
     elif pair.witness == FACE_A:
-        gap, w = over_face(hull_a, pair.feature_a, hull_b.vertices, 0, vertices, faces, loops, scratch)
+        gap, w = over_face(hull_a, pair.feature_a, hull_b.vertices, 0, collision)
     else:
-        at = move_corners_back(hull_a, hull_b, r, t, vertices, scratch)
-        gap, w = over_face(hull_b, pair.feature_b, hull_a.vertices, at, vertices, faces, loops, scratch)
+        at = move_corners_back(hulls, collision.vertices, collision.scratch)
+        gap, w = over_face(hull_b, pair.feature_b, hull_a.vertices, at, collision)
     return w > max(INSIDE * min(hull_a.radius, hull_b.radius), -DEEP * gap), gap
 
 
 @njit
-def over_face(hull, face, count, at, vertices, faces, loops, scratch):
-    """(the height of the lowest corner over a face, how far from its sides that corner lies, below zero outside)."""
+def over_face(hull, face, count, at, collision):
+    """(height of the lowest of `count` corners at scratch[at :] over a face, how far from its sides that corner lies, below
+    zero outside)."""
+    vertices, faces, loops, scratch = collision.vertices, collision.faces, collision.loops, collision.scratch
     row = faces[hull.first_face + face]
     n = load3(row.normal)
     least, corner = math.inf, 0
@@ -307,12 +319,12 @@ def over_face(hull, face, count, at, vertices, faces, loops, scratch):
         along = height(scratch, at + 3 * i, n)
         if along < least:
             least, corner = along, i
-    x = triple(scratch, at + 3 * corner)
+    x = load_point(scratch, at + 3 * corner)
     inside = math.inf
     size = row["count"]
-    p = triple(vertices, 3 * (hull.first_vertex + loops[row.first + size - 1]))
+    p = load_point(vertices, 3 * (hull.first_vertex + loops[row.first + size - 1]))
     for i in range(size):
-        q = triple(vertices, 3 * (hull.first_vertex + loops[row.first + i]))
+        q = load_point(vertices, 3 * (hull.first_vertex + loops[row.first + i]))
         inward = cross(n, sub(q, p))
         inside = min(inside, dot(inward, sub(x, p)) / norm(inward))
         p = q
@@ -320,13 +332,15 @@ def over_face(hull, face, count, at, vertices, faces, loops, scratch):
 
 
 @njit
-def over_edges(pair, hull_a, hull_b, r, vertices, faces, edges, scratch):
+def over_edges(pair, hulls, collision):
     """(the gap of the plane along two edges, how far from their ends they cross), or −1 for the latter where the plane does
     not have the hulls on its two sides any more."""
+    hull_a, hull_b, r, _ = hulls
+    vertices, faces, edges, scratch = collision.vertices, collision.faces, collision.edges, collision.scratch
     row_a, row_b = edges[hull_a.first_edge + pair.feature_a], edges[hull_b.first_edge + pair.feature_b]
     at = 3 * hull_a.first_vertex
-    tail, start = triple(vertices, at + 3 * row_a.tail), triple(scratch, 3 * row_b.tail)
-    e, f = sub(triple(vertices, at + 3 * row_a.head), tail), sub(triple(scratch, 3 * row_b.head), start)
+    tail, start = load_point(vertices, at + 3 * row_a.tail), load_point(scratch, 3 * row_b.tail)
+    e, f = sub(load_point(vertices, at + 3 * row_a.head), tail), sub(load_point(scratch, 3 * row_b.head), start)
     left, right = normals_beside(hull_a, row_a, faces)
     left_b, right_b = normals_beside(hull_b, row_b, faces)
     gap = edge_gap(e, tail, left, right, f, start, matvec(r, left_b), matvec(r, right_b))
@@ -340,8 +354,10 @@ def over_edges(pair, hull_a, hull_b, r, vertices, faces, edges, scratch):
 
 
 @njit
-def witness_gap(pair, hull_a, hull_b, r, t, vertices, faces, edges):
+def witness_gap(pair, hulls, collision):
     """The gap along the direction of the features that separated the hulls last time."""
+    hull_a, hull_b, r, t = hulls
+    vertices, faces, edges = collision.vertices, collision.faces, collision.edges
     if pair.witness == FACE_A:
         n = load3(faces[hull_a.first_face + pair.feature_a].normal)
     elif pair.witness == FACE_B:
@@ -359,55 +375,54 @@ def witness_gap(pair, hull_a, hull_b, r, t, vertices, faces, edges):
     return lowest(vertices, 3 * hull_b.first_vertex, hull_b.vertices, matvec_t(r, n)) + dot(n, t) - high_a
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# Two hulls ------------------------------------------------------------------------------------------------------------
 
 BIAS = 1e-6  # of the smaller radius: a later kind of plane must have a gap larger by this to be taken before an earlier one
 
 
 @njit
-def hull_hull(pair, hull_a, place_a, hull_b, place_b, vertices, faces, edges, loops, scratch, margin, manifold):
+def hull_hull(pair, margin, collision):
     """Fill the manifold of two colliders with corners, faces and edges; returns its number of points.
 
     The normal is that of the largest gap: the direction of least depth where the hulls overlap. Faces of a are taken before
     those of b, and these before pairs of edges, where they are equal within `BIAS`. Where a corner passes a corner or an
     edge, the gap is less than the distance: such contacts come early, never late. Hulls must satisfy `fits`.
     """
-    manifold.points = 0
-    r, t = relative_pose(place_a, place_b)
+    collision.manifold[0].points = 0
+    hull_a, hull_b = collision.colliders[pair.a], collision.colliders[pair.b]
+    r, t = relative_pose(collision.places[pair.a], collision.places[pair.b])
+    hulls = Hulls(hull_a, hull_b, r, t)
     if pair.points == 0 and pair.witness != NO_WITNESS:
-        if witness_gap(pair, hull_a, hull_b, r, t, vertices, faces, edges) > margin:
+        if witness_gap(pair, hulls, collision) > margin:
             return 0
     if not fits(hull_a, hull_b):
         return 0
-    move_corners(hull_b, r, t, vertices, 0, scratch)
-    known, gap = is_still_nearest(pair, hull_a, hull_b, r, t, vertices, faces, edges, loops, scratch)
+    move_corners(hull_b, r, t, collision.vertices, 0, collision.scratch)
+    known, gap = is_still_nearest(pair, hulls, collision)
     if not (known and gap <= margin):
-        gap = search_separating_axis(pair, hull_a, hull_b, r, t, vertices, faces, edges, scratch, margin)
+        gap = search_separating_axis(pair, hulls, margin, collision)
     if not -math.inf < gap <= margin:  # −∞ where a pose is not a number
         return 0
-    return hull_contact(
-        pair.witness, pair.feature_a, pair.feature_b, gap, hull_a, place_a, hull_b, place_b, vertices, faces, edges, loops,
-        scratch, margin, manifold,
-    )  # fmt: skip
+    return hull_contact(pair, gap, margin, collision)
 
 
 @njit
-def search_separating_axis(pair, hull_a, hull_b, r, t, vertices, faces, edges, scratch, margin):
+def search_separating_axis(pair, hulls, margin, collision):
     """The best plane over all candidates: it becomes the witness, its gap is returned. The corners of b are in `scratch`."""
+    hull_a, hull_b = hulls.a, hulls.b
+    faces, scratch = collision.faces, collision.scratch
     slack = BIAS * min(hull_a.radius, hull_b.radius)
     kind, other = FACE_A, 0
     likely = pair.feature_a if pair.witness == FACE_A else 0
     one, corner_b, gap = best_face(hull_a, likely, faces, hull_b.vertices, 0, scratch, margin)
     if gap <= margin:
-        corners_a = move_corners_back(hull_a, hull_b, r, t, vertices, scratch)
+        corners_a = move_corners_back(hulls, collision.vertices, scratch)
         likely = pair.feature_b if pair.witness == FACE_B else 0
         found, corner_a, candidate = best_face(hull_b, likely, faces, hull_a.vertices, corners_a, scratch, margin)
         if candidate > gap + slack:
             kind, one, other, gap = FACE_B, 0, found, candidate
     if gap <= margin:
-        i, j, candidate = best_edges(
-            hull_a, hull_b, corner_a, corner_b, r, vertices, faces, edges, gap + slack, scratch
-        )  # fmt: skip
+        i, j, candidate = best_edges(hulls, corner_a, corner_b, gap + slack, collision)
         if i >= 0:
             kind, one, other, gap = EDGE_EDGE, i, j, candidate
     pair.witness, pair.feature_a, pair.feature_b = kind, one, other
@@ -449,21 +464,17 @@ def best_face(hull, likely, faces, count, at, scratch, margin):
     return face, corner, gap
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# One facet of a mesh: what lies over it, and which directions can push at its sides and corners.
+# One facet of a mesh --------------------------------------------------------------------------------------------------
+# What lies over it, and which directions can push at its sides and corners.
 #
-# A mesh is a surface whose neighbours matter: at an edge between two level facets the surface is flat, and nothing
-# may be
-# pushed sideways there, though the nearest point of one facet alone may be on that edge. A unit vector u, out of the
-# mesh, is
+# A mesh is a surface whose neighbours matter: at an edge between two level facets the surface is flat, and nothing may be
+# pushed sideways there, though the nearest point of one facet alone may be on that edge. A unit vector u, out of the mesh, is
 # free at a point of it where the surface about that point lies behind the plane through it with normal u:
 #
 # - within a facet: its normal only;
-# - on a side: what leans no further than the normal of the facet beyond; none where that is level or rises. At the
-# rim of an
+# - on a side: what leans no further than the normal of the facet beyond; none where that is level or rises. At the rim of an
 #   open surface: half a turn;
 # - at a corner: where every edge that leaves it lies behind.
-
 
 BEHIND = 1e-6  # rad: what reaches out of a plane by less is behind it
 OVER = 1e-9  # of the distance from a corner: what is beyond a side by less is over the facet

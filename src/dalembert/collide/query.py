@@ -1,6 +1,7 @@
-"""Questions about colliders where they are: nearest points, overlap, and what a ray hits first.
+"""Queries of colliders: nearest points, overlap, what a ray hits first, and distances of points.
 
-All take a `Collision` whose `places` have been filled (`bounds.place_colliders`).
+All take a `Collision` whose `places` have been filled (`broad_phase.place_colliders`). Compiled helpers come first, the
+functions for Python last.
 """
 
 import math
@@ -21,10 +22,9 @@ from .curved import NORMAL, POINT_A, POINT_B, SEPARATION, measure
 from .gjk import core_radius, support
 from .point import point_distance
 from .polyhedron import is_over, show
-from .tables import COLLIDER, PLACE, Collision
+from .tables import Collision
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The facet of a mesh that is nearest to a collider, or overlapped most deeply.
+# The nearest facet of a mesh ------------------------------------------------------------------------------------------
 
 
 def nearest_facet(collision: Collision, a: int, b: int, mesh: int, bound: float) -> np.ndarray:
@@ -48,6 +48,7 @@ def nearest_facet(collision: Collision, a: int, b: int, mesh: int, bound: float)
 
 @kernel
 def _show(mesh: int, facet: int, collision: Collision) -> None:
+    """`polyhedron.show`, for Python."""
     show(collision.colliders[mesh], facet, collision)
 
 
@@ -67,8 +68,8 @@ def _apart(collision: Collision, other: int, mesh: int, leaves: np.ndarray) -> n
     return np.linalg.norm(away, axis=1) - collision.colliders[other]["radius"]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Where a ray enters a collider, in closed form; what it meets of a shape is told by the shape's own function.
+# A ray and a convex collider ------------------------------------------------------------------------------------------
+# Where a ray enters it, in closed form; each shape has its own function.
 
 
 @njit
@@ -101,8 +102,8 @@ def inside(collider, faces, o, d):
     return shape_ray(collider.kind, load3(collider["size"]), o, d)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Where a ray meets a mesh from outside: through its tree of boxes, facet by facet.
+# A ray and a mesh -----------------------------------------------------------------------------------------------------
+# From outside: through its tree of boxes, facet by facet.
 
 
 @njit
@@ -160,7 +161,7 @@ def meets_box(place, origin, direction, reach):
     return enter <= leave
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# For Python -----------------------------------------------------------------------------------------------------------
 
 
 class ClosestPoints(NamedTuple):
@@ -185,7 +186,7 @@ def closest_points(collision: Collision, a: int, b: int) -> ClosestPoints:
     """The nearest points of colliders a and b, or the deepest where they overlap.
 
     Distances are right to about 1e-15 of the size of the colliders, and so are depths of boxes and hulls; of curved shapes,
-    unless the overlap is deep, where it may be 1e-7. See `distance.signed_distance`.
+    unless the overlap is deep, where it may be 1e-7. See `curved.signed_distance`.
 
     Of a mesh it is the nearest facet, seen from either side, or the one overlapped most deeply: the other is to be moved at
     least that far, and perhaps further.
@@ -245,19 +246,19 @@ def _measure(collision: Collision, a: int, b: int, bound: float) -> np.ndarray:
         return measure(collision, a, b, bound).copy()
     found = np.empty(10)
     if planes[0]:
-        _from_plane(collision.colliders, collision.places, collision.vertices, a, b, 1.0, found, POINT_A, POINT_B)
+        _from_plane(collision, a, b, 1.0, found, POINT_A, POINT_B)
     else:
-        _from_plane(collision.colliders, collision.places, collision.vertices, b, a, -1.0, found, POINT_B, POINT_A)
+        _from_plane(collision, b, a, -1.0, found, POINT_B, POINT_A)
     return found
 
 
 @kernel
 def _from_plane(
-    colliders: array(1, COLLIDER), places: array(1, PLACE), vertices: array(), half_space: int, other: int, sign: float,
-    found: out(), at_plane: int, at_collider: int,
-) -> None:  # fmt: skip
+    collision: Collision, half_space: int, other: int, sign: float, found: out(), at_plane: int, at_collider: int
+) -> None:
     """The same for a half-space, with the normal sign · (out of it)."""
-    plane, collider, place = places[half_space], colliders[other], places[other]
+    places, vertices = collision.places, collision.vertices
+    plane, collider, place = places[half_space], collision.colliders[other], places[other]
     rotation = nine(plane.rotation)
     n = matvec(rotation, (0.0, 0.0, 1.0))
     q = support(collider, place, vertices, (-n[0], -n[1], -n[2]))
@@ -273,6 +274,7 @@ def _from_plane(
 
 @kernel
 def _cast(collision: Collision, start: array(), along: array(), reach: float, hit: out()) -> int:
+    """The number of the first collider that a ray meets within `reach` (m), or −1; hit receives distance and normal."""
     colliders, places = collision.colliders, collision.places
     best = -1
     origin, direction = load3(start), load3(along)
@@ -291,10 +293,6 @@ def _cast(collision: Collision, start: array(), along: array(), reach: float, hi
             for k in range(3):
                 hit[1 + k] = normal[k]
     return best
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# How far points are from colliders where they are; see `query`.
 
 
 class PointDistances(NamedTuple):
@@ -328,6 +326,7 @@ def point_distances(collision: Collision, points: ArrayLike, bound: float = math
 
 @kernel
 def _measure_points(collision: Collision, points: array(), bound: float, found: out()) -> None:
+    """Write distance and normal (4 numbers) of every point and collider, point by point."""
     colliders = collision.colliders.shape[0]
     at = 0
     for i in range(points.shape[0] // 3):

@@ -1,7 +1,7 @@
-"""Spheres and capsules: a point or a segment grown by a radius, so that contact is between the nearest points of these.
+"""Contacts in closed form: spheres, capsules and boxes with each other, and every shape with a half-space.
 
-Each function fills the manifold and returns its number of points. The normal points from the first collider to the second;
-where the nearest points of the cores coincide it is one that is fixed: +z for spheres, across the axes for capsules.
+Each function (pair, margin, collision) fills the manifold of a pair and returns its number of points; those further apart
+than `margin` (m) are left out. The normal points from collider a to b.
 """
 
 import math
@@ -12,10 +12,17 @@ from ..core.simd import load, store
 from ..scene.shapes.dispatch import other_face
 from .broad_phase import nine
 from .curved import MOST_CORNERS, SAME, keep_nearest
-from .gjk import core_radius, core_support, relative_pose
-from .manifold import STRIDE, add_near, clamp, nearest_parameters, put_corner, start, store_points
+from .gjk import core_radius, core_support, hull_vertex, load_point, relative_pose
+from .manifold import STRIDE, Plane, add_near, clamp, nearest_parameters, put_corner, start, store_points
+
+# Spheres and capsules -------------------------------------------------------------------------------------------------
+# A point or a segment grown by a radius, so that contact is between the nearest points of these. Where the nearest points
+# coincide the normal is a fixed one: +z for spheres, across the axes for capsules.
 
 PARALLEL = 1e-6  # squared sine of the angle between two capsules up to which they touch in two points
+
+
+COMMON = 1e-9  # of the length of a capsule: parallel capsules that have less in common touch in one point
 
 
 @inlined
@@ -49,6 +56,7 @@ def direction(p, q, otherwise):
 
 @njit
 def balls(p, radius_p, q, radius_q, otherwise, margin, manifold):
+    """Fill the manifold of two balls about p and q; the normal is `otherwise` where these coincide. Returns its points."""
     n = direction(p, q, otherwise)
     start(n, manifold)
     between(p, radius_p, q, radius_q, n, 0, margin, manifold)
@@ -56,24 +64,33 @@ def balls(p, radius_p, q, radius_q, otherwise, margin, manifold):
 
 
 @njit
-def sphere_sphere(pair, sphere_a, place_a, sphere_b, place_b, margin, manifold):
-    radius_a, radius_b = sphere_a["size"][0], sphere_b["size"][0]
-    return balls(load3(place_a.x), radius_a, load3(place_b.x), radius_b, (0.0, 0.0, 1.0), margin, manifold)
+def sphere_sphere(pair, margin, collision):
+    """One point, along the line of the centres."""
+    sphere_a, sphere_b = collision.colliders[pair.a], collision.colliders[pair.b]
+    place_a, place_b = collision.places[pair.a], collision.places[pair.b]
+    p, q = load3(place_a.x), load3(place_b.x)
+    return balls(p, sphere_a["size"][0], q, sphere_b["size"][0], (0.0, 0.0, 1.0), margin, collision.manifold[0])
 
 
 @njit
-def sphere_capsule(pair, sphere, place_a, capsule, place_b, margin, manifold):
+def sphere_capsule(pair, margin, collision):
+    """One point, at the point of the axis nearest to the centre of the sphere."""
+    sphere, capsule = collision.colliders[pair.a], collision.colliders[pair.b]
+    place_a, place_b = collision.places[pair.a], collision.places[pair.b]
     p = load3(place_a.x)
     middle, half = segment(capsule, place_b)
     square = dot(half, half)
     s = dot(half, sub(p, middle)) / square if square > 0.0 else 0.0
     q = add_scaled(middle, min(max(s, -1.0), 1.0), half)
-    return balls(p, sphere["size"][0], q, capsule["size"][0], across(place_b), margin, manifold)
+    return balls(p, sphere["size"][0], q, capsule["size"][0], across(place_b), margin, collision.manifold[0])
 
 
 @njit
-def capsule_capsule(pair, capsule_a, place_a, capsule_b, place_b, margin, manifold):
+def capsule_capsule(pair, margin, collision):
     """One point, where the axes are nearest; two, at the ends of what they have in common, where they are parallel."""
+    capsule_a, capsule_b = collision.colliders[pair.a], collision.colliders[pair.b]
+    place_a, place_b = collision.places[pair.a], collision.places[pair.b]
+    manifold = collision.manifold[0]
     radius_a, radius_b = capsule_a["size"][0], capsule_b["size"][0]
     p, d = segment(capsule_a, place_a)
     q, e = segment(capsule_b, place_b)
@@ -87,7 +104,7 @@ def capsule_capsule(pair, capsule_a, place_a, capsule_b, place_b, margin, manifo
         # What b covers of a, as parameters on a.
         first, last = dot(d, sub(q, p)) / dd, dot(d, sub(add(q, e), p)) / dd
         low, high = clamp(min(first, last)), clamp(max(first, last))
-        if high - low > 1e-9:
+        if high - low > COMMON:
             n = direction(near_p, near_q, across(place_a))
             start(n, manifold)
             for end in range(2):
@@ -101,8 +118,11 @@ def capsule_capsule(pair, capsule_a, place_a, capsule_b, place_b, margin, manifo
 
 
 @njit
-def sphere_box(pair, sphere, place_a, box, place_b, margin, manifold):
-    """A centre inside the box leaves by the nearest face."""
+def sphere_box(pair, margin, collision):
+    """One point, at the point of the box nearest to the centre; a centre inside the box leaves by the nearest face."""
+    sphere, box = collision.colliders[pair.a], collision.colliders[pair.b]
+    place_a, place_b = collision.places[pair.a], collision.places[pair.b]
+    manifold = collision.manifold[0]
     radius = sphere["size"][0]
     half = load3(box["size"])
     rotation = nine(place_b.rotation)
@@ -128,16 +148,12 @@ def sphere_box(pair, sphere, place_a, box, place_b, margin, manifold):
     return manifold.points
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Every shape against a half-space: what is lowest, as seen from the plane.
-#
-# Each function takes the shape as a and the half-space, solid below z = 0 of its frame, as b; it fills the manifold
-# and returns
-# its number of points. The normal, from a to b, is the plane's turned about.
+# Shapes on a half-space -----------------------------------------------------------------------------------------------
+# What is lowest, as seen from the plane. The shape is a and the half-space, solid below z = 0 of its frame, is b. The normal,
+# from a to b, is the plane's negated.
 
-
-BIAS = 1e-6  # of a shape's radius, see `keep_four`
-FLAT_PART = STRIDE * MOST_CORNERS  # where the flat part of a shape is in scratch, behind its corners as `clip` has them
+BIAS = 1e-6  # of a shape's radius, see `reduce_to_four`
+FLAT_PART = STRIDE * MOST_CORNERS  # where the flat part of a shape is in scratch, behind the corners that `cut` takes
 
 
 @inlined
@@ -154,7 +170,11 @@ def touch(p, n, origin, feature, margin, manifold):
 
 
 @njit
-def sphere_plane(pair, sphere, place_a, plane, place_b, margin, manifold):
+def sphere_plane(pair, margin, collision):
+    """One point, the lowest."""
+    sphere = collision.colliders[pair.a]
+    place_a, place_b = collision.places[pair.a], collision.places[pair.b]
+    manifold = collision.manifold[0]
     n = upward(place_b)
     start(scale(-1.0, n), manifold)
     touch(add_scaled(load3(place_a.x), -sphere["size"][0], n), n, load3(place_b.x), 0, margin, manifold)
@@ -162,8 +182,11 @@ def sphere_plane(pair, sphere, place_a, plane, place_b, margin, manifold):
 
 
 @njit
-def capsule_plane(pair, capsule, place_a, plane, place_b, margin, manifold):
-    """Both ends."""
+def capsule_plane(pair, margin, collision):
+    """Two points, the lowest of both ends."""
+    capsule = collision.colliders[pair.a]
+    place_a, place_b = collision.places[pair.a], collision.places[pair.b]
+    manifold = collision.manifold[0]
     n = upward(place_b)
     start(scale(-1.0, n), manifold)
     rotation = nine(place_a.rotation)
@@ -176,7 +199,7 @@ def capsule_plane(pair, capsule, place_a, plane, place_b, margin, manifold):
 
 
 @inlined
-def put_if_near(local, turn, shift, number, count, margin, scratch):
+def store_if_near(local, turn, shift, number, count, margin, scratch):
     """Write one corner in the frame of the plane behind `count` others, if it is near enough; returns how many there are."""
     p = matvec(turn, local)
     height = p[2] + shift[2]
@@ -188,16 +211,21 @@ def put_if_near(local, turn, shift, number, count, margin, scratch):
 
 
 @njit
-def store_corners(count, radius, place, margin, scratch, manifold):
+def store_corners(count, radius, place, margin, collision):
+    """Write so many corners of scratch, in the frame of the plane at `place`, to the manifold, the best four; returns their
+    number."""
     r = nine(place.rotation)
     frame = (load3(place.x), (r[0], r[3], r[6]), (r[1], r[4], r[7]), (r[2], r[5], r[8]))
-    return store_points(count, 0, frame, (0.0, 0.0, 0.0), 0.5, margin, BIAS * radius, 0, scratch, manifold)
+    plane = Plane(frame, (0.0, 0.0, 0.0), 0.5)
+    return store_points(count, 0, plane, margin, BIAS * radius, 0, collision.scratch, collision.manifold[0])
 
 
 @njit
-def box_plane(pair, box, place_a, plane, place_b, scratch, margin, manifold):
+def box_plane(pair, margin, collision):
     """The corners that are near, the best four of them."""
-    start(scale(-1.0, upward(place_b)), manifold)
+    box = collision.colliders[pair.a]
+    place_a, place_b = collision.places[pair.a], collision.places[pair.b]
+    start(scale(-1.0, upward(place_b)), collision.manifold[0])
     turn, shift = relative_pose(place_b, place_a)
     half = load3(box["size"])
     count = 0
@@ -207,34 +235,38 @@ def box_plane(pair, box, place_a, plane, place_b, scratch, margin, manifold):
             half[1] if i & 2 else -half[1],
             half[2] if i & 4 else -half[2],
         )
-        count = put_if_near(corner, turn, shift, i, count, margin, scratch)
-    return store_corners(count, box.radius, place_b, margin, scratch, manifold)
+        count = store_if_near(corner, turn, shift, i, count, margin, collision.scratch)
+    return store_corners(count, box.radius, place_b, margin, collision)
 
 
 @njit
-def hull_plane(pair, hull, place_a, plane, place_b, vertices, scratch, margin, manifold):
+def hull_plane(pair, margin, collision):
     """The corners that are near, the best four of them; of more corners than `scratch` has room for, the first."""
-    start(scale(-1.0, upward(place_b)), manifold)
+    hull = collision.colliders[pair.a]
+    place_a, place_b = collision.places[pair.a], collision.places[pair.b]
+    vertices, scratch = collision.vertices, collision.scratch
+    start(scale(-1.0, upward(place_b)), collision.manifold[0])
     turn, shift = relative_pose(place_b, place_a)
     count = 0
     for i in range(hull.vertices):
         if STRIDE * (count + 1) > scratch.shape[0]:
             break
-        k = 3 * (hull.first_vertex + i)
-        corner = (load(vertices, k), load(vertices, k + 1), load(vertices, k + 2))
-        count = put_if_near(corner, turn, shift, i, count, margin, scratch)
-    return store_corners(count, hull.radius, place_b, margin, scratch, manifold)
+        count = store_if_near(hull_vertex(hull, i, vertices), turn, shift, i, count, margin, scratch)
+    return store_corners(count, hull.radius, place_b, margin, collision)
 
 
 @njit
-def convex_plane(pair, shape, place_a, plane, place_b, vertices, scratch, margin, manifold):
+def convex_plane(pair, margin, collision):
     """Any convex shape: its lowest point, and the corners of a flat part that faces the plane, the best four of them."""
+    shape = collision.colliders[pair.a]
+    place_a, place_b = collision.places[pair.a], collision.places[pair.b]
+    scratch, manifold = collision.scratch, collision.manifold[0]
     n = upward(place_b)
     back = scale(-1.0, n)
     start(back, manifold)
     axes, x, origin = nine(place_a.rotation), load3(place_a.x), load3(place_b.x)
     u = matvec_t(axes, back)
-    p = add(x, matvec(axes, core_support(shape, vertices, u)))
+    p = add(x, matvec(axes, core_support(shape, collision.vertices, u)))
     p = add_scaled(p, -core_radius(shape), n)
     count = other_face(shape.kind, load3(shape["size"]), u, x, axes, scratch, FLAT_PART)
     if count == 0:
@@ -242,26 +274,19 @@ def convex_plane(pair, shape, place_a, plane, place_b, vertices, scratch, margin
         return manifold.points
     turn = nine(place_b.rotation)
     for i in range(count):
-        k = FLAT_PART + 3 * i
-        q = matvec_t(turn, sub((load(scratch, k), load(scratch, k + 1), load(scratch, k + 2)), origin))
+        q = matvec_t(turn, sub(load_point(scratch, FLAT_PART + 3 * i), origin))
         put_corner(STRIDE * i, q[0], q[1], q[2], 0, scratch)
         store(scratch, STRIDE * i + 4, i)
-    store_corners(count, shape.radius, place_b, margin, scratch, manifold)
+    store_corners(count, shape.radius, place_b, margin, collision)
     separation = dot(n, sub(p, origin))
     if separation <= margin:
         keep_nearest(add_scaled(p, -0.5 * separation, n), separation, SAME * shape.radius, manifold)
     return manifold.points
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Cylinders and cones against a half-space: the lowest points of their rims.
-#
-# As in `plane`, a is the shape and b the half-space, and the normal is the plane's turned about. A rim meets the
-# plane in its
-# lowest point. Three more on the rim, a quarter turn apart, are added where they are within the margin: they hold up
-# a
-# shape that stands on its end.
-
+# Cylinders and cones on a half-space ----------------------------------------------------------------------------------
+# A rim meets the plane in its lowest point. Three more on the rim, a quarter turn apart, are added where they are within the
+# margin: they support a shape that stands on its end.
 
 LEVEL = 1e-6  # sine of the angle to the plane up to which an end lies flat on it
 
@@ -275,8 +300,9 @@ def downhill(up):
 
 
 @njit
-def touch_rim(radius, z, down, first, last, place_a, place_b, margin, manifold):
+def touch_rim(radius, z, down, first, last, pair, margin, collision):
     """The points of the rim at height z of the shape that are so many quarter turns from its lowest, `last` not included."""
+    place_a, place_b, manifold = collision.places[pair.a], collision.places[pair.b], collision.manifold[0]
     rotation = nine(place_a.rotation)
     n, x, origin = upward(place_b), load3(place_a.x), load3(place_b.x)
     for quarter in range(first, last):
@@ -287,23 +313,28 @@ def touch_rim(radius, z, down, first, last, place_a, place_b, margin, manifold):
 
 
 @njit
-def cylinder_plane(pair, cylinder, place_a, plane, place_b, margin, manifold):
+def cylinder_plane(pair, margin, collision):
     """Four points where it stands, one where it leans, two where it lies."""
+    cylinder = collision.colliders[pair.a]
+    place_a, place_b = collision.places[pair.a], collision.places[pair.b]
     n = upward(place_b)
-    start(scale(-1.0, n), manifold)
+    start(scale(-1.0, n), collision.manifold[0])
     up = matvec_t(nine(place_a.rotation), n)
     down = downhill(up)
     radius, half = cylinder["size"][0], cylinder["size"][1]
     low = -half if up[2] >= 0.0 else half
-    touch_rim(radius, low, down, 0, 1, place_a, place_b, margin, manifold)
-    touch_rim(radius, -low, down, 0, 1, place_a, place_b, margin, manifold)
-    touch_rim(radius, low, down, 1, 4, place_a, place_b, margin, manifold)
-    return manifold.points
+    touch_rim(radius, low, down, 0, 1, pair, margin, collision)
+    touch_rim(radius, -low, down, 0, 1, pair, margin, collision)
+    touch_rim(radius, low, down, 1, 4, pair, margin, collision)
+    return collision.manifold[0].points
 
 
 @njit
-def cone_plane(pair, cone, place_a, plane, place_b, margin, manifold):
+def cone_plane(pair, margin, collision):
     """Four points where it stands on its base, two where it lies, one where it leans or stands on its apex."""
+    cone = collision.colliders[pair.a]
+    place_a, place_b = collision.places[pair.a], collision.places[pair.b]
+    manifold = collision.manifold[0]
     n = upward(place_b)
     start(scale(-1.0, n), manifold)
     rotation = nine(place_a.rotation)
@@ -311,5 +342,5 @@ def cone_plane(pair, cone, place_a, plane, place_b, margin, manifold):
     radius, half = cone["size"][0], cone["size"][1]
     apex = add(load3(place_a.x), matvec(rotation, (0.0, 0.0, half)))
     touch(apex, n, load3(place_b.x), 4, margin, manifold)
-    touch_rim(radius, -half, down, 0, 4, place_a, place_b, margin, manifold)
+    touch_rim(radius, -half, down, 0, 4, pair, margin, collision)
     return manifold.points

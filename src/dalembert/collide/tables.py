@@ -1,10 +1,10 @@
-"""The tables of collision detection: one record array a kind of thing.
+"""The tables of collision detection: one record array for each kind of thing, the pairs, and the warm-start cache.
 
 A collider is one convex shape (or half-space, or mesh) in its own frame, fixed to a body; the body index equal to the number
 of bodies means the world. A compound is several colliders of one body. Lengths in metres.
 
-A mesh is one collider, made of facets: flat convex polygons with an outside. Its row shows one of them at a time, as a hull
-of no thickness (see `facets.show`), so that what handles hulls handles facets.
+A mesh is one collider, made of facets: flat convex polygons with an outside. Its row represents one of them at a time, as a
+hull of no thickness (see `polyhedron.show`), so that the functions for hulls handle facets.
 """
 
 from typing import Any, NamedTuple
@@ -15,8 +15,9 @@ from ..core.jit import inlined, njit
 from ..core.math3 import store3
 from ..core.tables import column
 
-# What `size` holds is said by `Shape.size`; of a hull it is nothing, as vertices, faces and edges tell; of a mesh half the
-# sides of its box, which is centred at the origin. Corners and face of a mesh are those of the facet that it shows.
+# Records ----------------------------------------------------------------------------------------------------------------
+# `size` is that of `Shape.size`; zero for a hull, which has vertices, faces and edges; of a mesh half the sides of its box,
+# which is centred at the origin. Vertices and face of a mesh are those of the facet that its row represents.
 
 COLLIDER = np.dtype(
     [("kind", "i8"), ("body", "i8"),
@@ -26,8 +27,8 @@ COLLIDER = np.dtype(
      ("radius", "f8"), ("friction", "f8"), ("restitution", "f8")],
     align=True,
 )  # fmt: skip
-# Where a collider is: the pose of its frame in the world; the centre of mass of its body (of the world: the origin); how far
-# it may move before the next look; its box, grown by its reach, which is that or half the margin.
+# The pose of a collider's frame in the world; the centre of mass of its body (of the world: the origin); how far it may move
+# before the next detection; its bounding box, grown by its reach, which is that or half the margin.
 PLACE = np.dtype(
     [("x", "f8", 3), ("rotation", "f8", 9), ("centre", "f8", 3), ("lower", "f8", 3), ("upper", "f8", 3), ("moves", "f8"),
      ("reach", "f8")],
@@ -40,7 +41,7 @@ FACE = np.dtype([("normal", "f8", 3), ("offset", "f8"), ("first", "i8"), ("count
 EDGE = np.dtype([("tail", "i8"), ("head", "i8"), ("left", "i8"), ("right", "i8")], align=True)
 
 # A facet of a mesh: its corners, anticlockwise seen from outside, its face, and as many sides; `sharp` where a direction
-# other than its normal can push at one of its corners or sides (see `facets`).
+# other than its normal can push at one of its corners or sides (see `polyhedron.is_free`).
 FACET = np.dtype(
     [("first_vertex", "i8"), ("vertices", "i8"), ("face", "i8"), ("first_side", "i8"), ("sharp", "i8")], align=True
 )
@@ -48,16 +49,16 @@ FACET = np.dtype(
 # facet beyond it; straight on where that is level or rises, zero at a rim. Unit vectors along the edges of the mesh that
 # leave the corner are rings[3 first_ring : 3 (first_ring + ring)].
 SIDE = np.dtype([("beside", "f8", 3), ("first_ring", "i8"), ("ring", "i8")], align=True)
-# A box about facets, in the frame of the mesh, of a tree in depth-first order: the next node outside of it is `skip`; a leaf
-# has a facet, others −1.
+# A bounding box of facets, in the frame of the mesh, of a tree in depth-first order: the next node outside of it is `skip`; a
+# leaf has a facet, others −1.
 NODE = np.dtype([("lower", "f8", 3), ("upper", "f8", 3), ("skip", "i8"), ("facet", "i8")], align=True)
 TREE = np.dtype([("collider", "i8"), ("first_node", "i8"), ("end_node", "i8")], align=True)  # of one mesh
 
 POINTS = 4  # most points of a manifold
-# What the narrow phase finds of two colliders a and b: the unit normal from a to b (world axes), and points midway
-# between the surfaces (world) with their separation (m), negative where they overlap. A feature names what met, the same
-# from step to step while the same features meet. Where the points stand in `contacts`: `first`, and the island and colour
-# that say so (see `islands`).
+# The manifold of two colliders a and b: the unit normal from a to b (world axes), and points midway between the surfaces
+# (world) with their separation (m), negative where they overlap. A feature identifies what touches, and is the same from step
+# to step while the same features touch. `first`: the index of the first point in `contacts`, by island and colour (see
+# `islands`).
 MANIFOLD = np.dtype(
     [("points", "i8"), ("normal", "f8", 3), ("feature", "i8", POINTS), ("position", "f8", 3 * POINTS),
      ("separation", "f8", POINTS), ("island", "i8"), ("colour", "i8"), ("first", "i8")],
@@ -65,11 +66,11 @@ MANIFOLD = np.dtype(
 )  # fmt: skip
 SKIPPED = -1  # `points` of a pair that sleeps
 
-# What separated two colliders last time, tried first the next (the notes' witness).
+# The witness: what separated two colliders last time, tried first the next.
 NO_WITNESS, FACE_A, FACE_B, EDGE_EDGE, DIRECTION = range(5)
 # Two colliders whose boxes overlap; b may be a mesh, and then the pair is of one `facet` of it. `axis`: the last search
-# direction, in world axes; feature_a, feature_b: of the witness. Impulses (normal, two tangents) of the last step are kept by
-# feature, to start the next.
+# direction, in world axes; feature_a, feature_b: of the witness. `impulse`: of the last step in world axes, by feature, the
+# warm start of the next.
 PAIR = np.dtype(
     [("a", "i8"), ("b", "i8"), ("facet", "i8"), ("witness", "i8"), ("feature_a", "i8"), ("feature_b", "i8"),
      ("axis", "f8", 3), ("points", "i8"), ("feature", "i8", POINTS), ("impulse", "f8", 3 * POINTS)],
@@ -77,9 +78,9 @@ PAIR = np.dtype(
 )  # fmt: skip
 
 
-# One point of contact as the solvers take it, at a position in the world. Arms reach from the centres of mass of bodies a and
-# b to the point; `frame` holds the normal (from a to b) and two tangents row by row; all in world axes. Relative velocity: of
-# b's point less a's.
+# One point of contact, the input of the solvers, at a position in the world. Arms reach from the centres of mass of bodies a
+# and b to the point; `frame` holds the normal (from a to b) and two tangents row by row; all in world axes. Relative
+# velocity: of b's point less a's.
 CONTACT = np.dtype(
     [("a", "i8"), ("b", "i8"), ("pair", "i8"), ("point", "i8"),
      ("position", "f8", 3), ("frame", "f8", 9), ("arm_a", "f8", 3), ("arm_b", "f8", 3), ("separation", "f8"),
@@ -87,17 +88,17 @@ CONTACT = np.dtype(
     align=True,
 )  # fmt: skip
 
-# Bodies that touch each other, or hang together by joints (`jointed`). Its contacts are contacts[first : end], those of its
-# k-th colour from colours[first_colour + k] on; its bodies are members[first_member : end_member]. What its solver did in
-# this step: its passes, the residual reached (m/s), the overlap left (m), and the energy that restitution would bring (J).
+# Bodies that touch each other, or are connected by joints (`jointed`). Its contacts are contacts[first : end], those of its
+# k-th colour from colours[first_colour + k] on; its bodies are members[first_member : end_member]. The work of its solver
+# in this step: its passes, the residual reached (m/s), the overlap left (m), and the energy that restitution would bring (J).
 ISLAND = np.dtype(
     [("first", "i8"), ("end", "i8"), ("first_colour", "i8"), ("colours", "i8"), ("first_member", "i8"), ("end_member", "i8"),
      ("jointed", "i8"), ("iterations", "i8"), ("residual", "f8"), ("overlap", "f8"), ("gained", "f8")],
     align=True,
 )  # fmt: skip
 
-# Entries of `counts`: where the pairs of this step begin in their table (its halves take turns) and how many there are; the
-# contacts and islands; how many there should be room for, where there was not enough; the axes of the sweep and its strips.
+# Entries of `counts`: the index of the first pair of this step (the halves of the table alternate) and the number of pairs;
+# of contacts and islands; the room needed, where there was not enough; the axes of the sweep and its strips.
 FIRST_PAIR, PAIRS, CONTACTS, ISLANDS, NEED_PAIRS, NEED_CONTACTS, NEED_STRIPS, SWEEP_AXIS, STRIP_AXIS, COUNTS = range(10)
 NEED_ROOM = 1  # status: `counts` says how much
 SCRATCH = 4096
@@ -110,74 +111,126 @@ ROUND_PAIR, BOX_PAIR, HULL_PAIR, PLANE_PAIR, CONVEX_PAIR, MESH_PAIR, DISTANCE, F
 
 
 class Collision(NamedTuple):
-    """Everything collision detection reads and writes."""
+    """The tables of collision detection."""
 
-    colliders: Any = column("colliders", COLLIDER, unit="size m, position m, radius m")
-    places: Any = column("colliders", PLACE, unit="x m, centre m, lower m, upper m, moves m, reach m")
-    vertices: Any = column("3 * corners", unit="m", doc="corners of hulls and facets, in the frame of their collider")
-    faces: Any = column(dtype=FACE)
-    edges: Any = column(dtype=EDGE)
-    loops: Any = column(dtype=np.int64, doc="see FACE")
+    colliders: Any = column(
+        "colliders", COLLIDER, writer="collide.build",
+        unit="size m, position m, rotation 1, radius m, friction 1, restitution 1",
+    )  # fmt: skip
+    places: Any = column(
+        "colliders", PLACE, writer="collide.broad_phase",
+        unit="x m, rotation 1, centre m, lower m, upper m, moves m, reach m",
+    )  # fmt: skip
+    vertices: Any = column(
+        "3 * corners",
+        unit="m",
+        writer="collide.build",
+        doc="corners of hulls and facets, in the frame of their collider",
+    )
+    faces: Any = column(dtype=FACE, unit="normal 1, offset m", writer="collide.build")
+    edges: Any = column(dtype=EDGE, writer="collide.build")
+    loops: Any = column(dtype=np.int64, writer="collide.build", doc="see FACE")
     travel: Any = column(
-        "2 * (bodies + 1)", unit="m, rad", doc="how far each body may move before the next look; zero: not known"
-    )
-    facets: Any = column(dtype=FACET, doc="of all meshes")
-    sides: Any = column(dtype=SIDE)
-    rings: Any = column("3 * edges_of_meshes", doc="see SIDE")
-    nodes: Any = column(dtype=NODE)
-    trees: Any = column(dtype=TREE, doc="one a mesh")
+        "2 * (bodies + 1)", unit="m, rad", writer="contact.step",
+        doc="how far each body may move before the next detection; zero: not known",
+    )  # fmt: skip
+    facets: Any = column(dtype=FACET, writer="collide.mesh", doc="of all meshes")
+    sides: Any = column(dtype=SIDE, unit="beside 1", writer="collide.mesh")
+    rings: Any = column("3 * edges_of_meshes", unit="1", writer="collide.mesh", doc="see SIDE")
+    nodes: Any = column(dtype=NODE, unit="lower m, upper m", writer="collide.mesh")
+    trees: Any = column(dtype=TREE, writer="collide.mesh", doc="one a mesh")
     excluded: Any = column(
-        dtype=np.int64, doc="sorted keys i · colliders + j, i < j, of pairs that pass through each other"
-    )
+        dtype=np.int64, writer="collide.build",
+        doc="sorted keys i · colliders + j, i < j, of pairs that pass through each other",
+    )  # fmt: skip
     rule_keys: Any = column(
-        dtype=np.int64, doc="sorted keys of pairs whose coefficients are not what the materials make"
+        dtype=np.int64, writer="collide.build", doc="sorted keys of pairs whose coefficients are those of a rule"
     )
-    rule_values: Any = column("2 * rules", doc="their friction and restitution")
-    scratch: Any = column("SCRATCH", fill=np.nan, doc="workspace of the narrow phase")
-    pairs: Any = column("2 * pairs", PAIR, doc="two halves: of this step, and of the one before")
-    order: Any = column(dtype=np.int64, doc="bounded colliders but meshes, along the axis of the sweep, kept sorted")
-    unbounded: Any = column(dtype=np.int64, doc="the half-spaces")
-    strips: Any = column("2 * colliders + 2", np.int64, doc="first entry of each strip, and then one more")
-    entries: Any = column("entries", np.int64, doc="colliders of each strip, in the order of the sweep")
+    rule_values: Any = column("2 * rules", unit="1", writer="collide.build", doc="their friction and restitution")
+    scratch: Any = column("SCRATCH", unit="any", fill=np.nan, writer="collide", doc="workspace of the narrow phase")
+    pairs: Any = column(
+        "2 * pairs", PAIR, unit="axis 1, impulse N s", writer="collide.broad_phase",
+        doc="two halves: of this step, and of the one before",
+    )  # fmt: skip
+    order: Any = column(
+        dtype=np.int64,
+        writer="collide.broad_phase",
+        doc="bounded colliders but meshes, sorted along the axis of the sweep",
+    )
+    unbounded: Any = column(dtype=np.int64, writer="collide.build", doc="the half-spaces")
+    strips: Any = column(
+        "2 * colliders + 2", np.int64, writer="collide.broad_phase", doc="first entry of each strip, and then one more"
+    )
+    entries: Any = column(
+        "entries", np.int64, writer="collide.broad_phase", doc="colliders of each strip, in the order of the sweep"
+    )
     slots: Any = column(
-        "slots", np.int64, doc="hash table from (a, b) to a pair of the step before; its size is a power of two"
+        "slots", np.int64, writer="collide.tables",
+        doc="hash table from (a, b) to a pair of the step before; its size is a power of two",
+    )  # fmt: skip
+    counts: Any = column("COUNTS", np.int64, writer="collide", doc="see FIRST_PAIR and those that follow")
+    manifold: Any = column(
+        "1", MANIFOLD, unit="normal 1, position m, separation m", writer="collide.narrow_phase", doc="its result"
     )
-    counts: Any = column("COUNTS", np.int64, doc="see FIRST_PAIR and those that follow")
-    manifold: Any = column("1", MANIFOLD, doc="what the narrow phase fills")
-    manifolds: Any = column("pairs", MANIFOLD, doc="one a pair of this step")
+    manifolds: Any = column(
+        "pairs",
+        MANIFOLD,
+        unit="normal 1, position m, separation m",
+        writer="collide.detect",
+        doc="one a pair of this step",
+    )
     contacts: Any = column(
-        "contacts", CONTACT, unit="position m, arm_a m, arm_b m, separation m, bias m/s, impulse N s", doc="what touches",
-        used="counts[CONTACTS]",
+        "contacts", CONTACT, used="counts[CONTACTS]", writer="collide.detect", doc="points of contact",
+        unit="position m, frame 1, arm_a m, arm_b m, separation m, friction 1, restitution 1, bias m/s, impulse N s",
     )  # fmt: skip
     linked: Any = column(
-        "bodies + 1", np.int64, fill=FREE, doc="the first of the bodies with joints, for each of them; FREE for others"
+        "bodies + 1", np.int64, fill=FREE, writer="contact.solvers",
+        doc="the first of the bodies that joints connect, for each of them; FREE for others",
+    )  # fmt: skip
+    parents: Any = column("bodies + 1", np.int64, writer="collide.islands", doc="of the union–find")
+    island_of: Any = column("bodies + 1", np.int64, fill=NO_ISLAND, writer="collide.islands")
+    taken: Any = column(
+        "bodies + 1", np.int64, writer="collide.islands", doc="the colours of a body's pairs, one bit each"
     )
-    parents: Any = column("bodies + 1", np.int64, doc="see `islands`")
-    island_of: Any = column("bodies + 1", np.int64, fill=NO_ISLAND)
-    taken: Any = column("bodies + 1", np.int64, doc="the colours that a body has, one bit each")
-    islands: Any = column("bodies + 1", ISLAND, unit="residual m/s, overlap m, gained J", used="counts[ISLANDS]")
-    members: Any = column("bodies", np.int64)
-    colours: Any = column("pairs", np.int64)
-    asleep: Any = column("bodies + 1", np.int64, doc="AWAKE, or the number of the nap; the world: UNMOVED")
-    job_queue: Any = column("0", np.int64, doc="see `board`")
-    functions: Any = column("FUNCTIONS", np.int64, doc="addresses of the narrow phase's functions, see `narrow`")
+    islands: Any = column(
+        "bodies + 1", ISLAND, unit="residual m/s, overlap m, gained J", used="counts[ISLANDS]", writer="collide.islands"
+    )
+    members: Any = column("bodies", np.int64, writer="collide.islands")
+    colours: Any = column("pairs", np.int64, writer="collide.islands")
+    asleep: Any = column(
+        "bodies + 1", np.int64, writer="contact.step", doc="AWAKE, or the number of the nap; the world: UNMOVED"
+    )
+    job_queue: Any = column("0", np.int64, writer="core.thread_pool", doc="see `core.thread_pool`")
+    functions: Any = column(
+        "FUNCTIONS", np.int64, writer="collide.narrow_phase", doc="addresses of the functions of each family"
+    )
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The table of pairs: what may touch, and what is known of a pair (witness, impulses) from the step before.
+# Pairs ----------------------------------------------------------------------------------------------------------------
+# Which colliders may touch, with the witness and the impulses of the step before.
 #
-# The table has two halves that take turns. A pair of the step before is found through a hash table.
-
+# The table has two halves that alternate. A pair of the step before is found through a hash table.
 
 EMPTY = -1
 
 
+class Search(NamedTuple):
+    """The search for pairs of one step."""
+
+    bodies: Any  # how many there are
+    first: Any  # of the half of `pairs` that is filled
+    room: Any  # of that half
+    old_first: Any  # of the half of the step before
+
+
 @njit
-def add_pair(i, j, facet, bodies, first, found, room, old_first, collision):
-    """Add a pair unless it can never touch, with what was known of it; returns the number of pairs found.
+def add_pair(i, j, facet, found, search, collision):
+    """Add a pair to `found` ones unless it can never touch, with its witness and impulses of the step before; returns the
+    number of pairs found, with or without room. Writes `pairs`.
 
     facet : of a mesh, if one of the two is one; else zero.
     """
+    bodies, first, room, old_first = search
     colliders = collision.colliders
     body_i, body_j = colliders[i].body, colliders[j].body
     if body_i == body_j or (body_i >= bodies and body_j >= bodies):
@@ -207,7 +260,7 @@ def add_pair(i, j, facet, bodies, first, found, room, old_first, collision):
 
 @njit
 def find_key(keys, key):
-    """Where a key stands in a sorted array, or −1."""
+    """The index of a key in a sorted array, or −1."""
     low, high = 0, keys.shape[0]
     while low < high:
         middle = (low + high) // 2
@@ -218,14 +271,16 @@ def find_key(keys, key):
     return low if low < keys.shape[0] and keys[low] == key else -1
 
 
-# The hash table holds numbers of pairs; a pair starts at a mixture of its numbers and takes the next free slot.
+# The hash table holds indices of pairs, with linear probing.
 @inlined
 def slot_of(a, b, facet, mask):
+    """The slot where the search for a pair begins (Teschner et al., "Optimized spatial hashing", 2003)."""
     return ((a * 73856093) ^ (b * 19349663) ^ (facet * 83492791)) & mask
 
 
 @njit
 def remember_pairs(first, count, collision):
+    """Fill the hash table `slots` with the pairs first … first + count."""
     slots = collision.slots
     pairs = collision.pairs
     mask = slots.shape[0] - 1
@@ -255,6 +310,7 @@ def recall(a, b, facet, old_first, collision):
 
 @njit
 def copy_pair(to, source):
+    """Copy a row of `pairs`."""
     to.a, to.b, to.facet = source.a, source.b, source.facet
     to.witness = source.witness
     to.feature_a, to.feature_b = source.feature_a, source.feature_b
@@ -267,8 +323,8 @@ def copy_pair(to, source):
         to.impulse[k] = source.impulse[k]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Impulses of a step kept by feature, for the next to start from.
+# Warm start -----------------------------------------------------------------------------------------------------------
+# Impulses of a step by feature, the start of the next.
 
 
 @inlined
@@ -282,7 +338,7 @@ def warm_start_impulse(pair, feature):
 
 @inlined
 def save_impulse(contact, pair):
-    """Put the impulse of a contact back to its pair, in world axes."""
+    """Store the impulse of a contact in its pair, in world axes."""
     at = 3 * contact.point
     for c in range(3):
         pair.impulse[at + c] = (
@@ -294,7 +350,7 @@ def save_impulse(contact, pair):
 
 @njit
 def save_warm_start(collision):
-    """Put the impulses of the contacts back to their pairs, to start the next step from."""
+    """Store the impulses of the contacts in their pairs, the warm start of the next step."""
     contacts = collision.contacts
     pairs = collision.pairs
     for i in range(collision.counts[CONTACTS]):
@@ -303,7 +359,7 @@ def save_warm_start(collision):
 
 @njit
 def clear_warm_start(collision):
-    """Let the contacts start from nothing."""
+    """Set the impulses of the contacts to zero."""
     contacts = collision.contacts
     for i in range(collision.counts[CONTACTS]):
         store3(contacts[i].impulse, (0.0, 0.0, 0.0))

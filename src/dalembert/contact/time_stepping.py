@@ -225,7 +225,7 @@ class ContactStepper(FixedStepper):
 
     def make_room(self, room: dict[str, int]) -> None:
         """Give `fields` these lengths."""
-        self._detector.hold(room["pairs"], room["contacts"])
+        self._detector.set_counts(room["pairs"], room["contacts"])
         self._fit()
 
     def fields(self) -> list[Field]:

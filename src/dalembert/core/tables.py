@@ -38,12 +38,14 @@ class Column:
     doc: str
     fill: float
     used: str
+    writer: str
     fields: Any  # the class of the table that is nested here; None for an array
 
 
 def column(
-    shape: str = "", dtype: Any = np.float64, unit: str = "", doc: str = "", fill: float = 0.0, used: str = ""
-) -> Any:
+    shape: str = "", dtype: Any = np.float64, unit: str = "", doc: str = "", fill: float = 0.0, used: str = "",
+    writer: str = "",
+) -> Any:  # fmt: skip
     """Declare an array of a table.
 
     shape : number of rows, an expression in sizes that `allocate` is given and in constants of the table's module; "" where
@@ -51,13 +53,14 @@ def column(
     dtype : of records or numbers. unit : of the numbers; of records "position m, impulse N s", those that have units.
     fill : what `allocate` fills numbers with.
     used : how many rows hold something, an expression in fields of the same table; "" for all.
+    writer : the module or function that writes it, such as "dynamics.kinematics".
     """
-    return Column(shape, np.dtype(dtype), unit, doc, fill, used, None)
+    return Column(shape, np.dtype(dtype), unit, doc, fill, used, writer, None)
 
 
 def part(fields: Any, doc: str = "") -> Any:
     """Declare a table inside a table."""
-    return Column("", np.dtype(np.int64), "", doc, 0.0, "", fields)
+    return Column("", np.dtype(np.int64), "", doc, 0.0, "", "", fields)
 
 
 def is_table(kind: Any) -> bool:

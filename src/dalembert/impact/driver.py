@@ -100,7 +100,7 @@ class EventDriver(Stepper):
         """Give `fields` these lengths. Raises CheckpointError for more than there is memory for."""
         if room["touches"] > MOST_TOUCHES:
             raise CheckpointError(f"the checkpoint has {room['touches']} contacts at once, at most {MOST_TOUCHES}")
-        self.system.detector.hold(room["pairs"], room["contacts"])
+        self.system.detector.set_counts(room["pairs"], room["contacts"])
         touches, sides = np.zeros(room["touches"], TOUCH), np.zeros((room["sides"], SIDE))
         self.system.set_touches(touches, sides, 0)
         self._instant.log.make_room(room)

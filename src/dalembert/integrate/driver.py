@@ -1,4 +1,4 @@
-"""The integration of a run in progress: options, clock and scratch of one method, and the call of the stepping kernel."""
+"""The driver of one integration as a C function, with its tables; `Driver`, the stepper of a run, is last."""
 
 from __future__ import annotations
 
@@ -12,27 +12,13 @@ from ..core.interrupt import Pace
 from ..core.jit import DISABLED, CFunction, intrinsic, njit, types
 from ..core.simd import clear, copy
 from ..core.status import MAX_STEPS, OK
-from ..core.tables import TableFunction, column, table_at
+from ..core.tables import TableFunction, allocate, column, table_at
 from . import state as integration
 from .explicit import advance, dense_coefficients, extra_stages
 from .state import CLOCK, PLAN, Functions, Options, Work
 from .stepper import Stepper
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Arrays of numbers as matrices, inside compiled code.
-
-
-@intrinsic
-def as_rows(typing_context, array, rows, columns):
-    """(rows, columns) view of a contiguous float64 array."""
-
-    kind = array_type(np.float64, 2)
-
-    def generate(context, builder, signature, arguments):
-        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        return make_view(context, builder, kind, data, arguments[1:])
-
-    return kind(array, types.int64, types.int64), generate
+# Matrices -------------------------------------------------------------------------------------------------------------
 
 
 if DISABLED:
@@ -41,10 +27,22 @@ if DISABLED:
         """(rows, columns) view of a contiguous float64 array."""
         return array.reshape(rows, columns)
 
+else:
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Where a run of `solve` went: it goes on until buffers are full.
+    @intrinsic
+    def as_rows(typing_context, array, rows, columns):
+        """(rows, columns) view of a contiguous float64 array."""
 
+        kind = array_type(np.float64, 2)
+
+        def generate(context, builder, signature, arguments):
+            data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+            return make_view(context, builder, kind, data, arguments[1:])
+
+        return kind(array, types.int64, types.int64), generate
+
+
+# Tables ---------------------------------------------------------------------------------------------------------------
 
 PROGRESS = np.dtype([("stop", "i8"), ("count", "i8"), ("each", "i8"), ("most", "i8")], align=True)
 """The next of the stops; how many rows were written; 1: each step is recorded, 0: the state at each stop; most steps of the
@@ -70,9 +68,66 @@ def make_record(stops: np.ndarray, each: bool, most: int, rows: int, n: int, deg
 NO_RECORD = make_record(np.zeros(0), False, 0, 0, 0, 0)
 
 
+RECORD = -1  # in place of the number of steps: record until the buffers are full
+
+SYSTEM = np.dtype(
+    [("address", "i8"), ("handle", "i8"), ("completes", "i8"), ("numbers", "i8"), ("events", "i8"), ("carried", "i8")]
+)
+"""The first three of `Functions`; how many numbers the state has with what is carried; how many events; how many carried."""
+
+
+class Stepping(NamedTuple):
+    """The arguments of `advance` besides y and dydt; rows of two-dimensional arrays one after another.
+
+    Units: y is that of each component of the state, g that of each event function.
+    """
+
+    system: Any = column("1", SYSTEM, writer="OdeStepper")
+    events: Any = column(dtype=np.int64, writer="OdeStepper", doc="the addresses of `Functions`")
+    event_data: Any = column(dtype=np.int64, writer="OdeStepper")
+    plan: Any = column(
+        dtype=PLAN,
+        unit="a 1, b 1, c 1, error 1, dense 1, extra_a 1, extra_c 1, beta 1, rtol 1, atol 1, h_max s",
+        writer="state.make_options",
+    )
+    clock: Any = column(dtype=CLOCK, unit="t s, h s, error_last 1, origin s", writer="explicit")
+    signs: Any = column(unit="1", writer="explicit", doc="these are those of `Work`")
+    k: Any = column(unit="y/s", writer="explicit")
+    stage: Any = column(unit="y", writer="explicit")
+    y_new: Any = column(unit="y", writer="explicit")
+    spare: Any = column(unit="y", writer="explicit")
+    y_before: Any = column(unit="y", writer="driver.record")
+    values: Any = column(unit="g", writer="explicit")
+    weights: Any = column(unit="y", writer="state.make_options")
+    momentum: Any = column(unit="1", writer="state.make_options")
+    direction: Any = column(dtype=np.int64, writer="state.make_options")
+    state: Any = column(
+        "carried_size", unit="y", writer="driver.proceed",
+        doc="y and dydt with what is carried behind them; empty where nothing is",
+    )  # fmt: skip
+    rates: Any = column("carried_size", unit="y/s", writer="driver.proceed")
+    progress: Any = column(dtype=PROGRESS, writer="driver.record", doc="these are those of `Record`")
+    stops: Any = column(unit="s", writer="make_record")
+    times: Any = column(unit="s", writer="driver.record")
+    states: Any = column(unit="y", writer="driver.record")
+    polynomials: Any = column(unit="y", writer="driver.record")
+
+
+# The driver as a C function -------------------------------------------------------------------------------------------
+# It is compiled once; Python and other kernels call it alike.
+#
+#     integration_entry(data, most steps, t_end, y, n, dydt, n) -> status              see `explicit.advance`
+#
+# or, with RECORD in place of the number of steps, as `record` does. `data` is the address of a table `Stepping`.
+
+_floats = viewer(np.float64)
+
+
 @njit
-def record(context, plan, y, dydt, work, signs, clock, progress, stops, times, states, polynomials):
-    """Go on until a status that is not OK, or until the buffers are full; see `Record`. Returns a status."""
+def record(context, plan, y, dydt, work, tables):
+    """Go on until a status that is not OK, or until the buffers are full; writes the arrays of `Record`. Returns a status."""
+    clock, progress, stops, times = tables.clock, tables.progress[0], tables.stops, tables.times
+    states, polynomials = tables.states, tables.polynomials
     now, n = clock[0], y.shape[0]
     progress.count = 0
     while progress.stop < stops.shape[0] and progress.count < times.shape[0]:
@@ -81,7 +136,7 @@ def record(context, plan, y, dydt, work, signs, clock, progress, stops, times, s
         allowed = progress.most - steps
         if progress.each != 0:
             allowed = min(1, allowed)
-        status = advance(context, plan, y, dydt, work, signs, clock, stops[progress.stop], allowed)
+        status = advance(context, plan, y, dydt, work, clock, stops[progress.stop], allowed)
         if (progress.each != 0 and now.steps > steps) or (progress.each == 0 and status == OK):
             times[count] = now.t
             copy(part_of(states, n * count, n), y)
@@ -101,70 +156,19 @@ def record(context, plan, y, dydt, work, signs, clock, progress, stops, times, s
     return OK
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The driver behind a C pointer: what steps runs is compiled once, and Python and other kernels call it alike.
-#
-#     advance(data, most steps, t_end, y, n, dydt, n) -> status                             see `advance.advance`
-#
-# or, with RECORD in place of the number of steps, as `record.record` does.
-# `data` is the address of a table of the arrays of `Stepping`.
-
-
-SYSTEM = np.dtype(
-    [("address", "i8"), ("handle", "i8"), ("completes", "i8"), ("numbers", "i8"), ("events", "i8"), ("carried", "i8")]
-)
-"""The first three of `Functions`; how many numbers the state has with what is carried; how many events; how many carried."""
-
-
-class Stepping(NamedTuple):
-    """Everything that `advance` is given beside y and dydt; rows of two-dimensional arrays one after another."""
-
-    system: Any = column("1", SYSTEM)
-    events: Any = column(dtype=np.int64, doc="the addresses of `Functions`")
-    event_data: Any = column(dtype=np.int64)
-    plan: Any = column("1", PLAN)
-    signs: Any = column()
-    clock: Any = column("1", CLOCK)
-    k: Any = column(doc="these are those of `Work`")
-    stage: Any = column()
-    y_new: Any = column()
-    spare: Any = column()
-    y_before: Any = column()
-    values: Any = column()
-    weights: Any = column()
-    momentum: Any = column()
-    direction: Any = column(dtype=np.int64)
-    state: Any = column(doc="y and dydt with what is carried behind them; empty where nothing is")
-    rates: Any = column()
-    progress: Any = column(dtype=PROGRESS, doc="these are those of `Record`")
-    stops: Any = column()
-    times: Any = column()
-    states: Any = column()
-    polynomials: Any = column()
-
-
-RECORD = -1
-_floats = viewer(np.float64)
-
-
 @njit
 def proceed(most, t_end, y, dydt, tables):
     """Integrate until t_end (s), as `advance` does, by at most so many steps. Returns a status."""
-    own, plans = tables.system[0], tables.plan
+    own, plan, clock = tables.system[0], tables.plan[0], tables.clock
     context = Functions(own.address, own.handle, own.completes, tables.events, tables.event_data, own.carried)
     work = Work(
-        as_rows(tables.k, plans[0].rows, own.numbers), tables.stage, tables.y_new, tables.spare,
-        tables.y_before, as_rows(tables.values, 3, own.events), tables.weights, tables.momentum,
-        tables.direction,
+        tables.signs, as_rows(tables.k, plan.rows, own.numbers), tables.stage, tables.y_new, tables.spare,
+        tables.y_before, as_rows(tables.values, 3, own.events), tables.weights, tables.momentum, tables.direction,
     )  # fmt: skip
-    clock = tables.clock
     if most == RECORD:
-        return record(
-            context, plans[0], y, dydt, work, tables.signs, clock, tables.progress[0], tables.stops,
-            tables.times, tables.states, tables.polynomials,
-        )  # fmt: skip
+        return record(context, plan, y, dydt, work, tables)
     if own.carried == 0:
-        return advance(context, plans[0], y, dydt, work, tables.signs, clock, t_end, most)
+        return advance(context, plan, y, dydt, work, clock, t_end, most)
     state, rates = tables.state, tables.rates
     extend(state, y)
     extend(rates, dydt)
@@ -172,18 +176,18 @@ def proceed(most, t_end, y, dydt, tables):
         status = call_pointer(own.address, own.handle, CARRY, clock[0].t, state, rates)
         if status != OK:
             return status
-    status = advance(context, plans[0], state, rates, work, tables.signs, clock, t_end, most)
+    status = advance(context, plan, state, rates, work, clock, t_end, most)
     copy(y, state)
     copy(dydt, rates)
     return status
 
 
 @njit
-def extend(longer, given):
-    """Copy what is given to the front of an array that is longer, and clear the rest."""
+def extend(longer, source):
+    """Copy an array to the front of a longer one, and clear the rest."""
     clear(longer)
-    for i in range(given.shape[0]):
-        longer[i] = given[i]
+    for i in range(source.shape[0]):
+        longer[i] = source[i]
 
 
 def integration_entry(data, most, t_end, y, n, dydt, m):
@@ -194,25 +198,22 @@ INTEGRATION_ENTRY = CFunction(integration_entry, C_SIGNATURE)
 
 
 class OdeStepper(TableFunction):
-    """The driver of one system behind a C pointer: its task is the most steps, its time where to stop, s."""
+    """The driver of one system as a C function: its task is the most steps, its time the end (s)."""
 
     def __init__(
-        self, functions: Functions, options: Options, work: Work, signs: np.ndarray, clock: np.recarray,
-        recorded: Record = NO_RECORD,
-    ) -> None:  # fmt: skip
-        system = np.array(
-            [(*functions[:3], options.weights.size, options.direction.size, functions.carried)],
-            SYSTEM,
-        ).view(np.recarray)
-        tables = Stepping(
-            system, functions.events, functions.event_data, options.plan, signs, clock, work.k.reshape(-1), *work[1:5],
-            work.values.reshape(-1), *work[6:], *np.zeros((2, options.weights.size if functions.carried else 0)),
-            *recorded,
+        self, functions: Functions, options: Options, work: Work, clock: np.recarray, recorded: Record = NO_RECORD
+    ) -> None:
+        n, carried = options.weights.size, functions.carried
+        system = np.array([(*functions[:3], n, options.direction.size, carried)], SYSTEM).view(np.recarray)
+        arrays = {name: value.reshape(-1) for name, value in work._asdict().items()}
+        tables = allocate(
+            Stepping, {"carried_size": n if carried else 0}, system=system, events=functions.events,
+            event_data=functions.event_data, plan=options.plan, clock=clock, **arrays, **recorded._asdict(),
         )  # fmt: skip
         super().__init__(INTEGRATION_ENTRY, proceed, tables)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# The stepper of a run -------------------------------------------------------------------------------------------------
 
 
 class Driver(Stepper):
@@ -224,20 +225,21 @@ class Driver(Stepper):
     def __init__(self, functions: Functions, options: integration.Options, step: float) -> None:
         self._options, self._step, self._carried = options, step, functions.carried
         self._work = integration.make_work(options)
+        self._signs = self._work.signs
         self._clock = integration.make_clock(0.0, step)
-        self._signs, self._pace = integration.make_signs(options), Pace()
-        self._kept = {
+        self._pace = Pace()
+        self._columns = {
             "t": (0.0, REAL[1]), "h": (0.0, REAL[1]), "error_last": (0.0, REAL[1]), "origin": REAL, "count": COUNT,
             "event": (-1, max(0, len(self._signs) - 1)), "started": (0, 1), "valid": (0, 1),
         }  # fmt: skip
-        self.stepper = OdeStepper(functions, options, self._work, self._signs, self._clock)
+        self.stepper = OdeStepper(functions, options, self._work, self._clock)
 
     def restart(self, time: float) -> None:
-        """Begin anew at a time (s)."""
+        """Start again at a time (s)."""
         self._clock[:] = integration.make_clock(time, self._step)
 
     def changed(self) -> None:
-        """The state was changed from outside: forget what was derived from it."""
+        """Discard what was derived from the state, which was changed from outside."""
         self._clock[0].valid = 0
 
     def run(self, y: np.ndarray, dydt: np.ndarray, target: float, land: bool = False) -> int:
@@ -252,8 +254,8 @@ class Driver(Stepper):
             self._pace.end()
 
     def fields(self) -> list[Field]:
-        """What is remembered from step to step, beside the state and its derivative."""
-        return [Field("clock", self._clock, columns=self._kept), Field("signs", self._signs, -1.0, 1.0)]
+        """The fields of a checkpoint, besides the state and its derivative."""
+        return [Field("clock", self._clock, columns=self._columns), Field("signs", self._signs, -1.0, 1.0)]
 
     def attempt(self, y: np.ndarray) -> np.ndarray:
         """The state that a step was tried with and that is not finite, at a stage or at its end; else y."""

@@ -1,7 +1,8 @@
-"""One step of any explicit Runge–Kutta method, and its dense output. Conventions: see `tableau`.
+"""Explicit stepping: one step of any method, step-size control, events; `advance`, the entry, is last.
 
-`plan` is the record of `state` that holds the tableau; `k` is float64[rows, n]; row 0 is f(t, y) on entry. `stage` and
-`y_new` are float64[n]. Nothing is allocated.
+`plan` is the record of `state` that holds the tableau (conventions: see `tableaus`); `context` the `Functions`; `work` the
+`Work`; `clock` one record of CLOCK. `k` is float64[rows, n]; row 0 is f(t, y) on entry. `stage` and `y_new` are float64[n].
+Nothing is allocated.
 """
 
 import math
@@ -10,7 +11,9 @@ from ..core.elementary import hypot, pow
 from ..core.jit import inlined, njit
 from ..core.simd import clear, copy
 from ..core.status import ENDS_RUN, EVENT, MAX_STEPS, NON_FINITE, OK, STEP_UNDERFLOW
-from .state import complete, derivative, drift, event, merge
+from .state import SMALLEST_ERROR, complete, derivative, drift, event, merge
+
+# One step -------------------------------------------------------------------------------------------------------------
 
 
 @inlined
@@ -71,9 +74,10 @@ def symplectic_step(context, t, y, h, momentum, k, stage, y_new):
 
 @njit
 def splitting_step(context, t, y, h, momentum, k, stage, y_new):
-    """Kick, drift, kick (Strang): p += ½h ṗ; q moves freely over h at constant p, exactly preserving what a free system
+    """Strang splitting: p += ½h ṗ; q moves freely over h at constant p (the drift), exactly preserving what a free system
     preserves; p += ½h ṗ. `momentum` is +1 at momenta, -1 at what the drift moves, 0 at the rest, which takes the mean
-    of its rates. The last kick is taken at the momenta it leads to, by one correction. Row 1 of `k` becomes (y_new - y)/h."""
+    of its rates. The last half step of p is evaluated at the momenta it leads to, by one correction. Row 1 of `k` becomes
+    (y_new - y)/h."""
     for j in range(y.size):
         y_new[j] = y[j] + 0.5 * h * k[0, j] if momentum[j] > 0.0 else y[j]
     status = drift(h, y_new, k[1], context)
@@ -137,23 +141,22 @@ def dense_coefficients(plan, k, h, out):
                     out[j, m] += weight * k[i, m]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# How large an error is, and how long the next step should be.
-#
-# Sources: Hairer, Nørsett & Wanner, *Solving Ordinary Differential Equations I*, II.4 (starting step, step-size
-# control),
+# Step-size control ----------------------------------------------------------------------------------------------------
+# Sources: Hairer, Nørsett & Wanner, *Solving Ordinary Differential Equations I*, II.4 (starting step, step-size control),
 # II.10 (DOP853's error estimate); Gustafsson (1991) for the PI controller.
 
-
-SAFETY = 0.9
-SHRINK_MOST = 0.2
-GROW_MOST = 10.0
+SAFETY = 0.9  # of the step that would meet the tolerance exactly
+SHRINK_MOST = 0.2  # least factor on a step
+GROW_MOST = 10.0  # largest factor on a step
 SMALLEST_STEP = 1e-30  # s: steps that would have to be shorter end the run
-SMALLEST_ERROR = 1e-4  # what the controller remembers of a step that was (nearly) exact
+# The starting step of Hairer et al., II.4: norms below NEGLIGIBLE_NORM give no scale, and then the trial is TRIAL_STEP (s).
+NEGLIGIBLE_NORM, TRIAL_STEP = 1e-5, 1e-6
+NEGLIGIBLE_RATE = 1e-15  # of the scale a second: the norms of y' and y'' that are none
 
 
 @njit
 def all_finite(array):
+    """Whether no number is infinite or NaN."""
     for i in range(array.size):
         if not math.isfinite(array[i]):
             return False
@@ -217,7 +220,8 @@ def initial_step(context, plan, t, y, dydt, work, longest):
     tells is as short as it must be for the system to be evaluated at its end."""
     d0 = scaled_norm(y, y, y, plan, work.weights)
     d1 = scaled_norm(dydt, y, y, plan, work.weights)
-    h0 = 0.01 * d0 / d1 if 1e-5 < d0 < math.inf and 1e-5 < d1 < math.inf else 1e-6
+    known = NEGLIGIBLE_NORM < d0 < math.inf and NEGLIGIBLE_NORM < d1 < math.inf
+    h0 = 0.01 * d0 / d1 if known else TRIAL_STEP
     h0 = min(h0, longest)
     while True:
         for i in range(y.size):
@@ -231,20 +235,20 @@ def initial_step(context, plan, t, y, dydt, work, longest):
     for i in range(y.size):
         work.spare[i] = (work.spare[i] - dydt[i]) / h0
     largest = max(d1, scaled_norm(work.spare, y, y, plan, work.weights))
-    if math.isinf(largest) or largest <= 1e-15:
-        h1 = max(1e-6, 1e-3 * h0)
+    if math.isinf(largest) or largest <= NEGLIGIBLE_RATE:
+        h1 = max(TRIAL_STEP, 1e-3 * h0)
     else:
         h1 = pow(0.01 / largest, 1.0 / (plan.error_order + 1))
     return OK, min(100.0 * h0, h1, longest)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# One step of the chosen method: how long it is, whether it is accepted, and the completed state at its end.
+# Fixed and adaptive steps ---------------------------------------------------------------------------------------------
+# One step of the chosen method: its length, whether it is accepted, and the completed state at its end.
 #
-# `y` is untouched: the new state is left in work.y_new, its derivative in the row of work.k after the stages.
-
+# `y` is read only: the new state is left in work.y_new, its derivative in the row of work.k after the stages.
 
 SAME_TIME = 1e-9  # in units of dt: step ends closer than this are one
+NEARLY_THERE = 1e-10  # of a step: an adaptive step that ends so close before t_end is stretched to it
 EPSILON = 2.220446049250313e-16
 
 
@@ -323,7 +327,7 @@ def adaptive_step(context, plan, y, work, clock, t_end):
     h = min(now.h, plan.h_max)
     limit = 1.0
     while True:
-        shortened = t + h >= t_end - 1e-10 * h
+        shortened = t + h >= t_end - NEARLY_THERE * h
         proposed = h
         if shortened:
             h = t_end - t
@@ -359,32 +363,32 @@ def adaptive_step(context, plan, y, work, clock, t_end):
 
 @inlined
 def too_short(t, h):
-    """Whether a step is too short to be told from none at all."""
+    """Whether t + h is t to rounding, or h below `SMALLEST_STEP`."""
     return h < 16.0 * EPSILON * abs(t) or h < SMALLEST_STEP
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Events: the first sign change in a step, located on the dense output and then on the method's own steps.
+# Event location -------------------------------------------------------------------------------------------------------
+# The first sign change in a step, located on the dense output and then on the method's own steps.
 #
-# `event(t, y, values, context)` writes one number per event; a root is where it changes sign. `signs` keeps the side
-# each
-# event is on between calls, so that a root just found is not found again and one found late is not lost.
+# `event(t, y, values, context)` writes one number per event; a root is where it changes sign. `work.signs` holds the side of
+# each event between calls, so that a root just found is not found again and one found late is not lost.
 
-
-RESOLUTION = 1e-14  # of the step
+RESOLUTION = 1e-14  # of the step: how closely a root is located
+AHEAD = 1e-3  # of the next step: where the side of an event on a root is determined
 
 
 @njit
 def sign(value):
+    """−1, 0 or +1."""
     return 1.0 if value > 0.0 else (-1.0 if value < 0.0 else 0.0)
 
 
 @njit
-def departure(context, y, dydt, work, signs, clock, t_end):
+def set_sides(context, y, dydt, work, clock, t_end):
     """Set the side of every event at the start of a run, or of the event just stopped at. On a root, it is the side that
-    y is about to move to; the value there, a rounding error, gives way to the one a little ahead."""
-    now = clock[0]
-    ahead = 1e-3 * min(now.h, t_end - now.t)
+    y is about to move to; the value there, a rounding error, is replaced by the one a little ahead."""
+    now, signs = clock[0], work.signs
+    ahead = AHEAD * min(now.h, t_end - now.t)
     for j in range(y.size):
         work.stage[j] = y[j] + ahead * dydt[j]
     status = event(now.t + ahead, work.stage, work.values[2], context)
@@ -404,16 +408,16 @@ def crossed(before, value, direction):
 
 
 @njit
-def keep_sides(values, direction, signs):
-    """Remember the side of each value, except where that would hide a crossing still to be reported."""
+def update_sides(values, direction, signs):
+    """Store the side of each value, except where that would hide a crossing still to be reported."""
     for i in range(signs.size):
         if values[i] != 0.0 and not crossed(signs[i], values[i], direction[i]):
             signs[i] = sign(values[i])
 
 
 @njit
-def divide(low, g_low, high, g_high):
-    """Where the chord meets zero, kept inside the bracket."""
+def secant(low, g_low, high, g_high):
+    """The root of the chord, clamped to the bracket."""
     x = low - g_low * (high - low) / (g_high - g_low)
     return min(high, max(low, x))
 
@@ -429,7 +433,7 @@ def dense_root(context, plan, t, h, y, work, which):
         width = high - low
         if width <= RESOLUTION:
             break
-        x = 0.5 * (low + high) if i % 4 == 3 else divide(low, g_low, high, g_high)
+        x = 0.5 * (low + high) if i % 4 == 3 else secant(low, g_low, high, g_high)
         x = min(high - 0.25 * RESOLUTION, max(low + 0.25 * RESOLUTION, x))
         dense_state(plan, work.k, y, h, x, work.stage)
         status = event(t + x * h, work.stage, work.values[2], context)
@@ -448,9 +452,10 @@ def dense_root(context, plan, t, h, y, work, which):
 
 
 @njit
-def first_root(context, plan, t, h, y, work, signs, clock):
+def first_root(context, plan, t, h, y, work, clock):
     """(status, index, θ) of the earliest crossing in the step, by dense output; index -1 if there is none. Values at the
     start and the end are in rows 0 and 1 of work.values."""
+    signs = work.signs
     first, earliest, ready = -1, math.inf, False
     for i in range(signs.size):
         if not crossed(signs[i], work.values[1, i], work.direction[i]):
@@ -475,11 +480,12 @@ def first_root(context, plan, t, h, y, work, signs, clock):
 
 
 @njit
-def retake(context, plan, t, h, theta, y, work, clock, which):
-    """(status, t_new): take the step again from y up to the event, so that the state there has the method's accuracy.
+def repeat_step(context, plan, h, theta, y, work, clock, which):
+    """(status, t_new): repeat the step from y up to event `which`, so that the state there has the method's accuracy.
 
     The dense output is less exact than the method; its root is corrected by regula falsi on steps of the method.
     """
+    t = clock[0].t
     low, g_low = 0.0, work.values[0, which]
     high, g_high = h, work.values[1, which]
     x, side = theta * h, 0
@@ -504,7 +510,7 @@ def retake(context, plan, t, h, theta, y, work, clock, which):
             high, g_high = x, g
             g_low *= 0.5 if side == 1 else 1.0
             side = 1
-        better = divide(low, g_low, high, g_high)
+        better = secant(low, g_low, high, g_high)
         if abs(better - x) <= RESOLUTION * h + EPSILON * abs(t):
             break
         x = better
@@ -512,46 +518,45 @@ def retake(context, plan, t, h, theta, y, work, clock, which):
 
 
 @njit
-def stop_at_event(context, plan, t, t_new, h, y, work, signs, clock):
-    """(status, index, t_new): look for an event in the step just taken; if there is one, the step now ends there."""
+def stop_at_event(context, plan, t_new, h, y, work, clock):
+    """(status, index, t_new): find the first event in the step just taken; if there is one, the step now ends there."""
+    t = clock[0].t
     status = event(t_new, work.y_new, work.values[1], context)
     if status != OK:
         return status, -1, t
-    status, index, theta = first_root(context, plan, t, h, y, work, signs, clock)
+    status, index, theta = first_root(context, plan, t, h, y, work, clock)
     if status != OK:
         return status, -1, t
     latest = 1
     if index >= 0:
-        status, t_new = retake(context, plan, t, h, theta, y, work, clock, index)
+        status, t_new = repeat_step(context, plan, h, theta, y, work, clock, index)
         if status != OK:
             return status, -1, t
         latest = 2
-    keep_sides(work.values[latest], work.direction, signs)
+    update_sides(work.values[latest], work.direction, work.signs)
     copy(work.values[0], work.values[latest])
     return OK, index, t_new
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The driver: step, complete, look for events, commit; from the clock's time to `t_end`.
-#
-# What is integrated is behind the pointers of `context`: see `functions`.
+# The driver -----------------------------------------------------------------------------------------------------------
+# Step, complete, locate events, commit; from the clock's time to `t_end`.
 
 
 @njit
-def advance(context, plan, y, dydt, work, signs, clock, t_end, max_steps):
+def advance(context, plan, y, dydt, work, clock, t_end, max_steps):
     """Integrate until t_end (s), an event, a failure or `max_steps` accepted steps; call again to go on.
 
     y, dydt: float64[n], always the last good state and its derivative. Adaptive methods end on t_end exactly; fixed
-    steps end on the first step end not before t_end (less 1e-9 dt), or on t_end if plan.land is 1. `plan` is
-    options.plan[0]; `options`, `work`, `signs` and `clock` come from `state`. After changing y, set clock.valid = 0.
+    steps end on the first step end not before t_end (less `SAME_TIME` dt), or on t_end if plan.land is 1. `plan` is
+    options.plan[0]; `options`, `work` and `clock` come from `state`. After changing y, set clock.valid = 0.
     """
-    status = begin(context, plan, y, dydt, work, signs, clock, t_end)
+    status = begin(context, plan, y, dydt, work, clock, t_end)
     if status != OK:
         return status
     for _ in range(max_steps):
         if reached(plan, clock, t_end):
             return OK
-        status = step(context, plan, y, dydt, work, signs, clock, t_end)
+        status = step(context, plan, y, dydt, work, clock, t_end)
         if status != OK:
             return status
     return OK if reached(plan, clock, t_end) else MAX_STEPS
@@ -559,14 +564,15 @@ def advance(context, plan, y, dydt, work, signs, clock, t_end, max_steps):
 
 @inlined
 def reached(plan, clock, t_end):
+    """Whether the clock is at t_end, for fixed steps within `SAME_TIME` of a step."""
     now = clock[0]
     slack = 0.0 if plan.adaptive != 0 else SAME_TIME * now.h
     return now.t >= t_end - slack
 
 
 @njit
-def begin(context, plan, y, dydt, work, signs, clock, t_end):
-    """Whatever is not known yet: the derivative, the first step, the side of each event."""
+def begin(context, plan, y, dydt, work, clock, t_end):
+    """Compute what is not known yet: the derivative, the first step, the side of each event."""
     now = clock[0]
     if now.valid == 0:
         now.evaluations += 1
@@ -582,10 +588,10 @@ def begin(context, plan, y, dydt, work, signs, clock, t_end):
         status, now.h = initial_step(context, plan, now.t, y, dydt, work, longest)
         if status != OK:
             return status
-    if signs.size > 0:
+    if work.signs.size > 0:
         status = event(now.t, y, work.values[0], context)
         if status == OK and (now.started == 0 or now.event >= 0):
-            status = departure(context, y, dydt, work, signs, clock, t_end)
+            status = set_sides(context, y, dydt, work, clock, t_end)
         if status != OK:
             return status
     now.event = -1
@@ -594,7 +600,7 @@ def begin(context, plan, y, dydt, work, signs, clock, t_end):
 
 
 @inlined
-def step(context, plan, y, dydt, work, signs, clock, t_end):
+def step(context, plan, y, dydt, work, clock, t_end):
     """One accepted step, committed: y, dydt and the clock move together."""
     now = clock[0]
     index = -1
@@ -606,9 +612,9 @@ def step(context, plan, y, dydt, work, signs, clock, t_end):
             status, t_new, h = fixed_step(context, plan, y, work, clock, t_end)
         if status != OK:
             return status
-        if signs.size == 0:
+        if work.signs.size == 0:
             break
-        status, index, t_new = stop_at_event(context, plan, now.t, t_new, h, y, work, signs, clock)
+        status, index, t_new = stop_at_event(context, plan, t_new, h, y, work, clock)
         if status == OK:
             break
         if plan.adaptive == 0 or status >= ENDS_RUN or too_short(now.t, SHRINK_MOST * h):

@@ -1,4 +1,4 @@
-"""`solve`: integrate y' = f(t, y) from Python."""
+"""`solve`: integrate y' = f(t, y) from Python; what it returns comes first."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -11,17 +11,16 @@ from ..core.c_function import RAISED, WRONG_LENGTH
 from ..core.status import EVENT, MAX_STEPS, MESSAGES, OK
 from ..core.user_function import Adapter, Pointer
 from .driver import RECORD, OdeStepper, make_record
-from .state import Functions, Options, make_clock, make_options, make_signs, make_work
+from .state import Functions, Options, make_clock, make_options, make_work
 from .tableaus import Array, Tableau
 from .tableaus import method as find_method
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What `solve` returns: where the integration went, and what is between its steps.
+# What it returns ------------------------------------------------------------------------------------------------------
 
 
 @dataclass
 class Solution:
-    """Where the integration went. m rows: every step, or the `times` asked for; n components.
+    """A solution at m times. m rows: every step, or the `times` asked for; n components.
 
     Call it with a time (s) inside the run to interpolate, if it was made with dense=True.
     """
@@ -43,7 +42,7 @@ class Solution:
             raise ValueError("this solution holds no dense output: call solve(..., dense=True)")
         at = np.asarray(t, dtype=np.float64)
         if not np.all((at >= self.t[0]) & (at <= self.t[-1])):
-            raise ValueError(f"t = {t} lies outside the run, which goes from {self.t[0]} to {self.t[-1]}")
+            raise ValueError(f"t = {t!r} lies outside the run, from {float(self.t[0])} to {float(self.t[-1])}")
         if not len(self.polynomials):
             return np.broadcast_to(self.y[0], (*at.shape, self.y.shape[1])).copy()
         step = np.clip(np.searchsorted(self.t, at, side="left") - 1, 0, len(self.polynomials) - 1)
@@ -55,14 +54,14 @@ class Solution:
 
 
 class IntegrationError(RuntimeError):
-    """An integration that failed in the middle; `solution` holds everything up to then."""
+    """An integration that failed; `solution` holds everything up to the failure."""
 
     def __init__(self, message: str, solution: Solution) -> None:
         super().__init__(message)
         self.solution = solution
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# The call -------------------------------------------------------------------------------------------------------------
 
 Function = Callable[[float, Array], Any]
 BUFFER = 1024  # rows that are recorded in one call
@@ -102,7 +101,7 @@ def solve(
     dt : length of a fixed step (s); needed by methods without error control, and turns error control off in the others.
     rtol, atol : each component's error in a step is kept below atol + rtol |y|; atol is rtol unless given.
     times : increasing, in [t0, t1]: end steps there and record only there; without it every step is recorded.
-    events : `Event` objects, or functions g(t, y). dense : keep the method's interpolant, see `Solution.__call__`.
+    events : `Event` objects, or functions g(t, y). dense : store the method's interpolant, see `Solution.__call__`.
 
     symplectic_euler takes y as positions then momenta, half and half. Raises ValueError for bad input, and
     `IntegrationError` for a run that fails in the middle, from f's own exception if that is why.
@@ -114,7 +113,7 @@ def solve(
     watched = tuple(item if isinstance(item, Event) else Event(item) for item in events)
     stops = _stops(float(t0), float(t1), times)
     if dense and times is not None:
-        raise ValueError("dense output is kept for whole steps: give times or dense=True, not both")
+        raise ValueError("dense output needs whole steps: give times or dense=True, not both")
     options = _options(method, tableau, y.size, dt, rtol, rtol if atol is None else atol, watched, float(max_step))
     if max_steps < 1:
         raise ValueError(f"max_steps must be at least 1, not {max_steps}")
@@ -148,7 +147,9 @@ class _Run:
         self.functions = Functions(
             addresses[0], 0, 0, np.array(addresses[1:], dtype=np.int64), np.zeros(len(addresses) - 1, np.int64)
         )
-        self.t, self.states, self.polynomials = [], [], []
+        self.t: list[Array] = []
+        self.states: list[Array] = []
+        self.polynomials: list[Array] = []
         self.found: list[tuple[int, float, Array]] = []
 
     def to_the_end(self, stops: Array, each: bool, max_steps: int) -> Solution:
@@ -158,9 +159,7 @@ class _Run:
             self._keep(np.array([now.t]), self.y[None].copy(), np.empty((0, degree, n)))
         rows = BUFFER if each else min(BUFFER, len(stops))
         record = make_record(stops, each, max_steps, rows, n, degree if self.dense else 0)
-        stepper = OdeStepper(
-            self.functions, self.options, make_work(self.options), make_signs(self.options), self.clock, record
-        )
+        stepper = OdeStepper(self.functions, self.options, make_work(self.options), self.clock, record)
         progress, status = record.progress[0], OK
         progress.stop = int(stops[0] == now.t and not each)
         while progress.stop < len(stops) and status in (OK, EVENT):
@@ -248,7 +247,7 @@ def _options(
     if any(direction not in (-1, 0, 1) for direction in directions):
         raise ValueError(f"an event's direction must be -1, 0 or 1, not {directions}")
     if tableau.partitioned == 2:
-        raise ValueError(f"method {name!r} needs a mechanism, whose free motion it knows; run it with simulate")
+        raise ValueError(f"method {name!r} needs the free motion of a mechanism; run it with simulate")
     if tableau.partitioned and n % 2:
         raise ValueError(f"{name} takes y as positions then momenta, half and half, but y0 has {n} numbers")
     return make_options(

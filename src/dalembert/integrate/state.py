@@ -1,4 +1,4 @@
-"""What the driver is told (`Options`), what it remembers between calls (`clock`), and its scratch (`Work`)."""
+"""The data of an integration: options, clock and workspace; and how the system and its events are called."""
 
 from typing import NamedTuple
 
@@ -10,18 +10,20 @@ from ..core.jit import inlined, njit
 from ..core.status import OK
 from .tableaus import Array, Tableau
 
+SMALLEST_ERROR = 1e-4  # the error that the step controller stores of a step that was (nearly) exact
+
 CLOCK = np.dtype(
     [
         ("t", np.float64),  # time of the state y (s)
         ("h", np.float64),  # fixed: the step dt; adaptive: the step proposed next, 0 = choose one (s)
-        ("error_last", np.float64),  # what the PI controller remembers
+        ("error_last", np.float64),  # of the last accepted step, for the PI controller
         ("origin", np.float64),  # fixed: step ends lie at origin + i h, with no drift (s)
         ("count", np.int64),  # fixed: i of the last step end at or before t
         ("steps", np.int64),  # accepted
         ("rejected", np.int64),
         ("evaluations", np.int64),  # of the derivative, completions included
         ("event", np.int64),  # the event the last call stopped at, or -1
-        ("started", np.int64),  # 0: nothing below has been looked at yet
+        ("started", np.int64),  # 0: the events have not been evaluated yet
         ("valid", np.int64),  # 1: dydt holds f(t, y); set to 0 after changing y (an impulse)
     ],
     align=True,
@@ -66,8 +68,9 @@ class Options(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Scratch; holds nothing that matters between calls, but `k` and `y_new` describe the last step taken."""
+    """The workspace. Only `signs` matters between calls; `k` and `y_new` describe the last step taken."""
 
+    signs: Array  # (events,): the side of each event the state is on: −1, 0 on the root, +1
     k: Array  # (rows, n)
     stage: Array  # (n,)
     y_new: Array  # (n,)
@@ -119,64 +122,60 @@ def make_options(
 
 
 def make_work(options: Options) -> Work:
-    """Scratch for `options`, filled with NaN."""
+    """The workspace for `options`: `signs` is zero, the rest NaN."""
     n, events = options.weights.size, options.direction.size
     shapes = ((int(options.plan.rows[0]), n), (n,), (n,), (n,), (n,), (3, events))
-    return Work(*(np.full(shape, np.nan) for shape in shapes), options.weights, options.momentum, options.direction)
-
-
-def make_signs(options: Options) -> Array:
-    """The side of each event the state is on (-1, 0 = on the root, +1), kept between calls: float64[events]."""
-    return np.zeros(options.direction.size)
+    k, stage, y_new, spare, y_before, values = (np.full(shape, np.nan) for shape in shapes)
+    own = options.weights, options.momentum, options.direction
+    return Work(np.zeros(events), k, stage, y_new, spare, y_before, values, *own)
 
 
 def make_clock(t: float, h: float = 0.0) -> np.recarray:
     """A clock at time t (s), not started; h: dt for fixed steps, 0 to let an adaptive method choose its first step."""
     clock = np.zeros(1, dtype=CLOCK).view(np.recarray)
     clock["t"], clock["h"], clock["origin"] = t, h, t
-    clock["error_last"], clock["event"] = 1e-4, -1
+    clock["error_last"], clock["event"] = SMALLEST_ERROR, -1
     return clock
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What is integrated: functions behind C pointers, so that the driver is compiled once for everything.
+# The system -----------------------------------------------------------------------------------------------------------
+# What is integrated: C functions called by address, so that the driver is compiled once for everything.
 #
 #     derivative(t, y, dydt, context) -> status              dydt = f(t, y)
-#     merge(t, y, context) -> status                         y is the raw end of a step: what it carried is put into the state
+#     merge(t, y, context) -> status                         y is the raw end of a step: write what is carried to its state
 #     complete(t, y, dydt, evaluated, context) -> status     y is the end of a step: moved in place onto what it must
-#         satisfy (constraints, unit quaternions), with f(t, y) left in dydt, where it already is if `evaluated` is 1. May
-#         happen to a state that is then given up for an earlier event.
+#         satisfy (constraints, unit quaternions), with f(t, y) left in dydt, where it already is if `evaluated` is 1. The
+#         state may then be discarded for an earlier event.
 #     event(t, y, values, context) -> status                 values[i] changes sign at event i
 #
-# A system may *carry* numbers behind its state within a step: variables that say again what the state says, and that
-# errors
-# of the state do not reach. `carried` is how many; every y and dydt of the driver then has so many more. The system
-# writes
-# them where it completes a state.
+# A system may *carry* numbers behind its state within a step: redundant variables that errors of the state do not affect.
+# `carried` is how many; every y and dydt of the driver then has so many more. The system writes them where it completes a
+# state.
 #
-# A status is 0, or a code of at least `status.PASSED_THROUGH`. Below `status.ENDS_RUN` an adaptive method rejects the
-# trial
-# step in which it came; from there on, and by methods of fixed steps, it ends the run and is returned.
+# A status is 0, or a code of at least `status.PASSED_THROUGH`. A code below `status.ENDS_RUN` makes an adaptive method reject
+# the trial step; any other code, and any code in a fixed step, ends the run and is returned.
 
 
 class Functions(NamedTuple):
-    """The addresses of a system and of its event functions; see `pointer` for what stands there."""
+    """The addresses of a system and of its event functions, with the signature of `core.c_function`."""
 
     address: int
-    data: int  # handed to the system
+    data: int  # the first argument of the system
     completes: int  # 1: the end of a step has to be completed; 0: f is all there is
     events: NDArray[np.int64]
-    event_data: NDArray[np.int64]  # handed to each event function
+    event_data: NDArray[np.int64]  # the first argument of each event function
     carried: int = 0  # numbers behind the state
 
 
 @inlined
 def derivative(t, y, dydt, context):
+    """dydt = f(t, y). Returns a status."""
     return call_pointer(context.address, context.data, DERIVATIVE, t, y, dydt)
 
 
 @inlined
 def complete(t, y, dydt, evaluated, context):
+    """Complete the end of a step: writes y and dydt. Returns a status."""
     if context.completes == 0 and evaluated != 0:
         return OK
     task = COMPLETE_EVALUATED if evaluated != 0 else COMPLETE
@@ -185,6 +184,7 @@ def complete(t, y, dydt, evaluated, context):
 
 @inlined
 def merge(t, y, context):
+    """Write the carried numbers of y to its state. Returns a status."""
     if context.carried == 0:
         return OK
     return call_pointer(context.address, context.data, MERGE, t, y, y)
@@ -192,13 +192,14 @@ def merge(t, y, context):
 
 @njit
 def drift(h, y, spare, context):
-    """Move y freely over h, in place, at constant momenta; for systems that can."""
+    """Advance y by the free motion over h (s), in place, at constant momenta; for systems that can. Returns a status."""
     spare[0] = h
     return call_pointer(context.address, context.data, DRIFT, 0.0, y, spare)
 
 
 @njit
 def event(t, y, values, context):
+    """Write the value of every event function at (t, y). Returns a status, NOT_A_NUMBER for a NaN."""
     state = y[: y.size - context.carried]
     for i in range(context.events.size):
         status = call_pointer(context.events[i], context.event_data[i], EVENT, t, state, values[i : i + 1])

@@ -1,7 +1,7 @@
-"""What steps a run: one protocol for integration methods, time steps and events, and all that steps of fixed length share.
+"""The protocol of all that steps a run (integration methods, time steps, events), and the base of fixed-step methods.
 
-A stepper advances the state y of a run in place, up to a time. Compiled code makes the steps; a stepper holds its tables. It
-knows what must be saved in a checkpoint, and what it can say of contacts and of its own work.
+A stepper advances the state y of a run in place, up to a time. Compiled code makes the steps; a stepper owns its tables. It
+lists the fields of a checkpoint, and reports contacts and its own work.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ SAME_STEP = 1e-9  # of a step: a time this close to the end of a step is that en
 class Stepper(ABC):
     """Steps a state y in place, from frame to frame.
 
-    Every stepper runs to a time, can begin anew, names what a checkpoint holds, and counts its work. What it says of contacts
-    and particles is empty unless it has any.
+    Every stepper runs to a time, restarts, lists the fields of a checkpoint, and counts its work. Its reports of contacts and
+    particles are empty unless it has any.
 
     event : index of the user's event that the last call of `run` stopped at.
     """
@@ -43,18 +43,18 @@ class Stepper(ABC):
 
     @abstractmethod
     def restart(self, time: float) -> None:
-        """Begin anew at a time (s)."""
+        """Start again at a time (s)."""
 
     @abstractmethod
     def changed(self) -> None:
-        """The state was changed from outside: forget what was derived from it."""
+        """Discard what was derived from the state, which was changed from outside."""
 
     def inputs_changed(self) -> None:
-        """An input of a motor was changed: forget what was derived from it."""
+        """Discard what was derived from the inputs of motors, one of which was changed."""
         self.changed()
 
     def let_go(self, attachment: int) -> bool:
-        """Release an attachment of a particle, by its index in the model. Returns whether this stepper holds it."""
+        """Release an attachment of a particle, by its index in the model. Returns whether it is one of this stepper."""
         return False
 
     def call_with_room(self, call: Callable[[], int]) -> int:
@@ -71,17 +71,17 @@ class Stepper(ABC):
 
     @abstractmethod
     def fields(self) -> list[Field]:
-        """What is remembered from step to step, beside the state and its derivative."""
+        """The fields of a checkpoint: all that persists from step to step besides the state and its derivative."""
 
     def room(self) -> dict[str, int]:
-        """The lengths of what `fields` has, where the model does not tell them."""
+        """The lengths of `fields` that the model does not determine."""
         return {}
 
     def make_room(self, room: dict[str, int]) -> None:  # noqa: B027 - most have no room
-        """Give `fields` these lengths. Raises CheckpointError for lengths that cannot be."""
+        """Give `fields` these lengths. Raises CheckpointError for impossible lengths."""
 
     def put_back(self) -> None:  # noqa: B027 - most need nothing more
-        """`fields` were written: go on from there. Raises CheckpointError for what cannot be."""
+        """Continue from the values that were written to `fields`. Raises CheckpointError for impossible values."""
 
     # Statistics -------------------------------------------------------------------------------------------------------
 
@@ -102,7 +102,7 @@ class Stepper(ABC):
 
     @property
     def timer(self) -> dict[str, float]:
-        """Stage → ticks of the processor, where a step has stages of its own."""
+        """Stage → processor cycles, where a step has stages of its own."""
         return {}
 
     @abstractmethod
@@ -152,9 +152,9 @@ class Stepper(ABC):
 
 
 class FixedStepper(Stepper):
-    """Steps of one length. Events and steps that were not solved are looked at here, after each step.
+    """Steps of one length. Events and unsolved steps are checked here, after each step.
 
-    A subclass makes the steps (`call_kernel`), grows its tables (`grow`), and says what a step missed (`missed`).
+    A subclass makes the steps (`call_kernel`), grows its tables (`grow`), and describes an unsolved step (`missed`).
 
     settings : with `dt` (s) and `stop_unsolved`, whether a step whose solver misses its tolerance ends the run. options : its
     table of options, with `start` (s). report : its table of results, with `steps` and `unsolved`. events : the user's.
@@ -172,7 +172,7 @@ class FixedStepper(Stepper):
 
     @abstractmethod
     def missed(self) -> str:
-        """What to say of a step whose solver missed its tolerance."""
+        """The message for a step whose solver missed its tolerance."""
 
     def run(self, y: np.ndarray, dydt: np.ndarray, target: float) -> int:
         """Step y until `target` (s) is reached, in place. Returns a status. Raises NoSolution at a step that misses its
@@ -199,7 +199,7 @@ class FixedStepper(Stepper):
             poll()
 
     def _one_by_one(self) -> bool:
-        """Whether something is looked at after each step, so that a call of compiled code makes one step only."""
+        """Whether something is checked after each step, so that a call of compiled code makes one step only."""
         return len(self._events) > 0 or self.settings.stop_unsolved
 
     def make_steps(self, y: np.ndarray, dydt: np.ndarray, stop: float) -> int:
@@ -213,7 +213,7 @@ class FixedStepper(Stepper):
             self._pace.end()
 
     def restart(self, time: float) -> None:
-        """Begin anew at a time (s)."""
+        """Start again at a time (s)."""
         self._start, self._before = time, 0
         self._options.start[0] = time
         self.report.steps = 0
@@ -221,14 +221,14 @@ class FixedStepper(Stepper):
         self.changed()
 
     def changed(self) -> None:
-        """The state was changed from outside: what events were is not known."""
+        """Discard the values of events, as the state was changed from outside."""
         self._events.forget()
 
     def inputs_changed(self) -> None:
-        """Nothing is kept: each step reads the inputs of motors."""
+        """Nothing to discard: each step reads the inputs of motors."""
 
     def put_back(self) -> None:
-        """`fields` were written: go on from there."""
+        """Continue from the values that were written to `fields`."""
         self._start, self._before = float(self._options.start[0]), int(self.report.steps[0])
 
     @property
@@ -251,27 +251,27 @@ class FixedStepper(Stepper):
 class StepEvents:
     """Sign changes of functions of the state between the ends of steps.
 
-    addresses : of C functions (see `pointer`) with one value each. directions : the sign changes that count, −1 falling,
-    1 rising, 0 any.
+    addresses : of C functions (see `core.c_function`) with one value each. directions : the sign changes that count, −1
+    falling, 1 rising, 0 any.
     """
 
     def __init__(self, addresses: np.ndarray, directions: Sequence[int]) -> None:
         self._functions = [C_TYPE(int(address)) for address in addresses]
         self._directions = list(directions)
-        self._known = np.zeros(1, np.int64)  # 1: `before` holds the values at the last look
+        self._known = np.zeros(1, np.int64)  # 1: `before` holds the values at the last evaluation
         self._before = np.zeros(len(self._functions))
-        self._waiting = np.zeros(len(self._functions), np.int64)  # 1: happened, and was not told of yet
+        self._waiting = np.zeros(len(self._functions), np.int64)  # 1: happened, and not reported yet
 
     def __len__(self) -> int:
         return len(self._functions)
 
     @property
     def known(self) -> bool:
-        """Whether the functions were looked at since the state was given."""
+        """Whether the functions were evaluated since the state was set."""
         return bool(self._known[0])
 
     def next_waiting(self) -> int:
-        """The number of an event that has happened and was not told of yet, which it now is; −1 if there is none."""
+        """The number of an event that has happened and was not reported yet; −1 if there is none. Marks it as reported."""
         if not self._waiting.any():
             return -1
         number = int(np.argmax(self._waiting))
@@ -279,16 +279,16 @@ class StepEvents:
         return number
 
     def begin(self) -> None:
-        """The run begins anew."""
+        """Discard all, as the run restarts."""
         self._waiting[:] = 0
         self.forget()
 
     def forget(self) -> None:
-        """The state was changed from outside: what it was before tells nothing."""
+        """Discard the values before, as the state was changed from outside."""
         self._known[0] = 0
 
     def fields(self) -> list[Field]:
-        """What is remembered from step to step."""
+        """The fields of a checkpoint."""
         return [
             Field("known", self._known, 0, 1),
             Field("values before", self._before),
@@ -296,7 +296,7 @@ class StepEvents:
         ]
 
     def look(self, t: float, y: np.ndarray) -> int:
-        """Note what has happened since the last look. Returns a status."""
+        """Evaluate the functions and mark the events since the last evaluation. Returns a status."""
         values = np.empty(len(self))
         for i, function in enumerate(self._functions):
             status = int(function(0, DERIVATIVE, t, y.ctypes.data, y.size, values[i:].ctypes.data, 1))

@@ -1,4 +1,6 @@
-"""What a Butcher tableau is, and the check that it has the order it claims.
+"""The explicit methods as Butcher tableaus, and the check that each has the order it claims.
+
+In order: `Tableau` and `validate`; the coefficients of DOP853; the registry `METHODS`, with one builder a method.
 
 An explicit Runge–Kutta method of s stages advances y by
     k_i = f(t + c_i h, y + h Σ_j a_ij k_j),   y_new = y + h Σ_i b_i k_i.
@@ -19,7 +21,12 @@ from numpy.polynomial import Polynomial
 from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
+Row = Sequence[float] | Array
+Rows = Sequence[Row]
 Tree = tuple["Tree", ...]
+
+
+ORDER_TOLERANCE = 1e-12  # of the conditions of order
 
 
 class Tableau(NamedTuple):
@@ -39,8 +46,8 @@ class Tableau(NamedTuple):
     error_order: int  # the error estimate shrinks as h^(error_order + 1)
     dense_order: int
     fsal: int  # 1 if the error estimate uses the derivative at the end
-    partitioned: int  # 1: momenta move first and positions see them (symplectic Euler); 2: kick, drift, kick
-    beta: float  # memory of the step-size controller: 0 looks at the last error only
+    partitioned: int  # 1: positions move with the new momenta (symplectic Euler); 2: Strang splitting
+    beta: float  # weight of the last but one error in the step-size controller; 0: none
 
     @property
     def rows(self) -> int:
@@ -59,18 +66,18 @@ def hermite(b: ArrayLike) -> Array:
 
 def build(
     name: str,
-    a: Sequence[Sequence[float]],
-    b: Sequence[float],
+    a: Rows,
+    b: Row,
     order: int,
     *,
-    c: Sequence[float] | None = None,
-    error: Sequence[Sequence[float]] = (),
+    c: Row | None = None,
+    error: Rows = (),
     error_orders: Sequence[int] = (),
     error_order: int = 0,
     dense: Array | None = None,
     dense_order: int | None = None,
-    extra_a: Sequence[Sequence[float]] = (),
-    extra_c: Sequence[float] = (),
+    extra_a: Rows = (),
+    extra_c: Row = (),
     partitioned: int = 0,
     beta: float = 0.04,
 ) -> Tableau:
@@ -169,7 +176,7 @@ def _weights(a: Array, tree: Tree) -> Array:
     return weights
 
 
-def _pad(rows: Sequence[Sequence[float]], height: int, width: int) -> Array:
+def _pad(rows: Rows, height: int, width: int) -> Array:
     matrix = np.zeros((height, width))
     for i, row in enumerate(rows):
         matrix[i, : len(row)] = row
@@ -177,20 +184,18 @@ def _pad(rows: Sequence[Sequence[float]], height: int, width: int) -> Array:
 
 
 def _expect(name: str, what: str, left: Array, right: Array, wanted: ArrayLike) -> None:
-    """Raises ValueError unless left @ right is what is wanted, to 1e-12 of the largest coefficient of a method (or of 1):
-    rounding errors grow with it, and the order in which NumPy's library adds depends on the processor."""
+    """Raises ValueError unless left @ right is what is wanted, to `ORDER_TOLERANCE` of the largest coefficient of a method
+    (or of 1): rounding errors grow with it, and the order in which NumPy's library adds depends on the processor."""
     off = float(np.max(np.abs(left @ right - np.asarray(wanted))))
-    if not off < 1e-12 * max(1.0, float(np.max(np.abs(left))), float(np.max(np.abs(right)))):
+    if not off < ORDER_TOLERANCE * max(1.0, float(np.max(np.abs(left))), float(np.max(np.abs(right)))):
         raise ValueError(f"method {name!r}: {what} does not hold (off by {off:.1e})")
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The coefficients of DOP853: Hairer, Nørsett & Wanner, *Solving Ordinary Differential Equations I*, II.5 and II.10.
+# The coefficients of DOP853 -------------------------------------------------------------------------------------------
+# Hairer, Nørsett & Wanner, *Solving Ordinary Differential Equations I*, II.5 and II.10.
 #
-# Rows are written as {column: value}; a column left out is zero. Rows 0 to 11 of A are the stages, row 12 the weights
-# b,
-# rows 13 to 15 the extra stages of the dense output.
-
+# Rows are written as {column: value}; a column left out is zero. Rows 0 to 11 of A are the stages, row 12 the weights b, rows
+# 13 to 15 the extra stages of the dense output.
 
 A: tuple[dict[int, float], ...] = (
     {},
@@ -376,9 +381,8 @@ D: tuple[dict[int, float], ...] = (
 )
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The explicit methods, by name. A file adds one with `@METHODS.add`; each is validated the first time it is asked
-# for.
+# The methods ----------------------------------------------------------------------------------------------------------
+# By name. A file adds one with `@METHODS.add`; each is validated when it is first used.
 
 
 class Methods(Mapping[str, Tableau]):
@@ -423,7 +427,7 @@ def euler() -> Tableau:
 
 @METHODS.add
 def adaptive_euler() -> Tableau:
-    """Euler with step control: two steps of h/2 are kept; their distance from one step of h is the error."""
+    """Euler with step control: the result is two steps of h/2; their distance from one step of h is the error."""
     return build(
         "adaptive_euler",
         [[], [1 / 2]],
@@ -446,9 +450,9 @@ def symplectic_euler() -> Tableau:
 
 @METHODS.add
 def splitting() -> Tableau:
-    """Strang splitting for mechanisms, order 2: free rigid bodies move exactly between kicks.
+    """Strang splitting for mechanisms, order 2: free rigid bodies move exactly between impulses of half a step.
 
-    They move on their momentum spheres; see `explicit.splitting_step`. Row 1 of k is its mean derivative.
+    Each moves on its momentum sphere; see `explicit.splitting_step`. Row 1 of k is its mean derivative.
     """
     return build("splitting", [[], []], [0.0, 1.0], 1, partitioned=2)
 

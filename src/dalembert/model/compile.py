@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core.tables import allocate
 from ..core.user_function import Adapter, Pointer
 from ..scene.body import WORLD, Body
 from ..scene.checks import eigenvectors, quaternion_of
@@ -25,14 +26,14 @@ from .particles import (
     particles_in_joints,
     to_frame,
 )
-from .tables import CONTACT_WORK, EQUAL_MOMENTS, LEDGER, STAGES, STATE_SIZE, System
+from .tables import CONTACT_WORK, EQUAL_MOMENTS, LEDGER, STATE_SIZE, System
 from .tree import Layout, build_tree
 from .user_functions import event_adapter
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A scene compiled: immutable tables, names, the initial state, and what keeps the user's functions alive."""
+    """A compiled scene: immutable tables, names, the initial state, and the C functions of user functions."""
 
     name: str
     body_names: tuple[str, ...]
@@ -43,8 +44,8 @@ class Model:
     particles: ParticleCompiler
     graph: Graph
     initial: np.ndarray  # the state vector at the start
-    particle_slices: dict[str, slice]  # where each group stands among all particles
-    attachments: list[tuple[Any, ...]]  # particle, body, and the place in the body, of particles that go with bodies
+    particle_slices: dict[str, slice]  # of each group among all particles
+    attachments: list[tuple[Any, ...]]  # particle, body, and the point of the body, of particles attached to bodies
     attachment_names: tuple[str, ...]  # of their joints
     weights: np.ndarray  # scales of the absolute tolerance; 0 outside the motion
     momentum: np.ndarray  # +1 where the state is a momentum, -1 where a drift moves it
@@ -58,7 +59,7 @@ class Model:
     tree: Layout | None = None  # in joint coordinates: what they are the coordinates of
 
     def body_slice(self, name: str) -> slice:
-        """Where a body's (x, q, P, L) stands in the state vector."""
+        """The slice of a body's (x, q, P, L) in the state vector."""
         at = STATE_SIZE * self.body_names.index(name)
         return slice(at, at + STATE_SIZE)
 
@@ -72,62 +73,36 @@ class Model:
 
     @property
     def particle_block(self) -> slice:
-        """Where the particles stand in the state vector: x (3 n), then p (3 n)."""
+        """The slice of the particles in the state vector: x (3 n), then p (3 n)."""
         at = STATE_SIZE * len(self.body_names)
         return slice(at, at + 6 * self.particle_count)
 
     def system(self, slots: Mapping[str, np.ndarray] | None = None, diagonal: np.ndarray | None = None) -> System:
-        """The tables with a fresh workspace, poisoned with NaN. slots, diagonal : where the matrix of a time step of
-        particles has the blocks of elements and of particles."""
-        graph, rigid = self.graph, len(self.body_names)
-        bodies = len(self.tables["bodies"])
-
-        def blank(n: int) -> np.ndarray:
-            return np.full(n, np.nan)
-
-        kinematics = np.zeros(bodies + 1, tables.KINEMATICS).view(np.recarray)
-        kinematics.rotation[rigid:] = np.eye(3).ravel()
-        settings = np.zeros(1, tables.SETTINGS).view(np.recarray)
+        """The tables with a fresh workspace, filled with NaN where it is written first. slots, diagonal : indices of the
+        blocks of elements and of particles in the matrix of a time step of particles."""
+        graph, rigid, symbolic = self.graph, len(self.body_names), self.graph.symbolic
+        own = {key: np.array(value).view(type(value)) for key, value in self.tables.items()}
+        sizes = {
+            "bodies": len(own["bodies"]), "rigid_bodies": rigid, "joints": len(self.joint_names),
+            "forces": len(own["forces"]), "ledger": len(self.force_names), "rows": graph.rows,
+            "unknowns": graph.unknowns, "values": symbolic.values, "jacobian_size": graph.jacobian_size,
+        }  # fmt: skip
+        system: System = allocate(
+            System, sizes, **own,
+            joints=np.array(graph.joints).view(np.recarray), incidences=graph.incidences, pairs=graph.pairs,
+            hubs=graph.hubs, columns=symbolic.columns, entries=symbolic.entries, updates=symbolic.updates,
+            elements=self.particles.make_elements(slots or {}), interactions=self.particles.make_interactions(),
+            diagonal_slots=np.zeros(0, np.int64) if diagonal is None else diagonal,
+        )  # fmt: skip
+        system.kinematics.rotation[rigid:] = np.eye(3).ravel()
+        settings = system.settings
         settings.length, settings.ledger, settings.condition = self.length, len(self.force_names), 1.0
         settings.rigid, settings.particles = rigid, self.particle_count
-        jacobian = np.zeros(graph.jacobian_size)
-        own = {key: np.array(value).view(type(value)) for key, value in self.tables.items()}
-        own["elements"] = self.particles.make_elements(slots or {})
-        own["interactions"] = self.particles.make_interactions()
-        return System(
-            joints=np.array(graph.joints).view(np.recarray),
-            incidences=graph.incidences,
-            pairs=graph.pairs,
-            hubs=graph.hubs,
-            columns=graph.symbolic.columns,
-            entries=graph.symbolic.entries,
-            updates=graph.symbolic.updates,
-            settings=settings,
-            kinematics=kinematics,
-            jacobian=jacobian,
-            error=np.zeros(graph.rows),
-            bias=np.zeros(graph.rows),
-            scale=blank(graph.unknowns),
-            values=blank(graph.symbolic.values),
-            lower=blank(graph.symbolic.values),
-            rhs=blank(graph.unknowns),
-            multipliers=np.zeros(graph.unknowns),
-            residual=blank(graph.unknowns),
-            scratch=blank(4 * STATE_SIZE + 26 * 6),
-            pushes=np.zeros(6 * rigid),
-            diagonal_slots=np.zeros(0, np.int64) if diagonal is None else diagonal,
-            power=blank(len(self.force_names) + len(LEDGER)),
-            exerted=blank(tables.EXERTED * len(own["forces"])),
-            energies=blank(3),
-            rates=blank(graph.rows),
-            wrenches=blank(6 * len(self.joint_names)),
-            timer=np.zeros(len(STAGES) + 3),
-            **own,
-        )
+        return system
 
 
 def compile_scene(scene: Scene, *, hubs: bool = True, apart: bool = False, coordinates: str = "maximal") -> Model:
-    """Compile a scene. Raises ValueError, naming the object, where it cannot be run.
+    """Compile a scene. Raises ValueError, with the name of the object, for a scene that cannot run.
 
     hubs : see `graph.build_graph`. apart : whether particles have a time step of their own, so that what attaches them to
     bodies is not a joint of the mechanism, but one of the model's `attachments`. coordinates :
@@ -135,96 +110,138 @@ def compile_scene(scene: Scene, *, hubs: bool = True, apart: bool = False, coord
     """
     if not scene.bodies and not scene.particles:
         raise ValueError(f"scene {scene.name!r}: it has nothing that moves; add a body with add_body, or add_particles")
-    bodies = list(scene.bodies.values())
-    index: dict[Any, int] = {body: i for i, body in enumerate(bodies)}
-    layout, links = None, []
-    if coordinates == "joint":
-        layout, links = build_tree(scene), list(scene.links.values())
-    else:
+    layout = build_tree(scene) if coordinates == "joint" else None
+    if layout is None:
         require_mass(scene)
-    held = list(scene.joints.values()) if layout is None else layout.loops
-    joints = [joint for joint in held if not (apart and attaches(joint))]
-    attached = [joint for joint in held if apart and attaches(joint)]
-    nodes, pinned = particles_in_joints(joints, scene)
-    index.update({node: len(bodies) + i for i, node in enumerate(nodes)})
-    index.update({link: len(index) + i for i, link in enumerate(links)})
-    world = len(index)
-    index.update(dict.fromkeys([WORLD, *pinned], world))
+    numbering = _number(scene, layout, apart)
+    bodies, joints, index = numbering.bodies, numbering.joints, numbering.numbers
     graph = build_graph(
         [j.rows for j in joints], [j.starts_with_point for j in joints], [[index[b] for b in j.bodies] for j in joints],
-        world, hubs,
+        index[WORLD], hubs,
     )  # fmt: skip
-    pointers: list[Pointer] = []
-    names: list[str] = []
-    slow: list[str] = []
-
-    def pointer(adapter: Adapter, name: str, scalar: bool = False) -> int:
-        pointers.append(Pointer(adapter, scalar, f"function of {name!r}"))
-        names.append(name)
-        if not adapter.compiled:
-            slow.append(name)
-        return pointers[-1].address
-
+    pointers = _Pointers()
     count = sum(len(group) for group in scene.particles.values())
-    compiler = ForceCompiler(index, STATE_SIZE * len(bodies) + 6 * count, pointer)
+    compiler = ForceCompiler(index, STATE_SIZE * len(bodies) + 6 * count, pointers)
     parts = [row for j, joint in enumerate(joints) for row in part_rows(joint, j, graph, compiler)]
     forces = compiler.forces(scene)
-    particles = ParticleCompiler(scene, compiler.entry, pointer)
-    if scene.events:
-        compiler.entry("events")
-    if scene.touching() or scene.bounded() or (scene.particles and scene.bodies):
-        for name in CONTACT_WORK:
-            compiler.entry(name)
-    addresses = [pointer(event_adapter(event.function), event.name, scalar=True) for event in scene.events.values()]
-    own = {
-        "bodies": np.array([*map(_body_row, bodies), *map(_node_row, nodes), *map(_link_row, links)], tables.BODY).view(
-            np.recarray
+    particles = ParticleCompiler(scene, compiler.entry, pointers)
+    _add_ledger_entries(scene, compiler)
+    addresses = [pointers(event_adapter(event.function), event.name, scalar=True) for event in scene.events.values()]
+    rows = {
+        "bodies": _records(
+            [*map(_body_row, bodies), *map(_node_row, numbering.nodes), *map(_link_row, numbering.links)], tables.BODY
         ),
-        "spins": np.array([(i, 0.0) for i, body in enumerate(bodies) if _asymmetric(body)], tables.SPIN).view(
-            np.recarray
-        ),
-        "nodes": np.array([(node.number,) for node in nodes], tables.NODE).view(np.recarray),
+        "spins": _records([(i, 0.0) for i, body in enumerate(bodies) if _asymmetric(body)], tables.SPIN),
+        "nodes": _records([(node.number,) for node in numbering.nodes], tables.NODE),
         **particles.tables(),
-        "parts": np.array(parts, tables.PART).view(np.recarray),
-        "coordinates": np.array(compiler.coordinates, tables.COORDINATE).view(np.recarray),
-        "forces": np.array(forces, tables.FORCE).view(np.recarray),
+        "parts": _records(parts, tables.PART),
+        "coordinates": _records(compiler.coordinates, tables.COORDINATE),
+        "forces": _records(forces, tables.FORCE),
         "curves": np.concatenate(compiler.curves) if compiler.curves else np.zeros(1),
-        "reactions": _reactions(joints, index),
+        "reactions": _records(_reactions(joints, index), tables.REACTION),
     }
-    extra = len(compiler.coordinates) + len(compiler.ledger) + len(LEDGER)
-    initial = np.concatenate(
-        [*map(_initial_state, bodies), particles.initial(), compiler.starts, np.zeros(extra - len(compiler.starts))]
-    )
-    scales = [[1.0] * 7 + [b.mass] * 3 + [float(np.linalg.eigvalsh(b.inertia)[-1])] * 3 for b in bodies]
-    masses = np.repeat(own["particle_mass"], 3)
-    weights = np.concatenate([np.ravel(scales), np.ones(3 * count), masses, np.zeros(extra)])
-    momentum = np.concatenate(
-        [np.tile([-1.0] * 7 + [1.0] * 6, len(bodies)), -np.ones(3 * count), np.ones(3 * count), np.zeros(extra)]
-    )
+    state = _state(bodies, particles, compiler, rows["particle_mass"])
     return Model(
         name=scene.name,
         body_names=tuple(scene.bodies),
         joint_names=tuple(joint.name for joint in [*joints, *([] if layout is None else layout.joints)]),
         force_names=tuple(compiler.ledger),
         coordinate_names=tuple(compiler.coordinate_names),
-        tables=own,
+        tables=rows,
         particles=particles,
         graph=graph,
-        initial=initial,
+        initial=state.initial,
         particle_slices={group.name: slice(group.first, group.last) for group in particles.groups},
-        attachments=[attachment_row(joint, index) for joint in attached],
-        attachment_names=tuple(joint.name for joint in attached),
-        weights=weights,
-        momentum=momentum,
+        attachments=[attachment_row(joint, index) for joint in numbering.attached],
+        attachment_names=tuple(joint.name for joint in numbering.attached),
+        weights=state.weights,
+        momentum=state.momentum,
         length=_length(scene, bodies),
         event_addresses=np.array(addresses, np.int64),
         events=tuple(scene.events.values()),
-        pointers=tuple(pointers),
-        pointer_names=tuple(names),
+        pointers=tuple(pointers.pointers),
+        pointer_names=tuple(pointers.names),
         scene=scene,
-        slow=tuple(slow),
+        slow=tuple(pointers.slow),
         tree=layout,
     )
+
+
+class _Numbering(NamedTuple):
+    """What takes part in the mechanism, and the index of each in the table of bodies."""
+
+    bodies: list[Body]
+    nodes: list[Particle]
+    links: list[Link]
+    joints: list[Joint]  # those that are constraints
+    attached: list[Joint]  # those that attach particles with a time step of their own
+    numbers: dict[Any, int]  # of bodies, nodes, links; the world and what is pinned come last
+
+
+def _number(scene: Scene, layout: Layout | None, apart: bool) -> _Numbering:
+    """Number bodies, nodes and links, in this order."""
+    bodies = list(scene.bodies.values())
+    links = [] if layout is None else list(scene.links.values())
+    constraints = list(scene.joints.values()) if layout is None else layout.loops
+    joints = [joint for joint in constraints if not (apart and attaches(joint))]
+    attached = [joint for joint in constraints if apart and attaches(joint)]
+    nodes, pinned = particles_in_joints(joints, scene)
+    index: dict[Any, int] = {body: i for i, body in enumerate(bodies)}
+    index.update({node: len(bodies) + i for i, node in enumerate(nodes)})
+    index.update({link: len(index) + i for i, link in enumerate(links)})
+    index.update(dict.fromkeys([WORLD, *pinned], len(index)))
+    return _Numbering(bodies, nodes, links, joints, attached, index)
+
+
+class _Pointers:
+    """Collects the C functions of user functions; call it with an adapter for the address."""
+
+    def __init__(self) -> None:
+        self.pointers: list[Pointer] = []
+        self.names: list[str] = []
+        self.slow: list[str] = []
+
+    def __call__(self, adapter: Adapter, name: str, scalar: bool = False) -> int:
+        self.pointers.append(Pointer(adapter, scalar, f"function of {name!r}"))
+        self.names.append(name)
+        if not adapter.compiled:
+            self.slow.append(name)
+        return self.pointers[-1].address
+
+
+def _add_ledger_entries(scene: Scene, compiler: ForceCompiler) -> None:
+    """The entries of events and contacts, where there may be any."""
+    if scene.events:
+        compiler.entry("events")
+    if scene.touching() or scene.bounded() or (scene.particles and scene.bodies):
+        for name in CONTACT_WORK:
+            compiler.entry(name)
+
+
+class _State(NamedTuple):
+    """See `Model`."""
+
+    initial: np.ndarray
+    weights: np.ndarray
+    momentum: np.ndarray
+
+
+def _state(bodies: list[Body], particles: ParticleCompiler, compiler: ForceCompiler, mass: np.ndarray) -> _State:
+    """The initial state, the scales of its tolerances, and which of it are momenta. mass : of the particles (kg)."""
+    extra, count = len(compiler.coordinates) + len(compiler.ledger) + len(LEDGER), len(mass)
+    initial = np.concatenate(
+        [*map(_initial_state, bodies), particles.initial(), compiler.starts, np.zeros(extra - len(compiler.starts))]
+    )
+    scales = [[1.0] * 7 + [b.mass] * 3 + [float(np.linalg.eigvalsh(b.inertia)[-1])] * 3 for b in bodies]
+    weights = np.concatenate([np.ravel(scales), np.ones(3 * count), np.repeat(mass, 3), np.zeros(extra)])
+    momentum = np.concatenate(
+        [np.tile([-1.0] * 7 + [1.0] * 6, len(bodies)), -np.ones(3 * count), np.ones(3 * count), np.zeros(extra)]
+    )
+    return _State(initial, weights, momentum)
+
+
+def _records(rows: Sequence[tuple[Any, ...]], dtype: np.dtype) -> np.recarray:
+    return np.array(rows, dtype).view(np.recarray)
 
 
 def require_mass(scene: Scene) -> None:
@@ -288,9 +305,10 @@ def _length(scene: Scene, bodies: list[Body]) -> float:
     return max([*arms, 1e-3]) if arms else 1.0
 
 
-def _reactions(joints: list[Joint], index: dict[Any, int]) -> np.ndarray:
+def _reactions(joints: list[Joint], index: dict[Any, int]) -> list[tuple[Any, ...]]:
+    """Rows of REACTION: the body on which the wrench of each joint is recorded."""
     rows = []
     for joint in joints:
         body, sign = (joint.b, 1.0) if index[joint.b] != index[WORLD] else (joint.a, -1.0)
         rows.append((index[body], sign, to_frame(body, joint.at)))
-    return np.array(rows, tables.REACTION).view(np.recarray)
+    return rows

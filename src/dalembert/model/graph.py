@@ -1,6 +1,6 @@
-"""The graph of bodies and joints: where each Jacobian block lies, which blocks multiply, and in which order to eliminate.
+"""The graph of bodies and joints: the offset of each Jacobian block, which blocks multiply, and the order of elimination.
 
-Unknowns are the multipliers of the joints and the constraint accelerations of the hubs (see `mechanics.constraints`).
+Unknowns are the multipliers of the joints and the constraint accelerations of the hubs (see `dynamics.constraints`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 from ..linalg.ordering import Symbolic, analyse
 from .tables import HUB, INCIDENCE, JOINT, PAIR, POINT_POINT, POINT_ROWS, ROWS_ROWS
 
-HUB_DEGREE = 4  # a body of so many joints is kept as an unknown
-SPARE = 36  # numbers that Jacobian blocks of the world may overwrite
+HUB_DEGREE = 4  # a body of so many joints stays an unknown
+SPARE = 36  # numbers that Jacobian blocks of the world may overwrite: 6 rows × 6
 POINT_SIZE = 4  # numbers that stand for the rows of a POINT: its sign and its arm
 
 
@@ -52,30 +52,19 @@ def build_graph(
     Without `hubs` every body is eliminated first: more fill, but also right where the constraints are redundant, as a
     joint's own block may then be singular until those of all its bodies are in it.
     """
+    count, moving = len(rows), [sorted(set(b for b in own if b != world)) for own in bodies]
     touching: list[list[int]] = [[] for _ in range(world)]
-    moving = [sorted(set(b for b in own if b != world)) for own in bodies]
     for joint, own in enumerate(moving):
         for body in own:
             touching[body].append(joint)
-    hard = len(rows) - soft
+    hard = count - soft
     crowded = {b for b in range(world) if sum(joint < hard for joint in touching[b]) >= HUB_DEGREE}
     hubs = hubs and _limbs_are_free(rows[:hard], moving[:hard], crowded)
     hub_of = {body: k for k, body in enumerate(sorted(crowded) if hubs else [])}
-
     starts = list(np.concatenate([[0], np.cumsum(rows, dtype=int)]).tolist())
     total_rows = int(starts[-1])
-    count = len(rows)
     sizes = list(rows) + [6] * len(hub_of)
     offsets = starts[:-1] + [total_rows + 6 * k for k in range(len(hub_of))]
-    neighbours: list[set[int]] = [set() for _ in sizes]
-    for body, own in enumerate(touching):
-        clique = [*own] if body not in hub_of else []
-        for joint in clique:
-            neighbours[joint].update(other for other in clique if other != joint)
-        if body in hub_of:
-            for joint in own:
-                neighbours[joint].add(count + hub_of[body])
-                neighbours[count + hub_of[body]].add(joint)
 
     def ready(node: int, eliminated: set[int]) -> bool:
         """A joint between hubs only has no block of its own before one of them is eliminated."""
@@ -83,7 +72,7 @@ def build_graph(
             return True
         return any(body not in hub_of or count + hub_of[body] in eliminated for body in moving[node])
 
-    symbolic = analyse(sizes, offsets, neighbours, ready)
+    symbolic = analyse(sizes, offsets, _neighbours(touching, hub_of, count), ready)
     incidences: list[tuple[int, ...]] = []
     at_row: dict[tuple[int, int, int], int] = {}
     groups: list[list[tuple[int, bool, int, int, int]]] = [[] for _ in range(world)]
@@ -118,6 +107,20 @@ def build_graph(
         unknowns=total_rows + 6 * len(hub_of),
         jacobian_size=at + SPARE,
     )
+
+
+def _neighbours(touching: list[list[int]], hub_of: dict[int, int], count: int) -> list[set[int]]:
+    """The nodes of the elimination graph (joints, then hubs) that each is connected with: joints of a body that is no hub
+    with each other, and a hub with its joints. touching : the joints of each body."""
+    neighbours: list[set[int]] = [set() for _ in range(count + len(hub_of))]
+    for body, own in enumerate(touching):
+        for joint in own:
+            if body in hub_of:
+                neighbours[joint].add(count + hub_of[body])
+                neighbours[count + hub_of[body]].add(joint)
+            else:
+                neighbours[joint].update(other for other in own if other != joint)
+    return neighbours
 
 
 def _limbs_are_free(rows: Sequence[int], moving: Sequence[Sequence[int]], hubs: set[int]) -> bool:
@@ -181,8 +184,8 @@ def _pairs(
     return pairs
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# J W Jᵀ as a sparse matrix by rows, and where its entries stand among the blocks of the graph.
+# J W Jᵀ as a sparse matrix --------------------------------------------------------------------------------------------
+# By rows, with the index of its entries among the blocks of the graph.
 
 
 class ConstraintPattern(NamedTuple):
@@ -190,7 +193,7 @@ class ConstraintPattern(NamedTuple):
 
     starts: np.ndarray  # (rows + 1,)
     columns: np.ndarray  # (entries,), in order in each row
-    source: np.ndarray  # (entries,), where each stands among the blocks that `mechanics.assembly` fills
+    source: np.ndarray  # (entries,), the index of each among the blocks that `dynamics.constraints` fills
     blocks: np.ndarray  # (joints + 1,), first row of each joint
 
 

@@ -1,4 +1,4 @@
-"""Rows of the tables of particles, from a scene: masses, fields, elements, interactions."""
+"""From a scene to rows of tables: particles (`ParticleCompiler`), forces (`ForceCompiler`) and joints (`part_rows`)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.tables import allocate
 from ..energies.elements import ELEMENT_SET, Elements
 from ..energies.kinds import KINDS, SCRATCH
 from ..linalg.block_matrix import BlockPattern, block_pattern
@@ -38,9 +39,9 @@ FEW = 64  # particles for which all pairs cost no more than sorting them into ce
 
 
 class ParticleCompiler:
-    """Collects the rows of particles' forces while a scene is compiled.
+    """Collects masses, fields, elements and interactions of particles while a scene is compiled.
 
-    entry : a new entry of the ledger. pointer : the address of a function of the user's.
+    entry : a new entry of the ledger. pointer : the address of a user function.
     """
 
     def __init__(self, scene: Scene, entry: Callable[[str], int], pointer: Callable[..., int]) -> None:
@@ -59,7 +60,7 @@ class ParticleCompiler:
 
     @property
     def count(self) -> int:
-        """Particles of the scene."""
+        """The number of particles of the scene."""
         return sum(len(group) for group in self.groups)
 
     def _add(self, force: ParticleForce) -> None:
@@ -71,7 +72,7 @@ class ParticleCompiler:
         else:
             getattr(self, f"_{force.kind}")(force, entry)
 
-    # On each ----------------------------------------------------------------------------------------------------------
+    # Forces on each particle ------------------------------------------------------------------------------------------
 
     def _field_row(self, kind: int, first: int, last: int, **fields: Any) -> None:
         row = np.zeros(1, tables.PARTICLE_FORCE)
@@ -103,14 +104,14 @@ class ParticleCompiler:
             velocity=force.values["velocity"],
         )  # fmt: skip
 
-    # Between a few, and between all -----------------------------------------------------------------------------------
+    # Forces between particles -----------------------------------------------------------------------------------------
 
     def _element_rows(self, force: ParticleForce, entry: int) -> None:
         kind = KINDS[force.kind]
         rows = np.zeros(len(force.values["nodes"]), kind.dtype)
         for key, value in force.values.items():
             rows[key] = value
-        first = sum(len(found) for found in self.elements[force.kind])
+        first = sum(len(others) for others in self.elements[force.kind])
         self.elements[force.kind].append(rows)
         row = {"kind": kind.number, "first": first, "last": first + len(rows), "ledger": entry, "active": 1}
         self.sets.append(tuple(row[name] for name in ELEMENT_SET.names or ()))
@@ -146,14 +147,14 @@ class ParticleCompiler:
         }
 
     def make_elements(self, slots: Mapping[str, np.ndarray] = MappingProxyType({})) -> Elements:
-        """The elements of the scene; slots, by kind: where their matrices go."""
+        """The elements of the scene; slots, by kind: the indices of their matrices' blocks."""
         rows = {name: table.view(np.recarray) for name, table in self.element_rows().items()}
         where = {f"{name}_slots": slots.get(name, np.zeros(0, np.int64)) for name in KINDS}
         sets = np.array(self.sets, ELEMENT_SET).view(np.recarray)
-        return Elements(**{**rows, **where, "sets": sets, "scratch": np.zeros(SCRATCH)})
+        return allocate(Elements, {}, **rows, **where, sets=sets, scratch=np.zeros(SCRATCH))
 
     def pattern(self) -> BlockPattern:
-        """Where the matrix of an implicit step has its blocks."""
+        """The blocks of the matrix of an implicit step."""
         rows = self.element_rows()
         return block_pattern(self.count, [rows[name]["nodes"] for name in KINDS])
 
@@ -175,8 +176,8 @@ class ParticleCompiler:
 
 
 def particles_in_joints(joints: Sequence[Joint], scene: Scene) -> tuple[list[Particle], list[Particle]]:
-    """The particles that joints or forces of bodies take part in, each once, in the order in which they are met: those
-    that are free, the nodes, and those that are pinned, which are points of the world."""
+    """The particles that joints or forces of bodies take part in, each once, in order of appearance: the
+    free ones, which are nodes, and the pinned ones, which are points of the world."""
     frames = [frame for joint in joints for frame in joint.bodies]
     for force in scene.forces.values():
         if not isinstance(force, ParticleForce):
@@ -193,17 +194,16 @@ def attaches(joint: Joint) -> bool:
 
 
 def attachment_row(joint: Joint, index: dict[Any, int]) -> tuple[Any, ...]:
-    """The particle, the body, and where the particle is in it."""
+    """The particle, the body, and the point of the body that it is attached to."""
     particle, body = (joint.a, joint.b) if isinstance(joint.a, Particle) else (joint.b, joint.a)
     assert isinstance(particle, Particle) and isinstance(body, Body)
     return (particle.number, index[body], body.to_body(particle.position))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Rows of the part, coordinate and force tables, from the joints and forces of a scene.
+# Forces on bodies, and joints -----------------------------------------------------------------------------------------
+# Rows of the part, coordinate and force tables.
 
-
-ELEMENT_KINDS = {
+PART_KINDS = {
     "point": tables.POINT,
     "dot": tables.DOT,
     "plane": tables.PLANE,
@@ -240,7 +240,7 @@ class ForceCompiler:
         self._known: dict[tuple[str, str], int] = {}
 
     def coordinate(self, joint: Joint, which: str) -> int:
-        """Index of a joint's coordinate, made when first asked for."""
+        """The index of a joint's coordinate, which is added by the first call."""
         key = (joint.name, which)
         if key not in self._known:
             self._known[key] = len(self.coordinates)
@@ -291,10 +291,10 @@ class ForceCompiler:
                 rows += force.rows(self)
         return rows
 
-    # What forces make their rows with -------------------------------------------------------------------------------
+    # For the rows of forces -------------------------------------------------------------------------------------------
 
     def row(self, law: str, force: Force | None = None, **fields: Any) -> tuple[Any, ...]:
-        """A row of the FORCE table. force : whose entry of the ledger, and coordinate, it has; else give those it needs.
+        """A row of the FORCE table. force : the owner of its entry of the ledger and its coordinate; without it, give those.
         Raises ValueError for a law that is not registered."""
         if law not in NUMBERS:
             raise ValueError(f"law {law!r} is not registered; registered: {', '.join(NUMBERS)}")
@@ -334,7 +334,7 @@ class ForceCompiler:
 
 
 def part_rows(joint: Joint, j: int, graph: Graph, compiler: ForceCompiler) -> list[tuple[Any, ...]]:
-    """PART rows of one joint; its rows follow one another."""
+    """The PART rows of one joint, in the order of its constraint rows."""
     index, start = compiler.index, int(graph.joints[j].row)
     spare = graph.offset(j, index[WORLD], 0)
 
@@ -363,7 +363,7 @@ def part_rows(joint: Joint, j: int, graph: Graph, compiler: ForceCompiler) -> li
     for part in joint.parts:
         first = compiler.coordinate(joint, "parameter") if part.kind == "curve" else 0
         rows.append(
-            row(ELEMENT_KINDS[part.kind], local, (joint.a, joint.b), anchor_a=to_frame(joint.a, part.point_a), first=first,
+            row(PART_KINDS[part.kind], local, (joint.a, joint.b), anchor_a=to_frame(joint.a, part.point_a), first=first,
                 anchor_b=to_frame(joint.b, part.point_b), axis_a=turn(joint.a, part.axis_a),
                 axis_b=turn(joint.b, part.axis_b), value=part.value)
         )  # fmt: skip

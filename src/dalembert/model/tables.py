@@ -1,7 +1,7 @@
-"""The tables a kernel reads: one record array a kind of element, with named fields.
+"""The tables of mechanics: one record array for each kind of element, and the numbers that name the kinds.
 
-A body index equal to the number of bodies means the world, which takes part as a body of infinite mass: its row of the
-`kinematics` table never changes, and its Jacobian blocks go to an area that nobody reads.
+A body index equal to the number of bodies means the world, which is a body of infinite mass: its row of the
+`kinematics` table never changes, and its Jacobian blocks go to an area that is never read.
 Vectors called anchor_* and axis_* are in the frame of the body of the same letter. SI units.
 """
 
@@ -24,7 +24,7 @@ PLANE = 2  # axis_a · (anchor_b − anchor_a) = value: 1 row
 DISTANCE = 3  # |anchor_b − anchor_a| = value: 1 row
 CURVE = 4  # anchor_b lies on a curve fixed in body a: 2 rows
 COUPLING = 5  # ratio s_1 + ratio₂ s_2 = value, of two coordinates: 1 row (gears, racks, screws)
-CUSTOM = 6  # C(t, poses) by a function of the user's: any number of rows up to 6
+CUSTOM = 6  # C(t, poses) by a user function: any number of rows up to 6
 SOFT = 7  # the rate of a coordinate, with a bias of its own: 1 row (see `contact.soft`)
 
 # Coordinates ----------------------------------------------------------------------------------------------------------
@@ -39,8 +39,8 @@ TORSION = 2  # damped spring on a coordinate
 DRAG = 3  # linear and quadratic drag, on the velocity and on the spin
 CONSTANT = 4  # constant force and torque, at a point, in world or body axes
 MOTOR = 5  # force or torque on a coordinate: constant, or towards a speed within a limit
-CUSTOM_FORCE = 6  # force and torque by a function of the user's
-CUSTOM_MOTOR = 7  # force or torque on a coordinate by a function of the user's
+CUSTOM_FORCE = 6  # force and torque by a user function
+CUSTOM_MOTOR = 7  # force or torque on a coordinate by a user function
 # From here on, the impulses of time steps: on a coordinate, within bounds.
 LIMITED = 8
 STOP = 8  # s ≥ `rest` (side +1) or s ≤ `rest` (side −1)
@@ -62,7 +62,7 @@ EQUAL_MOMENTS = 1e-12  # difference of moments of inertia, relative, that is non
 SPIN = np.dtype(
     [("body", "i8"), ("size", "f8")], align=True
 )  # a body with three different ones; |L| at the last completion
-# `compliance`: what the multiplier of a joint of one row adds to the rate that it holds, 1/kg or 1/(kg m²); zero but for soft
+# `compliance`: what the multiplier of a joint of one row adds to the rate of that row, 1/kg or 1/(kg m²); zero but for soft
 # constraints.
 JOINT = np.dtype(
     [("row", "i8"), ("rows", "i8"), ("first", "i8"), ("last", "i8"), ("active", "i8"), ("pivot", "i8"),
@@ -96,7 +96,7 @@ COORDINATE = np.dtype(
 # Forces on each of a range of particles
 PARTICLE_FIELD = 0  # m · vector + force
 MEDIUM = 1  # −(linear + quadratic |u|) u, u the velocity relative to `velocity`
-CUSTOM_FIELD = 2  # by a function of the user's
+CUSTOM_FIELD = 2  # by a user function
 WIND = 3  # on the panels `first` to `last`: triangles
 
 FORCE = np.dtype(
@@ -118,11 +118,12 @@ NODE = np.dtype([("particle", "i8")], align=True)
 
 REACTION = np.dtype([("body", "i8"), ("sign", "f8"), ("anchor", "f8", 3)], align=True)
 
-# How constraints are held ---------------------------------------------------------------------------------------------
+# How constraints are enforced -----------------------------------------------------------------------------------------
 PROJECTION = 0
 FEEDBACK = 1
 PENALTY = 2
 EXERTED = 6  # numbers that each force has in `System.exerted`
+SCRATCH = 4 * STATE_SIZE + 26 * 6  # states of four bodies, and the results of a user constraint of six rows
 # `implicit`: whether forces that are marked so act as soft constraints, and are left out of the applied forces.
 # `on_particles`: addresses of the C functions of fields, elements and laws between particles, 0 where there are none.
 # `special`: that of what few scenes need; and whether there are rows and forces of that kind.
@@ -139,7 +140,7 @@ SETTINGS = np.dtype(
 STAGES = ("mass properties", "J and J̇q̇", "assembly", "factorization", "solve", "forces", "update")
 MASS, JACOBIAN, ASSEMBLY, FACTORIZATION, SOLVE, FORCE_STAGE, UPDATE = range(7)
 
-# Entries of the ledger of a scene whose bodies touch: the work of normal forces (impacts), and of friction.
+# Entries of the ledger of a scene with contacts: the work of normal forces (impacts), and of friction.
 CONTACT_WORK = ("contact: impacts", "contact: friction")
 # Entries of the ledger after the work of each non-conservative force ----------------------------------------------------
 LEDGER = ("constraint work", "projection work") + tuple(
@@ -148,68 +149,108 @@ LEDGER = ("constraint work", "projection work") + tuple(
     for axis in "xyz"
 )
 CONSTRAINT_WORK, PROJECTION_WORK, FORCE_IMPULSE, TORQUE_IMPULSE, REACTION_IMPULSE, REACTION_TORQUE = 0, 1, 2, 5, 8, 11
+ENTRIES = len(LEDGER)
+TIMES = len(STAGES) + 3  # of `System.timer`
 
 
 class System(NamedTuple):
-    """Everything the mechanics needs, as flat arrays: tables of the model first, then the workspace.
-
-    Tables of records, then arrays of float64.
+    """The tables of mechanics: those of the model first, then the workspace of `dynamics`.
 
     Particles that joints or forces of bodies take part in are *nodes*: they have a row of `bodies` and one of `kinematics`
     after the rigid bodies, as bodies that cannot turn (inverse inertia 0), so that everything there holds for them too.
+    Units of rows are those of the constraint: m or rad for its error, N or N m for its multiplier.
     """
 
     bodies: Any = column(
-        dtype=BODY, unit="mass kg, inverse_mass 1/kg, inertia kg m²", doc="rigid bodies and then nodes"
-    )
-    parts: Any = column(dtype=PART)
-    joints: Any = column(dtype=JOINT)
-    incidences: Any = column(dtype=INCIDENCE, doc="one a (joint's group of rows, body), sorted by joint")
-    pairs: Any = column(
-        dtype=PAIR, doc="two incidences of one body; the target block is stepped through by row_step and column_step"
-    )
-    hubs: Any = column(dtype=HUB, doc="bodies of many joints, kept as unknowns")
-    coordinates: Any = column(dtype=COORDINATE)
-    forces: Any = column(dtype=FORCE, unit="torque N m")
-    reactions: Any = column(dtype=REACTION, doc="one a joint")
-    columns: Any = column(dtype=COLUMN)
-    entries: Any = column(dtype=ENTRY)
-    updates: Any = column(dtype=BLOCK_UPDATE)
-    settings: Any = column("1", SETTINGS)
-    kinematics: Any = column(
-        dtype=KINEMATICS, doc="one a body or node, and the world",
-        unit="x m, v m/s, omega rad/s, momentum kg m²/s, force N, torque N m, acceleration m/s², turning rad/s²",
+        dtype=BODY, writer="model.compile", doc="rigid bodies and then nodes",
+        unit="mass kg, inverse_mass 1/kg, inertia kg m², inverse_inertia 1/(kg m²), principal 1, moments kg m²",
     )  # fmt: skip
-    spins: Any = column(dtype=SPIN)
-    nodes: Any = column(dtype=NODE)
-    particle_forces: Any = column(dtype=PARTICLE_FORCE)
-    panels: Any = column(dtype=PANEL)
+    parts: Any = column(
+        dtype=PART, writer="model.compile", doc="of joints",
+        unit="anchor_a m, anchor_b m, axis_a 1, axis_b 1, value m or 1, ratio 1 or m, ratio_2 1 or m",
+    )  # fmt: skip
+    joints: Any = column(dtype=JOINT, unit="compliance 1/kg or 1/(kg m²)", writer="model.graph")
+    incidences: Any = column(
+        dtype=INCIDENCE, writer="model.graph", doc="one a (joint's group of rows, body), sorted by joint"
+    )
+    pairs: Any = column(
+        dtype=PAIR, writer="model.graph",
+        doc="two incidences of one body; the target block is stepped through by row_step and column_step",
+    )  # fmt: skip
+    hubs: Any = column(dtype=HUB, writer="model.graph", doc="bodies of many joints, which stay unknowns")
+    coordinates: Any = column(
+        dtype=COORDINATE, unit="axis_a 1, side_a 1, side_b 1, anchor_a m, anchor_b m", writer="model.compile"
+    )
+    forces: Any = column(
+        dtype=FORCE, writer="model.compile",
+        unit="anchor_a m, anchor_b m, vector N or m/s² or 1, torque N m, stiffness N/m or N m/rad, "
+        "damping N s/m or N m s/rad, rest m or rad, target m/s or rad/s, limit N or N m, side 1, restitution 1, "
+        "position m or rad",
+    )  # fmt: skip
+    reactions: Any = column(dtype=REACTION, unit="sign 1, anchor m", writer="model.compile", doc="one a joint")
+    columns: Any = column(dtype=COLUMN, writer="linalg.ordering")
+    entries: Any = column(dtype=ENTRY, writer="linalg.ordering")
+    updates: Any = column(dtype=BLOCK_UPDATE, writer="linalg.ordering")
+    settings: Any = column(
+        "1", SETTINGS, writer="simulation",
+        unit="stiffness 1/s² or N/m, damping 1/s or N s/m, regularization 1, condition 1, linear_residual 1, length m, "
+        "rate 1/s",
+    )  # fmt: skip
+    kinematics: Any = column(
+        "bodies + 1", KINEMATICS, writer="dynamics.kinematics", doc="one a body or node, and the world",
+        unit="x m, rotation 1, v m/s, omega rad/s, momentum kg m²/s, inverse_inertia 1/(kg m²), force N, torque N m, "
+        "linear m/s², angular rad/s², acceleration m/s², turning rad/s²",
+    )  # fmt: skip
+    spins: Any = column(dtype=SPIN, unit="size kg m²/s", writer="dynamics.kinematics")
+    nodes: Any = column(dtype=NODE, writer="model.compile")
+    particle_forces: Any = column(
+        dtype=PARTICLE_FORCE, writer="model.particles",
+        unit="vector m/s², force N, velocity m/s, linear N s/m, quadratic N s²/m², pressure N s²/m⁴",
+    )  # fmt: skip
+    panels: Any = column(dtype=PANEL, writer="model.particles")
     elements: Any = part(Elements)
     interactions: Any = part(Interactions)
     pushes: Any = column(
-        "6 * rigid_bodies", unit="N, N m", doc="forces and torques from particles with a time step of their own"
+        "6 * rigid_bodies", unit="N, N m", writer="deformable.step",
+        doc="forces and torques from particles with a time step of their own",
+    )  # fmt: skip
+    diagonal_slots: Any = column(
+        dtype=np.int64, writer="deformable.linear", doc="blocks on the diagonal of the matrix of such a step"
     )
-    diagonal_slots: Any = column("particles", np.int64, doc="blocks on the diagonal of the matrix of such a step")
-    particle_mass: Any = column("particles", unit="kg")
-    particle_inverse_mass: Any = column("particles", unit="1/kg", doc="0 for what is pinned")
-    curves: Any = column(doc="piecewise polynomials, see `mechanics.curve`")
+    particle_mass: Any = column(unit="kg", writer="model.particles")
+    particle_inverse_mass: Any = column(unit="1/kg", writer="model.particles", doc="0 for what is pinned")
+    curves: Any = column(unit="m", writer="model.compile", doc="piecewise polynomials, see `dynamics.jacobian`")
     jacobian: Any = column(
-        doc="of a POINT: its sign and arm (4 numbers); of other rows: (rows × 6), linear then angular"
+        "jacobian_size", unit="1, m", writer="dynamics.jacobian",
+        doc="of a POINT: its sign and arm (4 numbers); of other rows: (rows × 6), linear then angular",
+    )  # fmt: skip
+    error: Any = column("rows", unit="m or rad", writer="dynamics.jacobian", doc="C")
+    bias: Any = column("rows", unit="m/s² or rad/s²", writer="dynamics.jacobian", doc="J̇ v")
+    scale: Any = column("unknowns", unit="1/kg", fill=np.nan, writer="dynamics.constraints", doc="diagonal of J W Jᵀ")
+    values: Any = column(
+        "values", unit="1/kg", fill=np.nan, writer="dynamics.constraints", doc="blocks of the factorization"
     )
-    error: Any = column("rows", doc="C")
-    bias: Any = column("rows", doc="J̇ v")
-    scale: Any = column("unknowns", doc="diagonal of J W Jᵀ")
-    values: Any = column(doc="blocks of the factorization")
-    lower: Any = column(doc="its factor")
-    rhs: Any = column("unknowns")
-    multipliers: Any = column("unknowns", doc="λ of the last solve")
-    residual: Any = column("unknowns")
-    scratch: Any = column(doc="arguments and results of user functions")
-    power: Any = column("ledger", unit="W", doc="rates of the ledger")
-    exerted: Any = column("6 * forces", doc="what each did last that no potential knows of; see `mechanics.forces`")
+    lower: Any = column("values", unit="1", fill=np.nan, writer="dynamics.constraints", doc="its factor")
+    rhs: Any = column("unknowns", unit="m/s²", fill=np.nan, writer="dynamics.constraints")
+    multipliers: Any = column("unknowns", unit="N or N m", writer="dynamics.constraints", doc="λ of the last solve")
+    residual: Any = column("unknowns", unit="m/s²", fill=np.nan, writer="dynamics.constraints")
+    scratch: Any = column(
+        "SCRATCH", unit="any", fill=np.nan, writer="dynamics.forces", doc="arguments and results of user functions"
+    )
+    power: Any = column(
+        "ledger + ENTRIES", unit="W", fill=np.nan, writer="dynamics.dynamics", doc="rates of the ledger"
+    )
+    exerted: Any = column(
+        "EXERTED * forces", unit="N, N m", fill=np.nan, writer="dynamics.forces",
+        doc="force and torque of each that has no potential; see `dynamics.forces`",
+    )  # fmt: skip
     energies: Any = column(
-        unit="J", doc="kinetic and potential; the potential of the particles' own forces, last evaluated"
-    )
-    rates: Any = column("rows", doc="J v")
-    wrenches: Any = column("6 * joints", unit="N, N m", doc="force and torque of each joint on its second body")
-    timer: Any = column("stages + 3", doc="see `ticks`")
+        "3", unit="J", fill=np.nan, writer="dynamics.dynamics",
+        doc="kinetic and potential; the potential of the particles' own forces, last evaluated",
+    )  # fmt: skip
+    rates: Any = column("rows", unit="m/s or rad/s", fill=np.nan, writer="dynamics.dynamics", doc="J v")
+    wrenches: Any = column(
+        "6 * joints", unit="N, N m", fill=np.nan, writer="dynamics.dynamics",
+        doc="force and torque of each joint on its second body",
+    )  # fmt: skip
+    timer: Any = column("TIMES", unit="ticks", writer="core.profiler", doc="see `core.profiler`")

@@ -1,8 +1,8 @@
-"""From a scene to a tree of links: which joint carries which link, and which joints are left to close loops.
+"""From a scene to a tree of links: the joint that carries each link, and the joints that close loops.
 
-The tree is found from the world on, and then from each body that nothing carries yet, in the order in which bodies were
-added, the nearest joints first and in their own order. Joints that reach a link again, and those that are no sum of hinges
-and sliders, are loops: constraints on the coordinates.
+The tree grows from the world, and then from each body that is not in it yet, in the order in which bodies were added,
+breadth first, joints in their own order. Joints between two links of the tree, and those that are no sum of hinges and
+sliders, are loops: constraints on the coordinates. The tables come first, `build_tree`, the entry, after them.
 """
 
 from __future__ import annotations
@@ -18,28 +18,19 @@ from ..scene.body import WORLD, Body
 from ..scene.joint import Joint, Link
 from ..scene.scene import Scene
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The tables of a tree of links.
+# The tables of a tree of links ----------------------------------------------------------------------------------------
+# A *node* is a link together with the joint that carries it; parents come first. Its frame is the frame of its body: at the
+# centre of mass. The *coordinates* u of a node are those of its joint (a free body has the position of its centre of mass and
+# its quaternion; a ball has the quaternion of the child's rotation since the start, in the axes of the parent), the *speeds*
+# w are u̇ of a hinge (rad/s) or a slider (m/s), the angular velocity relative to the parent, in the axes of the parent, of a
+# ball, and velocity and angular velocity in world axes of a free body. A *freedom* is one of these speeds.
 #
-# A *node* is a link together with the joint that carries it; nodes stand parents first. Its frame is the frame of its
-# body: at
-# the centre of mass. The *coordinates* u of a node are those of its joint (what is free has the position of its
-# centre of mass
-# and its quaternion; a ball has the quaternion of the child's turn since the start, in the axes of the parent), the
-# *speeds* w
-# are u̇ of a hinge (rad/s) or a slider (m/s), the angular velocity relative to the parent, in the axes of the parent,
-# of a
-# ball, and velocity and angular velocity in world axes of what is free. A *freedom* is one of these speeds.
-#
-# All that moves is in world axes; a wrench is a force and a torque about the centre of mass of its link. With v, ω
-# the
+# Moving quantities are in world axes; a wrench is a force and a torque about the centre of mass of its link. With v, ω the
 # velocities of that point and of the link,
 #
 #     (v, ω) = (v_p + ω_p × r, ω_p) + Σ S_k w_k,      r = x − x_p,
 #
-# S_k the column of freedom k. Their rates are those of the parent, taken along in the same way, plus S ẇ, plus a
-# bias.
-
+# S_k the column of freedom k. Their rates are those of the parent, transformed in the same way, plus S ẇ, plus a bias.
 
 WELD, HINGE, SLIDER, BALL, FREE = range(5)
 COORDINATES = (0, 1, 1, 4, 7)  # numbers u has of a joint of each kind
@@ -55,11 +46,11 @@ NODE = np.dtype(
 """parent : −1 is the world. row : of the kinematics table, −1 for what is in between the two axes of one joint. first, last :
 its freedoms; at : its first coordinate. anchor_parent, anchor : the joint's point in the frames of parent and link. axis : in
 the frame of the parent. The rotation from link to parent is that at the start, `turned`, but of a hinge, which is
-still + cos u turned + sin u across (Rodrigues, times that at the start). joint : what it bears is recorded as of this one, −1
-if as of none; sign : −1 where that is told of the parent."""
+still + cos u turned + sin u across (Rodrigues, times that at the start). joint : the joint that its reaction is recorded for,
+−1 for none; sign : −1 where it is the reaction on the parent."""
 
 FREEDOM = np.dtype([("node", "i8"), ("before", "i8"), ("armature", "f8")], align=True)
-"""before : the freedom that comes before it on the way from the root, −1 if none."""
+"""before : the freedom before it on the path from the root, −1 if none."""
 
 MOTION = np.dtype(
     [("x", "f8", 3), ("rotation", "f8", 9), ("r", "f8", 3), ("arm", "f8", 3), ("v", "f8", 3), ("omega", "f8", 3),
@@ -69,30 +60,44 @@ MOTION = np.dtype(
     align=True,
 )  # fmt: skip
 """r : from the parent; arm : to the joint. force, torque : applied to the link. acceleration, turning : v̇, ω̇. The three
-blocks: how force and torque depend on these, (M, H; Hᵀ, J), of the link or of all that it carries; bearing : what is left of
-them without accelerations, or what a joint bears."""
+blocks: how force and torque depend on these, (M, H; Hᵀ, J), of the link or of its subtree; bearing : the
+wrench without accelerations, or the reaction of a joint."""
 
 COLUMN = np.dtype([("linear", "f8", 3), ("angular", "f8", 3), ("force", "f8", 3), ("torque", "f8", 3), ("response", "f8"),
                    ("effort", "f8")], align=True)  # fmt: skip
-"""S_k, and what the algorithms find of it: force and torque of a unit of its rate, its response, its effort."""
+"""S_k, and the results of the algorithms: force and torque of a unit of its rate, its response, its effort."""
 
 
 class Tree(NamedTuple):
     """n nodes, m speeds."""
 
-    nodes: Any = column("nodes", NODE)
-    freedoms: Any = column("m", FREEDOM)
-    motion: Any = column("nodes", MOTION, unit="x m, v m/s, omega rad/s, force N, torque N m")
-    columns: Any = column("m", COLUMN, doc="one a freedom")
-    matrix: Any = column("m * m", fill=np.nan, doc="mass matrix, or its factor")
-    efforts: Any = column("m", unit="N, N m", doc="applied along the freedoms")
-    rates: Any = column("m", unit="m/s², rad/s²", fill=np.nan, doc="ẇ")
-    scratch: Any = column("m", fill=np.nan)
+    nodes: Any = column(
+        "nodes", NODE, writer="model.tree",
+        unit="mass kg, sign 1, inertia kg m², anchor_parent m, anchor m, axis 1, turned 1, still 1, across 1",
+    )  # fmt: skip
+    freedoms: Any = column("m", FREEDOM, unit="armature kg or kg m²", writer="model.tree")
+    motion: Any = column(
+        "nodes", MOTION, writer="dynamics.tree_motion",
+        unit="x m, rotation 1, r m, arm m, v m/s, omega rad/s, bias m/s², bias_turn rad/s², inertia kg m², "
+        "force N, torque N m, acceleration m/s², turning rad/s², mass_block kg, mixed_block kg m, inertia_block kg m², "
+        "bearing N, bearing_torque N m",
+    )  # fmt: skip
+    columns: Any = column(
+        "m", COLUMN, writer="dynamics.tree_dynamics", doc="one a freedom",
+        unit="linear 1 or m, angular 1, force N per unit rate, torque N m per unit rate, response kg or kg m², "
+        "effort N or N m",
+    )  # fmt: skip
+    matrix: Any = column(
+        "m * m", unit="kg, kg m, kg m²", fill=np.nan, writer="dynamics.tree_queries", doc="mass matrix, or its factor"
+    )
+    efforts: Any = column("m", unit="N, N m", writer="dynamics.tree_motion", doc="applied along the freedoms")
+    rates: Any = column("m", unit="m/s², rad/s²", fill=np.nan, writer="dynamics.tree_dynamics", doc="ẇ")
+    scratch: Any = column("m", unit="any", fill=np.nan, writer="dynamics.tree_dynamics")
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# Building -------------------------------------------------------------------------------------------------------------
 
-CLOSED = 1e-6
+CLOSED = 1e-6  # m per m of the joint's coordinates, or of a cosine: joints that are open by more are refused
 KINDS = {"hinge": HINGE, "slider": SLIDER, "ball": BALL}  # of the steps of joints
 START = {HINGE: [0.0], SLIDER: [0.0], BALL: [1.0, 0.0, 0.0, 0.0]}  # coordinates at the initial pose
 SUFFIXES = {
@@ -104,7 +109,7 @@ SUFFIXES = {
 
 @dataclass
 class Place:
-    """What stands in the tree: a body, a link, the world, or what is between the two axes of one joint."""
+    """A node before its tables are made: a body, a link, the world, or the massless one between two axes of one joint."""
 
     item: Any
     number: int  # of the node, −1 for the world
@@ -145,8 +150,8 @@ class Layout:
 
 
 def build_tree(scene: Scene) -> Layout:
-    """The tree of a scene. Raises ValueError for a joint that is open, a link that nothing holds, and what moves nothing that
-    has mass."""
+    """The tree of a scene. Raises ValueError for a joint that is open, a link without joints, and a joint that moves nothing
+    with mass."""
     layout = Layout()
     edges: dict[Any, list[Joint]] = {}
     for joint in scene.joints.values():
@@ -190,29 +195,29 @@ def _place(item: Body | Link, layout: Layout) -> Place:
 def _free(body: Body, layout: Layout) -> Place:
     place = _place(body, layout)
     world = Place(WORLD, -1, np.zeros(3), np.eye(3))
-    _add(world, place, FREE, np.zeros(3), np.zeros(3), body.name, 0.0, layout)
+    _add(world, place, _Step(FREE, np.zeros(3), np.zeros(3), body.name), layout)
     layout.start += [*body.position.tolist(), *body.orientation]
     return place
 
 
 def _carry(joint: Joint, parent: Place, item: Any, turned: bool, layout: Layout) -> Place:
-    """Add what a joint carries: `turned`, where that is its a."""
+    """Add the link that a joint carries; `turned` if that is the joint's a. Returns its place."""
     _require_closed(joint)
     place = _place(item, layout)
     at, sign = joint.at, -1.0 if turned else 1.0
     layout.joints.append(joint)
     steps = _steps(joint, turned)
     if not steps:
-        _add(parent, place, WELD, at, np.zeros(3), joint.name, 0.0, layout, sign)
+        _add(parent, place, _Step(WELD, at, np.zeros(3), joint.name, 0.0, sign), layout)
         return place
     for kind, axis, name in steps[:-1]:
         between = Place(None, len(layout.rows), at, np.eye(3))
-        _add(parent, between, kind, at, sign * axis, name, joint.armature, layout)
+        _add(parent, between, _Step(kind, at, sign * axis, name, joint.armature), layout)
         layout.start += START[kind]
         parent = between
     place.number = len(layout.rows)
     kind, axis, name = steps[-1]
-    _add(parent, place, kind, at, sign * axis, name, joint.armature, layout, sign)
+    _add(parent, place, _Step(kind, at, sign * axis, name, joint.armature, sign), layout)
     layout.start += START[kind]
     return place
 
@@ -241,10 +246,20 @@ def _require_closed(joint: Joint) -> None:
             )
 
 
-def _add(
-    parent: Place, place: Place, kind: int, at: np.ndarray, axis: np.ndarray, name: str, armature: float,
-    layout: Layout, sign: float = 1.0,
-) -> None:  # fmt: skip
+class _Step(NamedTuple):
+    """One hinge, slider, ball, weld or free motion, as a part of a joint."""
+
+    kind: int
+    at: np.ndarray  # its point in the world, m
+    axis: np.ndarray  # in the world; zero for kinds without one
+    name: str
+    armature: float = 0.0
+    sign: float = 1.0
+
+
+def _add(parent: Place, place: Place, step: _Step, layout: Layout) -> None:
+    """Append the node of a place, its freedoms, and their names."""
+    kind, at, axis, name, armature, sign = step
     first, where = len(layout.freedoms), len(layout.coordinate_names)
     turned = parent.rotation.T @ place.rotation
     own_axis = parent.rotation.T @ axis

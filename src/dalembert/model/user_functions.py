@@ -1,7 +1,7 @@
-"""User functions brought to the one form that kernels call, f(t, numbers) → numbers; see `pointer`.
+"""User functions adapted to the form that kernels call, f(t, numbers) → numbers; see `core.user_function`.
 
-A compiled function stays compiled: its adapter is compiled around it (`user_pointer`). A plain one is called back through
-Python, and what it returns is checked in each call (`Answer.checked`); of a compiled one it is checked once, before the run.
+A compiled function stays compiled: its adapter is compiled around it. A plain one is called back through Python, and its
+result is checked in each call (`Answer.checked`); the result of a compiled one is checked once, before the run.
 """
 
 import functools
@@ -13,12 +13,14 @@ import numpy as np
 
 from ..core.user_function import Adapter, Compile
 
-STEP = 1e-3  # of the fourth-order difference that gives the bias (s)
+STEP = 1e-3  # of the fourth-order difference that gives the bias, at unit speed (s)
+SLOW = 1e-6  # speed (norm of all v and ω) below which that step grows no longer
+COMPLEX_STEP = 1e-60  # so small that its square vanishes: the derivative is exact to rounding
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a function of the user's returns: in words, and the shapes that these may have."""
+    """The required result of a user function: in words, and the shapes that it may have."""
 
     words: str
     shapes: tuple[tuple[int, ...], ...]
@@ -44,7 +46,8 @@ class Answer:
         if isinstance(kind, known):
             return () in self.shapes
         if isinstance(kind, types.BaseTuple):
-            return (len(kind),) in self.shapes and all(isinstance(item, known) for item in kind)
+            members: Any = kind
+            return (len(members),) in self.shapes and all(isinstance(item, known) for item in members)
         return (
             isinstance(kind, types.Array)
             and isinstance(kind.dtype, known)
@@ -83,7 +86,7 @@ def constraint_answers(rows: int, bodies: int) -> tuple[Answer, Answer, Answer]:
     )
 
 
-# Adapters: each `make` is given what compiles, or leaves alone, the functions that it defines (`Adapter.make`).
+# Adapters. The first argument of each maker compiles functions, or returns them unchanged (`Adapter.make`).
 
 
 def load_adapter(function: Callable[..., Any]) -> Adapter:
@@ -94,7 +97,7 @@ def load_adapter(function: Callable[..., Any]) -> Adapter:
 def _load(compile: Compile, function: Callable[..., Any]) -> Callable[..., Any]:
     def adapter(t: float, s: np.ndarray) -> np.ndarray:
         result = function(t, s[0:3], s[3:7], s[7:10], s[10:13])
-        out = np.full(6, np.nan)  # what another number of values than 3 or 6 leaves: the run stops and says so
+        out = np.full(6, np.nan)  # stays so for another number of values than 3 or 6: the run stops and reports it
         if len(result) == 3 or len(result) == 6:
             out[3:] = 0.0
             for i in range(len(result)):
@@ -153,7 +156,7 @@ def _radial(compile: Compile, function: Callable[..., Any]) -> Callable[..., Any
 
 
 def supplied_constraint(function: Any, jacobian: Any, bias: Any, rows: int, bodies: int) -> Adapter:
-    """C, J and J̇ v by the user's own functions, as f(t, states of four bodies) → 26 rows numbers."""
+    """C, J and J̇ v by user functions, as f(t, states of four bodies) → 26 rows numbers."""
     return Adapter(
         (function, jacobian, bias), _supplied, (rows, bodies), 26 * rows, answers=constraint_answers(rows, bodies)
     )
@@ -184,7 +187,7 @@ def _supplied(
 
 
 def automatic_constraint(function: Any, rows: int, bodies: int) -> Adapter:
-    """The same with derivatives taken of C itself.
+    """The same with derivatives of C itself.
 
     Along the path x + s v, exp(½ s ω) q, which holds v and ω constant, d/ds C = J (v, ω) and d²/ds² C = J̇ v. The first
     is a complex step, Im C(s + i h)/h with h so small that it is exact to rounding (Squire & Trapp 1998); the second is
@@ -221,7 +224,7 @@ def _automatic(compile: Compile, function: Any, rows: int, bodies: int) -> Calla
     along = compile(along)
 
     def adapter(t: float, s: np.ndarray) -> np.ndarray:
-        tiny = 1e-60
+        tiny = COMPLEX_STEP
         out, found, rates = np.zeros(26 * rows), np.empty(rows, np.complex128), np.zeros((bodies, 6))
         along(s, found, rates, 0.0, 0.0)
         for r in range(rows):
@@ -240,7 +243,7 @@ def _automatic(compile: Compile, function: Any, rows: int, bodies: int) -> Calla
                 speed += rates[k, c] ** 2
         speed = np.sqrt(speed)
         if speed > 0.0:
-            step = STEP / max(speed, 1e-6)
+            step = STEP / max(speed, SLOW)
             for weight, at in ((1.0, -2.0), (-8.0, -1.0), (8.0, 1.0), (-1.0, 2.0)):
                 along(s, found, rates, at * step, tiny)
                 for r in range(rows):

@@ -147,15 +147,16 @@ def find_tables(*owners: Any) -> dict[str, Any]:
 
 
 def list_tables(tables: dict[str, Any]) -> str:
-    """One line for each array of all tables: its name, length, kind, unit and meaning."""
-    lines = [("table", "rows", "of", "unit", "")]
+    """One line for each array of all tables: its name, length, kind, unit, writer and meaning."""
+    lines = [("table", "rows", "of", "unit", "writer", "")]
     for name, table in tables.items():
         for field in table._fields:
             column = column_of(type(table), field)
             if column.fields is None:
                 kind = f"records of {len(column.dtype.names)}" if column.dtype.names else str(column.dtype)
                 unit = "" if column.dtype.names else column.unit
-                lines.append((f"{name}.{field}", str(len(getattr(table, field))), kind, unit, column.doc))
+                length = str(len(getattr(table, field)))
+                lines.append((f"{name}.{field}", length, kind, unit, column.writer, column.doc))
     return _aligned(lines)
 
 
@@ -178,6 +179,7 @@ def show_table(tables: dict[str, Any], name: str, most: int) -> str:
         return list_tables({_name(column.fields): values})
     used = _used(table, column, len(values))
     head = f"{path}: {used} of {len(values)} rows" + (f", {column.doc}" if column.doc else "")
+    head += f" (written by {column.writer})" if column.writer else ""
     rows = values[: min(used, most)]
     more = [f"… {used - most} more"] if used > most else []
     if column.dtype.names is None:
@@ -250,8 +252,8 @@ class Inspection:
         return self._driver.log
 
     def debug(self, table: str = "", rows: int = 20) -> str:
-        """The tables that compiled code works on, as text to print: all of them with length, unit and meaning; or the first
-        rows of one, such as "kinematics", "contacts" or "collision.contacts", with the names and units of its columns.
+        """The tables that compiled code works on, as text to print: all of them with length, unit, writer and meaning; or
+        the first rows of one, such as "kinematics" or "collision.contacts", with the names and units of its columns.
 
         Raises ValueError for an unknown name, or one that several tables have.
 
@@ -259,7 +261,7 @@ class Inspection:
         >>> scene = dal.Scene("fall", gravity=(0.0, 0.0, -10.0))
         >>> ball = scene.add_body("ball", dal.Sphere(0.1), mass=2.0, velocity=(1.5, 0.0, 0.0))
         >>> print(dal.Simulation(scene).debug("bodies").splitlines()[0])
-        system.bodies: 1 of 1 rows, rigid bodies and then nodes
+        system.bodies: 1 of 1 rows, rigid bodies and then nodes (written by model.compile)
         """
         found = find_tables(self._mechanism, self._driver)
         return show_table(found, table, rows) if table else list_tables(found)
