@@ -186,7 +186,7 @@ def touching(run: Simulation) -> np.ndarray:
     """The contacts of a run where it is, after a measurement: (k, 9), place (m), force on the second (N), normal."""
     bodies = run._driver.bodies
     if bodies is not None:
-        rows = bodies._found()
+        rows = bodies._contacts()
         parts = (rows.position, bodies._impulses(rows) / bodies.settings.dt, rows.frame[:, :3])
         found = np.concatenate(parts, axis=1)
     else:
