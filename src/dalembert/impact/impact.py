@@ -25,10 +25,9 @@ from .system import ContactSystem, book_impulse
 # joints closed, impulses p take the relative velocities from u to u⁺ = u + A p. All three laws keep Coulomb's law with the
 # exact cone on u⁺, and none adds energy.
 #
-# simultaneous  Newton's hypothesis for all at once: u_n⁺ ≥ −e u_n ⊥ p_n ≥ 0, one complementarity problem. In Newton's
-# cradle of
-#               equal balls the first one recoils, and all others move: momentum and energy are kept, but the shock is spread.
-#               Where Newton's law with friction would add energy (Kane's paradox), e is reduced just enough.
+# simultaneous  Newton's hypothesis for all at once: u_n⁺ ≥ −e u_n ⊥ p_n ≥ 0, one complementarity problem. In the cradle of
+#               equal balls the first one recoils, and all others move: momentum and energy are conserved, but the shock is
+#               spread. Where Newton's law with friction would add energy (Kane's paradox), e is reduced just enough.
 # sequential    Contacts one at a time, the one that closes fastest first, with j = −(1 + e) u_n / (J W Jᵀ)_nn, until none
 #               closes: the limit of contacts that are far stiffer than they are many. In the cradle the last ball takes the
 #               velocity.
