@@ -1,4 +1,4 @@
-"""Stops, dry friction and ideal motors in joint coordinates: forces, impacts, the books."""
+"""Stops, dry friction and ideal motors in joint coordinates: forces, impacts, the energy balance."""
 
 import numpy as np
 import pytest

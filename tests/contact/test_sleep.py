@@ -1,4 +1,4 @@
-"""Sleep, where it is asked for: what is at rest is left alone, the books close, and a touch wakes it."""
+"""Sleep: bodies at rest stop, the energy balances, and a touch wakes them."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def test_what_has_been_slow_for_long_enough_sleeps_and_does_not_move():
     assert run.contacts == []
 
 
-def test_the_books_close_over_falling_asleep_sleeping_and_waking():
+def test_the_energy_balances_over_falling_asleep_sleeping_and_waking():
     scene = tower(ball_at=(0.0, 0.0, 9.0))
     run = dal.simulate(scene, 2.5, dt=DT, sleep_after=0.3)
     assert run.report.energy_residual_relative < 1e-13

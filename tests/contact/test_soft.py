@@ -58,7 +58,7 @@ def values(run):
 
 @kernel
 def ask(a: float, b: float, found: out()) -> None:
-    found[0], found[1] = soft.follow(a, b)
+    found[0], found[1] = soft.fit_decay(a, b)
 
 
 def follow(a, b):

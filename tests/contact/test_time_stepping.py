@@ -1,4 +1,4 @@
-"""Runs by time steps of contact: Coulomb's law, impacts, the books, joints, and what is refused."""
+"""Runs by time steps of contact: Coulomb's law, impacts, the energy balance, joints, and errors."""
 
 import os
 import subprocess
@@ -72,7 +72,7 @@ def test_a_ball_bounces_to_the_height_that_its_restitution_leaves(restitution):
         np.testing.assert_allclose(energy, energy[0], rtol=1e-12)
 
 
-def test_the_books_close_in_a_heap():
+def test_the_energy_balances_in_a_heap():
     rng = np.random.default_rng(2)
     scene = dal.Scene("heap", material=dal.Material(0.4, 0.2))
     ground(scene)
@@ -181,7 +181,7 @@ def test_a_start_with_deep_overlap_is_put_apart_and_does_not_explode():
     assert np.abs(run.state.velocity).max() < 3.0
     assert (run.trajectory.position[-1, :, 2] > 0.4).all()
     assert run.trajectory.kinetic.max() < 60.0
-    assert run.report.projection_loss < 0.0  # what lifting them cost is in the books
+    assert run.report.projection_loss < 0.0  # the energy that lifts them is in the ledger
 
 
 @pytest.mark.parametrize("start", [-0.4, -7.0])

@@ -13,7 +13,7 @@ from .scenes import G, stack
 def settled(scene):
     """A run that has found its contacts, with their matrix and free accelerations along the normals."""
     run = dal.Simulation(scene, method="dormand_prince")
-    instant = run._driver._instant
+    instant = run._driver._impact
     instant.find(run._y)
     instant.respond(run._y)
     matrix, free = instant.matrix()

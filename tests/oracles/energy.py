@@ -13,8 +13,8 @@ Forces whose size no state tells (impulses of contacts, stops, dry friction, mot
 `effort`, and the contacts of each step (`advance_watching`). What it does not know it refuses with NotImplementedError,
 naming the force.
 
-    books = audit(run)                 # of a finished Simulation
-    books.error                        # (frames,) J: E − E₀ − Σ W
+    account = audit(run)                 # of a finished Simulation
+    account.error                        # (frames,) J: E − E₀ − Σ W
     disagreement(run)                  # largest difference of its audit from this one, over `energy_scale`
 
 No function here reads `work`, `balance`, `kinetic` or `potential` of a trajectory, nor calls a kernel, but `disagreement`,
@@ -342,17 +342,17 @@ def _contact_power(contact, k, path):
     return total
 
 
-def disagreement(run, books=None):
+def disagreement(run, account=None):
     """The largest difference between a run's own audit and `audit`, over `Books.scale`: of kinetic energy, of the change of
-    potential energy, of the work of each force, and of all contacts where `books` has it."""
-    books, trajectory = books or audit(run), run.trajectory
-    found = [np.abs(trajectory.kinetic.values - books.kinetic).max()]
-    found.append(np.ptp(trajectory.potential.values - books.potential))
-    for name, work in books.work.items():
+    potential energy, of the work of each force, and of all contacts where `account` has it."""
+    account, trajectory = account or audit(run), run.trajectory
+    found = [np.abs(trajectory.kinetic.values - account.kinetic).max()]
+    found.append(np.ptp(trajectory.potential.values - account.potential))
+    for name, work in account.work.items():
         own = (
             trajectory.work.sel(force=list(CONTACT)).sum("force")
             if name == "contact"
             else trajectory.work.sel(force=name)
         )
         found.append(np.abs(own.values - own.values[0] - work).max())
-    return max(found) / books.scale
+    return max(found) / account.scale

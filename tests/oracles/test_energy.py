@@ -72,10 +72,10 @@ def act_on(joint, kind, scene, rng):
 def test_audit_of_a_random_tree_is_that_of_its_states(method, coordinates, seed):
     settings = {"rtol": 1e-10} if method == "dop853" else {"dt": 5e-4}
     run = dal.simulate(random_tree(seed), 0.5, method=method, coordinates=coordinates, frames=2000.0, **settings)
-    books = audit(run)
-    assert len(books.work) >= 6 and max(np.ptp(work) for work in books.work.values()) > 0.01 * books.scale
-    assert disagreement(run, books) < 1e-7  # Simpson's rule, where a motor reaches its limit
-    assert np.abs(books.error - run.trajectory.balance.values).max() < 1e-7 * books.scale
+    account = audit(run)
+    assert len(account.work) >= 6 and max(np.ptp(work) for work in account.work.values()) > 0.01 * account.scale
+    assert disagreement(run, account) < 1e-7  # Simpson's rule, where a motor reaches its limit
+    assert np.abs(account.error - run.trajectory.balance.values).max() < 1e-7 * account.scale
 
 
 @pytest.mark.parametrize("coordinates", ["maximal", "joint"])
@@ -86,9 +86,9 @@ def test_time_steps_agree_with_the_oracle_to_second_order_where_nothing_touches(
         scene = random_tree(seed)
         scene.limit("far", "joint 0", lower=-50.0, upper=50.0)  # what lets time steps of contact run it
         run = dal.simulate(scene, 0.4, method="time_stepping", dt=dt, frames=1 / dt, coordinates=coordinates)
-        books = audit(run)
-        found.append(disagreement(run, books))
-        errors.append(np.abs(books.error).max() / books.scale)
+        account = audit(run)
+        found.append(disagreement(run, account))
+        errors.append(np.abs(account.error).max() / account.scale)
     assert found[0] < 1e-4 and found[1] < 0.35 * found[0]
     assert errors[1] < 0.35 * errors[0] < 1e-3
 
@@ -126,9 +126,9 @@ def test_contacts_with_friction_and_restitution_do_the_work_of_their_forces(seed
         scene.spring("band", "body 0", "body 2", *(scene.bodies[f"body {i}"].position for i in (0, 2)), stiffness=30.0,
                      damping=1.0)  # fmt: skip
         run = dal.Simulation(scene, dt=dt, frames=1 / dt)
-        books = audit(run, advance_watching(run, 0.8))
-        found.append(disagreement(run, books))
-        assert np.ptp(books.work["contact"]) > 0.1 * books.scale
+        account = audit(run, advance_watching(run, 0.8))
+        found.append(disagreement(run, account))
+        assert np.ptp(account.work["contact"]) > 0.1 * account.scale
         # what is left beside projection is the spring's, which is no straight line along a step
         assert run.report.integration_error < 1e-5 * run.report.energy_scale
     assert found[1] < 0.7 * found[0] < 7e-3
@@ -154,10 +154,10 @@ def test_stops_friction_and_motors_do_the_work_of_their_efforts(coordinates):
     found = []
     for dt in (2e-3, 1e-3):
         run = dal.simulate(arm(), 0.8, dt=dt, frames=1 / dt, coordinates=coordinates, iterations=200)
-        books = audit(run)
-        assert {"stop 0", "friction 0", "lift", "press"} <= set(books.work)
-        assert np.ptp(books.work["stop 0"]) > 0.02 * books.scale
-        found.append(disagreement(run, books))
+        account = audit(run)
+        assert {"stop 0", "friction 0", "lift", "press"} <= set(account.work)
+        assert np.ptp(account.work["stop 0"]) > 0.02 * account.scale
+        found.append(disagreement(run, account))
     assert found[0] < 0.02 and found[1] < 0.7 * found[0]
 
 

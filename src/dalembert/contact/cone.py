@@ -4,23 +4,22 @@ K_μ = {p : |p_t| ≤ μ p_n} holds the impulses of a contact (normal first, the
 cone Q = {x : |x_t| ≤ x_0} is K_1, its own dual. With x = (x_0, x_t) the Jordan product is x ∘ y = (x·y, x_0 y_t + y_0 x_t).
 
 F. Alizadeh, D. Goldfarb, "Second-order cone programming", 2003; L. Vandenberghe, "The CVXOPT linear and quadratic cone
-program solvers", 2010, §2.2 and §4.2 (scaling).
+program solvers", 2010, §2.2 and §4.2 (scaling). The end of the file states Coulomb's law on K_μ.
 """
 
 import math
 
 from ..core.elementary import hypot
-from ..core.jit import inlined, njit
-from ..core.math3 import add, add_scaled, cross, dot, scale, sub, symvec
-from ..core.simd import copy, load, store
-from ..model.tables import STATE_SIZE
-from .tables import ANGULAR, INVERSE_INERTIA, INVERSE_MASS, LINEAR, MOTION, SPEEDS
+from ..core.jit import njit
+from ..core.math3 import add, dot, norm, scale, sub
 
-NEAREST = 1e-15  # how near to the boundary of Q, relative to x_0, a point is taken to be
+NEAREST = 1e-15  # of x_0: the least distance of a point inside Q to the boundary, some roundings
+UNBOUNDED = 1e30  # step: the ray never leaves Q
 
 
 @njit
 def tangent_norm(x):
+    """|x_t|."""
     return hypot(x[1], x[2])
 
 
@@ -58,6 +57,7 @@ def apply_spectrum(spectrum, x):
 
 @njit
 def tangent_direction(x):
+    """x_t/|x_t| of a vector; (1, 0) where x_t = 0."""
     t = tangent_norm(x)
     return (x[1] / t, x[2] / t) if t > 0.0 else (1.0, 0.0)
 
@@ -131,13 +131,13 @@ def regularized_inverse(beta, w, delta):
 
 @njit
 def step_to_boundary(x, d):
-    """The largest step α, at most 1e30, with x + α d in Q, for x inside Q."""
+    """The largest step α, at most UNBOUNDED, with x + α d in Q, for x inside Q."""
     a = d[0] * d[0] - d[1] * d[1] - d[2] * d[2]
     b = x[0] * d[0] - x[1] * d[1] - x[2] * d[2]
     c = determinant(x)
     # b² ≥ a c wherever a ≥ 0 (Cauchy–Schwarz reversed), but for rounding.
     q = -(b + math.copysign(math.sqrt(max(b * b - a * c, 0.0)), b))
-    best = 1e30
+    best = UNBOUNDED
     if a != 0.0 and q / a > 0.0:
         best = q / a
     if q != 0.0 and c / q > 0.0:
@@ -145,81 +145,22 @@ def step_to_boundary(x, d):
     return best
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The velocities of bodies as Gauss–Seidel takes them: one packed row a body, in `motion`; the world's is zero.
-
-
-@inlined
-def three(values, at):
-    return (load(values, at), load(values, at + 1), load(values, at + 2))
-
-
-@inlined
-def six(values, at):
-    return (
-        load(values, at), load(values, at + 1), load(values, at + 2), load(values, at + 3), load(values, at + 4),
-        load(values, at + 5),
-    )  # fmt: skip
-
-
-@inlined
-def put_three(values, at, a):
-    store(values, at, a[0])
-    store(values, at + 1, a[1])
-    store(values, at + 2, a[2])
-
-
-@inlined
-def point_velocity(motion, body, arm):
-    """Velocity of the point at `arm` from the centre of mass."""
-    at = MOTION * body
-    return add(three(motion, at + LINEAR), cross(three(motion, at + ANGULAR), arm))
-
-
-@inlined
-def push(motion, body, impulse, arm, sign):
-    """Change the velocities of a body by ± an impulse at `arm`."""
-    at = MOTION * body
-    turn = symvec(six(motion, at + INVERSE_INERTIA), cross(arm, impulse))
-    put_three(motion, at + LINEAR, add_scaled(three(motion, at), sign * load(motion, at + INVERSE_MASS), impulse))
-    put_three(motion, at + ANGULAR, add_scaled(three(motion, at + ANGULAR), sign, turn))
-
-
-@inlined
-def relative_velocity(motion, contact, arm_a, arm_b):
-    """Of b's point less a's, world axes."""
-    return sub(point_velocity(motion, contact.b, arm_b), point_velocity(motion, contact.a, arm_a))
+# Coulomb's law on the cone ----------------------------------------------------------------------------------------------
+#
+# With û = u + (bias + μ |u_t|) e_n (G. De Saxcé, Z.-Q. Feng 1998) it is K_μ ∋ p ⊥ û ∈ K_μ*.
 
 
 @njit
-def copy_velocities(island, members, source, target):
-    """Those of the bodies of an island."""
-    for m in range(island.first_member, island.end_member):
-        at = MOTION * members[m]
-        for i in range(at, at + SPEEDS):
-            store(target, i, load(source, i))
+def coulomb_velocity(contact, u):
+    """De Saxcé's û, which is orthogonal to the impulse under Coulomb's law."""
+    return (u[0] + contact.bias + contact.friction * math.sqrt(u[1] * u[1] + u[2] * u[2]), u[1], u[2])
 
 
 @njit
-def clear_velocities(motion, out):
-    """Fill `out` with the masses of `motion` and no velocities."""
-    copy(out, motion)
-    for i in range(motion.shape[0] // MOTION):
-        put_three(out, MOTION * i + LINEAR, (0.0, 0.0, 0.0))
-        put_three(out, MOTION * i + ANGULAR, (0.0, 0.0, 0.0))
+def natural_map(p, u_hat, mu, compliance):
+    """|p − proj_K(p − ρ û)| / ρ with ρ = 1/compliance, m/s: the residual of Coulomb's law.
 
-
-@njit
-def load_motion(y, bodies, kinematics, motion):
-    """Fill `motion` from the momenta in y, at the orientations of the kinematics table."""
-    for i in range(bodies.shape[0]):
-        kin = kinematics[i]
-        at, to = STATE_SIZE * i, MOTION * i
-        w = bodies[i].inverse_mass
-        put_three(motion, to + LINEAR, scale(w, three(y, at + 7)))
-        store(motion, to + INVERSE_MASS, w)
-        inverse = kin.inverse_inertia
-        s = (inverse[0], inverse[1], inverse[2], inverse[3], inverse[4], inverse[5])
-        for k in range(6):
-            store(motion, to + INVERSE_INERTIA + k, s[k])
-        put_three(motion, to + ANGULAR, symvec(s, three(y, at + 10)))
+    With x = p − ρ û it is |û − proj_K*(−x) / ρ| (Moreau), which is û itself where a contact sticks: no rounding of p is in
+    it."""
+    x = sub(p, scale(1.0 / compliance, u_hat))
+    return norm(sub(u_hat, scale(compliance, project_dual(scale(-1.0, x), mu))))

@@ -1,7 +1,7 @@
-"""The converging solver of a step: contacts and joints as a `Problem` of `interior_point`.
+"""The solver "interior_point" of a step: contacts and joints as one `Problem` of `interior_point`.
 
-What acts within bounds (`bounded`) is either inside them, and then a row like those of joints, or at one of them, and then a
-known impulse. Which it is, is found by trial: what does not keep to its law changes sides, all at once at first, then
+A force within bounds (see `limits`) is either inside them, and then a row like those of joints, or at one of them, and then a
+known impulse. This active set is found by trial: bounds that violate their law change sides, all at once at first, then
 one at a time, lowest first (K. G. Murty 1974).
 """
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..collide.tables import CONTACTS, NEED_ROOM
-from ..core.c_function import C_SIGNATURE, C_TYPE, viewer
+from ..core.c_function import C_SIGNATURE, C_TYPE
 from ..core.jit import DISABLED, CFunction, njit
 from ..core.math3 import add_scaled, congruence, symvec
 from ..core.simd import clear
@@ -18,54 +18,68 @@ from ..core.status import NON_FINITE, OK
 from ..core.tables import address_table, allocate, grow, table_at
 from ..dynamics.constraints import wrench_of
 from ..dynamics.kinematics import load6, load9
-from . import tables
-from .cone import put_three, six, three
 from .interior_point import solve_system
 from .interior_point_system import GROUP, NEED_MORE, NOT_FINITE, ROW, STEP, Problem, row_velocity
 from .limits import bounds_residual
-from .solve import tables_of_step
 from .solvers import SOLVERS, ContactSolver
-from .tables import ANGULAR, AT_LEAST, AT_MOST, HELD, LINEAR, MOTION, OFF, RESPONSE, SOLVE_IMPULSES
+from .tables import (
+    ANGULAR,
+    AT_LEAST,
+    AT_MOST,
+    HELD,
+    LINEAR,
+    MOTION,
+    OFF,
+    RESPONSE,
+    SOLVE_IMPULSES,
+    ContactTables,
+    put_three,
+    six,
+    three,
+)
+from .tables import ROW as CONTACT_ROW
 
-TRIALS = 12  # of all sides at once
-ROUNDING = 1e-15  # of what a residual is the difference of
+TRIALS = 12  # of the active set, in which all bounds change sides at once
+ROUNDING = 1e-15  # of the numbers whose difference a residual is
 
 
 @njit
-def solve_converging(system, collision, stepping, problem):
-    """The impulses of a step, to the tolerance. Returns a status."""
+def solve_impulses(tables, problem):
+    """The impulses of a step, to the tolerance: writes `motion`, impulses and the report. Returns a status."""
+    stepping = tables.stepping
     report = stepping.report[0]
-    found = problem.step[0]
+    step = problem.step[0]
     report.iterations = 0
     for trial in range(TRIALS + 2 * stepping.bounds.shape[0]):
-        load_problem(system, collision, stepping.motion, stepping, problem)
-        load_joints(system, stepping.change, stepping.targets, problem)
+        load_problem(tables, stepping.motion, problem)
+        load_joints(tables.system, stepping.change, stepping.targets, problem)
         load_bounds(stepping, problem)
         status = solve_problem(problem)
         if status != OK:
             return status
-        report.iterations += found.iterations
-        if not change_sides(trial >= TRIALS, stepping, problem):
+        report.iterations += step.iterations
+        if not update_active_set(trial >= TRIALS, stepping, problem):
             break
     unload_problem(problem, stepping.motion, stepping.joint_impulses)
-    report.residual = max(found.natural_map * found.speed, bounds_residual(stepping))
-    report.aim = max(found.tolerance * found.speed, ROUNDING * largest_compliant(collision, stepping))
+    report.residual = max(step.natural_map * step.speed, bounds_residual(stepping))
+    report.aim = max(step.tolerance * step.speed, ROUNDING * largest_static_speed(tables))
     return OK
 
 
 @njit
-def largest_compliant(collision, stepping):
+def largest_static_speed(tables):
     """The largest K p of a contact (m/s), of which the residual is a difference."""
-    contacts, rows = collision.contacts, stepping.rows
+    contacts, rows = tables.collision.contacts, tables.stepping.rows
     largest = 0.0
-    for i in range(collision.counts[CONTACTS]):
-        largest = max(largest, contacts[i].impulse[0] * rows[tables.ROW * i + RESPONSE])
+    for i in range(tables.collision.counts[CONTACTS]):
+        largest = max(largest, contacts[i].impulse[0] * rows[CONTACT_ROW * i + RESPONSE])
     return largest
 
 
 @njit
-def change_sides(one_only, stepping, problem):
-    """Move each bound that does not keep to its law to the side where it belongs; returns whether there was any."""
+def update_active_set(one_only, stepping, problem):
+    """Move each bound that violates its law to the side where it belongs, or the first if `one_only`; returns whether
+    there was one."""
     bounds = stepping.bounds
     first_row = stepping.targets.shape[0]
     multiplier, target = problem.multiplier, problem.target
@@ -98,17 +112,18 @@ def change_sides(one_only, stepping, problem):
 
 
 @njit
-def converge_displacement(system, collision, stepping, problem):
-    """`shift` becomes the displacement that the contacts ask for, with all joints as they are. Returns a status."""
+def solve_displacements(tables, problem):
+    """`shift` becomes the least displacement without overlap, with joints closed. Returns a status."""
+    stepping = tables.stepping
     rates = stepping.rates
     clear(rates)
-    load_problem(system, collision, stepping.shift, stepping, problem)
-    load_joints(system, stepping.change, rates, problem)
+    load_problem(tables, stepping.shift, problem)
+    load_joints(tables.system, stepping.change, rates, problem)
     soft = stepping.soft
     for i in range(soft.shape[0]):
         problem.groups[soft[i].joint].rows = 0
     for i in range(stepping.bounds.shape[0]):
-        problem.groups[system.joints.shape[0] + i].rows = 0
+        problem.groups[tables.system.joints.shape[0] + i].rows = 0
     status = solve_problem(problem)
     if status == OK:
         unload_problem(problem, stepping.shift, rates)
@@ -117,7 +132,7 @@ def converge_displacement(system, collision, stepping, problem):
 
 @njit
 def solve_problem(problem):
-    """Call the solver; the best it found is in the problem. Returns a status."""
+    """Solve the problem; it holds the best iterate. Returns a status."""
     status = solve_system(problem)
     if status == NEED_MORE:
         return NEED_ROOM
@@ -125,14 +140,15 @@ def solve_problem(problem):
 
 
 @njit
-def load_problem(system, collision, motion, stepping, problem):
+def load_problem(tables, motion, problem):
     """Fill the problem from the velocities in `motion`."""
+    system = tables.system
     step = problem.step[0]
     bodies = system.bodies
     kinematics = system.kinematics
     inertia, inverse, velocity = problem.inertia, problem.inverse_inertia, problem.velocity
-    step.bodies, step.contacts = bodies.shape[0], collision.counts[CONTACTS]
-    step.groups = system.joints.shape[0] + stepping.bounds.shape[0]
+    step.bodies, step.contacts = bodies.shape[0], tables.collision.counts[CONTACTS]
+    step.groups = system.joints.shape[0] + tables.stepping.bounds.shape[0]
     for i in range(bodies.shape[0]):
         kin = kinematics[i]
         put_three(velocity, 6 * i, three(motion, MOTION * i + LINEAR))
@@ -145,7 +161,7 @@ def load_problem(system, collision, motion, stepping, problem):
 
 @njit
 def load_joints(system, unit, targets, problem):
-    """The rows of every joint that is held, body by body: a row of J is what Jᵀ makes of a unit impulse, put in `unit`."""
+    """The rows of every active joint, body by body: a row of J is Jᵀ times a unit impulse, in `unit`, which is scratch."""
     clear(unit)
     joints = system.joints
     incidences = system.incidences
@@ -174,7 +190,7 @@ def load_joints(system, unit, targets, problem):
 
 @njit
 def load_bounds(stepping, problem):
-    """The rows of what is inside its bounds; the impulses of what is at one go to the velocities."""
+    """The rows of forces inside their bounds; the impulses of those at a bound are applied to the velocities."""
     bounds = stepping.bounds
     groups = problem.groups
     first_row, first_group = stepping.targets.shape[0], problem.step[0].groups - bounds.shape[0]
@@ -205,7 +221,7 @@ def load_bounds(stepping, problem):
 
 @njit
 def unload_problem(problem, motion, joint_impulses):
-    """Velocities and impulses of joints out of the solved problem; those of contacts and bounds are in their tables."""
+    """Copy velocities and impulses of joints from the solved problem; those of contacts and bounds are in their tables."""
     velocity = problem.velocity
     multiplier = problem.multiplier
     for i in range(problem.step[0].bodies):
@@ -215,27 +231,24 @@ def unload_problem(problem, motion, joint_impulses):
         joint_impulses[r] = multiplier[r]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The converging solver: as a solver of contact, and as a C function of one `Problem` from Python.
+# The C function, and its use from Python --------------------------------------------------------------------------------
 
-
-ALONE = 0
-_addresses = viewer(np.int64)
+ALONE = 0  # task: solve one `Problem`, whose address is the `data`
 
 
 @njit
-def converging_task(task, callbacks, system, collision, stepping, problem):
+def converging_task(task, tables, problem):
     """SOLVE_IMPULSES or SOLVE_DISPLACEMENTS; returns a status."""
     if task == SOLVE_IMPULSES:
-        return solve_converging(system, collision, stepping, problem)
-    return converge_displacement(system, collision, stepping, problem)
+        return solve_impulses(tables, problem)
+    return solve_displacements(tables, problem)
 
 
 def converging_entry(data, task, t, nothing, n, more, m):
     if task == ALONE:
         return solve_system(table_at(Problem, data))
-    callbacks, system, collision, stepping, workspace = tables_of_step(data)
-    return converging_task(task, callbacks, system, collision, stepping, table_at(Problem, workspace))
+    tables = table_at(ContactTables, data)
+    return converging_task(task, tables, table_at(Problem, tables.callbacks[0].workspace))
 
 
 CONVERGING_ENTRY = CFunction(converging_entry, C_SIGNATURE)
@@ -287,7 +300,7 @@ def make_problem(mechanism: Any, settings: Any, bounds: Any) -> Problem:
 
 
 def fit_problem(problem: Problem, contacts: Any) -> Problem:
-    """The same with these contacts, and as long an envelope as was found to be needed."""
+    """The problem with these contacts, and an envelope of the length that the last one needed."""
     needed = int(problem.step[0].envelope_needed)
     if needed > len(problem.envelope):
         problem = problem._replace(envelope=np.zeros(needed + needed // 2))

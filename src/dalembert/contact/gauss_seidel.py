@@ -1,22 +1,38 @@
 """Projected Gauss–Seidel over contacts, with the exact Coulomb cone: the real-time solver of a time step.
 
-Each contact in turn is given the impulse p that the law asks for at the velocities of the moment; p is kept between steps
-(warm start). With K = J W Jᵀ its own 3 × 3 response, u its velocity (n, t₁, t₂) and b its bias:
+Each contact in turn gets the impulse p that the law asks for at the present velocities; p of the last step is the start (warm
+start). With K = J W Jᵀ its own 3 × 3 response, u its velocity (n, t, s) and b its bias:
 
     p_n ← max(0, p_n − (u_n + b)/K_nn),   u_t ← u_t + K_tn Δp_n,   p_t ← disc_{μ p_n}(p_t − ρ u_t),
 
 where disc is the projection on the disc of that radius and 1/ρ the larger eigenvalue of K_tt. A fixed point has
 p_n ≥ 0 ⊥ u_n + b ≥ 0, and p_t opposes u_t with μ p_n where it slides: Coulomb's law, with no pyramid.
+
+In order: rows, one contact, sweeps over contacts, and the line search. `solve` calls them.
 """
 
 import math
 
 from ..core.jit import inlined, njit
-from ..core.math3 import add, cross, dot, load3, scale, store3, symvec
+from ..core.math3 import add, add_scaled, cross, dot, load3, scale, store3, sub, symvec
 from ..core.simd import load, store
-from .cone import project_coulomb, push, relative_velocity, six
-from .interior_point_system import coulomb_velocity, natural_map
-from .tables import BEFORE, FRICTION_STEP, INVERSE_INERTIA, INVERSE_MASS, INVERSE_NORMAL, MOTION, RESPONSE, ROW
+from .cone import coulomb_velocity, natural_map, project_coulomb
+from .tables import (
+    BEFORE,
+    FRICTION_STEP,
+    INVERSE_INERTIA,
+    INVERSE_MASS,
+    INVERSE_NORMAL,
+    MOTION,
+    RESPONSE,
+    ROW,
+    SPEEDS,
+    copy_velocities,
+    push,
+    relative_velocity,
+    six,
+    three,
+)
 
 
 @inlined
@@ -28,7 +44,7 @@ def axes_of(contact):
 
 @njit
 def prepare_contacts(begin, end, contacts, motion, rows):
-    """Fill `rows`: responses, and the velocities as they are now. As all here, for contacts begin … end."""
+    """Fill `rows` of contacts begin … end: responses, and the velocities in `motion`."""
     for i in range(begin, end):
         contact = contacts[i]
         n, t, s = axes_of(contact)
@@ -61,7 +77,7 @@ def add_six(a, b):
 
 @inlined
 def put_row(k, rows, at):
-    """Write the responses K of a contact, and what is found from them."""
+    """Write K of a contact, 1/K_nn and the step of friction."""
     for i in range(6):
         store(rows, at + RESPONSE + i, k[i])
     store(rows, at + INVERSE_NORMAL, 1.0 / k[0])
@@ -71,13 +87,13 @@ def put_row(k, rows, at):
 
 @inlined
 def world_impulse(n, t, s, p_n, p_t, p_s):
+    """p_n n + p_t t + p_s s."""
     return add(scale(p_n, n), add(scale(p_t, t), scale(p_s, s)))
 
 
 @njit
 def warm_start(begin, end, contacts, motion):
-    """Apply the impulses that the contacts bring from the step before; in axes that have turned they may not be in the
-    cone, and are put there."""
+    """Apply the impulses of the last step, projected on the cones, as the axes of contacts turn."""
     for i in range(begin, end):
         contact = contacts[i]
         n, t, s = axes_of(contact)
@@ -88,14 +104,15 @@ def warm_start(begin, end, contacts, motion):
 
 @inlined
 def apply(contact, impulse, motion):
+    """Apply an impulse (world axes) to b, and its opposite to a."""
     push(motion, contact.b, impulse, load3(contact.arm_b), 1.0)
     push(motion, contact.a, impulse, load3(contact.arm_a), -1.0)
 
 
 @inlined
 def improve(contact, u, share, rows, at):
-    """Give a contact the impulse that the law asks for at its velocity u, or a step of this share of the way to it; returns
-    how it changed. Both are in its frame, (n, t, s)."""
+    """Set the impulse of a contact to what the law asks for at its velocity u, or go `share` of the way; returns the change.
+    Both are in its frame, (n, t, s)."""
     old_n, old_t, old_s = load3(contact.impulse)
     excess = u[0] + contact.bias
     if excess >= 0.0 and old_n == 0.0:
@@ -122,14 +139,14 @@ def is_zero(d):
 
 @inlined
 def size_of(d, rows, at):
-    """How much a change of its impulse changes the velocity of a contact, about (m/s)."""
+    """An estimate of the change of velocity of a contact by a change d of its impulse, m/s."""
     of_friction = max(abs(d[1]), abs(d[2])) / load(rows, at + FRICTION_STEP)
     return max(abs(d[0]) * load(rows, at + RESPONSE), of_friction)
 
 
 @njit
 def sweep_contacts(begin, end, contacts, motion, rows):
-    """One pass; returns the largest change of a velocity that it made (m/s)."""
+    """One sweep; returns the largest change of a velocity that it made (m/s)."""
     largest = 0.0
     for i in range(begin, end):
         contact = contacts[i]
@@ -144,7 +161,7 @@ def sweep_contacts(begin, end, contacts, motion, rows):
 
 @njit
 def worst_residual(begin, end, contacts, motion, rows):
-    """The largest natural-map residual of Coulomb's law (m/s); see `residual`."""
+    """The largest natural-map residual of Coulomb's law (m/s); see `cone`."""
     worst = 0.0
     for i in range(begin, end):
         contact = contacts[i]
@@ -158,9 +175,9 @@ def worst_residual(begin, end, contacts, motion, rows):
 
 @njit
 def sweep_positions(begin, end, contacts, shift, rows, corrections, reach, slop):
-    """One pass of the same for displacements instead of velocities: `shift` (as `motion`) is pushed until nothing
-    overlaps by more than `slop` (m); contacts farther apart than `reach` (m) are left out. `corrections` are the normal
-    multipliers (kg m). Returns the deepest left."""
+    """One sweep for displacements in `shift`, until nothing overlaps by more than `slop` (m): c ← max(0, c − (g + slop +
+    δ)/K_nn) with c in `corrections` (kg m). Contacts farther apart than `reach` (m) are left out. Returns the deepest left
+    (m)."""
     deepest = 0.0
     for i in range(begin, end):
         contact = contacts[i]
@@ -179,3 +196,71 @@ def sweep_positions(begin, end, contacts, shift, rows, corrections, reach, slop)
             corrections[i] = new
             apply(contact, scale(new - old, n), shift)
     return deepest
+
+
+# Line search ------------------------------------------------------------------------------------------------------------
+#
+# Without friction the impulses p of a step minimize D, the kinetic energy with the biases b,
+#
+#     D(p) = ½ vᵀ M v + bᵀ p,   D(p + α Δp) = D(p) + α (u + b)·Δp + ½ α² Δu·Δp   with v = v_free + W Jᵀ p, u = J v.
+#
+# Each change of a sweep decreases D. From p to a guess p + Δp, the search goes to the α in [0, 1] where D is least;
+# mixtures of impulses in the cones are in the cones. So the impulses of the last step, with which a step starts, add no
+# energy, whatever has changed since, and no guess is overshot, to be undone in the next step.
+
+
+@njit
+def save_search(share, island, tables):
+    """Store where a search starts: the velocities of an island, and `share` of its impulses: 1, or 0 where the velocities do
+    not have these impulses in them yet."""
+    stepping = tables.stepping
+    contacts, start = tables.collision.contacts, stepping.search_impulses
+    copy_velocities(island, tables.collision.members, stepping.motion, stepping.search_motion)
+    for i in range(island.first, island.end):
+        for k in range(3):
+            store(start, 3 * i + k, share * contacts[i].impulse[k])
+
+
+@njit
+def search_line(island, tables):
+    """Go back to the point where D is least between the start of the search and the present; returns α."""
+    share = best_fraction(island, tables)
+    if share < 1.0:
+        restore_search(share, island, tables)
+    return share
+
+
+@njit
+def best_fraction(island, tables):
+    """The α in [0, 1] at which D is least between the start of the search (0) and the present (1)."""
+    stepping = tables.stepping
+    contacts = tables.collision.contacts
+    motion, before, start = stepping.motion, stepping.search_motion, stepping.search_impulses
+    slope, curvature = 0.0, 0.0
+    for i in range(island.first, island.end):
+        contact = contacts[i]
+        n, t, s = axes_of(contact)
+        d = sub(load3(contact.impulse), three(start, 3 * i))
+        if is_zero(d):
+            continue
+        impulse = world_impulse(n, t, s, d[0], d[1], d[2])
+        arm_a, arm_b = load3(contact.arm_a), load3(contact.arm_b)
+        first = dot(impulse, relative_velocity(before, contact, arm_a, arm_b))
+        slope += first + contact.bias * d[0]
+        curvature += dot(impulse, relative_velocity(motion, contact, arm_a, arm_b)) - first
+    return min(1.0, max(0.0, -slope / curvature)) if curvature > 0.0 else 0.0
+
+
+@njit
+def restore_search(share, island, tables):
+    """Set impulses and velocities of an island to (1 − share) of the start of the search and `share` of the present ones."""
+    stepping = tables.stepping
+    contacts, members = tables.collision.contacts, tables.collision.members
+    motion, before, start = stepping.motion, stepping.search_motion, stepping.search_impulses
+    for m in range(island.first_member, island.end_member):
+        at = MOTION * members[m]
+        for i in range(at, at + SPEEDS):
+            store(motion, i, load(before, i) + share * (load(motion, i) - load(before, i)))
+    for i in range(island.first, island.end):
+        old = three(start, 3 * i)
+        store3(contacts[i].impulse, add_scaled(old, share, sub(load3(contacts[i].impulse), old)))

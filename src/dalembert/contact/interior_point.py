@@ -12,8 +12,9 @@ corrector follows λ ∘ z = σμ e, with the derivative of μ |u_t| in Newton's
 M. Shpakovych, "Second-order cone programming for frictional contact mechanics using interior point algorithm", 2023).
 When it has come within HANDOVER, semismooth Newton on the natural map (P. Alart, A. Curnier, 1991) ends the work in a few
 steps, unless contacts are degenerate; then the interior point goes on until it comes no further, and hands over to the
-method of multipliers (`interior_point_multipliers`). Redundant contacts and joint rows are regularized inside Newton's
+method of multipliers. Redundant contacts and joint rows are regularized inside Newton's
 matrix only, by 1e-9 of their compliance: the limit is exact (proximal method of multipliers).
+In order: the iterate, what a contact contributes to a step, the method of multipliers, and the iteration.
 """
 
 import math
@@ -23,10 +24,13 @@ from ..core.jit import njit
 from ..core.math3 import add, dot, load3, norm, scale, store3, sub
 from ..linalg.ordering import adjacency, cuthill_mckee, row_starts
 from .cone import (
+    UNBOUNDED,
     apply_inverse_scaling,
     apply_scaling,
     apply_spectrum,
+    coulomb_velocity,
     divide,
+    natural_map,
     product,
     project_coulomb,
     projection_spectrum,
@@ -47,15 +51,13 @@ from .interior_point_system import (
     RIGHT,
     SAVED,
     SOLVED,
-    add_load,
+    add_impulse_size,
     add_momentum,
     contact_compliance,
     contact_velocity,
-    coulomb_velocity,
     direction,
     factorize,
     measure,
-    natural_map,
     push_contact,
     push_row,
     rigidity,
@@ -69,34 +71,31 @@ from .interior_point_system import (
     unbalance,
 )
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The iterate of the contact solver: where it starts, how far it is from the solution, moving it, and keeping the
-# best.
+# The iterate -----------------------------------------------------------------------------------------------------------
 
-
-HUGE = 1e300  # the residual of what is not finite
+HUGE = 1e300  # residual of an iterate that is not finite
 
 
 @njit
-def load_problem(system):
+def load_problem(problem):
     """Copy the free velocities, find compliances and the typical speed. Returns 1 where the input is not finite."""
-    step = system.step[0]
+    step = problem.step[0]
     n = step.bodies
-    velocity, vectors = system.velocity, system.vectors
-    inverse_mass, inverse_inertia = system.inverse_mass, system.inverse_inertia
-    step.speed = typical_speed(system)
+    velocity, vectors = problem.velocity, problem.vectors
+    inverse_mass, inverse_inertia = problem.inverse_mass, problem.inverse_inertia
+    step.speed = typical_speed(problem)
     step.residual = HUGE
     check = step.speed
     for i in range(6 * n):
         vectors[6 * n * FREE + i] = velocity[i]
         check += abs(velocity[i])
-    contacts, cones = system.contacts, system.cones
+    contacts, cones = problem.contacts, problem.cones
     for i in range(step.contacts):
         c = contact_compliance(contacts[i], inverse_mass, inverse_inertia, n)
         cones[i].compliance = c
         check += c + abs(contacts[i].bias) + contacts[i].friction
-    groups, jacobian, links = system.groups, system.jacobian, system.links
-    target = system.target
+    groups, jacobian, links = problem.groups, problem.jacobian, problem.links
+    target = problem.target
     for i in range(step.groups):
         for row in range(groups[i].first, groups[i].first + groups[i].rows):
             c = row_compliance(groups[i], row, jacobian, inverse_mass, inverse_inertia, n)
@@ -106,17 +105,17 @@ def load_problem(system):
 
 
 @njit
-def place_on_axes(system, share, factor):
+def place_on_axes(problem, share, factor):
     """Place the iterate at `share` of the free velocities (0: at rest) and on the axes of the cones, with the same λ·z at
     every contact, so that it is on the central path but for feasibility; `factor` pushes it further inside."""
-    step = system.step[0]
+    step = problem.step[0]
     size = 6 * step.bodies
-    vectors, inverse_mass = system.vectors, system.inverse_mass
+    vectors, inverse_mass = problem.vectors, problem.inverse_mass
     for i in range(size):
         part = share if inverse_mass[i // 6] > 0.0 else 1.0
         vectors[size * POINT + i] = part * vectors[size * FREE + i]
         vectors[size * DIRECTION + i] = 0.0
-    cones, groups, links = system.cones, system.groups, system.links
+    cones, groups, links = problem.cones, problem.groups, problem.links
     stiffness, count = 0.0, 0
     for i in range(step.contacts):
         if cones[i].compliance > 0.0:
@@ -139,37 +138,37 @@ def place_on_axes(system, share, factor):
 
 
 @njit
-def evaluate_residual(system):
-    """z(v) and the direction of sliding of each contact, the defects of joint rows and the unbalanced momentum; returns the
-    residual: the worst of natural map, joint rows and balance, as `residual.measure` defines them."""
-    step = system.step[0]
-    vectors, mass, inertia = system.vectors, system.mass, system.inertia
-    inverse_mass, inverse_inertia = system.inverse_mass, system.inverse_inertia
+def evaluate_residual(problem):
+    """Write z(v) and the direction of sliding of each contact, the defects of joint rows and the unbalanced momentum; returns
+    the residual: the worst of natural map, joint rows and balance, as `measure` defines them."""
+    step = problem.step[0]
+    vectors, mass, inertia = problem.vectors, problem.mass, problem.inertia
+    inverse_mass, inverse_inertia = problem.inverse_mass, problem.inverse_inertia
     size = 6 * step.bodies
-    gradient, point, loads = GRADIENT * size, POINT * size, LEFT * size
+    gradient, point, sums = GRADIENT * size, POINT * size, LEFT * size
     worst, total = 0.0, 0.0
     for i in range(size):
         vectors[gradient + i] = 0.0
-        vectors[loads + i] = 0.0
+        vectors[sums + i] = 0.0
     for i in range(step.bodies):
         if inverse_mass[i] > 0.0:
             at = gradient + 6 * i
             add_momentum(mass, inertia, i, 1.0, vectors, point + 6 * i, vectors, at)
             add_momentum(mass, inertia, i, -1.0, vectors, FREE * size + 6 * i, vectors, at)
-    contacts, cones = system.contacts, system.cones
+    contacts, cones = problem.contacts, problem.cones
     for i in range(step.contacts):
         if cones[i].compliance > 0.0:
-            error = evaluate_contact(contacts[i], cones[i], vectors, point, gradient, loads, step.bodies) / step.speed
+            error = evaluate_contact(contacts[i], cones[i], vectors, point, gradient, sums, step.bodies) / step.speed
             worst = max(worst, error)
             total += error
-    groups, jacobian, links, target = system.groups, system.jacobian, system.links, system.target
-    compliance = system.compliance
+    groups, jacobian, links, target = problem.groups, problem.jacobian, problem.links, problem.target
+    compliance = problem.compliance
     for i in range(step.groups):
         for row in range(groups[i].first, groups[i].first + groups[i].rows):
             defect = row_velocity(groups[i], row, jacobian, vectors, point, step.bodies) - target[row]
             defect += compliance[row] * links[row].force
             push_row(groups[i], row, jacobian, -links[row].force, vectors, gradient, step.bodies)
-            add_load(groups[i].a, groups[i].b, abs(links[row].force), vectors, loads, step.bodies)
+            add_impulse_size(groups[i].a, groups[i].b, abs(links[row].force), vectors, sums, step.bodies)
             links[row].defect = defect
             error = abs(defect) * rigidity(links[row].compliance, compliance[row])
             worst = max(worst, error / step.speed)
@@ -177,14 +176,16 @@ def evaluate_residual(system):
     for i in range(step.bodies):
         if inverse_mass[i] > 0.0:
             at = gradient + 6 * i
-            error = unbalance(inverse_mass, inverse_inertia, i, vectors, at, vectors, loads, step.speed)
+            error = unbalance(inverse_mass, inverse_inertia, i, vectors, at, vectors, sums, step.speed)
             worst = max(worst, error)
             total += error
     return worst if total < HUGE else HUGE
 
 
 @njit
-def evaluate_contact(contact, cone, vectors, point, gradient, loads, bodies):
+def evaluate_contact(contact, cone, vectors, point, gradient, sums, bodies):
+    """z(v) and sliding of one contact, and its impulse into the gradient and the sum of impulses; returns its natural map
+    (m/s)."""
     u = contact_velocity(contact, vectors, point, bodies)
     u_hat = coulomb_velocity(contact, u)
     mu = contact.friction
@@ -194,44 +195,44 @@ def evaluate_contact(contact, cone, vectors, point, gradient, loads, bodies):
     cone.sliding[1] = u[2] / t if t > 0.0 else 0.0
     p = to_impulse(mu, load3(cone.force))
     push_contact(contact, (-p[0], -p[1], -p[2]), vectors, gradient, bodies)
-    add_load(contact.a, contact.b, norm(p), vectors, loads, bodies)
+    add_impulse_size(contact.a, contact.b, norm(p), vectors, sums, bodies)
     return natural_map(p, u_hat, mu, cone.compliance)
 
 
 @njit
-def move(system, length):
+def move(problem, length):
     """Add `length` times the step to velocities, forces, slacks and multipliers."""
-    move_velocities(system, length)
-    cones = system.cones
-    for i in range(system.step[0].contacts):
+    move_velocities(problem, length)
+    cones = problem.cones
+    for i in range(problem.step[0].contacts):
         cone = cones[i]
         store3(cone.force, add(load3(cone.force), scale(length, load3(cone.force_step))))
         store3(cone.slack, add(load3(cone.slack), scale(length, load3(cone.slack_step))))
 
 
 @njit
-def move_velocities(system, length):
+def move_velocities(problem, length):
     """Add `length` times the step to velocities and to the multipliers of joint rows."""
-    vectors = system.vectors
-    size = 6 * system.step[0].bodies
+    vectors = problem.vectors
+    size = 6 * problem.step[0].bodies
     for i in range(size):
         vectors[POINT * size + i] += length * vectors[DIRECTION * size + i]
-    links, groups = system.links, system.groups
-    for i in range(system.step[0].groups):
+    links, groups = problem.links, problem.groups
+    for i in range(problem.step[0].groups):
         for row in range(groups[i].first, groups[i].first + groups[i].rows):
             links[row].force += length * links[row].force_step
 
 
 @njit
-def keep_best(system, residual):
+def store_best(problem, residual):
     """Write the iterate to the outputs if it is the best so far."""
-    step = system.step[0]
+    step = problem.step[0]
     if not residual < step.residual:
         return
     step.residual = residual
-    velocity, vectors = system.velocity, system.vectors
-    contacts, cones = system.contacts, system.cones
-    groups, links, multiplier = system.groups, system.links, system.multiplier
+    velocity, vectors = problem.velocity, problem.vectors
+    contacts, cones = problem.contacts, problem.cones
+    groups, links, multiplier = problem.groups, problem.links, problem.multiplier
     size = 6 * step.bodies
     for i in range(size):
         velocity[i] = vectors[POINT * size + i]
@@ -243,14 +244,14 @@ def keep_best(system, residual):
 
 
 @njit
-def save(system):
-    """Keep the iterate; the slacks stay as they are in the method of multipliers."""
-    step = system.step[0]
-    vectors = system.vectors
+def save(problem):
+    """Save the iterate; the slacks do not change in the method of multipliers."""
+    step = problem.step[0]
+    vectors = problem.vectors
     size = 6 * step.bodies
     for i in range(size):
         vectors[SAVED * size + i] = vectors[POINT * size + i]
-    cones, links, groups = system.cones, system.links, system.groups
+    cones, links, groups = problem.cones, problem.links, problem.groups
     for i in range(step.contacts):
         store3(cones[i].saved, load3(cones[i].force))
     for i in range(step.groups):
@@ -259,13 +260,14 @@ def save(system):
 
 
 @njit
-def restore(system):
-    step = system.step[0]
-    vectors = system.vectors
+def restore(problem):
+    """Go back to the saved iterate."""
+    step = problem.step[0]
+    vectors = problem.vectors
     size = 6 * step.bodies
     for i in range(size):
         vectors[POINT * size + i] = vectors[SAVED * size + i]
-    cones, links, groups = system.cones, system.links, system.groups
+    cones, links, groups = problem.cones, problem.links, problem.groups
     for i in range(step.contacts):
         store3(cones[i].force, load3(cones[i].saved))
     for i in range(step.groups):
@@ -273,161 +275,26 @@ def restore(system):
             links[row].force = links[row].saved
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The end of the converging solver: the method of multipliers, with semismooth Newton inside.
-#
-# A round keeps the forces λ̄ and finds the velocities that balance M (v − v_free) = Aᵀ λ(v) + Gᵀ y, where
-#
-#     λ(v) = P(λ̄ − ρ z(v)),   ρ = κ / compliance,
-#
-# P the projection on the cone; then λ̄ ← λ(v). Where this comes to rest λ = P(λ − ρ z), which is Coulomb's law.
-# Newton's
-# matrix is M + Aᵀ ρ P′ B, as in the interior point: it does not care how many contacts are redundant, nor whether one
-# is at
-# the edge between sticking and sliding, or touches without force, where Newton on λ = P(λ − ρ z) itself gets lost.
-# The larger κ, the fewer rounds, the smaller the region in which Newton converges, and the larger the rounding of
-# λ(v), about
-# κ 1e-17 of the typical speed: κ grows from what suits the residual at hand, and shrinks where a round fails.
-#
-# R. T. Rockafellar, "Augmented Lagrangians and applications of the proximal point algorithm in convex programming",
-# 1976;
-# J. C. Simo, T. A. Laursen, "An augmented Lagrangian treatment of contact problems involving friction", 1992.
-
-
-ROUNDS, NEWTON = 60, 25  # most rounds, and most steps of Newton in one
-SMALLEST, FIRST, LARGEST = 0.01, 1e2, 1e6  # κ: at least, at most to begin with, and at most
-GROWTH = 3.0  # of κ after a round that brought little; after one that failed it shrinks by as much
-LITTLE = 0.1  # of the residual before it
-REACH = 1e-3  # κ times the residual, of typical speeds, at which Newton is expected to converge
-BALANCED = 0.1  # of the tolerance: what Newton aims at
-FAILED = 1e-8  # imbalance over the typical speed at which a round has failed
-SUFFICIENT = 1e-4  # Armijo's: of the decrease that is predicted
-SHORTEST_MULTIPLIER_STEP = 0.01  # step of a line search
-
-
-@njit
-def multiply(system):
-    """Rounds from the iterate, until the tolerance or the most iterations; the best is in the outputs."""
-    step = system.step[0]
-    last = HUGE
-    residual = evaluate_residual(system)
-    kappa = min(FIRST, max(SMALLEST, REACH / residual)) if residual > 0.0 else FIRST
-    for _ in range(ROUNDS):
-        if step.residual <= step.tolerance or step.iterations >= step.max_iterations:
-            break
-        keep_forces(system)
-        imbalance, residual = find_balance(system, kappa)
-        if imbalance > FAILED:
-            restore_forces(system)
-            kappa = max(SMALLEST, kappa / GROWTH)
-            continue
-        keep_best(system, residual)
-        if residual > LITTLE * last:
-            kappa = min(GROWTH * kappa, LARGEST)
-        last = residual
-
-
-@njit
-def find_balance(system, kappa):
-    """The velocities of a round, by Newton with Armijo's rule. Returns (imbalance, residual)."""
-    step = system.step[0]
-    imbalance, residual = respond(system, kappa)
-    for _ in range(NEWTON):
-        if imbalance <= BALANCED * step.tolerance or step.iterations >= step.max_iterations:
-            break
-        step.iterations += 1
-        if factorize(system) != 0:
-            break
-        direction(system, 1.0)
-        length = 1.0
-        move_velocities(system, length)
-        now, residual = respond(system, kappa)
-        while not now < (1.0 - SUFFICIENT * length) * imbalance and length > SHORTEST_MULTIPLIER_STEP:
-            length *= 0.5
-            move_velocities(system, -length)
-            now, residual = respond(system, kappa)
-        if not now < (1.0 - SUFFICIENT * length) * imbalance:
-            move_velocities(system, -length)
-            return respond(system, kappa)
-        imbalance = now
-    return imbalance, residual
-
-
-@njit
-def respond(system, kappa):
-    """λ(v) and its derivative; returns (imbalance: a norm of speeds over the typical speed, residual)."""
-    evaluate_residual(system)  # z(v)
-    cones = system.cones
-    for i in range(system.step[0].contacts):
-        cone = cones[i]
-        if cone.compliance == 0.0:
-            continue
-        rho = kappa / cone.compliance
-        x = sub(load3(cone.prior), scale(rho, load3(cone.value)))
-        plus, minus, across, a, b = projection_spectrum(x)
-        set_spectrum(cone, (rho * plus, rho * minus, rho * across, a, b))
-        store3(cone.f, (0.0, 0.0, 0.0))
-        store3(cone.force, project_coulomb(x, 1.0))
-    residual = evaluate_residual(system)
-    return imbalance_of(system), residual
-
-
-@njit
-def imbalance_of(system):
-    step = system.step[0]
-    vectors, inverse_mass, inverse_inertia = system.vectors, system.inverse_mass, system.inverse_inertia
-    gradient = GRADIENT * 6 * step.bodies
-    total = 0.0
-    for i in range(step.bodies):
-        if inverse_mass[i] > 0.0:
-            speed = speed_of_momentum(inverse_mass, inverse_inertia, i, vectors, gradient + 6 * i)
-            total += speed * speed
-    groups, links, compliance = system.groups, system.links, system.compliance
-    for i in range(step.groups):
-        for row in range(groups[i].first, groups[i].first + groups[i].rows):
-            error = links[row].defect * rigidity(links[row].compliance, compliance[row])
-            total += error * error
-    return math.sqrt(total) / step.speed
-
-
-@njit
-def keep_forces(system):
-    cones = system.cones
-    for i in range(system.step[0].contacts):
-        store3(cones[i].prior, load3(cones[i].force))
-
-
-@njit
-def restore_forces(system):
-    cones = system.cones
-    for i in range(system.step[0].contacts):
-        store3(cones[i].force, load3(cones[i].prior))
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# What a contact contributes to Newton's step in the interior point and in polishing.
+# What a contact contributes to a step ----------------------------------------------------------------------------------
 #
 # Interior point (L. Vandenberghe, 2010, §5): with the scaling W of slack z and force λ, and the direction c of
-# complementarity, W δλ + W⁻¹ δz = W⁻¹ q, so that δλ = (W² + δ)⁻¹ (q − (z(v) − z) − B δv) and δz = z(v) − z + B δv. It
-# is also
-# q − W² δλ, but for rounding, which W² blows up where the force is at the boundary of the cone. The predictor has q =
-# −z; the
-# corrector q = −z + W (λ̄ \ (σμ e − (W⁻¹ δz) ∘ (W δλ))) with λ̄ = W λ.
+# complementarity, W δλ + W⁻¹ δz = W⁻¹ q, so that δλ = (W² + δ)⁻¹ (q − (z(v) − z) − B δv) and δz = z(v) − z + B δv. It is
+# also q − W² δλ, but for rounding, which W² amplifies where the force is at the boundary of the cone. The predictor has q =
+# −z; the corrector q = −z + W (λ̄ \ (σμ e − (W⁻¹ δz) ∘ (W δλ))) with λ̄ = W λ.
 #
 # Polishing: semismooth Newton on the natural map φ = λ − P(λ − ρ z(v)), P the projection on the cone, with ρ =
-# 1/compliance:
-# (1 − (1 − ε) P′) δλ = −φ − ρ P′ B δv. ε > 0 takes the place of δ, as P′ has the eigenvalue 1 where a contact sticks.
-
+# 1/compliance: (1 − (1 − ε) P′) δλ = −φ − ρ P′ B δv. ε > 0 replaces δ, as P′ has the eigenvalue 1 where a contact sticks.
 
 PROXIMAL = 1e-11  # ε: a force may change by the velocity over ε in one step
-CENTRING = 0.1  # how much of what is infeasible, times the force, complementarity is not to fall below
+SECOND_ORDER = 0.1  # length of the predictor from which its second-order term is used
+CENTRING = 0.1  # of the infeasibility times the force: complementarity stays above it
 
 
 @njit
-def scale_cones(system):
+def scale_cones(problem):
     """Scaling, D, and the predictor's right-hand side."""
-    cones = system.cones
-    for i in range(system.step[0].contacts):
+    cones = problem.cones
+    for i in range(problem.step[0].contacts):
         cone = cones[i]
         if cone.compliance == 0.0:
             continue
@@ -441,16 +308,17 @@ def scale_cones(system):
 
 @njit
 def set_right_hand_side(cone, q, share):
+    """f = D (q − share (z(v) − z)) of a contact."""
     store3(cone.q, q)
     defect = sub(load3(cone.value), load3(cone.slack))
     store3(cone.f, apply_spectrum(spectrum_of(cone), sub(q, scale(share, defect))))
 
 
 @njit
-def correct(system, target, second_order, share):
+def correct(problem, target, second_order, share):
     """The corrector's right-hand side, for complementarity `target`, from the predictor's steps."""
-    cones = system.cones
-    for i in range(system.step[0].contacts):
+    cones = problem.cones
+    for i in range(problem.step[0].contacts):
         cone = cones[i]
         if cone.compliance == 0.0:
             continue
@@ -464,11 +332,11 @@ def correct(system, target, second_order, share):
 
 
 @njit
-def longest_step(system):
-    """How far force and slack can go along their steps, at most 1e30."""
-    cones = system.cones
-    longest = 1e30
-    for i in range(system.step[0].contacts):
+def longest_step(problem):
+    """How far force and slack can go along their steps, at most UNBOUNDED."""
+    cones = problem.cones
+    longest = UNBOUNDED
+    for i in range(problem.step[0].contacts):
         cone = cones[i]
         if cone.compliance == 0.0:
             continue
@@ -478,11 +346,11 @@ def longest_step(system):
 
 
 @njit
-def complementarity(system, length):
+def complementarity(problem, length):
     """Mean λ·z after a step of that length, and the mean of λ_n |z(v) − z| now."""
-    cones = system.cones
+    cones = problem.cones
     total, infeasible, count = 0.0, 0.0, 0
-    for i in range(system.step[0].contacts):
+    for i in range(problem.step[0].contacts):
         cone = cones[i]
         if cone.compliance > 0.0:
             force = add(load3(cone.force), scale(length, load3(cone.force_step)))
@@ -494,10 +362,10 @@ def complementarity(system, length):
 
 
 @njit
-def linearize_natural_map(system):
+def linearize_natural_map(problem):
     """f and D of the polishing phase."""
-    cones = system.cones
-    for i in range(system.step[0].contacts):
+    cones = problem.cones
+    for i in range(problem.step[0].contacts):
         cone = cones[i]
         if cone.compliance == 0.0:
             continue
@@ -513,26 +381,156 @@ def linearize_natural_map(system):
 
 @njit
 def gain(eigenvalue):
+    """1/(1 − (1 − ε) λ) of an eigenvalue λ of P′."""
     return 1.0 / (1.0 - (1.0 - PROXIMAL) * eigenvalue)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# The method of multipliers ---------------------------------------------------------------------------------------------
+#
+# The end of the solver, with semismooth Newton inside. A round fixes the forces λ̄ and finds the velocities that balance
+# M (v − v_free) = Aᵀ λ(v) + Gᵀ y, where
+#
+#     λ(v) = P(λ̄ − ρ z(v)),   ρ = κ / compliance,
+#
+# P the projection on the cone; then λ̄ ← λ(v). A fixed point has λ = P(λ − ρ z), which is Coulomb's law. Newton's matrix is
+# M + Aᵀ ρ P′ B, as in the interior point. It stays regular with redundant contacts, with contacts between sticking and
+# sliding, and with those that touch without force, where Newton on λ = P(λ − ρ z) itself fails. The larger κ, the fewer
+# rounds, the smaller the region in which Newton converges, and the larger the rounding of λ(v), about κ 1e-17 of the
+# typical speed: κ grows from what suits the present residual, and shrinks where a round fails.
+#
+# R. T. Rockafellar, "Augmented Lagrangians and applications of the proximal point algorithm in convex programming", 1976;
+# J. C. Simo, T. A. Laursen, "An augmented Lagrangian treatment of contact problems involving friction", 1992.
 
-HANDOVER = 1e-3  # residual at which polishing takes over, a hundred times less after each failure
-SHORTEST, SHORT_STEPS = 0.05, 4  # so many steps in a row shorter than this: the interior point comes no further
-MOST_STEPS = 25  # of the interior point from one start
-POLISHING = 12  # most steps of polishing at a time
-NEAR = 10.0  # times the tolerance: what is so near and stuck is not helped by starting from elsewhere
-TO_BOUNDARY = 0.99
+ROUNDS, NEWTON = 60, 25  # most rounds, and most steps of Newton in one
+SMALLEST, FIRST, LARGEST = 0.01, 1e2, 1e6  # κ: at least, at most to begin with, and at most
+GROWTH = 3.0  # of κ after a round that brought little; after one that failed it shrinks by as much
+LITTLE = 0.1  # of the residual before it
+REACH = 1e-3  # κ times the residual, of typical speeds, at which Newton is expected to converge
+BALANCED = 0.1  # of the tolerance: what Newton aims at
+FAILED = 1e-8  # imbalance over the typical speed at which a round has failed
+SUFFICIENT = 1e-4  # Armijo's: of the decrease that is predicted
+SHORTEST_MULTIPLIER_STEP = 0.01  # step of a line search
 
 
 @njit
-def order_bodies(system):
+def run_multipliers(problem):
+    """Rounds from the present iterate, until the tolerance or the most iterations; the best is in the outputs."""
+    step = problem.step[0]
+    last = HUGE
+    residual = evaluate_residual(problem)
+    kappa = min(FIRST, max(SMALLEST, REACH / residual)) if residual > 0.0 else FIRST
+    for _ in range(ROUNDS):
+        if step.residual <= step.tolerance or step.iterations >= step.max_iterations:
+            break
+        save_forces(problem)
+        imbalance, residual = find_balance(problem, kappa)
+        if imbalance > FAILED:
+            restore_forces(problem)
+            kappa = max(SMALLEST, kappa / GROWTH)
+            continue
+        store_best(problem, residual)
+        if residual > LITTLE * last:
+            kappa = min(GROWTH * kappa, LARGEST)
+        last = residual
+
+
+@njit
+def find_balance(problem, kappa):
+    """The velocities of a round, by Newton with Armijo's rule. Returns (imbalance, residual)."""
+    step = problem.step[0]
+    imbalance, residual = force_response(problem, kappa)
+    for _ in range(NEWTON):
+        if imbalance <= BALANCED * step.tolerance or step.iterations >= step.max_iterations:
+            break
+        step.iterations += 1
+        if factorize(problem) != 0:
+            break
+        direction(problem, 1.0)
+        length = 1.0
+        move_velocities(problem, length)
+        now, residual = force_response(problem, kappa)
+        while not now < (1.0 - SUFFICIENT * length) * imbalance and length > SHORTEST_MULTIPLIER_STEP:
+            length *= 0.5
+            move_velocities(problem, -length)
+            now, residual = force_response(problem, kappa)
+        if not now < (1.0 - SUFFICIENT * length) * imbalance:
+            move_velocities(problem, -length)
+            return force_response(problem, kappa)
+        imbalance = now
+    return imbalance, residual
+
+
+@njit
+def force_response(problem, kappa):
+    """λ(v) and its derivative; returns (imbalance: a norm of speeds over the typical speed, residual)."""
+    evaluate_residual(problem)  # z(v)
+    cones = problem.cones
+    for i in range(problem.step[0].contacts):
+        cone = cones[i]
+        if cone.compliance == 0.0:
+            continue
+        rho = kappa / cone.compliance
+        x = sub(load3(cone.prior), scale(rho, load3(cone.value)))
+        plus, minus, across, a, b = projection_spectrum(x)
+        set_spectrum(cone, (rho * plus, rho * minus, rho * across, a, b))
+        store3(cone.f, (0.0, 0.0, 0.0))
+        store3(cone.force, project_coulomb(x, 1.0))
+    residual = evaluate_residual(problem)
+    return imbalance_of(problem), residual
+
+
+@njit
+def imbalance_of(problem):
+    """The 2-norm of unbalanced momenta, as speeds, and of the defects of joint rows, over the typical speed."""
+    step = problem.step[0]
+    vectors, inverse_mass, inverse_inertia = problem.vectors, problem.inverse_mass, problem.inverse_inertia
+    gradient = GRADIENT * 6 * step.bodies
+    total = 0.0
+    for i in range(step.bodies):
+        if inverse_mass[i] > 0.0:
+            speed = speed_of_momentum(inverse_mass, inverse_inertia, i, vectors, gradient + 6 * i)
+            total += speed * speed
+    groups, links, compliance = problem.groups, problem.links, problem.compliance
+    for i in range(step.groups):
+        for row in range(groups[i].first, groups[i].first + groups[i].rows):
+            error = links[row].defect * rigidity(links[row].compliance, compliance[row])
+            total += error * error
+    return math.sqrt(total) / step.speed
+
+
+@njit
+def save_forces(problem):
+    """λ̄ ← λ."""
+    cones = problem.cones
+    for i in range(problem.step[0].contacts):
+        store3(cones[i].prior, load3(cones[i].force))
+
+
+@njit
+def restore_forces(problem):
+    """λ ← λ̄."""
+    cones = problem.cones
+    for i in range(problem.step[0].contacts):
+        store3(cones[i].force, load3(cones[i].prior))
+
+
+# The iteration ---------------------------------------------------------------------------------------------------------
+
+HANDOVER = 1e-3  # residual at which polishing begins, a hundred times less after each failure
+SHORTEST, SHORT_STEPS = 0.05, 4  # the interior point is stuck after so many steps in a row shorter than this
+MOST_STEPS = 25  # of the interior point from one start
+POLISHING, SHORTEST_POLISHING = 12, 0.02  # most steps of polishing at a time; the shortest of its line search
+NEAR = 10.0  # times the tolerance: a new start does not help an iterate that is so near and stuck
+TO_BOUNDARY = 0.99  # of the way to the boundary of the cones: the longest step
+
+
+@njit
+def order_bodies(problem):
     """Order the bodies and lay out the envelope; returns NEED_MORE if it is too short, 0 otherwise."""
-    step = system.step[0]
+    step = problem.step[0]
     n = step.bodies
-    numbers, inverse_mass = system.numbers, system.inverse_mass
-    contacts, groups = system.contacts, system.groups
+    numbers, inverse_mass = problem.numbers, problem.inverse_mass
+    contacts, groups = problem.contacts, problem.groups
     degree, head = numbers[3 * n :], numbers[6 * n :]
     edges = numbers[7 * n + 1 :]
     count = step.contacts + step.groups
@@ -548,114 +546,115 @@ def order_bodies(system):
     step.placed = cuthill_mckee(n, head, neighbour, degree, numbers[4 * n :], numbers[5 * n :], numbers)
     step.half = row_starts(n, step.placed, head, neighbour, numbers, numbers[n:], numbers[2 * n :])
     step.envelope_needed = 2 * step.half
-    return NEED_MORE if system.envelope.shape[0] < step.envelope_needed else 0
+    return NEED_MORE if problem.envelope.shape[0] < step.envelope_needed else 0
 
 
 @njit
-def interior_step(system):
+def interior_step(problem):
     """One predictor and corrector step. Returns its length; 0 when the matrix could not be factored."""
-    scale_cones(system)
-    if factorize(system) != 0:
+    scale_cones(problem)
+    if factorize(problem) != 0:
         return 0.0
-    direction(system, 1.0)
-    predicted = min(1.0, longest_step(system))
-    gap, infeasible = complementarity(system, 0.0)
-    after, _ = complementarity(system, predicted)
+    direction(problem, 1.0)
+    predicted = min(1.0, longest_step(problem))
+    gap, infeasible = complementarity(problem, 0.0)
+    after, _ = complementarity(problem, predicted)
     sigma = 0.0
     if gap > 0.0:
         ratio = min(1.0, max(0.0, after / gap))
         sigma = ratio * ratio * ratio
         sigma = max(sigma, min(10.0, CENTRING * infeasible / gap))
     share = max(0.0, 1.0 - sigma)
-    correct(system, sigma * gap, predicted > 0.1, share)
-    direction(system, share)
-    length = min(1.0, TO_BOUNDARY * longest_step(system))
-    move(system, length)
+    correct(problem, sigma * gap, predicted > SECOND_ORDER, share)
+    direction(problem, share)
+    length = min(1.0, TO_BOUNDARY * longest_step(problem))
+    move(problem, length)
     return length
 
 
 @njit
-def polish(system, residual):
+def polish(problem, residual):
     """Semismooth Newton with halving, as long as it gets nearer; returns the residual reached."""
-    step = system.step[0]
+    step = problem.step[0]
     for _ in range(POLISHING):
         if step.iterations >= step.max_iterations or residual <= step.tolerance:
             break
         step.iterations += 1
-        linearize_natural_map(system)
-        if factorize(system) != 0:
+        linearize_natural_map(problem)
+        if factorize(problem) != 0:
             break
-        direction(system, 1.0)
-        no_slack_steps(system)
+        direction(problem, 1.0)
+        no_slack_steps(problem)
         length = 1.0
-        move(system, length)
-        now = evaluate_residual(system)
-        while length > 0.02 and not now < residual:
+        move(problem, length)
+        now = evaluate_residual(problem)
+        while length > SHORTEST_POLISHING and not now < residual:
             length *= 0.5
-            move(system, -length)
-            now = evaluate_residual(system)
+            move(problem, -length)
+            now = evaluate_residual(problem)
         if not now < residual:
             break
         residual = now
-        keep_best(system, residual)
+        store_best(problem, residual)
     return residual
 
 
 @njit
-def no_slack_steps(system):
-    cones = system.cones
-    for i in range(system.step[0].contacts):
+def no_slack_steps(problem):
+    """δz = 0: polishing does not move the slacks."""
+    cones = problem.cones
+    for i in range(problem.step[0].contacts):
         store3(cones[i].slack_step, (0.0, 0.0, 0.0))
 
 
 @njit
-def iterate(system):
-    """Interior point, polishing and multipliers in turn, until the tolerance or the most iterations. What gets stuck in all
-    of them starts again from elsewhere."""
-    step = system.step[0]
+def iterate(problem):
+    """Interior point, polishing and multipliers in turn, until the tolerance or the most iterations. Where all of them are
+    stuck, the interior point starts again from another point."""
+    step = problem.step[0]
     attempt, steps, shorts, handover = 0, 0, 0, HANDOVER
-    place_on_axes(system, 1.0, 1.0)
-    residual = evaluate_residual(system)
-    keep_best(system, residual)
+    place_on_axes(problem, 1.0, 1.0)
+    residual = evaluate_residual(problem)
+    store_best(problem, residual)
     while step.iterations < step.max_iterations and step.residual > step.tolerance:
         step.iterations += 1
         steps += 1
-        length = interior_step(system)
-        residual = evaluate_residual(system)
-        keep_best(system, residual)
+        length = interior_step(problem)
+        residual = evaluate_residual(problem)
+        store_best(problem, residual)
         shorts = shorts + 1 if length < SHORTEST else 0
         stuck = shorts >= SHORT_STEPS or steps >= MOST_STEPS or length == 0.0 or not residual < HUGE
         if not (residual < handover or stuck):
             continue
-        save(system)
-        if residual < HUGE and polish(system, residual) <= step.tolerance:
+        save(problem)
+        if residual < HUGE and polish(problem, residual) <= step.tolerance:
             break
-        restore(system)
+        restore(problem)
         if not stuck:
             handover = 0.01 * min(handover, residual)
-            residual = evaluate_residual(system)
+            residual = evaluate_residual(problem)
             continue
-        multiply(system)
+        run_multipliers(problem)
         if step.residual <= NEAR * step.tolerance:
             break
         attempt += 1
-        place_on_axes(system, 1.0 if attempt % 3 == 0 else 0.0, 1.0 if attempt % 3 == 2 else 10.0)
+        place_on_axes(problem, 1.0 if attempt % 3 == 0 else 0.0, 1.0 if attempt % 3 == 2 else 10.0)
         steps, shorts, handover = 0, 0, HANDOVER
-        residual = evaluate_residual(system)
+        residual = evaluate_residual(problem)
 
 
 @njit
-def solve_system(system):
-    """Solve the problem whose tables `system` addresses (a `Problem`). Returns SOLVED,
+def solve_system(problem):
+    """Solve a `Problem`, in place. Returns SOLVED,
     NOT_CONVERGED (the best iterate is in the outputs), NEED_MORE (nothing done: `step.envelope_needed` numbers are
     needed) or NOT_FINITE (the input is not; outputs are as they were)."""
-    step = system.step[0]
+    step = problem.step[0]
     step.iterations = 0
-    if order_bodies(system) != 0:
+    if order_bodies(problem) != 0:
         return NEED_MORE
-    if load_problem(system) != 0:
+    if load_problem(problem) != 0:
         return NOT_FINITE
-    iterate(system)
+    iterate(problem)
     size = 6 * step.bodies
-    measure(system, FREE * size, RIGHT * size, LEFT * size)
+    measure(problem, FREE * size, RIGHT * size, LEFT * size)
     return SOLVED if step.residual <= step.tolerance else NOT_CONVERGED

@@ -1,9 +1,10 @@
-"""The Newton system of the contact solver, reduced to the velocities of the bodies: solved.
+"""The Newton system of the interior point solver, reduced to the velocities of the bodies.
 
     (M + Σ Aᵀ D B + Gᵀ Δ⁻¹ G) δv = −r + Aᵀ f − Gᵀ Δ⁻¹ (G v − g),   δλ = f − D B δv,   δy = −Δ⁻¹ (G (v + δv) − g)
 
 with A = T J, T = diag(1, μ, μ), B = A + e_n μ tᵀ J_t where t is the direction of sliding, and r the unbalanced momentum. Two
-steps of refinement use the products body by body, not the sum.
+steps of refinement use the products body by body, not the sum. In order: the tables, products with Jacobians, the matrix, its
+solution, and the residuals that every contact solver reports.
 """
 
 import math
@@ -13,21 +14,19 @@ import numpy as np
 
 from ..collide.tables import CONTACT
 from ..core.jit import njit
-from ..core.math3 import add, cross, dot, load3, matvec, matvec_t, norm, scale, sub, symvec, unit
+from ..core.math3 import add, cross, dot, load3, matvec, matvec_t, norm, sub, symvec, unit
 from ..core.simd import load, store
 from ..core.tables import column
 from ..dynamics.kinematics import load9
 from ..linalg import ordering as envelope
-from .cone import apply_spectrum, project_coulomb, project_dual
+from .cone import apply_spectrum, coulomb_velocity, natural_map, project_coulomb, project_dual
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The tables of the contact solver of one time step, and how large its workspace must be.
-
+# Tables ----------------------------------------------------------------------------------------------------------------
 
 # Statuses. Of the first two the solution is at hand; NEED_MORE asks for a longer `envelope` (`Step.envelope_needed`).
 SOLVED, NOT_CONVERGED, NEED_MORE, NOT_FINITE = range(4)
 
-# What the solver is told (the first five), and what it tells.
+# The first five are input, the others output.
 STEP = np.dtype(
     [("bodies", "i8"), ("contacts", "i8"), ("groups", "i8"), ("max_iterations", "i8"), ("tolerance", "f8"),
      ("iterations", "i8"), ("envelope_needed", "i8"), ("placed", "i8"), ("half", "i8"),
@@ -48,7 +47,7 @@ CONE = np.dtype(
 # A group of joint rows, over bodies a and b.
 GROUP = np.dtype([("first", "i8"), ("rows", "i8"), ("a", "i8"), ("b", "i8")], align=True)
 ROW = 12  # numbers a row in `jacobian`: linear and angular part of body a, then of body b
-# What is kept of a joint row: the multiplier, its step, what it was before the method of multipliers, G v − g, and G W Gᵀ.
+# A joint row in the solver: the multiplier, its step, what it was before the method of multipliers, G v − g, and G W Gᵀ.
 LINK = np.dtype(
     [("force", "f8"), ("force_step", "f8"), ("saved", "f8"), ("defect", "f8"), ("compliance", "f8")], align=True
 )
@@ -83,170 +82,18 @@ class Problem(NamedTuple):
 # right-hand side, what is left of it, and the same in the order of elimination.
 FREE, POINT, DIRECTION, SAVED, GRADIENT, RIGHT, LEFT, ORDERED = range(8)
 VECTORS = 8
-INTEGERS = 6  # integers a body: place in the order, first column, start, degree, queue, level
+INTEGERS = 6  # integers a body: position in the order, first column, start, degree, queue, level
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The matrix M + Σ Aᵀ D B + Gᵀ Δ⁻¹ G of the contact solver's Newton system, assembled and factored.
+# Products with Jacobians -----------------------------------------------------------------------------------------------
 #
-# A contact gives each pair of its bodies the 6×6 block ± P_xᵀ K P_y, with K = Fᵀ T D (T + e_n μ tᵀ) F in world axes,
-# F its
-# frame and P = [1, −[r]×] the velocity of its point; the other letters are those of `interior_point_system`.
-
-
-REGULARIZATION = 1e-9  # δ over the compliance, of contacts and joint rows
-
-
-@njit
-def spectrum_of(cone):
-    """D of a contact; see `cone.apply_spectrum`."""
-    return (cone.d[0], cone.d[1], cone.d[2], cone.d[3], cone.d[4])
-
-
-@njit
-def set_spectrum(cone, spectrum):
-    for k in range(5):
-        cone.d[k] = spectrum[k]
-
-
-@njit
-def add_sliding(mu, cone, u):
-    """(T + e_n μ tᵀ) u."""
-    return (u[0] + mu * (cone.sliding[0] * u[1] + cone.sliding[1] * u[2]), mu * u[1], mu * u[2])
-
-
-@njit
-def to_impulse(mu, force):
-    """T λ."""
-    return (force[0], mu * force[1], mu * force[2])
-
-
-@njit
-def stiffness(contact, cone):
-    """K, nine numbers row by row."""
-    frame, d, mu = load9(contact.frame), spectrum_of(cone), contact.friction
-    x = matvec_t(frame, to_impulse(mu, apply_spectrum(d, add_sliding(mu, cone, (frame[0], frame[3], frame[6])))))
-    y = matvec_t(frame, to_impulse(mu, apply_spectrum(d, add_sliding(mu, cone, (frame[1], frame[4], frame[7])))))
-    z = matvec_t(frame, to_impulse(mu, apply_spectrum(d, add_sliding(mu, cone, (frame[2], frame[5], frame[8])))))
-    return (x[0], y[0], z[0], x[1], y[1], z[1], x[2], y[2], z[2])
-
-
-@njit
-def add_column(values, half, first, start, row, column, k, sign, top, bottom):
-    """Column k of the block (row, column) += sign (top, bottom), wherever the envelope keeps it."""
-    if row > column:
-        at, stride = envelope.block_offset(first, start, row, column) + k, envelope.row_width(first, row)
-    elif row < column:
-        at = half + envelope.block_offset(first, start, column, row) + k * envelope.row_width(first, column)
-        stride = 1
-    else:
-        at, stride = envelope.block_offset(first, start, row, row) + k, envelope.row_width(first, row)
-    for i in range(6):
-        amount = sign * (top[i] if i < 3 else bottom[i - 3])
-        target = at + i * stride
-        if row == column and i < k:
-            target = half + at - k + k * stride + i
-        store(values, target, load(values, target) + amount)
-
-
-@njit
-def add_contact(contact, cone, place_a, place_b, values, half, first, start):
-    k_world = stiffness(contact, cone)
-    for column_side in range(2):
-        column = place_a if column_side == 0 else place_b
-        arm = load3(contact.arm_a) if column_side == 0 else load3(contact.arm_b)
-        if column < 0:
-            continue
-        for k in range(6):
-            g = matvec(k_world, unit(k) if k < 3 else cross(unit(k - 3), arm))
-            for row_side in range(2):
-                row = place_a if row_side == 0 else place_b
-                if row >= 0:
-                    sign = 1.0 if row_side == column_side else -1.0
-                    turned = cross(load3(contact.arm_a) if row_side == 0 else load3(contact.arm_b), g)
-                    add_column(values, half, first, start, row, column, k, sign, g, turned)
-
-
-@njit
-def add_row_product(jacobian, row, weight, place_a, place_b, values, half, first, start):
-    for column_side in range(2):
-        column = place_a if column_side == 0 else place_b
-        for row_side in range(2):
-            other = place_a if row_side == 0 else place_b
-            if column < 0 or other < 0:
-                continue
-            at = ROW * row + 6 * row_side
-            top = (jacobian[at], jacobian[at + 1], jacobian[at + 2])
-            bottom = (jacobian[at + 3], jacobian[at + 4], jacobian[at + 5])
-            for k in range(6):
-                scale = weight * jacobian[ROW * row + 6 * column_side + k]
-                add_column(values, half, first, start, other, column, k, scale, top, bottom)
-
-
-@njit
-def position_of(system, body):
-    """Place of a body in the order of elimination; −1: the world, or what nothing moves."""
-    return system.numbers[body] if body < system.step[0].bodies else -1
-
-
-@njit
-def assemble(system):
-    step = system.step[0]
-    numbers, values = system.numbers, system.envelope
-    first, start = numbers[step.bodies :], numbers[2 * step.bodies :]
-    half = step.half
-    for i in range(2 * half):
-        values[i] = 0.0
-    mass, inertia = system.mass, system.inertia
-    for i in range(step.bodies):
-        if numbers[i] >= 0:
-            m = mass[i]
-            for k in range(6):
-                if k < 3:
-                    top, bottom = (m if k == 0 else 0.0, m if k == 1 else 0.0, m if k == 2 else 0.0), (0.0, 0.0, 0.0)
-                else:
-                    body = 6 * i
-                    s = (inertia[body], inertia[body + 1], inertia[body + 2], inertia[body + 3], inertia[body + 4],
-                         inertia[body + 5])  # fmt: skip
-                    top, bottom = (0.0, 0.0, 0.0), symvec(s, unit(k - 3))
-                add_column(values, half, first, start, numbers[i], numbers[i], k, 1.0, top, bottom)
-    contacts, cones = system.contacts, system.cones
-    for i in range(step.contacts):
-        a, b = position_of(system, contacts[i].a), position_of(system, contacts[i].b)
-        add_contact(contacts[i], cones[i], a, b, values, half, first, start)
-    groups, jacobian, links, compliance = (
-        system.groups,
-        system.jacobian,
-        system.links,
-        system.compliance,
-    )
-    for i in range(step.groups):
-        a, b = position_of(system, groups[i].a), position_of(system, groups[i].b)
-        for row in range(groups[i].first, groups[i].first + groups[i].rows):
-            if links[row].compliance > 0.0:
-                weight = 1.0 / (REGULARIZATION * links[row].compliance + compliance[row])
-                add_row_product(jacobian, row, weight, a, b, values, half, first, start)
-
-
-@njit
-def factorize(system):
-    """0, or 1 where a pivot vanished."""
-    assemble(system)
-    step = system.step[0]
-    return envelope.factor(
-        step.placed, system.numbers[step.bodies :], system.numbers[2 * step.bodies :], system.envelope, step.half
-    )
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Products with the Jacobians of contacts and joint rows, on vectors of 6 numbers a body (linear, angular) in a flat
-# array.
-#
-# `x[base + 6 i]` is where body i begins; the body index `bodies` is the world, which has no motion.
+# Vectors have 6 numbers a body (linear, angular) in a flat array, in which `x[base + 6 i]` is where body i begins; the body
+# index `bodies` is the world, which does not move.
 
 
 @njit
 def linear(x, at):
+    """x[at : at + 3]."""
     return (load(x, at), load(x, at + 1), load(x, at + 2))
 
 
@@ -278,6 +125,7 @@ def push_contact(contact, p, x, base, bodies):
 
 @njit
 def push_world(contact, p, x, base, bodies):
+    """x += Jᵀ p, with p in world axes."""
     if contact.b < bodies:
         at = base + 6 * contact.b
         increase(x, at, 1.0, p)
@@ -313,6 +161,7 @@ def push_row(group, row, jacobian, amount, x, base, bodies):
 
 @njit
 def sym6(a, i):
+    """The symmetric matrix of body i, as six numbers."""
     return (a[6 * i], a[6 * i + 1], a[6 * i + 2], a[6 * i + 3], a[6 * i + 4], a[6 * i + 5])
 
 
@@ -344,7 +193,7 @@ def row_compliance(group, row, jacobian, inverse_mass, inverse_inertia, bodies):
 
 @njit
 def rigidity(own, compliance):
-    """What share of an error of G v + compliance y the velocity takes; own : G W Gᵀ. One of a rigid row."""
+    """The share of an error of G v + compliance y that is in the velocity, 1 for a rigid row; own : G W Gᵀ."""
     return own / (own + compliance) if compliance > 0.0 else 1.0
 
 
@@ -364,50 +213,209 @@ def speed_of_momentum(inverse_mass, inverse_inertia, body, x, at):
 
 
 @njit
-def add_load(a, b, impulse, loads, base, bodies):
-    """Add the size of an impulse to what acts on its two bodies: loads[base + i], N s."""
+def add_impulse_size(a, b, impulse, sums, base, bodies):
+    """Add the size of an impulse to the sums of its two bodies: sums[base + i], N s."""
     if a < bodies:
-        loads[base + a] += impulse
+        sums[base + a] += impulse
     if b < bodies:
-        loads[base + b] += impulse
+        sums[base + b] += impulse
 
 
 @njit
-def unbalance(inverse_mass, inverse_inertia, body, x, at, loads, base, speed):
-    """The momentum x[at:] of a body over m V, or over the impulses that act on it where they are more: cancelling, they
-    leave no less than their rounding, which a light body between heavy ones feels."""
+def unbalance(inverse_mass, inverse_inertia, body, x, at, sums, base, speed):
+    """The momentum x[at:] of a body over m V, or over the impulses that act on it where they are more: their sum has the
+    rounding of its terms, which matters for a light body between heavy ones."""
     error = speed_of_momentum(inverse_mass, inverse_inertia, body, x, at)
-    return error / max(speed, inverse_mass[body] * loads[base + body])
+    return error / max(speed, inverse_mass[body] * sums[base + body])
+
+
+# The matrix ------------------------------------------------------------------------------------------------------------
+#
+# A contact gives each pair of its bodies the 6×6 block ± P_xᵀ K P_y, with K = Fᵀ T D (T + e_n μ tᵀ) F in world axes, F its
+# frame and P = [1, −[r]×] the velocity of its point; the other letters are those of the head of this file.
+
+
+REGULARIZATION = 1e-9  # δ over the compliance, of contacts and joint rows
 
 
 @njit
-def coulomb_velocity(contact, u):
-    """De Saxcé's û = u + (bias + μ |u_t|) e_n, which is orthogonal to the impulse under Coulomb's law."""
-    return (u[0] + contact.bias + contact.friction * math.sqrt(u[1] * u[1] + u[2] * u[2]), u[1], u[2])
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-
-REFINEMENTS = 2
+def spectrum_of(cone):
+    """D of a contact; see `cone.apply_spectrum`."""
+    return (cone.d[0], cone.d[1], cone.d[2], cone.d[3], cone.d[4])
 
 
 @njit
-def right_hand_side(system, share):
+def set_spectrum(cone, spectrum):
+    """Write D of a contact."""
+    for k in range(5):
+        cone.d[k] = spectrum[k]
+
+
+@njit
+def add_sliding(mu, cone, u):
+    """(T + e_n μ tᵀ) u."""
+    return (u[0] + mu * (cone.sliding[0] * u[1] + cone.sliding[1] * u[2]), mu * u[1], mu * u[2])
+
+
+@njit
+def to_impulse(mu, force):
+    """T λ."""
+    return (force[0], mu * force[1], mu * force[2])
+
+
+@njit
+def stiffness(contact, cone):
+    """K, nine numbers row by row."""
+    frame, d, mu = load9(contact.frame), spectrum_of(cone), contact.friction
+    x = matvec_t(frame, to_impulse(mu, apply_spectrum(d, add_sliding(mu, cone, (frame[0], frame[3], frame[6])))))
+    y = matvec_t(frame, to_impulse(mu, apply_spectrum(d, add_sliding(mu, cone, (frame[1], frame[4], frame[7])))))
+    z = matvec_t(frame, to_impulse(mu, apply_spectrum(d, add_sliding(mu, cone, (frame[2], frame[5], frame[8])))))
+    return (x[0], y[0], z[0], x[1], y[1], z[1], x[2], y[2], z[2])
+
+
+class Envelope(NamedTuple):
+    """The matrix as `linalg.ordering` stores it: both triangles in `values`, the upper from `half` on."""
+
+    values: Any
+    half: Any
+    first: Any
+    start: Any
+
+
+@njit
+def add_column(matrix, row, column, k, sign, top, bottom):
+    """Column k of the block (row, column) of the matrix += sign (top, bottom)."""
+    values, half, first, start = matrix
+    if row > column:
+        at, stride = envelope.block_offset(first, start, row, column) + k, envelope.row_width(first, row)
+    elif row < column:
+        at = half + envelope.block_offset(first, start, column, row) + k * envelope.row_width(first, column)
+        stride = 1
+    else:
+        at, stride = envelope.block_offset(first, start, row, row) + k, envelope.row_width(first, row)
+    for i in range(6):
+        amount = sign * (top[i] if i < 3 else bottom[i - 3])
+        target = at + i * stride
+        if row == column and i < k:
+            target = half + at - k + k * stride + i
+        store(values, target, load(values, target) + amount)
+
+
+@njit
+def add_contact(contact, cone, place_a, place_b, matrix):
+    """matrix += ± P_xᵀ K P_y for all pairs of the bodies of a contact, at these positions in the order; −1: none."""
+    k_world = stiffness(contact, cone)
+    for column_side in range(2):
+        column = place_a if column_side == 0 else place_b
+        arm = load3(contact.arm_a) if column_side == 0 else load3(contact.arm_b)
+        if column < 0:
+            continue
+        for k in range(6):
+            g = matvec(k_world, unit(k) if k < 3 else cross(unit(k - 3), arm))
+            for row_side in range(2):
+                row = place_a if row_side == 0 else place_b
+                if row >= 0:
+                    sign = 1.0 if row_side == column_side else -1.0
+                    turned = cross(load3(contact.arm_a) if row_side == 0 else load3(contact.arm_b), g)
+                    add_column(matrix, row, column, k, sign, g, turned)
+
+
+@njit
+def add_row_product(jacobian, row, weight, place_a, place_b, matrix):
+    """matrix += weight gᵀ g for one joint row g."""
+    for column_side in range(2):
+        column = place_a if column_side == 0 else place_b
+        for row_side in range(2):
+            other = place_a if row_side == 0 else place_b
+            if column < 0 or other < 0:
+                continue
+            at = ROW * row + 6 * row_side
+            top = (jacobian[at], jacobian[at + 1], jacobian[at + 2])
+            bottom = (jacobian[at + 3], jacobian[at + 4], jacobian[at + 5])
+            for k in range(6):
+                scale = weight * jacobian[ROW * row + 6 * column_side + k]
+                add_column(matrix, other, column, k, scale, top, bottom)
+
+
+@njit
+def position_of(problem, body):
+    """Place of a body in the order of elimination; −1: the world, or what nothing moves."""
+    return problem.numbers[body] if body < problem.step[0].bodies else -1
+
+
+@njit
+def assemble(problem):
+    """Fill `envelope` with the matrix."""
+    step = problem.step[0]
+    numbers, values = problem.numbers, problem.envelope
+    first, start = numbers[step.bodies :], numbers[2 * step.bodies :]
+    half = step.half
+    for i in range(2 * half):
+        values[i] = 0.0
+    matrix = Envelope(values, half, first, start)
+    mass, inertia = problem.mass, problem.inertia
+    for i in range(step.bodies):
+        if numbers[i] >= 0:
+            m = mass[i]
+            for k in range(6):
+                if k < 3:
+                    top, bottom = (m if k == 0 else 0.0, m if k == 1 else 0.0, m if k == 2 else 0.0), (0.0, 0.0, 0.0)
+                else:
+                    body = 6 * i
+                    s = (inertia[body], inertia[body + 1], inertia[body + 2], inertia[body + 3], inertia[body + 4],
+                         inertia[body + 5])  # fmt: skip
+                    top, bottom = (0.0, 0.0, 0.0), symvec(s, unit(k - 3))
+                add_column(matrix, numbers[i], numbers[i], k, 1.0, top, bottom)
+    contacts, cones = problem.contacts, problem.cones
+    for i in range(step.contacts):
+        a, b = position_of(problem, contacts[i].a), position_of(problem, contacts[i].b)
+        add_contact(contacts[i], cones[i], a, b, matrix)
+    groups, jacobian, links, compliance = (
+        problem.groups,
+        problem.jacobian,
+        problem.links,
+        problem.compliance,
+    )
+    for i in range(step.groups):
+        a, b = position_of(problem, groups[i].a), position_of(problem, groups[i].b)
+        for row in range(groups[i].first, groups[i].first + groups[i].rows):
+            if links[row].compliance > 0.0:
+                weight = 1.0 / (REGULARIZATION * links[row].compliance + compliance[row])
+                add_row_product(jacobian, row, weight, a, b, matrix)
+
+
+@njit
+def factorize(problem):
+    """Assemble and factorize the matrix. Returns 0, or 1 where a pivot vanished."""
+    assemble(problem)
+    step = problem.step[0]
+    return envelope.factor(
+        step.placed, problem.numbers[step.bodies :], problem.numbers[2 * step.bodies :], problem.envelope, step.half
+    )
+
+
+# Its solution ----------------------------------------------------------------------------------------------------------
+
+REFINEMENTS = 2  # steps, after which the residual of the linear system is rounding
+
+
+@njit
+def right_hand_side(problem, share):
     """−share r + Aᵀ f − share Gᵀ Δ⁻¹ (G v + C y − g) into RIGHT."""
-    step = system.step[0]
-    vectors = system.vectors
+    step = problem.step[0]
+    vectors = problem.vectors
     size = 6 * step.bodies
     right = RIGHT * size
     for i in range(size):
         vectors[right + i] = -share * vectors[GRADIENT * size + i]
-    contacts, cones = system.contacts, system.cones
+    contacts, cones = problem.contacts, problem.cones
     for i in range(step.contacts):
         push_contact(contacts[i], to_impulse(contacts[i].friction, load3(cones[i].f)), vectors, right, step.bodies)
     groups, jacobian, links, compliance = (
-        system.groups,
-        system.jacobian,
-        system.links,
-        system.compliance,
+        problem.groups,
+        problem.jacobian,
+        problem.links,
+        problem.compliance,
     )
     for i in range(step.groups):
         for row in range(groups[i].first, groups[i].first + groups[i].rows):
@@ -417,12 +425,12 @@ def right_hand_side(system, share):
 
 
 @njit
-def steps_of_forces(system, share):
+def steps_of_forces(problem, share):
     """δλ = f − D B δv, δy, and δz, which keeps the slack equal to z(v) to rounding, from the step of the velocities."""
-    step = system.step[0]
-    vectors = system.vectors
+    step = problem.step[0]
+    vectors = problem.vectors
     base = DIRECTION * 6 * step.bodies
-    contacts, cones = system.contacts, system.cones
+    contacts, cones = problem.contacts, problem.cones
     for i in range(step.contacts):
         cone = cones[i]
         u = add_sliding(contacts[i].friction, cone, contact_velocity(contacts[i], vectors, base, step.bodies))
@@ -431,10 +439,10 @@ def steps_of_forces(system, share):
             cone.force_step[k] = cone.f[k] - less[k]
             cone.slack_step[k] = share * (cone.value[k] - cone.slack[k]) + u[k]
     groups, jacobian, links, compliance = (
-        system.groups,
-        system.jacobian,
-        system.links,
-        system.compliance,
+        problem.groups,
+        problem.jacobian,
+        problem.links,
+        problem.compliance,
     )
     for i in range(step.groups):
         for row in range(groups[i].first, groups[i].first + groups[i].rows):
@@ -445,41 +453,41 @@ def steps_of_forces(system, share):
 
 
 @njit
-def left_over(system, share):
-    """−share r − M δv + Aᵀ δλ + Gᵀ δy into LEFT: what is left of the equations."""
-    step = system.step[0]
-    vectors = system.vectors
+def left_over(problem, share):
+    """−share r − M δv + Aᵀ δλ + Gᵀ δy into LEFT: the residual of the linear system."""
+    step = problem.step[0]
+    vectors = problem.vectors
     size = 6 * step.bodies
     left = LEFT * size
-    mass, inertia, inverse_mass = system.mass, system.inertia, system.inverse_mass
+    mass, inertia, inverse_mass = problem.mass, problem.inertia, problem.inverse_mass
     for i in range(size):
         vectors[left + i] = -share * vectors[GRADIENT * size + i]
     for i in range(step.bodies):
         if inverse_mass[i] > 0.0:
             add_momentum(mass, inertia, i, -1.0, vectors, DIRECTION * size + 6 * i, vectors, left + 6 * i)
-    contacts, cones = system.contacts, system.cones
+    contacts, cones = problem.contacts, problem.cones
     for i in range(step.contacts):
         push_contact(
             contacts[i], to_impulse(contacts[i].friction, load3(cones[i].force_step)), vectors, left, step.bodies
         )
-    groups, jacobian, links = system.groups, system.jacobian, system.links
+    groups, jacobian, links = problem.groups, problem.jacobian, problem.links
     for i in range(step.groups):
         for row in range(groups[i].first, groups[i].first + groups[i].rows):
             push_row(groups[i], row, jacobian, links[row].force_step, vectors, left, step.bodies)
 
 
 @njit
-def back_substitute(system, source):
+def back_substitute(problem, source):
     """DIRECTION += H⁻¹ vectors[source:]."""
-    step = system.step[0]
-    vectors, numbers = system.vectors, system.numbers
+    step = problem.step[0]
+    vectors, numbers = problem.vectors, problem.numbers
     size = 6 * step.bodies
     x = vectors[ORDERED * size :]
     for i in range(step.bodies):
         if numbers[i] >= 0:
             for k in range(6):
                 x[6 * numbers[i] + k] = vectors[source + 6 * i + k]
-    envelope.solve(step.placed, numbers[step.bodies :], numbers[2 * step.bodies :], system.envelope, step.half, x)
+    envelope.solve(step.placed, numbers[step.bodies :], numbers[2 * step.bodies :], problem.envelope, step.half, x)
     for i in range(step.bodies):
         if numbers[i] >= 0:
             for k in range(6):
@@ -487,63 +495,46 @@ def back_substitute(system, source):
 
 
 @njit
-def direction(system, share):
+def direction(problem, share):
     """Newton's step of velocities, forces and multipliers, for the f in the cones and the share of r to remove."""
-    vectors = system.vectors
-    size = 6 * system.step[0].bodies
+    vectors = problem.vectors
+    size = 6 * problem.step[0].bodies
     for i in range(size):
         vectors[DIRECTION * size + i] = 0.0
-    right_hand_side(system, share)
-    back_substitute(system, RIGHT * size)
-    steps_of_forces(system, share)
+    right_hand_side(problem, share)
+    back_substitute(problem, RIGHT * size)
+    steps_of_forces(problem, share)
     for _ in range(REFINEMENTS):
-        left_over(system, share)
-        back_substitute(system, LEFT * size)
-        steps_of_forces(system, share)
+        left_over(problem, share)
+        back_substitute(problem, LEFT * size)
+        steps_of_forces(problem, share)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# How far a set of impulses and velocities is from Coulomb's law: what every contact solver reports.
+# Residuals -------------------------------------------------------------------------------------------------------------
 #
-# With û = u + (bias + μ |u_t|) e_n (De Saxcé, Feng 1998), Coulomb's law with impenetrability is K_μ ∋ p ⊥ û ∈ K_μ*.
-# For each
-# contact ρ = 1/(J W Jᵀ)_nn turns velocities into impulses, and all residuals are velocities over a typical speed V:
+# How far a set of impulses and velocities is from Coulomb's law K_μ ∋ p ⊥ û ∈ K_μ* (see `cone`). For each contact
+# ρ = 1/(J W Jᵀ)_nn turns velocities into impulses, and all residuals are velocities over a typical speed V:
 #
 #     cone             |p − proj_K(p)| / ρ
 #     dual             |û − proj_K*(û)|
 #     complementarity  |p·û| / max(|p|, ρ V)
 #     natural map      |p − proj_K(p − ρ û)| / ρ
 #
-# The natural map is the error that V. Acary, M. Brémond, O. Huber, "On solving contact problems with Coulomb
-# friction:
-# formulations and numerical comparisons", 2018, measure their solvers with (there with ρ = 1, a 2-norm, and the norm
-# of
-# the free relative velocity for V); the worst contact counts here. `joints` is |G v − g| over V (rows are taken as
-# speeds), and
-# `balance` the momentum x = M (v − v_free) − Jᵀ p − Gᵀ y of a body as a speed, √(xᵀ W x / m), over V or over the
-# speed that the
-# sum of all |p| and |y| on the body would give it, where that is more (`motion.unbalance`). V is the greatest free
-# speed
-# of a body, √(v·M v / m), or the greatest bias or target where that is more.
+# The natural map is the error that V. Acary, M. Brémond, O. Huber, "On solving contact problems with Coulomb friction:
+# formulations and numerical comparisons", 2018, measure their solvers with (there with ρ = 1, a 2-norm, and the norm of the
+# free relative velocity for V); the worst contact counts here. `joints` is |G v − g| over V (rows are taken as speeds), and
+# `balance` the momentum x = M (v − v_free) − Jᵀ p − Gᵀ y of a body as a speed, √(xᵀ W x / m), over V or over the speed that
+# the sum of all |p| and |y| on the body would give it, where that is more (`unbalance`). V is the greatest free speed of a
+# body, √(v·M v / m), or the greatest bias or target where that is more.
 
 
 @njit
-def natural_map(p, u_hat, mu, compliance):
-    """|p − proj_K(p − ρ û)| / ρ with ρ = 1/compliance, m/s.
-
-    With x = p − ρ û it is |û − proj_K*(−x) / ρ| (Moreau), which is û itself where a contact sticks: p does not drown it.
-    """
-    x = sub(p, scale(1.0 / compliance, u_hat))
-    return norm(sub(u_hat, scale(compliance, project_dual(scale(-1.0, x), mu))))
-
-
-@njit
-def typical_speed(system):
-    """V of the module's docstring; 1 where nothing moves."""
-    step = system.step[0]
-    mass, inertia, velocity = system.mass, system.inertia, system.velocity
-    inverse_mass, inverse_inertia = system.inverse_mass, system.inverse_inertia
-    scratch = system.vectors
+def typical_speed(problem):
+    """V, m/s; 1 where nothing moves."""
+    step = problem.step[0]
+    mass, inertia, velocity = problem.mass, problem.inertia, problem.velocity
+    inverse_mass, inverse_inertia = problem.inverse_mass, problem.inverse_inertia
+    scratch = problem.vectors
     speed = 0.0
     for i in range(step.bodies):
         if inverse_mass[i] > 0.0:
@@ -551,8 +542,8 @@ def typical_speed(system):
                 scratch[k] = 0.0
             add_momentum(mass, inertia, i, 1.0, velocity, 6 * i, scratch, 0)
             speed = max(speed, speed_of_momentum(inverse_mass, inverse_inertia, i, scratch, 0))
-    contacts, groups, target = system.contacts, system.groups, system.target
-    compliance = system.compliance
+    contacts, groups, target = problem.contacts, problem.groups, problem.target
+    compliance = problem.compliance
     for i in range(step.contacts):
         speed = max(speed, abs(contacts[i].bias))
     for i in range(step.groups):
@@ -563,25 +554,25 @@ def typical_speed(system):
 
 
 @njit
-def measure(system, free, scratch, loads):
+def measure(problem, free, scratch, sums):
     """Fill the residuals of the STEP record from `velocity`, the contacts' impulses and the multipliers.
 
-    `free`, `scratch` and `loads` say where in `vectors` the free velocity is, and two vectors to work with. Needs `speed`.
+    `free`, `scratch` and `sums` say where in `vectors` the free velocity is, and two vectors to work with. Needs `speed`.
     """
-    step = system.step[0]
-    inverse_mass, inverse_inertia = system.inverse_mass, system.inverse_inertia
-    velocity, vectors, jacobian = system.velocity, system.vectors, system.jacobian
-    contacts, groups = system.contacts, system.groups
-    target, multiplier, compliance = system.target, system.multiplier, system.compliance
-    momentum_change(system, free, scratch)
+    step = problem.step[0]
+    inverse_mass, inverse_inertia = problem.inverse_mass, problem.inverse_inertia
+    velocity, vectors, jacobian = problem.velocity, problem.vectors, problem.jacobian
+    contacts, groups = problem.contacts, problem.groups
+    target, multiplier, compliance = problem.target, problem.multiplier, problem.compliance
+    momentum_change(problem, free, scratch)
     for i in range(step.bodies):
-        vectors[loads + i] = 0.0
+        vectors[sums + i] = 0.0
     cone, dual, complementarity, natural, joints, balance = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(step.contacts):
         contact = contacts[i]
         p = load3(contact.impulse)
         push_contact(contact, (-p[0], -p[1], -p[2]), vectors, scratch, step.bodies)
-        add_load(contact.a, contact.b, norm(p), vectors, loads, step.bodies)
+        add_impulse_size(contact.a, contact.b, norm(p), vectors, sums, step.bodies)
         c = contact_compliance(contact, inverse_mass, inverse_inertia, step.bodies)
         if c == 0.0:
             continue
@@ -593,7 +584,7 @@ def measure(system, free, scratch, loads):
     for i in range(step.groups):
         for row in range(groups[i].first, groups[i].first + groups[i].rows):
             push_row(groups[i], row, jacobian, -multiplier[row], vectors, scratch, step.bodies)
-            add_load(groups[i].a, groups[i].b, abs(multiplier[row]), vectors, loads, step.bodies)
+            add_impulse_size(groups[i].a, groups[i].b, abs(multiplier[row]), vectors, sums, step.bodies)
             error = row_velocity(groups[i], row, jacobian, velocity, 0, step.bodies) - target[row]
             error += compliance[row] * multiplier[row]
             own = row_compliance(groups[i], row, jacobian, inverse_mass, inverse_inertia, step.bodies)
@@ -601,7 +592,7 @@ def measure(system, free, scratch, loads):
     for i in range(step.bodies):
         if inverse_mass[i] > 0.0:
             at = scratch + 6 * i
-            balance = max(balance, unbalance(inverse_mass, inverse_inertia, i, vectors, at, vectors, loads, step.speed))
+            balance = max(balance, unbalance(inverse_mass, inverse_inertia, i, vectors, at, vectors, sums, step.speed))
     step.cone = cone / step.speed
     step.dual = dual / step.speed
     step.complementarity = complementarity / step.speed
@@ -611,11 +602,11 @@ def measure(system, free, scratch, loads):
 
 
 @njit
-def momentum_change(system, free, out):
+def momentum_change(problem, free, out):
     """M (v − v_free), for v in `velocity` and v_free in `vectors`, into vectors[out:]."""
-    mass, inertia, velocity, vectors = system.mass, system.inertia, system.velocity, system.vectors
-    inverse_mass = system.inverse_mass
-    for i in range(system.step[0].bodies):
+    mass, inertia, velocity, vectors = problem.mass, problem.inertia, problem.velocity, problem.vectors
+    inverse_mass = problem.inverse_mass
+    for i in range(problem.step[0].bodies):
         at = out + 6 * i
         for k in range(6):
             vectors[at + k] = 0.0

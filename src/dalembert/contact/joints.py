@@ -1,4 +1,5 @@
-"""Joints in a time step: all of them at once, by the mechanism's own factorization.
+"""Joints in a time step: all of them at once, by the factorization of the mechanism; and the impulses of a step on the
+momenta.
 
 A joint that turns has J v ≠ 0 at the middle of a step, where its impulse acts, even when it holds at both ends. With v⁻
 the velocities before and v⁺ those after, a step that looks the same backwards in time has
@@ -9,15 +10,27 @@ The impulse p = Jᵀ λ then does the work λ · ½ J (v⁻ + v⁺) = 0: d'Alemb
 """
 
 from ..collide.tables import CONTACTS
-from ..core.c_function import CONSTRAIN, call_pointer
+from ..core.c_function import CONSTRAIN
 from ..core.jit import inlined, njit
 from ..core.math3 import add, add_scaled, cross, dot, load3, scale, symvec
 from ..core.simd import clear, load
 from ..dynamics.constraints import add_rates, wrench_of
 from ..model.tables import CONSTRAINT_WORK, LEDGER, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE
-from .cone import put_three, relative_velocity, six, three
 from .gauss_seidel import axes_of, world_impulse
-from .tables import ANGULAR, BEFORE, INVERSE_INERTIA, INVERSE_MASS, LINEAR, MOTION, ROW
+from .tables import (
+    ANGULAR,
+    BEFORE,
+    INVERSE_INERTIA,
+    INVERSE_MASS,
+    LINEAR,
+    MOTION,
+    ROW,
+    call_mechanism,
+    put_three,
+    relative_velocity,
+    six,
+    three,
+)
 
 
 @njit
@@ -32,50 +45,51 @@ def rates_of_motion(system, motion, out):
 
 
 @njit
-def set_targets(system, stepping):
+def set_targets(tables):
     """What J v must be after the step, from what it is before it."""
-    targets = stepping.targets
-    rates_of_motion(system, stepping.motion, targets)
+    targets = tables.stepping.targets
+    rates_of_motion(tables.system, tables.stepping.motion, targets)
     for r in range(targets.shape[0]):
         targets[r] = -targets[r]
 
 
 @njit
-def solve_joints(callbacks, system, stepping):
-    """Change `motion` by the joint impulses that bring J v to its target, and book them. Returns a status."""
+def solve_joints(tables):
+    """Change `motion` by the joint impulses that bring J v to its target, and add them to `joint_impulses`. Returns a
+    status."""
+    stepping = tables.stepping
     total, targets = stepping.joint_impulses, stepping.targets
     rates, change = stepping.rates, stepping.change
-    rates_of_motion(system, stepping.motion, rates)
+    rates_of_motion(tables.system, stepping.motion, rates)
     for r in range(rates.shape[0]):
         rates[r] = targets[r] - rates[r]
-    soft, joints = stepping.soft, system.joints
+    soft, joints = stepping.soft, tables.system.joints
     for i in range(soft.shape[0]):
         row = soft[i].row
         rates[row] -= joints[soft[i].joint].compliance * total[row]
-    status = change_rates(callbacks, system, stepping, stepping.motion)
+    status = apply_rate_change(tables, stepping.motion)
     for r in range(rates.shape[0]):
         total[r] += change[r]
     return status
 
 
 @njit
-def answer_joints(callbacks, system, stepping, motion):
+def project_velocities(tables, motion):
     """Change the velocities in `motion` by the joint impulses that bring J v to zero. Returns a status."""
-    rates = stepping.rates
-    rates_of_motion(system, motion, rates)
+    rates = tables.stepping.rates
+    rates_of_motion(tables.system, motion, rates)
     for r in range(rates.shape[0]):
         rates[r] = -rates[r]
-    return change_rates(callbacks, system, stepping, motion)
+    return apply_rate_change(tables, motion)
 
 
 @njit
-def change_rates(callbacks, system, stepping, motion):
-    """Change `motion` by the joint impulses that change J v by `rates`, and leave these impulses in `change`."""
-    status = call_pointer(
-        callbacks.mechanism, callbacks.mechanism_data, CONSTRAIN, 0.0, stepping.rates, stepping.change
-    )
-    kinematics = system.kinematics
-    for i in range(system.bodies.shape[0]):
+def apply_rate_change(tables, motion):
+    """Change `motion` by the joint impulses that change J v by `rates`; writes these impulses to `change`. Returns a
+    status."""
+    status = call_mechanism(tables.callbacks, CONSTRAIN, 0.0, tables.stepping.rates, tables.stepping.change)
+    kinematics = tables.system.kinematics
+    for i in range(tables.system.bodies.shape[0]):
         kin = kinematics[i]
         at = MOTION * i
         turn = symvec(six(motion, at + INVERSE_INERTIA), load3(kin.angular))
@@ -86,31 +100,32 @@ def change_rates(callbacks, system, stepping, motion):
 
 
 @njit
-def joint_work(system, stepping):
-    """λ · ½ J (v⁻ + v⁺): zero but for what the solver has left undone."""
+def joint_work(tables):
+    """λ · ½ J (v⁻ + v⁺): zero but for the residual of the solver (J)."""
+    stepping = tables.stepping
     rates, targets, impulses = stepping.rates, stepping.targets, stepping.joint_impulses
-    rates_of_motion(system, stepping.motion, rates)
+    rates_of_motion(tables.system, stepping.motion, rates)
     work = 0.0
     for r in range(rates.shape[0] - stepping.soft.shape[0]):  # rows that are soft come last
         work += 0.5 * impulses[r] * (rates[r] - targets[r])
     return work
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The impulses of a step on the momenta, and what the audit books of them.
+# Impulses on the momenta, and their work ---------------------------------------------------------------------------------
 #
 # Work is p·½ (u⁻ + u⁺), with u⁻ the velocities before forces and impulses acted: see `step`.
 
 
 @njit
-def apply_impulses(y, system, collision, stepping):
+def apply_impulses(y, tables):
     """P, L ← P, L + Jᵀ p for contacts and joints; work and reactions to the ledger."""
-    contacts = collision.contacts
+    stepping = tables.stepping
+    contacts = tables.collision.contacts
     motion = stepping.motion
     rows = stepping.rows
-    bodies = system.bodies.shape[0]
+    bodies = tables.system.bodies.shape[0]
     entry = stepping.options[0].ledger
-    for i in range(collision.counts[CONTACTS]):
+    for i in range(tables.collision.counts[CONTACTS]):
         contact = contacts[i]
         p = load3(contact.impulse)
         if p[0] == 0.0:
@@ -123,14 +138,14 @@ def apply_impulses(y, system, collision, stepping):
         impulse = world_impulse(n, t, s, p[0], p[1], p[2])
         opposite = scale(-1.0, impulse)
         if contact.b < bodies:
-            give(y, contact.b, impulse, cross(arm_b, impulse))
+            add_impulse(y, contact.b, impulse, cross(arm_b, impulse))
         else:
             book_reaction(y, opposite, cross(arm_b, opposite))
         if contact.a < bodies:
-            give(y, contact.a, opposite, cross(arm_a, opposite))
+            add_impulse(y, contact.a, opposite, cross(arm_a, opposite))
         else:
             book_reaction(y, impulse, cross(arm_a, impulse))
-    apply_joint_impulses(y, system, stepping)
+    apply_joint_impulses(y, tables)
 
 
 @njit
@@ -144,7 +159,8 @@ def contact_work(contact, p, motion, rows, before):
 
 
 @inlined
-def give(y, body, impulse, moment):
+def add_impulse(y, body, impulse, moment):
+    """P, L of a body += an impulse and its moment about the centre of mass."""
     at = STATE_SIZE * body + 7
     for k in range(3):
         y[at + k] += impulse[k]
@@ -153,7 +169,7 @@ def give(y, body, impulse, moment):
 
 @inlined
 def book_reaction(y, impulse, moment):
-    """An impulse from outside, and its moment about the origin."""
+    """Book an impulse from outside the system, and its moment about the origin."""
     ledger = y.shape[0] - len(LEDGER)
     for k in range(3):
         y[ledger + REACTION_IMPULSE + k] += impulse[k]
@@ -161,13 +177,15 @@ def book_reaction(y, impulse, moment):
 
 
 @njit
-def apply_joint_impulses(y, system, stepping):
+def apply_joint_impulses(y, tables):
+    """P, L ← P, L + Gᵀ λ; work and reactions to the ledger."""
+    system = tables.system
     incidences = system.incidences
     jacobian = system.jacobian
     kinematics = system.kinematics
     for i in range(incidences.shape[0]):
         body = incidences[i].body
-        force, torque = wrench_of(incidences[i], jacobian, stepping.joint_impulses)
-        give(y, body, force, torque)
+        force, torque = wrench_of(incidences[i], jacobian, tables.stepping.joint_impulses)
+        add_impulse(y, body, force, torque)
         book_reaction(y, force, add(cross(load3(kinematics[body].x), force), torque))
-    y[y.shape[0] - len(LEDGER) + CONSTRAINT_WORK] += joint_work(system, stepping)
+    y[y.shape[0] - len(LEDGER) + CONSTRAINT_WORK] += joint_work(tables)

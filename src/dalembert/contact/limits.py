@@ -1,4 +1,9 @@
-"""What acts on coordinates of joints, as a C function; see `ask_limits`. It is handed the addresses that `step` has."""
+"""What acts on coordinates of joints in a step: stops, dry friction and ideal motors, which have bounds, and soft
+constraints.
+
+One C function does the tasks that `tables` lists; most scenes have none of this and do not compile it. In order: forces
+within bounds, soft constraints, the C function, and the mechanism with a row for each soft constraint.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.c_function import C_SIGNATURE, CONSTRAIN, FACTORIZE, KINEMATICS, call_pointer, viewer
+from ..core.c_function import C_SIGNATURE, CONSTRAIN, FACTORIZE, KINEMATICS, viewer
 from ..core.elementary import exp, expm1, sin
 from ..core.jit import CFunction, njit
 from ..core.math3 import add_scaled, dot, load3, scale, store3, symvec
@@ -18,80 +23,87 @@ from ..dynamics.mechanism import Mechanism
 from ..model.compile import Model
 from ..model.graph import SPARE, Graph, build_graph
 from ..model.tables import LEDGER, MOTOR, PART, PROJECTION_WORK, SERVO, SOFT, STOP, TORSION, System
-from .cone import clear_velocities, put_three, six, three
-from .joints import answer_joints, book_reaction, give, solve_joints
-from .parallel import (
-    APPLY,
-    BEGIN,
-    CHANGE_SIDES,
+from .joints import add_impulse, book_reaction, project_velocities, solve_joints
+from .tables import (
+    ANGULAR,
+    APPLY_TO_STATE,
+    APPLY_WARM_START,
+    AT_LEAST,
+    AT_MOST,
+    BOOK_CORRECTION,
+    BOOK_CORRECTION_OF_SOFT,
     CORRECT_STOPS,
-    DISPLACE,
-    DISPLACE_SOFT,
+    HELD,
+    INVERSE_INERTIA,
+    INVERSE_MASS,
     LIMITS_RESIDUAL,
-    PLACE_KICKED,
-    PLACE_LIMITS,
-    PUSH,
+    LINEAR,
+    MOTION,
+    OFF,
     REFACTOR,
-    SET,
     SET_BOUNCES,
-    SET_KICKED,
     SET_PLASTIC,
+    SET_SOFT,
+    SET_SOFT_IDLE,
+    START_STEP,
     SWEEP_LIMITS,
+    UPDATE_ROWS,
+    UPDATE_ROWS_IDLE,
+    UPDATE_SATURATION,
     WORK,
+    ContactTables,
+    call_mechanism,
+    clear_velocities,
+    put_three,
+    six,
+    three,
 )
-from .solve import CALLBACKS, callbacks_at
-from .tables import ANGULAR, AT_LEAST, AT_MOST, HELD, INVERSE_INERTIA, INVERSE_MASS, LINEAR, MOTION, OFF, Stepping
 from .tables import SOFT as SOFT_ROW
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What acts on one coordinate of a joint within bounds: stops, dry friction, motors that hold a speed.
+# Forces within bounds ---------------------------------------------------------------------------------------------------
 #
-# With ṡ the rate of the coordinate, K its response to a unit impulse (joints taking part) and λ⁻ ≤ λ ≤ λ⁺ the
-# impulse,
+# With ṡ the rate of the coordinate, K its response to a unit impulse (joints taking part) and λ⁻ ≤ λ ≤ λ⁺ the impulse,
 #
 #     λ = clamp(λ − (ṡ + bias)/K):   ṡ + bias = 0 inside the bounds, ≥ 0 at the lower, ≤ 0 at the upper one.
 #
-# A stop pushes only, 0 ≤ λ, with the law of a frictionless contact; dry friction and motors have |λ| ≤ h · effort.
-# The work
-# of λ is λ · ½ (ṡ⁻ + ṡ⁺), as that of contacts. A motor holds the ṡ at the end of the step, which is that after the
-# impulses and
-# what it changes by itself in half a drift (see `soft`).
+# A stop pushes only, 0 ≤ λ, with the law of a frictionless contact; dry friction and motors have |λ| ≤ h · effort. The work
+# of λ is λ · ½ (ṡ⁻ + ṡ⁺), as that of contacts. A motor prescribes the ṡ at the end of the step, which is that after the
+# impulses and its change in half a drift (see soft constraints).
 
-
-LOCKED = 1e-9  # of the response without joints: joints leave the coordinate no freedom
-STOP_ROUNDING = 1e-13  # m or rad: so much beyond a stop is left alone
-PASSES, ENOUGH = 50, 1e-3  # of bringing back; they end when so small a part is left
+LOCKED = 1e-9  # of the response without joints: a smaller one is rounding, as joints leave the coordinate no freedom
+STOP_ROUNDING = 1e-13  # m or rad: a smaller overlap of a stop is rounding
+PASSES, ENOUGH = 50, 1e-3  # most sweeps of position correction; they end when so small a part of the overlap is left
 
 
 @njit
-def find_bounds(callbacks, h, kicked, y, system, stepping):
-    """Rows, gaps and responses at the configuration of the kinematics table; efforts act over h if `kicked`. Returns a
-    status."""
-    bounds = stepping.bounds
+def update_bounds(h, with_forces, y, tables):
+    """Rows, gaps, limits and responses of all bounds at the kinematics table; efforts act over h (s) if `with_forces`.
+    Returns a status."""
+    bounds = tables.stepping.bounds
     for i in range(bounds.shape[0]):
         bound = bounds[i]
-        place_bound(bound, h if kicked else 0.0, y, system)
-        bound.before = rate(bound, stepping.motion)
-        if kicked and system.forces[bound.force].kind == SERVO:
+        update_bound(bound, h if with_forces else 0.0, y, tables.system)
+        bound.before = rate(bound, tables.stepping.motion)
+        if with_forces and tables.system.forces[bound.force].kind == SERVO:
             bound.bias += bound.before - bound.start
-    return respond_bounds(callbacks, system, stepping)
+    return compute_responses(tables)
 
 
 @njit
-def respond_bounds(callbacks, system, stepping):
-    """The responses of all bounds, and where their impulses begin. Returns a status."""
-    bounds = stepping.bounds
+def compute_responses(tables):
+    """The responses and the warm start of all bounds. Returns a status."""
+    bounds = tables.stepping.bounds
     for i in range(bounds.shape[0]):
-        status = respond(callbacks, bounds[i], system, stepping)
+        status = compute_response(bounds[i], tables)
         if status != 0:
             return status
-        begin_bound(bounds[i], system)
+        warm_start_bound(bounds[i], tables.system)
     return 0
 
 
 @njit
-def place_bound(bound, h, y, system):
-    """The row of a bound, its gap or the limits of its impulse, where the kinematics table is."""
+def update_bound(bound, h, y, system):
+    """The row of a bound, and its gap or the limits of its impulse, at the kinematics table."""
     force = system.forces[bound.force]
     coordinate = system.coordinates[force.coordinate]
     linear_a, angular_a, linear_b, angular_b, _ = coordinate_rows(coordinate, system.kinematics)
@@ -110,8 +122,8 @@ def place_bound(bound, h, y, system):
 
 
 @njit
-def begin_bound(bound, system):
-    """The impulse that a solver starts from: that of the step before, where it can act and within its limits."""
+def warm_start_bound(bound, system):
+    """The impulse that a solver starts from: that of the last step, within its limits; zero for an inactive force."""
     if system.forces[bound.force].active == 0:
         bound.response = OFF
     if bound.response == OFF:
@@ -120,15 +132,15 @@ def begin_bound(bound, system):
 
 
 @njit
-def respond(callbacks, bound, system, stepping):
-    """`response` of a bound: its rate after a unit impulse that the joints have answered. `shift` is used."""
-    shift = stepping.shift
-    clear_velocities(stepping.motion, shift)
-    push(bound, 1.0, shift)
+def compute_response(bound, tables):
+    """`response` of a bound: its rate after a unit impulse, with joints closed. `shift` is scratch. Returns a status."""
+    shift = tables.stepping.shift
+    clear_velocities(tables.stepping.motion, shift)
+    push_coordinate(bound, 1.0, shift)
     alone = rate(bound, shift)
-    status = answer_joints(callbacks, system, stepping, shift)
-    found = rate(bound, shift)
-    bound.response = found if found > LOCKED * alone else OFF
+    status = project_velocities(tables, shift)
+    closed = rate(bound, shift)
+    bound.response = closed if closed > LOCKED * alone else OFF
     return status
 
 
@@ -143,7 +155,7 @@ def rate(bound, motion):
 
 
 @njit
-def push(bound, impulse, motion):
+def push_coordinate(bound, impulse, motion):
     """Change the velocities of both bodies by an impulse on the coordinate."""
     push_body(bound.a, load3(bound.linear_a), load3(bound.angular_a), impulse, motion)
     push_body(bound.b, load3(bound.linear_b), load3(bound.angular_b), impulse, motion)
@@ -151,6 +163,7 @@ def push(bound, impulse, motion):
 
 @njit
 def push_body(body, linear, angular, impulse, motion):
+    """v ← v + λ l/m, ω ← ω + λ I⁻¹ a for the row (l, a) of one body."""
     at = MOTION * body
     turn = symvec(six(motion, at + INVERSE_INERTIA), angular)
     put_three(motion, at + LINEAR, add_scaled(three(motion, at + LINEAR), impulse * motion[at + INVERSE_MASS], linear))
@@ -158,22 +171,22 @@ def push_body(body, linear, angular, impulse, motion):
 
 
 @njit
-def set_bounces(h, system, stepping, plastic):
-    """What the law adds to the rate at stops: gap / h, or e ṡ⁻ of one that is met within the step, unless `plastic`. Returns
-    whether there is one of these."""
-    bounds = stepping.bounds
+def set_bounces(h, tables, plastic):
+    """The biases of stops: gap / h, or e ṡ⁻ of one that is reached within the step, unless `plastic`. Returns whether one
+    bounces."""
+    bounds = tables.stepping.bounds
     bounces = False
     for i in range(bounds.shape[0]):
         bound = bounds[i]
-        force = system.forces[bound.force]
-        if force.kind == STOP and set_bounce(bound, force.restitution, h, rate(bound, stepping.motion), plastic):
+        force = tables.system.forces[bound.force]
+        if force.kind == STOP and set_bounce(bound, force.restitution, h, rate(bound, tables.stepping.motion), plastic):
             bounces = True
     return bounces
 
 
 @njit
 def set_bounce(bound, restitution, h, now, plastic):
-    """The same for one stop whose rate is `now` without impulses."""
+    """The same for one stop, whose rate is `now` without impulses."""
     gap = max(bound.gap, 0.0)
     bound.bias = gap / h
     meets = bound.before < 0.0 and gap + h * now < 0.0
@@ -184,29 +197,29 @@ def set_bounce(bound, restitution, h, now, plastic):
 
 
 @njit
-def push_bounds(stepping):
-    """Apply the impulses that the bounds have."""
+def apply_warm_start(stepping):
+    """Apply the impulses in the table of bounds to `motion`."""
     bounds = stepping.bounds
     for i in range(bounds.shape[0]):
-        push(bounds[i], bounds[i].impulse, stepping.motion)
+        push_coordinate(bounds[i], bounds[i].impulse, stepping.motion)
 
 
 @njit
-def sweep_bounds(callbacks, system, stepping):
-    """One pass over all bounds, each answered by the joints; returns (the largest change of a rate, a status)."""
-    bounds = stepping.bounds
-    motion = stepping.motion
+def sweep_bounds(tables):
+    """One sweep over all bounds, the joints after each; returns (the largest change of a rate, a status)."""
+    bounds = tables.stepping.bounds
+    motion = tables.stepping.motion
     largest = 0.0
     for i in range(bounds.shape[0]):
         bound = bounds[i]
         if bound.response == OFF:
             continue
-        change = wanted_change(bound, rate(bound, motion))
+        change = impulse_change(bound, rate(bound, motion))
         if change == 0.0:
             continue
         bound.impulse += change
-        push(bound, change, motion)
-        status = solve_joints(callbacks, system, stepping)
+        push_coordinate(bound, change, motion)
+        status = solve_joints(tables)
         if status != 0:
             return largest, status
         largest = max(largest, abs(change) * bound.response)
@@ -221,61 +234,60 @@ def bounds_residual(stepping):
     for i in range(bounds.shape[0]):
         bound = bounds[i]
         if bound.response != OFF:
-            worst = max(worst, bound.response * abs(wanted_change(bound, rate(bound, stepping.motion))))
+            worst = max(worst, bound.response * abs(impulse_change(bound, rate(bound, stepping.motion))))
     return worst
 
 
 @njit
-def wanted_change(bound, now):
-    """How much the law changes the impulse at the rate `now`: clamp(λ − (ṡ + bias + C λ)/(K + C)) − λ, with C
-    the compliance."""
+def impulse_change(bound, now):
+    """The change of the impulse by the law at the rate `now`: clamp(λ − (ṡ + bias + C λ)/(K + C)) − λ, C the compliance."""
     excess = now + bound.bias + bound.compliance * bound.impulse
     wanted = bound.impulse - excess / (bound.response + bound.compliance)
     return min(bound.most, max(bound.least, wanted)) - bound.impulse
 
 
 @njit
-def passive_work(system, stepping):
-    """(work of stops, the same of its parts without their signs): what restitution may have brought."""
-    bounds = stepping.bounds
+def passive_work(tables):
+    """(work of stops, the sum of the sizes of its parts), J: what restitution may have added."""
+    bounds = tables.stepping.bounds
     work, size = 0.0, 0.0
     for i in range(bounds.shape[0]):
         bound = bounds[i]
-        if system.forces[bound.force].kind == STOP:
-            own = 0.5 * bound.impulse * (bound.before + rate(bound, stepping.motion))
+        if tables.system.forces[bound.force].kind == STOP:
+            own = 0.5 * bound.impulse * (bound.before + rate(bound, tables.stepping.motion))
             work += own
             size += abs(bound.impulse * bound.before)
     return work, size
 
 
 @njit
-def apply_bounds(y, system, stepping):
+def apply_bounds(y, tables):
     """P, L ← P, L + λ sᵀ; work and reactions to the ledger."""
-    bounds = stepping.bounds
-    bodies = system.bodies.shape[0]
+    bounds = tables.stepping.bounds
+    bodies = tables.system.bodies.shape[0]
     for i in range(bounds.shape[0]):
         bound = bounds[i]
         impulse = bound.impulse
-        y[bound.entry] += 0.5 * impulse * (bound.before + rate(bound, stepping.motion))
+        y[bound.entry] += 0.5 * impulse * (bound.before + rate(bound, tables.stepping.motion))
         for side in range(2):
             body = bound.a if side == 0 else bound.b
             linear = load3(bound.linear_a) if side == 0 else load3(bound.linear_b)
             angular = load3(bound.angular_a) if side == 0 else load3(bound.angular_b)
             if body < bodies:
-                give(y, body, scale(impulse, linear), scale(impulse, angular))
+                add_impulse(y, body, scale(impulse, linear), scale(impulse, angular))
             else:
                 book_reaction(y, scale(-impulse, linear), scale(-impulse, angular))
 
 
 @njit
-def part_stops(callbacks, system, stepping):
-    """Add to `shift` the least displacement, joints taking part, that brings back what is beyond a stop: Gauss–Seidel over
-    the stops. Returns (whether there is anything, a status)."""
-    bounds, shift = stepping.bounds, stepping.shift
+def correct_stops(tables):
+    """Add to `shift` the least displacement, with joints closed, that removes the overlap of stops: Gauss–Seidel over the
+    stops. Returns (whether there is one, a status)."""
+    bounds, shift = tables.stepping.bounds, tables.stepping.shift
     deepest = 0.0
     for i in range(bounds.shape[0]):
         bounds[i].correction = 0.0
-        if is_stop(bounds[i], system):
+        if is_stop(bounds[i], tables.system):
             deepest = max(deepest, -bounds[i].gap)
     if deepest <= STOP_ROUNDING:
         return False, 0
@@ -283,15 +295,15 @@ def part_stops(callbacks, system, stepping):
         left = 0.0
         for i in range(bounds.shape[0]):
             bound = bounds[i]
-            if not is_stop(bound, system):
+            if not is_stop(bound, tables.system):
                 continue
             gap = bound.gap + rate(bound, shift)
             left = max(left, -gap)
             change = max(0.0, bound.correction - gap / bound.response) - bound.correction
             if change != 0.0:
                 bound.correction += change
-                push(bound, change, shift)
-                status = answer_joints(callbacks, system, stepping, shift)
+                push_coordinate(bound, change, shift)
+                status = project_velocities(tables, shift)
                 if status != 0:
                     return True, status
         if left <= max(STOP_ROUNDING, ENOUGH * deepest):
@@ -303,68 +315,57 @@ def part_stops(callbacks, system, stepping):
 
 @njit
 def is_stop(bound, system):
+    """Whether a bound is a stop that can act."""
     return system.forces[bound.force].kind == STOP and bound.response != OFF
 
 
 @njit
-def work_of_bounds(y, system, stepping):
-    """Book the work of motors and dry friction along the displacement. Returns the sum (J)."""
+def book_correction_of_bounds(y, tables):
+    """Book the work of motors and dry friction along the displacement in `shift`. Returns the sum (J)."""
+    stepping = tables.stepping
     bounds, total = stepping.bounds, 0.0
     for i in range(bounds.shape[0]):
-        if not is_stop(bounds[i], system):
+        if not is_stop(bounds[i], tables.system):
             work = bounds[i].impulse / stepping.options[0].dt * rate(bounds[i], stepping.shift)
             y[bounds[i].entry] += work
             total += work
     return total
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Motors with gains, and springs and dampers of joints, as soft constraints: implicit in the step, stable for any
-# gain.
+# Soft constraints -------------------------------------------------------------------------------------------------------
 #
-# Such a force acts on the coordinate s of a joint with e + k (p − s) + d (t − ṡ). Its impulse in a step over h is
-# that of the
-# implicit midpoint rule, which takes s and ṡ half-way: s̄ = s + ¼ h (ṡ⁺ − ṡ⁻) and ½ (ṡ⁻ + ṡ⁺), with s that of the
-# middle of the
-# step, and −, + at the start of the step and at its end:
+# Motors with gains, and springs and dampers of joints, are implicit in the step, and stable for any gain.
+#
+# Such a force acts on the coordinate s of a joint with e + k (p − s) + d (t − ṡ). Its impulse in a step over h is that of
+# the implicit midpoint rule, which takes s and ṡ half-way: s̄ = s + ¼ h (ṡ⁺ − ṡ⁻) and ½ (ṡ⁻ + ṡ⁺), with s that of the
+# middle of the step, and −, + at the start of the step and at its end:
 #
 #     λ = h (e + k (p − s̄)) + h d' (t − ½ (ṡ⁻ + ṡ⁺)) − m (ṡ⁺ − ṡ⁻) = push − resist ṡ⁺ + keep ṡ⁻.
 #
-# So ṡ⁺ + λ/resist = (push + keep ṡ⁻)/resist: a constraint with a compliance, one more row in the system of the
-# joints. The work
-# of the elastic part, −h k (s̄ − p) · ½ (ṡ⁻ + ṡ⁺), is what its potential energy changes by. From the impulses of a
-# step to
-# those of the next ṡ changes by itself, as axes turn; ṡ⁺ is the rate after the impulses, and as much more as the
-# first half
-# drift of the step has brought (`drift`).
+# So ṡ⁺ + λ/resist = (push + keep ṡ⁻)/resist: a constraint with a compliance, one more row in the system of the joints. The
+# work of the elastic part, −h k (s̄ − p) · ½ (ṡ⁻ + ṡ⁺), is the change of its potential energy. From the impulses of a step
+# to those of the next ṡ changes by itself, as axes turn; ṡ⁺ is the rate after the impulses, and as much more as the first
+# half drift of the step has changed it (`drift`).
 #
-# The midpoint rule alone would let what is stiff ring for ever. The inertia m ≥ 0 and the damping d' > 0, which
-# differ from 0
-# and d by h² or so, correct that. With a = h² k K and b = h d K, K the response of the coordinate to an impulse, one
-# freedom
-# moves by x' = x + w⁺, D w⁺ = D e^{−b} w⁻ − a x, with x = s − p in the middles of the steps, w = h ṡ between them,
-# and
-# D = 1 + m K + ¼ a + ½ h d' K. Whatever D is, it decays by e^{−b}, as it should. `follow` takes for D
+# The midpoint rule alone would let stiff springs ring for ever. The inertia m ≥ 0 and the damping d' > 0, which differ from
+# 0 and d by h² or so, correct that. With a = h² k K and b = h d K, K the response of the coordinate to an impulse, one
+# freedom moves by x' = x + w⁺, D w⁺ = D e^{−b} w⁻ − a x, with x = s − p in the middles of the steps, w = h ṡ between them,
+# and D = 1 + m K + ¼ a + ½ h d' K. Whatever D is, it decays by e^{−b}, as it should. `fit_decay` takes for D
 #
 #     g(x₁) g(x₂), g(x) = x/(1 − e^{−x}), x₁ + x₂ = b, x₁ x₂ = a    where it is overdamped: the exact solution, however fast;
 #     a/|1 − e^{−x₁}|²                                               where it oscillates (by π a step at most),
 #     2 (1 + ¼ a)/(1 + e^{−b})                                       which is m = 0, at least.
 #
-# Stability needs no K: with ½ m ṡ² counted as kinetic energy, a step takes h d' (½ (ṡ⁻ + ṡ⁺))² at each coordinate,
-# and nothing
-# else, whatever else the mechanism consists of. An oscillation beyond the limit of explicit steps, √a > 2, which no
-# step can
-# follow, is damped as if b were 2 (√a − 2) at least. What that takes is work of a motor; of a spring it is an error
-# of the
-# energy, and booked as the work of projection.
+# Stability needs no K: with ½ m ṡ² counted as kinetic energy, a step takes h d' (½ (ṡ⁻ + ṡ⁺))² at each coordinate, and
+# nothing else, whatever else the mechanism consists of. An oscillation beyond the limit of explicit steps, √a > 2, which no
+# step can follow, is damped as if b were 2 (√a − 2) at least. The energy of that is work of a motor; of a spring it is an
+# error of the energy, and booked as the work of projection.
 #
-# A motor at its limit exerts that, and its row is left a compliance so large (`faint`) that it does nothing else.
-# Which motors
-# are at their limits is found by trial: see `change_sides`.
+# A motor at its limit exerts that, and its row gets a compliance so large (`faint`) that it does nothing else. Which motors
+# are at their limits is decided by trial: see `update_saturation`.
 
-
-SETTLED = 1e-9  # of its limit: a motor that asks for less than so much beyond is within it
-TRIALS = 8  # in which a motor may leave its limit again
+SETTLED = 1e-9  # of its limit: a motor that exceeds it by less is within it, so that rounding does not switch it
+TRIALS = 8  # in which a motor may leave its limit again; after that it stays, so that trials end
 
 
 @njit
@@ -374,8 +375,8 @@ def growth(x):
 
 
 @njit
-def follow(a, b):
-    """(m K, h d' K) for a = h² k K and b = h d K; see above."""
+def fit_decay(a, b):
+    """(m K, h d' K) for a = h² k K and b = h d K: the coefficients with the exact decay; see above."""
     fade = exp(-b)
     own = 2.0 * (1.0 + 0.25 * a) / (1.0 + fade)  # where m is zero
     square = 0.25 * b * b - a
@@ -391,7 +392,7 @@ def follow(a, b):
 
 @njit
 def set_laws(h, soft, forces):
-    """`push` at s = 0, `resist` and `keep` of all rows for a step over h (s)."""
+    """`push_coordinate` at s = 0, `resist` and `keep` of all rows for a step over h (s)."""
     first = 0
     while first < soft.shape[0]:
         end = soft[first].end
@@ -404,7 +405,7 @@ def set_laws(h, soft, forces):
         response = soft[first].response
         a, b = h * h * k * response, h * d * response
         more = max(0.0, 2.0 * (math.sqrt(a) - 2.0) - b)
-        inertia, damping = follow(a, b + more)
+        inertia, damping = fit_decay(a, b + more)
         for i in range(first, end):
             force = forces[soft[i].force]
             set_law(h, soft[i], force, k, b, more, inertia, damping)
@@ -434,8 +435,8 @@ def set_law(h, row, force, whole, b, more, inertia, damping):
 
 
 @njit
-def acting(h, row, force):
-    """(push at s = 0, resist, keep, k) as they act: those of the law, or of what is at its limit."""
+def active_law(h, row, force):
+    """(push_coordinate at s = 0, resist, keep, k) as they act: those of the law, or of what is at its limit."""
     if row.state == HELD:
         return row.push, row.resist, row.keep, force.stiffness if force.active != 0 else 0.0
     limit = h * force.limit
@@ -443,26 +444,28 @@ def acting(h, row, force):
 
 
 @njit
-def set_rows(h, kicked, system, stepping):
-    """The soft rows of a step, as the mechanism takes them: before its factorization. Without a kick they do nothing."""
-    soft, forces, parts, joints = stepping.soft, system.forces, system.parts, system.joints
+def set_soft_rows(h, with_forces, tables):
+    """The soft rows of a step as the mechanism takes them, before its factorization; without forces they do nothing."""
+    system = tables.system
+    soft, forces, parts, joints = tables.stepping.soft, system.forces, system.parts, system.joints
     set_laws(h, soft, forces)
     for i in range(soft.shape[0]):
         row = soft[i]
-        if not kicked:
+        if not with_forces:
             row.push, row.resist, row.keep, row.state = 0.0, row.faint, row.faint, HELD
-        push, resist, keep, k = acting(h, row, forces[row.force])
-        if not kicked:
+        push_coordinate, resist, keep, k = active_law(h, row, forces[row.force])
+        if not with_forces:
             k = 0.0
         joints[row.joint].compliance = 1.0 / resist
         part = parts[row.part]
-        part.value, part.ratio, part.ratio_2 = -push / (resist * h), k / resist, (1.0 - keep / resist) / h
+        part.value, part.ratio, part.ratio_2 = -push_coordinate / (resist * h), k / resist, (1.0 - keep / resist) / h
 
 
 @njit
-def begin_rows(y, system, stepping):
+def store_initial_rates(y, tables):
     """The rates at the start of a step, where the kinematics table is; those of ideal motors too."""
-    soft, bounds, coordinates = stepping.soft, stepping.bounds, system.coordinates
+    system = tables.system
+    soft, bounds, coordinates = tables.stepping.soft, tables.stepping.bounds, system.coordinates
     kinematics, curves = system.kinematics, system.curves
     for i in range(soft.shape[0]):
         soft[i].before = coordinate_rate(y, coordinates[soft[i].coordinate], kinematics, curves)
@@ -473,9 +476,10 @@ def begin_rows(y, system, stepping):
 
 
 @njit
-def place_rows(system, stepping):
-    """Values, rows and drifts, where the kinematics table is, from the velocities in `motion`."""
-    soft, kinematics = stepping.soft, system.kinematics
+def update_soft_rows(tables):
+    """Values, rows and drifts of soft rows at the kinematics table, from the velocities in `motion`."""
+    system = tables.system
+    soft, kinematics = tables.stepping.soft, system.kinematics
     for i in range(soft.shape[0]):
         row = soft[i]
         linear_a, angular_a, linear_b, angular_b, _ = coordinate_rows(system.coordinates[row.coordinate], kinematics)
@@ -484,36 +488,37 @@ def place_rows(system, stepping):
         store3(row.linear_b, linear_b)
         store3(row.angular_b, angular_b)
         row.value = system.error[row.row]
-        row.drift = rate(row, stepping.motion) - row.before
+        row.drift = rate(row, tables.stepping.motion) - row.before
 
 
 @njit
-def aim_rows(h, kicked, system, stepping):
-    """(push + keep ṡ⁻)/resist for ṡ⁺, into the targets of the joints' rows."""
-    soft, forces, targets = stepping.soft, system.forces, stepping.targets
+def set_soft_targets(h, with_forces, tables):
+    """(push_coordinate + keep ṡ⁻)/resist for ṡ⁺, into the targets of the joints' rows."""
+    soft, forces, targets = tables.stepping.soft, tables.system.forces, tables.stepping.targets
     for i in range(soft.shape[0]):
         row = soft[i]
-        push, resist, keep, k = acting(h, row, forces[row.force])
-        if kicked:
-            push -= h * k * row.value
-        targets[row.row] = (push + keep * row.before) / resist - row.drift
+        push_coordinate, resist, keep, k = active_law(h, row, forces[row.force])
+        if with_forces:
+            push_coordinate -= h * k * row.value
+        targets[row.row] = (push_coordinate + keep * row.before) / resist - row.drift
 
 
 @njit
-def change_sides(trial, system, stepping):
-    """Let motors that ask for more than their limit exert that, and those that ask for less follow their law; after some
+def update_saturation(trial, tables):
+    """Let motors that ask for more than their limit exert that, and those that ask for less fit_decay their law; after some
     trials only the first. Returns whether any has changed."""
-    soft, forces, h = stepping.soft, system.forces, stepping.options[0].dt
+    stepping = tables.stepping
+    soft, forces, h = stepping.soft, tables.system.forces, stepping.options[0].dt
     changed = False
     for i in range(soft.shape[0]):
         now = rate(soft[i], stepping.motion) + soft[i].drift
-        changed = change_side(trial, h, soft[i], forces[soft[i].force], now) or changed
+        changed = saturation_changed(trial, h, soft[i], forces[soft[i].force], now) or changed
     return changed
 
 
 @njit
-def change_side(trial, h, row, force, now):
-    """The same for one row, whose rate is `now` at the end."""
+def saturation_changed(trial, h, row, force, now):
+    """The same for one row, whose rate at the end of the step is `now`."""
     if force.kind != MOTOR or force.limit == math.inf or force.active == 0:
         return False
     wanted = row.push - h * force.stiffness * row.value + row.keep * row.before - row.resist * now
@@ -528,30 +533,30 @@ def change_side(trial, h, row, force, now):
 
 
 @njit
-def refactor(callbacks, system, stepping):
-    """The factorization with the rows as they are now, and their targets. Returns a status."""
-    soft, forces, h, joints = stepping.soft, system.forces, stepping.options[0].dt, system.joints
+def refactor(tables):
+    """The factorization with the present rows, and their targets. Returns a status."""
+    stepping = tables.stepping
+    soft, forces, h, joints = stepping.soft, tables.system.forces, stepping.options[0].dt, tables.system.joints
     for i in range(soft.shape[0]):
-        _, resist, _, _ = acting(h, soft[i], forces[soft[i].force])
+        _, resist, _, _ = active_law(h, soft[i], forces[soft[i].force])
         joints[soft[i].joint].compliance = 1.0 / resist
-    aim_rows(h, True, system, stepping)
-    return call_pointer(
-        callbacks.mechanism, callbacks.mechanism_data, FACTORIZE, 0.0, stepping.targets, stepping.targets
-    )
+    set_soft_targets(h, True, tables)
+    return call_mechanism(tables.callbacks, FACTORIZE, 0.0, stepping.targets, stepping.targets)
 
 
 @njit
-def note_impulses(system, stepping):
-    """The impulses of the rows out of those of the joints."""
-    soft, impulses = stepping.soft, stepping.joint_impulses
+def store_soft_impulses(tables):
+    """Copy the impulses of soft rows from those of the joints."""
+    soft, impulses = tables.stepping.soft, tables.stepping.joint_impulses
     for i in range(soft.shape[0]):
         soft[i].impulse = impulses[soft[i].row]
 
 
 @njit
-def book_soft(y, system, stepping):
-    """Work of motors and dampers to the ledger: that of the impulse, less what goes into the potential of a spring."""
-    soft, forces, h = stepping.soft, system.forces, stepping.options[0].dt
+def book_soft(y, tables):
+    """Work of motors and dampers to the ledger: that of the impulse, less the change of the potential energy of springs."""
+    stepping = tables.stepping
+    soft, forces, h = stepping.soft, tables.system.forces, stepping.options[0].dt
     for i in range(soft.shape[0]):
         row = soft[i]
         now = rate(row, stepping.motion) + row.drift
@@ -561,23 +566,24 @@ def book_soft(y, system, stepping):
 
 @njit
 def book_row(y, row, work):
-    """Work of a motor or a damper to its entry, and to that of projection what a spring without one would have kept."""
+    """Add work (J) of a row to its entry of the ledger; numerical damping of a spring is an error, and goes to projection."""
     y[row.entry] += (1.0 - row.lost) * work
     y[y.shape[0] - len(LEDGER) + PROJECTION_WORK] += row.lost * work
 
 
 @njit
 def elastic_impulse(h, row, force, now):
-    """−h k (s̄ − r) of a spring, whose rate is `now` at the end; a motor has no potential."""
+    """−h k (s̄ − r) of a spring, whose rate at the end is `now`; zero for a motor, which has no potential."""
     if force.kind != TORSION or force.active == 0:
         return 0.0
     return -h * force.stiffness * (row.value + 0.25 * h * (now - row.before) - force.rest)
 
 
 @njit
-def displace_soft(y, system, stepping):
-    """Book what the forces of the rows do along the displacement in `shift`."""
-    soft, forces, h = stepping.soft, system.forces, stepping.options[0].dt
+def book_correction_of_soft(y, tables):
+    """Book the work of soft rows along the displacement in `shift`."""
+    stepping = tables.stepping
+    soft, forces, h = stepping.soft, tables.system.forces, stepping.options[0].dt
     for i in range(soft.shape[0]):
         row = soft[i]
         moved = rate(row, stepping.shift) / h
@@ -586,69 +592,64 @@ def displace_soft(y, system, stepping):
         y[y.shape[0] - len(LEDGER) + PROJECTION_WORK] -= row.impulse * moved
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# The C function ---------------------------------------------------------------------------------------------------------
 
 _floats = viewer(np.float64)
-_addresses = viewer(np.int64)
 
 
 @njit
-def limits_task(task, h, y, answer, callbacks, system, stepping):
-    """Do one of the tasks; returns a status, or what `ask_limits` says."""
-    if task == BEGIN:
-        begin_rows(y, system, stepping)
-    elif task in (SET, SET_KICKED):
-        set_rows(h, task == SET_KICKED, system, stepping)
-    elif task in (PLACE_LIMITS, PLACE_KICKED):
-        place_rows(system, stepping)
-        aim_rows(h, task == PLACE_KICKED, system, stepping)
-        return find_bounds(callbacks, h, task == PLACE_KICKED, y, system, stepping)
+def limits_task(task, h, y, answer, tables):
+    """Do one of the tasks that `tables` lists, for a step over h (s); returns a status, or 1 or 0 where that list says so."""
+    if task == START_STEP:
+        store_initial_rates(y, tables)
+    elif task in (SET_SOFT_IDLE, SET_SOFT):
+        set_soft_rows(h, task == SET_SOFT, tables)
+    elif task in (UPDATE_ROWS_IDLE, UPDATE_ROWS):
+        update_soft_rows(tables)
+        set_soft_targets(h, task == UPDATE_ROWS, tables)
+        return update_bounds(h, task == UPDATE_ROWS, y, tables)
     elif task in (SET_BOUNCES, SET_PLASTIC):
-        return 1 if set_bounces(h, system, stepping, task == SET_PLASTIC) else 0
-    elif task == CHANGE_SIDES:
-        return 1 if change_sides(int(h), system, stepping) else 0
+        return 1 if set_bounces(h, tables, task == SET_PLASTIC) else 0
+    elif task == UPDATE_SATURATION:
+        return 1 if update_saturation(int(h), tables) else 0
     elif task == REFACTOR:
-        status = refactor(callbacks, system, stepping)
-        return respond_bounds(callbacks, system, stepping) if status == OK else status
-    elif task == PUSH:
-        push_bounds(stepping)
+        status = refactor(tables)
+        return compute_responses(tables) if status == OK else status
+    elif task == APPLY_WARM_START:
+        apply_warm_start(tables.stepping)
     elif task == SWEEP_LIMITS:
-        answer[0], status = sweep_bounds(callbacks, system, stepping)
+        answer[0], status = sweep_bounds(tables)
         return status
     elif task == LIMITS_RESIDUAL:
-        answer[0] = bounds_residual(stepping)
+        answer[0] = bounds_residual(tables.stepping)
     elif task == WORK:
-        answer[0], answer[1] = passive_work(system, stepping)
-    elif task == APPLY:
-        apply_bounds(y, system, stepping)
-        note_impulses(system, stepping)
-        book_soft(y, system, stepping)
+        answer[0], answer[1] = passive_work(tables)
+    elif task == APPLY_TO_STATE:
+        apply_bounds(y, tables)
+        store_soft_impulses(tables)
+        book_soft(y, tables)
     elif task == CORRECT_STOPS:
-        some, status = part_stops(callbacks, system, stepping)
+        some, status = correct_stops(tables)
         answer[0] = 1.0 if some else 0.0
         return status
-    elif task == DISPLACE:
-        answer[0] = work_of_bounds(y, system, stepping)
-    elif task == DISPLACE_SOFT:
-        displace_soft(y, system, stepping)
+    elif task == BOOK_CORRECTION:
+        answer[0] = book_correction_of_bounds(y, tables)
+    elif task == BOOK_CORRECTION_OF_SOFT:
+        book_correction_of_soft(y, tables)
     return OK
 
 
 def limits_entry(data, task, h, y, n, answer, m):
-    at = _addresses(data, CALLBACKS + 3)
-    system, stepping = table_at(System, at[CALLBACKS]), table_at(Stepping, at[CALLBACKS + 2])
-    return limits_task(task, h, _floats(y, n), _floats(answer, m), callbacks_at(data), system, stepping)
+    return limits_task(task, h, _floats(y, n), _floats(answer, m), table_at(ContactTables, data))
 
 
 LIMITS_ENTRY = CFunction(limits_entry, C_SIGNATURE)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The mechanism as time steps see it: with a row for each motor with gains and each spring of a joint; see `soft`.
+# The mechanism with soft rows -------------------------------------------------------------------------------------------
 
-
-FAINT = 1e-14  # of the inertia that a coordinate has without joints: what stands for no row
-LOOSE = 1e4  # compliance of rows, over the response of the bodies alone, with which they hardly take part
+FAINT = 1e-14  # of the inertia of a coordinate without joints: a row with so small a resistance has no effect
+LOOSE = 1e4  # of the response of the bodies alone: rows with so large a compliance hardly take part
 
 
 def is_implicit(forces: Any) -> np.ndarray:
@@ -678,8 +679,8 @@ def make_soft(system: System, size: int, chosen: np.ndarray) -> Any:
 
 
 class SoftMechanism(Mechanism):
-    """A mechanism with a row more for each implicit force. It shares bodies, forces and what they do with that of the model;
-    joints, their matrix and its factorization are its own. `rows` is the SOFT table."""
+    """A mechanism with a row more for each implicit force. It shares bodies and forces with that of the model; joints, their
+    matrix and its factorization are its own. `rows` is the SOFT table."""
 
     def __init__(self, model: Model, plain: Mechanism, chosen: np.ndarray) -> None:
         self.plain = plain.system
@@ -702,11 +703,11 @@ class SoftMechanism(Mechanism):
             )
         )  # fmt: skip
         self.rows = rows
-        self.follow()
+        self.synchronize()
         self._find_responses(model)
 
-    def follow(self) -> None:
-        """Take over what may have been changed in the plain mechanism: its settings, and joints that were let go."""
+    def synchronize(self) -> None:
+        """Take over changes of the plain mechanism: its settings, and joints that were released."""
         own, settings, count = self.system, self.system.settings, len(self.plain.joints)
         settings[0] = self.plain.settings[0]
         settings.implicit, settings.solver = 1, 0
@@ -720,22 +721,22 @@ class SoftMechanism(Mechanism):
                 own.jacobian[incidence.offset : incidence.offset + size_of(incidence)] = 0.0
 
     def _find_responses(self, model: Model) -> None:
-        """How each coordinate answers a unit impulse at the initial pose, with the joints taking part."""
+        """The response of each coordinate to a unit impulse at the initial pose, with joints closed."""
         system, rows = self.system, self.rows
         system.joints.compliance[rows.joint] = 1.0
-        y, found = model.initial.copy(), np.zeros(len(system.error))
-        self.call(KINEMATICS, 0.0, y, found)
+        y, impulses = model.initial.copy(), np.zeros(len(system.error))
+        self.call(KINEMATICS, 0.0, y, impulses)
         alone = np.array([self._alone(int(joint)) for joint in rows.joint])
         rows.faint, rows.response = FAINT / alone, alone
         loose = LOOSE * alone
         system.joints.compliance[rows.joint] = loose
-        if self.call(KINEMATICS, 0.0, y, found) != OK:
+        if self.call(KINEMATICS, 0.0, y, impulses) != OK:
             return
         for i in range(len(rows)):
-            rates = np.zeros(len(found))
+            rates = np.zeros(len(impulses))
             rates[rows.row[i]] = 1.0
-            if rows.first[i] == i and self.call(CONSTRAIN, 0.0, rates, found) == OK:
-                response = 1.0 / found[rows.row[i]] - loose[i]
+            if rows.first[i] == i and self.call(CONSTRAIN, 0.0, rates, impulses) == OK:
+                response = 1.0 / impulses[rows.row[i]] - loose[i]
                 rows.response[i : rows.end[i]] = response if response > LOCKED * alone[i] else 0.0
 
     def _alone(self, joint: int) -> float:
@@ -777,8 +778,8 @@ def _parts(old: Graph, new: Graph, system: System, rows: Any) -> Any:
     """The parts of joints with their Jacobians where the new graph has them, and those of the rows."""
     spare = new.jacobian_size - SPARE
     moved = np.full(old.jacobian_size, spare)
-    for place, offset in old.offsets.items():
-        moved[offset] = new.offsets[place]
+    for key, offset in old.offsets.items():
+        moved[offset] = new.offsets[key]
     parts = np.concatenate([np.asarray(system.parts), np.zeros(len(rows), PART)]).view(np.recarray)
     for block in ("block_a", "block_b", "block_c", "block_d"):
         parts[block][: len(system.parts)] = moved[system.parts[block]]

@@ -1,4 +1,4 @@
-"""Restitution that makes no energy.
+"""Restitution that adds no energy.
 
 Newton's law u_n⁺ = −e u_n⁻ at each of several contacts that act on each other, or with friction, may ask for more kinetic
 energy than there was (Kane & Levinson 1985; Stronge 1990). The energy that impulses p bring is W = p · ½ (u⁻ + u⁺). Without
@@ -17,22 +17,20 @@ from ..core.jit import inlined, njit
 from ..core.math3 import load3
 from ..core.simd import copy
 from ..core.status import OK
-from .cone import load_motion
 from .joints import contact_work, joint_work
-from .parallel import SET_PLASTIC, WORK, ask
-from .solve import solve
-from .tables import BEFORE, MOTION, ROW, SPEEDS
+from .solve import solve_impulses
+from .tables import BEFORE, MOTION, ROW, SET_PLASTIC, SPEEDS, WORK, call_limits, load_motion
 
-ROUNDING = 1e-12  # of the work done either way
-CLOSED = 0.1  # of the slop: a gap that is none
+ROUNDING = 1e-12  # of the work in both directions: a smaller gain is rounding
+CLOSED = 0.1  # of the slop: smaller gaps of contacts that bore force are closed
 
 
 @inlined
 def gap_bias(contact, h, slop):
-    """What the law of contact without restitution adds to the normal velocity: gap / h.
+    """The bias of the normal velocity without restitution: gap / h.
 
-    Where force was borne a gap of next to nothing is none: of four corners that stand on the ground, which ones do is not
-    to change with rounding.
+    A tiny gap of a contact that bore force is zero, so that rounding does not decide which of four corners on the ground bear
+    force.
     """
     gap = max(contact.separation, 0.0)
     return 0.0 if contact.impulse[0] > 0.0 and gap <= CLOSED * slop else gap / h
@@ -50,51 +48,52 @@ def set_bias(contact, h, slop, before, u):
 
 
 @njit
-def limit_restitution(callbacks, h, y, system, collision, stepping):
-    """Where the impulses of `solve` bring energy to an island, put the mixture in their place; y holds the momenta without
-    impulses. Returns a status."""
-    islands, count = collision.islands, collision.counts[ISLANDS]
-    if not measure_gains(system, collision, stepping):
+def limit_restitution(h, y, tables):
+    """Where the impulses add energy to an island, replace them by the mixture; y holds the momenta without impulses. Writes
+    impulses and `motion`. Returns a status."""
+    islands, count = tables.collision.islands, tables.collision.counts[ISLANDS]
+    if not measure_gains(tables):
         return OK
-    keep_first(collision, stepping)
+    save_first(tables)
     for i in range(count):
         if islands[i].gained > 0.0:
-            make_plastic(h, islands[i], system, collision, stepping)
-    load_motion(y, system.bodies, system.kinematics, stepping.motion)
-    status = solve(callbacks, system, collision, stepping)
+            make_plastic(h, islands[i], tables)
+    load_motion(y, tables.system.bodies, tables.system.kinematics, tables.stepping.motion)
+    status = solve_impulses(tables)
     if status != OK:
         return status
     for i in range(count):
         island = islands[i]
         if island.gained > 0.0:
-            plastic, _ = work_on(island, system, collision, stepping)
-            mixture(0.5, island, collision, stepping)
-            middle, _ = work_on(island, system, collision, stepping)
-            mixture(2.0 * largest_share(plastic, middle, island.gained) - 1.0, island, collision, stepping)
+            plastic, _ = island_work(island, tables)
+            mix(0.5, island, tables)
+            middle, _ = island_work(island, tables)
+            mix(2.0 * largest_share(plastic, middle, island.gained) - 1.0, island, tables)
         else:
-            mixture(1.0, island, collision, stepping)
+            mix(1.0, island, tables)
     return OK
 
 
 @njit
-def measure_gains(system, collision, stepping):
-    """W of each island, zero where that is rounding or less; returns whether it is more anywhere."""
-    islands = collision.islands
+def measure_gains(tables):
+    """W of each island, zero where that is rounding or less; returns whether some island gains."""
+    islands = tables.collision.islands
     some = False
-    for i in range(collision.counts[ISLANDS]):
-        gained, turned_over = work_on(islands[i], system, collision, stepping)
+    for i in range(tables.collision.counts[ISLANDS]):
+        gained, turned_over = island_work(islands[i], tables)
         islands[i].gained = gained if gained > ROUNDING * turned_over else 0.0
         some = some or islands[i].gained > 0.0
     return some
 
 
 @njit
-def keep_first(collision, stepping):
-    """Keep the solution with restitution."""
-    contacts, bounds, first = collision.contacts, stepping.bounds, stepping.first_impulses
+def save_first(tables):
+    """Store the solution with restitution."""
+    stepping = tables.stepping
+    contacts, bounds, first = tables.collision.contacts, stepping.bounds, stepping.first_impulses
     copy(stepping.first_motion, stepping.motion)
     copy(stepping.first_joint_impulses, stepping.joint_impulses)
-    for i in range(collision.counts[CONTACTS]):
+    for i in range(tables.collision.counts[CONTACTS]):
         for k in range(3):
             first[3 * i + k] = contacts[i].impulse[k]
     for i in range(bounds.shape[0]):
@@ -102,13 +101,13 @@ def keep_first(collision, stepping):
 
 
 @njit
-def make_plastic(h, island, system, collision, stepping):
-    """Let nothing of an island bounce."""
-    contacts, slop = collision.contacts, stepping.options[0].slop
+def make_plastic(h, island, tables):
+    """Set the biases of an island to those without restitution."""
+    contacts, slop = tables.collision.contacts, tables.stepping.options[0].slop
     for i in range(island.first, island.end):
         contacts[i].bias = gap_bias(contacts[i], h, slop)
     if island.jointed != 0:
-        ask(SET_PLASTIC, h, stepping.motion, stepping)
+        call_limits(SET_PLASTIC, h, tables.stepping.motion, tables)
 
 
 @njit
@@ -122,15 +121,16 @@ def largest_share(w0, middle, w1):
 
 
 @njit
-def work_on(island, system, collision, stepping):
-    """(W of contacts, and of stops and joints if there are some, the sum of their parts without their signs), J."""
-    contacts = collision.contacts
+def island_work(island, tables):
+    """(W of contacts, stops and joints of an island, the sum of the sizes of its parts), J."""
+    stepping = tables.stepping
+    contacts = tables.collision.contacts
     motion, rows = stepping.motion, stepping.rows
     work, size = 0.0, 0.0
     if island.jointed != 0:
-        ask(WORK, 0.0, motion, stepping)
+        call_limits(WORK, 0.0, motion, tables)
         work, size = stepping.answer[0], stepping.answer[1]
-        of_joints = joint_work(system, stepping)
+        of_joints = joint_work(tables)
         work += of_joints
         size += abs(of_joints)
     for i in range(island.first, island.end):
@@ -144,28 +144,30 @@ def work_on(island, system, collision, stepping):
 
 
 @inlined
-def between(share, now, first):
+def interpolate(share, now, first):
+    """(1 − share) now + share first; exactly `first` for 1."""
     return first if share == 1.0 else now + share * (first - now)
 
 
 @njit
-def mixture(share, island, collision, stepping):
-    """Impulses and velocities become (1 − share) of what they are and `share` of the first solution's."""
-    contacts, members = collision.contacts, collision.members
+def mix(share, island, tables):
+    """Impulses and velocities of an island become (1 − share) of the present and `share` of the first solution."""
+    stepping = tables.stepping
+    contacts, members = tables.collision.contacts, tables.collision.members
     motion, first_motion = stepping.motion, stepping.first_motion
     first = stepping.first_impulses
     for m in range(island.first_member, island.end_member):
         at = MOTION * members[m]
         for i in range(at, at + SPEEDS):
-            motion[i] = between(share, motion[i], first_motion[i])
+            motion[i] = interpolate(share, motion[i], first_motion[i])
     for i in range(island.first, island.end):
         impulse = contacts[i].impulse
         for k in range(3):
-            impulse[k] = between(share, impulse[k], first[3 * i + k])
+            impulse[k] = interpolate(share, impulse[k], first[3 * i + k])
     if island.jointed == 0:
         return
     joints, first_joints, bounds = stepping.joint_impulses, stepping.first_joint_impulses, stepping.bounds
     for i in range(joints.shape[0]):
-        joints[i] = between(share, joints[i], first_joints[i])
+        joints[i] = interpolate(share, joints[i], first_joints[i])
     for i in range(bounds.shape[0]):
-        bounds[i].impulse = between(share, bounds[i].impulse, bounds[i].first_impulse)
+        bounds[i].impulse = interpolate(share, bounds[i].impulse, bounds[i].first_impulse)

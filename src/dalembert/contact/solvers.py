@@ -30,13 +30,13 @@ def same_workspace(workspace: Any, contacts: Any) -> Any:
 class ContactSolver(NamedTuple):
     """A solver of the impulses of a step, and its defaults.
 
-    help : what it does, in a few words. iterations : most passes in a step. tolerance : at which it stops; unit : of that,
-    "m/s" or "relative". slop : overlap that is left alone, in sizes of the smallest thing that touches.
-    compiled : its C function, see `solve.tables_of_step`; None for what is part of the step. perform : the same in Python,
-    (task, walls, system, collision, stepping, workspace) → status. Its tasks are SOLVE_IMPULSES and, if it `separates`,
-    SOLVE_DISPLACEMENTS of what `separate` leaves in overlap.
-    make_workspace : (mechanism, settings, bounds) → tuple of arrays that only the solver knows; fit_workspace :
-    (workspace, contacts) → the same with room for as many contacts as that table has.
+    help : what it does, in a few words. iterations : most iterations in a step. tolerance : at which it stops; unit : of
+    that, "m/s" or "relative". slop : overlap that is tolerated, in sizes of the smallest collider.
+    compiled : its C function, whose `data` is the address of `tables.ContactTables`; None for a solver that is part of the
+    step. function : the same in Python, (task, tables, workspace) → status. Its tasks are SOLVE_IMPULSES and, if it
+    `separates`, SOLVE_DISPLACEMENTS of the overlap that Gauss–Seidel leaves (`position_correction`).
+    make_workspace : (mechanism, settings, bounds) → a table that only the solver knows, at `callbacks[0].workspace` in
+    compiled code; fit_workspace : (workspace, contacts) → the same with room for as many contacts as that table has.
     """
 
     help: str
@@ -45,7 +45,7 @@ class ContactSolver(NamedTuple):
     unit: str
     slop: float
     compiled: CFunction | None = None
-    perform: Callable[..., int] | None = None
+    function: Callable[..., int] | None = None
     separates: bool = False
     make_workspace: Callable[[Any, Any, Any], Any] = no_workspace
     fit_workspace: Callable[[Any, Any], Any] = same_workspace
@@ -53,22 +53,21 @@ class ContactSolver(NamedTuple):
 
 SOLVERS: Registry[ContactSolver] = Registry("solver", "dalembert.contact", "SOLVER_FILES")
 DEFAULT = "gauss_seidel"
-# It is part of the step: see `relax`.
+# It is part of the step: see `solve`.
 SOLVERS.add(DEFAULT, ContactSolver("real time: Gauss–Seidel with warm start", 20, 1e-6, "m/s", 1e-5))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The tables of time steps, as long as a mechanism needs them; room for contacts comes when they are known.
+# The tables of a step ---------------------------------------------------------------------------------------------------
 
 
 class StepSettings(NamedTuple):
     """How a step is made.
 
-    dt : s. solver : a name of `solvers.SOLVERS`. iterations : most passes of the solver. tolerance : m/s, the residual at
-    which it stops. margin : m, pairs nearer than this are looked at. slop : m, overlap that is left alone.
+    dt : s. solver : a name of `solvers.SOLVERS`. iterations : most iterations of the solver. tolerance : m/s, the residual
+    at which it stops. margin : m, within which collision detection finds pairs. slop : m, overlap that is tolerated.
     stop_unsolved : whether a step whose solver misses the tolerance ends the run. threads : how many share the work.
-    sleep_after : s of rest after which things that touch sleep; zero: never. sleep_speed : m/s, what is slower is at rest.
-    """
+    sleep_after : s of rest after which bodies in contact sleep; zero: never. sleep_speed : m/s, below which bodies are at
+    rest."""
 
     dt: float
     solver: str
@@ -86,8 +85,8 @@ def _row(dtype: Any) -> Any:
     return np.zeros(1, dtype).view(np.recarray)
 
 
-def make_tables(system: System, size: int, ledger: int, settings: StepSettings, soft: Any) -> Stepping:
-    """The tables of a step, with no room for contacts. size : of the state; ledger : where its entries of contact begin;
+def make_stepping(system: System, size: int, ledger: int, settings: StepSettings, soft: Any) -> Stepping:
+    """The table of a step, without room for contacts yet. size : of the state; ledger : where its entries of contact begin;
     soft : the SOFT table."""
     bodies, rows = len(system.bodies), len(system.error)
     options = _row(OPTIONS)
@@ -100,31 +99,31 @@ def make_tables(system: System, size: int, ledger: int, settings: StepSettings, 
     sizes = {"state": size, "bodies": bodies, "rows": rows, "contacts": 0}
     return allocate(
         Stepping, sizes, options=options, bounds=make_bounds(system, size), soft=soft, slow=slowness(system),
-        own_system=np.zeros(SIZE_OF_SYSTEM),
+        support_system=np.zeros(SIZE_OF_SYSTEM),
     )  # fmt: skip
 
 
 def slowness(system: System) -> np.ndarray:
-    """(bodies,) for `Stepping.slow`, at the start. What has joints, springs or forces of the user's never sleeps."""
-    found = np.zeros(len(system.bodies) + 1)
+    """(bodies,) for `Stepping.slow`, at the start. Bodies with joints, springs or the user's forces never sleep."""
+    slow = np.zeros(len(system.bodies) + 1)
     forces = system.forces[np.isin(system.forces.kind, KEEPS_AWAKE)]
     for body in (*forces.a, *forces.b, *system.incidences.body):
-        found[body] = -np.inf
-    return found[:-1]
+        slow[body] = -np.inf
+    return slow[:-1]
 
 
 def linked(system: System) -> np.ndarray:
-    """(bodies + 1,) for `Collision.linked`: all that joints hold is taken for one thing."""
-    found = np.full(len(system.bodies) + 1, FREE)
+    """(bodies + 1,) for `Collision.linked`: all bodies with joints are one group."""
+    groups = np.full(len(system.bodies) + 1, FREE)
     jointed = np.unique(system.incidences.body)
-    found[jointed] = jointed.min(initial=len(system.bodies))
-    found[-1] = FREE
-    return found
+    groups[jointed] = jointed.min(initial=len(system.bodies))
+    groups[-1] = FREE
+    return groups
 
 
 def make_bounds(system: System, size: int, soft: dict[int, int] | None = None) -> Any:
-    """What acts on coordinates within bounds, one row a force; `size` is that of the state. soft : force → row of the SOFT
-    table, of those that take part as bounds."""
+    """The BOUND table, one row a force; `size` is that of the state. soft : force → row of the SOFT table, of those that take
+    part as bounds."""
     taken = soft or {}
     chosen = np.flatnonzero((system.forces.kind >= LIMITED) | np.isin(np.arange(len(system.forces)), list(taken)))
     bounds = np.zeros(len(chosen), BOUND).view(np.recarray)

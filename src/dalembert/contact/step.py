@@ -1,8 +1,22 @@
-"""The smooth part of a time step of contact: free drifts, and the forces and their kick between them; see `step`."""
+"""One time step of contact at velocity level (J. J. Moreau 1988, 1999), with forces and joints.
+
+    half a drift → forces, joints, contacts there → forces and impulses act → half a drift
+
+Over the drifts bodies move freely, with exactly constant momenta; all impulses act at the midpoint, those of joints as
+`joints` says. The impulses p of contacts satisfy, with u the velocities after them, the law of a hard contact with friction:
+
+    gap + h u_n ≥ 0 ⊥ p_n ≥ 0 (u_n + e u_n⁻ ≥ 0 where it bounces),   |p_t| ≤ μ p_n, opposed to u_t where it slides.
+
+Overlap is not removed by velocities, which would add energy, but by displacements, the smallest in the metric of the masses
+(`position_correction`). As forces and impulses change the velocities from v⁻ to v⁺ at one place, the kinetic energy
+changes by exactly (h F + Jᵀ p)·½ (v⁻ + v⁺), which is what the audit books.
+
+In order: a run of steps and the step, its changes of velocity, its forces, and sleep.
+"""
 
 import numpy as np
 
-from ..collide.tables import AWAKE, CONTACTS, ISLANDS, NEED_ROOM, Collision, clear_warm_start, save_warm_start
+from ..collide.tables import AWAKE, CONTACTS, ISLANDS, NEED_ROOM, clear_warm_start, save_warm_start
 from ..core.c_function import C_SIGNATURE, COMPLETE, DERIVATIVE, DRIFT, POWERS, call_pointer, viewer
 from ..core.jit import CFunction, njit
 from ..core.math3 import add, add_scaled, cross, dot, load3, norm, scale, store3, symvec
@@ -10,7 +24,11 @@ from ..core.profiler import begin_timing, end_stage
 from ..core.simd import copy, is_finite, load, store
 from ..core.status import NON_FINITE, OK
 from ..core.tables import table_at
-from ..core.thread_pool import CALLBACKS_SLOT, COLLISION_SLOT, CONTACT_JOBS, STEPPING_SLOT, SYSTEM_SLOT, run_parallel
+from ..core.thread_pool import (
+    CONTACT_JOBS,
+    CONTACT_SLOT,
+    run_parallel,
+)
 from ..model.tables import (
     CONSTRAINT_WORK,
     LEDGER,
@@ -18,144 +36,283 @@ from ..model.tables import (
     REACTION_IMPULSE,
     REACTION_TORQUE,
     STATE_SIZE,
-    System,
 )
-from .cone import load_motion, relative_velocity, six, three
 from .gauss_seidel import axes_of
 from .joints import apply_impulses, book_reaction, set_targets
-from .parallel import (
-    A_CHUNK,
-    APPLY,
-    BEGIN,
-    CHANGE_SIDES,
-    DISPLACE_SOFT,
-    PLACE_KICKED,
-    PLACE_LIMITS,
-    PREPARE,
-    REFACTOR,
-    RUN_STEPS,
-    SET,
-    SET_BOUNCES,
-    SET_KICKED,
-    ask,
-)
+from .parallel import CONTACTS_PER_CHUNK, PREPARE, RUN_STEPS
 from .position_correction import apply_correction, plan_correction
 from .restitution import limit_restitution, set_bias
-from .solve import CALLBACKS, callbacks_at, do_job, solve
+from .solve import run_job, solve_impulses
 from .tables import (
     ANGULAR,
+    APPLY_TO_STATE,
     BEFORE,
+    BOOK_CORRECTION_OF_SOFT,
     DETECTION,
     INVERSE_INERTIA,
     INVERSE_MASS,
     LINEAR,
     MOTION,
+    REFACTOR,
     ROW,
+    SET_BOUNCES,
+    SET_SOFT,
+    SET_SOFT_IDLE,
     SMOOTH,
     SOLVER,
+    START_STEP,
     UPDATE,
-    Stepping,
+    UPDATE_ROWS,
+    UPDATE_ROWS_IDLE,
+    UPDATE_SATURATION,
+    ContactTables,
+    call_limits,
+    call_mechanism,
+    load_motion,
     note_residual,
+    relative_velocity,
+    six,
+    three,
 )
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Falling asleep, where the user asked for it: islands of bodies that have been slow for a while are left alone.
-#
-# What is left of their motion is taken from them, and booked: the energy as work of projection, which is an error of
-# the
-# energy, the momenta as reactions from outside. While they sleep what bears them bears the forces on them.
-# `collide.sleep`
-# tells how they wake.
+STEP_ROUNDING = 1e-9  # of a step: one that would begin so shortly before the end of the run is not made
+
+_floats = viewer(np.float64)
+_addresses = viewer(np.int64)
 
 
 @njit
-def bear_sleeper(body, h, y, system):
-    """What bears a body that sleeps answers the forces on it over h."""
-    kin = system.kinematics[body]
-    force, torque = scale(-h, load3(kin.force)), scale(-h, load3(kin.torque))
-    book_reaction(y, force, add(cross(three(y, STATE_SIZE * body), force), torque))
+def run_steps(y, dydt, stop, tables):
+    """Steps until `stop` (s after the start) is reached. Writes y and the tables of the step. Returns a status; at
+    NEED_ROOM y is the start of the step that was not made."""
+    stepping = tables.stepping
+    options = stepping.options[0]
+    report = stepping.report[0]
+    if options.fresh != 0:
+        status = find_initial_contacts(options.start + report.steps * options.dt, y, dydt, tables)
+        if status != OK:
+            return status
+        options.fresh = 0
+        reset_memory(stepping)
+    while (report.steps + STEP_ROUNDING) * options.dt < stop:
+        status = step(options.start + report.steps * options.dt, y, dydt, tables)
+        if status != OK:
+            return status
+        report.steps += 1
+    return OK
 
 
 @njit
-def fall_asleep(y, system, collision, stepping):
-    """Watch who is slow, at the end of a step, and put to sleep the islands in which all have been so for long enough."""
-    options, report = stepping.options[0], stepping.report[0]
-    asleep, slow, motion = collision.asleep, stepping.slow, stepping.motion
-    for body in range(system.bodies.shape[0]):
-        slow[body] += options.dt
-        if 2.0 * kinetic_energy(body, y, motion) > system.bodies[body].mass * options.sleep_speed**2:
-            slow[body] = min(slow[body], 0.0)
-    islands, members = collision.islands, collision.members
-    for i in range(collision.counts[ISLANDS]):
-        island = islands[i]
-        tired = True
-        for m in range(island.first_member, island.end_member):
-            tired = tired and slow[members[m]] >= options.sleep_after
-        if tired:
-            report.naps += 1
-            for m in range(island.first_member, island.end_member):
-                asleep[members[m]] = AWAKE + report.naps
-                stop(members[m], y, motion)
+def reset_memory(stepping):
+    """Forget which islands were at rest, and where shock propagation did not help."""
+    passes, waits = stepping.passes, stepping.waits
+    for body in range(passes.shape[0]):
+        passes[body], waits[body] = 0, 0
+
+
+# RUN_STEPS: `data` is the address of the tables. Else a job of a thread (`core.thread_pool`): `data` is the address of its
+# slot, the items of the job are n … m, and its result is in `dydt`.
+def step_entry(data, task, stop, y, n, dydt, m):
+    if task == RUN_STEPS:
+        return run_steps(_floats(y, n), _floats(dydt, m), stop, table_at(ContactTables, data))
+    tables, result = table_at(ContactTables, _addresses(data, CONTACT_SLOT + 1)[CONTACT_SLOT]), _floats(dydt, 1)
+    result[0] = max(result[0], run_job(task, n, m, tables))
+    return OK
+
+
+STEP_ENTRY = CFunction(step_entry, C_SIGNATURE)
 
 
 @njit
-def kinetic_energy(body, y, motion):
-    """½ (P·v + L·ω), J."""
-    at, to = STATE_SIZE * body, MOTION * body
-    return 0.5 * (
-        dot(three(y, at + 7), three(motion, to + LINEAR)) + dot(three(y, at + 10), three(motion, to + ANGULAR))
+def step(t, y, dydt, tables):
+    """One step of `options.dt` from t, in place. Returns a status; where it is not OK, y is as it was, and `saved` is the
+    state at which the step failed. dydt is scratch."""
+    stepping = tables.stepping
+    h = stepping.options[0].dt
+    timer = stepping.timer
+    begin_timing(timer, 1.0)
+    copy(stepping.saved, y)
+    call_limits(START_STEP, h, y, tables)
+    status = drift(tables.callbacks, 0.5 * h, y, dydt)
+    if status == OK:
+        call_limits(SET_SOFT, h, y, tables)
+        status = evaluate_forces(t + 0.5 * h, h, y, dydt, tables)
+    end_stage(timer, SMOOTH)
+    if status == OK:
+        status = solve_velocities(h, True, y, dydt, tables)
+    if status == OK:
+        status = drift(tables.callbacks, 0.5 * h, y, dydt)
+    if status == OK and tables.system.joints.shape[0] > 0:
+        status = call_pointer(tables.callbacks[0].plain, tables.callbacks[0].plain_data, COMPLETE, t + h, y, dydt)
+    if status == OK and not is_finite(y):
+        status = NON_FINITE
+    end_stage(timer, UPDATE)
+    if status != OK:
+        swap(y, stepping.saved)
+    return status
+
+
+@njit
+def swap(a, b):
+    """Exchange the contents of two arrays."""
+    for i in range(a.shape[0]):
+        a[i], b[i] = b[i], a[i]
+
+
+@njit
+def find_initial_contacts(t, y, dydt, tables):
+    """Resolve the contacts that would close within half a step from the initial state, by impulses alone. Returns a
+    status."""
+    stepping = tables.stepping
+    copy(stepping.saved, y)
+    call_limits(SET_SOFT_IDLE, stepping.options[0].dt, y, tables)
+    status = call_mechanism(tables.callbacks, DERIVATIVE, t, y, dydt)
+    if status == OK:
+        call_limits(START_STEP, 0.0, y, tables)
+        half = 0.5 * stepping.options[0].dt
+        status = solve_velocities(half, False, y, dydt, tables)
+    if status == OK and not is_finite(y):
+        status = NON_FINITE
+    if status != OK:
+        copy(y, stepping.saved)
+    return status
+
+
+@njit
+def solve_velocities(h, with_forces, y, dydt, tables):
+    """All changes of momentum of a step, where the bodies are: by forces over h, if `with_forces`, and by impulses.
+
+    Detects contacts; writes momenta and ledger in y, the impulses in the tables, and the displacements that remove overlap.
+    Returns a status.
+    """
+    collision, stepping = tables.collision, tables.stepping
+    bodies, kinematics = tables.system.bodies, tables.system.kinematics
+    set_travel(h, bodies.shape[0], kinematics, collision)
+    status = call_pointer(
+        tables.callbacks[0].detector,
+        tables.callbacks[0].detector_data,
+        bodies.shape[0],
+        stepping.options[0].margin,
+        y,
+        y,
     )
+    if status != OK:
+        return NEED_ROOM if status == NEED_ROOM else NON_FINITE
+    end_stage(stepping.timer, DETECTION)
+    load_motion(y, bodies, kinematics, stepping.motion)
+    run_parallel(collision.job_queue, CONTACT_JOBS, PREPARE, 0, collision.counts[CONTACTS], CONTACTS_PER_CHUNK)
+    set_targets(tables)
+    status = call_limits(UPDATE_ROWS if with_forces else UPDATE_ROWS_IDLE, h, y, tables)
+    corrected = False
+    if status == OK and with_forces:
+        corrected, status = plan_correction(tables)
+        apply_forces(h, y, dydt, tables)
+        load_motion(y, bodies, kinematics, stepping.motion)
+    elif status == OK:
+        clear_warm_start(collision)  # of another step, or of none
+    if status == OK:
+        status = find_impulses(h, with_forces, y, tables)
+    if status != OK:
+        return status
+    end_stage(stepping.timer, SOLVER)
+    apply_impulses(y, tables)
+    call_limits(APPLY_TO_STATE, h, y, tables)
+    save_warm_start(collision)
+    if with_forces:
+        book_work(h, corrected, y, tables)
+    if corrected:
+        apply_correction(y, tables)
+        call_limits(BOOK_CORRECTION_OF_SOFT, h, y, tables)
+    if with_forces and stepping.options[0].sleep_after > 0.0:
+        put_to_sleep(y, tables)
+    return OK
 
 
 @njit
-def stop(body, y, motion):
-    """Take its motion from a body, and book it."""
-    at = STATE_SIZE * body
-    x, momentum, moment = three(y, at), three(y, at + 7), three(y, at + 10)
-    entry = y.shape[0] - len(LEDGER) + PROJECTION_WORK
-    store(y, entry, load(y, entry) - kinetic_energy(body, y, motion))
-    book_reaction(y, scale(-1.0, momentum), scale(-1.0, add(cross(x, momentum), moment)))
-    for k in range(at + 7, at + STATE_SIZE):
-        store(y, k, 0.0)
+def find_impulses(h, with_forces, y, tables):
+    """The impulses of a step, with motors at their limits and restitution; `motion` becomes the velocities after them.
+    Returns a status."""
+    bounces = set_biases(h, tables)
+    bounces = call_limits(SET_BOUNCES, h, y, tables) != 0 or bounces
+    status = solve_impulses(tables)
+    trial = 0
+    while status == OK and with_forces and call_limits(UPDATE_SATURATION, float(trial), y, tables) != 0:
+        trial += 1
+        status = call_limits(REFACTOR, h, y, tables)
+        load_motion(y, tables.system.bodies, tables.system.kinematics, tables.stepping.motion)
+        if status == OK:
+            status = solve_impulses(tables)
+    if status == OK and bounces:
+        status = limit_restitution(h, y, tables)
+    note_residual(tables.stepping.report[0])
+    return status
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+@njit
+def set_travel(h, bodies, kinematics, collision):
+    """h |v| and h |ω| of each body: the reach of collision detection within the step."""
+    travel = collision.travel
+    for i in range(bodies):
+        kin = kinematics[i]
+        travel[2 * i] = h * norm(load3(kin.v))
+        travel[2 * i + 1] = h * norm(load3(kin.omega))
+
+
+@njit
+def set_biases(h, tables):
+    """The bias of each contact, gap / h, or e u_n⁻ of one that closes within the step. Returns whether one bounces."""
+    stepping = tables.stepping
+    contacts = tables.collision.contacts
+    motion = stepping.motion
+    rows = stepping.rows
+    slop = stepping.options[0].slop
+    bounces = False
+    for i in range(tables.collision.counts[CONTACTS]):
+        contact = contacts[i]
+        n, _, _ = axes_of(contact)
+        u = dot(n, relative_velocity(motion, contact, load3(contact.arm_a), load3(contact.arm_b)))
+        bounces = set_bias(contact, h, slop, load(rows, ROW * i + BEFORE), u) or bounces
+    return bounces
+
+
+# Forces -----------------------------------------------------------------------------------------------------------------
 
 
 @njit
 def drift(callbacks, h, y, spare):
-    """Free motion over h; see `mechanics.drift`."""
+    """Free motion over h (s), in place; see `core.c_function.DRIFT`."""
     spare[0] = h
-    return call_pointer(callbacks.mechanism, callbacks.mechanism_data, DRIFT, 0.0, y, spare)
+    return call_mechanism(callbacks, DRIFT, 0.0, y, spare)
 
 
 @njit
-def find_forces(callbacks, t, h, y, dydt, system, stepping):
-    """Forces at the middle of the step, in the kinematics table; those that depend on velocities, at velocities that are
-    half a step further than those in y."""
-    status = call_pointer(callbacks.mechanism, callbacks.mechanism_data, DERIVATIVE, t, y, dydt)
-    if status != OK or stepping.options[0].predict == 0:
+def evaluate_forces(t, h, y, dydt, tables):
+    """Forces at the middle of the step, into the kinematics table; those that depend on velocities at v + ½ h v̇. Momenta
+    in y are as before. Returns a status."""
+    status = call_mechanism(tables.callbacks, DERIVATIVE, t, y, dydt)
+    if status != OK or tables.stepping.options[0].predict == 0:
         return status
-    for i in range(system.bodies.shape[0]):
+    for i in range(tables.system.bodies.shape[0]):
         for k in range(STATE_SIZE * i + 7, STATE_SIZE * (i + 1)):
             store(y, k, load(y, k) + 0.5 * h * load(dydt, k))
-    status = call_pointer(callbacks.mechanism, callbacks.mechanism_data, DERIVATIVE, t, y, dydt)
-    saved = stepping.saved
-    for i in range(system.bodies.shape[0]):
+    status = call_mechanism(tables.callbacks, DERIVATIVE, t, y, dydt)
+    saved = tables.stepping.saved
+    for i in range(tables.system.bodies.shape[0]):
         for k in range(STATE_SIZE * i + 7, STATE_SIZE * (i + 1)):
             store(y, k, load(saved, k))
     return status
 
 
 @njit
-def apply_forces(h, y, dydt, system, collision):
-    """Momenta and what the ledger has of them over the whole step, by the applied forces; their work is known when the
-    impulses of constraints and contacts are: see `book_work`."""
-    kinematics, asleep = system.kinematics, collision.asleep
+def apply_forces(h, y, dydt, tables):
+    """P, L ← P, L + h (F, τ) of the applied forces, and their entries in the ledger. Their work follows when all impulses are
+    known (`book_work`)."""
+    system = tables.system
+    kinematics, asleep = system.kinematics, tables.collision.asleep
     bodies = system.bodies.shape[0]
     for i in range(bodies):
         if asleep[i] != AWAKE:
-            bear_sleeper(i, h, y, system)
+            book_support_of_sleeper(i, h, y, system)
             continue
         kin = kinematics[i]
         at = STATE_SIZE * i + 7
@@ -174,243 +331,86 @@ def apply_forces(h, y, dydt, system, collision):
 
 
 @njit
-def book_work(callbacks, h, apart, y, system, stepping):
-    """The work of the applied forces of a step, F · h ½ (v⁻ + v⁺), after its impulses; and along the displacement in `shift`,
-    if bodies are put `apart`. Velocities of the kinematics table are those means then."""
+def book_work(h, corrected, y, tables):
+    """The work of the applied forces of a step, F · h ½ (v⁻ + v⁺), into the ledger; and along the displacement in `shift`, if
+    positions are `corrected`. The velocities in the kinematics table become these means."""
+    system, stepping = tables.system, tables.stepping
     if stepping.options[0].predict == 0 and system.settings[0].stepped == 0:
         return  # nothing acts but fields, which have a potential
-    kinematics, motion, saved, shift = (
-        system.kinematics,
-        stepping.motion,
-        stepping.saved,
-        stepping.shift,
-    )
+    kinematics, saved = system.kinematics, stepping.saved
+    motion, shift = stepping.motion, stepping.shift
     for i in range(system.bodies.shape[0]):
         kin, at, to = kinematics[i], STATE_SIZE * i, MOTION * i
         momentum, spin = add(three(saved, at + 7), three(y, at + 7)), add(three(saved, at + 10), three(y, at + 10))
         v = scale(0.5 * load(motion, to + INVERSE_MASS), momentum)
         omega = scale(0.5, symvec(six(motion, to + INVERSE_INERTIA), spin))
-        if apart:
+        if corrected:
             v = add_scaled(v, 1.0 / h, three(shift, to + LINEAR))
             omega = add_scaled(omega, 1.0 / h, three(shift, to + ANGULAR))
         store3(kin.v, v)
         store3(kin.omega, omega)
-    call_pointer(callbacks.mechanism, callbacks.mechanism_data, POWERS, 0.0, y, y)
+    call_mechanism(tables.callbacks, POWERS, 0.0, y, y)
     power = system.power
     first = y.shape[0] - power.shape[0]
     for i in range(power.shape[0] - len(LEDGER)):
         y[first + i] += h * power[i]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# One time step of contact at velocity level (J. J. Moreau 1988, 1999), with forces and joints.
+# Sleep ------------------------------------------------------------------------------------------------------------------
 #
-#     half a drift → forces, joints, contacts there → kick → contact impulses → half a drift
-#
-# Over the drifts bodies move freely, with exactly constant momenta; all impulses act at the midpoint, those of joints
-# as
-# `joints` says. The impulses p of contacts satisfy, with u the velocities after them, the law of a hard contact with
-# friction:
-#
-#     gap + h u_n ≥ 0 ⊥ p_n ≥ 0 (u_n + e u_n⁻ ≥ 0 where it bounces),   |p_t| ≤ μ p_n, opposed to u_t where it slides.
-#
-# Nothing pushes overlap apart through velocities, so that no energy comes of it: what overlaps is put right by
-# displacements,
-# the smallest in the metric of the masses. As forces and impulses change the velocities from v⁻ to v⁺ at one place,
-# the kinetic
-# energy changes by exactly (h F + Jᵀ p)·½ (v⁻ + v⁺), which is what the audit books.
-
-
-_floats = viewer(np.float64)
-_addresses = viewer(np.int64)
+# Islands whose bodies have all been slow for a while fall asleep, if the user asks for it. What is left of their motion is
+# removed, and booked: the energy as work of projection, which is an error of the energy, the momenta as reactions from
+# outside. While they sleep, their supports balance the forces on them. `collide.islands` wakes them.
 
 
 @njit
-def run_steps(callbacks, y, dydt, stop, system, collision, stepping):
-    """Steps until `stop` (s) is reached. Returns a status; at NEED_ROOM y is the start of the step that was not made."""
-    options = stepping.options[0]
-    report = stepping.report[0]
-    if options.fresh != 0:
-        status = find_initial_contacts(
-            callbacks, options.start + report.steps * options.dt, y, dydt, system, collision, stepping
-        )
-        if status != OK:
-            return status
-        options.fresh = 0
-        forget_steps(stepping)
-    while (report.steps + 1e-9) * options.dt < stop:
-        status = step(callbacks, options.start + report.steps * options.dt, y, dydt, system, collision, stepping)
-        if status != OK:
-            return status
-        report.steps += 1
-    return OK
+def book_support_of_sleeper(body, h, y, system):
+    """Book the impulse of the supports of a sleeping body, which balances the forces on it over h (s)."""
+    kin = system.kinematics[body]
+    force, torque = scale(-h, load3(kin.force)), scale(-h, load3(kin.torque))
+    book_reaction(y, force, add(cross(three(y, STATE_SIZE * body), force), torque))
 
 
 @njit
-def forget_steps(stepping):
-    """What was at rest may no longer be, and what was in vain may help."""
-    passes, waits = stepping.passes, stepping.waits
-    for body in range(passes.shape[0]):
-        passes[body], waits[body] = 0, 0
+def put_to_sleep(y, tables):
+    """Count the time for which each body has been slow, and stop the islands whose bodies have all been so for long
+    enough."""
+    collision, stepping = tables.collision, tables.stepping
+    options, report = stepping.options[0], stepping.report[0]
+    asleep, slow, motion = collision.asleep, stepping.slow, stepping.motion
+    for body in range(tables.system.bodies.shape[0]):
+        slow[body] += options.dt
+        if 2.0 * kinetic_energy(body, y, motion) > tables.system.bodies[body].mass * options.sleep_speed**2:
+            slow[body] = min(slow[body], 0.0)
+    islands, members = collision.islands, collision.members
+    for i in range(collision.counts[ISLANDS]):
+        island = islands[i]
+        slow_enough = True
+        for m in range(island.first_member, island.end_member):
+            slow_enough = slow_enough and slow[members[m]] >= options.sleep_after
+        if slow_enough:
+            report.naps += 1
+            for m in range(island.first_member, island.end_member):
+                asleep[members[m]] = AWAKE + report.naps
+                stop_body(members[m], y, motion)
 
 
 @njit
-def job(kind, begin, end, result, slot):
-    """A job of a thread, whose tables are on its desk; see `board`."""
-    system, collision = table_at(System, slot[SYSTEM_SLOT]), table_at(Collision, slot[COLLISION_SLOT])
-    callbacks, stepping = callbacks_at(slot[CALLBACKS_SLOT]), table_at(Stepping, slot[STEPPING_SLOT])
-    result[0] = max(result[0], do_job(kind, begin, end, callbacks, system, collision, stepping))
-    return OK
-
-
-# MARCH: `data` is the address of the walls and, after them, of the addresses of the tables. Else a job: `data` is that of a
-# desk, n where it begins, and m where it ends.
-def step_entry(data, task, stop, y, n, dydt, m):
-    if task != RUN_STEPS:
-        return job(task, n, m, _floats(dydt, 1), _addresses(data, CALLBACKS_SLOT + 1))
-    at, callbacks = _addresses(data, CALLBACKS + 3), callbacks_at(data)
-    return run_steps(
-        callbacks, _floats(y, n), _floats(dydt, m), stop, table_at(System, at[CALLBACKS]),
-        table_at(Collision, at[CALLBACKS + 1]), table_at(Stepping, at[CALLBACKS + 2]),
-    )  # fmt: skip
-
-
-STEP_ENTRY = CFunction(step_entry, C_SIGNATURE)
-
-
-@njit
-def step(callbacks, t, y, dydt, system, collision, stepping):
-    """One step of `options.dt` from t, in place. Returns a status; where it is not OK, y is as it was, and `saved` is what
-    came of the step."""
-    h = stepping.options[0].dt
-    timer = stepping.timer
-    begin_timing(timer, 1.0)
-    copy(stepping.saved, y)
-    ask(BEGIN, h, y, stepping)
-    status = drift(callbacks, 0.5 * h, y, dydt)
-    if status == OK:
-        ask(SET_KICKED, h, y, stepping)
-        status = find_forces(callbacks, t + 0.5 * h, h, y, dydt, system, stepping)
-    end_stage(timer, SMOOTH)
-    if status == OK:
-        status = solve_velocities(callbacks, h, True, y, dydt, system, collision, stepping)
-    if status == OK:
-        status = drift(callbacks, 0.5 * h, y, dydt)
-    if status == OK and system.joints.shape[0] > 0:
-        status = call_pointer(callbacks.plain, callbacks.plain_data, COMPLETE, t + h, y, dydt)
-    if status == OK and not is_finite(y):
-        status = NON_FINITE
-    end_stage(timer, UPDATE)
-    if status != OK:
-        exchange(y, stepping.saved)
-    return status
-
-
-@njit
-def exchange(a, b):
-    for i in range(a.shape[0]):
-        a[i], b[i] = b[i], a[i]
-
-
-@njit
-def find_initial_contacts(callbacks, t, y, dydt, system, collision, stepping):
-    """At the start, what would be met in the half drift before the first look. Returns a status."""
-    copy(stepping.saved, y)
-    ask(SET, stepping.options[0].dt, y, stepping)
-    status = call_pointer(callbacks.mechanism, callbacks.mechanism_data, DERIVATIVE, t, y, dydt)
-    if status == OK:
-        ask(BEGIN, 0.0, y, stepping)
-        half = 0.5 * stepping.options[0].dt
-        status = solve_velocities(callbacks, half, False, y, dydt, system, collision, stepping)
-    if status == OK and not is_finite(y):
-        status = NON_FINITE
-    if status != OK:
-        copy(y, stepping.saved)
-    return status
-
-
-@njit
-def solve_velocities(callbacks, h, kicked, y, dydt, system, collision, stepping):
-    """All changes of momentum of a step, where the bodies are: by forces over h, if `kicked`, and by impulses. Returns a
-    status."""
-    bodies, kinematics = system.bodies, system.kinematics
-    set_travel(h, bodies.shape[0], kinematics, collision)
-    status = call_pointer(
-        callbacks.detector, callbacks.detector_data, bodies.shape[0], stepping.options[0].margin, y, y
+def kinetic_energy(body, y, motion):
+    """½ (P·v + L·ω), J."""
+    at, to = STATE_SIZE * body, MOTION * body
+    return 0.5 * (
+        dot(three(y, at + 7), three(motion, to + LINEAR)) + dot(three(y, at + 10), three(motion, to + ANGULAR))
     )
-    if status != OK:
-        return NEED_ROOM if status == NEED_ROOM else NON_FINITE
-    end_stage(stepping.timer, DETECTION)
-    load_motion(y, bodies, kinematics, stepping.motion)
-    run_parallel(collision.job_queue, CONTACT_JOBS, PREPARE, 0, collision.counts[CONTACTS], A_CHUNK)
-    set_targets(system, stepping)
-    status = ask(PLACE_KICKED if kicked else PLACE_LIMITS, h, y, stepping)
-    apart = False
-    if status == OK and kicked:
-        apart, status = plan_correction(callbacks, system, collision, stepping)
-        apply_forces(h, y, dydt, system, collision)
-        load_motion(y, bodies, kinematics, stepping.motion)
-    elif status == OK:
-        clear_warm_start(collision)  # they are those of another step, or of none
-    if status == OK:
-        status = find_impulses(callbacks, h, kicked, y, system, collision, stepping)
-    if status != OK:
-        return status
-    end_stage(stepping.timer, SOLVER)
-    apply_impulses(y, system, collision, stepping)
-    ask(APPLY, h, y, stepping)
-    save_warm_start(collision)
-    if kicked:
-        book_work(callbacks, h, apart, y, system, stepping)
-    if apart:
-        apply_correction(y, system, stepping)
-        ask(DISPLACE_SOFT, h, y, stepping)
-    if kicked and stepping.options[0].sleep_after > 0.0:
-        fall_asleep(y, system, collision, stepping)
-    return OK
 
 
 @njit
-def find_impulses(callbacks, h, kicked, y, system, collision, stepping):
-    """`motion`, the velocities without impulses, becomes those after them. Returns a status."""
-    bounces = set_biases(h, collision, stepping)
-    bounces = ask(SET_BOUNCES, h, y, stepping) != 0 or bounces
-    status = solve(callbacks, system, collision, stepping)
-    trial = 0
-    while status == OK and kicked and ask(CHANGE_SIDES, float(trial), y, stepping) != 0:
-        trial += 1
-        status = ask(REFACTOR, h, y, stepping)
-        load_motion(y, system.bodies, system.kinematics, stepping.motion)
-        if status == OK:
-            status = solve(callbacks, system, collision, stepping)
-    if status == OK and bounces:
-        status = limit_restitution(callbacks, h, y, system, collision, stepping)
-    note_residual(stepping.report[0])
-    return status
-
-
-@njit
-def set_travel(h, bodies, kinematics, collision):
-    """How far each body moves within the step, so that what it may meet on the way is looked at."""
-    travel = collision.travel
-    for i in range(bodies):
-        kin = kinematics[i]
-        travel[2 * i] = h * norm(load3(kin.v))
-        travel[2 * i + 1] = h * norm(load3(kin.omega))
-
-
-@njit
-def set_biases(h, collision, stepping):
-    """What the law adds to the normal velocity: gap / h, or e u_n⁻ of a contact that closes within the step. Returns
-    whether there is one of these."""
-    contacts = collision.contacts
-    motion = stepping.motion
-    rows = stepping.rows
-    slop = stepping.options[0].slop
-    bounces = False
-    for i in range(collision.counts[CONTACTS]):
-        contact = contacts[i]
-        n, _, _ = axes_of(contact)
-        u = dot(n, relative_velocity(motion, contact, load3(contact.arm_a), load3(contact.arm_b)))
-        bounces = set_bias(contact, h, slop, load(rows, ROW * i + BEFORE), u) or bounces
-    return bounces
+def stop_body(body, y, motion):
+    """Set the momenta of a body to zero, and book the change."""
+    at = STATE_SIZE * body
+    x, momentum, moment = three(y, at), three(y, at + 7), three(y, at + 10)
+    entry = y.shape[0] - len(LEDGER) + PROJECTION_WORK
+    store(y, entry, load(y, entry) - kinetic_energy(body, y, motion))
+    book_reaction(y, scale(-1.0, momentum), scale(-1.0, add(cross(x, momentum), moment)))
+    for k in range(at + 7, at + STATE_SIZE):
+        store(y, k, 0.0)

@@ -1,29 +1,37 @@
-"""The tables of contact: how a step is made, what it did, and the workspace of its solvers."""
+"""The tables of a step of contact in coordinates of bodies: options, report and workspace.
+
+In order: records (OPTIONS, REPORT, BOUND, SOFT, CALLBACKS), the packed velocities of bodies and rows of contacts, the tables
+`Stepping` and `ContactTables`, and the calls of C functions that a step makes. All functions of a step take `ContactTables`,
+or the one table of it that they read.
+"""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.jit import njit
-from ..core.tables import column
+from ..collide.tables import Collision
+from ..core.c_function import call_pointer
+from ..core.jit import inlined, njit
+from ..core.math3 import add, add_scaled, cross, scale, sub, symvec
+from ..core.simd import copy, load, store
+from ..core.tables import column, own_address, part
+from ..model.tables import STATE_SIZE, System
 
-SOLVE_IMPULSES, SOLVE_DISPLACEMENTS = 1, 2  # what the C function of a solver is asked for; see `solvers`
+# Records ---------------------------------------------------------------------------------------------------------------
 
-# `predict`: whether some force may depend on velocities. `slop`: m, overlap that is left alone. `fresh`:
-# whether the state was given, so that nothing is known of what is ahead of it. `separates`: whether the solver finds
-# displacements too (`solvers.ContactSolver`). `sleep_after`: s of slowness, below
-# `sleep_speed` (m/s), after which things sleep; zero: never. `limits`: the address of the C function of bounds and soft rows,
-# 0 where there are none, and what it is handed.
+# `predict`: whether some force may depend on velocities. `slop`: m, overlap that is tolerated. `fresh`: whether the state
+# was set from outside, so that the contacts ahead of it are unknown. `separates`: whether the solver finds displacements
+# too (`solvers.ContactSolver`). `sleep_after`: s of slowness, below `sleep_speed` (m/s), after which bodies sleep; zero:
+# never. `ledger`: where the entries of contact stand in the state.
 OPTIONS = np.dtype(
     [("dt", "f8"), ("margin", "f8"), ("separates", "i8"), ("iterations", "i8"), ("tolerance", "f8"), ("ledger", "i8"),
-     ("predict", "i8"), ("slop", "f8"), ("fresh", "i8"), ("sleep_after", "f8"), ("sleep_speed", "f8"), ("start", "f8"),
-     ("limits", "i8"), ("data", "i8")],
+     ("predict", "i8"), ("slop", "f8"), ("fresh", "i8"), ("sleep_after", "f8"), ("sleep_speed", "f8"), ("start", "f8")],
     align=True,
 )  # fmt: skip
-# What the steps found and reached. `deepest`: the worst overlap (m) before it was put right, `largest_residual`: of the
-# natural map (m/s), both since the last frame; `worst_` the same of the whole run; `residual` and `aim`: of the last step,
-# and what it should be; `unsolved`: steps in which it was not; `overlap`: the deepest of the last step (m); `status`: what
-# its solver ended with.
+# What the steps reached. `deepest`: the worst overlap (m) before its correction, `largest_residual`: of the natural map
+# (m/s), both since the last frame; `worst_`: the same of the whole run; `residual` and `aim`: of the last step, and its
+# tolerance (m/s); `unsolved`: steps whose residual missed it; `overlap`: the deepest of the last step (m); `status`: of its
+# solver; `naps`: islands that fell asleep.
 REPORT = np.dtype(
     [("steps", "i8"), ("contacts", "i8"), ("iterations", "i8"), ("unsolved", "i8"), ("deepest", "f8"),
      ("worst_penetration", "f8"), ("largest_residual", "f8"), ("worst_residual", "f8"), ("residual", "f8"), ("aim", "f8"),
@@ -31,11 +39,12 @@ REPORT = np.dtype(
     align=True,
 )  # fmt: skip
 
-# What acts on a coordinate within bounds (see `bounded`): its force, its entry in the state's ledger, bodies, row (of a stop:
-# toward the inside), bounds of the impulse, what is added to the rate, the rate before the impulses and at the start of the
-# step, the distance to the stop, the response to a unit impulse (OFF: none) and the compliance beside it, the impulse, that
-# of a first solution with restitution, that of a displacement, and, for the converging solver, which of the bounds it is at.
-# In joint coordinates, `soft` is the row of that table that acts as this bound; −1 if none does.
+# A force on a coordinate within bounds (see `limits`): its row of the table of forces, its entry in the state's ledger, its
+# bodies, the row of J (of a stop: toward the inside), bounds of the impulse, the bias of the rate, the rate before the
+# impulses and at the start of the step, the distance to the stop, the response to a unit impulse (OFF: none) and the
+# compliance beside it, the impulse, that of a first solution with restitution, that of a displacement, and, for the
+# interior point solver, the active bound. In joint coordinates, `soft` is the row of that table that acts as this bound; −1
+# if none does.
 BOUND = np.dtype(
     [("force", "i8"), ("entry", "i8"), ("a", "i8"), ("b", "i8"), ("linear_a", "f8", 3), ("angular_a", "f8", 3),
      ("linear_b", "f8", 3), ("angular_b", "f8", 3), ("least", "f8"), ("most", "f8"), ("bias", "f8"), ("before", "f8"),
@@ -43,13 +52,12 @@ BOUND = np.dtype(
      ("first_impulse", "f8"), ("correction", "f8"), ("state", "i8"), ("soft", "i8")],
     align=True,
 )  # fmt: skip
-# A force on a coordinate of a joint that acts as a soft constraint (see `soft`): the force, its entry in the state's ledger,
-# its coordinate and bodies, rows of the coordinate, where the forces on the same coordinate begin and end in this table; in
-# coordinates of bodies its node among the joints, its row and its part; in joint coordinates its freedom. `response` of the
-# coordinate to a unit impulse at the initial pose, and `faint`, the inertia that stands for none. Of the law in this step:
-# what it gives at rest, what it takes off for the rates after and before it, and the share of its damping that the force does
-# not have. The coordinate, its rate at the start of the step, how much that changes in half a drift, the impulse, and whether
-# that is at one of the limits.
+# A force on a coordinate of a joint that acts as a soft constraint (see `limits`): its row of the table of forces, its
+# entry in the state's ledger, its coordinate and bodies, the row of J, where the forces on the same coordinate begin and
+# end in this table; in coordinates of bodies its node among the joints, its row and its part; in joint coordinates its
+# freedom. `response` of the coordinate to a unit impulse at the initial pose, and `faint`, an inertia that is negligible.
+# Of the law in this step: λ = push − resist ṡ⁺ + keep ṡ⁻, and `lost`, the share of its damping that is numerical. The
+# coordinate, its rate at the start of the step, its change of rate in half a drift, the impulse, and the active limit.
 SOFT = np.dtype(
     [("force", "i8"), ("entry", "i8"), ("coordinate", "i8"), ("a", "i8"), ("b", "i8"), ("linear_a", "f8", 3),
      ("angular_a", "f8", 3), ("linear_b", "f8", 3), ("angular_b", "f8", 3), ("first", "i8"), ("end", "i8"), ("joint", "i8"),
@@ -61,70 +69,220 @@ SOFT = np.dtype(
 OFF = 0.0
 HELD, AT_LEAST, AT_MOST = range(3)
 
+# Addresses of the C functions that a step calls: the mechanism, the same without rows of soft constraints (`plain`), and
+# collision detection, each with the `data` for it; what acts on coordinates of joints (`limits`, 0 where nothing does) and
+# the solver (0 for Gauss–Seidel, which is part of the step), which take the address of `ContactTables`. `workspace`: the
+# address of the table that only the solver knows.
+CALLBACKS = np.dtype(
+    [("mechanism", "i8"), ("mechanism_data", "i8"), ("plain", "i8"), ("plain_data", "i8"), ("detector", "i8"),
+     ("detector_data", "i8"), ("limits", "i8"), ("solver", "i8"), ("workspace", "i8")],
+    align=True,
+)  # fmt: skip
+
+# Velocities of bodies, packed -------------------------------------------------------------------------------------------
+
 # Numbers a body has in `motion`: v, ω (world axes), 1/m, and I⁻¹ in world axes as six; the world's last row is zero.
 MOTION = 13
 LINEAR, ANGULAR, INVERSE_MASS, INVERSE_INERTIA = 0, 3, 6, 7
 SPEEDS = 6  # of them that are velocities
-# Numbers a contact has in `rows`: its 3 × 3 matrix of responses K as six (nn, n1, n2, 11, 12, 22), 1/K_nn, a step for
-# friction (1 over the larger eigenvalue of its 2 × 2 part) and its relative velocity (n, 1, 2) before the step.
+# Numbers a contact has in `rows`: its 3 × 3 response K = J W Jᵀ as six (nn, nt, ns, tt, ts, ss), 1/K_nn, the step of
+# friction (1 over the larger eigenvalue of K_tt) and its relative velocity (n, t, s) before the step.
 ROW = 11
 RESPONSE, INVERSE_NORMAL, FRICTION_STEP, BEFORE = 0, 6, 7, 8
 
 
-# Stages of a step, timed; see `ticks`
+@inlined
+def three(values, at):
+    """values[at : at + 3] as a vector."""
+    return (load(values, at), load(values, at + 1), load(values, at + 2))
+
+
+@inlined
+def six(values, at):
+    """values[at : at + 6], a symmetric matrix as (xx, yy, zz, xy, xz, yz)."""
+    return (
+        load(values, at), load(values, at + 1), load(values, at + 2), load(values, at + 3), load(values, at + 4),
+        load(values, at + 5),
+    )  # fmt: skip
+
+
+@inlined
+def put_three(values, at, a):
+    """values[at : at + 3] = a."""
+    store(values, at, a[0])
+    store(values, at + 1, a[1])
+    store(values, at + 2, a[2])
+
+
+@inlined
+def point_velocity(motion, body, arm):
+    """v + ω × arm: the velocity of the point at `arm` from the centre of mass, world axes."""
+    at = MOTION * body
+    return add(three(motion, at + LINEAR), cross(three(motion, at + ANGULAR), arm))
+
+
+@inlined
+def relative_velocity(motion, contact, arm_a, arm_b):
+    """Velocity of the point of b less that of a, world axes."""
+    return sub(point_velocity(motion, contact.b, arm_b), point_velocity(motion, contact.a, arm_a))
+
+
+@inlined
+def push(motion, body, impulse, arm, sign):
+    """v ← v ± p/m, ω ← ω ± I⁻¹ (arm × p) for an impulse p at `arm`."""
+    at = MOTION * body
+    turn = symvec(six(motion, at + INVERSE_INERTIA), cross(arm, impulse))
+    put_three(motion, at + LINEAR, add_scaled(three(motion, at), sign * load(motion, at + INVERSE_MASS), impulse))
+    put_three(motion, at + ANGULAR, add_scaled(three(motion, at + ANGULAR), sign, turn))
+
+
+@njit
+def copy_velocities(island, members, source, target):
+    """Copy the velocities of the bodies of an island from one packed table to another."""
+    for m in range(island.first_member, island.end_member):
+        at = MOTION * members[m]
+        for i in range(at, at + SPEEDS):
+            store(target, i, load(source, i))
+
+
+@njit
+def clear_velocities(motion, out):
+    """Fill `out` with the masses of `motion` and zero velocities."""
+    copy(out, motion)
+    for i in range(motion.shape[0] // MOTION):
+        put_three(out, MOTION * i + LINEAR, (0.0, 0.0, 0.0))
+        put_three(out, MOTION * i + ANGULAR, (0.0, 0.0, 0.0))
+
+
+@njit
+def load_motion(y, bodies, kinematics, motion):
+    """Fill `motion` with v = P/m, ω = I⁻¹ L, 1/m and I⁻¹ from the momenta in y, at the orientations of the kinematics
+    table."""
+    for i in range(bodies.shape[0]):
+        kin = kinematics[i]
+        at, to = STATE_SIZE * i, MOTION * i
+        w = bodies[i].inverse_mass
+        put_three(motion, to + LINEAR, scale(w, three(y, at + 7)))
+        store(motion, to + INVERSE_MASS, w)
+        inverse = kin.inverse_inertia
+        s = (inverse[0], inverse[1], inverse[2], inverse[3], inverse[4], inverse[5])
+        for k in range(6):
+            store(motion, to + INVERSE_INERTIA + k, s[k])
+        put_three(motion, to + ANGULAR, symvec(s, three(y, at + 10)))
+
+
+# Tables ----------------------------------------------------------------------------------------------------------------
+
 STEP_STAGES = ("forces and joints", "collision detection", "contact solver", "update")
-TICKS = len(STEP_STAGES) + 3
 SMOOTH, DETECTION, SOLVER, UPDATE = range(4)
+TIMER_SIZE = len(STEP_STAGES) + 3  # see `core.profiler`
 
 
 class Stepping(NamedTuple):
-    """Everything a time step of contact needs besides the mechanism and the collision tables; `rows` are those of joints."""
+    """What a step of contact needs beside the mechanism and collision detection; `rows` of sizes are those of joints."""
 
     options: Any = column("1", OPTIONS)
     report: Any = column("1", REPORT)
     saved: Any = column("state", doc="the state at the start of the step")
-    motion: Any = column("MOTION * (bodies + 1)", unit="m/s, rad/s", doc="velocities, see MOTION")
+    motion: Any = column("MOTION * (bodies + 1)", unit="m/s, rad/s", doc="velocities of bodies, see MOTION")
     shift: Any = column(
-        "MOTION * (bodies + 1)", unit="m, rad", doc="the same of displacements, where overlap is put right"
+        "MOTION * (bodies + 1)", unit="m, rad", doc="displacements that remove overlap, laid out like `motion`"
     )
-    rows: Any = column("ROW * contacts")
-    corrections: Any = column("contacts")
+    rows: Any = column("ROW * contacts", doc="responses of contacts, see ROW")
+    corrections: Any = column("contacts", unit="kg m", doc="normal multipliers of the displacements")
     first_impulses: Any = column(
         "3 * contacts", unit="N s", doc="of a first solution with restitution, see `restitution`"
     )
     first_motion: Any = column("MOTION * (bodies + 1)", unit="m/s, rad/s", doc="the velocities that they lead to")
-    first_joint_impulses: Any = column("rows")
+    first_joint_impulses: Any = column("rows", unit="N s, N m s", doc="of joints in the same solution")
     bounds: Any = column(dtype=BOUND)
     soft: Any = column(dtype=SOFT)
     targets: Any = column("rows", unit="m/s, rad/s", doc="what J v must be after the step")
     joint_impulses: Any = column("rows", unit="N s, N m s")
-    change: Any = column("rows", doc="scratch")
-    rates: Any = column("rows", doc="scratch")
-    answer: Any = column("2", doc="of `limits`")
-    timer: Any = column("TICKS", doc="see `ticks`")
-    passes: Any = column("bodies", np.int64, doc="of the solver in the last step, over the island of each body")
-    waits: Any = column("bodies", np.int64, doc="steps in which loads are not carried, as it did no good")
+    change: Any = column("rows", unit="N s, N m s", doc="scratch: changes of joint impulses")
+    rates: Any = column("rows", unit="m/s, rad/s", doc="scratch: changes of J v")
+    answer: Any = column("2", doc="numbers that `limits` returns")
+    timer: Any = column("TIMER_SIZE", doc="see `core.profiler`")
+    passes: Any = column("bodies", np.int64, doc="sweeps of the solver in the last step, over the island of each body")
+    waits: Any = column("bodies", np.int64, doc="steps without shock propagation left, since it did not help")
     slow: Any = column("bodies", unit="s", doc="for how long each body has been slow; −∞ of what never sleeps")
-    # Workspace of `loads`
-    levels: Any = column("bodies + 1", np.int64, doc="of the world: zero")
-    queue: Any = column("bodies", np.int64, doc="those of an island where its members stand")
+    # Line search of Gauss–Seidel: where it starts
+    search_motion: Any = column("MOTION * (bodies + 1)", unit="m/s, rad/s")
+    search_impulses: Any = column("3 * contacts", unit="N s")
+    # Shock propagation
+    levels: Any = column("bodies + 1", np.int64, doc="least number of contacts to the world, whose own level is zero")
+    queue: Any = column("bodies", np.int64, doc="bodies of each island by level, where its members stand")
     link_starts: Any = column("bodies", np.int64)
     link_ends: Any = column("bodies", np.int64)
-    links: Any = column("2 * contacts", np.int64)
-    own_rows: Any = column("ROW * contacts")
-    own_system: Any = column(doc="see `bearing`")
-    standing: Any = column("MOTION * (bodies + 1)", doc="velocities of bodies that do not feel what they bear")
-    kept_motion: Any = column("MOTION * (bodies + 1)")
-    kept_impulses: Any = column("3 * contacts")
+    links: Any = column("2 * contacts", np.int64, doc="contacts of each body")
+    support_rows: Any = column("ROW * contacts", doc="`rows` with the response of the upper body only")
+    support_system: Any = column(doc="6 × 6 system of one body, see `shock_propagation`")
+    support_motion: Any = column("MOTION * (bodies + 1)", unit="m/s, rad/s", doc="velocities without the load above")
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What a step reports of its solver.
+class ContactTables(NamedTuple):
+    """All tables of a step of contact."""
+
+    system: Any = part(System)
+    collision: Any = part(Collision)
+    stepping: Any = part(Stepping)
+    callbacks: Any = column("1", CALLBACKS)
+
+
+# Calls of C functions ---------------------------------------------------------------------------------------------------
+
+# Tasks of a solver
+SOLVE_IMPULSES, SOLVE_DISPLACEMENTS = 1, 2
+# Tasks of `limits`, which acts on coordinates of joints: stops, dry friction, ideal motors and soft constraints. y is the
+# state where one is needed; numbers are returned in `answer`.
+START_STEP = 0  # rates at the start of a step
+SET_SOFT, SET_SOFT_IDLE = 1, 2  # the soft rows, before the mechanism's factorization; idle: no forces act in the step
+UPDATE_ROWS, UPDATE_ROWS_IDLE = 3, 4  # all rows, gaps, limits and responses at the kinematics table
+SET_BOUNCES, SET_PLASTIC = 5, 6  # the biases at stops, with and without restitution; returns 1 if one bounces
+UPDATE_SATURATION = 7  # which motors are at their limits; h: the trial; returns 1 if one has changed
+REFACTOR = 8  # the factorization and the responses after that
+APPLY_WARM_START = 9  # apply the impulses in the table of bounds to `motion`
+SWEEP_LIMITS = 10  # a sweep over the bounds; the largest change of a rate
+LIMITS_RESIDUAL = 11  # the largest residual
+WORK = 12  # the work of stops, and its size
+APPLY_TO_STATE = 13  # apply the impulses to the state
+CORRECT_STOPS = 14  # add the displacement of stops to `shift`; 1 if there is one
+BOOK_CORRECTION = 15  # the work along `shift`, into the ledger; the work of bounds
+BOOK_CORRECTION_OF_SOFT = 16  # the same of soft rows
+
+
+@inlined
+def call_mechanism(callbacks, task, t, y, out):
+    """Do a task of the mechanism (`core.c_function`). Returns a status."""
+    return call_pointer(callbacks[0].mechanism, callbacks[0].mechanism_data, task, t, y, out)
+
+
+@njit
+def call_solver(task, tables):
+    """Do a task of the solver. Returns a status."""
+    motion = tables.stepping.motion
+    return call_pointer(tables.callbacks[0].solver, own_address(tables), task, 0.0, motion, motion)
+
+
+@njit
+def call_limits(task, h, y, tables):
+    """Do a task of `limits`, for a step over h (s); nothing where there are none. Returns a status."""
+    address = tables.callbacks[0].limits
+    if address == 0:
+        return 0
+    return call_pointer(address, own_address(tables), task, h, y, tables.stepping.answer)
+
+
+@njit
+def limits_value(task, tables):
+    """The number that a task of `limits` returns in `answer`; zero where there are none."""
+    call_limits(task, 0.0, tables.stepping.motion, tables)
+    return tables.stepping.answer[0]
 
 
 @njit
 def note_residual(report):
-    """Keep the worst residual of the run, and count the steps in which the solver missed its aim."""
+    """Keep the worst residual of the run, and count the steps in which the solver missed its tolerance."""
     report.largest_residual = max(report.largest_residual, report.residual)
     report.worst_residual = max(report.worst_residual, report.residual)
     if report.residual > report.aim:

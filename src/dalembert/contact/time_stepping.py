@@ -1,4 +1,4 @@
-"""A run by time steps of contact: the tables of a step, room for what it finds, and the call of its kernel."""
+"""A run by time steps of contact: the tables of a step, their growth, and the call of its kernel."""
 
 from __future__ import annotations
 
@@ -16,24 +16,23 @@ from ..core.checkpoint_fields import COUNT, LARGE, REAL, Field, prefixed
 from ..core.jit import DISABLED
 from ..core.status import OK
 from ..core.tables import address_table, grow
-from ..core.thread_pool import CALLBACKS_SLOT, CONTACT_JOBS, FUNCTIONS, STEPPING_SLOT, SYSTEM_SLOT, ThreadPool
+from ..core.thread_pool import CONTACT_JOBS, CONTACT_SLOT, FUNCTIONS, ThreadPool
 from ..dynamics.mechanism import Mechanism
 from ..integrate.stepper import FixedStepper, StepEvents
 from ..model.compile import Model
-from ..model.tables import MOTOR, System
-from .limits import LIMITS_ENTRY as COMPILED_LIMITS
-from .limits import SoftMechanism, with_soft_rows
-from .limits import limits_task as perform_limits
+from ..model.tables import MOTOR
+from .limits import LIMITS_ENTRY, SoftMechanism, limits_task, with_soft_rows
 from .parallel import RUN_STEPS
-from .solve import CALLBACKS, Callbacks, do_job
-from .solvers import SOLVERS, StepSettings, linked, make_tables, slowness
+from .solve import run_job
+from .solvers import SOLVERS, StepSettings, linked, make_stepping, slowness
 from .step import STEP_ENTRY, run_steps
-from .tables import AT_MOST, HELD, SOFT, STEP_STAGES, Stepping
+from .tables import AT_MOST, CALLBACKS, HELD, SOFT, STEP_STAGES, ContactTables
 
-KEPT_OF_REPORT = {"steps": COUNT, "naps": COUNT}
-KEPT_OF_OPTIONS = {"start": REAL, "fresh": (0.0, 1.0)}
-KEPT_OF_BOUNDS = {"impulse": REAL, "state": (float(HELD), float(AT_MOST))}
-KEPT_OF_SOFT = {"state": (float(HELD), float(AT_MOST))}
+# What a checkpoint has of the records
+SAVED_OF_REPORT = {"steps": COUNT, "naps": COUNT}
+SAVED_OF_OPTIONS = {"start": REAL, "fresh": (0.0, 1.0)}
+SAVED_OF_BOUNDS = {"impulse": REAL, "state": (float(HELD), float(AT_MOST))}
+SAVED_OF_SOFT = {"state": (float(HELD), float(AT_MOST))}
 
 
 @dataclass(frozen=True)
@@ -63,6 +62,11 @@ class ContactReport:
     unsolved: int
 
 
+def _address_of(callback: Any) -> int:
+    """Of a C callback."""
+    return int(ctypes.cast(callback, ctypes.c_void_p).value or 0)
+
+
 class ContactStepper(FixedStepper):
     """Steps a mechanism with contact from frame to frame."""
 
@@ -73,11 +77,10 @@ class ContactStepper(FixedStepper):
         events: StepEvents,
     ) -> None:  # fmt: skip
         self._plain, self._mechanism = mechanism, with_soft_rows(model, mechanism)
-        soft = (
-            self._mechanism.rows if isinstance(self._mechanism, SoftMechanism) else np.zeros(0, SOFT).view(np.recarray)
-        )
+        own = self._mechanism
+        soft = own.rows if isinstance(own, SoftMechanism) else np.zeros(0, SOFT).view(np.recarray)
         collision.linked[:] = linked(mechanism.system)
-        tables = make_tables(self._mechanism.system, model.size, ledger, settings, soft)
+        tables = make_stepping(self._mechanism.system, model.size, ledger, settings, soft)
         self._solver = SOLVERS[settings.solver]
         self._workspace = self._solver.make_workspace(self._mechanism, settings, tables.bounds)
         self._begin(collision, tables, settings, events)
@@ -85,8 +88,8 @@ class ContactStepper(FixedStepper):
     def _begin(self, collision: Collision, tables: Any, settings: StepSettings, events: StepEvents) -> None:
         """Step by these tables, in any coordinates."""
         super().__init__(settings, tables.options, tables.report, events)
-        self._team = ThreadPool(settings.threads)
-        self._detector = Detector(collision, self._team)
+        self._pool = ThreadPool(settings.threads)
+        self._detector = Detector(collision, self._pool)
         self._tables = tables
         self._fit()
 
@@ -101,85 +104,70 @@ class ContactStepper(FixedStepper):
         return self._detector.collision
 
     def _fit(self) -> None:
-        """As much room as the contacts need, and the addresses of it all."""
+        """Make as much room as the contacts need, and write the addresses of all tables."""
         self._tables = grow(self._tables, contacts=len(self.collision.contacts))
         self._workspace = self._solver.fit_workspace(self._workspace, self.collision.contacts)
-        tables = (self._mechanism.system, self.collision, self._tables)
-        addresses = tuple(address_table(table) for table in (*tables, self._workspace))
-        callbacks = Callbacks(
-            self._mechanism.address, self._mechanism.data, self._plain.address, self._plain.data, self._detector.address,
-            self._detector.data, self._solver_address(*tables), 0,
-        )  # fmt: skip
-        data = np.array([*callbacks, *(table.ctypes.data for table in addresses)], np.int64)
-        data[CALLBACKS - 1] = data.ctypes.data
-        self._addresses = addresses, data
-        self._tables.options.limits, self._tables.options.data = (
-            self._limits_address(callbacks, *tables),
-            data.ctypes.data,
-        )
-        self._seat_threads()
-        if DISABLED:
-            self._march, self._job = self._plain_march(callbacks, *tables), C_TYPE(self._plain_job(callbacks, *tables))
-            self._team.job_queue[FUNCTIONS + CONTACT_JOBS] = ctypes.cast(self._job, ctypes.c_void_p).value or 0
-        else:
-            self._march = self._compiled()
-            self._team.job_queue[FUNCTIONS + CONTACT_JOBS] = STEP_ENTRY.address
+        workspace, callbacks = address_table(self._workspace), np.zeros(1, CALLBACKS).view(np.recarray)
+        tables = ContactTables(self._mechanism.system, self.collision, self._tables, callbacks)
+        callbacks.mechanism, callbacks.mechanism_data = self._mechanism.address, self._mechanism.data
+        callbacks.plain, callbacks.plain_data = self._plain.address, self._plain.data
+        callbacks.detector, callbacks.detector_data = self._detector.address, self._detector.data
+        callbacks.limits, callbacks.solver = self._limits_address(tables), self._solver_address(tables)
+        callbacks.workspace = workspace.ctypes.data
+        # Each thread but the first has its own room for the system of one body.
+        own = [
+            self._tables._replace(support_system=self._tables.support_system.copy())
+            for _ in range(1, self._pool.threads)
+        ]
+        each = [tables, *(tables._replace(stepping=stepping) for stepping in own)]
+        self._addresses: Any = each, [address_table(one) for one in each], workspace
+        for thread, table in enumerate(self._addresses[1]):
+            self._pool.set_slot(thread, CONTACT_SLOT, int(table.ctypes.data))
+        self._kernel, job = self._plain_kernel(tables) if DISABLED else self._compiled_kernel()
+        self._pool.job_queue[FUNCTIONS + CONTACT_JOBS] = job
 
-    def _seat_threads(self) -> None:
-        """The tables of a step on the desk of each thread; all but the first have their own room to work."""
-        own = [self._tables._replace(own_system=self._tables.own_system.copy()) for _ in range(1, self._team.threads)]
-        self._own = own, [self._addresses[0][2], *map(address_table, own)]
-        for thread, table in enumerate(self._own[1]):
-            self._team.set_slot(thread, STEPPING_SLOT, int(table.ctypes.data))
-            self._team.set_slot(thread, SYSTEM_SLOT, int(self._addresses[0][0].ctypes.data))
-            self._team.set_slot(thread, CALLBACKS_SLOT, int(self._addresses[1].ctypes.data))
+    def _compiled_kernel(self) -> tuple[Callable[[np.ndarray, np.ndarray, float], int], int]:
+        """The run of steps, and the address of the jobs of threads."""
+        function, data = C_TYPE(STEP_ENTRY.address), int(self._addresses[1][0].ctypes.data)
 
-    @staticmethod
-    def _plain_job(callbacks: Callbacks, *tables: Any) -> Callable[..., int]:
+        def run(y: np.ndarray, dydt: np.ndarray, stop: float) -> int:
+            return int(function(data, RUN_STEPS, stop, y.ctypes.data, y.size, dydt.ctypes.data, dydt.size))
+
+        return run, STEP_ENTRY.address
+
+    def _plain_kernel(self, tables: ContactTables) -> tuple[Callable[[np.ndarray, np.ndarray, float], int], int]:
+        """The same without compilation."""
+
         def job(slot: int, kind: int, t: float, nothing: int, begin: int, result: int, end: int) -> int:
             best = view(result, 1)
-            best[0] = max(best[0], do_job(kind, begin, end, callbacks, *tables))
+            best[0] = max(best[0], run_job(kind, begin, end, tables))
             return OK
 
-        return job
+        self._job = C_TYPE(job)
+        return lambda y, dydt, stop: int(run_steps(y, dydt, stop, tables)), _address_of(self._job)
 
-    @staticmethod
-    def _plain_march(callbacks: Callbacks, *tables: Any) -> Callable[[np.ndarray, np.ndarray, float], int]:
-        return lambda y, dydt, stop: int(run_steps(callbacks, y, dydt, stop, *tables))
-
-    def _compiled(self) -> Callable[[np.ndarray, np.ndarray, float], int]:
-        function, data = C_TYPE(STEP_ENTRY.address), int(self._addresses[1].ctypes.data)
-        return lambda y, dydt, stop: int(
-            function(data, RUN_STEPS, stop, y.ctypes.data, y.size, dydt.ctypes.data, dydt.size)
-        )
-
-    def _limits_address(self, callbacks: Callbacks, system: System, collision: Collision, stepping: Stepping) -> int:
-        """Of what bounds and soft rows do; 0 where there are none."""
-        if not len(stepping.bounds) + len(stepping.soft):
+    def _limits_address(self, tables: ContactTables) -> int:
+        """Of the function of bounds and soft rows; 0 where there are none."""
+        if not len(tables.stepping.bounds) + len(tables.stepping.soft):
             return 0
         if not DISABLED:
-            return COMPILED_LIMITS.address
+            return LIMITS_ENTRY.address
 
         def call(data: int, task: int, h: float, y: int, n: int, answer: int, m: int) -> int:
-            return int(perform_limits(task, h, view(y, n), view(answer, m), callbacks, system, stepping))
+            return int(limits_task(task, h, view(y, n), view(answer, m), tables))
 
         self._limits = C_TYPE(call)
-        return int(ctypes.cast(self._limits, ctypes.c_void_p).value or 0)
+        return _address_of(self._limits)
 
-    def _solver_address(self, *tables: Any) -> int:
+    def _solver_address(self, tables: ContactTables) -> int:
         """Of the solver's C function; 0 for Gauss–Seidel, which is part of the step."""
-        compiled, perform = self._solver.compiled, self._solver.perform
-        if compiled is None or perform is None:
+        compiled, function = self._solver.compiled, self._solver.function
+        if compiled is None or function is None:
             return 0
         if not DISABLED:
             return compiled.address
-
-        def call(data: int, task: int, *_: Any) -> int:
-            callbacks = Callbacks(*self._addresses[1][:CALLBACKS].tolist())
-            return int(perform(task, callbacks, *tables, self._workspace))
-
-        self._callback = C_TYPE(call)
-        return int(ctypes.cast(self._callback, ctypes.c_void_p).value or 0)
+        self._callback = C_TYPE(lambda data, task, *_: int(function(task, tables, self._workspace)))
+        return _address_of(self._callback)
 
     def restart(self, time: float) -> None:
         """Begin anew at a time (s)."""
@@ -187,14 +175,14 @@ class ContactStepper(FixedStepper):
         super().restart(time)
 
     def changed(self) -> None:
-        """The state was changed from outside: what events were, what slept and what is ahead is not known."""
+        """The state was changed from outside: forget events and the contacts ahead, and wake all bodies."""
         super().changed()
         self._tables.options.fresh = 1
         self.collision.asleep[:-1] = AWAKE
         self._tables.slow[:] = slowness(self._mechanism.system)
 
     def missed(self) -> str:
-        """What to say of a step that misses the tolerance."""
+        """The message of a step that misses the tolerance."""
         report = self.report[0]
         return (
             f"at t = {self.time:.9g} s the contact solver {self.settings.solver!r} ends with a residual of "
@@ -205,13 +193,13 @@ class ContactStepper(FixedStepper):
     def make_steps(self, y: np.ndarray, dydt: np.ndarray, stop: float) -> int:
         """See `FixedStepper.make_steps`."""
         if isinstance(self._mechanism, SoftMechanism):
-            self._mechanism.follow()
+            self._mechanism.synchronize()
         return super().make_steps(y, dydt, stop)
 
     def call_kernel(self, y: np.ndarray, dydt: np.ndarray, stop: float) -> int:
-        """Make steps until so long after the start (s). Returns a status."""
-        with self._team:
-            return self._march(y, dydt, stop)
+        """Make steps until `stop` (s after the start). Returns a status."""
+        with self._pool:
+            return self._kernel(y, dydt, stop)
 
     def grow(self) -> None:
         """Give collision detection and the tables as much room as it asked for."""
@@ -219,7 +207,7 @@ class ContactStepper(FixedStepper):
         self._fit()
 
     def room(self) -> dict[str, int]:
-        """The lengths of what `fields` has, where the model does not tell them."""
+        """The lengths of `fields` that do not follow from the model."""
         counts = self.collision.counts
         return {"pairs": int(counts[PAIRS]), "contacts": int(counts[CONTACTS])}
 
@@ -229,12 +217,12 @@ class ContactStepper(FixedStepper):
         self._fit()
 
     def fields(self) -> list[Field]:
-        """What is remembered from step to step, beside the state."""
+        """What carries over from step to step, beside the state."""
         return [
-            Field("report", self.report, columns=KEPT_OF_REPORT),
-            Field("options", self._tables.options, columns=KEPT_OF_OPTIONS),
-            Field("bounds", self._tables.bounds, columns=KEPT_OF_BOUNDS),
-            Field("soft", self._tables.soft, columns=KEPT_OF_SOFT),
+            Field("report", self.report, columns=SAVED_OF_REPORT),
+            Field("options", self._tables.options, columns=SAVED_OF_OPTIONS),
+            Field("bounds", self._tables.bounds, columns=SAVED_OF_BOUNDS),
+            Field("soft", self._tables.soft, columns=SAVED_OF_SOFT),
             *self._own_fields(),
             *prefixed("collision", fields_of(self.collision)),
             *prefixed("events", self._events.fields()),
@@ -251,25 +239,25 @@ class ContactStepper(FixedStepper):
         ]
 
     def put_back(self) -> None:
-        """`fields` were written: go on from there. Raises CheckpointError for what cannot be."""
+        """Resume from the `fields` written by a checkpoint. Raises CheckpointError for values that cannot be."""
         check(self.collision)
         super().put_back()
 
     def attempt(self, y: np.ndarray) -> np.ndarray:
-        """The state of the last step that was tried, if that failed."""
+        """The state at which the last step failed; y if it did not."""
         return y if np.isfinite(self._tables.saved).all() else self._tables.saved
 
     def frame(self) -> dict[str, Any]:
-        """What is recorded of the contacts: see `Trajectory`."""
+        """What a trajectory records of the contacts: see `Trajectory`."""
         report = self.report[0]
         forces = np.zeros((len(self.collision.linked), 3))  # of the bodies and of the world
-        found = self._found()
-        impulses = self._impulses(found)
-        np.add.at(forces, found.b, impulses)
-        np.add.at(forces, found.a, -impulses)
+        contacts = self._contacts()
+        impulses = self._impulses(contacts)
+        np.add.at(forces, contacts.b, impulses)
+        np.add.at(forces, contacts.a, -impulses)
         values = {
             "contact_force": forces[:-1] / self.settings.dt,
-            "contacts": len(found),
+            "contacts": len(contacts),
             "penetration": float(report.deepest),
             "contact_residual": float(report.largest_residual),
         }
@@ -283,8 +271,8 @@ class ContactStepper(FixedStepper):
     def contacts(self, model: Model) -> list[Contact]:
         """The contacts of the last step."""
         names = [*model.body_names, "world"]
-        found = self._found()
-        impulses = self._impulses(found)
+        rows = self._contacts()
+        impulses = self._impulses(rows)
         return [
             Contact(
                 a=names[row.a],
@@ -294,33 +282,33 @@ class ContactStepper(FixedStepper):
                 separation=float(row.separation),
                 force=impulse / self.settings.dt,
             )
-            for row, impulse in zip(found, impulses, strict=True)
+            for row, impulse in zip(rows, impulses, strict=True)
         ]
 
     def efforts(self, model: Model) -> dict[str, float]:
-        """What each stop, dry friction and motor exerted in the last step, N or N m along its coordinate."""
-        found: dict[str, float] = {}
+        """The force of each stop, dry friction and motor in the last step, N or N m along its coordinate."""
+        efforts: dict[str, float] = {}
         forces = self._mechanism.system.forces
         for bound in self._tables.bounds[self._tables.bounds.soft < 0]:
             name, side = model.force_names[forces.ledger[bound.force]], float(forces.side[bound.force])
-            found[name] = found.get(name, 0.0) + side * float(bound.impulse) / self.settings.dt
+            efforts[name] = efforts.get(name, 0.0) + side * float(bound.impulse) / self.settings.dt
         if self.report.steps[0] > 0:
             soft = self._tables.soft
             for row in soft[forces.kind[soft.force] == MOTOR]:
-                found[model.force_names[forces.ledger[row.force]]] = float(row.impulse) / self.settings.dt
-        return found
+                efforts[model.force_names[forces.ledger[row.force]]] = float(row.impulse) / self.settings.dt
+        return efforts
 
-    def _found(self) -> Any:
+    def _contacts(self) -> Any:
         return self.collision.contacts[: int(self.collision.counts[CONTACTS])]
 
     @staticmethod
-    def _impulses(found: Any) -> np.ndarray:
+    def _impulses(contacts: Any) -> np.ndarray:
         """(n, 3) N s on the second body, world axes."""
-        return np.einsum("ij,ijk->ik", found.impulse, found.frame.reshape(-1, 3, 3))
+        return np.einsum("ij,ijk->ik", contacts.impulse, contacts.frame.reshape(-1, 3, 3))
 
     @property
     def timer(self) -> dict[str, float]:
-        """What the stages of a step took, in ticks of the processor."""
+        """Time of each stage of a step, in cycles of the processor."""
         return dict(zip(STEP_STAGES, self._tables.timer.tolist(), strict=False))
 
     def contact_report(self) -> ContactReport:

@@ -26,8 +26,18 @@ from ..linalg.block_matrix import inverse_of
 from ..model.tables import LEDGER, PROJECTION_WORK, SERVO
 from .gauss_seidel import axes_of, put_row, world_impulse
 from .joints import book_reaction
-from .limits import LOCKED, acting, begin_bound, book_row, change_side, elastic_impulse, is_stop, place_bound, set_laws
-from .tables import BOUND, FRICTION_STEP, INVERSE_NORMAL, OFF, OPTIONS, REPORT, RESPONSE, ROW, SOFT, TICKS
+from .limits import (
+    LOCKED,
+    active_law,
+    book_row,
+    elastic_impulse,
+    is_stop,
+    saturation_changed,
+    set_laws,
+    update_bound,
+    warm_start_bound,
+)
+from .tables import BOUND, FRICTION_STEP, INVERSE_NORMAL, OFF, OPTIONS, REPORT, RESPONSE, ROW, SOFT, TIMER_SIZE
 from .tree_solve import row_work
 
 
@@ -60,6 +70,7 @@ def fill_responses(h, reduced, collision, stepping):
 
 @njit
 def fill_contact(i, contact, m, reduced, stepping):
+    """The rows of J of one contact: normal and two tangents."""
     jacobian, node_of_row, tree = stepping.jacobian, reduced.node_of_row, reduced.tree
     rigid = reduced.system.settings[0].rigid
     axes, arm_a, arm_b = axes_of(contact), load3(contact.arm_a), load3(contact.arm_b)
@@ -76,8 +87,9 @@ def fill_contact(i, contact, m, reduced, stepping):
 
 @njit
 def fill_bound(row, bound, h, m, reduced, stepping):
+    """The row of J of one bound, with its gap and limits; h : s, over which efforts act."""
     jacobian = stepping.jacobian
-    place_bound(bound, h, reduced.y, reduced.system)
+    update_bound(bound, h, reduced.y, reduced.system)
     clear_row(jacobian, row * m, m)
     add_joint_space_row(
         reduced.node_of_row[bound.a], load3(bound.linear_a), load3(bound.angular_a), jacobian, row * m, reduced.tree
@@ -95,6 +107,7 @@ def clear_row(values, at, m):
 
 @njit
 def set_span(row, m, stepping):
+    """Write the first and the end of the entries of a row of J that are not zero."""
     jacobian = stepping.jacobian
     first, end = 0, m
     while first < end and load(jacobian, row * m + first) == 0.0:
@@ -145,7 +158,7 @@ def fill_delassus(h, rows, count, m, reduced, collision, stepping):
     for i in range(bounds.shape[0]):
         bound, found = bounds[i], load(delassus, (3 * count + i) * (rows + 1))
         bound.response = found if found > LOCKED * bound.response else OFF
-        begin_bound(bound, system)
+        warm_start_bound(bound, system)
 
 
 @njit
@@ -261,6 +274,7 @@ def open_books(reduced, stepping):
 
 @inlined
 def begin_root(root, momentum, turning):
+    """Momenta of a root before the impulses of the step, which are zero so far."""
     store3(root.momentum, momentum)
     store3(root.turning, turning)
     store3(root.impulse, ZERO)
@@ -453,7 +467,7 @@ def add_soft(reduced, stepping):
     for i in range(soft.shape[0]):
         row = soft[i]
         if row.freedom >= 0:
-            _, resist, _, _ = acting(h, row, forces[row.force])
+            _, resist, _, _ = active_law(h, row, forces[row.force])
             store(resistance, row.freedom, load(resistance, row.freedom) + resist)
     for k in range(m):
         store(matrix, k * (m + 1), load(matrix, k * (m + 1)) + load(resistance, k))
@@ -475,7 +489,7 @@ def push_soft(reduced, stepping):
     for i in range(soft.shape[0]):
         row = soft[i]
         if row.freedom >= 0:
-            push, resist, keep, k = acting(h, row, forces[row.force])
+            push, resist, keep, k = active_law(h, row, forces[row.force])
             before = row.before + row.drift
             change = push - h * k * row.value + keep * row.before - resist * (before + row.drift)
             store(pushed, row.freedom, load(pushed, row.freedom) + change)
@@ -489,12 +503,15 @@ def change_sides(trial, reduced, stepping):
     for i in range(soft.shape[0]):
         row = soft[i]
         if row.freedom >= 0:
-            changed = change_side(trial, h, row, forces[row.force], load(after, row.freedom) + row.drift) or changed
+            changed = (
+                saturation_changed(trial, h, row, forces[row.force], load(after, row.freedom) + row.drift) or changed
+            )
     return changed
 
 
 @njit
 def has_limits(reduced, stepping):
+    """Whether a soft row is a motor with a limit."""
     soft, forces = stepping.soft, reduced.system.forces
     for i in range(soft.shape[0]):
         if soft[i].freedom >= 0 and forces[soft[i].force].limit < math.inf:
@@ -512,7 +529,7 @@ def book_soft(z, reduced, stepping):
         if row.freedom < 0:
             continue
         now, force = load(after, row.freedom) + row.drift, forces[row.force]
-        push, resist, keep, k = acting(h, row, force)
+        push, resist, keep, k = active_law(h, row, force)
         row.impulse = push - h * k * row.value + keep * row.before - resist * now
         elastic = elastic_impulse(h, row, force, now)
         book_row(z, row, 0.5 * (row.impulse - elastic) * (row.before + now))
@@ -614,4 +631,4 @@ class TreeStepping(NamedTuple):
     newton_pivots: Any = column("3 * contacts + bounds", np.int64)
     newton_step: Any = column("3 * contacts + bounds", fill=np.nan)
     newton_kept: Any = column("3 * contacts + bounds", fill=np.nan)
-    timer: Any = column(f"{TICKS}", doc="see `ticks`")
+    timer: Any = column(f"{TIMER_SIZE}", doc="see `core.profiler`")

@@ -16,9 +16,9 @@ from ..model.tables import STOP
 from .cone import project_coulomb
 from .gauss_seidel import improve, is_zero
 from .interior_point_system import coulomb_velocity, natural_map
-from .limits import ENOUGH, PASSES, STOP_ROUNDING, is_stop, set_bounce, wanted_change
+from .limits import ENOUGH, PASSES, STOP_ROUNDING, impulse_change, is_stop, set_bounce
 from .position_correction import overlap_of
-from .restitution import ROUNDING, between, gap_bias, largest_share, set_bias
+from .restitution import ROUNDING, gap_bias, interpolate, largest_share, set_bias
 from .tables import FRICTION_STEP, INVERSE_NORMAL, OFF, RESPONSE, ROW
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -87,6 +87,7 @@ def within(n, t, s, friction):
 
 @njit
 def fill_newton_contact(i, contact, island, n, rows, count, stepping):
+    """The equations of one contact: open, stuck or sliding."""
     responses, rates, step, matrix = (
         stepping.responses,
         stepping.rates,
@@ -122,8 +123,9 @@ def fill_newton_contact(i, contact, island, n, rows, count, stepping):
 
 @njit
 def fill_newton_bound(k, bound, island, n, rows, count, stepping):
+    """The equation of one bound: inside, or at a limit."""
     row = row_of(k, island, count)
-    change = 0.0 if bound.response == OFF else wanted_change(bound, load(stepping.rates, row))
+    change = 0.0 if bound.response == OFF else impulse_change(bound, load(stepping.rates, row))
     at_most = bound.impulse + change >= bound.most and bound.most < math.inf
     if bound.response == OFF or bound.impulse + change <= bound.least or at_most:
         fill_unit(k, change, n, stepping)
@@ -157,6 +159,7 @@ def fill_newton_delassus(k, value, island, n, rows, count, stepping):
 
 @njit
 def add_delassus(at, row, share, island, n, rows, count, stepping):
+    """newton_matrix[at : at + n] += share times a row of D."""
     matrix, delassus = stepping.newton_matrix, stepping.delassus
     for j in range(n):
         value = share * load(delassus, row * rows + row_of(j, island, count))
@@ -289,7 +292,7 @@ def sweep_bounds(count, stepping):
         bound = bounds[i]
         if bound.response == OFF:
             continue
-        change = wanted_change(bound, load(rates, 3 * count + i))
+        change = impulse_change(bound, load(rates, 3 * count + i))
         if change != 0.0:
             bound.impulse += change
             push_bound(3 * count + i, change, count, stepping)
@@ -345,11 +348,12 @@ def residual_of(island, count, collision, stepping):
 
 @njit
 def bounds_residual(count, stepping):
+    """The largest residual of the bounds, m/s or rad/s."""
     bounds, rates = stepping.bounds, stepping.rates
     worst = 0.0
     for i in range(bounds.shape[0]):
         if bounds[i].response != OFF:
-            change = wanted_change(bounds[i], load(rates, 3 * count + i))
+            change = impulse_change(bounds[i], load(rates, 3 * count + i))
             worst = max(worst, bounds[i].response * abs(change))
     return worst
 
@@ -476,18 +480,19 @@ def mixture(share, island, collision, stepping):
     for i in range(island.first, island.end):
         impulse = contacts[i].impulse
         for k in range(3):
-            impulse[k] = between(share, impulse[k], first[3 * i + k])
+            impulse[k] = interpolate(share, impulse[k], first[3 * i + k])
     if island.jointed != 0:
         mix_rates(share, 3 * count, 3 * count + bounds.shape[0], stepping)
         for i in range(bounds.shape[0]):
-            bounds[i].impulse = between(share, bounds[i].impulse, bounds[i].first_impulse)
+            bounds[i].impulse = interpolate(share, bounds[i].impulse, bounds[i].first_impulse)
 
 
 @njit
 def mix_rates(share, begin, end, stepping):
+    """Rates begin … end become (1 − share) of the present and `share` of the first solution."""
     rates, first = stepping.rates, stepping.first_rates
     for r in range(begin, end):
-        store(rates, r, between(share, load(rates, r), load(first, r)))
+        store(rates, r, interpolate(share, load(rates, r), load(first, r)))
 
 
 # ----------------------------------------------------------------------------------------------------------------------

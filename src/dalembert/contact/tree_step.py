@@ -219,6 +219,7 @@ def loop_work(reduced, stepping):
 
 @inlined
 def add_row(row, impulse, m, stepping):
+    """`after` += impulse times a row of J."""
     jacobian, after = stepping.jacobian, stepping.after
     if impulse != 0.0:
         for k in range(stepping.spans[2 * row], stepping.spans[2 * row + 1]):

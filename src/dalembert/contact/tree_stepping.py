@@ -46,13 +46,13 @@ class JointContactStepper(ContactStepper):
         addresses = [address_table(table) for table in tables]
         self._addresses: Any = addresses, np.array([table.ctypes.data for table in addresses], np.int64)
         plain = DISABLED
-        self._march = self._plain_march(*tables) if plain else self._compiled()
+        self._kernel = self._plain_run(*tables) if plain else self._compiled_run()
 
     @staticmethod
-    def _plain_march(*tables: Any) -> Callable[[np.ndarray, np.ndarray, float], int]:
+    def _plain_run(*tables: Any) -> Callable[[np.ndarray, np.ndarray, float], int]:
         return lambda z, nothing, stop: int(run_steps(z, stop, *tables))
 
-    def _compiled(self) -> Callable[[np.ndarray, np.ndarray, float], int]:
+    def _compiled_run(self) -> Callable[[np.ndarray, np.ndarray, float], int]:
         function, data = C_TYPE(TREE_STEP_ENTRY.address), int(self._addresses[1].ctypes.data)
         return lambda z, nothing, stop: int(function(data, 0, stop, z.ctypes.data, z.size, z.ctypes.data, z.size))
 

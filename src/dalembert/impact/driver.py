@@ -1,4 +1,4 @@
-"""A run by events: an integration method between instants that are located, and what is told of it."""
+"""A run by events: an integration method between instants that are located, and what it reports."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from .features import EDGES, SIDE, STICKING, TOUCH
 from .impact import ContactEvent, EventSettings, Impact
 from .system import NEED_ROOM, ConservativeAdvancement, ContactSystem
 
-MOST_TOUCHES = 2000  # of a checkpoint: the memory for them grows with the square
+MOST_TOUCHES = 2000  # of a checkpoint, as their memory grows with the square
+TIME_ROUNDING = 1e-9  # of a step: a target so near is reached
 
 
 class EventDriver(Stepper):
@@ -36,9 +37,9 @@ class EventDriver(Stepper):
         data = np.append(np.zeros(len(addresses), np.int64), system.data)
         self._own = len(addresses)  # the event of contact comes after the user's
         self._driver = Driver(Functions(system.address, system.data, 1, events, data), options, settings.step)
-        self._reach = ConservativeAdvancement(system.detector.collision, model)
-        self._instant = Impact(system, model, settings, self._driver, self._reach.body_radius)
-        self._unsettled = np.ones(1, np.int64)  # 1: what touches is to be found before the run goes on
+        self._advancement = ConservativeAdvancement(system.detector.collision, model)
+        self._impact = Impact(system, model, settings, self._driver, self._advancement.body_radius)
+        self._unsettled = np.ones(1, np.int64)  # 1: touches are to be found before the run continues
 
     # Running ----------------------------------------------------------------------------------------------------------
 
@@ -48,7 +49,7 @@ class EventDriver(Stepper):
             if self._unsettled[0] and target > self.time:
                 self._settle(y)
             elif self._unsettled[0]:
-                self._instant.find(y)  # says what overlaps at the start
+                self._impact.find(y)  # says what overlaps at the start
             poll()
             status = self.call_with_room(lambda: self._driver.run(y, dydt, *self._stop(y, dydt, target)))
             if status == EVENT and self._driver.event == self._own:
@@ -57,7 +58,7 @@ class EventDriver(Stepper):
                     self._settle(y)
             elif status != OK:
                 return status
-            if status in (OK, EVENT) and self.time >= target - 1e-9 * self.settings.step:
+            if status in (OK, EVENT) and self.time >= target - TIME_ROUNDING * self.settings.step:
                 return OK
 
     def grow(self) -> None:
@@ -65,12 +66,12 @@ class EventDriver(Stepper):
         self.system.make_room()
 
     def _settle(self, y: np.ndarray) -> None:
-        self._instant.settle(y)
+        self._impact.settle(y)
         self._unsettled[0] = 0
 
     def _stop(self, y: np.ndarray, dydt: np.ndarray, target: float) -> tuple[float, bool]:
-        """(when to look again, before anything can have passed through another; whether to end there exactly)."""
-        safe = self._reach.safe_time(y, dydt)
+        """(the time of the next check, before anything can have passed through another; whether to end there exactly)."""
+        safe = self._advancement.safe_time(y, dydt)
         step = self.settings.step
         if step > 0.0:
             if safe >= 2.0 * step or self.time + safe >= target:
@@ -84,16 +85,16 @@ class EventDriver(Stepper):
         self._unsettled[0] = 1
 
     def changed(self) -> None:
-        """The state was changed from outside: what touches is found anew."""
+        """The state was changed from outside: find the touches anew."""
         self._driver.changed()
         self._unsettled[0] = 1
 
     def room(self) -> dict[str, int]:
-        """The lengths of what `fields` has, where the model does not tell them."""
+        """The lengths of `fields` that do not follow from the model."""
         counts, tables = self.system.detector.collision.counts, self.system.tables
         return {
             "pairs": int(counts[PAIRS]), "contacts": int(counts[CONTACTS]), "touches": len(tables.touches),
-            "sides": len(tables.sides) // SIDE, **self._instant.log.room(),
+            "sides": len(tables.sides) // SIDE, **self._impact.log.room(),
         }  # fmt: skip
 
     def make_room(self, room: dict[str, int]) -> None:
@@ -103,10 +104,10 @@ class EventDriver(Stepper):
         self.system.detector.set_counts(room["pairs"], room["contacts"])
         touches, sides = np.zeros(room["touches"], TOUCH), np.zeros((room["sides"], SIDE))
         self.system.set_touches(touches, sides, 0)
-        self._instant.log.make_room(room)
+        self._impact.log.make_room(room)
 
     def fields(self) -> list[Field]:
-        """What is remembered from step to step, beside the state and its derivative."""
+        """What carries over from step to step, beside the state and its derivative."""
         tables, options, bodies = self.system.tables, self.system.options, len(self.model.body_names)
         colliders, sides = len(self.system.detector.collision.colliders), len(tables.sides) // SIDE
         index = {"i": (0, bodies), "j": (0, bodies), "a": (0, colliders - 1), "b": (0, colliders - 1)}
@@ -119,36 +120,36 @@ class EventDriver(Stepper):
             *(Field(name, options[name]) for name in ("tiny_speed", "tiny_force")),
             Field("touches", tables.touches, columns=columns(TOUCH, {**index, **rows, **kinds})),
             Field("sides", tables.sides),
-            *self._instant.fields(),
+            *self._impact.fields(),
             *prefixed("collision", fields_of(self.system.detector.collision)),
         ]
 
     def put_back(self) -> None:
-        """`fields` were written: go on from there. Raises CheckpointError for what cannot be."""
+        """Resume from the `fields` written by a checkpoint. Raises CheckpointError for values that cannot be."""
         check(self.system.detector.collision)
         self.system.options.touches = len(self.system.tables.touches)
-        self._instant.log.put_back()
+        self._impact.log.put_back()
 
-    # What is told of it -----------------------------------------------------------------------------------------------
+    # Reports -----------------------------------------------------------------------------------------------------------
 
     @property
     def log(self) -> list[ContactEvent]:
-        """What happened to the contacts so far."""
-        return self._instant.log.events
+        """The events of contact so far."""
+        return self._impact.log.events
 
     def contacts(self, model: Model) -> list[Contact]:
         """The contacts that bear force, with their forces (N) at the end of the last step."""
         own: Any = self.system.options[0]
         return [
             Contact(
-                self._instant.name(touch.j), self._instant.name(touch.i), touch.position.copy(), touch.frame[:3].copy(),
+                self._impact.name(touch.j), self._impact.name(touch.i), touch.position.copy(), touch.frame[:3].copy(),
                 float(touch.gap), touch.frame.reshape(3, 3).T @ touch.force,
             )
             for touch in self.system.tables.touches[: int(own.active)]
         ]  # fmt: skip
 
     def frame(self) -> dict[str, Any]:
-        """What is recorded of the contacts: see `Trajectory`."""
+        """What a trajectory records of the contacts: see `Trajectory`."""
         world = len(self.model.body_names)
         forces = np.zeros((world + 1, 3))
         own: Any = self.system.options[0]
@@ -156,16 +157,16 @@ class EventDriver(Stepper):
             force = touch.frame.reshape(3, 3).T @ touch.force
             forces[min(touch.i, world)] += force
             forces[min(touch.j, world)] -= force
-        deepest, self._instant.frame_gap = self._instant.frame_gap, 0.0
+        deepest, self._impact.frame_gap = self._impact.frame_gap, 0.0
         return {
             "contact_force": forces[:-1], "contacts": int(own.active), "penetration": deepest, "contact_residual": 0.0
         }  # fmt: skip
 
     def contact_report(self) -> ContactReport:
         """How the contacts were solved in the run so far."""
-        return ContactReport(f"events, {self.settings.law} impacts", self._instant.worst_gap, 0.0, 0)
+        return ContactReport(f"events, {self.settings.law} impacts", self._impact.worst_gap, 0.0, 0)
 
-    # The same as of the integration -----------------------------------------------------------------------------------
+    # Of the integration ------------------------------------------------------------------------------------------------
 
     def attempt(self, y: np.ndarray) -> np.ndarray:
         """The state of the last step that was tried."""

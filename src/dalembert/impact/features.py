@@ -1,7 +1,8 @@
-"""From points that collision detection found to contacts between features: which corner, edge, face or ball meets which.
+"""Contacts between features: which corner, edge, face or ball of one collider touches which of another.
 
-A contact of events has to be smooth in the state until something happens, and to know its second derivative. So it is named
-by two features, each fixed to its body, rather than by points that are found anew.
+A contact of the event method has to be smooth in the state until something happens, with a known second derivative. So it is
+defined by two features, each fixed to its body, and not by the points of collision detection, which are found anew in each
+step. In order: the tables, features of colliders, and the geometry of a contact at a state.
 """
 
 from __future__ import annotations
@@ -14,19 +15,18 @@ import numpy as np
 from ..collide.tables import Collision
 from ..core.jit import inlined, njit
 from ..core.math3 import add, add_scaled, cross, dot, load3, matvec, norm, perpendicular, scale, store3, sub
-from ..core.tables import column
+from ..core.tables import column, part
 from ..dynamics.kinematics import load9
+from ..model.tables import System
 from ..scene.shapes.base import BOX, CAPSULE, HALF_SPACE, HULL, SPHERE
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The tables of contact by events: what touches, which way it does, and the workspace of its forces.
+# Tables ----------------------------------------------------------------------------------------------------------------
 
-
-# What body i shows to body j where they touch: g is the distance of a point of i (of the ball about it) from
+# Kinds of contact: g is the distance of a point of body i (of the ball about it) from
 PLANE = 0  # a plane of j
 BALL = 1  # a point of j (the ball about it)
 LINE = 2  # a line of j (the capsule about it)
-EDGES = 3  # a line of j, where i shows a line too
+EDGES = 3  # a line of j, with a line of i
 
 # How a contact takes part in the smooth motion
 OPEN = 0  # it touches, but bears no force
@@ -34,13 +34,13 @@ FRICTIONLESS = 1
 SLIDING = 2
 STICKING = 3  # or rolling: the points in contact have no relative velocity
 
-# A contact between two features, each fixed to its body. point_*, axis_*: of the feature in the frame of the body; axis_j is
-# the normal of a PLANE, out of j. radius: of both balls, g = distance − radius; radius_i that of i alone. sign: turns
+# A contact between two features, each fixed to its body. point_*, axis_*: of the feature in the frame of the body; axis_j
+# is the normal of a PLANE, out of j. radius: of both balls, g = distance − radius; radius_i that of i alone. sign: turns
 # axis_i × axis_j from j to i (EDGES). sides: rows of `sides` that bound the feature of i and of j; a and b: colliders.
-# slack_gap, slack_cone: what is added to g and to the margin of the cone before they count as crossed.
-# The rest is found at each state, in world axes: frame, normal (j → i) and two tangents row by row; arms from the centres of
-# mass to the position; velocity of i less j in the frame; bias, what acceleration that has without forces; force on i in the
-# frame; slide, the way it slides.
+# slack_gap, slack_cone: added to g and to the margin of the cone before they count as crossed. The rest is computed at each
+# state, in world axes: frame, normal (j → i) and two tangents row by row; arms from the centres of mass to the
+# position; velocity of i less j in the frame; bias, its acceleration without forces; force on i in the frame;
+# slide, the way it slides.
 TOUCH = np.dtype(
     [("kind", "i8"), ("i", "i8"), ("j", "i8"), ("mode", "i8"), ("a", "i8"), ("b", "i8"),
      ("first_i", "i8"), ("last_i", "i8"), ("first_j", "i8"), ("last_j", "i8"),
@@ -53,9 +53,9 @@ TOUCH = np.dtype(
 )  # fmt: skip
 SIDE = 4  # numbers a row of `sides`: a unit normal out of the feature in the frame of its body, and its offset there
 
-# mechanism, detector: C functions and what each is handed. touches: how many there are; active: those that bear force come
-# first. ledger: where the entries of contact stand in the state. margin: m, see `detect`. tiny_gap (m), tiny_speed (m/s) and
-# tiny_force (N): what counts as zero. near: m, points of one pair nearer than that are one contact.
+# mechanism, detector: C functions and their `data`. touches: how many there are; active: those that bear force come
+# first. ledger: where the entries of contact stand in the state. margin: m, see `detect`. tiny_gap (m), tiny_speed (m/s)
+# and tiny_force (N): what counts as zero. near: m, points of one pair nearer than that are one contact.
 OPTIONS = np.dtype(
     [("mechanism", "i8"), ("mechanism_data", "i8"), ("detector", "i8"), ("detector_data", "i8"), ("touches", "i8"),
      ("active", "i8"), ("ledger", "i8"), ("margin", "f8"), ("tiny_gap", "f8"), ("tiny_speed", "f8"),
@@ -63,13 +63,13 @@ OPTIONS = np.dtype(
     align=True,
 )  # fmt: skip
 
-# Tasks besides those of `pointer`
-RESPOND = 10  # geometry and responses of all touches, with the smooth accelerations at (t, y)
-WATCH = 0  # of the second function: the number that changes sign when something happens
+RESPOND = (
+    10  # task besides those of `core.c_function`: geometry, responses and smooth accelerations of all touches at (t, y)
+)
 
 
 class Touching(NamedTuple):
-    """What contact by events reads and writes; n touches, m bodies and nodes, numbered as in `System`."""
+    """Contacts by events and their workspace; n touches, m bodies and nodes, numbered as in `System`."""
 
     options: Any = column("1", OPTIONS)
     touches: Any = column("n", TOUCH)
@@ -77,7 +77,7 @@ class Touching(NamedTuple):
     columns: Any = column(
         "3 * n * 6 * m",
         fill=np.nan,
-        doc="what a unit force of a contact, with the joints' answer to it, is to each body",
+        doc="wrench of a unit force of a contact on each body, with the reactions of joints",
     )
     matrix: Any = column(
         "(3 * n) ** 2", fill=np.nan, doc="relative accelerations that unit forces make, in the frames of the contacts"
@@ -95,17 +95,26 @@ class Touching(NamedTuple):
     spare: Any = column("state", fill=np.nan, doc="a derivative")
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+class ImpactTables(NamedTuple):
+    """All tables of a mechanism with contact by events."""
+
+    system: Any = part(System)
+    touching: Any = part(Touching)
+    collision: Any = part(Collision)
+
+
+# Features of colliders --------------------------------------------------------------------------------------------------
 
 SUPPORTED = {SPHERE, CAPSULE, BOX, HULL, HALF_SPACE}
-ON = 1e-6  # of a collider's size: how near a point is to a face that it lies on
+ON = 1e-6  # of a collider's size: a point nearer than this lies on a face, well above the rounding of detection
 RIM = 2e-5  # of a collider's size: how far beyond the rim of a face a contact ends; more than a corner is searched for
-ALIGNED = 1e-6  # how much a face's normal may differ from that of the contact
+ALIGNED = 1e-6  # 1 − cosine of the angle between the normals of a face and of a contact on it
+CROSSING = 1e-3  # sine of the angle from which two edges touch in one point
 CORNER_POINT, EDGE_LINE, FACE_PLANE = range(3)
 
 
 class Feature(NamedTuple):
-    """What one collider shows at a point, in the frame of its body: a corner or ball (point), an edge or the axis of a
+    """A feature of a collider at a point, in the frame of its body: a corner or ball (point), an edge or the axis of a
     capsule (a point of it, and its direction), or a face (a point, and its outward normal). radius: of the ball about it, m.
     sides: (n, 4) of the planes that bound it."""
 
@@ -116,8 +125,8 @@ class Feature(NamedTuple):
     sides: np.ndarray
 
 
-class Place(NamedTuple):
-    """Where a collider is: body, pose in the frame of the body, and pose of the body."""
+class ColliderPose(NamedTuple):
+    """The pose of a collider: body, pose in the frame of the body, and pose of the body."""
 
     body: int
     position: np.ndarray
@@ -164,67 +173,70 @@ def corners(collision: Collision, c: int) -> np.ndarray:
     return np.array(collision.vertices[first : first + 3 * collider.vertices]).reshape(-1, 3)
 
 
-def show(collision: Collision, c: int, place: Place, point: np.ndarray, outward: np.ndarray) -> list[Feature]:
+def features_at(
+    collision: Collision, c: int, pose: ColliderPose, point: np.ndarray, outward: np.ndarray
+) -> list[Feature]:
     """The features of a collider at a point (world) of its surface, `outward` the normal of the contact out of it (world):
     the face there if it looks that way, then the corner, edge or ball."""
     collider = collision.colliders[c]
-    p, n = place.local(point), place.turn(outward)
+    p, n = pose.local(point), pose.turn(outward)
     size = collider["size"]
     none = np.zeros((0, 4))
     zero = np.zeros(3)
     if collider.kind == HALF_SPACE:
-        return [place.feature(FACE_PLANE, zero, (0, 0, 1), 0.0, none)]
+        return [pose.feature(FACE_PLANE, zero, (0, 0, 1), 0.0, none)]
     if collider.kind == SPHERE:
-        return [place.feature(CORNER_POINT, zero, zero, size[0], none)]
+        return [pose.feature(CORNER_POINT, zero, zero, size[0], none)]
     if collider.kind == CAPSULE:
-        return _capsule(place, size, p)
-    return _polytope(collision, c, place, p, n)
+        return _capsule(pose, size, p)
+    return _polytope(collision, c, pose, p, n)
 
 
-def _capsule(place: Place, size: np.ndarray, p: np.ndarray) -> list[Feature]:
+def _capsule(pose: ColliderPose, size: np.ndarray, p: np.ndarray) -> list[Feature]:
     """The ball at an end, or the axis."""
     end = np.array([0.0, 0.0, np.copysign(size[1], p[2])])
-    ball = place.feature(CORNER_POINT, end, np.zeros(3), size[0], np.zeros((0, 4)))
+    ball = pose.feature(CORNER_POINT, end, np.zeros(3), size[0], np.zeros((0, 4)))
     if abs(p[2]) >= size[1] * (1.0 - ON):
         return [ball]
     length = size[1] + RIM * size[0]
     sides = [(0, 0, 1, length), (0, 0, -1, length)]
-    return [place.feature(EDGE_LINE, np.zeros(3), (0, 0, 1), size[0], sides)]
+    return [pose.feature(EDGE_LINE, np.zeros(3), (0, 0, 1), size[0], sides)]
 
 
-def _polytope(collision: Collision, c: int, place: Place, p: np.ndarray, n: np.ndarray) -> list[Feature]:
+def _polytope(collision: Collision, c: int, pose: ColliderPose, p: np.ndarray, n: np.ndarray) -> list[Feature]:
+    """The face at a point p of a box or hull if its normal is n, then the corner or edge there."""
     collider = collision.colliders[c]
     normals, offsets = facets(collision, c)
     length, rim = ON * float(collider.radius), RIM * float(collider.radius)
     touched = np.flatnonzero(normals @ p > offsets - length)
     if not len(touched):  # a point between overlapping surfaces: the nearest face
         touched = np.array([int(np.argmax(normals @ p - offsets))])
-    found = []
+    features = []
     facing = touched[int(np.argmax(normals[touched] @ n))]
     if normals[facing] @ n > 1.0 - ALIGNED:
         others = np.array([k for k in range(len(normals)) if k != facing])
         sides = np.column_stack([normals[others], offsets[others] + rim])
-        found.append(place.feature(FACE_PLANE, p - (normals[facing] @ p - offsets[facing]) * normals[facing],
+        features.append(pose.feature(FACE_PLANE, p - (normals[facing] @ p - offsets[facing]) * normals[facing],
                                    normals[facing], 0.0, sides))  # fmt: skip
     all_corners = corners(collision, c)
     nearest = int(np.argmin(np.linalg.norm(all_corners - p, axis=1)))
     if np.linalg.norm(all_corners[nearest] - p) <= 10.0 * length:
-        found.append(place.feature(CORNER_POINT, all_corners[nearest], np.zeros(3), 0.0, np.zeros((0, 4))))
+        features.append(pose.feature(CORNER_POINT, all_corners[nearest], np.zeros(3), 0.0, np.zeros((0, 4))))
     elif len(touched) >= 2:
         one, two = touched[np.argsort(-(normals[touched] @ n))[:2]]
         along = np.cross(normals[one], normals[two])
         along /= np.linalg.norm(along)
-        others = [k for k in range(len(normals)) if k not in (one, two) and abs(normals[k] @ along) > ON]
-        sides = np.column_stack([normals[others], offsets[others] + rim])
-        found.append(place.feature(EDGE_LINE, p, along, 0.0, sides))
-    return found
+        bounding = [k for k in range(len(normals)) if k not in (one, two) and abs(normals[k] @ along) > ON]
+        sides = np.column_stack([normals[bounding], offsets[bounding] + rim])
+        features.append(pose.feature(EDGE_LINE, p, along, 0.0, sides))
+    return features
 
 
-def pair_up(shown_a: list[Feature], shown_b: list[Feature], normal: np.ndarray, lines_cross: bool) -> Any:
+def match_features(features_a: list[Feature], features_b: list[Feature], normal: np.ndarray, lines_cross: bool) -> Any:
     """(kind, True if the first is body i, feature of i, feature of j) of the two features that make a smooth contact;
     None if there is none. normal: from a to b."""
-    a = {feature.kind: feature for feature in shown_a}
-    b = {feature.kind: feature for feature in shown_b}
+    a = {feature.kind: feature for feature in features_a}
+    b = {feature.kind: feature for feature in features_b}
     if CORNER_POINT in a and FACE_PLANE in b:
         return PLANE, True, a[CORNER_POINT], b[FACE_PLANE]
     if CORNER_POINT in b and FACE_PLANE in a:
@@ -242,51 +254,48 @@ def pair_up(shown_a: list[Feature], shown_b: list[Feature], normal: np.ndarray, 
 
 
 def make_touch(
-    contact: Any, collision: Collision, places: list[Place]
-) -> tuple[np.void, np.ndarray, np.ndarray] | None:
-    """A row of the table for a contact that was found, with the sides that bound its two features; None where the features
-    there make no contact of their own."""
+    contact: Any, collision: Collision, poses: list[ColliderPose]
+) -> tuple[Any, np.ndarray, np.ndarray] | None:
+    """A row of TOUCH for a contact of collision detection, with the sides that bound its two features; None where the
+    features there are part of another contact."""
     pair = collision.pairs[contact.pair]
     normal = np.array(contact.frame[:3])
     shift = 0.5 * contact.separation * normal
     on_a, on_b = contact.position - shift, contact.position + shift
-    place_a, place_b = places[pair.a], places[pair.b]
-    shown_a = show(collision, int(pair.a), place_a, on_a, normal)
-    shown_b = show(collision, int(pair.b), place_b, on_b, -normal)
-    lines_cross = _cross(shown_a, shown_b, place_a, place_b) > 1e-3
-    found = pair_up(shown_a, shown_b, normal, lines_cross)
-    if found is None:
+    pose_a, pose_b = poses[pair.a], poses[pair.b]
+    features_a = features_at(collision, int(pair.a), pose_a, on_a, normal)
+    features_b = features_at(collision, int(pair.b), pose_b, on_b, -normal)
+    lines_cross = _cross(features_a, features_b, pose_a, pose_b) > CROSSING
+    match = match_features(features_a, features_b, normal, lines_cross)
+    if match is None:
         return None
-    kind, first, feature_i, feature_j = found
-    place_i, place_j = (place_a, place_b) if first else (place_b, place_a)
+    kind, first, feature_i, feature_j = match
+    pose_i, pose_j = (pose_a, pose_b) if first else (pose_b, pose_a)
     row = np.zeros((), TOUCH)
-    row["kind"], row["i"], row["j"], row["a"], row["b"] = kind, place_i.body, place_j.body, pair.a, pair.b
+    row["kind"], row["i"], row["j"], row["a"], row["b"] = kind, pose_i.body, pose_j.body, pair.a, pair.b
     row["point_i"], row["axis_i"] = feature_i.point, feature_i.axis
     row["point_j"], row["axis_j"] = feature_j.point, feature_j.axis
     row["radius_i"], row["radius"] = feature_i.radius, feature_i.radius + feature_j.radius
     if kind == PLANE and feature_i.kind == EDGE_LINE:  # where it touches now
-        row["point_i"] = place_i.body_rotation.T @ (contact.position + row["radius_i"] * (-normal if first else normal)
-                                                    - place_i.body_position)  # fmt: skip
-    e_i, e_j = place_i.body_rotation @ feature_i.axis, place_j.body_rotation @ feature_j.axis
+        row["point_i"] = pose_i.body_rotation.T @ (contact.position + row["radius_i"] * (-normal if first else normal)
+                                                    - pose_i.body_position)  # fmt: skip
+    e_i, e_j = pose_i.body_rotation @ feature_i.axis, pose_j.body_rotation @ feature_j.axis
     outward = -normal if first else normal  # from j to i
     row["sign"] = np.copysign(1.0, np.cross(e_i, e_j) @ outward)
     row["friction"], row["restitution"] = contact.friction, contact.restitution
     return row, feature_i.sides if kind == EDGES else np.zeros((0, 4)), feature_j.sides
 
 
-def _cross(shown_a: list[Feature], shown_b: list[Feature], place_a: Place, place_b: Place) -> float:
-    """Sine of the angle between the edges that two colliders show, 0 if one shows none."""
-    for one in shown_a:
-        for two in shown_b:
+def _cross(features_a: list[Feature], features_b: list[Feature], pose_a: ColliderPose, pose_b: ColliderPose) -> float:
+    """Sine of the angle between the edges of two colliders, 0 without edges."""
+    for one in features_a:
+        for two in features_b:
             if one.kind == EDGE_LINE and two.kind == EDGE_LINE:
-                return float(
-                    np.linalg.norm(np.cross(place_a.body_rotation @ one.axis, place_b.body_rotation @ two.axis))
-                )
+                return float(np.linalg.norm(np.cross(pose_a.body_rotation @ one.axis, pose_b.body_rotation @ two.axis)))
     return 0.0
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Where two features touch, how fast they part, and what part of that acceleration is there without forces.
+# Geometry of a contact at a state -----------------------------------------------------------------------------------------
 #
 # Seen from body j, whose features stand still, a point c of i has, with d = c − x_j and w = v_c − v_j − ω_j × d,
 #
@@ -298,16 +307,13 @@ def _cross(shown_a: list[Feature], shown_b: list[Feature], place_a: Place, place
 #
 #     ġ = n·w,   g̈ = n·a_r + |w⊥|² / distance,
 #
-# where w⊥ is w across n, and across the line; for a plane the second term is not there. Of two lines, with e_i, e_j
-# their
-# directions, n = ± e_i × e_j / |e_i × e_j| turns at ṅ = ± ((ω_i − ω_j) × e_i × e_j)⊥ / |e_i × e_j| as seen from j,
-# and with c
-# the material point of i that is nearest,
+# where w⊥ is w across n, and across the line; for a plane the second term is not there. Of two lines, with e_i, e_j their
+# directions, n = ± e_i × e_j / |e_i × e_j| turns at ṅ = ± ((ω_i − ω_j) × e_i × e_j)⊥ / |e_i × e_j| as seen from j, and with
+# c the material point of i that is nearest,
 #
 #     ġ = n·w,   g̈ = n·a_r + 2 ṅ·w − distance |ṅ|².
 #
-# The terms without a and α are the bias; the others are J v̇. (At the point of contact P = c − (ρ_i + g/2) n they
-# have the
+# The terms without a and α are the bias; the others are J v̇. (At the point of contact P = c − (ρ_i + g/2) n they have the
 # arms of P, as n × n = 0.) The relative velocity of the material points at P changes, where it is zero, like
 #
 #     u̇ = a_i + α_i × r_i − a_j − α_j × r_j + ω_i × (Ṗ − v_i) − ω_j × (Ṗ − v_j)
@@ -315,17 +321,17 @@ def _cross(shown_a: list[Feature], shown_b: list[Feature], place_a: Place, place
 # with Ṗ the velocity of the point of contact itself, which is no material point of a ball that rolls.
 
 
-BLIND = 1e4  # of the tiniest speed
+BLIND = 1e4  # of the speed that counts as zero: the direction of a smaller one is rounding
 PARALLEL = 1e-9  # sine of the angle of two edges below which their normal is not defined
 
 
 @njit
-def place_touches(count, system, touching):
-    """Fill the first `count` touches from the kinematics table."""
-    touches = touching.touches
-    kinematics = system.kinematics
+def update_touches(count, tables):
+    """The geometry of the first `count` touches, from the kinematics table."""
+    touches = tables.touching.touches
+    kinematics = tables.system.kinematics
     for k in range(count):
-        place_touch(touches[k], kinematics)
+        update_touch(touches[k], kinematics)
 
 
 @inlined
@@ -335,8 +341,8 @@ def turned(kin, a):
 
 
 @njit
-def place_touch(touch, kinematics):
-    """Everything about one contact that the state tells."""
+def update_touch(touch, kinematics):
+    """Frame, position, arms, gap, velocity and bias of one contact, from the kinematics table; the equations are above."""
     kin_i, kin_j = kinematics[touch.i], kinematics[touch.j]
     c = add(load3(kin_i.x), turned(kin_i, load3(touch.point_i)))
     q = add(load3(kin_j.x), turned(kin_j, load3(touch.point_j)))
@@ -382,6 +388,7 @@ def place_touch(touch, kinematics):
 
 @inlined
 def edge_normal(e_i, e_j, sign):
+    """± e_i × e_j / |e_i × e_j|."""
     n = cross(e_i, e_j)
     return scale(sign / max(norm(n), PARALLEL), n)
 
@@ -412,19 +419,10 @@ def normal_rate(touch, n, e_i, e_j, w, distance, turning):
 
 
 @njit
-def along(touch, f_n, f_t, f_b):
-    """A vector of the contact's frame in world axes."""
-    f = touch.frame
-    return (
-        f[0] * f_n + f[3] * f_t + f[6] * f_b, f[1] * f_n + f[4] * f_t + f[7] * f_b, f[2] * f_n + f[5] * f_t + f[8] * f_b
-    )  # fmt: skip
-
-
-@njit
 def sliding_direction(touch, tiny):
-    """The way the contact slides, in its two tangents: along u where that agrees with the way it slid, else against it, so
-    that the force of friction goes on smoothly over the moment where u vanishes, and that moment can be located. Where u is
-    next to nothing its direction is rounding, and the way it slid before counts."""
+    """The unit direction of sliding in the two tangents: that of u where it agrees with the last one, else the opposite, so
+    that friction is smooth across the moment where u vanishes, and that moment can be located. Where u is tiny its
+    direction is rounding, and the last one counts."""
     f, slide = touch.frame, load3(touch.slide)
     u, v = touch.velocity[1], touch.velocity[2]
     before_u = slide[0] * f[3] + slide[1] * f[4] + slide[2] * f[5]

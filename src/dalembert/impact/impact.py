@@ -1,4 +1,4 @@
-"""What happens at an instant: what touches, the impulses of what closes, and which contacts bear force from there on."""
+"""Events of contact at one instant: laws of impact, the log of events, and the change of contacts (`Impact`)."""
 
 from __future__ import annotations
 
@@ -15,33 +15,29 @@ from ..integrate.driver import Driver
 from ..linalg.lcp import boxed
 from ..linalg.lcp_dantzig import OK
 from ..model.compile import Model
-from .features import OPEN, RESPOND, SLIDING, STICKING, TOUCH, Place, make_touch
-from .resting_contact import CONE, FREE, classify, solve
+from .features import OPEN, RESPOND, SLIDING, STICKING, TOUCH, ColliderPose, make_touch
+from .resting_contact import ACCEPTED, CONE, FREE, classify, solve
 from .system import ContactSystem, book_impulse
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What an impact does: the impulses of all contacts that close at one instant, by a law that the user names.
+# Laws of impact --------------------------------------------------------------------------------------------------------
 #
-# With A = J W Jᵀ of the contacts, the joints' answer in it, impulses p take the relative velocities from u to u⁺ = u
-# + A p.
-# All three laws keep Coulomb's law with the exact cone on u⁺, and none adds energy.
+# The impulses of all contacts that close at one instant, by a law that the user names. With A = J W Jᵀ of the contacts,
+# joints closed, impulses p take the relative velocities from u to u⁺ = u + A p. All three laws keep Coulomb's law with the
+# exact cone on u⁺, and none adds energy.
 #
-# simultaneous  Newton's hypothesis for all at once: u_n⁺ ≥ −e u_n ⊥ p_n ≥ 0, one complementarity problem. In Newton's
-# cradle of
-#               equal balls the first one recoils, and all others move: momentum and energy are kept, but the shock is spread.
-#               Where Newton's law with friction would add energy (Kane's paradox), e is taken just small enough not to.
-# sequential    Contacts one at a time, the one that closes fastest first, with j = −(1 + e) u_n / (J W Jᵀ)_nn, until
-# none
+# simultaneous  Newton's hypothesis for all at once: u_n⁺ ≥ −e u_n ⊥ p_n ≥ 0, one complementarity problem. In the cradle of
+#               equal balls the first one recoils, and all others move: momentum and energy are conserved, but the shock is
+#               spread. Where Newton's law with friction would add energy (Kane's paradox), e is reduced just enough.
+# sequential    Contacts one at a time, the one that closes fastest first, with j = −(1 + e) u_n / (J W Jᵀ)_nn, until none
 #               closes: the limit of contacts that are far stiffer than they are many. In the cradle the last ball takes the
 #               velocity.
-# poisson       All at once, in two phases: compression until none closes, then restitution with e times the impulses
-# of
+# poisson       All at once, in two phases: compression until none closes, then restitution with e times the impulses of
 #               compression. In the cradle it does what "simultaneous" does; with friction and with several contacts of one
 #               body it differs.
 
 
-ROUNDS = 100_000  # of single impacts
-BISECTIONS = 60
+ROUNDS = 100_000  # at most, of single impacts
+BISECTIONS = 60  # of the share of e, to rounding
 
 
 def coulomb(matrix: np.ndarray, b: np.ndarray, friction: np.ndarray, lower: np.ndarray | None = None) -> np.ndarray:
@@ -50,13 +46,15 @@ def coulomb(matrix: np.ndarray, b: np.ndarray, friction: np.ndarray, lower: np.n
     least = np.zeros(n) if lower is None else lower
     if not friction.any():
         normal = matrix[::3, ::3]
-        status, found = boxed(np.ascontiguousarray(normal), b[:, 0] + normal @ least, np.zeros(n), np.full(n, np.inf))
+        status, normals = boxed(np.ascontiguousarray(normal), b[:, 0] + normal @ least, np.zeros(n), np.full(n, np.inf))
         if status == OK:
-            return np.column_stack([found + least, np.zeros((n, 2))])
+            return np.column_stack([normals + least, np.zeros((n, 2))])
     kinds = np.where(friction > 0.0, CONE, FREE)
     p, change = solve(matrix, b, kinds, friction, np.zeros((n, 2)), least)
-    if not change <= 1e-9:
-        raise NoSolution(f"the impulses of {n} contacts were not found: the last change was {change:.3g} of the speeds")
+    if not change <= ACCEPTED:
+        raise NoSolution(
+            f"the impulses of {n} contacts have no solution: the last change was {change:.3g} of the speeds"
+        )
     return p
 
 
@@ -83,7 +81,7 @@ def simultaneous(matrix: np.ndarray, u: np.ndarray, e: np.ndarray, friction: np.
 
 
 def sequential(matrix: np.ndarray, u: np.ndarray, e: np.ndarray, friction: np.ndarray) -> np.ndarray:
-    """The same, contact by contact; what is left after many rounds is stopped all at once, without restitution."""
+    """The same, contact by contact; what still closes after many rounds is stopped all at once, without restitution."""
     total = np.zeros_like(u)
     now = u.copy()
     closes = 1e-12 * float(np.abs(u).max(initial=0.0))
@@ -112,15 +110,13 @@ LAWS: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.nd
 }
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What happened to the contacts of a run, and when; and bounces that pile up.
-
+# The log of events -----------------------------------------------------------------------------------------------------
 
 IMPACT, REST, PARTS, SLIPS, STICKS = "impact", "rest", "parts", "slips", "sticks"
-LOWEST_BOUNCE = 1e-9  # of the size: bounces that would rise less are summed up, all of those to come
-GEOMETRIC = 1e-2  # how well the times of bounces have to follow e before their sum is believed
+LOWEST_BOUNCE = 1e-9  # of the size: where a bounce would rise less, all further ones are summed
+GEOMETRIC = 1e-2  # tolerance within which the times of bounces are a geometric series of ratio e
 
-KEY, BOUNCES = 11, 3  # numbers of a key, and times of bounces that are kept
+KEY, BOUNCES = 11, 3  # numbers of a key, and times of bounces that are stored
 
 Key: TypeAlias = tuple[Any, ...]
 
@@ -143,7 +139,7 @@ class ContactEvent:
 
 
 def key_of(touch: Any) -> Key:
-    """What tells a contact from others while the same features meet."""
+    """The identity of a contact while the same features meet."""
     return (
         int(touch["kind"]), int(touch["a"]), int(touch["b"]), int(touch["i"]), int(touch["j"]),
         *np.round(np.concatenate([touch["point_i"], touch["axis_j"]]), 6).tolist(),
@@ -165,11 +161,11 @@ class Log:
         return {"bounces": len(self._bounces)}
 
     def make_room(self, room: dict[str, int]) -> None:
-        """So many bounces, which are written to `fields` next."""
+        """Make room for so many bounces, which are written to `fields` next."""
         self._bounces = {(k,): [] for k in range(room["bounces"])}
 
     def fields(self) -> list[Field]:
-        """The key of each contact that has bounced, how many of its times are kept, and these."""
+        """The key of each contact that has bounced, how many of its times are stored, and these."""
         self._table = np.zeros((len(self._bounces), KEY + 1 + BOUNCES))
         for row, (key, times) in zip(self._table, self._bounces.items(), strict=True):
             row[: len(key)], row[KEY] = key, len(times)
@@ -184,7 +180,7 @@ class Log:
         }
 
     def add(self, time: float, kind: str, touch: Any, impulse: np.ndarray | None = None) -> None:
-        """Write down what happened to a row of the table of touches."""
+        """Log an event of a row of the table of touches."""
         if kind == REST:
             self._rested.add(key_of(touch))
         self.events.append(
@@ -198,7 +194,7 @@ class Log:
         return self._names[min(body, len(self._names) - 1)]
 
     def note_changes(self, time: float, before: Any, now: Any) -> None:
-        """Write down which contacts came to rest, parted, began to slip or to stick, by the tables before and after."""
+        """Log which contacts came to rest, parted, began to slip or to stick, by the tables before and after."""
         old, new = ({key_of(touch): touch for touch in table} for table in (before, now))
         for key, touch in new.items():
             was, mode = int(old[key]["mode"]) if key in old else OPEN, int(touch["mode"])
@@ -214,7 +210,7 @@ class Log:
         self._rested.clear()
 
     def restitution(self, time: float, touches: Any, closing: np.ndarray, free: np.ndarray, tiny: float) -> np.ndarray:
-        """e of each contact; none where the bounce would rise next to nothing: then all bounces to come are over at once.
+        """e of each contact; zero where the bounce would hardly rise: then all further bounces end at once.
 
         Bounces at e u, e² u, ... under an acceleration −a take the times 2 e u/a (1 + e + ...), in all 2 e u/(a (1 − e)).
         closing : (n,) m/s, normal velocities. free : (n,) m/s², normal accelerations.
@@ -236,15 +232,16 @@ class Log:
         return e
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# Change of contacts ----------------------------------------------------------------------------------------------------
 
 TINY_GAP = 1e-12  # of the size of the smallest thing that touches: gaps below are closed
 TOUCHES = 1e-9  # of the same: what is nearer at an event takes part in it
 TINY_SPEED = 1e-10  # of the typical speed: contacts that close more slowly rest
 TINY_FORCE = 1e-8  # of the largest force of contact
-OVERLAP = 1e-6  # of the size: more at the start is refused
-MUTED = 1e-2  # of μ f_n: how much more a contact is let rub when the friction of others holds
-AT_ONCE = 200  # events at one instant
+OVERLAP = 1e-6  # of the size: more overlap at the start is an error
+MUTED = 1e-2  # of μ f_n: the excess of friction at a contact that other contacts keep from slipping
+AT_ONCE = 200  # most events at one instant
+SAME_POINT = 1e-3  # of the size: points of one pair that are nearer are one contact
 
 
 class EventSettings(NamedTuple):
@@ -273,10 +270,10 @@ class Impact:
         self.worst_gap, self.frame_gap = 0.0, 0.0
         self._at_once, self._last = np.zeros(1, np.int64), np.full(1, -np.inf)
         own: Any = system.options[0]
-        own.tiny_gap, own.near = TINY_GAP * settings.size, 1e-3 * settings.size
+        own.tiny_gap, own.near = TINY_GAP * settings.size, SAME_POINT * settings.size
 
     def fields(self) -> list[Field]:
-        """What is remembered from one instant to the next."""
+        """What carries over from one instant to the next."""
         return [
             Field("events at once", self._at_once, 0, AT_ONCE),
             Field("last instant", self._last, -np.inf),
@@ -296,17 +293,17 @@ class Impact:
             tiny = self._tiny_speed(y)
             self.respond(y)
             if (self.system.tables.touches.velocity[:, 0] < -tiny).any():
-                self._strike(y, tiny)
+                self._apply_impulses(y, tiny)
                 self.respond(y)
             own.tiny_speed = tiny
-            self._rest(y, tiny)
+            self._find_resting(y, tiny)
         self.log.note_changes(self._driver.time, before, self.system.tables.touches)
         clock: Any = self._driver._clock[0]
         clock.event = -1
         self._driver.changed()
 
     def _count(self) -> None:
-        """Refuse to go on where events follow each other without time passing."""
+        """Raise NoSolution where events follow each other without time passing."""
         time = self._driver.time
         at_once = time <= self._last[0] + 1e-14 * max(1.0, abs(time))
         self._at_once[0] = self._at_once[0] + 1 if at_once else 0
@@ -321,8 +318,8 @@ class Impact:
         """The table of all that touches at the state y, bearing no force yet."""
         size = self.settings.size
         self.system.mechanism(DERIVATIVE, self._driver.time, y, self._dydt)  # for the rotations
-        found = self.system.detect(y, float(self.system.options.margin[0]))
-        near = [contact for contact in found if contact.separation <= TOUCHES * size]
+        contacts = self.system.detect(y, float(self.system.options.margin[0]))
+        near = [contact for contact in contacts if contact.separation <= TOUCHES * size]
         deepest = max((-float(contact.separation) for contact in near), default=0.0)
         if deepest > OVERLAP * size and self._driver.counts["steps"] == 0:
             worst = max(near, key=lambda contact: -contact.separation)
@@ -332,15 +329,15 @@ class Impact:
             )
         self.worst_gap = max(self.worst_gap, deepest)
         self.frame_gap = max(self.frame_gap, deepest)
-        places = self._places()
+        poses = self._poses()
         collision = self.system.detector.collision
         rows, sides, keys = [], [np.zeros((0, 4))], set()
         count = 0
         for contact in near:
-            made = make_touch(contact, collision, places)
-            if made is None:
+            touch = make_touch(contact, collision, poses)
+            if touch is None:
                 continue
-            row, sides_i, sides_j = made
+            row, sides_i, sides_j = touch
             key = key_of(row)
             if key in keys:
                 continue
@@ -354,13 +351,13 @@ class Impact:
         self.system.set_touches(table, np.vstack(sides), 0)
         return table
 
-    def _places(self) -> list[Place]:
-        """Where the colliders are. Their bodies are numbered as in the mechanism, whose world comes after the nodes."""
+    def _poses(self) -> list[ColliderPose]:
+        """The poses of the colliders. Their bodies are numbered as in the mechanism, whose world comes after the nodes."""
         kinematics, world = self.system.mechanism.system.kinematics, len(self.system.mechanism.system.bodies)
         colliders = self.system.detector.collision.colliders
         bodies = [int(c.body) if c.body < self._bodies else world for c in colliders]
         return [
-            Place(
+            ColliderPose(
                 body, np.array(c.position), np.array(c.rotation).reshape(3, 3), np.array(kinematics[body].x),
                 np.array(kinematics[body].rotation).reshape(3, 3),
             )
@@ -380,7 +377,7 @@ class Impact:
         return tables.matrix.reshape(rows, rows), tables.free.reshape(-1, 3)
 
     def _tiny_speed(self, y: np.ndarray) -> float:
-        """What counts as no speed, m/s."""
+        """The speed that counts as zero, m/s."""
         kinematics = self.system.mechanism.system.kinematics[: self._bodies]
         radius = self._radius
         speed = np.linalg.norm(kinematics.v, axis=1) + radius * np.linalg.norm(kinematics.omega, axis=1)
@@ -389,8 +386,8 @@ class Impact:
 
     # Impacts ----------------------------------------------------------------------------------------------------------
 
-    def _strike(self, y: np.ndarray, tiny: float) -> None:
-        """Impulses of the contacts that close, by the law in force, on the momenta and in the books."""
+    def _apply_impulses(self, y: np.ndarray, tiny: float) -> None:
+        """Apply the impulses of the contacts that close, by the chosen law, to the momenta and the ledger."""
         touches = self.system.tables.touches
         matrix, free = self.matrix()
         velocity = np.where(np.abs(touches.velocity) > 0.1 * tiny, touches.velocity, 0.0)
@@ -407,8 +404,8 @@ class Impact:
 
     # Rest -------------------------------------------------------------------------------------------------------------
 
-    def _rest(self, y: np.ndarray, tiny: float) -> None:
-        """Which of the touches bear force, and how they go on; the table is sorted, these first."""
+    def _find_resting(self, y: np.ndarray, tiny: float) -> None:
+        """Decide which of the touches bear force, and their modes; these come first in the table."""
         table = self.system.tables.touches.copy()
         sides = self.system.tables.sides.reshape(-1, 4)
         matrix, free = self.matrix()
@@ -425,7 +422,7 @@ class Impact:
         weight = float(np.linalg.norm(self.model.scene.gravity) * self.model.tables["bodies"]["mass"].max())
         self.system.options.tiny_force = max(TINY_FORCE * largest, 1e-6 * TINY_FORCE * weight, 1e-300)
         self._activate(y, table, sides)
-        self._quiet(y)
+        self._set_slacks(y)
 
     def _activate(self, y: np.ndarray, table: Any, sides: np.ndarray) -> None:
         """Let the contacts of a mode other than OPEN bear force, except those that the distribution of forces makes pull."""
@@ -449,12 +446,12 @@ class Impact:
                 return
             table.mode[weakest] = OPEN
 
-    def _quiet(self, y: np.ndarray) -> None:
-        """Let what is watched begin positive: contacts just handled, at zero but for rounding, must not be events again."""
+    def _set_slacks(self, y: np.ndarray) -> None:
+        """Make the event function positive: contacts just handled, at zero but for rounding, must not be events again."""
         own: Any = self.system.options[0]
         touches = self.system.tables.touches
         if own.touches > own.active:
-            self.system.look(self._driver.time, y)  # velocities and gaps of all
+            self.system.event_value(self._driver.time, y)  # velocities and gaps of all
         for k in range(int(own.touches)):
             touch = touches[k]
             if k >= own.active:

@@ -1,29 +1,33 @@
-"""The forces of the contacts that bear any, and their place in the derivative of the state.
+"""Resting contact: the forces of contacts between events, and their place in the derivative of the state.
 
 Between events it is known which contacts bear force and which of them slide. The forces satisfy, with A the matrix of
-`response` and b the accelerations without them,
+responses and b the accelerations without them,
 
     (A f + b)_n = 0 at each,   (A f + b)_t = 0 where it sticks,   f_t = −μ f_n d where it slides along d,
 
-which is linear. That f_n ≥ 0, that f_t stays in the cone and that nothing comes to a stop is watched (`watch`), not imposed:
-where one of these ends there is an event, and `rest` says how it goes on. More contacts than the bodies can tell apart (four
-under a box) have the forces of least sum of squares, friction in proportion to the normal force of its contact, so that all
-slip at the same moment.
+which is linear. That f_n ≥ 0, that f_t stays in the cone and that nothing comes to a stop is checked (`system`), not imposed:
+where one of these ends there is an event, and `classify` says how it continues. More contacts than the bodies can tell apart
+(four under a box) have the forces of least sum of squares, friction in proportion to the normal force of its contact, so that
+all slip at the same moment.
+
+In order: responses, forces between events, the end of a step, and the law of contact at one instant.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..contact.tables import put_three, three
 from ..core.c_function import COMPLETE, DERIVATIVE, POTENTIAL, call_pointer
 from ..core.jit import inlined, njit
-from ..core.kernel import array, kernel, out
+from ..core.kernel import kernel
 from ..core.math3 import add, cross, dot, load3, rotate_by, scale, store3, sub, symvec
 from ..core.simd import load, store
 from ..core.status import NoSolution
+from ..core.tables import column
 from ..dynamics.constraints import jacobian_acceleration, solve_multipliers
 from ..dynamics.kinematics import load6
 from ..linalg.dense import lu_factorize, lu_substitute
@@ -38,23 +42,147 @@ from ..model.tables import (
     REACTION_TORQUE,
     STATE_SIZE,
 )
-from .features import FRICTIONLESS, OPEN, SLIDING, STICKING, place_touches, sliding_direction
+from .features import FRICTIONLESS, OPEN, SLIDING, STICKING, sliding_direction, update_touches
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Small dense systems: the solution of least weighted size where the matrix is singular.
+# Responses -------------------------------------------------------------------------------------------------------------
 #
-# M f = r with a solution, M positive semidefinite on what it acts on: f ← f + (M + ε D)⁻¹ (r − M f), from f = 0,
-# tends to the
-# solution of least fᵀ D f (the proximal iteration; its first step is there but for ε).
+# A unit force at a contact accelerates its two bodies, and the joints react with Δλ so that G v̇ is unchanged:
+# G W Gᵀ Δλ = −G W Jᵀ. The column holds Jᵀ + Gᵀ Δλ of every body; its product with the Jacobian of another contact is the
+# entry of the matrix, which so belongs to the mechanism and not to free bodies. Impulses change velocities in the same way.
 
 
-EPSILON = 1e-7  # relative to the diagonal
-CORRECTIONS = 4
+@inlined
+def axis(touch, c):
+    """Normal or tangent number c."""
+    return (touch.frame[3 * c], touch.frame[3 * c + 1], touch.frame[3 * c + 2])
+
+
+@njit
+def compute_responses(count, tables):
+    """Columns and matrix of the first `count` touches, at the geometry in their table."""
+    system = tables.system
+    touches = tables.touching.touches
+    columns = tables.touching.columns
+    size = 6 * system.bodies.shape[0]
+    jointed = system.error.shape[0] > 0 and system.settings[0].hold != PENALTY
+    for k in range(count):
+        for c in range(3):
+            at = (3 * k + c) * size
+            set_column(touches[k], axis(touches[k], c), at, size, columns)
+            if jointed:
+                add_joint_response(at, system, columns)
+    width = 3 * touches.shape[0]
+    for k in range(3 * count):
+        for r in range(count):
+            relative(touches[r], k, 3 * r * width + k, width, tables)
+
+
+@inlined
+def set_column(touch, e, at, size, columns):
+    """Write Jᵀ e for a unit vector e at a contact to columns[at : at + size]."""
+    for x in range(at, at + size):
+        store(columns, x, 0.0)
+    if 6 * touch.i < size:
+        put_three(columns, at + 6 * touch.i, e)
+        put_three(columns, at + 6 * touch.i + 3, cross(load3(touch.arm_i), e))
+    if 6 * touch.j < size:
+        put_three(columns, at + 6 * touch.j, scale(-1.0, e))
+        put_three(columns, at + 6 * touch.j + 3, cross(e, load3(touch.arm_j)))
+
+
+@njit
+def add_joint_response(at, system, columns):
+    """Add Gᵀ Δλ, the reactions of joints, to a column. Writes accelerations, `rhs` and `multipliers` of the system."""
+    bodies = system.bodies
+    kinematics = system.kinematics
+    rhs = system.rhs
+    rows = system.error.shape[0]
+    for i in range(bodies.shape[0]):
+        kin = kinematics[i]
+        set_acceleration(kin, bodies[i].inverse_mass, three(columns, at + 6 * i), three(columns, at + 6 * i + 3))
+    jacobian_acceleration(system, rhs)
+    for r in range(rhs.shape[0]):
+        rhs[r] = -rhs[r] if r < rows else 0.0
+    solve_multipliers(system, system.multipliers, False)
+    for i in range(bodies.shape[0]):
+        kin = kinematics[i]
+        put_three(columns, at + 6 * i, add(three(columns, at + 6 * i), load3(kin.linear)))
+        put_three(columns, at + 6 * i + 3, add(three(columns, at + 6 * i + 3), load3(kin.angular)))
+
+
+@inlined
+def set_acceleration(kin, w, force, torque):
+    """Write the accelerations of a body under a force and a torque; w is 1/m."""
+    linear, turning = scale(w, force), symvec(load6(kin.inverse_inertia), torque)
+    for x in range(3):
+        kin.acceleration[x] = linear[x]
+        kin.turning[x] = turning[x]
+
+
+@inlined
+def relative(touch, column, at, width, tables):
+    """Relative acceleration at one contact that a column makes, into three rows of the matrix."""
+    touching = tables.touching
+    matrix = touching.matrix
+    a = sub(
+        point_acceleration(touch.i, load3(touch.arm_i), column, tables.system, touching.columns),
+        point_acceleration(touch.j, load3(touch.arm_j), column, tables.system, touching.columns),
+    )
+    for c in range(3):
+        store(matrix, at + c * width, dot(axis(touch, c), a))
+
+
+@njit
+def point_acceleration(body, arm, column, system, columns):
+    """The acceleration by a column of the point at `arm` from the centre of mass, world axes."""
+    bodies = system.bodies
+    if body >= bodies.shape[0]:
+        return (0.0, 0.0, 0.0)
+    at = 6 * (column * bodies.shape[0] + body)
+    turning = symvec(load6(system.kinematics[body].inverse_inertia), three(columns, at + 3))
+    return add(scale(bodies[body].inverse_mass, three(columns, at)), cross(turning, arm))
+
+
+@njit
+def free_accelerations(count, y, dydt, tables):
+    """Relative accelerations under the smooth forces, whose derivative of the state is dydt: I ω̇ = L̇ − ω × L."""
+    system = tables.system
+    touches = tables.touching.touches
+    free = tables.touching.free
+    bodies = system.bodies
+    kinematics = system.kinematics
+    for i in range(system.settings[0].rigid):  # nodes touch nothing
+        kin = kinematics[i]
+        at = STATE_SIZE * i
+        torque = sub(three(dydt, at + 10), cross(load3(kin.omega), three(y, at + 10)))
+        set_acceleration(kin, bodies[i].inverse_mass, three(dydt, at + 7), torque)
+    for k in range(count):
+        touch = touches[k]
+        a = (0.0, 0.0, 0.0)
+        if touch.i < bodies.shape[0]:
+            kin = kinematics[touch.i]
+            a = add(load3(kin.acceleration), cross(load3(kin.turning), load3(touch.arm_i)))
+        if touch.j < bodies.shape[0]:
+            kin = kinematics[touch.j]
+            a = sub(a, add(load3(kin.acceleration), cross(load3(kin.turning), load3(touch.arm_j))))
+        for c in range(3):
+            store(free, 3 * k + c, dot(axis(touch, c), a) + touch.bias[c])
+
+
+# Forces between events -------------------------------------------------------------------------------------------------
+
+EPSILON = 1e-7  # of the diagonal: regularization of a singular system
+CORRECTIONS = 4  # steps of the proximal iteration, each a factor of about ε
+UNSOLVED = 151  # status: the forces of contact cannot be found
+LEAST_PART = 1e-6  # of the greatest normal force: what a contact counts for at least where friction is shared out
 
 
 @njit
 def solve_least(n, touching):
-    """`unknown` of least weighted size with `system` · unknown = `right`; n rows. Returns 0, or 1 if it cannot be found."""
+    """`unknown` f of least fᵀ D f with M f = r, M = `system` positive semidefinite, D = `weight`, r = `right`; n rows.
+
+    f ← f + (M + ε D)⁻¹ (r − M f), the proximal iteration from f = 0. Returns 0, or 1 where the factorization fails.
+    """
     a, factor, pivots = touching.system, touching.factor, touching.pivots
     right, weight, x, change = touching.right, touching.weight, touching.unknown, touching.change
     for i in range(n * n):
@@ -76,148 +204,9 @@ def solve_least(n, touching):
     return 0
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What forces of contact do: columns of J W Jᵀ, with the answer of the joints in them.
-#
-# A unit force at a contact accelerates its two bodies, and the joints answer with Δλ so that G v̇ stays what it is:
-# G W Gᵀ Δλ = −G W Jᵀ. The column holds Jᵀ + Gᵀ Δλ of every body; its product with the Jacobian of another contact is
-# the
-# entry of the matrix, which so belongs to the mechanism and not to loose bodies. An impulse does the same to
-# velocities.
-
-
-@inlined
-def axis(touch, c):
-    """Normal or tangent number c."""
-    return (touch.frame[3 * c], touch.frame[3 * c + 1], touch.frame[3 * c + 2])
-
-
-@inlined
-def three(values, at):
-    return (load(values, at), load(values, at + 1), load(values, at + 2))
-
-
-@inlined
-def put(values, at, a):
-    store(values, at, a[0])
-    store(values, at + 1, a[1])
-    store(values, at + 2, a[2])
-
-
 @njit
-def respond(count, system, touching):
-    """Columns and matrix of the first `count` touches, at the geometry that is in their table."""
-    touches = touching.touches
-    columns = touching.columns
-    size = 6 * system.bodies.shape[0]
-    jointed = system.error.shape[0] > 0 and system.settings[0].hold != PENALTY
-    for k in range(count):
-        for c in range(3):
-            at = (3 * k + c) * size
-            load_column(touches[k], axis(touches[k], c), at, size, columns)
-            if jointed:
-                answer_of_joints(at, system, columns)
-    width = 3 * touches.shape[0]
-    for k in range(3 * count):
-        for r in range(count):
-            relative(touches[r], k, 3 * r * width + k, width, system, touching)
-
-
-@inlined
-def load_column(touch, e, at, size, columns):
-    for x in range(at, at + size):
-        store(columns, x, 0.0)
-    if 6 * touch.i < size:
-        put(columns, at + 6 * touch.i, e)
-        put(columns, at + 6 * touch.i + 3, cross(load3(touch.arm_i), e))
-    if 6 * touch.j < size:
-        put(columns, at + 6 * touch.j, scale(-1.0, e))
-        put(columns, at + 6 * touch.j + 3, cross(e, load3(touch.arm_j)))
-
-
-@njit
-def answer_of_joints(at, system, columns):
-    bodies = system.bodies
-    kinematics = system.kinematics
-    rhs = system.rhs
-    rows = system.error.shape[0]
-    for i in range(bodies.shape[0]):
-        kin = kinematics[i]
-        set_acceleration(kin, bodies[i].inverse_mass, three(columns, at + 6 * i), three(columns, at + 6 * i + 3))
-    jacobian_acceleration(system, rhs)
-    for r in range(rhs.shape[0]):
-        rhs[r] = -rhs[r] if r < rows else 0.0
-    solve_multipliers(system, system.multipliers, False)
-    for i in range(bodies.shape[0]):
-        kin = kinematics[i]
-        put(columns, at + 6 * i, add(three(columns, at + 6 * i), load3(kin.linear)))
-        put(columns, at + 6 * i + 3, add(three(columns, at + 6 * i + 3), load3(kin.angular)))
-
-
-@inlined
-def set_acceleration(kin, w, force, torque):
-    linear, turning = scale(w, force), symvec(load6(kin.inverse_inertia), torque)
-    for x in range(3):
-        kin.acceleration[x] = linear[x]
-        kin.turning[x] = turning[x]
-
-
-@inlined
-def relative(touch, column, at, width, system, touching):
-    """Relative acceleration at one contact that a column makes, into three rows of the matrix."""
-    matrix = touching.matrix
-    a = sub(
-        point_acceleration(touch.i, load3(touch.arm_i), column, system, touching.columns),
-        point_acceleration(touch.j, load3(touch.arm_j), column, system, touching.columns),
-    )
-    for c in range(3):
-        store(matrix, at + c * width, dot(axis(touch, c), a))
-
-
-@njit
-def point_acceleration(body, arm, column, system, columns):
-    bodies = system.bodies
-    if body >= bodies.shape[0]:
-        return (0.0, 0.0, 0.0)
-    at = 6 * (column * bodies.shape[0] + body)
-    turning = symvec(load6(system.kinematics[body].inverse_inertia), three(columns, at + 3))
-    return add(scale(bodies[body].inverse_mass, three(columns, at)), cross(turning, arm))
-
-
-@njit
-def free_accelerations(count, y, dydt, system, touching):
-    """Relative accelerations under the smooth forces, whose derivative of the state is dydt: I ω̇ = L̇ − ω × L."""
-    touches = touching.touches
-    free = touching.free
-    bodies = system.bodies
-    kinematics = system.kinematics
-    for i in range(system.settings[0].rigid):  # nodes touch nothing
-        kin = kinematics[i]
-        at = STATE_SIZE * i
-        torque = sub(three(dydt, at + 10), cross(load3(kin.omega), three(y, at + 10)))
-        set_acceleration(kin, bodies[i].inverse_mass, three(dydt, at + 7), torque)
-    for k in range(count):
-        touch = touches[k]
-        a = (0.0, 0.0, 0.0)
-        if touch.i < bodies.shape[0]:
-            kin = kinematics[touch.i]
-            a = add(load3(kin.acceleration), cross(load3(kin.turning), load3(touch.arm_i)))
-        if touch.j < bodies.shape[0]:
-            kin = kinematics[touch.j]
-            a = sub(a, add(load3(kin.acceleration), cross(load3(kin.turning), load3(touch.arm_j))))
-        for c in range(3):
-            store(free, 3 * k + c, dot(axis(touch, c), a) + touch.bias[c])
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-
-UNSOLVED = 151  # status: the forces of contact cannot be found
-LEAST_PART = 1e-6  # of the greatest normal force: what a contact counts for at least where friction is shared out
-
-
-@njit
-def list_rows(active, sticking, touching):
-    """Write the components that are unknown; returns how many. sticking: 1 where tangents of sticking contacts count."""
+def list_unknowns(active, sticking, touching):
+    """List the unknown components in `rows`; returns how many. sticking: 1 to include tangents of sticking contacts."""
     touches, rows = touching.touches, touching.rows
     n = 0
     for k in range(active):
@@ -228,8 +217,8 @@ def list_rows(active, sticking, touching):
 
 
 @njit
-def set_system(n, friction, touching):
-    """The equations of the listed components; friction: 1 where that of sliding contacts goes with their normal force."""
+def set_equations(n, friction, touching):
+    """The equations of the listed components; friction: 1 to include that of sliding contacts."""
     touches, matrix, rows = touching.touches, touching.matrix, touching.rows
     system, weight = touching.system, touching.weight
     width = 3 * touches.shape[0]
@@ -249,7 +238,7 @@ def set_system(n, friction, touching):
 
 @njit
 def largest_response(matrix, width, first):
-    """The largest diagonal entry of a contact: one weight for its three components, as no axis is to be preferred."""
+    """The largest diagonal entry of a contact: one weight for its three components, so that no axis is preferred."""
     largest = load(matrix, first * (width + 1))
     for i in range(first + 1, first + 3):
         largest = max(largest, load(matrix, i * (width + 1)))
@@ -258,18 +247,18 @@ def largest_response(matrix, width, first):
 
 @njit
 def share_friction(n, touching):
-    """Weights of the tangents in inverse proportion to the normal forces just found."""
+    """Weights of the tangents in inverse proportion to the present normal forces."""
     rows, weight, unknown = touching.rows, touching.weight, touching.unknown
     most = 0.0
     for i in range(n):
         if rows[i] % 3 == 0:
             most = max(most, unknown[i])
-    bears = 1.0
+    part = 1.0
     for i in range(n):
         if rows[i] % 3 == 0:
-            bears = max(unknown[i] / most, LEAST_PART) if most > 0.0 else 1.0
+            part = max(unknown[i] / most, LEAST_PART) if most > 0.0 else 1.0
         else:
-            weight[i] /= bears
+            weight[i] /= part
 
 
 @njit
@@ -277,8 +266,8 @@ def find_forces(active, touching):
     """The forces of the active contacts, into their table. Returns a status."""
     touches, unknown, rows = touching.touches, touching.unknown, touching.rows
     right, free = touching.right, touching.free
-    n = list_rows(active, 1, touching)
-    set_system(n, 1, touching)
+    n = list_unknowns(active, 1, touching)
+    set_equations(n, 1, touching)
     for i in range(n):
         right[i] = -free[rows[i]]
     if solve_least(n, touching) != 0:
@@ -301,10 +290,11 @@ def find_forces(active, touching):
 
 
 @njit
-def sum_columns(active, system, touching):
-    """What the forces in the table are to every body, into `shift`."""
+def sum_columns(active, tables):
+    """The wrench of the forces in the table on every body, into `shift`."""
+    touching = tables.touching
     touches, columns, shift = touching.touches, touching.columns, touching.shift
-    size = 6 * system.bodies.shape[0]
+    size = 6 * tables.system.bodies.shape[0]
     for x in range(size):
         shift[x] = 0.0
     for k in range(active):
@@ -317,12 +307,13 @@ def sum_columns(active, system, touching):
 
 
 @njit
-def add_forces(active, dydt, system, touching):
-    """Put the forces in the table into the derivative: momenta, and the rates of the ledger."""
+def add_forces(active, dydt, tables):
+    """Add the forces in the table to the derivative: momenta, and the rates of the ledger."""
+    touching = tables.touching
     touches, shift = touching.touches, touching.shift
-    kinematics = system.kinematics
-    sum_columns(active, system, touching)
-    book(1.0, dydt, dydt, system, touching)
+    kinematics = tables.system.kinematics
+    sum_columns(active, tables)
+    add_to_momenta(1.0, dydt, dydt, tables)
     power = 0.0
     entry = touching.options[0].ledger
     own, rubbed = 0.0, 0.0
@@ -332,7 +323,7 @@ def add_forces(active, dydt, system, touching):
         rubbed += touch.force[1] * touch.velocity[1] + touch.force[2] * touch.velocity[2]
     dydt[entry] += own
     dydt[entry + 1] += rubbed
-    for i in range(system.bodies.shape[0]):
+    for i in range(tables.system.bodies.shape[0]):
         kin = kinematics[i]
         power += dot(three(shift, 6 * i), load3(kin.v)) + dot(three(shift, 6 * i + 3), load3(kin.omega))
     dydt[dydt.shape[0] - len(LEDGER) + CONSTRAINT_WORK] += power - own - rubbed
@@ -345,10 +336,11 @@ def node_at(i, system):
 
 
 @njit
-def book(s, momenta, ledger, system, touching):
+def add_to_momenta(s, momenta, ledger, tables):
     """Add s times `shift` to the momenta of the state vector `momenta`, and to the reactions in that of `ledger`."""
+    system = tables.system
     settings = system.settings[0]
-    shift = touching.shift
+    shift = tables.touching.shift
     kinematics = system.kinematics
     force_at = ledger.shape[0] - len(LEDGER) + REACTION_IMPULSE
     torque_at = ledger.shape[0] - len(LEDGER) + REACTION_TORQUE
@@ -356,96 +348,263 @@ def book(s, momenta, ledger, system, touching):
         force, torque = scale(s, three(shift, 6 * i)), scale(s, three(shift, 6 * i + 3))
         if i < settings.rigid:
             at = STATE_SIZE * i + 7
-            put(momenta, at + 3, add(three(momenta, at + 3), torque))
+            put_three(momenta, at + 3, add(three(momenta, at + 3), torque))
         else:
             at, torque = node_at(i, system) + 3 * settings.particles, (0.0, 0.0, 0.0)
-        put(momenta, at, add(three(momenta, at), force))
-        put(ledger, force_at, add(three(ledger, force_at), force))
+        put_three(momenta, at, add(three(momenta, at), force))
+        put_three(ledger, force_at, add(three(ledger, force_at), force))
         moment = add(cross(load3(kinematics[i].x), force), torque)
-        put(ledger, torque_at, add(three(ledger, torque_at), moment))
+        put_three(ledger, torque_at, add(three(ledger, torque_at), moment))
 
 
 @njit
-def contact_forces(y, dydt, system, touching):
-    """Find the forces at the state whose smooth derivative is dydt, and add them to it. Returns a status."""
-    active = touching.options[0].active
+def contact_forces(y, dydt, tables):
+    """The forces at the state whose smooth derivative is dydt, added to it. Returns a status."""
+    active = tables.touching.options[0].active
     if active == 0:
         return 0
-    place_touches(active, system, touching)
-    respond(active, system, touching)
-    free_accelerations(active, y, dydt, system, touching)
-    status = find_forces(active, touching)
+    update_touches(active, tables)
+    compute_responses(active, tables)
+    free_accelerations(active, y, dydt, tables)
+    status = find_forces(active, tables.touching)
     if status == 0:
-        add_forces(active, dydt, system, touching)
+        add_forces(active, dydt, tables)
     return status
 
 
 @njit
-def move_by_shift(system, touching):
-    """Turn the momenta in `shift` into velocities, W of them."""
-    shift = touching.shift
-    bodies = system.bodies
+def momenta_to_velocities(tables):
+    """shift ← W shift: momenta become velocities."""
+    shift = tables.touching.shift
+    bodies = tables.system.bodies
     for i in range(bodies.shape[0]):
-        put(shift, 6 * i, scale(bodies[i].inverse_mass, three(shift, 6 * i)))
-        inverse = load6(system.kinematics[i].inverse_inertia)
-        put(shift, 6 * i + 3, symvec(inverse, three(shift, 6 * i + 3)))
+        put_three(shift, 6 * i, scale(bodies[i].inverse_mass, three(shift, 6 * i)))
+        inverse = load6(tables.system.kinematics[i].inverse_inertia)
+        put_three(shift, 6 * i + 3, symvec(inverse, three(shift, 6 * i + 3)))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Coulomb's law on a dense matrix, by Gauss–Seidel to the end: few contacts, at instants, to rounding.
+# End of a step ---------------------------------------------------------------------------------------------------------
+#
+# Contacts that bear force are projected, as joints are. Position: δ = W Jᵀ μ with A_nn μ = −g, the least correction in the
+# metric of the masses that leaves the joints closed. Velocity: the impulse that removes the normal rates, and all rates of
+# contacts that stick. The work of both goes to the ledger, as that of the projection of joints.
+
+
+ROUNDING = 1e-3  # of `tiny_gap`: smaller gaps are rounding
+ITERATIONS = 8  # of the position correction
+
+
+@njit
+def project_contacts(t, y, dydt, tables):
+    """Complete a step in place: project contacts that bear force, and compute the derivative into dydt. Returns a status."""
+    touching = tables.touching
+    options = touching.options[0]
+    status = call_pointer(options.mechanism, options.mechanism_data, COMPLETE, t, y, dydt)
+    if status != 0 or options.active == 0:
+        return status
+    gained = -potential_energy(y, tables)
+    worst = update_active(tables)
+    for _ in range(ITERATIONS):
+        if not worst > ROUNDING * options.tiny_gap:
+            break
+        compute_responses(options.active, tables)
+        if solve_correction(0, touching) != 0:
+            return UNSOLVED
+        gained += apply_position_correction(y, tables)
+        status = call_pointer(options.mechanism, options.mechanism_data, DERIVATIVE, t, y, dydt)
+        if status != 0:
+            return status
+        before = worst
+        worst = update_active(tables)
+        if not worst < 0.5 * before:
+            break
+    compute_responses(options.active, tables)
+    if solve_correction(1, touching) != 0:
+        return UNSOLVED
+    gained += apply_velocity_correction(y, tables)
+    status = call_pointer(options.mechanism, options.mechanism_data, DERIVATIVE, t, y, dydt)
+    if status != 0:
+        return status
+    gained += potential_energy(y, tables)
+    y[y.shape[0] - len(LEDGER) + PROJECTION_WORK] += gained
+    status = contact_forces(y, dydt, tables)
+    store_slides(touching)
+    return status
+
+
+@njit
+def potential_energy(y, tables):
+    """The potential energy of the forces on bodies (J)."""
+    call_pointer(tables.touching.options[0].mechanism, tables.touching.options[0].mechanism_data, POTENTIAL, 0.0, y, y)
+    return tables.system.energies[1]
+
+
+@njit
+def update_active(tables):
+    """The geometry of the active contacts; returns their largest gap."""
+    active = tables.touching.options[0].active
+    update_touches(active, tables)
+    worst = 0.0
+    for k in range(active):
+        worst = max(worst, abs(tables.touching.touches[k].gap))
+    return worst
+
+
+@njit
+def solve_correction(velocities, touching):
+    """The multipliers that remove the gaps (velocities = 0) or the rates (1), as forces in the table. Returns 0, or 1 where
+    they cannot be found."""
+    touches, rows, right, unknown = touching.touches, touching.rows, touching.right, touching.unknown
+    active = touching.options[0].active
+    n = list_unknowns(active, velocities, touching)
+    set_equations(n, 0, touching)
+    for i in range(n):
+        touch = touches[rows[i] // 3]
+        right[i] = -touch.velocity[rows[i] % 3] if velocities != 0 else -touch.gap
+    if solve_least(n, touching) != 0:
+        return 1
+    for k in range(active):
+        store3(touches[k].force, (0.0, 0.0, 0.0))
+    for i in range(n):
+        touches[rows[i] // 3].force[rows[i] % 3] = unknown[i]
+    return 0
+
+
+@njit
+def apply_position_correction(y, tables):
+    """Move the bodies by the multipliers in the table; returns the kinetic energy gained, as `projection` does."""
+    system = tables.system
+    shift = tables.touching.shift
+    kinematics = system.kinematics
+    sum_columns(tables.touching.options[0].active, tables)
+    momenta_to_velocities(tables)
+    gained = 0.0
+    ledger = y.shape[0] - len(LEDGER) + REACTION_TORQUE
+    settings = system.settings[0]
+    for i in range(system.bodies.shape[0]):
+        node = i >= settings.rigid
+        at = node_at(i, system) if node else STATE_SIZE * i
+        move, turn = three(shift, 6 * i), three(shift, 6 * i + 3)
+        moment = cross(move, three(y, at + (3 * settings.particles if node else 7)))
+        put_three(y, at, add(three(y, at), move))
+        put_three(y, ledger, add(three(y, ledger), moment))
+        if node:
+            continue
+        gained += dot(turn, cross(load3(kinematics[i].omega), three(y, at + 10)))
+        q = rotate_by((y[at + 3], y[at + 4], y[at + 5], y[at + 6]), turn)
+        for x in range(4):
+            y[at + 3 + x] = q[x]
+    return gained
+
+
+@njit
+def apply_velocity_correction(y, tables):
+    """Apply the impulses in the table; returns the kinetic energy gained: ½ Δp·(v + v′) over all bodies."""
+    shift = tables.touching.shift
+    bodies = tables.system.bodies
+    kinematics = tables.system.kinematics
+    sum_columns(tables.touching.options[0].active, tables)
+    add_to_momenta(1.0, y, y, tables)
+    gained = 0.0
+    for i in range(bodies.shape[0]):
+        kin = kinematics[i]
+        force, torque = three(shift, 6 * i), three(shift, 6 * i + 3)
+        gained += dot(force, load3(kin.v)) + dot(torque, load3(kin.omega))
+        gained += 0.5 * bodies[i].inverse_mass * dot(force, force)
+        gained += 0.5 * dot(torque, symvec(load6(kin.inverse_inertia), torque))
+    return gained
+
+
+@njit
+def store_slides(touching):
+    """Store the direction in which each contact slides, for the next step; see `sliding_direction`."""
+    options = touching.options[0]
+    touches = touching.touches
+    for k in range(options.active):
+        touch = touches[k]
+        if touch.mode == SLIDING:
+            u, v = sliding_direction(touch, options.tiny_speed)
+            f = touch.frame
+            store3(touch.slide, (u * f[3] + v * f[6], u * f[4] + v * f[7], u * f[5] + v * f[8]))
+
+
+# The law of contact at one instant -------------------------------------------------------------------------------------
 #
 # Find f with a = A f + b such that for each contact, with the frame (n, t, s),
 #
-#     f_n ≥ lower ⊥ a_n ≥ 0,   and   f_t = 0 (FREE),   f_t = −μ f_n d (GIVEN),   |f_t| ≤ μ f_n, against a_t (CONE).
+#     f_n ≥ lower ⊥ a_n ≥ 0,   and   f_t = 0 (FREE),   f_t = −μ f_n d (DIRECTED),   |f_t| ≤ μ f_n, against a_t (CONE),
 #
-# f are forces and a accelerations, or impulses and velocities.
+# on a dense matrix, by Gauss–Seidel to rounding: there are few contacts, and few instants. f are forces and a
+# accelerations, or impulses and velocities. Without CONE it is a linear complementarity problem (D. Baraff 1994): Dantzig's
+# algorithm solves it without friction, Lemke's where some slide (A is then not symmetric).
 
 
-FREE, GIVEN, CONE = range(3)
-CONVERGED = 1e-13
-SWEEPS = 200_000
+FREE, DIRECTED, CONE = range(3)
+CONVERGED = 1e-13  # of the largest of b: the change of a sweep at which the iteration ends, some roundings
+SWEEPS = 200_000  # at most: instants are few
+ACCEPTED = 1e-9  # of the largest of b: a larger last change is no solution
+
+
+class LawOfContact(NamedTuple):
+    """One problem of n contacts; see above."""
+
+    matrix: Any = column("(3 * n) ** 2", doc="A")
+    b: Any = column("3 * n")
+    kinds: Any = column("n", np.int64, doc="FREE, DIRECTED or CONE")
+    friction: Any = column("n")
+    direction: Any = column("2 * n", doc="d of DIRECTED contacts, unit")
+    lower: Any = column("n", doc="least normal forces")
+    force: Any = column("3 * n", doc="in: the start; out: f")
 
 
 @inlined
-def row(n, matrix, b, f, i):
-    value = load(b, i)
+def acceleration(i, law):
+    """a_i = (A f + b)_i."""
+    n = law.b.shape[0]
+    matrix, f = law.matrix, law.force
+    value = load(law.b, i)
     for j in range(n):
         value += load(matrix, i * n + j) * load(f, j)
     return value
 
 
 @njit
-def sweep(n, matrix, b, kinds, friction, direction, lower, f):
-    """One pass; returns the largest change of f, as what it changes of a."""
+def sweep(law):
+    """One sweep of Gauss–Seidel; writes `force`. Returns the largest change of f, times the diagonal of A."""
+    n = law.b.shape[0]
+    matrix, f, direction = law.matrix, law.force, law.direction
     largest = 0.0
     for k in range(n // 3):
         i = 3 * k
         diagonal = matrix[i * n + i]
-        slope = friction[k]
-        if kinds[k] == GIVEN:
+        slope, kind = law.friction[k], law.kinds[k]
+        if kind == DIRECTED:
             diagonal -= slope * (
                 direction[2 * k] * matrix[i * n + i + 1] + direction[2 * k + 1] * matrix[i * n + i + 2]
             )
         before = f[i]
         if diagonal > 0.0:
-            f[i] = max(lower[k], f[i] - row(n, matrix, b, f, i) / diagonal)
+            f[i] = max(law.lower[k], f[i] - acceleration(i, law) / diagonal)
         largest = max(largest, abs(f[i] - before) * diagonal)
-        if kinds[k] == GIVEN:
+        if kind == DIRECTED:
             f[i + 1], f[i + 2] = -slope * f[i] * direction[2 * k], -slope * f[i] * direction[2 * k + 1]
-        if kinds[k] == CONE:
-            largest = max(largest, rub(n, matrix, b, slope * f[i], f, i))
+        if kind == CONE:
+            largest = max(largest, update_friction(i, slope * f[i], law))
     return largest
 
 
 @njit
-def rub(n, matrix, b, most, f, i):
-    """The friction of one contact, at most so large, against its slip."""
+def update_friction(i, most, law):
+    """Set the friction f[i + 1 : i + 3] of one contact against its slip, at most of size `most`; returns its change, times an
+    eigenvalue of A."""
+    n = law.b.shape[0]
+    matrix, f = law.matrix, law.force
     tt, ss, ts = matrix[(i + 1) * n + i + 1], matrix[(i + 2) * n + i + 2], matrix[(i + 1) * n + i + 2]
     half, spread = 0.5 * (tt + ss), 0.5 * (tt - ss)
     largest = half + math.sqrt(spread * spread + ts * ts)
     old_t, old_s = f[i + 1], f[i + 2]
-    new_t = old_t - row(n, matrix, b, f, i + 1) / largest
-    new_s = old_s - row(n, matrix, b, f, i + 2) / largest
+    new_t = old_t - acceleration(i + 1, law) / largest
+    new_s = old_s - acceleration(i + 2, law) / largest
     size = math.sqrt(new_t * new_t + new_s * new_s)
     if size > most:
         new_t, new_s = new_t * most / size, new_s * most / size
@@ -454,13 +613,10 @@ def rub(n, matrix, b, most, f, i):
 
 
 @kernel
-def _solve(
-    n: int, matrix: array(), b: array(), kinds: array(1, np.int64), friction: array(), direction: array(), lower: array(),
-    f: out(), tolerance: float, sweeps: int,
-) -> float:  # fmt: skip
+def _solve(law: LawOfContact, tolerance: float, sweeps: int) -> float:
     change = 0.0
     for _ in range(sweeps):
-        change = sweep(n, matrix, b, kinds, friction, direction, lower, f)
+        change = sweep(law)
         if change <= tolerance:
             break
     return change
@@ -474,8 +630,8 @@ def solve(
 ) -> tuple[np.ndarray, float]:
     """(f, change): forces (n, 3), and the change of accelerations in the last sweep over the largest of b.
 
-    matrix : (3 n, 3 n). b : (n, 3). kinds : (n,) of FREE, GIVEN, CONE. friction : (n,). direction : (n, 2), unit, for GIVEN.
-    lower : (n,) least normal forces.
+    matrix : (3 n, 3 n). b : (n, 3). kinds : (n,) of FREE, DIRECTED, CONE. friction : (n,). direction : (n, 2), unit, for
+    DIRECTED. lower : (n,) least normal forces.
     """
     n = b.size
     f = np.zeros((n // 3, 3))
@@ -485,22 +641,12 @@ def solve(
     if size == 0.0 and not lower.any():
         return f, 0.0
     size = max(size, 1e-300)
-    change = _solve(
-        n, np.ascontiguousarray(matrix).reshape(-1), np.ascontiguousarray(b).reshape(-1), kinds.astype(np.int64),
+    law = LawOfContact(
+        np.ascontiguousarray(matrix).reshape(-1), np.ascontiguousarray(b).reshape(-1), kinds.astype(np.int64),
         friction.astype(float), np.ascontiguousarray(direction, float).reshape(-1), lower.astype(float), flat,
-        CONVERGED * size, SWEEPS,
     )  # fmt: skip
+    change = _solve(law, CONVERGED * size, SWEEPS)
     return f, float(change) / size
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Resting contact at one instant: which contacts bear force, and which of them slide, by the accelerations they would
-# have.
-#
-# Normal forces are those of the linear complementarity problem A f + b ≥ 0 ⊥ f ≥ 0 (Baraff 1994): by Dantzig's
-# algorithm
-# without friction, by Lemke's where some slide (A is then not symmetric), by sweeps over the exact cone where some
-# may stick.
 
 
 ZERO = 1e-9  # accelerations below this part of the largest are zero
@@ -523,25 +669,25 @@ def classify(matrix: np.ndarray, free: np.ndarray, velocity: np.ndarray, frictio
     speed = np.hypot(velocity[:, 1], velocity[:, 2])
     slides = (speed > still) & (friction > 0.0)
     slide = np.where(slides[:, None], velocity[:, 1:] / np.where(slides, speed, 1.0)[:, None], 0.0)
-    kinds = np.where(friction > 0.0, np.where(slides, GIVEN, CONE), FREE)
+    kinds = np.where(friction > 0.0, np.where(slides, DIRECTED, CONE), FREE)
     force = resting_forces(matrix, free, kinds, friction, slide)
     acceleration = free + (matrix @ force.ravel()).reshape(-1, 3)
     small = ZERO * float(np.abs(free).max(initial=0.0))
-    bears = acceleration[:, 0] <= small
+    part = acceleration[:, 0] <= small
     shear = np.hypot(acceleration[:, 1], acceleration[:, 2])
     starts = (kinds == CONE) & (shear > small)
     slide = np.where(starts[:, None], acceleration[:, 1:] / np.where(starts, shear, 1.0)[:, None], slide)
     mode = np.where(kinds == FREE, FRICTIONLESS, np.where(slides | starts, SLIDING, STICKING))
-    return Rest(np.where(bears, mode, OPEN), slide, force)
+    return Rest(np.where(part, mode, OPEN), slide, force)
 
 
 def resting_forces(
     matrix: np.ndarray, free: np.ndarray, kinds: np.ndarray, friction: np.ndarray, slide: np.ndarray
 ) -> np.ndarray:
-    """(n, 3) forces, N; kinds as in `cone_sweeps`, slide (n, 2) of those GIVEN. Raises NoSolution."""
+    """(n, 3) forces, N; kinds as in `solve`, slide (n, 2) of those DIRECTED. Raises NoSolution."""
     n = len(free)
     if not (kinds == CONE).any():
-        sliding = np.where(kinds == GIVEN, friction, 0.0)
+        sliding = np.where(kinds == DIRECTED, friction, 0.0)
         reduced = (
             matrix[::3, ::3] - matrix[::3, 1::3] * (sliding * slide[:, 0]) - matrix[::3, 2::3] * (sliding * slide[:, 1])
         )
@@ -552,153 +698,9 @@ def resting_forces(
         if status == OK:
             return np.column_stack([normal, -(sliding * normal)[:, None] * slide])
     force, change = solve(matrix, free, kinds, friction, slide, np.zeros(n))
-    if not change <= 1e-9:
+    if not change <= ACCEPTED:
         raise NoSolution(
             f"the forces of {n} resting contacts were not found (last change {change:.3g}); with much friction there may be "
             "none (Painlevé): give less friction, or use method='time_stepping'"
         )
     return force
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# The end of a step: contacts that bear force are put back on each other, as joints are.
-#
-# Position: δ = W Jᵀ μ with A_nn μ = −g, the least correction in the metric of the masses that leaves the joints
-# closed.
-# Velocity: the impulse that stops the normal rates, and all rates of contacts that stick. What both add goes to the
-# ledger, as in `mechanics.projection`.
-
-
-ROUNDING = 1e-3  # of `tiny_gap`: gaps below are rounding
-ITERATIONS = 8
-
-
-@njit
-def complete(t, y, dydt, system, touching):
-    """Finish a step in place, with the derivative there in dydt. Returns a status."""
-    options = touching.options[0]
-    status = call_pointer(options.mechanism, options.mechanism_data, COMPLETE, t, y, dydt)
-    if status != 0 or options.active == 0:
-        return status
-    gained = -potential_energy(y, system, touching)
-    worst = place_active(system, touching)
-    for _ in range(ITERATIONS):
-        if not worst > ROUNDING * options.tiny_gap:
-            break
-        respond(options.active, system, touching)
-        if correct(0, touching) != 0:
-            return UNSOLVED
-        gained += displace(y, system, touching)
-        status = call_pointer(options.mechanism, options.mechanism_data, DERIVATIVE, t, y, dydt)
-        if status != 0:
-            return status
-        before = worst
-        worst = place_active(system, touching)
-        if not worst < 0.5 * before:
-            break
-    respond(options.active, system, touching)
-    if correct(1, touching) != 0:
-        return UNSOLVED
-    gained += stop_rates(y, system, touching)
-    status = call_pointer(options.mechanism, options.mechanism_data, DERIVATIVE, t, y, dydt)
-    if status != 0:
-        return status
-    gained += potential_energy(y, system, touching)
-    y[y.shape[0] - len(LEDGER) + PROJECTION_WORK] += gained
-    status = contact_forces(y, dydt, system, touching)
-    note_slides(touching)
-    return status
-
-
-@njit
-def potential_energy(y, system, touching):
-    """That of the forces on bodies (J)."""
-    call_pointer(touching.options[0].mechanism, touching.options[0].mechanism_data, POTENTIAL, 0.0, y, y)
-    return system.energies[1]
-
-
-@njit
-def place_active(system, touching):
-    """The geometry of the active contacts; returns their largest gap."""
-    active = touching.options[0].active
-    place_touches(active, system, touching)
-    worst = 0.0
-    for k in range(active):
-        worst = max(worst, abs(touching.touches[k].gap))
-    return worst
-
-
-@njit
-def correct(velocities, touching):
-    """The multipliers that take away the gaps (0), or the velocities (1), as forces in the table. Returns 0 or 1."""
-    touches, rows, right, unknown = touching.touches, touching.rows, touching.right, touching.unknown
-    active = touching.options[0].active
-    n = list_rows(active, velocities, touching)
-    set_system(n, 0, touching)
-    for i in range(n):
-        touch = touches[rows[i] // 3]
-        right[i] = -touch.velocity[rows[i] % 3] if velocities != 0 else -touch.gap
-    if solve_least(n, touching) != 0:
-        return 1
-    for k in range(active):
-        store3(touches[k].force, (0.0, 0.0, 0.0))
-    for i in range(n):
-        touches[rows[i] // 3].force[rows[i] % 3] = unknown[i]
-    return 0
-
-
-@njit
-def displace(y, system, touching):
-    """Move the bodies by the multipliers in the table; returns the kinetic energy gained, as `projection` does."""
-    shift = touching.shift
-    kinematics = system.kinematics
-    sum_columns(touching.options[0].active, system, touching)
-    move_by_shift(system, touching)
-    gained = 0.0
-    ledger = y.shape[0] - len(LEDGER) + REACTION_TORQUE
-    settings = system.settings[0]
-    for i in range(system.bodies.shape[0]):
-        node = i >= settings.rigid
-        at = node_at(i, system) if node else STATE_SIZE * i
-        move, turn = three(shift, 6 * i), three(shift, 6 * i + 3)
-        moment = cross(move, three(y, at + (3 * settings.particles if node else 7)))
-        put(y, at, add(three(y, at), move))
-        put(y, ledger, add(three(y, ledger), moment))
-        if node:
-            continue
-        gained += dot(turn, cross(load3(kinematics[i].omega), three(y, at + 10)))
-        q = rotate_by((y[at + 3], y[at + 4], y[at + 5], y[at + 6]), turn)
-        for x in range(4):
-            y[at + 3 + x] = q[x]
-    return gained
-
-
-@njit
-def stop_rates(y, system, touching):
-    """Apply the impulses in the table; returns the kinetic energy gained: ½ Δp·(v + v′) over all bodies."""
-    shift = touching.shift
-    bodies = system.bodies
-    kinematics = system.kinematics
-    sum_columns(touching.options[0].active, system, touching)
-    book(1.0, y, y, system, touching)
-    gained = 0.0
-    for i in range(bodies.shape[0]):
-        kin = kinematics[i]
-        force, torque = three(shift, 6 * i), three(shift, 6 * i + 3)
-        gained += dot(force, load3(kin.v)) + dot(torque, load3(kin.omega))
-        gained += 0.5 * bodies[i].inverse_mass * dot(force, force)
-        gained += 0.5 * dot(torque, symvec(load6(kin.inverse_inertia), torque))
-    return gained
-
-
-@njit
-def note_slides(touching):
-    """Keep the way each contact slides, for the next step; see `sliding_direction`."""
-    options = touching.options[0]
-    touches = touching.touches
-    for k in range(options.active):
-        touch = touches[k]
-        if touch.mode == SLIDING:
-            u, v = sliding_direction(touch, options.tiny_speed)
-            f = touch.frame
-            store3(touch.slide, (u * f[3] + v * f[6], u * f[4] + v * f[7], u * f[5] + v * f[8]))

@@ -1,4 +1,6 @@
-"""The tables of a mechanism with contact, and the C functions that read them; see `evaluate`."""
+"""A mechanism with contact by events: the event function, the C function of the whole system, its tables in Python, the
+energy audit of impulses, and conservative advancement, which bounds the time in which nothing can pass through anything.
+"""
 
 from __future__ import annotations
 
@@ -32,10 +34,23 @@ from ..dynamics.mechanism import Mechanism
 from ..model.compile import Model
 from ..model.tables import CONSTRAINT_WORK, LEDGER, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE, System
 from ..scene.shapes.base import BOX, CAPSULE, HALF_SPACE, SPHERE
-from .features import OPEN, OPTIONS, RESPOND, SIDE, SLIDING, STICKING, Touching, corners, facets, place_touches
-from .resting_contact import complete, contact_forces, free_accelerations, respond
+from .features import (
+    OPEN,
+    OPTIONS,
+    RESPOND,
+    SIDE,
+    SLIDING,
+    STICKING,
+    ImpactTables,
+    Touching,
+    corners,
+    facets,
+    update_touches,
+)
+from .resting_contact import compute_responses, contact_forces, free_accelerations, project_contacts
 
-# ----------------------------------------------------------------------------------------------------------------------
+# The event function ----------------------------------------------------------------------------------------------------
+#
 # What ends a stretch of smooth motion: one number that is positive until something happens.
 #
 # It is the least of what must stay positive:
@@ -52,32 +67,33 @@ from .resting_contact import complete, contact_forces, free_accelerations, respo
 
 NEED_ROOM = ENDS_RUN + 50  # status: collision detection needs room
 
-# What the least number is of, in `options.cause`
+# Causes of events, in `options.cause`
 NOTHING, MEETS, CLOSES, LETS_GO, SLIPS, STOPS, LEAVES = range(7)
 
 
 @njit
-def event_functions(t, y, values, system, collision, touching):
-    """values[0] changes sign from + to − when something happens. Returns a status."""
+def event_function(t, y, values, tables):
+    """values[0] changes sign from + to − at an event; `options.cause` says of what kind. Returns a status."""
+    touching = tables.touching
     options = touching.options[0]
     if options.touches > 0:
         status = call_pointer(options.mechanism, options.mechanism_data, DERIVATIVE, t, y, touching.spare)
         if status == 0:
-            status = contact_forces(y, touching.spare, system, touching)
+            status = contact_forces(y, touching.spare, tables)
         if status != 0:
             return status
-        place_touches(options.touches, system, touching)
+        update_touches(options.touches, tables)
     options.cause = NOTHING
     least = math.inf
     for k in range(options.touches):
-        value, cause = of_touch(touching.touches[k], k < options.active, options, system, touching)
+        value, cause = event_of_touch(touching.touches[k], k < options.active, options, tables)
         if value < least:
             least, options.cause = value, cause
-    rigid = system.settings[0].rigid
+    rigid = tables.system.settings[0].rigid
     status = call_pointer(options.detector, options.detector_data, rigid, options.margin, y, y)
     if status != 0:
         return NEED_ROOM if status == MORE_ROOM else NON_FINITE
-    value = nearest(collision, touching)
+    value = least_separation(tables)
     if value < least:
         least, options.cause = value, MEETS
     values[0] = least
@@ -85,8 +101,8 @@ def event_functions(t, y, values, system, collision, touching):
 
 
 @njit
-def of_touch(touch, active, options, system, touching):
-    """(number, cause) of one contact."""
+def event_of_touch(touch, active, options, tables):
+    """(least number, its cause) of one contact."""
     if not active or touch.mode == OPEN:
         slack = options.tiny_gap if touch.velocity[0] < 0.0 else 3.0 * options.tiny_gap
         return touch.gap + slack + touch.slack_gap, CLOSES
@@ -102,14 +118,21 @@ def of_touch(touch, active, options, system, touching):
         value += touch.velocity[1] * dot((f[3], f[4], f[5]), slide) + touch.velocity[2] * dot((f[6], f[7], f[8]), slide)
         if value < least:
             least, cause = value, STOPS
-    value = inside(touch.position, system.kinematics[touch.i], touch.first_i, touch.last_i, touching.sides)
-    value = min(value, inside(touch.position, system.kinematics[touch.j], touch.first_j, touch.last_j, touching.sides))
+    value = distance_inside(
+        touch.position, tables.system.kinematics[touch.i], touch.first_i, touch.last_i, tables.touching.sides
+    )
+    value = min(
+        value,
+        distance_inside(
+            touch.position, tables.system.kinematics[touch.j], touch.first_j, touch.last_j, tables.touching.sides
+        ),
+    )
     return (value, LEAVES) if value < least else (least, cause)
 
 
 @inlined
-def inside(position, kin, first, last, sides):
-    """How far a point is inside of the rim of a feature."""
+def distance_inside(position, kin, first, last, sides):
+    """The distance of a point (world) from the rim of a feature, positive inside."""
     local = matvec_t(load9(kin.rotation), sub(load3(position), load3(kin.x)))
     least = math.inf
     for s in range(first, last):
@@ -121,24 +144,24 @@ def inside(position, kin, first, last, sides):
 
 
 @njit
-def nearest(collision, touching):
-    """The least separation of what collision detection finds, but for the contacts that are known."""
-    options = touching.options[0]
-    contacts = collision.contacts
+def least_separation(tables):
+    """The least separation of the points of collision detection that are no touches."""
+    options = tables.touching.options[0]
+    contacts = tables.collision.contacts
     least = options.margin
-    for c in range(collision.counts[CONTACTS]):
+    for c in range(tables.collision.counts[CONTACTS]):
         contact = contacts[c]
-        if contact.separation + options.tiny_gap < least and not known(contact, collision, touching):
+        if contact.separation + options.tiny_gap < least and not is_known(contact, tables):
             least = contact.separation + options.tiny_gap
     return least
 
 
 @inlined
-def known(contact, collision, touching):
-    """Whether a point that was found is one of the touches."""
-    options = touching.options[0]
-    touches = touching.touches
-    pair = collision.pairs[contact.pair]
+def is_known(contact, tables):
+    """Whether a point of collision detection is one of the touches."""
+    options = tables.touching.options[0]
+    touches = tables.touching.touches
+    pair = tables.collision.pairs[contact.pair]
     for k in range(options.touches):
         touch = touches[k]
         if min(touch.a, touch.b) == min(pair.a, pair.b) and max(touch.a, touch.b) == max(pair.a, pair.b):
@@ -148,55 +171,50 @@ def known(contact, collision, touching):
     return False
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# A mechanism with contact as a C function: what is integrated, and what is watched meanwhile; see `pointer`.
+# The C function --------------------------------------------------------------------------------------------------------
 #
-# It does the tasks of the mechanism with the forces of contact in them, and RESPOND; EVENT is what is watched. It is
-# handed the
-# address of the addresses of three tables: of the system, of contact and of collision detection.
+# It does the tasks of the mechanism with the forces of contact in them, RESPOND, and EVENT, the event function. Its `data`
+# is the address of `ImpactTables`.
 
 
 _floats = viewer(np.float64)
-_addresses = viewer(np.int64)
 
 
 @njit
-def contact_system_task(task, t, y, dydt, system, touching, collision):
-    """Do one of the tasks; returns a status."""
+def contact_system_task(task, t, y, dydt, tables):
+    """Do one of the tasks for the state y; writes dydt and the tables. Returns a status."""
     if task == EVENT:
-        return event_functions(t, y, dydt, system, collision, touching)
-    options = touching.options[0]
+        return event_function(t, y, dydt, tables)
+    options = tables.touching.options[0]
     if task in (COMPLETE, COMPLETE_EVALUATED):
-        return complete(t, y, dydt, system, touching)
+        return project_contacts(t, y, dydt, tables)
     inner = DERIVATIVE if task == RESPOND else task
     status = call_pointer(options.mechanism, options.mechanism_data, inner, t, y, dydt)
     if status != 0:
         return status
     if task == DERIVATIVE:
-        return contact_forces(y, dydt, system, touching)
+        return contact_forces(y, dydt, tables)
     if task == RESPOND:
-        place_touches(options.touches, system, touching)
-        respond(options.touches, system, touching)
-        free_accelerations(options.touches, y, dydt, system, touching)
+        update_touches(options.touches, tables)
+        compute_responses(options.touches, tables)
+        free_accelerations(options.touches, y, dydt, tables)
     return 0
 
 
 def contact_system_entry(data, task, t, y, n, dydt, m):
-    at = _addresses(data, 3)
-    system, touching, collision = table_at(System, at[0]), table_at(Touching, at[1]), table_at(Collision, at[2])
-    return contact_system_task(task, t, _floats(y, n), _floats(dydt, m), system, touching, collision)
+    return contact_system_task(task, t, _floats(y, n), _floats(dydt, m), table_at(ImpactTables, data))
 
 
 CONTACT_SYSTEM_ENTRY = CFunction(contact_system_entry, C_SIGNATURE)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# Its tables ------------------------------------------------------------------------------------------------------------
 
 
 class ContactSystem:
-    """A mechanism and what touches in it: a C function at `address`, to be handed `data`; keeps the arrays alive.
+    """A mechanism and its contacts: a C function at `address` with its `data`; keeps the arrays alive.
 
-    ledger : where the entries of contact stand in the state. margin : m, features nearer than this are looked at.
+    ledger : where the entries of contact stand in the state. margin : m, within which collision detection finds features.
     """
 
     def __init__(self, mechanism: Mechanism, collision: Collision, size: int, ledger: int, margin: float) -> None:
@@ -207,7 +225,7 @@ class ContactSystem:
         options.mechanism, options.mechanism_data = mechanism.address, mechanism.data
         options.detector = self.detector.address
         self._size = size
-        self._data = np.zeros(3, np.int64)
+        self._data = np.zeros(2 * len(ImpactTables._fields), np.int64)
         self.data = int(self._data.ctypes.data)
         if DISABLED:
             self._callback = C_TYPE(self._call)
@@ -216,57 +234,58 @@ class ContactSystem:
             self.address = CONTACT_SYSTEM_ENTRY.address
         self._function = C_TYPE(self.address)
         self.tables = self._workspace(0)
-        self.place_tables()
+        self.update_addresses()
 
     def _workspace(self, touches: int) -> Touching:
         """Tables for so many touches."""
         sizes = {"n": touches, "m": len(self.mechanism.system.bodies), "sides": 0, "state": self._size}
         return allocate(Touching, sizes, options=self.options)
 
-    def place_tables(self) -> None:
-        """Write the addresses of all tables where the C functions look for them; after any of them moved."""
+    @property
+    def _all_tables(self) -> ImpactTables:
+        return ImpactTables(self.mechanism.system, self.tables, self.detector.collision)
+
+    def update_addresses(self) -> None:
+        """Write the addresses of all tables to `data`, after any of them moved."""
         self.options.detector_data = self.detector.data
-        tables = (self.mechanism.system, self.tables, self.detector.collision)
-        self._addresses = [address_table(table) for table in tables]
-        self._data[:] = [table.ctypes.data for table in self._addresses]
+        self._addresses = address_table(self._all_tables)
+        self._data[:] = self._addresses
 
     def set_touches(self, touches: np.ndarray, sides: np.ndarray, active: int) -> None:
-        """What touches from now on; the first `active` bear force. sides: (m, 4), see `tables`."""
+        """Replace the touches; the first `active` bear force. sides: (m, 4), see `features`."""
         self.tables = self._workspace(len(touches))._replace(sides=np.ascontiguousarray(sides, float).reshape(-1))
         self.tables.touches[:] = touches
         self.options.touches, self.options.active = len(touches), active
-        self.place_tables()
+        self.update_addresses()
 
     def make_room(self) -> None:
-        """After NEED_ROOM of the watch."""
+        """Grow the tables of collision detection after NEED_ROOM."""
         self.detector.make_room()
-        self.place_tables()
+        self.update_addresses()
 
     def detect(self, y: np.ndarray, margin: float) -> Any:
         """The contacts (`collide.tables.CONTACT`) of features nearer than `margin` (m). Raises FloatingPointError."""
         if self.detector(y[: STATE_SIZE * int(self.mechanism.system.settings.rigid[0])], margin) != 0:
             raise FloatingPointError("a pose is not finite")
-        self.place_tables()
+        self.update_addresses()
         collision = self.detector.collision
         return collision.contacts[: int(collision.counts[CONTACTS])]
 
     def _call(self, data: int, task: int, t: float, y: int, n: int, dydt: int, m: int) -> int:
-        tables = (self.mechanism.system, self.tables, self.detector.collision)
-        return int(contact_system_task(task, t, view(y, n), view(dydt, m), *tables))
+        return int(contact_system_task(task, t, view(y, n), view(dydt, m), self._all_tables))
 
     def __call__(self, task: int, t: float, y: np.ndarray, dydt: np.ndarray) -> int:
         """Do a task on two contiguous float64 arrays; returns a status."""
         return int(self._function(self.data, task, t, y.ctypes.data, y.size, dydt.ctypes.data, dydt.size))
 
-    def look(self, t: float, y: np.ndarray) -> float:
-        """The number that is watched, at a state."""
+    def event_value(self, t: float, y: np.ndarray) -> float:
+        """The event function at a state."""
         values = np.zeros(1)
         self(EVENT, t, y, values)
         return float(values[0])
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The impulses of an instant on the momenta, and what the audit books of them.
+# Impulses on the momenta, and the energy audit -------------------------------------------------------------------------
 
 
 def book_impulse(
@@ -298,18 +317,16 @@ def book_impulse(
     y[common + REACTION_TORQUE : common + REACTION_TORQUE + 3] += moment.sum(axis=0)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# How long the motion can be left alone so that nothing passes through anything unseen.
+# Conservative advancement ----------------------------------------------------------------------------------------------
 #
-# A step is looked at at its end. There, two things that met within it overlap, unless one is through the other
-# already. So a
-# step may not take them past their distance and half the thickness of the thinner one, at speeds and accelerations as
-# they are, with room to spare.
+# How long a step may be so that nothing passes through anything unseen (B. Mirtich 1996). A step is checked at its end.
+# There, two things that met within it overlap, unless one is through the other already. So a step may not take them past
+# their distance and half the thickness of the thinner one, at speeds and accelerations as they are, with a margin.
 
 
-THICKNESS = 0.5  # what part of it may be passed
-SPARE = 2.0  # how much the acceleration may grow meanwhile
-LONGEST = 1e6  # s
+THICKNESS = 0.5  # of the thickness of a collider: the part that may be passed
+SPARE = 2.0  # factor by which the acceleration may grow meanwhile
+LONGEST = 1e6  # s, where nothing moves
 
 
 class ConservativeAdvancement:
@@ -346,7 +363,7 @@ class ConservativeAdvancement:
         return np.where(swap, second, first), np.where(swap, first, second)
 
     def safe_time(self, y: np.ndarray, dydt: np.ndarray) -> float:
-        """Seconds, from the state y with its derivative."""
+        """The time (s) from the state y with derivative dydt within which nothing passes through anything."""
         if not len(self._first):
             return LONGEST
         state = y[: STATE_SIZE * self._count].reshape(-1, STATE_SIZE)

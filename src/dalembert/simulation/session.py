@@ -177,7 +177,7 @@ def touching(run: Simulation) -> np.ndarray:
     """The contacts of a run at its current state: (k, 9), point (m), force on the second body (N), normal."""
     bodies = run._driver.bodies
     if bodies is not None:
-        rows = bodies._found()
+        rows = bodies._contacts()
         parts = (rows.position, bodies._impulses(rows) / bodies.settings.dt, rows.frame[:, :3])
         found = np.concatenate(parts, axis=1)
     else:

@@ -1,4 +1,4 @@
-"""Stops, dry friction and ideal motors of joints, by both solvers: forces, impacts, the books, and what is refused."""
+"""Stops, dry friction and ideal motors of joints, by both solvers: forces, impacts, the energy balance, and errors."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def angle_of(run):
 
 
 @SOLVERS
-def test_a_pendulum_rests_on_its_stop_and_the_books_close(solver):
+def test_a_pendulum_rests_on_its_stop_and_the_energy_balances(solver):
     scene = pendulum()
     scene.limit("stop", "hinge", upper=0.5)
     run = dal.simulate(scene, 1.5, dt=0.005, solver=solver)

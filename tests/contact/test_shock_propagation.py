@@ -1,4 +1,4 @@
-"""Loads carried down stacks, and the search that keeps guesses from making energy."""
+"""Shock propagation down stacks, and the line search that keeps guesses from adding energy."""
 
 import numpy as np
 import pytest
