@@ -18,7 +18,7 @@ import numba
 import pytest
 
 import dalembert
-from dalembert import cli
+from dalembert.cli.commands import all_commands
 from dalembert.core import cache_folders, compile_progress
 from dalembert.core.thread_pool import cores
 from dalembert.simulation import precompile as ahead
@@ -304,7 +304,7 @@ def test_the_line_counts_what_is_left_and_estimates_from_last_time(monkeypatch):
 def test_the_command_prints_a_table_of_all_kernels(monkeypatch, capsys):
     monkeypatch.setattr(ahead, "precompile", lambda wanted: {"core.thread_pool.serve": 1.25})
     monkeypatch.setenv("COLUMNS", "200")
-    assert cli.compile_everything() == 0
+    assert all_commands()["compile"]() == 0
     out = capsys.readouterr().out
     assert out.split()[:5] == ["kernel", "purpose", "seconds", "cached", "in"]
     assert re.search(r"core\.thread_pool\.serve +threads +1\.2", out)
