@@ -34,11 +34,11 @@ def test_a_name_is_taken_once():
 def test_dispatch_calls_the_function_of_a_kind():
     """Kinds may be negative, as those of laws of forces that a file adds."""
     choose = by_kind(
-        __name__, "choose", "x, y", {-1: njit(lambda x, y: x - y), 7: njit(lambda x: -x)}, "(inf, -inf)[0]",
+        __name__, "x, y", {-1: njit(lambda x, y: x - y), 7: njit(lambda x: -x)}, "(inf, -inf)[0]",
         {-1: "x, y", 7: "x"},
     )  # fmt: skip
     plain = choose if DISABLED else choose.py_func
     names = plain.__globals__
     if not DISABLED:
-        names.update({name: thing.py_func for name, thing in names.items() if name.startswith("function_")})
+        names.update({name: thing.py_func for name, thing in names.items() if name.startswith("kind_")})
     assert plain(-1, 3.0, 1.0) == 2.0 and plain(7, 3.0, 1.0) == -3.0 and plain(0, 3.0, 1.0) == math.inf

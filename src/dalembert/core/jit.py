@@ -10,6 +10,7 @@ kernel is never loaded, and an edit compiles only what it can change.
 """
 
 import functools
+import hashlib
 import importlib
 import os
 import sys
@@ -174,8 +175,6 @@ class CFunction:
 
     @functools.cached_property
     def _on_disk(self) -> Any:
-        import hashlib
-
         from . import object_cache as objects
 
         code = self.function.__code__
@@ -184,8 +183,6 @@ class CFunction:
 
     def _folder(self) -> str:
         """The name of the folder of its machine code."""
-        import hashlib
-
         from .cache_folders import ROOT, folder_of, source_hash
 
         if self._source is None:

@@ -67,29 +67,33 @@ class Registry(Mapping[str, Thing], Generic[Thing]):
         return len(self._all())
 
 
-# Dispatch by a number, made of a registry ------------------------------------------------------------------------------
+# Choosing a compiled function by a number -----------------------------------------------------------------------------
 
 
 def by_kind(
-    module: str, name: str, arguments: str, functions: Mapping[int, Callable[..., Any]], otherwise: str,
-    passed: Mapping[int, str] | None = None,
-) -> Any:  # fmt: skip
+    module: str,
+    arguments: str,
+    kinds: Mapping[int, Callable[..., Any]],
+    otherwise: str,
+    arguments_of: Mapping[int, str] | None = None,
+    name: str = "choose",
+) -> Any:
     """The compiled function name(kind, arguments), which calls the function of that kind.
 
-    It is written as source, one comparison after another in the order of `functions`, because Numba compiles no loop over
+    It is written as source, one comparison after another in the order of `kinds`, because Numba compiles no loop over
     different functions; LLVM makes a jump table of the comparisons. The functions become part of it.
 
     module : the module that it belongs to. arguments : their names, "size, u". otherwise : an expression, which may use
-    `inf`, of what it returns for other kinds. passed : the arguments of each function, where they are not all of them.
+    `inf`, of what it returns for other kinds. arguments_of : the arguments of each function, where they are others.
     """
-    file = f"<{module}.{name}>"
+    file = f"<{module}: {name}({arguments})>"
     lines = [f"def {name}(kind, {arguments}):"]
-    for i, kind in enumerate(functions):
-        own = arguments if passed is None else passed[kind]
-        lines += [f"    if kind == {kind}:", f"        return function_{i}({own})"]
+    for i, number in enumerate(kinds):
+        own = arguments if arguments_of is None else arguments_of[number]
+        lines += [f"    if kind == {number}:", f"        return kind_{i}({own})"]
     source = "\n".join([*lines, f"    return {otherwise}"]) + "\n"
-    space: dict[str, Any] = {f"function_{i}": function for i, function in enumerate(functions.values())}
-    space |= {"__name__": module, "inf": math.inf}
-    exec(compile(source, file, "exec"), space)
+    names: dict[str, Any] = {f"kind_{i}": function for i, function in enumerate(kinds.values())}
+    names |= {"__name__": module, "inf": math.inf}
+    exec(compile(source, file, "exec"), names)
     linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file  # for tracebacks
-    return inlined(space[name])
+    return inlined(names[name])

@@ -248,18 +248,14 @@ def _of(find: Callable[[Law], Any], on_coordinate: bool) -> dict[int, Any]:
 
 
 exert_on_bodies = by_kind(
-    __name__, "exert_on_bodies", "t, y, force, at, kinematics, exerted, power, scratch",
-    _of(lambda law: law.exert, False), "0",
-)  # fmt: skip
-power_on_bodies = by_kind(
-    __name__, "power_on_bodies", "force, at, kinematics, exerted", _of(lambda law: law.power, False), "0.0"
+    __name__, "t, y, force, at, kinematics, exerted, power, scratch", _of(lambda law: law.exert, False), "0"
 )
-energy_on_bodies = by_kind(__name__, "energy_on_bodies", "force, kinematics", _of(lambda law: law.energy, False), "0.0")
+power_on_bodies = by_kind(__name__, "force, at, kinematics, exerted", _of(lambda law: law.power, False), "0.0")
+energy_on_bodies = by_kind(__name__, "force, kinematics", _of(lambda law: law.energy, False), "0.0")
 effort_of = by_kind(
-    __name__, "effort_of", "t, y, force, coordinate, rate, kinematics, curves, scratch", _of(_effort, True),
-    "(0, 0.0, 0.0)",
-)  # fmt: skip
-energy_on_coordinate = by_kind(__name__, "energy_on_coordinate", "force, s", _of(lambda law: law.energy, True), "0.0")
+    __name__, "t, y, force, coordinate, rate, kinematics, curves, scratch", _of(_effort, True), "(0, 0.0, 0.0)"
+)
+energy_on_coordinate = by_kind(__name__, "force, s", _of(lambda law: law.energy, True), "0.0")
 
 
 # ----------------------------------------------------------------------------------------------------------------------

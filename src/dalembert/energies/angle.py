@@ -33,19 +33,19 @@ class AngularSprings(Energy):
         self.particles, self.triples, self.rest = particles, triples, rest
         self.numbers = {"stiffness": stiffness, "damping": damping}
 
-    def resolve(self, resolver: Any) -> tuple[Any, dict[str, Any]]:
-        group = resolver.group(self.particles)
-        rows = resolver.elements(group, self.triples, 3, apart="an angle needs three places")
+    def resolve(self, found: Any) -> tuple[Any, dict[str, Any]]:
+        group = found.group(self.particles)
+        rows = found.elements(group, self.triples, 3, apart="an angle needs three places")
         x = group.position
-        values = {"nodes": rows + group.first, **resolver.per_element(len(rows), **self.numbers)}
+        values = {"nodes": rows + group.first, **found.per_element(len(rows), **self.numbers)}
         u, v = x[rows[:, 0]] - x[rows[:, 1]], x[rows[:, 2]] - x[rows[:, 1]]
         angle = np.arctan2(np.linalg.norm(np.cross(u, v), axis=1), np.einsum("ij,ij->i", u, v))
-        values["rest"] = angle if self.rest is None else resolver.per_element(len(rows), rest=self.rest)["rest"]
+        values["rest"] = angle if self.rest is None else found.per_element(len(rows), rest=self.rest)["rest"]
         flat = (values["rest"] < 1e-6) | (values["rest"] > np.pi - 1e-6)
         if flat.any():
             i = int(np.argmax(flat))
             raise ValueError(
-                f"{resolver.owner}: the rest angle of element {i} is {values['rest'][i]:g}; straight ones go with bending()"
+                f"{found.owner}: the rest angle of element {i} is {values['rest'][i]:g}; straight ones go with bending()"
             )
         return group, values
 

@@ -29,13 +29,13 @@ class Areas(Energy):
         self.particles, self.faces = particles, faces
         self.numbers = {"stiffness": stiffness, "damping": damping}
 
-    def resolve(self, resolver: Any) -> tuple[Any, dict[str, Any]]:
-        group = resolver.group(self.particles)
-        rows = resolver.elements(group, self.faces, 3, apart="a triangle needs an area")
-        values = {"nodes": rows + group.first, **resolver.per_element(len(rows), **self.numbers)}
+    def resolve(self, found: Any) -> tuple[Any, dict[str, Any]]:
+        group = found.group(self.particles)
+        rows = found.elements(group, self.faces, 3, apart="a triangle needs an area")
+        values = {"nodes": rows + group.first, **found.per_element(len(rows), **self.numbers)}
         a, b, c = (group.position[rows[:, k]] for k in range(3))
         area = 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)
-        values["rest"] = resolver.per_element(len(rows), above_zero=True, area=area)["area"]
+        values["rest"] = found.per_element(len(rows), above_zero=True, area=area)["area"]
         return group, values
 
 

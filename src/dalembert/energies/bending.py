@@ -34,10 +34,10 @@ class Bending(Energy):
         self.particles, self.triples = particles, triples
         self.numbers = {"stiffness": stiffness, "damping": damping}
 
-    def resolve(self, resolver: Any) -> tuple[Any, dict[str, Any]]:
-        group = resolver.group(self.particles)
-        rows = resolver.elements(group, self.triples, 3, apart="a thread needs some length")
-        values = {"nodes": rows + group.first, **resolver.per_element(len(rows), **self.numbers)}
+    def resolve(self, found: Any) -> tuple[Any, dict[str, Any]]:
+        group = found.group(self.particles)
+        rows = found.elements(group, self.triples, 3, apart="a thread needs some length")
+        values = {"nodes": rows + group.first, **found.per_element(len(rows), **self.numbers)}
         lengths = np.linalg.norm(np.diff(group.position[rows], axis=1), axis=2).mean(axis=1)
         values["stiffness"] = values["stiffness"] / lengths
         return group, values

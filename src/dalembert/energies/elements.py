@@ -149,17 +149,16 @@ def loops_of(kind: Kind) -> Loops:
 LOOPS = {kind.number: loops_of(kind) for kind in KINDS.values()}
 NAMES = {kind.number: name for name, kind in KINDS.items()}
 set_energy = by_kind(
-    __name__, "set_energy", "first, last, x, elements, scratch",
-    {number: loops.energy for number, loops in LOOPS.items()}, "0.0",
+    __name__, "first, last, x, elements, scratch", {number: loops.energy for number, loops in LOOPS.items()}, "0.0",
     {number: f"elements.{name}, first, last, x, scratch" for number, name in NAMES.items()},
 )  # fmt: skip
 set_forces = by_kind(
-    __name__, "set_forces", "first, last, x, about, same, v, f, g, elements, scratch",
+    __name__, "first, last, x, about, same, v, f, g, elements, scratch",
     {number: loops.forces for number, loops in LOOPS.items()}, "(0.0, 0.0)",
     {number: f"elements.{name}, first, last, x, about, same, v, f, g, scratch" for number, name in NAMES.items()},
 )  # fmt: skip
 set_matrix = by_kind(
-    __name__, "set_matrix", "first, last, x, about, same, p, q, values, elements, scratch",
+    __name__, "first, last, x, about, same, p, q, values, elements, scratch",
     {number: loops.matrix for number, loops in LOOPS.items()}, "None",
     {
         number: f"elements.{name}, elements.{name}_slots, first, last, x, about, same, p, q, values, scratch"

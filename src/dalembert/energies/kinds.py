@@ -62,7 +62,7 @@ class Energy:
     kind = ""
     label = ""
 
-    def resolve(self, resolver: Any) -> tuple[Any, dict[str, Any]]:
-        """(group of particles, fields of the rows of its table), checked by `resolver`, a `scene.resolve.Resolver`.
+    def resolve(self, found: Any) -> tuple[Any, dict[str, Any]]:
+        """(group of particles, fields of the rows of its table), checked by `found`, a `scene.resolve.Resolver`.
         Raises ValueError."""
-        raise NotImplementedError(f"{type(self).__name__} does not define resolve(resolver)")
+        raise NotImplementedError(f"{type(self).__name__} does not define resolve(found)")

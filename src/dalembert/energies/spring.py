@@ -23,17 +23,17 @@ class Springs(Energy):
         self.particles, self.pairs, self.rest, self.draw = particles, pairs, rest, draw
         self.numbers = {"stiffness": stiffness, "damping": damping}
 
-    def resolve(self, resolver: Any) -> tuple[Any, dict[str, Any]]:
-        group = resolver.group(self.particles)
-        rows = resolver.elements(group, self.pairs, 2)
+    def resolve(self, found: Any) -> tuple[Any, dict[str, Any]]:
+        group = found.group(self.particles)
+        rows = found.elements(group, self.pairs, 2)
         lengths = np.linalg.norm(group.position[rows[:, 1]] - group.position[rows[:, 0]], axis=1)
-        values = {"nodes": rows + group.first, **resolver.per_element(len(rows), **self.numbers)}
-        values["rest"] = lengths if self.rest is None else resolver.per_element(len(rows), rest=self.rest)["rest"]
+        values = {"nodes": rows + group.first, **found.per_element(len(rows), **self.numbers)}
+        values["rest"] = lengths if self.rest is None else found.per_element(len(rows), rest=self.rest)["rest"]
         lost = (lengths == 0.0) & (values["rest"] > 0.0)
         if lost.any():
             i = int(np.argmax(lost))
             raise ValueError(
-                f"{resolver.owner}: spring {i}, particles {rows[i].tolist()}, starts with both ends at one place and a rest "
+                f"{found.owner}: spring {i}, particles {rows[i].tolist()}, starts with both ends at one place and a rest "
                 f"length of {values['rest'][i]:g} m, and so has no direction; move one, or give it no rest length"
             )
         if self.draw:

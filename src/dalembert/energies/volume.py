@@ -25,11 +25,11 @@ class Volumes(Energy):
         self.particles, self.tetrahedra = particles, tetrahedra
         self.numbers = {"stiffness": stiffness, "damping": damping}
 
-    def resolve(self, resolver: Any) -> tuple[Any, dict[str, Any]]:
-        group = resolver.group(self.particles)
-        rows = resolver.elements(group, self.tetrahedra, 4, apart="a tetrahedron needs a volume")
-        values = {"nodes": rows + group.first, **resolver.per_element(len(rows), **self.numbers)}
-        values["rest"] = require_upright(resolver.owner, group.position, rows)
+    def resolve(self, found: Any) -> tuple[Any, dict[str, Any]]:
+        group = found.group(self.particles)
+        rows = found.elements(group, self.tetrahedra, 4, apart="a tetrahedron needs a volume")
+        values = {"nodes": rows + group.first, **found.per_element(len(rows), **self.numbers)}
+        values["rest"] = require_upright(found.owner, group.position, rows)
         return group, values
 
 

@@ -11,9 +11,10 @@ import numpy as np
 from ..core.user_function import Adapter, Pointer
 from ..scene.body import WORLD, Body
 from ..scene.checks import eigenvectors, quaternion_of
+from ..scene.force import Event
 from ..scene.joint import Joint, Link
 from ..scene.particles import Particle
-from ..scene.scene import Event, Scene
+from ..scene.scene import Scene
 from . import tables
 from .graph import Graph, build_graph
 from .particles import (

@@ -1,4 +1,4 @@
-"""Forces on bodies as the user describes them: the base class, and the methods of `Scene` that add forces.
+"""Forces on bodies and events as the user describes them, and the methods of `Scene` that add forces.
 
 Points and axes are in world coordinates at the initial pose. The files in `forces` define one force each.
 """
@@ -6,6 +6,7 @@ Points and axes are in world coordinates at the initial pose. The files in `forc
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -99,6 +100,19 @@ class Force:
 def units(coordinate: str) -> tuple[str, str, str, str]:
     """Units of a coordinate, an effort on it, a stiffness and a damping."""
     return ("rad", "N m", "N m/rad", "N m s/rad") if coordinate == "angle" else ("m", "N", "N/m", "N s/m")
+
+
+@dataclass(eq=False)
+class Event:
+    """Something that happens when a function of the state changes sign; made by `Scene.event`."""
+
+    name: str
+    function: Callable[..., float]
+    direction: int
+    release: list[str]
+    stop: bool
+    action: Callable[[Any], None] | None
+    once: bool
 
 
 # The methods of `Scene` ----------------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike
 from .body import WORLD, Body, World, mass_of_body
 from .checks import color_text, real_array, rotation_matrix, unit_quaternion
 from .contact import OF_SCENE, ContactMethods, ContactRule, Material, Obstacle, OfScene, require_convex, surface
-from .force import Force, ForceMethods
+from .force import Event, Force, ForceMethods
 from .joint import Frame, Joint, JointMethods, Link
 from .mass import volume_of
 from .particle_forces import ParticleForceMethods
@@ -22,19 +21,6 @@ from .shapes import HeightField, TriangleMesh
 from .soft import SoftBodyMethods
 
 PALETTE = ("#4c78a8", "#f58518", "#54a24b", "#e45756", "#72b7b2", "#b279a2", "#eeca3b", "#9d755d")
-
-
-@dataclass(eq=False)
-class Event:
-    """Something that happens when a function of the state changes sign; made by `Scene.event`."""
-
-    name: str
-    function: Callable[..., float]
-    direction: int
-    release: list[str]
-    stop: bool
-    action: Callable[[Any], None] | None
-    once: bool
 
 
 class Scene(JointMethods, ForceMethods, ContactMethods, ParticleMethods, ParticleForceMethods, SoftBodyMethods):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..core import interrupt
-from ..scene.scene import Event
+from ..scene.force import Event
 from .initial_conditions import ledger_size
 
 

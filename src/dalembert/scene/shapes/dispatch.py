@@ -42,14 +42,18 @@ ORIGIN = "(0.0, 0.0, 0.0)"
 _derived = {kind: extent_by_support(cls) for kind, cls in CONVEX.items() if cls.kernels.extent is None}
 _faces = hooks("face")
 _other_faces = {kind: function for kind, function in _faces.items() if kind >= FIRST_FREE}
-shape_support = by_kind(__name__, "shape_support", "size, u", hooks("support"), ORIGIN)
-shape_extent = by_kind(__name__, "shape_extent", "size, u", {**hooks("extent"), **_derived}, "(0.0, 0.0)")
-shape_ray = by_kind(__name__, "shape_ray", "size, o, d", hooks("ray"), f"(inf, -inf, {ORIGIN})")
-shape_distance = by_kind(__name__, "shape_distance", "size, p", hooks("distance"), f"(inf, {ORIGIN})")
-shape_curvature = by_kind(
-    __name__, "shape_curvature", "size, p, u", hooks("curvature"), "(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)"
-)
-shape_flat_normal = by_kind(__name__, "shape_flat_normal", "size, u", hooks("flat_normal"), ORIGIN)
-shape_face = by_kind(__name__, "shape_face", "size, u, x, axes, scratch, at", _faces, "0")
+
+
+def _by_kind(name: str, arguments: str, functions: dict[int, Any], otherwise: str) -> Any:
+    return by_kind(__name__, arguments, functions, otherwise, name=name)
+
+
+shape_support = _by_kind("shape_support", "size, u", hooks("support"), ORIGIN)
+shape_extent = _by_kind("shape_extent", "size, u", {**hooks("extent"), **_derived}, "(0.0, 0.0)")
+shape_ray = _by_kind("shape_ray", "size, o, d", hooks("ray"), f"(inf, -inf, {ORIGIN})")
+shape_distance = _by_kind("shape_distance", "size, p", hooks("distance"), f"(inf, {ORIGIN})")
+shape_curvature = _by_kind("shape_curvature", "size, p, u", hooks("curvature"), "(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)")
+shape_flat_normal = _by_kind("shape_flat_normal", "size, u", hooks("flat_normal"), ORIGIN)
+shape_face = _by_kind("shape_face", "size, u, x, axes, scratch, at", _faces, "0")
 # The same of the shapes without contact functions of their own.
-other_face = by_kind(__name__, "other_face", "size, u, x, axes, scratch, at", _other_faces, "0")
+other_face = _by_kind("other_face", "size, u, x, axes, scratch, at", _other_faces, "0")
