@@ -184,7 +184,7 @@ def test_constraints_that_contradict_each_other_are_refused():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"method": "rk4"}, "fixed steps: give dt"), ({"method": "splitting", "dt": 0.1}, "take another"),
+        ({"method": "rk4"}, "fixed steps: give dt"), ({"method": "splitting", "dt": 0.1}, "use another method"),
         ({"dt": 0.0}, "dt must be positive"), ({"rtol": 0.0}, "rtol must be"), ({"method": "none"}, "none"),
         ({"rates": [np.nan, 0.0]}, "rates: give 2 finite numbers"), ({"frames": -1.0}, "frames must be"),
     ],
