@@ -20,9 +20,7 @@ from ..core.status import NON_FINITE, OK
 from ..core.tables import table_at
 from ..dynamics.particle_forces import particles_at
 from ..linalg.block_matrix import load_3
-from ..model.tables import (
-    System,
-)
+from ..model.tables import System
 from .contact import gather_attachments, gather_touches, store_warm_start
 from .free import all_free, run_free_steps
 from .newton import solve_stage
