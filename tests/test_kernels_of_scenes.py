@@ -13,15 +13,17 @@ from dalembert.simulation import precompile as ahead
 
 pytestmark = pytest.mark.skipif(jit.DISABLED, reason="nothing is compiled")
 
-MECHANICS, SPECIAL, INTEGRATE = "mechanics.evaluate", "mechanics.special", "integrate.behind"
-EACH, ELEMENTS, PAIRS = "mechanics.fields", "mechanics.element_forces", "mechanics.pair_forces"
-DETECT, BOX, PLANE, ROUND = "collide.detect", "collide.narrow_box", "collide.narrow_plane", "collide.narrow_round"
-STEP, LIMITS, CONVERGING = "contact.step", "contact.limits", "contact.converging"
-JOINT, CLOSED, JOINT_STEP = "articulated.evaluate", "articulated.closed", "articulated.contact_step"
-PARTICLES, PARTICLE_DETECT, IMPACT = "particles.step", "particles.detect", "impact.evaluate"
-LCP, SWEEPS = "linalg.lcp", "impact.cone_sweeps"
+# Kernels by the names of their entry points; where a module has several that go together, by the name of the module.
+MECHANICS, SPECIAL, INTEGRATE = "mechanism_entry", "special_entry", "integration_entry"
+EACH, ELEMENTS, PAIRS = "fields_entry", "elements_entry", "pairs_entry"
+DETECT, BOX, PLANE, ROUND = "detect_entry", "evaluate_box", "evaluate_plane", "evaluate_round"
+STEP, LIMITS, CONVERGING = "step_entry", "limits_entry", "converging_entry"
+JOINT, CLOSED, JOINT_STEP = "tree_entry", "loops_entry", "tree_step_entry"
+PARTICLES, PARTICLE_DETECT, IMPACT = "particle_step_entry", "particle_detect_entry", "contact_system_entry"
+LCP, SWEEPS = "linalg.lcp", "impact.resting_contact"
 AT_TIMES = {LCP, SWEEPS}  # what some instants take
-SMALL = {"mechanics.joint_state"}  # read while the run is set up, where joints have coordinates
+SMALL = {"dynamics.forces"}  # read while the run is set up, where joints have coordinates
+GROUPS = AT_TIMES | SMALL
 
 
 def robot(stop=False):
@@ -75,8 +77,8 @@ SCENES = {
 def asked(monkeypatch):
     """(names of what is compiled ahead, names of what is asked for its address)."""
     before, used = set(), set()
-    simulate = importlib.import_module("dalembert.simulation.simulation")
-    monkeypatch.setattr(simulate, "compile_ahead", lambda parts: before.update(short(part) for part in parts))
+    simulation = importlib.import_module("dalembert.simulation.simulation")
+    monkeypatch.setattr(simulation, "precompile", lambda parts: before.update(short(part) for part in parts))
     address = jit.CFunction.address.func
 
     def asked_for(function):
@@ -90,9 +92,9 @@ def asked(monkeypatch):
 
 
 def short(function):
-    """The module of a kernel, and its family where there are several."""
+    """The name of a kernel's entry point, or that of its module where several go together."""
     module, _, entry = function.name.rpartition(".")
-    return module + entry.removeprefix("evaluate") if module == "collide.narrow" else module
+    return module if module in GROUPS else entry
 
 
 @pytest.mark.parametrize("kind", SCENES)
@@ -146,15 +148,21 @@ def test_no_two_kernels_are_nearly_the_same():
 
 
 @pytest.mark.parametrize(
-    ("kernel", "folders"),
+    ("kernel", "folders", "others"),
     [
-        ("mechanics.evaluate.evaluate", ("energies", "interact", "particles", "contact", "body_forces", "special_rows")),
-        ("contact.step.evaluate", ("bounded", "soft", "converge", "interior_point", "coordinates", "curve")),
-        ("articulated.evaluate.evaluate", ("articulated.loops", "linalg.ldl")),
-        ("articulated.contact_step.evaluate", ("articulated.loops", "linalg.ldl")),
+        (MECHANICS, ("energies", "pairwise", "deformable", "contact", "scene"), (SPECIAL,)),
+        (STEP, ("dynamics.joint_space",), (LIMITS, CONVERGING)),
+        (JOINT, ("linalg.block_ldl",), (CLOSED,)),
+        (JOINT_STEP, ("linalg.block_ldl",), (CLOSED,)),
     ],
 )  # fmt: skip
-def test_what_few_scenes_need_is_no_part_of_what_many_need(kernel, folders):
-    used = {function.__module__ for function in kernels()[kernel]}
-    wrong = {f"{module}." for module in used if any(f".{part}." in f"{module}." for part in folders)}
-    assert wrong - {"dalembert.dynamics.particle_forces."} == set()
+def test_what_few_scenes_need_is_no_part_of_what_many_need(kernel, folders, others):
+    """No function of these folders, and none that the C functions of what few need call themselves."""
+    made = {short(function): function.function for function in ahead.everything() if not isinstance(function, Kernel)}
+    found = reached(made[kernel])
+    wrong = [one for one in found if any(f".{part}." in f"{one.__module__}." for part in folders)]
+    assert wrong == []
+    for other in others:
+        (task,) = called(made[other]) if kernel != STEP else list(called(made[other]))[-1:]
+        own = {one for one in called(task) if len(reached(one)) > 10}
+        assert own and not own & found.keys(), {one.__qualname__ for one in own & found.keys()}
