@@ -1,6 +1,6 @@
 """Contacts of any two bounded convex shapes: the nearest points, and more of them where flat parts lie on each other.
 
-In order: small linear systems; `refine`, Newton's method for the direction; `signed_distance` and its C function; flat parts
+In order: small linear systems; `refine`, Newton's method for the direction; `distance` and its C function; flat parts
 of a shape; `convex_pair`, the entry of the narrow phase.
 """
 
@@ -131,7 +131,7 @@ SYSTEM = 64
 
 
 @njit
-def refine(cores, n, least, count, scratch):
+def refine(cores, n, least, count):
     """Improve the unit direction n from a to b; `scratch` holds the simplex of so many corners that `gjk` or `epa` left.
 
     least : the separation must not come out below this (m).
@@ -139,23 +139,24 @@ def refine(cores, n, least, count, scratch):
     Returns (improved, n, separation, point of a, point of b), all in the frame of a; if not improved, they are
     meaningless.
     """
-    collider_a, collider_b, rotation, translation, vertices = cores
+    collider_a, collider_b, rotation, translation, collision = cores
+    scratch = collision.scratch
     feature_a, first_a, second_a = feature_of(collider_a, scratch, count, PART_A)
     feature_b, first_b, second_b = feature_of(collider_b, scratch, count, PART_B)
     if feature_a == FLAT_FACE or feature_b == FLAT_FACE:
-        good, m, s, p_a, q_b = on_face(cores, n, least, count, scratch, feature_a == FLAT_FACE)
+        good, m, s, p_a, q_b = on_face(cores, n, least, count, feature_a == FLAT_FACE)
         if good:
             return good, m, s, p_a, q_b
         # Distant points of a rim look like a flat end; of a polytope, rounding has made an edge a face.
         feature_a, feature_b = min(feature_a, 2 - feature_a), min(feature_b, 2 - feature_b)
-    size = pair_size(cores)
+    size = pair_size(cores.a, cores.b, cores.translation)
     start = n
     mu_a, mu_b = 0.5, 0.5
     before = math.inf
     for step in range(STEPS):
         u = matvec_t(rotation, (-n[0], -n[1], -n[2]))
-        low_a, high_a = ends(collider_a, vertices, feature_a, first_a, second_a, scratch, PART_A, n)
-        low_b, high_b = ends(collider_b, vertices, feature_b, first_b, second_b, scratch, PART_B, u)
+        low_a, high_a = ends(collider_a, collision, feature_a, first_a, second_a, PART_A, n)
+        low_b, high_b = ends(collider_b, collision, feature_b, first_b, second_b, PART_B, u)
         e_a = sub(high_a, low_a)
         e_b = sub(high_b, low_b)
         if step == 0:
@@ -174,7 +175,7 @@ def refine(cores, n, least, count, scratch):
         before = error
         h_a = curvature(collider_a, p_a, n)
         h_b = congruence(rotation, curvature(collider_b, p_b, u))
-        change, d_a, d_b = newton_step(n, w, s, (h_a, h_b), (e_a, e_b), size, scratch)
+        change, d_a, d_b = newton_step(n, w, s, scale_six(1.0 / size, h_a, h_b), e_a, e_b, size, scratch)
         if not norm(change) < LARGEST_STEP:
             break
         n = add(n, change)
@@ -186,7 +187,7 @@ def refine(cores, n, least, count, scratch):
     good = inside and error <= SAME_DISTANCE * size and abs(true - s) <= SAME_DISTANCE * size and s >= least
     if good:
         return good, n, s, p_a, q_b
-    return beside_face(cores, start, least, count, scratch)
+    return beside_face(cores, start, least, count)
 
 
 @njit
@@ -199,19 +200,18 @@ def along_edge(p, low, e):
 @njit
 def separation_along(cores, n):
     """The gap between the cores along the unit vector n (m), negative where they overlap."""
+    vertices = cores.collision.vertices
     u = matvec_t(cores.rotation, (-n[0], -n[1], -n[2]))
-    b = add(cores.translation, matvec(cores.rotation, core_support(cores.b, cores.vertices, u)))
-    return dot(n, sub(b, core_support(cores.a, cores.vertices, n)))
+    b = add(cores.translation, matvec(cores.rotation, core_support(cores.b, vertices, u)))
+    return dot(n, sub(b, core_support(cores.a, vertices, n)))
 
 
 @njit
-def newton_step(n, w, s, curvatures, edges, size, scratch):
-    """(change of n, of μ_A, of μ_B): the system above, its lengths in units of `size`. curvatures, edges: H and e of A, B."""
-    e_a, e_b = edges
+def newton_step(n, w, s, h, e_a, e_b, size, scratch):
+    """(change of n, of μ_A, of μ_B): the system above, its lengths in units of `size`; h = (H_A + H_B)/size."""
     x = perpendicular(n)
     y = cross(n, x)
     unit = 1.0 / size
-    h = scale_six(unit, curvatures[0], curvatures[1])
     hx, hy = symvec(h, x), symvec(h, y)
     a_x, a_y = unit * dot(e_a, x), unit * dot(e_a, y)
     b_x, b_y = unit * dot(e_b, x), unit * dot(e_b, y)
@@ -243,9 +243,10 @@ def scale_six(s, a, b):
 
 
 @njit
-def on_face(cores, n, least, count, scratch, of_a):
+def on_face(cores, n, least, count, of_a):
     """As `refine`, where one of the features is a flat face: n is its normal."""
-    collider_a, collider_b, rotation, translation, vertices = cores
+    collider_a, collider_b, rotation, translation, collision = cores
+    scratch = collision.scratch
     if of_a:
         m = face_normal(collider_a, scratch, PART_A)
     else:
@@ -253,41 +254,42 @@ def on_face(cores, n, least, count, scratch, of_a):
     m = scale(1.0 if dot(m, n) >= 0.0 else -1.0, m)
     s = separation_along(cores, m)
     if of_a:
-        q_b = lone_point(collider_b, vertices, matvec_t(rotation, (-m[0], -m[1], -m[2])), count, scratch, PART_B)
+        q_b = lone_point(collider_b, collision, matvec_t(rotation, (-m[0], -m[1], -m[2])), count, PART_B)
         q_b = add(translation, matvec(rotation, q_b))
         return s >= least, m, s, add_scaled(q_b, -s, m), q_b
-    p_a = lone_point(collider_a, vertices, m, count, scratch, PART_A)
+    p_a = lone_point(collider_a, collision, m, count, PART_A)
     return s >= least, m, s, p_a, add_scaled(p_a, s, m)
 
 
 @njit
-def beside_face(cores, n, least, count, scratch):
+def beside_face(cores, n, least, count):
     """As `refine`, where a face meets something curved and the simplex has too few of its corners to show it.
 
     The normal of a face of either that n is close to is taken if it separates better than n does.
     """
-    collider_a, collider_b, rotation, translation, vertices = cores
-    least = max(least, separation_along(cores, n) - ROUNDING * pair_size(cores))
-    m = flat_normal(collider_a, vertices, n)
+    collider_a, collider_b, rotation, translation, collision = cores
+    least = max(least, separation_along(cores, n) - ROUNDING * pair_size(cores.a, cores.b, cores.translation))
+    m = flat_normal(collider_a, collision, n)
     if dot(m, n) > NEARLY_FLAT:
         s = separation_along(cores, m)
         if s >= least:
-            q_b = lone_point(collider_b, vertices, matvec_t(rotation, (-m[0], -m[1], -m[2])), count, scratch, PART_B)
+            q_b = lone_point(collider_b, collision, matvec_t(rotation, (-m[0], -m[1], -m[2])), count, PART_B)
             q_b = add(translation, matvec(rotation, q_b))
             return True, m, s, add_scaled(q_b, -s, m), q_b
-    m = flat_normal(collider_b, vertices, matvec_t(rotation, (-n[0], -n[1], -n[2])))
+    m = flat_normal(collider_b, collision, matvec_t(rotation, (-n[0], -n[1], -n[2])))
     m = matvec(rotation, (-m[0], -m[1], -m[2]))
     s = separation_along(cores, m)
-    p_a = lone_point(collider_a, vertices, m, count, scratch, PART_A)
+    p_a = lone_point(collider_a, collision, m, count, PART_A)
     return dot(m, n) > NEARLY_FLAT and s >= least, m, s, p_a, add_scaled(p_a, s, m)
 
 
 @njit
-def lone_point(collider, vertices, u, count, scratch, part):
+def lone_point(collider, collision, u, count, part):
     """The point of a core that meets a face across u: of a rim or smooth surface the furthest, else as in the simplex."""
+    scratch = collision.scratch
     feature, _, _ = feature_of(collider, scratch, count, part)
     if is_curved(collider) and feature == POINT:
-        return core_support(collider, vertices, u)
+        return core_support(collider, collision.vertices, u)
     return witness(scratch, count, part)
 
 
@@ -308,15 +310,58 @@ CURVED_DEPTH = 1e-7  # near enough for Newton's method
 
 @njit
 def distance(number, bound, collision):
-    """Measure colliders a and b of number = a · colliders + b, from the direction in scratch[0:3], into scratch; returns
-    the status. See `signed_distance`."""
-    colliders, scratch = collision.colliders, collision.scratch
-    a, b = number // colliders.shape[0], number % colliders.shape[0]
-    status, n, s, p, q = signed_distance(a, b, load_point(scratch, 0), bound, collision)
-    scratch[SEPARATION] = s
+    """Distance (m) of two bounded colliders a and b of number = a · colliders + b, negative where they overlap: the least
+    translation that separates them. Returns the status: SEPARATED, OVERLAPPING (the *cores* do), or FAR.
+
+    scratch[0:3] holds the direction from a to b (world axes) that is tried first; zero: none. Written to scratch are the
+    separation, the unit normal from a to b, and the points on a and on b, in world axes (SEPARATION, NORMAL, POINT_A,
+    POINT_B). Of FAR only the normal has a meaning: along it they are further apart than the bound.
+    bound : stop when the distance is proven to be larger (m).
+    """
+    a, b = number // collision.colliders.shape[0], number % collision.colliders.shape[0]
+    scratch, place_a = collision.scratch, collision.places[a]
+    collider_a, collider_b = collision.colliders[a], collision.colliders[b]
+    rotation, translation = relative_pose(place_a, collision.places[b])
+    cores = Cores(collider_a, collider_b, rotation, translation, collision)
+    axes = nine(place_a.rotation)
+    grown_a, grown_b = core_radius(collider_a), core_radius(collider_b)
+    status, count, v = gjk(cores, matvec_t(axes, load_point(scratch, 0)), bound + grown_a + grown_b)
+    n, s = v, norm(v)
+    if status == OVERLAPPING:
+        count, n, s = overlap_of_cores(cores, count)
+    else:
+        n = scale(1.0 / s, v)
+    p = witness(scratch, count, PART_A)
+    q = add(translation, matvec(rotation, witness(scratch, count, PART_B)))
+    if status != FAR:
+        slack = DEPTH_SLACK if status == OVERLAPPING else DISTANCE_SLACK
+        least = s - slack * pair_size(cores.a, cores.b, cores.translation)
+        better, n_new, s_new, p_new, q_new = refine(cores, n, least, count)
+        if better:
+            n, s, p, q = n_new, s_new, p_new, q_new
+        elif status == OVERLAPPING:
+            middle = scale(0.5, add(p, q))
+            p, q = add_scaled(middle, -0.5 * s, n), add_scaled(middle, 0.5 * s, n)
+    x = load3(place_a.x)
+    p = add(x, matvec(axes, add_scaled(p, grown_a, n)))
+    q = add(x, matvec(axes, add_scaled(q, -grown_b, n)))
+    scratch[SEPARATION] = s - grown_a - grown_b
+    n = matvec(axes, n)
     for k in range(3):
         scratch[NORMAL + k], scratch[POINT_A + k], scratch[POINT_B + k] = n[k], p[k], q[k]
     return status
+
+
+@njit
+def overlap_of_cores(cores, count):
+    """(number of corners of the simplex, normal, separation) of cores that overlap or touch."""
+    curved = is_curved(cores.a) or is_curved(cores.b)
+    tolerance = (CURVED_DEPTH if curved else POLYTOPE_DEPTH) * pair_size(cores.a, cores.b, cores.translation)
+    found, corners, n, depth = epa(cores, tolerance)
+    if found == FOUND:
+        return corners, n, -depth
+    # Without volume (two segments that cross, say), either side is as good.
+    return count, scale(1.0 if dot(n, cores.translation) >= 0.0 else -1.0, n), 0.0
 
 
 def distance_entry(data, number, bound, y, n, more, m):
@@ -336,58 +381,6 @@ def measure(collision: Collision, a: int, b: int, bound: float) -> np.ndarray:
         table = address_table(collision)
         C_TYPE(DISTANCE_ENTRY.address)(table.ctypes.data, number, bound, 0, 0, 0, 0)
     return collision.scratch[:10]
-
-
-@njit
-def signed_distance(a, b, direction, bound, collision):
-    """Distance (m) of two bounded colliders by number, negative where they overlap: the least translation that separates
-    them. Overwrites `scratch`.
-
-    direction : from a to b (world axes), tried first; zero: none.
-    bound : stop when the distance is proven to be larger (m).
-
-    Returns (status, unit normal from a to b, separation, point on a, point on b), in world axes: SEPARATED, OVERLAPPING (the
-    *cores* do), or FAR, and then only the normal has a meaning: along it they are further apart than the bound.
-    """
-    scratch, place_a = collision.scratch, collision.places[a]
-    collider_a, collider_b = collision.colliders[a], collision.colliders[b]
-    rotation, translation = relative_pose(place_a, collision.places[b])
-    cores = Cores(collider_a, collider_b, rotation, translation, collision.vertices)
-    axes = nine(place_a.rotation)
-    grown_a, grown_b = core_radius(collider_a), core_radius(collider_b)
-    status, count, v = gjk(cores, matvec_t(axes, direction), bound + grown_a + grown_b, scratch)
-    n, s = v, norm(v)
-    if status == OVERLAPPING:
-        count, n, s = overlap_of_cores(cores, count, scratch)
-    else:
-        n = scale(1.0 / s, v)
-    p = witness(scratch, count, PART_A)
-    q = add(translation, matvec(rotation, witness(scratch, count, PART_B)))
-    if status != FAR:
-        slack = DEPTH_SLACK if status == OVERLAPPING else DISTANCE_SLACK
-        least = s - slack * pair_size(cores)
-        better, n_new, s_new, p_new, q_new = refine(cores, n, least, count, scratch)
-        if better:
-            n, s, p, q = n_new, s_new, p_new, q_new
-        elif status == OVERLAPPING:
-            middle = scale(0.5, add(p, q))
-            p, q = add_scaled(middle, -0.5 * s, n), add_scaled(middle, 0.5 * s, n)
-    x = load3(place_a.x)
-    p = add(x, matvec(axes, add_scaled(p, grown_a, n)))
-    q = add(x, matvec(axes, add_scaled(q, -grown_b, n)))
-    return status, matvec(axes, n), s - grown_a - grown_b, p, q
-
-
-@njit
-def overlap_of_cores(cores, count, scratch):
-    """(number of corners of the simplex, normal, separation) of cores that overlap or touch."""
-    curved = is_curved(cores.a) or is_curved(cores.b)
-    tolerance = (CURVED_DEPTH if curved else POLYTOPE_DEPTH) * pair_size(cores)
-    found, corners, n, depth = epa(cores, tolerance, scratch)
-    if found == FOUND:
-        return corners, n, -depth
-    # Without volume (two segments that cross, say), either side is as good.
-    return count, scale(1.0 if dot(n, cores.translation) >= 0.0 else -1.0, n), 0.0
 
 
 # Flat parts, and contacts of convex pairs -----------------------------------------------------------------------------

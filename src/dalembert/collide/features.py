@@ -79,10 +79,11 @@ def face_normal(collider, scratch, part):
 
 
 @njit
-def flat_normal(collider, vertices, u):
+def flat_normal(collider, collision, u):
     """Outward unit normal of the flat face whose corners reach furthest along u; zero if there is none."""
     if collider.kind != HULL and collider.kind != MESH:
         return shape_flat_normal(collider.kind, load3(collider["size"]), u)
+    vertices = collision.vertices
     top, second, third = 0, 0, 0
     highest, high, lower = -math.inf, -math.inf, -math.inf
     for i in range(collider.first_vertex, collider.first_vertex + collider.vertices):
@@ -104,9 +105,9 @@ def flat_normal(collider, vertices, u):
 
 
 @njit
-def ends(collider, vertices, feature, first, second, scratch, part, u):
+def ends(collider, collision, feature, first, second, part, u):
     """The two ends of the edge that faces u, or twice the point, in the frame of the shape."""
-    kind = collider.kind
+    kind, scratch = collider.kind, collision.scratch
     if kind in (CYLINDER, CONE):
         radius, half = collider["size"][0], collider["size"][1]
         lower = rim_point(radius, -half, u)
@@ -116,7 +117,7 @@ def ends(collider, vertices, feature, first, second, scratch, part, u):
         p = upper if scratch[part + 2] > 0.0 else lower
         return p, p
     if is_curved(collider):
-        p = core_support(collider, vertices, u)
+        p = core_support(collider, collision.vertices, u)
         return p, p
     return load_point(scratch, CORNER * first + part), load_point(scratch, CORNER * second + part)
 

@@ -178,7 +178,7 @@ def is_curved(collider):
     return (CURVED >> collider.kind) & 1 == 1
 
 
-@inlined
+@njit
 def load_point(array, at):
     """array[at : at + 3] as a tuple."""
     return (load(array, at), load(array, at + 1), load(array, at + 2))
@@ -251,19 +251,20 @@ class Cores(NamedTuple):
     b: Any
     rotation: Any
     translation: Any
-    vertices: Any
+    collision: Any  # the table, for the corners of hulls
 
 
 @njit
-def difference(cores, u, scratch, at):
+def difference(cores, u, at):
     """The point w = b − a of the difference of the cores, b − a ∈ B ⊖ A, furthest along −u, written with its two parts.
 
     In the frame of a, where b has this rotation and translation. scratch[at : at + 9] receives w, then a in its frame,
     then b in *its* frame: a corner met again has the very same numbers.
     """
-    a = core_support(cores.a, cores.vertices, u)
+    vertices, scratch = cores.collision.vertices, cores.collision.scratch
+    a = core_support(cores.a, vertices, u)
     turned = matvec_t(cores.rotation, u)
-    b = core_support(cores.b, cores.vertices, (-turned[0], -turned[1], -turned[2]))
+    b = core_support(cores.b, vertices, (-turned[0], -turned[1], -turned[2]))
     c = add(cores.translation, matvec(cores.rotation, b))
     for k in range(3):
         scratch[at + k] = c[k] - a[k]
@@ -288,25 +289,27 @@ TOUCHING = 1e-14  # nearer than this fraction of their size is a touch
 
 
 @njit
-def pair_size(cores):
+def pair_size(collider_a, collider_b, translation):
     """The length that rounding errors are fractions of (m): no difference of points is longer."""
-    return cores.a.radius + cores.b.radius + norm(cores.translation)
+    return collider_a.radius + collider_b.radius + norm(translation)
 
 
 @njit
-def gjk(cores, direction, bound, scratch):
+def gjk(cores, direction, bound):
     """Distance of the cores of a and b; results are in the frame of a.
 
     direction : from a towards b, tried first (zero: none); need not be a unit vector.
     bound : stop as soon as the distance is proven to be larger (m).
-    scratch : the first SIMPLEX_SIZE numbers receive the last simplex and its weights.
+
+    The first SIMPLEX_SIZE numbers of the table's scratch receive the last simplex and its weights.
 
     Returns (status, number of corners, v): v reaches from the point of a to the point of b, `witness` gives both.
     """
-    size = pair_size(cores)
+    scratch = cores.collision.scratch
+    size = pair_size(cores.a, cores.b, cores.translation)
     if not dot(direction, direction) > 0.0:
         direction = cores.translation
-    difference(cores, direction, scratch, 0)
+    difference(cores, direction, 0)
     scratch[WEIGHTS] = 1.0
     count = 1
     v = load_point(scratch, 0)
@@ -317,7 +320,7 @@ def gjk(cores, direction, bound, scratch):
         length = math.sqrt(vv)
         # A direction of length about one: squares of a short v would lose digits.
         u = scale(1.0 / length, v)
-        difference(cores, u, scratch, NEW)
+        difference(cores, u, NEW)
         along = dot(u, load_point(scratch, NEW))
         if along > bound:
             return FAR, count, v
@@ -604,18 +607,19 @@ ABOVE = 1e-15  # as a fraction of the size: nearer to the plane of a face is not
 
 
 @njit
-def epa(cores, tolerance, scratch):
+def epa(cores, tolerance):
     """Depth of the overlap of the cores of a and b; results are in the frame of a.
 
     tolerance : how far the depth may be from the least (m).
-    scratch : FIRST_FACE + FACE_SIZE · FACES numbers. The first SIMPLEX_SIZE receive the corners of the nearest face and the
-        weights of its point nearest to the origin.
+    Writes the first FIRST_FACE + FACE_SIZE · FACES numbers of the table's scratch; the first SIMPLEX_SIZE receive the corners
+    of the nearest face and the weights of its point nearest to the origin.
 
     Returns (status, number of corners, normal, depth): the unit normal from a to b, along which b must move by the depth
     (m). FLAT: the difference has no volume, and the depth is zero.
     """
-    size = pair_size(cores)
-    dimension, normal = first_tetrahedron(cores, size, scratch)
+    scratch = cores.collision.scratch
+    size = pair_size(cores.a, cores.b, cores.translation)
+    dimension, normal = first_tetrahedron(cores, size)
     if dimension < 3:
         return FLAT, 0, normal, 0.0
     corners = 4
@@ -627,7 +631,7 @@ def epa(cores, tolerance, scratch):
         outward = load_point(scratch, at + NORMAL)
         new = FIRST_CORNER + CORNER * corners
         inward = (-outward[0], -outward[1], -outward[2])
-        difference(cores, inward, scratch, new)
+        difference(cores, inward, new)
         reach = dot(outward, load_point(scratch, new))
         if reach < least:
             least = reach
@@ -647,12 +651,13 @@ def epa(cores, tolerance, scratch):
 
 
 @njit
-def first_tetrahedron(cores, size, scratch):
+def first_tetrahedron(cores, size):
     """Four corners of the difference, each furthest from those before, and their faces.
 
     Returns (dimension, direction): 3, or the dimension of a difference without volume and a unit vector at right angles
     to it.
     """
+    scratch = cores.collision.scratch
     normal = (0.0, 0.0, 1.0)
     u = (1.0, 0.0, 0.0)
     for number in range(4):
@@ -662,7 +667,7 @@ def first_tetrahedron(cores, size, scratch):
             if attempt > 1:
                 u = (0.0, 1.0, 0.0) if attempt < 4 else (0.0, 0.0, 1.0)
             s = scale(1.0 if attempt % 2 == 0 else -1.0, u)
-            difference(cores, s, scratch, NEW)
+            difference(cores, s, NEW)
             beyond = excess(scratch, number)
             if beyond > furthest:
                 furthest = beyond

@@ -186,7 +186,7 @@ def closest_points(collision: Collision, a: int, b: int) -> ClosestPoints:
     """The nearest points of colliders a and b, or the deepest where they overlap.
 
     Distances are right to about 1e-15 of the size of the colliders, and so are depths of boxes and hulls; of curved shapes,
-    unless the overlap is deep, where it may be 1e-7. See `curved.signed_distance`.
+    unless the overlap is deep, where it may be 1e-7. See `curved.distance`.
 
     Of a mesh it is the nearest facet, seen from either side, or the one overlapped most deeply: the other is to be moved at
     least that far, and perhaps further.
