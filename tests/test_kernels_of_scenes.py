@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(jit.DISABLED, reason="nothing is compiled")
 # Kernels by the names of their entry points; where a module has several that go together, by the name of the module.
 MECHANICS, SPECIAL, INTEGRATE = "mechanism_entry", "special_entry", "integration_entry"
 EACH, ELEMENTS, PAIRS = "fields_entry", "elements_entry", "pairs_entry"
-DETECT, BOX, PLANE, ROUND = "detect_entry", "evaluate_box", "evaluate_plane", "evaluate_round"
+DETECT, BOX, PLANE, ROUND = "detect_entry", "box_entry", "plane_entry", "round_entry"
 STEP, LIMITS, CONVERGING = "step_entry", "limits_entry", "converging_entry"
 JOINT, CLOSED, JOINT_STEP = "tree_entry", "loops_entry", "tree_step_entry"
 PARTICLES, PARTICLE_DETECT, IMPACT = "particle_step_entry", "particle_detect_entry", "contact_system_entry"
@@ -152,8 +152,8 @@ def test_no_two_kernels_are_nearly_the_same():
     [
         (MECHANICS, ("energies", "pairwise", "deformable", "contact", "scene"), (SPECIAL,)),
         (STEP, ("dynamics.joint_space",), (LIMITS, CONVERGING)),
-        (JOINT, ("linalg.block_ldl",), (CLOSED,)),
-        (JOINT_STEP, ("linalg.block_ldl",), (CLOSED,)),
+        (JOINT, ("contact", "linalg.lcp"), (CLOSED,)),
+        (JOINT_STEP, ("contact.interior_point", "linalg.lcp"), (CLOSED,)),
     ],
 )  # fmt: skip
 def test_what_few_scenes_need_is_no_part_of_what_many_need(kernel, folders, others):

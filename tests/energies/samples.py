@@ -10,11 +10,11 @@ from dalembert.energies.elements import ELEMENT_SET, Elements
 from dalembert.energies.kinds import KINDS, OUT, SCRATCH
 
 evaluate_any = by_kind(
-    __name__, "i, x, order, out, elements", {k.number: k.derivatives for k in KINDS.values()}, "None",
+    __name__, "evaluate_any", "i, x, order, out, elements", {k.number: k.derivatives for k in KINDS.values()}, "None",
     {k.number: f"elements.{name}[i], x, order, out" for name, k in KINDS.items()},
 )  # fmt: skip
 rows_of_any = by_kind(
-    __name__, "i, x, rows, elements", {k.number: k.damping_rows for k in KINDS.values()}, "0",
+    __name__, "rows_of_any", "i, x, rows, elements", {k.number: k.damping_rows for k in KINDS.values()}, "0",
     {k.number: f"elements.{name}[i], x, rows" for name, k in KINDS.items()},
 )  # fmt: skip
 

@@ -17,9 +17,9 @@ BOUNDS = {
     "dynamics.joint_space.loops.loops_entry": (116, 275), "contact.limits.limits_entry": (124, 225),
     "collide.curved.distance_entry": (95, 220), "dynamics.mechanism.special_entry": (90, 200),
     "linalg.conjugate_gradient._solve": (128, 556), "collide.detect.detect_entry": (83, 130),
-    "collide.narrow_phase.evaluate_general": (92, 165), "collide.narrow_phase.evaluate_hull": (87, 180),
-    "collide.narrow_phase.evaluate_box": (72, 142), "deformable.contact.particle_detect_entry": (92, 175),
-    "collide.particles.meet": (83, 156), "dynamics.joint_space.queries.answer": (77, 200),
+    "collide.narrow_phase.general_entry": (92, 165), "collide.narrow_phase.hull_entry": (87, 180),
+    "collide.narrow_phase.box_entry": (72, 142), "deformable.contact.particle_detect_entry": (92, 175),
+    "collide.particles.meet": (83, 156), "dynamics.joint_space.queries.query": (77, 200),
     "integrate.driver.integration_entry": (75, 175),
 }  # fmt: skip
 OTHERS = (72, 130)

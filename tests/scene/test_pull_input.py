@@ -124,7 +124,7 @@ def test_elements_whose_ends_are_at_one_place():
     scene = dal.Scene()
     scene.add_particles("p", [[0, 0, 0], [0, 0, 0], [1, 0, 0], [2, 0, 0]], mass=1.0)
     with refused(
-        r"springs 'f': spring 1, particles \[0, 1\], starts with both ends at one place and a rest length of 0.5 m"
+        r"springs 'f': spring 1, particles \[0, 1\], starts with both ends at one point and a rest length of 0.5 m"
     ):
         scene.springs("f", "p", [[0, 2], [0, 1]], stiffness=1.0, rest=0.5)
     scene.springs("loose", "p", [[0, 1]], stiffness=1.0)

@@ -13,7 +13,7 @@ from dalembert.view.drawing import motion_extent, parse_scene
         ({"bodies": 3}, "'bodies' must be a list"),
         ({"bodies": [{"name": "a", "color": "red;x"}]}, "body 'a': colour 'red;x'"),
         ({"bodies": [{"name": "a", "vertices": [[0, 0]]}]}, "body 'a': vertices"),
-        ({"bodies": [{"name": "a", "vertices": [[0, 0, 0]], "faces": [[0, 0, 1]]}]}, "names a vertex"),
+        ({"bodies": [{"name": "a", "vertices": [[0, 0, 0]], "faces": [[0, 0, 1]]}]}, "an index beyond the 1 vertices"),
         ({"bodies": [{"name": "a", "center": [0, 0, float("nan")]}]}, "center must be finite"),
         ({"joints": [{"name": "j", "body_a": "b"}]}, "joint 'j': there is no body 'b'"),
     ],
