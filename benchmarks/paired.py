@@ -53,7 +53,7 @@ def wall(n: int, solver: str = "gauss_seidel") -> Advance:
 def cloth() -> Advance:
     """A cloth of 40 × 40 vertices in implicit steps; a step is the first half second of its fall, 30 steps."""
     import dalembert as dal
-    from dalembert.scene.mesh_file import sheet
+    from dalembert import sheet
 
     vertices, faces = sheet(2.0, 2.0, 40, 40)
     scene = dal.Scene("cloth")

@@ -64,7 +64,7 @@ class Problem(NamedTuple):
     velocity: Any = column(
         "6 * n", unit="m/s, rad/s", doc="v then ω of each body; in: free of contacts and joints, out: the solution"
     )
-    contacts: Any = column("contacts", CONTACT, doc="out: impulse")
+    contacts: Any = column("contacts", CONTACT, used="step[0].contacts", doc="out: impulse")
     groups: Any = column("groups", GROUP)
     jacobian: Any = column("12 * rows")
     target: Any = column("rows", doc="what J v + compliance y must be")
