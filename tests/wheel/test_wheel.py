@@ -84,7 +84,7 @@ def test_a_wheel_of_sources_alone_is_for_every_machine(library, tmp_path, stale)
     shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
     if stale:
         shutil.copytree(library, tmp_path / "out" / "library")
-        with (tmp_path / "src" / "dalembert" / "mechanics" / "drift.py").open("a") as file:
+        with (tmp_path / "src" / "dalembert" / "dynamics" / "kinematics.py").open("a") as file:
             file.write("\n")
     subprocess.run([uv(), "build", "--quiet", "--wheel", "--out-dir", tmp_path / "dist", tmp_path], check=True)
     (found,) = (tmp_path / "dist").glob("*.whl")
