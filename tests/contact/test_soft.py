@@ -71,7 +71,7 @@ def follow(a, b):
 
 
 def roots(a, b):
-    """What one freedom is multiplied by in a step; see `contact.soft`."""
+    """What one freedom is multiplied by in a step; see `contact.limits`."""
     inertia, damping = follow(a, b)
     resist, keep = 1.0 + inertia + a / 4 + damping / 2, 1.0 + inertia + a / 4 - damping / 2
     return np.linalg.eigvals([[1.0 - a / resist, keep / resist], [-a / resist, keep / resist]])

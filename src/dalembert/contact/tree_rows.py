@@ -227,10 +227,8 @@ def answer_loops(row, m, reduced, stepping):
 # The books of a step: the work of forces, what impulses do to each tree, their work, and what the trees' roots bear.
 #
 # The momentum of a tree that nothing holds changes by the impulses on its links, and by nothing else; so does its
-# angular
-# momentum about the origin. What the drifts leave of that undone, h⁵ or so, is put right by the velocity of the whole
-# tree, its
-# joints held. Of a tree that stands on the world the difference is what its root bears: a reaction.
+# angular momentum about the origin. What the drifts leave of that undone, h⁵ or so, is put right by the velocity of the
+# whole tree, its joints held. Of a tree that stands on the world the difference is what its root bears: a reaction.
 
 
 @njit
@@ -432,13 +430,11 @@ def book_side(z, row, impulse, linear, angular, reduced, stepping):
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Motors with gains, springs and dampers of joints in joint coordinates, as `contact.soft` explains.
+# Motors with gains, springs and dampers of joints in joint coordinates, as `contact.limits` explains.
 #
-# On a joint of the tree the coordinate is a freedom, so that λ = push − resist ṡ⁺ + keep ṡ⁻ is `resist` on the
-# diagonal of M,
-# exactly, and costs nothing. On a joint that closes a loop it is a row with a compliance, beside stops and dry
-# friction
-# (`contact.bounded`).
+# On a joint of the tree the coordinate is a freedom, so that λ = push − resist ṡ⁺ + keep ṡ⁻ is `resist` on the diagonal
+# of M, exactly, and costs nothing. On a joint that closes a loop it is a row with a compliance, beside stops and dry
+# friction (`contact.limits`).
 
 
 @njit
@@ -497,7 +493,7 @@ def push_soft(reduced, stepping):
 
 @njit
 def change_sides(trial, reduced, stepping):
-    """As `contact.soft.change_sides`, at the speeds `after`."""
+    """As `contact.limits.update_saturation`, at the speeds `after`."""
     soft, forces, after = stepping.soft, reduced.system.forces, stepping.after
     h, changed = stepping.options[0].dt, False
     for i in range(soft.shape[0]):
@@ -571,8 +567,7 @@ def note_bounds(z, count, reduced, stepping):
 
 # ----------------------------------------------------------------------------------------------------------------------
 # The tables of time steps of contact in joint coordinates; how a step is made and what it did is told by the records
-# that
-# steps of bodies have (`contact.tables`).
+# that steps of bodies have (`contact.tables`).
 
 
 # A tree of links and what stands at its root: whether that is free, its momentum and angular momentum about the origin before
@@ -627,7 +622,7 @@ class TreeStepping(NamedTuple):
     )
     first_impulses: Any = column("3 * contacts", unit="N s", fill=np.nan)
     corrections: Any = column("3 * contacts + bounds", fill=np.nan, doc="multipliers of displacements")
-    newton_matrix: Any = column("(3 * contacts + bounds) ** 2", fill=np.nan, doc="see `contact_newton`")
+    newton_matrix: Any = column("(3 * contacts + bounds) ** 2", fill=np.nan, doc="see `tree_solve`")
     newton_pivots: Any = column("3 * contacts + bounds", np.int64)
     newton_step: Any = column("3 * contacts + bounds", fill=np.nan)
     newton_kept: Any = column("3 * contacts + bounds", fill=np.nan)

@@ -1,8 +1,8 @@
 """Gauss–Seidel on D: contact by contact with the exact cone, then bound by bound, over and over; and now and then Newton's
-method (`contact_newton`) for islands that are not done yet.
+method (`step_newton`) for islands that are not done yet.
 
 Each has all that its impulse does to the mechanism in its row of D. One step at a contact is that of `contact.gauss_seidel`,
-one at a bound that of `contact.bounded`.
+one at a bound that of `contact.limits`.
 """
 
 import math
@@ -23,8 +23,7 @@ from .tables import FRICTION_STEP, INVERSE_NORMAL, OFF, RESPONSE, ROW
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Newton's method on the law of contact of one island, where Gauss–Seidel takes long: semismooth, as P. Alart and A.
-# Curnier
-# (1991) have it.
+# Curnier (1991) have it.
 #
 # With û_n = u_n + b, y = p_t − ρ u_t and d = y/|y|, and u changing by D Δp, a contact is
 #
@@ -33,8 +32,7 @@ from .tables import FRICTION_STEP, INVERSE_NORMAL, OFF, RESPONSE, ROW
 #     sliding                 : D_n Δp = −û_n, Δp_t − μ d Δp_n − (μ p_n/|y|) (1 − d dᵀ) (Δp_t − ρ D_t Δp) = μ p_n d − p_t.
 #
 # A bound holds its rate (D Δλ + C Δλ = −(ṡ + b + C λ), C its compliance) or is at its limit. Points that bear a load
-# together
-# make D singular; ε on its diagonal picks one way to share it. A step is kept only if the residual falls.
+# together make D singular; ε on its diagonal picks one way to share it. A step is kept only if the residual falls.
 
 
 STEPS = 10
@@ -325,7 +323,7 @@ def push_bound(row, change, count, stepping):
 
 @njit
 def worst_residual(collision, stepping):
-    """The largest residual of Coulomb's law (see `contact.residual`) and of the bounds, m/s or rad/s."""
+    """The largest residual of Coulomb's law (see `contact.cone`) and of the bounds, m/s or rad/s."""
     count = collision.counts[CONTACTS]
     worst = bounds_residual(count, stepping)
     for number in range(collision.counts[ISLANDS]):
@@ -497,8 +495,7 @@ def mix_rates(share, begin, end, stepping):
 
 # ----------------------------------------------------------------------------------------------------------------------
 # What overlaps, or is beyond a stop, is put right by the smallest displacement in the metric of M: Gauss–Seidel on D
-# again,
-# gap + D c ≥ 0 ⊥ c ≥ 0, and the displacement R c. See `contact.separate`.
+# again, gap + D c ≥ 0 ⊥ c ≥ 0, and the displacement R c. See `contact.position_correction`.
 
 
 @njit

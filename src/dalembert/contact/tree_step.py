@@ -1,16 +1,17 @@
 """One time step of contact in joint coordinates (J. J. Moreau 1988, 1999): trees of links with contacts, stops, joint
 friction, ideal motors and loops.
 
-    half a drift → forces, loops, contacts there → kick and impulses → half a drift
+    half a drift → forces, loops, contacts there → impulses → half a drift
 
-Over the drifts trees move freely (`contact_drift`); all forces and impulses act at the midpoint, where the speeds w change by
+Over the drifts trees move freely (`first_half_drift`). All forces and impulses act at the midpoint, where the speeds w
+change by
 
     w⁺ = w⁻ + M⁻¹ (h F + Jᵀ p + Gᵀ λ),   G (w⁻ + w⁺) = 0,
 
 J the rows of contacts and bounds and G those of the loops, p as `contact.step` says. As M is that of one place, the kinetic
 energy changes by exactly (h F + Jᵀ p + Gᵀ λ)·½ (w⁻ + w⁺), which is what the audit books. Forces that depend on velocities
 are found twice: at w⁻, and at ½ (w⁻ + w⁺) of the first solution, so that the step is of second order, and what rests feels no
-damping. Motors with gains, and springs and dampers of joints, are implicit: see `contact_soft`.
+damping. Motors with gains, and springs and dampers of joints, are implicit: see `tree_rows`.
 """
 
 import numpy as np

@@ -118,12 +118,12 @@ class Stepper(ABC):
 
     @property
     def particles(self) -> Any:
-        """The stepper that moves particles by steps of their own (`particles.stepping`), or None."""
+        """The stepper that moves particles by steps of their own (`deformable.stepping`), or None."""
         return None
 
     @property
     def log(self) -> list[Any]:
-        """Events of contact so far (`impact.log.ContactEvent`)."""
+        """Events of contact so far (`impact.impact.ContactEvent`)."""
         return []
 
     def contacts(self, model: Any) -> list[Any]:
@@ -147,7 +147,7 @@ class Stepper(ABC):
         return None
 
     def particle_report(self) -> Any:
-        """How steps of particles were solved so far (`particles.report.ParticleReport`), or None."""
+        """How steps of particles were solved so far (`deformable.tables.ParticleReport`), or None."""
         return None
 
 

@@ -18,7 +18,7 @@ from .matching import MatchingWork, match_columns
 # The tables of an iterative solver: a square matrix by rows, what prepares it, and its workspace -----------------------
 
 
-PREPARE, ANEW, AGAIN = range(3)  # tasks of `iterate`; AGAIN starts from the solution of the task AGAIN before
+PREPARE, ANEW, AGAIN = range(3)  # tasks of `krylov.iterate`; AGAIN starts from the solution of the task AGAIN before
 
 BICGSTAB, CONJUGATE_GRADIENT, MINRES, GAUSS_SEIDEL, JACOBI = range(5)  # from GAUSS_SEIDEL on: stationary ones
 NONE, BLOCK_JACOBI, INCOMPLETE = range(3)  # preconditioners

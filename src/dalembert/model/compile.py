@@ -39,7 +39,7 @@ class Model:
     body_names: tuple[str, ...]
     joint_names: tuple[str, ...]  # in joint coordinates those of loops first, which alone are constraints
     force_names: tuple[str, ...]  # of the entries of the ledger
-    coordinate_names: tuple[str, ...]  # of the rows of the table of coordinates, as in `joint_state`
+    coordinate_names: tuple[str, ...]  # of the rows of the table of coordinates, as in `simulation.control.JointStates`
     tables: dict[str, Any]
     particles: ParticleCompiler
     graph: Graph

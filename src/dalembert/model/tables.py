@@ -25,7 +25,7 @@ DISTANCE = 3  # |anchor_b − anchor_a| = value: 1 row
 CURVE = 4  # anchor_b lies on a curve fixed in body a: 2 rows
 COUPLING = 5  # ratio s_1 + ratio₂ s_2 = value, of two coordinates: 1 row (gears, racks, screws)
 CUSTOM = 6  # C(t, poses) by a user function: any number of rows up to 6
-SOFT = 7  # the rate of a coordinate, with a bias of its own: 1 row (see `contact.soft`)
+SOFT = 7  # the rate of a coordinate, with a bias of its own: 1 row (see `contact.limits`)
 
 # Coordinates ----------------------------------------------------------------------------------------------------------
 ANGLE = 0  # turn of body b about axis_a of body a (rad), counted over full turns

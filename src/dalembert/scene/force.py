@@ -70,7 +70,7 @@ class Force:
         raise NotImplementedError(f"{type(self).__name__} does not define resolve(resolver)")
 
     def rows(self, compiler: Any) -> list[tuple[Any, ...]]:
-        """Its rows of the FORCE table, made by `compiler`: a `model.elements.ForceCompiler`."""
+        """Its rows of the FORCE table, made by `compiler`: a `model.particles.ForceCompiler`."""
         raise NotImplementedError(f"{type(self).__name__} does not define rows(compiler)")
 
     def parameters(self) -> list[Parameter]:

@@ -74,7 +74,7 @@ class Scene(JointMethods, ForceMethods, ContactMethods, ParticleMethods, Particl
         self.description = ""
         self.warnings: list[str] = []  # of what was added; see `scene_warnings`
         self.imported = False  # whether all of it comes from a model file
-        self.origin: dict[str, Any] | None = None  # what made it, where that is known: see `sources`
+        self.origin: dict[str, Any] | None = None  # what made it, where that is known: see `gallery._loading`
 
     @property
     def gravity(self) -> np.ndarray:

@@ -2,8 +2,9 @@
 
 A *family* of methods is a subclass of `Method`: a frozen dataclass whose fields are the options, which checks them and makes
 the stepper. `@register`, in the file of the family, adds it. A family lists its own names: integration methods are the
-tableaus in `integrate.METHODS`, schemes of particles those in `deformable.tables.SCHEMES`. The options of `Simulation`, the
-errors that list names, `dalembert methods` and the table of methods in the documentation come from this registry.
+tableaus in `integrate.tableaus.METHODS`, schemes of particles those in `deformable.tables.SCHEMES`. The options of
+`Simulation`, the errors that list names, `dalembert methods` and the table of methods in the documentation come from
+this registry.
 """
 
 from __future__ import annotations

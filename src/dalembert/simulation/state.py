@@ -91,7 +91,7 @@ class State:
     [[6.0, 0.0, 2.0]]
 
     position (n, 3) m; orientation (n, 4) (w, x, y, z); momentum (n, 3) kg m/s; angular_momentum (n, 3) kg m²/s about
-    the centre of mass; world axes, bodies in the order of `model.body_names`; `index` tells the row of a body.
+    the centre of mass; world axes, bodies in the order of `Model.body_names`; `index` tells the row of a body.
     particle_position (m, 3) m; particle_momentum (m, 3) kg m/s; of all particles, group after group (`particles`).
 
     velocity, angular_velocity and particle_velocity follow from the momenta, and what is written to them is written to these.

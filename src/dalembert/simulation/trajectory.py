@@ -666,7 +666,7 @@ class Trajectory:
 
     @property
     def last_joint_coordinates(self) -> dict[str, float]:
-        """Joint → its last recorded coordinate, rad (with full turns) or m, by the names of `joint_state`."""
+        """Joint → its last recorded coordinate, rad (with full turns) or m, by the names of `JointStates`."""
         if "joint_coordinate" not in self:
             return {}
         last = self["joint_coordinate"].values[-1]
@@ -720,7 +720,7 @@ class Trajectory:
         return still(self, path, **options)
 
     def save_movie(self, path: str | os.PathLike[str], **options: Any) -> Path:
-        """Write the run as a film, .mp4 or .gif; `view.movie.save_movie` has the options and what it raises.
+        """Write the run as a film, .mp4 or .gif; `view.still.save_movie` has the options and what it raises.
 
         >>> trajectory.save_movie("out/run.mp4", speed=0.25)  # doctest: +SKIP
         """

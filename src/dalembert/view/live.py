@@ -136,7 +136,7 @@ def exposure(host: str) -> str:
 
 def serve(host: str, port: int | None, label: str) -> Any:
     """A viser server on exactly this port (0: any free one; None: the usual one, or any free one where it is taken), which
-    answers its own page only; see `live_guard`.
+    answers its own page only; see `guarded`.
 
     viser itself would move on from a taken port without a word.
 
@@ -299,7 +299,7 @@ class LiveViewer(Record):
         self._plots.stages(seconds)
 
     def show_kind(self, kind: str, on: bool = True) -> None:
-        """Draw a kind of quantity, one of `live_overlays.KINDS`, or do not."""
+        """Draw a kind of quantity, one of `live_scene.KINDS`, or do not."""
         self._panel.show_kind(kind, on)
 
     @property

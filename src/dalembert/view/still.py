@@ -96,7 +96,7 @@ def picture(
 ) -> np.ndarray:  # fmt: skip
     """The scene at `time` s (default: the end), (height, width, 3) uint8.
 
-    Of more than 20 000 free particles so many are drawn, picked at random (`particles.chosen_particles`).
+    Of more than 20 000 free particles so many are drawn, picked at random (`drawing.chosen_particles`).
 
     Args:
         trail: whether the paths of bodies up to then are drawn.

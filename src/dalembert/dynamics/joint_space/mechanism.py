@@ -317,7 +317,7 @@ class JointMechanism(Mechanism):
         self.turns = [
             int(node.last) - 3 for node in tree.nodes[(kinds == BALL) | (kinds == FREE)]
         ]  # first freedom of each
-        self.carried = 3 * len(self.turns)  # numbers behind the state in a step: see `spin`
+        self.carried = 3 * len(self.turns)  # numbers behind the state in a step: see `kinematics`
         self.efforts = tree.efforts  # (m,) applied along the speeds, beside the forces of the scene
         self.size = len(layout.start) + m + model.size - STATE_SIZE * len(model.body_names)
         options.state_size = self.size

@@ -18,7 +18,8 @@ from ..polyhedron import Moments, Surface
 
 # The numbers of the kinds of colliders; constants of the kernels, because they are compared often ------------------------
 
-# Shapes with contact functions of their own for some pairs, see `collide.narrow.family_of`; the order is that of a pair.
+# Shapes with contact functions of their own for some pairs, see `collide.narrow_phase.family_of`. The order is that of
+# the shapes in a pair.
 SPHERE, CAPSULE, BOX, HULL, CYLINDER, CONE, ELLIPSOID = range(7)
 # Other convex shapes have the numbers from here on, in the order of registration.
 FIRST_FREE = 7

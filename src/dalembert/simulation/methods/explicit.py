@@ -179,7 +179,7 @@ class Events(RungeKutta):
     Parameters
     ----------
     name, dt, rtol, atol : as of `RungeKutta`.
-    impacts : law of impacts, "simultaneous", "sequential" or "poisson": see `impact.laws`.
+    impacts : law of impacts, "simultaneous", "sequential" or "poisson": see `impact.impact`.
 
     >>> import dalembert as dal
     >>> dal.Events("dop853", rtol=1e-11, impacts="sequential").impacts
@@ -199,7 +199,7 @@ class Events(RungeKutta):
 
 def smooth_weights(model: Model, mechanism: Mechanism, method: str) -> np.ndarray:
     """Scales of the absolute tolerance of an integration method, of the state and of what a step carries behind it:
-    see `mechanics.spin`. Contact by events and methods of momenta carry nothing."""
+    see `dynamics.kinematics`. Contact by events and methods of momenta carry nothing."""
     if isinstance(mechanism, JointMechanism):
         return mechanism.weights
     if model.scene.touching() or METHODS[method].partitioned:
