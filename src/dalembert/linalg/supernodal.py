@@ -1,0 +1,445 @@
+"""Sparse LU factorization by supernodes: A = L U of a matrix over the nodes of a graph.
+
+The pattern is symmetric, the values need not be. `supernodal_analysis.analyse` makes the plan; then, for each matrix,
+
+    clear(s);  add_block(s, slot, …) for its blocks;  smallest = factor(s);  solve(s, x)
+
+Multifrontal (see `supernodal_analysis` for the front of a supernode): the pivots of a front are eliminated in blocks of six
+rows, then C −= L₂₁ U₁₂ goes to the parent's front. L has a unit diagonal; the panel `lower` holds it transposed, so that both
+panels are read and written by rows and one product serves both:
+
+    U_jc = A_jc − Σ_k<j L_jk U_kc,     L_ij = (A_ij − Σ_k<j U_kj L_ik) / U_jj
+
+There are no row exchanges, as in every matrix of which xᵀAx > 0: `factor` returns the smallest pivot, relative to the diagonal
+of the matrix. Rows of a panel are padded to a multiple of four with zeros. The products of six rows and eight columns keep
+their sums in registers.
+"""
+
+from typing import Any, NamedTuple
+
+from ..core.jit import inlined, njit
+from ..core.simd import load, load4, minus4, spread, store, store4, times4, total4, plus4
+
+BLOCK = 6  # rows that are eliminated at once
+
+
+class Panel(NamedTuple):
+    """Rows in a flat array, `stride` apart."""
+
+    values: Any
+    at: Any
+    stride: Any
+
+
+# Assembly ---------------------------------------------------------------------------------------------------------------
+
+
+@njit
+def clear(s):
+    """A = 0."""
+    for k in range(s.plan[0].values_needed):
+        store(s.values, k, 0.0)
+
+
+@njit
+def add_block(s, slot, rows, columns, block, at):
+    """Add a dense block, row by row from block[at] on, at a slot of the plan. A slot outside the graph takes nothing."""
+    if slot.at < 0:
+        return
+    for r in range(rows):
+        for c in range(columns):
+            target = slot.at + r * slot.row + c * slot.column
+            store(s.values, target, load(s.values, target) + load(block, at + r * columns + c))
+
+
+# Products of panels -----------------------------------------------------------------------------------------------------
+
+
+@inlined
+def start4(target, at, fresh):
+    """Four numbers of the target; zero where it is fresh."""
+    return spread(0.0) if fresh else load4(target, at)
+
+
+@njit
+def subtract_6x8(target, left, right, depth, fresh):
+    """target[0:6, 0:8] −= left[0:depth, 0:6]ᵀ right[0:depth, 0:8]."""
+    t, a, b = target.values, left.values, right.values
+    o, step = target.at, target.stride
+    r0, r1, r2, r3, r4, r5 = o, o + step, o + 2 * step, o + 3 * step, o + 4 * step, o + 5 * step
+    c00, c01 = start4(t, r0, fresh), start4(t, r0 + 4, fresh)
+    c10, c11 = start4(t, r1, fresh), start4(t, r1 + 4, fresh)
+    c20, c21 = start4(t, r2, fresh), start4(t, r2 + 4, fresh)
+    c30, c31 = start4(t, r3, fresh), start4(t, r3 + 4, fresh)
+    c40, c41 = start4(t, r4, fresh), start4(t, r4 + 4, fresh)
+    c50, c51 = start4(t, r5, fresh), start4(t, r5 + 4, fresh)
+    i, j = left.at, right.at
+    for _ in range(depth):
+        x, y = load4(b, j), load4(b, j + 4)
+        m = spread(load(a, i))
+        c00, c01 = minus4(c00, times4(m, x)), minus4(c01, times4(m, y))
+        m = spread(load(a, i + 1))
+        c10, c11 = minus4(c10, times4(m, x)), minus4(c11, times4(m, y))
+        m = spread(load(a, i + 2))
+        c20, c21 = minus4(c20, times4(m, x)), minus4(c21, times4(m, y))
+        m = spread(load(a, i + 3))
+        c30, c31 = minus4(c30, times4(m, x)), minus4(c31, times4(m, y))
+        m = spread(load(a, i + 4))
+        c40, c41 = minus4(c40, times4(m, x)), minus4(c41, times4(m, y))
+        m = spread(load(a, i + 5))
+        c50, c51 = minus4(c50, times4(m, x)), minus4(c51, times4(m, y))
+        i += left.stride
+        j += right.stride
+    store4(t, r0, c00)
+    store4(t, r0 + 4, c01)
+    store4(t, r1, c10)
+    store4(t, r1 + 4, c11)
+    store4(t, r2, c20)
+    store4(t, r2 + 4, c21)
+    store4(t, r3, c30)
+    store4(t, r3 + 4, c31)
+    store4(t, r4, c40)
+    store4(t, r4 + 4, c41)
+    store4(t, r5, c50)
+    store4(t, r5 + 4, c51)
+
+
+@njit
+def subtract_6x4(target, left, right, depth, fresh):
+    """target[0:6, 0:4] −= left[0:depth, 0:6]ᵀ right[0:depth, 0:4]."""
+    t, a, b = target.values, left.values, right.values
+    o, step = target.at, target.stride
+    c0, c1 = start4(t, o, fresh), start4(t, o + step, fresh)
+    c2, c3 = start4(t, o + 2 * step, fresh), start4(t, o + 3 * step, fresh)
+    c4, c5 = start4(t, o + 4 * step, fresh), start4(t, o + 5 * step, fresh)
+    i, j = left.at, right.at
+    for _ in range(depth):
+        x = load4(b, j)
+        c0 = minus4(c0, times4(spread(load(a, i)), x))
+        c1 = minus4(c1, times4(spread(load(a, i + 1)), x))
+        c2 = minus4(c2, times4(spread(load(a, i + 2)), x))
+        c3 = minus4(c3, times4(spread(load(a, i + 3)), x))
+        c4 = minus4(c4, times4(spread(load(a, i + 4)), x))
+        c5 = minus4(c5, times4(spread(load(a, i + 5)), x))
+        i += left.stride
+        j += right.stride
+    store4(t, o, c0)
+    store4(t, o + step, c1)
+    store4(t, o + 2 * step, c2)
+    store4(t, o + 3 * step, c3)
+    store4(t, o + 4 * step, c4)
+    store4(t, o + 5 * step, c5)
+
+
+@njit
+def subtract_1x4(target, left, right, depth, fresh):
+    """target[0, 0:4] −= left[0:depth, 0]ᵀ right[0:depth, 0:4]."""
+    c = start4(target.values, target.at, fresh)
+    i, j = left.at, right.at
+    for _ in range(depth):
+        c = minus4(c, times4(spread(load(left.values, i)), load4(right.values, j)))
+        i += left.stride
+        j += right.stride
+    store4(target.values, target.at, c)
+
+
+@inlined
+def moved(panel, row, column):
+    """The part of a panel from here on."""
+    return Panel(panel.values, panel.at + row * panel.stride + column, panel.stride)
+
+
+@njit
+def subtract_product(target, rows, columns, left, right, depth, fresh):
+    """target −= leftᵀ right, with `depth` rows in both; columns in fours. fresh: the target is zero, whatever it holds."""
+    c = 0
+    while c < columns:
+        wide = columns - c >= 8
+        r = 0
+        while r < rows:
+            at, l, m = moved(target, r, c), moved(left, 0, r), moved(right, 0, c)  # noqa: E741
+            if rows - r >= BLOCK:
+                if wide:
+                    subtract_6x8(at, l, m, depth, fresh)
+                else:
+                    subtract_6x4(at, l, m, depth, fresh)
+                r += BLOCK
+            else:
+                subtract_1x4(at, l, m, depth, fresh)
+                if wide:
+                    subtract_1x4(moved(at, 0, 4), l, moved(m, 0, 4), depth, fresh)
+                r += 1
+        c += 8 if wide else 4
+
+
+# Pivots -----------------------------------------------------------------------------------------------------------------
+
+
+@njit
+def factor(s):
+    """Factor in place. Returns the smallest |pivot| over the size of the diagonal of A there: 1 for a diagonal matrix, 0 where
+    a pivot vanishes or is not a number, after which there are no factors. `plan.negative` counts pivots below zero."""
+    plan = s.plan[0]
+    measure_diagonal(s)
+    plan.negative = 0
+    smallest = 1.0
+    for number in range(plan.supernodes):
+        front = s.supernodes[number]
+        p, stride = front.pivots, front.stride
+        transpose_pivots(s, front)
+        j = 0
+        while j < p:
+            width = min(BLOCK, p - j)
+            ratio = eliminate_block(s, front, j, width)
+            if not ratio > 0.0:
+                return 0.0
+            smallest = min(smallest, ratio)
+            j += width
+        if front.rest > 0:
+            target = Panel(s.work, front.trail, stride - front.shift)
+            left = Panel(s.values, front.lower + front.shift, stride)
+            right = Panel(s.values, front.upper + front.shift, stride)
+            subtract_product(target, front.rest, stride - front.shift, left, right, p, front.is_leaf == 1)
+            add_to_parent(s, front)
+    return smallest
+
+
+@njit
+def measure_diagonal(s):
+    """scale = |diagonal of A|."""
+    for number in range(s.plan[0].supernodes):
+        front = s.supernodes[number]
+        for k in range(front.pivots):
+            s.scale[front.x + k] = abs(load(s.values, front.upper + k * (front.stride + 1)))
+
+
+@njit
+def transpose_pivots(s, front):
+    """Copy the lower triangle of the pivots to the panel `lower`, but for blocks on the diagonal."""
+    for i in range(BLOCK, front.pivots):
+        for k in range(i // BLOCK * BLOCK):
+            store(s.values, front.lower + k * front.stride + i, load(s.values, front.upper + i * front.stride + k))
+
+
+@njit
+def eliminate_block(s, front, j, width):
+    """Rows j … j + width − 1 of both panels, given those above. Returns the smallest relative pivot."""
+    upper, lower = Panel(s.values, front.upper, front.stride), Panel(s.values, front.lower, front.stride)
+    begin, after = j // 4 * 4, (j + width) // 4 * 4
+    if j > 0:
+        subtract_product(
+            moved(upper, j, begin), width, front.stride - begin, moved(lower, 0, j), moved(upper, 0, begin), j, False
+        )
+        if after < front.stride:
+            subtract_product(
+                moved(lower, j, after), width, front.stride - after, moved(upper, 0, j), moved(lower, 0, after), j, False
+            )
+    ratio = factor_diagonal(s, front, j, width)
+    if ratio > 0.0 and after < front.stride:
+        diagonal = Panel(s.gathered, 0, BLOCK)
+        count = front.stride - after
+        divide(moved(upper, j, after), count, diagonal, width, False)
+        divide(moved(lower, j, after), count, diagonal, width, True)
+    if ratio > 0.0:
+        for r in range(width):
+            for c in range(width):
+                value = load(s.gathered, r * BLOCK + c)
+                if c >= r:
+                    store(s.values, upper.at + (j + r) * upper.stride + j + c, value)
+                else:
+                    store(s.values, lower.at + (j + c) * lower.stride + j + r, value)
+    return ratio
+
+
+@njit
+def factor_diagonal(s, front, j, width):
+    """gathered[6 r + c] = L below the diagonal and U on it and above, of the block at row j; fills `inverse`."""
+    d = s.gathered
+    at = front.upper + j * front.stride + j
+    for r in range(width):
+        for c in range(width):
+            store(d, r * BLOCK + c, load(s.values, at + r * front.stride + c))
+    smallest = 1.0
+    for k in range(width):
+        pivot = load(d, k * BLOCK + k)
+        scale = s.scale[front.x + j + k]
+        if not (abs(pivot) > 0.0 and scale > 0.0):
+            return 0.0
+        smallest = min(smallest, abs(pivot) / scale)
+        if pivot < 0.0:
+            s.plan[0].negative += 1
+        inverse = 1.0 / pivot
+        s.inverse[front.x + j + k] = inverse
+        store(d, BLOCK * BLOCK + k, inverse)
+        for r in range(k + 1, width):
+            factor = load(d, r * BLOCK + k) * inverse
+            store(d, r * BLOCK + k, factor)
+            for c in range(k + 1, width):
+                store(d, r * BLOCK + c, load(d, r * BLOCK + c) - factor * load(d, k * BLOCK + c))
+    return smallest
+
+
+@njit
+def divide(panel, columns, diagonal, width, is_lower):
+    """Rows of U: L⁻¹ A, or of Lᵀ: U⁻ᵀ Aᵀ, of a block of pivots whose factors are `diagonal`, with 1 / pivot after them."""
+    d = diagonal.values
+    row, column = (1, BLOCK) if is_lower else (BLOCK, 1)
+    if width == BLOCK:
+        for c in range(0, columns, 4):
+            divide_6x4(moved(panel, 0, c), d, row, column, is_lower)
+        return
+    for c in range(0, columns, 4):
+        for r in range(width):
+            at = panel.at + r * panel.stride + c
+            value = load4(panel.values, at)
+            for k in range(r):
+                factor = spread(load(d, r * row + k * column))
+                value = minus4(value, times4(factor, load4(panel.values, panel.at + k * panel.stride + c)))
+            if is_lower:
+                value = times4(value, spread(load(d, BLOCK * BLOCK + r)))
+            store4(panel.values, at, value)
+
+
+@inlined
+def less(value, d, at, row):
+    """value − d[at] row."""
+    return minus4(value, times4(spread(load(d, at)), row))
+
+
+@inlined
+def scaled(value, d, at, is_scaled):
+    """value d[at], where it is to be scaled."""
+    return times4(value, spread(load(d, at))) if is_scaled else value
+
+
+@njit
+def divide_6x4(panel, d, r, c, is_lower):
+    """`divide` for six rows and four columns; d[i r + j c], j < i, are the factors."""
+    v, at, step, last = panel.values, panel.at, panel.stride, BLOCK * BLOCK
+    a0 = scaled(load4(v, at), d, last, is_lower)
+    store4(v, at, a0)
+    a1 = less(load4(v, at + step), d, r, a0)
+    a1 = scaled(a1, d, last + 1, is_lower)
+    store4(v, at + step, a1)
+    a2 = less(less(load4(v, at + 2 * step), d, 2 * r, a0), d, 2 * r + c, a1)
+    a2 = scaled(a2, d, last + 2, is_lower)
+    store4(v, at + 2 * step, a2)
+    a3 = less(less(less(load4(v, at + 3 * step), d, 3 * r, a0), d, 3 * r + c, a1), d, 3 * r + 2 * c, a2)
+    a3 = scaled(a3, d, last + 3, is_lower)
+    store4(v, at + 3 * step, a3)
+    a4 = less(less(load4(v, at + 4 * step), d, 4 * r, a0), d, 4 * r + c, a1)
+    a4 = scaled(less(less(a4, d, 4 * r + 2 * c, a2), d, 4 * r + 3 * c, a3), d, last + 4, is_lower)
+    store4(v, at + 4 * step, a4)
+    a5 = less(less(less(load4(v, at + 5 * step), d, 5 * r, a0), d, 5 * r + c, a1), d, 5 * r + 2 * c, a2)
+    a5 = scaled(less(less(a5, d, 5 * r + 3 * c, a3), d, 5 * r + 4 * c, a4), d, last + 5, is_lower)
+    store4(v, at + 5 * step, a5)
+
+
+# From a front to its parent's -------------------------------------------------------------------------------------------
+
+
+@njit
+def add_run(target, to, source, at, count):
+    """target[to : to + count] += source[at : at + count]."""
+    k = 0
+    while k + 4 <= count:
+        store4(target, to + k, plus4(load4(target, to + k), load4(source, at + k)))
+        k += 4
+    while k < count:
+        store(target, to + k, load(target, to + k) + load(source, at + k))
+        k += 1
+
+
+@njit
+def add_to_parent(s, front):
+    """Add C to the front of the parent."""
+    parent = s.supernodes[front.parent]
+    wide, width = front.stride - front.shift, parent.stride - parent.shift
+    if front.is_first == 1:
+        for k in range(parent.trail, parent.trail + parent.rest * width):
+            store(s.work, k, 0.0)
+    for m in range(front.first_move, front.last_move):
+        rows = s.moves[m]
+        is_pivot = m < front.pivot_moves
+        for r in range(rows.count):
+            source = front.trail + (rows.at + r) * wide
+            row = rows.to + r
+            if is_pivot:
+                for n in range(front.first_move, front.last_move):
+                    run = s.moves[n]
+                    add_run(s.values, parent.upper + row * parent.stride + run.to, s.work, source + run.at, run.count)
+            else:
+                for n in range(front.first_move, front.pivot_moves):
+                    run = s.moves[n]
+                    to = parent.lower + run.to * parent.stride + row
+                    for c in range(run.count):
+                        at = to + c * parent.stride
+                        store(s.values, at, load(s.values, at) + load(s.work, source + run.at + c))
+                base = parent.trail + (row - parent.shift) * width - parent.shift
+                for n in range(front.pivot_moves, front.last_move):
+                    run = s.moves[n]
+                    add_run(s.work, base + run.to, s.work, source + run.at, run.count)
+
+
+# Solution ---------------------------------------------------------------------------------------------------------------
+
+
+@njit
+def solve(s, x, at):
+    """x[at:] ← A⁻¹ x[at:], with the scalars of the nodes one after another, by the factors of `factor`."""
+    plan, y = s.plan[0], s.vector
+    for i in range(plan.nodes):
+        for k in range(s.sizes[i]):
+            store(y, s.start[i] + k, load(x, at + s.offset[i] + k))
+    for number in range(plan.supernodes):
+        solve_lower(s, s.supernodes[number])
+    for number in range(plan.supernodes - 1, -1, -1):
+        solve_upper(s, s.supernodes[number])
+    for i in range(plan.nodes):
+        for k in range(s.sizes[i]):
+            store(x, at + s.offset[i] + k, load(y, s.start[i] + k))
+
+
+@njit
+def solve_lower(s, front):
+    """y ← L⁻¹ y for the pivots of a front, and what follows from them for its other rows."""
+    v, y, w = s.values, s.vector, s.gathered
+    p, x = front.pivots, front.x
+    for k in range(p):
+        row, value = front.lower + k * front.stride, load(y, x + k)
+        for i in range(k + 1, p):
+            store(y, x + i, load(y, x + i) - load(v, row + i) * value)
+    for c in range(0, front.stride - front.shift, 4):
+        total = spread(0.0)
+        row = front.lower + front.shift + c
+        for k in range(p):
+            total = plus4(total, times4(spread(load(y, x + k)), load4(v, row)))
+            row += front.stride
+        store4(w, c, total)
+    for n in range(front.first_run, front.last_run):
+        run = s.runs[n]
+        for k in range(run.count):
+            store(y, run.to + k, load(y, run.to + k) - load(w, run.at + k))
+
+
+@njit
+def solve_upper(s, front):
+    """y ← U⁻¹ y for the pivots of a front, given its other rows."""
+    v, y, w = s.values, s.vector, s.gathered
+    p, x, width = front.pivots, front.x, front.stride - front.shift
+    for c in range(front.rest, width):
+        store(w, c, 0.0)
+    for n in range(front.first_run, front.last_run):
+        run = s.runs[n]
+        for k in range(run.count):
+            store(w, run.at + k, load(y, run.to + k))
+    for k in range(p):
+        row, total = front.upper + k * front.stride + front.shift, spread(0.0)
+        for c in range(0, width, 4):
+            total = plus4(total, times4(load4(w, c), load4(v, row + c)))
+        store(y, x + k, load(y, x + k) - total4(total))
+    for k in range(p - 1, -1, -1):
+        value = load(y, x + k) * s.inverse[x + k]
+        store(y, x + k, value)
+        for i in range(k):
+            store(y, x + i, load(y, x + i) - load(v, front.upper + i * front.stride + k) * value)
