@@ -18,7 +18,7 @@ their sums in registers.
 from typing import Any, NamedTuple
 
 from ..core.jit import inlined, njit
-from ..core.simd import load, load4, minus4, spread, store, store4, times4, total4, plus4
+from ..core.simd import four, load, load4, minus4, part4, plus4, spread, store, store4, times4, total4, where4
 
 BLOCK = 6  # rows that are eliminated at once
 
@@ -176,31 +176,29 @@ def subtract_product(target, rows, columns, left, right, depth, fresh):
 
 
 @njit
-def factor(s):
+def factor(s, is_symmetric):
     """Factor in place. Returns the smallest |pivot| over the size of the diagonal of A there: 1 for a diagonal matrix, 0 where
-    a pivot vanishes or is not a number, after which there are no factors. `plan.negative` counts pivots below zero."""
+    a pivot vanishes or is not a number, after which there are no factors. `plan.negative` counts pivots below zero.
+
+    is_symmetric : A = Aᵀ. What is stored below the diagonal is not read, and the work is half.
+    """
     plan = s.plan[0]
     measure_diagonal(s)
     plan.negative = 0
     smallest = 1.0
     for number in range(plan.supernodes):
         front = s.supernodes[number]
-        p, stride = front.pivots, front.stride
-        transpose_pivots(s, front)
-        j = 0
-        while j < p:
-            width = min(BLOCK, p - j)
-            ratio = eliminate_block(s, front, j, width)
-            if not ratio > 0.0:
-                return 0.0
-            smallest = min(smallest, ratio)
-            j += width
+        ratio = eliminate_pivots(s, front, is_symmetric)
+        if not ratio > 0.0:
+            return 0.0
+        smallest = min(smallest, ratio)
         if front.rest > 0:
-            target = Panel(s.work, front.trail, stride - front.shift)
-            left = Panel(s.values, front.lower + front.shift, stride)
-            right = Panel(s.values, front.upper + front.shift, stride)
-            subtract_product(target, front.rest, stride - front.shift, left, right, p, front.is_leaf == 1)
-            add_to_parent(s, front)
+            upper, lower = Panel(s.values, front.upper, front.stride), Panel(s.values, front.lower, front.stride)
+            eliminate_rest(s, front, 0, lower, upper)
+            add_to_parent(s, front, 0)
+            if not is_symmetric:
+                eliminate_rest(s, front, 1, upper, lower)
+                add_to_parent(s, front, 1)
     return smallest
 
 
@@ -214,76 +212,191 @@ def measure_diagonal(s):
 
 
 @njit
-def transpose_pivots(s, front):
-    """Copy the lower triangle of the pivots to the panel `lower`, but for blocks on the diagonal."""
-    for i in range(BLOCK, front.pivots):
-        for k in range(i // BLOCK * BLOCK):
-            store(s.values, front.lower + k * front.stride + i, load(s.values, front.upper + i * front.stride + k))
+def eliminate_pivots(s, front, is_symmetric):
+    """Eliminate the pivots of a front from both panels. Returns the smallest relative pivot."""
+    upper, lower = Panel(s.values, front.upper, front.stride), Panel(s.values, front.lower, front.stride)
+    smallest, j = 1.0, 0
+    for k in range(front.first_node, front.last_node):
+        end = j + s.sizes[s.in_order[k]]
+        if end - j > BLOCK and not is_symmetric:
+            transpose(upper, lower, j, end)
+        while j < end:
+            width = min(BLOCK, end - j)
+            ratio = eliminate_block(s, front, upper, lower, j, width, is_symmetric)
+            if not ratio > 0.0:
+                return 0.0
+            smallest = min(smallest, ratio)
+            j += width
+    return smallest
 
 
 @njit
-def eliminate_block(s, front, j, width):
+def transpose(upper, lower, begin, end):
+    """Copy what is below the diagonal of a node's own block to the panel `lower`, but for blocks of pivots."""
+    v = upper.values
+    for i in range(begin + BLOCK, end):
+        for k in range(begin, begin + (i - begin) // BLOCK * BLOCK):
+            store(v, lower.at + k * lower.stride + i, load(v, upper.at + i * upper.stride + k))
+
+
+@njit
+def eliminate_block(s, front, upper, lower, j, width, is_symmetric):
     """Rows j … j + width − 1 of both panels, given those above. Returns the smallest relative pivot."""
-    upper, lower = Panel(s.values, front.upper, front.stride), Panel(s.values, front.lower, front.stride)
-    begin, after = j // 4 * 4, (j + width) // 4 * 4
+    stride = front.stride
+    begin, after = j // 4 * 4, front.shift if j + width == front.pivots else (j + width) // 4 * 4
     if j > 0:
-        subtract_product(
-            moved(upper, j, begin), width, front.stride - begin, moved(lower, 0, j), moved(upper, 0, begin), j, False
-        )
-        if after < front.stride:
-            subtract_product(
-                moved(lower, j, after), width, front.stride - after, moved(upper, 0, j), moved(lower, 0, after), j, False
-            )
-    ratio = factor_diagonal(s, front, j, width)
-    if ratio > 0.0 and after < front.stride:
-        diagonal = Panel(s.gathered, 0, BLOCK)
-        count = front.stride - after
-        divide(moved(upper, j, after), count, diagonal, width, False)
-        divide(moved(lower, j, after), count, diagonal, width, True)
-    if ratio > 0.0:
+        above = moved(upper, 0, begin)
+        subtract_product(moved(upper, j, begin), width, stride - begin, moved(lower, 0, j), above, j, False)
+        if not is_symmetric:
+            above = moved(lower, 0, after)
+            subtract_product(moved(lower, j, after), width, stride - after, moved(upper, 0, j), above, j, False)
+    ratio = factor_diagonal(s, moved(upper, j, j), front.x + j, width)
+    if not ratio > 0.0:
+        return 0.0
+    d = s.gathered
+    divide(moved(upper, j, after), stride - after, d, width, False)
+    if is_symmetric:
         for r in range(width):
-            for c in range(width):
-                value = load(s.gathered, r * BLOCK + c)
-                if c >= r:
-                    store(s.values, upper.at + (j + r) * upper.stride + j + c, value)
-                else:
-                    store(s.values, lower.at + (j + c) * lower.stride + j + r, value)
+            scale_row(moved(lower, j + r, after), moved(upper, j + r, after), load(d, INVERSES + r), stride - after)
+    else:
+        divide(moved(lower, j, after), stride - after, d, width, True)
+    for r in range(width):
+        for c in range(width):
+            value = load(d, r * ROW + c)
+            if c >= r:
+                store(s.values, upper.at + (j + r) * stride + j + c, value)
+            else:
+                store(s.values, lower.at + (j + c) * stride + j + r, value)
     return ratio
 
 
 @njit
-def factor_diagonal(s, front, j, width):
-    """gathered[6 r + c] = L below the diagonal and U on it and above, of the block at row j; fills `inverse`."""
+def scale_row(target, source, factor, columns):
+    """target = factor source, of one row."""
+    for c in range(0, columns, 4):
+        store4(target.values, target.at + c, times4(spread(factor), load4(source.values, source.at + c)))
+
+
+# The factors of a block of pivots are in `gathered`: ROW numbers a row, L below the diagonal; then 1 / pivot.
+ROW, INVERSES = 8, 48
+
+
+@njit
+def factor_diagonal(s, panel, x, width):
+    """Factor a block of pivots of which the first is scalar x; fills `inverse`. Returns the smallest relative pivot."""
     d = s.gathered
-    at = front.upper + j * front.stride + j
-    for r in range(width):
-        for c in range(width):
-            store(d, r * BLOCK + c, load(s.values, at + r * front.stride + c))
+    if width == BLOCK:
+        factor_6x6(panel, d)
+    else:
+        factor_small(panel, d, width)
     smallest = 1.0
     for k in range(width):
-        pivot = load(d, k * BLOCK + k)
-        scale = s.scale[front.x + j + k]
+        pivot, scale = load(d, k * ROW + k), s.scale[x + k]
         if not (abs(pivot) > 0.0 and scale > 0.0):
             return 0.0
         smallest = min(smallest, abs(pivot) / scale)
         if pivot < 0.0:
             s.plan[0].negative += 1
-        inverse = 1.0 / pivot
-        s.inverse[front.x + j + k] = inverse
-        store(d, BLOCK * BLOCK + k, inverse)
-        for r in range(k + 1, width):
-            factor = load(d, r * BLOCK + k) * inverse
-            store(d, r * BLOCK + k, factor)
-            for c in range(k + 1, width):
-                store(d, r * BLOCK + c, load(d, r * BLOCK + c) - factor * load(d, k * BLOCK + c))
+        s.inverse[x + k] = load(d, INVERSES + k)
     return smallest
 
 
 @njit
-def divide(panel, columns, diagonal, width, is_lower):
-    """Rows of U: L⁻¹ A, or of Lᵀ: U⁻ᵀ Aᵀ, of a block of pivots whose factors are `diagonal`, with 1 / pivot after them."""
-    d = diagonal.values
-    row, column = (1, BLOCK) if is_lower else (BLOCK, 1)
+def factor_small(panel, d, width):
+    """Factor a block of less than six pivots."""
+    for r in range(width):
+        for c in range(width):
+            store(d, r * ROW + c, load(panel.values, panel.at + r * panel.stride + c))
+    for k in range(width):
+        pivot = load(d, k * ROW + k)
+        inverse = 1.0 / pivot if pivot != 0.0 else 0.0
+        store(d, INVERSES + k, inverse)
+        for r in range(k + 1, width):
+            factor = load(d, r * ROW + k) * inverse
+            store(d, r * ROW + k, factor)
+            for c in range(k + 1, width):
+                store(d, r * ROW + c, load(d, r * ROW + c) - factor * load(d, k * ROW + c))
+
+
+@inlined
+def reduce_row(d, at, a, b, factor, c, e):
+    """A row (a, b) of six, less a factor times the row (c, e); stores the factor at d[at]."""
+    store(d, at, factor)
+    m = spread(factor)
+    return minus4(a, times4(m, c)), minus4(b, times4(m, e))
+
+
+@inlined
+def invert_pivot(d, k, pivot):
+    """1 / pivot, which is stored; zero for zero."""
+    inverse = 1.0 / pivot if pivot != 0.0 else 0.0
+    store(d, INVERSES + k, inverse)
+    return inverse
+
+
+@inlined
+def store_row(d, k, a, b):
+    """Store row k of U, which leaves factors of L to be stored after it."""
+    store4(d, k * ROW, a)
+    store4(d, k * ROW + 4, b)
+
+
+@njit
+def factor_6x6(panel, d):
+    """Factor a block of six pivots, with its rows in registers (four columns and two)."""
+    v, o, n = panel.values, panel.at, panel.stride
+    a0, b0 = load4(v, o), load4(v, o + 4)
+    a1, b1 = load4(v, o + n), load4(v, o + n + 4)
+    a2, b2 = load4(v, o + 2 * n), load4(v, o + 2 * n + 4)
+    a3, b3 = load4(v, o + 3 * n), load4(v, o + 3 * n + 4)
+    a4, b4 = load4(v, o + 4 * n), load4(v, o + 4 * n + 4)
+    a5, b5 = load4(v, o + 5 * n), load4(v, o + 5 * n + 4)
+    store_row(d, 0, a0, b0)
+    store_row(d, 1, a1, b1)
+    store_row(d, 2, a2, b2)
+    store_row(d, 3, a3, b3)
+    store_row(d, 4, a4, b4)
+    store_row(d, 5, a5, b5)
+    i = invert_pivot(d, 0, part4(a0, 0))
+    a1, b1 = reduce_row(d, ROW, a1, b1, part4(a1, 0) * i, a0, b0)
+    a2, b2 = reduce_row(d, 2 * ROW, a2, b2, part4(a2, 0) * i, a0, b0)
+    a3, b3 = reduce_row(d, 3 * ROW, a3, b3, part4(a3, 0) * i, a0, b0)
+    a4, b4 = reduce_row(d, 4 * ROW, a4, b4, part4(a4, 0) * i, a0, b0)
+    a5, b5 = reduce_row(d, 5 * ROW, a5, b5, part4(a5, 0) * i, a0, b0)
+    i = invert_pivot(d, 1, part4(a1, 1))
+    a2, b2 = reduce_row(d, 2 * ROW + 1, a2, b2, part4(a2, 1) * i, a1, b1)
+    a3, b3 = reduce_row(d, 3 * ROW + 1, a3, b3, part4(a3, 1) * i, a1, b1)
+    a4, b4 = reduce_row(d, 4 * ROW + 1, a4, b4, part4(a4, 1) * i, a1, b1)
+    a5, b5 = reduce_row(d, 5 * ROW + 1, a5, b5, part4(a5, 1) * i, a1, b1)
+    i = invert_pivot(d, 2, part4(a2, 2))
+    a3, b3 = reduce_row(d, 3 * ROW + 2, a3, b3, part4(a3, 2) * i, a2, b2)
+    a4, b4 = reduce_row(d, 4 * ROW + 2, a4, b4, part4(a4, 2) * i, a2, b2)
+    a5, b5 = reduce_row(d, 5 * ROW + 2, a5, b5, part4(a5, 2) * i, a2, b2)
+    i = invert_pivot(d, 3, part4(a3, 3))
+    a4, b4 = reduce_row(d, 4 * ROW + 3, a4, b4, part4(a4, 3) * i, a3, b3)
+    a5, b5 = reduce_row(d, 5 * ROW + 3, a5, b5, part4(a5, 3) * i, a3, b3)
+    i = invert_pivot(d, 4, part4(b4, 0))
+    f = part4(b5, 0) * i
+    b5 = minus4(b5, times4(spread(f), b4))
+    _ = invert_pivot(d, 5, part4(b5, 1))
+    store(d, ROW + 1, part4(a1, 1))
+    store(d, ROW + 2, part4(a1, 2))
+    store(d, ROW + 3, part4(a1, 3))
+    store4(d, ROW + 4, b1)
+    store(d, 2 * ROW + 2, part4(a2, 2))
+    store(d, 2 * ROW + 3, part4(a2, 3))
+    store4(d, 2 * ROW + 4, b2)
+    store(d, 3 * ROW + 3, part4(a3, 3))
+    store4(d, 3 * ROW + 4, b3)
+    store4(d, 4 * ROW + 4, b4)
+    store(d, 5 * ROW + 4, f)
+    store(d, 5 * ROW + 5, part4(b5, 1))
+
+
+@njit
+def divide(panel, columns, d, width, is_lower):
+    """Rows of U: L⁻¹ A, or of Lᵀ: U⁻ᵀ Aᵀ, of a block of pivots whose factors are d."""
+    row, column = (1, ROW) if is_lower else (ROW, 1)
     if width == BLOCK:
         for c in range(0, columns, 4):
             divide_6x4(moved(panel, 0, c), d, row, column, is_lower)
@@ -296,7 +409,7 @@ def divide(panel, columns, diagonal, width, is_lower):
                 factor = spread(load(d, r * row + k * column))
                 value = minus4(value, times4(factor, load4(panel.values, panel.at + k * panel.stride + c)))
             if is_lower:
-                value = times4(value, spread(load(d, BLOCK * BLOCK + r)))
+                value = times4(value, spread(load(d, INVERSES + r)))
             store4(panel.values, at, value)
 
 
@@ -315,7 +428,7 @@ def scaled(value, d, at, is_scaled):
 @njit
 def divide_6x4(panel, d, r, c, is_lower):
     """`divide` for six rows and four columns; d[i r + j c], j < i, are the factors."""
-    v, at, step, last = panel.values, panel.at, panel.stride, BLOCK * BLOCK
+    v, at, step, last = panel.values, panel.at, panel.stride, INVERSES
     a0 = scaled(load4(v, at), d, last, is_lower)
     store4(v, at, a0)
     a1 = less(load4(v, at + step), d, r, a0)
@@ -339,46 +452,75 @@ def divide_6x4(panel, d, r, c, is_lower):
 
 
 @njit
-def add_run(target, to, source, at, count):
-    """target[to : to + count] += source[at : at + count]."""
-    k = 0
-    while k + 4 <= count:
-        store4(target, to + k, plus4(load4(target, to + k), load4(source, at + k)))
-        k += 4
-    while k < count:
-        store(target, to + k, load(target, to + k) + load(source, at + k))
-        k += 1
+def eliminate_rest(s, front, side, left, right):
+    """C −= leftᵀ right, from the pivots of a front; side 1: Cᵀ. Only later nodes, and on side 0 a node's own."""
+    wide = front.stride - front.shift
+    target = Panel(s.work, front.trail + side * front.rest * wide, wide)
+    left, right = moved(left, 0, front.shift), moved(right, 0, front.shift)
+    for k in range(front.first_row, front.last_row):
+        row = s.rows[k]
+        begin = (row.at + side * row.count) // 4 * 4
+        if begin < wide:
+            subtract_product(
+                moved(target, row.at, begin), row.count, wide - begin, moved(left, 0, row.at), moved(right, 0, begin),
+                front.pivots, front.is_leaf == 1,
+            )  # fmt: skip
 
 
 @njit
-def add_to_parent(s, front):
-    """Add C to the front of the parent."""
+def add_to_parent(s, front, side):
+    """Add C to the front of the parent; side 1: Cᵀ."""
     parent = s.supernodes[front.parent]
     wide, width = front.stride - front.shift, parent.stride - parent.shift
+    first = parent.trail + side * parent.rest * width
     if front.is_first == 1:
-        for k in range(parent.trail, parent.trail + parent.rest * width):
-            store(s.work, k, 0.0)
-    for m in range(front.first_move, front.last_move):
-        rows = s.moves[m]
-        is_pivot = m < front.pivot_moves
-        for r in range(rows.count):
-            source = front.trail + (rows.at + r) * wide
-            row = rows.to + r
-            if is_pivot:
-                for n in range(front.first_move, front.last_move):
-                    run = s.moves[n]
-                    add_run(s.values, parent.upper + row * parent.stride + run.to, s.work, source + run.at, run.count)
-            else:
-                for n in range(front.first_move, front.pivot_moves):
-                    run = s.moves[n]
-                    to = parent.lower + run.to * parent.stride + row
-                    for c in range(run.count):
-                        at = to + c * parent.stride
-                        store(s.values, at, load(s.values, at) + load(s.work, source + run.at + c))
-                base = parent.trail + (row - parent.shift) * width - parent.shift
-                for n in range(front.pivot_moves, front.last_move):
-                    run = s.moves[n]
-                    add_run(s.work, base + run.to, s.work, source + run.at, run.count)
+        clear_triangle(s, parent, first, side)
+    source = Panel(s.work, front.trail + side * front.rest * wide, wide)
+    panel = Panel(s.values, parent.lower if side == 1 else parent.upper, parent.stride)
+    rest = Panel(s.work, first - parent.shift * width - parent.shift, width)
+    for k in range(front.first_row, front.last_row):
+        row = s.rows[k]
+        skip = side * row.count
+        at, to, count, n = row.at + skip, row.to + skip, row.reach - skip, row.next
+        while True:
+            if count > 0:
+                if row.to < parent.shift:
+                    add_rows(moved(panel, row.to, to), moved(source, row.at, at), row.count, count)
+                else:
+                    add_rows(moved(rest, row.to, to), moved(source, row.at, at), row.count, count)
+            if n == front.last_row:
+                break
+            other = s.rows[n]
+            at, to, count, n = other.at, other.to, other.reach, other.next
+
+
+@njit
+def clear_triangle(s, front, first, side):
+    """C = 0 of a front, or Cᵀ, at work[first:]: what is read of it."""
+    wide = front.stride - front.shift
+    for k in range(front.first_row, front.last_row):
+        row = s.rows[k]
+        begin = (row.at + side * row.count) // 4 * 4
+        for r in range(row.at, row.at + row.count):
+            for c in range(begin, wide, 4):
+                store4(s.work, first + r * wide + c, spread(0.0))
+
+
+@njit
+def add_rows(target, source, rows, count):
+    """target += source, with `count` columns. The columns that fill the last four are read and written as they are."""
+    t, v = target.values, source.values
+    whole = count // 4 * 4
+    to, at = target.at, source.at
+    limit, lanes = spread(float(count - whole)), four(0.0, 1.0, 2.0, 3.0)
+    for _ in range(rows):
+        for c in range(0, whole, 4):
+            store4(t, to + c, plus4(load4(t, to + c), load4(v, at + c)))
+        if whole < count:
+            last = where4(limit, lanes, load4(v, at + whole))
+            store4(t, to + whole, plus4(load4(t, to + whole), last))
+        to += target.stride
+        at += source.stride
 
 
 # Solution ---------------------------------------------------------------------------------------------------------------

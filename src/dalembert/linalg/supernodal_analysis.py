@@ -4,11 +4,12 @@ A node is a group of scalar unknowns: the six velocities of a body, or all joint
 whose block of the matrix is not zero. `analyse` orders the nodes by minimum degree, joins columns of like structure into
 *supernodes* and lays out the dense *front* of each, of p pivots and u further rows:
 
-    ⎡ A₁₁ A₁₂ ⎤   upper: p rows [A₁₁ A₁₂], at `upper`          p' = p rounded up to a multiple of 4, u' likewise
-    ⎣ A₂₁  C  ⎦   lower: p rows [A₁₁ᵀ A₂₁ᵀ], at `lower`        columns 0 … p − 1 are pivots, p' … p' + u − 1 the rest
+    ⎡ A₁₁ A₁₂ ⎤   upper: p rows of [A₁₁ A₁₂], at `upper`       p' = p rounded up to a multiple of 4, u' likewise
+    ⎣ A₂₁  C  ⎦   lower: p rows of [A₁₁ᵀ A₂₁ᵀ], at `lower`     columns 0 … p − 1 are pivots, p' … p' + u − 1 the rest
 
-Rows are p' + u' apart. C (u rows, u' apart) is the part of the elimination that goes to the parent, in workspace that
-supernodes share: it begins where that of the parent ends. I. Duff, J. Reid, "The multifrontal solution of unsymmetric sets of
+Rows are p' + u' apart. Of each row, `upper` holds the columns from its own node on, and `lower` those of later nodes: what is
+left of them is never read. C, the part of the elimination that goes to the parent, is stored alike: u rows of C, u' apart,
+then as many of Cᵀ, in workspace that supernodes share. It begins where that of the parent ends. I. Duff, J. Reid, "The multifrontal solution of unsymmetric sets of
 linear equations", SIAM J. Sci. Stat. Comput. 5 (1984); C. Ashcraft, R. Grimes, "The influence of relaxed supernode partitions
 on the multifrontal method", ACM TOMS 15 (1989).
 
@@ -35,16 +36,18 @@ PLAN = np.dtype(
 )  # fmt: skip
 # Set, p, u, p', distance of rows, first pivot among all scalars in order, offsets in `values` and `work`, the parent (−1: none),
 # whether this is the first child that is eliminated, and whether it has none; the nodes below the pivots, and the runs of their scalars in the vector
-# and in the parent's front.
+# and in the parent's front; its own nodes in the final order.
 SUPERNODE = np.dtype(
     [("set", "i8"), ("pivots", "i8"), ("rest", "i8"), ("shift", "i8"), ("stride", "i8"), ("x", "i8"), ("upper", "i8"),
      ("lower", "i8"), ("trail", "i8"), ("parent", "i8"), ("is_first", "i8"), ("is_leaf", "i8"), ("first_row", "i8"),
-     ("last_row", "i8"), ("first_run", "i8"), ("last_run", "i8"), ("first_move", "i8"), ("pivot_moves", "i8"),
-     ("last_move", "i8")],
+     ("last_row", "i8"), ("first_run", "i8"), ("last_run", "i8"), ("first_node", "i8"), ("last_node", "i8")],
     align=True,
 )  # fmt: skip
-# `count` consecutive scalars: index in the rest of a front, and in the vector or the parent's front.
+# `count` consecutive scalars: index in the rest of a front, and in the vector.
 RUN = np.dtype([("at", "i8"), ("to", "i8"), ("count", "i8")], align=True)
+# A node in the rest of a front: its scalars, their index there and in the parent's front; how many scalars from there on are
+# consecutive in the parent's front as well, and the row that follows them.
+ROW = np.dtype([("node", "i8"), ("count", "i8"), ("at", "i8"), ("to", "i8"), ("reach", "i8"), ("next", "i8")], align=True)
 # Where entry (r, c) of a block is in `values`: at + r row + c column. at < 0: nowhere, as a node is not in the graph.
 SLOT = np.dtype([("at", "i8"), ("row", "i8"), ("column", "i8")], align=True)
 # A set of the elimination that becomes a supernode or a part of one: scalars, tree, list of nodes, index as a supernode.
@@ -74,17 +77,16 @@ class Supernodal(NamedTuple):
     next_edge: Any = column("edges", np.int64, doc="the next edge of the same supernode; −1: none")
     scratch: Any = column("nodes // 64 + 1", np.int64, doc="bits of nodes in the final order, all zero between uses")
     supernodes: Any = column("nodes", SUPERNODE, used="plan[0].supernodes", doc="children before parents")
-    rows: Any = column("rows", np.int64, doc="nodes below the pivots of each supernode, in the final order")
+    rows: Any = column("rows", ROW, doc="nodes below the pivots of each supernode, in the final order")
     runs: Any = column("rows", RUN, doc="from the rest of a front to the vector")
-    moves: Any = column("rows", RUN, doc="from the rest of a front to the parent's front: its pivots first")
     diagonal: Any = column("nodes", SLOT, doc="where the block of each node with itself is")
     slots: Any = column("2 * edges", SLOT, doc="2 e: where block (a, b) of edge e is, 2 e + 1: block (b, a)")
     values: Any = column("values", doc="upper and lower panels of all supernodes: the matrix, then its factors")
-    work: Any = column("work", doc="C of the supernodes on one path to the root")
+    work: Any = column("work", doc="C and Cᵀ of the supernodes on one path to the root")
     inverse: Any = column("scalars", doc="1 / pivot, in the final order")
     scale: Any = column("scalars", doc="size of the diagonal of the matrix, in the final order")
     vector: Any = column("scalars + 8", doc="a right-hand side in the final order")
-    gathered: Any = column("scalars + 48", doc="the part of a vector in the rest of a front; or the factors of a block")
+    gathered: Any = column("scalars + 64", doc="the part of a vector in the rest of a front; or the factors of a block")
 
 
 def supernodal_tables(nodes: int, edges: int = 0, scalars: int = 0, rows: int = 0, values: int = 0, work: int = 0) -> Supernodal:
@@ -290,6 +292,7 @@ def set_out(s, nodes):
         while True:
             own, front = s.sets[k], s.supernodes[number]
             own.number = number
+            front.first_node = placed
             front.pivots, front.rest, front.x = own.pivots, own.rest, x
             front.set = k
             number += 1
@@ -302,6 +305,7 @@ def set_out(s, nodes):
                 placed += 1
                 x += s.sizes[node]
                 node = s.following[node]
+            front.last_node = placed
             if k == root:
                 break
             k = deepest(s, own.sibling) if own.sibling >= 0 else own.parent
@@ -339,10 +343,10 @@ def measure_fronts(s):
         front = s.supernodes[k]
         if front.parent >= 0:
             parent = s.supernodes[front.parent]
-            front.trail = parent.trail + parent.rest * (parent.stride - parent.shift)
+            front.trail = parent.trail + 2 * parent.rest * (parent.stride - parent.shift)
         else:
             front.trail = 0
-        work = max(work, front.trail + front.rest * (front.stride - front.shift))
+        work = max(work, front.trail + 2 * front.rest * (front.stride - front.shift))
     for k in range(plan.supernodes - 1, -1, -1):  # the first child in order is the last to be seen
         front = s.supernodes[k]
         own = s.sets[front.set]
@@ -404,7 +408,8 @@ def list_rows(s, nodes):
                 i = lowest_bit(left)
                 left ^= bit(i)
                 node = s.in_order[64 * v + i]
-                s.rows[row] = node
+                own_row = s.rows[row]
+                own_row.node, own_row.count, own_row.at = node, s.sizes[node], at
                 row += 1
                 if s.start[node] == after:
                     s.runs[run - 1].count += s.sizes[node]
@@ -430,8 +435,8 @@ def locate(s, number):
         node = s.following[node]
     at = front.shift
     for row in range(front.first_row, front.last_row):
-        s.where[s.rows[row]] = at
-        at += s.sizes[s.rows[row]]
+        s.where[s.rows[row].node] = at
+        at += s.rows[row].count
     c = own.child
     while c >= 0:
         list_moves(s, s.supernodes[s.sets[c].number], front.shift)
@@ -448,7 +453,7 @@ def locate(s, number):
 def place_block(s, front, slot, row, column):
     """Where block (row, column) is in a front that has one of the two among its pivots."""
     r, c = s.where[row], s.where[column]
-    if r < front.pivots:
+    if r < c:
         slot.at, slot.row, slot.column = front.upper + r * front.stride + c, front.stride, 1
     else:
         slot.at, slot.row, slot.column = front.lower + c * front.stride + r, 1, front.stride
@@ -456,19 +461,16 @@ def place_block(s, front, slot, row, column):
 
 @njit
 def list_moves(s, child, shift):
-    """Fill `moves` of a supernode, whose parent's columns are in `where`; from `shift` on they are not pivots."""
-    move, at, after = child.first_row, 0, -1
-    child.first_move = child.pivot_moves = move
-    for row in range(child.first_row, child.last_row):
-        node = s.rows[row]
-        to = s.where[node]
-        if to == after and to != shift:
-            s.moves[move - 1].count += s.sizes[node]
+    """Where the rows of a supernode are in its parent's front, whose columns are in `where`; from `shift` on they are not
+    pivots, and in other arrays."""
+    after, following = -1, child.last_row
+    reach = 0
+    for k in range(child.last_row - 1, child.first_row - 1, -1):
+        row = s.rows[k]
+        row.to = s.where[row.node]
+        if row.to + row.count == after and after != shift:
+            reach += row.count
         else:
-            s.moves[move].at, s.moves[move].to, s.moves[move].count = at, to, s.sizes[node]
-            move += 1
-        if to < shift:
-            child.pivot_moves = move
-        at += s.sizes[node]
-        after = to + s.sizes[node]
-    child.last_move = move
+            reach, following = row.count, k + 1
+        row.reach, row.next = reach, following
+        after = row.to
