@@ -12,9 +12,7 @@ from dalembert.linalg.supernodal_analysis import NEED_MORE, Supernodal, grown, s
 
 
 @kernel
-def analyse(
-    s: Supernodal, nodes: int, sizes: array(1, np.int64), edges: int, ends: array(1, np.int64)
-) -> int:
+def analyse(s: Supernodal, nodes: int, sizes: array(1, np.int64), edges: int, ends: array(1, np.int64)) -> int:
     return supernodal_analysis.analyse(s, nodes, sizes, edges, ends)
 
 
