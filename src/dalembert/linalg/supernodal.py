@@ -201,7 +201,8 @@ def factor(s, is_symmetric):
     """Factor in place. Returns the smallest |pivot| over the size of the diagonal of A there: 1 for a diagonal matrix, 0
     where a pivot vanishes or is not a number, after which there are no factors. `plan.negative` counts pivots below zero.
 
-    is_symmetric : A = Aᵀ. What is stored below the diagonal is not read, and the work is half.
+    is_symmetric : A = Aᵀ, and the work is half. Of the two blocks of an edge, the one of the node that is later in order is
+    not read.
     """
     plan = s.plan[0]
     measure_diagonal(s)
