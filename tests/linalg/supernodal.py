@@ -12,9 +12,7 @@ from dalembert.linalg.supernodal_analysis import NEED_MORE, Supernodal, grown, s
 
 
 @kernel
-def analyse(
-    s: Supernodal, nodes: int, sizes: array(1, np.int64), edges: int, ends: array(1, np.int64)
-) -> int:
+def analyse(s: Supernodal, nodes: int, sizes: array(1, np.int64), edges: int, ends: array(1, np.int64)) -> int:
     return supernodal_analysis.analyse(s, nodes, sizes, edges, ends)
 
 
@@ -81,7 +79,7 @@ def random_matrix(seed, sizes, edges, symmetric=False):
     off, load = [], [np.zeros(n) for n in sizes]
     for a, b in made.inside():
         above = rng.normal(size=(sizes[a], sizes[b]))
-        below = above.T if symmetric else rng.normal(size=(sizes[b], sizes[a]))
+        below = above.T.copy() if symmetric else rng.normal(size=(sizes[b], sizes[a]))
         off += [above, below]
         load[a] += 0.5 * (np.abs(above).sum(1) + np.abs(below).sum(0))
         load[b] += 0.5 * (np.abs(below).sum(1) + np.abs(above).sum(0))

@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 from tests.linalg.supernodal import (
-    analyse, factored, neighbours_in_space, planned, random_edges, random_matrix, solution,
+    analyse,
+    factored,
+    neighbours_in_space,
+    planned,
+    random_edges,
+    random_matrix,
+    solution,
 )  # fmt: skip
 
 from dalembert.core.tables import handed

@@ -10,9 +10,9 @@ panels are read and written by rows and one product serves both:
 
     U_jc = A_jc − Σ_k<j L_jk U_kc,     L_ij = (A_ij − Σ_k<j U_kj L_ik) / U_jj
 
-There are no row exchanges, as in every matrix of which xᵀAx > 0: `factor` returns the smallest pivot, relative to the diagonal
-of the matrix. Rows of a panel are padded to a multiple of four with zeros. The products of six rows and eight columns keep
-their sums in registers.
+There are no row exchanges: none is needed where xᵀAx > 0 for all x. `factor` returns the smallest pivot, relative to the
+diagonal of the matrix. Rows of a panel are padded to a multiple of four with zeros. Products keep the sums of six rows and
+eight columns in registers.
 """
 
 from typing import Any, NamedTuple
@@ -198,10 +198,11 @@ def subtract_product(target, rows, columns, left, right, depth, fresh):
 
 @njit
 def factor(s, is_symmetric):
-    """Factor in place. Returns the smallest |pivot| over the size of the diagonal of A there: 1 for a diagonal matrix, 0 where
-    a pivot vanishes or is not a number, after which there are no factors. `plan.negative` counts pivots below zero.
+    """Factor in place. Returns the smallest |pivot| over the size of the diagonal of A there: 1 for a diagonal matrix, 0
+    where a pivot vanishes or is not a number, after which there are no factors. `plan.negative` counts pivots below zero.
 
-    is_symmetric : A = Aᵀ. What is stored below the diagonal is not read, and the work is half.
+    is_symmetric : A = Aᵀ, and the work is half. Of the two blocks of an edge, the one of the node that is later in order is
+    not read.
     """
     plan = s.plan[0]
     measure_diagonal(s)
@@ -587,54 +588,142 @@ def solve(s, x, at):
         for k in range(s.sizes[i]):
             store(y, s.start[i] + k, load(x, at + s.offset[i] + k))
     for number in range(plan.supernodes):
-        solve_lower(s, s.supernodes[number])
+        front = s.supernodes[number]
+        gather_pivots(s, front)
+        for k in range(front.shift, front.stride):
+            store(s.gathered, k, 0.0)
+        solve_lower(s, front)
+        for n in range(front.first_run, front.last_run):
+            run = s.runs[n]
+            for k in range(run.count):
+                store(y, run.to + k, load(y, run.to + k) + load(s.gathered, front.shift + run.at + k))
+        scatter_pivots(s, front)
     for number in range(plan.supernodes - 1, -1, -1):
-        solve_upper(s, s.supernodes[number])
+        front = s.supernodes[number]
+        gather_pivots(s, front)
+        for k in range(front.shift + front.rest, front.stride):
+            store(s.gathered, k, 0.0)
+        for n in range(front.first_run, front.last_run):
+            run = s.runs[n]
+            for k in range(run.count):
+                store(s.gathered, front.shift + run.at + k, load(y, run.to + k))
+        solve_upper(s, front)
+        scatter_pivots(s, front)
     for i in range(plan.nodes):
         for k in range(s.sizes[i]):
             store(x, at + s.offset[i] + k, load(y, s.start[i] + k))
 
 
+@inlined
+def gather_pivots(s, front):
+    """The part of the vector in the pivots of a front, and zeros that fill fours."""
+    for k in range(front.pivots):
+        store(s.gathered, k, load(s.vector, front.x + k))
+    for k in range(front.pivots, front.shift):
+        store(s.gathered, k, 0.0)
+
+
+@inlined
+def scatter_pivots(s, front):
+    """The same, back to the vector."""
+    for k in range(front.pivots):
+        store(s.vector, front.x + k, load(s.gathered, k))
+
+
 @njit
 def solve_lower(s, front):
-    """y ← L⁻¹ y for the pivots of a front, and what follows from them for its other rows."""
-    v, y, w = s.values, s.vector, s.gathered
-    p, x = front.pivots, front.x
-    for k in range(p):
-        row, value = front.lower + k * front.stride, load(y, x + k)
-        for i in range(k + 1, p):
-            store(y, x + i, load(y, x + i) - load(v, row + i) * value)
-    for c in range(0, front.stride - front.shift, 4):
-        total = spread(0.0)
-        row = front.lower + front.shift + c
-        for k in range(p):
-            total = plus4(total, times4(spread(load(y, x + k)), load4(v, row)))
-            row += front.stride
-        store4(w, c, total)
-    for n in range(front.first_run, front.last_run):
-        run = s.runs[n]
-        for k in range(run.count):
-            store(y, run.to + k, load(y, run.to + k) - load(w, run.at + k))
+    """w ← L⁻¹ w for the pivots of a front, and w − L₂₁ w for its other rows, w = `gathered`."""
+    v, w, stride = s.values, s.gathered, front.stride
+    j = 0
+    while j + BLOCK <= front.pivots:
+        forward_6(Panel(v, front.lower + j * (stride + 1), stride), w, j, stride - j)
+        j += BLOCK
+    for k in range(j, front.pivots):
+        row, value = front.lower + k * stride, load(w, k)
+        for i in range(k + 1, front.shift):
+            store(w, i, load(w, i) - load(v, row + i) * value)
+        for c in range(front.shift, stride, 4):
+            store4(w, c, minus4(load4(w, c), times4(spread(value), load4(v, row + c))))
+
+
+@njit
+def forward_6(lower, w, j, columns):
+    """Six unknowns w[j : j + 6], and what follows from them for the others of `columns` numbers from w[j] on."""
+    v, r, n = lower.values, lower.at, lower.stride
+    y0 = load(w, j)
+    y1 = load(w, j + 1) - load(v, r + 1) * y0
+    y2 = load(w, j + 2) - load(v, r + 2) * y0 - load(v, r + n + 2) * y1
+    y3 = load(w, j + 3) - load(v, r + 3) * y0 - load(v, r + n + 3) * y1 - load(v, r + 2 * n + 3) * y2
+    y4 = load(w, j + 4) - load(v, r + 4) * y0 - load(v, r + n + 4) * y1 - load(v, r + 2 * n + 4) * y2
+    y4 -= load(v, r + 3 * n + 4) * y3
+    y5 = load(w, j + 5) - load(v, r + 5) * y0 - load(v, r + n + 5) * y1 - load(v, r + 2 * n + 5) * y2
+    y5 = y5 - load(v, r + 3 * n + 5) * y3 - load(v, r + 4 * n + 5) * y4
+    x0, x1, x2, x3, x4, x5 = spread(y0), spread(y1), spread(y2), spread(y3), spread(y4), spread(y5)
+    for c in range((j + BLOCK) // 4 * 4 - j, columns, 4):
+        o = r + c
+        left = plus4(times4(x0, load4(v, o)), times4(x1, load4(v, o + n)))
+        middle = plus4(times4(x2, load4(v, o + 2 * n)), times4(x3, load4(v, o + 3 * n)))
+        right = plus4(times4(x4, load4(v, o + 4 * n)), times4(x5, load4(v, o + 5 * n)))
+        store4(w, j + c, minus4(load4(w, j + c), plus4(plus4(left, middle), right)))
+    store(w, j, y0)  # after the columns that share four numbers with these
+    store(w, j + 1, y1)
+    store(w, j + 2, y2)
+    store(w, j + 3, y3)
+    store(w, j + 4, y4)
+    store(w, j + 5, y5)
 
 
 @njit
 def solve_upper(s, front):
-    """y ← U⁻¹ y for the pivots of a front, given its other rows."""
-    v, y, w = s.values, s.vector, s.gathered
-    p, x, width = front.pivots, front.x, front.stride - front.shift
-    for c in range(front.rest, width):
-        store(w, c, 0.0)
-    for n in range(front.first_run, front.last_run):
-        run = s.runs[n]
-        for k in range(run.count):
-            store(w, run.at + k, load(y, run.to + k))
-    for k in range(p):
-        row, total = front.upper + k * front.stride + front.shift, spread(0.0)
-        for c in range(0, width, 4):
-            total = plus4(total, times4(load4(w, c), load4(v, row + c)))
-        store(y, x + k, load(y, x + k) - total4(total))
-    for k in range(p - 1, -1, -1):
-        value = load(y, x + k) * s.inverse[x + k]
-        store(y, x + k, value)
-        for i in range(k):
-            store(y, x + i, load(y, x + i) - load(v, front.upper + i * front.stride + k) * value)
+    """w ← U⁻¹ w for the pivots of a front, given its other rows, w = `gathered`."""
+    v, w, stride = s.values, s.gathered, front.stride
+    whole = front.pivots // BLOCK * BLOCK
+    for k in range(front.pivots - 1, whole - 1, -1):
+        row, total = front.upper + k * stride, load(w, k)
+        for c in range(k + 1, front.shift + front.rest):
+            total -= load(v, row + c) * load(w, c)
+        store(w, k, total * s.inverse[front.x + k])
+    for j in range(whole - BLOCK, -1, -BLOCK):
+        backward_6(Panel(v, front.upper + j * stride, stride), w, j, s.inverse, front.x + j)
+
+
+@njit
+def backward_6(upper, w, j, inverse, x):
+    """Six unknowns w[j : j + 6], given those after them."""
+    v, r, n = upper.values, upper.at, upper.stride
+    begin = (j + BLOCK + 3) // 4 * 4
+    s0, s1, s2, s3, s4, s5 = spread(0.0), spread(0.0), spread(0.0), spread(0.0), spread(0.0), spread(0.0)
+    for c in range(begin, n, 4):
+        m, o = load4(w, c), r + c
+        s0 = plus4(s0, times4(m, load4(v, o)))
+        s1 = plus4(s1, times4(m, load4(v, o + n)))
+        s2 = plus4(s2, times4(m, load4(v, o + 2 * n)))
+        s3 = plus4(s3, times4(m, load4(v, o + 3 * n)))
+        s4 = plus4(s4, times4(m, load4(v, o + 4 * n)))
+        s5 = plus4(s5, times4(m, load4(v, o + 5 * n)))
+    y0, y1, y2 = load(w, j) - total4(s0), load(w, j + 1) - total4(s1), load(w, j + 2) - total4(s2)
+    y3, y4, y5 = load(w, j + 3) - total4(s3), load(w, j + 4) - total4(s4), load(w, j + 5) - total4(s5)
+    for c in range(j + BLOCK, begin):
+        m, o = load(w, c), r + c
+        y0 -= load(v, o) * m
+        y1 -= load(v, o + n) * m
+        y2 -= load(v, o + 2 * n) * m
+        y3 -= load(v, o + 3 * n) * m
+        y4 -= load(v, o + 4 * n) * m
+        y5 -= load(v, o + 5 * n) * m
+    r += j
+    y5 *= inverse[x + 5]
+    y4 = (y4 - load(v, r + 4 * n + 5) * y5) * inverse[x + 4]
+    y3 = (y3 - load(v, r + 3 * n + 5) * y5 - load(v, r + 3 * n + 4) * y4) * inverse[x + 3]
+    y2 = y2 - load(v, r + 2 * n + 5) * y5 - load(v, r + 2 * n + 4) * y4 - load(v, r + 2 * n + 3) * y3
+    y2 *= inverse[x + 2]
+    y1 = y1 - load(v, r + n + 5) * y5 - load(v, r + n + 4) * y4 - load(v, r + n + 3) * y3 - load(v, r + n + 2) * y2
+    y1 *= inverse[x + 1]
+    y0 = y0 - load(v, r + 5) * y5 - load(v, r + 4) * y4 - load(v, r + 3) * y3 - load(v, r + 2) * y2
+    y0 = (y0 - load(v, r + 1) * y1) * inverse[x]
+    store(w, j, y0)
+    store(w, j + 1, y1)
+    store(w, j + 2, y2)
+    store(w, j + 3, y3)
+    store(w, j + 4, y4)
+    store(w, j + 5, y5)

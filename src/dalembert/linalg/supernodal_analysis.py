@@ -7,11 +7,11 @@ whose block of the matrix is not zero. `analyse` orders the nodes by minimum deg
     ⎡ A₁₁ A₁₂ ⎤   upper: p rows of [A₁₁ A₁₂], at `upper`       p' = p rounded up to a multiple of 4, u' likewise
     ⎣ A₂₁  C  ⎦   lower: p rows of [A₁₁ᵀ A₂₁ᵀ], at `lower`     columns 0 … p − 1 are pivots, p' … p' + u − 1 the rest
 
-Rows are p' + u' apart. Of each row, `upper` holds the columns from its own node on, and `lower` those of later nodes: what is
-left of them is never read. C, the part of the elimination that goes to the parent, is stored alike: u rows of C, u' apart,
-then as many of Cᵀ, in workspace that supernodes share. It begins where that of the parent ends. I. Duff, J. Reid, "The multifrontal solution of unsymmetric sets of
-linear equations", SIAM J. Sci. Stat. Comput. 5 (1984); C. Ashcraft, R. Grimes, "The influence of relaxed supernode partitions
-on the multifrontal method", ACM TOMS 15 (1989).
+Rows are p' + u' apart. Of each row, `upper` holds the columns from its own node on, and `lower` those of later nodes: what
+is left of them is never read. C, the part of the elimination that goes to the parent, is stored alike: u rows of C, u' apart,
+then as many of Cᵀ, in workspace that supernodes share. It begins where that of the parent ends. I. Duff, J. Reid, "The
+multifrontal solution of unsymmetric sets of linear equations", SIAM J. Sci. Stat. Comput. 5 (1984); C. Ashcraft, R. Grimes,
+"The influence of relaxed supernode partitions on the multifrontal method", ACM TOMS 15 (1989).
 
 `supernodal` has the numbers. All tables are flat; `analyse` says what lengths it needs, and allocates nothing.
 """
@@ -34,9 +34,9 @@ PLAN = np.dtype(
      ("work_needed", "i8"), ("negative", "i8")],
     align=True,
 )  # fmt: skip
-# Set, p, u, p', distance of rows, first pivot among all scalars in order, offsets in `values` and `work`, the parent (−1: none),
-# whether this is the first child that is eliminated, and whether it has none; the nodes below the pivots, and the runs of their scalars in the vector
-# and in the parent's front; its own nodes in the final order.
+# Set, p, u, p', distance of rows, first pivot among all scalars in order, offsets in `values` and `work`, the parent (−1:
+# none), whether this is the first child that is eliminated, and whether it has none; the nodes below the pivots, and the runs
+# of their scalars in the vector; its own nodes in the final order.
 SUPERNODE = np.dtype(
     [("set", "i8"), ("pivots", "i8"), ("rest", "i8"), ("shift", "i8"), ("stride", "i8"), ("x", "i8"), ("upper", "i8"),
      ("lower", "i8"), ("trail", "i8"), ("parent", "i8"), ("is_first", "i8"), ("is_leaf", "i8"), ("first_row", "i8"),
@@ -47,7 +47,9 @@ SUPERNODE = np.dtype(
 RUN = np.dtype([("at", "i8"), ("to", "i8"), ("count", "i8")], align=True)
 # A node in the rest of a front: its scalars, their index there and in the parent's front; how many scalars from there on are
 # consecutive in the parent's front as well, and the row that follows them.
-ROW = np.dtype([("node", "i8"), ("count", "i8"), ("at", "i8"), ("to", "i8"), ("reach", "i8"), ("next", "i8")], align=True)
+ROW = np.dtype(
+    [("node", "i8"), ("count", "i8"), ("at", "i8"), ("to", "i8"), ("reach", "i8"), ("next", "i8")], align=True
+)
 # Where entry (r, c) of a block is in `values`: at + r row + c column. at < 0: nowhere, as a node is not in the graph.
 SLOT = np.dtype([("at", "i8"), ("row", "i8"), ("column", "i8")], align=True)
 # A set of the elimination that becomes a supernode or a part of one: scalars, tree, list of nodes, index as a supernode.
@@ -89,8 +91,10 @@ class Supernodal(NamedTuple):
     gathered: Any = column("scalars + 64", doc="the part of a vector in the rest of a front; or the factors of a block")
 
 
-def supernodal_tables(nodes: int, edges: int = 0, scalars: int = 0, rows: int = 0, values: int = 0, work: int = 0) -> Supernodal:
-    """Tables of these lengths, without a plan."""
+def supernodal_tables(
+    nodes: int, edges: int = 0, scalars: int = 0, rows: int = 0, values: int = 0, work: int = 0
+) -> Supernodal:
+    """Tables of these lengths (see `Supernodal`), without a plan: `grown` makes them longer."""
     lengths = {"nodes": nodes, "edges": edges, "scalars": scalars, "rows": rows, "values": values, "work": work}
     made = allocate(Supernodal, lengths, elimination=allocate(Elimination, lengths))
     made.plan[0].nodes = -1
