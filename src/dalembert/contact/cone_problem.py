@@ -35,12 +35,13 @@ from .cone import coulomb_velocity, natural_map, project_coulomb, project_dual
 SOLVED, NOT_CONVERGED, NEED_MORE, NOT_FINITE = range(4)
 BLOCKS = 4  # most blocks of a contact or row
 
-# Input: the counts, the most factorizations, the tolerance (m/s), whether the impulses and w are a start (`warm`). Output:
-# factorizations, the typical speed (m/s), the residual of the result (m/s), and its parts (see Residuals). `regularization`
-# and `symmetric` belong to the solver.
+# Input: the counts, the most factorizations, the tolerance in m/s and relative to the typical speed, whether the impulses are a
+# start (`warm`), and whether `speeds` are those after them (`moved`) or w_free. Output: factorizations, the tolerance (m/s, the
+# larger of both), the typical speed (m/s), the residual of the result (m/s), its parts (see Residuals), and its worst contact.
+# `regularization` and `symmetric` belong to the solver.
 STEP = np.dtype(
     [("blocks", "i8"), ("contacts", "i8"), ("rows", "i8"), ("speeds", "i8"), ("edges", "i8"), ("max_iterations", "i8"),
-     ("tolerance", "f8"), ("warm", "i8"), ("iterations", "i8"), ("speed", "f8"), ("residual", "f8"), ("symmetric", "i8"),
+     ("tolerance", "f8"), ("relative", "f8"), ("warm", "i8"), ("moved", "i8"), ("iterations", "i8"), ("speed", "f8"), ("residual", "f8"), ("symmetric", "i8"),
      ("regularization", "f8"), ("cone", "f8"), ("dual", "f8"), ("complementarity", "f8"), ("natural_map", "f8"),
      ("joints", "f8"), ("balance", "f8"), ("worst", "i8")],
     align=True,
@@ -49,12 +50,12 @@ STEP = np.dtype(
 # in `masses`: size × size, row by row.
 BLOCK = np.dtype([("member", "i8"), ("first", "i8"), ("size", "i8"), ("mass", "i8")], align=True)
 # A contact: its number to the caller, its blocks (−1: none), where J begins in `jacobian` for each (3 × size, row by row), and
-# its first edge of the matrix; in: friction, bias, and impulse if the start is warm; out: impulse. Compliance: J M⁻¹ Jᵀ of
-# the normal; 0 between blocks that nothing moves. K and f of Newton's step; u, û at the iterate; the rest is the solver's, in the
+# its first edge of the matrix; in: friction, bias, the part of u that is given (`offset`, m/s: of what moves by command), and the
+# impulse of the start; out: impulse. Compliance: J M⁻¹ Jᵀ of the normal; 0 between blocks that nothing moves. K and f of Newton's step; u, û at the iterate; the rest is the solver's, in the
 # variables of the Lorentz cone (see `cone_solver`).
 CONE = np.dtype(
     [("number", "i8"), ("blocks", "i8", BLOCKS), ("at", "i8", BLOCKS), ("edge", "i8"), ("friction", "f8"), ("bias", "f8"),
-     ("impulse", "f8", 3), ("compliance", "f8"), ("stiffness", "f8", 9), ("f", "f8", 3), ("p", "f8", 3), ("u", "f8", 3),
+     ("offset", "f8", 3), ("impulse", "f8", 3), ("compliance", "f8"), ("stiffness", "f8", 9), ("f", "f8", 3), ("p", "f8", 3), ("u", "f8", 3),
      ("du", "f8", 3), ("u_hat", "f8", 3), ("sliding", "f8", 2), ("prior", "f8", 3), ("saved", "f8", 3),
      ("force", "f8", 3), ("slack", "f8", 3), ("force_step", "f8", 3), ("slack_step", "f8", 3), ("slip", "f8"),
      ("d", "f8", 5), ("beta", "f8"), ("w", "f8", 3), ("q", "f8", 3), ("g", "f8", 3)],
@@ -70,9 +71,10 @@ ROW = np.dtype(
     align=True,
 )  # fmt: skip
 
-# Vectors in `vectors`: the iterate, its step, the iterate before a round, r, a right-hand side, and scratch.
-POINT, DIRECTION, SAVED, GRADIENT, RIGHT, LEFT = range(6)
-VECTORS = 6
+# Vectors in `vectors`: the iterate, its step, the iterate before a line search, r, a right-hand side, scratch, and the iterate
+# before a round.
+POINT, DIRECTION, SAVED, GRADIENT, RIGHT, LEFT, START = range(7)
+VECTORS = 7
 SCRATCH = 3  # times the speeds of the largest block squared
 
 
@@ -85,9 +87,9 @@ class ConeProblem(NamedTuple):
     cones: Any = column("contacts", CONE, used="step[0].contacts")
     rows: Any = column("rows", ROW, used="step[0].rows")
     jacobian: Any = column("jacobian", doc="J and g, block by block")
-    free: Any = column("speeds", unit="m/s, rad/s", doc="w_free")
-    speeds: Any = column("speeds", unit="m/s, rad/s", doc="in: w of a warm start; out: w")
+    speeds: Any = column("speeds", unit="m/s, rad/s", doc="in: w_free, or w with the impulses of the start; out: w")
     # Workspace
+    free: Any = column("speeds", unit="m/s, rad/s", doc="w_free")
     vectors: Any = column("VECTORS * speeds")
     sizes: Any = column("blocks", np.int64, doc="speeds of each block")
     ends: Any = column("2 * edges", np.int64, doc="blocks at the ends of each edge of the matrix")
@@ -220,6 +222,26 @@ def own_response(problem, blocks, at, shift):
                 turned += load(inverses, block.mass + r * size + k) * load(jacobian, row + k)
             value += load(jacobian, row + r) * turned
     return value
+
+
+@njit
+def add_responses(problem, s, out):
+    """out += s M⁻¹ (Jᵀ p + gᵀ λ), of the impulses p and `force`."""
+    step, vectors = problem.step[0], problem.vectors
+    base = LEFT * step.speeds
+    for k in range(step.speeds):
+        store(vectors, base + k, 0.0)
+    for i in range(step.contacts):
+        push_contact(problem.cones[i], load3(problem.cones[i].p), problem, vectors, base)
+    for i in range(step.rows):
+        push_row(problem.rows[i], problem.rows[i].force, problem, vectors, base)
+    for i in range(step.blocks):
+        block = problem.blocks[i]
+        for r in range(block.size):
+            value = 0.0
+            for k in range(block.size):
+                value += load(problem.inverses, block.mass + r * block.size + k) * load(vectors, base + block.first + k)
+            store(out, block.first + r, load(out, block.first + r) + s * value)
 
 
 # The matrix ------------------------------------------------------------------------------------------------------------
@@ -485,7 +507,7 @@ HUGE = 1e300  # residual of an iterate that is not finite
 def evaluate_contact(cone, problem):
     """The same of one contact; returns its natural map."""
     vectors, n = problem.vectors, problem.step[0].speeds
-    u = contact_rate(cone, problem, vectors, POINT * n)
+    u = add(contact_rate(cone, problem, vectors, POINT * n), load3(cone.offset))
     u_hat = coulomb_velocity(cone, u)
     for k in range(3):
         cone.u[k], cone.u_hat[k] = u[k], u_hat[k]
@@ -556,7 +578,8 @@ def typical_speed(problem):
     step, speed = problem.step[0], 0.0
     for i in range(step.contacts):
         cone = problem.cones[i]
-        speed = max(speed, norm(contact_rate(cone, problem, problem.free, 0)), abs(cone.bias))
+        u = add(contact_rate(cone, problem, problem.free, 0), load3(cone.offset))
+        speed = max(speed, norm(u), abs(cone.bias))
     for i in range(step.rows):
         row = problem.rows[i]
         if row.compliance == 0.0:
@@ -570,9 +593,3 @@ def add_scaled_direction(problem, length):
     vectors, n = problem.vectors, problem.step[0].speeds
     for k in range(n):
         store(vectors, POINT * n + k, load(vectors, POINT * n + k) + length * load(vectors, DIRECTION * n + k))
-
-
-@njit
-def sum3(a, b, c):
-    """a + b + c."""
-    return add(add(a, b), c)

@@ -37,6 +37,8 @@ from .cone_problem import (
     POINT,
     SAVED,
     SOLVED,
+    START,
+    add_responses,
     add_scaled_direction,
     balance,
     contact_rate,
@@ -72,12 +74,35 @@ def prepare(problem):
     for i in range(step.rows):
         row = problem.rows[i]
         row.response = own_response(problem, row.blocks, row.at, 0)
-        row.impulse = min(row.most, max(row.least, row.impulse))
+        if step.moved == 0:
+            row.impulse = min(row.most, max(row.least, row.impulse))
         check += row.response + abs(row.target) + row.compliance + abs(row.impulse)
+    set_start(problem)
     step.speed = typical_speed(problem)
+    step.tolerance = max(step.tolerance, step.relative * step.speed)
     step.symmetric = 1 if sliding == 0.0 else 0
     step.residual = HUGE
     return check + step.speed < HUGE
+
+
+@njit
+def set_start(problem):
+    """w_free, and the iterate of a warm start: its impulses and the speeds with them."""
+    step, vectors = problem.step[0], problem.vectors
+    for i in range(step.contacts):
+        cone = problem.cones[i]
+        p = load3(cone.impulse)
+        store3(cone.p, p if step.moved != 0 else project_coulomb(p, cone.friction))
+    for i in range(step.rows):
+        problem.rows[i].force = problem.rows[i].impulse
+    for k in range(step.speeds):
+        store(problem.free, k, load(problem.speeds, k))
+    if step.moved != 0:
+        add_responses(problem, -1.0, problem.free)
+    elif step.warm != 0:
+        add_responses(problem, 1.0, problem.speeds)
+    for k in range(step.speeds):
+        store(vectors, POINT * step.speeds + k, load(problem.speeds, k))
 
 
 @njit
@@ -120,7 +145,9 @@ def is_fixed(row):
     return not row.most > row.least or not row.response > 0.0
 
 
-EQUATION = 1e-9  # regularization of rows without bounds, over their response: multipliers follow in every step, so it is exact
+EQUATION = (
+    1e-9  # regularization of rows without bounds, over their response: multipliers follow in every step, so it is exact
+)
 
 
 @njit
@@ -425,9 +452,11 @@ def move(problem, length):
 # R. T. Rockafellar, "Augmented Lagrangians and applications of the proximal point algorithm in convex programming", 1976;
 # P. Alart, A. Curnier, "A mixed formulation for frictional contact problems prone to Newton like solution methods", 1991.
 
-FIRST, LARGEST, GROWTH, DECAY = 100.0, 1e6, 4.0, 16.0  # κ: to begin with, at most, after success and after failure
-ROUNDS, NEWTON = 24, 10  # most rounds, and most steps of Newton in one
-BALANCED, REDUCED = 0.1, 1e-3  # a round ends at this share of the tolerance, or of the imbalance that it began with
+FIRST, LARGEST, GROWTH, DECAY = 100.0, 1e6, 4.0, 8.0  # κ: to begin with, at most, after success and after failure
+ROUNDED = 1e-15  # of κ times the typical speed, the rounding of a round; it stays below the tolerance
+CUT, RISE = 0.5, 2.0  # after a failure κ stays below this part of where it failed, which grows with each success
+ROUNDS, NEWTON = 100, 12  # most rounds, and most steps of Newton in one
+BALANCED, REDUCED = 0.1, 1e-2  # a round ends at this share of the tolerance, or of the imbalance that it began with
 SUFFICIENT = 1e-4  # Armijo's: of the decrease that is predicted
 SHORTEST = 0.02  # step of a line search
 
@@ -436,7 +465,8 @@ SHORTEST = 0.02  # step of a line search
 def run_multipliers(problem, most):
     """Rounds from the present iterate, until the tolerance, or `most` factorizations; the best is in the outputs."""
     step = problem.step[0]
-    kappa, end = FIRST, min(step.max_iterations, step.iterations + most)
+    largest = min(LARGEST, max(1.0, step.tolerance / (ROUNDED * step.speed)))
+    kappa, ceiling, end = min(FIRST, largest), largest, min(step.max_iterations, step.iterations + most)
     for _ in range(ROUNDS):
         if step.residual <= step.tolerance or step.iterations >= end:
             break
@@ -444,19 +474,36 @@ def run_multipliers(problem, most):
         solved, residual = find_balance(problem, kappa, end)
         store_best(problem, residual)
         if solved:
-            kappa = min(GROWTH * kappa, LARGEST)
+            ceiling = min(RISE * ceiling, largest)
+            kappa = min(GROWTH * kappa, ceiling)
         else:
+            ceiling = max(1.0, CUT * kappa)
             kappa = max(1.0, kappa / DECAY)
-            load_best(problem)
+            undo_round(problem)
 
 
 @njit
 def save(problem):
-    """p̄ and λ̄ of a round."""
+    """p̄ and λ̄ of a round, and where it starts."""
+    vectors, n = problem.vectors, problem.step[0].speeds
+    for k in range(n):
+        store(vectors, START * n + k, load(vectors, POINT * n + k))
     for i in range(problem.step[0].contacts):
         store3(problem.cones[i].prior, load3(problem.cones[i].p))
     for i in range(problem.step[0].rows):
         problem.rows[i].prior = problem.rows[i].force
+
+
+@njit
+def undo_round(problem):
+    """Back to where a round started."""
+    vectors, n = problem.vectors, problem.step[0].speeds
+    for k in range(n):
+        store(vectors, POINT * n + k, load(vectors, START * n + k))
+    for i in range(problem.step[0].contacts):
+        store3(problem.cones[i].p, load3(problem.cones[i].prior))
+    for i in range(problem.step[0].rows):
+        problem.rows[i].force = problem.rows[i].prior
 
 
 @njit
@@ -509,7 +556,7 @@ def respond(problem, kappa):
     step, vectors, n = problem.step[0], problem.vectors, problem.step[0].speeds
     for i in range(step.contacts):
         if problem.cones[i].compliance > 0.0:
-            respond_cone(problem.cones[i], kappa, contact_rate(problem.cones[i], problem, vectors, POINT * n))
+            respond_cone(problem.cones[i], kappa, rate_of(problem.cones[i], problem))
     for i in range(step.rows):
         row = problem.rows[i]
         if is_fixed(row):
@@ -518,6 +565,12 @@ def respond(problem, kappa):
             respond_row(row, kappa / row.response, row_rate(row, problem, vectors, POINT * n) - row.target)
     residual = evaluate(problem)
     return imbalance_of(problem), residual
+
+
+@njit
+def rate_of(cone, problem):
+    """u of a contact at the iterate."""
+    return add(contact_rate(cone, problem, problem.vectors, POINT * problem.step[0].speeds), load3(cone.offset))
 
 
 @njit
@@ -547,7 +600,14 @@ def projection_derivative(x, mu):
     a, b, k = x[1] / t, x[2] / t, 1.0 / (1.0 + mu * mu)
     across = mu * k * (x[0] + mu * t) / t
     along = mu * mu * k
-    return k, mu * k * a, mu * k * b, along * a * a + across * b * b, (along - across) * a * b, along * b * b + across * a * a
+    return (
+        k,
+        mu * k * a,
+        mu * k * b,
+        along * a * a + across * b * b,
+        (along - across) * a * b,
+        along * b * b + across * a * a,
+    )
 
 
 @njit
@@ -583,7 +643,7 @@ WARM = 12  # factorizations from a warm start
 HANDOVER = 1e-4  # residual over the typical speed at which the interior point ends, and NEAR the tolerance
 NEAR = 10.0
 PATIENCE, HALF = 6, 0.5  # it ends as well where the residual has not become half in so many steps
-MOST_STEPS, MULTIPLIERS, STARTS = 40, 60, 3  # most steps of it, factorizations after it, and starts
+MOST_STEPS, MULTIPLIERS, STARTS = 40, 80, 3  # most steps of it, factorizations after it, and starts
 
 
 @njit
@@ -617,7 +677,6 @@ def run(problem):
     """From the warm start if there is one; else, and where that fails, from starts of the interior point."""
     step = problem.step[0]
     if step.warm != 0:
-        load_start(problem)
         store_best(problem, evaluate(problem))
         run_multipliers(problem, WARM)
     factor = 1.0
@@ -628,19 +687,6 @@ def run(problem):
         load_best(problem)
         run_multipliers(problem, MULTIPLIERS)
         factor *= 10.0
-
-
-@njit
-def load_start(problem):
-    """The iterate is the warm start."""
-    step = problem.step[0]
-    for k in range(step.speeds):
-        store(problem.vectors, POINT * step.speeds + k, load(problem.speeds, k))
-    for i in range(step.contacts):
-        cone = problem.cones[i]
-        store3(cone.p, project_coulomb(load3(cone.impulse), cone.friction))
-    for i in range(step.rows):
-        problem.rows[i].force = problem.rows[i].impulse
 
 
 @njit
