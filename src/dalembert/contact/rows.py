@@ -1,7 +1,7 @@
 """Rows over a packed vector of speeds, in any coordinates: Gauss–Seidel on them, and what an island looks like to a solver.
 
-A contact is three rows (n, t, s), a bound one. On each side a row has its entries of J at the speeds on the path from the body
-to the root of its tree, and its response M⁻¹ Jᵀ at all speeds that it moves: those of the tree and of those that loops
+A contact is three rows (n, t, s), a bound one. On each side a row has its entries of J at the speeds on the path from the
+body to the root of its tree, and its response M⁻¹ Jᵀ at all speeds that it moves: those of the tree and of those that loops
 connect to it (an *assembly*), with the answer of the loops. So with w the speeds,
 
     u = Σ J w,   w ← w + M⁻¹ Jᵀ Δp,   K = Σ J (M⁻¹ Jᵀ),
@@ -10,21 +10,23 @@ the sums over at most two sides, in time O(depth) and O(speeds of the assembly).
 at a contact is that of `gauss_seidel`, one at a bound that of `limits`. For two free bodies, whose rows follow from
 arms and axes, `gauss_seidel.sweep_contacts` does the same without any table.
 
-In order: the tables, products with rows, sweeps over an island, and the island as a problem.
+In order: the tables, the island as a problem, products with rows, and sweeps over an island.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.jit import inlined, njit
+from ..core.jit import njit
 from ..core.math3 import load3, store3
 from ..core.simd import load, store
 from ..core.tables import column
+from ..model.tables import STOP
 from .cone import coulomb_velocity, natural_map, project_coulomb
 from .gauss_seidel import improve, is_zero
-from .limits import impulse_change
-from .tables import BOUND, INVERSE_NORMAL, OFF, RESPONSE, ROW
+from .limits import ENOUGH, PASSES, STOP_ROUNDING, impulse_change, is_stop
+from .position_correction import overlap_of
+from .tables import BEFORE, INVERSE_NORMAL, OFF, RESPONSE, ROW
 
 # Tables -----------------------------------------------------------------------------------------------------------------
 
@@ -53,17 +55,17 @@ class Rows(NamedTuple):
 # A block of speeds: `member`, the body (of a tree: its first body), where its speeds are in the packed vector `motion`, and
 # where in the vector of the island; M of the block, size × size row by row, from `masses[mass]` on.
 BLOCK = np.dtype([("member", "i8"), ("packed", "i8"), ("first", "i8"), ("size", "i8"), ("mass", "i8")], align=True)
-# A contact, bound, or row of a joint or loop: its number in its own table, its two blocks (−1: none), and where J begins in
-# `jacobian` for each of them: rows × size, row by row, with 3 rows for a contact and 1 for others.
-COUPLING = np.dtype([("number", "i8"), ("blocks", "i8", 2), ("at", "i8", 2)], align=True)
+# A contact, bound, or row of a joint or loop: its number in its own table, its blocks (up to four, −1: none), and where J
+# begins in `jacobian` for each of them: rows × size, row by row, with 3 rows for a contact and 1 for others.
+COUPLING = np.dtype([("number", "i8"), ("blocks", "i8", 4), ("at", "i8", 4)], align=True)
 
 
 class IslandProblem(NamedTuple):
     """One island, for a solver: M w⁺ = M w + Jᵀ p + Bᵀ λ + Gᵀ ν with the law of contact on (J w⁺, p), that of bounds on
     (B w⁺, λ), and G w⁺ = `wanted`.
 
-    The speeds w without impulses are in `motion`; friction, bias and impulse of a contact in `collision.contacts`, least, most,
-    bias, compliance and impulse of a bound in `stepping.bounds`. The solver writes impulses there, and w⁺ to `motion`.
+    The speeds w without impulses are in `motion`; friction, bias and impulse of a contact in `collision.contacts`, least,
+    most, bias, compliance and impulse of a bound in `stepping.bounds`. The solver writes impulses there, and w⁺ to `motion`.
     """
 
     counts: Any = column("5", np.int64, doc="blocks, contacts, bounds, equations, speeds that are in use")
@@ -74,3 +76,212 @@ class IslandProblem(NamedTuple):
     equations: Any = column("equations", COUPLING, doc="rows of joints or loops in G")
     wanted: Any = column("equations", unit="m/s, rad/s", doc="G w⁺")
     jacobian: Any = column("jacobian", doc="J, B and G, block by block")
+
+
+# Products with rows ------------------------------------------------------------------------------------------------------
+
+
+@njit
+def contact_velocity(i, w, rows):
+    """u = Σ J w of contact i, as (n, t, s)."""
+    jacobian, indices, path = rows.jacobian, rows.indices, rows.longest[0]
+    n, t, s = 0.0, 0.0, 0.0
+    for side in range(2 * i, 2 * i + 2):
+        own, at = rows.sides[side], 3 * path * side
+        for j in range(own.length):
+            speed, k = load(w, indices[own.path + j]), at + 3 * j
+            n += load(jacobian, k) * speed
+            t += load(jacobian, k + 1) * speed
+            s += load(jacobian, k + 2) * speed
+    return n, t, s
+
+
+@njit
+def push_contact(i, d, w, rows):
+    """w += M⁻¹ Jᵀ d for an impulse d (n, t, s) at contact i."""
+    response, span = rows.response, rows.longest[1]
+    for side in range(2 * i, 2 * i + 2):
+        own, at = rows.sides[side], 3 * span * side
+        for k in range(own.first, own.end):
+            store(w, k, load(w, k) + (d[0] * load(response, at) + d[1] * load(response, at + 1)
+                  + d[2] * load(response, at + 2)))  # fmt: skip
+            at += 3
+
+
+@njit
+def bound_rate(i, w, rows):
+    """ṡ = Σ J w of bound i."""
+    jacobian, indices, path = rows.bound_jacobian, rows.indices, rows.longest[0]
+    rate = 0.0
+    for side in range(2 * i, 2 * i + 2):
+        own, at = rows.bound_sides[side], path * side
+        for j in range(own.length):
+            rate += load(jacobian, at + j) * load(w, indices[own.path + j])
+    return rate
+
+
+@njit
+def push_bound(i, change, w, rows):
+    """w += M⁻¹ Jᵀ for an impulse at bound i."""
+    response, span = rows.bound_response, rows.longest[1]
+    for side in range(2 * i, 2 * i + 2):
+        own, at = rows.bound_sides[side], span * side
+        for k in range(own.first, own.end):
+            store(w, k, load(w, k) + change * load(response, at + k - own.first))
+
+
+# Gauss–Seidel over an island ---------------------------------------------------------------------------------------------
+#
+# As `gauss_seidel` and `limits` explain, with w in `stepping.motion`. The bounds of an island are those of its members.
+
+
+@njit
+def warm_start_rows(island, rows, tables):
+    """Apply the impulses that there are; those of contacts, in axes that have turned, are projected on the cone."""
+    contacts, stepping = tables.collision.contacts, tables.stepping
+    bounds, motion = stepping.bounds, stepping.motion
+    for i in range(island.first, island.end):
+        p = project_coulomb(load3(contacts[i].impulse), contacts[i].friction)
+        store3(contacts[i].impulse, p)
+        if not is_zero(p):
+            push_contact(i, p, motion, rows)
+    for m in range(island.first_member, island.end_member):
+        own = stepping.members[tables.collision.members[m]]
+        for i in range(own.first_bound, own.end_bound):
+            if bounds[i].impulse != 0.0:
+                push_bound(i, bounds[i].impulse, motion, rows)
+
+
+@njit
+def sweep_rows(island, rows, tables):
+    """One sweep over contacts and bounds; returns the largest change of a velocity by its own impulse (m/s or rad/s)."""
+    contacts, stepping = tables.collision.contacts, tables.stepping
+    motion, responses, bounds = stepping.motion, stepping.rows, stepping.bounds
+    largest = 0.0
+    for i in range(island.first, island.end):
+        d = improve(contacts[i], contact_velocity(i, motion, rows), 1.0, responses, ROW * i)
+        if not is_zero(d):
+            push_contact(i, d, motion, rows)
+            k = ROW * i + RESPONSE
+            largest = max(largest, abs(d[0]) * load(responses, k), abs(d[1]) * load(responses, k + 3))
+            largest = max(largest, abs(d[2]) * load(responses, k + 5))
+    for m in range(island.first_member, island.end_member):
+        own = stepping.members[tables.collision.members[m]]
+        for i in range(own.first_bound, own.end_bound):
+            bound = bounds[i]
+            if bound.response == OFF:
+                continue
+            change = impulse_change(bound, bound_rate(i, motion, rows))
+            if change != 0.0:
+                bound.impulse += change
+                push_bound(i, change, motion, rows)
+                largest = max(largest, abs(change) * bound.response)
+    return largest
+
+
+@njit
+def residual_of_rows(island, rows, tables):
+    """The largest residual of Coulomb's law and of the bounds (m/s or rad/s); see `cone`."""
+    contacts, stepping = tables.collision.contacts, tables.stepping
+    motion, responses, bounds = stepping.motion, stepping.rows, stepping.bounds
+    worst = 0.0
+    for i in range(island.first, island.end):
+        contact, k = contacts[i], load(responses, ROW * i + RESPONSE)
+        if k != OFF:
+            u_hat = coulomb_velocity(contact, contact_velocity(i, motion, rows))
+            worst = max(worst, natural_map(load3(contact.impulse), u_hat, contact.friction, k))
+    for m in range(island.first_member, island.end_member):
+        own = stepping.members[tables.collision.members[m]]
+        for i in range(own.first_bound, own.end_bound):
+            if bounds[i].response != OFF:
+                change = impulse_change(bounds[i], bound_rate(i, motion, rows))
+                worst = max(worst, bounds[i].response * abs(change))
+    return worst
+
+
+@njit
+def sweep_positions_of_rows(island, rows, tables):
+    """One sweep over contacts for displacements in `shift`, as `gauss_seidel.sweep_positions`; returns the deepest (m)."""
+    contacts, stepping = tables.collision.contacts, tables.stepping
+    shift, corrections, slop = stepping.shift, stepping.corrections, stepping.options[0].slop
+    deepest = 0.0
+    for i in range(island.first, island.end):
+        inverse = load(stepping.rows, ROW * i + INVERSE_NORMAL)
+        if inverse == 0.0:
+            continue
+        n, _, _ = contact_velocity(i, shift, rows)
+        gap = contacts[i].separation + slop + n
+        deepest = max(deepest, -gap)
+        old = corrections[i]
+        new = max(0.0, old - gap * inverse)
+        if new != old:
+            corrections[i] = new
+            push_contact(i, (new - old, 0.0, 0.0), shift, rows)
+    return deepest
+
+
+@njit
+def island_work_of_rows(island, rows, tables):
+    """(work of contacts and stops of an island, the sum of the sizes of its parts), J: p · ½ (u⁻ + u⁺)."""
+    contacts, stepping, forces = tables.collision.contacts, tables.stepping, tables.system.forces
+    motion, before, bounds = stepping.motion, stepping.rows, stepping.bounds
+    work, size = 0.0, 0.0
+    for i in range(island.first, island.end):
+        p = load3(contacts[i].impulse)
+        if p[0] > 0.0:
+            normal, friction = contact_work_of_rows(i, p, motion, before, rows)
+            work += normal + friction
+            size += p[0] * abs(load(before, ROW * i + BEFORE)) + abs(friction)
+    for m in range(island.first_member, island.end_member):
+        own = stepping.members[tables.collision.members[m]]
+        for i in range(own.first_bound, own.end_bound):
+            bound = bounds[i]
+            if forces[bound.force].kind == STOP:
+                work += 0.5 * bound.impulse * (bound.before + bound_rate(i, motion, rows))
+                size += abs(bound.impulse * bound.before)
+    return work, size
+
+
+@njit
+def contact_work_of_rows(i, p, motion, before, rows):
+    """(work of the normal part, of friction) of an impulse p at contact i."""
+    u, at = contact_velocity(i, motion, rows), ROW * i + BEFORE
+    normal = 0.5 * p[0] * (load(before, at) + u[0])
+    return normal, 0.5 * p[1] * (load(before, at + 1) + u[1]) + 0.5 * p[2] * (load(before, at + 2) + u[2])
+
+
+@njit
+def correct_stops_of_rows(island, rows, tables):
+    """Add to `shift` what removes the overlap of the stops of an island, with its contacts in their places: Gauss–Seidel over
+    both. Returns whether there is some."""
+    contacts, stepping, system = tables.collision.contacts, tables.stepping, tables.system
+    bounds, shift, corrections = stepping.bounds, stepping.shift, stepping.corrections
+    deepest = 0.0
+    for m in range(island.first_member, island.end_member):
+        own = stepping.members[tables.collision.members[m]]
+        for i in range(own.first_bound, own.end_bound):
+            bounds[i].correction = 0.0
+            if is_stop(bounds[i], system):
+                deepest = max(deepest, -bounds[i].gap - bound_rate(i, shift, rows))
+    if deepest <= STOP_ROUNDING:
+        return False
+    if overlap_of(island.first, island.end, contacts) <= stepping.options[0].slop:
+        for i in range(island.first, island.end):
+            corrections[i] = 0.0  # not corrected before
+    for _ in range(PASSES):
+        left = 0.0
+        for m in range(island.first_member, island.end_member):
+            own = stepping.members[tables.collision.members[m]]
+            for i in range(own.first_bound, own.end_bound):
+                bound = bounds[i]
+                if is_stop(bound, system):
+                    gap = bound.gap + bound_rate(i, shift, rows)
+                    left = max(left, -gap)
+                    change = max(0.0, bound.correction - gap / bound.response) - bound.correction
+                    if change != 0.0:
+                        bound.correction += change
+                        push_bound(i, change, shift, rows)
+        left = max(left, sweep_positions_of_rows(island, rows, tables))
+        if left <= max(STOP_ROUNDING, ENOUGH * deepest):
+            break
+    return True

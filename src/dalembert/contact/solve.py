@@ -34,8 +34,11 @@ from .tables import (
     LIMITS_RESIDUAL,
     SOLVE_IMPULSES,
     SWEEP_LIMITS,
+    WARM_START_ROWS,
     call_limits,
+    call_rows,
     call_solver,
+    in_joint_space,
     limits_value,
 )
 
@@ -54,13 +57,13 @@ def solve_impulses(tables):
     report.contacts, report.residual, report.aim = count, 0.0, 0.0
     clear(stepping.joint_impulses)
     if count == 0 and stepping.bounds.shape[0] == 0:
-        if tables.system.joints.shape[0] == 0:
+        if tables.system.joints.shape[0] == 0 or in_joint_space(tables):
             return OK
         return solve_joints(tables)
     if tables.callbacks[0].solver != 0:
         return call_solver(SOLVE_IMPULSES, tables)
     report.status = OK
-    over_islands(SOLVE_ISLANDS, SOLVE_ISLANDS_IN_TURN, collision)
+    over_islands(SOLVE_ISLANDS, SOLVE_ISLANDS_IN_TURN, tables)
     report.iterations, report.aim = 0, stepping.options[0].tolerance
     islands = collision.islands
     for i in range(collision.counts[ISLANDS]):
@@ -75,12 +78,16 @@ def solve_island(number, tables):
     residual. Returns a status."""
     collision, stepping = tables.collision, tables.stepping
     options, island = stepping.options[0], collision.islands[number]
-    jointed, resting = island.jointed != 0, was_resting(island, tables)
-    status, propagates = OK, not is_waiting(island, tables)
+    by_rows = in_joint_space(tables)
+    jointed, resting = island.jointed != 0 and not by_rows, not by_rows and was_resting(island, tables)
+    status, propagates = OK, not by_rows and not is_waiting(island, tables)
     island.iterations, island.residual = 0, 0.0
-    save_search(0.0, island, tables)
-    warm_start(island.first, island.end, collision.contacts, stepping.motion)
-    search_line(island, tables)
+    if by_rows:
+        call_rows(WARM_START_ROWS, island, tables)
+    else:
+        save_search(0.0, island, tables)
+        warm_start(island.first, island.end, collision.contacts, stepping.motion)
+        search_line(island, tables)
     if jointed:
         call_limits(APPLY_WARM_START, 0.0, stepping.motion, tables)
         status = solve_joints(tables)
@@ -163,7 +170,7 @@ def run_job(kind, begin, end, tables):
         return 0.0
     for i in range(begin, end):
         alone = kind >= SOLVE_ISLANDS_IN_TURN
-        if alone != is_alone(collision.islands[i], collision):
+        if alone != is_alone(collision.islands[i], tables):
             continue
         if kind == CORRECT_ISLANDS or kind == CORRECT_ISLANDS_IN_TURN:  # noqa: SIM109 - compiled
             correct_island(i, tables)
