@@ -20,6 +20,7 @@ from ..model.force_kinds import KEEPS_AWAKE, ON_COORDINATE
 from ..model.tables import ANGLE, DRY_FRICTION, STOP, TORSION
 from ..model.tree import FREE, Layout
 from ..scene.force import Force
+from .delassus_newton import DELASSUS_NEWTON_ENTRY, MOST, DelassusNewton, finish_island
 from .joint_space import ASSEMBLY, JOINT_SPACE_ENTRY, JointSpace, joint_space_task
 from .joint_space_books import ROOT
 from .limits import FAINT, implicit_forces, make_soft
@@ -72,6 +73,25 @@ class JointContactStepper(ContactStepper):
         else:
             callbacks.coordinates = JOINT_SPACE_ENTRY.address
         callbacks.limits = callbacks.coordinates
+        self._fit_finisher(tables, own.rows)
+
+    def _fit_finisher(self, tables: ContactTables, rows: Rows) -> None:
+        """Room for the solver of second order, and its address."""
+        n = min(MOST, 3 * len(self.collision.contacts) + len(tables.stepping.bounds))
+        system, callbacks = allocate(DelassusNewton, {"n": n}), tables.callbacks
+        self._finisher_address = address_table(system)
+        callbacks.workspace = self._finisher_address.ctypes.data
+        if DISABLED:
+
+            def finish(data: int, task: int, number: float, *unused: int) -> int:
+                finish_island(int(number), tables, rows, system)
+                return OK
+
+            self._finisher = C_TYPE(finish)
+            callbacks.finisher = int(ctypes.cast(self._finisher, ctypes.c_void_p).value or 0)
+        else:
+            callbacks.finisher = DELASSUS_NEWTON_ENTRY.address
+        self._system = system
 
     def _limits_address(self, tables: ContactTables) -> int:
         return 0

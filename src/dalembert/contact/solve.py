@@ -35,6 +35,7 @@ from .tables import (
     SOLVE_IMPULSES,
     SWEEP_LIMITS,
     WARM_START_ROWS,
+    call_finisher,
     call_limits,
     call_rows,
     call_solver,
@@ -42,6 +43,7 @@ from .tables import (
     limits_value,
 )
 
+FIRST = 10  # sweeps before a solver of second order is called, and between its calls
 WAIT = 16  # steps without shock propagation after it did not help
 
 
@@ -64,6 +66,8 @@ def solve_impulses(tables):
         return call_solver(SOLVE_IMPULSES, tables)
     report.status = OK
     over_islands(SOLVE_ISLANDS, SOLVE_ISLANDS_IN_TURN, tables)
+    if tables.callbacks[0].finisher != 0:
+        finish_islands(tables)
     report.iterations, report.aim = 0, stepping.options[0].tolerance
     islands = collision.islands
     for i in range(collision.counts[ISLANDS]):
@@ -80,6 +84,7 @@ def solve_island(number, tables):
     options, island = stepping.options[0], collision.islands[number]
     by_rows = in_joint_space(tables)
     jointed, resting = island.jointed != 0 and not by_rows, not by_rows and was_resting(island, tables)
+    most = options.iterations if tables.callbacks[0].finisher == 0 else min(options.iterations, FIRST)
     status, propagates = OK, not by_rows and not is_waiting(island, tables)
     island.iterations, island.residual = 0, 0.0
     if by_rows:
@@ -93,7 +98,7 @@ def solve_island(number, tables):
         status = solve_joints(tables)
     if resting:
         save_search(1.0, island, tables)
-    while island.iterations < options.iterations and status == OK:
+    while island.iterations < most and status == OK:
         if propagates and not resting and island.iterations % EVERY == 0:
             outcome = propagate_shocks(island, tables)
             propagates = outcome == HELPED
@@ -111,7 +116,7 @@ def solve_island(number, tables):
             if status == OK and island.end > island.first:
                 status = solve_joints(tables)
         island.iterations += 1
-        if change <= options.tolerance or island.iterations == options.iterations:
+        if change <= options.tolerance or island.iterations == most:
             island.residual = over_contacts(RESIDUAL, island, tables)
             if jointed:
                 island.residual = max(island.residual, limits_value(LIMITS_RESIDUAL, tables))
@@ -119,6 +124,26 @@ def solve_island(number, tables):
                 break
     store_passes(island, tables)
     return status
+
+
+@njit
+def finish_islands(tables):
+    """Call the solver of second order for each island that the first sweeps left unsolved, with more sweeps as long as that
+    does not solve it."""
+    collision, options = tables.collision, tables.stepping.options[0]
+    for i in range(collision.counts[ISLANDS]):
+        island = collision.islands[i]
+        while island.residual > options.tolerance and island.iterations < options.iterations:
+            call_finisher(i, tables)
+            for _ in range(FIRST):
+                if not island.residual > options.tolerance or island.iterations >= options.iterations:
+                    break
+                change = over_colours(SWEEP, island, tables)
+                island.iterations += 1
+                if change <= options.tolerance:
+                    island.residual = over_contacts(RESIDUAL, island, tables)
+            if island.residual > options.tolerance:
+                island.residual = over_contacts(RESIDUAL, island, tables)
 
 
 @njit

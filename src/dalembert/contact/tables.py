@@ -73,11 +73,12 @@ HELD, AT_LEAST, AT_MOST = range(3)
 # collision detection, each with the `data` for it; what acts on coordinates of joints (`limits`, 0 where nothing does) and
 # the solver (0 for Gauss–Seidel, which is part of the step), which take the address of `ContactTables`. `workspace`: the
 # address of the table that only the solver knows. `coordinates`: the function of joint coordinates, which is `limits` as well
-# (0: those of bodies), and the addresses of the two tables that only it knows.
+# (0: those of bodies), and the addresses of the two tables that only it knows. `finisher`: a solver of second order for
+# islands that sweeps leave unsolved (0: none), with the number of the island.
 CALLBACKS = np.dtype(
     [("mechanism", "i8"), ("mechanism_data", "i8"), ("plain", "i8"), ("plain_data", "i8"), ("detector", "i8"),
      ("detector_data", "i8"), ("limits", "i8"), ("solver", "i8"), ("workspace", "i8"), ("coordinates", "i8"),
-     ("reduced", "i8"), ("joint_space", "i8")],
+     ("reduced", "i8"), ("joint_space", "i8"), ("finisher", "i8")],
     align=True,
 )  # fmt: skip
 
@@ -307,6 +308,14 @@ def call_rows(task, island, tables):
     number = collision.island_of[collision.members[island.first_member]]
     call_coordinates(task, float(number), stepping.motion, stepping.values, tables)
     return load(stepping.values, number)
+
+
+@njit
+def call_finisher(number, tables):
+    """Solve an island by the solver of second order, from its impulses and `motion`; it writes `residual` of its row.
+    Returns a status."""
+    motion = tables.stepping.motion
+    return call_pointer(tables.callbacks[0].finisher, own_address(tables), 0, float(number), motion, motion)
 
 
 @njit

@@ -113,8 +113,8 @@ class ContactStepper(FixedStepper):
         callbacks.plain, callbacks.plain_data = self._plain.address, self._plain.data
         callbacks.detector, callbacks.detector_data = self._detector.address, self._detector.data
         callbacks.limits, callbacks.solver = self._limits_address(tables), self._solver_address(tables)
-        self._fit_coordinates(tables)
         callbacks.workspace = workspace.ctypes.data
+        self._fit_coordinates(tables)
         # Each thread but the first has its own room for the system of one body.
         own = [
             self._tables._replace(support_system=self._tables.support_system.copy())

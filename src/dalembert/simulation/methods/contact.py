@@ -9,6 +9,7 @@ import numpy as np
 
 from ...collide.detect import collision_of
 from ...collide.particles import Particles, make_particles
+from ...contact.delassus_newton import DELASSUS_NEWTON_ENTRY as FINISHER
 from ...contact.joint_space import JOINT_SPACE_ENTRY as JOINT_SPACE
 from ...contact.joint_space_stepping import JointContactStepper
 from ...contact.limits import LIMITS_ENTRY as LIMITS
@@ -83,7 +84,7 @@ class FixedSteps(Method):
     def compiled_for_bodies(self, model: Model) -> list[CFunction]:
         """What the steps of bodies call."""
         if model.tree is not None:
-            return [STEP, JOINT_SPACE]
+            return [STEP, JOINT_SPACE, FINISHER]
         forces: Any = model.tables["forces"]
         limited = bool(((forces.kind >= LIMITED) | is_implicit(forces)).any())
         return [STEP, *([LIMITS] if limited else []), *filter(None, [SOLVERS[self.solver].compiled])]
