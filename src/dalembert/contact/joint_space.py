@@ -421,7 +421,7 @@ def fill_responses(h, reduced, js, tables):
     pack(js.before, js.packed, js)
     for i in range(collision.counts[CONTACTS]):
         for side in range(2):
-            respond(i, side, 3, rows.sides, rows.jacobian, rows.response, reduced, js)
+            respond(i, side, reduced, js)
         put_contact(contacts[i], contact_response(i, path, span, rows), ROW * i, stepping.rows, system)
         u = contact_velocity(i, js.packed, rows)
         for k in range(3):
@@ -435,7 +435,7 @@ def fill_responses(h, reduced, js, tables):
     for i in range(bounds.shape[0]):
         bound, alone = bounds[i], 0.0
         for side in range(2):
-            alone += respond(i, side, 1, rows.bound_sides, rows.bound_jacobian, rows.bound_response, reduced, js)
+            alone += respond_to_bound(i, side, reduced, js)
         found = bound_response(i, path, span, rows)
         bound.response = found if found > LOCKED * alone else OFF
         if bound.a < collision.asleep.shape[0] and collision.asleep[bound.a] > AWAKE:
@@ -446,108 +446,163 @@ def fill_responses(h, reduced, js, tables):
 
 
 @njit
-def respond(i, side, width, sides, jacobian, response, reduced, js):
-    """M⁻¹ Jᵀ of `width` rows on a side of contact or bound i, where the speeds that it moves are. Returns Σ J M⁻¹ Jᵀ over the
-    rows, of the trees without loops."""
-    own, path, span = sides[2 * i + side], js.rows.longest[0], js.rows.longest[1]
-    if own.end == own.first:
-        return 0.0
-    at = width * span * (2 * i + side)
-    for k in range(at, at + width * (own.end - own.first)):
+def respond(i, side, reduced, js):
+    """M⁻¹ Jᵀ of contact i on one side, where the speeds that it moves are."""
+    rows = js.rows
+    sides, indices, jacobian, response = rows.sides, rows.indices, rows.jacobian, rows.response
+    own, path, span = sides[2 * i + side], rows.longest[0], rows.longest[1]
+    first, end, at = own.first, own.end, 3 * span * (2 * i + side)
+    if end == first:
+        return
+    for k in range(at, at + 3 * (end - first)):
         store(response, k, 0.0)
-    indices = js.rows.indices
     merged = sides[2 * i].end == sides[2 * i].first
-    for other in range(2 * i, 2 * i + 2):
-        if merged or other == 2 * i + side:
-            one, source = sides[other], width * path * other
-            for j in range(one.length):
-                to = at + width * (indices[one.path + j] - own.first)
-                for c in range(width):
-                    store(response, to + c, load(response, to + c) + load(jacobian, source + width * j + c))
-    if js.assemblies[js.assembly_of[reduced.tree.freedoms[js.freedom_at[own.first]].node]].looped == 0:
-        return solve_rows(response, at, width, own.first, own.end, reduced.tree, js)
-    return answer_loops(response, at, width, own.first, own.end, reduced, js)
+    for other in range(2 * i if merged else 2 * i + side, 2 * i + 2 if merged else 2 * i + side + 1):
+        source, start = 3 * path * other, sides[other].path
+        for j in range(sides[other].length):
+            to, k = at + 3 * (indices[start + j] - first), source + 3 * j
+            store(response, to, load(response, to) + load(jacobian, k))
+            store(response, to + 1, load(response, to + 1) + load(jacobian, k + 1))
+            store(response, to + 2, load(response, to + 2) + load(jacobian, k + 2))
+    if is_looped(first, reduced, js):
+        for c in range(3):
+            answer_loops(response, at + c, 3, first, end, reduced, js)
+    else:
+        solve_three(response, at, first, end, reduced.tree, js)
 
 
 @njit
-def solve_rows(b, at, width, first, end, tree, js):
-    """b ← M⁻¹ b for `width` right-hand sides, side by side, of packed speeds first … end. Returns Σ b M⁻¹ b."""
+def respond_to_bound(i, side, reduced, js):
+    """The same of bound i. Returns J M⁻¹ Jᵀ of the trees without loops."""
+    rows = js.rows
+    sides, indices, jacobian, response = rows.bound_sides, rows.indices, rows.bound_jacobian, rows.bound_response
+    own, path, span = sides[2 * i + side], rows.longest[0], rows.longest[1]
+    first, end, at = own.first, own.end, span * (2 * i + side)
+    if end == first:
+        return 0.0
+    for k in range(at, at + end - first):
+        store(response, k, 0.0)
+    merged = sides[2 * i].end == sides[2 * i].first
+    for other in range(2 * i if merged else 2 * i + side, 2 * i + 2 if merged else 2 * i + side + 1):
+        for j in range(sides[other].length):
+            to = at + indices[sides[other].path + j] - first
+            store(response, to, load(response, to) + load(jacobian, path * other + j))
+    if is_looped(first, reduced, js):
+        return answer_loops(response, at, 1, first, end, reduced, js)
+    return solve_one(response, at, first, end, reduced.tree, js)
+
+
+@inlined
+def is_looped(packed, reduced, js):
+    """Whether the assembly of a packed speed has loops."""
+    return js.assemblies[js.assembly_of[reduced.tree.freedoms[js.freedom_at[packed]].node]].looped != 0
+
+
+@njit
+def solve_three(b, at, first, end, tree, js):
+    """b ← M⁻¹ b for three right-hand sides, side by side, of packed speeds first … end; with the factors of `factorize`."""
     freedoms, matrix, freedom_at, packed_at = tree.freedoms, tree.matrix, js.freedom_at, js.packed_at
-    m, total = freedoms.shape[0], 0.0
+    m, at = freedoms.shape[0], at - 3 * first
     for p in range(end - 1, first - 1, -1):
-        k, own = freedom_at[p], at + width * (p - first)
-        acts = False
-        for c in range(width):
-            acts = acts or load(b, own + c) != 0.0
-        if not acts:
+        k, own = freedom_at[p], at + 3 * p
+        x, y, z = load(b, own), load(b, own + 1), load(b, own + 2)
+        if x == 0.0 and y == 0.0 and z == 0.0:
             continue
-        inverse = 1.0 / load(matrix, k * m + k)
-        i = freedoms[k].before
+        row, i = k * m, freedoms[k].before
         while i >= 0:
-            to, share = at + width * (packed_at[i] - first), load(matrix, k * m + i)
-            for c in range(width):
-                store(b, to + c, load(b, to + c) - share * load(b, own + c))
+            to, share = at + 3 * packed_at[i], load(matrix, row + i)
+            store(b, to, load(b, to) - share * x)
+            store(b, to + 1, load(b, to + 1) - share * y)
+            store(b, to + 2, load(b, to + 2) - share * z)
             i = freedoms[i].before
-        for c in range(width):
-            total += load(b, own + c) * load(b, own + c) * inverse
-            store(b, own + c, load(b, own + c) * inverse)
     for p in range(first, end):
-        k, own = freedom_at[p], at + width * (p - first)
-        i = freedoms[k].before
+        k, own = freedom_at[p], at + 3 * p
+        row, i = k * m, freedoms[k].before
+        inverse = 1.0 / load(matrix, row + k)
+        x, y, z = load(b, own) * inverse, load(b, own + 1) * inverse, load(b, own + 2) * inverse
         while i >= 0:
-            to, share = at + width * (packed_at[i] - first), load(matrix, k * m + i)
-            for c in range(width):
-                store(b, own + c, load(b, own + c) - share * load(b, to + c))
+            to, share = at + 3 * packed_at[i], load(matrix, row + i)
+            x -= share * load(b, to)
+            y -= share * load(b, to + 1)
+            z -= share * load(b, to + 2)
             i = freedoms[i].before
+        store(b, own, x)
+        store(b, own + 1, y)
+        store(b, own + 2, z)
+
+
+@njit
+def solve_one(b, at, first, end, tree, js):
+    """The same for one. Returns b M⁻¹ b."""
+    freedoms, matrix, freedom_at, packed_at = tree.freedoms, tree.matrix, js.freedom_at, js.packed_at
+    m, at, total = freedoms.shape[0], at - first, 0.0
+    for p in range(end - 1, first - 1, -1):
+        k = freedom_at[p]
+        x, i = load(b, at + p), freedoms[k].before
+        if x == 0.0:
+            continue
+        total += x * x / load(matrix, k * m + k)
+        while i >= 0:
+            to = at + packed_at[i]
+            store(b, to, load(b, to) - load(matrix, k * m + i) * x)
+            i = freedoms[i].before
+    for p in range(first, end):
+        k = freedom_at[p]
+        x, i = load(b, at + p) / load(matrix, k * m + k), freedoms[k].before
+        while i >= 0:
+            x -= load(matrix, k * m + i) * load(b, at + packed_at[i])
+            i = freedoms[i].before
+        store(b, at + p, x)
     return total
 
 
 @njit
-def answer_loops(b, at, width, first, end, reduced, js):
-    """The same with the answer of the loops. Returns Σ b M⁻¹ b without it."""
-    change, total = reduced.change, 0.0
-    for c in range(width):
-        clear(change)
-        for p in range(first, end):
-            value = load(b, at + width * (p - first) + c)
-            store(change, js.freedom_at[p], value)
-            store(js.after, p - first, value)
-        total += solve_rows(js.after, 0, 1, first, end, reduced.tree, js)
-        clear(reduced.wanted)
-        call_solve_loops(reduced)
-        for p in range(first, end):
-            store(b, at + width * (p - first) + c, load(change, js.freedom_at[p]))
+def answer_loops(b, at, step, first, end, reduced, js):
+    """The same with the answer of the loops, for numbers of b that are `step` apart. Returns b M⁻¹ b without it."""
+    change, after, freedom_at = reduced.change, js.after, js.freedom_at
+    clear(change)
+    for p in range(first, end):
+        value = load(b, at + step * (p - first))
+        store(change, freedom_at[p], value)
+        store(after, p - first, value)
+    total = solve_one(after, 0, first, end, reduced.tree, js)
+    clear(reduced.wanted)
+    call_solve_loops(reduced)
+    for p in range(first, end):
+        store(b, at + step * (p - first), load(change, freedom_at[p]))
     return total
 
 
 @njit
 def contact_response(i, path, span, rows):
     """K = Σ J (M⁻¹ Jᵀ) of contact i, as (nn, nt, ns, tt, ts, ss)."""
-    merged = rows.sides[2 * i].end == rows.sides[2 * i].first
+    sides, indices, jacobian, response = rows.sides, rows.indices, rows.jacobian, rows.response
+    merged = sides[2 * i].end == sides[2 * i].first
     nn, nt, ns, tt, ts, ss = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for side in range(2 * i, 2 * i + 2):
-        own, other = rows.sides[side], 2 * i + 1 if merged else side
-        for j in range(own.length):
-            k = 3 * (path * side + j)
-            r = 3 * (span * other + rows.indices[own.path + j] - rows.sides[other].first)
-            a, b, c = load(rows.jacobian, k), load(rows.jacobian, k + 1), load(rows.jacobian, k + 2)
-            x, y, z = load(rows.response, r), load(rows.response, r + 1), load(rows.response, r + 2)
+        other, start, k = 2 * i + 1 if merged else side, sides[side].path, 3 * path * side
+        at = 3 * (span * other - sides[other].first)
+        for j in range(sides[side].length):
+            r = at + 3 * indices[start + j]
+            a, b, c = load(jacobian, k), load(jacobian, k + 1), load(jacobian, k + 2)
+            x, y, z = load(response, r), load(response, r + 1), load(response, r + 2)
             nn, nt, ns = nn + a * x, nt + a * y, ns + a * z
             tt, ts, ss = tt + b * y, ts + b * z, ss + c * z
+            k += 3
     return (nn, nt, ns, tt, ts, ss)
 
 
 @njit
 def bound_response(i, path, span, rows):
     """The same of bound i."""
-    merged = rows.bound_sides[2 * i].end == rows.bound_sides[2 * i].first
+    sides, indices, jacobian, response = rows.bound_sides, rows.indices, rows.bound_jacobian, rows.bound_response
+    merged = sides[2 * i].end == sides[2 * i].first
     total = 0.0
     for side in range(2 * i, 2 * i + 2):
-        own, other = rows.bound_sides[side], 2 * i + 1 if merged else side
-        first = rows.bound_sides[other].first
-        for j in range(own.length):
-            r = span * other + rows.indices[own.path + j] - first
-            total += load(rows.bound_jacobian, path * side + j) * load(rows.bound_response, r)
+        other, start = 2 * i + 1 if merged else side, sides[side].path
+        at = span * other - sides[other].first
+        for j in range(sides[side].length):
+            total += load(jacobian, path * side + j) * load(response, at + indices[start + j])
     return total
 
 

@@ -136,7 +136,8 @@ class Assemblies:
         found, number = np.unique(group, return_inverse=True)
         self.of_node = number[root_of] if len(root_of) else root_of
         self.rows = np.where(nodes.row < bodies, nodes.row, -1)
-        self.table: Any = np.zeros(len(found), ASSEMBLY).view(np.recarray)
+        table: Any = np.zeros(len(found), ASSEMBLY).view(np.recarray)
+        self.table = table
         freedoms = own.tables.tree.freedoms
         self.freedom_at = np.argsort(self.of_node[freedoms.node], kind="stable")
         counts = np.bincount(self.of_node[freedoms.node], minlength=len(found))

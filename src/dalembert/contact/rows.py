@@ -84,25 +84,26 @@ class IslandProblem(NamedTuple):
 @njit
 def contact_velocity(i, w, rows):
     """u = Σ J w of contact i, as (n, t, s)."""
-    jacobian, indices, path = rows.jacobian, rows.indices, rows.longest[0]
+    jacobian, indices, sides, path = rows.jacobian, rows.indices, rows.sides, rows.longest[0]
     n, t, s = 0.0, 0.0, 0.0
     for side in range(2 * i, 2 * i + 2):
-        own, at = rows.sides[side], 3 * path * side
-        for j in range(own.length):
-            speed, k = load(w, indices[own.path + j]), at + 3 * j
+        start, k = sides[side].path, 3 * path * side
+        for j in range(start, start + sides[side].length):
+            speed = load(w, indices[j])
             n += load(jacobian, k) * speed
             t += load(jacobian, k + 1) * speed
             s += load(jacobian, k + 2) * speed
+            k += 3
     return n, t, s
 
 
 @njit
 def push_contact(i, d, w, rows):
     """w += M⁻¹ Jᵀ d for an impulse d (n, t, s) at contact i."""
-    response, span = rows.response, rows.longest[1]
+    response, sides, span = rows.response, rows.sides, rows.longest[1]
     for side in range(2 * i, 2 * i + 2):
-        own, at = rows.sides[side], 3 * span * side
-        for k in range(own.first, own.end):
+        at = 3 * span * side
+        for k in range(sides[side].first, sides[side].end):
             store(w, k, load(w, k) + (d[0] * load(response, at) + d[1] * load(response, at + 1)
                   + d[2] * load(response, at + 2)))  # fmt: skip
             at += 3
