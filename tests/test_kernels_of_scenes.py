@@ -67,7 +67,9 @@ SCENES = {
     "cloth": ("cloth", {}, {MECHANICS, EACH, ELEMENTS, PARTICLES}),
     "particles that attract each other": ("galaxy", {}, {MECHANICS, PAIRS, PARTICLES}),
     "particles in a field": ("fountain", {}, {MECHANICS, EACH, PARTICLES, PARTICLE_DETECT}),
-    "a robot with contact": (robot, {"coordinates": "joint"}, {MECHANICS, DETECT, BOX, PLANE, JOINT, STEP, JOINT_SPACE, NEWTON}),
+    "a robot with contact": (
+        robot, {"coordinates": "joint"}, {MECHANICS, DETECT, BOX, PLANE, JOINT, STEP, JOINT_SPACE, NEWTON},
+    ),
     "a robot with a stop": (
         lambda: robot(stop=True), {"coordinates": "maximal"}, {MECHANICS, DETECT, BOX, PLANE, STEP, LIMITS},
     ),

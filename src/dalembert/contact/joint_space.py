@@ -43,6 +43,16 @@ from ..dynamics.joint_space.state import energy_and_momenta, forward_kinematics,
 from ..dynamics.joint_space.tables import Reduced
 from ..model.tables import SERVO, STATE_SIZE, STOP
 from .gauss_seidel import axes_of, put_row
+from .island_problem import (
+    BOUNDS,
+    EQUATIONS,
+    PROBLEM_CONTACTS,
+    IslandProblem,
+    add_block,
+    add_coupling,
+    incidence_row,
+    rows_at,
+)
 from .joint_space_books import (
     ROOT,
     add_soft,
@@ -71,6 +81,7 @@ from .tables import (
     BEFORE,
     BOOK,
     CORRECT_STOPS,
+    DESCRIBE_ISLAND,
     FILL_ROWS,
     FINISH,
     FREE_SPEEDS,
@@ -113,6 +124,7 @@ class JointSpace(NamedTuple):
     paths: Any = column("2 * nodes", np.int64, doc="of each node: where its path is in `rows.indices`, and its length")
     roots: Any = column("roots", ROOT)
     root_of: Any = column("nodes", np.int64)
+    problem: Any = part(IslandProblem)
     corrected: Any = column("1", np.int64, doc="whether the step displaces something")
     slopes: Any = column("m", fill=np.nan, doc="rates of the speeds in free motion")
     mass: Any = column("m * m if soft else 0", fill=np.nan, doc="M, where there are soft rows")
@@ -644,6 +656,132 @@ def aim_bound(bound, h, drift, system, stepping):
     bound.bias = -(row.push - h * k * row.value + row.keep * row.before) / row.resist + drift
 
 
+# An island as a problem ---------------------------------------------------------------------------------------------------
+
+
+@njit
+def describe_trees(number, problem, reduced, js, tables):
+    """Fill an `IslandProblem`, whose blocks are assemblies. Returns whether it could."""
+    collision, stepping, rows = tables.collision, tables.stepping, js.rows
+    island, members, path = collision.islands[number], collision.members, js.rows.longest[0]
+    for m in range(island.first_member, island.end_member):
+        own = stepping.members[members[m]]
+        if own.end_speed > own.first_speed:
+            at = add_block(members[m], own.first_speed, own.end_speed - own.first_speed, problem)
+            fill_mass(own.first_speed, own.end_speed, at, problem.masses, reduced.tree, js)
+    for i in range(island.first, island.end):
+        coupling = add_coupling(PROBLEM_CONTACTS, i, problem)
+        for side in range(2 * i, 2 * i + 2):
+            if not add_side(coupling, rows.sides[side], 3, 3 * path * side, rows.jacobian, problem, reduced, js):
+                return False
+    for m in range(island.first_member, island.end_member):
+        own = stepping.members[members[m]]
+        for i in range(own.first_bound, own.end_bound):
+            coupling = add_coupling(BOUNDS, i, problem)
+            for side in range(2 * i, 2 * i + 2):
+                own_side, at = rows.bound_sides[side], path * side
+                if not add_side(coupling, own_side, 1, at, rows.bound_jacobian, problem, reduced, js):
+                    return False
+    return describe_loops(problem, reduced, js)
+
+
+@njit
+def fill_mass(first, end, at, masses, tree, js):
+    """masses[at …] = M of packed speeds first … end, from its factors: M = Lᵀ D L."""
+    freedoms, matrix, freedom_at, packed_at = tree.freedoms, tree.matrix, js.freedom_at, js.packed_at
+    m, size = freedoms.shape[0], end - first
+    for p in range(first, end):
+        k = freedom_at[p]
+        pivot, i = load(matrix, k * m + k), k
+        while i >= 0:
+            left, j = (pivot if i == k else pivot * load(matrix, k * m + i)), k
+            while j >= 0:
+                to = at + size * (packed_at[i] - first) + packed_at[j] - first
+                store(masses, to, load(masses, to) + left * (1.0 if j == k else load(matrix, k * m + j)))
+                j = freedoms[j].before
+            i = freedoms[i].before
+
+
+@njit
+def add_side(coupling, side, width, at, jacobian, problem, reduced, js):
+    """Add the J of one side of a contact or bound; nothing for the world. Returns whether there was a block for it."""
+    if side.length == 0:
+        return True
+    indices, block = js.rows.indices, block_at(js.rows.indices[side.path], problem, reduced, js)
+    to = rows_at(coupling, block, width, problem) if block >= 0 else -1
+    if to < 0:
+        return False
+    packed, size = problem.blocks[block].packed, problem.blocks[block].speeds
+    for j in range(side.length):
+        for r in range(width):
+            k = to + size * r + indices[side.path + j] - packed
+            store(problem.jacobian, k, load(problem.jacobian, k) + load(jacobian, at + width * j + r))
+    return True
+
+
+@inlined
+def block_at(packed, problem, reduced, js):
+    """The block of a packed speed, or −1."""
+    body = js.assemblies[js.assembly_of[reduced.tree.freedoms[js.freedom_at[packed]].node]].body
+    return problem.block_of[body] if body >= 0 else -1
+
+
+@njit
+def describe_loops(problem, reduced, js):
+    """The rows of the loops of the blocks that a problem has: G w⁺ = −G w⁻. Returns whether all had room."""
+    system = reduced.system
+    for j in range(system.joints.shape[0]):
+        joint = system.joints[j]
+        if joint.active == 0 or not is_described(joint, problem, reduced, js):
+            continue
+        for row in range(joint.row, joint.row + joint.rows):
+            if reduced.independent[row] == 0:
+                continue
+            k = problem.counts[EQUATIONS]
+            coupling = add_coupling(EQUATIONS, row, problem)
+            store(problem.wanted, k, -load(js.loop_rates, row))
+            store(problem.compliance, k, 0.0)
+            for i in range(joint.first, joint.last):
+                incidence = system.incidences[i]
+                node, r = reduced.node_of_row[incidence.body], row - incidence.row
+                covers = 0 <= r < (3 if incidence.is_point != 0 else incidence.rows)
+                if covers and node >= 0 and not add_loop_row(coupling, node, incidence, r, problem, reduced, js):
+                    return False
+    return True
+
+
+@njit
+def is_described(joint, problem, reduced, js):
+    """Whether the bodies of a loop are in the blocks of a problem."""
+    for i in range(joint.first, joint.last):
+        node = reduced.node_of_row[reduced.system.incidences[i].body]
+        if node >= 0:
+            body = js.assemblies[js.assembly_of[node]].body
+            return body >= 0 and problem.block_of[body] >= 0
+    return False
+
+
+@njit
+def add_loop_row(coupling, node, incidence, row, problem, reduced, js):
+    """Add a row of a loop on the velocities of a link. Returns whether there was room."""
+    tree, path = reduced.tree, js.paths[2 * node]
+    nodes, motion, columns = tree.nodes, tree.motion, tree.columns
+    block = problem.block_of[js.assemblies[js.assembly_of[node]].body]
+    at = rows_at(coupling, block, 1, problem)
+    if at < 0:
+        return False
+    f, g = incidence_row(incidence, row, reduced.system.jacobian)
+    while node >= 0:
+        for k in range(nodes[node].first, nodes[node].last):
+            to = at + js.rows.indices[path] - problem.blocks[block].packed
+            value = dot(load3(columns[k].linear), f) + dot(load3(columns[k].angular), g)
+            store(problem.jacobian, to, load(problem.jacobian, to) + value)
+            path += 1
+        g = add(g, cross(load3(motion[node].r), f))
+        node = nodes[node].parent
+    return True
+
+
 # The tasks of a step ------------------------------------------------------------------------------------------------------
 
 
@@ -829,6 +967,8 @@ def task_of_step(task, h, y, out, tables, reduced, js):
         status = prepare_speeds(h, reduced, js, tables)
         if status == OK:
             fill_responses(h, reduced, js, tables)
+    elif task == DESCRIBE_ISLAND:
+        status = OK if describe_trees(int(h), js.problem, reduced, js, tables) else 1
     elif task == CORRECT_STOPS:
         out[0] = 1.0 if correct_stops(js, tables) else 0.0
     implicit.implicit = 0

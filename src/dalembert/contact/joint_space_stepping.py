@@ -21,6 +21,7 @@ from ..model.tables import ANGLE, DRY_FRICTION, STOP, TORSION
 from ..model.tree import FREE, Layout
 from ..scene.force import Force
 from .delassus_newton import DELASSUS_NEWTON_ENTRY, MOST, DelassusNewton, finish_island
+from .island_problem import IslandProblem, room_of_problem
 from .joint_space import ASSEMBLY, JOINT_SPACE_ENTRY, JointSpace, joint_space_task
 from .joint_space_books import ROOT
 from .limits import FAINT, implicit_forces, make_soft
@@ -34,6 +35,8 @@ RESTS = (STOP, DRY_FRICTION, TORSION)  # forces on coordinates of what may sleep
 
 class JointContactStepper(ContactStepper):
     """Steps a mechanism in joint coordinates with contact from frame to frame."""
+
+    describes = False  # whether a solver fills an `IslandProblem`
 
     def __init__(
         self, own: JointMechanism, collision: Collision, ledger: int, settings: StepSettings, events: StepEvents
@@ -59,7 +62,7 @@ class JointContactStepper(ContactStepper):
         path, span = rows.longest.tolist()
         known = {"path": path, "span": span, "bounds": len(self._tables.bounds)}
         rows = grow(rows, known, contacts=len(self.collision.contacts))
-        self._joint_space = self._joint_space._replace(rows=rows)
+        self._joint_space = self._joint_space._replace(rows=rows, problem=self._problem(len(self.collision.contacts)))
         reduced, own, callbacks = self.own.tables, self._joint_space, tables.callbacks
         self._own_addresses = address_table(reduced), address_table(own)
         callbacks.reduced, callbacks.joint_space = (table.ctypes.data for table in self._own_addresses)
@@ -74,6 +77,13 @@ class JointContactStepper(ContactStepper):
             callbacks.coordinates = JOINT_SPACE_ENTRY.address
         callbacks.limits = callbacks.coordinates
         self._fit_finisher(tables, own.rows)
+
+    def _problem(self, contacts: int) -> IslandProblem:
+        """Room to describe any island, if a solver `describes` them."""
+        assemblies = self._joint_space.assemblies
+        spans = (assemblies.end - assemblies.first).tolist() if self.describes else []
+        bounds, rows = len(self._tables.bounds), self.own.model.graph.rows
+        return allocate(IslandProblem, room_of_problem(len(self.collision.linked) - 1, contacts, bounds, rows, spans))
 
     def _fit_finisher(self, tables: ContactTables, rows: Rows) -> None:
         """Room for the solver of second order, and its address."""
@@ -215,7 +225,8 @@ class Assemblies:
         rows = allocate(Rows, sizes, indices=np.array(indices, np.int64), longest=np.array([path, span], np.int64))
         return allocate(
             JointSpace, {"m": m, "nodes": len(tree.nodes), "r": own.model.graph.rows, "soft": soft}, rows=rows,
-            assemblies=self.table, assembly_of=self.of_node.astype(np.int64), freedom_at=self.freedom_at.astype(np.int64),
+            problem=allocate(IslandProblem, room_of_problem(0, 0, 0, 0, [])), assemblies=self.table,
+            assembly_of=self.of_node.astype(np.int64), freedom_at=self.freedom_at.astype(np.int64),
             packed_at=packed_at.astype(np.int64), paths=paths, roots=self.roots, root_of=self.root_of,
         )  # fmt: skip
 

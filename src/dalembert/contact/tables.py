@@ -272,6 +272,7 @@ RATES = 23  # out = J y of all contacts, y packed speeds
 BOOK = 24  # the speeds after the impulses into the state, and their work into the ledger
 FINISH = 25  # move the state to the end of the step
 STOP_ISLAND = 26  # set the speeds of an island to zero
+DESCRIBE_ISLAND = 31  # fill the `problem` of joint space with an island
 # Tasks over the rows of one island
 WARM_START_ROWS, SWEEP_ROWS, RESIDUAL_OF_ROWS, SWEEP_POSITIONS_OF_ROWS = range(27, 31)
 
