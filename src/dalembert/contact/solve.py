@@ -34,11 +34,16 @@ from .tables import (
     LIMITS_RESIDUAL,
     SOLVE_IMPULSES,
     SWEEP_LIMITS,
+    WARM_START_ROWS,
+    call_finisher,
     call_limits,
+    call_rows,
     call_solver,
+    in_joint_space,
     limits_value,
 )
 
+FIRST = 10  # sweeps before a solver of second order is called, and between its calls
 WAIT = 16  # steps without shock propagation after it did not help
 
 
@@ -54,13 +59,15 @@ def solve_impulses(tables):
     report.contacts, report.residual, report.aim = count, 0.0, 0.0
     clear(stepping.joint_impulses)
     if count == 0 and stepping.bounds.shape[0] == 0:
-        if tables.system.joints.shape[0] == 0:
+        if tables.system.joints.shape[0] == 0 or in_joint_space(tables):
             return OK
         return solve_joints(tables)
     if tables.callbacks[0].solver != 0:
         return call_solver(SOLVE_IMPULSES, tables)
     report.status = OK
-    over_islands(SOLVE_ISLANDS, SOLVE_ISLANDS_IN_TURN, collision)
+    over_islands(SOLVE_ISLANDS, SOLVE_ISLANDS_IN_TURN, tables)
+    if tables.callbacks[0].finisher != 0:
+        finish_islands(tables)
     report.iterations, report.aim = 0, stepping.options[0].tolerance
     islands = collision.islands
     for i in range(collision.counts[ISLANDS]):
@@ -75,18 +82,23 @@ def solve_island(number, tables):
     residual. Returns a status."""
     collision, stepping = tables.collision, tables.stepping
     options, island = stepping.options[0], collision.islands[number]
-    jointed, resting = island.jointed != 0, was_resting(island, tables)
-    status, propagates = OK, not is_waiting(island, tables)
+    by_rows = in_joint_space(tables)
+    jointed, resting = island.jointed != 0 and not by_rows, not by_rows and was_resting(island, tables)
+    most = options.iterations if tables.callbacks[0].finisher == 0 else min(options.iterations, FIRST)
+    status, propagates = OK, not by_rows and not is_waiting(island, tables)
     island.iterations, island.residual = 0, 0.0
-    save_search(0.0, island, tables)
-    warm_start(island.first, island.end, collision.contacts, stepping.motion)
-    search_line(island, tables)
+    if by_rows:
+        call_rows(WARM_START_ROWS, island, tables)
+    else:
+        save_search(0.0, island, tables)
+        warm_start(island.first, island.end, collision.contacts, stepping.motion)
+        search_line(island, tables)
     if jointed:
         call_limits(APPLY_WARM_START, 0.0, stepping.motion, tables)
         status = solve_joints(tables)
     if resting:
         save_search(1.0, island, tables)
-    while island.iterations < options.iterations and status == OK:
+    while island.iterations < most and status == OK:
         if propagates and not resting and island.iterations % EVERY == 0:
             outcome = propagate_shocks(island, tables)
             propagates = outcome == HELPED
@@ -104,7 +116,7 @@ def solve_island(number, tables):
             if status == OK and island.end > island.first:
                 status = solve_joints(tables)
         island.iterations += 1
-        if change <= options.tolerance or island.iterations == options.iterations:
+        if change <= options.tolerance or island.iterations == most:
             island.residual = over_contacts(RESIDUAL, island, tables)
             if jointed:
                 island.residual = max(island.residual, limits_value(LIMITS_RESIDUAL, tables))
@@ -112,6 +124,26 @@ def solve_island(number, tables):
                 break
     store_passes(island, tables)
     return status
+
+
+@njit
+def finish_islands(tables):
+    """Call the solver of second order for each island that the first sweeps left unsolved, with more sweeps as long as that
+    does not solve it."""
+    collision, options = tables.collision, tables.stepping.options[0]
+    for i in range(collision.counts[ISLANDS]):
+        island = collision.islands[i]
+        while island.residual > options.tolerance and island.iterations < options.iterations:
+            call_finisher(i, tables)
+            for _ in range(FIRST):
+                if not island.residual > options.tolerance or island.iterations >= options.iterations:
+                    break
+                change = over_colours(SWEEP, island, tables)
+                island.iterations += 1
+                if change <= options.tolerance:
+                    island.residual = over_contacts(RESIDUAL, island, tables)
+            if island.residual > options.tolerance:
+                island.residual = over_contacts(RESIDUAL, island, tables)
 
 
 @njit
@@ -163,7 +195,7 @@ def run_job(kind, begin, end, tables):
         return 0.0
     for i in range(begin, end):
         alone = kind >= SOLVE_ISLANDS_IN_TURN
-        if alone != is_alone(collision.islands[i], collision):
+        if alone != is_alone(collision.islands[i], tables):
             continue
         if kind == CORRECT_ISLANDS or kind == CORRECT_ISLANDS_IN_TURN:  # noqa: SIM109 - compiled
             correct_island(i, tables)

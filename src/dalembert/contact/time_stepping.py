@@ -114,6 +114,7 @@ class ContactStepper(FixedStepper):
         callbacks.detector, callbacks.detector_data = self._detector.address, self._detector.data
         callbacks.limits, callbacks.solver = self._limits_address(tables), self._solver_address(tables)
         callbacks.workspace = workspace.ctypes.data
+        self._fit_coordinates(tables)
         # Each thread but the first has its own room for the system of one body.
         own = [
             self._tables._replace(support_system=self._tables.support_system.copy())
@@ -125,6 +126,9 @@ class ContactStepper(FixedStepper):
             self._pool.set_slot(thread, CONTACT_SLOT, int(table.ctypes.data))
         self._kernel, job = self._plain_kernel(tables) if DISABLED else self._compiled_kernel()
         self._pool.job_queue[FUNCTIONS + CONTACT_JOBS] = job
+
+    def _fit_coordinates(self, tables: ContactTables) -> None:
+        """Write the addresses of the function and the tables of other coordinates than those of bodies."""
 
     def _compiled_kernel(self) -> tuple[Callable[[np.ndarray, np.ndarray, float], int], int]:
         """The run of steps, and the address of the jobs of threads."""
@@ -179,7 +183,11 @@ class ContactStepper(FixedStepper):
         super().changed()
         self._tables.options.fresh = 1
         self.collision.asleep[:-1] = AWAKE
-        self._tables.slow[:] = slowness(self._mechanism.system)
+        self._tables.slow[:] = self._slowness()
+
+    def _slowness(self) -> np.ndarray:
+        """For `Stepping.slow`, at the start."""
+        return slowness(self._mechanism.system)
 
     def missed(self) -> str:
         """The message of a step that misses the tolerance."""

@@ -9,14 +9,15 @@ import numpy as np
 
 from ...collide.detect import collision_of
 from ...collide.particles import Particles, make_particles
+from ...contact.delassus_newton import DELASSUS_NEWTON_ENTRY as FINISHER
+from ...contact.joint_space import JOINT_SPACE_ENTRY as JOINT_SPACE
+from ...contact.joint_space_stepping import JointContactStepper
 from ...contact.limits import LIMITS_ENTRY as LIMITS
 from ...contact.limits import implicit_forces, is_implicit
 from ...contact.position_correction import ROUNDING
 from ...contact.solvers import DEFAULT, SOLVERS, StepSettings
 from ...contact.step import STEP_ENTRY as STEP
 from ...contact.time_stepping import ContactStepper
-from ...contact.tree_step import TREE_STEP_ENTRY as JOINT_STEP
-from ...contact.tree_stepping import JointContactStepper
 from ...core.jit import CFunction
 from ...core.thread_pool import MOST_THREADS
 from ...deformable.contact import PARTICLE_DETECT_ENTRY as PARTICLE_DETECT
@@ -83,7 +84,7 @@ class FixedSteps(Method):
     def compiled_for_bodies(self, model: Model) -> list[CFunction]:
         """What the steps of bodies call."""
         if model.tree is not None:
-            return [JOINT_STEP]
+            return [STEP, JOINT_SPACE, FINISHER]
         forces: Any = model.tables["forces"]
         limited = bool(((forces.kind >= LIMITED) | is_implicit(forces)).any())
         return [STEP, *([LIMITS] if limited else []), *filter(None, [SOLVERS[self.solver].compiled])]
@@ -93,9 +94,10 @@ class FixedSteps(Method):
     ) -> ContactStepper:
         """The stepper of the bodies. Raises ValueError."""
         joint = isinstance(mechanism, JointMechanism)
-        if joint and (self.solver != DEFAULT or self.sleep_after is not None):
-            what = f"solver={self.solver!r}" if self.sleep_after is None else "sleep_after"
-            raise ValueError(f"{what} takes coordinates='maximal'; time steps in joint coordinates do without it")
+        if joint and self.solver != DEFAULT:
+            raise ValueError(
+                f"solver={self.solver!r} takes coordinates='maximal'; time steps in joint coordinates do without it"
+            )
         collision = collision_of(model.scene)
         size = float(collision.colliders.radius[collision.order].min(initial=1.0))
         whole_size = mechanism.size if isinstance(mechanism, JointMechanism) else model.size
