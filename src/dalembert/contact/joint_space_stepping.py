@@ -20,13 +20,13 @@ from ..model.force_kinds import KEEPS_AWAKE, ON_COORDINATE
 from ..model.tables import ANGLE, DRY_FRICTION, STOP, TORSION
 from ..model.tree import FREE, Layout
 from ..scene.force import Force
-from .delassus_newton import DELASSUS_NEWTON_ENTRY, MOST, DelassusNewton, finish_island
+from .converge import Converging, make_workspace
 from .island_problem import IslandProblem, room_of_problem
 from .joint_space import ASSEMBLY, JOINT_SPACE_ENTRY, JointSpace, joint_space_task
 from .joint_space_books import ROOT
 from .limits import FAINT, implicit_forces, make_soft
 from .rows import Rows
-from .solvers import SOLVERS, StepSettings, make_bounds, make_stepping
+from .solvers import SOLVERS, ContactSolver, StepSettings, make_bounds, make_stepping
 from .tables import MEMBER, ContactTables
 from .time_stepping import ContactStepper
 
@@ -35,8 +35,6 @@ RESTS = (STOP, DRY_FRICTION, TORSION)  # forces on coordinates of what may sleep
 
 class JointContactStepper(ContactStepper):
     """Steps a mechanism in joint coordinates with contact from frame to frame."""
-
-    describes = False  # whether a solver fills an `IslandProblem`
 
     def __init__(
         self, own: JointMechanism, collision: Collision, ledger: int, settings: StepSettings, events: StepEvents
@@ -54,7 +52,6 @@ class JointContactStepper(ContactStepper):
         )  # fmt: skip
         self._joint_space = parts.tables(len(soft), len(bounds))
         self._solver = SOLVERS[settings.solver]
-        self._workspace = self._solver.make_workspace(own, settings, bounds)
         self._begin(collision, tables, settings, events)
 
     def _fit_coordinates(self, tables: ContactTables) -> None:
@@ -62,7 +59,9 @@ class JointContactStepper(ContactStepper):
         path, span = rows.longest.tolist()
         known = {"path": path, "span": span, "bounds": len(self._tables.bounds)}
         rows = grow(rows, known, contacts=len(self.collision.contacts))
-        self._joint_space = self._joint_space._replace(rows=rows, problem=self._problem(len(self.collision.contacts)))
+        self._joint_space = self._joint_space._replace(rows=rows)
+        if isinstance(self._workspace, Converging):
+            self._joint_space = self._joint_space._replace(problem=self._workspace.island)
         reduced, own, callbacks = self.own.tables, self._joint_space, tables.callbacks
         self._own_addresses = address_table(reduced), address_table(own)
         callbacks.reduced, callbacks.joint_space = (table.ctypes.data for table in self._own_addresses)
@@ -76,32 +75,13 @@ class JointContactStepper(ContactStepper):
         else:
             callbacks.coordinates = JOINT_SPACE_ENTRY.address
         callbacks.limits = callbacks.coordinates
-        self._fit_finisher(tables, own.rows)
 
-    def _problem(self, contacts: int) -> IslandProblem:
-        """Room to describe any island, if a solver `describes` them."""
+    def _make_workspace(self, solver: ContactSolver) -> Any:
+        """The workspace of a solver."""
+        if solver.make_workspace is not make_workspace:
+            return super()._make_workspace(solver)
         assemblies = self._joint_space.assemblies
-        spans = (assemblies.end - assemblies.first).tolist() if self.describes else []
-        bounds, rows = len(self._tables.bounds), self.own.model.graph.rows
-        return allocate(IslandProblem, room_of_problem(len(self.collision.linked) - 1, contacts, bounds, rows, spans))
-
-    def _fit_finisher(self, tables: ContactTables, rows: Rows) -> None:
-        """Room for the solver of second order, and its address."""
-        n = min(MOST, 3 * len(self.collision.contacts) + len(tables.stepping.bounds))
-        system, callbacks = allocate(DelassusNewton, {"n": n}), tables.callbacks
-        self._finisher_address = address_table(system)
-        callbacks.workspace = self._finisher_address.ctypes.data
-        if DISABLED:
-
-            def finish(data: int, task: int, number: float, *unused: int) -> int:
-                finish_island(int(number), tables, rows, system)
-                return OK
-
-            self._finisher = C_TYPE(finish)
-            callbacks.finisher = int(ctypes.cast(self._finisher, ctypes.c_void_p).value or 0)
-        else:
-            callbacks.finisher = DELASSUS_NEWTON_ENTRY.address
-        self._system = system
+        return make_workspace(self.own, self.settings, self._tables.bounds, (assemblies.end - assemblies.first).tolist())
 
     def _limits_address(self, tables: ContactTables) -> int:
         return 0

@@ -67,7 +67,7 @@ class StepSettings(NamedTuple):
     at which it stops. margin : m, within which collision detection finds pairs. slop : m, overlap that is tolerated.
     stop_unsolved : whether a step whose solver misses the tolerance ends the run. threads : how many share the work.
     sleep_after : s of rest after which bodies in contact sleep; zero: never. sleep_speed : m/s, below which bodies are at
-    rest."""
+    rest. finishes : whether islands that sweeps leave unsolved go to the converging solver."""
 
     dt: float
     solver: str
@@ -79,6 +79,7 @@ class StepSettings(NamedTuple):
     threads: int
     sleep_after: float
     sleep_speed: float
+    finishes: bool
 
 
 def _row(dtype: Any) -> Any:
@@ -95,7 +96,7 @@ def make_stepping(
     options.dt, options.margin, options.iterations = settings.dt, settings.margin, settings.iterations
     options.tolerance, options.ledger = settings.tolerance, ledger
     options.separates = SOLVERS[settings.solver].separates
-    options.slop = settings.slop
+    options.slop, options.finishes = settings.slop, settings.finishes
     options.predict = int(((system.forces.kind != FIELD) & (system.forces.implicit == 0)).any())
     options.fresh, options.sleep_after, options.sleep_speed = 1, settings.sleep_after, settings.sleep_speed
     packed = joint_space.pop("packed", MOTION * (bodies + 1))

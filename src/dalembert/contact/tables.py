@@ -19,23 +19,25 @@ from ..model.tables import STATE_SIZE, System
 
 # Records ---------------------------------------------------------------------------------------------------------------
 
-# `predict`: whether some force may depend on velocities. `slop`: m, overlap that is tolerated. `fresh`: whether the state
+# `predict`: whether some force may depend on velocities. `finishes`: whether islands that sweeps leave unsolved go to the
+# converging solver, or `iterations` are all they get. `slop`: m, overlap that is tolerated. `fresh`: whether the state
 # was set from outside, so that the contacts ahead of it are unknown. `separates`: whether the solver finds displacements
 # too (`solvers.ContactSolver`). `sleep_after`: s of slowness, below `sleep_speed` (m/s), after which bodies sleep; zero:
 # never. `ledger`: where the entries of contact stand in the state.
 OPTIONS = np.dtype(
     [("dt", "f8"), ("margin", "f8"), ("separates", "i8"), ("iterations", "i8"), ("tolerance", "f8"), ("ledger", "i8"),
-     ("predict", "i8"), ("slop", "f8"), ("fresh", "i8"), ("sleep_after", "f8"), ("sleep_speed", "f8"), ("start", "f8")],
+     ("predict", "i8"), ("finishes", "i8"), ("slop", "f8"), ("fresh", "i8"), ("sleep_after", "f8"), ("sleep_speed", "f8"), ("start", "f8")],
     align=True,
 )  # fmt: skip
 # What the steps reached. `deepest`: the worst overlap (m) before its correction, `largest_residual`: of the natural map
 # (m/s), both since the last frame; `worst_`: the same of the whole run; `residual` and `aim`: of the last step, and its
 # tolerance (m/s); `unsolved`: steps whose residual missed it; `overlap`: the deepest of the last step (m); `status`: of its
-# solver; `naps`: islands that fell asleep.
+# solver; `naps`: islands that fell asleep; `wants_finisher`: whether the step
+# cannot be made without the converging solver, which is not at hand yet.
 REPORT = np.dtype(
     [("steps", "i8"), ("contacts", "i8"), ("iterations", "i8"), ("unsolved", "i8"), ("deepest", "f8"),
      ("worst_penetration", "f8"), ("largest_residual", "f8"), ("worst_residual", "f8"), ("residual", "f8"), ("aim", "f8"),
-     ("overlap", "f8"), ("status", "i8"), ("naps", "i8")],
+     ("overlap", "f8"), ("status", "i8"), ("naps", "i8"), ("wants_finisher", "i8")],
     align=True,
 )  # fmt: skip
 
@@ -245,7 +247,7 @@ class ContactTables(NamedTuple):
 # Calls of C functions ---------------------------------------------------------------------------------------------------
 
 # Tasks of a solver
-SOLVE_IMPULSES, SOLVE_DISPLACEMENTS = 1, 2
+SOLVE_IMPULSES, SOLVE_DISPLACEMENTS, FINISH_ISLAND = 1, 2, 3
 # Tasks of `limits`, which acts on coordinates of joints: stops, dry friction, ideal motors and soft constraints. y is the
 # state where one is needed; numbers are returned in `answer`.
 START_STEP = 0  # rates at the start of a step
@@ -316,7 +318,7 @@ def call_finisher(number, tables):
     """Solve an island by the solver of second order, from its impulses and `motion`; it writes `residual` of its row.
     Returns a status."""
     motion = tables.stepping.motion
-    return call_pointer(tables.callbacks[0].finisher, own_address(tables), 0, float(number), motion, motion)
+    return call_pointer(tables.callbacks[0].finisher, own_address(tables), FINISH_ISLAND, float(number), motion, motion)
 
 
 @njit
