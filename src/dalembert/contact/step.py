@@ -303,7 +303,8 @@ def find_impulses(h, with_forces, y, tables):
             status = solve_impulses(tables)
     if status == OK and bounces:
         status = limit_restitution(h, with_forces, y, tables)
-    note_residual(tables.stepping.report[0])
+    if status == OK:
+        note_residual(tables.stepping.report[0])
     return status
 
 
