@@ -37,8 +37,8 @@ STICKING = 3  # or rolling: the points in contact have no relative velocity
 # A contact between two features, each fixed to its body. point_*, axis_*: of the feature in the frame of the body; axis_j
 # is the normal of a PLANE, out of j. radius: of both balls, g = distance − radius; radius_i that of i alone. sign: turns
 # axis_i × axis_j from j to i (EDGES). sides: rows of `sides` that bound the feature of i and of j; a and b: colliders.
-# slack_gap, slack_cone: added to g and to the margin of the cone before they count as crossed. The rest is computed at each
-# state, in world axes: frame, normal (j → i) and two tangents row by row; arms from the centres of mass to the
+# slack_*: what is added to g (m), to the margin of the cone and the normal force (N), to the velocity along the way it slides
+# (m/s) and to the distance from the rim (m) before they count as crossed. The rest is computed at each state, in world axes: frame, normal (j → i) and two tangents row by row; arms from the centres of mass to the
 # position; velocity of i less j in the frame; bias, its acceleration without forces; force on i in the frame;
 # slide, the way it slides.
 TOUCH = np.dtype(
@@ -46,7 +46,7 @@ TOUCH = np.dtype(
      ("first_i", "i8"), ("last_i", "i8"), ("first_j", "i8"), ("last_j", "i8"),
      ("point_i", "f8", 3), ("axis_i", "f8", 3), ("point_j", "f8", 3), ("axis_j", "f8", 3),
      ("radius", "f8"), ("radius_i", "f8"), ("sign", "f8"), ("friction", "f8"), ("restitution", "f8"),
-     ("slack_gap", "f8"), ("slack_cone", "f8"),
+     ("slack_gap", "f8"), ("slack_cone", "f8"), ("slack_force", "f8"), ("slack_slide", "f8"), ("slack_rim", "f8"),
      ("frame", "f8", 9), ("position", "f8", 3), ("arm_i", "f8", 3), ("arm_j", "f8", 3), ("gap", "f8"),
      ("velocity", "f8", 3), ("bias", "f8", 3), ("force", "f8", 3), ("slide", "f8", 3)],
     align=True,
@@ -55,11 +55,12 @@ SIDE = 4  # numbers a row of `sides`: a unit normal out of the feature in the fr
 
 # mechanism, detector: C functions and their `data`. touches: how many there are; active: those that bear force come
 # first. ledger: where the entries of contact stand in the state. margin: m, see `detect`. tiny_gap (m), tiny_speed (m/s)
-# and tiny_force (N): what counts as zero. near: m, points of one pair nearer than that are one contact.
+# and tiny_force (N): what counts as zero. near: m, points of one pair nearer than that are one contact. slack: m, added to
+# the separation of what does not touch yet. cause, which: kind of the nearest event, and the touch that it happens to, or −1.
 OPTIONS = np.dtype(
     [("mechanism", "i8"), ("mechanism_data", "i8"), ("detector", "i8"), ("detector_data", "i8"), ("touches", "i8"),
      ("active", "i8"), ("ledger", "i8"), ("margin", "f8"), ("tiny_gap", "f8"), ("tiny_speed", "f8"),
-     ("tiny_force", "f8"), ("near", "f8"), ("worst_gap", "f8"), ("cause", "i8")],
+     ("tiny_force", "f8"), ("near", "f8"), ("worst_gap", "f8"), ("slack", "f8"), ("cause", "i8"), ("which", "i8")],
     align=True,
 )  # fmt: skip
 

@@ -83,19 +83,19 @@ def event_function(t, y, values, tables):
         if status != 0:
             return status
         update_touches(options.touches, tables)
-    options.cause = NOTHING
+    options.cause, options.which = NOTHING, -1
     least = math.inf
     for k in range(options.touches):
         value, cause = event_of_touch(touching.touches[k], k < options.active, options, tables)
         if value < least:
-            least, options.cause = value, cause
+            least, options.cause, options.which = value, cause, k
     rigid = tables.system.settings[0].rigid
     status = call_pointer(options.detector, options.detector_data, rigid, options.margin, y, y)
     if status != 0:
         return NEED_ROOM if status == MORE_ROOM else NON_FINITE
     value = least_separation(tables)
     if value < least:
-        least, options.cause = value, MEETS
+        least, options.cause, options.which = value, MEETS, -1
     values[0] = least
     return 0
 
@@ -106,7 +106,7 @@ def event_of_touch(touch, active, options, tables):
     if not active or touch.mode == OPEN:
         slack = options.tiny_gap if touch.velocity[0] < 0.0 else 3.0 * options.tiny_gap
         return touch.gap + slack + touch.slack_gap, CLOSES
-    least, cause = touch.force[0] + options.tiny_force, LETS_GO
+    least, cause = touch.force[0] + options.tiny_force + touch.slack_force, LETS_GO
     if touch.mode == STICKING:
         rubs = math.sqrt(touch.force[1] * touch.force[1] + touch.force[2] * touch.force[2])
         value = touch.friction * touch.force[0] - rubs + touch.slack_cone + options.tiny_force
@@ -114,7 +114,7 @@ def event_of_touch(touch, active, options, tables):
             least, cause = value, SLIPS
     if touch.mode == SLIDING:
         f, slide = touch.frame, load3(touch.slide)
-        value = options.tiny_speed
+        value = options.tiny_speed + touch.slack_slide
         value += touch.velocity[1] * dot((f[3], f[4], f[5]), slide) + touch.velocity[2] * dot((f[6], f[7], f[8]), slide)
         if value < least:
             least, cause = value, STOPS
@@ -127,6 +127,7 @@ def event_of_touch(touch, active, options, tables):
             touch.position, tables.system.kinematics[touch.j], touch.first_j, touch.last_j, tables.touching.sides
         ),
     )
+    value += touch.slack_rim
     return (value, LEAVES) if value < least else (least, cause)
 
 
@@ -151,8 +152,9 @@ def least_separation(tables):
     least = options.margin
     for c in range(tables.collision.counts[CONTACTS]):
         contact = contacts[c]
-        if contact.separation + options.tiny_gap < least and not is_known(contact, tables):
-            least = contact.separation + options.tiny_gap
+        value = contact.separation + options.tiny_gap + options.slack
+        if value < least and not is_known(contact, tables):
+            least = value
     return least
 
 
