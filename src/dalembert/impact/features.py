@@ -111,6 +111,7 @@ ON = 1e-6  # of a collider's size: a point nearer than this lies on a face, well
 RIM = 2e-5  # of a collider's size: how far beyond the rim of a face a contact ends; more than a corner is searched for
 ALIGNED = 1e-6  # 1 − cosine of the angle between the normals of a face and of a contact on it
 CROSSING = 1e-3  # sine of the angle from which two edges touch in one point
+END = 0.05  # of half the length of a capsule: contacts of one that is almost parallel to another are at an end if so near
 CORNER_POINT, EDGE_LINE, FACE_PLANE = range(3)
 
 
@@ -143,6 +144,10 @@ class ColliderPose(NamedTuple):
     def turn(self, vector: np.ndarray) -> np.ndarray:
         """A vector of the world in the frame of the collider."""
         return np.asarray(self.rotation.T @ (self.body_rotation.T @ vector))
+
+    def turned(self, feature: Feature) -> np.ndarray:
+        """The axis of a feature, in the world."""
+        return np.asarray(self.body_rotation @ feature.axis)
 
     def feature(self, kind: int, point: Any, axis: Any, radius: float, sides: Any) -> Feature:
         """A feature in the frame of the collider, taken to that of its body."""
@@ -269,6 +274,8 @@ def make_touch(
     lines_cross = _cross(features_a, features_b, pose_a, pose_b) > CROSSING
     match = match_features(features_a, features_b, normal, lines_cross)
     if match is None:
+        match = _alongside(collision, pair, pose_a, pose_b, (on_a, on_b), features_a + features_b)
+    if match is None:
         return None
     kind, first, feature_i, feature_j = match
     pose_i, pose_j = (pose_a, pose_b) if first else (pose_b, pose_a)
@@ -285,6 +292,24 @@ def make_touch(
     row["sign"] = np.copysign(1.0, np.cross(e_i, e_j) @ outward)
     row["friction"], row["restitution"] = contact.friction, contact.restitution
     return row, feature_i.sides if kind == EDGES else np.zeros((0, 4)), feature_j.sides
+
+
+def _alongside(
+    collision: Collision, pair: Any, pose_a: ColliderPose, pose_b: ColliderPose, points: Any, features: list[Feature]
+) -> Any:
+    """As `match_features`, for two capsules that are almost parallel: the ball at the nearest end on the axis of the other,
+    or the two axes where no end is near; None for others."""
+    rows = collision.colliders[pair.a], collision.colliders[pair.b]
+    if len(features) != 2 or any(row.kind != CAPSULE for row in rows) or any(f.kind != EDGE_LINE for f in features):
+        return None
+    along = [pose.local(point)[2] for pose, point in zip((pose_a, pose_b), points, strict=True)]
+    left = [1.0 - abs(z) / row["size"][1] for z, row in zip(along, rows, strict=True)]
+    k = int(np.argmin(left))
+    if left[k] > END and np.linalg.norm(np.cross(pose_a.turned(features[0]), pose_b.turned(features[1]))) > PARALLEL:
+        return EDGES, True, features[0], features[1]
+    size = rows[k]["size"]
+    ball = _capsule((pose_a, pose_b)[k], size, np.array([0.0, 0.0, np.copysign(size[1], along[k])]))[0]
+    return LINE, k == 0, ball, features[1 - k]
 
 
 def _cross(features_a: list[Feature], features_b: list[Feature], pose_a: ColliderPose, pose_b: ColliderPose) -> float:
