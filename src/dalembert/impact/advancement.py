@@ -12,8 +12,8 @@ planes  two things on either side of a plane stay apart while no point of the on
             d + ḋ t − ½ c t² = 0,    ḋ = n·(v_a(x) − v_b(x)),
             c ≥ |a_a − a_b| + (|α_a| + ω_a²) |x − x_a| + (|α_b| + ω_b²) |x − x_b| + 2 |ω_b| |v_a(x) − v_b(x)|.
 
-Corners that bear force as part of a contact of the pair are held by it, and do not count: their events have functions of their
-own. So a thin rod that lies, slides or falls over on the ground takes steps by how its other end falls, and not by its
+Corners that bear force as part of a contact of the pair are held by it, and do not count: their events have functions of
+their own. So a thin rod that lies, slides or falls over on the ground takes steps by how its other end falls, and not by its
 thickness. The plane is one of the normals of the contacts of the pair, or that of the widest gap among the faces of both, the
 cross products of their edges (of boxes) or axes (of capsules), and the direction of their centres. Two capsules that touch
 with their sides cannot pass through each other while they do.

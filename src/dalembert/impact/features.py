@@ -38,9 +38,9 @@ STICKING = 3  # or rolling: the points in contact have no relative velocity
 # is the normal of a PLANE, out of j. radius: of both balls, g = distance − radius; radius_i that of i alone. sign: turns
 # axis_i × axis_j from j to i (EDGES). sides: rows of `sides` that bound the feature of i and of j; a and b: colliders.
 # slack_*: what is added to g (m), to the margin of the cone and the normal force (N), to the velocity along the way it slides
-# (m/s) and to the distance from the rim (m) before they count as crossed. The rest is computed at each state, in world axes: frame, normal (j → i) and two tangents row by row; arms from the centres of mass to the
-# position; velocity of i less j in the frame; bias, its acceleration without forces; force on i in the frame;
-# slide, the way it slides.
+# (m/s) and to the distance from the rim (m) before they count as crossed. The rest is computed at each state, in world
+# axes: frame, normal (j → i) and two tangents row by row; arms from the centres of mass to the position; velocity of i less j
+# in the frame; bias, its acceleration without forces; force on i in the frame; slide, the way it slides.
 TOUCH = np.dtype(
     [("kind", "i8"), ("i", "i8"), ("j", "i8"), ("mode", "i8"), ("a", "i8"), ("b", "i8"),
      ("first_i", "i8"), ("last_i", "i8"), ("first_j", "i8"), ("last_j", "i8"),
@@ -111,7 +111,9 @@ ON = 1e-6  # of a collider's size: a point nearer than this lies on a face, well
 RIM = 2e-5  # of a collider's size: how far beyond the rim of a face a contact ends; more than a corner is searched for
 ALIGNED = 1e-6  # 1 − cosine of the angle between the normals of a face and of a contact on it
 CROSSING = 1e-3  # sine of the angle from which two edges touch in one point
-END = 0.05  # of half the length of a capsule: contacts of one that is almost parallel to another are at an end if so near
+END = (
+    0.05  # of half the length of a capsule: contacts of one that is almost parallel to another are at an end if so near
+)
 CORNER_POINT, EDGE_LINE, FACE_PLANE = range(3)
 
 

@@ -375,7 +375,10 @@ def too_short(t, h):
 
 RESOLUTION = 1e-14  # of the step: how closely a root is located
 STRAY = 1e-3  # of the step: a correction of a root of the dense output that is larger has left it
-NEARBY, WIDEN = 1e-9, 16.0  # of the step: how far from that root a change of sign is sought, and the factor that follows
+NEARBY, WIDEN = (
+    1e-9,
+    16.0,
+)  # of the step: how far from that root a change of sign is sought, and the factor that follows
 AHEAD = 1e-3  # of the next step: where the side of an event on a root is determined
 
 
@@ -549,7 +552,7 @@ def bisect_steps(context, plan, h, x, low, high, y, work, clock, which):
         if status != OK or done:
             return status, t + x
         before = sign(work.values[2, which]) == side
-        bracketed = bracketed or before != upwards or x == low or x == high
+        bracketed = bracketed or before != upwards or x in (low, high)
         if before:
             low = x
         else:
