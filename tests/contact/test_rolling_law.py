@@ -50,6 +50,11 @@ def test_without_load_or_lengths_there_is_no_torque():
         assert not torque.any() and residual == 0.0
 
 
+def test_a_matrix_of_another_size_is_refused():
+    with pytest.raises(ValueError, match="k has 3 numbers; give the 6 of a symmetric matrix"):
+        solve_torques(np.ones(3), SPIN, ROLL, 1.0, np.zeros(3))
+
+
 def test_the_projection_is_the_nearest_point_of_an_interval_times_a_disc():
     nearest = np.zeros(3)
     _project(np.array([-3.0, 3.0, 4.0]), np.array([0.5, 1.0]), 2.0, nearest)
@@ -79,7 +84,7 @@ def roll(velocity, omega, duration, dt, slope=0.0, friction=0.8):
     radius, g = 0.1, 9.81
     inertia = 0.4 * radius**2
     normal, x = g * np.cos(slope) * dt, 0.0
-    k = np.array([1.0, 1.0, 1.0]) / inertia
+    k = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0]) / inertia
     for _ in range(round(duration / dt)):
         push, turn = 0.0, 0.0  # friction along x, and torque about y, N s and N m s
         v, w = velocity + g * np.sin(slope) * dt, omega

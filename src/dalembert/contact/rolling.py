@@ -171,8 +171,10 @@ def solve_torques(
     """(τ, residual) of one contact: torques (3,) N m s about its axes (n, t, s), and `torque_residual`, rad/s.
 
     k : (6,) K, 1/(kg m²). spin_length, roll_length : μ_s and μ_r, m. normal : p_n, N s. omega : (3,) rad/s, relative angular
-    velocity without τ.
+    velocity without τ. Raises ValueError for a K of another size.
     """
+    if np.size(k) != 6:
+        raise ValueError(f"k has {np.size(k)} numbers; give the 6 of a symmetric matrix: nn, tt, ss, nt, ns, ts")
     torque = np.zeros(3)
     lengths = np.array([spin_length, roll_length], float)
     residual = _solve(np.array(k, float), lengths, float(normal), np.array(omega, float), torque, sweeps)
