@@ -118,7 +118,8 @@ def test_an_exported_model_has_the_condim_that_its_frictions_need(tmp_path):
     scene.add_obstacle("ground", dal.HalfSpace())
     scene.add_body("ball", dal.Sphere(0.1), mass=1.0, position=(0, 0, 0.1))
     scene.add_body("smooth", dal.Sphere(0.1), mass=1.0, position=(1, 0, 0.1), material=dal.Material(0.4))
-    read = dal.load_model(dal.export_mjcf(scene, tmp_path / "made.xml")).scene
+    dal.export_mjcf(scene, tmp_path / "made.xml")
+    read = dal.load_model(tmp_path / "made.xml").scene
     again = read.bodies["ball"].material
     assert (again.friction, again.rolling_friction, again.torsional_friction) == (0.4, 0.002, 0.03)
     assert not read.bodies["smooth"].material.resists_turning

@@ -51,10 +51,10 @@ def at_the_start(run: Any) -> Iterator[str]:
     yield from _unused(run)
     yield from _unseen(run)
     yield from _overlaps(run)
-    yield from _turning(run)
+    yield from _unused_frictions(run)
 
 
-def _turning(run: Any) -> Iterator[str]:
+def _unused_frictions(run: Any) -> Iterator[str]:
     """Laws of friction that are described and that no method has yet."""
     scene = run.model.scene
     rough = [item.name for item in scene.touching() if item.material.resists_turning]
