@@ -12,11 +12,12 @@ planes  two things on either side of a plane stay apart while no point of the on
             d + ḋ t − ½ c t² = 0,    ḋ = n·(v_a(x) − v_b(x)),
             c ≥ |a_a − a_b| + (|α_a| + ω_a²) |x − x_a| + (|α_b| + ω_b²) |x − x_b| + 2 |ω_b| |v_a(x) − v_b(x)|.
 
-Corners that bear force as part of a contact of the pair are held by it, and do not count: their events have functions of
-their own. So a thin rod that lies, slides or falls over on the ground takes steps by how its other end falls, and not by its
-thickness. The plane is one of the normals of the contacts of the pair, or that of the widest gap among the faces of both, the
-cross products of their edges (of boxes) or axes (of capsules), and the direction of their centres. Two capsules that touch
-with their sides cannot pass through each other while they do.
+The same for the sphere about the centre of mass that holds it, which does not depend on ω_a: what turns fast far from a
+wall takes long steps. Corners that bear force as part of a contact of the pair are held by it, and do not count: their events
+have functions of their own. So a thin rod that lies, slides or falls over on the ground takes steps by how its other end
+falls, and not by its thickness. The plane is one of the normals of the contacts of the pair, or that of the widest gap among
+the faces of both, the cross products of their edges (of boxes) or axes (of capsules), and the direction of their centres. Two
+capsules that touch with their sides cannot pass through each other while they do.
 """
 
 from __future__ import annotations
@@ -93,8 +94,8 @@ class ConservativeAdvancement:
     def _spheres(self, motion: Motion) -> np.ndarray:
         """(pairs,) s, by the balls of each pair."""
         a, b = self._body[self._first], self._body[self._second]
-        spin = np.append(motion.turn * self.body_radius, 0.0)
-        whirl = np.append((motion.twist + motion.turn**2) * self.body_radius, 0.0)
+        radius = np.append(self.body_radius, 0.0)
+        spin, whirl = motion.turn * radius, (motion.twist + motion.turn**2) * radius
         speed = np.linalg.norm(motion.v[a] - motion.v[b], axis=1) + spin[a] + spin[b]
         push = SPARE * (np.linalg.norm(motion.a[a] - motion.a[b], axis=1) + whirl[a] + whirl[b])
         return least_time(self._distances(motion) + self._allowance(self._first, self._second), -speed, push)
@@ -138,11 +139,9 @@ class ConservativeAdvancement:
             start = float((at[1] @ n).min() - self._round[b]) if len(at[1]) else 0.0
             if not len(at[1]):  # a half-space, n into it
                 start = float(n @ motion.place(self._body[b], self._position[b][None])[0])
-            own = start - at[0] @ n - self._round[a]
-            best = max(best, self._crossing(a, b, at[0], own, -n, bearing, allowance, motion))
+            best = max(best, self._crossing(a, b, at[0], (-n, -start), bearing, allowance, motion))
             if len(at[1]):
-                other = at[1] @ n - self._round[b] - reach
-                best = max(best, self._crossing(b, a, at[1], other, n, bearing, allowance, motion))
+                best = max(best, self._crossing(b, a, at[1], (n, reach), bearing, allowance, motion))
         return best
 
     def _normals(self, a: int, b: int, at: list[np.ndarray], touches: list[Any], motion: Motion) -> list[np.ndarray]:
@@ -168,11 +167,13 @@ class ConservativeAdvancement:
         return [*found, candidates[int(np.argmax(gap))]]
 
     def _crossing(
-        self, moving: int, fixed: int, points: np.ndarray, distance: np.ndarray, n: np.ndarray, bearing: list[Any],
+        self, moving: int, fixed: int, points: np.ndarray, plane: tuple[np.ndarray, float], bearing: list[Any],
         allowance: float, motion: Motion,
     ) -> float:  # fmt: skip
-        """s, in which no corner of a collider, `points` (k, 3), crosses a plane fixed to another; n: out of that."""
+        """s, in which no corner of a collider, `points` (k, 3), crosses a plane fixed to another; or the sphere about the
+        centre of mass that holds it, which is longer for what turns fast. plane: its normal, out of the other, and offset."""
         i, j = self._body[moving], self._body[fixed]
+        n, offset = plane
         free = np.ones(len(points), bool)
         for touch in bearing:
             if touch.i == i and touch.kind != EDGES:
@@ -180,21 +181,22 @@ class ConservativeAdvancement:
                 free &= np.linalg.norm(points - held, axis=1) > SAME * self._radius[moving]
         if not free.any():
             return LONGEST
-        x, d = points[free], distance[free]
+        x = np.vstack([points[free], motion.x[i]])
+        gap = x @ n - offset - self._round[moving] + allowance
+        gap[-1] -= self._offset[moving] + self._radius[moving] - self._round[moving]
         arm_i, arm_j = x - motion.x[i], x - motion.x[j]
-        w = motion.v[i] + np.cross(motion.omega[i], arm_i) - motion.v[j] - np.cross(motion.omega[j], arm_j)
-        bend = np.linalg.norm(motion.a[i] - motion.a[j])
+        w = motion.v[i] - motion.v[j] + across(motion.omega[i], arm_i) - across(motion.omega[j], arm_j)
+        bend = np.linalg.norm(motion.a[i] - motion.a[j]) + 2.0 * motion.turn[j] * np.linalg.norm(w, axis=1)
         for body, arm in ((i, arm_i), (j, arm_j)):
-            turn = np.append(motion.turn, 0.0)[body]
-            bend = bend + (np.append(motion.twist, 0.0)[body] + turn**2) * np.linalg.norm(arm, axis=1)
-        bend = bend + 2.0 * np.append(motion.turn, 0.0)[j] * np.linalg.norm(w, axis=1)
-        return float(least_time(np.maximum(d + allowance, 0.0), w @ n, SPARE * bend).min())
+            bend += (motion.twist[body] + motion.turn[body] ** 2) * np.linalg.norm(arm, axis=1)
+        times = least_time(np.maximum(gap, 0.0), w @ n, SPARE * bend)
+        return float(max(times[:-1].min(), times[-1]))
 
 
 class Motion:
     """Poses, velocities and accelerations of all bodies at a state, in world axes; the row after the last is the world.
 
-    x, v, omega, a : (m + 1, 3). rotation : (m + 1, 3, 3). turn, twist : (m,) |ω| and |α|.
+    x, v, omega, a : (m + 1, 3). rotation : (m + 1, 3, 3). turn, twist : (m + 1,) |ω| and |α|.
     """
 
     def __init__(self, system: ContactSystem, count: int, y: np.ndarray, dydt: np.ndarray) -> None:
@@ -211,12 +213,19 @@ class Motion:
         self.v = np.vstack([state[:, 7:10] * inverse_mass, none])
         self.a = np.vstack([rate[:, 7:10] * inverse_mass, none])
         self.omega = np.vstack([omega, none])
-        self.turn, self.twist = np.linalg.norm(omega, axis=1), np.linalg.norm(alpha, axis=1)
+        self.turn = np.append(np.linalg.norm(omega, axis=1), 0.0)
+        self.twist = np.append(np.linalg.norm(alpha, axis=1), 0.0)
 
     def place(self, body: int, points: np.ndarray) -> np.ndarray:
         """Points (k, 3) of a body in the world."""
         body = min(int(body), len(self.x) - 1)
         return np.asarray(self.x[body] + points @ self.rotation[body].T)
+
+
+def across(omega: np.ndarray, arms: np.ndarray) -> np.ndarray:
+    """ω × r of arms r (k, 3)."""
+    x, y, z = omega
+    return np.asarray(arms @ np.array([[0.0, z, -y], [-z, 0.0, x], [y, -x, 0.0]]))
 
 
 def least_time(distance: Any, rate: Any, bend: Any) -> np.ndarray:

@@ -479,7 +479,7 @@ def set_contacts(
             for b in ends[1]:
                 built.scene.set_contact(a, b, enabled=False)
     for attributes, first, second in pairs:
-        own = _pair_friction(attributes, first[1], second[1])
+        own: Any = _pair_friction(attributes, first[1], second[1])
         note_unasked(attributes, warnings)
         with located(attributes.element):
             for a in _touching(built, *first):
