@@ -23,7 +23,7 @@ import numpy as np
 from ..contact.tables import put_three, three
 from ..core.c_function import COMPLETE, DERIVATIVE, POTENTIAL, call_pointer
 from ..core.jit import inlined, njit
-from ..core.kernel import kernel, out
+from ..core.kernel import kernel
 from ..core.math3 import add, cross, dot, load3, rotate_by, scale, store3, sub, symvec
 from ..core.simd import load, store
 from ..core.status import NoSolution
@@ -541,8 +541,7 @@ def store_slides(touching):
 
 FREE, DIRECTED, CONE = range(3)
 CONVERGED = 1e-13  # of the largest of b: the change of a sweep at which the iteration ends, some roundings
-SWEEPS = 50_000  # at most, at each relaxation: instants are few
-RELAXATIONS = (1.0, 0.5, 0.1)  # parts of a sweep that are taken; smaller ones where sweeps go round in circles
+SWEEPS = 200_000  # at most: instants are few
 ACCEPTED = 1e-9  # of the largest of b: a larger last change is no solution
 
 
@@ -614,18 +613,12 @@ def update_friction(i, most, law):
 
 
 @kernel
-def _solve(law: LawOfContact, tolerance: float, sweeps: int, relaxation: float, before: out()) -> float:
+def _solve(law: LawOfContact, tolerance: float, sweeps: int) -> float:
     change = 0.0
-    force = law.force
     for _ in range(sweeps):
-        for i in range(before.shape[0]):
-            before[i] = force[i]
         change = sweep(law)
         if change <= tolerance:
             break
-        if relaxation < 1.0:  # forces between two that are in the cones are in the cones
-            for i in range(before.shape[0]):
-                force[i] = before[i] + relaxation * (force[i] - before[i])
     return change
 
 
@@ -652,12 +645,8 @@ def solve(
         np.ascontiguousarray(matrix).reshape(-1), np.ascontiguousarray(b).reshape(-1), kinds.astype(np.int64),
         friction.astype(float), np.ascontiguousarray(direction, float).reshape(-1), lower.astype(float), flat,
     )  # fmt: skip
-    change = np.inf
-    for relaxation in RELAXATIONS:
-        change = float(_solve(law, CONVERGED * size, SWEEPS, relaxation, np.empty(n)))
-        if change <= ACCEPTED * size:
-            break
-    return f, change / size
+    change = _solve(law, CONVERGED * size, SWEEPS)
+    return f, float(change) / size
 
 
 ZERO = 1e-9  # accelerations below this part of the largest are zero
