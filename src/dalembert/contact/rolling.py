@@ -18,6 +18,7 @@ import math
 
 import numpy as np
 
+from ..core.elementary import exp
 from ..core.jit import njit
 from ..core.kernel import array, kernel, out
 from ..core.math3 import dot, symvec
@@ -117,7 +118,7 @@ def stribeck_friction(speed, kinetic, static, velocity):
     if not velocity > 0.0:
         return kinetic
     ratio = speed / velocity
-    return kinetic + (static - kinetic) * math.exp(-ratio * ratio)
+    return kinetic + (static - kinetic) * exp(-ratio * ratio)
 
 
 # For Python -------------------------------------------------------------------------------------------------------------
