@@ -388,7 +388,10 @@ def _write_geoms(
             geom.set("contype", "0")
             geom.set("conaffinity", "0")
         else:
-            geom.set("friction", numbers([item.material.friction, 0.0, 0.0]))
+            surface = item.material
+            geom.set("friction", numbers([surface.friction, surface.torsional_friction, surface.rolling_friction]))
+            if surface.resists_turning:
+                geom.set("condim", "6" if surface.rolling_friction > 0.0 else "4")
 
 
 def _geometry(
@@ -449,6 +452,8 @@ def _warn_of_materials(out: Document) -> None:
         out.warn("materials", "of two frictions MuJoCo takes the larger one, a scene their geometric mean")
     if any(item.material is not None and item.material.restitution > 0.0 for item in touching):
         out.warn("materials", "MuJoCo has no restitution; it is left out")
+    if any(item.material is not None and item.material.static_friction is not None for item in touching):
+        out.warn("materials", "MuJoCo's friction is the same at every speed; static_friction is left out")
     for rule in _special(out):
         out.warn(f"contact of {rule.a!r} and {rule.b!r}", "friction and restitution of a pair are left out")
 

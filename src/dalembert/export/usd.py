@@ -294,7 +294,8 @@ class Shapes:
                 self._scope = self.stage.define(UsdGeom.Scope, "/World", "Materials").GetPath()
             made = self.stage.define(UsdShade.Material, self._scope, f"material_{len(self._materials) + 1}")
             physics = UsdPhysics.MaterialAPI.Apply(made.GetPrim())
-            physics.CreateStaticFrictionAttr(material.friction)
+            static = material.static_friction
+            physics.CreateStaticFrictionAttr(material.friction if static is None else static)
             physics.CreateDynamicFrictionAttr(material.friction)
             physics.CreateRestitutionAttr(material.restitution)
             self._materials[material] = made
@@ -453,6 +454,8 @@ class Stage:
                 self.warn(f"contact of {rule.a!r} and {rule.b!r}", "friction and restitution of a pair are left out")
         if len({item.material.friction for item in scene.touching() if item.material is not None}) > 1:
             self.warn("materials", "USD has no rule for combining two different frictions; readers often average")
+        if any(item.material is not None and item.material.resists_turning for item in scene.touching()):
+            self.warn("materials", "USD Physics has no rolling or torsional friction; they are left out")
 
     # Particles --------------------------------------------------------------------------------------------------------
 

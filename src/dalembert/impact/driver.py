@@ -16,11 +16,13 @@ from ..integrate.driver import Driver
 from ..integrate.state import Functions
 from ..integrate.stepper import Stepper
 from ..model.compile import Model
+from .advancement import ConservativeAdvancement
 from .features import EDGES, SIDE, STICKING, TOUCH
 from .impact import ContactEvent, EventSettings, Impact
-from .system import NEED_ROOM, ConservativeAdvancement, ContactSystem
+from .system import NEED_ROOM, ContactSystem
 
 MOST_TOUCHES = 2000  # of a checkpoint, as their memory grows with the square
+ENOUGH = 8.0  # steps: no longer time need be known to be safe
 TIME_ROUNDING = 1e-9  # of a step: a target so near is reached
 
 
@@ -37,7 +39,7 @@ class EventDriver(Stepper):
         data = np.append(np.zeros(len(addresses), np.int64), system.data)
         self._own = len(addresses)  # the event of contact comes after the user's
         self._driver = Driver(Functions(system.address, system.data, 1, events, data), options, settings.step)
-        self._advancement = ConservativeAdvancement(system.detector.collision, model)
+        self._advancement = ConservativeAdvancement(system, model)
         self._impact = Impact(system, model, settings, self._driver, self._advancement.body_radius)
         self._unsettled = np.ones(1, np.int64)  # 1: touches are to be found before the run continues
 
@@ -71,8 +73,9 @@ class EventDriver(Stepper):
 
     def _stop(self, y: np.ndarray, dydt: np.ndarray, target: float) -> tuple[float, bool]:
         """(the time of the next check, before anything can have passed through another; whether to end there exactly)."""
-        safe = self._advancement.safe_time(y, dydt)
         step = self.settings.step
+        enough = max(ENOUGH * max(self.step, step), 2.0 * step)
+        safe = self._advancement.safe_time(y, dydt, min(enough, target - self.time) if enough > 0.0 else 0.0)
         if step > 0.0:
             if safe >= 2.0 * step or self.time + safe >= target:
                 return min(target, max(self.time + safe - step, self.time + step)), False

@@ -37,16 +37,16 @@ STICKING = 3  # or rolling: the points in contact have no relative velocity
 # A contact between two features, each fixed to its body. point_*, axis_*: of the feature in the frame of the body; axis_j
 # is the normal of a PLANE, out of j. radius: of both balls, g = distance − radius; radius_i that of i alone. sign: turns
 # axis_i × axis_j from j to i (EDGES). sides: rows of `sides` that bound the feature of i and of j; a and b: colliders.
-# slack_gap, slack_cone: added to g and to the margin of the cone before they count as crossed. The rest is computed at each
-# state, in world axes: frame, normal (j → i) and two tangents row by row; arms from the centres of mass to the
-# position; velocity of i less j in the frame; bias, its acceleration without forces; force on i in the frame;
-# slide, the way it slides.
+# slack_*: what is added to g (m), to the margin of the cone and the normal force (N), to the velocity along the way it slides
+# (m/s) and to the distance from the rim (m) before they count as crossed. The rest is computed at each state, in world
+# axes: frame, normal (j → i) and two tangents row by row; arms from the centres of mass to the position; velocity of i less j
+# in the frame; bias, its acceleration without forces; force on i in the frame; slide, the way it slides.
 TOUCH = np.dtype(
     [("kind", "i8"), ("i", "i8"), ("j", "i8"), ("mode", "i8"), ("a", "i8"), ("b", "i8"),
      ("first_i", "i8"), ("last_i", "i8"), ("first_j", "i8"), ("last_j", "i8"),
      ("point_i", "f8", 3), ("axis_i", "f8", 3), ("point_j", "f8", 3), ("axis_j", "f8", 3),
      ("radius", "f8"), ("radius_i", "f8"), ("sign", "f8"), ("friction", "f8"), ("restitution", "f8"),
-     ("slack_gap", "f8"), ("slack_cone", "f8"),
+     ("slack_gap", "f8"), ("slack_cone", "f8"), ("slack_force", "f8"), ("slack_slide", "f8"), ("slack_rim", "f8"),
      ("frame", "f8", 9), ("position", "f8", 3), ("arm_i", "f8", 3), ("arm_j", "f8", 3), ("gap", "f8"),
      ("velocity", "f8", 3), ("bias", "f8", 3), ("force", "f8", 3), ("slide", "f8", 3)],
     align=True,
@@ -55,11 +55,12 @@ SIDE = 4  # numbers a row of `sides`: a unit normal out of the feature in the fr
 
 # mechanism, detector: C functions and their `data`. touches: how many there are; active: those that bear force come
 # first. ledger: where the entries of contact stand in the state. margin: m, see `detect`. tiny_gap (m), tiny_speed (m/s)
-# and tiny_force (N): what counts as zero. near: m, points of one pair nearer than that are one contact.
+# and tiny_force (N): what counts as zero. near: m, points of one pair nearer than that are one contact. slack: m, added to
+# the separation of what does not touch yet. cause, which: kind of the nearest event, and the touch that it happens to, or −1.
 OPTIONS = np.dtype(
     [("mechanism", "i8"), ("mechanism_data", "i8"), ("detector", "i8"), ("detector_data", "i8"), ("touches", "i8"),
      ("active", "i8"), ("ledger", "i8"), ("margin", "f8"), ("tiny_gap", "f8"), ("tiny_speed", "f8"),
-     ("tiny_force", "f8"), ("near", "f8"), ("worst_gap", "f8"), ("cause", "i8")],
+     ("tiny_force", "f8"), ("near", "f8"), ("worst_gap", "f8"), ("slack", "f8"), ("cause", "i8"), ("which", "i8")],
     align=True,
 )  # fmt: skip
 
@@ -110,6 +111,9 @@ ON = 1e-6  # of a collider's size: a point nearer than this lies on a face, well
 RIM = 2e-5  # of a collider's size: how far beyond the rim of a face a contact ends; more than a corner is searched for
 ALIGNED = 1e-6  # 1 − cosine of the angle between the normals of a face and of a contact on it
 CROSSING = 1e-3  # sine of the angle from which two edges touch in one point
+END = (
+    0.05  # of half the length of a capsule: contacts of one that is almost parallel to another are at an end if so near
+)
 CORNER_POINT, EDGE_LINE, FACE_PLANE = range(3)
 
 
@@ -142,6 +146,10 @@ class ColliderPose(NamedTuple):
     def turn(self, vector: np.ndarray) -> np.ndarray:
         """A vector of the world in the frame of the collider."""
         return np.asarray(self.rotation.T @ (self.body_rotation.T @ vector))
+
+    def turned(self, feature: Feature) -> np.ndarray:
+        """The axis of a feature, in the world."""
+        return np.asarray(self.body_rotation @ feature.axis)
 
     def feature(self, kind: int, point: Any, axis: Any, radius: float, sides: Any) -> Feature:
         """A feature in the frame of the collider, taken to that of its body."""
@@ -268,6 +276,8 @@ def make_touch(
     lines_cross = _cross(features_a, features_b, pose_a, pose_b) > CROSSING
     match = match_features(features_a, features_b, normal, lines_cross)
     if match is None:
+        match = _alongside(collision, pair, pose_a, pose_b, (on_a, on_b), features_a + features_b)
+    if match is None:
         return None
     kind, first, feature_i, feature_j = match
     pose_i, pose_j = (pose_a, pose_b) if first else (pose_b, pose_a)
@@ -284,6 +294,24 @@ def make_touch(
     row["sign"] = np.copysign(1.0, np.cross(e_i, e_j) @ outward)
     row["friction"], row["restitution"] = contact.friction, contact.restitution
     return row, feature_i.sides if kind == EDGES else np.zeros((0, 4)), feature_j.sides
+
+
+def _alongside(
+    collision: Collision, pair: Any, pose_a: ColliderPose, pose_b: ColliderPose, points: Any, features: list[Feature]
+) -> Any:
+    """As `match_features`, for two capsules that are almost parallel: the ball at the nearest end on the axis of the other,
+    or the two axes where no end is near; None for others."""
+    rows = collision.colliders[pair.a], collision.colliders[pair.b]
+    if len(features) != 2 or any(row.kind != CAPSULE for row in rows) or any(f.kind != EDGE_LINE for f in features):
+        return None
+    along = [pose.local(point)[2] for pose, point in zip((pose_a, pose_b), points, strict=True)]
+    left = [1.0 - abs(z) / row["size"][1] for z, row in zip(along, rows, strict=True)]
+    k = int(np.argmin(left))
+    if left[k] > END and np.linalg.norm(np.cross(pose_a.turned(features[0]), pose_b.turned(features[1]))) > PARALLEL:
+        return EDGES, True, features[0], features[1]
+    size = rows[k]["size"]
+    ball = _capsule((pose_a, pose_b)[k], size, np.array([0.0, 0.0, np.copysign(size[1], along[k])]))[0]
+    return LINE, k == 0, ball, features[1 - k]
 
 
 def _cross(features_a: list[Feature], features_b: list[Feature], pose_a: ColliderPose, pose_b: ColliderPose) -> float:

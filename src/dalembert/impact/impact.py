@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from ..collide.tables import CONTACTS
 from ..core.c_function import DERIVATIVE
 from ..core.checkpoint_fields import Field, prefixed
 from ..core.status import NoSolution
@@ -15,9 +16,10 @@ from ..integrate.driver import Driver
 from ..linalg.lcp import boxed
 from ..linalg.lcp_dantzig import OK
 from ..model.compile import Model
-from .features import OPEN, RESPOND, SLIDING, STICKING, TOUCH, ColliderPose, make_touch
-from .resting_contact import ACCEPTED, CONE, FREE, classify, solve
-from .system import ContactSystem, book_impulse
+from .features import OPEN, RESPOND, RIM, SLIDING, STICKING, TOUCH, ColliderPose, make_touch
+from .repeats import Repeats
+from .resting_contact import ACCEPTED, CONE, FREE, Rest, classify, solve
+from .system import CLOSES, LEAVES, LETS_GO, MEETS, SLIPS, STOPS, ContactSystem, book_impulse
 
 # Laws of impact --------------------------------------------------------------------------------------------------------
 #
@@ -112,7 +114,7 @@ LAWS: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.nd
 
 # The log of events -----------------------------------------------------------------------------------------------------
 
-IMPACT, REST, PARTS, SLIPS, STICKS = "impact", "rest", "parts", "slips", "sticks"
+IMPACT, REST, PARTS, SLIDES, STICKS = "impact", "rest", "parts", "slips", "sticks"
 LOWEST_BOUNCE = 1e-9  # of the size: where a bounce would rise less, all further ones are summed
 GEOMETRIC = 1e-2  # tolerance within which the times of bounces are a geometric series of ratio e
 
@@ -203,7 +205,7 @@ class Log:
             elif was == SLIDING and mode == STICKING:
                 self.add(time, STICKS, touch)
             elif was == STICKING and mode == SLIDING:
-                self.add(time, SLIPS, touch)
+                self.add(time, SLIDES, touch)
         for key, touch in old.items():
             if int(touch["mode"]) != OPEN and (key not in new or int(new[key]["mode"]) == OPEN):
                 self.add(time, PARTS, touch)
@@ -221,10 +223,12 @@ class Log:
             times = self._bounces.setdefault(key, [])
             times.append(time)
             del times[:-BOUNCES]
-            if 0.0 < e[k] < 1.0 and a > 0.0 and speed * speed < 2.0 * a * LOWEST_BOUNCE * self._size:
-                wait = 2.0 * speed / (a * (1.0 - e[k]))
+            if e[k] > 0.0 and a > 0.0 and speed * speed < 2.0 * a * LOWEST_BOUNCE * self._size:
+                wait = 2.0 * speed / (a * (1.0 - e[k])) if e[k] < 1.0 else 0.0
                 geometric = (
-                    len(times) == BOUNCES and abs((times[2] - times[1]) / (times[1] - times[0]) - e[k]) < GEOMETRIC
+                    e[k] < 1.0
+                    and len(times) == BOUNCES
+                    and abs((times[2] - times[1]) / (times[1] - times[0]) - e[k]) < GEOMETRIC
                 )
                 self.add(time + (wait if geometric else 0.0), REST, touches[k])
                 self._bounces.pop(key)
@@ -240,7 +244,7 @@ TINY_SPEED = 1e-10  # of the typical speed: contacts that close more slowly rest
 TINY_FORCE = 1e-8  # of the largest force of contact
 OVERLAP = 1e-6  # of the size: more overlap at the start is an error
 MUTED = 1e-2  # of μ f_n: the excess of friction at a contact that other contacts keep from slipping
-AT_ONCE = 200  # most events at one instant
+HELD = 1e-6  # of the largest force of contact: what parts slowly and is pressed with more comes back
 SAME_POINT = 1e-3  # of the size: points of one pair that are nearer are one contact
 
 
@@ -268,33 +272,29 @@ class Impact:
         self._bodies = len(model.body_names)
         self.log = Log((*model.body_names, "world"), settings.size)
         self.worst_gap, self.frame_gap = 0.0, 0.0
-        self._at_once, self._last = np.zeros(1, np.int64), np.full(1, -np.inf)
+        self._repeats = Repeats(settings.size)
         own: Any = system.options[0]
         own.tiny_gap, own.near = TINY_GAP * settings.size, SAME_POINT * settings.size
 
     def fields(self) -> list[Field]:
         """What carries over from one instant to the next."""
-        return [
-            Field("events at once", self._at_once, 0, AT_ONCE),
-            Field("last instant", self._last, -np.inf),
-            *prefixed("bounces", self.log.fields()),
-        ]
+        return [*self._repeats.fields(), *prefixed("bounces", self.log.fields())]
 
     def settle(self, y: np.ndarray) -> None:
         """Find what touches, apply the impulses of what closes, and find which contacts bear force from here on.
 
         Raises ValueError where bodies overlap at the start, NoSolution where a law has no solution.
         """
-        self._count()
+        self._count(y)
         before = self.system.tables.touches
         touches = self.find(y)
-        own: Any = self.system.options[0]
         if len(touches):
             tiny = self._tiny_speed(y)
             self.respond(y)
             if (self.system.tables.touches.velocity[:, 0] < -tiny).any():
                 self._apply_impulses(y, tiny)
                 self.respond(y)
+            own: Any = self.system.options[0]
             own.tiny_speed = tiny
             self._find_resting(y, tiny)
         self.log.note_changes(self._driver.time, before, self.system.tables.touches)
@@ -302,17 +302,32 @@ class Impact:
         clock.event = -1
         self._driver.changed()
 
-    def _count(self) -> None:
-        """Raise NoSolution where events follow each other without time passing."""
-        time = self._driver.time
-        at_once = time <= self._last[0] + 1e-14 * max(1.0, abs(time))
-        self._at_once[0] = self._at_once[0] + 1 if at_once else 0
-        self._last[0] = time
-        if self._at_once[0] > AT_ONCE:
-            raise NoSolution(
-                f"contacts changed {AT_ONCE} times at t = {time:.9g} s without coming to rest; use "
-                "method='time_stepping', or shapes that touch in fewer points"
-            )
+    def _count(self, y: np.ndarray) -> None:
+        """Count the event at hand. Raises NoSolution where events follow each other without time passing."""
+        own: Any = self.system.options[0]
+        touches, which = self.system.tables.touches, int(own.which)
+        if 0 <= which < len(touches):
+            touch = touches[which]
+            what: Any = (int(own.cause), key_of(touch))
+            pair = (self.name(int(touch["j"])), self.name(int(touch["i"])))
+        else:
+            what, pair = (int(own.cause), ()), self._nearest()
+        self._repeats.count(self._driver.time, self._tiny_speed(y) / TINY_SPEED, what, pair)
+        own.slack = self._slack(MEETS, (), TINY_GAP * self.settings.size) if int(own.cause) == MEETS else 0.0
+
+    def _slack(self, cause: int, key: Key, least: float) -> float:
+        """The slack of an event that was handled before at this instant, a multiple of `least`; zero for others."""
+        often = self._repeats.repetitions((cause, key))
+        return least * 2.0**often if often else 0.0
+
+    def _nearest(self) -> tuple[str, str]:
+        """The names of the two bodies whose points of collision detection are nearest."""
+        collision = self.system.detector.collision
+        found = collision.contacts[: int(collision.counts[CONTACTS])]
+        if not len(found):
+            return "world", "world"
+        nearest = min(found, key=lambda contact: contact.separation)
+        return self.name(int(nearest.a)), self.name(int(nearest.b))
 
     def find(self, y: np.ndarray) -> Any:
         """The table of all that touches at the state y, bearing no force yet."""
@@ -394,10 +409,7 @@ class Impact:
         restitution = self.log.restitution(self._driver.time, touches, velocity[:, 0], free[:, 0], tiny)
         impulse = self._law(matrix, velocity, restitution, np.array(touches.friction))
         after = touches.velocity + (matrix @ impulse.ravel()).reshape(-1, 3)
-        mean = 0.5 * (touches.velocity + after)
-        columns = self.system.tables.columns.reshape(-1, 6 * len(self.system.mechanism.system.bodies))
-        wrench = (impulse.ravel() @ columns).reshape(-1, 6)
-        book_impulse(y, self.system.mechanism.system, int(self.system.options.ledger[0]), wrench, impulse, mean)
+        self._book(y, impulse, 0.5 * (touches.velocity + after))
         for k in np.flatnonzero(touches.velocity[:, 0] < -tiny):
             touch = touches[k]
             self.log.add(self._driver.time, IMPACT, touch, touch.frame.reshape(3, 3).T @ impulse[k])
@@ -409,20 +421,71 @@ class Impact:
         table = self.system.tables.touches.copy()
         sides = self.system.tables.sides.reshape(-1, 4)
         matrix, free = self.matrix()
-        resting = np.flatnonzero(np.abs(table.velocity[:, 0]) <= 10.0 * tiny)
-        rows = (3 * resting[:, None] + np.arange(3)).ravel()
-        rest = classify(
-            matrix[np.ix_(rows, rows)], free[resting], table.velocity[resting], table.friction[resting], 10.0 * tiny
-        )
+        resting, rest = self._classify(table, matrix, free, tiny)
         table.mode = OPEN
         table.mode[resting] = rest.mode
         frames = table.frame[resting].reshape(-1, 3, 3)
         table.slide[resting] = np.einsum("ij,ijk->ik", rest.slide, frames[:, 1:])
+        self._stop_bounces(y, table, matrix, tiny)
         largest = float(np.abs(rest.force).max(initial=0.0))
-        weight = float(np.linalg.norm(self.model.scene.gravity) * self.model.tables["bodies"]["mass"].max())
+        mass = float(self.model.tables["bodies"]["mass"].max())
+        weight = float(np.linalg.norm(self.model.scene.gravity)) * mass
+        if weight == 0.0:  # the force that turns the fastest motion within the size
+            weight = mass * (tiny / TINY_SPEED) ** 2 / self.settings.size
         self.system.options.tiny_force = max(TINY_FORCE * largest, 1e-6 * TINY_FORCE * weight, 1e-300)
         self._activate(y, table, sides)
         self._set_slacks(y)
+
+    def _classify(self, table: Any, matrix: np.ndarray, free: np.ndarray, tiny: float) -> tuple[np.ndarray, Rest]:
+        """(numbers of the contacts that rest, how each goes on).
+
+        A contact that parts so slowly that the forces would close it again before it has risen by `LOWEST_BOUNCE` rests:
+        impacts at one contact may lift another, those there the first, and so on without end, ever faster.
+        """
+        still = 10.0 * tiny
+
+        def rest_of(resting: np.ndarray) -> Rest:
+            rows = (3 * resting[:, None] + np.arange(3)).ravel()
+            return classify(
+                matrix[np.ix_(rows, rows)], free[resting], table.velocity[resting], table.friction[resting], still
+            )
+
+        speed = table.velocity[:, 0]
+        resting = np.flatnonzero(np.abs(speed) <= still)
+        height = LOWEST_BOUNCE * self.settings.size
+        fastest = np.sqrt(2.0 * float(np.abs(free).max(initial=0.0)) * height)
+        slow = np.flatnonzero((np.abs(speed) <= still) | ((speed > 0.0) & (speed <= fastest)))
+        while len(slow) > len(resting):
+            rest = rest_of(slow)
+            pressed = rest.force[:, 0]
+            low = speed[slow] ** 2 <= 2.0 * matrix[3 * slow, 3 * slow] * pressed * height
+            keep = (np.abs(speed[slow]) <= still) | (low & (pressed > HELD * float(np.abs(rest.force).max())))
+            if keep.all():
+                return slow, rest
+            slow = slow[keep]
+        return resting, rest_of(resting)
+
+    def _stop_bounces(self, y: np.ndarray, table: Any, matrix: np.ndarray, tiny: float) -> None:
+        """Remove what normal velocity the contacts in rest have, with the least impulses in the metric of the masses."""
+        speed = table.velocity
+        rests = table.mode != OPEN
+        if not (np.abs(speed[rests, 0]) > 10.0 * tiny).any():
+            return
+        wanted = np.zeros((len(table), 3), bool)
+        wanted[rests, 0] = True
+        wanted[table.mode == STICKING, 1:] = True
+        rows = np.flatnonzero(wanted)
+        impulse = np.zeros(3 * len(table))
+        impulse[rows] = np.linalg.lstsq(matrix[np.ix_(rows, rows)], -speed.ravel()[rows], rcond=1e-12)[0]
+        self._book(y, impulse.reshape(-1, 3), speed + 0.5 * (matrix @ impulse).reshape(-1, 3))
+        self.respond(y)
+        table.velocity = self.system.tables.touches.velocity
+
+    def _book(self, y: np.ndarray, impulse: np.ndarray, mean: np.ndarray) -> None:
+        """Apply impulses (n, 3) of all touches, whose mean velocities are given, to the momenta and the ledger."""
+        columns = self.system.tables.columns.reshape(-1, 6 * len(self.system.mechanism.system.bodies))
+        wrench = (impulse.ravel() @ columns).reshape(-1, 6)
+        book_impulse(y, self.system.mechanism.system, int(self.system.options.ledger[0]), wrench, impulse, mean)
 
     def _activate(self, y: np.ndarray, table: Any, sides: np.ndarray) -> None:
         """Let the contacts of a mode other than OPEN bear force, except those that the distribution of forces makes pull."""
@@ -452,16 +515,23 @@ class Impact:
         touches = self.system.tables.touches
         if own.touches > own.active:
             self.system.event_value(self._driver.time, y)  # velocities and gaps of all
+        radius = self.settings.size
         for k in range(int(own.touches)):
-            touch = touches[k]
-            if k >= own.active:
+            touch, key = touches[k], key_of(touches[k])
+            if k >= own.active or touch.mode == OPEN:
                 slack = own.tiny_gap if touch.velocity[0] < 0.0 else 3.0 * own.tiny_gap
-                touch.slack_gap = max(0.0, own.tiny_gap - (touch.gap + slack))
-            elif touch.mode == STICKING:
+                touch.slack_gap = max(0.0, own.tiny_gap - (touch.gap + slack)) + self._slack(CLOSES, key, own.tiny_gap)
+                continue
+            touch.slack_force = self._slack(LETS_GO, key, own.tiny_force)
+            touch.slack_rim = self._slack(LEAVES, key, RIM * radius)
+            if touch.mode == STICKING:
                 most = touch.friction * touch.force[0]
                 rubs = float(np.hypot(touch.force[1], touch.force[2]))
-                if rubs >= most:
-                    touch.slack_cone = rubs - most + MUTED * most
+                if rubs >= most or self._repeats.repetitions((SLIPS, key)):
+                    touch.slack_cone = max(0.0, rubs - most) + MUTED * most + self._slack(SLIPS, key, own.tiny_force)
+            elif touch.mode == SLIDING:
+                along = float(touch.velocity[1:] @ touch.frame.reshape(3, 3)[1:] @ touch.slide)
+                touch.slack_slide = max(0.0, -along) + self._slack(STOPS, key, own.tiny_speed)
 
     def name(self, body: int) -> str:
         """The name of a body by its number."""

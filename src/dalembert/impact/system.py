@@ -1,6 +1,5 @@
-"""A mechanism with contact by events: the event function, the C function of the whole system, its tables in Python, the
-energy audit of impulses, and conservative advancement, which bounds the time in which nothing can pass through anything.
-"""
+"""A mechanism with contact by events: the event function, the C function of the whole system, its tables in Python, and the
+energy audit of impulses."""
 
 from __future__ import annotations
 
@@ -31,9 +30,7 @@ from ..core.status import ENDS_RUN, NON_FINITE
 from ..core.tables import address_table, allocate, table_at
 from ..dynamics.kinematics import load9
 from ..dynamics.mechanism import Mechanism
-from ..model.compile import Model
 from ..model.tables import CONSTRAINT_WORK, LEDGER, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE, System
-from ..scene.shapes.base import BOX, CAPSULE, HALF_SPACE, SPHERE
 from .features import (
     OPEN,
     OPTIONS,
@@ -43,8 +40,6 @@ from .features import (
     STICKING,
     ImpactTables,
     Touching,
-    corners,
-    facets,
     update_touches,
 )
 from .resting_contact import compute_responses, contact_forces, free_accelerations, project_contacts
@@ -83,19 +78,19 @@ def event_function(t, y, values, tables):
         if status != 0:
             return status
         update_touches(options.touches, tables)
-    options.cause = NOTHING
+    options.cause, options.which = NOTHING, -1
     least = math.inf
     for k in range(options.touches):
         value, cause = event_of_touch(touching.touches[k], k < options.active, options, tables)
         if value < least:
-            least, options.cause = value, cause
+            least, options.cause, options.which = value, cause, k
     rigid = tables.system.settings[0].rigid
     status = call_pointer(options.detector, options.detector_data, rigid, options.margin, y, y)
     if status != 0:
         return NEED_ROOM if status == MORE_ROOM else NON_FINITE
     value = least_separation(tables)
     if value < least:
-        least, options.cause = value, MEETS
+        least, options.cause, options.which = value, MEETS, -1
     values[0] = least
     return 0
 
@@ -106,7 +101,7 @@ def event_of_touch(touch, active, options, tables):
     if not active or touch.mode == OPEN:
         slack = options.tiny_gap if touch.velocity[0] < 0.0 else 3.0 * options.tiny_gap
         return touch.gap + slack + touch.slack_gap, CLOSES
-    least, cause = touch.force[0] + options.tiny_force, LETS_GO
+    least, cause = touch.force[0] + options.tiny_force + touch.slack_force, LETS_GO
     if touch.mode == STICKING:
         rubs = math.sqrt(touch.force[1] * touch.force[1] + touch.force[2] * touch.force[2])
         value = touch.friction * touch.force[0] - rubs + touch.slack_cone + options.tiny_force
@@ -114,7 +109,7 @@ def event_of_touch(touch, active, options, tables):
             least, cause = value, SLIPS
     if touch.mode == SLIDING:
         f, slide = touch.frame, load3(touch.slide)
-        value = options.tiny_speed
+        value = options.tiny_speed + touch.slack_slide
         value += touch.velocity[1] * dot((f[3], f[4], f[5]), slide) + touch.velocity[2] * dot((f[6], f[7], f[8]), slide)
         if value < least:
             least, cause = value, STOPS
@@ -127,6 +122,7 @@ def event_of_touch(touch, active, options, tables):
             touch.position, tables.system.kinematics[touch.j], touch.first_j, touch.last_j, tables.touching.sides
         ),
     )
+    value += touch.slack_rim
     return (value, LEAVES) if value < least else (least, cause)
 
 
@@ -151,8 +147,9 @@ def least_separation(tables):
     least = options.margin
     for c in range(tables.collision.counts[CONTACTS]):
         contact = contacts[c]
-        if contact.separation + options.tiny_gap < least and not is_known(contact, tables):
-            least = contact.separation + options.tiny_gap
+        value = contact.separation + options.tiny_gap + options.slack
+        if value < least and not is_known(contact, tables):
+            least = value
     return least
 
 
@@ -315,102 +312,3 @@ def book_impulse(
     y[common + REACTION_IMPULSE : common + REACTION_IMPULSE + 3] += wrench[:, :3].sum(axis=0)
     moment = np.cross(kinematics.x, wrench[:, :3]) + wrench[:, 3:]
     y[common + REACTION_TORQUE : common + REACTION_TORQUE + 3] += moment.sum(axis=0)
-
-
-# Conservative advancement ----------------------------------------------------------------------------------------------
-#
-# How long a step may be so that nothing passes through anything unseen (B. Mirtich 1996). A step is checked at its end.
-# There, two things that met within it overlap, unless one is through the other already. So a step may not take them past
-# their distance and half the thickness of the thinner one, at speeds and accelerations as they are, with a margin.
-
-
-THICKNESS = 0.5  # of the thickness of a collider: the part that may be passed
-SPARE = 2.0  # factor by which the acceleration may grow meanwhile
-LONGEST = 1e6  # s, where nothing moves
-
-
-class ConservativeAdvancement:
-    """The speeds and sizes of the colliders of a model. body_radius: (m,) m, of each body about its centre of mass."""
-
-    def __init__(self, collision: Collision, model: Model) -> None:
-        colliders = collision.colliders
-        self._count = len(model.body_names)
-        self._body = np.array(colliders.body)
-        self._bounded = np.flatnonzero(colliders.kind != HALF_SPACE)
-        self._offset = np.linalg.norm(colliders.position, axis=1)
-        self._position = np.array(colliders.position)
-        self._rotation = np.array(colliders.rotation).reshape(-1, 3, 3)
-        self._radius = np.where(colliders.kind == HALF_SPACE, 0.0, colliders.radius)
-        self._thickness = np.array([thickness(collision, c) for c in range(len(colliders))])
-        self.body_radius = np.zeros(self._count)
-        for c, body in enumerate(self._body):
-            if body < self._count:
-                self.body_radius[body] = max(self.body_radius[body], self._offset[c] + self._radius[c])
-        self._mass = np.array(model.tables["bodies"]["mass"])[: self._count]
-        inverse = np.array(model.tables["bodies"]["inverse_inertia"])[: self._count, :3]
-        self._inverse = inverse.max(axis=1, initial=0.0)
-        self._first, self._second = self._pairs(collision, len(colliders))
-
-    def _pairs(self, collision: Collision, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Pairs of colliders that can touch, a half-space second."""
-        first, second = np.triu_indices(count, 1)
-        barred = np.isin(first * count + second, collision.excluded)
-        a, b = self._body[first], self._body[second]
-        keep = (a != b) & ~((a >= self._count) & (b >= self._count)) & ~barred
-        first, second = first[keep], second[keep]
-        planes = collision.colliders.kind == HALF_SPACE
-        swap = planes[first]
-        return np.where(swap, second, first), np.where(swap, first, second)
-
-    def safe_time(self, y: np.ndarray, dydt: np.ndarray) -> float:
-        """The time (s) from the state y with derivative dydt within which nothing passes through anything."""
-        if not len(self._first):
-            return LONGEST
-        state = y[: STATE_SIZE * self._count].reshape(-1, STATE_SIZE)
-        rate = dydt[: STATE_SIZE * self._count].reshape(-1, STATE_SIZE)
-        turn = self._inverse * np.linalg.norm(state[:, 10:], axis=1)
-        velocity = np.vstack([state[:, 7:10] / self._mass[:, None], np.zeros(3)])
-        pull = np.vstack([np.nan_to_num(rate[:, 7:10]) / self._mass[:, None], np.zeros(3)])
-        twist = self._inverse * np.linalg.norm(np.nan_to_num(rate[:, 10:]), axis=1)
-        spin = np.append(turn * self.body_radius, 0.0)
-        whirl = np.append((twist + turn**2) * self.body_radius, 0.0)
-        a, b = self._body[self._first], self._body[self._second]
-        speed = np.linalg.norm(velocity[a] - velocity[b], axis=1) + spin[a] + spin[b]
-        push = SPARE * (np.linalg.norm(pull[a] - pull[b], axis=1) + whirl[a] + whirl[b])
-        room = self._distances(state) + THICKNESS * np.minimum(
-            self._thickness[self._first], self._thickness[self._second]
-        )
-        # The least time of speed t + push t²/2 = room.
-        time = 2.0 * room / np.maximum(speed + np.sqrt(speed * speed + 2.0 * push * room), 1e-300)
-        return float(min(time.min(), LONGEST))
-
-    def _distances(self, state: np.ndarray) -> np.ndarray:
-        """(pairs,) at most the distances of their spheres, or of a sphere and the half-space; none below zero."""
-        x, turned = np.vstack([state[:, :3], np.zeros(3)]), np.vstack([state[:, 3:7], (1.0, 0.0, 0.0, 0.0)])
-        q = turned[self._body]
-        centre = x[self._body] + rotate(q, self._position)
-        normal = rotate(q, self._rotation[:, :, 2])
-        apart = centre[self._first] - centre[self._second]
-        from_plane = np.sum(apart * normal[self._second], axis=1)
-        plane = np.isinf(self._thickness[self._second])
-        distance = np.where(plane, from_plane, np.linalg.norm(apart, axis=1))
-        return np.maximum(distance - self._radius[self._first] - self._radius[self._second], 0.0)
-
-
-def rotate(q: np.ndarray, a: np.ndarray) -> np.ndarray:
-    """Vectors (n, 3) turned by unit quaternions (n, 4)."""
-    t = 2.0 * np.cross(q[:, 1:], a)
-    return np.asarray(a + q[:, :1] * t + np.cross(q[:, 1:], t))
-
-
-def thickness(collision: Collision, c: int) -> float:
-    """The radius of a ball that fits into a collider, m; infinite for a half-space."""
-    collider = collision.colliders[c]
-    if collider.kind == HALF_SPACE:
-        return float("inf")
-    if collider.kind in (SPHERE, CAPSULE):
-        return float(collider["size"][0])
-    if collider.kind == BOX:
-        return float(min(collider["size"]))
-    _, offsets = facets(collision, c)
-    return float(max(offsets.min(), 1e-3 * np.ptp(corners(collision, c), axis=0).min()))

@@ -374,6 +374,11 @@ def too_short(t, h):
 # each event between calls, so that a root just found is not found again and one found late is not lost.
 
 RESOLUTION = 1e-14  # of the step: how closely a root is located
+STRAY = 1e-3  # of the step: a correction of a root of the dense output that is larger has left it
+NEARBY, WIDEN = (
+    1e-9,
+    16.0,
+)  # of the step: how far from that root a change of sign is sought, and the factor that follows
 AHEAD = 1e-3  # of the next step: where the side of an event on a root is determined
 
 
@@ -513,8 +518,45 @@ def repeat_step(context, plan, h, theta, y, work, clock, which):
         better = secant(low, g_low, high, g_high)
         if abs(better - x) <= RESOLUTION * h + EPSILON * abs(t):
             break
+        if abs(better - theta * h) > STRAY * h:
+            return bisect_steps(context, plan, h, x, low, high, y, work, clock, which)
         x = better
     return OK, t + x
+
+
+@njit
+def bisect_steps(context, plan, h, x, low, high, y, work, clock, which):
+    """(status, t_new): as `repeat_step`, for an event that is the least of several functions. Chords of it say nothing of
+    where it changes sign, so a change of sign is bracketed near x, and bisected. low, high: the bracket so far; x is one of
+    the two. The step ends where the event has happened."""
+    t = clock[0].t
+    side = sign(work.values[0, which])
+    nearby, bracketed = NEARBY * h, False
+    upwards = x == low
+    while True:
+        if not bracketed:
+            x = min(x + nearby, high) if upwards else max(x - nearby, low)
+            nearby *= WIDEN
+        elif high - low > RESOLUTION * h + EPSILON * abs(t):
+            x = 0.5 * (low + high)
+        else:
+            x = high
+        done = bracketed and x == high
+        status = attempt(context, plan, t, x, y, work, clock)
+        if status == OK and not all_finite(work.y_new):
+            status = NON_FINITE
+        if status == OK:
+            status = finish(context, plan, t + x, 0, work, clock)
+        if status == OK:
+            status = event(t + x, work.y_new, work.values[2], context)
+        if status != OK or done:
+            return status, t + x
+        before = sign(work.values[2, which]) == side
+        bracketed = bracketed or before != upwards or x in (low, high)
+        if before:
+            low = x
+        else:
+            high = x
 
 
 @njit

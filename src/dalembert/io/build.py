@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations, combinations_with_replacement, product
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -15,6 +15,13 @@ from ..scene.shapes import Compound, ConvexHull, HalfSpace, Part
 from ..scene.shapes.convex_hull import contact_hull
 from .description import Axis, Built, Description, Pose, Segment, Solid, free_name, located, nearest_inertia
 from .files import Element, Warnings
+
+SURFACE = (
+    "friction",
+    "restitution",
+    "rolling_friction",
+    "torsional_friction",
+)  # of `Solid`, in the order of `Material`
 
 # Shapes of bodies, and obstacles --------------------------------------------------------------------------------------
 
@@ -67,7 +74,7 @@ def shape_of(solids: list[Solid], center: np.ndarray) -> Any:
 
 def material_of(touching: list[Solid]) -> Material:
     """A body has one material: the roughest and bounciest of its solids."""
-    return Material(max(solid.friction for solid in touching), max(solid.restitution for solid in touching))
+    return Material(*(max(getattr(solid, name) for solid in touching) for name in SURFACE))
 
 
 def fixed_solids(description: Description, built: Built) -> list[tuple[Solid, Pose]]:
@@ -94,7 +101,10 @@ def add_obstacle(solid: Solid, outer: Pose, group: str, built: Built) -> None:
 # Which bodies touch, and how: masks and friction of MJCF, neighbours that pass through each other ---------------------
 
 MOST_RULES = 200_000
-Key = tuple[int, int, int, float]  # contype, conaffinity, priority, friction
+FRICTIONS = ("friction", "rolling_friction", "torsional_friction")
+# contype, conaffinity, priority; friction of sliding, rolling and spinning
+Key = tuple[int, int, int, float, float, float]
+Frictions: TypeAlias = tuple[float, float, float] | None
 
 
 class Surfaces:
@@ -117,17 +127,19 @@ class Surfaces:
 
     def set_rules(self, scene: Scene) -> None:
         """Says of each pair of groups whether it touches, and its friction."""
-        for a, b, enabled, friction in self._rules:
-            scene.set_contact(_name(a), _name(b), enabled=enabled, friction=friction)
+        for a, b, enabled, given in self._rules:
+            own = {} if given is None else dict(zip(FRICTIONS, given, strict=True))
+            scene.set_contact(_name(a), _name(b), enabled=enabled, **own)
 
 
 def _name(key: Key) -> str:
-    return f"contact {key[0]}/{key[1]} μ {key[3]:.9g}" + f" priority {key[2]}" * bool(key[2])
+    turning = f" rolling {key[4]:.9g} spinning {key[5]:.9g}" * any(key[4:])
+    return f"contact {key[0]}/{key[1]} μ {key[3]:.9g}" + f" priority {key[2]}" * bool(key[2]) + turning
 
 
 def _key(items: list[Solid], warnings: Warnings | None) -> Key:
     """What decides of a body's contacts; where its solids differ, all masks together, and the largest friction."""
-    kinds = {(*item.mask, item.friction) for item in items}
+    kinds = {(*item.mask, *_frictions(item)) for item in items}
     if len(kinds) > 1 and warnings is not None:
         warnings.add(
             items[0].element, "geoms of this body differ in friction or contact masks; a body has one of each: the "
@@ -136,15 +148,23 @@ def _key(items: list[Solid], warnings: Warnings | None) -> Key:
     contype, conaffinity, priority = 0, 0, max(item.mask[2] for item in items)
     for item in items:
         contype, conaffinity = contype | item.mask[0], conaffinity | item.mask[1]
-    return contype, conaffinity, priority, max(item.friction for item in items)
+    sliding, rolling, spinning = (max(values) for values in zip(*map(_frictions, items), strict=True))
+    return contype, conaffinity, priority, sliding, rolling, spinning
 
 
-def _rule(a: Key, b: Key) -> tuple[bool, float | None]:
-    """Whether two kinds touch, and their friction where it is not that of either: the larger, or that of higher priority."""
+def _frictions(item: Solid) -> tuple[float, float, float]:
+    """Those of `FRICTIONS`."""
+    return item.friction, item.rolling_friction, item.torsional_friction
+
+
+def _rule(a: Key, b: Key) -> tuple[bool, Frictions]:
+    """Whether two kinds touch, and their frictions where they are not those of either: the larger, or of higher priority."""
     enabled = bool(a[0] & b[1] or b[0] & a[1])
-    if a[3] == b[3] or not enabled:
+    if a[3:] == b[3:] or not enabled:
         return enabled, None
-    return True, max(a[3], b[3]) if a[2] == b[2] else a[3] if a[2] > b[2] else b[3]
+    if a[2] != b[2]:
+        return True, a[3:] if a[2] > b[2] else b[3:]
+    return True, (max(a[3], b[3]), max(a[4], b[4]), max(a[5], b[5]))
 
 
 def part_neighbours(built: Built, description: Description, ruled: bool) -> None:

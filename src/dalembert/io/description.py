@@ -51,6 +51,8 @@ class Solid:
     touches: bool = True
     friction: float = 0.5
     restitution: float = 0.0
+    torsional_friction: float = 0.0  # m
+    rolling_friction: float = 0.0  # m
     mask: tuple[int, int, int] = (1, 1, 0)  # MJCF's contype, conaffinity and priority
 
 

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from ..scene.body import WORLD, Body
-from ..scene.contact import MOST_FRICTION
+from ..scene.contact import MOST, MOST_FRICTION
 from ..scene.joint import Link
-from .build import build
+from .build import FRICTIONS, build
 from .description import (
     Axis,
     Built,
@@ -31,6 +31,7 @@ from .description import (
 )
 from .files import Actuator, Attributes, Element, Folder, ImportedModel, Warnings
 from .mjcf_bodies import (
+    GEOM_FRICTION,
     Defaults,
     Geoms,
     Mass,
@@ -478,14 +479,29 @@ def set_contacts(
             for b in ends[1]:
                 built.scene.set_contact(a, b, enabled=False)
     for attributes, first, second in pairs:
-        friction = attributes.vector("friction", 1, 5, default=(max(first[1].friction, second[1].friction),))[0]
-        if attributes.integer("condim", 3) == 1:
-            friction = 0.0
+        own: Any = _pair_friction(attributes, first[1], second[1])
         note_unasked(attributes, warnings)
         with located(attributes.element):
             for a in _touching(built, *first):
                 for b in _touching(built, *second):
-                    built.scene.set_contact(a, b, friction=min(friction, MOST_FRICTION))
+                    built.scene.set_contact(a, b, **own)
+
+
+def _pair_friction(attributes: Attributes, first: Solid, second: Solid) -> dict[str, float]:
+    """`FRICTIONS` of a pair. The file has those of two tangents for sliding and rolling; here one counts for both."""
+    condim = attributes.integer("condim", 3)
+    if condim not in (1, 3, 4, 6):
+        raise attributes.element.error(f"condim is {condim}; give 1, 3, 4 or 6")
+    made = [max(getattr(solid, name) for solid in (first, second)) for name in FRICTIONS]
+    given = attributes.vector("friction", 1, 5, default=(made[0], made[0], made[2], made[1], made[1]))
+    rest = GEOM_FRICTION[0], *GEOM_FRICTION[:2], *2 * GEOM_FRICTION[2:]
+    friction = (*given, *rest[len(given) :])
+    own = (
+        0.0 if condim == 1 else friction[0],
+        friction[3] if condim == 6 else 0.0,
+        friction[2] if condim >= 4 else 0.0,
+    )
+    return {name: min(float(value), MOST.get(name, MOST_FRICTION)) for name, value in zip(FRICTIONS, own, strict=True)}
 
 
 def _touching(built: Built, segment: Segment | None, solid: Solid | None) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..scene.contact import MOST_FRICTION
+from ..scene.contact import MOST, MOST_FRICTION
 from ..scene.mass import mass_properties
 from ..scene.polyhedron import inertia_from_second_moment
 from ..scene.shapes import SHAPES
@@ -50,6 +50,7 @@ NUMERIC_FLAGS = (
     "override", "energy", "fwdinv", "invdiscrete", "multiccd", "island", "sleep", "warmstart", "refsafe", "sensor",
     "midphase", "eulerdamp", "autoreset", "nativeccd", "diagexact", "ipc", "speculative",
 )  # fmt: skip
+GEOM_FRICTION = (1.0, 0.005, 0.0001)  # of sliding; of spinning and rolling, m: what MuJoCo takes where none is given
 OBEYED = ("gravity", "contact", "limit", "frictionloss")
 GAINS = ("kp", "kv", "gainprm", "biasprm", "gaintype", "biastype")  # of one kind of actuator only
 
@@ -537,17 +538,18 @@ class Geoms:
     def _surface(self, attributes: Attributes, solid: Solid) -> None:
         """What touches, how, and its colour."""
         condim = attributes.integer("condim", 3)
-        friction = attributes.vector("friction", 1, 3, default=(1.0,))
+        given = attributes.vector("friction", 1, 3, default=GEOM_FRICTION)
+        friction = (*given, *GEOM_FRICTION[len(given) :])
         contype, conaffinity = attributes.integer("contype", 1), attributes.integer("conaffinity", 1)
-        if not (0 <= contype < 2**31 and 0 <= conaffinity < 2**31) or friction[0] < 0.0:
+        if not (0 <= contype < 2**31 and 0 <= conaffinity < 2**31) or min(friction) < 0.0:
             raise attributes.element.error("contype, conaffinity and friction must not be negative; correct them")
         solid.mask = contype, conaffinity, attributes.integer("priority", 0)
         solid.touches = bool(contype | conaffinity) and self.settings.contacts
         solid.friction = 0.0 if condim == 1 else min(float(friction[0]), MOST_FRICTION)
-        if condim > 3 and solid.touches:
-            self.warnings.add(
-                attributes.element, f"condim {condim}: friction against turning and rolling is not used", "condim"
-            )
+        if condim not in (1, 3, 4, 6):
+            raise attributes.element.error(f"condim is {condim}; give 1, 3, 4 or 6")
+        solid.torsional_friction = min(float(friction[1]), MOST["torsional_friction"]) if condim >= 4 else 0.0
+        solid.rolling_friction = min(float(friction[2]), MOST["rolling_friction"]) if condim == 6 else 0.0
         if "rgba" in attributes:
             solid.color = hex_color(parse_numbers(attributes.element, "rgba", attributes.text("rgba"))[:3])
         else:

@@ -1,15 +1,17 @@
 """Contact as the user describes it: materials, obstacles that do not move, and which pairs touch.
 
 A body or an obstacle takes part in contact when it has a material: its own, or that of the scene. The friction of two
-that meet is the geometric mean of theirs, √(μ_a μ_b), the restitution the larger of the two, unless a rule sets them.
+that meet is the geometric mean of theirs, √(μ_a μ_b), and so is that against rolling and spinning; the restitution is the
+larger of the two, unless a rule sets them.
 Two bodies that a joint connects do not touch, unless a rule enables it.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,22 +21,93 @@ from .checks import color_text, real_array, rotation_matrix, unit_quaternion
 from .shapes import Shape
 
 MOST_FRICTION = 1e3
+MOST = {"restitution": 1.0, "rolling_friction": 10.0, "torsional_friction": 10.0, "stribeck_velocity": 1e3}
+UNITS = {"rolling_friction": " m", "torsional_friction": " m", "stribeck_velocity": " m/s"}
+STRIBECK = ("static_friction", "stribeck_velocity")
+SHOWN = ("friction", "restitution")  # always; others where they are given
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Material:
-    """Dry friction coefficient μ ≥ 0 (Coulomb) and restitution 0 ≤ e ≤ 1 of a surface.
+    """A surface: Coulomb's friction, restitution, and what resists rolling and spinning.
+
+    friction : coefficient μ ≥ 0 of Coulomb's law, that of sliding.
+    restitution : 0 ≤ e ≤ 1.
+    rolling_friction, torsional_friction : m. A contact that bears N resists rolling with a torque up to rolling_friction N,
+        and turning about its normal with one up to torsional_friction N.
+    static_friction, stribeck_velocity : Stribeck's law, μ(v) = μ + (static_friction − μ) exp(−(v/stribeck_velocity)²) at the
+        sliding speed v (m/s). Both or neither are given; static_friction is not below friction.
+
+    Raises ValueError for a coefficient out of range.
 
     >>> Material(friction=0.6)
     Material(friction=0.6, restitution=0.0)
+    >>> Material(friction=0.6, rolling_friction=0.001)
+    Material(friction=0.6, restitution=0.0, rolling_friction=0.001)
     """
 
     friction: float = 0.5
     restitution: float = 0.0
+    rolling_friction: float = 0.0
+    torsional_friction: float = 0.0
+    static_friction: float | None = None
+    stribeck_velocity: float | None = None
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            object.__setattr__(self, name, _coefficient("Material", name, value))
+            if value is not None or name not in STRIBECK:
+                object.__setattr__(self, name, _coefficient("Material", name, value))
+        static, velocity = self.static_friction, self.stribeck_velocity
+        if (static is None) != (velocity is None):
+            given, other = STRIBECK if velocity is None else STRIBECK[::-1]
+            raise ValueError(f"Material: {given} is {getattr(self, given):g} without {other}; give both, or neither")
+        if static is not None and static < self.friction:
+            raise ValueError(
+                f"Material: static_friction is {static:g}, below friction, {self.friction:g}, which is that of sliding; "
+                "exchange them"
+            )
+
+    def __repr__(self) -> str:
+        shown = (f.name for f in fields(self) if f.name in SHOWN or getattr(self, f.name) != f.default)
+        return f"Material({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
+
+    @property
+    def resists_turning(self) -> bool:
+        """Whether it has rolling or torsional friction."""
+        return self.rolling_friction > 0.0 or self.torsional_friction > 0.0
+
+
+class PairFriction(NamedTuple):
+    """What two surfaces make: see `Material`. Without Stribeck's law `static` is `friction`, and `stribeck_velocity` 0."""
+
+    friction: float
+    restitution: float
+    rolling: float
+    torsional: float
+    static: float
+    stribeck_velocity: float
+
+
+def pair_friction(a: Material, b: Material, rule: ContactRule | None = None) -> PairFriction:
+    """The coefficients of two materials: the geometric mean of each friction, the larger restitution and Stribeck velocity;
+    what a rule gives counts instead. A rule of friction leaves the ratio of static to sliding friction as it is."""
+
+    def chosen(name: str, made: float) -> float:
+        given = getattr(rule, name, None)
+        return made if given is None else given
+
+    sliding = math.sqrt(a.friction * b.friction)
+    own = [m.friction if m.static_friction is None else m.static_friction for m in (a, b)]
+    static = math.sqrt(own[0] * own[1])
+    friction = chosen("friction", sliding)
+    return PairFriction(
+        friction,
+        chosen("restitution", max(a.restitution, b.restitution)),
+        chosen("rolling_friction", math.sqrt(a.rolling_friction * b.rolling_friction)),
+        chosen("torsional_friction", math.sqrt(a.torsional_friction * b.torsional_friction)),
+        friction * static / sliding if sliding > 0.0 else friction,
+        max(a.stribeck_velocity or 0.0, b.stribeck_velocity or 0.0),
+    )
 
 
 class OfScene:
@@ -83,6 +156,8 @@ class ContactRule:
     enabled: bool
     friction: float | None
     restitution: float | None
+    rolling_friction: float | None = None
+    torsional_friction: float | None = None
 
 
 Touching: TypeAlias = Body | Obstacle
@@ -147,11 +222,13 @@ class ContactMethods:
         enabled: bool = True,
         friction: float | None = None,
         restitution: float | None = None,
+        rolling_friction: float | None = None,
+        torsional_friction: float | None = None,
     ) -> None:
         """Say how two touch: `a` and `b` are bodies, obstacles or their names, or names of groups.
 
-        enabled : False lets them pass through each other. friction, restitution : of this pair, instead of what the two
-        materials make. The last rule that fits a pair counts.
+        enabled : False lets them pass through each other. friction, restitution, rolling_friction (m), torsional_friction
+        (m) : of this pair, instead of what the two materials make. The last rule that fits a pair counts.
 
         Raises ValueError for an unknown name, or a coefficient out of range.
         """
@@ -165,11 +242,13 @@ class ContactMethods:
             raise ValueError(
                 f"set_contact: both are {names[0]!r}, which does not touch itself; name two things, or a group"
             )
-        if friction is not None:
-            friction = _coefficient(f"set_contact({names[0]!r}, {names[1]!r})", "friction", friction)
-        if restitution is not None:
-            restitution = _coefficient(f"set_contact({names[0]!r}, {names[1]!r})", "restitution", restitution)
-        self.contact_rules.append(ContactRule(names[0], names[1], bool(enabled), friction, restitution))
+        given = {
+            "friction": friction, "restitution": restitution, "rolling_friction": rolling_friction,
+            "torsional_friction": torsional_friction,
+        }  # fmt: skip
+        owner = f"set_contact({names[0]!r}, {names[1]!r})"
+        own = {name: None if value is None else _coefficient(owner, name, value) for name, value in given.items()}
+        self.contact_rules.append(ContactRule(names[0], names[1], bool(enabled), **own))
 
 
 RuleTable: TypeAlias = dict[tuple[str, str], tuple[int, ContactRule]]
@@ -201,11 +280,12 @@ def require_convex(owner: str, shape: Any) -> None:
 
 
 def _coefficient(owner: str, name: str, value: object) -> float:
-    most = 1.0 if name == "restitution" else MOST_FRICTION
+    most = MOST.get(name, MOST_FRICTION)
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        number = np.nan
-    if not 0.0 <= number <= most:
-        raise ValueError(f"{owner}: {name} is {value!r:.80}; give a number from 0 to {most:g}")
+        number = math.nan
+    if not 0.0 <= number <= most or (name == "stribeck_velocity" and number == 0.0):
+        least = "above 0, at most" if name == "stribeck_velocity" else "from 0 to"
+        raise ValueError(f"{owner}: {name} is {value!r:.80}; give a number {least} {most:g}{UNITS.get(name, '')}")
     return number

@@ -51,6 +51,21 @@ def at_the_start(run: Any) -> Iterator[str]:
     yield from _unused(run)
     yield from _unseen(run)
     yield from _overlaps(run)
+    yield from _unused_frictions(run)
+
+
+def _unused_frictions(run: Any) -> Iterator[str]:
+    """Laws of friction that are described and that no method has yet."""
+    scene = run.model.scene
+    rough = [item.name for item in scene.touching() if item.material.resists_turning]
+    if rough or any(rule.rolling_friction or rule.torsional_friction for rule in scene.contact_rules):
+        yield (
+            f"rolling and torsional friction{f' of {names(rough)}' if rough else ''} are not used in runs: bodies roll and "
+            "spin without resistance; add a Load or drag that opposes them where it matters"
+        )
+    falling = [item.name for item in scene.touching() if item.material.static_friction is not None]
+    if falling:
+        yield f"static_friction of {names(falling)} is not used in runs: friction at every speed is that of sliding"
 
 
 def of_the_steps(run: Any) -> Iterator[tuple[str, str]]:
