@@ -23,6 +23,7 @@ from ..model.compile import Model
 from ..model.tables import MOTOR
 from .limits import LIMITS_ENTRY, SoftMechanism, limits_task, with_soft_rows
 from .parallel import RUN_STEPS
+from .points import UNKNOWN, Owners, impulses_of, owners_of, rows_of
 from .solve import run_job
 from .solvers import SOLVERS, StepSettings, linked, make_stepping, slowness
 from .step import STEP_ENTRY, run_steps
@@ -39,8 +40,8 @@ SAVED_OF_SOFT = {"state": (float(HELD), float(AT_MOST))}
 class Contact:
     """One point of contact; vectors (3,) in world axes.
 
-    a, b : names of bodies or "world". position : m. normal : unit, from a to b. separation : m, negative where they overlap.
-    force : N, on b, the mean over the step.
+    a, b : names of bodies or obstacles. position : m. normal : unit, from a to b. separation : m, negative where they
+    overlap. force : N, on b, the mean over the step.
     """
 
     a: str
@@ -241,6 +242,7 @@ class ContactStepper(FixedStepper):
     def put_back(self) -> None:
         """Resume from the `fields` written by a checkpoint. Raises CheckpointError for values that cannot be."""
         check(self.collision)
+        self._contacts().pair[:] = UNKNOWN
         super().put_back()
 
     def attempt(self, y: np.ndarray) -> np.ndarray:
@@ -270,19 +272,18 @@ class ContactStepper(FixedStepper):
 
     def contacts(self, model: Model) -> list[Contact]:
         """The contacts of the last step."""
-        names = [*model.body_names, "world"]
-        rows = self._contacts()
-        impulses = self._impulses(rows)
+        owners, rows = Owners(model.scene), self._contacts()
+        first, second, _ = owners_of(rows, self.collision, owners)
         return [
             Contact(
-                a=names[row.a],
-                b=names[row.b],
+                a=owners.names[a],
+                b=owners.names[b],
                 position=row.position.copy(),
                 normal=row.frame[:3].copy(),
                 separation=float(row.separation),
                 force=impulse / self.settings.dt,
             )
-            for row, impulse in zip(rows, impulses, strict=True)
+            for a, b, row, impulse in zip(first, second, rows, self._impulses(rows), strict=True)
         ]
 
     def efforts(self, model: Model) -> dict[str, float]:
@@ -299,12 +300,12 @@ class ContactStepper(FixedStepper):
         return efforts
 
     def _contacts(self) -> Any:
-        return self.collision.contacts[: int(self.collision.counts[CONTACTS])]
+        return rows_of(self.collision)
 
     @staticmethod
     def _impulses(contacts: Any) -> np.ndarray:
         """(n, 3) N s on the second body, world axes."""
-        return np.einsum("ij,ijk->ik", contacts.impulse, contacts.frame.reshape(-1, 3, 3))
+        return impulses_of(contacts)
 
     @property
     def timer(self) -> dict[str, float]:

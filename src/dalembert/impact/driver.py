@@ -142,7 +142,7 @@ class EventDriver(Stepper):
         own: Any = self.system.options[0]
         return [
             Contact(
-                self._impact.name(touch.j), self._impact.name(touch.i), touch.position.copy(), touch.frame[:3].copy(),
+                self._impact.name(touch, "j"), self._impact.name(touch, "i"), touch.position.copy(), touch.frame[:3].copy(),
                 float(touch.gap), touch.frame.reshape(3, 3).T @ touch.force,
             )
             for touch in self.system.tables.touches[: int(own.active)]

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ..contact.points import NO_POINTS, Owners, forces_on, listed_points, of_sleepers, points_of
 from ..core.c_function import MEASURE
 from ..core.status import LARGEST
 from ..dynamics.mechanism import Mechanism
+from ..integrate.stepper import Stepper
 from ..model.compile import Model
 from ..model.tables import (
     CONSTRAINT_WORK,
@@ -22,10 +24,13 @@ from ..model.tables import (
     STATE_SIZE,
     TORQUE_IMPULSE,
 )
+from .contact_points import joined
 from .trajectory import Trajectory
 
+MOST_POINTS = 2_000_000  # contact points of a run: 150 MB
 FURTHER_FRAMES = (
     "contact_force",
+    "obstacle_contact_force",
     "contacts",
     "penetration",
     "contact_residual",
@@ -38,9 +43,13 @@ FURTHER_FRAMES = (
 
 
 class Recorder:
-    """Collects frames: the state, the energies, the reactions and the errors of the joints."""
+    """Collects frames: the state, the energies, the reactions, the errors of the joints, and the contacts.
 
-    def __init__(self, model: Model, mechanism: Mechanism) -> None:
+    points : whether contact points are kept. Of a run with more than `MOST_POINTS` they are kept of every second frame, then
+    of every fourth, and so on: `points_every`.
+    """
+
+    def __init__(self, model: Model, mechanism: Mechanism, points: bool = True) -> None:
         self.model, self.mechanism, self.system = model, mechanism, mechanism.system
         self.moving = bool(getattr(mechanism, "moving", False))  # coordinates of the user's that depend on time
         self.frames: dict[str, list[Any]] = {
@@ -51,6 +60,8 @@ class Recorder:
         self._dydt = np.empty(model.size)
         self._firsts = np.array(model.graph.joints["row"], dtype=np.int64).reshape(-1)
         self._active = self.system.joints.active
+        self.owners = Owners(model.scene)
+        self.points_every, self._points, self._last_points = 1 if points else 0, 0, NO_POINTS
 
     def record(self, time: float, y: np.ndarray, contact: dict[str, Any] | None = None) -> bool:
         """Keep one frame; `y` is read, and the workspace of the system is used. contact: what is known of contacts.
@@ -73,6 +84,7 @@ class Recorder:
         frames["reaction_torque"].append(wrenches[:, 3:].copy())
         frames["condition"].append(float(self.system.settings[0].condition))
         self.keep(contact or {})
+        self._thin_points()
         return True
 
     def record_unknown(self, time: float, y: np.ndarray) -> None:
@@ -92,6 +104,39 @@ class Recorder:
         for key, value in values.items():
             self.frames.setdefault(key, []).append(value)
 
+    def contact_frame(self, driver: Stepper) -> dict[str, Any]:
+        """What a frame records of contact: that of the stepper, the forces on obstacles, and the contact points."""
+        values = driver.frame()
+        if "contact_force" not in values:
+            return values
+        bodies, owners = driver.bodies, self.owners
+        if bodies is None:
+            points = listed_points(driver.contacts(self.model), owners)
+        else:
+            points = points_of(bodies.collision, owners, bodies.settings.dt)
+            sleepers = of_sleepers(self._last_points, bodies.collision.asleep, owners)
+            if len(sleepers):
+                points = np.concatenate([points, sleepers]).view(np.recarray)
+                values["contact_force"] = values["contact_force"] + forces_on(sleepers, len(owners.names))[: owners.bodies]
+        self._last_points = points
+        if len(owners.names) > owners.bodies:
+            values["obstacle_contact_force"] = forces_on(points, len(owners.names))[owners.bodies :]
+        return values | ({"contact_points": points} if self.points_every else {})
+
+    def _thin_points(self) -> None:
+        """Count the points of the last frame; where there are too many, keep those of every second frame only."""
+        kept = self.frames.get("contact_points")
+        if kept is None:
+            return
+        if (len(kept) - 1) % self.points_every:
+            kept[-1] = None
+            return
+        self._points += len(kept[-1])
+        if self._points > MOST_POINTS:
+            self.points_every *= 2
+            kept[:] = [points if i % self.points_every == 0 else None for i, points in enumerate(kept)]
+            self._points = sum(len(points) for points in kept if points is not None)
+
     def _worst(self, values: np.ndarray) -> np.ndarray:
         if not self._firsts.size:
             return np.zeros(len(self.model.joint_names))
@@ -107,6 +152,7 @@ class Recorder:
         while len(self) and self.frames["time"][-1] >= time:
             for values in self.frames.values():
                 values.pop()
+            self._points = sum(len(p) for p in self.frames.get("contact_points", ()) if p is not None)
 
     def ledger(self) -> dict[str, np.ndarray]:
         """The audit, frame by frame; see `Trajectory` for the names and units."""
@@ -133,9 +179,11 @@ class Recorder:
             joint_velocity_error=np.array(self.frames["joint_velocity_error"]).reshape(count, joints),
         )
         variables.update({key: np.array(self.frames[key]) for key in FURTHER_FRAMES if key in self.frames})
+        variables.update(joined(self.frames["contact_points"]) if "contact_points" in self.frames else {})
         return Trajectory.from_arrays(
             variables,
             bodies=list(model.body_names),
+            obstacles=self.owners.names[self.owners.bodies :] if "contact_force" in self.frames else (),
             joints=list(model.joint_names),
             forces=list(model.force_names),
             coordinates=coordinates,

@@ -43,6 +43,7 @@ class Results:
     _at_frame: checkpoint.Snapshot | None
     _begun_from: checkpoint.Checkpoint | None
     _alone: Any
+    _contact_points: bool
     _record: Any
     _warn_after: Any
     _forget_controls: Any
@@ -131,7 +132,7 @@ class Results:
         elif checkpoint.same_settings(self, found):
             checkpoint.put_back(self, found)
             self._begun_from = found
-        self.recorder = Recorder(self.model, self._mechanism)
+        self.recorder = Recorder(self.model, self._mechanism, self._contact_points)
         self._record()
 
     def _set_state(self, time: float, y: np.ndarray, turns: dict[str, float] | None) -> None:
