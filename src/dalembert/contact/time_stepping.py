@@ -21,13 +21,14 @@ from ..dynamics.mechanism import Mechanism
 from ..integrate.stepper import FixedStepper, StepEvents
 from ..model.compile import Model
 from ..model.tables import MOTOR
+from .diagnosis import WorstContact, described, ways_out, worst_contact
 from .limits import LIMITS_ENTRY, SoftMechanism, limits_task, with_soft_rows
 from .parallel import RUN_STEPS
 from .points import UNKNOWN, Owners, impulses_of, owners_of, rows_of
 from .solve import run_job
 from .solvers import SOLVERS, StepSettings, linked, make_stepping, slowness
 from .step import STEP_ENTRY, run_steps
-from .tables import AT_MOST, CALLBACKS, HELD, SOFT, STEP_STAGES, ContactTables
+from .tables import AT_MOST, CALLBACKS, HELD, RESPONSE, ROW, SOFT, STEP_STAGES, ContactTables
 
 # What a checkpoint has of the records
 SAVED_OF_REPORT = {"steps": COUNT, "naps": COUNT}
@@ -55,12 +56,38 @@ class Contact:
 @dataclass(frozen=True)
 class ContactReport:
     """How the contacts of a run were solved. penetration : m, the deepest overlap met. residual : m/s, the largest of
-    the natural map of Coulomb's law. unsolved : steps in which it stayed above the tolerance."""
+    the natural map of Coulomb's law. unsolved : steps in which it stayed above the tolerance, of `steps`, which took `dt` (s)
+    each. where : the contact with the largest residual of those at frames, in words; force : N, that would close its residual
+    within a step."""
 
     solver: str
     penetration: float
     residual: float
     unsolved: int
+    steps: int = 0
+    dt: float = 0.0
+    where: str = ""
+    force: float = 0.0
+
+    def verdict(self) -> str:
+        """What was not solved, in a sentence; empty where all was."""
+        if not self.unsolved:
+            return ""
+        share = f" ({100.0 * self.unsolved / self.steps:.3g} %)" if self.steps else ""
+        text = (
+            f"in {self.unsolved} of {self.steps} steps{share} contact forces miss the tolerance; at worst a velocity of contact "
+            f"is off by {self.residual:.3g} m/s, {length(self.residual * self.dt)} in a step"
+        )
+        if self.where:
+            text += f". The largest error at a frame is {self.where}"
+            text += f": a force of {self.force:.3g} N would correct it" if self.force > 0.0 else ""
+        return text
+
+
+def length(meters: float) -> str:
+    """A length in mm, µm or nm."""
+    unit, name = next(((u, n) for u, n in ((1e-3, "mm"), (1e-6, "µm")) if meters >= u), (1e-9, "nm"))
+    return f"{meters / unit:.3g} {name}"
 
 
 def _address_of(callback: Any) -> int:
@@ -72,11 +99,16 @@ class ContactStepper(FixedStepper):
     """Steps a mechanism with contact from frame to frame."""
 
     need_room = NEED_ROOM
+    _joint_coordinates = False
+    _model: Model
+    _worst: WorstContact | None = None  # of all frames so far
+    _after: np.ndarray | None = None  # the state of the bodies that the last call stepped
 
     def __init__(
         self, model: Model, mechanism: Mechanism, collision: Collision, ledger: int, settings: StepSettings,
         events: StepEvents,
     ) -> None:  # fmt: skip
+        self._model = model
         self._plain, self._mechanism = mechanism, with_soft_rows(model, mechanism)
         own = self._mechanism
         soft = own.rows if isinstance(own, SoftMechanism) else np.zeros(0, SOFT).view(np.recarray)
@@ -187,12 +219,25 @@ class ContactStepper(FixedStepper):
         report = self.report[0]
         return (
             f"at t = {self.time:.9g} s the contact solver {self.settings.solver!r} ends with a residual of "
-            f"{report.residual:.3g} m/s instead of {report.aim:.3g}; allow more iterations than {self.settings.iterations}, "
-            "a larger tolerance or a smaller dt"
+            f"{report.residual:.3g} m/s instead of {report.aim:.3g}, {described(self.worst(), report.residual)}; "
+            f"{ways_out(self.settings, self.worst(), self._joint_coordinates)}"
         )
+
+    def worst(self) -> WorstContact | None:
+        """The contact with the largest residual of the last step; None where nothing touched."""
+        rows, count = self._responses(), int(self.collision.counts[CONTACTS])
+        if self._after is None or not count or rows.size < ROW * count:  # no step was made since a restart
+            return None
+        response = rows.reshape(-1, ROW)[:count, RESPONSE]
+        return worst_contact(self.collision, self._model, self._after, response, self.settings.dt)
+
+    def _responses(self) -> np.ndarray:
+        """Those of the contacts, `ROW` numbers each."""
+        return self._tables.rows
 
     def make_steps(self, y: np.ndarray, dydt: np.ndarray, stop: float) -> int:
         """See `FixedStepper.make_steps`."""
+        self._after = y
         if isinstance(self._mechanism, SoftMechanism):
             self._mechanism.synchronize()
         return super().make_steps(y, dydt, stop)
@@ -264,6 +309,10 @@ class ContactStepper(FixedStepper):
             "contact_residual": float(report.largest_residual),
         }
         report.deepest = report.largest_residual = 0.0
+        if report.residual > report.aim:
+            found = self.worst()
+            if found is not None and (self._worst is None or found.residual > self._worst.residual):
+                self._worst = found
         return values
 
     def asleep(self, model: Model) -> list[str]:
@@ -314,7 +363,8 @@ class ContactStepper(FixedStepper):
 
     def contact_report(self) -> ContactReport:
         """How the contacts were solved in the run so far."""
-        report = self.report[0]
+        report, worst = self.report[0], self._worst
         return ContactReport(
-            self.settings.solver, float(report.worst_penetration), float(report.worst_residual), int(report.unsolved)
-        )
+            self.settings.solver, float(report.worst_penetration), float(report.worst_residual), int(report.unsolved),
+            int(report.steps), float(self.settings.dt), "" if worst is None else str(worst), 0.0 if worst is None else worst.force,
+        )  # fmt: skip

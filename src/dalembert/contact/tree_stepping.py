@@ -30,10 +30,13 @@ from .tree_step import TREE_STEP_ENTRY, run_steps
 class JointContactStepper(ContactStepper):
     """Steps a mechanism in joint coordinates with contact from frame to frame."""
 
+    _joint_coordinates = True
+
     def __init__(
         self, own: JointMechanism, collision: Collision, ledger: int, settings: StepSettings, events: StepEvents
     ) -> None:
         self.own = self._mechanism = own
+        self._model = own.model
         collision.linked[:] = linked(own, len(collision.linked))
         self._begin(collision, make_tables(own, ledger, settings), settings, events)
 
@@ -64,10 +67,15 @@ class JointContactStepper(ContactStepper):
             return super().make_steps(self.own.z, dydt, stop)
         finally:  # a run that is interrupted goes on from here
             self.own.put(y)
+            self._after = y
 
     def attempt(self, y: np.ndarray) -> np.ndarray:
         """The state of the last step that was made: of one that failed nothing is kept."""
         return y
+
+    def _responses(self) -> np.ndarray:
+        """See `ContactStepper._responses`."""
+        return self._tables.responses
 
     def _own_fields(self) -> list[Field]:
         roots = self._tables.roots  # their momenta after a step are those before the next

@@ -13,7 +13,8 @@ from ..deformable.tables import ParticleReport
 from ..model.tables import STAGES
 from .constraint_system import SolverReport
 
-WARNING = "warning"  # the name of its rows
+WARNING, UNSOLVED = "warning", "not solved"  # names of rows
+LONG = (WARNING, UNSOLVED)  # rows of sentences, broken into lines
 YELLOW, PLAIN = "\x1b[33m", "\x1b[0m"
 
 
@@ -66,6 +67,7 @@ class Report:
         """The lines of the table."""
         lines = [
             ("scene", f"{self.scene}, {self.method}" + (" (interrupted)" if self.interrupted else "")),
+            *([(UNSOLVED, self.contact.verdict())] if self.contact is not None and self.contact.unsolved else []),
             *((WARNING, message) for message in self.warnings),
             ("simulated time", f"{self.simulated_time:.6g} s"),
             ("wall time", f"{self.wall_time:.4g} s  ({self.real_time_factor:.4g} × real time)"),
@@ -120,7 +122,7 @@ class Report:
         left = max(len(name) for name, _ in rows) + 2
         lines = []
         for name, value in rows:
-            if name != WARNING:
+            if name not in LONG:
                 lines.append(f"{name:<{left}}{value}")
                 continue
             found = textwrap.wrap(value, max(width - left, 30), break_long_words=False, break_on_hyphens=False)

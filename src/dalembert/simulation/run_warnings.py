@@ -64,9 +64,11 @@ def of_the_steps(run: Any) -> Iterator[tuple[str, str]]:
             ways = [f"raise iterations (now {own.iterations})", "take a smaller dt"]
             if own.solver == DEFAULT and run.model.tree is None:
                 ways.append('pass solver="interior_point"')
+            found = bodies.contact_report().where
+            where = f" (at frames, {found})" if found else ""
             message = (
                 f"the contact solver {own.solver!r} missed its tolerance of {own.tolerance:g} {_unit(own.solver)} in "
-                f"{_share(unsolved, steps)}, by {float(report.worst_residual[0]):.3g} m/s at worst; {_or(ways)}"
+                f"{_share(unsolved, steps)}, by {float(report.worst_residual[0]):.3g} m/s at worst{where}; {_or(ways)}"
             )
             yield "contact", message
     if particles is not None:
@@ -78,6 +80,13 @@ def of_the_steps(run: Any) -> Iterator[tuple[str, str]]:
                 "newton_tolerance or linear_tolerance if that is enough"
             )
             yield "particles", message
+    every = run.recorder.points_every
+    if every > 1:
+        message = (
+            f"contact points are kept of one frame in {every}, as there are more than two million; record fewer frames a "
+            "second, or pass contact_points=False"
+        )
+        yield "contact points", message
     if run._constraint_solver is not None:
         found = run._constraint_solver.report()
         if _often(found.unsolved, found.solutions):
