@@ -18,7 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-FINE, COARSE, MANY = 4, 2, 150  # a triangle of a patch is drawn as so many squared; of so many patches as fewer
+SPLITS = ((10, 14), (30, 8), (150, 4))  # (patches, n): of fewer patches, a triangle is drawn as n² smaller ones
+COARSE = 2  # of more
 NEWTON, NEARLY = 20, 1e-6  # iterations; relative change at which they end
 RIDGE = 1e-7  # of the matrix of a patch of constant pressure: keeps the minimum finite where only an edge bears
 FLAT = 1e-9  # of its squared length: the area of a patch that is a line
@@ -81,7 +82,7 @@ def _patches(places: np.ndarray, normals: np.ndarray, force: np.ndarray, count: 
     after = np.arange(len(flat)) + 1
     after[first + count - 1] = first
     triangles = np.stack([np.zeros_like(flat), flat, flat[after]], axis=1)
-    split = FINE if len(count) < MANY else COARSE
+    split = next((n for most, n in SPLITS if len(count) < most), COARSE)
     small = _split(triangles, split)
     of = np.repeat(owner, split * split)
     sides = small[:, 1:] - small[:, :1]
