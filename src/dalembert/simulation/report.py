@@ -52,6 +52,7 @@ class Report:
     condition: float  # of the constraint system: its least ratio of pivots, 0 where constraints depend on each other
     stages: dict[str, float]  # s spent in each
     solver: SolverReport | None  # of the constraint system, where it is iterative
+    not_solved: str  # steps of contact that missed their tolerance, in a sentence; empty where none did
     contact: ContactReport | None  # where bodies touch
     particles: ParticleReport | None  # where they have time steps of their own
     slow_functions: list[str]  # of the user, in plain Python
@@ -67,7 +68,7 @@ class Report:
         """The lines of the table."""
         lines = [
             ("scene", f"{self.scene}, {self.method}" + (" (interrupted)" if self.interrupted else "")),
-            *([(UNSOLVED, self.contact.verdict())] if self.contact is not None and self.contact.unsolved else []),
+            *([(UNSOLVED, self.not_solved)] if self.not_solved else []),
             *((WARNING, message) for message in self.warnings),
             ("simulated time", f"{self.simulated_time:.6g} s"),
             ("wall time", f"{self.wall_time:.4g} s  ({self.real_time_factor:.4g} × real time)"),
@@ -156,7 +157,7 @@ def make_report(simulation: Any) -> Report:
     moving = simulation.recorder.moving
     projected, worked = -ledger["projection_loss"], np.zeros(1) if moving else ledger["constraint_work"]
     explained = projected - projected[0] + worked - worked[0]
-    steps = counts["steps"]
+    steps, contact = counts["steps"], simulation._driver.contact_report()
     return Report(
         scene=simulation.model.name,
         method=simulation.method,
@@ -186,7 +187,8 @@ def make_report(simulation: Any) -> Report:
         condition=float(min(frames["condition"])),
         stages=stage_times(simulation),
         solver=None if simulation._constraint_solver is None else simulation._constraint_solver.report(),
-        contact=simulation._driver.contact_report(),
+        not_solved="" if contact is None else contact.verdict(),
+        contact=contact,
         particles=simulation._driver.particle_report(),
         slow_functions=list(simulation.model.slow),
         interrupted=simulation.interrupted,
