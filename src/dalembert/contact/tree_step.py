@@ -325,7 +325,8 @@ def find_initial_contacts(t, z, reduced, collision, stepping):
     if status == OK:
         forward_kinematics(z, reduced)
         close_books(z, reduced, stepping)
-    else:
+        status = OK if is_finite(z) else NON_FINITE
+    if status != OK:
         copy(z, stepping.saved)
     return status
 
