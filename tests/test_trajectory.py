@@ -19,7 +19,7 @@ def arrays():
     out = {name: rng.normal(size=[SIZES[d] for d in variable.dims]) for name, variable in VARIABLES.items()}
     for name in ("orientation", "contact_point_normal"):
         out[name] /= np.linalg.norm(out[name], axis=-1, keepdims=True)
-    out["contact_point_count"] = np.array([0, 2, 3, -1, 1])
+    out["contact_point_count"], out["contact_point_start"] = np.array([0, 2, 3, -1, 1]), np.array([0, 0, 2, 5, 5])
     out["contact_point_a"], out["contact_point_b"] = np.array([0, 0, 1, 0, 1, 0]), np.array([2, 1, 2, 1, 0, 2])
     out["contact_point_manifold"] = np.array([0, 1, 0, 1, 1, 0])
     return {"time": np.linspace(0, 1, 5), **out}

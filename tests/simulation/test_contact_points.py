@@ -93,7 +93,7 @@ def test_points_that_only_come_near_are_not_recorded():
 def test_saved_contact_points_are_read_bit_by_bit(run, tmp_path):
     trajectory = run.trajectory
     loaded = dal.Trajectory.load(trajectory.save(tmp_path / "run.nc"))
-    for name in ("contact_point_count", *COLUMNS.values()):
+    for name in ("contact_point_count", "contact_point_start", *COLUMNS.values()):
         np.testing.assert_array_equal(loaded[name].values, trajectory[name].values)
         assert loaded[name].dtype == trajectory[name].dtype
     assert loaded.contact_pairs == trajectory.contact_pairs
@@ -182,8 +182,11 @@ def damaged(trajectory, **changes):
 @pytest.mark.parametrize(
     "name, index, value, message",
     [
-        ("contact_point_count", 3, 10**6, "adds up to"),
-        ("contact_point_count", 3, -2, "whole numbers"),
+        ("contact_point_count", 3, 10**6, "whole numbers from -1 to"),
+        ("contact_point_count", 3, -2, "whole numbers from -1 to"),
+        ("contact_point_count", 3, 50, "say that there are more than"),
+        ("contact_point_start", 3, -1, "whole numbers from 0 to"),
+        ("contact_point_start", -1, 10**6, "whole numbers from 0 to"),
         ("contact_point_a", 0, 99, "whole numbers from 0 to 5"),
         ("contact_point_b", 0, -1, "whole numbers from 0 to 5"),
         ("contact_point_manifold", 0, -1, "whole numbers from 0"),
@@ -196,6 +199,15 @@ def damaged(trajectory, **changes):
 def test_contact_points_that_cannot_be_are_refused(run, name, index, value, message):
     with pytest.raises(TrajectoryError, match=message):
         damaged(run.trajectory, **{name: lambda values: values.__setitem__(index, value)})
+
+
+def test_a_part_of_a_run_has_the_points_of_its_frames(run):
+    trajectory = run.trajectory
+    part = dal.Trajectory(trajectory.dataset.isel(time=slice(10, 20)))
+    np.testing.assert_array_equal(
+        part.contact_force_between("table", "box 0"), trajectory.contact_force_between("table", "box 0")[10:20]
+    )
+    assert set(np.unique(part.contact_points.time)) <= set(part.times)
 
 
 def test_contact_points_without_their_count_are_refused(run):

@@ -58,17 +58,18 @@ def rows_of(collision: Any) -> Any:
 
 def impulses_of(rows: Any) -> np.ndarray:
     """(n, 3) N s on the second body, world axes."""
-    return np.einsum("ij,ijk->ik", rows.impulse, rows.frame.reshape(-1, 3, 3))
+    return np.einsum("ij,ijk->ik", rows["impulse"], rows["frame"].reshape(-1, 3, 3))
 
 
 def owners_of(rows: Any, collision: Any, owners: Owners) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(a, b, pair) of contacts: indices into `Owners.names`, and the number of the pair of colliders, (n,) each."""
-    pair = np.array(rows.pair, np.int64)
-    lost = pair == UNKNOWN
-    if lost.any():
-        pair[lost] = [_pair_of(row, impulse, collision) for row, impulse in zip(rows[lost], impulses_of(rows[lost]))]  # noqa: B905
-    found = collision.pairs[pair]
-    return owners.of_collider[found.a], owners.of_collider[found.b], pair
+    pair = np.array(rows["pair"], np.int64)
+    if len(pair) and pair.min() == UNKNOWN:
+        lost = np.flatnonzero(pair == UNKNOWN)
+        for i, impulse in zip(lost, impulses_of(rows[lost]), strict=True):
+            pair[i] = _pair_of(rows[i], impulse, collision)
+    pairs = collision.pairs.view(np.ndarray)
+    return owners.of_collider[pairs["a"][pair]], owners.of_collider[pairs["b"][pair]], pair
 
 
 def _pair_of(row: Any, impulse: np.ndarray, collision: Any) -> int:
@@ -82,22 +83,29 @@ def _pair_of(row: Any, impulse: np.ndarray, collision: Any) -> int:
     return first + int(same[np.argmin(missed)])
 
 
-def points_of(collision: Any, owners: Owners, dt: float) -> Any:
-    """The points (n,) `POINT` of all pairs that bear force or overlap in the last step, which took dt (s)."""
-    rows = rows_of(collision)
+def frame_of(collision: Any, owners: Owners, dt: float) -> dict[str, Any]:
+    """What a frame records of the contacts of the last step, which took dt (s): the forces on bodies and on obstacles, N, how
+    many contacts there were, and the points (n,) `POINT` of all pairs that bear force or overlap."""
+    rows = rows_of(collision).view(np.ndarray)  # plain arrays: records are slow to read
     if not len(rows):
-        return NO_POINTS
+        forces = np.zeros((len(owners.names), 3))
+        return _frame(forces, owners, 0, NO_POINTS)
     a, b, pair = owners_of(rows, collision, owners)
+    impulses = impulses_of(rows)
+    forces = sum_on(a, b, impulses, len(owners.names)) / dt
     touches = np.zeros(len(collision.pairs), bool)
-    touches[pair[(rows.separation <= 0.0) | (rows.impulse != 0.0).any(axis=1)]] = True
-    kept = touches[pair]
-    rows, pair = rows[kept], pair[kept]
-    found = np.zeros(len(rows), POINT).view(np.recarray)
-    number = np.cumsum(touches) - 1
-    found.a, found.b, found.manifold = a[kept], b[kept], number[pair]
-    found.position, found.normal, found.separation = rows.position, rows.frame[:, :3], rows.separation
-    found.force = impulses_of(rows) / dt
-    return found
+    touches[pair[(rows["separation"] <= 0.0) | rows["impulse"].any(axis=1)]] = True
+    kept = np.flatnonzero(touches[pair])
+    found = np.empty(len(kept), POINT)
+    found["a"], found["b"], found["manifold"] = a[kept], b[kept], (np.cumsum(touches) - 1)[pair[kept]]
+    found["position"], found["normal"] = rows["position"][kept], rows["frame"][kept, :3]
+    found["separation"], found["force"] = rows["separation"][kept], impulses[kept] / dt
+    return _frame(forces, owners, len(rows), found.view(np.recarray))
+
+
+def _frame(forces: np.ndarray, owners: Owners, contacts: int, points: Any) -> dict[str, Any]:
+    on_obstacles = {"obstacle_contact_force": forces[owners.bodies :]} if len(forces) > owners.bodies else {}
+    return {"contact_force": forces[: owners.bodies], **on_obstacles, "contacts": contacts, "contact_points": points}
 
 
 def of_sleepers(before: Any, asleep: np.ndarray, owners: Owners) -> Any:
@@ -122,7 +130,12 @@ def listed_points(contacts: Any, owners: Owners) -> Any:
 
 def forces_on(points: Any, count: int) -> np.ndarray:
     """(count, 3) N: the sum of the forces of points on each of so many bodies and obstacles."""
-    forces = np.zeros((count, 3))
-    np.add.at(forces, points.b, points.force)
-    np.add.at(forces, points.a, -points.force)
-    return forces
+    points = points.view(np.ndarray)
+    return sum_on(points["a"], points["b"], points["force"], count)
+
+
+def sum_on(a: np.ndarray, b: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
+    """(count, 3): the sum of the values (n, 3) where b is each number, less that where a is."""
+    ends = np.concatenate([b, a])
+    sides = (np.concatenate([column, -column]) for column in values.T)
+    return np.stack([np.bincount(ends, column, count) for column in sides], axis=1)

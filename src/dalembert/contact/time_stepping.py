@@ -24,7 +24,7 @@ from ..model.tables import MOTOR
 from .diagnosis import WorstContact, described, ways_out, worst_contact
 from .limits import LIMITS_ENTRY, SoftMechanism, limits_task, with_soft_rows
 from .parallel import RUN_STEPS
-from .points import UNKNOWN, Owners, impulses_of, owners_of, rows_of
+from .points import UNKNOWN, Owners, frame_of, impulses_of, owners_of, rows_of
 from .solve import run_job
 from .solvers import SOLVERS, StepSettings, linked, make_stepping, slowness
 from .step import STEP_ENTRY, run_steps
@@ -123,7 +123,7 @@ class ContactStepper(FixedStepper):
         super().__init__(settings, tables.options, tables.report, events)
         self._pool = ThreadPool(settings.threads)
         self._detector = Detector(collision, self._pool)
-        self._tables = tables
+        self._owners, self._tables = Owners(self._model.scene), tables
         self._fit()
 
     @property
@@ -297,22 +297,11 @@ class ContactStepper(FixedStepper):
     def frame(self) -> dict[str, Any]:
         """What a trajectory records of the contacts: see `Trajectory`."""
         report = self.report[0]
-        forces = np.zeros((len(self.collision.linked), 3))  # of the bodies and of the world
-        contacts = self._contacts()
-        impulses = self._impulses(contacts)
-        np.add.at(forces, contacts.b, impulses)
-        np.add.at(forces, contacts.a, -impulses)
-        values = {
-            "contact_force": forces[:-1] / self.settings.dt,
-            "contacts": len(contacts),
-            "penetration": float(report.deepest),
-            "contact_residual": float(report.largest_residual),
-        }
+        values = frame_of(self.collision, self._owners, self.settings.dt)
+        values |= {"penetration": float(report.deepest), "contact_residual": float(report.largest_residual)}
         report.deepest = report.largest_residual = 0.0
-        if report.residual > report.aim:
-            found = self.worst()
-            if found is not None and (self._worst is None or found.residual > self._worst.residual):
-                self._worst = found
+        if report.residual > max(report.aim, 0.0 if self._worst is None else self._worst.residual):
+            self._worst = self.worst() or self._worst
         return values
 
     def asleep(self, model: Model) -> list[str]:
@@ -321,7 +310,7 @@ class ContactStepper(FixedStepper):
 
     def contacts(self, model: Model) -> list[Contact]:
         """The contacts of the last step."""
-        owners, rows = Owners(model.scene), self._contacts()
+        owners, rows = self._owners, self._contacts()
         first, second, _ = owners_of(rows, self.collision, owners)
         return [
             Contact(

@@ -1,8 +1,9 @@
-"""Contact points in the arrays of a trajectory: those of all frames one after the other, with a count a frame.
+"""Contact points in the arrays of a trajectory: those of all frames one after the other, with a count and a start a frame.
 
-Frames have different numbers of points. The arrays are a contiguous ragged array in the words of the CF conventions
-(section 9.3.3): axis ``contact_point`` is that of the points of all frames, and ``contact_point_count``, along ``time``, says
-how many of them each frame has. A frame whose points were not kept counts −1.
+Frames have different numbers of points. The arrays are a ragged array like those of the CF conventions (section 9.3): axis
+``contact_point`` is that of the points of all frames, and along ``time`` ``contact_point_count`` says how many of them each
+frame has, −1 where they were not kept, and ``contact_point_start`` where these begin. So a part of a dataset along ``time`` is
+a dataset of this kind.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     import xarray
 
 AXIS = "contact_point"
-COUNT = "contact_point_count"
+COUNT, START = "contact_point_count", "contact_point_start"
 NOT_KEPT = -1
 # Column of `POINT` → its variable, see `trajectory.VARIABLES`
 COLUMNS = {column: f"contact_point_{column}" for column in POINT.names or ()}
@@ -30,22 +31,26 @@ def joined(frames: Sequence[Any]) -> dict[str, np.ndarray]:
     kept = [points for points in frames if points is not None]
     rows = np.concatenate([NO_POINTS, *kept]).view(np.ndarray)
     found = {name: rows[column] for column, name in COLUMNS.items()}
-    return {COUNT: np.array([NOT_KEPT if points is None else len(points) for points in frames], np.int32), **found}
+    counts = np.array([NOT_KEPT if points is None else len(points) for points in frames], np.int32)
+    ends = np.cumsum(np.maximum(counts, 0))
+    return {COUNT: counts, START: ends - np.maximum(counts, 0), **found}
 
 
 def impossible(dataset: xarray.Dataset) -> str | None:
     """What cannot be of the contact points of a dataset whose shapes are right; None if nothing is."""
-    there = [name for name in (COUNT, *COLUMNS.values()) if name in dataset]
-    if not there:
+    names = (COUNT, START, *COLUMNS.values())
+    missing = [name for name in names if name not in dataset]
+    if len(missing) == len(names):
         return None
-    missing = [name for name in (COUNT, *COLUMNS.values()) if name not in dataset]
     if missing:
         return f"it has contact points without {', '.join(missing)}"
-    counts, number = dataset[COUNT].values, dataset.sizes[AXIS]
-    if not (np.isfinite(counts).all() and (counts == np.round(counts)).all() and (counts >= NOT_KEPT).all()):
-        return f"{COUNT!r} must be whole numbers, −1 for a frame whose points were not kept"
-    if np.maximum(counts, 0).sum() != number:
-        return f"{COUNT!r} adds up to {int(np.maximum(counts, 0).sum())}, and there are {number} contact points"
+    counts, starts, number = dataset[COUNT].values, dataset[START].values, dataset.sizes[AXIS]
+    for name, values, least in ((COUNT, counts, NOT_KEPT), (START, starts, 0)):
+        if not ((values >= least) & (values <= number) & (values == np.round(values))).all():
+            return f"{name!r} must be whole numbers from {least} to {number}, the number of contact points"
+    held = np.maximum(counts, 0).astype(np.int64)
+    if held.sum() > number or (starts.astype(np.int64) + held > number).any():
+        return f"{COUNT!r} and {START!r} say that there are more than {number} contact points"
     owners = dataset.sizes["body"] + dataset.sizes.get("obstacle", 0)
     for name, most in (("contact_point_a", owners), ("contact_point_b", owners), ("contact_point_manifold", np.inf)):
         values = dataset[name].values
@@ -60,7 +65,7 @@ def impossible(dataset: xarray.Dataset) -> str | None:
 class RecordedPoints:
     """The contact points of a trajectory. Raises KeyError for one without.
 
-    rows : (points,) `POINT`, frame after frame. starts : (frames + 1,), of each frame. kept : (frames,), whether its points
+    rows : (points,) `POINT` of its frames, one frame after the other. starts : (frames + 1,), of each frame. kept : (frames,), whether its points
     were kept. names : of bodies, then of obstacles.
     """
 
@@ -72,10 +77,12 @@ class RecordedPoints:
         counts = dataset[COUNT].values.astype(np.int64)
         self.times: np.ndarray = dataset["time"].values
         self.kept: np.ndarray = counts >= 0
-        self.starts = np.concatenate([[0], np.cumsum(np.maximum(counts, 0))])
-        self.rows: Any = np.zeros(int(self.starts[-1]), POINT).view(np.recarray)
+        held = np.maximum(counts, 0)
+        self.starts = np.concatenate([[0], np.cumsum(held)])
+        at = np.arange(int(self.starts[-1])) + np.repeat(dataset[START].values.astype(np.int64) - self.starts[:-1], held)
+        self.rows: Any = np.zeros(len(at), POINT).view(np.recarray)
         for column, name in COLUMNS.items():
-            self.rows[column] = dataset[name].values
+            self.rows[column] = dataset[name].values[at]
         axes = ("body", "obstacle")
         self.names = [str(name) for axis in axes if axis in dataset.coords for name in dataset[axis].values]
 

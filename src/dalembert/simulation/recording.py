@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..contact.points import NO_POINTS, Owners, forces_on, listed_points, of_sleepers, points_of
+from ..contact.points import NO_POINTS, Owners, forces_on, listed_points, of_sleepers
 from ..core.c_function import MEASURE
 from ..core.status import LARGEST
 from ..dynamics.mechanism import Mechanism
@@ -106,22 +106,35 @@ class Recorder:
 
     def contact_frame(self, driver: Stepper) -> dict[str, Any]:
         """What a frame records of contact: that of the stepper, the forces on obstacles, and the contact points."""
-        values = driver.frame()
+        values, bodies, owners = driver.frame(), driver.bodies, self.owners
         if "contact_force" not in values:
             return values
-        bodies, owners = driver.bodies, self.owners
         if bodies is None:
             points = listed_points(driver.contacts(self.model), owners)
+            values |= {"obstacle_contact_force": forces_on(points, len(owners.names))[owners.bodies :]}
         else:
-            points = points_of(bodies.collision, owners, bodies.settings.dt)
-            sleepers = of_sleepers(self._last_points, bodies.collision.asleep, owners)
-            if len(sleepers):
-                points = np.concatenate([points, sleepers]).view(np.recarray)
-                values["contact_force"] = values["contact_force"] + forces_on(sleepers, len(owners.names))[: owners.bodies]
+            points = values.pop("contact_points")
+            points = self._with_sleepers(points, values, bodies.collision.asleep)
         self._last_points = points
-        if len(owners.names) > owners.bodies:
-            values["obstacle_contact_force"] = forces_on(points, len(owners.names))[owners.bodies :]
         return values | ({"contact_points": points} if self.points_every else {})
+
+    def go_on_from(self, before: Trajectory) -> None:
+        """Take the contact points of the last frame of a run for those of the frame before the first."""
+        if "contact_point_count" in before:
+            points = before.recorded_points
+            if points.names == self.owners.names:
+                self._last_points = points.of_frame(len(before) - 1)
+
+    def _with_sleepers(self, points: Any, values: dict[str, Any], asleep: np.ndarray) -> Any:
+        """The points with those between bodies that sleep, which bear what they bore, and their forces added to `values`."""
+        found = of_sleepers(self._last_points, asleep, self.owners)
+        if not len(found):
+            return points
+        forces, bodies = forces_on(found, len(self.owners.names)), self.owners.bodies
+        values["contact_force"] = values["contact_force"] + forces[:bodies]
+        if "obstacle_contact_force" in values:
+            values["obstacle_contact_force"] = values["obstacle_contact_force"] + forces[bodies:]
+        return np.concatenate([points, found]).view(np.recarray)
 
     def _thin_points(self) -> None:
         """Count the points of the last frame; where there are too many, keep those of every second frame only."""

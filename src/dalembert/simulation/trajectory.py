@@ -127,6 +127,7 @@ VARIABLES: dict[str, Variable] = {
     "contact_residual": Variable(("time",), "m/s", "largest natural-map residual since the frame before"),
     # Contact points, frame after frame: see `contact_points`
     "contact_point_count": Variable(("time",), "1", "contact points of each frame, −1 where they were not kept", dtype="i4"),
+    "contact_point_start": Variable(("time",), "1", "where the points of each frame begin", dtype="i4"),
     "contact_point_a": Variable(
         ("contact_point",), "1", "first body; from the number of bodies on, obstacles in their order", dtype="i4"
     ),
