@@ -41,7 +41,7 @@ def dust_beside(scene):
 @pytest.mark.parametrize("settings", [{}, JOINT])
 @pytest.mark.parametrize("scene", [heavy_on_light, arm_on_a_block])
 def test_the_worst_contact_has_the_residual_that_the_solver_reports(scene, settings):
-    """Computed from the state after the step, in NumPy, it is that of the kernel; through an impact too. Where there are joints,
+    """Computed from the state after the step, in NumPy, it is that of the kernel; through an impact too. With joints,
     projection changes velocities after the solver, and in joint coordinates so does the half drift."""
     near = (5e-3 if scene is arm_on_a_block else 1e-6) if not settings else 0.1 if scene is arm_on_a_block else 1e-3
     run, unsolved = dal.Simulation(scene(), dt=1 / 240, iterations=2, frames=240, **settings), 0
@@ -85,7 +85,7 @@ def test_an_unsolved_step_of_equal_masses_does_not_blame_them():
 @pytest.mark.parametrize("settings", [{}, JOINT, {"method": "implicit_euler"}])
 def test_robots_and_particles_say_the_same_of_an_unsolved_step(settings):
     scene = dust_beside(arm_on_a_block()) if "method" in settings else arm_on_a_block()
-    with pytest.raises(dal.SimulationError, match="between '.+' and '.+' at .* m") as error:
+    with pytest.raises(dal.SimulationError, match=r"between '.+' and '.+' at .* m") as error:
         dal.simulate(scene, 1.0, dt=1 / 240, iterations=1, stop_unsolved=True, **settings)
     assert "interior_point" not in str(error.value) if settings == JOINT else "interior_point" in str(error.value)
 
@@ -118,7 +118,11 @@ def said(make, **settings):
     return [str(one.message) for one in found]
 
 
-KINDS = [(heavy_on_light, {}), (arm_on_a_block, JOINT), (lambda: dust_beside(arm_on_a_block()), {"method": "implicit_euler"})]
+KINDS = [
+    (heavy_on_light, {}),
+    (arm_on_a_block, JOINT),
+    (lambda: dust_beside(arm_on_a_block()), {"method": "implicit_euler"}),
+]
 
 
 @pytest.mark.parametrize("make, settings", KINDS)
@@ -135,7 +139,9 @@ def test_settings_with_which_contact_means_nothing_are_warned_of(make, settings,
     assert not any(message in one for one in said(make, dt=1 / 240, **settings))
 
 
-@pytest.mark.parametrize("make, settings", [(lambda m: heavy_on_light(m), {}), (lambda m: arm_on_a_block(1.0, m), JOINT)])
+@pytest.mark.parametrize(
+    "make, settings", [(lambda m: heavy_on_light(m), {}), (lambda m: arm_on_a_block(1.0, m), JOINT)]
+)
 def test_masses_too_far_apart_are_warned_of_by_name(make, settings):
     messages = said(lambda: make(1e9), dt=1 / 240, **settings)
     assert any("1e+09 kg" in one and "make the heavy one an obstacle" in one for one in messages)

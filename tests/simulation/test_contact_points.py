@@ -54,7 +54,12 @@ def test_an_event_of_contact_names_the_obstacle_that_is_struck():
 
 def test_the_force_between_two_bears_what_is_above(run):
     trajectory = run.trajectory
-    for pair, weight in ((("table", "box 0"), 6.0), (("box 0", "box 1"), 5.0), (("box 1", "box 2"), 3.0), (("ground", "ball"), 4.0)):
+    for pair, weight in (
+        (("table", "box 0"), 6.0),
+        (("box 0", "box 1"), 5.0),
+        (("box 1", "box 2"), 3.0),
+        (("ground", "ball"), 4.0),
+    ):
         force = trajectory.contact_force_between(*pair)
         np.testing.assert_allclose(force[-1], (0, 0, weight * G), atol=1e-4)
         np.testing.assert_array_equal(trajectory.contact_force_between(*pair[::-1]), -force)
@@ -130,7 +135,9 @@ def test_a_robot_records_what_it_leans_on(coordinates):
     run = arm(coordinates)
     assert {(c.a, c.b) for c in run.contacts} == {("rod", "post")}
     force = run.trajectory.contact_force_between("post", "rod")[-1]
-    on_rod = [(c.position - (0, 0, 1.05), c.force if c.b == "rod" else -c.force) for c in run.trajectory.contacts_at(run.time)]
+    on_rod = [
+        (c.position - (0, 0, 1.05), c.force if c.b == "rod" else -c.force) for c in run.trajectory.contacts_at(run.time)
+    ]
     moment = sum(np.cross(arm, force)[1] for arm, force in on_rod)  # about the hinge
     assert moment == pytest.approx(-3.0 * G * 0.5, rel=1e-6)
     np.testing.assert_allclose(run.trajectory.obstacle_contact_force[-1, 0], -force, atol=1e-9)
@@ -220,5 +227,5 @@ def test_wrong_names_of_a_pair_are_refused(run):
         run.trajectory.contact_force_between("tabel", "box 0")
     with pytest.raises(ValueError, match="'ball' is named twice"):
         run.trajectory.contact_force_between("ball", "ball")
-    with pytest.raises(ValueError, match="time is 9.0 s, and the run goes from 0 to 0.5 s"):
+    with pytest.raises(ValueError, match=r"time is 9\.0 s, and the run goes from 0 to 0.5 s"):
         run.trajectory.contacts_at(9.0)

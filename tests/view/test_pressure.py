@@ -27,7 +27,9 @@ def resultant(patches):
     return area.sum(), force.sum(), force @ patches.corners.mean(axis=1) / force.sum()
 
 
-@pytest.mark.parametrize("forces", [(1, 1, 1, 1), (1, 2, 2, 1), (2, 1, 3, 1), (1, 4, 4, 1), (0, 3, 1, 1), (0.3, 2.0, 5.0, 1.0)])
+@pytest.mark.parametrize(
+    "forces", [(1, 1, 1, 1), (1, 2, 2, 1), (2, 1, 3, 1), (1, 4, 4, 1), (0, 3, 1, 1), (0.3, 2.0, 5.0, 1.0)]
+)
 def test_pressure_has_the_force_and_the_moments_of_the_points(forces):
     points = face(forces)
     area, force, at = resultant(patches_of(points))
@@ -125,7 +127,9 @@ def test_the_page_has_the_forces_on_bodies_and_between_pairs(offset):
     force = np.frombuffer(base64.b64decode(data["force"]), "<f4").reshape(-1, 3)
     starts = np.frombuffer(base64.b64decode(data["starts"]), "<u4")
     last = force[starts[-2] : starts[-1]]
-    assert last[:, 2].sum() == pytest.approx(30.0 * G, rel=1e-4)  # the ground bears two boxes, the lower one; all upwards
+    assert last[:, 2].sum() == pytest.approx(
+        30.0 * G, rel=1e-4
+    )  # the ground bears two boxes, the lower one; all upwards
     assert (last[:, 2] > -1e-6).all()
     assert [pair["name"] for pair in data["pairs"]] == ["lower on ground", "lower on upper"]
     assert data["note"] == ""

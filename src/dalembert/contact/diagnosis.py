@@ -49,8 +49,8 @@ class WorstContact:
         text = f"between {self.a!r} and {self.b!r} at ({place}) m"
         if self.ratio > FAR_APART:
             text += (
-                f"; masses there are 1:{self.ratio:.3g} (from {self.light:.3g} kg, {self.lightest!r}, to {self.heavy:.3g} kg, "
-                f"{self.heaviest!r})"
+                f"; masses there are 1:{self.ratio:.3g} (from {self.light:.3g} kg, {self.lightest!r}, to {self.heavy:.3g} "
+                f"kg, {self.heaviest!r})"
             )
         return text
 

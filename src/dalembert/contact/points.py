@@ -9,18 +9,10 @@ import numpy as np
 from ..collide.tables import AWAKE, CONTACTS, FIRST_PAIR, PAIRS
 from ..scene.contact import Touching
 from ..scene.scene import Scene
+from .contact_point import NO_POINTS, POINT
 
 UNKNOWN = -1  # `pair` of a contact that was restored from a checkpoint
 SAME_IMPULSE = 1e-9  # relative: two numbers that are one impulse, computed twice
-
-# A contact point as it is recorded. a, b : which body (its number) or obstacle (the number of bodies and its number among the
-# obstacles). manifold : points of one frame with the same number belong to the same two colliders. position : m, world.
-# normal : unit, from a to b. separation : m, negative where they overlap. force : N, on b, the mean over the step.
-POINT = np.dtype(
-    [("a", "i4"), ("b", "i4"), ("manifold", "i4"), ("position", "f8", 3), ("normal", "f4", 3), ("separation", "f4"),
-     ("force", "f8", 3)]
-)  # fmt: skip
-NO_POINTS = np.zeros(0, POINT).view(np.recarray)
 
 
 class Owners:
@@ -73,7 +65,7 @@ def owners_of(rows: Any, collision: Any, owners: Owners) -> tuple[np.ndarray, np
 
 
 def _pair_of(row: Any, impulse: np.ndarray, collision: Any) -> int:
-    """The pair of a contact that was restored from a checkpoint: of those of its bodies, the one that remembers its impulse."""
+    """The pair of a contact that was restored from a checkpoint: of those of its bodies, the one that has its impulse."""
     first = int(collision.counts[FIRST_PAIR])
     pairs = collision.pairs[first : first + int(collision.counts[PAIRS])]
     body = collision.colliders.body

@@ -21,6 +21,7 @@ from ..dynamics.mechanism import Mechanism
 from ..integrate.stepper import FixedStepper, StepEvents
 from ..model.compile import Model
 from ..model.tables import MOTOR
+from .contact_point import Contact
 from .diagnosis import WorstContact, described, ways_out, worst_contact
 from .limits import LIMITS_ENTRY, SoftMechanism, limits_task, with_soft_rows
 from .parallel import RUN_STEPS
@@ -35,22 +36,6 @@ SAVED_OF_REPORT = {"steps": COUNT, "naps": COUNT}
 SAVED_OF_OPTIONS = {"start": REAL, "fresh": (0.0, 1.0)}
 SAVED_OF_BOUNDS = {"impulse": REAL, "state": (float(HELD), float(AT_MOST))}
 SAVED_OF_SOFT = {"state": (float(HELD), float(AT_MOST))}
-
-
-@dataclass(frozen=True)
-class Contact:
-    """One point of contact; vectors (3,) in world axes.
-
-    a, b : names of bodies or obstacles. position : m. normal : unit, from a to b. separation : m, negative where they
-    overlap. force : N, on b, the mean over the step.
-    """
-
-    a: str
-    b: str
-    position: np.ndarray
-    normal: np.ndarray
-    separation: float
-    force: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -75,8 +60,8 @@ class ContactReport:
             return ""
         share = f" ({100.0 * self.unsolved / self.steps:.3g} %)" if self.steps else ""
         text = (
-            f"in {self.unsolved} of {self.steps} steps{share} contact forces miss the tolerance; at worst a velocity of contact "
-            f"is off by {self.residual:.3g} m/s, {length(self.residual * self.dt)} in a step"
+            f"in {self.unsolved} of {self.steps} steps{share} contact forces miss the tolerance; at worst a velocity of "
+            f"contact is off by {self.residual:.3g} m/s, {length(self.residual * self.dt)} in a step"
         )
         if self.where:
             text += f". The largest error at a frame is {self.where}"
@@ -355,5 +340,6 @@ class ContactStepper(FixedStepper):
         report, worst = self.report[0], self._worst
         return ContactReport(
             self.settings.solver, float(report.worst_penetration), float(report.worst_residual), int(report.unsolved),
-            int(report.steps), float(self.settings.dt), "" if worst is None else str(worst), 0.0 if worst is None else worst.force,
+            int(report.steps), float(self.settings.dt), "" if worst is None else str(worst),
+            0.0 if worst is None else worst.force,
         )  # fmt: skip

@@ -8,7 +8,8 @@ import numpy as np
 
 from ..collide.detect import check, fields_of
 from ..collide.tables import CONTACTS, PAIRS
-from ..contact.time_stepping import Contact, ContactReport
+from ..contact.contact_point import Contact
+from ..contact.time_stepping import ContactReport
 from ..core.checkpoint_fields import CheckpointError, Field, columns, prefixed
 from ..core.interrupt import poll
 from ..core.status import EVENT, OK

@@ -1,8 +1,8 @@
 """Contact points in the arrays of a trajectory: those of all frames one after the other, with a count and a start a frame.
 
 Frames have different numbers of points. The arrays are a ragged array like those of the CF conventions (section 9.3): axis
-``contact_point`` is that of the points of all frames, and along ``time`` ``contact_point_count`` says how many of them each
-frame has, −1 where they were not kept, and ``contact_point_start`` where these begin. So a part of a dataset along ``time`` is
+``contact_point`` is that of the points of all frames; along ``time``, ``contact_point_count`` says how many of them a frame
+has, −1 where they were not kept, and ``contact_point_start`` where these begin. So a part of a dataset along ``time`` is
 a dataset of this kind.
 """
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..contact.points import NO_POINTS, POINT
+from ..contact.contact_point import NO_POINTS, POINT, Contact
 from .trajectory import VARIABLES
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ def impossible(dataset: xarray.Dataset) -> str | None:
 class RecordedPoints:
     """The contact points of a trajectory. Raises KeyError for one without.
 
-    rows : (points,) `POINT` of its frames, one frame after the other. starts : (frames + 1,), of each frame. kept : (frames,), whether its points
-    were kept. names : of bodies, then of obstacles.
+    rows : (points,) `POINT` of its frames, one frame after the other. starts : (frames + 1,), of each frame. kept :
+    (frames,), whether its points were kept. names : of bodies, then of obstacles.
     """
 
     def __init__(self, dataset: xarray.Dataset) -> None:
@@ -79,7 +79,9 @@ class RecordedPoints:
         self.kept: np.ndarray = counts >= 0
         held = np.maximum(counts, 0)
         self.starts = np.concatenate([[0], np.cumsum(held)])
-        at = np.arange(int(self.starts[-1])) + np.repeat(dataset[START].values.astype(np.int64) - self.starts[:-1], held)
+        at = np.arange(int(self.starts[-1])) + np.repeat(
+            dataset[START].values.astype(np.int64) - self.starts[:-1], held
+        )
         self.rows: Any = np.zeros(len(at), POINT).view(np.recarray)
         for column, name in COLUMNS.items():
             self.rows[column] = dataset[name].values[at]
@@ -129,8 +131,6 @@ class RecordedPoints:
 
     def listed(self, index: int) -> list[Any]:
         """The points of one frame as `Contact`s."""
-        from ..contact.time_stepping import Contact
-
         return [
             Contact(
                 self.names[row.a], self.names[row.b], row.position.copy(), row.normal.astype(float), float(row.separation),

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..contact.points import NO_POINTS, Owners, forces_on, listed_points, of_sleepers
+from ..contact.contact_point import NO_POINTS
+from ..contact.points import Owners, forces_on, listed_points, of_sleepers
 from ..core.c_function import MEASURE
 from ..core.status import LARGEST
 from ..dynamics.mechanism import Mechanism

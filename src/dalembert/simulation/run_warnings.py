@@ -222,8 +222,8 @@ def _hard_to_solve(run: Any) -> Iterator[str]:
     size, way = Queries(model).size if touching else np.inf, 0.5 * gained * own.dt
     if way > MANY_SIZES * size:
         yield (
-            f"in a step of dt={own.dt:g} s things at rest fall {way:.3g} m, {way / size:.3g} times the radius of the smallest "
-            f"that touches; give a smaller dt, such as {np.sqrt(0.02 * size / gravity):.1g}"
+            f"in a step of dt={own.dt:g} s things at rest fall {way:.3g} m, {way / size:.3g} times the radius of the "
+            f"smallest that touches; give a smaller dt, such as {np.sqrt(0.02 * size / gravity):.1g}"
         )
     masses = {body.name: float(body.mass) for body in touching if np.isfinite(body.mass) and body.mass > 0.0}
     if masses and max(masses.values()) > FAR_APART * min(masses.values()):

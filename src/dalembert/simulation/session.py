@@ -186,7 +186,9 @@ def touching(run: Simulation) -> np.ndarray:
     else:
         names = set(run.model.body_names)
         rows = [(c, 1.0 if c.b in names else -1.0) for c in run.contacts]
-        found = np.array([(*c.position, *(s * c.force), *(s * c.normal), k) for k, (c, s) in enumerate(rows)]).reshape(-1, 10)
+        found = np.array([(*c.position, *(s * c.force), *(s * c.normal), k) for k, (c, s) in enumerate(rows)]).reshape(
+            -1, 10
+        )
     return found.astype(np.float32)
 
 

@@ -32,7 +32,7 @@ from ..core.status import warn
 if TYPE_CHECKING:
     import xarray
 
-    from ..contact.time_stepping import Contact
+    from ..contact.contact_point import Contact
     from ..view.plots import Plots
     from .contact_points import RecordedPoints
 
@@ -126,7 +126,9 @@ VARIABLES: dict[str, Variable] = {
     "penetration": Variable(("time",), "m", "deepest overlap met since the frame before"),
     "contact_residual": Variable(("time",), "m/s", "largest natural-map residual since the frame before"),
     # Contact points, frame after frame: see `contact_points`
-    "contact_point_count": Variable(("time",), "1", "contact points of each frame, −1 where they were not kept", dtype="i4"),
+    "contact_point_count": Variable(
+        ("time",), "1", "contact points of each frame, −1 where they were not kept", dtype="i4"
+    ),
     "contact_point_start": Variable(("time",), "1", "where the points of each frame begin", dtype="i4"),
     "contact_point_a": Variable(
         ("contact_point",), "1", "first body; from the number of bodies on, obstacles in their order", dtype="i4"
@@ -521,8 +523,8 @@ class Trajectory:
 
     `dataset` holds the variables of `VARIABLES` (those that were recorded) over the coordinates time (s), body, obstacle,
     joint, force, coordinate (of joints), xyz, wxyz and phase, and along the axes particle and contact_point, which have no
-    labels; its attributes say which scene was run and how. Each variable is also an attribute: ``trajectory.position`` is an ``xarray.DataArray``,
-    (time, body, xyz), in metres.
+    labels; its attributes say which scene was run and how. Each variable is also an attribute: ``trajectory.position`` is
+    an ``xarray.DataArray``, (time, body, xyz), in metres.
     """
 
     def __init__(self, dataset: xarray.Dataset, *, source: str = "the trajectory") -> None:
@@ -748,7 +750,9 @@ class Trajectory:
         points = self.recorded_points
         index = max(int(np.searchsorted(self.times, time + 1e-9 * max(1.0, abs(time)), side="right")) - 1, 0)
         if not points.kept[index]:
-            raise ValueError(f"the contact points of the frame at {self.times[index]:g} s were not kept; ask for another")
+            raise ValueError(
+                f"the contact points of the frame at {self.times[index]:g} s were not kept; ask for another"
+            )
         return points.listed(index)
 
     @property

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 FORCES, PRESSURE = "forces", "pressure"
 KINDS = (FORCES, PRESSURE)
 RED = np.array([0.76, 0.16, 0.15])
-LONGEST, LEAST = 0.22, 0.01  # of the picture's size: the arrow of the largest force; of that force: the least that is drawn
+LONGEST, LEAST = (
+    0.22,
+    0.01,
+)  # of the picture's size: the arrow of the largest force; of that force: the least that is drawn
 SEEN = 0.85  # how much of pressure is seen through what is before it
 INK = (70, 78, 92)
 
@@ -32,8 +35,8 @@ def chosen_kinds(trajectory: Trajectory, kinds: Iterable[str]) -> tuple[str, ...
             raise ValueError(f"contacts: there is no kind {kind!r}; the kinds are {', '.join(KINDS)}")
     if found and "contact_point_count" not in trajectory:
         raise ValueError(
-            f"{trajectory.scene_name!r} has no contact points to draw: they are recorded where bodies have a material, unless "
-            "contact_points=False"
+            f"{trajectory.scene_name!r} has no contact points to draw: they are recorded where bodies have a material, "
+            "unless contact_points=False"
         )
     return found
 
@@ -62,9 +65,13 @@ class ContactDrawing:
         side = np.cross(along, np.eye(3)[np.argmin(np.abs(along), axis=1)])
         side *= 0.011 * self.size / np.linalg.norm(side, axis=1, keepdims=True)
         end, back = start + vector, start + vector - 0.03 * self.size * along
-        return np.concatenate([np.stack([start, end], 1), np.stack([back + side, end], 1), np.stack([back - side, end], 1)]), most
+        return np.concatenate(
+            [np.stack([start, end], 1), np.stack([back + side, end], 1), np.stack([back - side, end], 1)]
+        ), most
 
-    def over(self, picture: np.ndarray, camera: Camera, extent: Extent, back: Any, time: float, fine: int) -> np.ndarray:
+    def over(
+        self, picture: np.ndarray, camera: Camera, extent: Extent, back: Any, time: float, fine: int
+    ) -> np.ndarray:
         """The picture with pressure seen through its bodies, and a legend."""
         patches = patches_of(self.points(time)) if PRESSURE in self.kinds else NO_PATCHES
         if len(patches.pressure):
@@ -83,7 +90,7 @@ class ContactDrawing:
 
 
 def with_legend(picture: np.ndarray, force: float | None, pressure: float | None) -> np.ndarray:
-    """The picture with what its arrows (the longest, N) and colours (the last, Pa) mean, at its upper left; None: not drawn."""
+    """The picture with what its longest arrow (N) and its last colour (Pa) mean, at its upper left; None: not drawn."""
     from PIL import Image, ImageDraw, ImageFont
 
     image = Image.fromarray(picture)

@@ -108,7 +108,12 @@ class Frames:
         if "contact_point_count" in trajectory:
             points = trajectory.recorded_points
             onto = np.where(points.rows.b < len(trajectory.bodies), 1.0, -1.0)[:, None]
-            columns = (points.rows.position, onto * points.rows.force, onto * points.rows.normal, points.rows.manifold[:, None])
+            columns = (
+                points.rows.position,
+                onto * points.rows.force,
+                onto * points.rows.normal,
+                points.rows.manifold[:, None],
+            )
             whole = np.concatenate(columns, axis=1, dtype=np.float32)
             found["contact_points"] = np.split(whole, points.starts[1:-1])
         self.add(found, rows)

@@ -163,7 +163,9 @@ def legend(scales: Sequence[tuple[str, tuple[int, int, int], str]], pressure: fl
     ]
     if pressure is not None:
         steps = "".join(f"<span style='flex:1;background:rgb{color}'></span>" for color in BANDS)
-        ends = f"<span>0</span><span>{with_prefix(0.5 * pressure, 'Pa')}</span><span>{with_prefix(pressure, 'Pa')}</span>"
+        ends = (
+            f"<span>0</span><span>{with_prefix(0.5 * pressure, 'Pa')}</span><span>{with_prefix(pressure, 'Pa')}</span>"
+        )
         rows.append(
             f"<div>pressure on faces, in this picture</div><div style='display:flex;height:12px'>{steps}</div>"
             f"<div style='display:flex;justify-content:space-between'>{ends}</div>"

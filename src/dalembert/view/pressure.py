@@ -47,8 +47,7 @@ NO_PATCHES = Patches(np.zeros((0, 3, 3)), np.zeros(0))
 
 
 def patches_of(points: np.ndarray) -> Patches:
-    """The patches of all manifolds of a frame. points : (k, 10), place (m), force on the second (N), normal, and the number of
-    the manifold."""
+    """The patches of all manifolds of a frame. points : (k, 10), place (m), force (N), normal, number of the manifold."""
     points = np.asarray(points, float)
     if points.shape[1] < 10 or len(points) < 3:
         return NO_PATCHES

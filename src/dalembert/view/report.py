@@ -129,7 +129,13 @@ def _end_name(drawing: SceneDrawing, end: End) -> str:
 # Texts: how the run was made and how to repeat it, and the contents of the scene --------------------------------------
 
 MOST_TEXT = 2000  # characters of one value
-DEFAULTS = {"contact_points": True, "hold": "projection", "coordinates": "maximal", "constraint_solver": "ldl", "impacts": "simultaneous"}
+DEFAULTS = {
+    "contact_points": True,
+    "hold": "projection",
+    "coordinates": "maximal",
+    "constraint_solver": "ldl",
+    "impacts": "simultaneous",
+}
 RELATED = {"stiffness": "hold", "damping": "hold"}  # settings that mean nothing where another is at its default
 
 
@@ -301,7 +307,13 @@ def page_data(trajectory: Trajectory) -> dict[str, Any]:
         "jointNames": trajectory.joints,
         "stages": _stages(trajectory.report),
         "report": list(
-            _rows({key: value for key, value in trajectory.report.items() if key not in ("stages", "warnings", "not_solved")})
+            _rows(
+                {
+                    key: value
+                    for key, value in trajectory.report.items()
+                    if key not in ("stages", "warnings", "not_solved")
+                }
+            )
         ),
         "provenance": provenance(trajectory),
         "rerun": rerun(trajectory),

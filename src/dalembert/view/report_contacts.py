@@ -21,7 +21,7 @@ def pack(values: np.ndarray, kind: str = "<f4") -> str:
 
 
 def contact_data(trajectory: Trajectory, frames: np.ndarray) -> dict[str, Any] | None:
-    """The contact points at the frames (k,) of the page, and the forces of the pairs with the largest; None for a run without.
+    """The contact points at the frames (k,) of the page, and the forces of pairs with the largest; None for a run without.
 
     Of each frame as many points are kept as the page has room for, those with the largest forces.
     """
@@ -37,13 +37,13 @@ def contact_data(trajectory: Trajectory, frames: np.ndarray) -> dict[str, Any] |
             left_out = True
             rows = rows[np.sort(np.argsort(-np.linalg.norm(rows.force, axis=1), kind="stable")[:most])]
         kept.append(rows)
-    rows = np.concatenate([points.rows[:0], *kept]).view(np.recarray)
-    onto = np.where(rows.b < len(trajectory.bodies), 1.0, -1.0)[:, None]  # on the body, where b is an obstacle
+    drawn: Any = np.concatenate([points.rows[:0], *kept]).view(np.recarray)
+    onto = np.where(drawn.b < len(trajectory.bodies), 1.0, -1.0)[:, None]  # on the body, where b is an obstacle
     return {
         "starts": pack(np.concatenate([[0], np.cumsum([len(part) for part in kept])]), "<u4"),
         "known": pack(points.kept[frames], "u1"),
-        "position": pack(rows.position),
-        "force": pack(onto * rows.force),
+        "position": pack(drawn.position),
+        "force": pack(onto * drawn.force),
         "note": f"of each instant the {most} largest contact forces are drawn" if left_out else "",
         "pairs": [
             {"name": f"{a[:MOST_NAME]} on {b[:MOST_NAME]}", "force": pack(points.force_between(a, b)[frames])}

@@ -109,7 +109,7 @@ def picture(
         contacts: what is drawn of the contact points: "forces", arrows on bodies, and "pressure", of faces that touch; with a
             legend.
 
-    Raises ValueError for a time, or a ghost, that is not within the run, and for contacts of a run that has not recorded them.
+    Raises ValueError for a time, or a ghost, that is not within the run, and for contacts of a run that has none recorded.
     """
     ghosts, kinds = list(ghosts), chosen_kinds(trajectory, contacts)
     for name, instant in (*(() if time is None else (("time", time),)), *(("ghosts", ghost) for ghost in ghosts)):
@@ -126,7 +126,12 @@ class Pictures:
     """Pictures of one run, whose meshes, and extent until a time (s; by itself the end), are found once."""
 
     def __init__(
-        self, trajectory: Trajectory, *, until: float | None = None, ground: float | None = None, contacts: tuple[str, ...] = ()
+        self,
+        trajectory: Trajectory,
+        *,
+        until: float | None = None,
+        ground: float | None = None,
+        contacts: tuple[str, ...] = (),
     ) -> None:
         whole = parse_scene(trajectory.scene_description, trajectory.bodies, trajectory.particle_number)
         self.drawing, rows = thinned_scene(whole, MAX_POINTS)
