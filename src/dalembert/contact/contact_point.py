@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -31,3 +32,12 @@ POINT = np.dtype(
      ("force", "f8", 3)]
 )  # fmt: skip
 NO_POINTS = np.zeros(0, POINT).view(np.recarray)
+
+
+def as_seen(points: Any, bodies: int) -> np.ndarray:
+    """(n, 10) float32, what views draw of points (n,) `POINT`: position, force on b and normal into b (of an obstacle as b: on
+    a and into a), and the number of the manifold. bodies : how many there are."""
+    points = points.view(np.ndarray)
+    onto = np.where(points["b"] < bodies, 1.0, -1.0)[:, None]
+    parts = (points["position"], onto * points["force"], onto * points["normal"], points["manifold"][:, None])
+    return np.concatenate(parts, axis=1, dtype=np.float32)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..contact.contact_point import NO_POINTS
+from ..contact.contact_point import NO_POINTS, as_seen
 from ..contact.points import Owners, forces_on, listed_points, of_sleepers
 from ..core.c_function import MEASURE
 from ..core.status import LARGEST
@@ -172,12 +172,17 @@ class Recorder:
         """The audit, frame by frame; see `Trajectory` for the names and units."""
         return ledger(self.model, np.array(self.frames["state"]), np.array(self.frames["energies"]), self.moving)
 
-    def since(self, index: int) -> dict[str, np.ndarray]:
-        """Times and ledger of the frames from `index` on; residuals are counted from the first frame of all."""
+    def since(self, index: int) -> dict[str, Any]:
+        """Times, ledger and contact points (as views draw them) of the frames from `index` on; residuals are counted from the
+        first frame of all."""
         part = copy.copy(self)
         part.frames = {key: [values[0], *values[index:]] for key, values in self.frames.items()}
         found = {"time": np.array(part.frames["time"]), **part.ledger()}
-        return {key: values[1:] for key, values in found.items()}
+        later: dict[str, Any] = {key: values[1:] for key, values in found.items()}
+        if "contact_points" in self.frames:
+            points = self.frames["contact_points"][index:]
+            later["contact_points"] = [as_seen(NO_POINTS if p is None else p, self.owners.bodies) for p in points]
+        return later
 
     def trajectory(self, attrs: dict[str, Any], coordinates: dict[str, str]) -> Trajectory:
         """Everything recorded so far as labelled arrays; coordinates: of joints, with their units."""

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..contact.contact_point import as_seen
+
 if TYPE_CHECKING:
     from ..simulation.trajectory import Trajectory
 
@@ -107,14 +109,7 @@ class Frames:
         found: dict[str, Any] = {name: trajectory[name].values for name in names if name in trajectory}
         if "contact_point_count" in trajectory:
             points = trajectory.recorded_points
-            onto = np.where(points.rows.b < len(trajectory.bodies), 1.0, -1.0)[:, None]
-            columns = (
-                points.rows.position,
-                onto * points.rows.force,
-                onto * points.rows.normal,
-                points.rows.manifold[:, None],
-            )
-            whole = np.concatenate(columns, axis=1, dtype=np.float32)
+            whole = as_seen(points.rows, len(trajectory.bodies))
             found["contact_points"] = np.split(whole, points.starts[1:-1])
         self.add(found, rows)
 
