@@ -292,7 +292,7 @@ def test_a_run_may_be_stopped_at_a_step_whose_solver_misses_the_tolerance():
     settings = {"dt": 1 / 240, "iterations": 1, "tolerance": 1e-9}
     assert dal.simulate(scene, 0.1, **settings).report.contact.unsolved > 0
     with pytest.raises(
-        dal.SimulationError, match=r"at t = .* residual of .* m/s instead of 1e-09; allow more"
+        dal.SimulationError, match=r"at t = .* residual of .* m/s instead of 1e-09, between .* m; allow more"
     ) as failed:
         dal.simulate(scene, 0.1, stop_unsolved=True, **settings)
     assert failed.value.simulation.report.contact.unsolved == 1

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dalembert as dal
-from dalembert.view.pressure import BANDS, patches_of, with_prefix
+from dalembert.view.pressure import BANDS, patches_of, scale_words, with_prefix
 from dalembert.view.report import page_data
 
 G = 9.81
@@ -52,6 +52,16 @@ def test_a_block_near_its_edge_presses_as_without_tension():
     x = patches.corners.mean(axis=1)[:, 0]
     expected = np.maximum(0.0, most * (1.0 - (2.0 - x) / 1.2))
     np.testing.assert_allclose(patches.pressure, expected, atol=0.03 * most)
+
+
+def test_a_pressure_that_only_an_edge_bears_does_not_set_the_scale():
+    """It depends on how fine the triangles are; no number of it is told."""
+    edge, whole = face((0, 5, 5, 0), number=1), face((1, 1, 1, 1), number=2) + np.array([5.0, *[0] * 9])
+    both = patches_of(np.concatenate([edge, whole]))
+    assert both.largest == pytest.approx(2.0) and both.pressure.max() > 20.0
+    assert scale_words(both) == ("0", "1 Pa", "2 Pa and more")
+    assert both.bands[both.edge & (both.pressure > 2.0)].min() == len(BANDS) - 1
+    assert scale_words(patches_of(edge))[2] == "an edge bears" and not patches_of(whole).edge.any()
 
 
 def test_edges_corners_and_faces_without_load_have_no_patch():

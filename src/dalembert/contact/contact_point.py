@@ -35,8 +35,8 @@ NO_POINTS = np.zeros(0, POINT).view(np.recarray)
 
 
 def as_seen(points: Any, bodies: int) -> np.ndarray:
-    """(n, 10) float32, what views draw of points (n,) `POINT`: position, force on b and normal into b (of an obstacle as b: on
-    a and into a), and the number of the manifold. bodies : how many there are."""
+    """(n, 10) float32, what views draw of points (n,) `POINT`: position, force on b and normal into b (on a and into a,
+    where b is an obstacle), and the number of the manifold. bodies : how many there are."""
     points = points.view(np.ndarray)
     onto = np.where(points["b"] < bodies, 1.0, -1.0)[:, None]
     parts = (points["position"], onto * points["force"], onto * points["normal"], points["manifold"][:, None])

@@ -217,7 +217,7 @@ def _cannot_write(error: OSError, store: Store, members: Mapping[int, Any]) -> S
     )
 
 
-KEPT = [name for name in VARIABLES if not name.startswith("contact_point_")]
+RECORDED = [name for name in VARIABLES if not name.startswith("contact_point_")]
 
 
 def _keep(source: Source, keep: Any) -> tuple[str | Callable[[Simulation], Any], ...]:
@@ -232,7 +232,7 @@ def _keep(source: Source, keep: Any) -> tuple[str | Callable[[Simulation], Any],
             found.append(each)
         else:
             raise ValueError(
-                f"{each!r} cannot be kept; give functions of the run, or names of {', '.join(KEPT)}"
+                f"{each!r} cannot be kept; give functions of the run, or names of {', '.join(RECORDED)}"
                 + (f", or of functions in {source.name}" if source.kind == "file" else "")
             )
     return tuple(found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from .camera import Camera, segments
 from .canvas import Canvas
 from .drawing import Extent
-from .pressure import BANDS, NO_PATCHES, patches_of, with_prefix
+from .pressure import BANDS, NO_PATCHES, patches_of, scale_words, with_prefix
 
 if TYPE_CHECKING:
     from ..simulation.trajectory import Trajectory
@@ -81,7 +81,8 @@ class ContactDrawing:
             through = SEEN * (shown != blank).any(axis=2, keepdims=True)
             picture = (picture + through * (shown.astype(float) - picture)).astype(np.uint8)
         most = self.arrows(time)[1] if FORCES in self.kinds else None
-        return with_legend(picture, most, float(patches.pressure.max(initial=0.0)) if PRESSURE in self.kinds else None)
+        words = scale_words(patches) if len(patches.pressure) else ()
+        return with_legend(picture, most, words if PRESSURE in self.kinds else None)
 
     def add_arrows(self, canvas: Canvas, time: float, width: float) -> None:
         """Draw the arrows, which nothing hides."""
@@ -89,8 +90,9 @@ class ContactDrawing:
             canvas.add_strokes(segments(line), RED, 1.3 * width, over=True)
 
 
-def with_legend(picture: np.ndarray, force: float | None, pressure: float | None) -> np.ndarray:
-    """The picture with what its longest arrow (N) and its last colour (Pa) mean, at its upper left; None: not drawn."""
+def with_legend(picture: np.ndarray, force: float | None, pressure: Sequence[str] | None) -> np.ndarray:
+    """The picture with what its longest arrow (N) and its colours mean, at its upper left. pressure : what the first, the
+    middle and the last colour mean, nothing where no face bears. None: not drawn."""
     from PIL import Image, ImageDraw, ImageFont
 
     image = Image.fromarray(picture)
@@ -101,13 +103,11 @@ def with_legend(picture: np.ndarray, force: float | None, pressure: float | None
         draw.text((x, y), words, fill=tuple(int(255 * c) for c in RED), font=font)
         y += 1.6 * size
     if pressure is not None:
-        width = 1.6 * size
-        draw.text((x, y), "pressure on faces" if pressure > 0.0 else "no pressure on faces", fill=INK, font=font)
-        y += 1.4 * size
-        for i, color in enumerate(BANDS if pressure > 0.0 else ()):
+        draw.text((x, y), "pressure on faces" if pressure else "no pressure on faces", fill=INK, font=font)
+    if pressure:
+        width, y = 1.6 * size, y + 1.4 * size
+        for i, color in enumerate(BANDS):
             draw.rectangle((x + i * width, y, x + (i + 1) * width, y + 0.8 * size), fill=color)
-        for share in (0.0, 0.5, 1.0) if pressure > 0.0 else ():
-            words = with_prefix(share * pressure, "Pa") if share else "0"
-            at = x + share * len(BANDS) * width
-            draw.text((at, y + 1.0 * size), words, fill=INK, font=font, anchor=("la", "ma", "ra")[int(2 * share)])
+        for share, words, anchor in zip((0.0, 0.5, 1.0), pressure, ("la", "ma", "ra"), strict=True):
+            draw.text((x + share * len(BANDS) * width, y + size), words, fill=INK, font=font, anchor=anchor)
     return np.asarray(image)

@@ -368,7 +368,7 @@ class LiveViewer(Record):
         self._scene.draw(wanted, position, orientation, frames.particles_at(wanted), frames.found(now))
         overlays = self._scene.overlays
         self._panel.set_legend(
-            legend(overlays.scales(), overlays.largest_pressure if PRESSURE in overlays.shown else None)
+            legend(overlays.scales(), overlays.pressure_scale if PRESSURE in overlays.shown else None)
         )
         self._draw_trails(now, wanted, position)
         self._scene.follow(self._panel.follow.value, position)

@@ -12,7 +12,7 @@ from .camera import thinned
 from .drawing import BodyDrawing, LinkDrawing, SceneDrawing
 from .frames import Frames, checked_array, checked_items
 from .live_scene import KINDS
-from .pressure import BANDS, with_prefix
+from .pressure import BANDS
 
 SPEEDS = {"0.02×": 0.02, "0.05×": 0.05, "0.1×": 0.1, "0.25×": 0.25, "0.5×": 0.5, "1×": 1.0, "2×": 2.0, "5×": 5.0}
 NONE, ALL = "none", "all"
@@ -154,20 +154,20 @@ class Panel:
         self.timeline.disabled = False
 
 
-def legend(scales: Sequence[tuple[str, tuple[int, int, int], str]], pressure: float | None) -> str:
-    """HTML of a legend: (kind, colour, value) of the longest arrow of each kind, and the bands of pressure up to one in Pa;
-    None where no pressure is drawn."""
+def legend(scales: Sequence[tuple[str, tuple[int, int, int], str]], pressure: Sequence[str] | None) -> str:
+    """HTML of a legend: (kind, colour, value) of the longest arrow of each kind, and what the bands of pressure mean from the
+    first to the last, nothing where no face bears; None where no pressure is drawn."""
     rows = [
         f"<div>longest arrow of {html.escape(name)}: <b style='color:rgb{color}'>{html.escape(size)}</b></div>"
         for name, color, size in scales
     ]
     if pressure is not None:
+        rows.append(f"<div>{'pressure on faces, in this picture' if pressure else 'no pressure on faces'}</div>")
+    if pressure:
         steps = "".join(f"<span style='flex:1;background:rgb{color}'></span>" for color in BANDS)
-        ends = (
-            f"<span>0</span><span>{with_prefix(0.5 * pressure, 'Pa')}</span><span>{with_prefix(pressure, 'Pa')}</span>"
-        )
+        ends = "".join(f"<span>{html.escape(words)}</span>" for words in pressure)
         rows.append(
-            f"<div>pressure on faces, in this picture</div><div style='display:flex;height:12px'>{steps}</div>"
+            f"<div style='display:flex;height:12px'>{steps}</div>"
             f"<div style='display:flex;justify-content:space-between'>{ends}</div>"
         )
     return f"<div style='padding:2px 12px 6px;font-size:12px'>{''.join(rows)}</div>" if rows else ""

@@ -9,7 +9,7 @@ import numpy as np
 
 from .camera import axis_ends, coil_points, rotate, segments
 from .drawing import BACK, BodyDrawing, Extent, LinkDrawing, ParticleDrawing, SceneDrawing, rgb_of
-from .pressure import BANDS, patches_of, with_prefix
+from .pressure import BANDS, patches_of, scale_words, with_prefix
 
 # Bodies: all of one shape are one batch, so that an update takes few messages -----------------------------------------
 
@@ -231,7 +231,7 @@ class LiveOverlays:
             )
             for i, color in enumerate(BANDS)
         ]  # fmt: skip
-        self.largest_pressure = 0.0  # Pa, of the picture
+        self.pressure_scale: tuple[str, ...] = ()  # what the colours of the picture mean
         self._centre = server.scene.add_mesh_simple(
             "/centre_of_mass", *ball(1.0, 2), color=(240, 190, 20), visible=False, cast_shadow=False
         )
@@ -273,7 +273,7 @@ class LiveOverlays:
     def _draw_pressure(self, contacts: np.ndarray) -> None:
         """The patches of faces that touch, a mesh for each band of pressure."""
         patches = patches_of(contacts)
-        self.largest_pressure = float(patches.pressure.max(initial=0.0))
+        self.pressure_scale = scale_words(patches) if len(patches.pressure) else ()
         bands = patches.bands
         for i, handle in enumerate(self._bands):
             chosen = patches.corners[bands == i]

@@ -9,6 +9,9 @@ Where the resultant is in the middle of the polygon, all of it bears; where it i
 coefficients are at the minimum of ½ ∫ p² dA − c·b, where b = Σ f (1, x, y), which is convex; Newton's method finds it, for
 all manifolds at once. The integrals are sums over small triangles, so that no pressure is found on less than one of them.
 
+A patch whose force acts so near to an edge that less than a small triangle bears has a pressure that no drawing resolves
+(`edge`); it has the last colour, and does not set the scale.
+
 Manifolds with fewer than three points, or with points on a line (edges, corners, balls), have no area and no finite pressure.
 """
 
@@ -22,6 +25,7 @@ SPLITS = ((10, 14), (30, 8), (150, 4))  # (patches, n): of fewer patches, a tria
 COARSE = 2  # of more
 NEWTON, NEARLY = 20, 1e-6  # iterations; relative change at which they end
 RIDGE = 1e-7  # of the matrix of a patch of constant pressure: keeps the minimum finite where only an edge bears
+RESOLVED = 1e-3  # of the force times the size of the patch: the error of moments of a pressure that is resolved
 FLAT = 1e-9  # of its squared length: the area of a patch that is a line
 # Colours of a band of pressure, low to high: dark violet over red to yellow, on light grey for almost nothing
 BANDS = ((222, 222, 228), (190, 188, 220), (140, 130, 200), (110, 70, 170), (140, 40, 140), (185, 45, 110), (220, 70, 75),
@@ -30,20 +34,27 @@ PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "
 
 
 class Patches(NamedTuple):
-    """corners : (n, 3, 3) m, small triangles. pressure : (n,) Pa, of each."""
+    """corners : (n, 3, 3) m, small triangles. pressure : (n,) Pa, of each. edge : (n,) whether an edge of its patch bears,
+    at a pressure that depends on how fine the triangles are."""
 
     corners: np.ndarray
     pressure: np.ndarray
+    edge: np.ndarray
+
+    @property
+    def largest(self) -> float:
+        """The largest pressure that is resolved, Pa."""
+        return float(self.pressure[~self.edge].max(initial=0.0))
 
     @property
     def bands(self) -> np.ndarray:
-        """(n,) the index of each triangle's colour in `BANDS`: the largest pressure here has the last."""
-        most = self.pressure.max(initial=0.0)
+        """(n,) the index of each triangle's colour in `BANDS`: the largest pressure that is resolved has the last."""
+        most = self.largest or self.pressure.max(initial=0.0)
         share = self.pressure / most if most > 0.0 else self.pressure
         return np.minimum((share * len(BANDS)).astype(int), len(BANDS) - 1)
 
 
-NO_PATCHES = Patches(np.zeros((0, 3, 3)), np.zeros(0))
+NO_PATCHES = Patches(np.zeros((0, 3, 3)), np.zeros(0), np.zeros(0, bool))
 
 
 def patches_of(points: np.ndarray) -> Patches:
@@ -90,10 +101,12 @@ def _patches(places: np.ndarray, normals: np.ndarray, force: np.ndarray, count: 
     at = _basis(small.mean(axis=1))
     target = np.stack([np.bincount(owner, force * column, len(count)) for column in _basis(flat).T], axis=1)
     pressure = _linear_pressure(at, area, of, target)
+    moments = np.stack([np.bincount(of, area * pressure * column, len(count)) for column in at.T], axis=1)
+    edge = np.abs(moments - target).max(axis=1) > RESOLVED * target[:, 0]
     seen = wide[of]
     of, small, pressure = of[seen], small[seen], pressure[seen]
     lifted = u[of, None] * small[..., :1] + v[of, None] * small[..., 1:]
-    return Patches(middle[of, None] + size[of, None, None] * lifted, pressure / size[of] ** 2)
+    return Patches(middle[of, None] + size[of, None, None] * lifted, pressure / size[of] ** 2, edge[of])
 
 
 def _basis(flat: np.ndarray) -> np.ndarray:
@@ -158,3 +171,14 @@ def with_prefix(value: float, unit: str) -> str:
     """A number with a unit in thousands: "12.3 kPa"."""
     factor, prefix = next(((f, p) for f, p in PREFIXES if abs(value) >= f), (1.0, ""))
     return f"{value / factor:.3g} {prefix}{unit}"
+
+
+def scale_words(patches: Patches) -> tuple[str, str, str]:
+    """What the first colour, the middle and the last one mean."""
+    most = patches.largest
+    more = " and more" if patches.edge.any() else ""
+    return (
+        "0",
+        with_prefix(0.5 * most, "Pa") if most else "",
+        with_prefix(most, "Pa") + more if most else "an edge bears",
+    )
