@@ -229,3 +229,16 @@ def test_wrong_names_of_a_pair_are_refused(run):
         run.trajectory.contact_force_between("ball", "ball")
     with pytest.raises(ValueError, match=r"time is 9\.0 s, and the run goes from 0 to 0.5 s"):
         run.trajectory.contacts_at(9.0)
+
+
+def test_views_of_a_run_in_progress_and_of_a_saved_one_draw_the_same_points(run):
+    from dalembert.view.frames import Frames
+
+    trajectory = run.trajectory
+    frames = Frames(np.zeros((4, 3)), np.tile((1.0, 0, 0, 0), (4, 1)), np.zeros(0, int))
+    frames.add_trajectory(trajectory, np.arange(4))
+    later = run.recorder.since(5)["contact_points"]
+    assert len(frames.contacts) == len(trajectory) == len(later) + 5
+    for one, two in zip(frames.contacts[5:], later, strict=True):
+        np.testing.assert_array_equal(one, two)
+    assert (frames.contacts[-1][:, 5] > -1e-6).all()  # on obstacles the force is that on the body: all upwards

@@ -143,3 +143,13 @@ def test_the_page_has_the_forces_on_bodies_and_between_pairs(offset):
     assert (last[:, 2] > -1e-6).all()
     assert [pair["name"] for pair in data["pairs"]] == ["lower on ground", "lower on upper"]
     assert data["note"] == ""
+
+
+def test_the_command_line_writes_pictures_with_contacts(offset, tmp_path):
+    from dalembert.cli import app
+
+    offset.save(tmp_path / "run.nc")
+    arguments = ["convert", str(tmp_path / "run.nc"), str(tmp_path / "run.png"), "--size", "160", "100", "--contacts"]
+    assert app([*arguments, "forces", "--contacts", "pressure"], result_action="return_value") == 0
+    assert (tmp_path / "run.png").stat().st_size > 1000
+    assert app([*arguments, "heat"], result_action="return_value") != 0

@@ -78,7 +78,7 @@ def _pair_of(row: Any, impulse: np.ndarray, collision: Any) -> int:
 def frame_of(collision: Any, owners: Owners, dt: float) -> dict[str, Any]:
     """What a frame records of the contacts of the last step, which took dt (s): the forces on bodies and on obstacles, N, how
     many contacts there were, and the points (n,) `POINT` of all pairs that bear force or overlap."""
-    rows = rows_of(collision).view(np.ndarray)  # plain arrays: records are slow to read
+    rows = collision.contacts.view(np.ndarray)[: int(collision.counts[CONTACTS])]  # records are slow to read
     if not len(rows):
         forces = np.zeros((len(owners.names), 3))
         return _frame(forces, owners, 0, NO_POINTS)
@@ -86,13 +86,15 @@ def frame_of(collision: Any, owners: Owners, dt: float) -> dict[str, Any]:
     impulses = impulses_of(rows)
     forces = sum_on(a, b, impulses, len(owners.names)) / dt
     touches = np.zeros(len(collision.pairs), bool)
-    touches[pair[(rows["separation"] <= 0.0) | rows["impulse"].any(axis=1)]] = True
-    kept = np.flatnonzero(touches[pair])
-    found = np.empty(len(kept), POINT)
-    found["a"], found["b"], found["manifold"] = a[kept], b[kept], (np.cumsum(touches) - 1)[pair[kept]]
+    touches[pair[(rows["separation"] <= 0.0) | (rows["impulse"][:, 0] != 0.0)]] = True
+    seen = touches[pair]
+    kept: Any = slice(None) if seen.all() else np.flatnonzero(seen)
+    pair = pair[kept]
+    found = np.empty(len(pair), POINT)
+    found["a"], found["b"], found["manifold"] = a[kept], b[kept], np.cumsum(touches)[pair] - 1
     found["position"], found["normal"] = rows["position"][kept], rows["frame"][kept, :3]
     found["separation"], found["force"] = rows["separation"][kept], impulses[kept] / dt
-    return _frame(forces, owners, len(rows), found.view(np.recarray))
+    return _frame(forces, owners, len(rows), found)
 
 
 def _frame(forces: np.ndarray, owners: Owners, contacts: int, points: Any) -> dict[str, Any]:
@@ -107,16 +109,16 @@ def of_sleepers(before: Any, asleep: np.ndarray, owners: Owners) -> Any:
         return NO_POINTS
     still = np.ones(len(owners.names), bool)
     still[: owners.bodies] = asleep[: owners.bodies] != AWAKE
-    return before[still[before.a] & still[before.b]]
+    return before[still[before["a"]] & still[before["b"]]]
 
 
 def listed_points(contacts: Any, owners: Owners) -> Any:
     """The same of a list of `Contact`, each a manifold of its own."""
-    found = np.zeros(len(contacts), POINT).view(np.recarray)
+    found = np.zeros(len(contacts), POINT)
     for k, (row, contact) in enumerate(zip(found, contacts, strict=True)):
-        row.a, row.b, row.manifold = owners.number(contact.a), owners.number(contact.b), k
-        row.position, row.normal, row.separation = contact.position, contact.normal, contact.separation
-        row.force = contact.force
+        row["a"], row["b"], row["manifold"] = owners.number(contact.a), owners.number(contact.b), k
+        row["position"], row["normal"], row["separation"] = contact.position, contact.normal, contact.separation
+        row["force"] = contact.force
     return found
 
 
@@ -128,6 +130,8 @@ def forces_on(points: Any, count: int) -> np.ndarray:
 
 def sum_on(a: np.ndarray, b: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
     """(count, 3): the sum of the values (n, 3) where b is each number, less that where a is."""
-    ends = np.concatenate([b, a])
-    sides = (np.concatenate([column, -column]) for column in values.T)
-    return np.stack([np.bincount(ends, column, count) for column in sides], axis=1)
+    ends, sides = np.concatenate([b, a]), np.concatenate([values, -values])
+    found = np.empty((count, 3))
+    for k in range(3):
+        found[:, k] = np.bincount(ends, sides[:, k], count)
+    return found

@@ -135,7 +135,7 @@ class Recorder:
         values["contact_force"] = values["contact_force"] + forces[:bodies]
         if "obstacle_contact_force" in values:
             values["obstacle_contact_force"] = values["obstacle_contact_force"] + forces[bodies:]
-        return np.concatenate([points, found]).view(np.recarray)
+        return np.concatenate([points, found])
 
     def _thin_points(self) -> None:
         """Count the points of the last frame; where there are too many, keep those of every second frame only."""
