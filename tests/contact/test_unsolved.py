@@ -168,3 +168,20 @@ def test_a_load_that_returns_nan_is_named_in_any_coordinates(settings):
     scene.load("wind", "block", function=lambda t, x, q, v, w: np.array([np.nan, 0, 0]))
     with pytest.raises(dal.SimulationError, match="the function of load 'wind' returned"):
         dal.simulate(scene, 0.1, dt=1 / 240, **settings)
+
+
+MJCF = """<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1" friction="{0}"/>
+<body name="a" pos="0 0 1"><freejoint/><geom size=".1" friction="{0}"/></body></worldbody></mujoco>"""
+URDF = """<robot name="r"><link name="a"><inertial><mass value="1"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+<collision><geometry><sphere radius="0.1"/></geometry></collision>
+<contact><lateral_friction value="{0}"/></contact></link></robot>"""
+
+
+@pytest.mark.parametrize("suffix, text", [(".xml", MJCF), (".urdf", URDF)])
+def test_a_model_file_with_absurd_friction_is_warned_of(suffix, text, tmp_path):
+    for value, absurd in (("0.8", False), ("1e9", True)):
+        path = tmp_path / f"model{suffix}"
+        path.write_text(text.format(value))
+        found = [str(one) for one in dal.load_model(path).warnings]
+        assert any("friction is 1e+09; 1000 is used" in one for one in found) == absurd

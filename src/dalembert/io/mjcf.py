@@ -482,10 +482,11 @@ def set_contacts(
         if attributes.integer("condim", 3) == 1:
             friction = 0.0
         note_unasked(attributes, warnings)
+        friction = warnings.at_most(attributes.element, "friction", float(friction), MOST_FRICTION)
         with located(attributes.element):
             for a in _touching(built, *first):
                 for b in _touching(built, *second):
-                    built.scene.set_contact(a, b, friction=min(friction, MOST_FRICTION))
+                    built.scene.set_contact(a, b, friction=friction)
 
 
 def _touching(built: Built, segment: Segment | None, solid: Solid | None) -> list[str]:

@@ -543,7 +543,8 @@ class Geoms:
             raise attributes.element.error("contype, conaffinity and friction must not be negative; correct them")
         solid.mask = contype, conaffinity, attributes.integer("priority", 0)
         solid.touches = bool(contype | conaffinity) and self.settings.contacts
-        solid.friction = 0.0 if condim == 1 else min(float(friction[0]), MOST_FRICTION)
+        rubs = self.warnings.at_most(attributes.element, "friction", float(friction[0]), MOST_FRICTION)
+        solid.friction = 0.0 if condim == 1 else rubs
         if condim > 3 and solid.touches:
             self.warnings.add(
                 attributes.element, f"condim {condim}: friction against turning and rolling is not used", "condim"
