@@ -101,7 +101,7 @@ def worst_contact(collision: Any, model: Model, y: np.ndarray, response: np.ndar
     response : (n,) 1/kg, of each contact in the direction of its normal. dt : s, of the step.
     """
     rows = rows_of(collision)
-    if not len(rows):
+    if not len(rows) or not (response > 0.0).any():
         return None
     v, omega = velocities(model, y)
     relative = v[rows.b] + np.cross(omega[rows.b], rows.arm_b) - v[rows.a] - np.cross(omega[rows.a], rows.arm_a)
@@ -130,11 +130,13 @@ def _extremes(collision: Any, model: Model, contact: int) -> tuple[int, int]:
     return max(members, key=lambda body: masses[body]), min(members, key=lambda body: masses[body])
 
 
-def described(worst: WorstContact | None, residual: float) -> str:
-    """Where the residual of a step (m/s) is, in words."""
+def described(worst: WorstContact | None, residual: float, contacts: int) -> str:
+    """Where the residual of a step (m/s) with so many contacts is, in words that follow it; nothing where it is not known."""
+    if worst is None and contacts:
+        return ""
     if worst is None or worst.residual < EXPLAINS * residual:
-        return "at a stop, dry friction or a motor of a joint"
-    return str(worst)
+        return ", at a stop, dry friction or a motor of a joint"
+    return f", {worst}"
 
 
 def ways_out(settings: Any, worst: WorstContact | None, joint_coordinates: bool) -> str:

@@ -85,7 +85,6 @@ class ContactStepper(FixedStepper):
 
     need_room = NEED_ROOM
     _joint_coordinates = False
-    _model: Model
     _worst: WorstContact | None = None  # of all frames so far
     _after: np.ndarray | None = None  # the state of the bodies that the last call stepped
 
@@ -108,6 +107,7 @@ class ContactStepper(FixedStepper):
         super().__init__(settings, tables.options, tables.report, events)
         self._pool = ThreadPool(settings.threads)
         self._detector = Detector(collision, self._pool)
+        self._model = getattr(self, "_model", None) or self._mechanism.model  # type: ignore[attr-defined]
         self._owners, self._tables = Owners(self._model.scene), tables
         self._fit()
 
@@ -201,11 +201,12 @@ class ContactStepper(FixedStepper):
 
     def missed(self) -> str:
         """The message of a step that misses the tolerance."""
-        report = self.report[0]
+        report, worst = self.report[0], self.worst()
+        where = described(worst, float(report.residual), int(self.collision.counts[CONTACTS]))
         return (
             f"at t = {self.time:.9g} s the contact solver {self.settings.solver!r} ends with a residual of "
-            f"{report.residual:.3g} m/s instead of {report.aim:.3g}, {described(self.worst(), report.residual)}; "
-            f"{ways_out(self.settings, self.worst(), self._joint_coordinates)}"
+            f"{report.residual:.3g} m/s instead of {report.aim:.3g}{where}; "
+            f"{ways_out(self.settings, worst, self._joint_coordinates)}"
         )
 
     def worst(self) -> WorstContact | None:
@@ -220,9 +221,13 @@ class ContactStepper(FixedStepper):
         """Those of the contacts, `ROW` numbers each."""
         return self._tables.rows
 
+    def run(self, y: np.ndarray, dydt: np.ndarray, target: float) -> int:
+        """See `FixedStepper.run`."""
+        self._after = y
+        return super().run(y, dydt, target)
+
     def make_steps(self, y: np.ndarray, dydt: np.ndarray, stop: float) -> int:
         """See `FixedStepper.make_steps`."""
-        self._after = y
         if isinstance(self._mechanism, SoftMechanism):
             self._mechanism.synchronize()
         return super().make_steps(y, dydt, stop)

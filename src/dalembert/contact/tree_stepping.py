@@ -36,7 +36,6 @@ class JointContactStepper(ContactStepper):
         self, own: JointMechanism, collision: Collision, ledger: int, settings: StepSettings, events: StepEvents
     ) -> None:
         self.own = self._mechanism = own
-        self._model = own.model
         collision.linked[:] = linked(own, len(collision.linked))
         self._begin(collision, make_tables(own, ledger, settings), settings, events)
 
@@ -67,7 +66,6 @@ class JointContactStepper(ContactStepper):
             return super().make_steps(self.own.z, dydt, stop)
         finally:  # a run that is interrupted goes on from here
             self.own.put(y)
-            self._after = y
 
     def attempt(self, y: np.ndarray) -> np.ndarray:
         """The state of the last step that was made: of one that failed nothing is kept."""
