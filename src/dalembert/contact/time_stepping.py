@@ -84,7 +84,6 @@ class ContactStepper(FixedStepper):
     """Steps a mechanism with contact from frame to frame."""
 
     need_room = NEED_ROOM
-    _joint_coordinates = False
     _worst: WorstContact | None = None  # of all frames so far
     _after: np.ndarray | None = None  # the state of the bodies that the last call stepped
 
@@ -206,7 +205,7 @@ class ContactStepper(FixedStepper):
         return (
             f"at t = {self.time:.9g} s the contact solver {self.settings.solver!r} ends with a residual of "
             f"{report.residual:.3g} m/s instead of {report.aim:.3g}{where}; "
-            f"{ways_out(self.settings, worst, self._joint_coordinates)}"
+            f"{ways_out(self.settings, worst, self._model.tree is not None)}"
         )
 
     def worst(self) -> WorstContact | None:

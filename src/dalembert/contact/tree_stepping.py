@@ -30,8 +30,6 @@ from .tree_step import TREE_STEP_ENTRY, run_steps
 class JointContactStepper(ContactStepper):
     """Steps a mechanism in joint coordinates with contact from frame to frame."""
 
-    _joint_coordinates = True
-
     def __init__(
         self, own: JointMechanism, collision: Collision, ledger: int, settings: StepSettings, events: StepEvents
     ) -> None:
