@@ -343,8 +343,8 @@ class ContactStepper(FixedStepper):
     def contact_report(self) -> ContactReport:
         """How the contacts were solved in the run so far."""
         report, worst = self.report[0], self._worst
+        found: dict[str, Any] = {} if worst is None else {"where": str(worst), "force": worst.force}
         return ContactReport(
             self.settings.solver, float(report.worst_penetration), float(report.worst_residual), int(report.unsolved),
-            int(report.steps), float(self.settings.dt), "" if worst is None else str(worst),
-            0.0 if worst is None else worst.force,
+            steps=int(report.steps), dt=float(self.settings.dt), **found,
         )  # fmt: skip
