@@ -66,7 +66,7 @@ def tower() -> dal.Scene:
 
 def bears(run: dal.Simulation) -> float:
     """What the ground bears against the weight of all boxes."""
-    force = sum(float(contact.force[2]) for contact in run.contacts if "world" in (contact.a, contact.b))
+    force = sum(float(contact.force[2]) for contact in run.contacts if "ground" in (contact.a, contact.b))
     return abs(abs(force) / (BOXES * G) - 1.0)
 
 

@@ -10,13 +10,18 @@ import pytest
 
 from dalembert.simulation.trajectory import VARIABLES, Trajectory, TrajectoryError
 
-SIZES = {"time": 5, "body": 2, "joint": 1, "force": 2, "xyz": 3, "wxyz": 4, "phase": 26, "particle": 7, "coordinate": 1}
+SIZES = {"time": 5, "body": 2, "obstacle": 1, "joint": 1, "force": 2, "xyz": 3, "wxyz": 4, "phase": 26, "particle": 7,
+         "coordinate": 1, "contact_point": 6}  # fmt: skip
 
 
 def arrays():
     rng = np.random.default_rng(0)
     out = {name: rng.normal(size=[SIZES[d] for d in variable.dims]) for name, variable in VARIABLES.items()}
-    out["orientation"] /= np.linalg.norm(out["orientation"], axis=-1, keepdims=True)
+    for name in ("orientation", "contact_point_normal"):
+        out[name] /= np.linalg.norm(out[name], axis=-1, keepdims=True)
+    out["contact_point_count"], out["contact_point_start"] = np.array([0, 2, 3, -1, 1]), np.array([0, 0, 2, 5, 5])
+    out["contact_point_a"], out["contact_point_b"] = np.array([0, 0, 1, 0, 1, 0]), np.array([2, 1, 2, 1, 0, 2])
+    out["contact_point_manifold"] = np.array([0, 1, 0, 1, 1, 0])
     return {"time": np.linspace(0, 1, 5), **out}
 
 
@@ -27,6 +32,7 @@ def build(variables=None, **attrs):
         joints=["pivot"],
         forces=["drag", "motor"],
         coordinates={"pivot": "rad"},
+        obstacles=["ground"],
         attrs=attrs,
     )
 

@@ -30,7 +30,7 @@ def steps(run, count):
 
 
 def on_the_ground(run):
-    return sum(abs(contact.force[2]) for contact in run.contacts if "world" in (contact.a, contact.b))
+    return sum(abs(contact.force[2]) for contact in run.contacts if "ground" in (contact.a, contact.b))
 
 
 def energy(run):

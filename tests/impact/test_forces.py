@@ -79,7 +79,7 @@ def test_a_stack_stands():
     run = dal.simulate(stack(), 1.0, method="dormand_prince", frames=10)
     np.testing.assert_allclose(run.state.position[:, 2], 0.5 + np.arange(4), atol=1e-11)
     assert np.abs(run.state.velocity).max() < 1e-11
-    total = sum(abs(c.force[2]) for c in run.contacts if "world" in (c.a, c.b))
+    total = sum(abs(c.force[2]) for c in run.contacts if "floor" in (c.a, c.b))
     assert total == pytest.approx(10.0 * G, rel=1e-9)
     np.testing.assert_allclose(run.trajectory.contact_force[-1, :, 2], G * (1.0 + np.arange(4)), rtol=1e-8)
     assert run.report.energy_residual_relative < 1e-12

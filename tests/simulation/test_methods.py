@@ -230,8 +230,8 @@ def test_contacts_of_bodies_beside_particles_are_told():
     run = dal.simulate(scene, 0.05, method=dal.ImplicitParticles(dt=0.01, sleep_after=0.02))
     assert run.asleep == ["box"]
     run = dal.simulate(scene, 0.05, method=dal.ImplicitParticles(dt=0.01))
-    assert {(contact.a, contact.b) for contact in run.contacts} == {("box", "world")}
-    assert sum(contact.force[2] for contact in run.contacts) == pytest.approx(-9.81, rel=1e-6)  # on the world
+    assert {(contact.a, contact.b) for contact in run.contacts} == {("box", "ground")}
+    assert sum(contact.force[2] for contact in run.contacts) == pytest.approx(-9.81, rel=1e-6)  # on the ground
 
 
 # What is made of the registry -------------------------------------------------------------------------------------------

@@ -21,12 +21,15 @@ from ..dynamics.mechanism import Mechanism
 from ..integrate.stepper import FixedStepper, StepEvents
 from ..model.compile import Model
 from ..model.tables import MOTOR
+from .contact_point import Contact
+from .diagnosis import WorstContact, described, ways_out, worst_contact
 from .limits import LIMITS_ENTRY, SoftMechanism, limits_task, with_soft_rows
 from .parallel import RUN_STEPS
+from .points import UNKNOWN, Owners, frame_of, impulses_of, owners_of, rows_of
 from .solve import run_job
 from .solvers import SOLVERS, ContactSolver, StepSettings, linked, make_stepping, slowness
 from .step import STEP_ENTRY, run_steps
-from .tables import AT_MOST, CALLBACKS, HELD, SOFT, STEP_STAGES, ContactTables
+from .tables import AT_MOST, CALLBACKS, HELD, RESPONSE, ROW, SOFT, STEP_STAGES, ContactTables
 
 FINISHER = "interior_point"  # of islands that sweeps leave unsolved
 
@@ -38,30 +41,40 @@ SAVED_OF_SOFT = {"state": (float(HELD), float(AT_MOST))}
 
 
 @dataclass(frozen=True)
-class Contact:
-    """One point of contact; vectors (3,) in world axes.
-
-    a, b : names of bodies or "world". position : m. normal : unit, from a to b. separation : m, negative where they overlap.
-    force : N, on b, the mean over the step.
-    """
-
-    a: str
-    b: str
-    position: np.ndarray
-    normal: np.ndarray
-    separation: float
-    force: np.ndarray
-
-
-@dataclass(frozen=True)
 class ContactReport:
     """How the contacts of a run were solved. penetration : m, the deepest overlap met. residual : m/s, the largest of
-    the natural map of Coulomb's law. unsolved : steps in which it stayed above the tolerance."""
+    the natural map of Coulomb's law. unsolved : steps in which it stayed above the tolerance, of `steps`, which took `dt` (s)
+    each. where : the contact with the largest residual of those at frames, in words; force : N, that would close its residual
+    within a step."""
 
     solver: str
     penetration: float
     residual: float
     unsolved: int
+    steps: int = 0
+    dt: float = 0.0
+    where: str = ""
+    force: float = 0.0
+
+    def verdict(self) -> str:
+        """What was not solved, in a sentence; empty where all was."""
+        if not self.unsolved:
+            return ""
+        share = f" ({100.0 * self.unsolved / self.steps:.3g} %)" if self.steps else ""
+        text = (
+            f"in {self.unsolved} of {self.steps} steps{share} contact forces miss the tolerance; at worst a velocity of "
+            f"contact is off by {self.residual:.3g} m/s, {length(self.residual * self.dt)} in a step"
+        )
+        if self.where:
+            text += f". The largest error at a frame is {self.where}"
+            text += f": a force of {self.force:.3g} N would correct it" if self.force > 0.0 else ""
+        return text
+
+
+def length(meters: float) -> str:
+    """A length in mm, µm or nm."""
+    unit, name = next(((u, n) for u, n in ((1e-3, "mm"), (1e-6, "µm")) if meters >= u), (1e-9, "nm"))
+    return f"{meters / unit:.3g} {name}"
 
 
 def _address_of(callback: Any) -> int:
@@ -73,11 +86,14 @@ class ContactStepper(FixedStepper):
     """Steps a mechanism with contact from frame to frame."""
 
     need_room = NEED_ROOM
+    _worst: WorstContact | None = None  # of all frames so far
+    _after: np.ndarray | None = None  # the state of the bodies that the last call stepped
 
     def __init__(
         self, model: Model, mechanism: Mechanism, collision: Collision, ledger: int, settings: StepSettings,
         events: StepEvents,
     ) -> None:  # fmt: skip
+        self._model = model
         self._plain, self._mechanism = mechanism, with_soft_rows(model, mechanism)
         own = self._mechanism
         soft = own.rows if isinstance(own, SoftMechanism) else np.zeros(0, SOFT).view(np.recarray)
@@ -92,7 +108,8 @@ class ContactStepper(FixedStepper):
         self._finisher: ContactSolver | None = None
         self._pool = ThreadPool(settings.threads)
         self._detector = Detector(collision, self._pool)
-        self._tables = tables
+        self._model = getattr(self, "_model", None) or self._mechanism.model  # type: ignore[attr-defined]
+        self._owners, self._tables = Owners(self._model.scene), tables
         self._workspace = self._make_workspace(self._solver)
         self._fit()
 
@@ -199,12 +216,30 @@ class ContactStepper(FixedStepper):
 
     def missed(self) -> str:
         """The message of a step that misses the tolerance."""
-        report = self.report[0]
+        report, worst = self.report[0], self.worst()
+        where = described(worst, float(report.residual), int(self.collision.counts[CONTACTS]))
         return (
             f"at t = {self.time:.9g} s the contact solver {self.settings.solver!r} ends with a residual of "
-            f"{report.residual:.3g} m/s instead of {report.aim:.3g}; allow more iterations than {self.settings.iterations}, "
-            "a larger tolerance or a smaller dt"
+            f"{report.residual:.3g} m/s instead of {report.aim:.3g}{where}; "
+            f"{ways_out(self.settings, worst, self._model.tree is not None)}"
         )
+
+    def worst(self) -> WorstContact | None:
+        """The contact with the largest residual of the last step; None where nothing touched."""
+        rows, count = self._responses(), int(self.collision.counts[CONTACTS])
+        if self._after is None or not count or rows.size < ROW * count:  # no step was made since a restart
+            return None
+        response = rows.reshape(-1, ROW)[:count, RESPONSE]
+        return worst_contact(self.collision, self._model, self._after, response, self.settings.dt)
+
+    def _responses(self) -> np.ndarray:
+        """Those of the contacts, `ROW` numbers each."""
+        return self._tables.rows
+
+    def run(self, y: np.ndarray, dydt: np.ndarray, target: float) -> int:
+        """See `FixedStepper.run`."""
+        self._after = y
+        return super().run(y, dydt, target)
 
     def make_steps(self, y: np.ndarray, dydt: np.ndarray, stop: float) -> int:
         """See `FixedStepper.make_steps`."""
@@ -262,6 +297,7 @@ class ContactStepper(FixedStepper):
     def put_back(self) -> None:
         """Resume from the `fields` written by a checkpoint. Raises CheckpointError for values that cannot be."""
         check(self.collision)
+        self._contacts().pair[:] = UNKNOWN
         super().put_back()
 
     def attempt(self, y: np.ndarray) -> np.ndarray:
@@ -270,19 +306,13 @@ class ContactStepper(FixedStepper):
 
     def frame(self) -> dict[str, Any]:
         """What a trajectory records of the contacts: see `Trajectory`."""
-        report = self.report[0]
-        forces = np.zeros((len(self.collision.linked), 3))  # of the bodies and of the world
-        contacts = self._contacts()
-        impulses = self._impulses(contacts)
-        np.add.at(forces, contacts.b, impulses)
-        np.add.at(forces, contacts.a, -impulses)
-        values = {
-            "contact_force": forces[:-1] / self.settings.dt,
-            "contacts": len(contacts),
-            "penetration": float(report.deepest),
-            "contact_residual": float(report.largest_residual),
-        }
-        report.deepest = report.largest_residual = 0.0
+        report = self.report.view(np.ndarray)[0]  # a plain record is read faster
+        values = frame_of(self.collision, self._owners, self.settings.dt)
+        values |= {"penetration": float(report["deepest"]), "contact_residual": float(report["largest_residual"])}
+        report["deepest"] = report["largest_residual"] = 0.0
+        residual = float(report["residual"])
+        if residual > report["aim"] and residual > (0.0 if self._worst is None else self._worst.residual):
+            self._worst = self.worst() or self._worst
         return values
 
     def asleep(self, model: Model) -> list[str]:
@@ -291,19 +321,18 @@ class ContactStepper(FixedStepper):
 
     def contacts(self, model: Model) -> list[Contact]:
         """The contacts of the last step."""
-        names = [*model.body_names, "world"]
-        rows = self._contacts()
-        impulses = self._impulses(rows)
+        owners, rows = self._owners, self._contacts()
+        first, second, _ = owners_of(rows, self.collision, owners)
         return [
             Contact(
-                a=names[row.a],
-                b=names[row.b],
+                a=owners.names[a],
+                b=owners.names[b],
                 position=row.position.copy(),
                 normal=row.frame[:3].copy(),
                 separation=float(row.separation),
                 force=impulse / self.settings.dt,
             )
-            for row, impulse in zip(rows, impulses, strict=True)
+            for a, b, row, impulse in zip(first, second, rows, self._impulses(rows), strict=True)
         ]
 
     def efforts(self, model: Model) -> dict[str, float]:
@@ -320,12 +349,12 @@ class ContactStepper(FixedStepper):
         return efforts
 
     def _contacts(self) -> Any:
-        return self.collision.contacts[: int(self.collision.counts[CONTACTS])]
+        return rows_of(self.collision)
 
     @staticmethod
     def _impulses(contacts: Any) -> np.ndarray:
         """(n, 3) N s on the second body, world axes."""
-        return np.einsum("ij,ijk->ik", contacts.impulse, contacts.frame.reshape(-1, 3, 3))
+        return impulses_of(contacts)
 
     @property
     def timer(self) -> dict[str, float]:
@@ -334,7 +363,9 @@ class ContactStepper(FixedStepper):
 
     def contact_report(self) -> ContactReport:
         """How the contacts were solved in the run so far."""
-        report = self.report[0]
+        report, worst = self.report[0], self._worst
+        found: dict[str, Any] = {} if worst is None else {"where": str(worst), "force": worst.force}
         return ContactReport(
-            self.settings.solver, float(report.worst_penetration), float(report.worst_residual), int(report.unsolved)
-        )
+            self.settings.solver, float(report.worst_penetration), float(report.worst_residual), int(report.unsolved),
+            steps=int(report.steps), dt=float(self.settings.dt), **found,
+        )  # fmt: skip

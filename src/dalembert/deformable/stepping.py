@@ -10,7 +10,8 @@ import numpy as np
 
 from ..collide.particles import Particles
 from ..collide.tables import NEED_ROOM
-from ..contact.time_stepping import Contact, ContactReport, ContactStepper
+from ..contact.contact_point import Contact
+from ..contact.time_stepping import ContactReport, ContactStepper
 from ..core.c_function import C_TYPE
 from ..core.checkpoint_fields import LARGE, Field, columns, prefixed
 from ..core.jit import DISABLED

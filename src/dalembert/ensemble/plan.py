@@ -381,7 +381,13 @@ STACKED = (
     "potential", "balance",
 )  # fmt: skip
 AUDITED = ("work", "projection_loss", "constraint_work", "linear_impulse_balance", "angular_impulse_balance")
-OF_CONTACT = ("contact_force", "contacts", "penetration", "contact_residual")  # which no run without contact records
+OF_CONTACT = (
+    "contact_force",
+    "obstacle_contact_force",
+    "contacts",
+    "penetration",
+    "contact_residual",
+)  # which no run without contact records
 ENDINGS = ("status", "error", "wall_time", "end_time", "steps", "energy_residual", "final_state_hash", "parameters")
 
 

@@ -217,15 +217,22 @@ def _cannot_write(error: OSError, store: Store, members: Mapping[int, Any]) -> S
     )
 
 
+RECORDED = [name for name in VARIABLES if not name.startswith("contact_point_")]
+
+
 def _keep(source: Source, keep: Any) -> tuple[str | Callable[[Simulation], Any], ...]:
     """What to keep, functions of the scene's file by their names. Raises ValueError."""
     found: list[str | Callable[[Simulation], Any]] = []
     for each in (keep,) if isinstance(keep, str) or callable(keep) else keep:
+        if each in VARIABLES and str(each).startswith("contact_point_"):  # runs have different numbers of them
+            raise ValueError(
+                f"{each!r} cannot be kept: runs have different numbers of contact points; give a function of the run"
+            )
         if callable(each) or each in VARIABLES or callable(source.names.get(each)):
             found.append(each)
         else:
             raise ValueError(
-                f"{each!r} cannot be kept; give functions of the run, or names of {', '.join(VARIABLES)}"
+                f"{each!r} cannot be kept; give functions of the run, or names of {', '.join(RECORDED)}"
                 + (f", or of functions in {source.name}" if source.kind == "file" else "")
             )
     return tuple(found)

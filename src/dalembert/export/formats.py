@@ -122,8 +122,8 @@ def write_page(source: Any, path: Path) -> list[Any]:
 
 
 add_reader("a saved run", SAVED, read_run, model=False)
-add_writer("a picture", (".png",), write_picture, options=("time", "size"))
-add_writer("a film", (".mp4", ".gif"), write_film, options=("speed", "size"))
+add_writer("a picture", (".png",), write_picture, options=("time", "size", "contacts"))
+add_writer("a film", (".mp4", ".gif"), write_film, options=("speed", "size", "contacts"))
 add_writer("the page of the run", (".html",), write_page)
 
 

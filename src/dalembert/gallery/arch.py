@@ -59,6 +59,6 @@ def check(run: Simulation) -> None:
         return
     require("places", run.state.position, first, 1e-8)
     weight = G * run.model.tables["bodies"].mass.sum()
-    held = sum(abs(contact.force[2]) for contact in run.contacts if "world" in (contact.a, contact.b))
+    held = sum(abs(contact.force[2]) for contact in run.contacts if "ground" in (contact.a, contact.b))
     require("weight on the ground", held / weight, 1.0, 1e-6)
     require_solved(run, penetration=1e-9)

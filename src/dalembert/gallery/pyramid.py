@@ -41,6 +41,6 @@ def check(run: Simulation) -> None:
     boxes = len(run.model.body_names)
     rows = int(round((2.0 * boxes) ** 0.5 - 0.5))
     require("places", run.state.position, places(rows), 1e-9)
-    held = sum(abs(contact.force[2]) for contact in run.contacts if "world" in (contact.a, contact.b))
+    held = sum(abs(contact.force[2]) for contact in run.contacts if "ground" in (contact.a, contact.b))
     require("weight on the ground", held / (G * boxes), 1.0, 1e-9)
     require_solved(run, penetration=1e-9)

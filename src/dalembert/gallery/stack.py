@@ -34,12 +34,12 @@ def build(boxes: int = 10, mass: float = 1.0, friction: float = 0.5) -> Scene:
 
 def interface_forces(run: Simulation) -> np.ndarray:
     """(boxes,) N: what holds up each box from below, from the lowest up."""
-    forces = np.zeros(len(run.model.body_names))
+    names = ["ground", *run.model.body_names]  # from the lowest up
+    forces = np.zeros(len(names))
     for contact in run.contacts:
-        upper = max(contact.a, contact.b, key=lambda name: -1 if name == "world" else run.model.body_names.index(name))
-        upward = contact.force[2] if upper == contact.b else -contact.force[2]
-        forces[run.model.body_names.index(upper)] += upward
-    return forces
+        upper = max(contact.a, contact.b, key=names.index)
+        forces[names.index(upper)] += contact.force[2] if upper == contact.b else -contact.force[2]
+    return forces[1:]
 
 
 def check(run: Simulation) -> None:

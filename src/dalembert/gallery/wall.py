@@ -39,7 +39,7 @@ def check(run: Simulation) -> None:
     bodies = run.model.scene.bodies
     start = np.array([body.position for body in bodies.values()])
     require("places", run.trajectory.position.values, start[None], 2e-5)
-    held = sum(abs(contact.force[2]) for contact in run.contacts if "world" in (contact.a, contact.b))
+    held = sum(abs(contact.force[2]) for contact in run.contacts if "ground" in (contact.a, contact.b))
     require("weight on the ground", held / (G * len(bodies)), 1.0, 1e-3)
     assert run.report.contact is not None
     require("penetration", run.report.contact.penetration, 0.0, 1e-5)

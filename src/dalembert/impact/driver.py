@@ -8,7 +8,8 @@ import numpy as np
 
 from ..collide.detect import check, fields_of
 from ..collide.tables import CONTACTS, PAIRS
-from ..contact.time_stepping import Contact, ContactReport
+from ..contact.contact_point import Contact
+from ..contact.time_stepping import ContactReport
 from ..core.checkpoint_fields import CheckpointError, Field, columns, prefixed
 from ..core.interrupt import poll
 from ..core.status import EVENT, OK
@@ -145,7 +146,7 @@ class EventDriver(Stepper):
         own: Any = self.system.options[0]
         return [
             Contact(
-                self._impact.name(touch.j), self._impact.name(touch.i), touch.position.copy(), touch.frame[:3].copy(),
+                self._impact.name(touch, "j"), self._impact.name(touch, "i"), touch.position.copy(), touch.frame[:3].copy(),
                 float(touch.gap), touch.frame.reshape(3, 3).T @ touch.force,
             )
             for touch in self.system.tables.touches[: int(own.active)]

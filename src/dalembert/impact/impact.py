@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from ..collide.tables import CONTACTS
+from ..contact.points import Owners
 from ..core.c_function import DERIVATIVE
 from ..core.checkpoint_fields import Field, prefixed
 from ..core.status import NoSolution
@@ -128,7 +129,7 @@ class ContactEvent:
     """Something that happened to one point of contact.
 
     time : s. kind : "impact"; "rest", it stays; "parts"; "slips", it starts to slide; "sticks", or starts to roll.
-    a, b : names of bodies or "world". position : (3,) m. impulse : (3,) N s on b, of an impact. Where bounces piled up to
+    a, b : names of bodies or obstacles. position : (3,) m. impulse : (3,) N s on b, of an impact. Where bounces piled up to
     rest, time is the limit of their times.
     """
 
@@ -149,11 +150,11 @@ def key_of(touch: Any) -> Key:
 
 
 class Log:
-    """The events of a run in `events`. names : of the bodies, and of the world."""
+    """The events of a run in `events`. owners : the names of what touches."""
 
-    def __init__(self, names: tuple[str, ...], size: float) -> None:
+    def __init__(self, owners: Owners, size: float) -> None:
         self.events: list[ContactEvent] = []
-        self._names, self._size = names, size
+        self._owners, self._size = owners, size
         self._bounces: dict[Key, list[float]] = {}
         self._rested: set[Key] = set()
         self._table = np.zeros((0, 0))  # see `fields`
@@ -187,13 +188,13 @@ class Log:
             self._rested.add(key_of(touch))
         self.events.append(
             ContactEvent(
-                time, kind, self._name(touch["j"]), self._name(touch["i"]), np.array(touch["position"]),
+                time, kind, self._name(touch, "j"), self._name(touch, "i"), np.array(touch["position"]),
                 np.zeros(3) if impulse is None else impulse,
             )
         )  # fmt: skip
 
-    def _name(self, body: int) -> str:
-        return self._names[min(body, len(self._names) - 1)]
+    def _name(self, touch: Any, side: str) -> str:
+        return self._owners.name(int(touch[side]), int(touch["a"]), int(touch["b"]))
 
     def note_changes(self, time: float, before: Any, now: Any) -> None:
         """Log which contacts came to rest, parted, began to slip or to stick, by the tables before and after."""
@@ -270,7 +271,8 @@ class Impact:
         self._dydt = np.zeros(model.size)
         self._law = LAWS[settings.law]
         self._bodies = len(model.body_names)
-        self.log = Log((*model.body_names, "world"), settings.size)
+        self.owners = Owners(model.scene)
+        self.log = Log(self.owners, settings.size)
         self.worst_gap, self.frame_gap = 0.0, 0.0
         self._repeats = Repeats(settings.size)
         own: Any = system.options[0]
@@ -338,8 +340,10 @@ class Impact:
         deepest = max((-float(contact.separation) for contact in near), default=0.0)
         if deepest > OVERLAP * size and self._driver.counts["steps"] == 0:
             worst = max(near, key=lambda contact: -contact.separation)
+            pair = self.system.detector.collision.pairs[worst.pair]
+            one, two = (self.owners.name(int(body), int(pair.a), int(pair.b)) for body in (worst.a, worst.b))
             raise ValueError(
-                f"{self.name(worst.a)!r} and {self.name(worst.b)!r} overlap at the start by {deepest:.3g} m; put them "
+                f"{one!r} and {two!r} overlap at the start by {deepest:.3g} m; put them "
                 "apart, or use method='time_stepping', which does so itself"
             )
         self.worst_gap = max(self.worst_gap, deepest)
@@ -533,6 +537,6 @@ class Impact:
                 along = float(touch.velocity[1:] @ touch.frame.reshape(3, 3)[1:] @ touch.slide)
                 touch.slack_slide = max(0.0, -along) + self._slack(STOPS, key, own.tiny_speed)
 
-    def name(self, body: int) -> str:
-        """The name of a body by its number."""
-        return self.model.body_names[body] if body < self._bodies else "world"
+    def name(self, touch: Any, side: str) -> str:
+        """The name of body i or j of a touch, or of the obstacle there."""
+        return self.owners.name(int(touch[side]), int(touch["a"]), int(touch["b"]))

@@ -127,7 +127,7 @@ class Stepper(ABC):
         return []
 
     def contacts(self, model: Any) -> list[Any]:
-        """The contacts of the last step (`contact.time_stepping.Contact`)."""
+        """The contacts of the last step (`contact.contact_point.Contact`)."""
         return []
 
     def asleep(self, model: Any) -> list[str]:

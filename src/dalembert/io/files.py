@@ -356,6 +356,12 @@ class Warnings:
         self._first.setdefault(key, (element, message))
         self._count[key] = self._count.get(key, 0) + 1
 
+    def at_most(self, element: Element, name: str, value: float, most: float) -> float:
+        """The value or, with a warning, `most` where it is larger."""
+        if value > most:
+            self.add(element, f"{name} is {value:g}; {most:g} is used, the largest that is allowed", f"large {name}")
+        return min(value, most)
+
     def list(self) -> list[ModelWarning]:
         """In the order of the file."""
         found = [

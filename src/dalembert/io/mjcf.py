@@ -479,7 +479,7 @@ def set_contacts(
             for b in ends[1]:
                 built.scene.set_contact(a, b, enabled=False)
     for attributes, first, second in pairs:
-        own: Any = _pair_friction(attributes, first[1], second[1])
+        own: Any = _pair_friction(attributes, first[1], second[1], warnings)
         note_unasked(attributes, warnings)
         with located(attributes.element):
             for a in _touching(built, *first):
@@ -487,7 +487,7 @@ def set_contacts(
                     built.scene.set_contact(a, b, **own)
 
 
-def _pair_friction(attributes: Attributes, first: Solid, second: Solid) -> dict[str, float]:
+def _pair_friction(attributes: Attributes, first: Solid, second: Solid, warnings: Any) -> dict[str, float]:
     """`FRICTIONS` of a pair. The file has those of two tangents for sliding and rolling; here one counts for both."""
     condim = attributes.integer("condim", 3)
     if condim not in (1, 3, 4, 6):
@@ -501,7 +501,10 @@ def _pair_friction(attributes: Attributes, first: Solid, second: Solid) -> dict[
         friction[3] if condim == 6 else 0.0,
         friction[2] if condim >= 4 else 0.0,
     )
-    return {name: min(float(value), MOST.get(name, MOST_FRICTION)) for name, value in zip(FRICTIONS, own, strict=True)}
+    return {
+        name: warnings.at_most(attributes.element, name.replace("_", " "), float(value), MOST.get(name, MOST_FRICTION))
+        for name, value in zip(FRICTIONS, own, strict=True)
+    }
 
 
 def _touching(built: Built, segment: Segment | None, solid: Solid | None) -> list[str]:

@@ -545,9 +545,10 @@ class Geoms:
             raise attributes.element.error("contype, conaffinity and friction must not be negative; correct them")
         solid.mask = contype, conaffinity, attributes.integer("priority", 0)
         solid.touches = bool(contype | conaffinity) and self.settings.contacts
-        solid.friction = 0.0 if condim == 1 else min(float(friction[0]), MOST_FRICTION)
         if condim not in (1, 3, 4, 6):
             raise attributes.element.error(f"condim is {condim}; give 1, 3, 4 or 6")
+        rubs = self.warnings.at_most(attributes.element, "friction", float(friction[0]), MOST_FRICTION)
+        solid.friction = 0.0 if condim == 1 else rubs
         solid.torsional_friction = min(float(friction[1]), MOST["torsional_friction"]) if condim >= 4 else 0.0
         solid.rolling_friction = min(float(friction[2]), MOST["rolling_friction"]) if condim == 6 else 0.0
         if "rgba" in attributes:

@@ -74,9 +74,11 @@ class Geometries:
         friction, restitution = 0.5, 0.0
         for element in (item for contact in link.all("contact") for item in contact.children):
             if element.tag == "lateral_friction":
-                friction = min(Attributes(element).number("value", None, 0.0), MOST_FRICTION)
+                friction = Attributes(element).number("value", None, 0.0)
+                friction = self.warnings.at_most(element, "friction", friction, MOST_FRICTION)
             elif element.tag == "restitution":
-                restitution = min(Attributes(element).number("value", None, 0.0), 1.0)
+                restitution = Attributes(element).number("value", None, 0.0)
+                restitution = self.warnings.at_most(element, "restitution", restitution, 1.0)
             else:
                 self.warnings.add(element, "contact here is hard; this is not used", f"contact {element.tag}")
         return friction, restitution

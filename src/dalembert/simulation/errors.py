@@ -173,6 +173,7 @@ def _first_not_finite(simulation: Any) -> str | None:
 def _fastest(simulation: Any) -> str:
     """The fastest body or particle."""
     state = State(simulation.model, simulation._y, simulation.time)
-    speed = np.linalg.norm([*state.velocity, *state.particle_velocity], axis=1)
+    with np.errstate(over="ignore"):
+        speed = np.linalg.norm([*state.velocity, *state.particle_velocity], axis=1)
     index = int(np.argmax(speed))
     return f"the fastest {_name(simulation.model, index)} moves at {speed[index]:.3g} m/s"

@@ -17,7 +17,7 @@ from ..collide import query
 from ..collide.detect import Detector, collision_of
 from ..collide.tables import CONTACTS
 from ..collide.tables import Collision as Tables
-from ..contact.time_stepping import Contact
+from ..contact.contact_point import Contact
 from ..core.tables import Column, column_of, is_table
 from ..impact.impact import ContactEvent
 from ..integrate.stepper import Stepper

@@ -8,9 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from ..contact.contact_point import NO_POINTS, as_seen
+from ..contact.points import Owners, forces_on, listed_points, of_sleepers
 from ..core.c_function import MEASURE
 from ..core.status import LARGEST
 from ..dynamics.mechanism import Mechanism
+from ..integrate.stepper import Stepper
 from ..model.compile import Model
 from ..model.tables import (
     CONSTRAINT_WORK,
@@ -22,10 +25,13 @@ from ..model.tables import (
     STATE_SIZE,
     TORQUE_IMPULSE,
 )
+from .contact_points import joined
 from .trajectory import Trajectory
 
+MOST_POINTS = 2_000_000  # contact points of a run: 150 MB
 FURTHER_FRAMES = (
     "contact_force",
+    "obstacle_contact_force",
     "contacts",
     "penetration",
     "contact_residual",
@@ -38,9 +44,13 @@ FURTHER_FRAMES = (
 
 
 class Recorder:
-    """Collects frames: the state, the energies, the reactions and the errors of the joints."""
+    """Collects frames: the state, the energies, the reactions, the errors of the joints, and the contacts.
 
-    def __init__(self, model: Model, mechanism: Mechanism) -> None:
+    points : whether contact points are kept. Of a run with more than `MOST_POINTS` they are kept of every second frame, then
+    of every fourth, and so on: `points_every`.
+    """
+
+    def __init__(self, model: Model, mechanism: Mechanism, points: bool = True) -> None:
         self.model, self.mechanism, self.system = model, mechanism, mechanism.system
         self.moving = bool(getattr(mechanism, "moving", False))  # coordinates of the user's that depend on time
         self.frames: dict[str, list[Any]] = {
@@ -51,6 +61,8 @@ class Recorder:
         self._dydt = np.empty(model.size)
         self._firsts = np.array(model.graph.joints["row"], dtype=np.int64).reshape(-1)
         self._active = self.system.joints.active
+        self.owners = Owners(model.scene)
+        self.points_every, self._points, self._last_points = 1 if points else 0, 0, NO_POINTS
 
     def record(self, time: float, y: np.ndarray, contact: dict[str, Any] | None = None) -> bool:
         """Keep one frame; `y` is read, and the workspace of the system is used. contact: what is known of contacts.
@@ -73,6 +85,7 @@ class Recorder:
         frames["reaction_torque"].append(wrenches[:, 3:].copy())
         frames["condition"].append(float(self.system.settings[0].condition))
         self.keep(contact or {})
+        self._thin_points()
         return True
 
     def record_unknown(self, time: float, y: np.ndarray) -> None:
@@ -92,6 +105,52 @@ class Recorder:
         for key, value in values.items():
             self.frames.setdefault(key, []).append(value)
 
+    def contact_frame(self, driver: Stepper) -> dict[str, Any]:
+        """What a frame records of contact: that of the stepper, the forces on obstacles, and the contact points."""
+        values, bodies, owners = driver.frame(), driver.bodies, self.owners
+        if "contact_force" not in values:
+            return values
+        if bodies is None:
+            points = listed_points(driver.contacts(self.model), owners)
+            values |= {"obstacle_contact_force": forces_on(points, len(owners.names))[owners.bodies :]}
+        else:
+            points = values.pop("contact_points")
+            points = self._with_sleepers(points, values, bodies.collision.asleep)
+        self._last_points = points
+        return values | ({"contact_points": points} if self.points_every else {})
+
+    def go_on_from(self, before: Trajectory) -> None:
+        """Take the contact points of the last frame of a run for those of the frame before the first."""
+        if "contact_point_count" in before:
+            points = before.recorded_points
+            if points.names == self.owners.names:
+                self._last_points = points.of_frame(len(before) - 1)
+
+    def _with_sleepers(self, points: Any, values: dict[str, Any], asleep: np.ndarray) -> Any:
+        """The points with those between bodies that sleep, which bear what they bore, and their forces added to `values`."""
+        found = of_sleepers(self._last_points, asleep, self.owners)
+        if not len(found):
+            return points
+        forces, bodies = forces_on(found, len(self.owners.names)), self.owners.bodies
+        values["contact_force"] = values["contact_force"] + forces[:bodies]
+        if "obstacle_contact_force" in values:
+            values["obstacle_contact_force"] = values["obstacle_contact_force"] + forces[bodies:]
+        return np.concatenate([points, found])
+
+    def _thin_points(self) -> None:
+        """Count the points of the last frame; where there are too many, keep those of every second frame only."""
+        kept = self.frames.get("contact_points")
+        if kept is None:
+            return
+        if (len(kept) - 1) % self.points_every:
+            kept[-1] = None
+            return
+        self._points += len(kept[-1])
+        if self._points > MOST_POINTS:
+            self.points_every *= 2
+            kept[:] = [points if i % self.points_every == 0 else None for i, points in enumerate(kept)]
+            self._points = sum(len(points) for points in kept if points is not None)
+
     def _worst(self, values: np.ndarray) -> np.ndarray:
         if not self._firsts.size:
             return np.zeros(len(self.model.joint_names))
@@ -107,17 +166,23 @@ class Recorder:
         while len(self) and self.frames["time"][-1] >= time:
             for values in self.frames.values():
                 values.pop()
+            self._points = sum(len(p) for p in self.frames.get("contact_points", ()) if p is not None)
 
     def ledger(self) -> dict[str, np.ndarray]:
         """The audit, frame by frame; see `Trajectory` for the names and units."""
         return ledger(self.model, np.array(self.frames["state"]), np.array(self.frames["energies"]), self.moving)
 
-    def since(self, index: int) -> dict[str, np.ndarray]:
-        """Times and ledger of the frames from `index` on; residuals are counted from the first frame of all."""
+    def since(self, index: int) -> dict[str, Any]:
+        """Times, ledger and contact points (as views draw them) of the frames from `index` on; residuals are counted from the
+        first frame of all."""
         part = copy.copy(self)
         part.frames = {key: [values[0], *values[index:]] for key, values in self.frames.items()}
         found = {"time": np.array(part.frames["time"]), **part.ledger()}
-        return {key: values[1:] for key, values in found.items()}
+        later: dict[str, Any] = {key: values[1:] for key, values in found.items()}
+        if "contact_points" in self.frames:
+            points = self.frames["contact_points"][index:]
+            later["contact_points"] = [as_seen(NO_POINTS if p is None else p, self.owners.bodies) for p in points]
+        return later
 
     def trajectory(self, attrs: dict[str, Any], coordinates: dict[str, str]) -> Trajectory:
         """Everything recorded so far as labelled arrays; coordinates: of joints, with their units."""
@@ -133,9 +198,11 @@ class Recorder:
             joint_velocity_error=np.array(self.frames["joint_velocity_error"]).reshape(count, joints),
         )
         variables.update({key: np.array(self.frames[key]) for key in FURTHER_FRAMES if key in self.frames})
+        variables.update(joined(self.frames["contact_points"]) if "contact_points" in self.frames else {})
         return Trajectory.from_arrays(
             variables,
             bodies=list(model.body_names),
+            obstacles=self.owners.names[self.owners.bodies :] if "contact_force" in self.frames else (),
             joints=list(model.joint_names),
             forces=list(model.force_names),
             coordinates=coordinates,

@@ -197,6 +197,7 @@ def options_table() -> str:
 
 # Checks of arguments --------------------------------------------------------------------------------------------------
 
+MOST_OF_ALL = 10**12
 MOST_STEPS_A_FRAME = 1e12  # weeks of computing
 
 
@@ -247,11 +248,12 @@ def check_step(dt: Any, frames: float) -> None:
 
 def whole(name: str, value: Any, most: int | None = None) -> int:
     """The value, a whole number from 1 to `most`. Raises ValueError."""
-    if not (isinstance(value, int) and not isinstance(value, bool) and value >= 1 and (most is None or value <= most)):
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value <= (most or MOST_OF_ALL):
         raise ValueError(
             f"{name} is {value!r:.80}; give a whole number {'of at least 1' if most is None else f'from 1 to {most}'}"
+            + (f" and at most {MOST_OF_ALL}" if most is None and _number(value) > MOST_OF_ALL else "")
         )
-    return value
+    return int(value)
 
 
 def one_of(what: str, value: Any, names: Iterable[str], plural: str) -> str:

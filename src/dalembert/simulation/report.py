@@ -13,7 +13,8 @@ from ..deformable.tables import ParticleReport
 from ..model.tables import STAGES
 from .constraint_system import SolverReport
 
-WARNING = "warning"  # the name of its rows
+WARNING, UNSOLVED = "warning", "not solved"  # names of rows
+LONG = (WARNING, UNSOLVED)  # rows of sentences, broken into lines
 YELLOW, PLAIN = "\x1b[33m", "\x1b[0m"
 
 
@@ -51,6 +52,7 @@ class Report:
     condition: float  # of the constraint system: its least ratio of pivots, 0 where constraints depend on each other
     stages: dict[str, float]  # s spent in each
     solver: SolverReport | None  # of the constraint system, where it is iterative
+    not_solved: str  # steps of contact that missed their tolerance, in a sentence; empty where none did
     contact: ContactReport | None  # where bodies touch
     particles: ParticleReport | None  # where they have time steps of their own
     slow_functions: list[str]  # of the user, in plain Python
@@ -66,6 +68,7 @@ class Report:
         """The lines of the table."""
         lines = [
             ("scene", f"{self.scene}, {self.method}" + (" (interrupted)" if self.interrupted else "")),
+            *([(UNSOLVED, self.not_solved)] if self.not_solved else []),
             *((WARNING, message) for message in self.warnings),
             ("simulated time", f"{self.simulated_time:.6g} s"),
             ("wall time", f"{self.wall_time:.4g} s  ({self.real_time_factor:.4g} × real time)"),
@@ -120,7 +123,7 @@ class Report:
         left = max(len(name) for name, _ in rows) + 2
         lines = []
         for name, value in rows:
-            if name != WARNING:
+            if name not in LONG:
                 lines.append(f"{name:<{left}}{value}")
                 continue
             found = textwrap.wrap(value, max(width - left, 30), break_long_words=False, break_on_hyphens=False)
@@ -154,7 +157,7 @@ def make_report(simulation: Any) -> Report:
     moving = simulation.recorder.moving
     projected, worked = -ledger["projection_loss"], np.zeros(1) if moving else ledger["constraint_work"]
     explained = projected - projected[0] + worked - worked[0]
-    steps = counts["steps"]
+    steps, contact = counts["steps"], simulation._driver.contact_report()
     return Report(
         scene=simulation.model.name,
         method=simulation.method,
@@ -184,7 +187,8 @@ def make_report(simulation: Any) -> Report:
         condition=float(min(frames["condition"])),
         stages=stage_times(simulation),
         solver=None if simulation._constraint_solver is None else simulation._constraint_solver.report(),
-        contact=simulation._driver.contact_report(),
+        not_solved="" if contact is None else contact.verdict(),
+        contact=contact,
         particles=simulation._driver.particle_report(),
         slow_functions=list(simulation.model.slow),
         interrupted=simulation.interrupted,

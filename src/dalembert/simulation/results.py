@@ -43,6 +43,7 @@ class Results:
     _at_frame: checkpoint.Snapshot | None
     _begun_from: checkpoint.Checkpoint | None
     _alone: Any
+    _contact_points: bool
     _record: Any
     _warn_after: Any
     _forget_controls: Any
@@ -111,16 +112,17 @@ class Results:
         with self._alone():
             try:
                 found = checkpoint.detach(trajectory.dataset, checkpoint.NOW)
-                self._go_on_from(float(trajectory.times[-1]), y, trajectory.last_joint_coordinates, found)
+                self._go_on_from(float(trajectory.times[-1]), y, trajectory.last_joint_coordinates, found, trajectory)
             except CheckpointError as error:
                 raise TrajectoryError(str(error)) from None
         return self
 
     def _go_on_from(
-        self, time: float, y: np.ndarray, turns: dict[str, float], found: checkpoint.Checkpoint | None
-    ) -> None:
-        """Begin a record at a state and its checkpoint, if there is one; turns: coordinates of joints there. Raises
-        CheckpointError."""
+        self, time: float, y: np.ndarray, turns: dict[str, float], found: checkpoint.Checkpoint | None,
+        before: Trajectory | None = None,
+    ) -> None:  # fmt: skip
+        """Begin a record at a state and its checkpoint, if there is one; turns: coordinates of joints there. before : the run
+        that it goes on from. Raises CheckpointError."""
         self._set_state(time, y, turns)
         self.advances, self.resumed, self._begun_from = [], True, None
         if found is None or not checkpoint.of_state(found, y):
@@ -131,7 +133,9 @@ class Results:
         elif checkpoint.same_settings(self, found):
             checkpoint.put_back(self, found)
             self._begun_from = found
-        self.recorder = Recorder(self.model, self._mechanism)
+        self.recorder = Recorder(self.model, self._mechanism, self._contact_points)
+        if before is not None:
+            self.recorder.go_on_from(before)
         self._record()
 
     def _set_state(self, time: float, y: np.ndarray, turns: dict[str, float] | None) -> None:

@@ -177,7 +177,7 @@ class Advancing:
 
     def _record(self) -> None:
         """Record a frame. Raises SimulationError if the state or its energies are not finite."""
-        recorded = self.recorder.record(self.time, self._y, self._driver.frame())
+        recorded = self.recorder.record(self.time, self._y, self.recorder.contact_frame(self._driver))
         if raised(self.model) is not None or not recorded:
             raise failure(self, NON_FINITE)
         self.recorder.keep({**self._effort_frame(), **self._joint_frame()})

@@ -51,6 +51,7 @@ def at_the_start(run: Any) -> Iterator[str]:
     yield from _unused(run)
     yield from _unseen(run)
     yield from _overlaps(run)
+    yield from _hard_to_solve(run)
     yield from _unused_frictions(run)
 
 
@@ -79,9 +80,11 @@ def of_the_steps(run: Any) -> Iterator[tuple[str, str]]:
             ways = [f"raise iterations (now {own.iterations})", "take a smaller dt"]
             if own.solver == DEFAULT and run.model.tree is None:
                 ways.append('pass solver="interior_point"')
+            found = bodies.contact_report().where
+            where = f" (at frames, {found})" if found else ""
             message = (
                 f"the contact solver {own.solver!r} missed its tolerance of {own.tolerance:g} {_unit(own.solver)} in "
-                f"{_share(unsolved, steps)}, by {float(report.worst_residual[0]):.3g} m/s at worst; {_or(ways)}"
+                f"{_share(unsolved, steps)}, by {float(report.worst_residual[0]):.3g} m/s at worst{where}; {_or(ways)}"
             )
             yield "contact", message
     if particles is not None:
@@ -93,6 +96,13 @@ def of_the_steps(run: Any) -> Iterator[tuple[str, str]]:
                 "newton_tolerance or linear_tolerance if that is enough"
             )
             yield "particles", message
+    every = run.recorder.points_every
+    if every > 1:
+        message = (
+            f"contact points are kept of one frame in {every}, as there are more than two million; record fewer frames a "
+            "second, or pass contact_points=False"
+        )
+        yield "contact points", message
     if run._constraint_solver is not None:
         found = run._constraint_solver.report()
         if _often(found.unsolved, found.solutions):
@@ -194,6 +204,49 @@ def _unseen(run: Any) -> Iterator[str]:
         yield (
             f"particles {names(found)} collide with nothing in method {run.method!r}: particles collide in time steps only; "
             f"use method={TIME_STEPPING!r} or an implicit one"
+        )
+
+
+# Contact that no solver solves, or that needs none ------------------------------------------------------------------------
+
+FAR_APART = 1e8  # ratio of masses: speeds of a heavy body, to rounding, are then 1e-8 of those of a light one
+FINEST = 1e-13  # m/s: rounding of the speeds of contacts
+MANY_SIZES = 10.0  # of the smallest thing that touches: a longer way in a step, from rest
+
+
+def _hard_to_solve(run: Any) -> Iterator[str]:
+    """Steps, tolerances and masses with which contact is not what Coulomb's law says."""
+    bodies, model = run._driver.bodies, run.model
+    if bodies is None:
+        return
+    own, gravity = bodies.settings, float(np.linalg.norm(model.scene.gravity))
+    solver = CONTACT_SOLVERS[own.solver]
+    gained = gravity * own.dt
+    if solver.unit == "m/s" and own.tolerance > gained > 0.0:
+        yield (
+            f"tolerance={own.tolerance:g} m/s is more than the speed that gravity gives in a step of {own.dt:g} s, "
+            f"{gained:.3g} m/s, so that contacts need not bear any weight; give {solver.tolerance:g}, or at most "
+            f"{0.01 * gained:.1g}"
+        )
+    if solver.unit == "m/s" and own.tolerance < FINEST:
+        yield (
+            f"tolerance={own.tolerance:g} m/s is below the rounding of speeds, and most steps will miss it; give {FINEST:g} "
+            f"or more (the default is {solver.tolerance:g})"
+        )
+    touching = [body for body in model.scene.bodies.values() if body.material is not None]
+    size, way = Queries(model).size if touching else np.inf, 0.5 * gained * own.dt
+    if way > MANY_SIZES * size:
+        yield (
+            f"in a step of dt={own.dt:g} s things at rest fall {way:.3g} m, {way / size:.3g} times the radius of the "
+            f"smallest that touches; give a smaller dt, such as {np.sqrt(0.02 * size / gravity):.1g}"
+        )
+    masses = {body.name: float(body.mass) for body in touching if np.isfinite(body.mass) and body.mass > 0.0}
+    if masses and max(masses.values()) > FAR_APART * min(masses.values()):
+        heavy, light = max(masses, key=masses.__getitem__), min(masses, key=masses.__getitem__)
+        yield (
+            f"the masses of bodies that touch go from {masses[light]:.3g} kg ({light!r}) to {masses[heavy]:.3g} kg "
+            f"({heavy!r}), 1:{masses[heavy] / masses[light]:.3g}; contact between such bodies cannot be solved to a useful "
+            "tolerance. Bring the masses nearer to each other, or make the heavy one an obstacle"
         )
 
 

@@ -174,14 +174,21 @@ def energy(run: Simulation) -> float:
 
 
 def touching(run: Simulation) -> np.ndarray:
-    """The contacts of a run at its current state: (k, 9), point (m), force on the second body (N), normal."""
+    """The contacts of a run at its current state, (k, 10): point (m), force (N) on the second body, or on the first where the
+    second is an obstacle, the normal into that body, and a number of the manifold."""
     bodies = run._driver.bodies
     if bodies is not None:
         rows = bodies._contacts()
-        parts = (rows.position, bodies._impulses(rows) / bodies.settings.dt, rows.frame[:, :3])
+        onto = np.where(rows.b < len(run.model.body_names), 1.0, -1.0)[:, None]
+        forces = onto * bodies._impulses(rows) / bodies.settings.dt
+        parts = (rows.position, forces, onto * rows.frame[:, :3], rows.pair[:, None])
         found = np.concatenate(parts, axis=1)
     else:
-        found = np.array([(*c.position, *c.force, *c.normal) for c in run.contacts]).reshape(-1, 9)
+        names = set(run.model.body_names)
+        rows = [(c, 1.0 if c.b in names else -1.0) for c in run.contacts]
+        found = np.array([(*c.position, *(s * c.force), *(s * c.normal), k) for k, (c, s) in enumerate(rows)]).reshape(
+            -1, 10
+        )
     return found.astype(np.float32)
 
 
@@ -217,7 +224,7 @@ class Session:
         self.hand = Hand()
         self.gravity = scene.gravity.copy()
         self.inputs: dict[str, dict[str, float]] = {}  # motor → inputs that were set
-        self.contacts: list[np.ndarray] = []  # of each frame: (k, 9), point (m), force on the second (N), normal
+        self.contacts: list[np.ndarray] = []  # of each frame: (k, 10), see `touching`
         self.gravities: list[np.ndarray] = []  # of each frame: (3,) m/s²
         self._rows: dict[str, int] = {}
         self._build()
@@ -403,7 +410,7 @@ class Session:
         record, the contacts are not known."""
         last = len(self.run.recorder) - 1
         del self.contacts[last:], self.gravities[last:]
-        self.contacts += [np.zeros((0, 9), np.float32)] * (last - len(self.contacts))
+        self.contacts += [np.zeros((0, 10), np.float32)] * (last - len(self.contacts))
         self.contacts.append(touching(self.run))
         self.gravities += [self.gravity] * (last + 1 - len(self.gravities))
 

@@ -69,6 +69,8 @@ class Simulation(Advancing, Results, Controls, Inspection):
         with its preconditioner, equilibration and tolerance. Joint coordinates and hold="penalty" take "ldl" only.
     assemble : close open joints and make velocities consistent first, by the smallest change in the mass metric. Without it
         a scene with open joints is rejected.
+    contact_points : whether frames keep the contact points, 76 bytes each (see `Trajectory.contact_points`). Of a run with
+        more than two million they are kept of every second frame, fourth and so on, with a warning.
     controller, control_rate : a function of the run that may read the state and set motors, and its rate, Hz. It is called at
         the start and every 1/control_rate s; inputs of motors are constant in between. A `TimeSeries` is a controller. Fixed
         steps must divide that time. An exception that it raises ends the run as a SimulationError.
@@ -92,13 +94,14 @@ class Simulation(Advancing, Results, Controls, Inspection):
         coordinates: str | GeneralizedCoordinates | Callable[[Scene], GeneralizedCoordinates] = "maximal",
         constraint_solver: str | IterativeSolver = "ldl",
         assemble: bool = False,
+        contact_points: bool = True,
         controller: Callable[[Simulation], Any] | None = None,
         control_rate: float | None = None,
         **options: Unpack[MethodOptions],
     ) -> None:
         require_known(options)
         named = {"method": None if isinstance(method, Method) else method, "hold": hold}
-        require_kinds(named, {"assemble": assemble, "stop_unsolved": stop_unsolved})
+        require_kinds(named, {"assemble": assemble, "stop_unsolved": stop_unsolved, "contact_points": contact_points})
         self.frames = positive("frames", frames, "frames a second")
         setup = set_up(scene, method, options, coordinates, constraint_solver, hold, self.frames)
         self.model, self._method, self.method = setup.model, setup.method, setup.method.name
@@ -119,9 +122,10 @@ class Simulation(Advancing, Results, Controls, Inspection):
         self.arguments = {
             **setup.options, "stop_unsolved": stop_unsolved, "method": self.method, "hold": hold, "stiffness": stiffness,
             "damping": damping, "frames": self.frames, "coordinates": self._generalized or setup.coordinates,
-            "constraint_solver": constraint_solver, "assemble": assemble, "controller": controller,
-            "control_rate": control_rate,
+            "constraint_solver": constraint_solver, "assemble": assemble, "contact_points": bool(contact_points),
+            "controller": controller, "control_rate": control_rate,
         }  # fmt: skip
+        self._contact_points = bool(contact_points)
         self._stability_known, self._stop_unsolved = False, bool(stop_unsolved)
         self._hold, self._assemble = (HOLD[hold], stiffness, damping), assemble
         require_answers(self.model)
@@ -188,7 +192,7 @@ class Simulation(Advancing, Results, Controls, Inspection):
             prepare(self)
             self._changed_by_hand("the start")
         self._seen = None
-        self.recorder = Recorder(self.model, self._mechanism)
+        self.recorder = Recorder(self.model, self._mechanism, self._contact_points)
         self._begun_from: checkpoint.Checkpoint | None = None  # that a resumed run began from
         self._at_frame: checkpoint.Snapshot | None = None  # of a frame, the last one where frames take long
         self._snapshot_due = 0.0  # s

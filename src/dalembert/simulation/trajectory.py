@@ -32,7 +32,9 @@ from ..core.status import warn
 if TYPE_CHECKING:
     import xarray
 
+    from ..contact.contact_point import Contact
     from ..view.plots import Plots
+    from .contact_points import RecordedPoints
 
 
 # Hash of the contents, which detects damaged files --------------------------------------------------------------------
@@ -82,6 +84,7 @@ class Variable(NamedTuple):
     description: str
     required: bool = False
     may_be_nan: bool = False  # a solver may not define it at every instant
+    dtype: str = "f8"
 
 
 VARIABLES: dict[str, Variable] = {
@@ -116,9 +119,30 @@ VARIABLES: dict[str, Variable] = {
         ("time", "force"), "N or N m", "of motors, stops and dry friction, along their coordinates", may_be_nan=True
     ),
     "contact_force": Variable(("time", "body", "xyz"), "N", "of all contacts on the body in the last step, world axes"),
+    "obstacle_contact_force": Variable(
+        ("time", "obstacle", "xyz"), "N", "of all contacts on the obstacle in the last step, world axes"
+    ),
     "contacts": Variable(("time",), "1", "points of contact looked at in the last step"),
     "penetration": Variable(("time",), "m", "deepest overlap met since the frame before"),
     "contact_residual": Variable(("time",), "m/s", "largest natural-map residual since the frame before"),
+    # Contact points, frame after frame: see `contact_points`
+    "contact_point_count": Variable(
+        ("time",), "1", "contact points of each frame, −1 where they were not kept", dtype="i4"
+    ),
+    "contact_point_start": Variable(("time",), "1", "where the points of each frame begin", dtype="i4"),
+    "contact_point_a": Variable(
+        ("contact_point",), "1", "first body; from the number of bodies on, obstacles in their order", dtype="i4"
+    ),
+    "contact_point_b": Variable(("contact_point",), "1", "second body or obstacle, likewise", dtype="i4"),
+    "contact_point_manifold": Variable(
+        ("contact_point",), "1", "points of a frame with the same number are of the same two convex parts", dtype="i4"
+    ),
+    "contact_point_position": Variable(("contact_point", "xyz"), "m", "midway between the surfaces, world axes"),
+    "contact_point_normal": Variable(("contact_point", "xyz"), "1", "unit, from a to b, world axes", dtype="f4"),
+    "contact_point_separation": Variable(
+        ("contact_point",), "m", "distance of the surfaces, negative where they overlap", dtype="f4"
+    ),
+    "contact_point_force": Variable(("contact_point", "xyz"), "N", "on b, the mean over the last step, world axes"),
     "solver_iterations": Variable(
         ("time",), "1", "iterations for one solution of the constraint system, since the frame before"
     ),
@@ -162,7 +186,7 @@ def check_structure(dataset: xarray.Dataset, source: str) -> None:
 
 def check_sizes(dataset: xarray.Dataset, source: str, outer: str | None = None) -> None:
     """Check axes, types and sizes of what is there; outer : an axis that may stand before the others."""
-    for axis in ("body", "joint", "force", "coordinate"):
+    for axis in ("body", "obstacle", "joint", "force", "coordinate"):
         if dataset.sizes.get(axis, 0) > MAX_NAMES:
             raise TrajectoryError(f"{source}: {dataset.sizes[axis]} names along {axis!r}, at most {MAX_NAMES}")
     if dataset.sizes.get("particle", 0) > MAX_PARTICLES:
@@ -192,9 +216,14 @@ def _check_values(dataset: xarray.Dataset, source: str) -> None:
             bad = ~np.isfinite(dataset[name].values)
             if bad.any():
                 first = np.argwhere(bad)[0]
-                raise TrajectoryError(
-                    f"{source}: {name!r} is not finite at t = {times[first[0]]:g} s, index {tuple(first.tolist())}"
-                )
+                when = f" at t = {times[first[0]]:g} s" if variable.dims[0] == "time" else ""
+                raise TrajectoryError(f"{source}: {name!r} is not finite{when}, index {tuple(first.tolist())}")
+    if any(name.startswith("contact_point_") for name in map(str, dataset.data_vars)):
+        from .contact_points import impossible
+
+        found = impossible(dataset)
+        if found is not None:
+            raise TrajectoryError(f"{source}: {found}")
     norms = np.linalg.norm(dataset["orientation"].values, axis=-1)
     if norms.size and np.abs(norms - 1.0).max() > 1e-3:
         raise TrajectoryError(f"{source}: an orientation is not a unit quaternion (norm {norms.min():g})")
@@ -492,10 +521,10 @@ def _umask() -> int:
 class Trajectory:
     """A recorded run.
 
-    `dataset` holds the variables of `VARIABLES` (those that were recorded) over the coordinates time (s), body, joint,
-    force, coordinate (of joints), xyz, wxyz and phase, and along axis particle, which has no labels; its attributes say
-    which scene was run and how. Each variable is also an attribute: ``trajectory.position`` is an ``xarray.DataArray``,
-    (time, body, xyz), in metres.
+    `dataset` holds the variables of `VARIABLES` (those that were recorded) over the coordinates time (s), body, obstacle,
+    joint, force, coordinate (of joints), xyz, wxyz and phase, and along the axes particle and contact_point, which have no
+    labels; its attributes say which scene was run and how. Each variable is also an attribute: ``trajectory.position`` is
+    an ``xarray.DataArray``, (time, body, xyz), in metres.
     """
 
     def __init__(self, dataset: xarray.Dataset, *, source: str = "the trajectory") -> None:
@@ -516,6 +545,7 @@ class Trajectory:
         joints: Sequence[str] = (),
         forces: Sequence[str] = (),
         coordinates: Mapping[str, str] | None = None,
+        obstacles: Sequence[str] = (),
         attrs: Mapping[str, Any] | None = None,
     ) -> Trajectory:
         """Build a trajectory from plain arrays.
@@ -526,6 +556,7 @@ class Trajectory:
             joints: names along axis ``joint``.
             forces: names along axis ``force``.
             coordinates: names along axis ``coordinate``, with the unit of each, "rad" or "m".
+            obstacles: names along axis ``obstacle``.
             attrs: strings and numbers: ``scene``, ``method``, ``scene_json``, ``report_json``,
                 ``provenance_json``, ``version``.
 
@@ -546,6 +577,8 @@ class Trajectory:
             "xyz": ("xyz", _names("xyz")),
             "wxyz": ("wxyz", _names("wxyz")),
         }
+        if len(obstacles):
+            labels["obstacle"] = ("obstacle", _names(obstacles))
         unlabelled: dict[str, int] = {}  # lengths, by the first variable that has the axis
         data = {}
         for name, values in variables.items():
@@ -553,7 +586,7 @@ class Trajectory:
                 continue
             if name not in VARIABLES:
                 raise TrajectoryError(f"unknown variable {name!r}; the known ones are {', '.join(VARIABLES)}")
-            variable, array = VARIABLES[name], np.asarray(values, float)
+            variable, array = VARIABLES[name], np.asarray(values, VARIABLES[name].dtype)
             expected = tuple(len(labels[d][1]) if d in labels else unlabelled.get(d, -1) for d in variable.dims)
             if array.ndim != len(expected) or any(e not in (-1, s) for e, s in zip(expected, array.shape, strict=True)):
                 wanted = ", ".join(f"{d}={'any' if e < 0 else e}" for d, e in zip(variable.dims, expected, strict=True))
@@ -598,6 +631,11 @@ class Trajectory:
     def bodies(self) -> list[str]:
         """Names of the bodies, in the order of axis ``body``."""
         return self._labels("body")
+
+    @property
+    def obstacles(self) -> list[str]:
+        """Names of the obstacles, in the order of axis ``obstacle``; none where nothing could touch them."""
+        return self._labels("obstacle")
 
     @property
     def joints(self) -> list[str]:
@@ -679,6 +717,62 @@ class Trajectory:
     def joint(self, name: str) -> xarray.Dataset:
         """The variables of the joint called `name`, without axis ``joint``."""
         return self._select("joint", name)
+
+    def obstacle(self, name: str) -> xarray.Dataset:
+        """The variables of the obstacle called `name`, without axis ``obstacle``."""
+        return self._select("obstacle", name)
+
+    @property
+    def recorded_points(self) -> RecordedPoints:
+        """The contact points of all frames as plain arrays, one frame after the other. Raises KeyError for a run without."""
+        from .contact_points import RecordedPoints
+
+        return RecordedPoints(self.dataset)
+
+    @property
+    def contact_points(self) -> xarray.Dataset:
+        """All contact points along axis ``contact_point``: ``time`` of their frame (s), ``a`` and ``b`` (names of bodies or
+        obstacles), ``position`` (m), ``normal`` (unit, from a to b), ``separation`` (m, negative in overlap), ``force`` (N,
+        on b, the mean over the step before the frame), ``manifold``. They are those of all pairs that bore a force or
+        overlapped; of bodies that sleep, those with which they fell asleep. Raises KeyError for a run without.
+        """
+        return self.recorded_points.dataset()
+
+    def contacts_at(self, time: float) -> list[Contact]:
+        """The contact points of the last frame that is not later than `time` (s).
+
+        Raises KeyError for a run without contact points, ValueError for a time before the run or after it, and for a frame
+        whose points were not kept.
+        """
+        from ..view.still import within
+
+        within(self, "time", time)
+        points = self.recorded_points
+        index = max(int(np.searchsorted(self.times, time + 1e-9 * max(1.0, abs(time)), side="right")) - 1, 0)
+        if not points.kept[index]:
+            raise ValueError(
+                f"the contact points of the frame at {self.times[index]:g} s were not kept; ask for another"
+            )
+        return points.listed(index)
+
+    @property
+    def contact_pairs(self) -> dict[tuple[str, str], float]:
+        """Names of each two that touched → the largest force between them in any frame, N; the largest first. Raises
+        KeyError for a run without contact points."""
+        return self.recorded_points.pairs()
+
+    def contact_force_between(self, a: str, b: str) -> xarray.DataArray:
+        """The force of `a` on `b` (names of bodies or obstacles) by contact, (time, xyz), N, world axes: the mean over the
+        step before each frame, zero where they do not touch, NaN where the frame's points were not kept.
+
+        Raises KeyError for an unknown name and for a run without contact points, ValueError for one name twice.
+        """
+        import xarray
+
+        forces = self.recorded_points.force_between(a, b)
+        about = {"units": "N", "long_name": f"contact force of {a} on {b}"}
+        axes = {"time": self.dataset["time"], "xyz": self.dataset["xyz"]}
+        return xarray.DataArray(forces, axes, ("time", "xyz"), f"force of {a} on {b}", about)
 
     def particles(self, name: str) -> xarray.Dataset:
         """The variables of the group of particles called `name`, along axis ``particle`` in the group's own order.

@@ -384,6 +384,12 @@ class Canvas:
         quads[:, :, 2] *= nearer
         self._strokes.append((quads[:, [[0, 1, 2], [1, 3, 2]]].reshape(-1, 3, 3), np.repeat(shades, 2, axis=0)))
 
+    def add_flat(self, corners: np.ndarray, colors: np.ndarray) -> None:
+        """Triangles (m, 3, 3) m of colours (m, 3) that no light falls on."""
+        seen = self.camera.project(corners)
+        ahead = (seen[..., 2] > 0.0).all(axis=1)
+        self._strokes.append((seen[ahead], colors[ahead]))
+
     def add_balls(self, points: np.ndarray, radius: np.ndarray | float, colors: np.ndarray, least: float = 0.9) -> None:
         """Balls (n, 3) m of radii in m, with colours (n, 3) or one; at least so many pixels in radius."""
         self._add_discs(points, radius, least, colors, SOLID, 1.0)

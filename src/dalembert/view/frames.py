@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..contact.contact_point import as_seen
+
 if TYPE_CHECKING:
     from ..simulation.trajectory import Trajectory
 
@@ -21,7 +23,8 @@ class Frames:
     positions (n, p, 3) m of p particles, in single precision.
 
     What is known beside that of every frame (`FURTHER`, of those that the first frames had) is in `further`, in single
-    precision, and the contacts of each, (k, 9): place, force and normal, in `contacts`.
+    precision, and the contacts of each, (k, 10): place, force on the second body (on the first where the second
+    is an obstacle), normal into that body, and manifold, in `contacts`.
 
     Bodies that a run does not record stand where `position` and `orientation` say. Of the run's particles those with the
     indices `particles` (p,) are kept.
@@ -103,7 +106,12 @@ class Frames:
     def add_trajectory(self, trajectory: Trajectory, rows: np.ndarray) -> None:
         """Append all frames of a recorded run of the bodies `rows`."""
         names = ("time", "position", "orientation", "particle_position", *ENERGIES, *FURTHER)
-        self.add({name: trajectory[name].values for name in names if name in trajectory}, rows)
+        found: dict[str, Any] = {name: trajectory[name].values for name in names if name in trajectory}
+        if "contact_point_count" in trajectory:
+            points = trajectory.recorded_points
+            whole = as_seen(points.rows, len(trajectory.bodies))
+            found["contact_points"] = np.split(whole, points.starts[1:-1])
+        self.add(found, rows)
 
     def __len__(self) -> int:
         return self._count

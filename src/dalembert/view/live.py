@@ -19,9 +19,9 @@ from typing import Any, Self
 import numpy as np
 
 from .drawing import motion_extent, parse_scene, thinned_scene, thinning_note
-from .live_page import ALL, NOBODY, NONE, Panel, Plots, Share, facts
+from .live_page import ALL, NOBODY, NONE, Panel, Plots, Share, facts, legend
 from .live_record import Record
-from .live_scene import LiveParticles, LiveScene
+from .live_scene import PRESSURE, LiveParticles, LiveScene
 
 # Guard of the server: only its own page may connect -------------------------------------------------------------------
 #
@@ -366,6 +366,10 @@ class LiveViewer(Record):
         self.pictures += 1
         now = frames.index(wanted)
         self._scene.draw(wanted, position, orientation, frames.particles_at(wanted), frames.found(now))
+        overlays = self._scene.overlays
+        self._panel.set_legend(
+            legend(overlays.scales(), overlays.pressure_scale if PRESSURE in overlays.shown else None)
+        )
         self._draw_trails(now, wanted, position)
         self._scene.follow(self._panel.follow.value, position)
         if (

@@ -12,6 +12,7 @@ from .camera import thinned
 from .drawing import BodyDrawing, LinkDrawing, SceneDrawing
 from .frames import Frames, checked_array, checked_items
 from .live_scene import KINDS
+from .pressure import BANDS
 
 SPEEDS = {"0.02×": 0.02, "0.05×": 0.05, "0.1×": 0.1, "0.25×": 0.25, "0.5×": 0.5, "1×": 1.0, "2×": 2.0, "5×": 5.0}
 NONE, ALL = "none", "all"
@@ -38,6 +39,7 @@ class Panel:
             self.step = gui.add_button_group("step", ("−10", "−1", "+1", "+10"))
             self._speed = gui.add_dropdown("speed", tuple(SPEEDS), initial_value="1×")
             self.loop = gui.add_checkbox("loop", False)
+        self.legend = gui.add_html("", order=1.5, visible=False)
         with gui.add_folder("View", order=3):
             self.look = gui.add_button("Look at all")
             self.follow = gui.add_dropdown("follow", (NONE,), initial_value=NONE)
@@ -135,6 +137,11 @@ class Panel:
         self.warnings.content = f"<div style='{BOX}'>{items}</div>" if items else ""
         self.warnings.visible = bool(items)
 
+    def set_legend(self, text: str) -> None:
+        """Say what lengths of arrows and colours mean, in HTML; nothing hides it."""
+        if self.legend.content != text:
+            self.legend.content, self.legend.visible = text, bool(text)
+
     def set_playing(self, playing: bool) -> None:
         """Say on the button what it will do."""
         self.play.label = "Pause" if playing else "Play"
@@ -145,6 +152,25 @@ class Panel:
         self.timeline.min = first
         self.timeline.step = max((last - first) / 2000, 1e-9)
         self.timeline.disabled = False
+
+
+def legend(scales: Sequence[tuple[str, tuple[int, int, int], str]], pressure: Sequence[str] | None) -> str:
+    """HTML of a legend: (kind, colour, value) of the longest arrow of each kind, and what the bands of pressure mean from the
+    first to the last, nothing where no face bears; None where no pressure is drawn."""
+    rows = [
+        f"<div>longest arrow of {html.escape(name)}: <b style='color:rgb{color}'>{html.escape(size)}</b></div>"
+        for name, color, size in scales
+    ]
+    if pressure is not None:
+        rows.append(f"<div>{'pressure on faces, in this picture' if pressure else 'no pressure on faces'}</div>")
+    if pressure:
+        steps = "".join(f"<span style='flex:1;background:rgb{color}'></span>" for color in BANDS)
+        ends = "".join(f"<span>{html.escape(words)}</span>" for words in pressure)
+        rows.append(
+            f"<div style='display:flex;height:12px'>{steps}</div>"
+            f"<div style='display:flex;justify-content:space-between'>{ends}</div>"
+        )
+    return f"<div style='padding:2px 12px 6px;font-size:12px'>{''.join(rows)}</div>" if rows else ""
 
 
 # Energy of one body: its potential energies, and the works of the forces that act on it -------------------------------

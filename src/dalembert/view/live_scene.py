@@ -9,10 +9,12 @@ import numpy as np
 
 from .camera import axis_ends, coil_points, rotate, segments
 from .drawing import BACK, BodyDrawing, Extent, LinkDrawing, ParticleDrawing, SceneDrawing, rgb_of
+from .pressure import BANDS, patches_of, scale_words, with_prefix
 
 # Bodies: all of one shape are one batch, so that an update takes few messages -----------------------------------------
 
 CHOSEN = np.array([255, 214, 10])  # what the colour of the chosen body goes towards
+THROUGH = 0.12  # opacity of bodies that are seen through
 ROUND = 60  # faces, from which on a shape is shaded as smooth
 
 
@@ -70,6 +72,11 @@ class LiveBodies:
         """Whether bodies cast shadows, on the ground and on each other."""
         for _, handle in self.batches:
             handle.cast_shadow = handle.receive_shadow = on
+
+    def show_through(self, on: bool) -> None:
+        """Whether what is between bodies is seen through them."""
+        for _, handle in self.batches:
+            handle.opacity = THROUGH if on else None
 
     def choose(self, body: int) -> None:
         """Light a body up; −1 for none."""
@@ -189,7 +196,9 @@ ARROWS = {
     "reaction forces": (225, 130, 20),
 }  # fmt: skip
 BOXES, PLANES, POINTS, CENTRE = "bounding boxes", "separating planes", "contact points", "centre of mass"
-KINDS = (*ARROWS, POINTS, PLANES, BOXES, CENTRE)
+PRESSURE = "contact pressure"
+KINDS = (*ARROWS, PRESSURE, POINTS, PLANES, BOXES, CENTRE)
+UNITS = {"velocities": "m/s", "angular momenta": "kg m²/s", "contact forces": "N", "reaction forces": "N"}
 LONGEST = 0.17  # of the picture: the arrow of the largest value
 EDGES = np.array([(a, b) for a in range(8) for b in range(8) if a < b and (a ^ b) in (1, 2, 4)])
 CORNERS = np.array([[(i >> k & 1) * 2 - 1 for k in range(3)] for i in range(8)], float)
@@ -215,6 +224,14 @@ class LiveOverlays:
             "/contact_points", nothing[0], (214, 64, 56), point_shape="circle",
             precision="float32", visible=False,
         )  # fmt: skip
+        self._bands = [
+            server.scene.add_mesh_simple(
+                f"/pressure/{i}", np.zeros((3, 3), np.float32), np.array([[0, 1, 2]], np.uint32), color=color, side="double",
+                visible=False, cast_shadow=False, receive_shadow=False,
+            )
+            for i, color in enumerate(BANDS)
+        ]  # fmt: skip
+        self.pressure_scale: tuple[str, ...] = ()  # what the colours of the picture mean
         self._centre = server.scene.add_mesh_simple(
             "/centre_of_mass", *ball(1.0, 2), color=(240, 190, 20), visible=False, cast_shadow=False
         )
@@ -232,8 +249,8 @@ class LiveOverlays:
 
     def draw(self, position: np.ndarray, orientation: np.ndarray, found: Mapping[str, Any], joints: np.ndarray) -> None:
         """At positions (b, 3) and orientations (b, 4): what is `found` of momentum and angular_momentum (b, 3), contacts
-        (k, 9) and reaction_force (j, 3), the latter at the places `joints` (j, 3) m."""
-        contacts = np.asarray(found.get("contacts", np.zeros((0, 9))))
+        (k, 10) and reaction_force (j, 3), the latter at the places `joints` (j, 3) m."""
+        contacts = np.asarray(found.get("contacts", np.zeros((0, 10))))
         reactions = found.get("reaction_force")
         some = {
             "velocities": (position, self._velocities(found.get("momentum"))),
@@ -245,12 +262,34 @@ class LiveOverlays:
             self._draw_arrows(name, places, values)
         set_lines(self._boxes, self._box_lines(position, orientation) if BOXES in self.shown else np.zeros((0, 2, 3)))
         set_lines(self._planes, self._plane_lines(contacts if PLANES in self.shown else contacts[:0]))
+        self._draw_pressure(contacts if PRESSURE in self.shown else contacts[:0])
         self._points.visible = POINTS in self.shown and len(contacts) > 0
         if self._points.visible:
             self._points.points = contacts[:, :3].astype(np.float32)
         self._centre.visible = CENTRE in self.shown and self._masses.sum() > 0.0
         if self._centre.visible:
             self._centre.position = self._masses @ position / self._masses.sum()
+
+    def _draw_pressure(self, contacts: np.ndarray) -> None:
+        """The patches of faces that touch, a mesh for each band of pressure."""
+        patches = patches_of(contacts)
+        self.pressure_scale = scale_words(patches) if len(patches.pressure) else ()
+        bands = patches.bands
+        for i, handle in enumerate(self._bands):
+            chosen = patches.corners[bands == i]
+            handle.visible = len(chosen) > 0
+            if len(chosen):
+                handle.vertices = chosen.reshape(-1, 3).astype(np.float32)
+                handle.faces = np.arange(3 * len(chosen), dtype=np.uint32).reshape(-1, 3)
+
+    def scales(self) -> list[tuple[str, tuple[int, int, int], str]]:
+        """(kind, colour, size) of each kind of arrows that is shown: the value whose arrow is longest."""
+        return [
+            (name, color, with_prefix(self._largest[name], UNITS[name]) if UNITS[name] == "N" else
+             f"{self._largest[name]:.3g} {UNITS[name]}")
+            for name, color in ARROWS.items()
+            if name in self.shown and self._largest[name] > 0.0
+        ]  # fmt: skip
 
     def _velocities(self, momentum: np.ndarray | None) -> np.ndarray | None:
         return None if momentum is None else momentum / np.where(self._masses > 0.0, self._masses, np.inf)[:, None]
@@ -459,6 +498,7 @@ class LiveScene:
         self.bodies.show_axes(axes)
         self.bodies.cast_shadows(shadows)
         self.server.scene.configure_default_lights(cast_shadow=shadows)
+        self.bodies.show_through(PRESSURE in kinds)
         self.overlays.show(kinds)
 
     def release(self, released: Mapping[str, float]) -> None:

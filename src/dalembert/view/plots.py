@@ -243,7 +243,7 @@ class Plots:
 
     def forces(self, name: str, figure: Figure | SubFigure | None = None) -> Figure | SubFigure:
         """Over time: the reaction of a joint (N, N m, on its second body); the effort of a motor, a stop or friction in a
-        joint, and the work of any force of the ledger (J); or the contact force on a body (N)."""
+        joint, and the work of any force of the ledger (J); or the contact force on a body or an obstacle (N)."""
         run = self.trajectory
         vectors: list[tuple[str, np.ndarray]] = []
         if name in run.joints and "reaction_force" in run:
@@ -254,9 +254,12 @@ class Plots:
             return self._effort(name, figure)
         elif name in run.bodies and "contact_force" in run:
             vectors = [("contact force, N", run.body(name)["contact_force"].values)]
+        elif name in run.obstacles and "obstacle_contact_force" in run:
+            vectors = [("contact force, N", run.obstacle(name)["obstacle_contact_force"].values)]
         else:
             ways = {"joints": run.joints if "reaction_force" in run else [], "forces": run.forces,
-                    "bodies in contact": run.bodies if "contact_force" in run else []}  # fmt: skip
+                    "bodies in contact": run.bodies if "contact_force" in run else [],
+                    "obstacles": run.obstacles if "obstacle_contact_force" in run else []}  # fmt: skip
             listed = "; ".join(f"{kind}: {_listed(names)}" for kind, names in ways.items() if names)
             raise ValueError(f"no forces of {name!r} were recorded; ask for {listed or 'another run: none were'}")
         figure = new_figure(figure, 2.2 * len(vectors))
@@ -267,6 +270,22 @@ class Plots:
             axis.set_ylabel(label)
         legend(axes[0])
         return finish(figure, axes, f"{run.scene_name}: {name}")
+
+    def contact_force(self, a: str, b: str, figure: Figure | SubFigure | None = None) -> Figure | SubFigure:
+        """Over time: the contact force of `a` on `b`, names of bodies or obstacles, N. Raises ValueError for a run without
+        contact points, and for an unknown name."""
+        run = self.trajectory
+        try:
+            values = run.contact_force_between(a, b).values
+        except KeyError as error:
+            raise ValueError(error.args[0]) from None
+        figure = new_figure(figure, 2.6)
+        (axis,) = arranged(figure, 1)
+        _components(axis, run.times, values)
+        axis.plot(run.times, np.linalg.norm(values, axis=1), color=INK, linewidth=0.9, label="magnitude")
+        axis.set_ylabel("contact force, N")
+        legend(axis)
+        return finish(figure, [axis], f"{run.scene_name}: {plain(a)} on {plain(b)}")
 
     def momentum(self, figure: Figure | SubFigure | None = None) -> Figure | SubFigure:
         """Linear momentum and angular momentum about the origin of everything; beside them what impulses of forces and

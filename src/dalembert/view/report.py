@@ -6,7 +6,6 @@ its content security policy forbids it. Names enter the page as text only.
 
 from __future__ import annotations
 
-import base64
 import html
 import json
 import os
@@ -33,6 +32,7 @@ from .drawing import (
     trajectory_drawing,
 )
 from .plots import drawn_works, ledger_parts
+from .report_contacts import contact_data, pack
 
 if TYPE_CHECKING:
     from ..simulation.trajectory import Trajectory
@@ -41,11 +41,6 @@ if TYPE_CHECKING:
 # Particles, joints and springs, as the scripts of the page read them --------------------------------------------------
 
 MAX_POINTS = 6000  # free particles on the page
-
-
-def pack(values: np.ndarray, kind: str = "<f4") -> str:
-    """Numbers as base64 text."""
-    return base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode("ascii")
 
 
 def particle_data(
@@ -134,14 +129,20 @@ def _end_name(drawing: SceneDrawing, end: End) -> str:
 # Texts: how the run was made and how to repeat it, and the contents of the scene --------------------------------------
 
 MOST_TEXT = 2000  # characters of one value
-DEFAULTS = {"hold": "projection", "coordinates": "maximal", "constraint_solver": "ldl", "impacts": "simultaneous"}
+DEFAULTS = {
+    "contact_points": True,
+    "hold": "projection",
+    "coordinates": "maximal",
+    "constraint_solver": "ldl",
+    "impacts": "simultaneous",
+}
 RELATED = {"stiffness": "hold", "damping": "hold"}  # settings that mean nothing where another is at its default
 
 
 def settings_of(trajectory: Trajectory) -> dict[str, Any]:
     """The settings of the run that were recorded and are not left to themselves, empty where none were recorded."""
     known = _object(_known(trajectory).get("settings"))
-    left = {name for name, value in known.items() if value is None or value is False or DEFAULTS.get(name) == value}
+    left = {name for name, value in known.items() if value is None or value == DEFAULTS.get(name, False)}
     left |= {name for name, other in RELATED.items() if other in left}
     return {str(name): value for name, value in known.items() if name not in left}
 
@@ -236,10 +237,10 @@ UNITS = {
     "simulated_time": "s", "wall_time": "s", "time_per_step": "s", "energy": "J", "work": "J", "constraint_work": "J",
     "projection_loss": "J", "integration_error": "J", "momentum_residual": "kg m/s",
     "angular_momentum_residual": "kg m²/s", "joint_error": "m", "joint_velocity_error": "m/s",
-    "penetration": "m", "residual": "m/s",
+    "penetration": "m", "residual": "m/s", "dt": "s",
 }  # fmt: skip
-SCRIPTS = ("report_scene.js", "report_particles.js", "report_panels.js", "report_plots.js", "report_picture.js",
-           "report_app.js")  # fmt: skip
+SCRIPTS = ("report_scene.js", "report_particles.js", "report_panels.js", "report_plots.js", "report_contacts.js",
+           "report_picture.js", "report_app.js")  # fmt: skip
 
 
 def write_report(trajectory: Trajectory, path: str | os.PathLike[str]) -> Path:
@@ -259,7 +260,7 @@ def write_report(trajectory: Trajectory, path: str | os.PathLike[str]) -> Path:
         _resource("report.html"),
         title=html.escape(trajectory.scene_name),
         subtitle=html.escape(_subtitle(trajectory)),
-        warnings=_warnings(trajectory.warnings),
+        warnings=_warnings([*_unsolved(trajectory.report), *trajectory.warnings]),
         style=_resource("report.css"),
         data=_json_for_html(page_data(trajectory)),
         script="\n".join(_resource(name) for name in SCRIPTS),
@@ -294,6 +295,7 @@ def page_data(trajectory: Trajectory) -> dict[str, Any]:
         "trail": int(np.argmax(moving)) if moving else -1,
         "energies": _energies(trajectory, frames),
         "ledger": [{"name": name, "values": pack(values[frames])} for name, values in ledger_parts(trajectory)],
+        "contacts": contact_data(trajectory, frames),
         "contact": {name: _since(trajectory, name, frames) for name in CONTACT if has(name)},
         "balance": pack(trajectory["balance"].values[frames]) if has("balance") else None,
         "momentumBalance": _vectors(trajectory, "linear_impulse_balance", frames),
@@ -305,7 +307,13 @@ def page_data(trajectory: Trajectory) -> dict[str, Any]:
         "jointNames": trajectory.joints,
         "stages": _stages(trajectory.report),
         "report": list(
-            _rows({key: value for key, value in trajectory.report.items() if key not in ("stages", "warnings")})
+            _rows(
+                {
+                    key: value
+                    for key, value in trajectory.report.items()
+                    if key not in ("stages", "warnings", "not_solved")
+                }
+            )
         ),
         "provenance": provenance(trajectory),
         "rerun": rerun(trajectory),
@@ -401,6 +409,12 @@ def _warnings(messages: list[str]) -> str:
     """A list of what is doubtful, above everything else."""
     items = "".join(f"<li>{html.escape(message[:MOST_REPORT_TEXT])}</li>" for message in messages[:MOST_WARNINGS])
     return f'<ul class="warnings" aria-label="Warnings">{items}</ul>' if items else ""
+
+
+def _unsolved(report: dict[str, Any]) -> list[str]:
+    """What the contact solver did not solve, if anything."""
+    text = report.get("not_solved")
+    return [f"Not solved: {text}"] if isinstance(text, str) and text else []
 
 
 def _rows(table: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:

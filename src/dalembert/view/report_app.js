@@ -83,7 +83,8 @@ function wireControls() {
   byId("play").addEventListener("click", () => play(!state.playing));
   byId("back").addEventListener("click", () => step(-1));
   byId("forward").addEventListener("click", () => step(1));
-  byId("anchors").addEventListener("change", () => (state.dirty = true));
+  for (const id of ["anchors", "forces"]) byId(id).addEventListener("change", () => (state.dirty = true));
+  byId("forces").parentElement.hidden = !contactPoints;
   byId("reset").addEventListener("click", () => {
     Object.assign(view, { ...run.camera, target: run.camera.target.slice() });
     state.offset = [0, 0, 0];

@@ -36,6 +36,7 @@ function makePanels(onSeek) {
   const errors = [["position", run.jointError, "m"], ["velocity", run.jointVelocityError, "m/s"]];
   for (const [kind, data, unit] of errors) if (data) plots.push(errorPanel(parent, kind, data, unit, onSeek));
   if (run.reactionForce || run.reactionTorque) plots.push(reactionPanel(parent, onSeek));
+  if (run.contacts && run.contacts.pairs.length) plots.push(pairPanel(parent, onSeek));
   if (Object.keys(run.contact).length) plots.push(contactPanel(parent, onSeek));
   return plots;
 }
@@ -150,7 +151,8 @@ function fillTables() {
       if (value === null) element("th", { text: name, colspan: "2", class: "group" }, row);
       else {
         element("td", { text: name }, row);
-        element("td", { text: formatNumber(value, 6), class: "number" }, row);
+        const sentence = typeof value === "string" && value.length > 30;
+        element("td", { text: formatNumber(value, 6), class: sentence ? "given" : "number" }, row);
       }
     }
   }

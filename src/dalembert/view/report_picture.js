@@ -57,6 +57,15 @@ function makeScene(canvas) {
     const pairs = held.flatMap((s) => coil(anchor(s.a), anchor(s.b), s.coils));
     const corners = segmentCorners([...pairs, ...trail(models)], [0.25, 0.29, 0.36, 1]);
     renderer.drawLines(renderer.upload(corners, moving, renderer.gl.DYNAMIC_DRAW), corners.length / 12, 2);
+    byId("forces-scale").textContent = "";
+    if (contactPoints && byId("forces").checked) {
+      const [arrows, words] = forceArrows(s > 0.5 ? j : i, 0.2 * size);
+      const strokes = segmentCorners(arrows, [...FORCE_COLOR, 1]);
+      renderer.gl.disable(renderer.gl.DEPTH_TEST); // nothing hides a force
+      renderer.drawLines(renderer.upload(strokes, moving, renderer.gl.DYNAMIC_DRAW), strokes.length / 12, 2.5);
+      renderer.gl.enable(renderer.gl.DEPTH_TEST);
+      byId("forces-scale").textContent = run.contacts.note ? `${words}; ${run.contacts.note}` : words;
+    }
     if (byId("anchors").checked) {
       const joints = run.joints.filter((j) => j.until === null || state.t <= j.until);
       const strokes = joints.filter((j) => j.axis).map((j) => {

@@ -15,6 +15,7 @@ from ..core.file_format import MOVIES, PICTURES, require_suffix
 from ..core.thread_pool import cores
 from .camera import Camera, axis_ends, coil_points, rotate, segments, thinned
 from .canvas import SOLID, SURFACE, Canvas, backdrop_of
+from .contact_drawing import ContactDrawing, chosen_kinds
 from .drawing import (
     End,
     Extent,
@@ -92,7 +93,7 @@ def within(trajectory: Trajectory, name: str, time: float) -> None:
 def picture(
     trajectory: Trajectory, *, time: float | None = None, trail: bool = True, ghosts: Iterable[float] = (),
     arrows: Iterable[Arrow] = (), elevation: float = 16.0, azimuth: float | None = None, ground: float | None = None,
-    size: tuple[int, int] = (1200, 900), fine: int = 3,
+    size: tuple[int, int] = (1200, 900), fine: int = 3, contacts: Iterable[str] = (),
 ) -> np.ndarray:  # fmt: skip
     """The scene at `time` s (default: the end), (height, width, 3) uint8.
 
@@ -105,13 +106,15 @@ def picture(
         elevation, azimuth: where to look from, degrees above the ground and about z from x; by itself, across the motion.
         ground: its height, m; by itself, just below the motion.
         size: width and height in pixels, of fine × fine samples each.
+        contacts: what is drawn of the contact points: "forces", arrows on bodies, and "pressure", of faces that touch; with a
+            legend.
 
-    Raises ValueError for a time, or a ghost, that is not within the run.
+    Raises ValueError for a time, or a ghost, that is not within the run, and for contacts of a run that has none recorded.
     """
-    ghosts = list(ghosts)
+    ghosts, kinds = list(ghosts), chosen_kinds(trajectory, contacts)
     for name, instant in (*(() if time is None else (("time", time),)), *(("ghosts", ghost) for ghost in ghosts)):
         within(trajectory, name, instant)
-    pictures = Pictures(trajectory, until=time, ground=ground)
+    pictures = Pictures(trajectory, until=time, ground=ground, contacts=kinds)
     now = pictures.instant(float(trajectory.times[-1]) if time is None else float(time))
     others, arrows = [pictures.instant(t) for t in ghosts], list(arrows)
     tracks = pictures.tracks(now.time) if trail else np.zeros((0, 2, 3))
@@ -122,7 +125,14 @@ def picture(
 class Pictures:
     """Pictures of one run, whose meshes, and extent until a time (s; by itself the end), are found once."""
 
-    def __init__(self, trajectory: Trajectory, *, until: float | None = None, ground: float | None = None) -> None:
+    def __init__(
+        self,
+        trajectory: Trajectory,
+        *,
+        until: float | None = None,
+        ground: float | None = None,
+        contacts: tuple[str, ...] = (),
+    ) -> None:
         whole = parse_scene(trajectory.scene_description, trajectory.bodies, trajectory.particle_number)
         self.drawing, rows = thinned_scene(whole, MAX_POINTS)
         bodies = self.drawing.bodies
@@ -136,6 +146,7 @@ class Pictures:
         past = slice(None) if until is None else slice(max(1, int(np.sum(trajectory.times <= until + 1e-12))))
         extent = motion_extent(whole, *(part[past] for part in moved))
         self.extent: Extent = extent if ground is None else replace(extent, ground=ground)
+        self.contacts = ContactDrawing(self.frames, contacts, self.extent.size)
         self.solids = Solids(bodies)
         self._back: tuple[Camera, np.ndarray] | None = None
         self._casting = self.solids.casting(extent.size)
@@ -192,7 +203,11 @@ class Pictures:
         _add_joints(canvas, [joint for joint in dotted if now.time <= joint.until], now, size, width)
         for group in drawing.particles:
             _add_particles(canvas, group, now.particles, size, width)
-        return canvas.render(fine)
+        self.contacts.add_arrows(canvas, now.time, width)
+        drawn = canvas.render(fine)
+        if self.contacts.kinds:
+            drawn = self.contacts.over(drawn, camera, self.extent, self._back[1], now.time, fine)
+        return drawn
 
     def points(self, instants: list[Instant], tracks: np.ndarray, arrows: list[Arrow]) -> np.ndarray:
         """Points (n, 3) of all that has to be on the page: not floors much larger than the motion, nor particles that
@@ -263,7 +278,7 @@ WORKERS = 4
 def save_movie(
     trajectory: Trajectory, path: str | os.PathLike[str], *, speed: float = 1.0, rate: float | None = None,
     size: tuple[int, int] | None = None, trail: bool = True, clock: bool = True, elevation: float = 16.0,
-    azimuth: float | None = None, ground: float | None = None,
+    azimuth: float | None = None, ground: float | None = None, contacts: Iterable[str] = (),
 ) -> Path:  # fmt: skip
     """Write the whole run as a film to `path`, .mp4 (needs ``pip install 'dalembert[movie]'``) or .gif; all or nothing.
 
@@ -271,7 +286,7 @@ def save_movie(
         speed: of the film, in seconds of the run a second: below 1 is slow motion.
         rate: frames a second, 30 if not given, and 20 in a GIF.
         size: width and height in pixels, even numbers; 1280 × 720 if not given, and 640 × 360 in a GIF.
-        trail, elevation, azimuth, ground: see `still.picture`.
+        trail, elevation, azimuth, ground, contacts: see `still.picture`.
         clock: whether the time is shown.
 
     Raises:
@@ -289,7 +304,7 @@ def save_movie(
     if width < 16 or height < 16 or width % 2 or height % 2 or max(width, height) > 8192:
         raise ValueError(f"size is {(width, height)}; give even numbers of pixels, 16 to 8192")
     encode = _gif if kind == ".gif" else _mp4
-    pictures = Pictures(trajectory, ground=ground)
+    pictures = Pictures(trajectory, ground=ground, contacts=chosen_kinds(trajectory, contacts))
     camera = pictures.camera(_seen(pictures), elevation, azimuth, (width, height))
     first, last = pictures.frames.times[0], pictures.frames.times[-1]
     times = np.arange(first, last + 1e-9, speed / rate)

@@ -46,6 +46,7 @@ def convert(
     time: float | None = None,
     speed: float | None = None,
     size: tuple[int, int] | None = None,
+    contacts: tuple[str, ...] | None = None,
 ) -> int:
     """Write a scene, a model file or a saved run in another format, and say what that does not have.
 
@@ -59,6 +60,8 @@ def convert(
         Of a film, in seconds of the run a second: below 1 is slow motion.
     size
         Of a picture or a film: width and height in pixels.
+    contacts
+        Of a picture or a film: what is drawn of contacts, "forces" or "pressure"; may be repeated.
     """
     from ...export.formats import read_source, require_target, write_target
     from ...gallery._loading import load
@@ -75,7 +78,7 @@ def convert(
                 raise ValueError(f"{source}: it is a run already; leave out --duration")
             settings.pop("duration", None)
             thing = Simulation(thing, **settings).advance(duration)
-        options = {"time": time, "speed": speed, "size": size}
+        options = {"time": time, "speed": speed, "size": size, "contacts": contacts}
         shown = {name: value for name, value in options.items() if value is not None}
         warnings = [*warnings, *write_target(thing, target, **shown)]
     except (ValueError, OSError, ImportError) as error:

@@ -37,6 +37,7 @@ def run(
     out: Path | None = None,
     resume: Path | None = None,
     report: Path | None = None,
+    contact_points: bool = True,
     view: bool = False,
     floating: bool = False,
     as_json: Annotated[bool, Parameter(name="--json")] = False,
@@ -70,6 +71,8 @@ def run(
         Go on from the last state of this saved run.
     report
         Write a page with the animation, the plots and the table here (HTML).
+    contact_points
+        Record the points of contact of each frame: who pushes whom, where, and how hard.
     view
         Show the run in the browser while it goes on, and stay; without a display, write the report and say where.
     floating
@@ -97,7 +100,7 @@ def run(
 
         given = {
             "duration": duration, "dt": dt, "rtol": rtol, "method": method, "frames": frames, "solver": solver,
-            "threads": threads,
+            "threads": threads, "contact_points": None if contact_points else False,
         }  # fmt: skip
         settings = override(settings, {key: value for key, value in given.items() if value is not None})
         length = float(settings.pop("duration", 10.0))

@@ -66,7 +66,7 @@ class FixedSteps(Method):
             object.__setattr__(self, "solver", ALIASES.get(self.solver, self.solver))
         one_of("solver", self.solver, SOLVERS, "the solvers of contact")
         if self.iterations is not None:
-            whole("iterations", self.iterations)
+            object.__setattr__(self, "iterations", whole("iterations", self.iterations))
         if self.tolerance is not None:
             positive("tolerance", self.tolerance, SOLVERS[self.solver].unit)
         whole("threads", self.threads, MOST_THREADS)
