@@ -16,7 +16,7 @@ In order: a run of steps and the step, its changes of velocity, its forces, and 
 
 import numpy as np
 
-from ..collide.tables import AWAKE, CONTACTS, ISLANDS, NEED_ROOM, clear_warm_start, save_warm_start
+from ..collide.tables import AWAKE, CONTACTS, ISLANDS, NEED_ROOM, UNMOVED, clear_warm_start, save_warm_start
 from ..core.c_function import C_SIGNATURE, COMPLETE, DERIVATIVE, DRIFT, POWERS, call_pointer, viewer
 from ..core.jit import CFunction, njit
 from ..core.math3 import add, add_scaled, cross, dot, load3, norm, scale, store3, symvec
@@ -29,6 +29,7 @@ from ..core.thread_pool import (
     CONTACT_SLOT,
     run_parallel,
 )
+from ..dynamics.jacobian import BEGIN_INSTANT, BEGIN_STEP, PLACES, SETTLE, SHOW_VELOCITIES, call_special
 from ..model.tables import (
     CONSTRAINT_WORK,
     LEDGER,
@@ -135,13 +136,18 @@ def step(t, y, dydt, tables):
     call_limits(START_STEP, h, y, tables)
     status = drift(tables.callbacks, 0.5 * h, y, dydt)
     if status == OK:
+        if tables.system.commands.shape[0] > 0:
+            status = begin_commands(t, h, y, dydt, tables)
         call_limits(SET_SOFT, h, y, tables)
+    if status == OK:
         status = evaluate_forces(t + 0.5 * h, h, y, dydt, tables)
     end_stage(timer, SMOOTH)
     if status == OK:
         status = solve_velocities(h, True, y, dydt, tables)
     if status == OK:
         status = drift(tables.callbacks, 0.5 * h, y, dydt)
+    if status == OK and tables.system.commands.shape[0] > 0:
+        status = call_special(PLACES, t + h, y, y, tables.system)
     if status == OK and tables.system.joints.shape[0] > 0:
         status = call_pointer(tables.callbacks[0].plain, tables.callbacks[0].plain_data, COMPLETE, t + h, y, dydt)
     if status == OK and not is_finite(y):
@@ -149,6 +155,22 @@ def step(t, y, dydt, tables):
     end_stage(timer, UPDATE)
     if status != OK:
         swap(y, stepping.saved)
+    return status
+
+
+@njit
+def begin_commands(t, h, y, spare, tables):
+    """Move kinematic bodies to the middle of a step, and find their velocities in it; those at rest let others sleep. Returns
+    a status."""
+    commands, asleep = tables.system.commands, tables.collision.asleep
+    spare[0] = h
+    status = call_special(BEGIN_STEP, t, y, spare, tables.system)
+    for i in range(commands.shape[0]):
+        row = commands[i]
+        if row.body >= 0:
+            speed = norm(load3(row.before_v)) + norm(load3(row.after_v)) + norm(load3(row.surface_v))
+            spin = norm(load3(row.before_omega)) + norm(load3(row.after_omega)) + norm(load3(row.surface_omega))
+            asleep[row.body] = AWAKE if speed + spin > 0.0 else UNMOVED
     return status
 
 
@@ -167,6 +189,8 @@ def find_initial_contacts(t, y, dydt, tables):
     copy(stepping.saved, y)
     call_limits(SET_SOFT_IDLE, stepping.options[0].dt, y, tables)
     status = call_mechanism(tables.callbacks, DERIVATIVE, t, y, dydt)
+    if status == OK and tables.system.commands.shape[0] > 0:
+        status = call_special(BEGIN_INSTANT, t, y, y, tables.system)
     if status == OK:
         call_limits(START_STEP, 0.0, y, tables)
         half = 0.5 * stepping.options[0].dt
@@ -199,6 +223,9 @@ def solve_velocities(h, with_forces, y, dydt, tables):
     if status != OK:
         return NEED_ROOM if status == NEED_ROOM else NON_FINITE
     end_stage(stepping.timer, DETECTION)
+    driven = tables.system.commands.shape[0] > 0
+    if driven:
+        call_special(SHOW_VELOCITIES, 0.0, y, y, tables.system)
     load_motion(y, bodies, kinematics, stepping.motion)
     run_parallel(collision.job_queue, CONTACT_JOBS, PREPARE, 0, collision.counts[CONTACTS], CONTACTS_PER_CHUNK)
     set_targets(tables)
@@ -207,6 +234,8 @@ def solve_velocities(h, with_forces, y, dydt, tables):
     if status == OK and with_forces:
         corrected, status = plan_correction(tables)
         apply_forces(h, y, dydt, tables)
+        if driven:
+            call_special(SHOW_VELOCITIES, 1.0, y, y, tables.system)
         load_motion(y, bodies, kinematics, stepping.motion)
     elif status == OK:
         clear_warm_start(collision)  # of another step, or of none
@@ -223,6 +252,8 @@ def solve_velocities(h, with_forces, y, dydt, tables):
     if corrected:
         apply_correction(y, tables)
         call_limits(BOOK_CORRECTION_OF_SOFT, h, y, tables)
+    if driven:
+        call_special(SETTLE, 0.0, y, stepping.joint_impulses, tables.system)
     if with_forces and stepping.options[0].sleep_after > 0.0:
         put_to_sleep(y, tables)
     return OK
@@ -349,6 +380,8 @@ def book_work(h, corrected, y, tables):
             omega = add_scaled(omega, 1.0 / h, three(shift, to + ANGULAR))
         store3(kin.v, v)
         store3(kin.omega, omega)
+    if system.commands.shape[0] > 0:
+        call_special(SHOW_VELOCITIES, 0.5, y, y, system)
     call_mechanism(tables.callbacks, POWERS, 0.0, y, y)
     power = system.power
     first = y.shape[0] - power.shape[0]

@@ -58,6 +58,7 @@ from ..model.tables import (
     MASS,
     PARAMETER,
     PENALTY,
+    PRESCRIBED,
     PROJECTION,
     PROJECTION_WORK,
     REACTION_IMPULSE,
@@ -68,6 +69,15 @@ from ..model.tables import (
     TORQUE_IMPULSE,
     UPDATE,
     System,
+)
+from .commands import (
+    begin_instant,
+    begin_step,
+    drive_rates,
+    evaluate_all,
+    place,
+    settle,
+    show_velocities,
 )
 from .constraints import (
     NOT_SOLVED,
@@ -82,9 +92,17 @@ from .constraints import (
 )
 from .forces import add_powers, all_energy, apply_forces, exert_all, find_powers, potential_energy
 from .jacobian import (
+    BEGIN_INSTANT,
+    BEGIN_STEP,
+    DRIVES,
     ENERGY,
+    HUBS,
+    MOTIONS,
+    PLACES,
     RATES,
     ROWS,
+    SETTLE,
+    SHOW_VELOCITIES,
     SPECIAL_FORCES,
     SPECIAL_POWERS,
     call_special,
@@ -213,6 +231,8 @@ def prepare(t, y, system):
     update_kinematics(y, system.bodies, system.settings[0].rigid, system.kinematics)
     use_spins(y, system)
     load_nodes(y, system)
+    if system.commands.shape[0] > 0 and call_special(MOTIONS, t, y, y, system) != 0:
+        return USER_FUNCTION
     end_stage(timer, MASS)
     if fill_rows(t, y, system) != 0:
         return USER_FUNCTION
@@ -257,6 +277,8 @@ def exert(t, y, dydt, system):
 def exert_at(t, y, dydt, system):
     """The same, and J and J̇ v, at a state whose kinematics are known. Returns a status."""
     load_nodes(y, system)
+    if system.commands.shape[0] > 0 and call_special(MOTIONS, t, y, y, system) != 0:
+        return USER_FUNCTION
     if fill_rows(t, y, system) != 0:
         return USER_FUNCTION
     return exert(t, y, dydt, system)
@@ -343,6 +365,8 @@ def write_derivative(y, dydt, system):
     at = STATE_SIZE * bodies + 6 * settings[0].particles + coordinates.shape[0]
     for i in range(power.shape[0]):
         dydt[at + i] = power[i]
+    if system.commands.shape[0] > 0:
+        call_special(DRIVES, 0.0, y, dydt, system)
     spin_rates(y, dydt, system)
 
 
@@ -360,6 +384,8 @@ def complete(t, y, dydt, evaluated, system):
     """Finish a step in place: y back on its manifold, f(t, y) in dydt. evaluated : whether `prepare` was called at y.
     Returns a status."""
     normalize_quaternions(y, system.settings[0].rigid)
+    if system.commands.shape[0] > 0 and call_special(PLACES, t, y, y, system) != 0:
+        return USER_FUNCTION
     if not evaluated:
         status = prepare(t, y, system)
         if status != 0:
@@ -622,8 +648,30 @@ def special_task(task, t, y, rates, system):
         system.energies[1] = all_energy(y, system)
     elif task == RATES:
         fill_parameter_rates(y, rates, system)
-    else:
+    elif task == HUBS:
         assemble_hubs(system)
+    else:
+        return command_task(task, t, y, rates, system)
+    return 0
+
+
+@njit
+def command_task(task, t, y, out, system):
+    """Those of `commands`."""
+    if task == MOTIONS:
+        return evaluate_all(t, system)
+    if task == PLACES:
+        return place(t, y, system)
+    if task == DRIVES:
+        drive_rates(y, out, system)
+    elif task == BEGIN_STEP:
+        return begin_step(t, out[0], y, system)
+    elif task == BEGIN_INSTANT:
+        return begin_instant(t, y, system)
+    elif task == SHOW_VELOCITIES:
+        show_velocities(t, system)
+    elif task == SETTLE:
+        settle(y, out, system)
     return 0
 
 
@@ -637,7 +685,7 @@ SPECIAL_ENTRY = CFunction(special_entry, C_SIGNATURE)
 def has_special_rows(parts: Any, coordinates: Any) -> bool:
     """Whether these tables have such parts, or coordinates of curves."""
     return bool(
-        np.isin(parts["kind"], (CURVE, COUPLING, SOFT, CUSTOM)).any() or (coordinates["kind"] == PARAMETER).any()
+        np.isin(parts["kind"], (CURVE, COUPLING, SOFT, CUSTOM, PRESCRIBED)).any() or (coordinates["kind"] == PARAMETER).any()
     )
 
 
@@ -650,7 +698,7 @@ def has_special_forces(forces: Any) -> bool:
 def is_special(tables: Mapping[str, Any], hubs: Sized) -> bool:
     """Whether the tables of a system, or of a model, need the C function of special parts."""
     rows = has_special_rows(tables["parts"], tables["coordinates"])
-    return len(hubs) > 0 or rows or has_special_forces(tables["forces"])
+    return len(hubs) > 0 or len(tables["commands"]) > 0 or rows or has_special_forces(tables["forces"])
 
 
 # From Python ----------------------------------------------------------------------------------------------------------

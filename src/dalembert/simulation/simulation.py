@@ -218,7 +218,7 @@ class Simulation(Advancing, Results, Controls, Inspection):
         self._lent = True
         if self._seen is None:
             self._seen = self._y[: -ledger_size(self.model)].copy()
-        return State(self.model, self._y, self.time)
+        return State(self.model, self._y, self.time, self._system.commands)
 
     def changed(self) -> None:
         """Discard all values that were computed from the state before it was changed from outside (by an impulse). A run does

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..joint import Coupling, Curve, Joint, Step
+from ..joint import Coupling, Curve, Joint, Prescribed, Step
+from ..motion import motion_of_coordinate
 from ..resolve import Resolver
 from .composition import ZERO, Composition, curve, distance, dot, plane, point, sides
 
@@ -181,3 +182,17 @@ class Gear(Composition):
                 )
         coupling = Coupling((j1, j2), resolver.number("ratio", self.ratio))
         return Joint(name, self.kind, j1.b, j2.b, [], j2.at, coupling=coupling)
+
+
+class PrescribedMotion(Composition):
+    """The coordinate of another joint is a function of time; see `Scene.add_motion`."""
+
+    kind = "motion"
+
+    def __init__(self, joint: Any, motion: Any, coordinate: str | None = None) -> None:
+        self.joint, self.motion, self.coordinate = joint, motion, coordinate
+
+    def compose(self, name: str, resolver: Resolver) -> Joint:
+        joint, which = resolver.coordinate(self.joint, self.coordinate)
+        found = motion_of_coordinate(resolver.owner, self.motion)
+        return Joint(name, self.kind, joint.a, joint.b, [], joint.at, prescribed=Prescribed(joint, which, found))
