@@ -19,7 +19,7 @@ import numpy as np
 from ..collide.tables import AWAKE, CONTACTS, ISLANDS, NEED_ROOM, UNMOVED, clear_warm_start, save_warm_start
 from ..core.c_function import C_SIGNATURE, COMPLETE, DERIVATIVE, DRIFT, POWERS, call_pointer, viewer
 from ..core.jit import CFunction, njit
-from ..core.math3 import add, add_scaled, cross, dot, load3, norm, scale, store3, symvec
+from ..core.math3 import add, add_scaled, cross, dot, load3, matvec, norm, scale, store3, symvec
 from ..core.profiler import begin_timing, end_stage
 from ..core.simd import copy, is_finite, load, store
 from ..core.status import NON_FINITE, OK
@@ -30,6 +30,7 @@ from ..core.thread_pool import (
     run_parallel,
 )
 from ..dynamics.jacobian import BEGIN_INSTANT, BEGIN_STEP, PLACES, SETTLE, SHOW_VELOCITIES, call_special
+from ..dynamics.kinematics import load9
 from ..model.tables import (
     CONSTRAINT_WORK,
     LEDGER,
@@ -298,12 +299,31 @@ def set_biases(h, tables):
     rows = stepping.rows
     slop = stepping.options[0].slop
     bounces = False
+    driven = tables.system.commands.shape[0] > 0
     for i in range(tables.collision.counts[CONTACTS]):
         contact = contacts[i]
         n, _, _ = axes_of(contact)
         u = dot(n, relative_velocity(motion, contact, load3(contact.arm_a), load3(contact.arm_b)))
-        bounces = set_bias(contact, h, slop, load(rows, ROW * i + BEFORE), u) or bounces
+        along = normal_surface_speed(contact, n, tables.system) if driven else 0.0
+        bounces = set_bias(contact, h, slop, load(rows, ROW * i + BEFORE) - along, u - along) or bounces
+        if driven:
+            contact.bias -= along
     return bounces
+
+
+@njit
+def normal_surface_speed(contact, normal, system):
+    """The normal part of the velocities of moving surfaces at a contact, b's less a's, which `motion` has in it: surfaces
+    move along themselves, so that biases take it out again."""
+    commands, kinematics, speed = system.commands, system.kinematics, 0.0
+    for i in range(commands.shape[0]):
+        row = commands[i]
+        sign = (1.0 if row.body == contact.b else 0.0) - (1.0 if row.body == contact.a else 0.0)
+        if row.body >= 0 and sign != 0.0:
+            rotation = load9(kinematics[row.body].rotation)
+            spin, arm = matvec(rotation, load3(row.surface_omega)), load3(contact.arm_b if sign > 0.0 else contact.arm_a)
+            speed += sign * dot(normal, add(matvec(rotation, load3(row.surface_v)), cross(spin, arm)))
+    return speed
 
 
 # Forces -----------------------------------------------------------------------------------------------------------------

@@ -296,6 +296,9 @@ class ContactStepper(FixedStepper):
             soft = self._tables.soft
             for row in soft[forces.kind[soft.force] == MOTOR]:
                 efforts[model.force_names[forces.ledger[row.force]]] = float(row.impulse) / self.settings.dt
+            commands = self._mechanism.system.commands
+            for row in commands[commands.row >= 0]:
+                efforts[model.force_names[row.entry]] = float(self._tables.joint_impulses[row.row]) / self.settings.dt
         return efforts
 
     def _contacts(self) -> Any:

@@ -44,6 +44,7 @@ from ..model.tables import (
     COMMAND_KEYFRAMES,
     CONSTRAINT_WORK,
     LEDGER,
+    PROJECTION_WORK,
     REACTION_IMPULSE,
     REACTION_TORQUE,
     STATE_SIZE,
@@ -336,7 +337,11 @@ def begin_step(t, h, y, system):
             store3(row.before_v, v)
             store3(row.before_omega, omega)
         else:
-            set_both(row, v, omega)
+            v, omega = load3(row.after_v), load3(row.after_omega)
+            store3(row.after_v, load3(row.v))
+            store3(row.after_omega, load3(row.omega))
+            store3(row.before_v, v)
+            store3(row.before_omega, omega)
     return 0
 
 
@@ -402,21 +407,60 @@ def step_velocity(share, row):
 def settle(y, multipliers, system):
     """Book the work of all drives in a step, and clear the momenta that kinematic bodies received. multipliers: the impulses
     of the rows of joints."""
-    commands, partial = system.commands, system.partial
-    common = y.shape[0] - len(LEDGER)
-    first = common - system.settings[0].ledger
+    commands = system.commands
     for i in range(commands.shape[0]):
         row = commands[i]
         if row.body < 0:
-            work = -load(multipliers, row.row) * load(partial, row.row) if row.row >= 0 else 0.0
+            book_row(row, y, multipliers, system)
         else:
-            at = STATE_SIZE * row.body
-            p, spin = load_3(y, at + 7), load_3(y, at + 10)
             v, omega = step_velocity(0.5, row)
-            work = -dot(p, v) - dot(spin, omega)
-            moment = add(cross(load_3(y, at), p), spin)
-            store_3(y, at + 7, ZERO)
-            store_3(y, at + 10, ZERO)
-            store_3(y, common + REACTION_IMPULSE, sub(load_3(y, common + REACTION_IMPULSE), p))
-            store_3(y, common + REACTION_TORQUE, sub(load_3(y, common + REACTION_TORQUE), moment))
-        store(y, first + row.entry, load(y, first + row.entry) + work)
+            book_body(row, v, omega, y, system)
+
+
+# The multipliers of a projection of velocities are impulses too. The part of their work that passes through rows and bodies
+# that move is a drive's, and no error.
+@njit
+def settle_projection(y, system):
+    """The same of the projection of velocities, whose energy gain is booked as work of projection."""
+    commands = system.commands
+    settle_projected_rows(y, system)
+    for i in range(commands.shape[0]):
+        if commands[i].body >= 0:
+            book_body(commands[i], load3(commands[i].v), load3(commands[i].omega), y, system)
+
+
+@njit
+def settle_projected_rows(y, system):
+    """Its part for coordinates; y: a state that ends with the ledger."""
+    commands = system.commands
+    projection = y.shape[0] - len(LEDGER) + PROJECTION_WORK
+    for i in range(commands.shape[0]):
+        if commands[i].body < 0:
+            work = book_row(commands[i], y, system.multipliers, system)
+            store(y, projection, load(y, projection) - work)
+
+
+@njit
+def book_row(row, y, multipliers, system):
+    """The work of the drive of a coordinate, −λ ∂C/∂t, into the ledger; returns it (J)."""
+    if row.row < 0:
+        return 0.0
+    work = -load(multipliers, row.row) * load(system.partial, row.row)
+    entry = y.shape[0] - len(LEDGER) - system.settings[0].ledger + row.entry
+    store(y, entry, load(y, entry) + work)
+    return work
+
+
+@njit
+def book_body(row, v, omega, y, system):
+    """The work of the drive of a body with these velocities, which takes up the momenta that it received."""
+    common = y.shape[0] - len(LEDGER)
+    entry = common - system.settings[0].ledger + row.entry
+    at = STATE_SIZE * row.body
+    p, spin = load_3(y, at + 7), load_3(y, at + 10)
+    moment = add(cross(load_3(y, at), p), spin)
+    store_3(y, at + 7, ZERO)
+    store_3(y, at + 10, ZERO)
+    store_3(y, common + REACTION_IMPULSE, sub(load_3(y, common + REACTION_IMPULSE), p))
+    store_3(y, common + REACTION_TORQUE, sub(load_3(y, common + REACTION_TORQUE), moment))
+    store(y, entry, load(y, entry) - dot(p, v) - dot(spin, omega))

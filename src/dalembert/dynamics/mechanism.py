@@ -77,6 +77,7 @@ from .commands import (
     evaluate_all,
     place,
     settle,
+    settle_projection,
     show_velocities,
 )
 from .constraints import (
@@ -102,6 +103,7 @@ from .jacobian import (
     RATES,
     ROWS,
     SETTLE,
+    SETTLE_PROJECTION,
     SHOW_VELOCITIES,
     SPECIAL_FORCES,
     SPECIAL_POWERS,
@@ -439,6 +441,8 @@ def project(t, y, dydt, system):
     if not worst <= CLOSED * length:
         return NOT_CLOSED
     gained += correct_velocities(y, system)
+    if system.commands.shape[0] > 0:
+        call_special(SETTLE_PROJECTION, t, y, dydt, system)
     if settings[0].unsolved != 0:
         return NOT_SOLVED
     gained += potential_energy(y, system) + nodes_potential(t, y, dydt, system) - before
@@ -672,6 +676,8 @@ def command_task(task, t, y, out, system):
         show_velocities(t, system)
     elif task == SETTLE:
         settle(y, out, system)
+    elif task == SETTLE_PROJECTION:
+        settle_projection(y, system)
     return 0
 
 

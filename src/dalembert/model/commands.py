@@ -41,6 +41,7 @@ def command_rows(scene: Scene, joints: Sequence[Joint], graph: Graph, compiler: 
         row.body = compiler.index[item]
         row.from_x, row.from_q = row.x, row.q = item.position, item.orientation
         row.set_v, row.set_omega = item.motion.velocity, item.motion.angular_velocity
+        row.after_v, row.after_omega = row.set_v, row.set_omega
         row.surface_v, row.surface_omega = item.surface_velocity, item.surface_spin
         _fill(row, item.motion.given, 7, item.name, keyframes, compiler)
     return Commands(rows, np.concatenate([np.zeros(0), *keyframes]))
