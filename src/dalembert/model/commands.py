@@ -36,6 +36,7 @@ def command_rows(scene: Scene, joints: Sequence[Joint], graph: Graph, compiler: 
             assert item.prescribed is not None
             row.joint = joints.index(item)
             row.row = graph.joints["row"][row.joint]
+            row.set_v[0] = row.after_v[0] = item.prescribed.speed
             _fill(row, item.prescribed.motion, 1, item.name, keyframes, compiler)
             continue
         row.body = compiler.index[item]

@@ -131,7 +131,8 @@ class Prescribed:
 
     joint: Joint
     coordinate: str
-    motion: Any
+    motion: Any  # a function of time, Keyframes, or "set"
+    speed: float = 0.0  # rad/s or m/s, of what is set
 
 
 @dataclass(frozen=True)
@@ -333,22 +334,23 @@ class JointMethods:
         return self.add_joint(name, Gear(first, second, ratio))
 
     def add_motion(
-        self, name: str, joint: str | Joint, motion: Callable[[float], float] | Keyframes | str, *,
-        coordinate: str | None = None,
+        self, name: str, joint: str | Joint, motion: Callable[[float], float] | Keyframes | str | None = None, *,
+        speed: float | None = None, coordinate: str | None = None,
     ) -> Joint:  # fmt: skip
         """Prescribe the coordinate of a hinge, slider or cylindrical joint: s = s(t), 1 constraint. It is 0 at the initial
-        pose, so that a motion starts at 0 (or pass assemble=True to the run).
+        pose, so that a motion starts at 0, and velocities at the start must fit it; else pass assemble=True to the run.
 
         motion : a function of time (s) → s (rad or m), compiled by Numba, or plain Python, which is slower; or `Keyframes`
             of numbers; or "set": it stays where it is until `Simulation.set_motion` sets another value or speed.
+        speed : instead, s = speed · t (rad/s or m/s), until `Simulation.set_motion` sets it: an ideal motor without limit.
         coordinate : "angle" or "displacement", of a joint that has both.
 
-        Whatever effort that takes acts: it is in `Simulation.efforts`, and its work in the ledger, under `name`. Joints that
-        start to move with the motion need a state whose velocities fit it, or assemble=True.
+        Whatever effort that takes acts: it is in `Simulation.efforts`, and its work in the ledger, under `name`.
+        Raises ValueError and TypeError for a motion that cannot be, naming it and the value.
         """
         from .joints.standard import PrescribedMotion
 
-        return self.add_joint(name, PrescribedMotion(joint, motion, coordinate))
+        return self.add_joint(name, PrescribedMotion(joint, motion, speed, coordinate))
 
     def constraint(
         self, name: str, bodies: Sequence[str | Frame], function: Callable[..., Any], rows: int, *,

@@ -18,6 +18,8 @@ from .checks import finite, real_array, unit_quaternion
 
 SET = "set"
 FASTEST = 1e6  # m/s or rad/s: faster motions are refused
+JUMP = 300.0  # m/s or rad/s between two keyframes: from here on it is probably a jump
+SOON = 1e-6  # s, over which the speed at the start is found
 TURN = 0.75 * np.pi  # rad between two keyframes: from here on it may be meant the other way round
 HEADER = 4  # numbers at the start of a table of keyframes: pieces, first time, last time, whether it repeats
 BODY_PIECE, SCALAR_PIECE = 29, 5  # start; cubics of x (12), quaternion (4), cubics of the rotation vector from there (12)
@@ -86,7 +88,15 @@ class Keyframes:
         return bool(np.ndim(self.values) == 1)
 
     def warnings(self, owner: str) -> list[str]:
-        """What is doubtful: turns between keyframes that may be meant the other way round."""
+        """What is doubtful: jumps, and turns between keyframes that may be meant the other way round."""
+        values = np.asarray(self.values).reshape(len(self.times), -1)
+        speed = np.linalg.norm(np.diff(values, axis=0), axis=1) / np.diff(self.times)
+        i = int(np.argmax(speed))
+        if speed[i] > JUMP:
+            return [
+                f"{owner}: from keyframe {i} to {i + 1} it moves at {speed[i]:.3g} m/s or rad/s; if this is a jump, give it "
+                "more time: what it touches gets this speed"
+            ]
         if self.orientations is None:
             return []
         pairs = zip(self.orientations, self.orientations[1:], strict=False)
@@ -248,6 +258,11 @@ class Commanded:
         return isinstance(self.given, str)
 
 
+def moves_by_command(item: Any) -> bool:
+    """Whether a body, or a joint, moves by command."""
+    return getattr(item, "motion", None) is not None or getattr(item, "prescribed", None) is not None
+
+
 def pose_of(owner: str, motion: Callable[[float], Any], t: float) -> tuple[np.ndarray, tuple[float, ...]]:
     """Position and unit quaternion that a function of the user's returns at a time. Raises ValueError."""
     try:
@@ -297,26 +312,43 @@ def motion_of_body(
     if not callable(motion):
         raise TypeError(f"{owner}: motion is {motion!r:.80}; give a function of time, Keyframes, or 'set'")
     x, start = pose_of(owner, motion, 0.0)
+    soon, _ = pose_of(owner, motion, SOON)
+    _slow_enough(owner, float(np.linalg.norm(soon - x)) / SOON, "m/s")
     return Commanded(motion, x, start, zero, zero)  # type: ignore[arg-type]
 
 
-def motion_of_coordinate(owner: str, motion: Any) -> Any:
-    """The motion of a coordinate. Raises ValueError and TypeError naming its owner and the value."""
+def motion_of_coordinate(owner: str, motion: Any, speed: Any) -> tuple[Any, float]:
+    """The motion of a coordinate, and the speed of one that is set. Raises ValueError and TypeError naming its owner and the
+    value."""
+    if speed is not None:
+        if motion is not None:
+            raise ValueError(f"{owner}: both motion and speed are given; give one of them")
+        return SET, _slow_enough(owner, finite(owner, "speed", speed), "rad/s or m/s")
+    if motion is None:
+        raise ValueError(f"{owner}: neither a motion nor a speed is given; give one of them")
     if isinstance(motion, str):
         if motion != SET:
             raise ValueError(f"{owner}: motion is {motion!r:.80}; give a function of time, Keyframes, or 'set'")
-        return motion
+        return motion, 0.0
     if isinstance(motion, Keyframes):
         if not motion.scalar:
             raise ValueError(f"{owner}: its keyframes are positions; give one value a time, of shape (n,)")
-        return motion
+        return motion, 0.0
     if not callable(motion):
         raise TypeError(f"{owner}: motion is {motion!r:.80}; give a function of time, Keyframes, or 'set'")
     try:
-        value = motion(0.0)
+        values = [motion(0.0), motion(SOON)]
     except Exception as error:
         raise ValueError(f"{owner}: its motion fails at t = 0: {error!r}; give a function of the time") from None
-    if np.shape(value) != ():
-        raise ValueError(f"{owner}: its motion returns numbers of shape {np.shape(value)}; return one number")
-    finite(owner, "motion at t = 0", value)
-    return motion
+    if np.shape(values[0]) != ():
+        raise ValueError(f"{owner}: its motion returns numbers of shape {np.shape(values[0])}; return one number")
+    first, second = (finite(owner, "motion at t = 0", value) for value in values)
+    _slow_enough(owner, (second - first) / SOON, "rad/s or m/s")
+    return motion, 0.0
+
+
+def _slow_enough(owner: str, speed: float, unit: str) -> float:
+    """The speed. Raises ValueError for one that no mechanism has."""
+    if not abs(speed) <= FASTEST:
+        raise ValueError(f"{owner}: it moves at {speed:.3g} {unit}; give a motion slower than {FASTEST:g}")
+    return speed

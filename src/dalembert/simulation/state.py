@@ -193,8 +193,11 @@ class State:
         )
         values = np.einsum("nij,nj->ni", inverse, self.angular_momentum)
         self._show_commands(values, "omega")
-        turn = lambda i, w: np.einsum("nij,nj->ni", inertia[i], w)  # noqa: E731
-        write = self._writer_of("angular_velocity", self.angular_momentum, turn)
+
+        def momenta(rows: np.ndarray, w: np.ndarray) -> np.ndarray:
+            return np.asarray(np.einsum("nij,nj->ni", inertia[rows], w))
+
+        write = self._writer_of("angular_velocity", self.angular_momentum, momenta)
         return DerivedArray.of(values, write)
 
     @angular_velocity.setter

@@ -189,10 +189,13 @@ class PrescribedMotion(Composition):
 
     kind = "motion"
 
-    def __init__(self, joint: Any, motion: Any, coordinate: str | None = None) -> None:
-        self.joint, self.motion, self.coordinate = joint, motion, coordinate
+    def __init__(
+        self, joint: Any, motion: Any = None, speed: float | None = None, coordinate: str | None = None
+    ) -> None:
+        self.joint, self.motion, self.speed, self.coordinate = joint, motion, speed, coordinate
 
     def compose(self, name: str, resolver: Resolver) -> Joint:
         joint, which = resolver.coordinate(self.joint, self.coordinate)
-        found = motion_of_coordinate(resolver.owner, self.motion)
-        return Joint(name, self.kind, joint.a, joint.b, [], joint.at, prescribed=Prescribed(joint, which, found))
+        found, speed = motion_of_coordinate(resolver.owner, self.motion, self.speed)
+        prescribed = Prescribed(joint, which, found, speed)
+        return Joint(name, self.kind, joint.a, joint.b, [], joint.at, prescribed=prescribed)
