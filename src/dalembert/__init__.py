@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from .scene.contact import Material
     from .scene.joint import Curve
     from .scene.mass import MassProperties, mass_properties
-    from .scene.motion import Keyframes
     from .scene.mesh_file import block, sheet
+    from .scene.motion import Keyframes
     from .scene.scene import Scene
     from .scene.shapes import (
         Box,

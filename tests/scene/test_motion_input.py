@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from tests.scene.refusals import NAN, refused
 
 import dalembert as dal
 from dalembert.scene.motion import Keyframes
-from tests.scene.refusals import NAN, refused
 
 BOX = dal.Box(0.2, 0.2, 0.2)
 
@@ -39,7 +39,7 @@ def test_bodies_refuse_motions_that_cannot_be(arguments, pattern):
 
 
 def test_a_number_is_no_motion():
-    with pytest.raises(TypeError, match="motion is 3.*function of time"):
+    with pytest.raises(TypeError, match=r"motion is 3.*function of time"):
         scene().add_body("b", BOX, motion=3)
 
 

@@ -75,12 +75,20 @@ def test_a_turntable_throws_off_what_friction_cannot_hold(moves):
     else:
         scene.add_obstacle("table", dal.Cylinder(1.0, 0.1), surface_spin=(0, 0, omega), position=(0, 0, -0.05))
     for name, radius, side in (("stays", 0.97 * most, 1.0), ("leaves", 1.03 * most, -1.0)):
-        scene.add_body(name, dal.Cylinder(0.01, 0.005), mass=0.01, position=(side * radius, 0, 0.0025),
-                       velocity=(0, side * omega * radius, 0), angular_velocity=(0, 0, omega))
+        scene.add_body(
+            name,
+            dal.Cylinder(0.01, 0.005),
+            mass=0.01,
+            position=(side * radius, 0, 0.0025),
+            velocity=(0, side * omega * radius, 0),
+            angular_velocity=(0, 0, omega),
+        )
     run = dal.Simulation(scene, dt=1e-3).advance(1.5)
     r = np.linalg.norm(run.trajectory.position.values[:, :, :2], axis=2)
     index = run.state.index
-    creep = 0.5 * 1e-3 * omega**2 * most * 1.5  # a step is straight: r grows by r ω² dt/2 a second, of first order in dt
+    creep = (
+        0.5 * 1e-3 * omega**2 * most * 1.5
+    )  # a step is straight: r grows by r ω² dt/2 a second, of first order in dt
     assert np.ptp(r[:, index("stays")]) < 1.05 * creep
     assert r[-1, index("leaves")] > 1.2 * most
     assert run.report.energy_residual < 1e-6
@@ -134,11 +142,23 @@ MASSES = (0.5, 0.8, 1.5)
 def slider_crank():
     scene = dal.Scene("slider-crank")
     beta = 0.0
-    scene.add_body("crank", dal.Box(R, 0.02, 0.02), mass=MASSES[0], position=(R / 2, 0, 0), velocity=(0, 0, -OMEGA * R / 2),
-                   angular_velocity=(0, OMEGA, 0))
+    scene.add_body(
+        "crank",
+        dal.Box(R, 0.02, 0.02),
+        mass=MASSES[0],
+        position=(R / 2, 0, 0),
+        velocity=(0, 0, -OMEGA * R / 2),
+        angular_velocity=(0, OMEGA, 0),
+    )
     rod_spin = -OMEGA * R / L
-    scene.add_body("rod", dal.Box(L, 0.02, 0.02), mass=MASSES[1], position=(R + L / 2, 0, beta),
-                   velocity=(0, 0, -OMEGA * R / 2), angular_velocity=(0, rod_spin, 0))
+    scene.add_body(
+        "rod",
+        dal.Box(L, 0.02, 0.02),
+        mass=MASSES[1],
+        position=(R + L / 2, 0, beta),
+        velocity=(0, 0, -OMEGA * R / 2),
+        angular_velocity=(0, rod_spin, 0),
+    )
     scene.add_body("slider", dal.Box(0.1, 0.1, 0.1), mass=MASSES[2], position=(R + L, 0, 0))
     scene.hinge("main", dal.WORLD, "crank", at=(0, 0, 0), axis=(0, 1, 0))
     scene.hinge("pin", "crank", "rod", at=(R, 0, 0), axis=(0, 1, 0))
@@ -204,7 +224,9 @@ def test_a_pendulum_whose_length_is_prescribed(name):
 
     def rates(t, y):
         length, pull = 1.0 + longer(t), 0.9 * np.sin(3.0 * t)
-        return y[1], -(2.0 * mass * length * pull * y[1] + mass * G * length * np.sin(y[0])) / (inertia + mass * length**2)
+        return y[1], -(2.0 * mass * length * pull * y[1] + mass * G * length * np.sin(y[0])) / (
+            inertia + mass * length**2
+        )
 
     run = dal.Simulation(scene, **FORMULATIONS[name]).advance(2.0)
     theta = solve_ivp(rates, (0.0, 2.0), (angle, 0.0), rtol=1e-11, atol=1e-12).y[0, -1]

@@ -6,6 +6,7 @@ from numba import njit
 
 import dalembert as dal
 from dalembert.scene.motion import Keyframes
+from dalembert.simulation.summary import scene_description
 
 STEPS = {"method": "time_stepping", "dt": 1e-3}
 
@@ -19,17 +20,19 @@ def pusher(motion="set", **arguments):
 
 
 def test_what_is_pushed_moves_with_what_is_set():
-    run = dal.Simulation(pusher(), **STEPS)
+    scene = pusher()
+    scene.set_contact("pusher", "puck", friction=0.0)
+    run = dal.Simulation(scene, **STEPS)
     run.set_motion("pusher", position=(0.3, 0, 0.12), over=0.5)
     run.advance(0.5)
     puck, own = run.state.index("puck"), run.state.index("pusher")
     assert run.state.position[own, 0] == pytest.approx(0.3, abs=1e-12)
-    assert run.state.position[puck, 0] == pytest.approx(0.45 + 0.05, abs=2e-3)
+    assert run.state.position[puck, 0] == pytest.approx(0.45, abs=1e-4)
     assert run.state.velocity[own].tolist() == [0.0, 0.0, 0.0]
     heat = -run.report.work["contact: friction"] - run.report.work["contact: impacts"]
     kinetic = 0.5 * float(run.state.velocity[puck] @ run.state.velocity[puck])
     assert run.report.work["pusher"] == pytest.approx(heat + kinetic, abs=1e-6)
-    assert heat == pytest.approx(0.2 * 9.81 * 0.3, rel=2e-2)
+    assert -run.report.work["contact: friction"] == pytest.approx(0.2 * 9.81 * 0.25, rel=2e-2)
     run.set_motion("pusher", velocity=(-1.0, 0, 0), angular_velocity=(0, 0, 2.0))
     run.advance(0.1)
     assert run.state.position[own, 0] == pytest.approx(0.2, abs=1e-12)
@@ -132,15 +135,15 @@ def test_the_velocity_of_what_moves_by_command_cannot_be_written():
 
 def test_methods_that_take_no_motions_say_so():
     frames = Keyframes([0, 1], [(0, 0, 0), (1, 0, 0)])
-    with pytest.raises(ValueError, match="'pivot' moves by command.*'maximal'"):
+    with pytest.raises(ValueError, match=r"'pivot' moves by command.*'maximal'"):
         hanging(frames, coordinates="joint", **STEPS)
     colliding = dal.Scene("colliding", material=dal.Material())
     colliding.add_body("plate", dal.Box(1, 1, 0.1), motion=frames)
     colliding.add_body("ball", dal.Sphere(0.1), mass=1.0, position=(0, 0, 1))
     with pytest.raises(ValueError, match="'plate', which collides and moves by command; use method='time_stepping'"):
-        dal.Simulation(colliding, rtol=1e-8)
+        dal.Simulation(colliding, method="dormand_prince")
     run = hanging("set", rtol=1e-8)
-    with pytest.raises(ValueError, match="smooth motions only.*time_stepping"):
+    with pytest.raises(ValueError, match=r"smooth motions only.*time_stepping"):
         run.set_motion("pivot", velocity=(1, 0, 0))
     with pytest.raises(ValueError, match="is keyframes"):
         hanging(frames, **STEPS).set_motion("pivot", velocity=(1, 0, 0))
@@ -151,7 +154,7 @@ def test_methods_that_take_no_motions_say_so():
 def test_a_motion_that_becomes_nan_ends_the_run_by_its_name():
     @njit
     def lost(t):
-        return (np.sqrt(0.1 - t), 0.0, 0.0)
+        return (t * t * np.sqrt(0.1 - t), 0.0, 0.0)
 
     with pytest.raises(dal.SimulationError, match="pivot"):
         hanging(lost, **STEPS).advance(0.5)
@@ -162,7 +165,7 @@ def test_a_prescribed_joint_that_does_not_start_at_zero_is_refused():
     scene.add_body("arm", dal.Box(1, 0.1, 0.1), mass=1.0, position=(0.5, 0, 0))
     scene.hinge("joint", dal.WORLD, "arm", at=(0, 0, 0), axis=(0, 1, 0))
     scene.add_motion("drive", "joint", njit(lambda t: 0.3 + t))
-    with pytest.raises(ValueError, match="joint 'drive' is open at the start by 0.3.*assemble=True"):
+    with pytest.raises(ValueError, match=r"joint .drive. is open at the start by 0\.3.*assemble=True"):
         dal.Simulation(scene)
     run = dal.Simulation(scene, assemble=True).advance(0.5)
     assert run.joint_state()["joint"][0] == pytest.approx(0.8, abs=1e-9)
@@ -170,8 +173,9 @@ def test_a_prescribed_joint_that_does_not_start_at_zero_is_refused():
 
 METHODS = [
     {"method": "rk4", "dt": 1e-3}, {"method": "dop853", "rtol": 1e-10}, {"method": "symplectic_euler", "dt": 1e-4}, STEPS,
-    {"method": "dormand_prince", "rtol": 1e-9, "coordinates": "joint"}, {"hold": "feedback", "stiffness": 100.0, "damping": 20.0},
-    {"hold": "penalty", "stiffness": 1e6, "damping": 1e3, "method": "rk4", "dt": 1e-4},
+    {"method": "dormand_prince", "rtol": 1e-9, "coordinates": "joint"},
+    {"hold": "feedback", "stiffness": 100.0, "damping": 20.0},
+    {"hold": "penalty", "stiffness": 1e5, "damping": 10.0, "method": "rk4", "dt": 1e-4},
     {"constraint_solver": "conjugate_gradient"},
 ]  # fmt: skip
 
@@ -192,8 +196,8 @@ def test_methods_agree_on_a_pendulum_that_is_shaken_and_turned(settings):
     apart = np.abs(run.state.position - reference.state.position).max()
     close = 2e-3 if "symplectic" in str(settings) or "penalty" in str(settings) else 2e-5 if settings is STEPS else 1e-6
     assert apart < close
-    if "penalty" not in str(settings):
-        assert run.report.energy_residual < max(1e-6, 30.0 * close**1.0)
+    if "rtol" in settings:  # accelerations jump at keyframes, which only adaptive steps resolve
+        assert run.report.energy_residual < 1e-6
     assert np.abs(run.state.velocity[1] - reference.state.velocity[1]).max() < 1e-9
 
 
@@ -208,7 +212,9 @@ def test_kernels_evaluate_keyframes_as_python_does():
         run.advance(time - run.time)
         x, q = frames.pose(run.time)
         own = run.state.index("tray")
-        assert np.abs(run.state.position[own] - x).max() < 1e-12 and abs(abs(run.state.orientation[own] @ q) - 1.0) < 1e-12
+        assert (
+            np.abs(run.state.position[own] - x).max() < 1e-12 and abs(abs(run.state.orientation[own] @ q) - 1.0) < 1e-12
+        )
         h = 1e-5
         rate = (frames.pose(run.time + h)[0] - frames.pose(run.time - h)[0]) / (2.0 * h)
         assert np.abs(run.state.velocity[own] - rate).max() < 1e-8
@@ -222,12 +228,66 @@ def test_runs_are_saved_drawn_and_exported(tmp_path):
     run.trajectory.save(tmp_path / "run.nc")
     loaded = dal.Trajectory.load(tmp_path / "run.nc")
     assert loaded.position.sel(body="pusher").values[-1, 0] == pytest.approx(0.03, abs=1e-9)
-    assert "moves by command: set" in str(run.scene_description["listing"])
+    assert "moves by command: set" in str(scene_description(run.model.scene, {})["listing"])
     warnings = dal.export_mjcf(run.model.scene, tmp_path / "scene.xml")
     assert any("mocap" in str(warning) for warning in warnings)
-    again = dal.load_model(tmp_path / "scene.xml")
+    again = dal.load_model(tmp_path / "scene.xml").scene
     assert again.bodies["pusher"].motion is not None and again.bodies["puck"].motion is None
     other = dal.Simulation(again, **STEPS)
     other.set_motion("pusher", velocity=(0.3, 0, 0))
     other.advance(0.1)
     assert other.state.position[other.state.index("pusher"), 0] == pytest.approx(0.03, abs=1e-9)
+
+
+def test_a_motor_on_a_turning_table_feels_the_speed_between_them():
+    ends = []
+    for settings in ({"rtol": 1e-10}, {"rtol": 1e-10, "coordinates": "joint"}, STEPS):
+        scene = dal.Scene("table", gravity=(0, 0, 0))
+        scene.add_body("table", motion=njit(lambda t: (0.0, 0.0, 0.0, np.cos(t * t), 0.0, 0.0, np.sin(t * t))))
+        scene.add_body("arm", dal.Box(1, 0.1, 0.1), mass=1.0, position=(0.5, 0, 0))
+        scene.hinge("joint", "table", "arm", at=(0, 0, 0), axis=(0, 0, 1))
+        scene.motor("motor", "joint", stiffness=2.0, gain=0.5)
+        run = dal.Simulation(scene, **settings).advance(1.0)
+        ends.append(run.state.position[run.state.index("arm")].copy())
+        assert run.report.energy_residual < 1e-5
+    assert np.abs(ends[1] - ends[0]).max() < 1e-7 and np.abs(ends[2] - ends[0]).max() < 1e-5
+
+
+def test_what_a_lift_carries_sleeps_when_it_stands_and_wakes_when_it_moves():
+    scene = dal.Scene("sleeper", material=dal.Material(0.5))
+    scene.add_body("lift", dal.Box(1, 1, 0.1), motion=Keyframes([1.0, 2.0], [(0, 0, 0), (0, 0, 0.5)]))
+    scene.add_body("box", dal.Box(0.2, 0.2, 0.2), mass=1.0, position=(0, 0, 0.15))
+    run = dal.Simulation(scene, sleep_after=0.2, dt=1 / 240).advance(0.9)
+    assert run.asleep == ["box"]
+    run.advance(0.6)
+    assert "box" not in run.asleep
+    run.advance(1.5)
+    assert run.asleep == ["box"]
+    assert run.state.position[run.state.index("box"), 2] == pytest.approx(0.65, abs=1e-4)
+    assert run.report.work["lift"] == pytest.approx(9.81 * 0.5, rel=1e-3)
+
+
+def test_threads_and_solvers_agree_on_a_belt():
+    states = {}
+    for settings in ({"threads": 1}, {"threads": 3}, {"solver": "converging"}):
+        scene = dal.Scene("belt", material=dal.Material(friction=0.4))
+        scene.add_obstacle("belt", dal.Box(6, 2, 0.1), surface_velocity=(0.5, 0, 0), position=(0, 0, -0.05))
+        for i in range(6):
+            scene.add_body(
+                f"box {i}", dal.Box(0.2, 0.2, 0.2), mass=1.0 + i, position=(0.0, 0.3 * (i // 2), 0.1 + 0.2 * (i % 2))
+            )
+        run = dal.Simulation(scene, dt=1 / 480, **settings).advance(1.0)
+        states[str(settings)] = run.state.position.copy()
+        # Gauss–Seidel leaves overlap in some steps, and what its correction does is an error, with and without a belt
+        assert run.report.energy_residual < (1e-9 if "solver" in settings else 1e-3)
+    assert run.report.work["belt"] == pytest.approx(21.0 * 0.5**2, abs=1e-6)
+    one, three, converging = states.values()
+    assert np.array_equal(one, three) and np.abs(one - converging).max() < 1e-3
+
+
+def test_particles_beside_what_moves_by_command_are_refused():
+    scene = dal.Scene("dust", material=dal.Material(0.5))
+    scene.add_body("lift", dal.Box(1, 1, 0.1), motion="set")
+    scene.add_particles("dust", [(0.0, 0, 1.0)], mass=0.1, radius=0.02)
+    with pytest.raises(ValueError, match="'lift' moves by command, and method 'time_stepping' moves particles only"):
+        dal.Simulation(scene, **STEPS)

@@ -15,7 +15,20 @@ from ..scene.shapes.base import HALF_SPACE, MESH
 from ..scene.shapes.convex_hull import contact_hull
 from .gjk import HullTables, hull_tables
 from .mesh import MeshTables, join_meshes, mesh_tables
-from .tables import AWAKE, COLLIDER, COUNTS, EDGE, FACE, FIRST_PAIR, MOVED, PAIRS, STRIP_AXIS, SWEEP_AXIS, UNMOVED, Collision
+from .tables import (
+    AWAKE,
+    COLLIDER,
+    COUNTS,
+    EDGE,
+    FACE,
+    FIRST_PAIR,
+    MOVED,
+    PAIRS,
+    STRIP_AXIS,
+    SWEEP_AXIS,
+    UNMOVED,
+    Collision,
+)
 
 NO_HULL = (0, 0, 0, 0, 0, 0)
 

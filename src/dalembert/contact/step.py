@@ -321,7 +321,10 @@ def normal_surface_speed(contact, normal, system):
         sign = (1.0 if row.body == contact.b else 0.0) - (1.0 if row.body == contact.a else 0.0)
         if row.body >= 0 and sign != 0.0:
             rotation = load9(kinematics[row.body].rotation)
-            spin, arm = matvec(rotation, load3(row.surface_omega)), load3(contact.arm_b if sign > 0.0 else contact.arm_a)
+            spin, arm = (
+                matvec(rotation, load3(row.surface_omega)),
+                load3(contact.arm_b if sign > 0.0 else contact.arm_a),
+            )
             speed += sign * dot(normal, add(matvec(rotation, load3(row.surface_v)), cross(spin, arm)))
     return speed
 

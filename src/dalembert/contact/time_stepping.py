@@ -266,7 +266,7 @@ class ContactStepper(FixedStepper):
 
     def asleep(self, model: Model) -> list[str]:
         """The names of bodies that sleep."""
-        return [name for name, number in zip(model.body_names, self.collision.asleep, strict=False) if number != AWAKE]
+        return [name for name, number in zip(model.body_names, self.collision.asleep, strict=False) if number > AWAKE]
 
     def contacts(self, model: Model) -> list[Contact]:
         """The contacts of the last step."""

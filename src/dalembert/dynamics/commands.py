@@ -1,16 +1,16 @@
 """What moves by command: kinematic bodies, and coordinates of joints that are functions of time.
 
-A body that moves by command has neither mass nor momentum: its inverse mass and inertia are zero, so that nothing changes its
-velocity, and its pose and velocity are those of its motion. Constraints, forces and contacts read them in the kinematics table,
-as of all bodies. A coordinate s(t) is the constraint
+A body that moves by command has neither mass nor momentum. Its inverse mass and inertia are zero, so that nothing changes its
+velocity. Its pose and velocity are those of its motion, and stand in the kinematics table, where constraints, forces and
+contacts read them as of all bodies. A coordinate s(t) is the constraint
 
     C = s(q) − s(t),   Ċ = J v + ∂C/∂t,   ∂C/∂t = −ṡ(t),   C̈ = J v̇ + J̇ v − s̈(t).
 
 The body or the joint is driven by whatever force that takes. The drive's power is, for a body that gets the force f and the
 torque τ from all others, −(f·v + τ·ω), and for a row with the multiplier λ, −λ ∂C/∂t. Both go to the ledger.
 
-In order: motions, the row of a coordinate, what a derivative and the end of a step need, and a time step of contact. All of it
-is called through the C function of special parts (`mechanism.special_task`), so that only scenes with motions compile it.
+In order: motions, what a derivative and the end of a step need, and a time step of contact. All of it is called through the C
+function of special parts (`mechanism.special_task`), so that only scenes with motions compile it.
 """
 
 import math
@@ -97,8 +97,8 @@ def evaluate(t, row, system):
     return 0
 
 
-# q̇ = ½ ω q gives ω = 2 q̇ q⁻¹, and q̈ q⁻¹ = ½ α − ¼ |ω|². For q of any length, which a user's function may return to rounding, the
-# vector parts of q̇ q⁻¹ and q̈ q⁻¹ are those of the unit one but for products with the change of that length.
+# q̇ = ½ ω q gives ω = 2 q̇ q⁻¹, and q̈ q⁻¹ = ½ α − ¼ |ω|². For a q of any length, as a user's function returns it, the vector
+# parts of q̇ q⁻¹ and q̈ q⁻¹ are those of the unit one, but for products with the change of that length.
 @njit
 def evaluate_function(t, row, scratch):
     """The same of a function of the user's, which returns values, rates and second rates."""
@@ -301,10 +301,10 @@ def state_end(system):
 
 # A time step of contact ----------------------------------------------------------------------------------------------------
 #
-# Forces and impulses act at the middle of a step, where velocities change from v⁻ to v⁺; between two such places bodies move at
-# v⁺. So the velocity v⁺ of a kinematic body is that with which it comes from the middle of this step to that of the next: what
-# lies on it neither falls behind nor is overtaken. The forces of a step add their impulses to the momenta of kinematic bodies
-# in the state, which are zero before and after it, so that they are what the drive has to hold.
+# Forces and impulses act at the middle of a step, where velocities change from v⁻ to v⁺. From there to the middle of the next
+# step bodies move at v⁺. So the v⁺ of a kinematic body is its displacement between these two instants over h: what lies on it
+# keeps its distance. In a step forces and impulses add to the momenta of kinematic bodies in the state, which are zero before
+# and after it; so these momenta are what the drive has to balance.
 
 
 @njit
@@ -378,8 +378,8 @@ def begin_instant(t, y, system):
 
 @njit
 def show_velocities(share, system):
-    """Velocities of kinematic bodies into the kinematics table: (1 − share) of those before the step's impulses and `share` of
-    those after."""
+    """Velocities of kinematic bodies into the kinematics table: (1 − share) of those before the impulses of the step and
+    `share` of those after."""
     commands, kinematics = system.commands, system.kinematics
     for i in range(commands.shape[0]):
         row = commands[i]

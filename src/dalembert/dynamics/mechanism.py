@@ -691,7 +691,8 @@ SPECIAL_ENTRY = CFunction(special_entry, C_SIGNATURE)
 def has_special_rows(parts: Any, coordinates: Any) -> bool:
     """Whether these tables have such parts, or coordinates of curves."""
     return bool(
-        np.isin(parts["kind"], (CURVE, COUPLING, SOFT, CUSTOM, PRESCRIBED)).any() or (coordinates["kind"] == PARAMETER).any()
+        np.isin(parts["kind"], (CURVE, COUPLING, SOFT, CUSTOM, PRESCRIBED)).any()
+        or (coordinates["kind"] == PARAMETER).any()
     )
 
 

@@ -433,9 +433,12 @@ def parts_of(model: Model) -> list[tuple[str, str, str]]:
 
 
 def _parts(scene: Scene) -> Iterator[tuple[str, str, str]]:
-    driven = [item.name for item in (*scene.bodies.values(), *scene.joints.values()) if moves_by_command(item)]
+    items: list[Any] = [*scene.bodies.values(), *scene.joints.values()]
+    driven = [item.name for item in items if moves_by_command(item)]
     if driven:
-        raise ValueError(f"{driven[0]!r} moves by command, which a batch cannot run; run the members one by one, or by sweep")
+        raise ValueError(
+            f"{driven[0]!r} moves by command, which a batch cannot run; run the members one by one, or by sweep"
+        )
     for body in scene.bodies.values():
         yield "body", body.name, ""
     for group in scene.particles.values():

@@ -658,7 +658,9 @@ def _write_body(place: Place, host: Place, joints: list[DocumentJoint], light: b
     if isinstance(item, Body) and item.motion is not None:
         element.set("mocap", "true")
         if not item.motion.is_set or item.motion.velocity.any() or item.motion.angular_velocity.any() or item.is_belt:
-            out.warn(f"body {item.name!r}", "it becomes a mocap body, whose motion and surface velocity are not written")
+            out.warn(
+                f"body {item.name!r}", "it becomes a mocap body, whose motion and surface velocity are not written"
+            )
     elif isinstance(item, Body):
         out.write_inertia(element, item)
     elif light:

@@ -1,7 +1,7 @@
 """A conveyor belt, a lift and a driven crank: three things that move by command, and their theory.
 
-A box on a belt of speed u slides for u/(μ g) and u²/(2 μ g), and then moves with the belt; the belt's work is m u², half of
-which becomes heat. A box on a lift rises with it, and the lift's work is m g h. The piston of a crank of radius r with a rod of
+A box on a belt of speed u slides for the time u/(μ g), and then moves with the belt; the belt's work is m u², half of which
+becomes heat. A box on a lift rises with it, and the lift's work is m g h. The piston of a crank of radius r with a rod of
 length l is at
 
     x = r cos ω t + √(l² − r² sin² ω t).
@@ -64,9 +64,7 @@ def add_crank(scene: Scene) -> None:
         "rod", Box(ROD, 0.03, 0.03), mass=0.4, position=0.5 * (pin + wrist), velocity=0.5 * np.array(down),
         angular_velocity=(0.0, -OMEGA * RADIUS / ROD, 0.0), material=None, color="#e45756",
     )  # fmt: skip
-    piston = scene.add_body(
-        "piston", Box(0.2, 0.16, 0.16), mass=1.0, position=wrist, material=None, color="#72b7b2"
-    )
+    piston = scene.add_body("piston", Box(0.2, 0.16, 0.16), mass=1.0, position=wrist, material=None, color="#72b7b2")
     scene.hinge("axle", WORLD, wheel, at=AXLE, axis=across)
     scene.hinge("pin", wheel, rod, at=pin, axis=across)
     scene.hinge("wrist", rod, piston, at=wrist, axis=across)

@@ -116,9 +116,9 @@ PARTICLE_FORCE = np.dtype(
 )  # fmt: skip
 # What moves by command: a body, or the coordinate that row `row` of the joint `joint` prescribes (else −1). `kind`: of the
 # motion; address: of its function; table: where its keyframes begin. `entry`: of its work in the state's ledger. Of a motion
-# that is set: from `begin` (s) on, the pose `from_x`, `from_q` moves at `set_v`, `set_omega` until `end`. Evaluated: x, q, v,
-# omega, a, alpha at the last time asked for (of a coordinate the first components); `before` and `after` of v and omega: at the
-# two ends of a step, the velocity of a moving surface included.
+# that is set: from `begin` (s) on, the pose `from_x`, `from_q` moves at `set_v`, `set_omega` until `end`. x, q, v, omega, a,
+# alpha: at the time of the last evaluation; of a coordinate the first components. `before`, `after`: velocities in a step of
+# contact. `surface`: velocity and spin of a surface that moves along itself, in the axes of the body.
 COMMAND_FUNCTION, COMMAND_KEYFRAMES, COMMAND_SET = range(3)
 COMMAND = np.dtype(
     [("body", "i8"), ("row", "i8"), ("joint", "i8"), ("kind", "i8"), ("address", "i8"), ("table", "i8"), ("entry", "i8"),

@@ -280,7 +280,9 @@ def is_analytic(function: Callable[..., Any], size: int) -> bool:
         try:
             real = np.asarray(function(t), dtype=float).ravel()
             given = np.asarray(function(complex(t, COMPLEX_STEP))).ravel()
-            rates = (np.asarray(function(t + COARSE), float) - np.asarray(function(t - COARSE), float)).ravel() / (2.0 * COARSE)
+            rates = (np.asarray(function(t + COARSE), float) - np.asarray(function(t - COARSE), float)).ravel() / (
+                2.0 * COARSE
+            )
         except Exception:  # of any kind: the function is the user's
             return False
         if given.dtype.kind not in "cf" or given.shape != real.shape or not np.allclose(given.real, real, atol=1e-12):

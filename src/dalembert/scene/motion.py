@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,10 @@ JUMP = 300.0  # m/s or rad/s between two keyframes: from here on it is probably 
 SOON = 1e-6  # s, over which the speed at the start is found
 TURN = 0.75 * np.pi  # rad between two keyframes: from here on it may be meant the other way round
 HEADER = 4  # numbers at the start of a table of keyframes: pieces, first time, last time, whether it repeats
-BODY_PIECE, SCALAR_PIECE = 29, 5  # start; cubics of x (12), quaternion (4), cubics of the rotation vector from there (12)
+BODY_PIECE, SCALAR_PIECE = (
+    29,
+    5,
+)  # start; cubics of x (12), quaternion (4), cubics of the rotation vector from there (12)
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,12 +39,12 @@ class Keyframes:
     ----------
     times : (n,) s, rising; n ≥ 2.
     values : (n, 3) positions in m of the frame of a body's shape; or (n,) values of a coordinate, rad or m.
-    orientations : (n, 4) quaternions (w, x, y, z); without them a body keeps its orientation. From one keyframe to the next it
-        turns the shorter way.
+    orientations : (n, 4) quaternions (w, x, y, z); without them (1, 0, 0, 0). From one keyframe to the next a body turns the
+        shorter way.
     repeat : whether it begins anew after the last time, which must then have the pose of the first.
 
-    Positions are cubics with the slopes of F. N. Fritsch and J. Butland (SIAM J. Sci. Stat. Comput. 5, 1984). Orientations are
-    q exp(φ/2), with a cubic φ that has the angular velocities of the keyframes at both ends.
+    Positions are cubics with the slopes of F. N. Fritsch and J. Butland (SIAM J. Sci. Stat. Comput. 5, 1984); orientations
+    are q exp(φ/2) with cubics φ, which have one angular velocity at each keyframe. Accelerations jump at keyframes.
 
     Raises ValueError for times that do not rise, values that are not finite, and sizes that differ.
 
@@ -60,7 +64,9 @@ class Keyframes:
         scalar = np.ndim(self.values) == 1
         values = real_array(owner, "values", self.values, (-1,) if scalar else (-1, 3))
         if len(times) < 2 or len(times) != len(values):
-            raise ValueError(f"{owner}: {len(times)} times and {len(values)} values; give as many of both, at least two")
+            raise ValueError(
+                f"{owner}: {len(times)} times and {len(values)} values; give as many of both, at least two"
+            )
         late = np.flatnonzero(np.diff(times) <= 0.0)
         if len(late):
             i = int(late[0])
@@ -69,7 +75,9 @@ class Keyframes:
         object.__setattr__(self, "values", values)
         if self.orientations is not None:
             if scalar:
-                raise ValueError(f"{owner}: a coordinate has no orientations; give positions of shape (n, 3) for a body")
+                raise ValueError(
+                    f"{owner}: a coordinate has no orientations; give positions of shape (n, 3) for a body"
+                )
             given = real_array(owner, "orientations", self.orientations, (-1, 4))
             if len(given) != len(times):
                 raise ValueError(f"{owner}: {len(times)} times and {len(given)} orientations; give as many of both")
@@ -99,8 +107,7 @@ class Keyframes:
             ]
         if self.orientations is None:
             return []
-        pairs = zip(self.orientations, self.orientations[1:], strict=False)
-        angle = [float(np.linalg.norm(_log(_relative(a, b)))) for a, b in pairs]
+        angle = [float(np.linalg.norm(_log(_relative(a, b)))) for a, b in pairwise(self.orientations)]
         i = int(np.argmax(angle))
         if angle[i] < TURN:
             return []
@@ -119,7 +126,9 @@ class Keyframes:
         t = np.asarray(self.times)
         header = np.array([len(t) - 1, t[0], t[-1], float(self.repeat)])
         if self.scalar:
-            return np.concatenate([header, np.column_stack([t[:-1], _cubics(t, self.values[:, None], self.repeat)]).ravel()])
+            return np.concatenate(
+                [header, np.column_stack([t[:-1], _cubics(t, self.values[:, None], self.repeat)]).ravel()]
+            )
         q = np.tile((1.0, 0.0, 0.0, 0.0), (len(t), 1)) if self.orientations is None else self.orientations
         rows = np.column_stack([t[:-1], _cubics(t, self.values, self.repeat), q[:-1], _turns(t, q, self.repeat)])
         return np.concatenate([header, rows.ravel()])
@@ -179,7 +188,7 @@ def _turns(t: np.ndarray, q: np.ndarray, repeat: bool) -> np.ndarray:
     """(n − 1, 12) cubics of the rotation vector φ of each piece, in the axes of its first keyframe: φ = 0 and φ̇ = ω there, at
     its end φ = log(q⁻¹ q′) and φ̇ = J(φ)⁻¹ ω′, J the right Jacobian of rotations."""
     h = np.diff(t)[:, None]
-    turn = np.array([_log(_relative(a, b)) for a, b in zip(q, q[1:], strict=False)])
+    turn = np.array([_log(_relative(a, b)) for a, b in pairwise(q)])
     omega = np.zeros((len(t), 3))  # in the axes of the keyframe
     rate = turn / h  # along its own axis a turn is the same in the axes of both ends
 
@@ -290,7 +299,12 @@ def motion_of_body(
     angular_velocity: ArrayLike | None,
 ) -> Commanded:  # fmt: skip
     """The motion of a kinematic body. Raises ValueError and TypeError naming the body and the value."""
-    given = {"position": position, "orientation": orientation, "velocity": velocity, "angular_velocity": angular_velocity}
+    given = {
+        "position": position,
+        "orientation": orientation,
+        "velocity": velocity,
+        "angular_velocity": angular_velocity,
+    }
     zero = np.zeros(3)
     if isinstance(motion, str):
         if motion != SET:

@@ -199,13 +199,14 @@ class Scene(JointMethods, ForceMethods, ContactMethods, ParticleMethods, Particl
         if belt and (material is None or shape is None):
             raise ValueError(f"{owner}: a surface velocity needs a shape and a material; give both")
         found = motion_of_body(owner, SET if motion is None else motion, **pose)
+        given = {"surface_velocity": surface_velocity, "surface_spin": surface_spin}
+        slides = [real_array(owner, key, STILL if v is None else v, (3,)) for key, v in given.items()]
         body = Body(
             name, shape, 0.0, np.zeros((3, 3)), np.zeros(3), position=found.position, orientation=found.orientation,
             velocity=np.zeros(3), angular_velocity=np.zeros(3),
             color=color_text(owner, PALETTE[len(self.bodies) % len(PALETTE)] if color is None else color),
             material=None if shape is None else material, group=group, material_given=True, motion=found,
-            surface_velocity=real_array(owner, "surface_velocity", STILL if surface_velocity is None else surface_velocity, (3,)),
-            surface_spin=real_array(owner, "surface_spin", STILL if surface_spin is None else surface_spin, (3,)),
+            surface_velocity=slides[0], surface_spin=slides[1],
         )  # fmt: skip
         self.bodies[name] = body
         if isinstance(motion, Keyframes):

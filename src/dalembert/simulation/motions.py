@@ -15,7 +15,16 @@ from ..scene.checks import finite, real_array, unit_quaternion
 from ..scene.motion import FASTEST
 from .registry import positive
 
-SAVED = ("begin", "end", "from_x", "from_q", "set_v", "set_omega", "after_v", "after_omega")  # of COMMAND, in a checkpoint
+SAVED = (
+    "begin",
+    "end",
+    "from_x",
+    "from_q",
+    "set_v",
+    "set_omega",
+    "after_v",
+    "after_omega",
+)  # of COMMAND, in a checkpoint
 OF_BODY, OF_COORDINATE = ("position", "orientation", "velocity", "angular_velocity"), ("value", "speed")
 
 
@@ -150,9 +159,15 @@ def require_runnable(model: Model, method: str, coordinates: str, steps_contact:
             f"{name!r} moves by command, and method {method!r} takes motions in coordinates='maximal' only; use these, or an "
             "integration method, such as 'dormand_prince'"
         )
+    moved = next((body.name for body in scene.bodies.values() if body.motion is not None), None)
+    if moved is not None and steps_contact and model.particle_count:
+        raise ValueError(
+            f"{moved!r} moves by command, and method {method!r} moves particles only beside bodies that have a mass; use an "
+            "integration method, such as 'rk4', or an obstacle that does not move"
+        )
     belt = next((body.name for body in scene.bodies.values() if body.motion is not None and body.material), None)
     if belt is not None and not steps_contact and scene.touching():
         raise ValueError(
-            f"method {method!r} cannot run {belt!r}, which collides and moves by command; use method='time_stepping', or give "
-            "it material=None, so that nothing touches it"
+            f"method {method!r} cannot run {belt!r}, which collides and moves by command; use method='time_stepping', or "
+            "give it material=None, so that nothing touches it"
         )

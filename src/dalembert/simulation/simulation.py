@@ -108,7 +108,9 @@ class Simulation(Advancing, Results, Controls, Motions, Inspection):
         self._generalized, self._iterative = setup.generalized, setup.iterative
         check_hold(hold, stiffness, damping, self._method)
         steps_contact = not isinstance(self._method, RungeKutta)
-        require_runnable(self.model, self.method, "generalized" if self._generalized else setup.coordinates, steps_contact)
+        require_runnable(
+            self.model, self.method, "generalized" if self._generalized else setup.coordinates, steps_contact
+        )
         precompile(setup.kernels)
         if self.model.tree is None and len(self.model.graph.hubs) and redundant(self.model):
             self.model = compile_scene(self.model.scene, hubs=False, apart=bool(self.model.attachments))

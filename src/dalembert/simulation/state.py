@@ -99,10 +99,10 @@ class State:
 
     __slots__ = {
         "_bodies": "(n, 13) x, q, P, L",
+        "_commands": "COMMAND rows of what moves by command",
         "_particles": "(2, m, 3) x, p",
         "model": "The compiled scene.",
         "time": "s.",
-        "_commands": "COMMAND rows of what moves by command",
         "y": "The whole state vector, flat; see `Model.body_slice`.",
     }
 

@@ -33,8 +33,8 @@ from .kinematics import ZERO, displace_coordinates, load_4, store9, update_links
 
 @njit
 def place_commanded(t, reduced):
-    """Evaluate the motions at a time (s), and write pose, velocity and acceleration of the links that move by command. Returns
-    a status."""
+    """Evaluate the motions at a time (s), and write pose, velocity and acceleration of the links that move by command.
+    Returns a status."""
     system, motion = reduced.system, reduced.tree.motion
     status = call_special(MOTIONS, t, reduced.y, reduced.y, system)
     commands, kinematics = system.commands, system.kinematics
