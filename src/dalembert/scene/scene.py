@@ -65,6 +65,7 @@ class Scene(JointMethods, ForceMethods, ContactMethods, ParticleMethods, Particl
         self.name = str(name)
         self.gravity = gravity  # type: ignore[assignment]
         self.bodies: dict[str, Body] = {}
+        self._kinematic: list[str] = []  # names of bodies that move by command
         self.links: dict[str, Link] = {}
         self.joints: dict[str, Joint] = {}
         self.obstacles: dict[str, Obstacle] = {}
@@ -168,7 +169,7 @@ class Scene(JointMethods, ForceMethods, ContactMethods, ParticleMethods, Particl
             material_given=not isinstance(material, OfScene),
         )  # fmt: skip
         self.bodies[name] = body
-        for other in [other.name for other in self.bodies.values() if other.motion is not None]:
+        for other in self._kinematic:
             self.bodies[other] = self.bodies.pop(other)  # they come last
         if not self.imported:
             self.warnings += orientation_warnings(owner, orientation)
@@ -209,6 +210,7 @@ class Scene(JointMethods, ForceMethods, ContactMethods, ParticleMethods, Particl
             surface_velocity=slides[0], surface_spin=slides[1],
         )  # fmt: skip
         self.bodies[name] = body
+        self._kinematic.append(name)
         if isinstance(motion, Keyframes):
             self.warnings += motion.warnings(owner)
         return body
