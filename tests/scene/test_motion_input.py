@@ -89,6 +89,27 @@ def test_joints_refuse_motions_that_cannot_be(motion, options, pattern):
         found.add_motion("m", "h", motion, **options)
 
 
+def test_a_joint_has_one_motion():
+    found = scene()
+    found.add_body("b", BOX, mass=1.0)
+    found.hinge("h", dal.WORLD, "b", at=(0, 0, 0), axis=(0, 0, 1))
+    found.add_motion("one", "h", speed=1.0)
+    with refused("motion 'two': 'one' prescribes the angle of 'h' already"):
+        found.add_motion("two", "h", speed=1.0)
+
+
+@pytest.mark.parametrize("coordinates", ["maximal", "joint"])
+@pytest.mark.parametrize("other", ["world", "second"])
+def test_joints_between_what_moves_by_command_are_refused(other, coordinates):
+    found = scene()
+    found.add_body("first", motion="set")
+    found.add_body("second", motion="set")
+    found.add_body("free", BOX, mass=1.0)
+    found.ball("j", other, "first", at=(0, 0, 0))
+    with refused(f"joint 'j' connects '{other}' and 'first', which move by command"):
+        dal.Simulation(found, coordinates=coordinates)
+
+
 def test_keyframes_rest_where_two_are_equal_and_overshoot_nowhere():
     frames = Keyframes([0.0, 1.0, 2.0, 3.0], [(0, 0, 0), (0, 0, 1), (0, 0, 1), (0, 0, 3)])
     z = np.array([frames.pose(t)[0][2] for t in np.linspace(-1.0, 4.0, 501)])

@@ -171,6 +171,24 @@ def test_a_prescribed_joint_that_does_not_start_at_zero_is_refused():
     assert run.joint_state()["joint"][0] == pytest.approx(0.8, abs=1e-9)
 
 
+@pytest.mark.parametrize("settings", [{}, {"coordinates": "joint"}, STEPS], ids=["multipliers", "joint", "steps"])
+def test_a_released_motion_leaves_what_it_moved_to_itself(settings):
+    scene = dal.Scene("released", gravity=(0, 0, 0))
+    turning = {"velocity": (0, 0, -1.5), "angular_velocity": (0, 3, 0)}
+    scene.add_body("arm", dal.Box(1, 0.1, 0.1), mass=1.0, position=(0.5, 0, 0), **turning)
+    scene.hinge("joint", dal.WORLD, "arm", at=(0, 0, 0), axis=(0, 1, 0))
+    scene.torsion_spring("brake", "joint", stiffness=0.0, damping=0.01)
+    scene.add_motion("drive", "joint", speed=3.0)
+    run = dal.Simulation(scene, **settings).advance(0.2)
+    assert run.joint_state()["joint"] == pytest.approx((0.6, 3.0), abs=1e-9)
+    run.release("drive")
+    run.advance(0.5)
+    inertia = float(scene.bodies["arm"].inertia[1, 1]) + 0.25
+    assert run.joint_state()["joint"][1] == pytest.approx(3.0 * np.exp(-0.01 / inertia * 0.5), abs=1e-6)
+    assert run.report.energy_residual < 1e-6
+    assert run.report.work["drive"] == pytest.approx(0.01 * 9.0 * 0.2, abs=1e-6)  # against the brake
+
+
 METHODS = [
     {"method": "rk4", "dt": 1e-3}, {"method": "dop853", "rtol": 1e-10}, {"method": "symplectic_euler", "dt": 1e-4}, STEPS,
     {"method": "dormand_prince", "rtol": 1e-9, "coordinates": "joint"},

@@ -715,7 +715,7 @@ class SoftMechanism(Mechanism):
         for j in np.flatnonzero(own.joints.active[:count] != self.plain.joints.active):
             own.joints.active[j] = self.plain.joints.active[j]
             rows = slice(own.joints.row[j], own.joints.row[j] + own.joints.rows[j])
-            for values in (own.error, own.bias, own.multipliers):
+            for values in (own.error, own.bias, own.partial, own.multipliers):
                 values[rows] = 0.0
             for incidence in own.incidences[own.joints["first"][j] : own.joints["last"][j]]:
                 own.jacobian[incidence.offset : incidence.offset + size_of(incidence)] = 0.0

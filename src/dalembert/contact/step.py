@@ -29,7 +29,7 @@ from ..core.thread_pool import (
     CONTACT_SLOT,
     run_parallel,
 )
-from ..dynamics.jacobian import BEGIN_INSTANT, BEGIN_STEP, PLACES, SETTLE, SHOW_VELOCITIES, call_special
+from ..dynamics.commands import BEGIN_INSTANT, BEGIN_STEP, PLACES, SETTLE, SHOW_VELOCITIES, call_commands
 from ..dynamics.kinematics import load9
 from ..model.tables import (
     CONSTRAINT_WORK,
@@ -148,7 +148,7 @@ def step(t, y, dydt, tables):
     if status == OK:
         status = drift(tables.callbacks, 0.5 * h, y, dydt)
     if status == OK and tables.system.commands.shape[0] > 0:
-        status = call_special(PLACES, t + h, y, y, tables.system)
+        status = call_commands(PLACES, t + h, y, y, tables.system)
     if status == OK and tables.system.joints.shape[0] > 0:
         status = call_pointer(tables.callbacks[0].plain, tables.callbacks[0].plain_data, COMPLETE, t + h, y, dydt)
     if status == OK and not is_finite(y):
@@ -165,7 +165,7 @@ def begin_commands(t, h, y, spare, tables):
     a status."""
     commands, asleep = tables.system.commands, tables.collision.asleep
     spare[0] = h
-    status = call_special(BEGIN_STEP, t, y, spare, tables.system)
+    status = call_commands(BEGIN_STEP, t, y, spare, tables.system)
     for i in range(commands.shape[0]):
         row = commands[i]
         if row.body >= 0:
@@ -191,7 +191,7 @@ def find_initial_contacts(t, y, dydt, tables):
     call_limits(SET_SOFT_IDLE, stepping.options[0].dt, y, tables)
     status = call_mechanism(tables.callbacks, DERIVATIVE, t, y, dydt)
     if status == OK and tables.system.commands.shape[0] > 0:
-        status = call_special(BEGIN_INSTANT, t, y, y, tables.system)
+        status = call_commands(BEGIN_INSTANT, t, y, y, tables.system)
     if status == OK:
         call_limits(START_STEP, 0.0, y, tables)
         half = 0.5 * stepping.options[0].dt
@@ -226,7 +226,7 @@ def solve_velocities(h, with_forces, y, dydt, tables):
     end_stage(stepping.timer, DETECTION)
     driven = tables.system.commands.shape[0] > 0
     if driven:
-        call_special(SHOW_VELOCITIES, 0.0, y, y, tables.system)
+        call_commands(SHOW_VELOCITIES, 0.0, y, y, tables.system)
     load_motion(y, bodies, kinematics, stepping.motion)
     run_parallel(collision.job_queue, CONTACT_JOBS, PREPARE, 0, collision.counts[CONTACTS], CONTACTS_PER_CHUNK)
     set_targets(tables)
@@ -236,7 +236,7 @@ def solve_velocities(h, with_forces, y, dydt, tables):
         corrected, status = plan_correction(tables)
         apply_forces(h, y, dydt, tables)
         if driven:
-            call_special(SHOW_VELOCITIES, 1.0, y, y, tables.system)
+            call_commands(SHOW_VELOCITIES, 1.0, y, y, tables.system)
         load_motion(y, bodies, kinematics, stepping.motion)
     elif status == OK:
         clear_warm_start(collision)  # of another step, or of none
@@ -254,7 +254,7 @@ def solve_velocities(h, with_forces, y, dydt, tables):
         apply_correction(y, tables)
         call_limits(BOOK_CORRECTION_OF_SOFT, h, y, tables)
     if driven:
-        call_special(SETTLE, 0.0, y, stepping.joint_impulses, tables.system)
+        call_commands(SETTLE, 0.0, y, stepping.joint_impulses, tables.system)
     if with_forces and stepping.options[0].sleep_after > 0.0:
         put_to_sleep(y, tables)
     return OK
@@ -404,7 +404,7 @@ def book_work(h, corrected, y, tables):
         store3(kin.v, v)
         store3(kin.omega, omega)
     if system.commands.shape[0] > 0:
-        call_special(SHOW_VELOCITIES, 0.5, y, y, system)
+        call_commands(SHOW_VELOCITIES, 0.5, y, y, system)
     call_mechanism(tables.callbacks, POWERS, 0.0, y, y)
     power = system.power
     first = y.shape[0] - power.shape[0]

@@ -9,15 +9,17 @@ contacts read them as of all bodies. A coordinate s(t) is the constraint
 The body or the joint is driven by whatever force that takes. The drive's power is, for a body that gets the force f and the
 torque τ from all others, −(f·v + τ·ω), and for a row with the multiplier λ, −λ ∂C/∂t. Both go to the ledger.
 
-In order: motions, what a derivative and the end of a step need, and a time step of contact. All of it is called through the C
-function of special parts (`mechanism.special_task`), so that only scenes with motions compile it.
+In order: motions, what a derivative and the end of a step need, a time step of contact, and the C function of all this, which
+only scenes with motions compile.
 """
 
 import math
 
-from ..core.c_function import DERIVATIVE, call_pointer
+import numpy as np
+
+from ..core.c_function import C_SIGNATURE, DERIVATIVE, call_pointer, viewer
 from ..core.elementary import sin_cos
-from ..core.jit import inlined, njit
+from ..core.jit import DISABLED, CFunction, inlined, njit
 from ..core.math3 import (
     add,
     add_scaled,
@@ -38,6 +40,7 @@ from ..core.math3 import (
     to_matrix,
 )
 from ..core.simd import load, store
+from ..core.tables import own_address, table_at
 from ..linalg.block_matrix import load_3, store_3
 from ..model.tables import (
     COMMAND_FUNCTION,
@@ -48,8 +51,13 @@ from ..model.tables import (
     REACTION_IMPULSE,
     REACTION_TORQUE,
     STATE_SIZE,
+    System,
 )
 
+# Tasks of the C function: motions at t; poses at t into y; powers of drives; for a step of contact over h = out[0], its
+# begin, that of an instant, velocities with share t of those after it, and its books, with the impulses of joints in `out`;
+# the books of the projection of velocities.
+MOTIONS, PLACES, DRIVES, BEGIN_STEP, BEGIN_INSTANT, SHOW_VELOCITIES, SETTLE, SETTLE_PROJECTION = range(8)
 ZERO = (0.0, 0.0, 0.0)
 HEADER, BODY_PIECE, SCALAR_PIECE = 4, 29, 5  # as in `scene.motion`
 OVER_PIECE = 1e-4  # of a piece of keyframes: the difference that gives its angular acceleration
@@ -464,3 +472,50 @@ def book_body(row, v, omega, y, system):
     store_3(y, common + REACTION_IMPULSE, sub(load_3(y, common + REACTION_IMPULSE), p))
     store_3(y, common + REACTION_TORQUE, sub(load_3(y, common + REACTION_TORQUE), moment))
     store(y, entry, load(y, entry) - dot(p, v) - dot(spin, omega))
+
+
+# The C function ----------------------------------------------------------------------------------------------------------
+
+_floats = viewer(np.float64)
+
+
+@njit
+def command_task(task, t, y, out, system):
+    """Do one of the tasks; returns a status."""
+    if task == MOTIONS:
+        return evaluate_all(t, system)
+    if task == PLACES:
+        return place(t, y, system)
+    if task == DRIVES:
+        drive_rates(y, out, system)
+    elif task == BEGIN_STEP:
+        return begin_step(t, out[0], y, system)
+    elif task == BEGIN_INSTANT:
+        return begin_instant(t, y, system)
+    elif task == SHOW_VELOCITIES:
+        show_velocities(t, system)
+    elif task == SETTLE:
+        settle(y, out, system)
+    elif task == SETTLE_PROJECTION:
+        settle_projection(y, system)
+    return 0
+
+
+def commands_entry(data, task, t, y, n, out, m):
+    return command_task(task, t, _floats(y, n), _floats(out, m), table_at(System, data))
+
+
+COMMANDS_ENTRY = CFunction(commands_entry, C_SIGNATURE)
+
+if DISABLED:
+
+    def call_commands(task, t, y, out, system):
+        """Do one of the tasks. Returns a status."""
+        return command_task(task, t, y, out, system)
+
+else:
+
+    @njit
+    def call_commands(task, t, y, out, system):
+        """Do one of the tasks. Returns a status."""
+        return call_pointer(system.settings[0].motions, own_address(system), task, t, y, out)

@@ -35,12 +35,8 @@ from .kinematics import load9
 # The C function of special parts: see `mechanism.special_task` ---------------------------------------------------------
 
 
-# Tasks: rows of special parts; all forces; their powers; their energy; rates of parameters of curves; rows of hubs; and those
-# of `commands`: motions at t; poses at t into y; powers of drives; for a step of contact over h = out[0], its begin, that of
-# an instant, velocities with share t of those after it, and its books, with the impulses of joints in `out`; the books of
-# the projection of velocities.
+# Tasks: rows of special parts; all forces; their powers; their energy; rates of parameters of curves; rows of hubs
 ROWS, SPECIAL_FORCES, SPECIAL_POWERS, ENERGY, RATES, HUBS = range(6)
-MOTIONS, PLACES, DRIVES, BEGIN_STEP, BEGIN_INSTANT, SHOW_VELOCITIES, SETTLE, SETTLE_PROJECTION = range(6, 14)
 
 if DISABLED:
 

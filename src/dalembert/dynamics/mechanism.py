@@ -70,16 +70,7 @@ from ..model.tables import (
     UPDATE,
     System,
 )
-from .commands import (
-    begin_instant,
-    begin_step,
-    drive_rates,
-    evaluate_all,
-    place,
-    settle,
-    settle_projection,
-    show_velocities,
-)
+from .commands import COMMANDS_ENTRY, DRIVES, MOTIONS, PLACES, SETTLE_PROJECTION, call_commands
 from .constraints import (
     NOT_SOLVED,
     acceleration_rhs,
@@ -93,18 +84,9 @@ from .constraints import (
 )
 from .forces import add_powers, all_energy, apply_forces, exert_all, find_powers, potential_energy
 from .jacobian import (
-    BEGIN_INSTANT,
-    BEGIN_STEP,
-    DRIVES,
     ENERGY,
-    HUBS,
-    MOTIONS,
-    PLACES,
     RATES,
     ROWS,
-    SETTLE,
-    SETTLE_PROJECTION,
-    SHOW_VELOCITIES,
     SPECIAL_FORCES,
     SPECIAL_POWERS,
     call_special,
@@ -233,7 +215,7 @@ def prepare(t, y, system):
     update_kinematics(y, system.bodies, system.settings[0].rigid, system.kinematics)
     use_spins(y, system)
     load_nodes(y, system)
-    if system.commands.shape[0] > 0 and call_special(MOTIONS, t, y, y, system) != 0:
+    if system.commands.shape[0] > 0 and call_commands(MOTIONS, t, y, y, system) != 0:
         return USER_FUNCTION
     end_stage(timer, MASS)
     if fill_rows(t, y, system) != 0:
@@ -279,7 +261,7 @@ def exert(t, y, dydt, system):
 def exert_at(t, y, dydt, system):
     """The same, and J and J̇ v, at a state whose kinematics are known. Returns a status."""
     load_nodes(y, system)
-    if system.commands.shape[0] > 0 and call_special(MOTIONS, t, y, y, system) != 0:
+    if system.commands.shape[0] > 0 and call_commands(MOTIONS, t, y, y, system) != 0:
         return USER_FUNCTION
     if fill_rows(t, y, system) != 0:
         return USER_FUNCTION
@@ -368,7 +350,7 @@ def write_derivative(y, dydt, system):
     for i in range(power.shape[0]):
         dydt[at + i] = power[i]
     if system.commands.shape[0] > 0:
-        call_special(DRIVES, 0.0, y, dydt, system)
+        call_commands(DRIVES, 0.0, y, dydt, system)
     spin_rates(y, dydt, system)
 
 
@@ -386,7 +368,7 @@ def complete(t, y, dydt, evaluated, system):
     """Finish a step in place: y back on its manifold, f(t, y) in dydt. evaluated : whether `prepare` was called at y.
     Returns a status."""
     normalize_quaternions(y, system.settings[0].rigid)
-    if system.commands.shape[0] > 0 and call_special(PLACES, t, y, y, system) != 0:
+    if system.commands.shape[0] > 0 and call_commands(PLACES, t, y, y, system) != 0:
         return USER_FUNCTION
     if not evaluated:
         status = prepare(t, y, system)
@@ -442,7 +424,7 @@ def project(t, y, dydt, system):
         return NOT_CLOSED
     gained += correct_velocities(y, system)
     if system.commands.shape[0] > 0:
-        call_special(SETTLE_PROJECTION, t, y, dydt, system)
+        call_commands(SETTLE_PROJECTION, t, y, dydt, system)
     if settings[0].unsolved != 0:
         return NOT_SOLVED
     gained += potential_energy(y, system) + nodes_potential(t, y, dydt, system) - before
@@ -652,32 +634,8 @@ def special_task(task, t, y, rates, system):
         system.energies[1] = all_energy(y, system)
     elif task == RATES:
         fill_parameter_rates(y, rates, system)
-    elif task == HUBS:
-        assemble_hubs(system)
     else:
-        return command_task(task, t, y, rates, system)
-    return 0
-
-
-@njit
-def command_task(task, t, y, out, system):
-    """Those of `commands`."""
-    if task == MOTIONS:
-        return evaluate_all(t, system)
-    if task == PLACES:
-        return place(t, y, system)
-    if task == DRIVES:
-        drive_rates(y, out, system)
-    elif task == BEGIN_STEP:
-        return begin_step(t, out[0], y, system)
-    elif task == BEGIN_INSTANT:
-        return begin_instant(t, y, system)
-    elif task == SHOW_VELOCITIES:
-        show_velocities(t, system)
-    elif task == SETTLE:
-        settle(y, out, system)
-    elif task == SETTLE_PROJECTION:
-        settle_projection(y, system)
+        assemble_hubs(system)
     return 0
 
 
@@ -705,7 +663,7 @@ def has_special_forces(forces: Any) -> bool:
 def is_special(tables: Mapping[str, Any], hubs: Sized) -> bool:
     """Whether the tables of a system, or of a model, need the C function of special parts."""
     rows = has_special_rows(tables["parts"], tables["coordinates"])
-    return len(hubs) > 0 or len(tables["commands"]) > 0 or rows or has_special_forces(tables["forces"])
+    return len(hubs) > 0 or rows or has_special_forces(tables["forces"])
 
 
 # From Python ----------------------------------------------------------------------------------------------------------
@@ -740,6 +698,7 @@ class Mechanism(TableFunction):
         settings.on_particles = [0 if one is None else _address(one) for one in wanted]
         settings.special_rows = has_special_rows(system.parts, system.coordinates)
         settings.special_forces = has_special_forces(system.forces)
+        settings.motions = _address(COMMANDS_ENTRY) if len(system.commands) else 0
         settings.special = _address(SPECIAL_ENTRY) if is_special(system._asdict(), system.hubs) else 0
 
     def __call__(self, task: int, t: float, y: np.ndarray, dydt: np.ndarray) -> int:

@@ -116,6 +116,7 @@ def compile_scene(scene: Scene, *, hubs: bool = True, apart: bool = False, coord
         require_mass(scene)
     numbering = _number(scene, layout, apart)
     bodies, joints, index = numbering.bodies, numbering.joints, numbering.numbers
+    _require_movable(joints)
     graph = build_graph(
         [j.rows for j in joints], [j.starts_with_point for j in joints], [[index[b] for b in j.bodies] for j in joints],
         index[WORLD], hubs, fixed=frozenset(index[body] for body in bodies if body.motion is not None),
@@ -254,6 +255,18 @@ def require_mass(scene: Scene) -> None:
     if scene.links or heavy is not None:
         what = f"link {next(iter(scene.links))!r} has no mass" if scene.links else f"joint {heavy!r} has an armature"
         raise ValueError(f"scene {scene.name!r}: {what}, which takes joint coordinates; pass coordinates='joint'")
+
+
+def _require_movable(joints: Sequence[Joint]) -> None:
+    """Raises ValueError for a joint between things that all move by command, or not at all."""
+    for joint in joints:
+        moved = [end for end in joint.bodies if isinstance(end, Body) and end.motion is not None]
+        if moved and all(end is WORLD or end in moved for end in joint.bodies):
+            names = " and ".join(dict.fromkeys(repr(end.name) for end in joint.bodies))
+            raise ValueError(
+                f"joint {joint.name!r} connects {names}, which move by command or not at all, whatever a joint asks for; "
+                "leave it out, or give one of them a mass instead of a motion"
+            )
 
 
 def _six(m: np.ndarray) -> tuple[float, ...]:

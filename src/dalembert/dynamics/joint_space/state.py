@@ -24,7 +24,7 @@ from ...linalg.block_ldl import add_at
 from ...linalg.block_matrix import load_3, store_3
 from ...model.tables import PROJECTION_WORK, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE
 from ...model.tree import FREE
-from ..jacobian import MOTIONS, call_special
+from ..commands import MOTIONS, call_commands
 from ..kinematics import load6, load9
 from ..particle_forces import particles_at
 from .dynamics import factorize, fill_matrix, generalized_forces, link_velocities, solve
@@ -36,7 +36,7 @@ def place_commanded(t, reduced):
     """Evaluate the motions at a time (s), and write pose, velocity and acceleration of the links that move by command.
     Returns a status."""
     system, motion = reduced.system, reduced.tree.motion
-    status = call_special(MOTIONS, t, reduced.y, reduced.y, system)
+    status = call_commands(MOTIONS, t, reduced.y, reduced.y, system)
     commands, kinematics = system.commands, system.kinematics
     for i in range(commands.shape[0]):
         row = commands[i]

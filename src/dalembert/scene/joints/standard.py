@@ -196,6 +196,11 @@ class PrescribedMotion(Composition):
 
     def compose(self, name: str, resolver: Resolver) -> Joint:
         joint, which = resolver.coordinate(self.joint, self.coordinate)
+        for other in resolver.joints():
+            if other.prescribed is not None and (other.prescribed.joint, other.prescribed.coordinate) == (joint, which):
+                raise ValueError(
+                    f"{resolver.owner}: {other.name!r} prescribes the {which} of {joint.name!r} already; change that one"
+                )
         found, speed = motion_of_coordinate(resolver.owner, self.motion, self.speed)
         prescribed = Prescribed(joint, which, found, speed)
         return Joint(name, self.kind, joint.a, joint.b, [], joint.at, prescribed=prescribed)
