@@ -40,6 +40,7 @@ FIRST = {
         "model-files",
         "methods",
         "motors",
+        "motions",
         "contact-experiments",
         "piles",
         "particles-and-cloth",

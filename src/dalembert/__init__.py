@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .scene.joint import Curve
     from .scene.mass import MassProperties, mass_properties
     from .scene.mesh_file import block, sheet
+    from .scene.motion import Keyframes
     from .scene.scene import Scene
     from .scene.shapes import (
         Box,
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
 __all__ = [
     "METHODS", "WORLD", "Articulation", "Batch", "Box", "Capsule", "Compound", "Cone", "ConstraintSystem", "ConvexHull",
     "Curve", "Cylinder", "Ellipsoid", "Equilibration", "Events", "GeneralizedCoordinates", "HalfSpace", "HeightField",
-    "ImplicitParticles", "ImportedModel", "IterativeSolver", "Lagrangian", "LinearSolution", "MassProperties",
+    "ImplicitParticles", "ImportedModel", "IterativeSolver", "Keyframes", "Lagrangian", "LinearSolution", "MassProperties",
     "Matching", "Material", "Mesh", "Minimum", "Replay", "RungeKutta", "Scene", "Simulation", "SimulationError",
     "SimulationWarning", "Sphere", "State", "SweepError", "TimeSeries", "TimeStepping", "Trajectory", "TriangleMesh",
     "__version__", "block", "condition_number", "equilibrate", "export_gltf", "export_mjcf", "export_usd", "load_model",
@@ -90,6 +91,7 @@ _HOME = {
     ".scene.body": "WORLD",
     ".scene.contact": "Material",
     ".scene.joint": "Curve",
+    ".scene.motion": "Keyframes",
     ".scene.mass": "mass_properties MassProperties",
     ".scene.mesh_file": "block sheet",
     ".scene.scene": "Scene",

@@ -63,7 +63,7 @@ def test_what_is_not_kept_is_said_with_its_line():
         ("<worldbody><body><joint type='ball' damping='1'/><geom size='1'/></body></worldbody>", "damping of ball"),
         ("<worldbody><body><joint stiffness='1 2'/><geom size='1'/></body></worldbody>", "linear part"),
         ("<worldbody><body><joint range='1 2'/><geom size='1'/></body></worldbody>", "beyond its stops"),
-        ("<worldbody><body mocap='true'><geom size='1'/></body></worldbody>", "stands still"),
+        
         ("<option density='1.2'/>", "density"),
         ("<worldbody><attach model='m' body='b' prefix='p'/></worldbody>", "<attach>"),
         ("<worldbody><body name='b'><joint name='j'/><geom size='1'/></body></worldbody>"

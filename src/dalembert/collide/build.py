@@ -15,7 +15,20 @@ from ..scene.shapes.base import HALF_SPACE, MESH
 from ..scene.shapes.convex_hull import contact_hull
 from .gjk import HullTables, hull_tables
 from .mesh import MeshTables, join_meshes, mesh_tables
-from .tables import AWAKE, COLLIDER, COUNTS, EDGE, FACE, FIRST_PAIR, PAIRS, STRIP_AXIS, SWEEP_AXIS, UNMOVED, Collision
+from .tables import (
+    AWAKE,
+    COLLIDER,
+    COUNTS,
+    EDGE,
+    FACE,
+    FIRST_PAIR,
+    MOVED,
+    PAIRS,
+    STRIP_AXIS,
+    SWEEP_AXIS,
+    UNMOVED,
+    Collision,
+)
 
 NO_HULL = (0, 0, 0, 0, 0, 0)
 
@@ -35,12 +48,14 @@ def make_collision(
     excluded: Iterable[tuple[int, int]] = (),
     rules: Iterable[tuple[Any, ...]] = (),
     bodies: int | None = None,
+    kinematic: int = 0,
 ) -> Collision:
     """The tables of solids; a compound becomes one collider a part.
 
     excluded : pairs of numbers of solids that pass through each other.
     rules : (solid, solid, friction, restitution) of pairs whose coefficients are not what their materials make.
     bodies : how many there are, the number of the world; all that the solids name if not given.
+    kinematic : how many of them, the last, move by command.
     """
     pieces = [(solid, _pieces(solid)) for solid in solids]
     if bodies is None:
@@ -54,6 +69,7 @@ def make_collision(
     kinds = [row[0] for row in parts.rows]
     counts = np.zeros(COUNTS, np.int64)
     counts[SWEEP_AXIS], counts[STRIP_AXIS] = -1, -1
+    counts[MOVED] = bodies - kinematic
     return with_room(
         allocate(
             Collision,

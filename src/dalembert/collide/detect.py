@@ -40,6 +40,7 @@ from .tables import (
     FACE_A,
     FACE_B,
     FIRST_PAIR,
+    MOVED,
     NEED_CONTACTS,
     NEED_PAIRS,
     NEED_ROOM,
@@ -143,9 +144,9 @@ def detect(y, bodies, margin, collision):
         return NEED_ROOM
     job_queue, pairs = collision.job_queue, collision.counts[PAIRS]
     run_parallel(job_queue, COLLIDE_JOBS, MEET, 0, pairs, CHUNK)
-    while wake_touched(bodies, collision):
+    while wake_touched(collision.counts[MOVED], collision):
         run_parallel(job_queue, COLLIDE_JOBS, MEET_WOKEN, 0, pairs, CHUNK)
-    if order_contacts(bodies, collision) != 0:
+    if order_contacts(collision.counts[MOVED], collision) != 0:
         return NEED_ROOM
     run_parallel(job_queue, COLLIDE_JOBS, WRITE, 0, pairs, CHUNK)
     return 0
@@ -329,7 +330,11 @@ def collision_of(scene: Scene) -> Collision:
                 (i, j, friction if rule.friction is None else rule.friction,
                  restitution if rule.restitution is None else rule.restitution)
             )  # fmt: skip
-    return make_collision(solids, excluded, rules, len(number))
+    kinematic = [i for i, item in enumerate(touching) if isinstance(item, Body) and item.motion is not None]
+    held = [i for i, item in enumerate(touching) if not isinstance(item, Body)]
+    excluded += [(i, j) for i in kinematic for j in (*kinematic, *held) if i != j]
+    count = sum(body.motion is not None for body in scene.bodies.values())
+    return make_collision(solids, excluded, rules, len(number), count)
 
 
 def joined_pairs(scene: Scene) -> set[frozenset[str]]:

@@ -98,8 +98,11 @@ ISLAND = np.dtype(
 )  # fmt: skip
 
 # Entries of `counts`: the index of the first pair of this step (the halves of the table alternate) and the number of pairs;
-# of contacts and islands; the room needed, where there was not enough; the axes of the sweep and its strips.
-FIRST_PAIR, PAIRS, CONTACTS, ISLANDS, NEED_PAIRS, NEED_CONTACTS, NEED_STRIPS, SWEEP_AXIS, STRIP_AXIS, COUNTS = range(10)
+# of contacts and islands; the room needed, where there was not enough; the axes of the sweep and its strips; the number of
+# bodies that contacts can move, those after them being kinematic.
+FIRST_PAIR, PAIRS, CONTACTS, ISLANDS, NEED_PAIRS, NEED_CONTACTS, NEED_STRIPS, SWEEP_AXIS, STRIP_AXIS, MOVED, COUNTS = (
+    range(11)
+)
 NEED_ROOM = 1  # status: `counts` says how much
 SCRATCH = 4096
 NO_ISLAND = -1

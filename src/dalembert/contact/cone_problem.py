@@ -27,9 +27,9 @@ from ..core.tables import column, part
 from ..linalg.supernodal import add_block, clear, factor, solve
 from ..linalg.supernodal_analysis import NEED_MORE as LONGER
 from ..linalg.supernodal_analysis import Supernodal, analyse
+from .cone import coulomb_velocity, natural_map, project_coulomb, project_dual
 from .island_problem import BLOCK
 from .island_problem import MOST_BLOCKS as BLOCKS
-from .cone import coulomb_velocity, natural_map, project_coulomb, project_dual
 
 # Tables ----------------------------------------------------------------------------------------------------------------
 

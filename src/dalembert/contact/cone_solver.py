@@ -12,7 +12,7 @@ In order: the iterate, the interior point, the method of multipliers, the iterat
 import math
 
 from ..core.jit import njit
-from ..core.math3 import add, dot, load3, norm, scale, store3, sub
+from ..core.math3 import add, dot, load3, scale, store3, sub
 from ..core.simd import load, store
 from .cone import (
     UNBOUNDED,

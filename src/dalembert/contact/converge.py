@@ -11,13 +11,14 @@ import numpy as np
 from ..collide.tables import ISLANDS, NEED_ROOM
 from ..core.c_function import C_SIGNATURE
 from ..core.jit import CFunction, njit
-from ..core.math3 import load3, store3
+from ..core.math3 import add, dot, load3, store3, sub
 from ..core.simd import load, store
 from ..core.status import NON_FINITE, OK
 from ..core.tables import allocate, column, part, table_at
 from ..linalg.supernodal_analysis import grown, supernodal_tables
 from .cone_problem import NEED_MORE, NOT_FINITE, STEP, ConeProblem
 from .cone_solver import solve_problem
+from .gauss_seidel import axes_of
 from .island_problem import (
     BLOCKS,
     BOUNDS,
@@ -31,6 +32,7 @@ from .island_problem import (
 )
 from .solvers import SOLVERS, ContactSolver
 from .tables import (
+    MOTION,
     OFF,
     RESPONSE,
     ROW,
@@ -39,6 +41,8 @@ from .tables import (
     SPEEDS,
     ContactTables,
     in_joint_space,
+    point_velocity,
+    three,
 )
 
 ROUNDING = 1e-15  # of the numbers whose difference a residual is
@@ -74,10 +78,13 @@ def load_island(number, moved, velocities, tables, work):
         contact = contacts[coupling.number]
         copy_blocks(coupling, cone)
         cone.friction, cone.bias = contact.friction, contact.bias
-        store3(cone.offset, (0.0, 0.0, 0.0))
+        store3(cone.offset, given_velocity(contact, velocities, work.island, tables))
         store3(cone.impulse, load3(contact.impulse))
     for i in range(counts[BOUNDS]):
         load_bound(work.island.bounds[i], work.problem.rows[i], tables.stepping)
+        if tables.system.commands.shape[0] > 0:
+            bound = tables.stepping.bounds[work.island.bounds[i].number]
+            work.problem.rows[i].target -= given_rate(bound, velocities, work.island, tables)
     for i in range(counts[EQUATIONS]):
         coupling, row = work.island.equations[i], work.problem.rows[counts[BOUNDS] + i]
         copy_blocks(coupling, row)
@@ -85,6 +92,38 @@ def load_island(number, moved, velocities, tables, work):
         row.least, row.most = -np.inf, np.inf
         row.impulse = 0.0 if in_joint_space(tables) else load(tables.stepping.joint_impulses, coupling.number)
     return True
+
+
+@njit
+def given_velocity(contact, velocities, island, tables):
+    """The part of u of a contact that comes from bodies that move by command."""
+    if tables.system.commands.shape[0] == 0:
+        return (0.0, 0.0, 0.0)
+    u, (n, t, s) = (0.0, 0.0, 0.0), axes_of(contact)
+    if is_commanded(contact.a, island, tables):
+        u = sub(u, point_velocity(velocities, contact.a, load3(contact.arm_a)))
+    if is_commanded(contact.b, island, tables):
+        u = add(u, point_velocity(velocities, contact.b, load3(contact.arm_b)))
+    return (dot(n, u), dot(t, u), dot(s, u))
+
+
+@njit
+def is_commanded(body, island, tables):
+    """Whether a body is in no block of an island, but moves."""
+    return body < tables.system.bodies.shape[0] and island.block_of[body] < 0
+
+
+@njit
+def given_rate(bound, velocities, island, tables):
+    """The same of the rate of a bound."""
+    value = 0.0
+    if is_commanded(bound.a, island, tables):
+        at = MOTION * bound.a
+        value += dot(load3(bound.linear_a), three(velocities, at)) + dot(load3(bound.angular_a), three(velocities, at + 3))
+    if is_commanded(bound.b, island, tables):
+        at = MOTION * bound.b
+        value += dot(load3(bound.linear_b), three(velocities, at)) + dot(load3(bound.angular_b), three(velocities, at + 3))
+    return value
 
 
 @njit

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.jit import inlined, njit
-from ..core.math3 import congruence, cross, load3, scale
+from ..core.math3 import congruence, cross, dot, load3, scale
 from ..core.simd import load, store
 from ..core.tables import column
 from ..dynamics.kinematics import load6, load9
 from .gauss_seidel import axes_of
-from .tables import DESCRIBE_ISLAND, MOTION, SPEEDS, call_coordinates, in_joint_space
+from .tables import DESCRIBE_ISLAND, MOTION, SPEEDS, call_coordinates, in_joint_space, three
 
 # A block of speeds: `member`, the body (of an assembly its first body), where its speeds are in the packed vector `motion`
 # and in the vector of the island, how many; M of the block, speeds × speeds row by row, is masses[mass : mass + speeds²].
@@ -232,6 +232,10 @@ def describe_joints(problem, tables):
                 linear, angular = incidence_row(incidence, r, system.jacobian)
                 if not add_row(coupling, 0, incidence.body, linear, angular, problem):
                     return False
+                k, given = first + incidence.row - joint.row + r, incidence.body
+                if given < system.bodies.shape[0] and problem.block_of[given] < 0:  # it moves by command
+                    v, omega = three(stepping.motion, MOTION * given), three(stepping.motion, MOTION * given + 3)
+                    store(problem.wanted, k, load(problem.wanted, k) - dot(linear, v) - dot(angular, omega))
     soft = stepping.soft
     for i in range(soft.shape[0]):
         for k in range(problem.counts[EQUATIONS]):

@@ -46,11 +46,14 @@ def rates_of_motion(system, motion, out):
 
 @njit
 def set_targets(tables):
-    """What J v must be after the step, from what it is before it."""
+    """What J v must be after the step, from what it is before it: J ½ (v⁻ + v⁺) + ∂C/∂t = 0."""
     targets = tables.stepping.targets
     rates_of_motion(tables.system, tables.stepping.motion, targets)
     for r in range(targets.shape[0]):
         targets[r] = -targets[r]
+    if tables.system.commands.shape[0] > 0:
+        for r in range(targets.shape[0]):
+            targets[r] -= 2.0 * tables.system.partial[r]
 
 
 @njit

@@ -698,7 +698,7 @@ class SoftMechanism(Mechanism):
                 entries=symbolic.entries, updates=symbolic.updates, settings=np.array(system.settings).view(np.recarray),
                 jacobian=np.zeros(graph.jacobian_size), error=np.zeros(count), bias=np.zeros(count),
                 scale=np.zeros(unknowns), values=np.zeros(symbolic.values), lower=np.zeros(symbolic.values),
-                rhs=np.zeros(unknowns), multipliers=np.zeros(unknowns), residual=np.zeros(unknowns),
+                partial=np.zeros(count), rhs=np.zeros(unknowns), multipliers=np.zeros(unknowns), residual=np.zeros(unknowns),
                 rates=np.zeros(count), timer=np.zeros(len(system.timer)),
             )
         )  # fmt: skip
@@ -715,7 +715,7 @@ class SoftMechanism(Mechanism):
         for j in np.flatnonzero(own.joints.active[:count] != self.plain.joints.active):
             own.joints.active[j] = self.plain.joints.active[j]
             rows = slice(own.joints.row[j], own.joints.row[j] + own.joints.rows[j])
-            for values in (own.error, own.bias, own.multipliers):
+            for values in (own.error, own.bias, own.partial, own.multipliers):
                 values[rows] = 0.0
             for incidence in own.incidences[own.joints["first"][j] : own.joints["last"][j]]:
                 own.jacobian[incidence.offset : incidence.offset + size_of(incidence)] = 0.0
@@ -770,7 +770,7 @@ def _with_rows(graph: Graph, system: System, rows: Any) -> Graph:
     ends = [[int(row.a), int(row.b)] for row in rows]
     return build_graph(
         [*joints["rows"].tolist(), *[1] * count], [*points, *[False] * count], [*bodies, *ends], world,
-        len(graph.hubs) > 0, count,
+        len(graph.hubs) > 0, count, graph.fixed,
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ solution; so it is for stacks at rest. Where bodies slide under a load, or hold 
 followed as far as it is good (the line search of `gauss_seidel`), or not at all.
 """
 
-from ..collide.tables import FREE
+from ..collide.tables import FREE, MOVED
 from ..core.jit import inlined, njit
 from ..core.math3 import add, congruence, cross, dot, load3, scale, store3, sub, symvec
 from ..core.simd import clear, load, store
@@ -96,14 +96,14 @@ def find_levels(island, tables):
     levels, queue, links = stepping.levels, stepping.queue, stepping.links
     starts, ends = stepping.link_starts, stepping.link_ends
     list_contacts(island, tables)
-    world = levels.shape[0] - 1
+    world = collision.counts[MOVED]
     reached = island.first_member
     for m in range(island.first_member, island.end_member):
         body = members[m]
         levels[body] = UNKNOWN if linked[body] == FREE else JOINTED
         for k in range(starts[body], ends[body]):
             contact = contacts[links[k]]
-            if contact.a + contact.b - body == world and levels[body] == UNKNOWN:
+            if contact.a + contact.b - body >= world and levels[body] == UNKNOWN:
                 levels[body] = 1
                 queue[reached] = body
                 reached += 1
@@ -127,7 +127,7 @@ def list_contacts(island, tables):
     stepping = tables.stepping
     contacts, members = tables.collision.contacts, tables.collision.members
     starts, ends, links = stepping.link_starts, stepping.link_ends, stepping.links
-    world = starts.shape[0]
+    world = tables.collision.counts[MOVED]
     for m in range(island.first_member, island.end_member):
         ends[members[m]] = 0
     for i in range(island.first, island.end):

@@ -16,10 +16,10 @@ In order: a run of steps and the step, its changes of velocity, its forces, and 
 
 import numpy as np
 
-from ..collide.tables import AWAKE, CONTACTS, ISLANDS, NEED_ROOM, clear_warm_start, save_warm_start
+from ..collide.tables import AWAKE, CONTACTS, ISLANDS, NEED_ROOM, UNMOVED, clear_warm_start, save_warm_start
 from ..core.c_function import C_SIGNATURE, COMPLETE, DERIVATIVE, DRIFT, POWERS, call_pointer, viewer
 from ..core.jit import CFunction, njit
-from ..core.math3 import add, add_scaled, cross, dot, load3, norm, scale, store3, symvec
+from ..core.math3 import add, add_scaled, cross, dot, load3, matvec, norm, scale, store3, symvec
 from ..core.profiler import begin_timing, end_stage
 from ..core.simd import copy, is_finite, load, store
 from ..core.status import NON_FINITE, OK
@@ -29,6 +29,8 @@ from ..core.thread_pool import (
     CONTACT_SLOT,
     run_parallel,
 )
+from ..dynamics.commands import BEGIN_INSTANT, BEGIN_STEP, PLACES, SETTLE, SHOW_VELOCITIES, call_commands
+from ..dynamics.kinematics import load9
 from ..model.tables import (
     CONSTRAINT_WORK,
     LEDGER,
@@ -163,7 +165,10 @@ def move_to_middle(t, h, y, dydt, tables):
     call_limits(START_STEP, h, y, tables)
     status = drift(tables.callbacks, 0.5 * h, y, dydt)
     if status == OK:
+        if tables.system.commands.shape[0] > 0:
+            status = begin_commands(t, h, y, dydt, tables)
         call_limits(SET_SOFT, h, y, tables)
+    if status == OK:
         status = evaluate_forces(t + 0.5 * h, h, y, dydt, tables)
     return status
 
@@ -177,8 +182,26 @@ def move_to_end(t, h, y, dydt, tables):
             status = put_to_sleep(y, tables)
         return status
     status = drift(tables.callbacks, 0.5 * h, y, dydt)
+    if status == OK and tables.system.commands.shape[0] > 0:
+        status = call_commands(PLACES, t + h, y, y, tables.system)
     if status == OK and tables.system.joints.shape[0] > 0:
         status = call_pointer(tables.callbacks[0].plain, tables.callbacks[0].plain_data, COMPLETE, t + h, y, dydt)
+    return status
+
+
+@njit
+def begin_commands(t, h, y, spare, tables):
+    """Move kinematic bodies to the middle of a step, and find their velocities in it; those at rest let others sleep. Returns
+    a status."""
+    commands, asleep = tables.system.commands, tables.collision.asleep
+    spare[0] = h
+    status = call_commands(BEGIN_STEP, t, y, spare, tables.system)
+    for i in range(commands.shape[0]):
+        row = commands[i]
+        if row.body >= 0:
+            speed = norm(load3(row.before_v)) + norm(load3(row.after_v)) + norm(load3(row.surface_v))
+            spin = norm(load3(row.before_omega)) + norm(load3(row.after_omega)) + norm(load3(row.surface_omega))
+            asleep[row.body] = AWAKE if speed + spin > 0.0 else UNMOVED
     return status
 
 
@@ -201,6 +224,8 @@ def find_initial_contacts(t, y, dydt, tables):
     else:
         call_limits(SET_SOFT_IDLE, stepping.options[0].dt, y, tables)
         status = call_mechanism(tables.callbacks, DERIVATIVE, t, y, dydt)
+        if status == OK and tables.system.commands.shape[0] > 0:
+            status = call_commands(BEGIN_INSTANT, t, y, y, tables.system)
         call_limits(START_STEP, 0.0, y, tables)
     if status == OK:
         status = solve_velocities(half, False, y, dydt, tables)
@@ -225,11 +250,16 @@ def solve_velocities(h, with_forces, y, dydt, tables):
     if status != OK:
         return status
     end_stage(stepping.timer, DETECTION)
+    driven = tables.system.commands.shape[0] > 0
+    if driven:
+        call_commands(SHOW_VELOCITIES, 0.0, y, y, tables.system)
     status = fill_rows(h, with_forces, y, tables)
     corrected = False
     if status == OK and with_forces:
         corrected, status = plan_correction(tables)
         apply_forces(h, y, dydt, tables)
+        if driven:
+            call_commands(SHOW_VELOCITIES, 1.0, y, y, tables.system)
         load_speeds(h, y, tables)
     elif status == OK:
         clear_warm_start(collision)  # of another step, or of none
@@ -249,6 +279,8 @@ def solve_velocities(h, with_forces, y, dydt, tables):
     if corrected:
         apply_correction(y, tables)
         call_limits(BOOK_CORRECTION_OF_SOFT, h, y, tables)
+    if driven:
+        call_commands(SETTLE, 0.0, y, stepping.joint_impulses, tables.system)
     if with_forces and stepping.options[0].sleep_after > 0.0:
         return put_to_sleep(y, tables)
     return OK
@@ -327,17 +359,39 @@ def set_biases(h, tables):
     rows = stepping.rows
     slop = stepping.options[0].slop
     bounces, rates, joint_space = False, stepping.contact_rates, in_joint_space(tables)
+    driven = tables.system.commands.shape[0] > 0
     if joint_space:
         call_coordinates(RATES, 0.0, motion, rates, tables)
     for i in range(tables.collision.counts[CONTACTS]):
         contact = contacts[i]
+        n, _, _ = axes_of(contact)
         if joint_space:
             u = load(rates, 3 * i)
         else:
-            n, _, _ = axes_of(contact)
             u = dot(n, relative_velocity(motion, contact, load3(contact.arm_a), load3(contact.arm_b)))
-        bounces = set_bias(contact, h, slop, load(rows, ROW * i + BEFORE), u) or bounces
+        along = normal_surface_speed(contact, n, tables.system) if driven else 0.0
+        bounces = set_bias(contact, h, slop, load(rows, ROW * i + BEFORE) - along, u - along) or bounces
+        if driven:
+            contact.bias -= along
     return bounces
+
+
+@njit
+def normal_surface_speed(contact, normal, system):
+    """The normal part of the velocities of moving surfaces at a contact, b's less a's, which `motion` has in it: surfaces
+    move along themselves, so that biases take it out again."""
+    commands, kinematics, speed = system.commands, system.kinematics, 0.0
+    for i in range(commands.shape[0]):
+        row = commands[i]
+        sign = (1.0 if row.body == contact.b else 0.0) - (1.0 if row.body == contact.a else 0.0)
+        if row.body >= 0 and sign != 0.0:
+            rotation = load9(kinematics[row.body].rotation)
+            spin, arm = (
+                matvec(rotation, load3(row.surface_omega)),
+                load3(contact.arm_b if sign > 0.0 else contact.arm_a),
+            )
+            speed += sign * dot(normal, add(matvec(rotation, load3(row.surface_v)), cross(spin, arm)))
+    return speed
 
 
 # Forces -----------------------------------------------------------------------------------------------------------------
@@ -416,6 +470,8 @@ def book_work(h, corrected, y, tables):
             omega = add_scaled(omega, 1.0 / h, three(shift, to + ANGULAR))
         store3(kin.v, v)
         store3(kin.omega, omega)
+    if system.commands.shape[0] > 0:
+        call_commands(SHOW_VELOCITIES, 0.5, y, y, system)
     call_mechanism(tables.callbacks, POWERS, 0.0, y, y)
     power = system.power
     first = y.shape[0] - power.shape[0]

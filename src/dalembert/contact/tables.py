@@ -166,7 +166,7 @@ def clear_velocities(motion, out):
 @njit
 def load_motion(y, bodies, kinematics, motion):
     """Fill `motion` with v = P/m, ω = I⁻¹ L, 1/m and I⁻¹ from the momenta in y, at the orientations of the kinematics
-    table."""
+    table; of bodies that move by command, whose 1/m and I⁻¹ are zero, with the velocities there."""
     for i in range(bodies.shape[0]):
         kin = kinematics[i]
         at, to = STATE_SIZE * i, MOTION * i
@@ -178,6 +178,9 @@ def load_motion(y, bodies, kinematics, motion):
         for k in range(6):
             store(motion, to + INVERSE_INERTIA + k, s[k])
         put_three(motion, to + ANGULAR, symvec(s, three(y, at + 10)))
+        if w == 0.0:
+            put_three(motion, to + LINEAR, (kin.v[0], kin.v[1], kin.v[2]))
+            put_three(motion, to + ANGULAR, (kin.omega[0], kin.omega[1], kin.omega[2]))
 
 
 # Tables ----------------------------------------------------------------------------------------------------------------

@@ -317,7 +317,7 @@ class ContactStepper(FixedStepper):
 
     def asleep(self, model: Model) -> list[str]:
         """The names of bodies that sleep."""
-        return [name for name, number in zip(model.body_names, self.collision.asleep, strict=False) if number != AWAKE]
+        return [name for name, number in zip(model.body_names, self.collision.asleep, strict=False) if number > AWAKE]
 
     def contacts(self, model: Model) -> list[Contact]:
         """The contacts of the last step."""
@@ -346,6 +346,9 @@ class ContactStepper(FixedStepper):
             soft = self._tables.soft
             for row in soft[forces.kind[soft.force] == MOTOR]:
                 efforts[model.force_names[forces.ledger[row.force]]] = float(row.impulse) / self.settings.dt
+            commands = self._mechanism.system.commands
+            for row in commands[commands.row >= 0]:
+                efforts[model.force_names[row.entry]] = float(self._tables.joint_impulses[row.row]) / self.settings.dt
         return efforts
 
     def _contacts(self) -> Any:

@@ -21,6 +21,7 @@ from ..core.simd import clear, load, store
 from ..linalg.block_ldl import add_at, factor, load_6, solve
 from ..linalg.precondition import AGAIN, ANEW, PREPARE
 from ..model.tables import ASSEMBLY, POINT_POINT, POINT_ROWS
+from .commands import set_accelerations
 from .jacobian import HUBS, call_special
 from .kinematics import load6, load9
 
@@ -244,12 +245,21 @@ def add_rates(incidence, jacobian, linear, angular, out):
 
 
 @njit
+def add_partial(partial, out):
+    """out += ∂C/∂t."""
+    for r in range(partial.shape[0]):
+        store(out, r, load(out, r) + load(partial, r))
+
+
+@njit
 def jacobian_velocity(system, out):
-    """out = J v."""
+    """out = Ċ = J v + ∂C/∂t."""
     incidences = system.incidences
     kinematics = system.kinematics
     jacobian = system.jacobian
     clear(out)
+    if system.commands.shape[0] > 0:
+        add_partial(system.partial, out)
     for i in range(incidences.shape[0]):
         incidence = incidences[i]
         kin = kinematics[incidence.body]
@@ -422,6 +432,8 @@ def acceleration_rhs(system):
             continue
         torque = add(load3(kin.torque), cross(load3(kin.momentum), load3(kin.omega)))
         store3(kin.turning, symvec(load6(kin.inverse_inertia), torque))
+    if system.commands.shape[0] > 0:
+        set_accelerations(system)
     jacobian_acceleration(system, rhs)
     for i in range(joints.shape[0]):
         joint = joints[i]

@@ -16,7 +16,20 @@ from ..core.jit import DISABLED, inlined, njit
 from ..core.math3 import add, add_scaled, cross, dot, load3, matvec, matvec_t, perpendicular, scale, sub
 from ..core.simd import store
 from ..core.tables import own_address
-from ..model.tables import ANGLE, COUPLING, CURVE, CUSTOM, DISTANCE, DOT, PARAMETER, PLANE, POINT, SOFT, STATE_SIZE
+from ..model.tables import (
+    ANGLE,
+    COUPLING,
+    CURVE,
+    CUSTOM,
+    DISTANCE,
+    DOT,
+    PARAMETER,
+    PLANE,
+    POINT,
+    PRESCRIBED,
+    SOFT,
+    STATE_SIZE,
+)
 from .kinematics import load9
 
 # The C function of special parts: see `mechanism.special_task` ---------------------------------------------------------
@@ -354,11 +367,27 @@ def fill_special_rows(t, y, system):
             coupling(y, part, system)
         elif part.kind == SOFT:
             soft(y, part, system)
+        elif part.kind == PRESCRIBED:
+            prescribed(y, part, system)
         elif part.kind == CUSTOM:
             status = custom(t, y, part, system)
             if status != 0:
                 return status
     return 0
+
+
+# C = s − s(t): ∂C/∂t = −ṡ(t), and C̈ = J v̇ + J̇ v − s̈(t).
+@njit
+def prescribed(y, part, system):
+    """One row: a coordinate is a function of time, which `commands` has evaluated."""
+    coordinate, row = system.coordinates[part.first], system.commands[part.second]
+    lin_a, ang_a, lin_b, ang_b, bias = coordinate_rows(coordinate, system.kinematics)
+    value = coordinate_value(y, coordinate, system.kinematics, system.curves)
+    system.error[part.row] = value - row.x[0]
+    system.partial[part.row] = -row.v[0]
+    system.bias[part.row] = bias - row.a[0]
+    store_row(system.jacobian, part.block_a, lin_a, ang_a)
+    store_row(system.jacobian, part.block_b, lin_b, ang_b)
 
 
 @njit

@@ -58,6 +58,7 @@ from ..model.tables import (
     MASS,
     PARAMETER,
     PENALTY,
+    PRESCRIBED,
     PROJECTION,
     PROJECTION_WORK,
     REACTION_IMPULSE,
@@ -69,6 +70,7 @@ from ..model.tables import (
     UPDATE,
     System,
 )
+from .commands import COMMANDS_ENTRY, DRIVES, MOTIONS, PLACES, SETTLE_PROJECTION, call_commands
 from .constraints import (
     NOT_SOLVED,
     acceleration_rhs,
@@ -213,6 +215,8 @@ def prepare(t, y, system):
     update_kinematics(y, system.bodies, system.settings[0].rigid, system.kinematics)
     use_spins(y, system)
     load_nodes(y, system)
+    if system.commands.shape[0] > 0 and call_commands(MOTIONS, t, y, y, system) != 0:
+        return USER_FUNCTION
     end_stage(timer, MASS)
     if fill_rows(t, y, system) != 0:
         return USER_FUNCTION
@@ -257,6 +261,8 @@ def exert(t, y, dydt, system):
 def exert_at(t, y, dydt, system):
     """The same, and J and J̇ v, at a state whose kinematics are known. Returns a status."""
     load_nodes(y, system)
+    if system.commands.shape[0] > 0 and call_commands(MOTIONS, t, y, y, system) != 0:
+        return USER_FUNCTION
     if fill_rows(t, y, system) != 0:
         return USER_FUNCTION
     return exert(t, y, dydt, system)
@@ -343,6 +349,8 @@ def write_derivative(y, dydt, system):
     at = STATE_SIZE * bodies + 6 * settings[0].particles + coordinates.shape[0]
     for i in range(power.shape[0]):
         dydt[at + i] = power[i]
+    if system.commands.shape[0] > 0:
+        call_commands(DRIVES, 0.0, y, dydt, system)
     spin_rates(y, dydt, system)
 
 
@@ -360,6 +368,8 @@ def complete(t, y, dydt, evaluated, system):
     """Finish a step in place: y back on its manifold, f(t, y) in dydt. evaluated : whether `prepare` was called at y.
     Returns a status."""
     normalize_quaternions(y, system.settings[0].rigid)
+    if system.commands.shape[0] > 0 and call_commands(PLACES, t, y, y, system) != 0:
+        return USER_FUNCTION
     if not evaluated:
         status = prepare(t, y, system)
         if status != 0:
@@ -413,6 +423,8 @@ def project(t, y, dydt, system):
     if not worst <= CLOSED * length:
         return NOT_CLOSED
     gained += correct_velocities(y, system)
+    if system.commands.shape[0] > 0:
+        call_commands(SETTLE_PROJECTION, t, y, dydt, system)
     if settings[0].unsolved != 0:
         return NOT_SOLVED
     gained += potential_energy(y, system) + nodes_potential(t, y, dydt, system) - before
@@ -637,7 +649,8 @@ SPECIAL_ENTRY = CFunction(special_entry, C_SIGNATURE)
 def has_special_rows(parts: Any, coordinates: Any) -> bool:
     """Whether these tables have such parts, or coordinates of curves."""
     return bool(
-        np.isin(parts["kind"], (CURVE, COUPLING, SOFT, CUSTOM)).any() or (coordinates["kind"] == PARAMETER).any()
+        np.isin(parts["kind"], (CURVE, COUPLING, SOFT, CUSTOM, PRESCRIBED)).any()
+        or (coordinates["kind"] == PARAMETER).any()
     )
 
 
@@ -685,6 +698,7 @@ class Mechanism(TableFunction):
         settings.on_particles = [0 if one is None else _address(one) for one in wanted]
         settings.special_rows = has_special_rows(system.parts, system.coordinates)
         settings.special_forces = has_special_forces(system.forces)
+        settings.motions = _address(COMMANDS_ENTRY) if len(system.commands) else 0
         settings.special = _address(SPECIAL_ENTRY) if is_special(system._asdict(), system.hubs) else 0
 
     def __call__(self, task: int, t: float, y: np.ndarray, dydt: np.ndarray) -> int:

@@ -25,6 +25,7 @@ from ..dynamics.mechanism import NOT_CLOSED, SINGULAR, USER_FUNCTION, Mechanism
 from ..model.compile import Model, compile_scene
 from ..model.tables import FIELD, PARTICLE_FIELD, STATE_SIZE
 from ..scene.checks import rotation_matrix
+from ..scene.motion import moves_by_command
 from ..scene.scene import Scene
 from ..simulation.clock import frame_times
 from ..simulation.initial_conditions import CLOSED, NEARLY_DEPENDENT, redundant
@@ -432,6 +433,12 @@ def parts_of(model: Model) -> list[tuple[str, str, str]]:
 
 
 def _parts(scene: Scene) -> Iterator[tuple[str, str, str]]:
+    items: list[Any] = [*scene.bodies.values(), *scene.joints.values()]
+    driven = [item.name for item in items if moves_by_command(item)]
+    if driven:
+        raise ValueError(
+            f"{driven[0]!r} moves by command, which a batch cannot run; run the members one by one, or by sweep"
+        )
     for body in scene.bodies.values():
         yield "body", body.name, ""
     for group in scene.particles.values():

@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from ..model.tree import BALL, FREE, HINGE, WELD, Layout, Place, build_tree
+from ..model.tree import BALL, COMMANDED, FREE, HINGE, WELD, Layout, Place, build_tree
 from ..scene.body import WORLD, Body, World
 from ..scene.checks import quaternion_of, rotation_matrix
 from ..scene.contact import Obstacle
@@ -625,7 +625,7 @@ def _joint(i: int, layout: Layout, out: Document) -> list[DocumentJoint]:
     """The joint by which node i is carried, in world axes at the start; none for a weld."""
     row, place = layout.rows[i], layout.places[i]
     parent, kind, first = row[0], row[2], row[3]
-    if kind == WELD:
+    if kind in (WELD, COMMANDED):
         return []
     if kind == FREE:
         return [out.new_joint(FREE, place.item.name, place.position, np.zeros(3), 0.0)]
@@ -660,7 +660,13 @@ def _write_body(place: Place, host: Place, joints: list[DocumentJoint], light: b
         if joint.armature:
             joint.element.set("armature", number(joint.armature))
     out.places.append((place, host, joints))
-    if isinstance(item, Body):
+    if isinstance(item, Body) and item.motion is not None:
+        element.set("mocap", "true")
+        if not item.motion.is_set or item.motion.velocity.any() or item.motion.angular_velocity.any() or item.is_belt:
+            out.warn(
+                f"body {item.name!r}", "it becomes a mocap body, whose motion and surface velocity are not written"
+            )
+    elif isinstance(item, Body):
         out.write_inertia(element, item)
     elif light:
         out.warn(

@@ -434,6 +434,9 @@ class Stage:
         rigid = UsdPhysics.RigidBodyAPI.Apply(prim)
         rigid.CreateVelocityAttr(Gf.Vec3f(*body.velocity.tolist()))
         rigid.CreateAngularVelocityAttr(Gf.Vec3f(*np.degrees(body.angular_velocity).tolist()))
+        if body.motion is not None:
+            rigid.CreateKinematicEnabledAttr(True)
+            return
         moments, axes = principal_inertia(body.inertia)
         mass = UsdPhysics.MassAPI.Apply(prim)
         mass.CreateMassAttr(body.mass)

@@ -311,7 +311,7 @@ class Impact:
         if 0 <= which < len(touches):
             touch = touches[which]
             what: Any = (int(own.cause), key_of(touch))
-            pair = (self.name(int(touch["j"])), self.name(int(touch["i"])))
+            pair = (self.name(touch, "j"), self.name(touch, "i"))
         else:
             what, pair = (int(own.cause), ()), self._nearest()
         self._repeats.count(self._driver.time, self._tiny_speed(y) / TINY_SPEED, what, pair)

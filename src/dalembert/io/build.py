@@ -38,9 +38,9 @@ def carried_solids(description: Description, built: Built, warnings: Warnings) -
         group, carrier = built.groups[segment], segment
         if group is None or not segment.solids:
             continue
-        while carrier.mass == 0.0 and carrier is not group and carrier.parent is not None:
+        while carrier.mass == 0.0 and not carrier.mocap and carrier is not group and carrier.parent is not None:
             carrier = carrier.parent
-        if carrier.mass == 0.0:
+        if carrier.mass == 0.0 and not carrier.mocap:
             if group not in first:
                 warnings.add(segment.element, f"{segment.name!r} has no mass; its geometry is left out")
                 continue
@@ -209,7 +209,7 @@ def build(description: Description, warnings: Warnings, limits: bool, friction: 
     for segment in description.segments:
         parent = segment.parent
         built.poses[segment] = segment.pose if parent is None else built.poses[parent] @ segment.pose
-        moves = bool(segment.axes) or segment.free
+        moves = bool(segment.axes) or segment.free or segment.mocap
         built.groups[segment] = segment if moves else None if parent is None else built.groups[parent]
     carried, fixed = carried_solids(description, built, warnings), fixed_solids(description, built)
     if not any(solid.touches for solids in carried.values() for solid in solids):
@@ -240,7 +240,7 @@ def _hold_what_has_no_mass(description: Description, warnings: Warnings) -> None
     for segment in description.segments:
         above = np.inf if segment.parent is None else beside[segment.parent]
         beside[segment] = below[segment] if segment.free else above
-        if not (segment.free or segment.axes) or any(axis.armature for axis in segment.axes):
+        if segment.mocap or not (segment.free or segment.axes) or any(axis.armature for axis in segment.axes):
             continue
         if below[segment] == 0.0 or (segment.axes and below[segment] == beside[segment]):
             names = ", ".join(repr(axis.name) for axis in segment.axes) or "the free joint"
@@ -257,6 +257,15 @@ def _add_item(segment: Segment, solids: list[Solid], group: str, built: Built, w
         built.items[segment] = WORLD
         return
     name = free_name(segment.name if segment.name != WORLD.name else "world (moving)", scene.bodies, scene.links)
+    if segment.mocap:
+        touching = [solid for solid in solids if solid.touches]
+        built.items[segment] = scene.add_body(
+            name, shape_of(touching or solids, np.zeros(3)), position=pose.position, orientation=pose.quaternion,
+            color=next((solid.color for solid in solids if solid.color), None), motion="set", group=group,
+            material=material_of(touching) if touching else None,
+        )  # fmt: skip
+        built.solids[name], built.members[name] = touching, built.groups[segment]
+        return
     if segment.mass == 0.0:
         built.items[segment] = scene.add_link(name, position=pose.position, orientation=pose.quaternion)
         return
@@ -277,7 +286,7 @@ def _add_item(segment: Segment, solids: list[Solid], group: str, built: Built, w
 def _connect(segment: Segment, built: Built, limits: bool, friction: bool) -> None:
     """The joints between a segment and what carries it, through links where they are several, and their forces."""
     scene, item, pose = built.scene, built.items[segment], built.poses[segment]
-    if item is WORLD or segment.free:
+    if item is WORLD or segment.free or segment.mocap:
         return
     carrier = WORLD if segment.parent is None else built.items[segment.parent]
     if not segment.axes:

@@ -89,6 +89,7 @@ class Segment:
     inertia: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))  # about the centre, in the segment's axes
     axes: list[Axis] = field(default_factory=list)  # the one that the parent carries first
     free: bool = False
+    mocap: bool = False  # moved from outside: a kinematic body whose motion is set
     weld_name: str = ""  # of the joint, where there is no axis
     solids: list[Solid] = field(default_factory=list)
 

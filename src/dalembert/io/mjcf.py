@@ -184,7 +184,7 @@ class MjcfReader:
             raise element.error(f"body {name!r} is there twice, or the world; rename one")
         segment = Segment(name, place.segment, place.frame @ self._pose(attributes), element)
         if attributes.flag("mocap", False):
-            self.warnings.add(element, f"body {name!r} is to be moved from outside; here it stands still")
+            segment.mocap = True
         if attributes.number("gravcomp", 0.0) != 0.0:
             self.warnings.add(element, f"gravcomp of {name!r} is left out: it has its weight", "gravcomp")
         note_unasked(attributes, self.warnings, "sleep", "fuse", "simple")

@@ -16,6 +16,7 @@ from ..scene.joint import Joint, Link
 from ..scene.particles import Particle
 from ..scene.scene import Event, Scene
 from . import tables
+from .commands import command_rows
 from .graph import Graph, build_graph
 from .particles import (
     ForceCompiler,
@@ -115,14 +116,16 @@ def compile_scene(scene: Scene, *, hubs: bool = True, apart: bool = False, coord
         require_mass(scene)
     numbering = _number(scene, layout, apart)
     bodies, joints, index = numbering.bodies, numbering.joints, numbering.numbers
+    _require_movable(joints)
     graph = build_graph(
         [j.rows for j in joints], [j.starts_with_point for j in joints], [[index[b] for b in j.bodies] for j in joints],
-        index[WORLD], hubs,
+        index[WORLD], hubs, fixed=frozenset(index[body] for body in bodies if body.motion is not None),
     )  # fmt: skip
     pointers = _Pointers()
     count = sum(len(group) for group in scene.particles.values())
     compiler = ForceCompiler(index, STATE_SIZE * len(bodies) + 6 * count, pointers)
     parts = [row for j, joint in enumerate(joints) for row in part_rows(joint, j, graph, compiler)]
+    motions = command_rows(scene, joints, graph, compiler)
     forces = compiler.forces(scene)
     particles = ParticleCompiler(scene, compiler.entry, pointers)
     _add_ledger_entries(scene, compiler)
@@ -137,6 +140,8 @@ def compile_scene(scene: Scene, *, hubs: bool = True, apart: bool = False, coord
         "parts": _records(parts, tables.PART),
         "coordinates": _records(compiler.coordinates, tables.COORDINATE),
         "forces": _records(forces, tables.FORCE),
+        "commands": motions.rows,
+        "keyframes": motions.keyframes,
         "curves": np.concatenate(compiler.curves) if compiler.curves else np.zeros(1),
         "reactions": _records(_reactions(joints, index), tables.REACTION),
     }
@@ -252,11 +257,25 @@ def require_mass(scene: Scene) -> None:
         raise ValueError(f"scene {scene.name!r}: {what}, which takes joint coordinates; pass coordinates='joint'")
 
 
+def _require_movable(joints: Sequence[Joint]) -> None:
+    """Raises ValueError for a joint between things that all move by command, or not at all."""
+    for joint in joints:
+        moved = [end for end in joint.bodies if isinstance(end, Body) and end.motion is not None]
+        if moved and all(end is WORLD or end in moved for end in joint.bodies):
+            names = " and ".join(dict.fromkeys(repr(end.name) for end in joint.bodies))
+            raise ValueError(
+                f"joint {joint.name!r} connects {names}, which move by command or not at all, whatever a joint asks for; "
+                "leave it out, or give one of them a mass instead of a motion"
+            )
+
+
 def _six(m: np.ndarray) -> tuple[float, ...]:
     return (m[0, 0], m[1, 1], m[2, 2], m[0, 1], m[0, 2], m[1, 2])
 
 
 def _body_row(body: Body) -> tuple[Any, ...]:
+    if body.motion is not None:  # no momentum, and no response; its moments are never used, but divided by
+        return (0.0, 0.0, (0.0,) * 6, (0.0,) * 6, (1.0, 0.0, 0.0, 0.0), (1.0,) * 3)
     moments, axes = eigenvectors(body.inertia)
     if np.linalg.det(axes) < 0.0:
         axes[:, 0] = -axes[:, 0]
@@ -267,6 +286,8 @@ def _body_row(body: Body) -> tuple[Any, ...]:
 
 def _asymmetric(body: Body) -> bool:
     """Whether its principal moments are three different ones, so that it has an unstable axis."""
+    if body.motion is not None:
+        return False
     moments = np.linalg.eigvalsh(body.inertia)
     return bool(np.diff(moments).min() > EQUAL_MOMENTS * moments[-1])
 

@@ -36,6 +36,7 @@ class Graph:
     rows: int
     unknowns: int
     jacobian_size: int
+    fixed: frozenset[int] = frozenset()  # bodies that move by command: they have Jacobians, and no response
 
     def offset(self, joint: int, body: int, row: int) -> int:
         """Where a part of a joint that starts with its `row` keeps its Jacobian on a body, or the spare for the world."""
@@ -44,10 +45,11 @@ class Graph:
 
 def build_graph(
     rows: Sequence[int], points: Sequence[bool], bodies: Sequence[Sequence[int]], world: int, hubs: bool = True,
-    soft: int = 0,
+    soft: int = 0, fixed: frozenset[int] = frozenset(),
 ) -> Graph:  # fmt: skip
     """rows[j]: constraints of joint j; points[j]: whether the first three are a point's; bodies[j]: indices of its bodies
     (`world` may be among them). soft: how many of them, the last, are rows with a compliance, which take no freedom away.
+    fixed: bodies that constraints do not move, but whose velocities they see.
 
     Without `hubs` every body is eliminated first: more fill, but also right where the constraints are redundant, as a
     joint's own block may then be singular until those of all its bodies are in it.
@@ -56,10 +58,12 @@ def build_graph(
     touching: list[list[int]] = [[] for _ in range(world)]
     for joint, own in enumerate(moving):
         for body in own:
-            touching[body].append(joint)
+            if body not in fixed:
+                touching[body].append(joint)
     hard = count - soft
     crowded = {b for b in range(world) if sum(joint < hard for joint in touching[b]) >= HUB_DEGREE}
-    hubs = hubs and _limbs_are_free(rows[:hard], moving[:hard], crowded)
+    free = [[body for body in own if body not in fixed] for own in moving]
+    hubs = hubs and _limbs_are_free(rows[:hard], free[:hard], crowded)
     hub_of = {body: k for k, body in enumerate(sorted(crowded) if hubs else [])}
     starts = list(np.concatenate([[0], np.cumsum(rows, dtype=int)]).tolist())
     total_rows = int(starts[-1])
@@ -70,7 +74,7 @@ def build_graph(
         """A joint between hubs only has no block of its own before one of them is eliminated."""
         if node >= count:
             return True
-        return any(body not in hub_of or count + hub_of[body] in eliminated for body in moving[node])
+        return any(body not in hub_of or count + hub_of[body] in eliminated for body in free[node])
 
     symbolic = analyse(sizes, offsets, _neighbours(touching, hub_of, count), ready)
     incidences: list[tuple[int, ...]] = []
@@ -86,7 +90,7 @@ def build_graph(
                 target = (0, 0, 0)
                 if hub >= 0:
                     target = _target(symbolic, sizes, (joint, local), (count + hub, 0))
-                else:
+                elif body not in fixed:
                     groups[body].append((joint, is_point, local, width, at))
                 incidences.append((joint, body, int(is_point), starts[joint] + local, width, at, hub, *target))
                 for row in range(1 if is_point else width):
@@ -106,6 +110,7 @@ def build_graph(
         rows=total_rows,
         unknowns=total_rows + 6 * len(hub_of),
         jacobian_size=at + SPARE,
+        fixed=fixed,
     )
 
 
@@ -204,7 +209,8 @@ def constraint_pattern(graph: Graph) -> ConstraintPattern:
     firsts, widths = graph.joints["row"].tolist(), graph.joints["rows"].tolist()
     joints_of_body: dict[int, set[int]] = {}
     for joint, body in zip(graph.incidences["joint"].tolist(), graph.incidences["body"].tolist(), strict=True):
-        joints_of_body.setdefault(body, set()).add(joint)
+        if body not in graph.fixed:
+            joints_of_body.setdefault(body, set()).add(joint)
     neighbours: list[set[int]] = [{joint} for joint in range(len(firsts))]
     for joints in joints_of_body.values():
         for joint in joints:

@@ -237,7 +237,13 @@ class ForceCompiler:
         self.starts: list[float] = []  # initial values of the coordinates
         self.curves: list[np.ndarray] = []
         self.ledger: list[str] = []
+        self.prescribed: list[Joint] = []
         self._known: dict[tuple[str, str], int] = {}
+
+    def commanded(self, joint: Joint) -> int:
+        """The row of the COMMAND table of a joint that prescribes a coordinate; those of bodies come after them."""
+        self.prescribed.append(joint)
+        return len(self.prescribed) - 1
 
     def coordinate(self, joint: Joint, which: str) -> int:
         """The index of a joint's coordinate, which is added by the first call."""
@@ -357,6 +363,9 @@ def part_rows(joint: Joint, j: int, graph: Graph, compiler: ForceCompiler) -> li
             row(tables.COUPLING, 0, joint.bodies, first=compiler.coordinate(one, which[0]),
                 second=compiler.coordinate(two, which[1]), ratio=joint.coupling.ratio, ratio_2=-1.0)
         ]  # fmt: skip
+    if joint.prescribed is not None:
+        first = compiler.coordinate(joint.prescribed.joint, joint.prescribed.coordinate)
+        return [row(tables.PRESCRIBED, 0, joint.bodies, first=first, second=compiler.commanded(joint))]
     if joint.custom is not None:
         return [_custom_row(joint, row, compiler)]
     rows, local = [], 0

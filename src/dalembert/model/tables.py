@@ -26,6 +26,7 @@ CURVE = 4  # anchor_b lies on a curve fixed in body a: 2 rows
 COUPLING = 5  # ratio s_1 + ratio₂ s_2 = value, of two coordinates: 1 row (gears, racks, screws)
 CUSTOM = 6  # C(t, poses) by a user function: any number of rows up to 6
 SOFT = 7  # the rate of a coordinate, with a bias of its own: 1 row (see `contact.limits`)
+PRESCRIBED = 8  # a coordinate is a function of time: 1 row (see `dynamics.commands`)
 
 # Coordinates ----------------------------------------------------------------------------------------------------------
 ANGLE = 0  # turn of body b about axis_a of body a (rad), counted over full turns
@@ -113,6 +114,21 @@ PARTICLE_FORCE = np.dtype(
      ("pressure", "f8")],
     align=True,
 )  # fmt: skip
+# What moves by command: a body, or the coordinate that row `row` of the joint `joint` prescribes (else −1). `kind`: of the
+# motion; address: of its function; table: where its keyframes begin. `entry`: of its work in the state's ledger. Of a motion
+# that is set: from `begin` (s) on, the pose `from_x`, `from_q` moves at `set_v`, `set_omega` until `end`. x, q, v, omega, a,
+# alpha: at the time of the last evaluation; of a coordinate the first components. `before`, `after`: velocities in a step of
+# contact. `surface`: velocity and spin of a surface that moves along itself, in the axes of the body.
+COMMAND_FUNCTION, COMMAND_KEYFRAMES, COMMAND_SET = range(3)
+COMMAND = np.dtype(
+    [("body", "i8"), ("row", "i8"), ("joint", "i8"), ("kind", "i8"), ("address", "i8"), ("table", "i8"), ("entry", "i8"),
+     ("begin", "f8"), ("end", "f8"), ("from_x", "f8", 3), ("from_q", "f8", 4), ("set_v", "f8", 3), ("set_omega", "f8", 3),
+     ("x", "f8", 3), ("q", "f8", 4), ("v", "f8", 3), ("omega", "f8", 3), ("a", "f8", 3), ("alpha", "f8", 3),
+     ("before_v", "f8", 3), ("before_omega", "f8", 3), ("after_v", "f8", 3), ("after_omega", "f8", 3),
+     ("surface_v", "f8", 3), ("surface_omega", "f8", 3)],
+    align=True,
+)  # fmt: skip
+
 PANEL = np.dtype([("nodes", "i8", 3)], align=True)
 NODE = np.dtype([("particle", "i8")], align=True)
 
@@ -126,13 +142,14 @@ EXERTED = 6  # numbers that each force has in `System.exerted`
 SCRATCH = 4 * STATE_SIZE + 26 * 6  # states of four bodies, and the results of a user constraint of six rows
 # `implicit`: whether forces that are marked so act as soft constraints, and are left out of the applied forces.
 # `on_particles`: addresses of the C functions of fields, elements and laws between particles, 0 where there are none.
-# `special`: that of what few scenes need; and whether there are rows and forces of that kind.
+# `special`: that of what few scenes need; and whether there are rows and forces of that kind. `motions`: that of what moves
+# by command.
 SETTINGS = np.dtype(
     [("hold", "i8"), ("stiffness", "f8"), ("damping", "f8"), ("regularization", "f8"), ("deficient", "i8"),
      ("condition", "f8"), ("linear_residual", "f8"), ("length", "f8"), ("refactored", "i8"),
      ("ledger", "i8"), ("rigid", "i8"), ("particles", "i8"), ("stepped", "i8"), ("contact_entry", "i8"),
      ("rate", "f8"), ("solver", "i8"), ("solver_data", "i8"), ("unsolved", "i8"), ("implicit", "i8"),
-     ("on_particles", "i8", 3), ("special", "i8"), ("special_rows", "i8"), ("special_forces", "i8")],
+     ("on_particles", "i8", 3), ("special", "i8"), ("special_rows", "i8"), ("special_forces", "i8"), ("motions", "i8")],
     align=True,
 )  # fmt: skip
 
@@ -220,12 +237,22 @@ class System(NamedTuple):
     particle_mass: Any = column(unit="kg", writer="model.particles")
     particle_inverse_mass: Any = column(unit="1/kg", writer="model.particles", doc="0 for what is pinned")
     curves: Any = column(unit="m", writer="model.compile", doc="piecewise polynomials, see `dynamics.jacobian`")
+    commands: Any = column(
+        dtype=COMMAND, writer="dynamics.commands", doc="what moves by command",
+        unit="begin s, end s, from_x m, from_q 1, set_v m/s, set_omega rad/s, x m or rad, q 1, v m/s or rad/s, omega rad/s, "
+        "a m/s² or rad/s², alpha rad/s², before_v m/s, before_omega rad/s, after_v m/s, after_omega rad/s, surface_v m/s, "
+        "surface_omega rad/s",
+    )  # fmt: skip
+    keyframes: Any = column(unit="any", writer="model.compile", doc="see `dynamics.commands`")
     jacobian: Any = column(
         "jacobian_size", unit="1, m", writer="dynamics.jacobian",
         doc="of a POINT: its sign and arm (4 numbers); of other rows: (rows × 6), linear then angular",
     )  # fmt: skip
     error: Any = column("rows", unit="m or rad", writer="dynamics.jacobian", doc="C")
-    bias: Any = column("rows", unit="m/s² or rad/s²", writer="dynamics.jacobian", doc="J̇ v")
+    bias: Any = column(
+        "rows", unit="m/s² or rad/s²", writer="dynamics.jacobian", doc="J̇ v, and ∂²C/∂t² of what time prescribes"
+    )
+    partial: Any = column("rows", unit="m/s or rad/s", writer="dynamics.commands", doc="∂C/∂t")
     scale: Any = column("unknowns", unit="1/kg", fill=np.nan, writer="dynamics.constraints", doc="diagonal of J W Jᵀ")
     values: Any = column(
         "values", unit="1/kg", fill=np.nan, writer="dynamics.constraints", doc="blocks of the factorization"

@@ -32,9 +32,9 @@ from ..scene.scene import Scene
 #
 # S_k the column of freedom k. Their rates are those of the parent, transformed in the same way, plus S ẇ, plus a bias.
 
-WELD, HINGE, SLIDER, BALL, FREE = range(5)
-COORDINATES = (0, 1, 1, 4, 7)  # numbers u has of a joint of each kind
-FREEDOMS = (0, 1, 1, 3, 6)
+WELD, HINGE, SLIDER, BALL, FREE, COMMANDED = range(6)  # the last: a kinematic body, which has no coordinates
+COORDINATES = (0, 1, 1, 4, 7, 0)  # numbers u has of a joint of each kind
+FREEDOMS = (0, 1, 1, 3, 6, 0)
 
 NODE = np.dtype(
     [("parent", "i8"), ("row", "i8"), ("kind", "i8"), ("first", "i8"), ("last", "i8"), ("at", "i8"), ("mass", "f8"),
@@ -162,11 +162,14 @@ def build_tree(scene: Scene) -> Layout:
                 edges.setdefault(end, []).append(joint)
     known: dict[Any, Place] = {WORLD: Place(WORLD, -1, np.zeros(3), np.eye(3))}
     taken: set[str] = set()
-    roots: list[Any] = [WORLD, *scene.bodies.values()]
-    for root in roots:
-        if root is not WORLD and root not in known:
+    moved = [body for body in scene.bodies.values() if body.motion is not None]
+    for body in moved:
+        known[body] = _commanded(body, layout)
+    roots: list[Any] = [WORLD, *moved, *scene.bodies.values()]
+    for root in dict.fromkeys(roots):
+        if root not in known:
             known[root] = _free(root, layout)
-        elif root is not WORLD:
+        elif root is not WORLD and root not in moved:
             continue
         waiting = deque([root])
         while waiting:
@@ -197,6 +200,12 @@ def _free(body: Body, layout: Layout) -> Place:
     world = Place(WORLD, -1, np.zeros(3), np.eye(3))
     _add(world, place, _Step(FREE, np.zeros(3), np.zeros(3), body.name), layout)
     layout.start += [*body.position.tolist(), *body.orientation]
+    return place
+
+
+def _commanded(body: Body, layout: Layout) -> Place:
+    place = _place(body, layout)
+    _add(Place(WORLD, -1, np.zeros(3), np.eye(3)), place, _Step(COMMANDED, np.zeros(3), np.zeros(3), body.name), layout)
     return place
 
 
@@ -269,7 +278,7 @@ def _add(parent: Place, place: Place, step: _Step, layout: Layout) -> None:
         across = np.cross(np.eye(3), own_axis) @ turned
         turned = turned - still
     m, inertia = place.mass, place.inertia
-    joint = -1 if place.item is None or kind == FREE else len(layout.joints) - 1
+    joint = -1 if place.item is None or kind in (FREE, COMMANDED) else len(layout.joints) - 1
     layout.rows.append(
         (parent.number, -1, kind, first, first + FREEDOMS[kind], where, m, sign, joint,
          (inertia[0, 0], inertia[1, 1], inertia[2, 2], inertia[0, 1], inertia[0, 2], inertia[1, 2]),

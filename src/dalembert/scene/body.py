@@ -41,6 +41,14 @@ class Body:
     material: Any = None  # scene.contact.Material, or None: it touches nothing
     group: str = ""
     material_given: bool = False  # whether `add_body` got a material, or None
+    motion: Any = None  # scene.motion.Commanded of a kinematic body, whose mass and inertia are zero here
+    surface_velocity: np.ndarray = field(default_factory=lambda: np.zeros(3))  # (3,) m/s, of a belt, axes of the body
+    surface_spin: np.ndarray = field(default_factory=lambda: np.zeros(3))  # (3,) rad/s, of a roller or turntable
+
+    @property
+    def is_belt(self) -> bool:
+        """Whether its surface moves along itself."""
+        return bool(self.surface_velocity.any() or self.surface_spin.any())
 
     @property
     def rotation(self) -> np.ndarray:

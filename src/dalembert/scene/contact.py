@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from .body import Body
 from .checks import color_text, real_array, rotation_matrix, unit_quaternion
+from .motion import Motion
 from .shapes import Shape
 
 MOST_FRICTION = 1e3
@@ -171,24 +172,30 @@ class ContactMethods:
     obstacles: dict[str, Obstacle]
     contact_rules: list[ContactRule]
     _new_name: Callable[..., None]
+    _add_kinematic: Callable[..., Body]
 
     def add_obstacle(
         self,
         name: str,
         shape: Shape,
         *,
-        position: ArrayLike = (0.0, 0.0, 0.0),
-        orientation: ArrayLike = (1.0, 0.0, 0.0, 0.0),
+        position: ArrayLike | None = None,
+        orientation: ArrayLike | None = None,
         material: Material | OfScene = OF_SCENE,
         group: str = "",
         color: str = "#b8b0a4",
-    ) -> Obstacle:
-        """Add something that bodies touch and nothing moves.
+        motion: Motion | None = None,
+        surface_velocity: ArrayLike | None = None,
+        surface_spin: ArrayLike | None = None,
+    ) -> Obstacle | Body:
+        """Add something that bodies touch and that nothing pushes away.
 
         shape : a solid; a surface: a `Mesh`, `TriangleMesh` or `HeightField`, which keeps bodies on the side where its
             normals point; or `HalfSpace()`, the ground z ≤ 0.
         position, orientation : (3,) m and (w, x, y, z) of the shape's frame in the world.
         material : its surface; that of the scene if not given, or Material() where the scene has none.
+        motion, surface_velocity, surface_spin : as of `Scene.add_body`. An obstacle with one of them is a kinematic body,
+            of any of these shapes, and is returned as one: it is among `Scene.bodies`.
 
         Raises ValueError naming the obstacle and the value.
         """
@@ -203,9 +210,15 @@ class ContactMethods:
             raise ValueError(
                 f"{owner}: shape is {shape!r:.80}; give a shape, such as HalfSpace() for the ground, or Box(...)"
             )
+        if motion is not None or surface_velocity is not None or surface_spin is not None:
+            pose = {"position": position, "orientation": orientation, "velocity": None, "angular_velocity": None}
+            return self._add_kinematic(
+                owner, name, shape, motion, pose, made_of, color, group, surface_velocity, surface_spin
+            )
         obstacle = Obstacle(
-            name, shape, real_array(owner, "position", position, (3,)),
-            unit_quaternion(owner, "orientation", orientation), made_of, group, color_text(owner, color),
+            name, shape, real_array(owner, "position", (0.0, 0.0, 0.0) if position is None else position, (3,)),
+            unit_quaternion(owner, "orientation", (1.0, 0.0, 0.0, 0.0) if orientation is None else orientation), made_of,
+            group, color_text(owner, color),
         )  # fmt: skip
         self.obstacles[name] = obstacle
         return obstacle

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from .body import Body, World
 from .checks import finite, real_array, rotation_matrix, unit_quaternion
+from .motion import Keyframes
 from .particles import Particle
 
 if TYPE_CHECKING:
@@ -88,19 +89,23 @@ class Joint:
     curve: Curve | None = None
     coupling: Coupling | None = None
     custom: Custom | None = None
+    prescribed: Prescribed | None = None
 
     @property
     def bodies(self) -> tuple[Frame, ...]:
         if self.coupling is not None:
             first, second = self.coupling.joints
             return (first.a, first.b, second.a, second.b)
+        if self.prescribed is not None:
+            return (self.prescribed.joint.a, self.prescribed.joint.b)
         return (self.a, self.b) if self.custom is None else tuple(self.custom.bodies)
 
     @property
     def rows(self) -> int:
         if self.custom is not None:
             return self.custom.rows
-        return 1 if self.coupling is not None else sum(part.rows for part in self.parts)
+        one = self.coupling is not None or self.prescribed is not None
+        return 1 if one else sum(part.rows for part in self.parts)
 
     def coordinate_name(self, which: str) -> str:
         """Name of its "angle", "displacement" or "parameter": the joint's own, with the kind after it where it has both."""
@@ -118,6 +123,16 @@ class Coupling:
 
     joints: tuple[Joint, Joint]
     ratio: float
+
+
+@dataclass(frozen=True)
+class Prescribed:
+    """The coordinate of a joint, "angle" or "displacement", is a function of time; see `Scene.add_motion`."""
+
+    joint: Joint
+    coordinate: str
+    motion: Any  # a function of time, Keyframes, or "set"
+    speed: float = 0.0  # rad/s or m/s, of what is set
 
 
 @dataclass(frozen=True)
@@ -317,6 +332,25 @@ class JointMethods:
         from .joints.standard import Gear
 
         return self.add_joint(name, Gear(first, second, ratio))
+
+    def add_motion(
+        self, name: str, joint: str | Joint, motion: Callable[[float], float] | Keyframes | str | None = None, *,
+        speed: float | None = None, coordinate: str | None = None,
+    ) -> Joint:  # fmt: skip
+        """Prescribe the coordinate of a hinge, slider or cylindrical joint: s = s(t), 1 constraint. It is 0 at the initial
+        pose, so that a motion starts at 0, and velocities at the start must fit it; else pass assemble=True to the run.
+
+        motion : a function of time (s) → s (rad or m), compiled by Numba, or plain Python, which is slower; or `Keyframes`
+            of numbers; or "set": it stays where it is until `Simulation.set_motion` sets another value or speed.
+        speed : instead, s = speed · t (rad/s or m/s), until `Simulation.set_motion` sets it: an ideal motor without limit.
+        coordinate : "angle" or "displacement", of a joint that has both.
+
+        Whatever effort that takes acts: it is in `Simulation.efforts`, and its work in the ledger, under `name`.
+        Raises ValueError and TypeError for a motion that cannot be, naming it and the value.
+        """
+        from .joints.standard import PrescribedMotion
+
+        return self.add_joint(name, PrescribedMotion(joint, motion, speed, coordinate))
 
     def constraint(
         self, name: str, bodies: Sequence[str | Frame], function: Callable[..., Any], rows: int, *,

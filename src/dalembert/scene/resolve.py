@@ -57,6 +57,10 @@ class Resolver:
         """A joint of the scene."""
         return self._scene._joint(self.owner, item)  # type: ignore[no-any-return]
 
+    def joints(self) -> list[Joint]:
+        """All joints of the scene so far."""
+        return list(self._scene.joints.values())
+
     def ends(
         self, a: str | Frame, b: str | Frame, at: ArrayLike | None, at_b: ArrayLike | None, particles: str
     ) -> tuple[Frame, Frame, np.ndarray, np.ndarray]:

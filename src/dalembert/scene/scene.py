@@ -15,12 +15,14 @@ from .contact import OF_SCENE, ContactMethods, ContactRule, Material, Obstacle, 
 from .force import Force, ForceMethods
 from .joint import Frame, Joint, JointMethods, Link
 from .mass import volume_of
+from .motion import SET, Keyframes, Motion, motion_of_body
 from .particle_forces import ParticleForceMethods
 from .particles import Particle, ParticleForce, ParticleMethods, Particles
 from .scene_warnings import density_warnings, orientation_warnings
-from .shapes import HeightField, TriangleMesh
+from .shapes import HeightField, Shape, TriangleMesh
 from .soft import SoftBodyMethods
 
+ORIGIN, UPRIGHT, STILL = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
 PALETTE = ("#4c78a8", "#f58518", "#54a24b", "#e45756", "#72b7b2", "#b279a2", "#eeca3b", "#9d755d")
 
 
@@ -63,6 +65,7 @@ class Scene(JointMethods, ForceMethods, ContactMethods, ParticleMethods, Particl
         self.name = str(name)
         self.gravity = gravity  # type: ignore[assignment]
         self.bodies: dict[str, Body] = {}
+        self._kinematic: list[str] = []  # names of bodies that move by command
         self.links: dict[str, Link] = {}
         self.joints: dict[str, Joint] = {}
         self.obstacles: dict[str, Obstacle] = {}
@@ -102,13 +105,16 @@ class Scene(JointMethods, ForceMethods, ContactMethods, ParticleMethods, Particl
         mass: float | None = None,
         density: float | None = None,
         inertia: ArrayLike | None = None,
-        position: ArrayLike = (0.0, 0.0, 0.0),
-        orientation: ArrayLike = (1.0, 0.0, 0.0, 0.0),
-        velocity: ArrayLike = (0.0, 0.0, 0.0),
-        angular_velocity: ArrayLike = (0.0, 0.0, 0.0),
+        position: ArrayLike = ORIGIN,
+        orientation: ArrayLike = UPRIGHT,
+        velocity: ArrayLike = STILL,
+        angular_velocity: ArrayLike = STILL,
         color: str | None = None,
         material: Material | OfScene | None = OF_SCENE,
         group: str = "",
+        motion: Motion | None = None,
+        surface_velocity: ArrayLike | None = None,
+        surface_spin: ArrayLike | None = None,
     ) -> Body:
         """Add a rigid body.
 
@@ -118,10 +124,30 @@ class Scene(JointMethods, ForceMethods, ContactMethods, ParticleMethods, Particl
         velocity : (3,) m/s, of the centre of mass. angular_velocity : (3,) rad/s; both in world axes.
         material : its surface; that of the scene if not given. None: the body touches nothing.
         group : a name that `set_contact` may use.
+        motion : makes the body *kinematic*: it moves by command, whatever acts on it, and has no mass. A function of time
+            (s) → (3,) position in m, or (7,) position and unit quaternion, of the shape's frame; compiled by Numba, or plain
+            Python, which is slower. Or `Keyframes`. Or "set": it keeps `velocity` and `angular_velocity` until
+            `Simulation.set_motion` sets others between steps. Contacts, joints and forces see its velocity; its work on the
+            rest is in the ledger, under its name.
+        surface_velocity, surface_spin : of a kinematic body, (3,) m/s and rad/s in the axes of the shape: its surface moves
+            along itself with the velocity surface_velocity + surface_spin × r, r from the origin of the shape's frame, and
+            the body does not: a conveyor belt, a turntable. Needs a material.
 
         Raises ValueError naming the body and the value.
         """
         owner = f"body {name!r}"
+        if motion is not None or surface_velocity is not None or surface_spin is not None:
+            self._without_mass(owner, mass=mass, density=density, inertia=inertia)
+            pose = {
+                "position": None if position is ORIGIN else position,
+                "orientation": None if orientation is UPRIGHT else orientation,
+                "velocity": None if velocity is STILL else velocity,
+                "angular_velocity": None if angular_velocity is STILL else angular_velocity,
+            }
+            made_of = surface(owner, material, self.material)
+            return self._add_kinematic(
+                owner, name, shape, motion, pose, made_of, color, str(group), surface_velocity, surface_spin
+            )
         self._new_name(name, self.bodies, "body")
         for others, kind in ((self.obstacles, "an obstacle"), (self.links, "a link")):
             if name in others:
@@ -143,10 +169,50 @@ class Scene(JointMethods, ForceMethods, ContactMethods, ParticleMethods, Particl
             material_given=not isinstance(material, OfScene),
         )  # fmt: skip
         self.bodies[name] = body
+        for other in self._kinematic:
+            self.bodies[other] = self.bodies.pop(other)  # they come last
         if not self.imported:
             self.warnings += orientation_warnings(owner, orientation)
         if shape is not None and inertia is None and mass is not None:
             self.warnings += density_warnings(owner, body.mass, volume_of(shape))
+        return body
+
+    def _without_mass(self, owner: str, **given: Any) -> None:
+        """Raises ValueError for a mass of what moves by command."""
+        for name, value in given.items():
+            if value is not None:
+                raise ValueError(
+                    f"{owner}: {name} is {value!r:.80}, and it moves by command, whatever its mass; leave out {name}"
+                )
+
+    def _add_kinematic(
+        self, owner: str, name: str, shape: Any, motion: Any, pose: dict[str, Any], material: Material | None,
+        color: str | None, group: str, surface_velocity: ArrayLike | None, surface_spin: ArrayLike | None,
+    ) -> Body:  # fmt: skip
+        """A body that moves by command; see `add_body`."""
+        self._new_name(name, self.bodies, "body")
+        for others, kind in ((self.obstacles, "an obstacle"), (self.links, "a link")):
+            if name in others:
+                raise ValueError(f"{owner}: {kind} has that name already; choose another")
+        belt = surface_velocity is not None or surface_spin is not None
+        if shape is not None and not isinstance(shape, Shape):
+            raise ValueError(f"{owner}: shape is {shape!r:.80}; give a shape, such as Box(...)")
+        if belt and (material is None or shape is None):
+            raise ValueError(f"{owner}: a surface velocity needs a shape and a material; give both")
+        found = motion_of_body(owner, SET if motion is None else motion, **pose)
+        given = {"surface_velocity": surface_velocity, "surface_spin": surface_spin}
+        slides = [real_array(owner, key, STILL if v is None else v, (3,)) for key, v in given.items()]
+        body = Body(
+            name, shape, 0.0, np.zeros((3, 3)), np.zeros(3), position=found.position, orientation=found.orientation,
+            velocity=np.zeros(3), angular_velocity=np.zeros(3),
+            color=color_text(owner, PALETTE[len(self.bodies) % len(PALETTE)] if color is None else color),
+            material=None if shape is None else material, group=group, material_given=True, motion=found,
+            surface_velocity=slides[0], surface_spin=slides[1],
+        )  # fmt: skip
+        self.bodies[name] = body
+        self._kinematic.append(name)
+        if isinstance(motion, Keyframes):
+            self.warnings += motion.warnings(owner)
         return body
 
     def event(

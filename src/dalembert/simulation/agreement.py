@@ -24,7 +24,17 @@ from ..core.user_function import Pointer
 from ..model.compile import Model
 from ..model.force_kinds import ON_COORDINATE
 from ..model.tables import FIELD, LEDGER, LIMITED, STATE_SIZE, WIND, System
-from ..model.user_functions import EFFORT, EVENT, FIELD_ANSWER, FORCE_AND_TORQUE, RADIAL, WIND_ANSWER, Answer
+from ..model.user_functions import (
+    COORDINATE,
+    EFFORT,
+    EVENT,
+    FIELD_ANSWER,
+    FORCE_AND_TORQUE,
+    POSE,
+    RADIAL,
+    WIND_ANSWER,
+    Answer,
+)
 from ..scene.body import Body
 from ..scene.force import Force
 from ..scene.joint import Custom
@@ -220,6 +230,12 @@ def not_finite(model: Model, state: State, joints: Mapping[str, tuple[float, flo
 def _calls(model: Model, state: State, joints: Mapping[str, tuple[float, float]]) -> Iterator[Call]:
     """Owner, function, what it has to return, and the arguments with which it is called at a state."""
     t, scene = float(state.time), model.scene
+    for body in scene.bodies.values():
+        if body.motion is not None and callable(body.motion.given):
+            yield f"motion of body {body.name!r}", body.motion.given, POSE, iter([(t,)])
+    for joint in scene.joints.values():
+        if joint.prescribed is not None and callable(joint.prescribed.motion):
+            yield f"motion {joint.name!r}", joint.prescribed.motion, COORDINATE, iter([(t,)])
     for force in scene.forces.values():
         function = force.function
         if function is None:

@@ -18,6 +18,7 @@ import numpy as np
 from ..core.checkpoint_fields import ANY, LARGE, CheckpointError, Field, prefixed
 from .clock import slack
 from .initial_conditions import release
+from .motions import SAVED
 from .provenance import plain_items
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ def fields(simulation: Any) -> list[Field]:
         Field("y", simulation._y),
         Field("dydt", simulation._dydt, *ANY),
         Field("forces", system.forces, columns=INPUTS),
+        Field("motions", system.commands, columns=dict.fromkeys(SAVED, ANY)),
         Field("particle forces", system.particle_forces, columns=FIELDS),
         *prefixed("stepper", simulation._driver.fields()),
     ]

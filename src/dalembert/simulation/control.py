@@ -202,6 +202,10 @@ def exerted(model: Model, system: System, driver: Stepper, y: np.ndarray) -> dic
         )
         entries = forces.ledger[rows].tolist()
         found = {model.force_names[i]: effort for i, effort in zip(entries, efforts[rows].tolist(), strict=True)}
+    commands, multipliers = system.commands, system.multipliers
+    found |= {
+        model.force_names[row.entry]: float(multipliers[row.row]) for row in commands[commands.row >= 0]
+    }  # of motions of coordinates
     return found | driver.efforts(model)
 
 

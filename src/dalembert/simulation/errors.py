@@ -111,7 +111,7 @@ def _culprit(simulation: Any) -> str | None:
     if any(force.kind == "motor" and force.function is not None for force in model.scene.forces.values()):
         joints = simulation.joint_state()
     now, dt = simulation.time, simulation.settings["dt"] or 0.0
-    times = (now, now + 1e-9 * max(1.0, abs(now)), now + dt)
+    times = (now, now + 1e-9 * max(1.0, abs(now)), now + dt, now + 1.5 * dt)  # the last: motions in time steps
     with np.errstate(all="ignore"):
         for y in (simulation._y, simulation._driver.attempt(simulation._y)):
             for t in times:

@@ -130,7 +130,7 @@ def release(model: Model, system: System, name: str) -> None:
             size = POINT_SIZE if incidence.is_point else 6 * incidence.rows
             system.jacobian[incidence.offset : incidence.offset + size] = 0.0
         rows = slice(joint.row, joint.row + joint.rows)
-        for values in (system.error, system.bias, system.multipliers):
+        for values in (system.error, system.bias, system.partial, system.multipliers):
             values[rows] = 0.0
     elif name in model.force_names:
         entry = model.force_names.index(name)

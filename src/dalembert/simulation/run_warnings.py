@@ -549,9 +549,9 @@ def _mobility(frame: Frame | None, at: NDArray[np.float64], n: NDArray[np.float6
         return 0.0 if frame.group.pinned[frame.index] else 1.0 / float(frame.group.mass[frame.index])
     if isinstance(frame, Link):
         return np.inf
-    return (
-        0.0 if not isinstance(frame, Body) else 1.0 / frame.mass + _turning(frame, at, np.cross(at - frame.position, n))
-    )
+    if not isinstance(frame, Body) or frame.motion is not None:
+        return 0.0
+    return 1.0 / frame.mass + _turning(frame, at, np.cross(at - frame.position, n))
 
 
 def _turning(frame: Frame | None, at: NDArray[np.float64], n: NDArray[np.float64]) -> float:
@@ -560,7 +560,7 @@ def _turning(frame: Frame | None, at: NDArray[np.float64], n: NDArray[np.float64
         return np.inf
     return (
         0.0
-        if not isinstance(frame, Body)
+        if not isinstance(frame, Body) or frame.motion is not None
         else float(n @ np.linalg.solve(frame.rotation @ frame.inertia @ frame.rotation.T, n))
     )
 
@@ -638,7 +638,7 @@ def _speed(
     if isinstance(frame, Particle):
         momenta = y[model.particle_block].reshape(2, -1, 3)[1]
         return float(model.tables["particle_inverse_mass"][frame.number] * (momenta[frame.number] @ n))
-    if not isinstance(frame, Body):
+    if not isinstance(frame, Body) or frame.motion is not None:
         return 0.0
     start = STATE_SIZE * model.body_names.index(frame.name)
     spin = np.linalg.solve(frame.rotation @ frame.inertia @ frame.rotation.T, y[start + 10 : start + 13])

@@ -31,6 +31,8 @@ from .control import Controls, make_clock
 from .errors import SimulationError, failure
 from .initial_conditions import HOLD, check_hold, ledger_size, look_at_events, redundant, release, set_out
 from .inspection import Inspection
+from .methods import RungeKutta
+from .motions import Motions, require_runnable
 from .precompile import precompile
 from .recording import Recorder
 from .registry import Method, positive, require_kinds
@@ -42,7 +44,7 @@ from .state import State
 
 
 @with_method_options
-class Simulation(Advancing, Results, Controls, Inspection):
+class Simulation(Advancing, Results, Controls, Motions, Inspection):
     """A run in progress.
 
     Parameters
@@ -107,6 +109,10 @@ class Simulation(Advancing, Results, Controls, Inspection):
         self.model, self._method, self.method = setup.model, setup.method, setup.method.name
         self._generalized, self._iterative = setup.generalized, setup.iterative
         check_hold(hold, stiffness, damping, self._method)
+        steps_contact = not isinstance(self._method, RungeKutta)
+        require_runnable(
+            self.model, self.method, "generalized" if self._generalized else setup.coordinates, steps_contact
+        )
         precompile(setup.kernels)
         if self.model.tree is None and len(self.model.graph.hubs) and redundant(self.model):
             self.model = compile_scene(self.model.scene, hubs=False, apart=bool(self.model.attachments))
@@ -221,7 +227,7 @@ class Simulation(Advancing, Results, Controls, Inspection):
         self._lent = True
         if self._seen is None:
             self._seen = self._y[: -ledger_size(self.model)].copy()
-        return State(self.model, self._y, self.time)
+        return State(self.model, self._y, self.time, self._system.commands)
 
     def changed(self) -> None:
         """Discard all values that were computed from the state before it was changed from outside (by an impulse). A run does

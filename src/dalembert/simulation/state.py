@@ -99,13 +99,15 @@ class State:
 
     __slots__ = {
         "_bodies": "(n, 13) x, q, P, L",
+        "_commands": "COMMAND rows of what moves by command",
         "_particles": "(2, m, 3) x, p",
         "model": "The compiled scene.",
         "time": "s.",
         "y": "The whole state vector, flat; see `Model.body_slice`.",
     }
 
-    def __init__(self, model: Model, y: np.ndarray, time: float) -> None:
+    def __init__(self, model: Model, y: np.ndarray, time: float, commands: Any = None) -> None:
+        self._commands = model.tables["commands"] if commands is None else commands
         self.model, self.y, self.time = model, y, time
         self._bodies = y[: STATE_SIZE * len(model.body_names)].reshape(-1, STATE_SIZE)
         self._particles = y[model.particle_block].reshape(2, -1, 3)
@@ -172,7 +174,9 @@ class State:
     def velocity(self) -> np.ndarray:
         """(n, 3) m/s, of the centres of mass; writes to it are written to `momentum`."""
         mass = self.model.tables["bodies"].mass[: len(self._bodies), None]
-        return DerivedArray.of(self.momentum / mass, _writer("velocity", self.momentum, lambda i, v: v * mass[i]))
+        values = self.momentum / np.where(mass > 0.0, mass, 1.0)
+        self._show_commands(values, "v")
+        return DerivedArray.of(values, self._writer_of("velocity", self.momentum, lambda i, v: v * mass[i]))
 
     @velocity.setter
     def velocity(self, value: ArrayLike) -> None:
@@ -188,7 +192,12 @@ class State:
             for six in (bodies.inertia, bodies.inverse_inertia)
         )
         values = np.einsum("nij,nj->ni", inverse, self.angular_momentum)
-        write = _writer("angular_velocity", self.angular_momentum, lambda i, w: np.einsum("nij,nj->ni", inertia[i], w))
+        self._show_commands(values, "omega")
+
+        def momenta(rows: np.ndarray, w: np.ndarray) -> np.ndarray:
+            return np.asarray(np.einsum("nij,nj->ni", inertia[rows], w))
+
+        write = self._writer_of("angular_velocity", self.angular_momentum, momenta)
         return DerivedArray.of(values, write)
 
     @angular_velocity.setter
@@ -214,6 +223,26 @@ class State:
     @particle_velocity.setter
     def particle_velocity(self, value: ArrayLike) -> None:
         _set("particle_velocity", self.particle_velocity, value)
+
+    def _show_commands(self, values: np.ndarray, name: str) -> None:
+        """The velocities of what moves by command, in its rows of an array."""
+        rows = self._commands[self._commands["body"] >= 0]
+        values[rows["body"]] = rows[name]
+
+    def _writer_of(self, name: str, target: np.ndarray, convert: Any) -> Write:
+        """`_writer` for velocities of bodies, which refuses those that move by command."""
+        write, moved = _writer(name, target, convert), set(self._commands["body"].tolist())
+
+        def write_free(rows: np.ndarray, values: np.ndarray) -> None:
+            held = sorted(moved & set(rows.tolist()))
+            if held:
+                raise ValueError(
+                    f"state: {name} of body {self.model.body_names[held[0]]!r} is that of its motion; change it with "
+                    "Simulation.set_motion, where its motion is 'set'"
+                )
+            write(rows, values)
+
+        return write_free
 
     # Rows -------------------------------------------------------------------------------------------------------------
 

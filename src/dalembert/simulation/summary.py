@@ -9,6 +9,7 @@ import numpy as np
 from ..scene.body import Body
 from ..scene.force import Force
 from ..scene.joint import Link
+from ..scene.motion import Keyframes
 from ..scene.particles import Particle
 from ..scene.scene import Scene
 from ..scene.shapes import HalfSpace, shape_to_dict
@@ -48,12 +49,19 @@ def _table(title: str, columns: str, rows: Any, number: int) -> dict[str, Any]:
 
 
 def _body(body: Body) -> list[str]:
+    if body.motion is not None:
+        given = body.motion.given
+        how = "set" if isinstance(given, str) else "keyframes" if isinstance(given, Keyframes) else "function of time"
+        return [body.name, f"moves by command: {how}", "", _vector(body.position, "m"), _vector(body.surface_velocity, "m/s"),
+                _vector(body.surface_spin, "rad/s"), _surface(body.material)]  # fmt: skip
     moments = np.linalg.eigvalsh(np.asarray(body.inertia))
     return [body.name, f"{body.mass:.6g} kg", _vector(moments, "kg m²"), _vector(body.position, "m"),
             _vector(body.velocity, "m/s"), _vector(body.angular_velocity, "rad/s"), _surface(body.material)]  # fmt: skip
 
 
 def _joint(joint: Any) -> list[str]:
+    if joint.prescribed is not None:
+        return [joint.name, f"{joint.kind} of its {joint.prescribed.coordinate}", joint.prescribed.joint.name, "", ""]
     if joint.coupling is not None:
         pair = " – ".join(each.name for each in joint.coupling.joints)
         return [joint.name, f"{joint.kind}, ratio {joint.coupling.ratio:g}", pair, "", ""]
@@ -148,9 +156,8 @@ def _bodies(scene: Scene) -> list[dict[str, Any]]:
     """Bodies and obstacles with their meshes; half-spaces are not drawn."""
     bodies = []
     for body in scene.bodies.values():
-        vertices, faces = (
-            body.shape.triangles() if body.shape is not None else (np.zeros((0, 3)), np.zeros((0, 3), int))
-        )
+        drawn = body.shape is not None and not isinstance(body.shape, HalfSpace)
+        vertices, faces = body.shape.triangles() if drawn else (np.zeros((0, 3)), np.zeros((0, 3), int))
         bodies.append(
             {"name": body.name, "mass": body.mass, "color": body.color, "center": body.center.tolist(),
              "shape": None if body.shape is None else shape_to_dict(body.shape),

@@ -10,7 +10,7 @@ from ...core.jit import inlined, njit
 from ...core.math3 import add, add_scaled, cross, dot, load3, matvec, matvec_t, scale, store3, sub, symvec
 from ...core.simd import clear, load, store
 from ...linalg.block_ldl import add_at
-from ...model.tree import FREE
+from ...model.tree import COMMANDED, FREE
 from ..kinematics import load6, load9
 from .kinematics import ZERO, bias_acceleration, set_velocity, store6, store9
 
@@ -357,6 +357,8 @@ def link_velocities(w, tree):
     nodes, motion, columns = tree.nodes, tree.motion, tree.columns
     for i in range(nodes.shape[0]):
         node, own = nodes[i], motion[i]
+        if node.kind == COMMANDED:
+            continue
         relative, spin = ZERO, ZERO
         for k in range(node.first, node.last):
             relative = add_scaled(relative, load(w, k), load3(columns[k].linear))

@@ -28,7 +28,7 @@ from ...core.math3 import (
 )
 from ...core.simd import load, store
 from ...linalg.block_matrix import load_3, store_3
-from ...model.tree import BALL, FREE, HINGE, SLIDER
+from ...model.tree import BALL, COMMANDED, FREE, HINGE, SLIDER
 from ..kinematics import load6, load9
 
 ZERO = (0.0, 0.0, 0.0)
@@ -73,6 +73,8 @@ def update_links(u, w, tree):
     nodes = tree.nodes
     for i in range(nodes.shape[0]):
         node = nodes[i]
+        if node.kind == COMMANDED:
+            continue  # as `state.place_commanded` left it
         if node.kind == FREE:
             update_free(i, u, w, tree)
         elif node.parent < 0:

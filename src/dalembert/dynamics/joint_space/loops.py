@@ -56,6 +56,7 @@ from ...linalg.block_ldl import (
 from ...linalg.ordering import Symbolic, analyse
 from ...model.compile import Model
 from ...model.tables import CUSTOM
+from ..commands import settle_projected_rows
 from ..constraints import jacobian_velocity, load_point
 from ..kinematics import load6, load9
 from ..mechanism import CLOSED, ITERATIONS, NOT_CLOSED, POSITION_ROUNDING, SLOW, STALE, largest
@@ -710,6 +711,8 @@ def project(t, z, reduced):
     change_particles(z, change, 1, reduced)
     status = update_at(t, z, reduced)
     record_projection(z, before, energy_and_momenta(z, reduced), reduced.system)
+    if system.commands.shape[0] > 0:
+        settle_projected_rows(z, system)
     return status
 
 

@@ -47,7 +47,7 @@ from ..mechanism import Mechanism
 from .dynamics import accelerate, fill_matrix, inverse_dynamics, link_accelerations
 from .kinematics import carry, coordinate_rates, normalize_quaternions, spin_rates, use_spins
 from .loops import LOOPS_ENTRY, build_loop_graph, call_factor_loops, call_project, call_solve_loops, loops_task
-from .state import coordinates_from_bodies, forward_kinematics
+from .state import coordinates_from_bodies, forward_kinematics, place_commanded
 from .tables import REDUCED, Reduced
 
 FORWARD_KINEMATICS, INVERSE_KINEMATICS = 40, 41  # tasks of our own: the mechanism's state from z, and the reverse
@@ -64,6 +64,10 @@ def tree_task(task, t, z, dzdt, reduced):
     Reads z and writes dzdt; INVERSE_KINEMATICS and the end of a step write z; all tasks overwrite tables of `reduced`.
     """
     size = reduced.options[0].state_size
+    if reduced.system.commands.shape[0] > 0:
+        status = place_commanded(t, reduced)
+        if status != 0:
+            return status
     if task == FORWARD_KINEMATICS:
         forward_kinematics(z[:size], reduced)
         return 0
@@ -105,6 +109,8 @@ def tree_entry(data, task, t, z, n, dzdt, m):
     if task == EVENT:
         at = _addresses(data, 2)
         reduced = table_at(Reduced, at[1])
+        if reduced.system.commands.shape[0] > 0:
+            place_commanded(t, reduced)
         forward_kinematics(_floats(z, n), reduced)
         return call_pointer(at[0], 0, EVENT, t, reduced.y, _floats(dzdt, m))
     return tree_task(task, t, _floats(z, n), _floats(dzdt, m), table_at(Reduced, data))
@@ -139,6 +145,8 @@ def derivative(t, z, dzdt, moved, reduced):
     if options.limp >= 0:
         return LIMP
     reactions(reduced)
+    if system.commands.shape[0] > 0:
+        reactions_of_commanded(reduced)
     call_pointer(options.mechanism, options.handle, WRITE, t, reduced.y, dydt)
     first = options.coordinates
     w, rates = z[first : first + options.speeds], tree.rates
@@ -244,6 +252,20 @@ def reactions(reduced):
 
 
 @njit
+def reactions_of_commanded(reduced):
+    """Forces of the joints on links that move by command: together with the applied forces, the opposite of what the drive
+    exerts, which is their `bearing` in inverse dynamics."""
+    tree, system = reduced.tree, reduced.system
+    commands, kinematics = system.commands, system.kinematics
+    inverse_dynamics(tree.rates, tree.scratch, tree)
+    for i in range(commands.shape[0]):
+        if commands[i].body >= 0:
+            kin, own = kinematics[commands[i].body], tree.motion[reduced.node_of_row[commands[i].body]]
+            store3(kin.linear, scale(-1.0, add(load3(own.bearing), load3(kin.force))))
+            store3(kin.angular, scale(-1.0, add(load3(own.bearing_torque), load3(kin.torque))))
+
+
+@njit
 def copy_tail_back(source, first, target, to):
     """target[to:] = source[first:], as many as target has."""
     for k in range(target.shape[0] - to):
@@ -342,6 +364,7 @@ class JointMechanism(Mechanism):
         self.z[: len(layout.start)] = layout.start
         self._counts = counts_of_turns(model, layout)
         self._known = np.full(model.size, np.nan)
+        self.time = 0.0  # s, of z
 
     def _bind(self, function: CFunction, plain: Callable[..., int], tables: Any) -> None:
         """Make this object the C function `function` on these tables."""
@@ -350,6 +373,7 @@ class JointMechanism(Mechanism):
 
     def __call__(self, task: int, t: float, y: np.ndarray, dydt: np.ndarray) -> int:
         """Measure or complete the bodies' state y, in place; returns a status."""
+        self.time = t
         status = self.take(y)
         if status == OK:
             status = self.call(task, t, self.z, self.dzdt)
@@ -359,7 +383,7 @@ class JointMechanism(Mechanism):
 
     def put(self, y: np.ndarray) -> None:
         """The state of the bodies, y, from z."""
-        self.call(FORWARD_KINEMATICS, 0.0, self.z, self.dzdt)
+        self.call(FORWARD_KINEMATICS, self.time, self.z, self.dzdt)
         self._known[:] = y[:] = self.tables.y
 
     def take(self, y: np.ndarray) -> int:
@@ -367,7 +391,7 @@ class JointMechanism(Mechanism):
         if np.array_equal(y, self._known):
             return OK
         self.tables.y[:] = self._known[:] = y
-        status = self.call(INVERSE_KINEMATICS, 0.0, self.z, self.dzdt)
+        status = self.call(INVERSE_KINEMATICS, self.time, self.z, self.dzdt)
         for count, u in self._counts:
             self.z[u] += 2.0 * np.pi * np.round((self.z[count] - self.z[u]) / (2.0 * np.pi))
         return status
@@ -437,6 +461,7 @@ class JointDriver(Driver):
             try:
                 status = super().run(self.own.z, self.own.dzdt, target, land)
             finally:  # an interrupted run goes on from here
+                self.own.time = float(self.time)
                 self.own.put(y)
         return status
 

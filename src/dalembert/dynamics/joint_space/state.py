@@ -24,10 +24,34 @@ from ...linalg.block_ldl import add_at
 from ...linalg.block_matrix import load_3, store_3
 from ...model.tables import PROJECTION_WORK, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE
 from ...model.tree import FREE
+from ..commands import MOTIONS, call_commands
 from ..kinematics import load6, load9
 from ..particle_forces import particles_at
 from .dynamics import factorize, fill_matrix, generalized_forces, link_velocities, solve
 from .kinematics import ZERO, displace_coordinates, load_4, store9, update_links
+
+
+@njit
+def place_commanded(t, reduced):
+    """Evaluate the motions at a time (s), and write pose, velocity and acceleration of the links that move by command.
+    Returns a status."""
+    system, motion = reduced.system, reduced.tree.motion
+    status = call_commands(MOTIONS, t, reduced.y, reduced.y, system)
+    commands, kinematics = system.commands, system.kinematics
+    for i in range(commands.shape[0]):
+        row = commands[i]
+        if row.body < 0:
+            continue
+        own, kin = motion[reduced.node_of_row[row.body]], kinematics[row.body]
+        store3(own.x, load3(kin.x))
+        store9(own.rotation, load9(kin.rotation))
+        store3(own.v, load3(kin.v))
+        store3(own.omega, load3(kin.omega))
+        store3(own.bias, load3(row.a))
+        store3(own.bias_turn, load3(row.alpha))
+        store3(own.r, ZERO)
+        store3(own.arm, ZERO)
+    return status
 
 
 @njit

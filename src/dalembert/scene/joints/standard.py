@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..joint import Coupling, Curve, Joint, Step
+from ..joint import Coupling, Curve, Joint, Prescribed, Step
+from ..motion import motion_of_coordinate
 from ..resolve import Resolver
 from .composition import ZERO, Composition, curve, distance, dot, plane, point, sides
 
@@ -181,3 +182,25 @@ class Gear(Composition):
                 )
         coupling = Coupling((j1, j2), resolver.number("ratio", self.ratio))
         return Joint(name, self.kind, j1.b, j2.b, [], j2.at, coupling=coupling)
+
+
+class PrescribedMotion(Composition):
+    """The coordinate of another joint is a function of time; see `Scene.add_motion`."""
+
+    kind = "motion"
+
+    def __init__(
+        self, joint: Any, motion: Any = None, speed: float | None = None, coordinate: str | None = None
+    ) -> None:
+        self.joint, self.motion, self.speed, self.coordinate = joint, motion, speed, coordinate
+
+    def compose(self, name: str, resolver: Resolver) -> Joint:
+        joint, which = resolver.coordinate(self.joint, self.coordinate)
+        for other in resolver.joints():
+            if other.prescribed is not None and (other.prescribed.joint, other.prescribed.coordinate) == (joint, which):
+                raise ValueError(
+                    f"{resolver.owner}: {other.name!r} prescribes the {which} of {joint.name!r} already; change that one"
+                )
+        found, speed = motion_of_coordinate(resolver.owner, self.motion, self.speed)
+        prescribed = Prescribed(joint, which, found, speed)
+        return Joint(name, self.kind, joint.a, joint.b, [], joint.at, prescribed=prescribed)

@@ -94,10 +94,11 @@ class FixedSteps(Method):
         collision = collision_of(model.scene)
         size = float(collision.colliders.radius[collision.order].min(initial=1.0))
         whole_size = mechanism.size if isinstance(mechanism, JointMechanism) else model.size
-        if CONTACT_WORK[0] not in model.force_names and not len(implicit_forces(mechanism.system)):
+        idle = CONTACT_WORK[0] not in model.force_names and not len(model.tables["commands"])
+        if idle and not len(implicit_forces(mechanism.system)):
             raise ValueError(
                 f"scene {model.name!r}: nothing in it has a material, so that nothing can touch, and no joint has a stop, "
-                "dry friction, a motor or a spring; another method runs it better"
+                "dry friction, a motor, a motion or a spring; another method runs it better"
             )
         require_agreement(model.size, mechanism.system, collision)
         settings, entry = self._settings(size, stop_unsolved), contact_entry(model, whole_size)

@@ -1,0 +1,173 @@
+"""Motions that are set between the steps of a run, and which runs take motions at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..integrate.stepper import Stepper
+from ..model.compile import Model
+from ..model.tables import COMMAND_KEYFRAMES, COMMAND_SET, System
+from ..scene.checks import finite, real_array, unit_quaternion
+from ..scene.motion import FASTEST
+from .registry import positive
+
+SAVED = (
+    "begin",
+    "end",
+    "from_x",
+    "from_q",
+    "set_v",
+    "set_omega",
+    "after_v",
+    "after_omega",
+)  # of COMMAND, in a checkpoint
+OF_BODY, OF_COORDINATE = ("position", "orientation", "velocity", "angular_velocity"), ("value", "speed")
+
+
+def name_of_command(model: Model, row: Any) -> str:
+    """The name of the body or joint that a row of COMMAND moves."""
+    return model.force_names[int(row["entry"])]
+
+
+class Motions:
+    """The part of `Simulation` about motions that are set between steps."""
+
+    model: Model
+    _system: System
+    _driver: Stepper
+    _y: np.ndarray
+    time: Any
+    settings: dict[str, Any]
+    _changed_by_hand: Callable[[str], None]
+
+    def set_motion(
+        self, name: str, *, position: ArrayLike | None = None, orientation: ArrayLike | None = None,
+        velocity: ArrayLike | None = None, angular_velocity: ArrayLike | None = None, value: float | None = None,
+        speed: float | None = None, over: float | None = None,
+    ) -> None:  # fmt: skip
+        """Set the motion of a kinematic body, or of a prescribed coordinate, from now on. Its motion must be "set".
+
+        position (3,) m, orientation (w, x, y, z), of a body; value (rad or m) of a coordinate: it moves there at constant
+        speed in `over` s (one step if not given), and then stands still. So contacts and joints see the velocity of the
+        change.
+        velocity (3,) m/s, angular_velocity (3,) rad/s; speed (rad/s or m/s): it keeps these until they are set again.
+
+        Velocities jump where a motion is set, which takes a run by time steps of contact. Raises ValueError for an unknown
+        name, a motion that is not "set", values that are not finite, and other runs.
+        """
+        commands, own = self._system.commands, f"motion of {name!r:.80}"
+        found = [row for row in commands if name_of_command(self.model, row) == name]
+        if not found:
+            known = ", ".join(name_of_command(self.model, row) for row in commands) or "none"
+            raise ValueError(f"set_motion: nothing called {name!r:.80} moves by command; these do: {known}")
+        row = found[0]
+        if row.kind != COMMAND_SET:
+            what = "keyframes" if row.kind == COMMAND_KEYFRAMES else "a function of time"
+            raise ValueError(f"{own} is {what}; only a motion 'set' can be set between steps")
+        if self._driver.bodies is None:
+            raise ValueError(
+                f"{own}: its velocity jumps where it is set, and method {self.settings['method']!r} takes smooth motions "
+                "only; give a function of time or Keyframes, or use method='time_stepping'"
+            )
+        given = {"position": position, "orientation": orientation, "velocity": velocity,
+                 "angular_velocity": angular_velocity, "value": value, "speed": speed}  # fmt: skip
+        asked = {key for key, each in given.items() if each is not None}
+        taken = OF_BODY if row.body >= 0 else OF_COORDINATE
+        to, rates = asked & {taken[0], taken[1] if row.body >= 0 else ""}, asked & set(taken[2:] or taken[1:])
+        if not asked or asked - set(taken) or (to and rates) or (over is not None and not to):
+            raise ValueError(
+                f"{own} is given {', '.join(sorted(asked)) or 'nothing'}{' and over' if over is not None else ''}; it takes "
+                + ("position and orientation, in `over` s, or velocity and angular_velocity" if row.body >= 0
+                   else "value, in `over` s, or speed")
+            )  # fmt: skip
+        new = self._moved(own, row, given, over)
+        row.from_x, row.from_q, row.begin = self._now(row)[0], self._now(row)[1], float(self.time)
+        row.set_v, row.set_omega, row.end = new
+        self._changed_by_hand(own)
+
+    def _now(self, row: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Where a set motion is: position or (value, 0, 0), and quaternion."""
+        moved = min(max(float(self.time), row.begin), row.end) - row.begin
+        turn = np.asarray(row.set_omega) * moved
+        return np.asarray(row.from_x) + moved * np.asarray(row.set_v), rotated(np.asarray(row.from_q), turn)
+
+    def _moved(self, own: str, row: Any, given: dict[str, Any], over: float | None) -> tuple[Any, Any, float]:
+        """Velocity, angular velocity, and the time at which they end."""
+        x, q = self._now(row)
+        v, omega, end = np.zeros(3), np.zeros(3), np.inf
+        if given["position"] is not None or given["orientation"] is not None or given["value"] is not None:
+            duration = float(self.settings["dt"]) if over is None else positive(f"{own}: over", over, "s")
+            end = float(self.time) + duration
+            target = x
+            if given["position"] is not None:
+                target = real_array(own, "position", given["position"], (3,))
+            if given["value"] is not None:
+                target = np.array([finite(own, "value", given["value"]), 0.0, 0.0])
+            v = (target - x) / duration
+            if given["orientation"] is not None:
+                omega = turn_between(q, np.array(unit_quaternion(own, "orientation", given["orientation"]))) / duration
+        else:
+            if given["velocity"] is not None:
+                v = real_array(own, "velocity", given["velocity"], (3,))
+            if given["angular_velocity"] is not None:
+                omega = real_array(own, "angular_velocity", given["angular_velocity"], (3,))
+            if given["speed"] is not None:
+                v = np.array([finite(own, "speed", given["speed"]), 0.0, 0.0])
+        fastest = max(float(np.linalg.norm(v)), float(np.linalg.norm(omega)))
+        if fastest > FASTEST:
+            raise ValueError(
+                f"{own}: it would move at {fastest:.3g} m/s or rad/s, more than {FASTEST:g}; give it more time by `over`"
+            )
+        return v, omega, end
+
+
+def rotated(q: np.ndarray, turn: np.ndarray) -> np.ndarray:
+    """A quaternion turned by a rotation vector, world axes."""
+    half = 0.5 * float(np.linalg.norm(turn))
+    w, v = np.cos(half), 0.5 * np.sinc(half / np.pi) * turn
+    found = np.concatenate([[w * q[0] - v @ q[1:]], w * q[1:] + q[0] * v + np.cross(v, q[1:])])
+    return np.asarray(found / np.linalg.norm(found))
+
+
+def turn_between(q: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """The rotation vector, world axes, of the shorter turn from quaternion q to p."""
+    w, v = float(p @ q), -p[0] * q[1:] + q[0] * p[1:] - np.cross(p[1:], q[1:])
+    if w < 0.0:
+        w, v = -w, -v
+    size = float(np.linalg.norm(v))
+    return np.asarray(2.0 * v if size < 1e-12 else 2.0 * np.arctan2(size, w) / size * v)
+
+
+def require_runnable(model: Model, method: str, coordinates: str, steps_contact: bool) -> None:
+    """Raises ValueError for motions that a method or coordinates do not take, naming what moves, and the way out.
+    steps_contact : whether the run takes time steps of contact."""
+    commands = model.tables["commands"]
+    if not len(commands):
+        return
+    name, scene = name_of_command(model, commands[0]), model.scene
+    if coordinates == "generalized":
+        raise ValueError(
+            f"{name!r} moves by command, which coordinates of the user's do not know of; use coordinates='maximal' or "
+            "'joint', or let the coordinates depend on time"
+        )
+    if coordinates == "joint" and steps_contact:
+        raise ValueError(
+            f"{name!r} moves by command, and method {method!r} takes motions in coordinates='maximal' only; use these, or an "
+            "integration method, such as 'dormand_prince'"
+        )
+    moved = next((body.name for body in scene.bodies.values() if body.motion is not None), None)
+    if moved is not None and steps_contact and model.particle_count:
+        raise ValueError(
+            f"{moved!r} moves by command, and method {method!r} moves particles only beside bodies that have a mass; use an "
+            "integration method, such as 'rk4', or an obstacle that does not move"
+        )
+    belt = next((body.name for body in scene.bodies.values() if body.motion is not None and body.material), None)
+    if belt is not None and not steps_contact and scene.touching():
+        raise ValueError(
+            f"method {method!r} cannot run {belt!r}, which collides and moves by command; use method='time_stepping', or "
+            "give it material=None, so that nothing touches it"
+        )
