@@ -89,11 +89,13 @@ CONTACT = np.dtype(
 )  # fmt: skip
 
 # Bodies that touch each other, or are connected by joints (`jointed`). Its contacts are contacts[first : end], those of its
-# k-th colour from colours[first_colour + k] on; its bodies are members[first_member : end_member]. The work of its solver
-# in this step: its passes, the residual reached (m/s), the overlap left (m), and the energy that restitution would bring (J).
+# k-th colour from colours[first_colour + k] on; its bodies are members[first_member : end_member]; its pairs, four by four,
+# are groups first_group … end_group, which a small island does not have. The work of its solver in this step: its passes, the
+# residual reached (m/s), the overlap left (m), and the energy that restitution would bring (J).
 ISLAND = np.dtype(
     [("first", "i8"), ("end", "i8"), ("first_colour", "i8"), ("colours", "i8"), ("first_member", "i8"), ("end_member", "i8"),
-     ("jointed", "i8"), ("iterations", "i8"), ("residual", "f8"), ("overlap", "f8"), ("gained", "f8")],
+     ("first_group", "i8"), ("end_group", "i8"), ("jointed", "i8"),
+     ("iterations", "i8"), ("residual", "f8"), ("overlap", "f8"), ("gained", "f8")],
     align=True,
 )  # fmt: skip
 
@@ -103,6 +105,7 @@ FIRST_PAIR, PAIRS, CONTACTS, ISLANDS, NEED_PAIRS, NEED_CONTACTS, NEED_STRIPS, SW
 NEED_ROOM = 1  # status: `counts` says how much
 SCRATCH = 4096
 NO_ISLAND = -1
+LANE_COUNTS = 8  # numbers a group has in `lanes`
 FREE = -1  # `linked` of a body without joints
 AWAKE, UNMOVED = 0, -1
 # Families of pairs, each one function of the narrow phase, compiled where a scene has such a pair; and the function that
@@ -197,6 +200,21 @@ class Collision(NamedTuple):
     )
     members: Any = column("bodies", np.int64, writer="collide.islands")
     colours: Any = column("pairs", np.int64, writer="collide.islands")
+    # Groups: four pairs of one colour, those with most points first
+    lanes: Any = column(
+        "LANE_COUNTS * pairs", np.int32, writer="collide.islands",
+        doc="the first contact of each of the four pairs of a group, and then how many points each has",
+    )  # fmt: skip
+    group_points: Any = column(
+        "pairs + 1",
+        np.int64,
+        writer="collide.islands",
+        doc="most points of a pair of each group, summed over those before",
+    )
+    colour_groups: Any = column(
+        "pairs + 1", np.int64, writer="collide.islands", doc="the first group of each of `colours`"
+    )
+    buckets: Any = column("POINTS * pairs", np.int64, writer="collide.islands", doc="scratch: a counting sort")
     asleep: Any = column(
         "bodies + 1", np.int64, writer="contact.step", doc="AWAKE, or the number of the nap; the world: UNMOVED"
     )

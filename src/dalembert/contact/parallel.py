@@ -4,17 +4,20 @@ Threads share the islands, and the contacts of an island that is large enough fo
 queue. Contacts are shared by colour: those of one colour move different bodies. The result does not depend on the number
 of threads."""
 
-from ..collide.islands import LAST_COLOUR
+from ..collide.islands import LARGE, LAST_COLOUR
 from ..collide.tables import CONTACTS, ISLANDS
-from ..core.jit import njit
-from ..core.thread_pool import CONTACT_JOBS, THREADS, run_parallel
+from ..core.jit import inlined, njit
+from ..core.thread_pool import CONTACT_JOBS, FUNCTIONS, THREADS, WIDE_JOBS, run_parallel
 from .gauss_seidel import prepare_contacts, sweep_contacts, sweep_positions, worst_residual
 
 RUN_STEPS = 0  # no job: see `step.step_entry`
 # Jobs over contacts, over bodies in the queue of `shock_propagation`, and over islands
 PREPARE, SWEEP, RESIDUAL, SWEEP_POSITIONS, SUPPORT_UP, SUPPORT_DOWN = range(1, 7)
 SOLVE_ISLANDS, CORRECT_ISLANDS, SOLVE_ISLANDS_IN_TURN, CORRECT_ISLANDS_IN_TURN = range(7, 11)
-SHARED = 512  # contacts of an island that threads share
+SHARED = LARGE  # contacts of an island that threads share
+# Jobs over groups of contacts: see `wide_rows`
+PACK, LOAD, STORE, WIDE_SWEEP, WIDE_RESIDUAL, WIDE_POSITIONS = range(32, 38)
+GROUPS_PER_CHUNK = 8
 CONTACTS_PER_CHUNK, BODIES_PER_CHUNK = 32, 4
 
 
@@ -22,6 +25,34 @@ CONTACTS_PER_CHUNK, BODIES_PER_CHUNK = 32, 4
 def is_shared(island, collision):
     """Whether threads share the contacts of an island."""
     return collision.job_queue[THREADS] > 1 and island.end - island.first >= SHARED
+
+
+@inlined
+def is_wide(island, collision):
+    """Whether the contacts of an island are swept four wide."""
+    return island.end_group > island.first_group and collision.job_queue[FUNCTIONS + WIDE_JOBS] != 0
+
+
+@njit
+def over_groups(kind, begin, end, collision):
+    """A job over groups begin … end, of which none changes what another reads; returns the largest value."""
+    return run_parallel(collision.job_queue, WIDE_JOBS, kind, begin, end, GROUPS_PER_CHUNK)
+
+
+@njit
+def prepare_rows(collision):
+    """Fill the rows of all contacts, and the groups of large islands, from the velocities in `motion`."""
+    run_parallel(collision.job_queue, CONTACT_JOBS, PREPARE, 0, collision.counts[CONTACTS], CONTACTS_PER_CHUNK)
+    count = collision.counts[ISLANDS]
+    if count > 0 and collision.job_queue[FUNCTIONS + WIDE_JOBS] != 0:
+        over_groups(PACK, 0, collision.islands[count - 1].end_group, collision)
+
+
+@njit
+def move_impulses(kind, island, collision):
+    """LOAD the impulses and biases of an island's contacts to its groups, or STORE the impulses of the groups."""
+    if is_wide(island, collision):
+        over_groups(kind, island.first_group, island.end_group, collision)
 
 
 @njit
@@ -70,6 +101,8 @@ def run_contact_job(kind, begin, end, tables):
 @njit
 def over_contacts(kind, island, tables):
     """A job over all contacts of an island, of which none changes what another reads; returns the largest value."""
+    if kind == RESIDUAL and is_wide(island, tables.collision):
+        return over_groups(WIDE_RESIDUAL, island.first_group, island.end_group, tables.collision)
     if is_shared(island, tables.collision):
         return run_parallel(
             tables.collision.job_queue, CONTACT_JOBS, kind, island.first, island.end, CONTACTS_PER_CHUNK
@@ -81,6 +114,8 @@ def over_contacts(kind, island, tables):
 def over_colours(kind, island, tables):
     """A job over all contacts of an island in turn, colour by colour; returns the largest value."""
     collision = tables.collision
+    if is_wide(island, collision):
+        return over_colours_of_groups(WIDE_SWEEP if kind == SWEEP else WIDE_POSITIONS, island, collision)
     if not is_shared(island, collision):
         return run_contact_job(kind, island.first, island.end, tables)
     job_queue, colours = collision.job_queue, collision.colours
@@ -93,4 +128,19 @@ def over_colours(kind, island, tables):
         else:
             value = run_parallel(job_queue, CONTACT_JOBS, kind, begin, end, CONTACTS_PER_CHUNK)
         largest = max(largest, value)
+    return largest
+
+
+@njit
+def over_colours_of_groups(kind, island, collision):
+    """A job over all groups of an island in turn, colour by colour; returns the largest value."""
+    job_queue, colour_groups = collision.job_queue, collision.colour_groups
+    if job_queue[THREADS] == 1:
+        return over_groups(kind, island.first_group, island.end_group, collision)
+    largest = 0.0
+    for c in range(island.colours):
+        begin = colour_groups[island.first_colour + c]
+        end = colour_groups[island.first_colour + c + 1] if c + 1 < island.colours else island.end_group
+        size = end - begin if c == LAST_COLOUR else GROUPS_PER_CHUNK  # those of the last are not independent
+        largest = max(largest, run_parallel(job_queue, WIDE_JOBS, kind, begin, end, size))
     return largest

@@ -15,13 +15,16 @@ from .joints import solve_joints
 from .parallel import (
     CORRECT_ISLANDS,
     CORRECT_ISLANDS_IN_TURN,
+    LOAD,
     RESIDUAL,
     SOLVE_ISLANDS,
     SOLVE_ISLANDS_IN_TURN,
+    STORE,
     SUPPORT_DOWN,
     SUPPORT_UP,
     SWEEP,
     is_alone,
+    move_impulses,
     over_colours,
     over_contacts,
     over_islands,
@@ -86,6 +89,7 @@ def solve_island(number, tables):
         status = solve_joints(tables)
     if resting:
         save_search(1.0, island, tables)
+    move_impulses(LOAD, island, collision)
     while island.iterations < options.iterations and status == OK:
         if propagates and not resting and island.iterations % EVERY == 0:
             outcome = propagate_shocks(island, tables)
@@ -95,6 +99,7 @@ def solve_island(number, tables):
         change = over_colours(SWEEP, island, tables)
         if resting and change > options.tolerance:
             restore_search(0.0, island, tables)  # shock propagation works best before a sweep has set the stack swaying
+            move_impulses(LOAD, island, collision)
             resting = False
             continue
         resting = False
@@ -110,6 +115,7 @@ def solve_island(number, tables):
                 island.residual = max(island.residual, limits_value(LIMITS_RESIDUAL, tables))
             if island.residual <= options.tolerance:
                 break
+    move_impulses(STORE, island, collision)
     store_passes(island, tables)
     return status
 

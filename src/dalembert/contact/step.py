@@ -24,11 +24,7 @@ from ..core.profiler import begin_timing, end_stage
 from ..core.simd import copy, is_finite, load, store
 from ..core.status import NON_FINITE, OK
 from ..core.tables import table_at
-from ..core.thread_pool import (
-    CONTACT_JOBS,
-    CONTACT_SLOT,
-    run_parallel,
-)
+from ..core.thread_pool import CONTACT_SLOT
 from ..model.tables import (
     CONSTRAINT_WORK,
     LEDGER,
@@ -39,7 +35,7 @@ from ..model.tables import (
 )
 from .gauss_seidel import axes_of
 from .joints import apply_impulses, book_reaction, set_targets
-from .parallel import CONTACTS_PER_CHUNK, PREPARE, RUN_STEPS
+from .parallel import RUN_STEPS, prepare_rows
 from .position_correction import apply_correction, plan_correction
 from .restitution import limit_restitution, set_bias
 from .solve import run_job, solve_impulses
@@ -200,7 +196,7 @@ def solve_velocities(h, with_forces, y, dydt, tables):
         return NEED_ROOM if status == NEED_ROOM else NON_FINITE
     end_stage(stepping.timer, DETECTION)
     load_motion(y, bodies, kinematics, stepping.motion)
-    run_parallel(collision.job_queue, CONTACT_JOBS, PREPARE, 0, collision.counts[CONTACTS], CONTACTS_PER_CHUNK)
+    prepare_rows(collision)
     set_targets(tables)
     status = call_limits(UPDATE_ROWS if with_forces else UPDATE_ROWS_IDLE, h, y, tables)
     corrected = False

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from ..collide.detect import Detector, check, fields_of
-from ..collide.tables import AWAKE, CONTACTS, NEED_ROOM, PAIRS, UNMOVED, Collision
+from ..collide.tables import AWAKE, CONTACTS, LANE_COUNTS, NEED_ROOM, PAIRS, UNMOVED, Collision
 from ..core.c_function import C_TYPE, view
 from ..core.checkpoint_fields import COUNT, LARGE, REAL, Field, prefixed
 from ..core.jit import DISABLED
 from ..core.status import OK
 from ..core.tables import address_table, grow
-from ..core.thread_pool import CONTACT_JOBS, CONTACT_SLOT, FUNCTIONS, ThreadPool
+from ..core.thread_pool import CONTACT_JOBS, CONTACT_SLOT, FUNCTIONS, WIDE_JOBS, ThreadPool
 from ..dynamics.mechanism import Mechanism
 from ..integrate.stepper import FixedStepper, StepEvents
 from ..model.compile import Model
@@ -27,6 +27,9 @@ from .solve import run_job
 from .solvers import SOLVERS, StepSettings, linked, make_stepping, slowness
 from .step import STEP_ENTRY, run_steps
 from .tables import AT_MOST, CALLBACKS, HELD, SOFT, STEP_STAGES, ContactTables
+from .wide_rows import SIZE, WIDE_ENTRY, run_wide_job
+
+MANY = 32  # colliders of a scene whose large islands are swept four wide
 
 # What a checkpoint has of the records
 SAVED_OF_REPORT = {"steps": COUNT, "naps": COUNT}
@@ -107,6 +110,10 @@ class ContactStepper(FixedStepper):
         """Make as much room as the contacts need, and write the addresses of all tables."""
         self._tables = grow(self._tables, contacts=len(self.collision.contacts))
         self._workspace = self._solver.fit_workspace(self._workspace, self.collision.contacts)
+        if self._is_wide():
+            room = len(self.collision.contacts)  # the system gives memory only to what is written
+            wide, bodies = np.zeros(SIZE * room), np.zeros(LANE_COUNTS * room, np.int32)
+            self._tables = self._tables._replace(wide=wide, wide_bodies=bodies)
         workspace, callbacks = address_table(self._workspace), np.zeros(1, CALLBACKS).view(np.recarray)
         tables = ContactTables(self._mechanism.system, self.collision, self._tables, callbacks)
         callbacks.mechanism, callbacks.mechanism_data = self._mechanism.address, self._mechanism.data
@@ -125,6 +132,7 @@ class ContactStepper(FixedStepper):
             self._pool.set_slot(thread, CONTACT_SLOT, int(table.ctypes.data))
         self._kernel, job = self._plain_kernel(tables) if DISABLED else self._compiled_kernel()
         self._pool.job_queue[FUNCTIONS + CONTACT_JOBS] = job
+        self._pool.job_queue[FUNCTIONS + WIDE_JOBS] = self._wide_address(tables)
 
     def _compiled_kernel(self) -> tuple[Callable[[np.ndarray, np.ndarray, float], int], int]:
         """The run of steps, and the address of the jobs of threads."""
@@ -145,6 +153,25 @@ class ContactStepper(FixedStepper):
 
         self._job = C_TYPE(job)
         return lambda y, dydt, stop: int(run_steps(y, dydt, stop, tables)), _address_of(self._job)
+
+    def _is_wide(self) -> bool:
+        """Whether the contacts of large islands are swept four wide: in scenes of many bodies, by Gauss–Seidel."""
+        return len(self.collision.colliders) >= MANY and self._solver.compiled is None
+
+    def _wide_address(self, tables: ContactTables) -> int:
+        """Of the function of jobs over groups of contacts; 0 where there are none."""
+        if not self._is_wide():
+            return 0
+        if not DISABLED:
+            return WIDE_ENTRY.address
+
+        def job(slot: int, kind: int, t: float, nothing: int, begin: int, result: int, end: int) -> int:
+            best = view(result, 1)
+            best[0] = max(best[0], run_wide_job(kind, begin, end, tables))
+            return OK
+
+        self._wide_job = C_TYPE(job)
+        return _address_of(self._wide_job)
 
     def _limits_address(self, tables: ContactTables) -> int:
         """Of the function of bounds and soft rows; 0 where there are none."""

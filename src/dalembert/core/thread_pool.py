@@ -29,7 +29,7 @@ from .jit import DISABLED, CFunction, cgutils, inlined, intrinsic, ir, njit, typ
 TICKET, DONE, OPEN = 0, 8, 16
 FUNCTION, KIND, BEGIN, END, SIZE, CHUNKS, THREADS, YIELD = range(24, 32)
 FUNCTIONS = 32  # addresses of the functions of jobs, by family:
-COLLIDE_JOBS, CONTACT_JOBS = range(2)
+COLLIDE_JOBS, CONTACT_JOBS, WIDE_JOBS = range(3)
 SLOTS, SLOT = 40, 16  # where worker slots begin, and their size
 COLLISION_SLOT, CONTACT_SLOT, RESULT = 0, 1, 8
 MOST_THREADS = 64
