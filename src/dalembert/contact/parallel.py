@@ -16,7 +16,8 @@ PREPARE, SWEEP, RESIDUAL, SWEEP_POSITIONS, SUPPORT_UP, SUPPORT_DOWN = range(1, 7
 SOLVE_ISLANDS, CORRECT_ISLANDS, SOLVE_ISLANDS_IN_TURN, CORRECT_ISLANDS_IN_TURN = range(7, 11)
 SHARED = LARGE  # contacts of an island that threads share
 # Jobs over groups of contacts: see `wide_rows`
-PACK, LOAD, STORE, WIDE_SWEEP, WIDE_RESIDUAL, WIDE_POSITIONS = range(32, 38)
+PACK, LOAD, STORE, WARM_START, SEARCH, SCALE, WIDE_SWEEP, WIDE_RESIDUAL, WIDE_POSITIONS = range(32, 41)
+SUMS = 2  # numbers that SEARCH writes of a group
 GROUPS_PER_CHUNK = 8
 CONTACTS_PER_CHUNK, BODIES_PER_CHUNK = 32, 4
 
@@ -41,11 +42,16 @@ def over_groups(kind, begin, end, collision):
 
 @njit
 def prepare_rows(collision):
-    """Fill the rows of all contacts, and the groups of large islands, from the velocities in `motion`."""
-    run_parallel(collision.job_queue, CONTACT_JOBS, PREPARE, 0, collision.counts[CONTACTS], CONTACTS_PER_CHUNK)
-    count = collision.counts[ISLANDS]
-    if count > 0 and collision.job_queue[FUNCTIONS + WIDE_JOBS] != 0:
-        over_groups(PACK, 0, collision.islands[count - 1].end_group, collision)
+    """Fill the rows of all contacts, or the groups of those that have some, from the velocities in `motion`."""
+    islands, job_queue = collision.islands, collision.job_queue
+    begin = 0
+    for i in range(collision.counts[ISLANDS]):
+        island = islands[i]
+        if is_wide(island, collision):
+            run_parallel(job_queue, CONTACT_JOBS, PREPARE, begin, island.first, CONTACTS_PER_CHUNK)
+            over_groups(PACK, island.first_group, island.end_group, collision)
+            begin = island.end
+    run_parallel(job_queue, CONTACT_JOBS, PREPARE, begin, collision.counts[CONTACTS], CONTACTS_PER_CHUNK)
 
 
 @njit

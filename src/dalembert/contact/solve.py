@@ -10,12 +10,10 @@ from ..collide.tables import CONTACTS, ISLANDS
 from ..core.jit import njit
 from ..core.simd import clear
 from ..core.status import OK
-from .gauss_seidel import restore_search, save_search, search_line, warm_start
 from .joints import solve_joints
 from .parallel import (
     CORRECT_ISLANDS,
     CORRECT_ISLANDS_IN_TURN,
-    LOAD,
     RESIDUAL,
     SOLVE_ISLANDS,
     SOLVE_ISLANDS_IN_TURN,
@@ -41,6 +39,7 @@ from .tables import (
     call_solver,
     limits_value,
 )
+from .warm_start import return_to_start, save_start, start_island
 
 WAIT = 16  # steps without shock propagation after it did not help
 
@@ -81,15 +80,12 @@ def solve_island(number, tables):
     jointed, resting = island.jointed != 0, was_resting(island, tables)
     status, propagates = OK, not is_waiting(island, tables)
     island.iterations, island.residual = 0, 0.0
-    save_search(0.0, island, tables)
-    warm_start(island.first, island.end, collision.contacts, stepping.motion)
-    search_line(island, tables)
+    start_island(island, tables)
     if jointed:
         call_limits(APPLY_WARM_START, 0.0, stepping.motion, tables)
         status = solve_joints(tables)
     if resting:
-        save_search(1.0, island, tables)
-    move_impulses(LOAD, island, collision)
+        save_start(island, tables)
     while island.iterations < options.iterations and status == OK:
         if propagates and not resting and island.iterations % EVERY == 0:
             outcome = propagate_shocks(island, tables)
@@ -98,8 +94,7 @@ def solve_island(number, tables):
                 set_waits(WAIT, island, tables)
         change = over_colours(SWEEP, island, tables)
         if resting and change > options.tolerance:
-            restore_search(0.0, island, tables)  # shock propagation works best before a sweep has set the stack swaying
-            move_impulses(LOAD, island, collision)
+            return_to_start(island, tables)  # shock propagation works best before a sweep has set the stack swaying
             resting = False
             continue
         resting = False

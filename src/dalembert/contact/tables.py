@@ -191,6 +191,7 @@ class Stepping(NamedTuple):
     rows: Any = column("ROW * contacts", doc="responses of contacts, see ROW")
     corrections: Any = column("contacts", unit="kg m", doc="normal multipliers of the displacements")
     wide: Any = column("0", doc="contacts of groups, four wide, see `wide_rows`; none where nothing is swept so")
+    wide_sums: Any = column("0", doc="sums over each group, and the share of a warm start that is taken")
     wide_bodies: Any = column(
         "0", np.int32, doc="rows of `motion` of the bodies of each group: first four, second four"
     )

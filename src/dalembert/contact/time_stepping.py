@@ -22,7 +22,7 @@ from ..integrate.stepper import FixedStepper, StepEvents
 from ..model.compile import Model
 from ..model.tables import MOTOR
 from .limits import LIMITS_ENTRY, SoftMechanism, limits_task, with_soft_rows
-from .parallel import RUN_STEPS
+from .parallel import RUN_STEPS, SUMS
 from .solve import run_job
 from .solvers import SOLVERS, StepSettings, linked, make_stepping, slowness
 from .step import STEP_ENTRY, run_steps
@@ -113,7 +113,7 @@ class ContactStepper(FixedStepper):
         if self._is_wide():
             room = len(self.collision.contacts)  # the system gives memory only to what is written
             wide, bodies = np.zeros(SIZE * room), np.zeros(LANE_COUNTS * room, np.int32)
-            self._tables = self._tables._replace(wide=wide, wide_bodies=bodies)
+            self._tables = self._tables._replace(wide=wide, wide_bodies=bodies, wide_sums=np.zeros(SUMS * room + 1))
         workspace, callbacks = address_table(self._workspace), np.zeros(1, CALLBACKS).view(np.recarray)
         tables = ContactTables(self._mechanism.system, self.collision, self._tables, callbacks)
         callbacks.mechanism, callbacks.mechanism_data = self._mechanism.address, self._mechanism.data

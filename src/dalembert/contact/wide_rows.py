@@ -9,7 +9,7 @@ A group is HEAD numbers, and POINT numbers for each point of the pair that has m
 lane. They are packed once a step; the impulses of a sweep stay here until `STORE` writes them to the contacts. This is a C
 function of its own, which only scenes of many bodies need.
 
-In order: packing; velocities of the bodies of a group; sweeps; residuals; the C function.
+In order: packing; velocities of the bodies of a group; warm start and line search; sweeps; residuals; the C function.
 """
 
 import math
@@ -19,7 +19,7 @@ import numpy as np
 from ..collide.tables import LANE_COUNTS
 from ..core.c_function import C_SIGNATURE, viewer
 from ..core.jit import CFunction, inlined, njit
-from ..core.simd import four, larger4, load, load4, minus4, over4, plus4, spread, store, store4, times4
+from ..core.simd import four, larger4, load, load4, minus4, over4, part4, plus4, spread, store, store4, times4, total4
 from ..core.simd_bodies import (
     cross4,
     dot4,
@@ -36,8 +36,8 @@ from ..core.simd_bodies import (
 from ..core.status import OK
 from ..core.tables import table_at
 from ..core.thread_pool import CONTACT_SLOT
-from .parallel import LOAD, PACK, WIDE_POSITIONS, WIDE_RESIDUAL, WIDE_SWEEP
-from .tables import FRICTION_STEP, INVERSE_NORMAL, MOTION, RESPONSE, ROW, ContactTables
+from .parallel import LOAD, PACK, SCALE, SEARCH, SUMS, WARM_START, WIDE_POSITIONS, WIDE_RESIDUAL, WIDE_SWEEP
+from .tables import BEFORE, MOTION, ROW, ContactTables
 
 # Offsets of a group: the frame of the pair, its friction
 HEAD = 40
@@ -45,18 +45,8 @@ NORMAL, TANGENT, OTHER, FRICTION = 0, 12, 24, 36
 # and of a point: its arms, its bias, its impulse (n, t, s); 1/K_nn, K_nt, K_ns and the step of friction; and for position
 # correction its separation and its multiplier
 POINT = 64
-ARM_A, ARM_B, BIAS, IMPULSE, INVERSE, RESPONSE_T, RESPONSE_S, STEP, GAP, CORRECTION = (
-    0,
-    12,
-    24,
-    28,
-    40,
-    44,
-    48,
-    52,
-    56,
-    60,
-)
+ARM_A, ARM_B, BIAS, IMPULSE = 0, 12, 24, 28
+INVERSE, RESPONSE_T, RESPONSE_S, STEP, GAP, CORRECTION = range(40, 64, 4)
 SIZE = HEAD + POINT  # numbers a contact takes at most
 
 
@@ -85,7 +75,8 @@ def pack(begin, end, collision, stepping):
             first = collision.lanes[LANE_COUNTS * g + lane]
             pack_head(first, count, at + lane, LANE_COUNTS * g + lane, collision, stepping)
             for k in range(points):
-                pack_point(first + k, k < count, at + HEAD + POINT * k + lane, collision.contacts, stepping)
+                pack_point(first + k, k < count, at + HEAD + POINT * k + lane, collision.contacts, stepping.wide)
+        pack_responses(g, collision, stepping)
 
 
 @njit
@@ -106,9 +97,8 @@ def pack_head(contact, count, at, body, collision, stepping):
 
 
 @njit
-def pack_point(i, exists, at, contacts, stepping):
-    """Write a point of a lane."""
-    wide, rows = stepping.wide, stepping.rows
+def pack_point(i, exists, at, contacts, wide):
+    """Write the arms and the separation of a point of a lane."""
     if not exists:
         for c in range(POINT // 4):
             store(wide, at + 4 * c, 0.0)
@@ -117,27 +107,87 @@ def pack_point(i, exists, at, contacts, stepping):
     for c in range(3):
         store(wide, at + ARM_A + 4 * c, contact.arm_a[c])
         store(wide, at + ARM_B + 4 * c, contact.arm_b[c])
-    store(wide, at + INVERSE, load(rows, ROW * i + INVERSE_NORMAL))
-    store(wide, at + RESPONSE_T, load(rows, ROW * i + RESPONSE + 1))
-    store(wide, at + RESPONSE_S, load(rows, ROW * i + RESPONSE + 2))
-    store(wide, at + STEP, load(rows, ROW * i + FRICTION_STEP))
     store(wide, at + GAP, contact.separation)
     store(wide, at + CORRECTION, 0.0)
 
 
 @njit
+def pack_responses(g, collision, stepping):
+    """Write the responses of a group, and the velocities before the step of its contacts, which are in `rows`."""
+    motion, wide, bodies = stepping.motion, stepping.wide, stepping.wide_bodies
+    head, to_a = group_at(g, collision), LANE_COUNTS * g
+    n, t, s = three4(wide, head + NORMAL), three4(wide, head + TANGENT), three4(wide, head + OTHER)
+    v_a, omega_a, m_a, i_a = gather_bodies(motion, bodies, to_a)
+    v_b, omega_b, m_b, i_b = gather_bodies(motion, bodies, to_a + 4)
+    zero, one, half = spread(0.0), spread(1.0), spread(0.5)
+    for k in range(points_of(g, collision)):
+        at = head + HEAD + POINT * k
+        arm_a, arm_b = three4(wide, at + ARM_A), three4(wide, at + ARM_B)
+        a, b = response4(arm_a, n, t, s, m_a, i_a), response4(arm_b, n, t, s, m_b, i_b)
+        exists = existing_lanes(g, k, collision.lanes)
+        nn, nt, ns = plus4(a[0], b[0]), plus4(a[1], b[1]), plus4(a[2], b[2])
+        tt, ts, ss = plus4(a[3], b[3]), plus4(a[4], b[4]), plus4(a[5], b[5])
+        mean, apart = times4(half, plus4(tt, ss)), times4(half, minus4(tt, ss))
+        most = plus4(mean, sqrt4(plus4(times4(apart, apart), times4(ts, ts))))
+        store4(wide, at + INVERSE, select4(exists, zero, over4(one, nn), zero))
+        store4(wide, at + STEP, select4(exists, zero, over4(one, most), zero))
+        store4(wide, at + RESPONSE_T, nt)
+        store4(wide, at + RESPONSE_S, ns)
+        u = velocity4(v_a, omega_a, v_b, omega_b, arm_a, arm_b)
+        store_before((dot4(n, u), dot4(t, u), dot4(s, u)), g, k, collision.lanes, stepping.rows)
+
+
+@inlined
+def response4(arm, n, t, s, m, inverse):
+    """`gauss_seidel.response` of a body of each lane."""
+    of_n, of_t, of_s = cross4(arm, n), cross4(arm, t), cross4(arm, s)
+    turn_n, turn_t, turn_s = symvec4(inverse, of_n), symvec4(inverse, of_t), symvec4(inverse, of_s)
+    return (
+        plus4(m, dot4(of_n, turn_n)), dot4(of_n, turn_t), dot4(of_n, turn_s), plus4(m, dot4(of_t, turn_t)),
+        dot4(of_t, turn_s), plus4(m, dot4(of_s, turn_s)),
+    )  # fmt: skip
+
+
+@inlined
+def existing_lanes(g, k, lanes):
+    """1 where the pair of a lane has a point k, 0 elsewhere."""
+    at = LANE_COUNTS * g + 4
+    return four(
+        1.0 if lanes[at] > k else 0.0, 1.0 if lanes[at + 1] > k else 0.0,
+        1.0 if lanes[at + 2] > k else 0.0, 1.0 if lanes[at + 3] > k else 0.0,
+    )  # fmt: skip
+
+
+@inlined
+def store_before(u, g, k, lanes, rows):
+    """Write the velocities (n, t, s) of point k of each lane to the rows of its contacts."""
+    for lane in range(4):
+        if lanes[LANE_COUNTS * g + 4 + lane] > k:
+            at = ROW * (lanes[LANE_COUNTS * g + lane] + k) + BEFORE
+            store(rows, at, part4(u[0], lane))
+            store(rows, at + 1, part4(u[1], lane))
+            store(rows, at + 2, part4(u[2], lane))
+
+
+@njit
 def load_impulses(begin, end, collision, wide):
     """Biases and impulses of the contacts of groups begin … end → `wide`."""
-    contacts, lanes = collision.contacts, collision.lanes
     for g in range(begin, end):
-        at = group_at(g, collision) + HEAD
-        for lane in range(4):
-            first = lanes[LANE_COUNTS * g + lane]
-            for k in range(lanes[LANE_COUNTS * g + 4 + lane]):
-                contact, to = contacts[first + k], at + POINT * k + lane
-                store(wide, to + BIAS, contact.bias)
-                for c in range(3):
-                    store(wide, to + IMPULSE + 4 * c, contact.impulse[c])
+        load_group(g, collision, wide)
+
+
+@njit
+def load_group(g, collision, wide):
+    """Biases and impulses of the contacts of a group → `wide`."""
+    contacts, lanes = collision.contacts, collision.lanes
+    at = group_at(g, collision) + HEAD
+    for lane in range(4):
+        first = lanes[LANE_COUNTS * g + lane]
+        for k in range(lanes[LANE_COUNTS * g + 4 + lane]):
+            contact, to = contacts[first + k], at + POINT * k + lane
+            store(wide, to + BIAS, contact.bias)
+            for c in range(3):
+                store(wide, to + IMPULSE + 4 * c, contact.impulse[c])
 
 
 @njit
@@ -195,6 +245,87 @@ def three4(wide, at):
 def velocity4(v_a, omega_a, v_b, omega_b, arm_a, arm_b):
     """Velocity of the point of b less that of a."""
     return minus_vector4(plus_vector4(v_b, cross4(omega_b, arm_b)), plus_vector4(v_a, cross4(omega_a, arm_a)))
+
+
+# Warm start and line search -----------------------------------------------------------------------------------------------
+
+
+@njit
+def warm_start_groups(begin, end, collision, stepping):
+    """`gauss_seidel.warm_start` for groups begin … end: reads their contacts, writes `wide` and `motion`."""
+    motion, wide, bodies = stepping.motion, stepping.wide, stepping.wide_bodies
+    for g in range(begin, end):
+        load_group(g, collision, wide)
+        head, to_a = group_at(g, collision), LANE_COUNTS * g
+        n, t, s = three4(wide, head + NORMAL), three4(wide, head + TANGENT), three4(wide, head + OTHER)
+        mu = load4(wide, head + FRICTION)
+        v_a, omega_a, m_a, i_a = gather_bodies(motion, bodies, to_a)
+        v_b, omega_b, m_b, i_b = gather_bodies(motion, bodies, to_a + 4)
+        for k in range(points_of(g, collision)):
+            at = head + HEAD + POINT * k
+            d = three4(wide, at + IMPULSE)
+            d = project_coulomb4(d, sqrt4(plus4(times4(d[1], d[1]), times4(d[2], d[2]))), mu)
+            store4(wide, at + IMPULSE, d[0])
+            store4(wide, at + IMPULSE + 4, d[1])
+            store4(wide, at + IMPULSE + 8, d[2])
+            p = plus_vector4(scaled4(d[0], n), plus_vector4(scaled4(d[1], t), scaled4(d[2], s)))
+            v_b, v_a = plus_vector4(v_b, scaled4(m_b, p)), minus_vector4(v_a, scaled4(m_a, p))
+            omega_b = plus_vector4(omega_b, symvec4(i_b, cross4(three4(wide, at + ARM_B), p)))
+            omega_a = minus_vector4(omega_a, symvec4(i_a, cross4(three4(wide, at + ARM_A), p)))
+        scatter_bodies(motion, bodies, to_a, v_a, omega_a, m_a, i_a[0])
+        scatter_bodies(motion, bodies, to_a + 4, v_b, omega_b, m_b, i_b[0])
+
+
+@inlined
+def project_coulomb4(x, size, mu):
+    """`cone.project_coulomb` of one vector of each lane; size : |x_t|."""
+    zero, one = spread(0.0), spread(1.0)
+    normal = over4(plus4(x[0], times4(mu, size)), plus4(one, times4(mu, mu)))
+    share = over4(times4(mu, normal), size)
+    inside, polar, negative = times4(mu, x[0]), times4(mu, size), minus4(zero, x[0])
+    normal, share = select4(size, inside, normal, x[0]), select4(size, inside, share, one)
+    normal, share = select4(polar, negative, normal, zero), select4(polar, negative, share, zero)
+    return (normal, times4(share, x[1]), times4(share, x[2]))
+
+
+@njit
+def search_groups(begin, end, collision, stepping):
+    """Of D along the warm start of groups begin … end (`gauss_seidel.best_fraction`): the slope and the curvature that each
+    adds, into `wide_sums`."""
+    motion, before, wide = stepping.motion, stepping.search_motion, stepping.wide
+    bodies, sums = stepping.wide_bodies, stepping.wide_sums
+    for g in range(begin, end):
+        head, to_a = group_at(g, collision), LANE_COUNTS * g
+        n, t, s = three4(wide, head + NORMAL), three4(wide, head + TANGENT), three4(wide, head + OTHER)
+        v_a, omega_a, _, _ = gather_bodies(motion, bodies, to_a)
+        v_b, omega_b, _, _ = gather_bodies(motion, bodies, to_a + 4)
+        first_v_a, first_omega_a, _, _ = gather_bodies(before, bodies, to_a)
+        first_v_b, first_omega_b, _, _ = gather_bodies(before, bodies, to_a + 4)
+        slope, total = spread(0.0), spread(0.0)
+        for k in range(points_of(g, collision)):
+            at = head + HEAD + POINT * k
+            d = three4(wide, at + IMPULSE)
+            p = plus_vector4(scaled4(d[0], n), plus_vector4(scaled4(d[1], t), scaled4(d[2], s)))
+            arm_a, arm_b = three4(wide, at + ARM_A), three4(wide, at + ARM_B)
+            u = velocity4(first_v_a, first_omega_a, first_v_b, first_omega_b, arm_a, arm_b)
+            first = dot4(p, u)
+            slope = plus4(slope, plus4(first, times4(load4(wide, at + BIAS), d[0])))
+            u = velocity4(v_a, omega_a, v_b, omega_b, arm_a, arm_b)
+            total = plus4(total, minus4(dot4(p, u), first))
+        store(sums, SUMS * g, total4(slope))
+        store(sums, SUMS * g + 1, total4(total))
+
+
+@njit
+def scale_groups(begin, end, collision, stepping):
+    """Impulses of groups begin … end ← the share of them that the last number of `wide_sums` says."""
+    wide, sums = stepping.wide, stepping.wide_sums
+    share = spread(load(sums, sums.shape[0] - 1))
+    for g in range(begin, end):
+        at = group_at(g, collision) + HEAD + IMPULSE
+        for k in range(points_of(g, collision)):
+            for c in range(0, 12, 4):
+                store4(wide, at + POINT * k + c, times4(share, load4(wide, at + POINT * k + c)))
 
 
 # Sweeps -------------------------------------------------------------------------------------------------------------------
@@ -300,21 +431,9 @@ def sweep_groups_positions(begin, end, collision, stepping):
 @inlined
 def natural_map4(p, u, mu, inverse):
     """`cone.natural_map` squared for one point of each lane; u is De Saxcé's velocity. NaN where there is no point."""
-    zero, one = spread(0.0), spread(1.0)
-    x = (minus4(p[0], times4(inverse, u[0])), minus4(p[1], times4(inverse, u[1])), minus4(p[2], times4(inverse, u[2])))
-    size = sqrt4(plus4(times4(x[1], x[1]), times4(x[2], x[2])))
-    normal = over4(plus4(x[0], times4(mu, size)), plus4(one, times4(mu, mu)))
-    share = over4(times4(mu, normal), size)
-    outside, in_polar = times4(mu, x[0]), times4(mu, size)
-    normal, share = select4(size, outside, normal, x[0]), select4(size, outside, share, one)
-    negative = minus4(zero, x[0])
-    normal, share = select4(in_polar, negative, normal, zero), select4(in_polar, negative, share, zero)
-    k = over4(one, inverse)
-    rest = (
-        minus4(u[0], times4(k, minus4(normal, x[0]))),
-        minus4(u[1], times4(k, minus4(times4(share, x[1]), x[1]))),
-        minus4(u[2], times4(k, minus4(times4(share, x[2]), x[2]))),
-    )
+    x = minus_vector4(p, scaled4(inverse, u))
+    nearest = project_coulomb4(x, sqrt4(plus4(times4(x[1], x[1]), times4(x[2], x[2]))), mu)
+    rest = minus_vector4(u, scaled4(over4(spread(1.0), inverse), minus_vector4(nearest, x)))
     return dot4(rest, rest)
 
 
@@ -364,6 +483,12 @@ def run_wide_job(kind, begin, end, tables):
         pack(begin, end, collision, stepping)
     elif kind == LOAD:
         load_impulses(begin, end, collision, stepping.wide)
+    elif kind == WARM_START:
+        warm_start_groups(begin, end, collision, stepping)
+    elif kind == SEARCH:
+        search_groups(begin, end, collision, stepping)
+    elif kind == SCALE:
+        scale_groups(begin, end, collision, stepping)
     else:
         store_impulses(begin, end, collision, stepping.wide)
     return 0.0
