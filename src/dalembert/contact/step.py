@@ -37,7 +37,7 @@ from .gauss_seidel import axes_of
 from .joints import apply_impulses, book_reaction, set_targets
 from .parallel import RUN_STEPS, prepare_rows
 from .position_correction import apply_correction, plan_correction
-from .restitution import limit_restitution, set_bias
+from .restitution import gap_bias, limit_restitution, set_bias
 from .solve import run_job, solve_impulses
 from .tables import (
     ANGULAR,
@@ -265,6 +265,9 @@ def set_biases(h, tables):
     bounces = False
     for i in range(tables.collision.counts[CONTACTS]):
         contact = contacts[i]
+        if contact.restitution == 0.0:
+            contact.bias = gap_bias(contact, h, slop)
+            continue
         n, _, _ = axes_of(contact)
         u = dot(n, relative_velocity(motion, contact, load3(contact.arm_a), load3(contact.arm_b)))
         bounces = set_bias(contact, h, slop, load(rows, ROW * i + BEFORE), u) or bounces
