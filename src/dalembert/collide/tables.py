@@ -100,8 +100,10 @@ ISLAND = np.dtype(
 )  # fmt: skip
 
 # Entries of `counts`: the index of the first pair of this step (the halves of the table alternate) and the number of pairs;
-# of contacts and islands; the room needed, where there was not enough; the axes of the sweep and its strips.
-FIRST_PAIR, PAIRS, CONTACTS, ISLANDS, NEED_PAIRS, NEED_CONTACTS, NEED_STRIPS, SWEEP_AXIS, STRIP_AXIS, COUNTS = range(10)
+# of contacts and islands; the room needed, where there was not enough; the axes of the sweep and its strips; of the search
+# for pairs of the step before, the pair that is likely to be next, and whether they are in the hash table.
+FIRST_PAIR, PAIRS, CONTACTS, ISLANDS, NEED_PAIRS, NEED_CONTACTS, NEED_STRIPS, SWEEP_AXIS, STRIP_AXIS = range(9)
+LIKELY, HASHED, COUNTS = range(9, 12)
 NEED_ROOM = 1  # status: `counts` says how much
 SCRATCH = 4096
 NO_ISLAND = -1
@@ -227,7 +229,9 @@ class Collision(NamedTuple):
 # Pairs ----------------------------------------------------------------------------------------------------------------
 # Which colliders may touch, with the witness and the impulses of the step before.
 #
-# The table has two halves that alternate. A pair of the step before is found through a hash table.
+# The table has two halves that alternate. A pair of the step before is most often the one behind the pair that was found
+# last, as both steps find them in nearly the same order. Others are found through a hash table, which is filled when it is
+# first needed.
 
 EMPTY = -1
 
@@ -239,6 +243,7 @@ class Search(NamedTuple):
     first: Any  # of the half of `pairs` that is filled
     room: Any  # of that half
     old_first: Any  # of the half of the step before
+    old_count: Any  # pairs in it
 
 
 @njit
@@ -248,7 +253,7 @@ def add_pair(i, j, facet, found, search, collision):
 
     facet : of a mesh, if one of the two is one; else zero.
     """
-    bodies, first, room, old_first = search
+    bodies, first, room, _, _ = search
     colliders = collision.colliders
     body_i, body_j = colliders[i].body, colliders[j].body
     if body_i == body_j or (body_i >= bodies and body_j >= bodies):
@@ -263,7 +268,7 @@ def add_pair(i, j, facet, found, search, collision):
     if colliders[i].kind > colliders[j].kind or (colliders[i].kind == colliders[j].kind and i > j):
         i, j = j, i
     pair = collision.pairs[first + found]
-    known = recall(i, j, facet, old_first, collision)
+    known = recall(i, j, facet, search, collision)
     if known >= 0:
         copy_pair(pair, collision.pairs[known])
         return found + 1
@@ -311,16 +316,29 @@ def remember_pairs(first, count, collision):
         slots[s] = p
 
 
+@inlined
+def is_pair(pair, a, b, facet):
+    """Whether a row of `pairs` is that of colliders a and b."""
+    return pair.a == a and pair.b == b and pair.facet == facet
+
+
 @njit
-def recall(a, b, facet, old_first, collision):
+def recall(a, b, facet, search, collision):
     """The number of the pair in the half of the step before, or −1."""
+    counts, pairs = collision.counts, collision.pairs
+    likely = counts[LIKELY]
+    if likely < search.old_first + search.old_count and is_pair(pairs[likely], a, b, facet):
+        counts[LIKELY] = likely + 1
+        return likely
+    if counts[HASHED] == 0:
+        remember_pairs(search.old_first, search.old_count, collision)
+        counts[HASHED] = 1
     slots = collision.slots
-    pairs = collision.pairs
     mask = slots.shape[0] - 1
     s = slot_of(a, b, facet, mask)
     while slots[s] != EMPTY:
-        known = pairs[slots[s]]
-        if known.a == a and known.b == b and known.facet == facet:
+        if is_pair(pairs[slots[s]], a, b, facet):
+            counts[LIKELY] = slots[s] + 1
             return slots[s]
         s = (s + 1) & mask
     return -1
