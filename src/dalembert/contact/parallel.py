@@ -4,20 +4,24 @@ Threads share the islands, and the contacts of an island that is large enough fo
 queue. Contacts are shared by colour: those of one colour move different bodies. The result does not depend on the number
 of threads."""
 
-from ..collide.islands import LARGE, LAST_COLOUR
+from ..collide.islands import LAST_COLOUR
 from ..collide.tables import CONTACTS, ISLANDS
 from ..core.jit import inlined, njit
-from ..core.thread_pool import CONTACT_JOBS, FUNCTIONS, THREADS, WIDE_JOBS, run_parallel
+from ..core.tables import own_address
+from ..core.thread_pool import CONTACT_JOBS, FUNCTIONS, THREADS, WIDE_JOBS, run_alone, run_parallel
 from .gauss_seidel import prepare_contacts, sweep_contacts, sweep_positions, worst_residual
 
 RUN_STEPS = 0  # no job: see `step.step_entry`
 # Jobs over contacts, over bodies in the queue of `shock_propagation`, and over islands
 PREPARE, SWEEP, RESIDUAL, SWEEP_POSITIONS, SUPPORT_UP, SUPPORT_DOWN = range(1, 7)
 SOLVE_ISLANDS, CORRECT_ISLANDS, SOLVE_ISLANDS_IN_TURN, CORRECT_ISLANDS_IN_TURN = range(7, 11)
-SHARED = LARGE  # contacts of an island that threads share
+SHARED = 512  # contacts of an island that threads share
 # Jobs over groups of contacts: see `wide_rows`
 PACK, LOAD, STORE, WARM_START, SEARCH, SCALE, WIDE_SWEEP, WIDE_RESIDUAL, WIDE_POSITIONS = range(32, 41)
 SUMS = 2  # numbers that SEARCH writes of a group
+ALONE = (
+    64  # added to the kind of a job over groups that a thread does by itself, with the address of its tables as `data`
+)
 GROUPS_PER_CHUNK = 8
 CONTACTS_PER_CHUNK, BODIES_PER_CHUNK = 32, 4
 
@@ -35,30 +39,41 @@ def is_wide(island, collision):
 
 
 @njit
-def over_groups(kind, begin, end, collision):
-    """A job over groups begin … end, of which none changes what another reads; returns the largest value."""
-    return run_parallel(collision.job_queue, WIDE_JOBS, kind, begin, end, GROUPS_PER_CHUNK)
+def over_groups(kind, island, tables):
+    """A job over all groups of an island, of which none changes what another reads; returns the largest value."""
+    begin, end, job_queue = island.first_group, island.end_group, tables.collision.job_queue
+    if is_shared(island, tables.collision):
+        return run_parallel(job_queue, WIDE_JOBS, kind, begin, end, GROUPS_PER_CHUNK)
+    return groups_alone(kind, begin, end, tables)
 
 
 @njit
-def prepare_rows(collision):
+def groups_alone(kind, begin, end, tables):
+    """A job over groups begin … end on this thread; returns the largest value."""
+    queue, result = tables.collision.job_queue, tables.stepping.wide_result
+    return run_alone(queue, WIDE_JOBS, kind + ALONE, begin, end, own_address(tables), result)
+
+
+@njit
+def prepare_rows(tables):
     """Fill the rows of all contacts, or the groups of those that have some, from the velocities in `motion`."""
+    collision = tables.collision
     islands, job_queue = collision.islands, collision.job_queue
     begin = 0
     for i in range(collision.counts[ISLANDS]):
         island = islands[i]
         if is_wide(island, collision):
             run_parallel(job_queue, CONTACT_JOBS, PREPARE, begin, island.first, CONTACTS_PER_CHUNK)
-            over_groups(PACK, island.first_group, island.end_group, collision)
+            over_groups(PACK, island, tables)
             begin = island.end
     run_parallel(job_queue, CONTACT_JOBS, PREPARE, begin, collision.counts[CONTACTS], CONTACTS_PER_CHUNK)
 
 
 @njit
-def move_impulses(kind, island, collision):
+def move_impulses(kind, island, tables):
     """LOAD the impulses and biases of an island's contacts to its groups, or STORE the impulses of the groups."""
-    if is_wide(island, collision):
-        over_groups(kind, island.first_group, island.end_group, collision)
+    if is_wide(island, tables.collision):
+        over_groups(kind, island, tables)
 
 
 @njit
@@ -108,7 +123,7 @@ def run_contact_job(kind, begin, end, tables):
 def over_contacts(kind, island, tables):
     """A job over all contacts of an island, of which none changes what another reads; returns the largest value."""
     if kind == RESIDUAL and is_wide(island, tables.collision):
-        return over_groups(WIDE_RESIDUAL, island.first_group, island.end_group, tables.collision)
+        return over_groups(WIDE_RESIDUAL, island, tables)
     if is_shared(island, tables.collision):
         return run_parallel(
             tables.collision.job_queue, CONTACT_JOBS, kind, island.first, island.end, CONTACTS_PER_CHUNK
@@ -121,7 +136,7 @@ def over_colours(kind, island, tables):
     """A job over all contacts of an island in turn, colour by colour; returns the largest value."""
     collision = tables.collision
     if is_wide(island, collision):
-        return over_colours_of_groups(WIDE_SWEEP if kind == SWEEP else WIDE_POSITIONS, island, collision)
+        return over_colours_of_groups(WIDE_SWEEP if kind == SWEEP else WIDE_POSITIONS, island, tables)
     if not is_shared(island, collision):
         return run_contact_job(kind, island.first, island.end, tables)
     job_queue, colours = collision.job_queue, collision.colours
@@ -138,15 +153,19 @@ def over_colours(kind, island, tables):
 
 
 @njit
-def over_colours_of_groups(kind, island, collision):
+def over_colours_of_groups(kind, island, tables):
     """A job over all groups of an island in turn, colour by colour; returns the largest value."""
+    collision = tables.collision
     job_queue, colour_groups = collision.job_queue, collision.colour_groups
-    if job_queue[THREADS] == 1:
-        return over_groups(kind, island.first_group, island.end_group, collision)
+    if not is_shared(island, collision):
+        return groups_alone(kind, island.first_group, island.end_group, tables)
     largest = 0.0
     for c in range(island.colours):
         begin = colour_groups[island.first_colour + c]
         end = colour_groups[island.first_colour + c + 1] if c + 1 < island.colours else island.end_group
-        size = end - begin if c == LAST_COLOUR else GROUPS_PER_CHUNK  # those of the last are not independent
-        largest = max(largest, run_parallel(job_queue, WIDE_JOBS, kind, begin, end, size))
+        if c == LAST_COLOUR:  # its pairs are not independent
+            value = groups_alone(kind, begin, end, tables)
+        else:
+            value = run_parallel(job_queue, WIDE_JOBS, kind, begin, end, GROUPS_PER_CHUNK)
+        largest = max(largest, value)
     return largest

@@ -110,7 +110,7 @@ def solve_island(number, tables):
                 island.residual = max(island.residual, limits_value(LIMITS_RESIDUAL, tables))
             if island.residual <= options.tolerance:
                 break
-    move_impulses(STORE, island, collision)
+    move_impulses(STORE, island, tables)
     store_passes(island, tables)
     return status
 

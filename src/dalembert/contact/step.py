@@ -196,7 +196,7 @@ def solve_velocities(h, with_forces, y, dydt, tables):
         return NEED_ROOM if status == NEED_ROOM else NON_FINITE
     end_stage(stepping.timer, DETECTION)
     load_motion(y, bodies, kinematics, stepping.motion)
-    prepare_rows(collision)
+    prepare_rows(tables)
     set_targets(tables)
     status = call_limits(UPDATE_ROWS if with_forces else UPDATE_ROWS_IDLE, h, y, tables)
     corrected = False

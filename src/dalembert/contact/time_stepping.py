@@ -22,7 +22,7 @@ from ..integrate.stepper import FixedStepper, StepEvents
 from ..model.compile import Model
 from ..model.tables import MOTOR
 from .limits import LIMITS_ENTRY, SoftMechanism, limits_task, with_soft_rows
-from .parallel import RUN_STEPS, SUMS
+from .parallel import ALONE, RUN_STEPS, SUMS
 from .solve import run_job
 from .solvers import SOLVERS, StepSettings, linked, make_stepping, slowness
 from .step import STEP_ENTRY, run_steps
@@ -123,7 +123,7 @@ class ContactStepper(FixedStepper):
         callbacks.workspace = workspace.ctypes.data
         # Each thread but the first has its own room for the system of one body.
         own = [
-            self._tables._replace(support_system=self._tables.support_system.copy())
+            self._tables._replace(support_system=self._tables.support_system.copy(), wide_result=np.zeros(1))
             for _ in range(1, self._pool.threads)
         ]
         each = [tables, *(tables._replace(stepping=stepping) for stepping in own)]
@@ -167,7 +167,7 @@ class ContactStepper(FixedStepper):
 
         def job(slot: int, kind: int, t: float, nothing: int, begin: int, result: int, end: int) -> int:
             best = view(result, 1)
-            best[0] = max(best[0], run_wide_job(kind, begin, end, tables))
+            best[0] = max(best[0], run_wide_job(kind % ALONE, begin, end, tables))
             return OK
 
         self._wide_job = C_TYPE(job)

@@ -29,7 +29,7 @@ def start_island(island, tables):
         search_line(island, tables)
         return
     copy_velocities(island, collision.members, stepping.motion, stepping.search_motion)
-    over_colours_of_groups(WARM_START, island, collision)
+    over_colours_of_groups(WARM_START, island, tables)
     share = best_fraction_of_groups(island, tables)
     if share < 1.0:
         take_share(share, island, tables)
@@ -39,7 +39,7 @@ def start_island(island, tables):
 def best_fraction_of_groups(island, tables):
     """`gauss_seidel.best_fraction` from no impulses to the present ones."""
     sums = tables.stepping.wide_sums
-    over_groups(SEARCH, island.first_group, island.end_group, tables.collision)
+    over_groups(SEARCH, island, tables)
     slope, curvature = 0.0, 0.0
     for g in range(island.first_group, island.end_group):
         slope += load(sums, SUMS * g)
@@ -57,7 +57,7 @@ def take_share(share, island, tables):
         for i in range(at, at + SPEEDS):
             store(motion, i, load(before, i) + share * (load(motion, i) - load(before, i)))
     store(sums, sums.shape[0] - 1, share)
-    over_groups(SCALE, island.first_group, island.end_group, collision)
+    over_groups(SCALE, island, tables)
 
 
 # An island that was at rest gets a sweep from here. Where that changes much, it goes back.
@@ -67,7 +67,7 @@ def take_share(share, island, tables):
 def save_start(island, tables):
     """Store what `return_to_start` needs."""
     if not is_wide(island, tables.collision) or island.jointed != 0:
-        move_impulses(STORE, island, tables.collision)
+        move_impulses(STORE, island, tables)
         save_search(1.0, island, tables)
 
 
@@ -80,4 +80,4 @@ def return_to_start(island, tables):
         start_island(island, tables)
     else:
         restore_search(0.0, island, tables)
-        move_impulses(LOAD, island, collision)
+        move_impulses(LOAD, island, tables)

@@ -36,7 +36,7 @@ from ..core.simd_bodies import (
 from ..core.status import OK
 from ..core.tables import table_at
 from ..core.thread_pool import CONTACT_SLOT
-from .parallel import LOAD, PACK, SCALE, SEARCH, SUMS, WARM_START, WIDE_POSITIONS, WIDE_RESIDUAL, WIDE_SWEEP
+from .parallel import ALONE, LOAD, PACK, SCALE, SEARCH, SUMS, WARM_START, WIDE_POSITIONS, WIDE_RESIDUAL, WIDE_SWEEP
 from .tables import BEFORE, MOTION, ROW, ContactTables
 
 # Offsets of a group: the frame of the pair, its friction
@@ -498,11 +498,12 @@ _floats = viewer(np.float64)
 _addresses = viewer(np.int64)
 
 
-# A job of a thread (`core.thread_pool`): `data` is the address of its slot, the items of the job are n … m, and its result
-# is in `dydt`.
+# A job of a thread (`core.thread_pool`): `data` is the address of its slot or, of a job ALONE, of its tables. The items of
+# the job are n … m, and its result is in `dydt`.
 def wide_entry(data, task, stop, y, n, dydt, m):
-    tables, result = table_at(ContactTables, _addresses(data, CONTACT_SLOT + 1)[CONTACT_SLOT]), _floats(dydt, 1)
-    result[0] = max(result[0], run_wide_job(task, n, m, tables))
+    address = data if task >= ALONE else _addresses(data, CONTACT_SLOT + 1)[CONTACT_SLOT]
+    result = _floats(dydt, 1)
+    result[0] = max(result[0], run_wide_job(task % ALONE, n, m, table_at(ContactTables, address)))
     return OK
 
 
