@@ -7,6 +7,7 @@ import dalembert as dal
 from dalembert.collide.islands import LARGE, LAST_COLOUR
 from dalembert.collide.tables import CONTACTS, ISLANDS, LANE_COUNTS
 from dalembert.contact import time_stepping
+from dalembert.contact.parallel import SHARED
 from dalembert.contact.tables import MOTION
 from dalembert.core import jit
 
@@ -141,3 +142,33 @@ def test_a_scene_of_few_bodies_has_no_room_for_groups():
     run = dal.Simulation(scene, dt=DT)
     run.advance(3 * DT)
     assert run._driver._tables.wide.size == 0
+
+
+def walls_apart(count=5, n=8):
+    """Walls that do not touch, each an island with groups that one thread solves."""
+    scene = dal.Scene("walls", material=dal.Material(0.5))
+    scene.add_obstacle("ground", dal.HalfSpace())
+    for k in range(count):
+        for row in range(n):
+            for column in range(n):
+                at = (column, 5.0 * k, row + 0.5)
+                scene.add_body(f"{k} {row} {column}", dal.Box(1, 1, 1), mass=1.0 + 0.1 * k, position=at)
+        ball = (3.0, 5.0 * k - 2.0, 3.0)
+        scene.add_body(f"shot {k}", dal.Sphere(0.5), mass=10.0, position=ball, velocity=(0.0, 20.0, 0.0))
+    return scene
+
+
+@SLOW
+@pytest.mark.parametrize("threads", [2, 4])
+@pytest.mark.parametrize("make", [heap, loaded_plate, walls_apart])
+def test_groups_give_the_same_bits_for_any_number_of_threads(make, threads, monkeypatch):
+    one, more = (run_of(make(), monkeypatch, True, threads=n) for n in (1, threads))
+    sizes = []
+    for _ in range(5):
+        for run in (one, more):
+            run.advance(12 * DT)
+        sizes += [int(i.end - i.first) for i in large_islands(one)]
+        assert np.array_equal(one.state.position, more.state.position)
+        assert np.array_equal(one.state.momentum, more.state.momentum)
+    assert sizes
+    assert make is not walls_apart or min(sizes) < SHARED
