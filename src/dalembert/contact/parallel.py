@@ -1,4 +1,4 @@
-"""Work on islands that threads share: the kinds of jobs, and loops over the contacts of an island.
+"""Work on islands that threads share: the kinds of jobs, loops over the contacts of an island, and its warm start.
 
 Threads share the islands, and the contacts of an island that is large enough for it; see `core.thread_pool` for the job
 queue. Contacts are shared by colour: those of one colour move different bodies. The result does not depend on the number
@@ -7,9 +7,20 @@ of threads."""
 from ..collide.islands import LAST_COLOUR
 from ..collide.tables import CONTACTS, ISLANDS
 from ..core.jit import inlined, njit
+from ..core.simd import load, store
 from ..core.tables import own_address
 from ..core.thread_pool import CONTACT_JOBS, FUNCTIONS, THREADS, WIDE_JOBS, run_alone, run_parallel
-from .gauss_seidel import prepare_contacts, sweep_contacts, sweep_positions, worst_residual
+from .gauss_seidel import (
+    prepare_contacts,
+    restore_search,
+    save_search,
+    search_line,
+    sweep_contacts,
+    sweep_positions,
+    warm_start,
+    worst_residual,
+)
+from .tables import MOTION, SPEEDS, copy_velocities
 
 RUN_STEPS = 0  # no job: see `step.step_entry`
 # Jobs over contacts, over bodies in the queue of `shock_propagation`, and over islands
@@ -169,3 +180,72 @@ def over_colours_of_groups(kind, island, tables):
             value = run_parallel(job_queue, WIDE_JOBS, kind, begin, end, GROUPS_PER_CHUNK)
         largest = max(largest, value)
     return largest
+
+
+# Where Gauss–Seidel starts ----------------------------------------------------------------------------------------------
+# From the impulses of the last step, as far as they lower D (the line search of `gauss_seidel`), by contact or by group.
+
+
+@njit
+def start_island(island, tables):
+    """Give an island the impulses of the last step, projected on the cones, as far as they lower D: writes impulses and
+    `motion`."""
+    collision, stepping = tables.collision, tables.stepping
+    if not is_wide(island, collision):
+        save_search(0.0, island, tables)
+        warm_start(island.first, island.end, collision.contacts, stepping.motion)
+        search_line(island, tables)
+        return
+    copy_velocities(island, collision.members, stepping.motion, stepping.search_motion)
+    over_colours_of_groups(WARM_START, island, tables)
+    share = best_fraction_of_groups(island, tables)
+    if share < 1.0:
+        take_share(share, island, tables)
+
+
+@njit
+def best_fraction_of_groups(island, tables):
+    """`gauss_seidel.best_fraction` from no impulses to the present ones."""
+    sums = tables.stepping.wide_sums
+    over_groups(SEARCH, island, tables)
+    slope, curvature = 0.0, 0.0
+    for g in range(island.first_group, island.end_group):
+        slope += load(sums, SUMS * g)
+        curvature += load(sums, SUMS * g + 1)
+    return min(1.0, max(0.0, -slope / curvature)) if curvature > 0.0 else 0.0
+
+
+@njit
+def take_share(share, island, tables):
+    """Impulses of an island's groups ← `share` of them; velocities accordingly, from those in `search_motion`."""
+    collision, stepping = tables.collision, tables.stepping
+    motion, before, sums = stepping.motion, stepping.search_motion, stepping.wide_sums
+    for m in range(island.first_member, island.end_member):
+        at = MOTION * collision.members[m]
+        for i in range(at, at + SPEEDS):
+            store(motion, i, load(before, i) + share * (load(motion, i) - load(before, i)))
+    store(sums, sums.shape[0] - 1, share)
+    over_groups(SCALE, island, tables)
+
+
+# An island that was at rest gets a sweep from here. Where that changes much, it goes back.
+
+
+@njit
+def save_start(island, tables):
+    """Store what `return_to_start` needs."""
+    if not is_wide(island, tables.collision) or island.jointed != 0:
+        move_impulses(STORE, island, tables)
+        save_search(1.0, island, tables)
+
+
+@njit
+def return_to_start(island, tables):
+    """Set impulses and velocities to those at `save_start`."""
+    collision, stepping = tables.collision, tables.stepping
+    if is_wide(island, collision) and island.jointed == 0:
+        copy_velocities(island, collision.members, stepping.search_motion, stepping.motion)
+        start_island(island, tables)
+    else:
+        restore_search(0.0, island, tables)
+        move_impulses(LOAD, island, tables)

@@ -26,7 +26,10 @@ from .parallel import (
     over_colours,
     over_contacts,
     over_islands,
+    return_to_start,
     run_contact_job,
+    save_start,
+    start_island,
 )
 from .position_correction import correct_island
 from .shock_propagation import DID_NOT_HELP, EVERY, HELPED, propagate_shocks, solve_supports
@@ -39,7 +42,6 @@ from .tables import (
     call_solver,
     limits_value,
 )
-from .warm_start import return_to_start, save_start, start_island
 
 WAIT = 16  # steps without shock propagation after it did not help
 
