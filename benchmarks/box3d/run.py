@@ -1,6 +1,6 @@
 """Large scenes of rigid bodies in Box3D and here, side by side: time a step, overlap, and here the residual.
 
-    python benchmarks/box3d/run.py --source <folder of Box3D's sources> [scenes …]
+    python benchmarks/box3d/run.py --source <folder of Box3D's sources> [--write] [scenes …]
 
 Nothing is fetched: --source is a checkout of erincatto/box3d, which is built with CMake into --build (out/box3d), as its own
 options say. Both engines step in turns, step by step, on one thread; the median over the window of each scene counts. Box3D
@@ -24,9 +24,17 @@ sys.path.insert(0, str(HERE.parent))
 import dalembert as dal  # noqa: E402
 from box3d.scenes import Timed, boxes_poured, convex_pile, large_pyramid, many_pyramids  # noqa: E402
 from pour import pour  # noqa: E402
+from readme import ROOT, refreshed  # noqa: E402
 from scenes import wall  # noqa: E402
 from walls import Penetration  # noqa: E402
 
+HEADING = """| scene | bodies | steps | dalembert | Box3D | ratio | overlap | Box3D's | residual |
+|---|---|---|---|---|---|---|---|---|"""
+TEXT = """## Box3D
+
+Median time of a step, step by step in turns, on one thread, and the median of the ratios; overlap after the last step, from
+the poses, in double precision; residual: median and largest of the natural map of Coulomb's law here, with defaults. Box3D
+has its defaults, float32 and four substeps, without sleeping."""
 SUBSTEPS = 4
 FAR = 400.0  # half the side of the box that stands for a half-space, m
 SCENES = {
@@ -163,6 +171,7 @@ def main() -> None:
     parser.add_argument("--source", type=Path, required=True, help="a checkout of erincatto/box3d")
     parser.add_argument("--build", type=Path, default=HERE.parent.parent / "out" / "box3d", help="where it is built")
     parser.add_argument("--iterations", type=int, help="sweeps of ours, at most")
+    parser.add_argument("--write", action="store_true", help="write the table into docs/benchmarks.md")
     parser.add_argument("scenes", nargs="*", help=f"of {', '.join(SCENES)}; all, where none is named")
     given = parser.parse_args()
     unknown = sorted(set(given.scenes) - set(SCENES))
@@ -171,10 +180,11 @@ def main() -> None:
     runner = build(given.source, given.build)
     settings: dict[str, object] = {} if given.iterations is None else {"iterations": given.iterations}
     rows = [row for name in given.scenes or SCENES for row in measure(name, runner, settings)]
-    print(
-        "| scene | bodies | steps | dalembert | Box3D | ratio | overlap | Box3D's | residual |\n"
-        "|---|---|---|---|---|---|---|---|---|\n" + "\n".join(rows)
-    )
+    table = "\n".join([HEADING, *rows])
+    print(table)
+    if given.write:
+        page = ROOT / "docs" / "benchmarks.md"
+        page.write_text(refreshed(page.read_text("utf-8"), "box3d", f"{TEXT}\n\n{table}\n"), encoding="utf-8")
 
 
 if __name__ == "__main__":
