@@ -68,6 +68,7 @@ def test_four_wide_is_what_contact_by_contact_is(make, monkeypatch):
         shared += len(large_islands(wide))
         assert np.abs(wide.state.position - single.state.position).max() < 1e-7
     assert shared >= 4, "no island was large enough"
+    assert wide._driver._tables.wide.size > 0 == single._driver._tables.wide.size
     assert wide._driver.report.iterations[0] == single._driver.report.iterations[0]
 
 

@@ -86,6 +86,8 @@ class ContactStepper(FixedStepper):
         tables = make_stepping(self._mechanism.system, model.size, ledger, settings, soft)
         self._solver = SOLVERS[settings.solver]
         self._workspace = self._solver.make_workspace(self._mechanism, settings, tables.bounds)
+        # Whether the contacts of large islands are swept four wide: in scenes of many bodies, by Gauss–Seidel
+        self._is_wide = len(collision.colliders) >= MANY and self._solver.compiled is None
         self._begin(collision, tables, settings, events)
 
     def _begin(self, collision: Collision, tables: Any, settings: StepSettings, events: StepEvents) -> None:
@@ -110,7 +112,7 @@ class ContactStepper(FixedStepper):
         """Make as much room as the contacts need, and write the addresses of all tables."""
         self._tables = grow(self._tables, contacts=len(self.collision.contacts))
         self._workspace = self._solver.fit_workspace(self._workspace, self.collision.contacts)
-        if self._is_wide():
+        if self._is_wide:
             room = len(self.collision.contacts)  # the system gives memory only to what is written
             wide, bodies = np.zeros(SIZE * room), np.zeros(LANE_COUNTS * room, np.int32)
             self._tables = self._tables._replace(wide=wide, wide_bodies=bodies, wide_sums=np.zeros(SUMS * room + 1))
@@ -154,13 +156,9 @@ class ContactStepper(FixedStepper):
         self._job = C_TYPE(job)
         return lambda y, dydt, stop: int(run_steps(y, dydt, stop, tables)), _address_of(self._job)
 
-    def _is_wide(self) -> bool:
-        """Whether the contacts of large islands are swept four wide: in scenes of many bodies, by Gauss–Seidel."""
-        return len(self.collision.colliders) >= MANY and self._solver.compiled is None
-
     def _wide_address(self, tables: ContactTables) -> int:
         """Of the function of jobs over groups of contacts; 0 where there are none."""
-        if not self._is_wide():
+        if not self._is_wide:
             return 0
         if not DISABLED:
             return WIDE_ENTRY.address
