@@ -77,6 +77,47 @@ def test_pairs_are_those_of_all_with_all_while_things_move(box):
     assert total > 100
 
 
+def test_bodies_that_fly_through_each_other_within_the_step_are_pairs():
+    """Each meets whatever its path crosses: boxes grow by how far a body may move."""
+    rng = np.random.default_rng(5)
+    solids, positions, quaternions = random_cloud(rng, 80, (40.0, 40.0, 40.0))
+    collision = make_collision(solids)
+    y = state_of(positions, quaternions)
+    collision, still = found(collision, y)
+    travel = rng.uniform(size=80) * 20.0 * (rng.uniform(size=80) < 0.3)  # m, of bullets among bodies at rest
+    collision.travel[0:160:2] = travel
+    collision, fast = found(collision, y)
+    assert fast == all_with_all(collision)
+    assert len(fast) > len(still) + 50
+    reach = [shape.shape.bounding_radius() for shape in solids]
+    for i in range(80):
+        for j in range(i):
+            near = np.linalg.norm(positions[i] - positions[j]) < travel[i] + travel[j] - reach[i] - reach[j]
+            if near and max(travel[i], travel[j]) > 0.0:
+                assert frozenset((i, j)) in fast
+
+
+@pytest.mark.parametrize("step", [0.0, 0.02, 0.5])
+def test_what_a_pair_knew_is_found_again_in_whatever_order(step):
+    """At rest pairs come in the order of the step before, and else through the hash table."""
+    rng = np.random.default_rng(8)
+    solids, positions, quaternions = random_cloud(rng, 150, (5.0, 5.0, 3.0))
+    collision = make_collision([*solids, Solid(HalfSpace(), 150, (0.0, 0.0, 1.0))])
+    before, known = {}, 0
+    for _ in range(8):
+        collision, _ = found(collision, state_of(positions, quaternions))
+        first, count = collision.counts[FIRST_PAIR], collision.counts[PAIRS]
+        now = {}
+        for pair in collision.pairs[first : first + count]:
+            key = (int(pair.a), int(pair.b))
+            assert pair.feature_a == before.get(key, 0)
+            known += key in before
+            now[key] = pair.feature_a = int(rng.integers(1, 10**9))
+        before = now
+        positions = positions + rng.normal(size=positions.shape) * step
+    assert known > 500
+
+
 def test_the_box_of_each_kind_holds_its_surface():
     rng = np.random.default_rng(5)
     solids, positions, quaternions = random_cloud(rng, 70, (3.0, 3.0, 3.0))

@@ -142,7 +142,7 @@ def test_a_wrong_page_is_noticed(tmp_path, monkeypatch):
     first = next(i for i, line in enumerate(lines) if "warm_start`]" in line)
     lines[first], lines[first + 2] = lines[first + 2], lines[first]
     changed.write_text("".join(lines), "utf-8")
-    with pytest.raises(AssertionError, match=r"solve_island uses warm_start before the call of the line above"):
+    with pytest.raises(AssertionError, match=r"solve_island uses start_island before the call of the line above"):
         test_functions_are_called_by_the_line_above_and_in_this_order("step-of-contact")
 
 

@@ -13,6 +13,8 @@ from ..scene.shapes.base import HULL, MESH
 from ..scene.shapes.dispatch import shape_extent
 from .tables import (
     FIRST_PAIR,
+    HASHED,
+    LIKELY,
     NEED_PAIRS,
     NEED_ROOM,
     NEED_STRIPS,
@@ -21,7 +23,6 @@ from .tables import (
     SWEEP_AXIS,
     Search,
     add_pair,
-    remember_pairs,
 )
 
 
@@ -189,10 +190,10 @@ def find_pairs(bodies, collision):
         strips = fill_strips(collision)
         if strips < 0:
             return NEED_ROOM
-    remember_pairs(old_first, old_count, collision)
+    counts[LIKELY], counts[HASHED] = old_first, 0
     half = collision.pairs.shape[0] // 2
     first = half if old_first == 0 else 0
-    search = Search(bodies, first, half, old_first)
+    search = Search(bodies, first, half, old_first, old_count)
     found = 0
     for strip in range(strips):
         found = sweep(strip, strips, found, search, collision)

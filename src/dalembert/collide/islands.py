@@ -5,13 +5,27 @@ Obstacles join nothing. Islands are found by a union–find over the pairs that 
 
 Within an island pairs have colours, such that no body has two pairs of the same: those of one colour can be solved at the
 same time, and the result does not depend on the number of threads. A pair takes the first colour that neither of its bodies
-has. Contacts are sorted by island and colour, in the order of their pairs. `order_contacts` is the entry.
+has. Contacts are sorted by island, colour and the number of points of their pair, in the order of pairs. In large islands the
+pairs of a colour are put into groups of four, for registers of four numbers. `order_contacts` is the entry.
 """
 
-from ..core.jit import njit
-from .tables import AWAKE, CONTACTS, FIRST_PAIR, FREE, ISLANDS, NEED_CONTACTS, NEED_ROOM, NO_ISLAND, PAIRS
+from ..core.jit import inlined, njit
+from .tables import (
+    AWAKE,
+    CONTACTS,
+    FIRST_PAIR,
+    FREE,
+    ISLANDS,
+    LANE_COUNTS,
+    NEED_CONTACTS,
+    NEED_ROOM,
+    NO_ISLAND,
+    PAIRS,
+    POINTS,
+)
 
 LAST_COLOUR = 62  # the overflow colour: its pairs are not independent of each other
+LARGE = 256  # contacts of an island that has groups
 
 
 @njit
@@ -142,31 +156,72 @@ def list_members(bodies, collision):
 
 @njit
 def sort_points(collision):
-    """The index of the first contact of each manifold: a counting sort by island and colour."""
+    """The index of the first contact of each manifold: a counting sort by island, colour and number of points, most first.
+    Writes `colours`, `first` of manifolds, and the groups."""
     counts, manifolds = collision.counts, collision.manifolds
-    islands, colours = collision.islands, collision.colours
+    islands, buckets = collision.islands, collision.buckets
     last = islands[counts[ISLANDS] - 1]
-    slots = last.first_colour + last.colours
-    for s in range(slots):
-        colours[s] = 0
+    for b in range(POINTS * (last.first_colour + last.colours)):
+        buckets[b] = 0
+    for k in range(counts[PAIRS]):
+        if manifolds[k].points > 0:
+            buckets[bucket_of(manifolds[k], islands)] += 1
+    at, group = 0, 0
+    collision.group_points[0] = 0
+    for number in range(counts[ISLANDS]):
+        at, group = start_colours(islands[number], at, group, collision)
     for k in range(counts[PAIRS]):
         manifold = manifolds[k]
         if manifold.points > 0:
-            colours[islands[manifold.island].first_colour + manifold.colour] += manifold.points
-    at = 0
-    for s in range(slots):
-        size = colours[s]
-        colours[s] = at
-        at += size
-    for k in range(counts[PAIRS]):
-        manifold = manifolds[k]
-        if manifold.points > 0:
-            s = islands[manifold.island].first_colour + manifold.colour
-            manifold.first = colours[s]
-            colours[s] += manifold.points
-    for s in range(slots - 1, 0, -1):  # each start has advanced to the next one
-        colours[s] = colours[s - 1]
-    colours[0] = 0
+            b = bucket_of(manifold, islands)
+            manifold.first = buckets[b]
+            buckets[b] += manifold.points
+
+
+@inlined
+def bucket_of(manifold, islands):
+    """The manifolds of one colour with as many points."""
+    return POINTS * (islands[manifold.island].first_colour + manifold.colour) + POINTS - manifold.points
+
+
+@njit
+def start_colours(island, at, group, collision):
+    """Where the contacts and groups of each colour of an island begin, given where those of the island do; returns where they
+    end. `buckets` has the number of pairs of each, which becomes the index of their first contact."""
+    colours, colour_groups, buckets = collision.colours, collision.colour_groups, collision.buckets
+    large = island.end - island.first >= LARGE
+    island.first_group = group
+    for c in range(island.colours):
+        s = island.first_colour + c
+        colours[s], colour_groups[s] = at, group
+        if large:
+            group = fill_groups(POINTS * s, at, group, 1 if c == LAST_COLOUR else 4, collision)
+        for b in range(POINTS * s, POINTS * (s + 1)):
+            size = buckets[b]
+            buckets[b] = at
+            at += size * (POINTS * (s + 1) - b)
+    island.end_group = group
+    return at, group
+
+
+@njit
+def fill_groups(bucket, at, group, width, collision):
+    """The groups of one colour, of `width` pairs at most, whose first contact is `at`; returns the number of the next."""
+    buckets, lanes, group_points = collision.buckets, collision.lanes, collision.group_points
+    lane = 0
+    for k in range(POINTS):
+        points = POINTS - k
+        for _ in range(buckets[bucket + k]):
+            if lane == 0:
+                for n in range(LANE_COUNTS * group, LANE_COUNTS * (group + 1)):
+                    lanes[n] = 0
+                group_points[group + 1] = group_points[group] + points
+            lanes[LANE_COUNTS * group + lane], lanes[LANE_COUNTS * group + 4 + lane] = at, points
+            at += points
+            lane += 1
+            if lane == width:
+                lane, group = 0, group + 1
+    return group + 1 if lane > 0 else group
 
 
 # Sleep ----------------------------------------------------------------------------------------------------------------

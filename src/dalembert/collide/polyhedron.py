@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 from ..core.jit import inlined, njit
 from ..core.math3 import add, add_scaled, cross, dot, load3, matvec, matvec_t, norm, scale, sub
-from ..core.simd import load, store
+from ..core.simd import larger4, load, load4, spread, store, times4
+from ..core.simd_bodies import dot4, largest4, select4
 from ..scene.shapes.geometry import TILT
 from .broad_phase import nine
 from .gjk import hull_support, hull_vertex, load_point, relative_pose
@@ -101,8 +102,8 @@ def is_bounded(left, right, d, floor):
 def best_edges(hulls, corner_a, corner_b, floor, collision):
     """(edge of a, edge of b, gap) of the largest gap above `floor`, or −1 for the edges. corner_a, corner_b : the deepest.
 
-    scratch holds the corners of b in the frame of a; behind them come its face normals there, and the numbers of the edges
-    of b whose gap may be above the floor.
+    scratch holds the corners of b in the frame of a; behind them come its face normals there, the numbers of the edges of b
+    whose gap may be above the floor, and these edges four by four (`pack_edges`).
     """
     hull_a, hull_b, r, _ = hulls
     vertices, faces, edges, scratch = collision.vertices, collision.faces, collision.edges, collision.scratch
@@ -123,6 +124,7 @@ def best_edges(hulls, corner_a, corner_b, floor, collision):
         ):
             store(scratch, listed + count, j)
             count += 1
+    packed = pack_edges(hull_b, count, edges, scratch)
     best, partner, gap = -1, -1, floor
     for i in range(hull_a.edges):
         row = edges[hull_a.first_edge + i]
@@ -131,7 +133,7 @@ def best_edges(hulls, corner_a, corner_b, floor, collision):
         if is_bounded(left, right, sub(deep_b, tail), gap):
             continue
         e = sub(load_point(vertices, at_a + 3 * row.head), tail)
-        j, candidate = best_partner((e, tail, left, right), hull_b, count, gap, edges, scratch)
+        j, candidate = best_partner((e, tail, left, right), hull_b, count, packed, gap, edges, scratch)
         if j >= 0:
             best, partner, gap = i, j, candidate
     return best, partner, gap
@@ -154,25 +156,77 @@ def edge_gap(e, tail, left, right, f, start, s, t):
     return math.copysign(1.0, dot(n, add(left, right))) * dot(n, sub(start, tail)) / math.sqrt(square)
 
 
+BLOCK = 36  # numbers of four edges in scratch: their vectors, and the normals on their left and right
+
+
 @njit
-def best_partner(edge, hull_b, count, gap, edges, scratch):
+def pack_edges(hull_b, count, edges, scratch):
+    """Write the listed edges of b to scratch, four by four; returns where they begin, or −1 where there is no room."""
+    normals = 3 * hull_b.vertices
+    listed = normals + 3 * hull_b.faces
+    packed = listed + count
+    if packed + BLOCK * ((count + 3) // 4) > POLYGON_A:
+        return -1
+    for k in range(4 * ((count + 3) // 4)):
+        at = packed + BLOCK * (k // 4) + k % 4
+        if k >= count:
+            for c in range(0, BLOCK, 4):
+                store(scratch, at + c, 0.0)
+            continue
+        row = edges[hull_b.first_edge + int(load(scratch, listed + k))]
+        for c in range(3):
+            store(scratch, at + 4 * c, load(scratch, 3 * row.head + c) - load(scratch, 3 * row.tail + c))
+            store(scratch, at + 12 + 4 * c, load(scratch, normals + 3 * row.left + c))
+            store(scratch, at + 24 + 4 * c, load(scratch, normals + 3 * row.right + c))
+    return packed
+
+
+@inlined
+def point4(scratch, at):
+    """A vector of each of four edges."""
+    return (load4(scratch, at), load4(scratch, at + 4), load4(scratch, at + 8))
+
+
+@inlined
+def some_arcs_cross(e, left, right, scratch, at):
+    """Whether the arc of an edge of a crosses that of one of the four edges of b at scratch[at :]; see `edge_gap`."""
+    f, s, t = point4(scratch, at), point4(scratch, at + 12), point4(scratch, at + 24)
+    es, fr = dot4(e, s), dot4(f, right)
+    zero = spread(0.0)
+    cross_a, cross_b = larger4(times4(es, dot4(e, t)), times4(es, fr)), times4(fr, dot4(f, left))
+    return largest4(select4(zero, larger4(cross_a, cross_b), spread(1.0), zero)) > 0.0
+
+
+@inlined
+def spread_vector(a):
+    """A vector, four times."""
+    return (spread(a[0]), spread(a[1]), spread(a[2]))
+
+
+@njit
+def best_partner(edge, hull_b, count, packed, gap, edges, scratch):
     """(edge of b, gap) of the largest gap above `gap` with one edge of a, or −1.
 
-    edge : its vector, tail, and the normals on its left and right. count : of the edges of b listed in scratch.
+    edge : its vector, tail, and the normals on its left and right. count : of the edges of b listed in scratch; packed :
+    where `pack_edges` has written them.
     """
     e, tail, left, right = edge
+    all_e, all_left, all_right = spread_vector(e), spread_vector(left), spread_vector(right)
     normals = 3 * hull_b.vertices
     listed = normals + 3 * hull_b.faces
     best = -1
-    for k in range(count):
-        j = int(load(scratch, listed + k))
-        row = edges[hull_b.first_edge + j]
-        start = load_point(scratch, 3 * row.tail)
-        f = sub(load_point(scratch, 3 * row.head), start)
-        s, t = load_point(scratch, normals + 3 * row.left), load_point(scratch, normals + 3 * row.right)
-        candidate = edge_gap(e, tail, left, right, f, start, s, t)
-        if candidate > gap:
-            best, gap = j, candidate
+    for first in range(0, count, 4):
+        if packed >= 0 and not some_arcs_cross(all_e, all_left, all_right, scratch, packed + BLOCK * (first // 4)):
+            continue
+        for k in range(first, min(first + 4, count)):
+            j = int(load(scratch, listed + k))
+            row = edges[hull_b.first_edge + j]
+            start = load_point(scratch, 3 * row.tail)
+            f = sub(load_point(scratch, 3 * row.head), start)
+            s, t = load_point(scratch, normals + 3 * row.left), load_point(scratch, normals + 3 * row.right)
+            candidate = edge_gap(e, tail, left, right, f, start, s, t)
+            if candidate > gap:
+                best, gap = j, candidate
     return best, gap
 
 

@@ -89,23 +89,26 @@ CONTACT = np.dtype(
 )  # fmt: skip
 
 # Bodies that touch each other, or are connected by joints (`jointed`). Its contacts are contacts[first : end], those of its
-# k-th colour from colours[first_colour + k] on; its bodies are members[first_member : end_member]. The work of its solver
-# in this step: its passes, the residual reached (m/s), the overlap left (m), and the energy that restitution would bring (J).
+# k-th colour from colours[first_colour + k] on; its bodies are members[first_member : end_member]; its pairs, four by four,
+# are groups first_group … end_group, which a small island does not have. The work of its solver in this step: its passes, the
+# residual reached (m/s), the overlap left (m), and the energy that restitution would bring (J).
 ISLAND = np.dtype(
     [("first", "i8"), ("end", "i8"), ("first_colour", "i8"), ("colours", "i8"), ("first_member", "i8"), ("end_member", "i8"),
-     ("jointed", "i8"), ("iterations", "i8"), ("residual", "f8"), ("aim", "f8"), ("overlap", "f8"), ("gained", "f8")],
+     ("first_group", "i8"), ("end_group", "i8"), ("jointed", "i8"),
+     ("iterations", "i8"), ("residual", "f8"), ("aim", "f8"), ("overlap", "f8"), ("gained", "f8")],
     align=True,
 )  # fmt: skip
 
 # Entries of `counts`: the index of the first pair of this step (the halves of the table alternate) and the number of pairs;
-# of contacts and islands; the room needed, where there was not enough; the axes of the sweep and its strips; the number of
+# of contacts and islands; the room needed, where there was not enough; the axes of the sweep and its strips; of the search
+# for pairs of the step before, the pair that is likely to be next, and whether they are in the hash table; the number of
 # bodies that contacts can move, those after them being kinematic.
-FIRST_PAIR, PAIRS, CONTACTS, ISLANDS, NEED_PAIRS, NEED_CONTACTS, NEED_STRIPS, SWEEP_AXIS, STRIP_AXIS, MOVED, COUNTS = (
-    range(11)
-)
+FIRST_PAIR, PAIRS, CONTACTS, ISLANDS, NEED_PAIRS, NEED_CONTACTS, NEED_STRIPS, SWEEP_AXIS, STRIP_AXIS = range(9)
+LIKELY, HASHED, MOVED, COUNTS = range(9, 13)
 NEED_ROOM = 1  # status: `counts` says how much
 SCRATCH = 4096
 NO_ISLAND = -1
+LANE_COUNTS = 8  # numbers a group has in `lanes`
 FREE = -1  # `linked` of a body without joints
 AWAKE, UNMOVED = 0, -1
 # Families of pairs, each one function of the narrow phase, compiled where a scene has such a pair; and the function that
@@ -200,6 +203,21 @@ class Collision(NamedTuple):
     )
     members: Any = column("bodies", np.int64, writer="collide.islands")
     colours: Any = column("pairs", np.int64, writer="collide.islands")
+    # Groups: four pairs of one colour, those with most points first
+    lanes: Any = column(
+        "LANE_COUNTS * pairs", np.int32, writer="collide.islands",
+        doc="the first contact of each of the four pairs of a group, and then how many points each has",
+    )  # fmt: skip
+    group_points: Any = column(
+        "pairs + 1",
+        np.int64,
+        writer="collide.islands",
+        doc="most points of a pair of each group, summed over those before",
+    )
+    colour_groups: Any = column(
+        "pairs + 1", np.int64, writer="collide.islands", doc="the first group of each of `colours`"
+    )
+    buckets: Any = column("POINTS * pairs", np.int64, writer="collide.islands", doc="scratch: a counting sort")
     asleep: Any = column(
         "bodies + 1", np.int64, writer="contact.step", doc="AWAKE, or the number of the nap; the world: UNMOVED"
     )
@@ -212,7 +230,9 @@ class Collision(NamedTuple):
 # Pairs ----------------------------------------------------------------------------------------------------------------
 # Which colliders may touch, with the witness and the impulses of the step before.
 #
-# The table has two halves that alternate. A pair of the step before is found through a hash table.
+# The table has two halves that alternate. A pair of the step before is most often the one behind the pair that was found
+# last, as both steps find them in nearly the same order. Others are found through a hash table, which is filled when it is
+# first needed.
 
 EMPTY = -1
 
@@ -224,6 +244,7 @@ class Search(NamedTuple):
     first: Any  # of the half of `pairs` that is filled
     room: Any  # of that half
     old_first: Any  # of the half of the step before
+    old_count: Any  # pairs in it
 
 
 @njit
@@ -233,7 +254,7 @@ def add_pair(i, j, facet, found, search, collision):
 
     facet : of a mesh, if one of the two is one; else zero.
     """
-    bodies, first, room, old_first = search
+    bodies, first, room, _, _ = search
     colliders = collision.colliders
     body_i, body_j = colliders[i].body, colliders[j].body
     if body_i == body_j or (body_i >= bodies and body_j >= bodies):
@@ -248,7 +269,7 @@ def add_pair(i, j, facet, found, search, collision):
     if colliders[i].kind > colliders[j].kind or (colliders[i].kind == colliders[j].kind and i > j):
         i, j = j, i
     pair = collision.pairs[first + found]
-    known = recall(i, j, facet, old_first, collision)
+    known = recall(i, j, facet, search, collision)
     if known >= 0:
         copy_pair(pair, collision.pairs[known])
         return found + 1
@@ -296,16 +317,29 @@ def remember_pairs(first, count, collision):
         slots[s] = p
 
 
+@inlined
+def is_pair(pair, a, b, facet):
+    """Whether a row of `pairs` is that of colliders a and b."""
+    return pair.a == a and pair.b == b and pair.facet == facet
+
+
 @njit
-def recall(a, b, facet, old_first, collision):
+def recall(a, b, facet, search, collision):
     """The number of the pair in the half of the step before, or −1."""
+    counts, pairs = collision.counts, collision.pairs
+    likely = counts[LIKELY]
+    if likely < search.old_first + search.old_count and is_pair(pairs[likely], a, b, facet):
+        counts[LIKELY] = likely + 1
+        return likely
+    if counts[HASHED] == 0:
+        remember_pairs(search.old_first, search.old_count, collision)
+        counts[HASHED] = 1
     slots = collision.slots
-    pairs = collision.pairs
     mask = slots.shape[0] - 1
     s = slot_of(a, b, facet, mask)
     while slots[s] != EMPTY:
-        known = pairs[slots[s]]
-        if known.a == a and known.b == b and known.facet == facet:
+        if is_pair(pairs[slots[s]], a, b, facet):
+            counts[LIKELY] = slots[s] + 1
             return slots[s]
         s = (s + 1) & mask
     return -1

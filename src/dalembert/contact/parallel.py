@@ -1,4 +1,4 @@
-"""Work on islands that threads share: the kinds of jobs, and loops over the contacts of an island.
+"""Work on islands that threads share: the kinds of jobs, loops over the contacts of an island, and its warm start.
 
 Threads share the islands, and the contacts of an island that is large enough for it; see `core.thread_pool` for the job
 queue. Contacts are shared by colour: those of one colour move different bodies. The result does not depend on the number
@@ -6,16 +6,43 @@ of threads."""
 
 from ..collide.islands import LAST_COLOUR
 from ..collide.tables import CONTACTS, ISLANDS
-from ..core.jit import njit
-from ..core.thread_pool import CONTACT_JOBS, THREADS, run_parallel
-from .gauss_seidel import prepare_contacts, sweep_contacts, sweep_positions, worst_residual
-from .tables import RESIDUAL_OF_ROWS, SWEEP_POSITIONS_OF_ROWS, SWEEP_ROWS, call_rows, in_joint_space
+from ..core.jit import inlined, njit
+from ..core.simd import load, store
+from ..core.tables import own_address
+from ..core.thread_pool import CONTACT_JOBS, FUNCTIONS, THREADS, WIDE_JOBS, run_alone, run_parallel
+from .gauss_seidel import (
+    prepare_contacts,
+    restore_search,
+    save_search,
+    search_line,
+    sweep_contacts,
+    sweep_positions,
+    warm_start,
+    worst_residual,
+)
+from .tables import (
+    MOTION,
+    RESIDUAL_OF_ROWS,
+    SPEEDS,
+    SWEEP_POSITIONS_OF_ROWS,
+    SWEEP_ROWS,
+    call_rows,
+    copy_velocities,
+    in_joint_space,
+)
 
 RUN_STEPS = 0  # no job: see `step.step_entry`
 # Jobs over contacts, over bodies in the queue of `shock_propagation`, and over islands
 PREPARE, SWEEP, RESIDUAL, SWEEP_POSITIONS, SUPPORT_UP, SUPPORT_DOWN = range(1, 7)
 SOLVE_ISLANDS, CORRECT_ISLANDS, SOLVE_ISLANDS_IN_TURN, CORRECT_ISLANDS_IN_TURN = range(7, 11)
 SHARED = 512  # contacts of an island that threads share
+# Jobs over groups of contacts: see `wide_rows`
+PACK, LOAD, STORE, WARM_START, SEARCH, SCALE, WIDE_SWEEP, WIDE_RESIDUAL, WIDE_POSITIONS = range(32, 41)
+SUMS = 2  # numbers that SEARCH writes of a group
+ALONE = (
+    64  # added to the kind of a job over groups that a thread does by itself, with the address of its tables as `data`
+)
+GROUPS_PER_CHUNK = 8
 CONTACTS_PER_CHUNK, BODIES_PER_CHUNK = 32, 4
 
 
@@ -23,6 +50,50 @@ CONTACTS_PER_CHUNK, BODIES_PER_CHUNK = 32, 4
 def is_shared(island, collision):
     """Whether threads share the contacts of an island."""
     return collision.job_queue[THREADS] > 1 and island.end - island.first >= SHARED
+
+
+@inlined
+def is_wide(island, collision):
+    """Whether the contacts of an island are swept four wide."""
+    return island.end_group > island.first_group and collision.job_queue[FUNCTIONS + WIDE_JOBS] != 0
+
+
+@njit
+def over_groups(kind, island, tables):
+    """A job over all groups of an island, of which none changes what another reads; returns the largest value."""
+    begin, end, job_queue = island.first_group, island.end_group, tables.collision.job_queue
+    if is_shared(island, tables.collision):
+        return run_parallel(job_queue, WIDE_JOBS, kind, begin, end, GROUPS_PER_CHUNK)
+    return groups_alone(kind, begin, end, tables)
+
+
+@njit
+def groups_alone(kind, begin, end, tables):
+    """A job over groups begin … end on this thread; returns the largest value."""
+    queue, result = tables.collision.job_queue, tables.stepping.wide_result
+    return run_alone(queue, WIDE_JOBS, kind + ALONE, begin, end, own_address(tables), result)
+
+
+@njit
+def prepare_rows(tables):
+    """Fill the rows of all contacts, or the groups of those that have some, from the velocities in `motion`."""
+    collision = tables.collision
+    islands, job_queue = collision.islands, collision.job_queue
+    begin = 0
+    for i in range(collision.counts[ISLANDS]):
+        island = islands[i]
+        if is_wide(island, collision):
+            run_parallel(job_queue, CONTACT_JOBS, PREPARE, begin, island.first, CONTACTS_PER_CHUNK)
+            over_groups(PACK, island, tables)
+            begin = island.end
+    run_parallel(job_queue, CONTACT_JOBS, PREPARE, begin, collision.counts[CONTACTS], CONTACTS_PER_CHUNK)
+
+
+@njit
+def move_impulses(kind, island, tables):
+    """LOAD the impulses and biases of an island's contacts to its groups, or STORE the impulses of the groups."""
+    if is_wide(island, tables.collision):
+        over_groups(kind, island, tables)
 
 
 @njit
@@ -75,6 +146,8 @@ def over_contacts(kind, island, tables):
     """A job over all contacts of an island, of which none changes what another reads; returns the largest value."""
     if in_joint_space(tables):
         return call_rows(RESIDUAL_OF_ROWS, island, tables)
+    if kind == RESIDUAL and is_wide(island, tables.collision):
+        return over_groups(WIDE_RESIDUAL, island, tables)
     if is_shared(island, tables.collision):
         return run_parallel(
             tables.collision.job_queue, CONTACT_JOBS, kind, island.first, island.end, CONTACTS_PER_CHUNK
@@ -88,6 +161,8 @@ def over_colours(kind, island, tables):
     if in_joint_space(tables):
         return call_rows(SWEEP_ROWS if kind == SWEEP else SWEEP_POSITIONS_OF_ROWS, island, tables)
     collision = tables.collision
+    if is_wide(island, collision):
+        return over_colours_of_groups(WIDE_SWEEP if kind == SWEEP else WIDE_POSITIONS, island, tables)
     if not is_shared(island, collision):
         return run_contact_job(kind, island.first, island.end, tables)
     job_queue, colours = collision.job_queue, collision.colours
@@ -101,3 +176,91 @@ def over_colours(kind, island, tables):
             value = run_parallel(job_queue, CONTACT_JOBS, kind, begin, end, CONTACTS_PER_CHUNK)
         largest = max(largest, value)
     return largest
+
+
+@njit
+def over_colours_of_groups(kind, island, tables):
+    """A job over all groups of an island in turn, colour by colour; returns the largest value."""
+    collision = tables.collision
+    job_queue, colour_groups = collision.job_queue, collision.colour_groups
+    if not is_shared(island, collision):
+        return groups_alone(kind, island.first_group, island.end_group, tables)
+    largest = 0.0
+    for c in range(island.colours):
+        begin = colour_groups[island.first_colour + c]
+        end = colour_groups[island.first_colour + c + 1] if c + 1 < island.colours else island.end_group
+        if c == LAST_COLOUR:  # its pairs are not independent
+            value = groups_alone(kind, begin, end, tables)
+        else:
+            value = run_parallel(job_queue, WIDE_JOBS, kind, begin, end, GROUPS_PER_CHUNK)
+        largest = max(largest, value)
+    return largest
+
+
+# Where Gauss–Seidel starts ----------------------------------------------------------------------------------------------
+# From the impulses of the last step, as far as they lower D (the line search of `gauss_seidel`), by contact or by group.
+
+
+@njit
+def start_island(island, tables):
+    """Give an island the impulses of the last step, projected on the cones, as far as they lower D: writes impulses and
+    `motion`."""
+    collision, stepping = tables.collision, tables.stepping
+    if not is_wide(island, collision):
+        save_search(0.0, island, tables)
+        warm_start(island.first, island.end, collision.contacts, stepping.motion)
+        search_line(island, tables)
+        return
+    copy_velocities(island, collision.members, stepping.motion, stepping.search_motion)
+    over_colours_of_groups(WARM_START, island, tables)
+    share = best_fraction_of_groups(island, tables)
+    if share < 1.0:
+        take_share(share, island, tables)
+
+
+@njit
+def best_fraction_of_groups(island, tables):
+    """`gauss_seidel.best_fraction` from no impulses to the present ones."""
+    sums = tables.stepping.wide_sums
+    over_groups(SEARCH, island, tables)
+    slope, curvature = 0.0, 0.0
+    for g in range(island.first_group, island.end_group):
+        slope += load(sums, SUMS * g)
+        curvature += load(sums, SUMS * g + 1)
+    return min(1.0, max(0.0, -slope / curvature)) if curvature > 0.0 else 0.0
+
+
+@njit
+def take_share(share, island, tables):
+    """Impulses of an island's groups ← `share` of them; velocities accordingly, from those in `search_motion`."""
+    collision, stepping = tables.collision, tables.stepping
+    motion, before, sums = stepping.motion, stepping.search_motion, stepping.wide_sums
+    for m in range(island.first_member, island.end_member):
+        at = MOTION * collision.members[m]
+        for i in range(at, at + SPEEDS):
+            store(motion, i, load(before, i) + share * (load(motion, i) - load(before, i)))
+    store(sums, sums.shape[0] - 1, share)
+    over_groups(SCALE, island, tables)
+
+
+# An island that was at rest gets a sweep from here. Where that changes much, it goes back.
+
+
+@njit
+def save_start(island, tables):
+    """Store what `return_to_start` needs."""
+    if not is_wide(island, tables.collision) or island.jointed != 0:
+        move_impulses(STORE, island, tables)
+        save_search(1.0, island, tables)
+
+
+@njit
+def return_to_start(island, tables):
+    """Set impulses and velocities to those at `save_start`."""
+    collision, stepping = tables.collision, tables.stepping
+    if is_wide(island, collision) and island.jointed == 0:
+        copy_velocities(island, collision.members, stepping.search_motion, stepping.motion)
+        start_island(island, tables)
+    else:
+        restore_search(0.0, island, tables)
+        move_impulses(LOAD, island, tables)

@@ -34,7 +34,17 @@ from .gauss_seidel import (
     size_of,
     world_impulse,
 )
-from .parallel import BODIES_PER_CHUNK, RESIDUAL, SUPPORT_DOWN, SUPPORT_UP, is_shared, over_contacts
+from .parallel import (
+    BODIES_PER_CHUNK,
+    LOAD,
+    RESIDUAL,
+    STORE,
+    SUPPORT_DOWN,
+    SUPPORT_UP,
+    is_shared,
+    move_impulses,
+    over_contacts,
+)
 from .tables import (
     ANGULAR,
     FRICTION_STEP,
@@ -70,6 +80,7 @@ def propagate_shocks(island, tables):
     if end == island.first_member or stepping.levels[stepping.queue[end - 1]] < 2:
         return NO_STACK
     before = over_contacts(RESIDUAL, island, tables)
+    move_impulses(STORE, island, tables)
     prepare_support_rows(island, tables)
     save_search(1.0, island, tables)
     begin = island.first_member
@@ -81,9 +92,11 @@ def propagate_shocks(island, tables):
     while last >= island.first_member:
         last = solve_level(SUPPORT_DOWN, last, island.first_member - 1, -1, island, tables)
     if search_line(island, tables) > 0.0:
+        move_impulses(LOAD, island, tables)
         if over_contacts(RESIDUAL, island, tables) < WORTH * before:
             return HELPED
         restore_search(0.0, island, tables)
+    move_impulses(LOAD, island, tables)
     return DID_NOT_HELP
 
 

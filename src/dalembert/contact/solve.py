@@ -11,7 +11,6 @@ from ..core.jit import njit
 from ..core.math3 import load3, norm
 from ..core.simd import clear
 from ..core.status import OK
-from .gauss_seidel import restore_search, save_search, search_line, warm_start
 from .joints import solve_joints
 from .parallel import (
     CORRECT_ISLANDS,
@@ -19,14 +18,19 @@ from .parallel import (
     RESIDUAL,
     SOLVE_ISLANDS,
     SOLVE_ISLANDS_IN_TURN,
+    STORE,
     SUPPORT_DOWN,
     SUPPORT_UP,
     SWEEP,
     is_alone,
+    move_impulses,
     over_colours,
     over_contacts,
     over_islands,
+    return_to_start,
     run_contact_job,
+    save_start,
+    start_island,
 )
 from .position_correction import correct_island
 from .shock_propagation import DID_NOT_HELP, EVERY, HELPED, propagate_shocks, solve_supports
@@ -131,14 +135,12 @@ def solve_island(number, tables):
     if by_rows:
         call_rows(WARM_START_ROWS, island, tables)
     else:
-        save_search(0.0, island, tables)
-        warm_start(island.first, island.end, collision.contacts, stepping.motion)
-        search_line(island, tables)
+        start_island(island, tables)
     if jointed:
         call_limits(APPLY_WARM_START, 0.0, stepping.motion, tables)
         status = solve_joints(tables)
     if resting:
-        save_search(1.0, island, tables)
+        save_start(island, tables)
     while island.iterations < options.iterations and status == OK:
         if propagates and not resting and island.iterations % EVERY == 0:
             outcome = propagate_shocks(island, tables)
@@ -147,7 +149,7 @@ def solve_island(number, tables):
                 set_waits(WAIT, island, tables)
         change = over_colours(SWEEP, island, tables)
         if resting and change > island.aim:
-            restore_search(0.0, island, tables)  # shock propagation works best before a sweep has set the stack swaying
+            return_to_start(island, tables)  # shock propagation works best before a sweep has set the stack swaying
             resting = False
             continue
         resting = False
@@ -163,6 +165,7 @@ def solve_island(number, tables):
                 island.residual = max(island.residual, limits_value(LIMITS_RESIDUAL, tables))
             if island.residual <= island.aim:
                 break
+    move_impulses(STORE, island, tables)
     store_passes(island, tables)
     return status
 

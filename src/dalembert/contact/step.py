@@ -24,11 +24,7 @@ from ..core.profiler import begin_timing, end_stage
 from ..core.simd import copy, is_finite, load, store
 from ..core.status import NON_FINITE, OK
 from ..core.tables import table_at
-from ..core.thread_pool import (
-    CONTACT_JOBS,
-    CONTACT_SLOT,
-    run_parallel,
-)
+from ..core.thread_pool import CONTACT_SLOT
 from ..dynamics.commands import BEGIN_INSTANT, BEGIN_STEP, PLACES, SETTLE, SHOW_VELOCITIES, call_commands
 from ..dynamics.kinematics import load9
 from ..model.tables import (
@@ -41,9 +37,9 @@ from ..model.tables import (
 )
 from .gauss_seidel import axes_of
 from .joints import apply_impulses, book_reaction, set_targets
-from .parallel import CONTACTS_PER_CHUNK, PREPARE, RUN_STEPS
+from .parallel import RUN_STEPS, prepare_rows
 from .position_correction import apply_correction, plan_correction
-from .restitution import limit_restitution, set_bias
+from .restitution import gap_bias, limit_restitution, set_bias
 from .solve import run_job, solve_impulses
 from .tables import (
     ANGULAR,
@@ -303,9 +299,8 @@ def fill_rows(h, with_forces, y, tables):
     """The rows of contacts, joints and bounds of a step over h, and the velocities before it. Returns a status."""
     if in_joint_space(tables):
         return call_coordinates(FILL_ROWS, h if with_forces else 0.0, y, tables.stepping.answer, tables)
-    collision = tables.collision
     load_motion(y, tables.system.bodies, tables.system.kinematics, tables.stepping.motion)
-    run_parallel(collision.job_queue, CONTACT_JOBS, PREPARE, 0, collision.counts[CONTACTS], CONTACTS_PER_CHUNK)
+    prepare_rows(tables)
     set_targets(tables)
     return call_limits(UPDATE_ROWS if with_forces else UPDATE_ROWS_IDLE, h, y, tables)
 
@@ -364,6 +359,9 @@ def set_biases(h, tables):
         call_coordinates(RATES, 0.0, motion, rates, tables)
     for i in range(tables.collision.counts[CONTACTS]):
         contact = contacts[i]
+        if contact.restitution == 0.0 and not driven:
+            contact.bias = gap_bias(contact, h, slop)
+            continue
         n, _, _ = axes_of(contact)
         if joint_space:
             u = load(rates, 3 * i)

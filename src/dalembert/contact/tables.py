@@ -203,6 +203,14 @@ class Stepping(NamedTuple):
     members: Any = column("bodies", MEMBER)
     rows: Any = column("ROW * contacts", doc="responses of contacts, see ROW")
     corrections: Any = column("contacts", unit="kg m", doc="normal multipliers of the displacements")
+    wide: Any = column("0", doc="contacts of groups, four wide, see `wide_rows`; none where nothing is swept so")
+    wide_result: Any = column(
+        "1", unit="any", doc="of a job over groups that a thread does by itself; each has its own"
+    )
+    wide_sums: Any = column("0", doc="sums over each group, and the share of a warm start that is taken")
+    wide_bodies: Any = column(
+        "0", np.int32, doc="rows of `motion` of the bodies of each group: first four, second four"
+    )
     first_impulses: Any = column(
         "3 * contacts", unit="N s", doc="of a first solution with restitution, see `restitution`"
     )

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from ..collide.detect import Detector, check, fields_of
-from ..collide.tables import AWAKE, CONTACTS, NEED_ROOM, PAIRS, UNMOVED, Collision
+from ..collide.tables import AWAKE, CONTACTS, LANE_COUNTS, NEED_ROOM, PAIRS, UNMOVED, Collision
 from ..core.c_function import C_TYPE, view
 from ..core.checkpoint_fields import COUNT, LARGE, REAL, Field, prefixed
 from ..core.jit import DISABLED
 from ..core.status import OK
 from ..core.tables import address_table, grow
-from ..core.thread_pool import CONTACT_JOBS, CONTACT_SLOT, FUNCTIONS, ThreadPool
+from ..core.thread_pool import CONTACT_JOBS, CONTACT_SLOT, FUNCTIONS, WIDE_JOBS, ThreadPool
 from ..dynamics.mechanism import Mechanism
 from ..integrate.stepper import FixedStepper, StepEvents
 from ..model.compile import Model
@@ -24,14 +24,16 @@ from ..model.tables import MOTOR
 from .contact_point import Contact
 from .diagnosis import WorstContact, described, ways_out, worst_contact
 from .limits import LIMITS_ENTRY, SoftMechanism, limits_task, with_soft_rows
-from .parallel import RUN_STEPS
+from .parallel import ALONE, RUN_STEPS, SUMS
 from .points import UNKNOWN, Owners, frame_of, impulses_of, owners_of, rows_of
 from .solve import run_job
 from .solvers import SOLVERS, ContactSolver, StepSettings, linked, make_stepping, slowness
 from .step import STEP_ENTRY, run_steps
 from .tables import AT_MOST, CALLBACKS, HELD, RESPONSE, ROW, SOFT, STEP_STAGES, ContactTables
+from .wide_rows import SIZE, WIDE_ENTRY, run_wide_job
 
 FINISHER = "interior_point"  # of islands that sweeps leave unsolved
+MANY = 32  # colliders of a scene whose large islands are swept four wide
 
 # What a checkpoint has of the records
 SAVED_OF_REPORT = {"steps": COUNT, "naps": COUNT}
@@ -86,6 +88,7 @@ class ContactStepper(FixedStepper):
     """Steps a mechanism with contact from frame to frame."""
 
     need_room = NEED_ROOM
+    _is_wide = False
     _worst: WorstContact | None = None  # of all frames so far
     _after: np.ndarray | None = None  # the state of the bodies that the last call stepped
 
@@ -100,6 +103,8 @@ class ContactStepper(FixedStepper):
         collision.linked[:] = linked(mechanism.system)
         tables = make_stepping(self._mechanism.system, model.size, ledger, settings, soft)
         self._solver = SOLVERS[settings.solver]
+        # Whether the contacts of large islands are swept four wide: in scenes of many bodies, by Gauss–Seidel
+        self._is_wide = len(collision.colliders) >= MANY and self._solver.compiled is None
         self._begin(collision, tables, settings, events)
 
     def _begin(self, collision: Collision, tables: Any, settings: StepSettings, events: StepEvents) -> None:
@@ -131,6 +136,10 @@ class ContactStepper(FixedStepper):
         """Make as much room as the contacts need, and write the addresses of all tables."""
         self._tables = grow(self._tables, contacts=len(self.collision.contacts))
         self._workspace = (self._finisher or self._solver).fit_workspace(self._workspace, self.collision.contacts)
+        if self._is_wide:
+            room = len(self.collision.contacts)  # the system gives memory only to what is written
+            wide, bodies = np.zeros(SIZE * room), np.zeros(LANE_COUNTS * room, np.int32)
+            self._tables = self._tables._replace(wide=wide, wide_bodies=bodies, wide_sums=np.zeros(SUMS * room + 1))
         workspace, callbacks = address_table(self._workspace), np.zeros(1, CALLBACKS).view(np.recarray)
         tables = ContactTables(self._mechanism.system, self.collision, self._tables, callbacks)
         callbacks.mechanism, callbacks.mechanism_data = self._mechanism.address, self._mechanism.data
@@ -142,7 +151,7 @@ class ContactStepper(FixedStepper):
         self._fit_coordinates(tables)
         # Each thread but the first has its own room for the system of one body.
         own = [
-            self._tables._replace(support_system=self._tables.support_system.copy())
+            self._tables._replace(support_system=self._tables.support_system.copy(), wide_result=np.zeros(1))
             for _ in range(1, self._pool.threads)
         ]
         each = [tables, *(tables._replace(stepping=stepping) for stepping in own)]
@@ -151,6 +160,7 @@ class ContactStepper(FixedStepper):
             self._pool.set_slot(thread, CONTACT_SLOT, int(table.ctypes.data))
         self._kernel, job = self._plain_kernel(tables) if DISABLED else self._compiled_kernel()
         self._pool.job_queue[FUNCTIONS + CONTACT_JOBS] = job
+        self._pool.job_queue[FUNCTIONS + WIDE_JOBS] = self._wide_address(tables)
 
     def _fit_coordinates(self, tables: ContactTables) -> None:
         """Write the addresses of the function and the tables of other coordinates than those of bodies."""
@@ -174,6 +184,21 @@ class ContactStepper(FixedStepper):
 
         self._job = C_TYPE(job)
         return lambda y, dydt, stop: int(run_steps(y, dydt, stop, tables)), _address_of(self._job)
+
+    def _wide_address(self, tables: ContactTables) -> int:
+        """Of the function of jobs over groups of contacts; 0 where there are none."""
+        if not self._is_wide:
+            return 0
+        if not DISABLED:
+            return WIDE_ENTRY.address
+
+        def job(slot: int, kind: int, t: float, nothing: int, begin: int, result: int, end: int) -> int:
+            best = view(result, 1)
+            best[0] = max(best[0], run_wide_job(kind % ALONE, begin, end, tables))
+            return OK
+
+        self._wide_job = C_TYPE(job)
+        return _address_of(self._wide_job)
 
     def _limits_address(self, tables: ContactTables) -> int:
         """Of the function of bounds and soft rows; 0 where there are none."""

@@ -29,7 +29,7 @@ from .jit import DISABLED, CFunction, cgutils, inlined, intrinsic, ir, njit, typ
 TICKET, DONE, OPEN = 0, 8, 16
 FUNCTION, KIND, BEGIN, END, SIZE, CHUNKS, THREADS, YIELD = range(24, 32)
 FUNCTIONS = 32  # addresses of the functions of jobs, by family:
-COLLIDE_JOBS, CONTACT_JOBS = range(2)
+COLLIDE_JOBS, CONTACT_JOBS, WIDE_JOBS = range(3)
 SLOTS, SLOT = 40, 16  # where worker slots begin, and their size
 COLLISION_SLOT, CONTACT_SLOT, RESULT = 0, 1, 8
 MOST_THREADS = 64
@@ -228,6 +228,22 @@ def run_parallel_plain(job_queue, family, kind, begin, end, size):
     return float(results[slot + RESULT])
 
 
+def run_alone_compiled(job_queue, family, kind, begin, end, data, result):
+    """Run a job on this thread, also within another job. data : what the function gets instead of the address of a slot;
+    result : (1,) of this thread, for what is returned."""
+    result[0] = 0.0
+    _call_job(job_queue[FUNCTIONS + family], data, kind, begin, address_of(result, 0), end)
+    return result[0]
+
+
+def run_alone_plain(job_queue, family, kind, begin, end, data, result):
+    """The same in Python."""
+    result[0] = 0.0
+    C_TYPE(int(job_queue[FUNCTIONS + family]))(data, kind, 0.0, 0, begin, result.ctypes.data, end)
+    return float(result[0])
+
+
+run_alone = run_alone_plain if DISABLED else njit(run_alone_compiled)
 run_parallel = run_parallel_plain if DISABLED else run_parallel_compiled
 """run_parallel(job_queue, family, kind, begin, end, size): run a job, `size` items a chunk; returns the largest result."""
 

@@ -329,7 +329,9 @@ class Impact:
         if not len(found):
             return "world", "world"
         nearest = min(found, key=lambda contact: contact.separation)
-        return self.name(int(nearest.a)), self.name(int(nearest.b))
+        pair = collision.pairs[nearest.pair]
+        a, b = int(pair.a), int(pair.b)
+        return self.owners.name(int(nearest.a), a, b), self.owners.name(int(nearest.b), a, b)
 
     def find(self, y: np.ndarray) -> Any:
         """The table of all that touches at the state y, bearing no force yet."""
