@@ -107,7 +107,17 @@ def make_stepping(
             "bounds": bounds, "slow": slowness(system), "members": members_of(system, len(bounds)),
             "state_of_bodies": np.zeros(0),
         }  # fmt: skip
-    return allocate(Stepping, sizes, options=options, soft=soft, support_system=np.zeros(SIZE_OF_SYSTEM), **joint_space)
+    bounds = joint_space["bounds"]
+    return allocate(
+        Stepping, sizes, options=options, soft=soft, support_system=np.zeros(SIZE_OF_SYSTEM),
+        numbers_of_bounds=numbers_of(bounds), numbers_of_soft=numbers_of(soft), saved_bounds=numbers_of(bounds).copy(),
+        saved_soft=numbers_of(soft).copy(), **joint_space,
+    )  # fmt: skip
+
+
+def numbers_of(records: Any) -> np.ndarray:
+    """The memory of records of 8-byte fields as numbers."""
+    return np.frombuffer(records.data, np.float64) if len(records) else np.zeros(0)
 
 
 def members_of(system: System, bounds: int) -> Any:

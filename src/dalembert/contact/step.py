@@ -16,7 +16,19 @@ In order: a run of steps and the step, its changes of velocity, its forces, and 
 
 import numpy as np
 
-from ..collide.tables import AWAKE, CONTACTS, ISLANDS, NEED_ROOM, UNMOVED, clear_warm_start, save_warm_start
+from ..collide.tables import (
+    AWAKE,
+    CONTACTS,
+    FIRST_PAIR,
+    ISLANDS,
+    NEED_ROOM,
+    PAIRS,
+    STRIP_AXIS,
+    SWEEP_AXIS,
+    UNMOVED,
+    clear_warm_start,
+    save_warm_start,
+)
 from ..core.c_function import C_SIGNATURE, COMPLETE, DERIVATIVE, DRIFT, POWERS, call_pointer, viewer
 from ..core.jit import CFunction, njit
 from ..core.math3 import add, add_scaled, cross, dot, load3, matvec, norm, scale, store3, symvec
@@ -109,6 +121,35 @@ def run_steps(y, dydt, stop, tables):
     return OK
 
 
+# A step that stops half-way, because a table is too short or the converging solver is not at hand, is made again from its
+# start, with the same bits. So all that persists from step to step, beside the state, is put back. Pairs of the step before
+# are there still, in the other half of their table.
+
+
+@njit
+def save_memory(counts, stepping):
+    """Save the passes of islands, bounds, soft rows, and where the pairs of collision detection are."""
+    passes, waits, saved = stepping.passes, stepping.waits, stepping.saved_passes
+    for body in range(passes.shape[0]):
+        saved[2 * body], saved[2 * body + 1] = passes[body], waits[body]
+    copy(stepping.saved_bounds, stepping.numbers_of_bounds)
+    copy(stepping.saved_soft, stepping.numbers_of_soft)
+    saved = stepping.saved_counts
+    saved[0], saved[1], saved[2], saved[3] = counts[FIRST_PAIR], counts[PAIRS], counts[SWEEP_AXIS], counts[STRIP_AXIS]
+
+
+@njit
+def restore_memory(counts, stepping):
+    """Put them back."""
+    passes, waits, saved = stepping.passes, stepping.waits, stepping.saved_passes
+    for body in range(passes.shape[0]):
+        passes[body], waits[body] = saved[2 * body], saved[2 * body + 1]
+    copy(stepping.numbers_of_bounds, stepping.saved_bounds)
+    copy(stepping.numbers_of_soft, stepping.saved_soft)
+    saved = stepping.saved_counts
+    counts[FIRST_PAIR], counts[PAIRS], counts[SWEEP_AXIS], counts[STRIP_AXIS] = saved[0], saved[1], saved[2], saved[3]
+
+
 @njit
 def reset_memory(stepping):
     """Forget which islands were at rest, and where shock propagation did not help."""
@@ -139,6 +180,7 @@ def step(t, y, dydt, tables):
     timer = stepping.timer
     begin_timing(timer, 1.0)
     copy(stepping.saved, y)
+    save_memory(tables.collision.counts, stepping)
     status = move_to_middle(t, h, y, dydt, tables)
     end_stage(timer, SMOOTH)
     if status == OK:
@@ -150,6 +192,7 @@ def step(t, y, dydt, tables):
     end_stage(timer, UPDATE)
     if status != OK:
         swap(y, stepping.saved)
+        restore_memory(tables.collision.counts, stepping)
     return status
 
 
@@ -214,6 +257,7 @@ def find_initial_contacts(t, y, dydt, tables):
     status."""
     stepping = tables.stepping
     copy(stepping.saved, y)
+    save_memory(tables.collision.counts, stepping)
     half, joint_space = 0.5 * stepping.options[0].dt, in_joint_space(tables)
     if joint_space:
         status = call_coordinates(PLACE, 0.0, y, stepping.answer, tables)
@@ -231,6 +275,7 @@ def find_initial_contacts(t, y, dydt, tables):
         status = NON_FINITE
     if status != OK:
         copy(y, stepping.saved)
+        restore_memory(tables.collision.counts, stepping)
     return status
 
 

@@ -26,7 +26,8 @@ from ..model.tables import STATE_SIZE, System
 # never. `ledger`: where the entries of contact stand in the state.
 OPTIONS = np.dtype(
     [("dt", "f8"), ("margin", "f8"), ("separates", "i8"), ("iterations", "i8"), ("tolerance", "f8"), ("ledger", "i8"),
-     ("predict", "i8"), ("finishes", "i8"), ("slop", "f8"), ("fresh", "i8"), ("sleep_after", "f8"), ("sleep_speed", "f8"), ("start", "f8")],
+     ("predict", "i8"), ("finishes", "i8"), ("slop", "f8"), ("fresh", "i8"),
+     ("sleep_after", "f8"), ("sleep_speed", "f8"), ("start", "f8")],
     align=True,
 )  # fmt: skip
 # What the steps reached. `deepest`: the worst overlap (m) before its correction, `largest_residual`: of the natural map
@@ -218,6 +219,11 @@ class Stepping(NamedTuple):
     first_joint_impulses: Any = column("rows", unit="N s, N m s", doc="of joints in the same solution")
     bounds: Any = column(dtype=BOUND)
     soft: Any = column(dtype=SOFT)
+    numbers_of_bounds: Any = column(doc="the memory of `bounds`, number by number")
+    numbers_of_soft: Any = column(doc="likewise of `soft`")
+    saved_bounds: Any = column(doc="these at the start of the step")
+    saved_soft: Any = column(doc="likewise")
+    saved_counts: Any = column("4", np.int64, doc="FIRST_PAIR, PAIRS and the axes of collision detection, likewise")
     targets: Any = column("rows", unit="m/s, rad/s", doc="what J v must be after the step")
     joint_impulses: Any = column("rows", unit="N s, N m s")
     change: Any = column("rows", unit="N s, N m s", doc="scratch: changes of joint impulses")
@@ -229,6 +235,7 @@ class Stepping(NamedTuple):
     contact_rates: Any = column("3 * contacts", unit="m/s", doc="of contacts in joint coordinates: see RATES")
     state_of_bodies: Any = column(doc="the state of the bodies, where that of the step is in joint coordinates")
     timer: Any = column("TIMER_SIZE", doc="see `core.profiler`")
+    saved_passes: Any = column("2 * bodies", np.int64, doc="`passes` and `waits` at the start of the step")
     passes: Any = column("bodies", np.int64, doc="sweeps of the solver in the last step, over the island of each body")
     waits: Any = column("bodies", np.int64, doc="steps without shock propagation left, since it did not help")
     slow: Any = column("bodies", unit="s", doc="for how long each body has been slow; −∞ of what never sleeps")
