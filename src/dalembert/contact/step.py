@@ -41,7 +41,7 @@ from .gauss_seidel import axes_of
 from .joints import apply_impulses, book_reaction, set_targets
 from .parallel import CONTACTS_PER_CHUNK, PREPARE, RUN_STEPS
 from .position_correction import apply_correction, plan_correction
-from .restitution import limit_restitution, set_bias
+from .restitution import add_impacts, limit_restitution, load_free_motion, make_impacts, set_bias
 from .solve import run_job, solve_impulses
 from .tables import (
     ANGULAR,
@@ -232,18 +232,22 @@ def solve_velocities(h, with_forces, y, dydt, tables):
 def find_impulses(h, with_forces, y, tables):
     """The impulses of a step, with motors at their limits and restitution; `motion` becomes the velocities after them.
     Returns a status."""
-    bounces = set_biases(h, tables)
+    bounces, impacts = set_biases(h, tables), False
+    if bounces:
+        impacts, bounces = make_impacts(h, with_forces, y, tables)
     bounces = call_limits(SET_BOUNCES, h, y, tables) != 0 or bounces
     status = solve_impulses(tables)
     trial = 0
     while status == OK and with_forces and call_limits(UPDATE_SATURATION, float(trial), y, tables) != 0:
         trial += 1
         status = call_limits(REFACTOR, h, y, tables)
-        load_motion(y, tables.system.bodies, tables.system.kinematics, tables.stepping.motion)
+        load_free_motion(impacts, y, tables)
         if status == OK:
             status = solve_impulses(tables)
     if status == OK and bounces:
-        status = limit_restitution(h, y, tables)
+        status = limit_restitution(h, impacts, y, tables)
+    if impacts:
+        add_impacts(tables)
     note_residual(tables.stepping.report[0])
     return status
 

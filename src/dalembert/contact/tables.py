@@ -195,6 +195,8 @@ class Stepping(NamedTuple):
     )
     first_motion: Any = column("MOTION * (bodies + 1)", unit="m/s, rad/s", doc="the velocities that they lead to")
     first_joint_impulses: Any = column("rows", unit="N s, N m s", doc="of joints in the same solution")
+    impacts: Any = column("3 * contacts", unit="N s", doc="impulses of the impacts of a step, see `restitution`")
+    kick: Any = column("MOTION * (bodies + 1)", unit="m/s, rad/s", doc="what forces add to the velocities in a step")
     bounds: Any = column(dtype=BOUND)
     soft: Any = column(dtype=SOFT)
     targets: Any = column("rows", unit="m/s, rad/s", doc="what J v must be after the step")
