@@ -99,7 +99,7 @@ def make_stepping(system: System, size: int, ledger: int, settings: StepSettings
     sizes = {"state": size, "bodies": bodies, "rows": rows, "contacts": 0}
     return allocate(
         Stepping, sizes, options=options, bounds=make_bounds(system, size), soft=soft, slow=slowness(system),
-        support_system=np.zeros(SIZE_OF_SYSTEM),
+        support_system=np.zeros(SIZE_OF_SYSTEM), walls=np.zeros(0),
     )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ from ..core.math3 import add, add_scaled, cross, dot, load3, norm, scale, store3
 from ..core.profiler import begin_timing, end_stage
 from ..core.simd import copy, is_finite, load, store
 from ..core.status import NON_FINITE, OK
-from ..core.tables import table_at
+from ..core.tables import own_address, table_at
 from ..core.thread_pool import (
     CONTACT_JOBS,
     CONTACT_SLOT,
@@ -37,6 +37,7 @@ from ..model.tables import (
     REACTION_TORQUE,
     STATE_SIZE,
 )
+from .fast import FIND, SIDE_A, SIDE_B, STRIKE, TIME, is_fast, outruns
 from .gauss_seidel import axes_of
 from .joints import apply_impulses, book_reaction, set_targets
 from .parallel import CONTACTS_PER_CHUNK, PREPARE, RUN_STEPS
@@ -75,6 +76,9 @@ from .tables import (
     three,
 )
 
+MOST_LOOKS = 16  # of collision detection in a step
+MOST_IMPACTS = 64  # of fast bodies in half a step
+AT_ONCE = 1e-6  # of half a step: an impact so soon after another is at the same place
 STEP_ROUNDING = 1e-9  # of a step: one that would begin so shortly before the end of the run is not made
 
 _floats = viewer(np.float64)
@@ -132,8 +136,13 @@ def step(t, y, dydt, tables):
     timer = stepping.timer
     begin_timing(timer, 1.0)
     copy(stepping.saved, y)
+    was_fast = stepping.options[0].fast != 0
+    if was_fast:
+        copy(stepping.origin, y)
     call_limits(START_STEP, h, y, tables)
-    status = drift(tables.callbacks, 0.5 * h, y, dydt)
+    status = advance(t, 0.5 * h, y, dydt, tables)
+    if was_fast:
+        save_momenta(h, y, tables)
     if status == OK:
         call_limits(SET_SOFT, h, y, tables)
         status = evaluate_forces(t + 0.5 * h, h, y, dydt, tables)
@@ -141,7 +150,7 @@ def step(t, y, dydt, tables):
     if status == OK:
         status = solve_velocities(h, True, y, dydt, tables)
     if status == OK:
-        status = drift(tables.callbacks, 0.5 * h, y, dydt)
+        status = advance(t + 0.5 * h, 0.5 * h, y, dydt, tables)
     if status == OK and tables.system.joints.shape[0] > 0:
         status = call_pointer(tables.callbacks[0].plain, tables.callbacks[0].plain_data, COMPLETE, t + h, y, dydt)
     if status == OK and not is_finite(y):
@@ -149,6 +158,8 @@ def step(t, y, dydt, tables):
     end_stage(timer, UPDATE)
     if status != OK:
         swap(y, stepping.saved)
+        if was_fast:
+            copy(y, stepping.origin)
     return status
 
 
@@ -165,12 +176,7 @@ def find_initial_contacts(t, y, dydt, tables):
     status."""
     stepping = tables.stepping
     copy(stepping.saved, y)
-    call_limits(SET_SOFT_IDLE, stepping.options[0].dt, y, tables)
-    status = call_mechanism(tables.callbacks, DERIVATIVE, t, y, dydt)
-    if status == OK:
-        call_limits(START_STEP, 0.0, y, tables)
-        half = 0.5 * stepping.options[0].dt
-        status = solve_velocities(half, False, y, dydt, tables)
+    status = resolve_impacts(t, 0.5 * stepping.options[0].dt, y, dydt, tables)
     if status == OK and not is_finite(y):
         status = NON_FINITE
     if status != OK:
@@ -179,41 +185,35 @@ def find_initial_contacts(t, y, dydt, tables):
 
 
 @njit
+def resolve_impacts(t, h, y, dydt, tables):
+    """Resolve the contacts that would close within h (s) from the state y, by impulses alone. Returns a status."""
+    call_limits(SET_SOFT_IDLE, tables.stepping.options[0].dt, y, tables)
+    status = call_mechanism(tables.callbacks, DERIVATIVE, t, y, dydt)
+    if status == OK:
+        call_limits(START_STEP, 0.0, y, tables)
+        status = solve_velocities(h, False, y, dydt, tables)
+    return status
+
+
+@njit
 def solve_velocities(h, with_forces, y, dydt, tables):
     """All changes of momentum of a step, where the bodies are: by forces over h, if `with_forces`, and by impulses.
 
-    Detects contacts; writes momenta and ledger in y, the impulses in the tables, and the displacements that remove overlap.
-    Returns a status.
+    Detects contacts, and looks again where impulses make a body faster than detection assumed; writes momenta and ledger in
+    y, the impulses in the tables, and the displacements that remove overlap. Returns a status.
     """
-    collision, stepping = tables.collision, tables.stepping
-    bodies, kinematics = tables.system.bodies, tables.system.kinematics
-    set_travel(h, bodies.shape[0], kinematics, collision)
-    status = call_pointer(
-        tables.callbacks[0].detector,
-        tables.callbacks[0].detector_data,
-        bodies.shape[0],
-        stepping.options[0].margin,
-        y,
-        y,
-    )
-    if status != OK:
-        return NEED_ROOM if status == NEED_ROOM else NON_FINITE
-    end_stage(stepping.timer, DETECTION)
-    load_motion(y, bodies, kinematics, stepping.motion)
-    run_parallel(collision.job_queue, CONTACT_JOBS, PREPARE, 0, collision.counts[CONTACTS], CONTACTS_PER_CHUNK)
-    set_targets(tables)
-    status = call_limits(UPDATE_ROWS if with_forces else UPDATE_ROWS_IDLE, h, y, tables)
-    corrected = False
-    if status == OK and with_forces:
-        corrected, status = plan_correction(tables)
-        apply_forces(h, y, dydt, tables)
-        load_motion(y, bodies, kinematics, stepping.motion)
-    elif status == OK:
-        clear_warm_start(collision)  # of another step, or of none
-    if status == OK:
-        status = find_impulses(h, with_forces, y, tables)
+    collision, stepping, bodies = tables.collision, tables.stepping, tables.system.bodies
+    options = stepping.options[0]
+    reach = options.dt if options.fast != 0 else h
+    set_travel(reach, bodies.shape[0], tables.system.kinematics, collision)
+    corrected, bounced, status = find_and_solve(h, with_forces, True, y, dydt, tables)
+    looks = 1
+    while status == OK and looks < MOST_LOOKS and outruns(reach, with_forces, bounced, tables):
+        corrected, bounced, status = find_and_solve(h, with_forces, False, y, dydt, tables)
+        looks += 1
     if status != OK:
         return status
+    note_residual(stepping.report[0])
     end_stage(stepping.timer, SOLVER)
     apply_impulses(y, tables)
     call_limits(APPLY_TO_STATE, h, y, tables)
@@ -223,16 +223,55 @@ def solve_velocities(h, with_forces, y, dydt, tables):
     if corrected:
         apply_correction(y, tables)
         call_limits(BOOK_CORRECTION_OF_SOFT, h, y, tables)
-    if with_forces and stepping.options[0].sleep_after > 0.0:
+    if with_forces and options.sleep_after > 0.0:
         put_to_sleep(y, tables)
+    if is_fast(stepping.motion, stepping.thickness, stepping.swing, options.dt):
+        options.fast = 1
+    elif with_forces:
+        options.fast = 0
     return OK
+
+
+@njit
+def find_and_solve(h, with_forces, first, y, dydt, tables):
+    """Detect the contacts within the `travel` of the bodies, and find displacements and impulses; forces act on y at the
+    `first` look only. Returns (whether positions are to be corrected, whether something bounced, a status)."""
+    collision, stepping = tables.collision, tables.stepping
+    bodies, kinematics = tables.system.bodies, tables.system.kinematics
+    status = call_pointer(
+        tables.callbacks[0].detector,
+        tables.callbacks[0].detector_data,
+        bodies.shape[0],
+        stepping.options[0].margin,
+        y,
+        y,
+    )
+    if status != OK:
+        return False, False, NEED_ROOM if status == NEED_ROOM else NON_FINITE
+    end_stage(stepping.timer, DETECTION)
+    load_motion(y if first or not with_forces else stepping.saved, bodies, kinematics, stepping.motion)
+    run_parallel(collision.job_queue, CONTACT_JOBS, PREPARE, 0, collision.counts[CONTACTS], CONTACTS_PER_CHUNK)
+    set_targets(tables)
+    status = call_limits(UPDATE_ROWS if with_forces else UPDATE_ROWS_IDLE, h, y, tables)
+    corrected, bounced = False, False
+    if status == OK and with_forces:
+        corrected, status = plan_correction(tables)
+        if first:
+            apply_forces(h, y, dydt, tables)
+        load_motion(y, bodies, kinematics, stepping.motion)
+    elif status == OK:
+        clear_warm_start(collision)  # of another step, or of none
+    if status == OK:
+        bounced, status = find_impulses(h, with_forces, y, tables)
+    return corrected, bounced, status
 
 
 @njit
 def find_impulses(h, with_forces, y, tables):
     """The impulses of a step, with motors at their limits and restitution; `motion` becomes the velocities after them.
-    Returns a status."""
+    Returns (whether something bounced, a status)."""
     bounces, impacts = set_biases(h, tables), False
+    bounced = bounces
     if bounces:
         impacts, bounces = make_impacts(h, with_forces, y, tables)
     bounces = call_limits(SET_BOUNCES, h, y, tables) != 0 or bounces
@@ -248,8 +287,7 @@ def find_impulses(h, with_forces, y, tables):
         status = limit_restitution(h, impacts, y, tables)
     if impacts:
         add_impacts(tables)
-    note_residual(tables.stepping.report[0])
-    return status
+    return bounced, status
 
 
 @njit
@@ -277,6 +315,70 @@ def set_biases(h, tables):
         u = dot(n, relative_velocity(motion, contact, load3(contact.arm_a), load3(contact.arm_b)))
         bounces = set_bias(contact, h, slop, load(rows, ROW * i + BEFORE), u) or bounces
     return bounces
+
+
+# Free motion -------------------------------------------------------------------------------------------------------------
+#
+# Where something is fast, it stops at each impact that the contacts of the step did not prevent (`continuous`). Impulses act
+# there on all that touches. An impact of a pair that is still there after that ends by an impulse on this pair alone.
+
+
+@njit
+def advance(t, h, y, dydt, tables):
+    """Free motion over h from t (s), in place, with the impacts of fast bodies. Returns a status."""
+    callbacks, stepping = tables.callbacks, tables.stepping
+    if stepping.options[0].fast == 0:
+        return drift(callbacks, h, y, dydt)
+    watch, impact, report = callbacks[0].continuous, stepping.impact, stepping.report[0]
+    if watch == 0:
+        return NEED_ROOM
+    left, last = h, (-1.0, -1.0)
+    for _ in range(MOST_IMPACTS):
+        status = call_pointer(watch, own_address(tables), FIND, left, y, dydt)
+        if status != OK or impact[TIME] >= left:
+            return drift(callbacks, left, y, dydt) if status == OK else status
+        again = impact[TIME] <= AT_ONCE * h and last[0] == impact[SIDE_A] and last[1] == impact[SIDE_B]
+        last = impact[SIDE_A], impact[SIDE_B]
+        status = drift(callbacks, impact[TIME], y, dydt)
+        left -= impact[TIME]
+        report.impacts += 1
+        if status == OK and again:
+            status = call_pointer(watch, own_address(tables), STRIKE, left, y, dydt)
+        elif status == OK:
+            status = resolve_impacts(t + h - left, left, y, dydt, tables)
+        if status != OK:
+            return status
+    return hold_fast(left, y, dydt, tables)
+
+
+@njit
+def hold_fast(h, y, dydt, tables):
+    """Free motion over h (s) of what is not fast, after too many impacts; the others stay where they are. What the forces
+    would have done along their way is booked as work of projection. Returns a status."""
+    stepping, kinematics, bodies = tables.stepping, tables.system.kinematics, tables.system.bodies
+    moves, kept = stepping.moves, stepping.shift
+    stepping.report[0].held += 1
+    for i in range(bodies.shape[0]):
+        for k in range(7):
+            store(kept, MOTION * i + k, load(y, STATE_SIZE * i + k))
+    status = drift(tables.callbacks, h, y, dydt)
+    entry = y.shape[0] - len(LEDGER) + PROJECTION_WORK
+    for i in range(bodies.shape[0]):
+        if moves[i] > 0.0:
+            y[entry] += h * bodies[i].inverse_mass * dot(load3(kinematics[i].force), three(y, STATE_SIZE * i + 7))
+            for k in range(7):
+                store(y, STATE_SIZE * i + k, load(kept, MOTION * i + k))
+    return status
+
+
+@njit
+def save_momenta(h, y, tables):
+    """The momenta in y, after impacts in the first half of a step, become those before its middle."""
+    saved = tables.stepping.saved
+    for i in range(tables.system.bodies.shape[0]):
+        for k in range(STATE_SIZE * i + 7, STATE_SIZE * (i + 1)):
+            store(saved, k, load(y, k))
+    call_limits(START_STEP, h, y, tables)
 
 
 # Forces -----------------------------------------------------------------------------------------------------------------

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ..collide.curved import DISTANCE_ENTRY, distance
 from ..collide.detect import Detector, check, fields_of
-from ..collide.tables import AWAKE, CONTACTS, NEED_ROOM, PAIRS, UNMOVED, Collision
+from ..collide.tables import AWAKE, CONTACTS, DISTANCE, NEED_ROOM, PAIRS, UNMOVED, Collision
 from ..core.c_function import C_TYPE, view
 from ..core.checkpoint_fields import COUNT, LARGE, REAL, Field, prefixed
 from ..core.jit import DISABLED
@@ -21,6 +22,8 @@ from ..dynamics.mechanism import Mechanism
 from ..integrate.stepper import FixedStepper, StepEvents
 from ..model.compile import Model
 from ..model.tables import MOTOR
+from .continuous import CONTINUOUS_ENTRY, continuous_task
+from .fast import half_thickness, sizes_of_bodies
 from .limits import LIMITS_ENTRY, SoftMechanism, limits_task, with_soft_rows
 from .parallel import RUN_STEPS
 from .solve import run_job
@@ -30,7 +33,7 @@ from .tables import AT_MOST, CALLBACKS, HELD, SOFT, STEP_STAGES, ContactTables
 
 # What a checkpoint has of the records
 SAVED_OF_REPORT = {"steps": COUNT, "naps": COUNT}
-SAVED_OF_OPTIONS = {"start": REAL, "fresh": (0.0, 1.0)}
+SAVED_OF_OPTIONS = {"start": REAL, "fresh": (0.0, 1.0), "fast": (0.0, 1.0)}
 SAVED_OF_BOUNDS = {"impulse": REAL, "state": (float(HELD), float(AT_MOST))}
 SAVED_OF_SOFT = {"state": (float(HELD), float(AT_MOST))}
 
@@ -81,6 +84,8 @@ class ContactStepper(FixedStepper):
         soft = own.rows if isinstance(own, SoftMechanism) else np.zeros(0, SOFT).view(np.recarray)
         collision.linked[:] = linked(mechanism.system)
         tables = make_stepping(self._mechanism.system, model.size, ledger, settings, soft)
+        tables.thickness[:], tables.swing[:] = sizes_of_bodies(collision, len(tables.thickness))
+        tables = tables._replace(walls=half_thickness(collision))
         self._solver = SOLVERS[settings.solver]
         self._workspace = self._solver.make_workspace(self._mechanism, settings, tables.bounds)
         self._begin(collision, tables, settings, events)
@@ -114,6 +119,7 @@ class ContactStepper(FixedStepper):
         callbacks.detector, callbacks.detector_data = self._detector.address, self._detector.data
         callbacks.limits, callbacks.solver = self._limits_address(tables), self._solver_address(tables)
         callbacks.workspace = workspace.ctypes.data
+        callbacks.continuous = self._continuous_address(tables)
         # Each thread but the first has its own room for the system of one body.
         own = [
             self._tables._replace(support_system=self._tables.support_system.copy())
@@ -168,6 +174,25 @@ class ContactStepper(FixedStepper):
             return compiled.address
         self._callback = C_TYPE(lambda data, task, *_: int(function(task, tables, self._workspace)))
         return _address_of(self._callback)
+
+    def _continuous_address(self, tables: ContactTables) -> int:
+        """Of continuous collision detection, and of the distances that it measures; 0 where nothing has been fast yet."""
+        if not tables.stepping.options.fast[0]:
+            return 0
+        functions = self.collision.functions
+        if not DISABLED:
+            functions[DISTANCE] = DISTANCE_ENTRY.address
+            return CONTINUOUS_ENTRY.address
+
+        def measure(data: int, number: int, bound: float, *_: int) -> int:
+            return int(distance(number, bound, tables.collision))
+
+        def call(data: int, task: int, h: float, y: int, n: int, out: int, m: int) -> int:
+            return int(continuous_task(task, h, view(y, n), tables))
+
+        self._measure, self._continuous = C_TYPE(measure), C_TYPE(call)
+        functions[DISTANCE] = _address_of(self._measure)
+        return _address_of(self._continuous)
 
     def restart(self, time: float) -> None:
         """Begin anew at a time (s)."""

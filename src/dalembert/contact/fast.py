@@ -1,0 +1,100 @@
+"""Fast bodies: which may move by more than a part of their thickness in a step, and which outrun collision detection.
+
+Collision detection finds what is within reach of a body at its velocity before the step. An impulse may make it faster than
+that: then the step looks again, with the new velocities (`outruns`). What is fast in relation to its thickness is watched in
+free motion too (`continuous`).
+
+In order: sizes of bodies, for Python; whether some body is fast; whether one outruns detection; the numbers of an impact.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..core.jit import njit
+from ..core.math3 import load3, norm
+from ..core.simd import load, store
+from ..scene.shapes.base import BOX, CAPSULE, HALF_SPACE, HULL, MESH, SPHERE
+from .tables import ANGULAR, INVERSE_MASS, LINEAR, MOTION, three
+
+FAST = 0.5  # of its thickness: a body that may move farther in a step is fast
+OUTRUN = 0.25  # of its thickness: how much farther than collision detection assumed a body may move
+# Numbers of `impact`: the time (s from now; infinite: none), the pair of colliders, the unit normal from a to b, and the
+# point midway between the surfaces.
+TIME, SIDE_A, SIDE_B, IMPACT_NORMAL, IMPACT_POINT = 0, 1, 2, 3, 6
+FIND, STRIKE = 0, 1  # tasks of `continuous`
+
+
+# Sizes ------------------------------------------------------------------------------------------------------------------
+
+
+def half_thickness(collision: Any) -> np.ndarray:
+    """(colliders,) m: half the least thickness of each collider, or less; infinite for half-spaces and meshes."""
+    found = np.full(len(collision.colliders), np.inf)
+    for i, collider in enumerate(collision.colliders):
+        kind, size = int(collider["kind"]), np.asarray(collider["size"])
+        if kind in (HALF_SPACE, MESH):
+            continue
+        if kind == HULL:
+            first, number = int(collider["first_vertex"]), int(collider["vertices"])
+            corners = np.reshape(collision.vertices, (-1, 3))[first : first + number]
+            faces = collision.faces[int(collider["first_face"]) : int(collider["first_face"]) + int(collider["faces"])]
+            found[i] = float((faces["offset"] - faces["normal"] @ corners.mean(axis=0)).min())
+        elif kind in (SPHERE, CAPSULE):
+            found[i] = size[0]
+        elif kind == BOX:
+            found[i] = size.min()
+        else:
+            found[i] = 0.3 * size[size > 0.0].min()
+    return found
+
+
+def sizes_of_bodies(collision: Any, bodies: int) -> tuple[np.ndarray, np.ndarray]:
+    """(bodies,) half the least thickness of each (m), infinite without a collider; and how far from its centre it has points
+    that its rotation moves out of where it was (m)."""
+    thin, turning = np.full(bodies, np.inf), np.zeros(bodies)
+    for collider, thickness in zip(collision.colliders, half_thickness(collision), strict=True):
+        body = int(collider["body"])
+        if body >= bodies:
+            continue
+        ball = int(collider["kind"]) == SPHERE
+        outer = float(np.linalg.norm(collider["position"])) + (0.0 if ball else float(collider["radius"]))
+        thin[body], turning[body] = min(thin[body], float(thickness)), max(turning[body], outer)
+    return thin, turning
+
+
+# During a step ----------------------------------------------------------------------------------------------------------
+
+
+@njit
+def is_fast(motion, thickness, swing, h):
+    """Whether some body may move by more than a part of its thickness within h (s)."""
+    for i in range(thickness.shape[0]):
+        at = MOTION * i
+        moved = norm(three(motion, at + LINEAR)) + load(swing, i) * norm(three(motion, at + ANGULAR))
+        if h * moved > FAST * load(thickness, i):
+            return True
+    return False
+
+
+@njit
+def outruns(h, with_forces, bounced, tables):
+    """Whether some body is so much faster after the impulses that it may meet what detection did not look for within h (s);
+    if it has `bounced`, any that is faster. Extends the `travel` of these bodies."""
+    stepping, travel, kinematics = tables.stepping, tables.collision.travel, tables.system.kinematics
+    motion, thickness, swing = stepping.motion, stepping.thickness, stepping.swing
+    least, found = 0.5 * stepping.options[0].margin, False
+    for i in range(thickness.shape[0]):
+        at = MOTION * i
+        moved, turned = h * norm(three(motion, at + LINEAR)), h * norm(three(motion, at + ANGULAR))
+        beyond = moved - load(travel, 2 * i) + load(swing, i) * max(0.0, turned - load(travel, 2 * i + 1)) - least
+        if beyond <= 0.0 or thickness[i] == math.inf:
+            continue
+        if with_forces:
+            beyond -= h * h * load(motion, at + INVERSE_MASS) * norm(load3(kinematics[i].force))
+        if beyond > (0.0 if bounced else OUTRUN * load(thickness, i)):
+            store(travel, 2 * i, max(moved, load(travel, 2 * i)))
+            store(travel, 2 * i + 1, max(turned, load(travel, 2 * i + 1)))
+            found = True
+    return found
