@@ -22,7 +22,7 @@ def test_no_shot_leaves_the_room_or_goes_through_the_plate(seed):
     for number in range(seed, seed + 8):
         through, simulation = passed_through(number)
         assert not through, f"shot {number}"
-        assert simulation.report.energy_residual_relative < 1e-3
+        assert sum(simulation.report.work.values()) <= 1e-9 * simulation.report.energy_scale
 
 
 @pytest.mark.parametrize("kind", ["box", "mesh"])
@@ -36,7 +36,7 @@ def test_a_resting_ball_that_another_drives_at_a_wall_stops_there(speed, dt, kin
     run = dal.simulate(scene, 2.0 / speed + 3 * dt, dt=dt)
     np.testing.assert_allclose(run.state.position[:, 0], (0.95, 0.85), atol=1e-4)
     np.testing.assert_allclose(run.state.velocity, 0.0, atol=1e-5 * speed)
-    assert run.report.contact.penetration < 1e-3
+    assert run.report.contact.penetration < 0.05 * 0.05 + 1.1 * run.report.contact.residual * dt
 
 
 @pytest.mark.parametrize("dt", [1 / 60, 1 / 240])
@@ -70,7 +70,9 @@ def test_a_thin_rod_that_spins_does_not_go_through_a_thin_plate():
     for spin in (50.0, 200.0, 500.0):
         scene = dal.Scene("rod", material=dal.Material(0.0, 0.0), gravity=(0.0, 0.0, 0.0))
         scene.add_obstacle("plate", dal.Box(0.02, 2.0, 2.0), position=(0.3, 0.0, 0.0))
-        scene.add_body("rod", dal.Capsule(0.01, 1.0), mass=1.0, position=(0.1, 0.0, 0.0), angular_velocity=(0, -spin, 0))
+        scene.add_body(
+            "rod", dal.Capsule(0.01, 1.0), mass=1.0, position=(0.1, 0.0, 0.0), angular_velocity=(0, -spin, 0)
+        )
         run = dal.simulate(scene, 0.2, dt=1 / 60)
         w, x, y, z = run.state.orientation[0]
         tip = 0.5 * abs(2.0 * (x * z + w * y))

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..collide.broad_phase import nine
 from ..collide.curved import NORMAL, POINT_A, POINT_B, SEPARATION
-from ..collide.gjk import FAR, load_point
+from ..collide.gjk import FAR, core_radius, load_point, support
 from ..collide.polyhedron import show
 from ..collide.tables import AWAKE, DISTANCE, FIRST_PAIR, PAIRS
 from ..core.c_function import C_SIGNATURE, call_pointer, viewer
@@ -49,7 +49,7 @@ from .fast import FAST, FIND, IMPACT_NORMAL, IMPACT_POINT, SIDE_A, SIDE_B, TIME
 from .joints import add_impulse, book_reaction
 from .tables import IMPACT, ContactTables, three
 
-DEPTH = 0.1  # of the thickness of the thinner of two: how deep they may go in free motion
+DEPTH = 0.05  # of the thickness of the thinner of two: how deep they may go in free motion
 TOUCH = 0.1  # of that depth: nearer than this they touch
 MOST_ADVANCES = 2000  # of one pair
 _floats = viewer(np.float64)
@@ -101,13 +101,15 @@ def place_at(number, t, y, system, collision):
 
 
 @njit
-def mark_fast(h, y, system, stepping):
-    """Fill `moves` with the greatest displacement of the points of each body within h (s), or −1 for those that are not
-    fast."""
-    moves, thickness, swing = stepping.moves, stepping.thickness, stepping.swing
+def mark_fast(y, system, stepping):
+    """Fill `turns` with how far a step turns the points of each body, and `moves` with their greatest displacement in it, or
+    −1 for those that are not fast."""
+    moves, turns, thickness, swing = stepping.moves, stepping.turns, stepping.thickness, stepping.swing
+    h = stepping.options[0].dt
     for i in range(system.bodies.shape[0]):
         v, omega = speeds_of(i, principal_axes(i, y, system.bodies), y, system.bodies)
-        moved = stepping.options[0].dt * (norm(v) + swing[i] * norm(omega))
+        turns[i] = h * swing[i] * norm(omega)
+        moved = h * norm(v) + turns[i]
         moves[i] = moved if moved > FAST * thickness[i] else -1.0
 
 
@@ -121,9 +123,7 @@ def signed_distance(a, b, n, bound, collision):
     for k in range(3):
         scratch[k] = n[k]
     number = a * collision.colliders.shape[0] + b
-    status = call_pointer(
-        collision.functions[DISTANCE], own_address(collision), number, bound, scratch, scratch
-    )
+    status = call_pointer(collision.functions[DISTANCE], own_address(collision), number, bound, scratch, scratch)
     middle = scale(0.5, add(load_point(scratch, POINT_A), load_point(scratch, POINT_B)))
     separation = load(scratch, SEPARATION)
     if status == FAR:
@@ -132,14 +132,39 @@ def signed_distance(a, b, n, bound, collision):
 
 
 @njit
-def may_meet(a, b, h, y, tables):
-    """Whether the balls about two colliders meet within h (s)."""
-    collision, bodies = tables.collision, tables.system.bodies
+def are_apart(pair, n, h, y, tables):
+    """Whether a plane of normal n, that of the last contact of a pair, proves that it does not go too deep within h (s). Both
+    are at their `places`."""
+    collision, stepping, bodies = tables.collision, tables.stepping, tables.system.bodies
+    if not dot(n, n) > 0.0:
+        return False
+    a, b = pair.a, pair.b
     one, two = collision.colliders[a], collision.colliders[b]
     if two.kind == MESH:
-        return True
+        show(two, pair.facet, collision)
+    far_a = dot(n, support(one, collision.places[a], collision.vertices, n)) + core_radius(one)
+    far_b = dot(n, support(two, collision.places[b], collision.vertices, scale(-1.0, n))) - core_radius(two)
+    i, j, share = one.body, two.body, h / stepping.options[0].dt
+    closing, turning = 0.0, 0.0
+    if i < bodies.shape[0]:
+        closing += bodies[i].inverse_mass * dot(n, three(y, STATE_SIZE * i + 7))
+        turning += share * stepping.turns[i]
+    if j < bodies.shape[0]:
+        closing -= bodies[j].inverse_mass * dot(n, three(y, STATE_SIZE * j + 7))
+        turning += share * stepping.turns[j]
+    nearest = far_b - far_a - h * max(0.0, closing) - turning
+    return nearest > -DEPTH * min(stepping.walls[a], stepping.walls[b])
+
+
+@njit
+def may_meet(a, b, h, y, tables):
+    """Whether the balls about two colliders meet within h (s). Writes their `places`."""
+    collision, bodies = tables.collision, tables.system.bodies
+    one, two = collision.colliders[a], collision.colliders[b]
     x_a, v_a, _ = place_at(a, 0.0, y, tables.system, collision)
     x_b, v_b, _ = place_at(b, 0.0, y, tables.system, collision)
+    if two.kind == MESH:
+        return True
     reach = one.radius + two.radius
     if one.body < bodies.shape[0]:
         reach += norm(load3(one.position))
@@ -225,18 +250,22 @@ def find_impact(h, y, tables):
     """The first impact of a fast body within h (s) from the state y, into `impact`."""
     collision, stepping, system = tables.collision, tables.stepping, tables.system
     impact, first_impact = stepping.impact, stepping.first_impact
-    mark_fast(h, y, system, stepping)
+    mark_fast(y, system, stepping)
     moves, colliders, bodies = stepping.moves, collision.colliders, system.bodies.shape[0]
     first, best = collision.counts[FIRST_PAIR], math.inf
     for k in range(collision.counts[PAIRS]):
         pair = collision.pairs[first + k]
         i, j = colliders[pair.a].body, colliders[pair.b].body
-        if colliders[pair.b].kind == HALF_SPACE or not ((i < bodies and moves[i] > 0.0) or (j < bodies and moves[j] > 0.0)):
+        if colliders[pair.b].kind == HALF_SPACE or not (
+            (i < bodies and moves[i] > 0.0) or (j < bodies and moves[j] > 0.0)
+        ):
             continue
         if collision.asleep[i] != AWAKE and collision.asleep[j] != AWAKE:
             continue
         until = min(h, best)
         if not may_meet(pair.a, pair.b, until, y, tables):
+            continue
+        if are_apart(pair, load3(collision.manifolds[k].normal), until, y, tables):
             continue
         t = time_of_impact(pair, until, y, tables)
         if t < best:

@@ -12,14 +12,17 @@ from typing import Any
 
 import numpy as np
 
+from ..collide.tables import CONTACTS
 from ..core.jit import njit
-from ..core.math3 import load3, norm
+from ..core.math3 import load3, norm, store3
 from ..core.simd import load, store
 from ..scene.shapes.base import BOX, CAPSULE, HALF_SPACE, HULL, MESH, SPHERE
 from .tables import ANGULAR, INVERSE_MASS, LINEAR, MOTION, three
 
-FAST = 0.5  # of its thickness: a body that may move farther in a step is fast
-OUTRUN = 0.25  # of its thickness: how much farther than collision detection assumed a body may move
+FAST = 0.75  # of half its thickness: a body that may move farther in a step is fast
+FAR_AHEAD = 2.0  # times half its thickness: what is farther ahead of a fast body has no contact yet
+OUTRUN = 0.25  # of half its thickness: how much farther than collision detection assumed a body may move
+BEYOND = 1e6  # m: the separation of a contact that is left to continuous collision detection
 # Numbers of `impact`: the time (s from now; infinite: none), the pair of colliders, the unit normal from a to b, and the
 # point midway between the surfaces.
 TIME, SIDE_A, SIDE_B, IMPACT_NORMAL, IMPACT_POINT = 0, 1, 2, 3, 6
@@ -98,3 +101,23 @@ def outruns(h, with_forces, bounced, tables):
             store(travel, 2 * i + 1, max(turned, load(travel, 2 * i + 1)))
             found = True
     return found
+
+
+@njit
+def ignore_far_ahead(h, tables):
+    """Separate the contacts that are far ahead of fast bodies, which may pass beside them: their normals are those of another
+    place. Continuous collision detection finds these impacts where they happen."""
+    stepping, contacts = tables.stepping, tables.collision.contacts
+    motion, thickness = stepping.motion, stepping.thickness
+    for i in range(tables.collision.counts[CONTACTS]):
+        contact = contacts[i]
+        least, fast = math.inf, False
+        for body in (contact.a, contact.b):
+            if body < thickness.shape[0]:
+                moved = h * norm(three(motion, MOTION * body + LINEAR))
+                moved += h * stepping.swing[body] * norm(three(motion, MOTION * body + ANGULAR))
+                fast = fast or moved > FAR_AHEAD * thickness[body]
+                least = min(least, thickness[body])
+        if fast and contact.separation > FAR_AHEAD * least:
+            contact.separation = BEYOND
+            store3(contact.impulse, (0.0, 0.0, 0.0))

@@ -18,7 +18,8 @@ kinetic energy than there was (Kane & Levinson 1985; Stronge 1990), and then the
 of the impulses without and with restitution, with the largest θ ≤ 1 at which ΔT = 0. It pushes and never pulls, its friction
 lies in the cone (which is convex), and nothing closes that does not close in either solution.
 
-What is not resolved in `ELASTIC_ROUNDS` is left to the solution without restitution, which follows for all contacts.
+Elastic contacts, which lose nothing that would hide it, bounce in the order in which their gaps close: in one round the points
+of one pair of bodies, and what closes at the same time. What is not resolved in `ELASTIC_ROUNDS` is left to the solution without restitution, which follows for all contacts.
 
 In an island with joints all contacts and stops bounce at once, J v⁺ = −e J v⁻, limited by the same mixture.
 
@@ -54,7 +55,8 @@ from .tables import (
 ROUNDING = 1e-12  # of the work in both directions: a smaller gain is rounding
 CLOSED = 0.1  # of the slop: smaller gaps of contacts that bore force are closed
 ELASTIC = 0.99  # a larger coefficient of restitution gets more rounds
-ELASTIC_ROUNDS, ROUNDS = 500, 20  # most rounds of impacts in a step
+ELASTIC_ROUNDS, ROUNDS = 1000, 20  # most rounds of impacts in a step
+AT_ONCE = 1e-9  # of the step: gaps that close so shortly after each other close at the same time
 SWEEPS = 50  # most sweeps of a round
 SOLVED = 1e-12  # of the fastest approach: the sweeps of a round end where none changes a velocity by more
 NONE, SMOOTH, ROUGH = range(3)  # the kinds of a round: nothing bounces, all without friction, some with friction
@@ -95,7 +97,8 @@ def bounces_now(contact, h, slop, w, v):
 # Rounds of impacts ------------------------------------------------------------------------------------------------------
 #
 # Scratch of a round: its impulses q in `search_impulses`, those of a first solution in `first_impulses`, the velocities
-# before it in `search_motion`, and the bias of each contact in `corrections`, infinite for one that does not bounce.
+# before it in `search_motion`, and the bias of each contact in `corrections`, infinite for one that does not bounce. Gaps of
+# elastic islands at the time of the round are in `support_rows`.
 
 
 @njit
@@ -141,8 +144,12 @@ def make_impacts_of(island, h, tables):
     for i in range(island.first, island.end):
         if contacts[i].restitution > ELASTIC:
             most = ELASTIC_ROUNDS
+    for i in range(island.first, island.end):
+        stepping.support_rows[i] = max(contacts[i].separation, 0.0)
     for number in range(most):
         kind, fastest = choose_impacts(island, h, tables)
+        if kind != NONE and most == ELASTIC_ROUNDS:
+            keep_first(island, h, tables)
         if kind == NONE:
             if number > 0 and not closes(island, h, tables):
                 for i in range(island.first, island.end):
@@ -197,6 +204,26 @@ def choose_impacts(island, h, tables):
             w = normal_velocity(contacts[i], stepping.motion) - k
             bias[i] = e * w if kind == ROUGH else -k * e / (1.0 + e)
     return kind, fastest
+
+
+@njit
+def keep_first(island, h, tables):
+    """Of the contacts that bounce keep those that close first, and advance the gaps to that time: the others do not bounce in
+    this round."""
+    stepping, contacts = tables.stepping, tables.collision.contacts
+    bias, gaps, motion = stepping.corrections, stepping.support_rows, stepping.motion
+    first, a, b = math.inf, -1, -1
+    for i in range(island.first, island.end):
+        if bias[i] < math.inf:
+            time = gaps[i] / -normal_velocity(contacts[i], motion)
+            if time < first:
+                first, a, b = time, contacts[i].a, contacts[i].b
+    for i in range(island.first, island.end):
+        contact = contacts[i]
+        gaps[i] += first * normal_velocity(contact, motion)
+        if gaps[i] > AT_ONCE * h * -normal_velocity(contact, motion) and (contact.a != a or contact.b != b):
+            bias[i] = math.inf
+        gaps[i] = max(gaps[i], 0.0)
 
 
 # One round --------------------------------------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ from ..model.tables import (
     REACTION_TORQUE,
     STATE_SIZE,
 )
-from .fast import FIND, SIDE_A, SIDE_B, STRIKE, TIME, is_fast, outruns
+from .fast import FIND, SIDE_A, SIDE_B, STRIKE, TIME, ignore_far_ahead, is_fast, outruns
 from .gauss_seidel import axes_of
 from .joints import apply_impulses, book_reaction, set_targets
 from .parallel import CONTACTS_PER_CHUNK, PREPARE, RUN_STEPS
@@ -251,6 +251,11 @@ def find_and_solve(h, with_forces, first, y, dydt, tables):
     end_stage(stepping.timer, DETECTION)
     load_motion(y if first or not with_forces else stepping.saved, bodies, kinematics, stepping.motion)
     run_parallel(collision.job_queue, CONTACT_JOBS, PREPARE, 0, collision.counts[CONTACTS], CONTACTS_PER_CHUNK)
+    options = stepping.options[0]
+    if not with_forces and is_fast(stepping.motion, stepping.thickness, stepping.swing, options.dt):
+        options.fast = 1
+    if options.fast != 0:
+        ignore_far_ahead(options.dt, tables)
     set_targets(tables)
     status = call_limits(UPDATE_ROWS if with_forces else UPDATE_ROWS_IDLE, h, y, tables)
     corrected, bounced = False, False
