@@ -190,8 +190,8 @@ def front_of(b, number, collision):
 
 @njit
 def time_of_impact(pair, h, y, tables):
-    """The time within h (s) at which a pair would go too deep; infinite if it does not. Then `impact` holds what else is known
-    of the impact, but for the time."""
+    """The time within h (s) at which a pair would go too deep; infinite if it does not. Then `impact` holds what else is
+    known of the impact, but for the time."""
     collision, stepping, system = tables.collision, tables.stepping, tables.system
     a, b = pair.a, pair.b
     one, two = collision.colliders[a], collision.colliders[b]

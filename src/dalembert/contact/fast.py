@@ -84,7 +84,7 @@ def is_fast(motion, thickness, swing, h):
 @njit
 def outruns(h, with_forces, bounced, tables):
     """Whether some body is so much faster after the impulses that it may meet what detection did not look for within h (s);
-    if it has `bounced`, any that is faster. Extends the `travel` of these bodies."""
+    if elastic bodies `bounced`, any that is faster. Extends the `travel` of these bodies."""
     stepping, travel, kinematics = tables.stepping, tables.collision.travel, tables.system.kinematics
     motion, thickness, swing = stepping.motion, stepping.thickness, stepping.swing
     least, found = 0.5 * stepping.options[0].margin, False
@@ -106,8 +106,10 @@ def outruns(h, with_forces, bounced, tables):
 @njit
 def ignore_far_ahead(h, tables):
     """Separate the contacts that are far ahead of fast bodies, which may pass beside them: their normals are those of another
-    place. Continuous collision detection finds these impacts where they happen."""
+    place. Continuous collision detection finds these impacts where they happen. The normal of a half-space is the same
+    everywhere."""
     stepping, contacts = tables.stepping, tables.collision.contacts
+    colliders, pairs = tables.collision.colliders, tables.collision.pairs
     motion, thickness = stepping.motion, stepping.thickness
     for i in range(tables.collision.counts[CONTACTS]):
         contact = contacts[i]
@@ -118,6 +120,6 @@ def ignore_far_ahead(h, tables):
                 moved += h * stepping.swing[body] * norm(three(motion, MOTION * body + ANGULAR))
                 fast = fast or moved > FAR_AHEAD * thickness[body]
                 least = min(least, thickness[body])
-        if fast and contact.separation > FAR_AHEAD * least:
+        if fast and contact.separation > FAR_AHEAD * least and colliders[pairs[contact.pair].b].kind != HALF_SPACE:
             contact.separation = BEYOND
             store3(contact.impulse, (0.0, 0.0, 0.0))

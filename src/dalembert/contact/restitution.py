@@ -18,8 +18,9 @@ kinetic energy than there was (Kane & Levinson 1985; Stronge 1990), and then the
 of the impulses without and with restitution, with the largest θ ≤ 1 at which ΔT = 0. It pushes and never pulls, its friction
 lies in the cone (which is convex), and nothing closes that does not close in either solution.
 
-Elastic contacts, which lose nothing that would hide it, bounce in the order in which their gaps close: in one round the points
-of one pair of bodies, and what closes at the same time. What is not resolved in `ELASTIC_ROUNDS` is left to the solution without restitution, which follows for all contacts.
+Elastic contacts, which lose nothing that would hide it, bounce in the order in which their gaps close: in one round the
+points of one pair of bodies, and what closes at the same time. What is not resolved in so many rounds is left to the solution
+without restitution, which follows for all contacts.
 
 In an island with joints all contacts and stops bounce at once, J v⁺ = −e J v⁻, limited by the same mixture.
 
@@ -30,7 +31,7 @@ import math
 
 from ..collide.tables import CONTACTS, ISLANDS
 from ..core.jit import inlined, njit
-from ..core.math3 import dot, load3, store3
+from ..core.math3 import dot, load3, norm, store3
 from ..core.simd import copy, load, store
 from ..core.status import OK
 from .gauss_seidel import apply, axes_of, world_impulse
@@ -50,15 +51,19 @@ from .tables import (
     copy_velocities,
     load_motion,
     relative_velocity,
+    three,
 )
 
 ROUNDING = 1e-12  # of the work in both directions: a smaller gain is rounding
 CLOSED = 0.1  # of the slop: smaller gaps of contacts that bore force are closed
 ELASTIC = 0.99  # a larger coefficient of restitution gets more rounds
-ELASTIC_ROUNDS, ROUNDS = 1000, 20  # most rounds of impacts in a step
+ELASTIC_ROUNDS, ROUNDS = 1000, 4  # most rounds of impacts in a step
 AT_ONCE = 1e-9  # of the step: gaps that close so shortly after each other close at the same time
-SWEEPS = 50  # most sweeps of a round
-SOLVED = 1e-12  # of the fastest approach: the sweeps of a round end where none changes a velocity by more
+SWEEPS, ROUGH_SWEEPS = 50, 10  # most sweeps of a round without and with friction
+SOLVED, NEARLY_SOLVED = (
+    1e-12,
+    1e-9,
+)  # of the fastest approach: where the sweeps of a round without and with friction end
 NONE, SMOOTH, ROUGH = range(3)  # the kinds of a round: nothing bounces, all without friction, some with friction
 
 
@@ -85,40 +90,41 @@ def set_bias(contact, h, slop, before, u):
 
 
 @inlined
-def bounces_now(contact, h, slop, w, v):
+def bounces_now(contact, h, slop, w, v, kick):
     """Whether a contact with normal velocities w without and v with the kick of the forces bounces. What rests does not:
-    touching, and no faster than half the kick."""
+    touching, and no faster than half the kick of one of its bodies."""
     if contact.restitution <= 0.0 or w >= 0.0 or gap_bias(contact, h, slop) + v >= 0.0:
         return False
-    touches = contact.impulse[0] > 0.0 or contact.separation <= CLOSED * slop
-    return not (touches and w >= -0.5 * abs(v - w))
+    if contact.impulse[0] <= 0.0 and contact.separation > CLOSED * slop:
+        return True
+    return w < -0.5 * max(norm(three(kick, MOTION * contact.a)), norm(three(kick, MOTION * contact.b)))
 
 
 # Rounds of impacts ------------------------------------------------------------------------------------------------------
 #
 # Scratch of a round: its impulses q in `search_impulses`, those of a first solution in `first_impulses`, the velocities
-# before it in `search_motion`, and the bias of each contact in `corrections`, infinite for one that does not bounce. Gaps of
-# elastic islands at the time of the round are in `support_rows`.
+# before it in `search_motion`, the bias of each contact in `corrections`, infinite for one that does not bounce, and the
+# indices of those that do in `links`. Gaps of elastic islands at the time of the round are in `support_rows`.
 
 
 @njit
 def make_impacts(h, with_forces, y, tables):
     """The impacts of a step, of all islands without joints: writes `motion`, `impacts`, and the biases of these islands
-    without restitution. `motion` holds the velocities v⁻ + k. Returns (whether there were impacts, whether some contact of
-    an island with joints bounces)."""
+    without restitution. `motion` holds the velocities v⁻ + k. Returns (the most rounds that an island with impacts may
+    have, 0 where there are none; whether some contact of an island with joints bounces)."""
     collision, stepping = tables.collision, tables.stepping
     islands, slop = collision.islands, stepping.options[0].slop
     set_kick(with_forces, y, tables)
-    some, jointed = False, False
+    most, jointed = 0, False
     for i in range(collision.counts[ISLANDS]):
         island = islands[i]
         if island.jointed != 0:
             jointed = True
             continue
-        some = make_impacts_of(island, h, tables) or some
+        most = max(most, make_impacts_of(island, h, tables))
         for c in range(island.first, island.end):
             collision.contacts[c].bias = gap_bias(collision.contacts[c], h, slop)
-    return some, jointed
+    return most, jointed
 
 
 @njit
@@ -137,7 +143,7 @@ def set_kick(with_forces, y, tables):
 @njit
 def make_impacts_of(island, h, tables):
     """The rounds of an island. Where nothing closes after them, the impulses of the last step are forgotten, as no contact
-    needs one. Returns whether there were impacts."""
+    needs one. Returns the most rounds that it may have, 0 if there were no impacts."""
     stepping, contacts = tables.stepping, tables.collision.contacts
     impacts, q = stepping.impacts, stepping.search_impulses
     most = ROUNDS
@@ -154,7 +160,7 @@ def make_impacts_of(island, h, tables):
             if number > 0 and not closes(island, h, tables):
                 for i in range(island.first, island.end):
                     store3(contacts[i].impulse, (0.0, 0.0, 0.0))
-            return number > 0
+            return most if number > 0 else 0
         copy_velocities(island, tables.collision.members, stepping.motion, stepping.search_motion)
         if kind == SMOOTH:
             reflect(island, fastest, tables)
@@ -162,7 +168,7 @@ def make_impacts_of(island, h, tables):
             collide_with_friction(island, fastest, tables)
         for i in range(3 * island.first, 3 * island.end):
             impacts[i] += q[i]
-    return True
+    return most
 
 
 @inlined
@@ -194,7 +200,7 @@ def choose_impacts(island, h, tables):
         v, k = normal_velocity(contact, stepping.motion), normal_velocity(contact, stepping.kick)
         bias[i] = math.inf
         q[3 * i], q[3 * i + 1], q[3 * i + 2] = 0.0, 0.0, 0.0
-        if bounces_now(contact, h, slop, v - k, v):
+        if bounces_now(contact, h, slop, v - k, v, stepping.kick):
             kind = ROUGH if contact.friction > 0.0 or kind == ROUGH else SMOOTH
             fastest = max(fastest, k - v)
             bias[i] = k
@@ -232,20 +238,25 @@ def keep_first(island, h, tables):
 @njit
 def solve_round(rough, island, fastest, tables):
     """Gauss–Seidel for the impulses q of the contacts that bounce: q_n ≥ 0 ⊥ J v + bias ≥ 0, with friction if `rough`."""
-    for _ in range(SWEEPS):
-        if sweep_impacts(rough, island, tables) <= SOLVED * fastest:
+    chosen, bias, count = tables.stepping.links, tables.stepping.corrections, 0
+    for i in range(island.first, island.end):
+        if bias[i] < math.inf:
+            chosen[2 * island.first + count] = i
+            count += 1
+    enough = fastest * (NEARLY_SOLVED if rough else SOLVED)
+    for _ in range(ROUGH_SWEEPS if rough else SWEEPS):
+        if sweep_impacts(rough, 2 * island.first, count, tables) <= enough:
             return
 
 
 @njit
-def sweep_impacts(rough, island, tables):
-    """One sweep over the contacts that bounce; returns the largest change of a velocity (m/s)."""
-    stepping, contacts = tables.stepping, tables.collision.contacts
+def sweep_impacts(rough, begin, count, tables):
+    """One sweep over the contacts links[begin : begin + count]; returns the largest change of a velocity (m/s)."""
+    stepping, contacts, chosen = tables.stepping, tables.collision.contacts, tables.stepping.links
     bias, q, rows, motion = stepping.corrections, stepping.search_impulses, stepping.rows, stepping.motion
     largest = 0.0
-    for i in range(island.first, island.end):
-        if bias[i] == math.inf:
-            continue
+    for number in range(begin, begin + count):
+        i = chosen[number]
         contact, at = contacts[i], ROW * i
         n, t, s = axes_of(contact)
         u = relative_velocity(motion, contact, load3(contact.arm_a), load3(contact.arm_b))
@@ -353,7 +364,7 @@ def load_free_motion(impacts, y, tables):
     """The velocities of the momenta in y, and of the impacts if there were any, into `motion`."""
     stepping, contacts = tables.stepping, tables.collision.contacts
     load_motion(y, tables.system.bodies, tables.system.kinematics, stepping.motion)
-    if impacts:
+    if impacts != 0:
         for i in range(tables.collision.counts[CONTACTS]):
             n, t, s = axes_of(contacts[i])
             p = stepping.impacts[3 * i], stepping.impacts[3 * i + 1], stepping.impacts[3 * i + 2]

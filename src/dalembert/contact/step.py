@@ -42,7 +42,7 @@ from .gauss_seidel import axes_of
 from .joints import apply_impulses, book_reaction, set_targets
 from .parallel import CONTACTS_PER_CHUNK, PREPARE, RUN_STEPS
 from .position_correction import apply_correction, plan_correction
-from .restitution import add_impacts, limit_restitution, load_free_motion, make_impacts, set_bias
+from .restitution import ELASTIC_ROUNDS, add_impacts, limit_restitution, load_free_motion, make_impacts, set_bias
 from .solve import run_job, solve_impulses
 from .tables import (
     ANGULAR,
@@ -78,6 +78,7 @@ from .tables import (
 
 MOST_LOOKS = 16  # of collision detection in a step
 MOST_IMPACTS = 64  # of fast bodies in half a step
+SWEEPS_OF_IMPACTS = 200  # most sweeps of the solver at an impact of a fast body, or more if the user allows
 AT_ONCE = 1e-6  # of half a step: an impact so soon after another is at the same place
 STEP_ROUNDING = 1e-9  # of a step: one that would begin so shortly before the end of the run is not made
 
@@ -213,7 +214,8 @@ def solve_velocities(h, with_forces, y, dydt, tables):
         looks += 1
     if status != OK:
         return status
-    note_residual(stepping.report[0])
+    if with_forces or options.fresh != 0:
+        note_residual(stepping.report[0])
     end_stage(stepping.timer, SOLVER)
     apply_impulses(y, tables)
     call_limits(APPLY_TO_STATE, h, y, tables)
@@ -235,7 +237,7 @@ def solve_velocities(h, with_forces, y, dydt, tables):
 @njit
 def find_and_solve(h, with_forces, first, y, dydt, tables):
     """Detect the contacts within the `travel` of the bodies, and find displacements and impulses; forces act on y at the
-    `first` look only. Returns (whether positions are to be corrected, whether something bounced, a status)."""
+    `first` look only. Returns (whether positions are to be corrected, whether elastic bodies bounced, a status)."""
     collision, stepping = tables.collision, tables.stepping
     bodies, kinematics = tables.system.bodies, tables.system.kinematics
     status = call_pointer(
@@ -274,9 +276,8 @@ def find_and_solve(h, with_forces, first, y, dydt, tables):
 @njit
 def find_impulses(h, with_forces, y, tables):
     """The impulses of a step, with motors at their limits and restitution; `motion` becomes the velocities after them.
-    Returns (whether something bounced, a status)."""
-    bounces, impacts = set_biases(h, tables), False
-    bounced = bounces
+    Returns (whether elastic bodies bounced, a status)."""
+    bounces, impacts = set_biases(h, tables), 0
     if bounces:
         impacts, bounces = make_impacts(h, with_forces, y, tables)
     bounces = call_limits(SET_BOUNCES, h, y, tables) != 0 or bounces
@@ -290,9 +291,9 @@ def find_impulses(h, with_forces, y, tables):
             status = solve_impulses(tables)
     if status == OK and bounces:
         status = limit_restitution(h, impacts, y, tables)
-    if impacts:
+    if impacts != 0:
         add_impacts(tables)
-    return bounced, status
+    return impacts == ELASTIC_ROUNDS, status
 
 
 @njit
@@ -350,7 +351,10 @@ def advance(t, h, y, dydt, tables):
         if status == OK and again:
             status = call_pointer(watch, own_address(tables), STRIKE, left, y, dydt)
         elif status == OK:
+            iterations = stepping.options[0].iterations
+            stepping.options[0].iterations = max(iterations, SWEEPS_OF_IMPACTS)
             status = resolve_impacts(t + h - left, left, y, dydt, tables)
+            stepping.options[0].iterations = iterations
         if status != OK:
             return status
     return hold_fast(left, y, dydt, tables)
