@@ -1,4 +1,10 @@
-"""Random shots in a closed room with thin walls and a thin plate in the middle, for `test_continuous` and the soak."""
+"""Random shots in a closed room with thin walls and a thin plate in the middle, for `test_continuous` and the soak.
+
+`python -m tests.contact.shots [first] [end]` makes 10 000 of them, or those of so many seeds.
+"""
+
+import sys
+import warnings
 
 import numpy as np
 
@@ -132,3 +138,23 @@ def passed_through(seed, steps=24):
             return True, simulation
         before = side
     return False, simulation
+
+
+def main(first, end):
+    """Make the shots first … end; returns whether something passed through."""
+    warnings.simplefilter("ignore")
+    through, impacts, held = [], 0, 0
+    for seed in range(first, end):
+        passed, simulation = passed_through(seed)
+        through += [seed] if passed else []
+        impacts += simulation.report.contact.impacts
+        held += simulation.report.contact.held
+        if seed % 500 == 499 or seed == end - 1:
+            print(
+                f"{seed + 1 - first} shots: {impacts} impacts on the way, {held} held; through: {through}", flush=True
+            )
+    return bool(through)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*(int(number) for number in sys.argv[1:3])) if len(sys.argv) > 2 else main(0, 10_000))
