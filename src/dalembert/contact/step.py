@@ -19,7 +19,7 @@ import numpy as np
 from ..collide.tables import AWAKE, CONTACTS, ISLANDS, NEED_ROOM, clear_warm_start, save_warm_start
 from ..core.c_function import C_SIGNATURE, COMPLETE, DERIVATIVE, DRIFT, POWERS, call_pointer, viewer
 from ..core.jit import CFunction, njit
-from ..core.math3 import add, add_scaled, cross, dot, load3, norm, scale, store3, symvec
+from ..core.math3 import add, add_scaled, cross, dot, load3, norm, scale, store3, sub, symvec
 from ..core.profiler import begin_timing, end_stage
 from ..core.simd import copy, is_finite, load, store
 from ..core.status import NON_FINITE, OK
@@ -141,7 +141,7 @@ def step(t, y, dydt, tables):
     if was_fast:
         copy(stepping.origin, y)
     call_limits(START_STEP, h, y, tables)
-    status = advance(t, 0.5 * h, y, dydt, tables)
+    status = advance(t, 0.5 * h, True, y, dydt, tables)
     if was_fast:
         save_momenta(h, y, tables)
     if status == OK:
@@ -151,7 +151,7 @@ def step(t, y, dydt, tables):
     if status == OK:
         status = solve_velocities(h, True, y, dydt, tables)
     if status == OK:
-        status = advance(t + 0.5 * h, 0.5 * h, y, dydt, tables)
+        status = advance(t + 0.5 * h, 0.5 * h, False, y, dydt, tables)
     if status == OK and tables.system.joints.shape[0] > 0:
         status = call_pointer(tables.callbacks[0].plain, tables.callbacks[0].plain_data, COMPLETE, t + h, y, dydt)
     if status == OK and not is_finite(y):
@@ -330,8 +330,9 @@ def set_biases(h, tables):
 
 
 @njit
-def advance(t, h, y, dydt, tables):
-    """Free motion over h from t (s), in place, with the impacts of fast bodies. Returns a status."""
+def advance(t, h, first, y, dydt, tables):
+    """Free motion over h from t (s), in place, with the impacts of fast bodies; whether it is the `first` half of a step.
+    Returns a status."""
     callbacks, stepping = tables.callbacks, tables.stepping
     if stepping.options[0].fast == 0:
         return drift(callbacks, h, y, dydt)
@@ -348,6 +349,7 @@ def advance(t, h, y, dydt, tables):
         status = drift(callbacks, impact[TIME], y, dydt)
         left -= impact[TIME]
         report.impacts += 1
+        copy_momenta(y, tables)
         if status == OK and again:
             status = call_pointer(watch, own_address(tables), STRIKE, left, y, dydt)
         elif status == OK:
@@ -355,9 +357,30 @@ def advance(t, h, y, dydt, tables):
             stepping.options[0].iterations = max(iterations, SWEEPS_OF_IMPACTS)
             status = resolve_impacts(t + h - left, left, y, dydt, tables)
             stepping.options[0].iterations = iterations
+        book_detour(left - h if first else left, y, tables)
         if status != OK:
             return status
     return hold_fast(left, y, dydt, tables)
+
+
+@njit
+def copy_momenta(y, tables):
+    """The momenta P of all bodies into `shift`."""
+    for i in range(tables.system.bodies.shape[0]):
+        for k in range(3):
+            store(tables.stepping.shift, MOTION * i + k, load(y, STATE_SIZE * i + 7 + k))
+
+
+@njit
+def book_detour(left, y, tables):
+    """Book, as work of projection, what forces F have not done: each step has their impulse h F at its middle, as if bodies
+    moved by ½ h at each of the velocities v⁻ and v⁺ before and after an impact in between. They turn `left` (s) before the
+    middle of that time (negative: after it), and gain left F · (v⁻ − v⁺)."""
+    bodies, kinematics, before = tables.system.bodies, tables.system.kinematics, tables.stepping.shift
+    entry = y.shape[0] - len(LEDGER) + PROJECTION_WORK
+    for i in range(bodies.shape[0]):
+        lost = sub(three(before, MOTION * i), three(y, STATE_SIZE * i + 7))
+        y[entry] += left * bodies[i].inverse_mass * dot(load3(kinematics[i].force), lost)
 
 
 @njit
