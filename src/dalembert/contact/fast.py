@@ -22,7 +22,9 @@ from .tables import ANGULAR, INVERSE_MASS, LINEAR, MOTION, three
 FAST = 0.75  # of half its thickness: a body that may move farther in a step is fast
 FAR_AHEAD = 2.0  # times half its thickness: what is farther ahead of a fast body has no contact yet
 OUTRUN = 0.25  # of half its thickness: how much farther than collision detection assumed a body may move
-BEYOND = 1e6  # m: the separation of a contact that is left to continuous collision detection
+BEYOND = (
+    4.0  # times what both bodies move in a step: added to the gap of a contact that is left to continuous detection
+)
 # Numbers of `impact`: the time (s from now; infinite: none), the pair of colliders, the unit normal from a to b, and the
 # point midway between the surfaces.
 TIME, SIDE_A, SIDE_B, IMPACT_NORMAL, IMPACT_POINT = 0, 1, 2, 3, 6
@@ -113,13 +115,13 @@ def ignore_far_ahead(h, tables):
     motion, thickness = stepping.motion, stepping.thickness
     for i in range(tables.collision.counts[CONTACTS]):
         contact = contacts[i]
-        least, fast = math.inf, False
+        least, fast, both = math.inf, False, 0.0
         for body in (contact.a, contact.b):
             if body < thickness.shape[0]:
                 moved = h * norm(three(motion, MOTION * body + LINEAR))
                 moved += h * stepping.swing[body] * norm(three(motion, MOTION * body + ANGULAR))
                 fast = fast or moved > FAR_AHEAD * thickness[body]
-                least = min(least, thickness[body])
+                least, both = min(least, thickness[body]), both + moved
         if fast and contact.separation > FAR_AHEAD * least and colliders[pairs[contact.pair].b].kind != HALF_SPACE:
-            contact.separation = BEYOND
+            contact.separation += BEYOND * both
             store3(contact.impulse, (0.0, 0.0, 0.0))
