@@ -107,7 +107,10 @@ def make_stepping(
             "bounds": bounds, "slow": slowness(system), "members": members_of(system, len(bounds)),
             "state_of_bodies": np.zeros(0),
         }  # fmt: skip
-    return allocate(Stepping, sizes, options=options, soft=soft, support_system=np.zeros(SIZE_OF_SYSTEM), **joint_space)
+    return allocate(
+        Stepping, sizes, options=options, soft=soft, support_system=np.zeros(SIZE_OF_SYSTEM), walls=np.zeros(0),
+        **joint_space,
+    )  # fmt: skip
 
 
 def members_of(system: System, bounds: int) -> Any:
