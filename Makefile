@@ -32,6 +32,7 @@ oldest: $(VENV)-oldest/installed
 soak: $(VENV)/tested
 	$(BIN)/dalembert compile
 	$(BIN)/python tests/soak.py
+	$(BIN)/python -m tests.contact.shots
 
 check: $(VENV)/tested
 	$(BIN)/ruff check src tests benchmarks docs

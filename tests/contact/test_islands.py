@@ -120,7 +120,8 @@ def bouncing(**rods):
     for name, shape in rods.items():
         scene.add_body(
             name, shape, density=1000.0, position=(4.0 * (name == "plate"), 0.0, 1.0), orientation=(0.921, 0.234, 0.312, 0.0),
-            velocity=(1.0, 0.0, -3.0), angular_velocity=(1.0, 2.0 - 4.0 * (name == "plate"), 3.0),
+            velocity=(2.0, 1.0, -3.0) if name == "plate" else (1.0, 0.0, -3.0),
+            angular_velocity=(-4.0, 1.0, -1.0) if name == "plate" else (1.0, 2.0, 3.0),
         )  # fmt: skip
     return scene
 

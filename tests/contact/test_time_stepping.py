@@ -260,10 +260,10 @@ def test_time_steps_hold_joints_by_projection_only():
 
 
 def test_without_its_limit_restitution_would_bring_energy():
-    """What `restitution.limit_restitution` is for: the same rods, run in plain Python with and without it."""
+    """What the mixture of `restitution` is for: the same rods, run in plain Python with and without it."""
     script = """
 import numpy as np, dalembert as dal
-from dalembert.contact import step
+from dalembert.contact import restitution
 def energy():
     scene = dal.Scene("rod", material=dal.Material(1.0, 0.9))
     scene.add_obstacle("ground", dal.HalfSpace())
@@ -274,7 +274,7 @@ def energy():
     total = run.trajectory.kinetic + run.trajectory.potential
     return float(total[-1] - total[0])
 limited = energy()
-step.limit_restitution = lambda *_: 0
+restitution.largest_share = lambda *_: 1.0
 print(limited, energy())
 """
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}

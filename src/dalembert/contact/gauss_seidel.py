@@ -58,6 +58,17 @@ def prepare_contacts(begin, end, contacts, motion, rows):
 
 
 @njit
+def prepare_responses(begin, end, contacts, motion, rows):
+    """The responses alone, of contacts whose sweeps are in groups."""
+    for i in range(begin, end):
+        contact = contacts[i]
+        n, t, s = axes_of(contact)
+        a, b = load3(contact.arm_a), load3(contact.arm_b)
+        k = add_six(response(contact.a, a, n, t, s, motion), response(contact.b, b, n, t, s, motion))
+        put_row(k, rows, ROW * i)
+
+
+@njit
 def response(body, arm, n, t, s, motion):
     """What a body adds to K = J W Jᵀ in the frame of the contact, as (nn, nt, ns, tt, ts, ss)."""
     w = load(motion, MOTION * body + INVERSE_MASS)

@@ -1,38 +1,73 @@
-"""Restitution that adds no energy.
+"""Restitution: impacts in rounds, which conserve energy for e = 1 and never add any.
 
-Newton's law u_n⁺ = −e u_n⁻ at each of several contacts that act on each other, or with friction, may ask for more kinetic
-energy than there was (Kane & Levinson 1985; Stronge 1990). The energy that impulses p bring is W = p · ½ (u⁻ + u⁺). Without
-restitution (e = 0) Coulomb's law makes W ≤ 0. So, where the solution with restitution has W > 0, the step takes the mixture
+Impulses act at the middle of a step, where forces change the velocities from v⁻ to v⁻ + k. Let w be the velocities without k,
+v = w + k those with it, and J those of a contact along its normal. A contact with restitution e bounces in a step when it
+approaches, J w < 0, and closes within the step, gap + h J v < 0. Newton's law at one contact is J v⁺ = −e J w.
 
-    p = (1 − θ) p₀ + θ p_e,   u⁺ = (1 − θ) u₀ + θ u_e
+Contacts that do not approach do not bounce: of three balls in a row, the first two collide, and then the last two. So
+the contacts of an island that bounce do so in rounds, until none is left. In one round they act together, by the generalized
+reflection of Smith, Kaufman, Vouga, Tamstorf and Grinspun ("Reflections on simultaneous impact", ACM Transactions on
+Graphics 31, 2012): with the least impulses λ ≥ 0 that end the approach, the impulses are q = s (1 + e) λ. With a = w + k/2,
+impulses q change the energy by exactly
 
-of the solutions without and with it, with the largest θ ≤ 1 at which W = 0, each island its own. It pushes and never pulls,
-its friction lies in the cone (which is convex), and nothing closes that does not close in either solution.
+    ΔT(q) = q · J a + ½ q · J W Jᵀ q = ½ q · J (w + v⁺).
+
+The factor s is such that ΔT(q) = ½ Σ (1 − e) q J w, as it is for one contact: s = 1 where λ is exact, and e = 1 keeps energy
+to rounding for any λ. With friction the impulses of a round satisfy Newton's and Coulomb's laws. These may ask for more
+kinetic energy than there was (Kane & Levinson 1985; Stronge 1990), and then the round takes the mixture (1 − θ) p₀ + θ p_e
+of the impulses without and with restitution, with the largest θ ≤ 1 at which ΔT = 0. It pushes and never pulls, its friction
+lies in the cone (which is convex), and nothing closes that does not close in either solution.
+
+Elastic contacts, which lose nothing that would hide it, bounce in the order in which their gaps close: in one round the
+points of one pair of bodies, and what closes at the same time. What is not resolved in so many rounds is left to the solution
+without restitution, which follows for all contacts.
+
+In an island with joints, and in joint coordinates, all contacts and stops bounce at once, J v⁺ = −e J v⁻, limited by the same
+mixture.
+
+In order: which contacts bounce, the rounds of an island, one round, islands with joints, and the speeds to start from.
 """
 
 import math
 
 from ..collide.tables import CONTACTS, ISLANDS
 from ..core.jit import inlined, njit
-from ..core.math3 import load3
-from ..core.simd import copy
+from ..core.math3 import dot, load3, norm, store3
+from ..core.simd import copy, load, store
 from ..core.status import OK
+from ..dynamics.commands import SHOW_VELOCITIES, call_commands
+from .gauss_seidel import apply, axes_of, prepare_responses, world_impulse
 from .joints import contact_work, joint_work
+from .parallel import is_wide
 from .solve import solve_impulses
 from .tables import (
     BEFORE,
     FREE_SPEEDS,
+    FRICTION_STEP,
+    INVERSE_NORMAL,
+    MOTION,
+    RESPONSE,
     ROW,
     SET_PLASTIC,
+    SPEEDS,
     WORK,
     call_coordinates,
     call_limits,
+    copy_velocities,
     in_joint_space,
     load_motion,
+    relative_velocity,
+    three,
 )
 
 ROUNDING = 1e-12  # of the work in both directions: a smaller gain is rounding
 CLOSED = 0.1  # of the slop: smaller gaps of contacts that bore force are closed
+ELASTIC = 0.99  # a larger coefficient of restitution gets more rounds
+ELASTIC_ROUNDS, ROUNDS = 1000, 4  # most rounds of impacts in a step
+AT_ONCE = 1e-9  # of the step: gaps that close so shortly after each other close at the same time
+SWEEPS, ROUGH_SWEEPS = 50, 10  # most sweeps of a round without and with friction
+SOLVED, NEARLY_SOLVED = 1e-12, 1e-9  # of the fastest approach: where sweeps of a round without and with friction end
+NONE, SMOOTH, ROUGH = range(3)  # the kinds of a round: nothing bounces, all without friction, some with friction
 
 
 @inlined
@@ -57,10 +92,301 @@ def set_bias(contact, h, slop, before, u):
     return False
 
 
+@inlined
+def bounces_now(contact, h, slop, w, v, kick):
+    """Whether a contact with normal velocities w without and v with the kick of the forces bounces. What rests does not:
+    touching, and no faster than half the kick of one of its bodies."""
+    if contact.restitution <= 0.0 or w >= 0.0 or gap_bias(contact, h, slop) + v >= 0.0:
+        return False
+    if contact.impulse[0] <= 0.0 and contact.separation > CLOSED * slop:
+        return True
+    return w < -0.5 * max(norm(three(kick, MOTION * contact.a)), norm(three(kick, MOTION * contact.b)))
+
+
+# Rounds of impacts ------------------------------------------------------------------------------------------------------
+#
+# Scratch of a round: its impulses q in `search_impulses`, those of a first solution in `first_impulses`, the velocities
+# before it in `search_motion`, the bias of each contact in `corrections`, infinite for one that does not bounce, and the
+# indices of those that do in `links`. Gaps of elastic islands at the time of the round are in `support_rows`. Velocities of
+# contacts in a round are without those of moving surfaces along the normal (`surface_speeds`).
+
+
 @njit
-def limit_restitution(h, with_forces, y, tables):
-    """Where the impulses add energy to an island, replace them by the mixture; y holds the momenta without impulses, but with
-    those of forces over h, if `with_forces`. Writes impulses and `motion`. Returns a status."""
+def make_impacts(h, with_forces, y, tables):
+    """The impacts of a step, of all islands without joints: writes `motion`, `impacts`, and the biases of these islands
+    without restitution. `motion` holds the velocities v⁻ + k. Returns (the most rounds that an island with impacts may
+    have, 0 where there are none; whether some contact of an island with joints bounces)."""
+    collision, stepping = tables.collision, tables.stepping
+    islands, slop = collision.islands, stepping.options[0].slop
+    set_kick(with_forces, y, tables)
+    most, jointed = 0, False
+    for i in range(collision.counts[ISLANDS]):
+        island = islands[i]
+        if island.jointed != 0:
+            jointed = True
+            continue
+        most = max(most, make_impacts_of(island, h, tables))
+        for c in range(island.first, island.end):
+            contact = collision.contacts[c]
+            contact.bias = gap_bias(contact, h, slop) - load(stepping.surface_speeds, c)
+    return most, jointed
+
+
+@njit
+def set_kick(with_forces, y, tables):
+    """Write `kick`, the velocities k that forces have added, and motions those of kinematic bodies, and clear `impacts`."""
+    stepping, system = tables.stepping, tables.system
+    kick, motion, impacts = stepping.kick, stepping.motion, stepping.impacts
+    driven = with_forces and system.commands.shape[0] > 0
+    if driven:
+        call_commands(SHOW_VELOCITIES, 0.0, y, y, system)
+    load_motion(stepping.saved if with_forces else y, system.bodies, system.kinematics, kick)
+    if driven:
+        call_commands(SHOW_VELOCITIES, 1.0, y, y, system)
+    for body in range(system.bodies.shape[0]):
+        for k in range(MOTION * body, MOTION * body + SPEEDS):
+            store(kick, k, load(motion, k) - load(kick, k))
+    for i in range(3 * tables.collision.counts[CONTACTS]):
+        impacts[i] = 0.0
+
+
+@njit
+def make_impacts_of(island, h, tables):
+    """The rounds of an island. Where nothing closes after them, the impulses of the last step are forgotten, as no contact
+    needs one. Returns the most rounds that it may have, 0 if there were no impacts."""
+    stepping, contacts = tables.stepping, tables.collision.contacts
+    impacts, q = stepping.impacts, stepping.search_impulses
+    most = ROUNDS
+    for i in range(island.first, island.end):
+        if contacts[i].restitution > ELASTIC:
+            most = ELASTIC_ROUNDS
+    for i in range(island.first, island.end):
+        stepping.support_rows[i] = max(contacts[i].separation, 0.0)
+    for number in range(most):
+        kind, fastest = choose_impacts(island, h, tables)
+        if kind != NONE and most == ELASTIC_ROUNDS:
+            keep_first(island, h, tables)
+        if kind == NONE:
+            if number > 0 and not closes(island, h, tables):
+                for i in range(island.first, island.end):
+                    store3(contacts[i].impulse, (0.0, 0.0, 0.0))
+            return most if number > 0 else 0
+        if number == 0 and is_wide(island, tables.collision):
+            prepare_responses(island.first, island.end, contacts, stepping.motion, stepping.rows)
+        copy_velocities(island, tables.collision.members, stepping.motion, stepping.search_motion)
+        if kind == SMOOTH:
+            reflect(island, fastest, tables)
+        else:
+            collide_with_friction(island, fastest, tables)
+        for i in range(3 * island.first, 3 * island.end):
+            impacts[i] += q[i]
+    return most
+
+
+@inlined
+def normal_velocity(contact, motion):
+    """J v."""
+    n, _, _ = axes_of(contact)
+    return dot(n, relative_velocity(motion, contact, load3(contact.arm_a), load3(contact.arm_b)))
+
+
+@inlined
+def approach_velocity(i, motion, tables):
+    """The same of contact i without the part of moving surfaces."""
+    return normal_velocity(tables.collision.contacts[i], motion) - load(tables.stepping.surface_speeds, i)
+
+
+@njit
+def closes(island, h, tables):
+    """Whether some contact closes within the step."""
+    contacts, slop = tables.collision.contacts, tables.stepping.options[0].slop
+    for i in range(island.first, island.end):
+        if gap_bias(contacts[i], h, slop) + approach_velocity(i, tables.stepping.motion, tables) < 0.0:
+            return True
+    return False
+
+
+@njit
+def choose_impacts(island, h, tables):
+    """Find the contacts that bounce: sets `corrections` to the bias of each, and clears q. Returns (the kind of the round,
+    the fastest approach)."""
+    stepping, contacts = tables.stepping, tables.collision.contacts
+    bias, q, slop = stepping.corrections, stepping.search_impulses, stepping.options[0].slop
+    kind, fastest = NONE, 0.0
+    for i in range(island.first, island.end):
+        contact = contacts[i]
+        v, k = approach_velocity(i, stepping.motion, tables), normal_velocity(contact, stepping.kick)
+        bias[i] = math.inf
+        q[3 * i], q[3 * i + 1], q[3 * i + 2] = 0.0, 0.0, 0.0
+        if bounces_now(contact, h, slop, v - k, v, stepping.kick):
+            kind = ROUGH if contact.friction > 0.0 or kind == ROUGH else SMOOTH
+            fastest = max(fastest, k - v)
+            bias[i] = k
+    for i in range(island.first, island.end):
+        if bias[i] < math.inf:
+            e, k = contacts[i].restitution, bias[i]
+            w = approach_velocity(i, stepping.motion, tables) - k
+            bias[i] = (e * w if kind == ROUGH else -k * e / (1.0 + e)) - load(stepping.surface_speeds, i)
+    return kind, fastest
+
+
+@njit
+def keep_first(island, h, tables):
+    """Of the contacts that bounce keep those that close first, and advance the gaps to that time: the others do not bounce in
+    this round."""
+    stepping, contacts = tables.stepping, tables.collision.contacts
+    bias, gaps, motion = stepping.corrections, stepping.support_rows, stepping.motion
+    first, a, b = math.inf, -1, -1
+    for i in range(island.first, island.end):
+        if bias[i] < math.inf:
+            time = gaps[i] / -approach_velocity(i, motion, tables)
+            if time < first:
+                first, a, b = time, contacts[i].a, contacts[i].b
+    for i in range(island.first, island.end):
+        contact = contacts[i]
+        u = approach_velocity(i, motion, tables)
+        gaps[i] += first * u
+        if gaps[i] > AT_ONCE * h * -u and (contact.a != a or contact.b != b):
+            bias[i] = math.inf
+        gaps[i] = max(gaps[i], 0.0)
+
+
+# One round --------------------------------------------------------------------------------------------------------------
+
+
+@njit
+def solve_round(rough, island, fastest, tables):
+    """Gauss–Seidel for the impulses q of the contacts that bounce: q_n ≥ 0 ⊥ J v + bias ≥ 0, with friction if `rough`."""
+    chosen, bias, count = tables.stepping.links, tables.stepping.corrections, 0
+    for i in range(island.first, island.end):
+        if bias[i] < math.inf:
+            chosen[2 * island.first + count] = i
+            count += 1
+    enough = fastest * (NEARLY_SOLVED if rough else SOLVED)
+    for _ in range(ROUGH_SWEEPS if rough else SWEEPS):
+        if sweep_impacts(rough, 2 * island.first, count, tables) <= enough:
+            return
+
+
+@njit
+def sweep_impacts(rough, begin, count, tables):
+    """One sweep over the contacts links[begin : begin + count]; returns the largest change of a velocity (m/s)."""
+    stepping, contacts, chosen = tables.stepping, tables.collision.contacts, tables.stepping.links
+    bias, q, rows, motion = stepping.corrections, stepping.search_impulses, stepping.rows, stepping.motion
+    largest = 0.0
+    for number in range(begin, begin + count):
+        i = chosen[number]
+        contact, at = contacts[i], ROW * i
+        n, t, s = axes_of(contact)
+        u = relative_velocity(motion, contact, load3(contact.arm_a), load3(contact.arm_b))
+        new = max(0.0, q[3 * i] - (dot(n, u) + bias[i]) * load(rows, at + INVERSE_NORMAL))
+        d, d_t, d_s = new - q[3 * i], 0.0, 0.0
+        q[3 * i] = new
+        if rough:
+            step, most = load(rows, at + FRICTION_STEP), contact.friction * new
+            new_t = q[3 * i + 1] - step * (dot(t, u) + load(rows, at + RESPONSE + 1) * d)
+            new_s = q[3 * i + 2] - step * (dot(s, u) + load(rows, at + RESPONSE + 2) * d)
+            size = math.sqrt(new_t * new_t + new_s * new_s)
+            shrink = most / size if size > most else 1.0
+            d_t, d_s = shrink * new_t - q[3 * i + 1], shrink * new_s - q[3 * i + 2]
+            q[3 * i + 1] += d_t
+            q[3 * i + 2] += d_s
+            largest = max(largest, max(abs(d_t), abs(d_s)) / step)
+        apply(contact, world_impulse(n, t, s, d, d_t, d_s), motion)
+        largest = max(largest, abs(d) * load(rows, at + RESPONSE))
+    return largest
+
+
+@njit
+def set_impulses(share, first, island, tables):
+    """q becomes (1 − share) q + share · `first`, and `motion` the velocities after it."""
+    stepping, contacts = tables.stepping, tables.collision.contacts
+    q, motion = stepping.search_impulses, stepping.motion
+    copy_velocities(island, tables.collision.members, stepping.search_motion, motion)
+    for i in range(island.first, island.end):
+        for k in range(3 * i, 3 * i + 3):
+            q[k] = interpolate(share, q[k], first[k])
+        if q[3 * i] > 0.0:
+            n, t, s = axes_of(contacts[i])
+            apply(contacts[i], world_impulse(n, t, s, q[3 * i], q[3 * i + 1], q[3 * i + 2]), motion)
+
+
+@njit
+def reflect(island, fastest, tables):
+    """A round without friction: q = s (1 + e) λ, see above."""
+    stepping, contacts = tables.stepping, tables.collision.contacts
+    q, motion, start, kick = stepping.search_impulses, stepping.motion, stepping.search_motion, stepping.kick
+    solve_round(False, island, fastest, tables)
+    for i in range(island.first, island.end):
+        q[3 * i] *= 1.0 + contacts[i].restitution
+    set_impulses(0.0, q, island, tables)
+    slope, curvature, wanted = 0.0, 0.0, 0.0  # of ΔT(s q) = s slope + ½ s² curvature
+    for i in range(island.first, island.end):
+        if q[3 * i] > 0.0:
+            v, k = approach_velocity(i, start, tables), normal_velocity(contacts[i], kick)
+            slope += q[3 * i] * (v - 0.5 * k)
+            curvature += q[3 * i] * (approach_velocity(i, motion, tables) - v)
+            wanted += 0.5 * (1.0 - contacts[i].restitution) * q[3 * i] * (v - k)
+    if curvature <= 0.0:
+        return
+    s = (-slope + math.sqrt(max(0.0, slope * slope + 2.0 * curvature * wanted))) / curvature
+    for i in range(island.first, island.end):
+        q[3 * i] *= s
+    set_impulses(0.0, q, island, tables)
+
+
+@njit
+def collide_with_friction(island, fastest, tables):
+    """A round with friction: Newton's and Coulomb's laws, or the mixture that adds no energy."""
+    stepping = tables.stepping
+    q, first = stepping.search_impulses, stepping.first_impulses
+    bias = stepping.corrections
+    solve_round(True, island, fastest, tables)
+    gained, turned_over = impact_work(island, tables)
+    if gained <= ROUNDING * turned_over:
+        return
+    for i in range(island.first, island.end):
+        for k in range(3 * i, 3 * i + 3):
+            first[k] = q[k]
+        if bias[i] < math.inf:
+            bias[i] = -load(stepping.surface_speeds, i)
+    solve_round(True, island, fastest, tables)
+    plastic, _ = impact_work(island, tables)
+    set_impulses(0.5, first, island, tables)
+    middle, _ = impact_work(island, tables)
+    set_impulses(2.0 * largest_share(plastic, middle, gained) - 1.0, first, island, tables)
+
+
+@njit
+def impact_work(island, tables):
+    """(ΔT(q), the sum of the sizes of its parts), J."""
+    stepping, contacts = tables.stepping, tables.collision.contacts
+    q, motion, start, kick = stepping.search_impulses, stepping.motion, stepping.search_motion, stepping.kick
+    work, size = 0.0, 0.0
+    for i in range(island.first, island.end):
+        if q[3 * i] <= 0.0:
+            continue
+        contact = contacts[i]
+        n, t, s = axes_of(contact)
+        p = world_impulse(n, t, s, q[3 * i], q[3 * i + 1], q[3 * i + 2])
+        arm_a, arm_b = load3(contact.arm_a), load3(contact.arm_b)
+        given = q[3 * i] * load(stepping.surface_speeds, i)
+        before = dot(p, relative_velocity(start, contact, arm_a, arm_b)) - given
+        before -= dot(p, relative_velocity(kick, contact, arm_a, arm_b))
+        after = dot(p, relative_velocity(motion, contact, arm_a, arm_b)) - given
+        work += 0.5 * (before + after)
+        size += abs(before)
+    return work, size
+
+
+# Islands with joints ----------------------------------------------------------------------------------------------------
+
+
+@njit
+def limit_restitution(h, with_forces, impacts, y, tables):
+    """Where the impulses add energy to an island with joints, replace them by the mixture; y holds the momenta without
+    impulses, but with those of forces over h, if `with_forces`; the impulses of `impacts` are added, if there were any.
+    Writes impulses and `motion`. Returns a status."""
     islands, count = tables.collision.islands, tables.collision.counts[ISLANDS]
     if not measure_gains(tables):
         return OK
@@ -68,10 +394,7 @@ def limit_restitution(h, with_forces, y, tables):
     for i in range(count):
         if islands[i].gained > 0.0:
             make_plastic(h, islands[i], tables)
-    if in_joint_space(tables):
-        call_coordinates(FREE_SPEEDS, h if with_forces else 0.0, y, tables.stepping.answer, tables)
-    else:
-        load_motion(y, tables.system.bodies, tables.system.kinematics, tables.stepping.motion)
+    load_free_motion(h if with_forces else 0.0, impacts, y, tables)
     status = solve_impulses(tables)
     if status != OK:
         return status
@@ -89,10 +412,14 @@ def limit_restitution(h, with_forces, y, tables):
 
 @njit
 def measure_gains(tables):
-    """W of each island, zero where that is rounding or less; returns whether some island gains."""
+    """W of each island with joints, of any in joint coordinates, zero where that is rounding or less; returns whether some
+    island gains."""
     islands = tables.collision.islands
-    some = False
+    some, joint_space = False, in_joint_space(tables)
     for i in range(tables.collision.counts[ISLANDS]):
+        islands[i].gained = 0.0
+        if islands[i].jointed == 0 and not joint_space:
+            continue
         gained, turned_over = island_work(islands[i], tables)
         islands[i].gained = gained if gained > ROUNDING * turned_over else 0.0
         some = some or islands[i].gained > 0.0
@@ -118,7 +445,7 @@ def make_plastic(h, island, tables):
     """Set the biases of an island to those without restitution."""
     contacts, slop = tables.collision.contacts, tables.stepping.options[0].slop
     for i in range(island.first, island.end):
-        contacts[i].bias = gap_bias(contacts[i], h, slop)
+        contacts[i].bias = gap_bias(contacts[i], h, slop) - load(tables.stepping.surface_speeds, i)
     if island.jointed != 0:
         call_limits(SET_PLASTIC, h, tables.stepping.motion, tables)
 
@@ -189,3 +516,37 @@ def mix(share, island, tables):
     joints, first_joints = stepping.joint_impulses, stepping.first_joint_impulses
     for i in range(joints.shape[0]):
         joints[i] = interpolate(share, joints[i], first_joints[i])
+
+
+# Where the solver starts ------------------------------------------------------------------------------------------------
+
+
+@njit
+def load_speeds(h, y, tables):
+    """Fill `motion` with the velocities without impulses: from the momenta in y, which forces over h have changed."""
+    if in_joint_space(tables):
+        call_coordinates(FREE_SPEEDS, h, y, tables.stepping.answer, tables)
+    else:
+        load_motion(y, tables.system.bodies, tables.system.kinematics, tables.stepping.motion)
+
+
+@njit
+def load_free_motion(h, impacts, y, tables):
+    """The same, with the velocities of the impacts if there were any."""
+    stepping, contacts = tables.stepping, tables.collision.contacts
+    load_speeds(h, y, tables)
+    if impacts != 0:
+        for i in range(tables.collision.counts[CONTACTS]):
+            n, t, s = axes_of(contacts[i])
+            p = stepping.impacts[3 * i], stepping.impacts[3 * i + 1], stepping.impacts[3 * i + 2]
+            if p[0] > 0.0:
+                apply(contacts[i], world_impulse(n, t, s, p[0], p[1], p[2]), stepping.motion)
+
+
+@njit
+def add_impacts(tables):
+    """Add the impulses of impacts to those of the contacts."""
+    impacts, contacts = tables.stepping.impacts, tables.collision.contacts
+    for i in range(tables.collision.counts[CONTACTS]):
+        for k in range(3):
+            contacts[i].impulse[k] += impacts[3 * i + k]

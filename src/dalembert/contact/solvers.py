@@ -109,7 +109,7 @@ def make_stepping(
         }  # fmt: skip
     bounds = joint_space["bounds"]
     return allocate(
-        Stepping, sizes, options=options, soft=soft, support_system=np.zeros(SIZE_OF_SYSTEM),
+        Stepping, sizes, options=options, soft=soft, support_system=np.zeros(SIZE_OF_SYSTEM), walls=np.zeros(0),
         numbers_of_bounds=numbers_of(bounds), numbers_of_soft=numbers_of(soft), saved_bounds=numbers_of(bounds).copy(),
         saved_soft=numbers_of(soft).copy(), **joint_space,
     )  # fmt: skip

@@ -11,7 +11,7 @@ Overlap is not removed by velocities, which would add energy, but by displacemen
 (`position_correction`). As forces and impulses change the velocities from v⁻ to v⁺ at one place, the kinetic energy
 changes by exactly (h F + Jᵀ p)·½ (v⁻ + v⁺), which is what the audit books.
 
-In order: a run of steps and the step, its changes of velocity, its forces, and sleep.
+In order: a run of steps and the step, its changes of velocity, free motion, its forces, and sleep.
 """
 
 import numpy as np
@@ -31,13 +31,13 @@ from ..collide.tables import (
 )
 from ..core.c_function import C_SIGNATURE, COMPLETE, DERIVATIVE, DRIFT, POWERS, call_pointer, viewer
 from ..core.jit import CFunction, njit
-from ..core.math3 import add, add_scaled, cross, dot, load3, matvec, norm, scale, store3, symvec
+from ..core.math3 import add, add_scaled, cross, dot, load3, matvec, norm, scale, store3, sub, symvec
 from ..core.profiler import begin_timing, end_stage
-from ..core.simd import copy, is_finite, load, store
+from ..core.simd import clear, copy, is_finite, load, store
 from ..core.status import NON_FINITE, OK
-from ..core.tables import table_at
+from ..core.tables import own_address, table_at
 from ..core.thread_pool import CONTACT_SLOT
-from ..dynamics.commands import BEGIN_INSTANT, BEGIN_STEP, PLACES, SETTLE, SHOW_VELOCITIES, call_commands
+from ..dynamics.commands import BEGIN_INSTANT, BEGIN_STEP, MOTIONS, PLACES, SETTLE, SHOW_VELOCITIES, call_commands
 from ..dynamics.kinematics import load9
 from ..model.tables import (
     CONSTRAINT_WORK,
@@ -47,11 +47,21 @@ from ..model.tables import (
     REACTION_TORQUE,
     STATE_SIZE,
 )
+from .fast import FIND, SIDE_A, SIDE_B, STRIKE, TIME, ignore_far_ahead, is_fast, outruns
 from .gauss_seidel import axes_of
 from .joints import apply_impulses, book_reaction, set_targets
 from .parallel import RUN_STEPS, prepare_rows
 from .position_correction import apply_correction, plan_correction
-from .restitution import gap_bias, limit_restitution, set_bias
+from .restitution import (
+    ELASTIC_ROUNDS,
+    add_impacts,
+    gap_bias,
+    limit_restitution,
+    load_free_motion,
+    load_speeds,
+    make_impacts,
+    set_bias,
+)
 from .solve import run_job, solve_impulses
 from .tables import (
     ANGULAR,
@@ -62,7 +72,6 @@ from .tables import (
     DETECTION,
     FILL_ROWS,
     FINISH,
-    FREE_SPEEDS,
     INVERSE_INERTIA,
     INVERSE_MASS,
     LINEAR,
@@ -94,6 +103,10 @@ from .tables import (
     three,
 )
 
+MOST_LOOKS = 16  # of collision detection in a step
+MOST_IMPACTS = 64  # of fast bodies in half a step
+SWEEPS_OF_IMPACTS = 200  # most sweeps of the solver at an impact of a fast body, or more if the user allows
+AT_ONCE = 1e-6  # of half a step: an impact so soon after another is at the same place
 STEP_ROUNDING = 1e-9  # of a step: one that would begin so shortly before the end of the run is not made
 
 _floats = viewer(np.float64)
@@ -176,15 +189,19 @@ def step(t, y, dydt, tables):
     """One step of `options.dt` from t, in place. Returns a status; where it is not OK, y is as it was, and `saved` is the
     state at which the step failed. dydt is scratch."""
     stepping = tables.stepping
-    h = stepping.options[0].dt
+    h, report = stepping.options[0].dt, stepping.report[0]
     timer = stepping.timer
     begin_timing(timer, 1.0)
     copy(stepping.saved, y)
     save_memory(tables.collision.counts, stepping)
+    was_fast, impacts, held = stepping.options[0].fast != 0, report.impacts, report.held
+    if was_fast:
+        copy(stepping.origin, y)
     status = move_to_middle(t, h, y, dydt, tables)
     end_stage(timer, SMOOTH)
     if status == OK:
         status = solve_velocities(h, True, y, dydt, tables)
+    residual, aim = report.residual, report.aim  # those of an impact in free motion follow
     if status == OK:
         status = move_to_end(t, h, y, dydt, tables)
     if status == OK and not is_finite(y):
@@ -193,7 +210,13 @@ def step(t, y, dydt, tables):
     if status != OK:
         swap(y, stepping.saved)
         restore_memory(tables.collision.counts, stepping)
-    return status
+        report.impacts, report.held = impacts, held
+        if was_fast:
+            copy(y, stepping.origin)
+        return status
+    report.residual, report.aim = residual, aim
+    note_residual(report)
+    return OK
 
 
 @njit
@@ -202,12 +225,13 @@ def move_to_middle(t, h, y, dydt, tables):
     if in_joint_space(tables):
         return call_coordinates(PLACE, h, y, tables.stepping.answer, tables)
     call_limits(START_STEP, h, y, tables)
-    status = drift(tables.callbacks, 0.5 * h, y, dydt)
+    status = advance(t, 0.5 * h, True, y, dydt, tables)
+    if tables.stepping.options[0].fast != 0:
+        save_momenta(h, y, tables)
+    if status == OK and tables.system.commands.shape[0] > 0:
+        status = begin_commands(t, h, y, dydt, tables)
     if status == OK:
-        if tables.system.commands.shape[0] > 0:
-            status = begin_commands(t, h, y, dydt, tables)
         call_limits(SET_SOFT, h, y, tables)
-    if status == OK:
         status = evaluate_forces(t + 0.5 * h, h, y, dydt, tables)
     return status
 
@@ -215,16 +239,20 @@ def move_to_middle(t, h, y, dydt, tables):
 @njit
 def move_to_end(t, h, y, dydt, tables):
     """The second half drift, and the projection of the joints. Returns a status."""
+    options = tables.stepping.options[0]
     if in_joint_space(tables):
         status = call_coordinates(FINISH, h, y, tables.stepping.answer, tables)
-        if status == OK and tables.stepping.options[0].sleep_after > 0.0:
+        if status == OK and options.sleep_after > 0.0:
             status = put_to_sleep(y, tables)
         return status
-    status = drift(tables.callbacks, 0.5 * h, y, dydt)
+    status = advance(t + 0.5 * h, 0.5 * h, False, y, dydt, tables)
     if status == OK and tables.system.commands.shape[0] > 0:
         status = call_commands(PLACES, t + h, y, y, tables.system)
     if status == OK and tables.system.joints.shape[0] > 0:
         status = call_pointer(tables.callbacks[0].plain, tables.callbacks[0].plain_data, COMPLETE, t + h, y, dydt)
+    if status == OK and options.fast != 0 and options.sleep_after > 0.0:
+        load_motion(y, tables.system.bodies, tables.system.kinematics, tables.stepping.motion)
+        status = put_to_sleep(y, tables)
     return status
 
 
@@ -258,24 +286,35 @@ def find_initial_contacts(t, y, dydt, tables):
     stepping = tables.stepping
     copy(stepping.saved, y)
     save_memory(tables.collision.counts, stepping)
-    half, joint_space = 0.5 * stepping.options[0].dt, in_joint_space(tables)
-    if joint_space:
+    half = 0.5 * stepping.options[0].dt
+    if in_joint_space(tables):
         status = call_coordinates(PLACE, 0.0, y, stepping.answer, tables)
+        if status == OK:
+            status = solve_velocities(half, False, y, dydt, tables)
+        if status == OK:
+            status = call_coordinates(FINISH, 0.0, y, stepping.answer, tables)
     else:
-        call_limits(SET_SOFT_IDLE, stepping.options[0].dt, y, tables)
-        status = call_mechanism(tables.callbacks, DERIVATIVE, t, y, dydt)
-        if status == OK and tables.system.commands.shape[0] > 0:
-            status = call_commands(BEGIN_INSTANT, t, y, y, tables.system)
-        call_limits(START_STEP, 0.0, y, tables)
-    if status == OK:
-        status = solve_velocities(half, False, y, dydt, tables)
-    if status == OK and joint_space:
-        status = call_coordinates(FINISH, 0.0, y, stepping.answer, tables)
+        status = resolve_impacts(t, half, y, dydt, tables)
     if status == OK and not is_finite(y):
         status = NON_FINITE
     if status != OK:
         copy(y, stepping.saved)
         restore_memory(tables.collision.counts, stepping)
+        return status
+    note_residual(stepping.report[0])
+    return OK
+
+
+@njit
+def resolve_impacts(t, h, y, dydt, tables):
+    """Resolve the contacts of bodies that would close within h (s) from the state y, by impulses alone. Returns a status."""
+    call_limits(SET_SOFT_IDLE, tables.stepping.options[0].dt, y, tables)
+    status = call_mechanism(tables.callbacks, DERIVATIVE, t, y, dydt)
+    if status == OK and tables.system.commands.shape[0] > 0:
+        status = call_commands(BEGIN_INSTANT, t, y, y, tables.system)
+    if status == OK:
+        call_limits(START_STEP, 0.0, y, tables)
+        status = solve_velocities(h, False, y, dydt, tables)
     return status
 
 
@@ -283,35 +322,25 @@ def find_initial_contacts(t, y, dydt, tables):
 def solve_velocities(h, with_forces, y, dydt, tables):
     """All changes of momentum of a step, where the bodies are: by forces over h, if `with_forces`, and by impulses.
 
-    Detects contacts; writes momenta and ledger in y, the impulses in the tables, and the displacements that remove overlap.
-    Returns a status.
+    Detects contacts, and looks again where impulses make a body faster than detection assumed; writes momenta and ledger in
+    y, the impulses in the tables, and the displacements that remove overlap. Returns a status.
     """
     collision, stepping = tables.collision, tables.stepping
-    status = detect(h, stepping.state_of_bodies if in_joint_space(tables) else y, tables)
-    if status != OK:
-        return status
-    end_stage(stepping.timer, DETECTION)
-    driven = tables.system.commands.shape[0] > 0
-    if driven:
-        call_commands(SHOW_VELOCITIES, 0.0, y, y, tables.system)
-    status = fill_rows(h, with_forces, y, tables)
-    corrected = False
-    if status == OK and with_forces:
-        corrected, status = plan_correction(tables)
-        apply_forces(h, y, dydt, tables)
-        if driven:
-            call_commands(SHOW_VELOCITIES, 1.0, y, y, tables.system)
-        load_speeds(h, y, tables)
-    elif status == OK:
-        clear_warm_start(collision)  # of another step, or of none
-        load_speeds(0.0, y, tables)
-    if status == OK:
-        status = find_impulses(h, with_forces, y, tables)
+    options, joint_space = stepping.options[0], in_joint_space(tables)
+    reach = options.dt if options.fast != 0 else h
+    set_travel(reach, tables.system.settings[0].rigid, tables.system.kinematics, collision)
+    corrected, bounced, status = find_and_solve(h, with_forces, True, y, dydt, tables)
+    looks = 1
+    while not joint_space and status == OK and looks < MOST_LOOKS and outruns(reach, with_forces, bounced, tables):
+        corrected, bounced, status = find_and_solve(h, with_forces, False, y, dydt, tables)
+        looks += 1
+    if status == OK and not joint_space:
+        status = watch_fast(with_forces, tables)
     if status != OK:
         return status
     end_stage(stepping.timer, SOLVER)
     save_warm_start(collision)
-    if in_joint_space(tables):
+    if joint_space:
         return call_coordinates(BOOK, h if with_forces else 0.0, y, stepping.answer, tables)
     apply_impulses(y, tables)
     call_limits(APPLY_TO_STATE, h, y, tables)
@@ -320,18 +349,57 @@ def solve_velocities(h, with_forces, y, dydt, tables):
     if corrected:
         apply_correction(y, tables)
         call_limits(BOOK_CORRECTION_OF_SOFT, h, y, tables)
-    if driven:
+    if tables.system.commands.shape[0] > 0:
         call_commands(SETTLE, 0.0, y, stepping.joint_impulses, tables.system)
-    if with_forces and stepping.options[0].sleep_after > 0.0:
+    if with_forces and options.fast == 0 and options.sleep_after > 0.0:
         return put_to_sleep(y, tables)
     return OK
 
 
 @njit
-def detect(h, y, tables):
-    """Find the contacts of a step over h of bodies at the state y. Returns a status."""
+def watch_fast(with_forces, tables):
+    """Note whether some body is fast after the impulses. Returns a status: NEED_ROOM where continuous collision detection is
+    needed, and not at hand yet."""
+    options = tables.stepping.options[0]
+    if is_fast(options.dt, tables):
+        options.fast = 1
+    elif with_forces:
+        options.fast = 0
+    return NEED_ROOM if options.fast != 0 and tables.callbacks[0].continuous == 0 else OK
+
+
+@njit
+def find_and_solve(h, with_forces, first, y, dydt, tables):
+    """Detect the contacts within the `travel` of the bodies, and find displacements and impulses; forces act on y at the
+    `first` look only. Returns (whether positions are to be corrected, whether elastic bodies bounced, a status)."""
+    collision, stepping = tables.collision, tables.stepping
+    driven, corrected, bounced = tables.system.commands.shape[0] > 0, False, False
+    status = detect(stepping.state_of_bodies if in_joint_space(tables) else y, tables)
+    if status != OK:
+        return corrected, bounced, status
+    end_stage(stepping.timer, DETECTION)
+    if driven:
+        call_commands(SHOW_VELOCITIES, 0.0, y, y, tables.system)
+    status = fill_rows(h, with_forces, y if first or not with_forces else stepping.saved, y, tables)
+    if status == OK and with_forces:
+        corrected, status = plan_correction(tables)
+        if first:
+            apply_forces(h, y, dydt, tables)
+        if driven:
+            call_commands(SHOW_VELOCITIES, 1.0, y, y, tables.system)
+        load_speeds(h, y, tables)
+    elif status == OK:
+        clear_warm_start(collision)  # of another step, or of none
+        load_speeds(0.0, y, tables)
+    if status == OK:
+        bounced, status = find_impulses(h, with_forces, y, tables)
+    return corrected, bounced, status
+
+
+@njit
+def detect(y, tables):
+    """Find the contacts of bodies at the state y, within their `travel`. Returns a status."""
     bodies = tables.system.settings[0].rigid
-    set_travel(h, bodies, tables.system.kinematics, tables.collision)
     detector, data = tables.callbacks[0].detector, tables.callbacks[0].detector_data
     status = call_pointer(detector, data, bodies, tables.stepping.options[0].margin, y, y)
     if status != OK:
@@ -340,44 +408,43 @@ def detect(h, y, tables):
 
 
 @njit
-def fill_rows(h, with_forces, y, tables):
-    """The rows of contacts, joints and bounds of a step over h, and the velocities before it. Returns a status."""
+def fill_rows(h, with_forces, before, y, tables):
+    """The rows of contacts, joints and bounds of a step over h, and the velocities before it, which are those of the momenta
+    in `before`. Returns a status."""
     if in_joint_space(tables):
         return call_coordinates(FILL_ROWS, h if with_forces else 0.0, y, tables.stepping.answer, tables)
-    load_motion(y, tables.system.bodies, tables.system.kinematics, tables.stepping.motion)
+    load_motion(before, tables.system.bodies, tables.system.kinematics, tables.stepping.motion)
+    options = tables.stepping.options[0]
+    if not with_forces and is_fast(options.dt, tables):
+        options.fast = 1
+    if options.fast != 0:
+        ignore_far_ahead(options.dt, tables)
     prepare_rows(tables)
     set_targets(tables)
     return call_limits(UPDATE_ROWS if with_forces else UPDATE_ROWS_IDLE, h, y, tables)
 
 
 @njit
-def load_speeds(h, y, tables):
-    """Fill `motion` with the velocities without impulses: from the momenta in y, which forces over h have changed."""
-    if in_joint_space(tables):
-        call_coordinates(FREE_SPEEDS, h, y, tables.stepping.answer, tables)
-    else:
-        load_motion(y, tables.system.bodies, tables.system.kinematics, tables.stepping.motion)
-
-
-@njit
 def find_impulses(h, with_forces, y, tables):
     """The impulses of a step, with motors at their limits and restitution; `motion` becomes the velocities after them.
-    Returns a status."""
-    bounces = set_biases(h, tables)
+    Returns (whether elastic bodies bounced, a status)."""
+    bounces, impacts = set_biases(h, tables), 0
+    if bounces and not in_joint_space(tables):
+        impacts, bounces = make_impacts(h, with_forces, y, tables)
     bounces = call_limits(SET_BOUNCES, h, y, tables) != 0 or bounces
     status = solve_impulses(tables)
     trial = 0
     while status == OK and with_forces and call_limits(UPDATE_SATURATION, float(trial), y, tables) != 0:
         trial += 1
         status = call_limits(REFACTOR, h, y, tables)
-        load_speeds(h, y, tables)
+        load_free_motion(h, impacts, y, tables)
         if status == OK:
             status = solve_impulses(tables)
     if status == OK and bounces:
-        status = limit_restitution(h, with_forces, y, tables)
-    if status == OK:
-        note_residual(tables.stepping.report[0])
-    return status
+        status = limit_restitution(h, with_forces, impacts, y, tables)
+    if impacts != 0:
+        add_impacts(tables)
+    return impacts == ELASTIC_ROUNDS, status
 
 
 @njit
@@ -416,6 +483,7 @@ def set_biases(h, tables):
         bounces = set_bias(contact, h, slop, load(rows, ROW * i + BEFORE) - along, u - along) or bounces
         if driven:
             contact.bias -= along
+            store(stepping.surface_speeds, i, along)
     return bounces
 
 
@@ -435,6 +503,122 @@ def normal_surface_speed(contact, normal, system):
             )
             speed += sign * dot(normal, add(matvec(rotation, load3(row.surface_v)), cross(spin, arm)))
     return speed
+
+
+# Free motion -------------------------------------------------------------------------------------------------------------
+#
+# Where something is fast, it stops at each impact that the contacts of the step did not prevent (`continuous`). Impulses act
+# there on all that touches. An impact of a pair that is still there after that ends by an impulse on this pair alone.
+
+
+@njit
+def advance(t, h, first, y, dydt, tables):
+    """Free motion over h from t (s), in place, with the impacts of fast bodies; whether it is the `first` half of a step.
+    Returns a status."""
+    callbacks, stepping = tables.callbacks, tables.stepping
+    if stepping.options[0].fast == 0:
+        return drift(callbacks, h, y, dydt)
+    watch, impact, report = callbacks[0].continuous, stepping.impact, stepping.report[0]
+    if watch == 0:
+        return NEED_ROOM
+    left, last = h, (-1.0, -1.0)
+    for _ in range(MOST_IMPACTS):
+        status = show_commands(t + h - left, y, tables)
+        if status == OK:
+            status = call_pointer(watch, own_address(tables), FIND, left, y, dydt)
+        if status != OK or impact[TIME] >= left:
+            return drift(callbacks, left, y, dydt) if status == OK else status
+        again = impact[TIME] <= AT_ONCE * h and last[0] == impact[SIDE_A] and last[1] == impact[SIDE_B]
+        last = impact[SIDE_A], impact[SIDE_B]
+        status = drift(callbacks, impact[TIME], y, dydt)
+        left -= impact[TIME]
+        report.impacts += 1
+        copy_momenta(y, tables)
+        if status == OK and again:
+            status = strike_alone(t + h - left, left, y, dydt, tables)
+        elif status == OK:
+            iterations = stepping.options[0].iterations
+            stepping.options[0].iterations = max(iterations, SWEEPS_OF_IMPACTS)
+            status = resolve_impacts(t + h - left, left, y, dydt, tables)
+            stepping.options[0].iterations = iterations
+        book_detour(left - h if first else left, y, tables)
+        if status != OK:
+            return status
+    return hold_fast(left, y, dydt, tables)
+
+
+@njit
+def show_commands(t, y, tables):
+    """Write the poses of kinematic bodies at t (s) to y, and their velocities to the kinematics table. Returns a status."""
+    if tables.system.commands.shape[0] == 0:
+        return OK
+    status = call_commands(PLACES, t, y, y, tables.system)
+    return call_commands(MOTIONS, t, y, y, tables.system) if status == OK else status
+
+
+@njit
+def strike_alone(t, left, y, dydt, tables):
+    """An impulse on the pair of the last impact alone, at t (s). Returns a status."""
+    driven = tables.system.commands.shape[0] > 0
+    status = show_commands(t, y, tables)
+    if status == OK and driven:
+        status = call_commands(BEGIN_INSTANT, t, y, y, tables.system)
+    if status == OK:
+        status = call_pointer(tables.callbacks[0].continuous, own_address(tables), STRIKE, left, y, dydt)
+    if status == OK and driven:
+        clear(tables.stepping.joint_impulses)
+        call_commands(SETTLE, 0.0, y, tables.stepping.joint_impulses, tables.system)
+    return status
+
+
+@njit
+def copy_momenta(y, tables):
+    """The momenta P of all bodies into `shift`."""
+    for i in range(tables.system.bodies.shape[0]):
+        for k in range(3):
+            store(tables.stepping.shift, MOTION * i + k, load(y, STATE_SIZE * i + 7 + k))
+
+
+@njit
+def book_detour(left, y, tables):
+    """Book, as work of projection, what forces F have not done: each step has their impulse h F at its middle, as if bodies
+    moved by ½ h at each of the velocities v⁻ and v⁺ before and after an impact in between. They turn `left` (s) before the
+    middle of that time (negative: after it), and gain left F · (v⁻ − v⁺)."""
+    bodies, kinematics, before = tables.system.bodies, tables.system.kinematics, tables.stepping.shift
+    entry = y.shape[0] - len(LEDGER) + PROJECTION_WORK
+    for i in range(bodies.shape[0]):
+        lost = sub(three(before, MOTION * i), three(y, STATE_SIZE * i + 7))
+        y[entry] += left * bodies[i].inverse_mass * dot(load3(kinematics[i].force), lost)
+
+
+@njit
+def hold_fast(h, y, dydt, tables):
+    """Free motion over h (s) of what is not fast, after too many impacts; the others stay where they are. What the forces
+    would have done along their way is booked as work of projection. Returns a status."""
+    stepping, kinematics, bodies = tables.stepping, tables.system.kinematics, tables.system.bodies
+    moves, kept = stepping.moves, stepping.shift
+    stepping.report[0].held += 1
+    for i in range(bodies.shape[0]):
+        for k in range(7):
+            store(kept, MOTION * i + k, load(y, STATE_SIZE * i + k))
+    status = drift(tables.callbacks, h, y, dydt)
+    entry = y.shape[0] - len(LEDGER) + PROJECTION_WORK
+    for i in range(bodies.shape[0]):
+        if moves[i] > 0.0:
+            y[entry] += h * bodies[i].inverse_mass * dot(load3(kinematics[i].force), three(y, STATE_SIZE * i + 7))
+            for k in range(7):
+                store(y, STATE_SIZE * i + k, load(kept, MOTION * i + k))
+    return status
+
+
+@njit
+def save_momenta(h, y, tables):
+    """The momenta in y, after impacts in the first half of a step, become those before its middle."""
+    saved = tables.stepping.saved
+    for i in range(tables.system.bodies.shape[0]):
+        for k in range(STATE_SIZE * i + 7, STATE_SIZE * (i + 1)):
+            store(saved, k, load(y, k))
+    call_limits(START_STEP, h, y, tables)
 
 
 # Forces -----------------------------------------------------------------------------------------------------------------

@@ -23,22 +23,24 @@ from ..model.tables import STATE_SIZE, System
 # converging solver, or `iterations` are all they get. `slop`: m, overlap that is tolerated. `fresh`: whether the state
 # was set from outside, so that the contacts ahead of it are unknown. `separates`: whether the solver finds displacements
 # too (`solvers.ContactSolver`). `sleep_after`: s of slowness, below `sleep_speed` (m/s), after which bodies sleep; zero:
-# never. `ledger`: where the entries of contact stand in the state.
+# never. `ledger`: where the entries of contact stand in the state. `fast`: whether some body may move by more than a part of
+# its thickness in a step (`fast`).
 OPTIONS = np.dtype(
     [("dt", "f8"), ("margin", "f8"), ("separates", "i8"), ("iterations", "i8"), ("tolerance", "f8"), ("ledger", "i8"),
-     ("predict", "i8"), ("finishes", "i8"), ("slop", "f8"), ("fresh", "i8"),
-     ("sleep_after", "f8"), ("sleep_speed", "f8"), ("start", "f8")],
+     ("predict", "i8"), ("finishes", "i8"), ("slop", "f8"), ("fresh", "i8"), ("sleep_after", "f8"), ("sleep_speed", "f8"),
+     ("start", "f8"), ("fast", "i8")],
     align=True,
 )  # fmt: skip
 # What the steps reached. `deepest`: the worst overlap (m) before its correction, `largest_residual`: of the natural map
 # (m/s), both since the last frame; `worst_`: the same of the whole run; `residual` and `aim`: of the last step, and its
 # tolerance (m/s); `unsolved`: steps whose residual missed it; `overlap`: the deepest of the last step (m); `status`: of its
-# solver; `naps`: islands that fell asleep; `wants_finisher`: whether the step
-# cannot be made without the converging solver, which is not at hand yet.
+# solver; `naps`: islands that fell asleep; `wants_finisher`: whether steps need the converging solver for islands;
+# `impacts`: of fast bodies in free motion; `held`: half steps in which fast bodies had too many, and were held where they
+# were.
 REPORT = np.dtype(
     [("steps", "i8"), ("contacts", "i8"), ("iterations", "i8"), ("unsolved", "i8"), ("deepest", "f8"),
      ("worst_penetration", "f8"), ("largest_residual", "f8"), ("worst_residual", "f8"), ("residual", "f8"), ("aim", "f8"),
-     ("overlap", "f8"), ("status", "i8"), ("naps", "i8"), ("wants_finisher", "i8")],
+     ("overlap", "f8"), ("status", "i8"), ("naps", "i8"), ("wants_finisher", "i8"), ("impacts", "i8"), ("held", "i8")],
     align=True,
 )  # fmt: skip
 
@@ -77,11 +79,12 @@ HELD, AT_LEAST, AT_MOST = range(3)
 # the solver (0 for Gauss–Seidel, which is part of the step), which take the address of `ContactTables`. `workspace`: the
 # address of the table that only the solver knows. `coordinates`: the function of joint coordinates, which is `limits` as well
 # (0: those of bodies), and the addresses of the two tables that only it knows. `finisher`: a solver of second order for
-# islands that sweeps leave unsolved (0: none), with the number of the island.
+# islands that sweeps leave unsolved (0: none), with the number of the island. `continuous`:
+# continuous collision detection; 0 until something is fast.
 CALLBACKS = np.dtype(
     [("mechanism", "i8"), ("mechanism_data", "i8"), ("plain", "i8"), ("plain_data", "i8"), ("detector", "i8"),
      ("detector_data", "i8"), ("limits", "i8"), ("solver", "i8"), ("workspace", "i8"), ("coordinates", "i8"),
-     ("reduced", "i8"), ("joint_space", "i8"), ("finisher", "i8")],
+     ("reduced", "i8"), ("joint_space", "i8"), ("finisher", "i8"), ("continuous", "i8")],
     align=True,
 )  # fmt: skip
 
@@ -191,6 +194,9 @@ SMOOTH, DETECTION, SOLVER, UPDATE = range(4)
 TIMER_SIZE = len(STEP_STAGES) + 3  # see `core.profiler`
 
 
+IMPACT = 9  # numbers of an impact, see `fast`
+
+
 class Stepping(NamedTuple):
     """What a step of contact needs beside the mechanism and collision detection; `rows` of sizes are those of joints."""
 
@@ -217,6 +223,8 @@ class Stepping(NamedTuple):
     )
     first_motion: Any = column("packed", unit="m/s, rad/s", doc="the velocities that they lead to")
     first_joint_impulses: Any = column("rows", unit="N s, N m s", doc="of joints in the same solution")
+    impacts: Any = column("3 * contacts", unit="N s", doc="impulses of the impacts of a step, see `restitution`")
+    kick: Any = column("MOTION * (bodies + 1)", unit="m/s, rad/s", doc="what forces add to the velocities in a step")
     bounds: Any = column(dtype=BOUND)
     soft: Any = column(dtype=SOFT)
     numbers_of_bounds: Any = column(doc="the memory of `bounds`, number by number")
@@ -224,6 +232,15 @@ class Stepping(NamedTuple):
     saved_bounds: Any = column(doc="these at the start of the step")
     saved_soft: Any = column(doc="likewise")
     saved_counts: Any = column("4", np.int64, doc="FIRST_PAIR, PAIRS and the axes of collision detection, likewise")
+    # Fast bodies
+    thickness: Any = column("bodies", unit="m", doc="half the least thickness of each body, infinite without a shape")
+    swing: Any = column("bodies", unit="m", doc="how far from the centre of a body its rotation moves points")
+    walls: Any = column(unit="m", doc="half the least thickness of each collider")
+    moves: Any = column("bodies", unit="m", doc="displacement of a fast body in a step; −1: not fast")
+    turns: Any = column("bodies", unit="m", doc="how far a step turns the points of each body")
+    impact: Any = column("IMPACT", doc="an impact in free motion, see `fast`")
+    first_impact: Any = column("IMPACT", doc="scratch: the first one")
+    origin: Any = column("state", doc="the state at the start of a step in which something is fast")
     targets: Any = column("rows", unit="m/s, rad/s", doc="what J v must be after the step")
     joint_impulses: Any = column("rows", unit="N s, N m s")
     change: Any = column("rows", unit="N s, N m s", doc="scratch: changes of joint impulses")
@@ -231,6 +248,9 @@ class Stepping(NamedTuple):
     answer: Any = column("2", doc="numbers that `limits` returns")
     values: Any = column(
         "bodies + 1", doc="of each island: the number that its last task in joint coordinates returned"
+    )
+    surface_speeds: Any = column(
+        "contacts", unit="m/s", doc="normal part of the velocities of moving surfaces, 0 without"
     )
     contact_rates: Any = column("3 * contacts", unit="m/s", doc="of contacts in joint coordinates: see RATES")
     state_of_bodies: Any = column(doc="the state of the bodies, where that of the step is in joint coordinates")

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ..collide.curved import DISTANCE_ENTRY, distance
 from ..collide.detect import Detector, check, fields_of
-from ..collide.tables import AWAKE, CONTACTS, LANE_COUNTS, NEED_ROOM, PAIRS, UNMOVED, Collision
+from ..collide.tables import AWAKE, CONTACTS, DISTANCE, LANE_COUNTS, NEED_ROOM, PAIRS, UNMOVED, Collision
 from ..core.c_function import C_TYPE, view
 from ..core.checkpoint_fields import COUNT, LARGE, REAL, Field, prefixed
 from ..core.jit import DISABLED
@@ -22,7 +23,9 @@ from ..integrate.stepper import FixedStepper, StepEvents
 from ..model.compile import Model
 from ..model.tables import MOTOR
 from .contact_point import Contact
+from .continuous import CONTINUOUS_ENTRY, continuous_task
 from .diagnosis import WorstContact, described, ways_out, worst_contact
+from .fast import half_thickness, sizes_of_bodies
 from .limits import LIMITS_ENTRY, SoftMechanism, limits_task, with_soft_rows
 from .parallel import ALONE, RUN_STEPS, SUMS
 from .points import UNKNOWN, Owners, frame_of, impulses_of, owners_of, rows_of
@@ -36,8 +39,8 @@ FINISHER = "interior_point"  # of islands that sweeps leave unsolved
 MANY = 32  # colliders of a scene whose large islands are swept four wide
 
 # What a checkpoint has of the records
-SAVED_OF_REPORT = {"steps": COUNT, "naps": COUNT}
-SAVED_OF_OPTIONS = {"start": REAL, "fresh": (0.0, 1.0)}
+SAVED_OF_REPORT = {"steps": COUNT, "naps": COUNT, "wants_finisher": (0.0, 1.0)}
+SAVED_OF_OPTIONS = {"start": REAL, "fresh": (0.0, 1.0), "fast": (0.0, 1.0)}
 SAVED_OF_BOUNDS = {"impulse": REAL, "state": (float(HELD), float(AT_MOST))}
 SAVED_OF_SOFT = {"state": (float(HELD), float(AT_MOST))}
 
@@ -47,7 +50,8 @@ class ContactReport:
     """How the contacts of a run were solved. penetration : m, the deepest overlap met. residual : m/s, the largest of
     the natural map of Coulomb's law. unsolved : steps in which it stayed above the tolerance, of `steps`, which took `dt` (s)
     each. where : the contact with the largest residual of those at frames, in words; force : N, that would close its residual
-    within a step."""
+    within a step. impacts : of bodies that move farther than their thickness in a step, found on their way. held : half
+    steps in which these had so many that fast bodies were held where they were."""
 
     solver: str
     penetration: float
@@ -57,6 +61,8 @@ class ContactReport:
     dt: float = 0.0
     where: str = ""
     force: float = 0.0
+    impacts: int = 0
+    held: int = 0
 
     def verdict(self) -> str:
         """What was not solved, in a sentence; empty where all was."""
@@ -102,6 +108,8 @@ class ContactStepper(FixedStepper):
         soft = own.rows if isinstance(own, SoftMechanism) else np.zeros(0, SOFT).view(np.recarray)
         collision.linked[:] = linked(mechanism.system)
         tables = make_stepping(self._mechanism.system, model.size, ledger, settings, soft)
+        tables.thickness[:], tables.swing[:] = sizes_of_bodies(collision, len(tables.thickness))
+        tables = tables._replace(walls=half_thickness(collision))
         self._solver = SOLVERS[settings.solver]
         # Whether the contacts of large islands are swept four wide: in scenes of many bodies, by Gauss–Seidel
         self._is_wide = len(collision.colliders) >= MANY and self._solver.compiled is None
@@ -149,6 +157,7 @@ class ContactStepper(FixedStepper):
         callbacks.finisher = 0 if self._finisher is None else self._solver_address(self._finisher, tables)
         callbacks.workspace = workspace.ctypes.data
         self._fit_coordinates(tables)
+        callbacks.continuous = self._continuous_address(tables)
         # Each thread but the first has its own room for the system of one body.
         own = [
             self._tables._replace(support_system=self._tables.support_system.copy(), wide_result=np.zeros(1))
@@ -223,6 +232,25 @@ class ContactStepper(FixedStepper):
         self._callback = C_TYPE(lambda data, task, t, *_: int(function(task, t, tables, self._workspace)))
         return _address_of(self._callback)
 
+    def _continuous_address(self, tables: ContactTables) -> int:
+        """Of continuous collision detection, and of the distances that it measures; 0 where nothing has been fast yet."""
+        if not tables.stepping.options.fast[0]:
+            return 0
+        functions = self.collision.functions
+        if not DISABLED:
+            functions[DISTANCE] = DISTANCE_ENTRY.address
+            return CONTINUOUS_ENTRY.address
+
+        def measure(data: int, number: int, bound: float, *_: int) -> int:
+            return int(distance(number, bound, tables.collision))
+
+        def call(data: int, task: int, h: float, y: int, n: int, out: int, m: int) -> int:
+            return int(continuous_task(task, h, view(y, n), tables))
+
+        self._measure, self._continuous = C_TYPE(measure), C_TYPE(call)
+        functions[DISTANCE] = _address_of(self._measure)
+        return _address_of(self._continuous)
+
     def restart(self, time: float) -> None:
         """Begin anew at a time (s)."""
         self.report.iterations = 0
@@ -278,14 +306,18 @@ class ContactStepper(FixedStepper):
             return self._kernel(y, dydt, stop)
 
     def grow(self) -> None:
-        """Give collision detection and the tables as much room as it asked for, and the step the converging solver if it asked
-        for that."""
-        if self.report.wants_finisher[0] and self._finisher is None:
-            self._finisher = SOLVERS[FINISHER]
-            self._workspace = self._make_workspace(self._finisher)
-        self.report.wants_finisher = 0
+        """Give collision detection and the tables as much room as it asked for, and the step the converging solver if it
+        asked for that."""
+        if self.report.wants_finisher[0]:
+            self._take_finisher()
         self._detector.make_room()
         self._fit()
+
+    def _take_finisher(self) -> None:
+        """Have the converging solver for islands that sweeps leave unsolved."""
+        if self._finisher is None:
+            self._finisher = SOLVERS[FINISHER]
+            self._workspace = self._make_workspace(self._finisher)
 
     def room(self) -> dict[str, int]:
         """The lengths of `fields` that do not follow from the model."""
@@ -323,6 +355,10 @@ class ContactStepper(FixedStepper):
         """Resume from the `fields` written by a checkpoint. Raises CheckpointError for values that cannot be."""
         check(self.collision)
         self._contacts().pair[:] = UNKNOWN
+        if self.report.wants_finisher[0]:
+            self._take_finisher()
+        if self._tables.options.fast[0] or self.report.wants_finisher[0]:
+            self._fit()
         super().put_back()
 
     def attempt(self, y: np.ndarray) -> np.ndarray:
@@ -395,5 +431,5 @@ class ContactStepper(FixedStepper):
         found: dict[str, Any] = {} if worst is None else {"where": str(worst), "force": worst.force}
         return ContactReport(
             self.settings.solver, float(report.worst_penetration), float(report.worst_residual), int(report.unsolved),
-            steps=int(report.steps), dt=float(self.settings.dt), **found,
+            steps=int(report.steps), dt=float(self.settings.dt), impacts=int(report.impacts), held=int(report.held), **found,
         )  # fmt: skip

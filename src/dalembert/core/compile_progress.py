@@ -24,7 +24,8 @@ from typing import Any
 from . import cache_folders
 
 LABELS = {
-    "contact.converge": "converging contact solver", "contact.step": "contact solver",
+    "contact.converge": "converging contact solver", "contact.continuous": "impacts of fast bodies",
+    "contact.step": "contact solver",
     "contact.joint_space": "contact of robots", "contact": "contact", "dynamics": "rigid bodies and joints",
     "impact": "contact by events", "integrate": "integration methods", "collide.detect": "collision detection",
     "collide.narrow_phase": "collision of shapes", "collide.particles": "collision of particles",

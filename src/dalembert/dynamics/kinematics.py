@@ -88,6 +88,7 @@ def kinetic_energy(y, kinematics, count):
 
 OUTER = 1.0 / (4.0 - 1.5874010519681994)  # 4^⅓ to the last digit
 MIDDLE = 1.0 - 4.0 * OUTER
+LARGE, MOST_PARTS = 1.0, 4096.0  # rad: a larger rotation is made in parts, of which there are at most so many
 SMALL = 1e-4  # rad: over so small a rotation order 2 has a relative energy error of 1e-13
 
 
@@ -117,8 +118,11 @@ def rotate(q, spin, moments, h):
     if norm(spin) * abs(h) <= SMALL * least or max(a, b, c) - least <= EQUAL_MOMENTS * least:
         q, spin = split(q, spin, moments, h)
         return q
-    for k in range(5):
-        q, spin = split(q, spin, moments, (MIDDLE if k == 2 else OUTER) * h)
+    turned = norm((spin[0] / a, spin[1] / b, spin[2] / c)) * abs(h)
+    parts = int(min(turned / LARGE, MOST_PARTS)) + 1
+    for _ in range(parts):
+        for k in range(5):
+            q, spin = split(q, spin, moments, (MIDDLE if k == 2 else OUTER) * h / parts)
     return q
 
 

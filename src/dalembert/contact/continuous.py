@@ -1,0 +1,350 @@
+"""Continuous collision detection: what fast bodies would pass through on their way, and when.
+
+The contacts of a step are found where the bodies are at its middle, and hold as long as bodies move little in relation to
+their thickness. Between two middles all bodies move freely. A body is *fast* if it may move by more than a part of its
+thickness in a step. Then `step.advance` stops the free motion at the first time at which a pair with a fast body would go
+deeper than a small part of its thickness, and resolves the impact there, with the normal and the points of that place.
+
+The time of impact of a pair is found by conservative advancement (B. V. Mirtich, PhD thesis, 1996): surfaces at a distance s
+along the normal n, whose points approach along it at a speed of at most c, do not touch before s/c. Distances are signed
+(GJK, EPA), and where surfaces touch, time advances by steps in which no point can move by more than the depth allowed.
+
+In order: poses during free motion, one pair, the first impact of all pairs, and an impulse on one pair.
+"""
+
+import math
+
+import numpy as np
+
+from ..collide.broad_phase import nine
+from ..collide.curved import NORMAL, POINT_A, POINT_B, SEPARATION
+from ..collide.gjk import FAR, core_radius, load_point, support
+from ..collide.polyhedron import show
+from ..collide.tables import AWAKE, DISTANCE, FIRST_PAIR, PAIRS
+from ..core.c_function import C_SIGNATURE, call_pointer, viewer
+from ..core.jit import CFunction, inlined, njit
+from ..core.math3 import (
+    add,
+    add_scaled,
+    cross,
+    dot,
+    load3,
+    matmul,
+    matvec,
+    matvec_t,
+    multiply,
+    norm,
+    rotate_by,
+    scale,
+    store3,
+    sub,
+    to_matrix,
+)
+from ..core.simd import load
+from ..core.status import OK
+from ..core.tables import own_address, table_at
+from ..dynamics.kinematics import rotate
+from ..model.tables import STATE_SIZE
+from ..scene.shapes.base import HALF_SPACE, MESH
+from .fast import FAST, FIND, IMPACT_NORMAL, IMPACT_POINT, SIDE_A, SIDE_B, TIME
+from .joints import add_impulse, book_reaction
+from .tables import IMPACT, ContactTables, three
+
+DEPTH = 0.05  # of the thickness of the thinner of two: how deep they may go in free motion
+TOUCH = 0.1  # of that depth: nearer than this they touch
+MOST_ADVANCES = 2000  # of one pair
+_floats = viewer(np.float64)
+
+
+# Free motion ------------------------------------------------------------------------------------------------------------
+
+
+@njit
+def speeds_of(i, q, y, system):
+    """(v, ω) of body i with the momenta in y, where its principal axes have the orientation q; of a kinematic body those of
+    its motion."""
+    at, body = STATE_SIZE * i, system.bodies[i]
+    if body.inverse_mass == 0.0:
+        return load3(system.kinematics[i].v), load3(system.kinematics[i].omega)
+    axes = to_matrix(q)
+    spin = matvec_t(axes, three(y, at + 10))
+    moments = load3(body.moments)
+    omega = matvec(axes, (spin[0] / moments[0], spin[1] / moments[1], spin[2] / moments[2]))
+    return scale(body.inverse_mass, three(y, at + 7)), omega
+
+
+@njit
+def velocity_of(i, y, system):
+    """v of body i with the momenta in y."""
+    if system.bodies[i].inverse_mass == 0.0:
+        return load3(system.kinematics[i].v)
+    return scale(system.bodies[i].inverse_mass, three(y, STATE_SIZE * i + 7))
+
+
+@njit
+def principal_axes(i, y, bodies):
+    """The orientation of the principal axes of body i."""
+    at, p = STATE_SIZE * i, bodies[i].principal
+    return multiply((y[at + 3], y[at + 4], y[at + 5], y[at + 6]), (p[0], p[1], p[2], p[3]))
+
+
+@njit
+def place_at(number, t, y, system, collision):
+    """Write the pose of a collider after free motion over t (s) into `places`. Returns (x, v, ω) of its body there."""
+    collider, place, bodies = collision.colliders[number], collision.places[number], system.bodies
+    i = collider.body
+    if i >= bodies.shape[0]:
+        store3(place.x, load3(collider.position))
+        for k in range(9):
+            place.rotation[k] = collider.rotation[k]
+        return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    at, p = STATE_SIZE * i, bodies[i].principal
+    q = principal_axes(i, y, bodies)
+    if t > 0.0 and bodies[i].inverse_mass == 0.0:
+        q = rotate_by(q, scale(t, load3(system.kinematics[i].omega)))
+    elif t > 0.0:
+        q = rotate(q, matvec_t(to_matrix(q), three(y, at + 10)), load3(bodies[i].moments), t)
+    v, omega = speeds_of(i, q, y, system)
+    x = add_scaled(three(y, at), t, v)
+    turn = to_matrix(multiply(q, (p[0], -p[1], -p[2], -p[3])))
+    rotation = matmul(turn, nine(collider.rotation))
+    store3(place.x, add(x, matvec(turn, load3(collider.position))))
+    for k in range(9):
+        place.rotation[k] = rotation[k]
+    return x, v, omega
+
+
+@njit
+def mark_fast(y, system, stepping):
+    """Fill `turns` with how far a step turns the points of each body, and `moves` with their greatest displacement in it, or
+    −1 for those that are not fast."""
+    moves, turns, thickness, swing = stepping.moves, stepping.turns, stepping.thickness, stepping.swing
+    h = stepping.options[0].dt
+    for i in range(system.bodies.shape[0]):
+        v, omega = speeds_of(i, principal_axes(i, y, system.bodies), y, system)
+        turns[i] = h * swing[i] * norm(omega)
+        moved = h * norm(v) + turns[i]
+        moves[i] = moved if moved > FAST * thickness[i] else -1.0
+
+
+# One pair ---------------------------------------------------------------------------------------------------------------
+
+
+@njit
+def signed_distance(a, b, n, bound, collision):
+    """(separation, normal from a to b, point midway) of two colliders at their `places`; n : tried first."""
+    scratch = collision.scratch
+    for k in range(3):
+        scratch[k] = n[k]
+    number = a * collision.colliders.shape[0] + b
+    status = call_pointer(collision.functions[DISTANCE], own_address(collision), number, bound, scratch, scratch)
+    middle = scale(0.5, add(load_point(scratch, POINT_A), load_point(scratch, POINT_B)))
+    separation = load(scratch, SEPARATION)
+    if status == FAR:
+        separation = max(separation, bound)
+    return separation, load_point(scratch, NORMAL), middle
+
+
+@njit
+def are_apart(pair, n, h, y, tables):
+    """Whether a plane of normal n, that of the last contact of a pair, proves that it does not go too deep within h (s). Both
+    are at their `places`."""
+    collision, stepping, bodies = tables.collision, tables.stepping, tables.system.bodies
+    if not dot(n, n) > 0.0:
+        return False
+    a, b = pair.a, pair.b
+    one, two = collision.colliders[a], collision.colliders[b]
+    if two.kind == MESH:
+        show(two, pair.facet, collision)
+    far_a = dot(n, support(one, collision.places[a], collision.vertices, n)) + core_radius(one)
+    far_b = dot(n, support(two, collision.places[b], collision.vertices, scale(-1.0, n))) - core_radius(two)
+    i, j, share = one.body, two.body, h / stepping.options[0].dt
+    closing, turning = 0.0, 0.0
+    if i < bodies.shape[0]:
+        closing += dot(n, velocity_of(i, y, tables.system))
+        turning += share * stepping.turns[i]
+    if j < bodies.shape[0]:
+        closing -= dot(n, velocity_of(j, y, tables.system))
+        turning += share * stepping.turns[j]
+    nearest = far_b - far_a - h * max(0.0, closing) - turning
+    return nearest > -DEPTH * min(stepping.walls[a], stepping.walls[b])
+
+
+@njit
+def may_meet(a, b, h, y, tables):
+    """Whether the balls about two colliders meet within h (s). Writes their `places`."""
+    collision, bodies = tables.collision, tables.system.bodies
+    one, two = collision.colliders[a], collision.colliders[b]
+    x_a, v_a, _ = place_at(a, 0.0, y, tables.system, collision)
+    x_b, v_b, _ = place_at(b, 0.0, y, tables.system, collision)
+    if two.kind == MESH:
+        return True
+    reach = one.radius + two.radius
+    if one.body < bodies.shape[0]:
+        reach += norm(load3(one.position))
+    else:
+        x_a = load3(one.position)
+    if two.body < bodies.shape[0]:
+        reach += norm(load3(two.position))
+    else:
+        x_b = load3(two.position)
+    d, v = sub(x_b, x_a), sub(v_b, v_a)
+    vv = dot(v, v)
+    t = min(h, max(0.0, -dot(d, v) / vv)) if vv > 0.0 else 0.0
+    nearest = add_scaled(d, t, v)
+    return dot(nearest, nearest) <= reach * reach
+
+
+@njit
+def front_of(b, number, collision):
+    """The outward normal of facet `number` of the mesh b, in world axes."""
+    face = collision.faces[collision.facets[number].face]
+    return matvec(nine(collision.places[b].rotation), load3(face.normal))
+
+
+@njit
+def time_of_impact(pair, h, y, tables):
+    """The time within h (s) at which a pair would go too deep; infinite if it does not. Then `impact` holds what else is
+    known of the impact, but for the time."""
+    collision, stepping, system = tables.collision, tables.stepping, tables.system
+    a, b = pair.a, pair.b
+    one, two = collision.colliders[a], collision.colliders[b]
+    depth = DEPTH * min(stepping.walls[a], stepping.walls[b])
+    facet = two.kind == MESH
+    if facet:
+        show(two, pair.facet, collision)
+    t, n = 0.0, (0.0, 0.0, 0.0)
+    for _ in range(MOST_ADVANCES):
+        x_a, v_a, omega_a = place_at(a, t, y, system, collision)
+        x_b, v_b, omega_b = place_at(b, t, y, system, collision)
+        along = sub(v_b, v_a)
+        turning = reach_of(one, stepping) * norm(omega_a) + reach_of(two, stepping) * norm(omega_b)
+        most = norm(along) + turning
+        if most <= 0.0:
+            return math.inf
+        s, n, p = signed_distance(a, b, n, most * (h - t) + depth, collision)
+        if facet:
+            front = front_of(b, pair.facet, collision)
+            if t == 0.0 and dot(front, sub(load3(collision.places[a].x), p)) <= 0.0:
+                return math.inf  # what is behind a surface stays there
+            if s <= 0.0 or dot(n, front) > 0.0:
+                n = scale(-1.0, front)
+        u_a = add(v_a, cross(omega_a, sub(p, x_a)))
+        u_b = add(v_b, cross(omega_b, sub(p, x_b)))
+        u = dot(n, sub(u_b, u_a))
+        if s <= TOUCH * depth and u < 0.0 and (s < -depth or s + u * (h - t) < -depth):
+            note_impact(a, b, n, p, stepping.impact)
+            return t
+        approach = max(0.0, -dot(n, along)) + turning
+        if s > TOUCH * depth and approach * (h - t) <= s + depth:
+            return math.inf
+        advance = (s - 0.5 * TOUCH * depth) / approach if s > TOUCH * depth else 0.0
+        t += max(advance, depth / most)
+        if t >= h:
+            return math.inf
+    return t
+
+
+@inlined
+def reach_of(collider, stepping):
+    """How far from the centre of its body a collider has points that its rotation moves (m)."""
+    return stepping.swing[collider.body] if collider.body < stepping.swing.shape[0] else 0.0
+
+
+@njit
+def note_impact(a, b, n, p, impact):
+    """Write a pair, its normal and its point."""
+    impact[SIDE_A], impact[SIDE_B] = a, b
+    for k in range(3):
+        impact[IMPACT_NORMAL + k], impact[IMPACT_POINT + k] = n[k], p[k]
+
+
+@njit
+def find_impact(h, y, tables):
+    """The first impact of a fast body within h (s) from the state y, into `impact`."""
+    collision, stepping, system = tables.collision, tables.stepping, tables.system
+    impact, first_impact = stepping.impact, stepping.first_impact
+    mark_fast(y, system, stepping)
+    moves, colliders, bodies = stepping.moves, collision.colliders, system.bodies.shape[0]
+    first, best = collision.counts[FIRST_PAIR], math.inf
+    for k in range(collision.counts[PAIRS]):
+        pair = collision.pairs[first + k]
+        i, j = colliders[pair.a].body, colliders[pair.b].body
+        if colliders[pair.b].kind == HALF_SPACE or not (
+            (i < bodies and moves[i] > 0.0) or (j < bodies and moves[j] > 0.0)
+        ):
+            continue
+        if collision.asleep[i] != AWAKE and collision.asleep[j] != AWAKE:
+            continue
+        until = min(h, best)
+        if not may_meet(pair.a, pair.b, until, y, tables):
+            continue
+        if are_apart(pair, load3(collision.manifolds[k].normal), until, y, tables):
+            continue
+        t = time_of_impact(pair, until, y, tables)
+        if t < best:
+            best = t
+            for c in range(IMPACT):
+                first_impact[c] = impact[c]
+    for c in range(IMPACT):
+        impact[c] = first_impact[c]
+    impact[TIME] = best
+
+
+# An impulse on one pair -------------------------------------------------------------------------------------------------
+
+
+@njit
+def response_of(i, r, n, y, bodies):
+    """n · W n of body i at the arm r, and ω ← of a unit impulse along n."""
+    axes = to_matrix(principal_axes(i, y, bodies))
+    turn = matvec_t(axes, cross(r, n))
+    moments = load3(bodies[i].moments)
+    omega = matvec(axes, (turn[0] / moments[0], turn[1] / moments[1], turn[2] / moments[2]))
+    return bodies[i].inverse_mass + dot(n, cross(omega, r))
+
+
+@njit
+def strike(y, tables):
+    """End the approach of the pair in `impact` by an impulse along its normal: what is done where the contacts of the step
+    do not see the impact. Books its work."""
+    system, collision, stepping = tables.system, tables.collision, tables.stepping
+    impact, bodies = stepping.impact, system.bodies
+    n, p = three(impact, IMPACT_NORMAL), three(impact, IMPACT_POINT)
+    i, j = collision.colliders[int(impact[SIDE_A])].body, collision.colliders[int(impact[SIDE_B])].body
+    u, k = 0.0, 0.0
+    for side in range(2):
+        body, sign = (i, -1.0) if side == 0 else (j, 1.0)
+        if body < bodies.shape[0]:
+            r = sub(p, three(y, STATE_SIZE * body))
+            v, omega = speeds_of(body, principal_axes(body, y, bodies), y, system)
+            u += sign * dot(n, add(v, cross(omega, r)))
+            if bodies[body].inverse_mass > 0.0:
+                k += response_of(body, r, n, y, bodies)
+    if u >= 0.0 or k <= 0.0:
+        return
+    size = -u / k
+    y[stepping.options[0].ledger] += 0.5 * size * u
+    for side in range(2):
+        body, impulse = (i, scale(-size, n)) if side == 0 else (j, scale(size, n))
+        if body < bodies.shape[0]:
+            add_impulse(y, body, impulse, cross(sub(p, three(y, STATE_SIZE * body)), impulse))
+        else:
+            book_reaction(y, scale(-1.0, impulse), cross(p, scale(-1.0, impulse)))
+
+
+@njit
+def continuous_task(task, h, y, tables):
+    """FIND the first impact within h (s) from the state y, or STRIKE the pair that was found. Returns a status."""
+    if task == FIND:
+        find_impact(h, y, tables)
+    else:
+        strike(y, tables)
+    return OK
+
+
+def continuous_entry(data, task, h, y, n, out, m):
+    return continuous_task(task, h, _floats(y, n), table_at(ContactTables, data))
+
+
+CONTINUOUS_ENTRY = CFunction(continuous_entry, C_SIGNATURE)

@@ -1,0 +1,148 @@
+"""Fast bodies: which may move by more than a part of their thickness in a step, and which outrun collision detection.
+
+Collision detection finds what is within reach of a body at its velocity before the step. An impulse may make it faster than
+that: then the step looks again, with the new velocities (`outruns`). What is fast in relation to its thickness is watched in
+free motion too (`continuous`).
+
+In order: sizes of bodies, for Python; whether some body is fast; whether one outruns detection; the numbers of an impact.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..collide.tables import CONTACTS
+from ..core.jit import njit
+from ..core.math3 import load3, norm, store3
+from ..core.simd import load, store
+from ..scene.shapes.base import BOX, CAPSULE, HALF_SPACE, HULL, MESH, SPHERE
+from .tables import ANGULAR, INVERSE_MASS, LINEAR, MOTION, three
+
+FAST = 0.75  # of half its thickness: a body that may move farther in a step is fast
+FAR_AHEAD = 2.0  # times half its thickness: what is farther ahead of a fast body has no contact yet
+OUTRUN = 0.25  # of half its thickness: how much farther than collision detection assumed a body may move
+BEYOND = 4.0  # times what both bodies move in a step: added to the gap of a contact left to continuous detection
+# Numbers of `impact`: the time (s from now; infinite: none), the pair of colliders, the unit normal from a to b, and the
+# point midway between the surfaces.
+TIME, SIDE_A, SIDE_B, IMPACT_NORMAL, IMPACT_POINT = 0, 1, 2, 3, 6
+FIND, STRIKE = 0, 1  # tasks of `continuous`
+
+
+# Sizes ------------------------------------------------------------------------------------------------------------------
+
+
+def half_thickness(collision: Any) -> np.ndarray:
+    """(colliders,) m: half the least thickness of each collider, or less; infinite for half-spaces and meshes."""
+    found = np.full(len(collision.colliders), np.inf)
+    for i, collider in enumerate(collision.colliders):
+        kind, size = int(collider["kind"]), np.asarray(collider["size"])
+        if kind in (HALF_SPACE, MESH):
+            continue
+        if kind == HULL:
+            first, number = int(collider["first_vertex"]), int(collider["vertices"])
+            corners = np.reshape(collision.vertices, (-1, 3))[first : first + number]
+            faces = collision.faces[int(collider["first_face"]) : int(collider["first_face"]) + int(collider["faces"])]
+            found[i] = float((faces["offset"] - faces["normal"] @ corners.mean(axis=0)).min())
+        elif kind in (SPHERE, CAPSULE):
+            found[i] = size[0]
+        elif kind == BOX:
+            found[i] = size.min()
+        else:
+            found[i] = 0.3 * size[size > 0.0].min()
+    return found
+
+
+def sizes_of_bodies(collision: Any, bodies: int) -> tuple[np.ndarray, np.ndarray]:
+    """(bodies,) half the least thickness of each (m), infinite without a collider; and how far from its centre it has points
+    that its rotation moves out of where it was (m)."""
+    thin, turning = np.full(bodies, np.inf), np.zeros(bodies)
+    for collider, thickness in zip(collision.colliders, half_thickness(collision), strict=True):
+        body = int(collider["body"])
+        if body >= bodies:
+            continue
+        ball = int(collider["kind"]) == SPHERE
+        outer = float(np.linalg.norm(collider["position"])) + (0.0 if ball else float(collider["radius"]))
+        thin[body], turning[body] = min(thin[body], float(thickness)), max(turning[body], outer)
+    return thin, turning
+
+
+# During a step ----------------------------------------------------------------------------------------------------------
+
+
+@njit
+def is_fast(h, tables):
+    """Whether some body may move by more than a part of its thickness within h (s) at the velocities in `motion`, or in its
+    motion."""
+    motion, thickness, swing = tables.stepping.motion, tables.stepping.thickness, tables.stepping.swing
+    for i in range(thickness.shape[0]):
+        at = MOTION * i
+        moved = norm(three(motion, at + LINEAR)) + load(swing, i) * norm(three(motion, at + ANGULAR))
+        if h * moved > FAST * load(thickness, i) and (
+            load(motion, at + INVERSE_MASS) > 0.0 or is_driven_fast(i, h, tables)
+        ):
+            return True
+    return False
+
+
+@njit
+def is_driven_fast(body, h, tables):
+    """Whether a kinematic body moves so far, without what its surface does."""
+    return driven_distance(body, h, tables) > FAST * tables.stepping.thickness[body]
+
+
+@njit
+def driven_distance(body, h, tables):
+    """How far points of a kinematic body may move within h (s)."""
+    commands = tables.system.commands
+    for i in range(commands.shape[0]):
+        row = commands[i]
+        if row.body == body:
+            return h * (norm(load3(row.after_v)) + tables.stepping.swing[body] * norm(load3(row.after_omega)))
+    return 0.0
+
+
+@njit
+def outruns(h, with_forces, bounced, tables):
+    """Whether some body is so much faster after the impulses that it may meet what detection did not look for within h (s);
+    if elastic bodies `bounced`, any that is faster. Extends the `travel` of these bodies."""
+    stepping, travel, kinematics = tables.stepping, tables.collision.travel, tables.system.kinematics
+    motion, thickness, swing = stepping.motion, stepping.thickness, stepping.swing
+    least, found = 0.5 * stepping.options[0].margin, False
+    for i in range(thickness.shape[0]):
+        at = MOTION * i
+        moved, turned = h * norm(three(motion, at + LINEAR)), h * norm(three(motion, at + ANGULAR))
+        beyond = moved - load(travel, 2 * i) + load(swing, i) * max(0.0, turned - load(travel, 2 * i + 1)) - least
+        if beyond <= 0.0 or thickness[i] == math.inf or load(motion, at + INVERSE_MASS) == 0.0:
+            continue
+        if with_forces:
+            beyond -= h * h * load(motion, at + INVERSE_MASS) * norm(load3(kinematics[i].force))
+        if beyond > (0.0 if bounced else OUTRUN * load(thickness, i)):
+            store(travel, 2 * i, max(moved, load(travel, 2 * i)))
+            store(travel, 2 * i + 1, max(turned, load(travel, 2 * i + 1)))
+            found = True
+    return found
+
+
+@njit
+def ignore_far_ahead(h, tables):
+    """Separate the contacts that are far ahead of fast bodies, which may pass beside them: their normals are those of another
+    place. Continuous collision detection finds these impacts where they happen. The normal of a half-space is the same
+    everywhere."""
+    stepping, contacts = tables.stepping, tables.collision.contacts
+    colliders, pairs = tables.collision.colliders, tables.collision.pairs
+    motion, thickness = stepping.motion, stepping.thickness
+    for i in range(tables.collision.counts[CONTACTS]):
+        contact = contacts[i]
+        least, fast, both = math.inf, False, 0.0
+        for body in (contact.a, contact.b):
+            if body < thickness.shape[0]:
+                moved = h * norm(three(motion, MOTION * body + LINEAR))
+                moved += h * stepping.swing[body] * norm(three(motion, MOTION * body + ANGULAR))
+                if load(motion, MOTION * body + INVERSE_MASS) == 0.0:
+                    moved = driven_distance(body, h, tables)
+                fast = fast or moved > FAR_AHEAD * thickness[body]
+                least, both = min(least, thickness[body]), both + moved
+        if fast and contact.separation > FAR_AHEAD * least and colliders[pairs[contact.pair].b].kind != HALF_SPACE:
+            contact.separation += BEYOND * both
+            store3(contact.impulse, (0.0, 0.0, 0.0))

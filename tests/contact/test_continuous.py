@@ -1,0 +1,118 @@
+"""Nothing passes through anything, however fast: shots at thin walls, chains of impacts in a step, and what they cost."""
+
+import numpy as np
+import pytest
+
+import dalembert as dal
+
+from .shots import box_mesh, passed_through, shot
+
+SPEEDS = [8.0, 60.0, 500.0]
+
+
+def wall(kind):
+    """A wall 2 cm thick whose near side is at x = 1 m."""
+    if kind == "box":
+        return dal.Box(0.02, 4.0, 4.0)
+    return dal.Mesh(*box_mesh((0.01, 2.0, 2.0), parts=3))
+
+
+@pytest.mark.parametrize("seed", range(0, 240, 8))
+def test_no_shot_leaves_the_room_or_goes_through_the_plate(seed):
+    for number in range(seed, seed + 8):
+        through, simulation = passed_through(number)
+        assert not through, f"shot {number}"
+        assert sum(simulation.report.work.values()) <= 1e-9 * simulation.report.energy_scale
+
+
+@pytest.mark.parametrize("kind", ["box", "mesh"])
+@pytest.mark.parametrize("dt", [1 / 60, 1 / 240])
+@pytest.mark.parametrize("speed", SPEEDS)
+def test_a_resting_ball_that_another_drives_at_a_wall_stops_there(speed, dt, kind):
+    scene = dal.Scene("shot", material=dal.Material(0.0, 0.0), gravity=(0.0, 0.0, 0.0))
+    scene.add_obstacle("wall", wall(kind), position=(1.01, 0.0, 0.0))
+    scene.add_body("hit", dal.Sphere(0.05), mass=1.0, position=(0.0, 0.1, 0.2))
+    scene.add_body("shot", dal.Sphere(0.05), mass=3.0, position=(-0.3, 0.1, 0.2), velocity=(speed, 0.0, 0.0))
+    run = dal.simulate(scene, 2.0 / speed + 3 * dt, dt=dt)
+    np.testing.assert_allclose(run.state.position[:, 0], (0.95, 0.85), atol=1e-4)
+    np.testing.assert_allclose(run.state.velocity, 0.0, atol=1e-5 * speed)
+    assert run.report.contact.penetration < 0.05 * 0.05
+
+
+@pytest.mark.parametrize("dt", [1 / 60, 1 / 240])
+@pytest.mark.parametrize("speed", SPEEDS)
+def test_elastic_balls_in_a_row_come_back_from_a_wall_with_the_energy_they_had(speed, dt):
+    scene = dal.Scene("row", material=dal.Material(0.0, 1.0), gravity=(0.0, 0.0, 0.0))
+    scene.add_obstacle("wall", dal.Box(0.02, 4.0, 4.0), position=(1.01, 0.0, 0.0))
+    for i in range(4):
+        scene.add_body(f"ball {i}", dal.Sphere(0.05), mass=1.0, position=(0.17 * i, 0.0, 0.0))
+    scene.add_body("shot", dal.Sphere(0.05), mass=1.0, position=(-0.4, 0.0, 0.0), velocity=(speed, 0.0, 0.0))
+    run = dal.simulate(scene, 4.0 / speed + 3 * dt, dt=dt)
+    velocity = run.state.velocity[:, 0]
+    np.testing.assert_allclose(np.sort(velocity), (-speed, 0.0, 0.0, 0.0, 0.0), atol=1e-9 * speed)
+    assert velocity[-1] == pytest.approx(-speed, rel=1e-9), "the ball that was shot returns, as in a cradle"
+
+
+@pytest.mark.parametrize("shape", [dal.Sphere(0.05), dal.Box(0.1, 0.1, 0.1), dal.Capsule(0.02, 0.3)], ids=repr)
+@pytest.mark.parametrize("other", [dal.Sphere(0.05), dal.Box(0.02, 1.0, 1.0), dal.Capsule(0.02, 0.3)], ids=repr)
+@pytest.mark.parametrize("speed", SPEEDS)
+def test_two_bodies_that_fly_at_each_other_do_not_change_places(shape, other, speed):
+    scene = dal.Scene("head on", material=dal.Material(0.0, 0.0), gravity=(0.0, 0.0, 0.0))
+    scene.add_body("left", shape, mass=1.0, position=(-1.3, 0.0, 0.0), velocity=(speed, 0.0, 0.0))
+    scene.add_body("right", other, mass=2.0, position=(1.1, 0.0, 0.0), velocity=(-speed, 0.0, 0.0))
+    run = dal.simulate(scene, 2.6 / speed + 2 / 60, dt=1 / 60)
+    assert run.state.position[0, 0] < run.state.position[1, 0]
+    np.testing.assert_allclose(run.state.velocity[:, 0], -speed / 3.0, rtol=1e-6)
+    assert np.abs(run.state.momentum.sum(axis=0)[:3] - (-speed, 0.0, 0.0)).max() < 1e-12 * speed
+
+
+def test_a_thin_rod_that_spins_does_not_go_through_a_thin_plate():
+    for spin in (50.0, 200.0, 500.0):
+        scene = dal.Scene("rod", material=dal.Material(0.0, 0.0), gravity=(0.0, 0.0, 0.0))
+        scene.add_obstacle("plate", dal.Box(0.02, 2.0, 2.0), position=(0.3, 0.0, 0.0))
+        scene.add_body(
+            "rod", dal.Capsule(0.01, 1.0), mass=1.0, position=(0.1, 0.0, 0.0), angular_velocity=(0, -spin, 0)
+        )
+        run = dal.simulate(scene, 0.2, dt=1 / 60)
+        w, x, y, z = run.state.orientation[0]
+        tip = 0.5 * abs(2.0 * (x * z + w * y))
+        assert run.state.position[0, 0] + tip < 0.3, spin
+
+
+def test_what_flies_past_is_not_touched():
+    """A ball that passes beside a plate at 500 m/s, and one that passes over the edge of a mesh."""
+    for shape in (dal.Box(0.02, 1.0, 1.0), dal.Mesh(*box_mesh((0.01, 0.5, 0.5)))):
+        scene = dal.Scene("miss", material=dal.Material(0.5, 0.5), gravity=(0.0, 0.0, 0.0))
+        scene.add_obstacle("plate", shape)
+        scene.add_body("ball", dal.Sphere(0.05), mass=1.0, position=(-3.0, 0.0, 0.56), velocity=(500.0, 0.0, 0.0))
+        run = dal.simulate(scene, 0.05, dt=1 / 60)
+        np.testing.assert_allclose(run.state.velocity[0], (500.0, 0.0, 0.0), rtol=1e-12)
+
+
+def test_a_slow_scene_is_not_watched():
+    scene = dal.Scene("slow", material=dal.Material(0.5, 0.0))
+    scene.add_obstacle("ground", dal.HalfSpace())
+    scene.add_body("box", dal.Box(0.2, 0.2, 0.2), mass=1.0, position=(0.0, 0.0, 0.3))
+    simulation = dal.Simulation(scene, dt=1 / 60).advance(1.0)
+    assert simulation.report.contact.impacts == 0
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_run_with_fast_bodies_is_resumed_with_the_same_bits(seed):
+    (scene, dt), steps = shot(seed), 8
+    whole = dal.simulate(scene, 2 * steps * dt, dt=dt, frames=1 / dt)
+    first = dal.simulate(shot(seed)[0], steps * dt, dt=dt, frames=1 / dt)
+    second = dal.Simulation(shot(seed)[0], dt=dt).resume(first.trajectory).advance(steps * dt)
+    assert whole.report.contact.impacts > 0
+    assert np.array_equal(whole.state.position, second.state.position)
+    assert np.array_equal(whole.state.momentum, second.state.momentum)
+
+
+def test_a_body_that_turns_many_times_in_a_step_keeps_its_energy():
+    """Free rotation of unequal moments about an axis between them, 10 to 160 rad a step, in a scene with contact."""
+    for spin in (600.0, 3000.0, 10000.0):
+        scene = dal.Scene("spin", material=dal.Material(0.0, 0.0), gravity=(0.0, 0.0, 0.0))
+        scene.add_body("box", dal.Box(0.1, 0.2, 0.4), mass=1.0, angular_velocity=np.array([0.5, 0.7, 0.5]) * spin)
+        run = dal.simulate(scene, 0.5, dt=1 / 60, frames=60)
+        energy = np.asarray(run.trajectory.kinetic)
+        assert np.abs(energy / energy[0] - 1.0).max() < 0.02, spin
