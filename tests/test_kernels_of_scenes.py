@@ -17,8 +17,9 @@ pytestmark = pytest.mark.skipif(jit.DISABLED, reason="nothing is compiled")
 MECHANICS, SPECIAL, INTEGRATE = "mechanism_entry", "special_entry", "integration_entry"
 EACH, ELEMENTS, PAIRS = "fields_entry", "elements_entry", "pairs_entry"
 DETECT, BOX, PLANE, ROUND = "detect_entry", "box_entry", "plane_entry", "round_entry"
+NEWTON = "delassus_newton_entry"
 STEP, LIMITS, CONVERGING = "step_entry", "limits_entry", "converging_entry"
-JOINT, CLOSED, JOINT_STEP = "tree_entry", "loops_entry", "tree_step_entry"
+JOINT, CLOSED, JOINT_SPACE = "tree_entry", "loops_entry", "joint_space_entry"
 PARTICLES, PARTICLE_DETECT, IMPACT = "particle_step_entry", "particle_detect_entry", "contact_system_entry"
 LCP, SWEEPS = "linalg.lcp", "impact.resting_contact"
 AT_TIMES = {LCP, SWEEPS}  # what some instants take
@@ -66,7 +67,9 @@ SCENES = {
     "cloth": ("cloth", {}, {MECHANICS, EACH, ELEMENTS, PARTICLES}),
     "particles that attract each other": ("galaxy", {}, {MECHANICS, PAIRS, PARTICLES}),
     "particles in a field": ("fountain", {}, {MECHANICS, EACH, PARTICLES, PARTICLE_DETECT}),
-    "a robot with contact": (robot, {"coordinates": "joint"}, {MECHANICS, DETECT, BOX, PLANE, JOINT, JOINT_STEP}),
+    "a robot with contact": (
+        robot, {"coordinates": "joint"}, {MECHANICS, DETECT, BOX, PLANE, JOINT, STEP, JOINT_SPACE, NEWTON},
+    ),
     "a robot with a stop": (
         lambda: robot(stop=True), {"coordinates": "maximal"}, {MECHANICS, DETECT, BOX, PLANE, STEP, LIMITS},
     ),
@@ -153,7 +156,7 @@ def test_no_two_kernels_are_nearly_the_same():
         (MECHANICS, ("energies", "pairwise", "deformable", "contact", "scene"), (SPECIAL,)),
         (STEP, ("dynamics.joint_space",), (LIMITS, CONVERGING)),
         (JOINT, ("contact", "linalg.lcp"), (CLOSED,)),
-        (JOINT_STEP, ("contact.interior_point", "linalg.lcp"), (CLOSED,)),
+        (JOINT_SPACE, ("contact.interior_point", "linalg.lcp"), (CLOSED,)),
     ],
 )  # fmt: skip
 def test_what_few_scenes_need_is_no_part_of_what_many_need(kernel, folders, others):

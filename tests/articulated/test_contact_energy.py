@@ -108,7 +108,7 @@ def test_events_happen_and_efforts_are_told():
     assert len(run.event_times["landed"]) >= 1 and "fl_knee_motor" in run.released
 
 
-@pytest.mark.parametrize("settings", [{"solver": "interior_point"}, {"sleep_after": 1.0}])
+@pytest.mark.parametrize("settings", [{"solver": "interior_point"}])
 def test_what_joint_coordinates_do_without_is_refused(settings):
     with pytest.raises(ValueError, match="maximal"):
         dal.Simulation(quadruped(), dt=0.002, coordinates="joint", **settings)

@@ -7,8 +7,6 @@ import scipy.sparse as sp
 
 import dalembert as dal
 
-from .problems import cross_matrix
-
 G, H = 9.81, 0.01
 
 
@@ -22,6 +20,10 @@ class Given(NamedTuple):
 
     def solve(self, **more):
         return dal.solve_contact(*self[:4], offset=self.offset, rows=self.rows, **more)
+
+
+def cross_matrix(r):
+    return np.array([[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]])
 
 
 # Problems ------------------------------------------------------------------------------------------------------------------

@@ -93,7 +93,7 @@ CONTACT = np.dtype(
 # in this step: its passes, the residual reached (m/s), the overlap left (m), and the energy that restitution would bring (J).
 ISLAND = np.dtype(
     [("first", "i8"), ("end", "i8"), ("first_colour", "i8"), ("colours", "i8"), ("first_member", "i8"), ("end_member", "i8"),
-     ("jointed", "i8"), ("iterations", "i8"), ("residual", "f8"), ("overlap", "f8"), ("gained", "f8")],
+     ("jointed", "i8"), ("iterations", "i8"), ("residual", "f8"), ("aim", "f8"), ("overlap", "f8"), ("gained", "f8")],
     align=True,
 )  # fmt: skip
 

@@ -27,13 +27,14 @@ from ..core.tables import column, part
 from ..linalg.supernodal import add_block, clear, factor, solve
 from ..linalg.supernodal_analysis import NEED_MORE as LONGER
 from ..linalg.supernodal_analysis import Supernodal, analyse
+from .island_problem import BLOCK
+from .island_problem import MOST_BLOCKS as BLOCKS
 from .cone import coulomb_velocity, natural_map, project_coulomb, project_dual
 
 # Tables ----------------------------------------------------------------------------------------------------------------
 
 # Statuses. Of the first two the solution is at hand; NEED_MORE asks for longer tables of `matrix`.
 SOLVED, NOT_CONVERGED, NEED_MORE, NOT_FINITE = range(4)
-BLOCKS = 4  # most blocks of a contact or row
 
 # Input: the counts, the most factorizations, the tolerance in m/s and relative to the typical speed, whether the impulses are a
 # start (`warm`), and whether `speeds` are those after them (`moved`) or w_free. Output: factorizations, the tolerance (m/s, the
@@ -46,9 +47,6 @@ STEP = np.dtype(
      ("joints", "f8"), ("balance", "f8"), ("worst", "i8")],
     align=True,
 )  # fmt: skip
-# A block of speeds: `member`, who it is to the caller, where it begins in vectors, how many, and where its mass matrix begins
-# in `masses`: size × size, row by row.
-BLOCK = np.dtype([("member", "i8"), ("first", "i8"), ("size", "i8"), ("mass", "i8")], align=True)
 # A contact: its number to the caller, its blocks (−1: none), where J begins in `jacobian` for each (3 × size, row by row), and
 # its first edge of the matrix; in: friction, bias, the part of u that is given (`offset`, m/s: of what moves by command), and the
 # impulse of the start; out: impulse. Compliance: J M⁻¹ Jᵀ of the normal; 0 between blocks that nothing moves. K and f of Newton's step; u, û at the iterate; the rest is the solver's, in the
@@ -110,7 +108,7 @@ def contact_rate(cone, problem, x, base):
         if cone.blocks[side] < 0:
             break
         block, at = problem.blocks[cone.blocks[side]], cone.at[side]
-        size, first = block.size, base + block.first
+        size, first = block.speeds, base + block.first
         for k in range(size):
             value = load(x, first + k)
             n += load(jacobian, at + k) * value
@@ -127,7 +125,7 @@ def push_contact(cone, p, problem, x, base):
         if cone.blocks[side] < 0:
             break
         block, at = problem.blocks[cone.blocks[side]], cone.at[side]
-        size, first = block.size, base + block.first
+        size, first = block.speeds, base + block.first
         for k in range(size):
             more = p[0] * load(jacobian, at + k) + p[1] * load(jacobian, at + size + k)
             store(x, first + k, load(x, first + k) + more + p[2] * load(jacobian, at + 2 * size + k))
@@ -141,7 +139,7 @@ def row_rate(row, problem, x, base):
         if row.blocks[side] < 0:
             break
         block, at = problem.blocks[row.blocks[side]], row.at[side]
-        for k in range(block.size):
+        for k in range(block.speeds):
             value += load(jacobian, at + k) * load(x, base + block.first + k)
     return value
 
@@ -154,7 +152,7 @@ def push_row(row, impulse, problem, x, base):
         if row.blocks[side] < 0:
             break
         block, at = problem.blocks[row.blocks[side]], row.at[side]
-        for k in range(block.size):
+        for k in range(block.speeds):
             to = base + block.first + k
             store(x, to, load(x, to) + impulse * load(jacobian, at + k))
 
@@ -165,10 +163,10 @@ def add_momentum(problem, s, x, base, out, at):
     masses = problem.masses
     for i in range(problem.step[0].blocks):
         block = problem.blocks[i]
-        for r in range(block.size):
+        for r in range(block.speeds):
             value = 0.0
-            for k in range(block.size):
-                value += load(masses, block.mass + r * block.size + k) * load(x, base + block.first + k)
+            for k in range(block.speeds):
+                value += load(masses, block.mass + r * block.speeds + k) * load(x, base + block.first + k)
             store(out, at + block.first + r, load(out, at + block.first + r) + s * value)
 
 
@@ -180,7 +178,7 @@ def invert_masses(problem):
     """M⁻¹ of each block, by Gauss–Jordan elimination without exchange, as M is positive definite. Returns whether it is."""
     for i in range(problem.step[0].blocks):
         block = problem.blocks[i]
-        if not invert(problem.masses, problem.inverses, block.mass, block.size):
+        if not invert(problem.masses, problem.inverses, block.mass, block.speeds):
             return False
     return True
 
@@ -215,7 +213,7 @@ def own_response(problem, blocks, at, shift):
         if blocks[side] < 0:
             break
         block = problem.blocks[blocks[side]]
-        size, row = block.size, at[side] + shift * block.size
+        size, row = block.speeds, at[side] + shift * block.speeds
         for r in range(size):
             turned = 0.0
             for k in range(size):
@@ -237,10 +235,10 @@ def add_responses(problem, s, out):
         push_row(problem.rows[i], problem.rows[i].force, problem, vectors, base)
     for i in range(step.blocks):
         block = problem.blocks[i]
-        for r in range(block.size):
+        for r in range(block.speeds):
             value = 0.0
-            for k in range(block.size):
-                value += load(problem.inverses, block.mass + r * block.size + k) * load(vectors, base + block.first + k)
+            for k in range(block.speeds):
+                value += load(problem.inverses, block.mass + r * block.speeds + k) * load(vectors, base + block.first + k)
             store(out, block.first + r, load(out, block.first + r) + s * value)
 
 
@@ -252,7 +250,7 @@ def plan_matrix(problem):
     """List the edges between blocks, and plan the factorization. Returns NEED_MORE where a table is too short, else 0."""
     step = problem.step[0]
     for i in range(step.blocks):
-        problem.sizes[i] = problem.blocks[i].size
+        problem.sizes[i] = problem.blocks[i].speeds
     edges = 0
     for i in range(step.contacts):
         problem.cones[i].edge = edges
@@ -286,7 +284,7 @@ def assemble(problem):
     clear(s)
     for i in range(step.blocks):
         block = problem.blocks[i]
-        add_block(s, s.diagonal[i], block.size, block.size, problem.masses, block.mass)
+        add_block(s, s.diagonal[i], block.speeds, block.speeds, problem.masses, block.mass)
     for i in range(step.contacts):
         if problem.cones[i].compliance > 0.0:
             add_contact(problem.cones[i], problem)
@@ -302,18 +300,18 @@ def add_contact(cone, problem):
     for a in range(BLOCKS):
         if cone.blocks[a] < 0:
             break
-        left = blocks[cone.blocks[a]].size
+        left = blocks[cone.blocks[a]].speeds
         multiply_stiffness(cone, cone.at[a], left, problem)
         multiply_blocks(cone.at[a], left, left, problem)
         add_block(s, s.diagonal[cone.blocks[a]], left, left, problem.scratch, 6 * left)
         for b in range(a):  # block (b, a): Jᵀ of b, K J of a
-            other = blocks[cone.blocks[b]].size
+            other = blocks[cone.blocks[b]].speeds
             multiply_blocks(cone.at[b], other, left, problem)
             add_block(s, s.slots[2 * edge_between(edge, b, a, cone.blocks)], other, left, problem.scratch, 6 * left)
         for b in range(a + 1, BLOCKS):
             if cone.blocks[b] < 0:
                 break
-            other = blocks[cone.blocks[b]].size
+            other = blocks[cone.blocks[b]].speeds
             multiply_blocks(cone.at[b], other, left, problem)
             slot = s.slots[2 * edge_between(edge, a, b, cone.blocks) + 1]
             add_block(s, slot, other, left, problem.scratch, 6 * left)
@@ -360,13 +358,13 @@ def add_row(row, problem):
     for a in range(BLOCKS):
         if row.blocks[a] < 0:
             break
-        left = blocks[row.blocks[a]].size
+        left = blocks[row.blocks[a]].speeds
         multiply_rows(row, a, a, problem)
         add_block(s, s.diagonal[row.blocks[a]], left, left, problem.scratch, 0)
         for b in range(a + 1, BLOCKS):
             if row.blocks[b] < 0:
                 break
-            other, between = blocks[row.blocks[b]].size, edge_between(edge, a, b, row.blocks)
+            other, between = blocks[row.blocks[b]].speeds, edge_between(edge, a, b, row.blocks)
             multiply_rows(row, a, b, problem)
             add_block(s, s.slots[2 * between], left, other, problem.scratch, 0)
             multiply_rows(row, b, a, problem)
@@ -376,7 +374,7 @@ def add_row(row, problem):
 @njit
 def multiply_rows(row, a, b, problem):
     """scratch = k gᵀ g of two blocks of a row."""
-    jacobian, rows, columns = problem.jacobian, problem.blocks[row.blocks[a]].size, problem.blocks[row.blocks[b]].size
+    jacobian, rows, columns = problem.jacobian, problem.blocks[row.blocks[a]].speeds, problem.blocks[row.blocks[b]].speeds
     for r in range(rows):
         value = row.stiffness * load(jacobian, row.at[a] + r)
         for c in range(columns):
@@ -534,9 +532,9 @@ def balance(problem):
     vectors, masses, gradient, worst = problem.vectors, problem.masses, GRADIENT * problem.step[0].speeds, 0.0
     for i in range(problem.step[0].blocks):
         block = problem.blocks[i]
-        for k in range(block.size):
+        for k in range(block.speeds):
             worst = max(
-                worst, abs(load(vectors, gradient + block.first + k)) / load(masses, block.mass + k * (block.size + 1))
+                worst, abs(load(vectors, gradient + block.first + k)) / load(masses, block.mass + k * (block.speeds + 1))
             )
     return worst
 

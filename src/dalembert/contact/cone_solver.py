@@ -626,9 +626,9 @@ def imbalance_of(problem):
     total = 0.0
     for i in range(step.blocks):
         block = problem.blocks[i]
-        for k in range(block.size):
+        for k in range(block.speeds):
             r = load(problem.vectors, gradient + block.first + k)
-            total += r * r / load(masses, block.mass + k * (block.size + 1))
+            total += r * r / load(masses, block.mass + k * (block.speeds + 1))
     for i in range(step.rows):
         row = problem.rows[i]
         if is_equation(row) and not is_fixed(row):

@@ -9,6 +9,7 @@ from ..collide.tables import CONTACTS, ISLANDS
 from ..core.jit import njit
 from ..core.thread_pool import CONTACT_JOBS, THREADS, run_parallel
 from .gauss_seidel import prepare_contacts, sweep_contacts, sweep_positions, worst_residual
+from .tables import RESIDUAL_OF_ROWS, SWEEP_POSITIONS_OF_ROWS, SWEEP_ROWS, call_rows, in_joint_space
 
 RUN_STEPS = 0  # no job: see `step.step_entry`
 # Jobs over contacts, over bodies in the queue of `shock_propagation`, and over islands
@@ -25,19 +26,21 @@ def is_shared(island, collision):
 
 
 @njit
-def over_islands(kind, alone, collision):
+def over_islands(kind, alone, tables):
     """Do all islands: those that use all threads or the joints in turn, as a job `alone`, and then the others as `kind`."""
+    collision = tables.collision
     job_queue, islands, count = collision.job_queue, collision.islands, collision.counts[ISLANDS]
     for i in range(count):
-        if is_alone(islands[i], collision):
+        if is_alone(islands[i], tables):
             run_parallel(job_queue, CONTACT_JOBS, alone, i, i + 1, 1)
     run_parallel(job_queue, CONTACT_JOBS, kind, 0, count, 1)
 
 
 @njit
-def is_alone(island, collision):
-    """Whether an island uses all threads or the joints, so that no other is solved at the same time."""
-    return island.jointed != 0 or is_shared(island, collision)
+def is_alone(island, tables):
+    """Whether an island uses all threads or the joints, so that no other is solved at the same time; none does in joint
+    coordinates."""
+    return not in_joint_space(tables) and (island.jointed != 0 or is_shared(island, tables.collision))
 
 
 @njit
@@ -70,6 +73,8 @@ def run_contact_job(kind, begin, end, tables):
 @njit
 def over_contacts(kind, island, tables):
     """A job over all contacts of an island, of which none changes what another reads; returns the largest value."""
+    if in_joint_space(tables):
+        return call_rows(RESIDUAL_OF_ROWS, island, tables)
     if is_shared(island, tables.collision):
         return run_parallel(
             tables.collision.job_queue, CONTACT_JOBS, kind, island.first, island.end, CONTACTS_PER_CHUNK
@@ -80,6 +85,8 @@ def over_contacts(kind, island, tables):
 @njit
 def over_colours(kind, island, tables):
     """A job over all contacts of an island in turn, colour by colour; returns the largest value."""
+    if in_joint_space(tables):
+        return call_rows(SWEEP_ROWS if kind == SWEEP else SWEEP_POSITIONS_OF_ROWS, island, tables)
     collision = tables.collision
     if not is_shared(island, collision):
         return run_contact_job(kind, island.first, island.end, tables)

@@ -9,6 +9,7 @@ error of the energy, which is booked as the work of projection.
 from ..collide.tables import CONTACTS, ISLANDS
 from ..core.jit import njit
 from ..core.math3 import cross, dot, from_rotation_vector, load3, matvec, matvec_t, rotate_by, sub, symvec, to_matrix
+from ..core.simd import clear, load
 from ..core.status import OK
 from ..model.tables import LEDGER, PROJECTION_WORK, REACTION_TORQUE, STATE_SIZE
 from .gauss_seidel import axes_of, is_zero
@@ -20,10 +21,13 @@ from .tables import (
     INVERSE_INERTIA,
     LINEAR,
     MOTION,
+    RATES,
     SOLVE_DISPLACEMENTS,
+    call_coordinates,
     call_limits,
     call_solver,
     clear_velocities,
+    in_joint_space,
     relative_velocity,
     six,
     three,
@@ -49,10 +53,14 @@ def plan_correction(tables):
     report.overlap = overlap_of(0, count, contacts)
     report.deepest = max(report.deepest, report.overlap)
     report.worst_penetration = max(report.worst_penetration, report.overlap)
-    clear_velocities(stepping.motion, shift)
+    joint_space = in_joint_space(tables)
+    if joint_space:
+        clear(shift)
+    else:
+        clear_velocities(stepping.motion, shift)
     overlaps = report.overlap > stepping.options[0].slop
     if overlaps:
-        over_islands(CORRECT_ISLANDS, CORRECT_ISLANDS_IN_TURN, collision)
+        over_islands(CORRECT_ISLANDS, CORRECT_ISLANDS_IN_TURN, tables)
         if stepping.options[0].separates != 0 and overlap_remains(collision):
             status = correct_by_solver(tables)
             if status != OK:
@@ -60,6 +68,11 @@ def plan_correction(tables):
     status = call_limits(CORRECT_STOPS, 0.0, shift, tables)
     if status != OK or not (overlaps or stepping.answer[0] != 0.0):
         return False, status
+    if joint_space:
+        call_coordinates(RATES, 0.0, shift, stepping.contact_rates, tables)
+        for i in range(count):
+            contacts[i].separation += load(stepping.contact_rates, 3 * i)
+        return True, OK
     for i in range(count):
         contact = contacts[i]
         n, _, _ = axes_of(contact)

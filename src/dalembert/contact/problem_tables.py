@@ -154,7 +154,7 @@ def make_tables(masses: Any, contacts: Any, rows: Any, layout: Layout) -> ConePr
     )  # fmt: skip
     step = made.step[0]
     step.blocks, step.contacts, step.rows, step.speeds = len(sizes), m, k, n
-    made.blocks["member"], made.blocks["size"] = np.arange(len(sizes)), sizes  # `size` is an attribute of arrays
+    made.blocks["member"], made.blocks["speeds"] = np.arange(len(sizes)), sizes
     made.blocks["first"], made.blocks["mass"] = layout.first[:-1], mass_at[:-1]
     entries = masses.tocoo()
     row, column = layout.place[entries.row], layout.place[entries.col]

@@ -19,7 +19,17 @@ from ..core.simd import copy
 from ..core.status import OK
 from .joints import contact_work, joint_work
 from .solve import solve_impulses
-from .tables import BEFORE, MOTION, ROW, SET_PLASTIC, SPEEDS, WORK, call_limits, load_motion
+from .tables import (
+    BEFORE,
+    FREE_SPEEDS,
+    ROW,
+    SET_PLASTIC,
+    WORK,
+    call_coordinates,
+    call_limits,
+    in_joint_space,
+    load_motion,
+)
 
 ROUNDING = 1e-12  # of the work in both directions: a smaller gain is rounding
 CLOSED = 0.1  # of the slop: smaller gaps of contacts that bore force are closed
@@ -48,9 +58,9 @@ def set_bias(contact, h, slop, before, u):
 
 
 @njit
-def limit_restitution(h, y, tables):
-    """Where the impulses add energy to an island, replace them by the mixture; y holds the momenta without impulses. Writes
-    impulses and `motion`. Returns a status."""
+def limit_restitution(h, with_forces, y, tables):
+    """Where the impulses add energy to an island, replace them by the mixture; y holds the momenta without impulses, but with
+    those of forces over h, if `with_forces`. Writes impulses and `motion`. Returns a status."""
     islands, count = tables.collision.islands, tables.collision.counts[ISLANDS]
     if not measure_gains(tables):
         return OK
@@ -58,7 +68,10 @@ def limit_restitution(h, y, tables):
     for i in range(count):
         if islands[i].gained > 0.0:
             make_plastic(h, islands[i], tables)
-    load_motion(y, tables.system.bodies, tables.system.kinematics, tables.stepping.motion)
+    if in_joint_space(tables):
+        call_coordinates(FREE_SPEEDS, h if with_forces else 0.0, y, tables.stepping.answer, tables)
+    else:
+        load_motion(y, tables.system.bodies, tables.system.kinematics, tables.stepping.motion)
     status = solve_impulses(tables)
     if status != OK:
         return status
@@ -127,6 +140,10 @@ def island_work(island, tables):
     contacts = tables.collision.contacts
     motion, rows = stepping.motion, stepping.rows
     work, size = 0.0, 0.0
+    if in_joint_space(tables):
+        number = tables.collision.island_of[tables.collision.members[island.first_member]]
+        call_coordinates(WORK, float(number), motion, stepping.answer, tables)
+        return stepping.answer[0], stepping.answer[1]
     if island.jointed != 0:
         call_limits(WORK, 0.0, motion, tables)
         work, size = stepping.answer[0], stepping.answer[1]
@@ -156,18 +173,19 @@ def mix(share, island, tables):
     contacts, members = tables.collision.contacts, tables.collision.members
     motion, first_motion = stepping.motion, stepping.first_motion
     first = stepping.first_impulses
+    bounds = stepping.bounds
     for m in range(island.first_member, island.end_member):
-        at = MOTION * members[m]
-        for i in range(at, at + SPEEDS):
+        own = stepping.members[members[m]]
+        for i in range(own.first_speed, own.end_speed):
             motion[i] = interpolate(share, motion[i], first_motion[i])
+        for i in range(own.first_bound, own.end_bound):
+            bounds[i].impulse = interpolate(share, bounds[i].impulse, bounds[i].first_impulse)
     for i in range(island.first, island.end):
         impulse = contacts[i].impulse
         for k in range(3):
             impulse[k] = interpolate(share, impulse[k], first[3 * i + k])
     if island.jointed == 0:
         return
-    joints, first_joints, bounds = stepping.joint_impulses, stepping.first_joint_impulses, stepping.bounds
+    joints, first_joints = stepping.joint_impulses, stepping.first_joint_impulses
     for i in range(joints.shape[0]):
         joints[i] = interpolate(share, joints[i], first_joints[i])
-    for i in range(bounds.shape[0]):
-        bounds[i].impulse = interpolate(share, bounds[i].impulse, bounds[i].first_impulse)

@@ -6,8 +6,9 @@ where it does not, it is not tried again for some steps. An island that one swee
 at rest, and gets a sweep before anything else.
 """
 
-from ..collide.tables import CONTACTS, ISLANDS
+from ..collide.tables import CONTACTS, ISLANDS, NEED_ROOM
 from ..core.jit import njit
+from ..core.math3 import load3, norm
 from ..core.simd import clear
 from ..core.status import OK
 from .gauss_seidel import restore_search, save_search, search_line, warm_start
@@ -34,8 +35,12 @@ from .tables import (
     LIMITS_RESIDUAL,
     SOLVE_IMPULSES,
     SWEEP_LIMITS,
+    WARM_START_ROWS,
+    call_finisher,
     call_limits,
+    call_rows,
     call_solver,
+    in_joint_space,
     limits_value,
 )
 
@@ -54,19 +59,63 @@ def solve_impulses(tables):
     report.contacts, report.residual, report.aim = count, 0.0, 0.0
     clear(stepping.joint_impulses)
     if count == 0 and stepping.bounds.shape[0] == 0:
-        if tables.system.joints.shape[0] == 0:
+        if tables.system.joints.shape[0] == 0 or in_joint_space(tables):
             return OK
         return solve_joints(tables)
     if tables.callbacks[0].solver != 0:
         return call_solver(SOLVE_IMPULSES, tables)
     report.status = OK
-    over_islands(SOLVE_ISLANDS, SOLVE_ISLANDS_IN_TURN, collision)
-    report.iterations, report.aim = 0, stepping.options[0].tolerance
+    over_islands(SOLVE_ISLANDS, SOLVE_ISLANDS_IN_TURN, tables)
+    if report.status == OK and stepping.options[0].finishes != 0:
+        report.status = finish_islands(tables)
+    report.iterations, report.aim, worst = 0, stepping.options[0].tolerance, 0.0
     islands = collision.islands
     for i in range(collision.counts[ISLANDS]):
-        report.iterations = max(report.iterations, islands[i].iterations)
-        report.residual = max(report.residual, islands[i].residual)
+        island = islands[i]
+        report.iterations = max(report.iterations, island.iterations)
+        if island.residual / island.aim > worst:
+            worst, report.residual, report.aim = island.residual / island.aim, island.residual, island.aim
     return report.status
+
+
+@njit
+def finish_islands(tables):
+    """Solve each island that sweeps left unsolved by the converging solver. Returns a status: NEED_ROOM where that is not at
+    hand yet."""
+    collision, callbacks = tables.collision, tables.callbacks[0]
+    for i in range(collision.counts[ISLANDS]):
+        if collision.islands[i].residual <= collision.islands[i].aim:
+            continue
+        if callbacks.finisher == 0:
+            tables.stepping.report[0].wants_finisher = 1
+            return NEED_ROOM
+        status = call_finisher(i, tables)
+        if status != OK:
+            return status
+    return OK
+
+
+# What a step is to reach. An island that is small, or at rest, is solved to the tolerance. In a large one that moves, the
+# residual is to be a small part of its speed; less than a small part of what its weight adds in a step is not needed.
+SMALL = 300  # contacts
+RELATIVE, OF_WEIGHT = 1e-3, 0.01
+RESTING = 1.0  # of what the weight adds to the speed in a step: slower islands are at rest
+
+
+@njit
+def aim_of(island, tables):
+    """The residual that an island is to reach, m/s."""
+    options, collision = tables.stepping.options[0], tables.collision
+    if options.finishes == 0 or island.end - island.first <= SMALL:
+        return options.tolerance
+    speed, weight = 0.0, 0.0
+    for m in range(island.first_member, island.end_member):
+        kin, body = tables.system.kinematics[collision.members[m]], tables.system.bodies[collision.members[m]]
+        speed = max(speed, norm(load3(kin.v)))
+        weight = max(weight, options.dt * body.inverse_mass * norm(load3(kin.force)))
+    if speed <= RESTING * weight:
+        return options.tolerance
+    return max(options.tolerance, RELATIVE * speed, OF_WEIGHT * weight)
 
 
 @njit
@@ -75,12 +124,16 @@ def solve_island(number, tables):
     residual. Returns a status."""
     collision, stepping = tables.collision, tables.stepping
     options, island = stepping.options[0], collision.islands[number]
-    jointed, resting = island.jointed != 0, was_resting(island, tables)
-    status, propagates = OK, not is_waiting(island, tables)
-    island.iterations, island.residual = 0, 0.0
-    save_search(0.0, island, tables)
-    warm_start(island.first, island.end, collision.contacts, stepping.motion)
-    search_line(island, tables)
+    by_rows = in_joint_space(tables)
+    jointed, resting = island.jointed != 0 and not by_rows, not by_rows and was_resting(island, tables)
+    status, propagates = OK, not by_rows and not is_waiting(island, tables)
+    island.iterations, island.residual, island.aim = 0, 0.0, aim_of(island, tables)
+    if by_rows:
+        call_rows(WARM_START_ROWS, island, tables)
+    else:
+        save_search(0.0, island, tables)
+        warm_start(island.first, island.end, collision.contacts, stepping.motion)
+        search_line(island, tables)
     if jointed:
         call_limits(APPLY_WARM_START, 0.0, stepping.motion, tables)
         status = solve_joints(tables)
@@ -93,7 +146,7 @@ def solve_island(number, tables):
             if outcome == DID_NOT_HELP and island.iterations == 0:
                 set_waits(WAIT, island, tables)
         change = over_colours(SWEEP, island, tables)
-        if resting and change > options.tolerance:
+        if resting and change > island.aim:
             restore_search(0.0, island, tables)  # shock propagation works best before a sweep has set the stack swaying
             resting = False
             continue
@@ -104,11 +157,11 @@ def solve_island(number, tables):
             if status == OK and island.end > island.first:
                 status = solve_joints(tables)
         island.iterations += 1
-        if change <= options.tolerance or island.iterations == options.iterations:
+        if change <= island.aim or island.iterations == options.iterations:
             island.residual = over_contacts(RESIDUAL, island, tables)
             if jointed:
                 island.residual = max(island.residual, limits_value(LIMITS_RESIDUAL, tables))
-            if island.residual <= options.tolerance:
+            if island.residual <= island.aim:
                 break
     store_passes(island, tables)
     return status
@@ -163,7 +216,7 @@ def run_job(kind, begin, end, tables):
         return 0.0
     for i in range(begin, end):
         alone = kind >= SOLVE_ISLANDS_IN_TURN
-        if alone != is_alone(collision.islands[i], collision):
+        if alone != is_alone(collision.islands[i], tables):
             continue
         if kind == CORRECT_ISLANDS or kind == CORRECT_ISLANDS_IN_TURN:  # noqa: SIM109 - compiled
             correct_island(i, tables)

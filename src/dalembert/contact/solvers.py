@@ -14,7 +14,7 @@ from ..core.tables import allocate
 from ..model.force_kinds import KEEPS_AWAKE
 from ..model.tables import FIELD, LIMITED, STOP, System
 from .shock_propagation import SIZE as SIZE_OF_SYSTEM
-from .tables import AT_LEAST, BOUND, HELD, OPTIONS, Stepping
+from .tables import AT_LEAST, BOUND, HELD, MEMBER, MOTION, OPTIONS, SPEEDS, Stepping
 
 
 def no_workspace(mechanism: Any, settings: Any, bounds: Any) -> tuple[()]:
@@ -67,7 +67,7 @@ class StepSettings(NamedTuple):
     at which it stops. margin : m, within which collision detection finds pairs. slop : m, overlap that is tolerated.
     stop_unsolved : whether a step whose solver misses the tolerance ends the run. threads : how many share the work.
     sleep_after : s of rest after which bodies in contact sleep; zero: never. sleep_speed : m/s, below which bodies are at
-    rest."""
+    rest. finishes : whether islands that sweeps leave unsolved go to the converging solver."""
 
     dt: float
     solver: str
@@ -79,28 +79,45 @@ class StepSettings(NamedTuple):
     threads: int
     sleep_after: float
     sleep_speed: float
+    finishes: bool
 
 
 def _row(dtype: Any) -> Any:
     return np.zeros(1, dtype).view(np.recarray)
 
 
-def make_stepping(system: System, size: int, ledger: int, settings: StepSettings, soft: Any) -> Stepping:
+def make_stepping(
+    system: System, size: int, ledger: int, settings: StepSettings, soft: Any, **joint_space: Any
+) -> Stepping:
     """The table of a step, without room for contacts yet. size : of the state; ledger : where its entries of contact begin;
-    soft : the SOFT table."""
+    soft : the SOFT table. joint_space : in joint coordinates `packed`, the number of speeds, and the fields that differ."""
     bodies, rows = len(system.bodies), len(system.error)
     options = _row(OPTIONS)
     options.dt, options.margin, options.iterations = settings.dt, settings.margin, settings.iterations
     options.tolerance, options.ledger = settings.tolerance, ledger
     options.separates = SOLVERS[settings.solver].separates
-    options.slop = settings.slop
+    options.slop, options.finishes = settings.slop, settings.finishes
     options.predict = int(((system.forces.kind != FIELD) & (system.forces.implicit == 0)).any())
     options.fresh, options.sleep_after, options.sleep_speed = 1, settings.sleep_after, settings.sleep_speed
-    sizes = {"state": size, "bodies": bodies, "rows": rows, "contacts": 0}
-    return allocate(
-        Stepping, sizes, options=options, bounds=make_bounds(system, size), soft=soft, slow=slowness(system),
-        support_system=np.zeros(SIZE_OF_SYSTEM),
-    )  # fmt: skip
+    packed = joint_space.pop("packed", MOTION * (bodies + 1))
+    sizes = {"state": size, "bodies": bodies, "rows": rows, "contacts": 0, "packed": packed}
+    if not joint_space:
+        bounds = make_bounds(system, size)
+        joint_space = {
+            "bounds": bounds, "slow": slowness(system), "members": members_of(system, len(bounds)),
+            "state_of_bodies": np.zeros(0),
+        }  # fmt: skip
+    return allocate(Stepping, sizes, options=options, soft=soft, support_system=np.zeros(SIZE_OF_SYSTEM), **joint_space)
+
+
+def members_of(system: System, bounds: int) -> Any:
+    """The MEMBER table; the first body with joints has all bounds."""
+    groups = linked(system)
+    members = np.zeros(len(system.bodies), MEMBER).view(np.recarray)
+    members.first_speed = MOTION * np.arange(len(members))
+    members.end_speed = members.first_speed + SPEEDS
+    members.end_bound[groups[:-1] == np.arange(len(members))] = bounds
+    return members
 
 
 def slowness(system: System) -> np.ndarray:

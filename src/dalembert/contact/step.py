@@ -47,12 +47,18 @@ from .tables import (
     ANGULAR,
     APPLY_TO_STATE,
     BEFORE,
+    BOOK,
     BOOK_CORRECTION_OF_SOFT,
     DETECTION,
+    FILL_ROWS,
+    FINISH,
+    FREE_SPEEDS,
     INVERSE_INERTIA,
     INVERSE_MASS,
     LINEAR,
     MOTION,
+    PLACE,
+    RATES,
     REFACTOR,
     ROW,
     SET_BOUNCES,
@@ -61,13 +67,16 @@ from .tables import (
     SMOOTH,
     SOLVER,
     START_STEP,
+    STOP_ISLAND,
     UPDATE,
     UPDATE_ROWS,
     UPDATE_ROWS_IDLE,
     UPDATE_SATURATION,
     ContactTables,
+    call_coordinates,
     call_limits,
     call_mechanism,
+    in_joint_space,
     load_motion,
     note_residual,
     relative_velocity,
@@ -132,23 +141,44 @@ def step(t, y, dydt, tables):
     timer = stepping.timer
     begin_timing(timer, 1.0)
     copy(stepping.saved, y)
-    call_limits(START_STEP, h, y, tables)
-    status = drift(tables.callbacks, 0.5 * h, y, dydt)
-    if status == OK:
-        call_limits(SET_SOFT, h, y, tables)
-        status = evaluate_forces(t + 0.5 * h, h, y, dydt, tables)
+    status = move_to_middle(t, h, y, dydt, tables)
     end_stage(timer, SMOOTH)
     if status == OK:
         status = solve_velocities(h, True, y, dydt, tables)
     if status == OK:
-        status = drift(tables.callbacks, 0.5 * h, y, dydt)
-    if status == OK and tables.system.joints.shape[0] > 0:
-        status = call_pointer(tables.callbacks[0].plain, tables.callbacks[0].plain_data, COMPLETE, t + h, y, dydt)
+        status = move_to_end(t, h, y, dydt, tables)
     if status == OK and not is_finite(y):
         status = NON_FINITE
     end_stage(timer, UPDATE)
     if status != OK:
         swap(y, stepping.saved)
+    return status
+
+
+@njit
+def move_to_middle(t, h, y, dydt, tables):
+    """The first half drift, and the forces in the middle of a step from t. Returns a status."""
+    if in_joint_space(tables):
+        return call_coordinates(PLACE, h, y, tables.stepping.answer, tables)
+    call_limits(START_STEP, h, y, tables)
+    status = drift(tables.callbacks, 0.5 * h, y, dydt)
+    if status == OK:
+        call_limits(SET_SOFT, h, y, tables)
+        status = evaluate_forces(t + 0.5 * h, h, y, dydt, tables)
+    return status
+
+
+@njit
+def move_to_end(t, h, y, dydt, tables):
+    """The second half drift, and the projection of the joints. Returns a status."""
+    if in_joint_space(tables):
+        status = call_coordinates(FINISH, h, y, tables.stepping.answer, tables)
+        if status == OK and tables.stepping.options[0].sleep_after > 0.0:
+            status = put_to_sleep(y, tables)
+        return status
+    status = drift(tables.callbacks, 0.5 * h, y, dydt)
+    if status == OK and tables.system.joints.shape[0] > 0:
+        status = call_pointer(tables.callbacks[0].plain, tables.callbacks[0].plain_data, COMPLETE, t + h, y, dydt)
     return status
 
 
@@ -165,12 +195,17 @@ def find_initial_contacts(t, y, dydt, tables):
     status."""
     stepping = tables.stepping
     copy(stepping.saved, y)
-    call_limits(SET_SOFT_IDLE, stepping.options[0].dt, y, tables)
-    status = call_mechanism(tables.callbacks, DERIVATIVE, t, y, dydt)
-    if status == OK:
+    half, joint_space = 0.5 * stepping.options[0].dt, in_joint_space(tables)
+    if joint_space:
+        status = call_coordinates(PLACE, 0.0, y, stepping.answer, tables)
+    else:
+        call_limits(SET_SOFT_IDLE, stepping.options[0].dt, y, tables)
+        status = call_mechanism(tables.callbacks, DERIVATIVE, t, y, dydt)
         call_limits(START_STEP, 0.0, y, tables)
-        half = 0.5 * stepping.options[0].dt
+    if status == OK:
         status = solve_velocities(half, False, y, dydt, tables)
+    if status == OK and joint_space:
+        status = call_coordinates(FINISH, 0.0, y, stepping.answer, tables)
     if status == OK and not is_finite(y):
         status = NON_FINITE
     if status != OK:
@@ -186,46 +221,70 @@ def solve_velocities(h, with_forces, y, dydt, tables):
     Returns a status.
     """
     collision, stepping = tables.collision, tables.stepping
-    bodies, kinematics = tables.system.bodies, tables.system.kinematics
-    set_travel(h, bodies.shape[0], kinematics, collision)
-    status = call_pointer(
-        tables.callbacks[0].detector,
-        tables.callbacks[0].detector_data,
-        bodies.shape[0],
-        stepping.options[0].margin,
-        y,
-        y,
-    )
+    status = detect(h, stepping.state_of_bodies if in_joint_space(tables) else y, tables)
     if status != OK:
-        return NEED_ROOM if status == NEED_ROOM else NON_FINITE
+        return status
     end_stage(stepping.timer, DETECTION)
-    load_motion(y, bodies, kinematics, stepping.motion)
-    run_parallel(collision.job_queue, CONTACT_JOBS, PREPARE, 0, collision.counts[CONTACTS], CONTACTS_PER_CHUNK)
-    set_targets(tables)
-    status = call_limits(UPDATE_ROWS if with_forces else UPDATE_ROWS_IDLE, h, y, tables)
+    status = fill_rows(h, with_forces, y, tables)
     corrected = False
     if status == OK and with_forces:
         corrected, status = plan_correction(tables)
         apply_forces(h, y, dydt, tables)
-        load_motion(y, bodies, kinematics, stepping.motion)
+        load_speeds(h, y, tables)
     elif status == OK:
         clear_warm_start(collision)  # of another step, or of none
+        load_speeds(0.0, y, tables)
     if status == OK:
         status = find_impulses(h, with_forces, y, tables)
     if status != OK:
         return status
     end_stage(stepping.timer, SOLVER)
+    save_warm_start(collision)
+    if in_joint_space(tables):
+        return call_coordinates(BOOK, h if with_forces else 0.0, y, stepping.answer, tables)
     apply_impulses(y, tables)
     call_limits(APPLY_TO_STATE, h, y, tables)
-    save_warm_start(collision)
     if with_forces:
         book_work(h, corrected, y, tables)
     if corrected:
         apply_correction(y, tables)
         call_limits(BOOK_CORRECTION_OF_SOFT, h, y, tables)
     if with_forces and stepping.options[0].sleep_after > 0.0:
-        put_to_sleep(y, tables)
+        return put_to_sleep(y, tables)
     return OK
+
+
+@njit
+def detect(h, y, tables):
+    """Find the contacts of a step over h of bodies at the state y. Returns a status."""
+    bodies = tables.system.settings[0].rigid
+    set_travel(h, bodies, tables.system.kinematics, tables.collision)
+    detector, data = tables.callbacks[0].detector, tables.callbacks[0].detector_data
+    status = call_pointer(detector, data, bodies, tables.stepping.options[0].margin, y, y)
+    if status != OK:
+        return NEED_ROOM if status == NEED_ROOM else NON_FINITE
+    return OK
+
+
+@njit
+def fill_rows(h, with_forces, y, tables):
+    """The rows of contacts, joints and bounds of a step over h, and the velocities before it. Returns a status."""
+    if in_joint_space(tables):
+        return call_coordinates(FILL_ROWS, h if with_forces else 0.0, y, tables.stepping.answer, tables)
+    collision = tables.collision
+    load_motion(y, tables.system.bodies, tables.system.kinematics, tables.stepping.motion)
+    run_parallel(collision.job_queue, CONTACT_JOBS, PREPARE, 0, collision.counts[CONTACTS], CONTACTS_PER_CHUNK)
+    set_targets(tables)
+    return call_limits(UPDATE_ROWS if with_forces else UPDATE_ROWS_IDLE, h, y, tables)
+
+
+@njit
+def load_speeds(h, y, tables):
+    """Fill `motion` with the velocities without impulses: from the momenta in y, which forces over h have changed."""
+    if in_joint_space(tables):
+        call_coordinates(FREE_SPEEDS, h, y, tables.stepping.answer, tables)
+    else:
+        load_motion(y, tables.system.bodies, tables.system.kinematics, tables.stepping.motion)
 
 
 @njit
@@ -239,12 +298,13 @@ def find_impulses(h, with_forces, y, tables):
     while status == OK and with_forces and call_limits(UPDATE_SATURATION, float(trial), y, tables) != 0:
         trial += 1
         status = call_limits(REFACTOR, h, y, tables)
-        load_motion(y, tables.system.bodies, tables.system.kinematics, tables.stepping.motion)
+        load_speeds(h, y, tables)
         if status == OK:
             status = solve_impulses(tables)
     if status == OK and bounces:
-        status = limit_restitution(h, y, tables)
-    note_residual(tables.stepping.report[0])
+        status = limit_restitution(h, with_forces, y, tables)
+    if status == OK:
+        note_residual(tables.stepping.report[0])
     return status
 
 
@@ -266,11 +326,16 @@ def set_biases(h, tables):
     motion = stepping.motion
     rows = stepping.rows
     slop = stepping.options[0].slop
-    bounces = False
+    bounces, rates, joint_space = False, stepping.contact_rates, in_joint_space(tables)
+    if joint_space:
+        call_coordinates(RATES, 0.0, motion, rates, tables)
     for i in range(tables.collision.counts[CONTACTS]):
         contact = contacts[i]
-        n, _, _ = axes_of(contact)
-        u = dot(n, relative_velocity(motion, contact, load3(contact.arm_a), load3(contact.arm_b)))
+        if joint_space:
+            u = load(rates, 3 * i)
+        else:
+            n, _, _ = axes_of(contact)
+            u = dot(n, relative_velocity(motion, contact, load3(contact.arm_a), load3(contact.arm_b)))
         bounces = set_bias(contact, h, slop, load(rows, ROW * i + BEFORE), u) or bounces
     return bounces
 
@@ -307,6 +372,8 @@ def evaluate_forces(t, h, y, dydt, tables):
 def apply_forces(h, y, dydt, tables):
     """P, L ← P, L + h (F, τ) of the applied forces, and their entries in the ledger. Their work follows when all impulses are
     known (`book_work`)."""
+    if in_joint_space(tables):
+        return  # which are there already
     system = tables.system
     kinematics, asleep = system.kinematics, tables.collision.asleep
     bodies = system.bodies.shape[0]
@@ -374,25 +441,39 @@ def book_support_of_sleeper(body, h, y, system):
 @njit
 def put_to_sleep(y, tables):
     """Count the time for which each body has been slow, and stop the islands whose bodies have all been so for long
-    enough."""
+    enough. Returns a status."""
     collision, stepping = tables.collision, tables.stepping
     options, report = stepping.options[0], stepping.report[0]
     asleep, slow, motion = collision.asleep, stepping.slow, stepping.motion
-    for body in range(tables.system.bodies.shape[0]):
+    joint_space = in_joint_space(tables)
+    for body in range(tables.system.settings[0].rigid):
         slow[body] += options.dt
-        if 2.0 * kinetic_energy(body, y, motion) > tables.system.bodies[body].mass * options.sleep_speed**2:
+        energy = energy_of_link(body, tables) if joint_space else kinetic_energy(body, y, motion)
+        if 2.0 * energy > tables.system.bodies[body].mass * options.sleep_speed**2:
             slow[body] = min(slow[body], 0.0)
     islands, members = collision.islands, collision.members
     for i in range(collision.counts[ISLANDS]):
         island = islands[i]
-        slow_enough = True
+        slow_enough = asleep[members[island.first_member]] == AWAKE
         for m in range(island.first_member, island.end_member):
             slow_enough = slow_enough and slow[members[m]] >= options.sleep_after
         if slow_enough:
             report.naps += 1
             for m in range(island.first_member, island.end_member):
                 asleep[members[m]] = AWAKE + report.naps
-                stop_body(members[m], y, motion)
+                if not joint_space:
+                    stop_body(members[m], y, motion)
+            status = call_coordinates(STOP_ISLAND, float(i), y, stepping.answer, tables) if joint_space else OK
+            if status != OK:
+                return status
+    return OK
+
+
+@njit
+def energy_of_link(body, tables):
+    """The kinetic energy of a body in joint coordinates, J."""
+    y, kin, at = tables.stepping.state_of_bodies, tables.system.kinematics[body], STATE_SIZE * body
+    return 0.5 * (dot(three(y, at + 7), load3(kin.v)) + dot(three(y, at + 10), load3(kin.omega)))
 
 
 @njit

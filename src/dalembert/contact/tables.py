@@ -19,23 +19,25 @@ from ..model.tables import STATE_SIZE, System
 
 # Records ---------------------------------------------------------------------------------------------------------------
 
-# `predict`: whether some force may depend on velocities. `slop`: m, overlap that is tolerated. `fresh`: whether the state
+# `predict`: whether some force may depend on velocities. `finishes`: whether islands that sweeps leave unsolved go to the
+# converging solver, or `iterations` are all they get. `slop`: m, overlap that is tolerated. `fresh`: whether the state
 # was set from outside, so that the contacts ahead of it are unknown. `separates`: whether the solver finds displacements
 # too (`solvers.ContactSolver`). `sleep_after`: s of slowness, below `sleep_speed` (m/s), after which bodies sleep; zero:
 # never. `ledger`: where the entries of contact stand in the state.
 OPTIONS = np.dtype(
     [("dt", "f8"), ("margin", "f8"), ("separates", "i8"), ("iterations", "i8"), ("tolerance", "f8"), ("ledger", "i8"),
-     ("predict", "i8"), ("slop", "f8"), ("fresh", "i8"), ("sleep_after", "f8"), ("sleep_speed", "f8"), ("start", "f8")],
+     ("predict", "i8"), ("finishes", "i8"), ("slop", "f8"), ("fresh", "i8"), ("sleep_after", "f8"), ("sleep_speed", "f8"), ("start", "f8")],
     align=True,
 )  # fmt: skip
 # What the steps reached. `deepest`: the worst overlap (m) before its correction, `largest_residual`: of the natural map
 # (m/s), both since the last frame; `worst_`: the same of the whole run; `residual` and `aim`: of the last step, and its
 # tolerance (m/s); `unsolved`: steps whose residual missed it; `overlap`: the deepest of the last step (m); `status`: of its
-# solver; `naps`: islands that fell asleep.
+# solver; `naps`: islands that fell asleep; `wants_finisher`: whether the step
+# cannot be made without the converging solver, which is not at hand yet.
 REPORT = np.dtype(
     [("steps", "i8"), ("contacts", "i8"), ("iterations", "i8"), ("unsolved", "i8"), ("deepest", "f8"),
      ("worst_penetration", "f8"), ("largest_residual", "f8"), ("worst_residual", "f8"), ("residual", "f8"), ("aim", "f8"),
-     ("overlap", "f8"), ("status", "i8"), ("naps", "i8")],
+     ("overlap", "f8"), ("status", "i8"), ("naps", "i8"), ("wants_finisher", "i8")],
     align=True,
 )  # fmt: skip
 
@@ -72,12 +74,19 @@ HELD, AT_LEAST, AT_MOST = range(3)
 # Addresses of the C functions that a step calls: the mechanism, the same without rows of soft constraints (`plain`), and
 # collision detection, each with the `data` for it; what acts on coordinates of joints (`limits`, 0 where nothing does) and
 # the solver (0 for Gauss–Seidel, which is part of the step), which take the address of `ContactTables`. `workspace`: the
-# address of the table that only the solver knows.
+# address of the table that only the solver knows. `coordinates`: the function of joint coordinates, which is `limits` as well
+# (0: those of bodies), and the addresses of the two tables that only it knows. `finisher`: a solver of second order for
+# islands that sweeps leave unsolved (0: none), with the number of the island.
 CALLBACKS = np.dtype(
     [("mechanism", "i8"), ("mechanism_data", "i8"), ("plain", "i8"), ("plain_data", "i8"), ("detector", "i8"),
-     ("detector_data", "i8"), ("limits", "i8"), ("solver", "i8"), ("workspace", "i8")],
+     ("detector_data", "i8"), ("limits", "i8"), ("solver", "i8"), ("workspace", "i8"), ("coordinates", "i8"),
+     ("reduced", "i8"), ("joint_space", "i8"), ("finisher", "i8")],
     align=True,
 )  # fmt: skip
+
+# What each body brings to its island: its speeds in the packed vectors (in joint coordinates those of its whole assembly,
+# with the first of its bodies), and likewise its bounds.
+MEMBER = np.dtype([("first_speed", "i8"), ("end_speed", "i8"), ("first_bound", "i8"), ("end_bound", "i8")], align=True)
 
 # Velocities of bodies, packed -------------------------------------------------------------------------------------------
 
@@ -184,16 +193,17 @@ class Stepping(NamedTuple):
     options: Any = column("1", OPTIONS)
     report: Any = column("1", REPORT)
     saved: Any = column("state", doc="the state at the start of the step")
-    motion: Any = column("MOTION * (bodies + 1)", unit="m/s, rad/s", doc="velocities of bodies, see MOTION")
-    shift: Any = column(
-        "MOTION * (bodies + 1)", unit="m, rad", doc="displacements that remove overlap, laid out like `motion`"
+    motion: Any = column(
+        "packed", unit="m/s, rad/s", doc="velocities of bodies, see MOTION; in joint coordinates the speeds"
     )
+    shift: Any = column("packed", unit="m, rad", doc="displacements that remove overlap, laid out like `motion`")
+    members: Any = column("bodies", MEMBER)
     rows: Any = column("ROW * contacts", doc="responses of contacts, see ROW")
     corrections: Any = column("contacts", unit="kg m", doc="normal multipliers of the displacements")
     first_impulses: Any = column(
         "3 * contacts", unit="N s", doc="of a first solution with restitution, see `restitution`"
     )
-    first_motion: Any = column("MOTION * (bodies + 1)", unit="m/s, rad/s", doc="the velocities that they lead to")
+    first_motion: Any = column("packed", unit="m/s, rad/s", doc="the velocities that they lead to")
     first_joint_impulses: Any = column("rows", unit="N s, N m s", doc="of joints in the same solution")
     bounds: Any = column(dtype=BOUND)
     soft: Any = column(dtype=SOFT)
@@ -202,6 +212,11 @@ class Stepping(NamedTuple):
     change: Any = column("rows", unit="N s, N m s", doc="scratch: changes of joint impulses")
     rates: Any = column("rows", unit="m/s, rad/s", doc="scratch: changes of J v")
     answer: Any = column("2", doc="numbers that `limits` returns")
+    values: Any = column(
+        "bodies + 1", doc="of each island: the number that its last task in joint coordinates returned"
+    )
+    contact_rates: Any = column("3 * contacts", unit="m/s", doc="of contacts in joint coordinates: see RATES")
+    state_of_bodies: Any = column(doc="the state of the bodies, where that of the step is in joint coordinates")
     timer: Any = column("TIMER_SIZE", doc="see `core.profiler`")
     passes: Any = column("bodies", np.int64, doc="sweeps of the solver in the last step, over the island of each body")
     waits: Any = column("bodies", np.int64, doc="steps without shock propagation left, since it did not help")
@@ -232,7 +247,7 @@ class ContactTables(NamedTuple):
 # Calls of C functions ---------------------------------------------------------------------------------------------------
 
 # Tasks of a solver
-SOLVE_IMPULSES, SOLVE_DISPLACEMENTS = 1, 2
+SOLVE_IMPULSES, SOLVE_DISPLACEMENTS, FINISH_ISLAND = 1, 2, 3
 # Tasks of `limits`, which acts on coordinates of joints: stops, dry friction, ideal motors and soft constraints. y is the
 # state where one is needed; numbers are returned in `answer`.
 START_STEP = 0  # rates at the start of a step
@@ -249,6 +264,19 @@ APPLY_TO_STATE = 13  # apply the impulses to the state
 CORRECT_STOPS = 14  # add the displacement of stops to `shift`; 1 if there is one
 BOOK_CORRECTION = 15  # the work along `shift`, into the ledger; the work of bounds
 BOOK_CORRECTION_OF_SOFT = 16  # the same of soft rows
+# Tasks of joint coordinates, whose function also does those tasks of `limits` that are left there: SET_BOUNCES, SET_PLASTIC,
+# UPDATE_SATURATION, REFACTOR, WORK (of an island and all that it has) and CORRECT_STOPS. For a step over h (s); h = 0: no
+# forces act.
+PLACE = 20  # move the state to the middle of the step, with the forces there
+FILL_ROWS = 21  # J, M⁻¹ Jᵀ, responses and rates of all rows
+FREE_SPEEDS = 22  # `motion` = the speeds with the impulses of the forces
+RATES = 23  # out = J y of all contacts, y packed speeds
+BOOK = 24  # the speeds after the impulses into the state, and their work into the ledger
+FINISH = 25  # move the state to the end of the step
+STOP_ISLAND = 26  # set the speeds of an island to zero
+DESCRIBE_ISLAND = 31  # fill the `problem` of joint space with an island
+# Tasks over the rows of one island
+WARM_START_ROWS, SWEEP_ROWS, RESIDUAL_OF_ROWS, SWEEP_POSITIONS_OF_ROWS = range(27, 31)
 
 
 @inlined
@@ -262,6 +290,35 @@ def call_solver(task, tables):
     """Do a task of the solver. Returns a status."""
     motion = tables.stepping.motion
     return call_pointer(tables.callbacks[0].solver, own_address(tables), task, 0.0, motion, motion)
+
+
+@inlined
+def in_joint_space(tables):
+    """Whether the step is one in joint coordinates."""
+    return tables.callbacks[0].coordinates != 0
+
+
+@njit
+def call_coordinates(task, h, y, out, tables):
+    """Do a task of joint coordinates. Returns a status."""
+    return call_pointer(tables.callbacks[0].coordinates, own_address(tables), task, h, y, out)
+
+
+@njit
+def call_rows(task, island, tables):
+    """The number that a task over the rows of an island returns."""
+    collision, stepping = tables.collision, tables.stepping
+    number = collision.island_of[collision.members[island.first_member]]
+    call_coordinates(task, float(number), stepping.motion, stepping.values, tables)
+    return load(stepping.values, number)
+
+
+@njit
+def call_finisher(number, tables):
+    """Solve an island by the solver of second order, from its impulses and `motion`; it writes `residual` of its row.
+    Returns a status."""
+    motion = tables.stepping.motion
+    return call_pointer(tables.callbacks[0].finisher, own_address(tables), FINISH_ISLAND, float(number), motion, motion)
 
 
 @njit

@@ -24,9 +24,11 @@ from ..model.tables import MOTOR
 from .limits import LIMITS_ENTRY, SoftMechanism, limits_task, with_soft_rows
 from .parallel import RUN_STEPS
 from .solve import run_job
-from .solvers import SOLVERS, StepSettings, linked, make_stepping, slowness
+from .solvers import SOLVERS, ContactSolver, StepSettings, linked, make_stepping, slowness
 from .step import STEP_ENTRY, run_steps
 from .tables import AT_MOST, CALLBACKS, HELD, SOFT, STEP_STAGES, ContactTables
+
+FINISHER = "interior_point"  # of islands that sweeps leave unsolved
 
 # What a checkpoint has of the records
 SAVED_OF_REPORT = {"steps": COUNT, "naps": COUNT}
@@ -82,16 +84,21 @@ class ContactStepper(FixedStepper):
         collision.linked[:] = linked(mechanism.system)
         tables = make_stepping(self._mechanism.system, model.size, ledger, settings, soft)
         self._solver = SOLVERS[settings.solver]
-        self._workspace = self._solver.make_workspace(self._mechanism, settings, tables.bounds)
         self._begin(collision, tables, settings, events)
 
     def _begin(self, collision: Collision, tables: Any, settings: StepSettings, events: StepEvents) -> None:
         """Step by these tables, in any coordinates."""
         super().__init__(settings, tables.options, tables.report, events)
+        self._finisher: ContactSolver | None = None
         self._pool = ThreadPool(settings.threads)
         self._detector = Detector(collision, self._pool)
         self._tables = tables
+        self._workspace = self._make_workspace(self._solver)
         self._fit()
+
+    def _make_workspace(self, solver: ContactSolver) -> Any:
+        """The workspace of a solver."""
+        return solver.make_workspace(self._mechanism, self.settings, self._tables.bounds)
 
     @property
     def bodies(self) -> ContactStepper:
@@ -106,14 +113,16 @@ class ContactStepper(FixedStepper):
     def _fit(self) -> None:
         """Make as much room as the contacts need, and write the addresses of all tables."""
         self._tables = grow(self._tables, contacts=len(self.collision.contacts))
-        self._workspace = self._solver.fit_workspace(self._workspace, self.collision.contacts)
+        self._workspace = (self._finisher or self._solver).fit_workspace(self._workspace, self.collision.contacts)
         workspace, callbacks = address_table(self._workspace), np.zeros(1, CALLBACKS).view(np.recarray)
         tables = ContactTables(self._mechanism.system, self.collision, self._tables, callbacks)
         callbacks.mechanism, callbacks.mechanism_data = self._mechanism.address, self._mechanism.data
         callbacks.plain, callbacks.plain_data = self._plain.address, self._plain.data
         callbacks.detector, callbacks.detector_data = self._detector.address, self._detector.data
-        callbacks.limits, callbacks.solver = self._limits_address(tables), self._solver_address(tables)
+        callbacks.limits, callbacks.solver = self._limits_address(tables), self._solver_address(self._solver, tables)
+        callbacks.finisher = 0 if self._finisher is None else self._solver_address(self._finisher, tables)
         callbacks.workspace = workspace.ctypes.data
+        self._fit_coordinates(tables)
         # Each thread but the first has its own room for the system of one body.
         own = [
             self._tables._replace(support_system=self._tables.support_system.copy())
@@ -125,6 +134,9 @@ class ContactStepper(FixedStepper):
             self._pool.set_slot(thread, CONTACT_SLOT, int(table.ctypes.data))
         self._kernel, job = self._plain_kernel(tables) if DISABLED else self._compiled_kernel()
         self._pool.job_queue[FUNCTIONS + CONTACT_JOBS] = job
+
+    def _fit_coordinates(self, tables: ContactTables) -> None:
+        """Write the addresses of the function and the tables of other coordinates than those of bodies."""
 
     def _compiled_kernel(self) -> tuple[Callable[[np.ndarray, np.ndarray, float], int], int]:
         """The run of steps, and the address of the jobs of threads."""
@@ -159,14 +171,14 @@ class ContactStepper(FixedStepper):
         self._limits = C_TYPE(call)
         return _address_of(self._limits)
 
-    def _solver_address(self, tables: ContactTables) -> int:
-        """Of the solver's C function; 0 for Gauss–Seidel, which is part of the step."""
-        compiled, function = self._solver.compiled, self._solver.function
+    def _solver_address(self, solver: ContactSolver, tables: ContactTables) -> int:
+        """Of a solver's C function; 0 for Gauss–Seidel, which is part of the step."""
+        compiled, function = solver.compiled, solver.function
         if compiled is None or function is None:
             return 0
         if not DISABLED:
             return compiled.address
-        self._callback = C_TYPE(lambda data, task, *_: int(function(task, tables, self._workspace)))
+        self._callback = C_TYPE(lambda data, task, t, *_: int(function(task, t, tables, self._workspace)))
         return _address_of(self._callback)
 
     def restart(self, time: float) -> None:
@@ -179,7 +191,11 @@ class ContactStepper(FixedStepper):
         super().changed()
         self._tables.options.fresh = 1
         self.collision.asleep[:-1] = AWAKE
-        self._tables.slow[:] = slowness(self._mechanism.system)
+        self._tables.slow[:] = self._slowness()
+
+    def _slowness(self) -> np.ndarray:
+        """For `Stepping.slow`, at the start."""
+        return slowness(self._mechanism.system)
 
     def missed(self) -> str:
         """The message of a step that misses the tolerance."""
@@ -202,7 +218,12 @@ class ContactStepper(FixedStepper):
             return self._kernel(y, dydt, stop)
 
     def grow(self) -> None:
-        """Give collision detection and the tables as much room as it asked for."""
+        """Give collision detection and the tables as much room as it asked for, and the step the converging solver if it asked
+        for that."""
+        if self.report.wants_finisher[0] and self._finisher is None:
+            self._finisher = SOLVERS[FINISHER]
+            self._workspace = self._make_workspace(self._finisher)
+        self.report.wants_finisher = 0
         self._detector.make_room()
         self._fit()
 

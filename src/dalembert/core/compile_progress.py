@@ -25,7 +25,7 @@ from . import cache_folders
 
 LABELS = {
     "contact.converge": "converging contact solver", "contact.step": "contact solver",
-    "contact.tree_step": "contact of robots", "contact": "contact", "dynamics": "rigid bodies and joints",
+    "contact.joint_space": "contact of robots", "contact": "contact", "dynamics": "rigid bodies and joints",
     "impact": "contact by events", "integrate": "integration methods", "collide.detect": "collision detection",
     "collide.narrow_phase": "collision of shapes", "collide.particles": "collision of particles",
     "collide": "collision queries", "dynamics.joint_space": "joint coordinates",
@@ -36,7 +36,7 @@ LABELS = {
 """What kernels are for, by the beginning of their names."""
 
 SECONDS = {
-    "dynamics.mechanism": 30.0, "contact.tree_step": 20.0, "deformable.step": 18.0, "contact.converge": 12.0,
+    "dynamics.mechanism": 30.0, "contact.joint_space": 15.0, "deformable.step": 18.0, "contact.converge": 12.0,
     "contact": 10.0, "impact": 7.0, "deformable": 5.0, "dynamics": 5.0, "integrate": 4.0, "linalg": 4.0, "symbolic": 3.0,
     "collide": 3.0, "ensemble": 2.0,
 }  # fmt: skip

@@ -128,7 +128,7 @@ NARROW = 10  # characters: numbers are printed with as many digits as fit
 
 
 def find_tables(*owners: Any) -> dict[str, Any]:
-    """The tables in objects of this package, by the names of their classes: "system", "tree_stepping"."""
+    """The tables in objects of this package, by the names of their classes: "system", "joint_space"."""
     found: dict[str, Any] = {}
 
     def add(value: Any, depth: int) -> None:
@@ -192,7 +192,7 @@ def show_table(tables: dict[str, Any], name: str, most: int) -> str:
 
 
 def _name(kind: type) -> str:
-    """The name of a class in lower case: "tree_stepping" of TreeStepping."""
+    """The name of a class in lower case: "joint_space" of JointSpace."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
 
 

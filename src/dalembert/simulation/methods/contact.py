@@ -9,14 +9,14 @@ import numpy as np
 
 from ...collide.detect import collision_of
 from ...collide.particles import Particles, make_particles
+from ...contact.joint_space import JOINT_SPACE_ENTRY as JOINT_SPACE
+from ...contact.joint_space_stepping import JointContactStepper
 from ...contact.limits import LIMITS_ENTRY as LIMITS
 from ...contact.limits import implicit_forces, is_implicit
 from ...contact.position_correction import ROUNDING
 from ...contact.solvers import DEFAULT, SOLVERS, StepSettings
 from ...contact.step import STEP_ENTRY as STEP
 from ...contact.time_stepping import ContactStepper
-from ...contact.tree_step import TREE_STEP_ENTRY as JOINT_STEP
-from ...contact.tree_stepping import JointContactStepper
 from ...core.jit import CFunction
 from ...core.thread_pool import MOST_THREADS
 from ...deformable.contact import PARTICLE_DETECT_ENTRY as PARTICLE_DETECT
@@ -39,7 +39,6 @@ from ..registry import Method, one_of, positive, whole
 
 TIME_STEPPING = "time_stepping"
 ALIASES = {"converging": "interior_point"}  # of solvers
-JOINT_ITERATIONS = 400  # of Gauss–Seidel in joint coordinates, which have no other solver
 MARGIN = 0.02  # of the size of the smallest body that collides: pairs nearer than this have contacts
 SLEEP_SPEED = 0.01  # sizes of that body per second: slower bodies may fall asleep
 
@@ -83,7 +82,7 @@ class FixedSteps(Method):
     def compiled_for_bodies(self, model: Model) -> list[CFunction]:
         """What the steps of bodies call."""
         if model.tree is not None:
-            return [JOINT_STEP]
+            return [STEP, JOINT_SPACE, *filter(None, [SOLVERS[self.solver].compiled])]
         forces: Any = model.tables["forces"]
         limited = bool(((forces.kind >= LIMITED) | is_implicit(forces)).any())
         return [STEP, *([LIMITS] if limited else []), *filter(None, [SOLVERS[self.solver].compiled])]
@@ -92,10 +91,6 @@ class FixedSteps(Method):
         self, model: Model, mechanism: Mechanism, stop_unsolved: bool, events: StepEvents
     ) -> ContactStepper:
         """The stepper of the bodies. Raises ValueError."""
-        joint = isinstance(mechanism, JointMechanism)
-        if joint and (self.solver != DEFAULT or self.sleep_after is not None):
-            what = f"solver={self.solver!r}" if self.sleep_after is None else "sleep_after"
-            raise ValueError(f"{what} takes coordinates='maximal'; time steps in joint coordinates do without it")
         collision = collision_of(model.scene)
         size = float(collision.colliders.radius[collision.order].min(initial=1.0))
         whole_size = mechanism.size if isinstance(mechanism, JointMechanism) else model.size
@@ -105,20 +100,20 @@ class FixedSteps(Method):
                 "dry friction, a motor or a spring; another method runs it better"
             )
         require_agreement(model.size, mechanism.system, collision)
-        settings, entry = self._settings(size, joint, stop_unsolved), contact_entry(model, whole_size)
+        settings, entry = self._settings(size, stop_unsolved), contact_entry(model, whole_size)
         if isinstance(mechanism, JointMechanism):
             return JointContactStepper(mechanism, collision, entry, settings, events)
         return ContactStepper(model, mechanism, collision, entry, settings, events)
 
-    def _settings(self, size: float, joint: bool, stop_unsolved: bool) -> StepSettings:
+    def _settings(self, size: float, stop_unsolved: bool) -> StepSettings:
         """size : of the smallest thing that touches, m."""
         own = SOLVERS[self.solver]
-        iterations = JOINT_ITERATIONS if joint else own.iterations
         return StepSettings(
-            float(self.dt), self.solver, iterations if self.iterations is None else self.iterations,
+            float(self.dt), self.solver, own.iterations if self.iterations is None else self.iterations,
             own.tolerance if self.tolerance is None else float(self.tolerance), MARGIN * size,
             max(own.slop * size, ROUNDING), stop_unsolved, self.threads,
             0.0 if self.sleep_after is None else float(self.sleep_after), SLEEP_SPEED * size,
+            self.solver == DEFAULT and self.iterations is None,
         )  # fmt: skip
 
 

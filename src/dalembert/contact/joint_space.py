@@ -1,0 +1,1013 @@
+"""The step of contact in joint coordinates: what trees of links do where `step`, `solve` and `restitution` call
+the coordinates.
+
+Over the drifts trees move freely (`first_half_drift`). All forces and impulses act at the midpoint, where the speeds w
+change by
+
+    w⁺ = w⁻ + M⁻¹ (h F + Jᵀ p + Gᵀ λ),   G (w⁻ + w⁺) = 0,
+
+J the rows of contacts and bounds and G those of the loops, p as `step` says. As M is that of one place, the kinetic energy
+changes by exactly (h F + Jᵀ p + Gᵀ λ)·½ (w⁻ + w⁺), which is what the audit books. Forces that depend on velocities are those
+at w⁻ + ½ (w_free − w⁻), as in coordinates of bodies. Motors with gains, and springs and dampers of joints, are implicit: see
+`joint_space_books`.
+
+In order: the tables; free motion; speeds with forces and impulses; rows; the tasks of a step, and its C function.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..collide.tables import AWAKE, CONTACTS, ISLANDS
+from ..core.c_function import C_SIGNATURE, FORCES, call_pointer, viewer
+from ..core.jit import CFunction, inlined, njit
+from ..core.math3 import add, cross, dot, load3, scale, store3
+from ..core.simd import clear, copy, load, store
+from ..core.status import OK
+from ..core.tables import column, part, table_at
+from ..dynamics.constraints import jacobian_velocity, spread
+from ..dynamics.jacobian import coordinate_value
+from ..dynamics.joint_space.dynamics import (
+    factorize,
+    fill_matrix,
+    generalized_forces,
+    inverse_dynamics,
+    link_accelerations,
+    link_velocities,
+    solve,
+)
+from ..dynamics.joint_space.kinematics import ZERO, displace_coordinates, update_links
+from ..dynamics.joint_space.loops import call_factor_loops, call_project, call_solve_loops
+from ..dynamics.joint_space.mechanism import LIMP
+from ..dynamics.joint_space.state import energy_and_momenta, forward_kinematics, record_projection, update_at
+from ..dynamics.joint_space.tables import Reduced
+from ..model.tables import SERVO, STATE_SIZE, STOP
+from .gauss_seidel import axes_of, put_row
+from .island_problem import (
+    BOUNDS,
+    EQUATIONS,
+    PROBLEM_CONTACTS,
+    IslandProblem,
+    add_block,
+    add_coupling,
+    incidence_row,
+    rows_at,
+)
+from .joint_space_books import (
+    ROOT,
+    add_soft,
+    book_step,
+    change_sides,
+    close_books,
+    keep_factor,
+    open_books,
+    place_soft,
+    push_soft,
+    sleeps,
+)
+from .limits import LOCKED, set_bounce, update_bound, warm_start_bound
+from .rows import (
+    Rows,
+    bound_rate,
+    contact_velocity,
+    correct_stops_of_rows,
+    island_work_of_rows,
+    residual_of_rows,
+    sweep_positions_of_rows,
+    sweep_rows,
+    warm_start_rows,
+)
+from .tables import (
+    BEFORE,
+    BOOK,
+    CORRECT_STOPS,
+    DESCRIBE_ISLAND,
+    FILL_ROWS,
+    FINISH,
+    FREE_SPEEDS,
+    FRICTION_STEP,
+    INVERSE_NORMAL,
+    OFF,
+    PLACE,
+    RATES,
+    REFACTOR,
+    RESIDUAL_OF_ROWS,
+    RESPONSE,
+    ROW,
+    SET_BOUNCES,
+    SET_PLASTIC,
+    STOP_ISLAND,
+    SWEEP_POSITIONS_OF_ROWS,
+    SWEEP_ROWS,
+    UPDATE_SATURATION,
+    WARM_START_ROWS,
+    WORK,
+    ContactTables,
+)
+
+# Tables -----------------------------------------------------------------------------------------------------------------
+
+# Trees that loops connect: their speeds first … end of the packed vector, one of their bodies (−1: they have none), and
+# whether there are loops.
+ASSEMBLY = np.dtype([("first", "i8"), ("end", "i8"), ("body", "i8"), ("looped", "i8")], align=True)
+
+
+class JointSpace(NamedTuple):
+    """What a step of contact in joint coordinates needs beside `Stepping` and `Reduced`. m speeds; in packed order those of
+    an assembly are together, parents first."""
+
+    rows: Any = part(Rows)
+    assemblies: Any = column("assemblies", ASSEMBLY)
+    assembly_of: Any = column("nodes", np.int64)
+    freedom_at: Any = column("m", np.int64, doc="of each packed speed, its freedom")
+    packed_at: Any = column("m", np.int64, doc="of each freedom, its place among the packed speeds")
+    paths: Any = column("2 * nodes", np.int64, doc="of each node: where its path is in `rows.indices`, and its length")
+    roots: Any = column("roots", ROOT)
+    root_of: Any = column("nodes", np.int64)
+    problem: Any = part(IslandProblem)
+    corrected: Any = column("1", np.int64, doc="whether the step displaces something")
+    slopes: Any = column("m", fill=np.nan, doc="rates of the speeds in free motion")
+    mass: Any = column("m * m if soft else 0", fill=np.nan, doc="M, where there are soft rows")
+    factor: Any = column("m * m if soft else 0", fill=np.nan, doc="its factor, likewise")
+    before: Any = column("m", unit="m/s, rad/s", fill=np.nan, doc="speeds before the impulses")
+    loop_rates: Any = column("r", unit="m/s, rad/s", fill=np.nan, doc="of the rows of loops at these")
+    after: Any = column("m", unit="m/s, rad/s", fill=np.nan, doc="speeds with all impulses")
+    pushed: Any = column("m", unit="N s, N m s", fill=np.nan, doc="impulse of the forces along the speeds")
+    displaced: Any = column("m", unit="m, rad", fill=np.nan, doc="displacement that puts apart what overlaps")
+    packed: Any = column("m", unit="any", fill=np.nan, doc="scratch")
+
+
+@inlined
+def pack(source, target, js):
+    """Numbers of freedoms in the order of the packed speeds."""
+    for p in range(js.freedom_at.shape[0]):
+        store(target, p, load(source, js.freedom_at[p]))
+
+
+@inlined
+def unpack(source, target, js):
+    """The reverse."""
+    for p in range(js.freedom_at.shape[0]):
+        store(target, js.freedom_at[p], load(source, p))
+
+
+# Free motion ------------------------------------------------------------------------------------------------------------
+#
+# Over half a step there are no forces, and every tree is on its own, as loops are closed by impulses. With f(u, w) = −M⁻¹
+# bias, what the speeds do on their own, and places u_m at the middle of the step,
+#
+#     u_m = u + ½ h w,  w⁻ = w + ½ h f(u_m, w⁻)       before the kick,
+#     w' = w⁺ + ½ h f(u_m, w⁺),  u' = u_m + ½ h w'     after it:
+#
+# leapfrog, whose second half is the first one backwards. M is needed at u_m only, where the kick has it anyway.
+
+PASSES, ROUNDING = 10, 1e-12  # of finding w⁻, each a factor of h better; they end when so small a part of it changes
+
+
+@njit
+def update_kinematics(z, reduced, js, tables):
+    """Places and velocities of all links at z, and the factor of M. Returns the freedom that nothing resists, or −1."""
+    options, tree = reduced.options[0], reduced.tree
+    update_links(z[: options.coordinates], z[options.coordinates : options.coordinates + options.speeds], tree)
+    fill_matrix(tree)
+    if tables.stepping.soft.shape[0] > 0:
+        copy(js.mass, tree.matrix)
+    options.limp = factorize(tree)
+    return options.limp
+
+
+@njit
+def first_half_drift(h, z, reduced, js, tables):
+    """Move z over half of h to the middle of the step. Returns as `update_kinematics`."""
+    options, tree = reduced.options[0], reduced.tree
+    first, start, slopes = options.coordinates, js.before, js.slopes
+    m = options.speeds
+    displace_coordinates(z, 0.5 * h, z[first : first + m], tree)
+    if update_kinematics(z, reduced, js, tables) >= 0:
+        return options.limp
+    for k in range(m):
+        store(start, k, load(z, first + k))
+    for _ in range(PASSES):
+        fill_slopes(slopes, tree)
+        size, change = 0.0, 0.0
+        for k in range(m):
+            speed = load(start, k) + 0.5 * h * load(slopes, k)
+            size, change = max(size, abs(speed)), max(change, abs(speed - load(z, first + k)))
+            store(z, first + k, speed)
+        if not change > ROUNDING * size:
+            break
+        link_velocities(z[first : first + m], tree)
+    return -1
+
+
+@njit
+def second_half_drift(h, z, reduced, js, tables):
+    """Move z on from the middle of the step, where the tree is, to its end."""
+    tree, options = reduced.tree, reduced.options[0]
+    first, slopes, m = options.coordinates, js.slopes, options.speeds
+    if tables.stepping.soft.shape[0] > 0:
+        copy(tree.matrix, js.factor)
+    link_velocities(z[first : first + m], tree)
+    fill_slopes(slopes, tree)
+    for k in range(m):
+        store(z, first + k, load(z, first + k) + 0.5 * h * load(slopes, k))
+    displace_coordinates(z, 0.5 * h, z[first : first + m], tree)
+
+
+@njit
+def fill_slopes(slopes, tree):
+    """−M⁻¹ bias, at the velocities of the links."""
+    motion, rates = tree.motion, tree.rates
+    for i in range(motion.shape[0]):
+        store3(motion[i].force, ZERO)
+        store3(motion[i].torque, ZERO)
+    for k in range(rates.shape[0]):
+        store(rates, k, 0.0)
+    link_accelerations(rates, tree)
+    inverse_dynamics(rates, slopes, tree)
+    for k in range(rates.shape[0]):
+        store(slopes, k, -load(slopes, k))
+    solve(slopes, 0, tree)
+
+
+# Speeds with forces and impulses ------------------------------------------------------------------------------------------
+
+
+@njit
+def take_forces(h, reduced, js, tables):
+    """`pushed` = the impulse over h of the forces in the kinematics table, along the speeds; none on what sleeps."""
+    tree, kinematics = reduced.tree, reduced.system.kinematics
+    nodes, motion = tree.nodes, tree.motion
+    for i in range(nodes.shape[0]):
+        own, row = motion[i], nodes[i].row
+        acts = row >= 0 and h > 0.0 and not sleeps(i, js, tables)
+        store3(own.bearing, scale(h, load3(kinematics[row].force)) if acts else ZERO)
+        store3(own.bearing_torque, scale(h, load3(kinematics[row].torque)) if acts else ZERO)
+    generalized_forces(js.pushed, tree)
+
+
+@njit
+def find_free_speeds(h, reduced, js, tables):
+    """`after` = w⁻ + M⁻¹ (pushed + Gᵀ λ) with G (w⁻ + after) = 0: the speeds with the impulses of forces over h and loops."""
+    take_forces(h, reduced, js, tables)
+    if h > 0.0:
+        push_soft(reduced, js, tables)
+    copy(js.after, js.pushed)
+    answer(js.after, reduced, js)
+
+
+@njit
+def find_speeds(reduced, js, tables):
+    """`after`, the speeds with all impulses, and `motion`; the impulses of the loops lie in the kinematics table then.
+    Returns their work."""
+    contacts, bounds, rows = tables.collision.contacts, tables.stepping.bounds, js.rows
+    after, path = js.after, rows.longest[0]
+    copy(after, js.pushed)
+    for i in range(tables.collision.counts[CONTACTS]):
+        p = load3(contacts[i].impulse)
+        if p[0] == 0.0:
+            continue
+        for side in range(2 * i, 2 * i + 2):
+            own, at = rows.sides[side], 3 * path * side
+            for j in range(own.length):
+                k, e = js.freedom_at[rows.indices[own.path + j]], at + 3 * j
+                push = p[0] * load(rows.jacobian, e) + p[1] * load(rows.jacobian, e + 1)
+                store(after, k, load(after, k) + (push + p[2] * load(rows.jacobian, e + 2)))
+    for i in range(bounds.shape[0]):
+        impulse = bounds[i].impulse
+        for side in range(2 * i, 2 * i + 2):
+            own, at = rows.bound_sides[side], path * side
+            for j in range(own.length if impulse != 0.0 else 0):
+                k = js.freedom_at[rows.indices[own.path + j]]
+                store(after, k, load(after, k) + impulse * load(rows.bound_jacobian, at + j))
+    answer(after, reduced, js)
+    pack(after, tables.stepping.motion, js)
+    return loop_work(reduced, js)
+
+
+@njit
+def loop_work(reduced, js):
+    """Spread the impulses of the loops over the bodies. Returns their work, λ·G ½ (w⁻ + w⁺)."""
+    system, tree = reduced.system, reduced.tree
+    nodes, motion, kinematics, efforts = tree.nodes, tree.motion, system.kinematics, tree.scratch
+    before, after = js.before, js.after
+    spread(system, system.multipliers)
+    if reduced.wanted.shape[0] == 0:
+        return 0.0
+    for i in range(nodes.shape[0]):
+        own, row = motion[i], nodes[i].row
+        store3(own.bearing, load3(kinematics[row].linear) if row >= 0 else ZERO)
+        store3(own.bearing_torque, load3(kinematics[row].angular) if row >= 0 else ZERO)
+    generalized_forces(efforts, tree)
+    work = 0.0
+    for k in range(before.shape[0]):
+        work += 0.5 * load(efforts, k) * (load(before, k) + load(after, k))
+    return work
+
+
+@njit
+def answer(x, reduced, js):
+    """An impulse x along the speeds becomes the speeds after it, and after what the loops answer."""
+    before, wanted, change = js.before, reduced.wanted, reduced.change
+    if wanted.shape[0] == 0:
+        solve(x, 0, reduced.tree)
+        for k in range(before.shape[0]):
+            store(x, k, load(x, k) + load(before, k))
+        return
+    for s in range(wanted.shape[0]):
+        store(wanted, s, -2.0 * load(js.loop_rates, s))
+    for k in range(before.shape[0]):
+        store(change, k, load(x, k))
+    call_solve_loops(reduced)
+    for k in range(before.shape[0]):
+        store(x, k, load(before, k) + load(change, k))
+
+
+@njit
+def prepare_speeds(h, reduced, js, tables):
+    """The factors of M and of the loops, with soft rows in them for a step over h > 0. Returns a status."""
+    options = reduced.options[0]
+    clear(reduced.resistance)
+    if h > 0.0 and tables.stepping.soft.shape[0] > 0 and add_soft(reduced, js, tables) >= 0:
+        return LIMP
+    if reduced.system.error.shape[0] == 0:
+        return OK
+    options.limp = call_factor_loops(options.held == 0, reduced)
+    clear(reduced.resistance)  # that of the step alone
+    return LIMP if options.limp >= 0 else OK
+
+
+# Rows -------------------------------------------------------------------------------------------------------------------
+
+
+@njit
+def fill_rows(h, reduced, js, tables):
+    """J, M⁻¹ Jᵀ, responses and rates before the step, where the tree and the kinematics table are. h : s, over which efforts
+    act."""
+    contacts, bounds = tables.collision.contacts, tables.stepping.bounds
+    for i in range(tables.collision.counts[CONTACTS]):
+        fill_contact(i, contacts[i], reduced, js)
+    for i in range(bounds.shape[0]):
+        fill_bound(i, bounds[i], h, reduced, js)
+    fill_responses(h, reduced, js, tables)
+
+
+@njit
+def fill_contact(i, contact, reduced, js):
+    """The rows of J of one contact: normal and two tangents."""
+    rows, nodes = js.rows, reduced.node_of_row
+    rigid, at = reduced.system.settings[0].rigid, 6 * rows.longest[0] * i
+    axes = axes_of(contact)
+    a, b = rows.sides[2 * i], rows.sides[2 * i + 1]
+    node_a = nodes[contact.a] if contact.a < rigid else -1
+    node_b = nodes[contact.b] if contact.b < rigid else -1
+    set_side(a, node_a, js)
+    set_side(b, node_b, js)
+    fill_contact_side(node_a, axes, load3(contact.arm_a), -1.0, at, rows.jacobian, reduced.tree)
+    fill_contact_side(node_b, axes, load3(contact.arm_b), 1.0, at + 3 * rows.longest[0], rows.jacobian, reduced.tree)
+    if a.first == b.first and a.end == b.end:
+        a.end = a.first
+
+
+@inlined
+def set_side(side, node, js):
+    """The path of a node, and the speeds of its assembly."""
+    side.path, side.length, side.first, side.end = 0, 0, 0, 0
+    if node >= 0:
+        assembly = js.assemblies[js.assembly_of[node]]
+        side.path, side.length = js.paths[2 * node], js.paths[2 * node + 1]
+        side.first, side.end = assembly.first, assembly.end
+
+
+@njit
+def fill_contact_side(node, axes, arm, sign, at, jacobian, tree):
+    """jacobian[at …] = ± the velocity, along three axes, of the point at `arm` of a link, for each speed on its path."""
+    nodes, motion, columns = tree.nodes, tree.motion, tree.columns
+    n, t, s = axes
+    while node >= 0:
+        for k in range(nodes[node].first, nodes[node].last):
+            v = add(load3(columns[k].linear), cross(load3(columns[k].angular), arm))
+            store(jacobian, at, sign * dot(n, v))
+            store(jacobian, at + 1, sign * dot(t, v))
+            store(jacobian, at + 2, sign * dot(s, v))
+            at += 3
+        arm = add(arm, load3(motion[node].r))
+        node = nodes[node].parent
+
+
+@njit
+def fill_bound(i, bound, h, reduced, js):
+    """The row of J of one bound, with its gap and limits; h : s, over which efforts act."""
+    rows, path = js.rows, js.rows.longest[0]
+    update_bound(bound, h, reduced.y, reduced.system)
+    a, b = rows.bound_sides[2 * i], rows.bound_sides[2 * i + 1]
+    node_a, node_b = reduced.node_of_row[bound.a], reduced.node_of_row[bound.b]
+    set_side(a, node_a, js)
+    set_side(b, node_b, js)
+    at = 2 * path * i
+    fill_bound_side(node_a, load3(bound.linear_a), load3(bound.angular_a), at, rows.bound_jacobian, reduced.tree)
+    at += path
+    fill_bound_side(node_b, load3(bound.linear_b), load3(bound.angular_b), at, rows.bound_jacobian, reduced.tree)
+    if a.first == b.first and a.end == b.end:
+        a.end = a.first
+
+
+@njit
+def fill_bound_side(node, f, g, at, jacobian, tree):
+    """jacobian[at …] = (f, g) J: a row on the velocities of a link, for each speed on its path."""
+    nodes, motion, columns = tree.nodes, tree.motion, tree.columns
+    while node >= 0:
+        for k in range(nodes[node].first, nodes[node].last):
+            store(jacobian, at, dot(load3(columns[k].linear), f) + dot(load3(columns[k].angular), g))
+            at += 1
+        g = add(g, cross(load3(motion[node].r), f))
+        node = nodes[node].parent
+
+
+@njit
+def fill_responses(h, reduced, js, tables):
+    """M⁻¹ Jᵀ, responses and rates before the step, where J is; and where bounds begin."""
+    collision, stepping, rows = tables.collision, tables.stepping, js.rows
+    contacts, bounds, system = collision.contacts, stepping.bounds, reduced.system
+    path, span = rows.longest[0], rows.longest[1]
+    pack(js.before, js.packed, js)
+    for i in range(collision.counts[CONTACTS]):
+        for side in range(2):
+            respond(i, side, reduced, js)
+        put_contact(contacts[i], contact_response(i, path, span, rows), ROW * i, stepping.rows, system)
+        u = contact_velocity(i, js.packed, rows)
+        for k in range(3):
+            store(stepping.rows, ROW * i + BEFORE + k, u[k])
+    for i in range(bounds.shape[0]):
+        bounds[i].before = bound_rate(i, js.packed, rows)
+    if h > 0.0 and bounds.shape[0] > 0:
+        pack(js.slopes, js.packed, js)
+        for i in range(bounds.shape[0]):
+            aim_bound(bounds[i], h, 0.5 * h * bound_rate(i, js.packed, rows), system, stepping)
+    for i in range(bounds.shape[0]):
+        bound, alone = bounds[i], 0.0
+        for side in range(2):
+            alone += respond_to_bound(i, side, reduced, js)
+        found = bound_response(i, path, span, rows)
+        bound.response = found if found > LOCKED * alone else OFF
+        if bound.a < collision.asleep.shape[0] and collision.asleep[bound.a] > AWAKE:
+            bound.response = OFF
+        if bound.b < collision.asleep.shape[0] and collision.asleep[bound.b] > AWAKE:
+            bound.response = OFF
+        warm_start_bound(bound, system)
+
+
+@njit
+def respond(i, side, reduced, js):
+    """M⁻¹ Jᵀ of contact i on one side, where the speeds that it moves are."""
+    rows = js.rows
+    sides, indices, jacobian, response = rows.sides, rows.indices, rows.jacobian, rows.response
+    own, path, span = sides[2 * i + side], rows.longest[0], rows.longest[1]
+    first, end, at = own.first, own.end, 3 * span * (2 * i + side)
+    if end == first:
+        return
+    for k in range(at, at + 3 * (end - first)):
+        store(response, k, 0.0)
+    merged = sides[2 * i].end == sides[2 * i].first
+    for other in range(2 * i if merged else 2 * i + side, 2 * i + 2 if merged else 2 * i + side + 1):
+        source, start = 3 * path * other, sides[other].path
+        for j in range(sides[other].length):
+            to, k = at + 3 * (indices[start + j] - first), source + 3 * j
+            store(response, to, load(response, to) + load(jacobian, k))
+            store(response, to + 1, load(response, to + 1) + load(jacobian, k + 1))
+            store(response, to + 2, load(response, to + 2) + load(jacobian, k + 2))
+    if is_looped(first, reduced, js):
+        for c in range(3):
+            answer_loops(response, at + c, 3, first, end, reduced, js)
+    else:
+        solve_three(response, at, first, end, reduced.tree, js)
+
+
+@njit
+def respond_to_bound(i, side, reduced, js):
+    """The same of bound i. Returns J M⁻¹ Jᵀ of the trees without loops."""
+    rows = js.rows
+    sides, indices, jacobian, response = rows.bound_sides, rows.indices, rows.bound_jacobian, rows.bound_response
+    own, path, span = sides[2 * i + side], rows.longest[0], rows.longest[1]
+    first, end, at = own.first, own.end, span * (2 * i + side)
+    if end == first:
+        return 0.0
+    for k in range(at, at + end - first):
+        store(response, k, 0.0)
+    merged = sides[2 * i].end == sides[2 * i].first
+    for other in range(2 * i if merged else 2 * i + side, 2 * i + 2 if merged else 2 * i + side + 1):
+        for j in range(sides[other].length):
+            to = at + indices[sides[other].path + j] - first
+            store(response, to, load(response, to) + load(jacobian, path * other + j))
+    if is_looped(first, reduced, js):
+        return answer_loops(response, at, 1, first, end, reduced, js)
+    return solve_one(response, at, first, end, reduced.tree, js)
+
+
+@inlined
+def is_looped(packed, reduced, js):
+    """Whether the assembly of a packed speed has loops."""
+    return js.assemblies[js.assembly_of[reduced.tree.freedoms[js.freedom_at[packed]].node]].looped != 0
+
+
+@njit
+def solve_three(b, at, first, end, tree, js):
+    """b ← M⁻¹ b for three right-hand sides, side by side, of packed speeds first … end; with the factors of `factorize`."""
+    freedoms, matrix, freedom_at, packed_at = tree.freedoms, tree.matrix, js.freedom_at, js.packed_at
+    m, at = freedoms.shape[0], at - 3 * first
+    for p in range(end - 1, first - 1, -1):
+        k, own = freedom_at[p], at + 3 * p
+        x, y, z = load(b, own), load(b, own + 1), load(b, own + 2)
+        if x == 0.0 and y == 0.0 and z == 0.0:
+            continue
+        row, i = k * m, freedoms[k].before
+        while i >= 0:
+            to, share = at + 3 * packed_at[i], load(matrix, row + i)
+            store(b, to, load(b, to) - share * x)
+            store(b, to + 1, load(b, to + 1) - share * y)
+            store(b, to + 2, load(b, to + 2) - share * z)
+            i = freedoms[i].before
+    for p in range(first, end):
+        k, own = freedom_at[p], at + 3 * p
+        row, i = k * m, freedoms[k].before
+        inverse = 1.0 / load(matrix, row + k)
+        x, y, z = load(b, own) * inverse, load(b, own + 1) * inverse, load(b, own + 2) * inverse
+        while i >= 0:
+            to, share = at + 3 * packed_at[i], load(matrix, row + i)
+            x -= share * load(b, to)
+            y -= share * load(b, to + 1)
+            z -= share * load(b, to + 2)
+            i = freedoms[i].before
+        store(b, own, x)
+        store(b, own + 1, y)
+        store(b, own + 2, z)
+
+
+@njit
+def solve_one(b, at, first, end, tree, js):
+    """The same for one. Returns b M⁻¹ b."""
+    freedoms, matrix, freedom_at, packed_at = tree.freedoms, tree.matrix, js.freedom_at, js.packed_at
+    m, at, total = freedoms.shape[0], at - first, 0.0
+    for p in range(end - 1, first - 1, -1):
+        k = freedom_at[p]
+        x, i = load(b, at + p), freedoms[k].before
+        if x == 0.0:
+            continue
+        total += x * x / load(matrix, k * m + k)
+        while i >= 0:
+            to = at + packed_at[i]
+            store(b, to, load(b, to) - load(matrix, k * m + i) * x)
+            i = freedoms[i].before
+    for p in range(first, end):
+        k = freedom_at[p]
+        x, i = load(b, at + p) / load(matrix, k * m + k), freedoms[k].before
+        while i >= 0:
+            x -= load(matrix, k * m + i) * load(b, at + packed_at[i])
+            i = freedoms[i].before
+        store(b, at + p, x)
+    return total
+
+
+@njit
+def answer_loops(b, at, step, first, end, reduced, js):
+    """The same with the answer of the loops, for numbers of b that are `step` apart. Returns b M⁻¹ b without it."""
+    change, after, freedom_at = reduced.change, js.after, js.freedom_at
+    clear(change)
+    for p in range(first, end):
+        value = load(b, at + step * (p - first))
+        store(change, freedom_at[p], value)
+        store(after, p - first, value)
+    total = solve_one(after, 0, first, end, reduced.tree, js)
+    clear(reduced.wanted)
+    call_solve_loops(reduced)
+    for p in range(first, end):
+        store(b, at + step * (p - first), load(change, freedom_at[p]))
+    return total
+
+
+@njit
+def contact_response(i, path, span, rows):
+    """K = Σ J (M⁻¹ Jᵀ) of contact i, as (nn, nt, ns, tt, ts, ss)."""
+    sides, indices, jacobian, response = rows.sides, rows.indices, rows.jacobian, rows.response
+    merged = sides[2 * i].end == sides[2 * i].first
+    nn, nt, ns, tt, ts, ss = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for side in range(2 * i, 2 * i + 2):
+        other, start, k = 2 * i + 1 if merged else side, sides[side].path, 3 * path * side
+        at = 3 * (span * other - sides[other].first)
+        for j in range(sides[side].length):
+            r = at + 3 * indices[start + j]
+            a, b, c = load(jacobian, k), load(jacobian, k + 1), load(jacobian, k + 2)
+            x, y, z = load(response, r), load(response, r + 1), load(response, r + 2)
+            nn, nt, ns = nn + a * x, nt + a * y, ns + a * z
+            tt, ts, ss = tt + b * y, ts + b * z, ss + c * z
+            k += 3
+    return (nn, nt, ns, tt, ts, ss)
+
+
+@njit
+def bound_response(i, path, span, rows):
+    """The same of bound i."""
+    sides, indices, jacobian, response = rows.bound_sides, rows.indices, rows.bound_jacobian, rows.bound_response
+    merged = sides[2 * i].end == sides[2 * i].first
+    total = 0.0
+    for side in range(2 * i, 2 * i + 2):
+        other, start = 2 * i + 1 if merged else side, sides[side].path
+        at = span * other - sides[other].first
+        for j in range(sides[side].length):
+            total += load(jacobian, path * side + j) * load(response, at + indices[start + j])
+    return total
+
+
+@njit
+def put_contact(contact, k, at, responses, system):
+    """The responses of a contact. Where the joints leave it no freedom, no impulse is looked for: its steps are zero."""
+    rigid, alone = system.settings[0].rigid, 0.0
+    if contact.a < rigid:
+        alone += system.bodies[contact.a].inverse_mass
+    if contact.b < rigid:
+        alone += system.bodies[contact.b].inverse_mass
+    slides = k[3] + k[5] > LOCKED * alone
+    if k[0] > LOCKED * alone and slides:
+        put_row(k, responses, at)
+        return
+    for i in range(6):
+        store(responses, at + RESPONSE + i, k[i])
+    store(responses, at + FRICTION_STEP, 0.0)
+    if k[0] > LOCKED * alone:
+        store(responses, at + INVERSE_NORMAL, 1.0 / k[0])
+        return
+    store(responses, at + RESPONSE, OFF)
+    store(responses, at + INVERSE_NORMAL, 0.0)
+    store3(contact.impulse, ZERO)
+
+
+@njit
+def aim_bound(bound, h, drift, system, stepping):
+    """Bias of an ideal motor, and bias and compliance of a soft row, whose rate changes by `drift` in half a drift."""
+    force = system.forces[bound.force]
+    if force.kind == SERVO:
+        bound.bias = drift - force.target
+    if bound.soft < 0:
+        return
+    row = stepping.soft[bound.soft]
+    row.before, row.drift = bound.before - drift, drift
+    k = force.stiffness if force.active != 0 else 0.0
+    bound.compliance = 1.0 / row.resist
+    bound.bias = -(row.push - h * k * row.value + row.keep * row.before) / row.resist + drift
+
+
+# An island as a problem ---------------------------------------------------------------------------------------------------
+
+
+@njit
+def describe_trees(number, problem, reduced, js, tables):
+    """Fill an `IslandProblem`, whose blocks are assemblies. Returns whether it could."""
+    collision, stepping, rows = tables.collision, tables.stepping, js.rows
+    island, members, path = collision.islands[number], collision.members, js.rows.longest[0]
+    for m in range(island.first_member, island.end_member):
+        own = stepping.members[members[m]]
+        if own.end_speed > own.first_speed:
+            at = add_block(members[m], own.first_speed, own.end_speed - own.first_speed, problem)
+            fill_mass(own.first_speed, own.end_speed, at, problem.masses, reduced.tree, js)
+    for i in range(island.first, island.end):
+        coupling = add_coupling(PROBLEM_CONTACTS, i, problem)
+        for side in range(2 * i, 2 * i + 2):
+            if not add_side(coupling, rows.sides[side], 3, 3 * path * side, rows.jacobian, problem, reduced, js):
+                return False
+    for m in range(island.first_member, island.end_member):
+        own = stepping.members[members[m]]
+        for i in range(own.first_bound, own.end_bound):
+            coupling = add_coupling(BOUNDS, i, problem)
+            for side in range(2 * i, 2 * i + 2):
+                own_side, at = rows.bound_sides[side], path * side
+                if not add_side(coupling, own_side, 1, at, rows.bound_jacobian, problem, reduced, js):
+                    return False
+    return describe_loops(problem, reduced, js)
+
+
+@njit
+def fill_mass(first, end, at, masses, tree, js):
+    """masses[at …] = M of packed speeds first … end, from its factors: M = Lᵀ D L."""
+    freedoms, matrix, freedom_at, packed_at = tree.freedoms, tree.matrix, js.freedom_at, js.packed_at
+    m, size = freedoms.shape[0], end - first
+    for p in range(first, end):
+        k = freedom_at[p]
+        pivot, i = load(matrix, k * m + k), k
+        while i >= 0:
+            left, j = (pivot if i == k else pivot * load(matrix, k * m + i)), k
+            while j >= 0:
+                to = at + size * (packed_at[i] - first) + packed_at[j] - first
+                store(masses, to, load(masses, to) + left * (1.0 if j == k else load(matrix, k * m + j)))
+                j = freedoms[j].before
+            i = freedoms[i].before
+
+
+@njit
+def add_side(coupling, side, width, at, jacobian, problem, reduced, js):
+    """Add the J of one side of a contact or bound; nothing for the world. Returns whether there was a block for it."""
+    if side.length == 0:
+        return True
+    indices, block = js.rows.indices, block_at(js.rows.indices[side.path], problem, reduced, js)
+    to = rows_at(coupling, block, width, problem) if block >= 0 else -1
+    if to < 0:
+        return False
+    packed, size = problem.blocks[block].packed, problem.blocks[block].speeds
+    for j in range(side.length):
+        for r in range(width):
+            k = to + size * r + indices[side.path + j] - packed
+            store(problem.jacobian, k, load(problem.jacobian, k) + load(jacobian, at + width * j + r))
+    return True
+
+
+@inlined
+def block_at(packed, problem, reduced, js):
+    """The block of a packed speed, or −1."""
+    body = js.assemblies[js.assembly_of[reduced.tree.freedoms[js.freedom_at[packed]].node]].body
+    return problem.block_of[body] if body >= 0 else -1
+
+
+@njit
+def describe_loops(problem, reduced, js):
+    """The rows of the loops of the blocks that a problem has: G w⁺ = −G w⁻. Returns whether all had room."""
+    system = reduced.system
+    for j in range(system.joints.shape[0]):
+        joint = system.joints[j]
+        if joint.active == 0 or not is_described(joint, problem, reduced, js):
+            continue
+        for row in range(joint.row, joint.row + joint.rows):
+            if reduced.independent[row] == 0:
+                continue
+            k = problem.counts[EQUATIONS]
+            coupling = add_coupling(EQUATIONS, row, problem)
+            store(problem.wanted, k, -load(js.loop_rates, row))
+            store(problem.compliance, k, 0.0)
+            for i in range(joint.first, joint.last):
+                incidence = system.incidences[i]
+                node, r = reduced.node_of_row[incidence.body], row - incidence.row
+                covers = 0 <= r < (3 if incidence.is_point != 0 else incidence.rows)
+                if covers and node >= 0 and not add_loop_row(coupling, node, incidence, r, problem, reduced, js):
+                    return False
+    return True
+
+
+@njit
+def is_described(joint, problem, reduced, js):
+    """Whether the bodies of a loop are in the blocks of a problem."""
+    for i in range(joint.first, joint.last):
+        node = reduced.node_of_row[reduced.system.incidences[i].body]
+        if node >= 0:
+            body = js.assemblies[js.assembly_of[node]].body
+            return body >= 0 and problem.block_of[body] >= 0
+    return False
+
+
+@njit
+def add_loop_row(coupling, node, incidence, row, problem, reduced, js):
+    """Add a row of a loop on the velocities of a link. Returns whether there was room."""
+    tree, path = reduced.tree, js.paths[2 * node]
+    nodes, motion, columns = tree.nodes, tree.motion, tree.columns
+    block = problem.block_of[js.assemblies[js.assembly_of[node]].body]
+    at = rows_at(coupling, block, 1, problem)
+    if at < 0:
+        return False
+    f, g = incidence_row(incidence, row, reduced.system.jacobian)
+    while node >= 0:
+        for k in range(nodes[node].first, nodes[node].last):
+            to = at + js.rows.indices[path] - problem.blocks[block].packed
+            value = dot(load3(columns[k].linear), f) + dot(load3(columns[k].angular), g)
+            store(problem.jacobian, to, load(problem.jacobian, to) + value)
+            path += 1
+        g = add(g, cross(load3(motion[node].r), f))
+        node = nodes[node].parent
+    return True
+
+
+# The tasks of a step ------------------------------------------------------------------------------------------------------
+
+
+@njit
+def place(h, z, reduced, js, tables):
+    """Move z to the middle of a step over h, with its forces; h = 0: where z is. Returns a status."""
+    options, system, before = reduced.options[0], reduced.system, js.before
+    first, stepping = options.coordinates, tables.stepping
+    now = stepping.options[0].start + stepping.report[0].steps * stepping.options[0].dt
+    if h > 0.0 and first_half_drift(h, z, reduced, js, tables) >= 0:
+        return LIMP
+    if h == 0.0:
+        if update_kinematics(z, reduced, js, tables) >= 0:
+            return LIMP
+        open_books(reduced, js)
+    forward_kinematics(z, reduced)
+    status = exert(now + 0.5 * h, reduced)
+    if status != OK:
+        return status
+    if system.error.shape[0] > 0:
+        jacobian_velocity(system, js.loop_rates)
+    for k in range(before.shape[0]):
+        store(before, k, load(z, first + k))
+    if h > 0.0:
+        place_soft(z, first, reduced, js, tables)
+        keep_factor(reduced, js, tables)
+    status = prepare_speeds(h, reduced, js, tables)
+    if status == OK and h > 0.0 and stepping.options[0].predict != 0:
+        find_free_speeds(h, reduced, js, tables)
+        set_speeds(0.5, z, reduced, js)
+        forward_kinematics(z, reduced)
+        status = exert(now + 0.5 * h, reduced)
+        set_speeds(0.0, z, reduced, js)
+    return status
+
+
+@njit
+def exert(t, reduced):
+    """Forces, and the rows of the loops, where the bodies are. Returns a status."""
+    return call_pointer(reduced.options[0].mechanism, reduced.options[0].handle, FORCES, t, reduced.y, reduced.dydt)
+
+
+@njit
+def set_speeds(share, z, reduced, js):
+    """w = w⁻ + share (w⁺ − w⁻)."""
+    before, after, first = js.before, js.after, reduced.options[0].coordinates
+    for k in range(before.shape[0]):
+        store(z, first + k, load(before, k) + share * (load(after, k) - load(before, k)))
+
+
+@njit
+def book(h, z, reduced, js, tables):
+    """The speeds after the step, and all that it does to the ledger. h = 0: impulses alone acted."""
+    unpack(tables.stepping.shift, js.displaced, js)
+    js.corrected[0] = 0
+    if h > 0.0:
+        for k in range(js.displaced.shape[0]):
+            if load(js.displaced, k) != 0.0:
+                js.corrected[0] = 1
+    work = find_speeds(reduced, js, tables)
+    book_step(h, work, z, reduced, js, tables)
+
+
+@njit
+def finish(h, z, reduced, js, tables):
+    """Move z on to the end of a step over h, with its loops closed and what overlapped put apart. Returns a status."""
+    stepping, status = tables.stepping, OK
+    end = stepping.options[0].start + (stepping.report[0].steps + 1) * stepping.options[0].dt
+    apart = h > 0.0 and js.corrected[0] != 0
+    if h > 0.0:
+        second_half_drift(h, z, reduced, js, tables)
+    forward_kinematics(z, reduced)
+    close_books(z, reduced, js)
+    if h == 0.0:
+        return OK
+    if apart:
+        status = displace(end, z, reduced, js)
+    if status == OK and reduced.system.error.shape[0] > 0:
+        status = call_project(end, z, reduced)
+        apart = True
+    if status == OK:
+        count_turns(z, reduced)
+        if apart:
+            open_books(reduced, js)
+    return status
+
+
+@njit
+def displace(t, z, reduced, js):
+    """Put apart what overlapped, and book what that does. Returns a status."""
+    status = update_at(t, z, reduced)
+    before = energy_and_momenta(z, reduced)
+    displace_coordinates(z, 1.0, js.displaced, reduced.tree)
+    if status == OK:
+        status = update_at(t, z, reduced)
+    record_projection(z, before, energy_and_momenta(z, reduced), reduced.system)
+    return status
+
+
+@njit
+def count_turns(z, reduced):
+    """Coordinates that are watched, as they are where the bodies are."""
+    system, y = reduced.system, reduced.y
+    coordinates, kinematics = system.coordinates, system.kinematics
+    back = reduced.options[0].coordinates + reduced.options[0].speeds - STATE_SIZE * system.settings[0].rigid
+    for i in range(coordinates.shape[0]):
+        z[coordinates[i].at + back] = coordinate_value(y, coordinates[i], kinematics, system.curves)
+
+
+@njit
+def stop_island(number, z, reduced, js, tables):
+    """Set the speeds of an island to zero, and book the change. Returns a status."""
+    island, members = tables.collision.islands[number], tables.collision.members
+    stepping, first = tables.stepping, reduced.options[0].coordinates
+    t = stepping.options[0].start + (stepping.report[0].steps + 1) * stepping.options[0].dt
+    status = update_at(t, z, reduced)
+    before = energy_and_momenta(z, reduced)
+    for m in range(island.first_member, island.end_member):
+        own = stepping.members[members[m]]
+        for p in range(own.first_speed, own.end_speed):
+            store(z, first + js.freedom_at[p], 0.0)
+    if status == OK:
+        status = update_at(t, z, reduced)
+    record_projection(z, before, energy_and_momenta(z, reduced), reduced.system)
+    open_books(reduced, js)
+    return status
+
+
+@njit
+def set_bounces(h, plastic, js, tables):
+    """The biases of stops; unless `plastic`, they bounce. Returns whether one does."""
+    bounds, forces, motion = tables.stepping.bounds, tables.system.forces, tables.stepping.motion
+    bounces = False
+    for i in range(bounds.shape[0]):
+        force = forces[bounds[i].force]
+        if force.kind == STOP:
+            rate = bound_rate(i, motion, js.rows)
+            bounces = set_bounce(bounds[i], force.restitution, h, rate, plastic) or bounces
+    return bounces
+
+
+@njit
+def correct_stops(js, tables):
+    """Remove the overlap of stops, in `shift`; their gaps are then those of the new place. Returns whether there is some."""
+    collision, stepping, some = tables.collision, tables.stepping, False
+    for i in range(collision.counts[ISLANDS]):
+        some = correct_stops_of_rows(collision.islands[i], js.rows, tables) or some
+    for i in range(stepping.bounds.shape[0]):
+        stepping.bounds[i].gap += bound_rate(i, stepping.shift, js.rows)
+    return some
+
+
+# The C function -----------------------------------------------------------------------------------------------------------
+
+_floats = viewer(np.float64)
+
+
+@njit
+def task_of_step(task, h, y, out, tables, reduced, js):
+    """Do a task of the coordinates, or of `limits`, for a step over h (s); returns a status, or 1 or 0 where `tables` says
+    so."""
+    implicit, status = reduced.system.settings[0], OK
+    implicit.implicit = 1
+    if task == PLACE:
+        status = place(h, y, reduced, js, tables)
+    elif task == FILL_ROWS:
+        fill_rows(h, reduced, js, tables)
+    elif task == FREE_SPEEDS:
+        find_free_speeds(h, reduced, js, tables)
+        pack(js.after, tables.stepping.motion, js)
+    elif task == RATES:
+        for i in range(tables.collision.counts[CONTACTS]):
+            u = contact_velocity(i, y, js.rows)
+            for k in range(3):
+                store(out, 3 * i + k, u[k])
+    elif task == BOOK:
+        book(h, y, reduced, js, tables)
+    elif task in (SET_BOUNCES, SET_PLASTIC):
+        status = 1 if set_bounces(h, task == SET_PLASTIC, js, tables) else 0
+    elif task == UPDATE_SATURATION:
+        status = 1 if change_sides(int(h), reduced, js, tables) else 0
+    elif task == REFACTOR:
+        status = prepare_speeds(h, reduced, js, tables)
+        if status == OK:
+            fill_responses(h, reduced, js, tables)
+    elif task == DESCRIBE_ISLAND:
+        status = OK if describe_trees(int(h), js.problem, reduced, js, tables) else 1
+    elif task == CORRECT_STOPS:
+        out[0] = 1.0 if correct_stops(js, tables) else 0.0
+    implicit.implicit = 0
+    if task == FINISH:
+        status = finish(h, y, reduced, js, tables)
+    elif task == STOP_ISLAND:
+        status = stop_island(int(h), y, reduced, js, tables)
+    return status
+
+
+@njit
+def task_of_island(task, number, out, tables, rows):
+    """Do a task of one island, which threads may share; its value is out[number]."""
+    island = tables.collision.islands[number]
+    if task == SWEEP_ROWS:
+        out[number] = sweep_rows(island, rows, tables)
+    elif task == RESIDUAL_OF_ROWS:
+        out[number] = residual_of_rows(island, rows, tables)
+    elif task == SWEEP_POSITIONS_OF_ROWS:
+        out[number] = sweep_positions_of_rows(island, rows, tables)
+    elif task == WARM_START_ROWS:
+        warm_start_rows(island, rows, tables)
+    elif task == WORK:
+        out[0], out[1] = island_work_of_rows(island, rows, tables)
+    return OK
+
+
+@njit
+def joint_space_task(task, h, y, out, tables, reduced, js):
+    """Do one of the tasks that `tables` lists; returns a status."""
+    if task in (SWEEP_ROWS, RESIDUAL_OF_ROWS, SWEEP_POSITIONS_OF_ROWS, WARM_START_ROWS, WORK):
+        return task_of_island(task, int(h), out, tables, js.rows)
+    return task_of_step(task, h, y, out, tables, reduced, js)
+
+
+def joint_space_entry(data, task, h, y, n, out, m):
+    tables = table_at(ContactTables, data)
+    reduced, js = table_at(Reduced, tables.callbacks[0].reduced), table_at(JointSpace, tables.callbacks[0].joint_space)
+    return joint_space_task(task, h, _floats(y, n), _floats(out, m), tables, reduced, js)
+
+
+JOINT_SPACE_ENTRY = CFunction(joint_space_entry, C_SIGNATURE)

@@ -1,0 +1,267 @@
+"""A run by time steps of contact in joint coordinates: the tables of a step beside those of bodies, and its stepper."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+
+from ..collide.tables import FREE as UNLINKED
+from ..collide.tables import Collision
+from ..core.c_function import C_TYPE, view
+from ..core.checkpoint_fields import REAL, Field
+from ..core.jit import DISABLED
+from ..core.status import NON_FINITE, OK
+from ..core.tables import address_table, allocate, grow
+from ..dynamics.joint_space.mechanism import FORWARD_KINEMATICS, INERTIA, LIMP, JointMechanism
+from ..integrate.stepper import StepEvents
+from ..model.force_kinds import KEEPS_AWAKE, ON_COORDINATE
+from ..model.tables import ANGLE, DRY_FRICTION, STOP, TORSION
+from ..model.tree import FREE, Layout
+from ..scene.force import Force
+from .converge import Converging, make_workspace
+from .island_problem import IslandProblem, room_of_problem
+from .joint_space import ASSEMBLY, JOINT_SPACE_ENTRY, JointSpace, joint_space_task
+from .joint_space_books import ROOT
+from .limits import FAINT, implicit_forces, make_soft
+from .rows import Rows
+from .solvers import SOLVERS, ContactSolver, StepSettings, make_bounds, make_stepping
+from .tables import MEMBER, ContactTables
+from .time_stepping import ContactStepper
+
+RESTS = (STOP, DRY_FRICTION, TORSION)  # forces on coordinates of what may sleep
+
+
+class JointContactStepper(ContactStepper):
+    """Steps a mechanism in joint coordinates with contact from frame to frame."""
+
+    def __init__(
+        self, own: JointMechanism, collision: Collision, ledger: int, settings: StepSettings, events: StepEvents
+    ) -> None:
+        self.own = self._mechanism = self._plain = own
+        parts = Assemblies(own, len(collision.linked) - 1)
+        collision.linked[:] = parts.linked()
+        soft = soft_rows(own)
+        bound = {int(row.force): i for i, row in enumerate(soft) if row.freedom < 0}
+        bounds, members = parts.with_bounds(make_bounds(own.system, own.size, bound))
+        self._slow = parts.slowness()
+        tables = make_stepping(
+            own.system, own.size, ledger, settings, soft, packed=len(own.layout.freedoms), bounds=bounds, members=members,
+            slow=self._slow.copy(), state_of_bodies=own.tables.y,
+        )  # fmt: skip
+        self._joint_space = parts.tables(len(soft), len(bounds))
+        self._solver = SOLVERS[settings.solver]
+        self._begin(collision, tables, settings, events)
+
+    def _fit_coordinates(self, tables: ContactTables) -> None:
+        rows = self._joint_space.rows
+        path, span = rows.longest.tolist()
+        known = {"path": path, "span": span, "bounds": len(self._tables.bounds)}
+        rows = grow(rows, known, contacts=len(self.collision.contacts))
+        self._joint_space = self._joint_space._replace(rows=rows)
+        if isinstance(self._workspace, Converging):
+            self._joint_space = self._joint_space._replace(problem=self._workspace.island)
+        reduced, own, callbacks = self.own.tables, self._joint_space, tables.callbacks
+        self._own_addresses = address_table(reduced), address_table(own)
+        callbacks.reduced, callbacks.joint_space = (table.ctypes.data for table in self._own_addresses)
+        if DISABLED:
+
+            def call(data: int, task: int, h: float, y: int, n: int, out: int, m: int) -> int:
+                return int(joint_space_task(task, h, view(y, n), view(out, m), tables, reduced, own))
+
+            self._coordinates = C_TYPE(call)
+            callbacks.coordinates = int(ctypes.cast(self._coordinates, ctypes.c_void_p).value or 0)
+        else:
+            callbacks.coordinates = JOINT_SPACE_ENTRY.address
+        callbacks.limits = callbacks.coordinates
+
+    def _make_workspace(self, solver: ContactSolver) -> Any:
+        """The workspace of a solver."""
+        if solver.make_workspace is not make_workspace:
+            return super()._make_workspace(solver)
+        assemblies = self._joint_space.assemblies
+        return make_workspace(self.own, self.settings, self._tables.bounds, (assemblies.end - assemblies.first).tolist())
+
+    def _limits_address(self, tables: ContactTables) -> int:
+        return 0
+
+    def _slowness(self) -> np.ndarray:
+        return self._slow
+
+    def make_steps(self, y: np.ndarray, dydt: np.ndarray, stop: float) -> int:
+        """See `FixedStepper.make_steps`; y is the state of the bodies."""
+        if self.own.take(y) != OK:
+            return LIMP if np.isfinite(y).all() else NON_FINITE
+        try:
+            return super().make_steps(self.own.z, dydt, stop)
+        finally:  # a run that is interrupted goes on from here
+            self.own.put(y)
+
+    def attempt(self, y: np.ndarray) -> np.ndarray:
+        """The state of the last step that was made: of one that failed nothing is kept."""
+        return y
+
+    def _own_fields(self) -> list[Field]:
+        roots = self._joint_space.roots  # their momenta after a step are those before the next
+        kept = {name: REAL for name in ("momentum", "turning", "impulse", "moment")}
+        return [*super()._own_fields(), *self.own.fields(), Field("roots", roots, columns=kept)]
+
+
+class Assemblies:
+    """The trees of a mechanism, and which of them loops connect. bodies : how many there are."""
+
+    def __init__(self, own: JointMechanism, bodies: int) -> None:
+        self.own, self.bodies, nodes = own, bodies, own.tables.tree.nodes
+        self.roots, root_of = roots_of(own.layout)
+        self.root_of = root_of
+        group = np.arange(len(self.roots))  # of trees that loops connect
+        looped = np.zeros(len(self.roots), bool)
+        system, node_of_row = own.system, own.tables.node_of_row
+        for first, last in zip(system.joints["first"], system.joints["last"], strict=True):
+            trees = {int(root_of[n]) for n in node_of_row[system.incidences.body[first:last]] if n >= 0}
+            looped[list(trees)] = True
+            for tree in trees:
+                group[group == group[tree]] = group[min(trees)]
+        found, number = np.unique(group, return_inverse=True)
+        self.of_node = number[root_of] if len(root_of) else root_of
+        self.rows = np.where(nodes.row < bodies, nodes.row, -1)
+        table: Any = np.zeros(len(found), ASSEMBLY).view(np.recarray)
+        self.table = table
+        freedoms = own.tables.tree.freedoms
+        self.freedom_at = np.argsort(self.of_node[freedoms.node], kind="stable")
+        counts = np.bincount(self.of_node[freedoms.node], minlength=len(found))
+        self.table.end = np.cumsum(counts)
+        self.table.first = self.table.end - counts
+        self.of_body = np.full(bodies, -1)
+        self.of_body[self.rows[self.rows >= 0]] = self.of_node[self.rows >= 0]
+        alone = np.bincount(self.of_node, minlength=len(found)) == 1
+        kinds = np.zeros(len(found), np.int64)
+        kinds[self.of_node] = nodes.kind
+        for i, row in enumerate(self.table):
+            own_bodies = np.flatnonzero(self.of_body == i)
+            row.body, row.looped = (own_bodies.min() if len(own_bodies) else -1), looped[group == found[i]].any()
+        self.loose = alone & (kinds == FREE) & (self.table.looped == 0)
+        self.host = np.arange(len(found))  # the assembly whose body has its bounds
+        if (self.table.body >= 0).any():
+            self.host[self.table.body < 0] = np.flatnonzero(self.table.body >= 0)[0]
+            self.loose[self.host[self.table.body < 0]] = False
+
+    def linked(self) -> np.ndarray:
+        """(bodies + 1,) for `Collision.linked`: what joints hold together, and nothing else."""
+        found = np.full(self.bodies + 1, UNLINKED)
+        for i, assembly in enumerate(self.of_body):
+            if assembly >= 0 and not self.loose[assembly]:
+                found[i] = self.table.body[assembly]
+        return found
+
+    def with_bounds(self, bounds: Any) -> tuple[Any, Any]:
+        """The BOUND table, assembly by assembly, and the MEMBER table."""
+        node_of_row = self.own.tables.node_of_row
+        nodes = np.where(node_of_row[bounds.a] >= 0, node_of_row[bounds.a], node_of_row[bounds.b])
+        hosts = self.host[self.of_node[nodes]] if len(nodes) else nodes
+        order = np.argsort(hosts, kind="stable")
+        members: Any = np.zeros(self.bodies, MEMBER).view(np.recarray)
+        for i, row in enumerate(self.table):
+            if row.body >= 0:
+                member = members[row.body]
+                member.first_speed, member.end_speed = row.first, row.end
+                member.first_bound, member.end_bound = np.searchsorted(hosts[order], (i, i + 1))
+        return bounds[order], members
+
+    def slowness(self) -> np.ndarray:
+        """(bodies,) for `Stepping.slow`, at the start. What motors, springs or the user's forces act on never sleeps."""
+        forces, never = self.own.system.forces, np.zeros(len(self.table), bool)
+        drives = np.isin(forces.kind, KEEPS_AWAKE) | (
+            np.isin(forces.kind, ON_COORDINATE) & ~np.isin(forces.kind, RESTS)
+        )
+        coordinates, node_of_row = self.own.system.coordinates, self.own.tables.node_of_row
+        for force in forces[drives]:
+            on = coordinates[force.coordinate] if force.kind in ON_COORDINATE else force
+            for row in (int(on.a), int(on.b)):
+                if node_of_row[row] >= 0:
+                    never[self.of_node[node_of_row[row]]] = True
+        never[self.host[self.table.body < 0]] = True
+        slow = np.zeros(self.bodies)
+        slow[never[self.of_body] | (self.of_body < 0)] = -np.inf
+        return slow
+
+    def tables(self, soft: int, bounds: int) -> JointSpace:
+        """The tables of a step, with no room for contacts."""
+        own, layout = self.own, self.own.layout
+        tree, m = own.tables.tree, len(layout.freedoms)
+        packed_at = np.argsort(self.freedom_at)
+        indices: list[int] = []
+        paths = np.zeros(2 * len(tree.nodes), np.int64)
+        for i in range(len(tree.nodes)):
+            paths[2 * i], at = len(indices), i
+            while at >= 0:
+                indices += packed_at[tree.nodes.first[at] : tree.nodes.last[at]].tolist()
+                at = int(tree.nodes.parent[at])
+            paths[2 * i + 1] = len(indices) - paths[2 * i]
+        path = int(paths[1::2].max(initial=0))
+        span = int((self.table.end - self.table.first).max(initial=0))
+        sizes = {"path": path, "span": span, "contacts": 0, "bounds": bounds}
+        rows = allocate(Rows, sizes, indices=np.array(indices, np.int64), longest=np.array([path, span], np.int64))
+        return allocate(
+            JointSpace, {"m": m, "nodes": len(tree.nodes), "r": own.model.graph.rows, "soft": soft}, rows=rows,
+            problem=allocate(IslandProblem, room_of_problem(0, 0, 0, 0, [])), assemblies=self.table,
+            assembly_of=self.of_node.astype(np.int64), freedom_at=self.freedom_at.astype(np.int64),
+            packed_at=packed_at.astype(np.int64), paths=paths, roots=self.roots, root_of=self.root_of,
+        )  # fmt: skip
+
+
+def roots_of(layout: Layout) -> tuple[Any, np.ndarray]:
+    """The ROOT table, and the row of it that each node belongs to."""
+    parents = [int(row[0]) for row in layout.rows]
+    numbers = [i for i, parent in enumerate(parents) if parent < 0]
+    roots: Any = np.zeros(len(numbers), ROOT).view(np.recarray)
+    roots.node = numbers
+    roots.loose = [int(layout.rows[i][2] == FREE) for i in numbers]
+    root_of = np.zeros(len(parents), np.int64)
+    for i, parent in enumerate(parents):
+        root_of[i] = numbers.index(i) if parent < 0 else root_of[parent]
+    return roots, root_of
+
+
+def soft_rows(own: JointMechanism) -> Any:
+    """The SOFT table: motors with gains, springs and dampers of joints, with their freedoms, −1 on joints of loops, and the
+    responses of their coordinates at the initial pose, without loops."""
+    system, layout = own.system, own.layout
+    chosen = implicit_forces(system)
+    rows = make_soft(system, own.size, chosen)
+    system.forces.implicit[chosen] = 1
+    carried = {joint.name for joint in layout.joints}
+    names = {name: k for k, name in enumerate(layout.freedom_names)}
+    for row in rows:
+        force = own.model.scene.forces[own.model.force_names[system.forces.ledger[row.force]]]
+        if isinstance(force, Force) and force.joint is not None and force.joint.name in carried:
+            name = force.joint.name
+            row.freedom = names[name] if name in names else names[f"{name}.{force.coordinate}"]
+    if not len(rows):
+        return rows
+    z, m = np.zeros(own.size), len(layout.freedoms)
+    z[: len(layout.start)] = layout.start
+    own.call(INERTIA, 0.0, z, own.dzdt)
+    mass = own.tables.tree.matrix.reshape(m, m)
+    inverse = np.linalg.inv(mass)
+    along = np.eye(m)[rows.freedom]
+    along[rows.freedom < 0] = _rates(own, z, rows[rows.freedom < 0])
+    rows.response = np.einsum("ij,jk,ik->i", along, inverse, along)
+    rows.faint = FAINT / rows.response
+    return rows
+
+
+def _rates(own: JointMechanism, z: np.ndarray, rows: Any) -> np.ndarray:
+    """(rows, m): the rates of coordinates at unit speeds, where z has the tree."""
+    m, first, kinematics = len(own.layout.freedoms), len(own.layout.start), own.system.kinematics
+    found = np.zeros((len(rows), m))
+    for k in range(m if len(rows) else 0):
+        z[first : first + m] = np.eye(m)[k]
+        own.call(FORWARD_KINEMATICS, 0.0, z, own.dzdt)
+        for i, row in enumerate(rows):
+            a, b, c = kinematics[row.a], kinematics[row.b], own.system.coordinates[row.coordinate]
+            axis, arm = a.rotation.reshape(3, 3) @ c.axis_a, b.rotation.reshape(3, 3) @ c.anchor_b
+            along = b.v + np.cross(b.omega, arm) - a.v - np.cross(a.omega, b.x + arm - a.x)
+            found[i, k] = axis @ (b.omega - a.omega if c.kind == ANGLE else along)
+    return found
