@@ -485,6 +485,7 @@ def move(problem, length):
 
 FIRST, LARGEST, GROWTH, DECAY = 100.0, 1e6, 4.0, 8.0  # κ: to begin with, at most, after success and after failure
 ROUNDED = 1e-15  # of κ times the typical speed, the rounding of a round; it stays below the tolerance
+SLOW = 0.3  # a round at the largest κ that leaves more of the residual lets it grow: a light block under a heavy one needs that
 CUT, RISE = 0.5, 2.0  # after a failure κ stays below this part of where it failed, which grows with each success
 ROUNDS, NEWTON = 100, 12  # most rounds, and most steps of Newton in one
 BALANCED, REDUCED = 0.1, 1e-2  # a round ends at this share of the tolerance, or of the imbalance that it began with
@@ -498,12 +499,16 @@ def run_multipliers(problem, most):
     step = problem.step[0]
     largest = min(LARGEST, max(1.0, step.tolerance / (ROUNDED * step.speed)))
     kappa, ceiling, end = min(FIRST, largest), largest, min(step.max_iterations, step.iterations + most)
+    before = step.residual
     for _ in range(ROUNDS):
         if step.residual <= step.tolerance or step.iterations >= end:
             break
         save(problem)
         solved, residual = find_balance(problem, kappa, end)
         store_best(problem, residual)
+        if solved and kappa == largest and residual > SLOW * before:
+            largest *= GROWTH
+        before = residual
         if solved:
             ceiling = min(RISE * ceiling, largest)
             kappa = min(GROWTH * kappa, ceiling)
