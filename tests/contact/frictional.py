@@ -188,8 +188,8 @@ def gauss_seidel(given, sweeps=20000, tolerance=1e-11, inner=3):
 
 
 def convex_velocity(given, slip):
-    """argmin ½ |v − v_free|²_M subject to u + μ slip e_n in the dual cones and to equations, by Clarabel: where slip is |u_t| of
-    the solution, that is Coulomb's law, and v is unique."""
+    """argmin ½ |v − v_free|²_M subject to u + μ slip e_n in the dual cones and to equations, by Clarabel: where slip is |u_t|
+    of the solution, that is Coulomb's law, and v is unique."""
     import clarabel
 
     n, m = given.M.shape[0], len(given.mu)
