@@ -231,6 +231,12 @@ def test_a_pile_of_sixty_solves_clarabels_problem_for_its_slip(decades):
     assert {"open", "sliding", "sticking"} == set(found.states)
 
 
+@pytest.mark.parametrize("decades", [0.0, 3.0])
+def test_random_piles_are_solved(decades):
+    for seed in range(20):
+        solved(random_pile(seed, 10, decades))
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_without_friction_it_is_a_quadratic_program(seed):
     found = agree_with_clarabel(random_given(seed, (6,) * 6, 20, 0.0))
@@ -355,6 +361,14 @@ ONE = {"M": np.eye(3), "J": np.eye(3), "v": [-1.0, 0.0, 0.0], "mu": 0.5}
         ({"v": [1.0, 2.0]}, "v must have 3 numbers, not 2"),
         ({"v": [1.0, np.nan, 2.0]}, r"v\[1\] is nan"),
         ({"mu": -0.1}, r"mu\[0\] is -0.1: friction must not be below 0"),
+        ({"mu": 1e8}, r"mu\[0\] is 100000000.0: at most 100"),
+        ({"M": 1j * np.eye(3)}, "M must be a matrix of real numbers: it is complex"),
+        ({"M": None}, "M must be a matrix"),
+        ({"M": [[1.0], [1.0, 2.0]]}, "M must be a matrix of real numbers"),
+        ({"v": "fast"}, "v must be real numbers"),
+        ({"rows": [[1.0, 0.0, 0.0]]}, "rows must be ScalarRows, not a list"),
+        ({"tolerance": "small"}, "tolerance is 'small'"),
+        ({"max_iterations": 2.5}, "max_iterations is 2.5"),
         ({"mu": [0.1, 0.2]}, "mu must have 1 numbers, not 2"),
         ({"mu": np.nan}, r"mu\[0\] is nan"),
         ({"offset": [1.0, 2.0]}, "offset has the shape"),

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 ASYMMETRY = 1e-8  # of √(Mii Mjj): more is no rounding
+LARGEST_FRICTION = 100.0  # μ: the natural map sees −u_n / √(1 + μ²) of a penetration
 SEMIDEFINITE = 1e-8  # of the diagonal: what W = B Bᵀ may leave
 
 
@@ -40,13 +41,15 @@ def as_matrix(name: str, given: Any, columns: int | None = None) -> Any:
     from scipy.sparse import csr_array, issparse
 
     try:
+        if np.iscomplexobj(given):
+            raise TypeError("it is complex")
         found = given if issparse(given) else np.asarray(given, float)
         if found.ndim == 1 and found.size == 0 and columns is not None:
             found = found.reshape(0, columns)
         if found.ndim != 2:
-            raise ValueError(f"{name} must be a matrix, not of shape {found.shape}")
+            raise TypeError(f"its shape is {found.shape}")
         made = csr_array(found, dtype=float, copy=True)
-    except (TypeError, np.exceptions.ComplexWarning) as error:
+    except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must be a matrix of real numbers: {error}") from None
     if columns is not None and made.shape[1] != columns:
         raise ValueError(f"{name} has the shape {made.shape}; it must have {columns} columns, one for each row of M")
@@ -61,9 +64,19 @@ def as_matrix(name: str, given: Any, columns: int | None = None) -> Any:
     return made
 
 
+def as_numbers(name: str, given: Any) -> np.ndarray:
+    """An array of floats. Raises ValueError."""
+    try:
+        if np.iscomplexobj(given):
+            raise TypeError("they are complex")
+        return np.array(given, float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be real numbers: {error}") from None
+
+
 def as_vector(name: str, given: Any, size: int, infinite: bool = False) -> np.ndarray:
     """(size,) floats from as many, or from one for all; no NaN, and finite unless `infinite`. Raises ValueError."""
-    found = np.array(given, float)
+    found = as_numbers(name, given)
     if found.ndim == 0:
         found = np.full(size, float(found))
     found = found.reshape(-1)
@@ -80,7 +93,7 @@ def triples_of(name: str, given: Any, m: int) -> np.ndarray:
     made = np.zeros((m, 3))
     if given is None:
         return made
-    found = np.array(given, float)
+    found = as_numbers(name, given)
     if found.shape == (m,):
         made[:, 0] = found
     elif found.shape in ((m, 3), (3 * m,)):
@@ -94,11 +107,17 @@ def triples_of(name: str, given: Any, m: int) -> np.ndarray:
 
 
 def friction_of(mu: Any, m: int) -> np.ndarray:
-    """(m,) friction, not below 0. Raises ValueError."""
+    """(m,) friction, from 0 to LARGEST_FRICTION. Raises ValueError."""
     found = as_vector("mu", mu, m)
     wrong = np.flatnonzero(found < 0.0)
     if wrong.size:
         raise ValueError(f"mu[{wrong[0]}] is {found[wrong[0]]}: friction must not be below 0")
+    wrong = np.flatnonzero(found > LARGEST_FRICTION)
+    if wrong.size:
+        raise ValueError(
+            f"mu[{wrong[0]}] is {found[wrong[0]]}: at most {LARGEST_FRICTION:g} is allowed, beyond which residuals say nothing "
+            "of penetration; what never slides is an equation: see ScalarRows"
+        )
     return found
 
 
@@ -106,6 +125,8 @@ def rows_of(given: Any, n: int) -> Rows:
     """Checked rows. Raises ValueError."""
     from scipy.sparse import csr_array
 
+    if given is not None and not hasattr(given, "compliance"):
+        raise ValueError(f"rows must be ScalarRows, not a {type(given).__name__}: pass dal.ScalarRows(matrix, target)")
     if given is None:
         return Rows(csr_array((0, n)), *np.zeros((4, 0)))
     matrix = as_matrix("rows.matrix", given.matrix, columns=n)
@@ -122,9 +143,9 @@ def rows_of(given: Any, n: int) -> Rows:
 
 def check_settings(tolerance: float, max_iterations: int) -> None:
     """Raises ValueError."""
-    if not 0.0 < tolerance < 1.0:
+    if not isinstance(tolerance, (int, float, np.floating)) or not 0.0 < tolerance < 1.0:
         raise ValueError(f"tolerance is {tolerance!r}; give a number between 0 and 1, of the largest speed")
-    if isinstance(max_iterations, bool) or int(max_iterations) != max_iterations or max_iterations < 1:
+    if not isinstance(max_iterations, (int, np.integer)) or max_iterations < 1:
         raise ValueError(f"max_iterations is {max_iterations!r}; give a whole number of at least 1")
 
 

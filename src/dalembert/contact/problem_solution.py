@@ -4,6 +4,7 @@ Residuals are computed here in NumPy from the given matrices, not taken from the
 û = u + μ |u_t| e_n and V the largest speed of the problem, the worst contact counts:
 
     natural map       c |p − proj_K(p − û / c)|
+    penetration       −u_n
     cone              c |p − proj_K(p)|
     dual              |û − proj_K*(û)|
     complementarity   c |p·û| / max(c |p|, V)
@@ -30,6 +31,7 @@ class ContactResiduals:
     """How far a solution is from the law. m/s (rows of rotations: rad/s), but for `relative`, which has no fixed unit."""
 
     natural_map: float  # Coulomb's law, the worst contact
+    penetration: float  # −u_n, of contacts that approach
     cone: float  # p outside of the cone of friction
     dual: float  # û outside of the dual cone
     complementarity: float  # p·û
@@ -95,6 +97,7 @@ def make_solution(
     literature = np.linalg.norm((p - project(p - u_hat, mu))[moved])
     residuals = ContactResiduals(
         natural_map=_largest(natural),
+        penetration=_largest(np.where(moved, -u[:, 0], 0.0)),
         cone=_largest(_length(scaled - project(scaled, mu))),
         dual=_largest(np.where(moved, _length(project(-u_hat, mu)), 0.0)),
         complementarity=_largest(c * np.abs((p * u_hat).sum(1)) / np.maximum(_length(scaled), speed)),
