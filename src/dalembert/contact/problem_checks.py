@@ -115,7 +115,7 @@ def friction_of(mu: Any, m: int) -> np.ndarray:
     wrong = np.flatnonzero(found > LARGEST_FRICTION)
     if wrong.size:
         raise ValueError(
-            f"mu[{wrong[0]}] is {found[wrong[0]]}: at most {LARGEST_FRICTION:g} is allowed, beyond which residuals say nothing "
+            f"mu[{wrong[0]}] is {found[wrong[0]]}: at most {LARGEST_FRICTION:g}, beyond which residuals say nothing "
             "of penetration; what never slides is an equation: see ScalarRows"
         )
     return found
