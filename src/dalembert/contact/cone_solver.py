@@ -28,6 +28,7 @@ from .cone import (
     tangent_norm,
 )
 from .cone_problem import (
+    BLOCKS,
     DIRECTION,
     GRADIENT,
     HUGE,
@@ -202,7 +203,7 @@ def start_inside(problem, factor):
         if not (is_equation(row) or is_fixed(row)):
             stiffness += 1.0 / row.response
             count += 1
-    unit = factor * step.speed * math.sqrt(stiffness / max(count, 1))
+    unit = factor * max(step.speed * math.sqrt(stiffness / max(count, 1)), largest_load(problem))
     for i in range(step.contacts):
         cone = problem.cones[i]
         root = math.sqrt(cone.compliance)
@@ -212,6 +213,36 @@ def start_inside(problem, factor):
     for i in range(step.rows):
         start_row(problem.rows[i], unit)
     return unit * unit
+
+
+@njit
+def largest_load(problem):
+    """The largest √c p of contacts, with the p that stops the block at one side of it. Where a heavy block meets a light one, c is
+    that of the light one, and p that of the heavy one: impulses that begin far below it never get there."""
+    step, largest = problem.step[0], 0.0
+    for i in range(step.contacts):
+        cone = problem.cones[i]
+        for side in range(BLOCKS):
+            if cone.blocks[side] < 0:
+                break
+            response, rate = response_of_side(cone.blocks[side], cone.at[side], problem)
+            if response > LEAST_RESPONSE * cone.compliance:
+                largest = max(largest, math.sqrt(cone.compliance) * abs(rate) / response)
+    return largest
+
+
+@njit
+def response_of_side(block_number, at, problem):
+    """(n M⁻¹ nᵀ, n w_free) of one block of a contact."""
+    block, jacobian = problem.blocks[block_number], problem.jacobian
+    size, response, rate = block.speeds, 0.0, 0.0
+    for r in range(size):
+        turned = 0.0
+        for k in range(size):
+            turned += load(problem.inverses, block.mass + r * size + k) * load(jacobian, at + k)
+        response += load(jacobian, at + r) * turned
+        rate += load(jacobian, at + r) * load(problem.free, block.first + r)
+    return response, rate
 
 
 @njit
@@ -454,6 +485,7 @@ def move(problem, length):
 
 FIRST, LARGEST, GROWTH, DECAY = 100.0, 1e6, 4.0, 8.0  # κ: to begin with, at most, after success and after failure
 ROUNDED = 1e-15  # of κ times the typical speed, the rounding of a round; it stays below the tolerance
+SLOW = 0.3  # a round at the largest κ that leaves more of the residual lets it grow: a light block under a heavy one needs that
 CUT, RISE = 0.5, 2.0  # after a failure κ stays below this part of where it failed, which grows with each success
 ROUNDS, NEWTON = 100, 12  # most rounds, and most steps of Newton in one
 BALANCED, REDUCED = 0.1, 1e-2  # a round ends at this share of the tolerance, or of the imbalance that it began with
@@ -467,12 +499,16 @@ def run_multipliers(problem, most):
     step = problem.step[0]
     largest = min(LARGEST, max(1.0, step.tolerance / (ROUNDED * step.speed)))
     kappa, ceiling, end = min(FIRST, largest), largest, min(step.max_iterations, step.iterations + most)
+    before = step.residual
     for _ in range(ROUNDS):
         if step.residual <= step.tolerance or step.iterations >= end:
             break
         save(problem)
         solved, residual = find_balance(problem, kappa, end)
         store_best(problem, residual)
+        if solved and kappa == largest and residual > SLOW * before:
+            largest *= GROWTH
+        before = residual
         if solved:
             ceiling = min(RISE * ceiling, largest)
             kappa = min(GROWTH * kappa, ceiling)
