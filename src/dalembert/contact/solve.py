@@ -85,6 +85,7 @@ def solve_impulses(tables):
 
 # The converging solver --------------------------------------------------------------------------------------------------
 
+SMALL = 300  # contacts
 TRIALS = 3  # of it on an island: where one fails, the next starts from more sweeps
 SWEEPS_BETWEEN = 100
 
@@ -124,7 +125,6 @@ def finish(number, tables):
 
 # What a step is to reach. An island that is small, or at rest, is solved to the tolerance. In a large one that moves, the
 # residual is to be a small part of its speed; less than a small part of what its weight adds in a step is not needed.
-SMALL = 300  # contacts
 RELATIVE, OF_WEIGHT = 1e-3, 0.01
 RESTING = 0.1  # of what the weight adds to the speed in a step: slower islands are at rest
 MANY_SWEEPS = 100  # most sweeps over a large island that moves: a factorization of it takes as long as dozens
