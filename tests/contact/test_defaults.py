@@ -1,5 +1,5 @@
-"""With default settings contact is solved: thresholds of sliding, toppling and jamming are where statics has them, what is held
-does not creep, and piles come to rest and sleep."""
+"""With default settings contact is solved: thresholds of sliding, toppling and slipping are where statics has them, what is
+held does not creep, and heaps come to rest and sleep."""
 
 import math
 
