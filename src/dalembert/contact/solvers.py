@@ -54,7 +54,12 @@ class ContactSolver(NamedTuple):
 SOLVERS: Registry[ContactSolver] = Registry("solver", "dalembert.contact", "SOLVER_FILES")
 DEFAULT = "gauss_seidel"
 # It is part of the step: see `solve`.
-SOLVERS.add(DEFAULT, ContactSolver("real time: Gauss–Seidel with warm start", 20, 1e-6, "m/s", 1e-5))
+SOLVERS.add(
+    DEFAULT,
+    ContactSolver(
+        "Gauss–Seidel with warm start, then the converging solver where that is needed", 20, 1e-6, "m/s", 1e-5
+    ),
+)
 
 
 # The tables of a step ---------------------------------------------------------------------------------------------------
