@@ -590,16 +590,19 @@ def measure(problem):
 
 @njit
 def typical_speed(problem):
-    """The largest |J w_free| of a contact, |bias|, or |target| of a rigid row; 1 where all are zero."""
+    """The largest |J w_free| of a contact, or speed at which one would overlap; |g w_free| of a rigid row, or speed that its
+    impulse has to change; 1 where all are zero."""
     step, speed = problem.step[0], 0.0
     for i in range(step.contacts):
         cone = problem.cones[i]
         u = add(contact_rate(cone, problem, problem.free, 0), load3(cone.offset))
-        speed = max(speed, norm(u), abs(cone.bias))
+        speed = max(speed, norm(u), -(u[0] + cone.bias))
     for i in range(step.rows):
         row = problem.rows[i]
-        if row.compliance == 0.0:
-            speed = max(speed, abs(row_rate(row, problem, problem.free, 0) - row.target))
+        if row.compliance == 0.0 and row.response > 0.0:
+            rate = row_rate(row, problem, problem.free, 0)
+            wanted = min(row.most, max(row.least, (row.target - rate) / row.response))
+            speed = max(speed, abs(rate), row.response * abs(wanted))
     return speed if speed > 0.0 else 1.0
 
 

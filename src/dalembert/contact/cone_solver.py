@@ -118,11 +118,27 @@ def set_start(problem):
 
 @njit
 def store_best(problem, residual):
-    """Write the iterate to the outputs if it is the best so far."""
-    step = problem.step[0]
+    """Write the iterate, which has this residual, to the outputs if it is the best so far: its impulses, with the speeds that they
+    give, w_free + M⁻¹ (Jᵀ p + gᵀ λ), and the residual that those have. The iterate stays; rates become those of these speeds."""
+    step, vectors = problem.step[0], problem.vectors
     if not residual < step.residual:
         return
-    step.residual = residual
+    for k in range(step.speeds):
+        store(vectors, SAVED * step.speeds + k, load(vectors, POINT * step.speeds + k))
+        store(vectors, POINT * step.speeds + k, load(problem.free, k))
+    add_responses(problem, 1.0, vectors)  # POINT is the first
+    residual = evaluate(problem)
+    if residual < step.residual:
+        step.residual = residual
+        copy_to_outputs(problem)
+    for k in range(step.speeds):
+        store(vectors, POINT * step.speeds + k, load(vectors, SAVED * step.speeds + k))
+
+
+@njit
+def copy_to_outputs(problem):
+    """The iterate becomes the output."""
+    step = problem.step[0]
     for k in range(step.speeds):
         store(problem.speeds, k, load(problem.vectors, POINT * step.speeds + k))
     for i in range(step.contacts):
@@ -488,7 +504,8 @@ def run_multipliers(problem, most):
         solved, residual = find_balance(problem, kappa, end)
         store_best(problem, residual)
         if solved:
-            ceiling = min(RISE * ceiling, LARGEST)
+            if kappa >= ceiling:
+                ceiling = min(RISE * ceiling, LARGEST)
             kappa = min((EASY if step.iterations == before + 1 else GROWTH) * kappa, ceiling)
         else:
             ceiling = max(1.0, CUT * kappa)
@@ -678,7 +695,9 @@ def run_interior(problem, factor, handover):
         residual = evaluate(problem)
         if length == 0.0 or not residual < HUGE:
             break
-        store_best(problem, residual)
+        if residual < step.residual:
+            store_best(problem, residual)
+            evaluate(problem)
         waited += 1
         if residual < HALF * lowest:
             lowest, waited = residual, 0
