@@ -17,7 +17,6 @@ pytestmark = pytest.mark.skipif(jit.DISABLED, reason="nothing is compiled")
 MECHANICS, SPECIAL, INTEGRATE = "mechanism_entry", "special_entry", "integration_entry"
 EACH, ELEMENTS, PAIRS = "fields_entry", "elements_entry", "pairs_entry"
 DETECT, BOX, PLANE, ROUND = "detect_entry", "box_entry", "plane_entry", "round_entry"
-NEWTON = "delassus_newton_entry"
 STEP, LIMITS, CONVERGING = "step_entry", "limits_entry", "converging_entry"
 JOINT, CLOSED, JOINT_SPACE = "tree_entry", "loops_entry", "joint_space_entry"
 PARTICLES, PARTICLE_DETECT, IMPACT = "particle_step_entry", "particle_detect_entry", "contact_system_entry"
@@ -68,7 +67,7 @@ SCENES = {
     "particles that attract each other": ("galaxy", {}, {MECHANICS, PAIRS, PARTICLES}),
     "particles in a field": ("fountain", {}, {MECHANICS, EACH, PARTICLES, PARTICLE_DETECT}),
     "a robot with contact": (
-        robot, {"coordinates": "joint"}, {MECHANICS, DETECT, BOX, PLANE, JOINT, STEP, JOINT_SPACE, NEWTON},
+        robot, {"coordinates": "joint"}, {MECHANICS, DETECT, BOX, PLANE, JOINT, STEP, JOINT_SPACE},
     ),
     "a robot with a stop": (
         lambda: robot(stop=True), {"coordinates": "maximal"}, {MECHANICS, DETECT, BOX, PLANE, STEP, LIMITS},

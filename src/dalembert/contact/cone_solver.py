@@ -116,23 +116,32 @@ def set_start(problem):
         store(vectors, POINT * step.speeds + k, load(problem.speeds, k))
 
 
+CONSISTENT = 0.01  # of the tolerance: an imbalance that changes no residual by more than a few such parts
+
+
 @njit
 def store_best(problem, residual):
     """Write the iterate, which has this residual, to the outputs if it is the best so far: its impulses, with the speeds that they
-    give, w_free + M⁻¹ (Jᵀ p + gᵀ λ), and the residual that those have. The iterate stays; rates become those of these speeds."""
+    give, w_free + M⁻¹ (Jᵀ p + gᵀ λ), and the residual of these; or its own speeds where they are as good as the same, and only
+    rounding of large impulses is between them. The iterate stays; rates become those of the speeds that the impulses give."""
     step, vectors = problem.step[0], problem.vectors
     if not residual < step.residual:
         return
+    is_consistent = balance(problem) <= CONSISTENT * step.tolerance
     for k in range(step.speeds):
         store(vectors, SAVED * step.speeds + k, load(vectors, POINT * step.speeds + k))
         store(vectors, POINT * step.speeds + k, load(problem.free, k))
     add_responses(problem, 1.0, vectors)  # POINT is the first
-    residual = evaluate(problem)
-    if residual < step.residual:
-        step.residual = residual
+    of_impulses = evaluate(problem)
+    as_it_is = is_consistent and residual < of_impulses
+    if not as_it_is and of_impulses < step.residual:
+        step.residual = of_impulses
         copy_to_outputs(problem)
     for k in range(step.speeds):
         store(vectors, POINT * step.speeds + k, load(vectors, SAVED * step.speeds + k))
+    if as_it_is:
+        step.residual = residual
+        copy_to_outputs(problem)
 
 
 @njit
