@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .cone_problem import NOT_FINITE
+from .cone_solver import solve_tables
 from .problem_checks import (
     Problem,
     Rows,
@@ -34,7 +35,7 @@ from .problem_checks import (
     triples_of,
 )
 from .problem_solution import ContactSolution, make_solution
-from .problem_tables import Layout, find_layout, make_tables, solve_tables
+from .problem_tables import Layout, find_layout, make_tables
 
 if TYPE_CHECKING:
     from scipy.sparse import sparray, spmatrix

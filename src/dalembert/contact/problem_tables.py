@@ -11,39 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.c_function import C_SIGNATURE
-from ..core.jit import CFunction
-from ..core.tables import TableFunction, allocate, table_at
-from ..linalg.supernodal_analysis import grown, supernodal_tables
-from .cone_problem import BLOCKS, NEED_MORE, STEP, ConeProblem
-from .cone_solver import solve_problem
+from ..core.tables import allocate
+from ..linalg.supernodal_analysis import supernodal_tables
+from .cone_problem import BLOCKS, STEP, ConeProblem
 
 UNIFORM = (2, 3, 6)  # sizes of blocks that are tried
 LARGEST_BLOCK = 8192  # speeds: its dense matrices take 4 GB
-
-
-def run_solver(data, task, t, values_in, n, values_out, m):
-    """`cone_solver.solve_problem` of the tables at `data`."""
-    return solve_problem(table_at(ConeProblem, data))
-
-
-def run_plain(task: int, t: float, values_in: np.ndarray, values_out: np.ndarray, tables: ConeProblem) -> int:
-    """The same without compilation."""
-    return int(solve_problem(tables))
-
-
-SOLVE_ENTRY = CFunction(run_solver, C_SIGNATURE)
-
-
-def solve_tables(problem: ConeProblem) -> tuple[int, ConeProblem]:
-    """Solve; returns (a status of `cone_problem`, the problem), with longer tables where these were too short."""
-    nothing = np.zeros(1)
-    while True:
-        with np.errstate(all="ignore"):
-            status = TableFunction(SOLVE_ENTRY, run_plain, problem).call(0, 0.0, nothing, nothing)
-        if status != NEED_MORE:
-            return status, problem
-        problem = problem._replace(matrix=grown(problem.matrix))
 
 
 class Layout(NamedTuple):
