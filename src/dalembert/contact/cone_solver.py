@@ -118,6 +118,8 @@ def set_start(problem):
 
 CONSISTENT = 0.01  # of the tolerance: an imbalance that changes no residual by more than a few such parts
 
+ROUNDED = 1e-15  # of what an impulse changes a speed by: so much is rounding
+
 
 @njit
 def store_best(problem, residual):
@@ -127,7 +129,10 @@ def store_best(problem, residual):
     step, vectors = problem.step[0], problem.vectors
     if not residual < step.residual:
         return
-    is_consistent = balance(problem) <= CONSISTENT * step.tolerance
+    largest = 0.0
+    for i in range(step.contacts):
+        largest = max(largest, problem.cones[i].compliance * problem.cones[i].p[0])
+    is_consistent = balance(problem) <= max(CONSISTENT * step.tolerance, ROUNDED * largest)
     for k in range(step.speeds):
         store(vectors, SAVED * step.speeds + k, load(vectors, POINT * step.speeds + k))
         store(vectors, POINT * step.speeds + k, load(problem.free, k))

@@ -18,7 +18,8 @@ from ..core.jit import C_FUNCTIONS, DISABLED, CFunction
 from ..core.thread_pool import cores
 
 MODULES = (
-    "deformable.step", "contact.joint_space", "contact.step", "dynamics.mechanism", "contact.converge", "contact.cone_solver", "impact.system",
+    "deformable.step", "contact.joint_space", "contact.step", "dynamics.mechanism", "contact.converge", "contact.cone_solver",
+    "impact.system",
     "dynamics.particle_forces", "dynamics.joint_space.mechanism", "dynamics.joint_space.loops", "contact.limits",
     "collide.curved",
     "collide.detect", "collide.narrow_phase", "deformable.contact", "linalg.krylov", "integrate.driver",
