@@ -12,6 +12,8 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from .cli.live_session import show
     from .cli.replay import Replay, replay
+    from .contact.problem import ContactProblem, ScalarRows, load_contact_problem, solve_contact, solve_delassus
+    from .contact.problem_solution import ContactResiduals, ContactSolution
     from .core.status import SimulationWarning
     from .ensemble.batch import Batch, run_batch
     from .ensemble.sweep import SweepError, sweep
@@ -58,20 +60,23 @@ if TYPE_CHECKING:
     from .symbolic import GeneralizedCoordinates, Lagrangian
 
 __all__ = [
-    "METHODS", "WORLD", "Articulation", "Batch", "Box", "Capsule", "Compound", "Cone", "ConstraintSystem", "ConvexHull",
-    "Curve", "Cylinder", "Ellipsoid", "Equilibration", "Events", "GeneralizedCoordinates", "HalfSpace", "HeightField",
-    "ImplicitParticles", "ImportedModel", "IterativeSolver", "Keyframes", "Lagrangian", "LinearSolution", "MassProperties",
-    "Matching", "Material", "Mesh", "Minimum", "Replay", "RungeKutta", "Scene", "Simulation", "SimulationError",
+    "METHODS", "WORLD", "Articulation", "Batch", "Box", "Capsule", "Compound", "Cone", "ConstraintSystem",
+    "ContactProblem", "ContactResiduals", "ContactSolution", "ConvexHull", "Curve", "Cylinder", "Ellipsoid",
+    "Equilibration", "Events", "GeneralizedCoordinates", "HalfSpace", "HeightField", "ImplicitParticles",
+    "ImportedModel", "IterativeSolver", "Keyframes", "Lagrangian", "LinearSolution", "MassProperties", "Matching",
+    "Material", "Mesh", "Minimum", "Replay", "RungeKutta", "ScalarRows", "Scene", "Simulation", "SimulationError",
     "SimulationWarning", "Sphere", "State", "SweepError", "TimeSeries", "TimeStepping", "Trajectory", "TriangleMesh",
-    "__version__", "block", "condition_number", "equilibrate", "export_gltf", "export_mjcf", "export_usd", "load_model",
-    "load_usd", "mass_properties", "matching", "minimize", "replay", "run_batch", "sheet", "show", "simulate", "solve",
-    "solve_linear", "sweep",
+    "__version__", "block", "condition_number", "equilibrate", "export_gltf", "export_mjcf", "export_usd",
+    "load_contact_problem", "load_model", "load_usd", "mass_properties", "matching", "minimize", "replay", "run_batch",
+    "sheet", "show", "simulate", "solve", "solve_contact", "solve_delassus", "solve_linear", "sweep",
 ]  # fmt: skip
 
 # Public names by module. Each is imported when it is first used: drawing a scene or reading a file needs no compiler.
 _HOME = {
     ".simulation.articulation": "Articulation",
     ".simulation.constraint_system": "ConstraintSystem",
+    ".contact.problem": "ContactProblem ScalarRows load_contact_problem solve_contact solve_delassus",
+    ".contact.problem_solution": "ContactResiduals ContactSolution",
     ".ensemble.sweep": "sweep SweepError",
     ".ensemble.batch": "Batch run_batch",
     ".simulation.errors": "SimulationError",

@@ -1,14 +1,103 @@
-"""Contact problems of one time step, small and large, as `interior_point_tables.Problem`s."""
+"""Contact problems of one time step, small and large, as `cone_problem.ConeProblem`s: of rigid bodies, and of any blocks."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.collide.tables import CONTACT
-from dalembert.contact.interior_point_system import GROUP, STEP, Problem
+from dalembert.contact.cone_problem import BLOCKS, STEP, ConeProblem
 from dalembert.core.tables import allocate
+from dalembert.linalg.supernodal_analysis import supernodal_tables
 
 G, H = 9.81, 0.01
+
+
+class Contact(NamedTuple):
+    """Three rows (n, t, s) on the speeds of blocks."""
+
+    jacobians: dict[int, np.ndarray]  # block → (3, its speeds)
+    friction: float = 0.0
+    bias: float = 0.0
+    offset: Any = (0.0, 0.0, 0.0)
+
+
+class Row(NamedTuple):
+    """One row on the speeds of blocks: an equation, or with bounds on its impulse."""
+
+    jacobians: dict[int, np.ndarray]  # block → (its speeds,)
+    target: float = 0.0
+    compliance: float = 0.0
+    least: float = -np.inf
+    most: float = np.inf
+
+
+def make(
+    masses: list[np.ndarray], free: list[Any], contacts: list[Contact] = (), rows: list[Row] = (), *,
+    tolerance: float = 1e-13, max_iterations: int = 100,
+) -> ConeProblem:  # fmt: skip
+    """A problem of blocks with these dense mass matrices and free speeds."""
+    sizes = [len(m) for m in masses]
+    couplings = [*contacts, *rows]
+    edges = sum(len(c.jacobians) * (len(c.jacobians) - 1) // 2 for c in couplings)
+    step = np.zeros(1, STEP).view(np.recarray)
+    record = step[0]
+    record.blocks, record.contacts, record.rows, record.speeds = len(sizes), len(contacts), len(rows), sum(sizes)
+    record.max_iterations, record.tolerance = max_iterations, tolerance
+    p = allocate(
+        ConeProblem,
+        {"blocks": len(sizes), "contacts": len(contacts), "rows": len(rows), "masses": sum(n * n for n in sizes),
+         "jacobian": sum(j.size for c in couplings for j in c.jacobians.values()), "speeds": sum(sizes), "edges": edges,
+         "largest": max(sizes, default=0)},
+        step=step, matrix=supernodal_tables(len(sizes), edges, sum(sizes)),
+    )  # fmt: skip
+    first = mass = 0
+    for i, (matrix, n) in enumerate(zip(masses, sizes, strict=True)):
+        p.blocks[i] = (i, first, first, n, mass)
+        p.masses[mass : mass + n * n] = matrix.ravel()
+        p.speeds[first : first + n] = free[i]
+        first, mass = first + n, mass + n * n
+    at = fill(p, p.cones, contacts, 0)
+    fill(p, p.rows, rows, at)
+    for record, contact in zip(p.cones, contacts, strict=True):
+        record.friction, record.bias, record.offset = contact.friction, contact.bias, contact.offset
+        record.impulse = np.nan
+    for record, row in zip(p.rows, rows, strict=True):
+        record.target, record.compliance, record.least, record.most = row.target, row.compliance, row.least, row.most
+    return p
+
+
+def fill(p: ConeProblem, table: Any, couplings: Any, at: int) -> int:
+    """Write blocks and Jacobians from `at` on; returns where they end."""
+    for i, coupling in enumerate(couplings):
+        table[i].number, table[i].blocks = i, [*coupling.jacobians, *[-1] * (BLOCKS - len(coupling.jacobians))]
+        for side, jacobian in enumerate(coupling.jacobians.values()):
+            table[i].at[side] = at
+            p.jacobian[at : at + jacobian.size] = np.ravel(jacobian)
+            at += jacobian.size
+    return at
+
+
+def dense(p: ConeProblem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(M, J of contacts (3 rows each), g of rows) as dense matrices."""
+    n = p.step[0].speeds
+    mass = np.zeros((n, n))
+    for block in p.blocks:
+        k = slice(block.first, block.first + block.speeds)
+        mass[k, k] = p.masses[block.mass : block.mass + block.speeds**2].reshape(block.speeds, -1)
+    return mass, dense_rows(p, p.cones, 3), dense_rows(p, p.rows, 1)
+
+
+def dense_rows(p: ConeProblem, table: Any, height: int) -> np.ndarray:
+    found = np.zeros((height * len(table), p.step[0].speeds))
+    for i, record in enumerate(table):
+        for number, at in zip(record.blocks, record.at, strict=True):
+            if number >= 0:
+                block = p.blocks[number]
+                entries = p.jacobian[at : at + height * block.speeds].reshape(height, -1)
+                found[height * i : height * (i + 1), block.first : block.first + block.speeds] += entries
+    return found
+
+
+# Rigid bodies -------------------------------------------------------------------------------------------------------------
 
 
 class Body(NamedTuple):
@@ -17,8 +106,20 @@ class Body(NamedTuple):
     velocity: np.ndarray  # (6,) free
 
 
-class Row(NamedTuple):
-    """One group of joint rows: Jacobians (k, 6) of bodies a and b."""
+class Touch(NamedTuple):
+    """A contact of bodies a and b at these arms, with axes (n, t, s) as rows of `frame`."""
+
+    a: int
+    b: int
+    frame: np.ndarray
+    arm_a: Any
+    arm_b: Any
+    friction: float
+    bias: float
+
+
+class Joint(NamedTuple):
+    """Joint rows: Jacobians (k, 6) of bodies a and b."""
 
     a: int
     b: int
@@ -27,63 +128,48 @@ class Row(NamedTuple):
     target: np.ndarray
 
 
-def six(matrix: np.ndarray) -> list[float]:
-    return [matrix[0, 0], matrix[1, 1], matrix[2, 2], matrix[0, 1], matrix[0, 2], matrix[1, 2]]
-
-
 def contact(
     a: int, b: int, normal: Any, arm_a: Any, arm_b: Any, friction: float = 0.0, bias: float = 0.0
-) -> np.ndarray:
-    """A record CONTACT with tangents made up from the normal."""
+) -> Touch:  # fmt: skip
+    """A contact with tangents made up from the normal."""
     n = np.asarray(normal, float)
     n = n / np.linalg.norm(n)
     t = np.cross(n, np.eye(3)[np.argmin(np.abs(n))])
     t /= np.linalg.norm(t)
-    record = np.zeros(1, CONTACT)
-    record["a"], record["b"] = a, b
-    record["frame"] = np.concatenate([n, t, np.cross(n, t)])
-    record["arm_a"], record["arm_b"] = arm_a, arm_b
-    record["friction"], record["bias"] = friction, bias
-    record["impulse"] = np.nan
-    return record
+    return Touch(a, b, np.array([n, t, np.cross(n, t)]), arm_a, arm_b, friction, bias)
+
+
+def cross_matrix(r: Any) -> np.ndarray:
+    return np.array([[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]])
 
 
 def problem(
-    bodies: list[Body], contacts: list[np.ndarray], joints: list[Row] | None = None, tolerance: float = 1e-10,
+    bodies: list[Body], contacts: list[Touch], joints: list[Joint] | None = None, tolerance: float = 1e-13,
     max_iterations: int = 100,
-) -> Problem:  # fmt: skip
-    joints = joints or []
-    n, rows = len(bodies), sum(len(joint.target) for joint in joints)
-    step = np.zeros(1, STEP).view(np.recarray)
-    record = step[0]
-    record.bodies, record.contacts, record.groups = n, len(contacts), len(joints)
-    record.max_iterations, record.tolerance = max_iterations, tolerance
-    groups = np.zeros(len(joints), GROUP).view(np.recarray)
-    jacobian, first = np.zeros(12 * rows), 0
-    for i, joint in enumerate(joints):
-        k = len(joint.target)
-        groups[i] = (first, k, joint.a, joint.b)
-        jacobian[12 * first : 12 * (first + k)] = np.hstack([joint.on_a, joint.on_b]).ravel()
-        first += k
-    mass = np.array([body.mass for body in bodies])
-    fixed = ~np.isfinite(mass)
-    inverses = [np.zeros((3, 3)) if f else np.linalg.inv(b.inertia) for b, f in zip(bodies, fixed, strict=True)]
-    table = np.concatenate(contacts) if contacts else np.zeros(0, CONTACT)
-    return allocate(
-        Problem,
-        {"n": n, "contacts": len(contacts), "groups": len(joints), "rows": rows, "entries": 0},
-        step=step,
-        mass=np.where(fixed, 0.0, mass),
-        inverse_mass=np.where(fixed, 0.0, 1.0 / mass),
-        inertia=np.array([six(body.inertia) for body in bodies]).ravel(),
-        inverse_inertia=np.array([six(inverse) for inverse in inverses]).ravel(),
-        velocity=np.concatenate([body.velocity for body in bodies]).astype(float),
-        contacts=table.view(np.recarray),
-        groups=groups,
-        jacobian=jacobian,
-        target=np.concatenate([joint.target for joint in joints]) if joints else np.zeros(0),
-        multiplier=np.full(rows, np.nan),
-    )
+) -> ConeProblem:  # fmt: skip
+    """A problem of rigid bodies. One of infinite mass is no block: its velocity is the offset of its contacts."""
+    block_of, masses, free = {}, [], []
+    for i, body in enumerate(bodies):
+        if np.isfinite(body.mass):
+            block_of[i] = len(masses)
+            masses.append(np.block([[body.mass * np.eye(3), np.zeros((3, 3))], [np.zeros((3, 3)), body.inertia]]))
+            free.append(body.velocity)
+    couplings = []
+    for c in contacts:
+        own, offset = {}, np.zeros(3)
+        for i, arm, sign in ((c.a, c.arm_a, -1.0), (c.b, c.arm_b, 1.0)):
+            jacobian = sign * c.frame @ np.hstack([np.eye(3), -cross_matrix(arm)])
+            if i in block_of:
+                own[block_of[i]] = jacobian
+            elif i < len(bodies):
+                offset += jacobian @ bodies[i].velocity
+        couplings.append(Contact(own, c.friction, c.bias, offset))
+    rows = []
+    for joint in joints or []:
+        for on_a, on_b, target in zip(joint.on_a, joint.on_b, joint.target, strict=True):
+            sides = ((joint.a, on_a), (joint.b, on_b))
+            rows.append(Row({block_of[i]: row for i, row in sides if i in block_of}, target))
+    return make(masses, free, couplings, rows, tolerance=tolerance, max_iterations=max_iterations)
 
 
 def box(mass: float = 1.0, side: float = 1.0, velocity: Any = (0.0, 0.0, -G * H, 0.0, 0.0, 0.0)) -> Body:
@@ -99,7 +185,7 @@ def box_contacts(below: int, above: int, friction: float, side: float = 1.0, nor
 
 def stack(
     masses: Any, friction: float = 0.5, velocity: Any = (0.0, 0.0, -G * H, 0.0, 0.0, 0.0), **more: Any
-) -> Problem:
+) -> ConeProblem:  # fmt: skip
     """Boxes of 1 m on one another and on the ground, four contacts each."""
     n = len(masses)
     bodies = [box(mass, velocity=velocity) for mass in masses]
@@ -114,8 +200,8 @@ def random_inertia(rng: np.random.Generator, mass: float) -> np.ndarray:
 
 def random_problem(
     seed: int, n: int, count: int, friction: float = 1.5, decades: float = 0.0, world: float = 0.2, joints: int = 0,
-    **more: Any,
-) -> Problem:  # fmt: skip
+    tolerance: float = 1e-10, **more: Any,
+) -> ConeProblem:  # fmt: skip
     """Contacts at random places between random bodies, masses over so many decades, friction up to `friction`, and ball
     joints. With bias ≥ 0 and no targets the state of rest is admissible, so that a solution exists (Acary et al. 2011)."""
     rng = np.random.default_rng(seed)
@@ -129,7 +215,7 @@ def random_problem(
             contact(a, b, rng.normal(size=3), arm_a, arm_b, rng.uniform(0.0, friction), rng.uniform(0.0, 0.5))
         )
     rows = [ball_joint(*two_bodies(rng, n, world), *(0.5 * rng.normal(size=(2, 3)))) for _ in range(joints)]
-    return problem(bodies, contacts, rows, **more)
+    return problem(bodies, contacts, rows, tolerance=tolerance, **more)
 
 
 def two_bodies(rng: np.random.Generator, n: int, world: float) -> tuple[int, int]:
@@ -139,34 +225,8 @@ def two_bodies(rng: np.random.Generator, n: int, world: float) -> tuple[int, int
     return a, int((a + 1 + rng.integers(n - 1)) % n)
 
 
-def cross_matrix(r: Any) -> np.ndarray:
-    return np.array([[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]])
-
-
-def ball_joint(a: int, b: int, arm_a: Any, arm_b: Any) -> Row:
+def ball_joint(a: int, b: int, arm_a: Any, arm_b: Any) -> Joint:
     """The points of bodies a and b at these arms keep together."""
-    return Row(
+    return Joint(
         a, b, np.hstack([-np.eye(3), cross_matrix(arm_a)]), np.hstack([np.eye(3), -cross_matrix(arm_b)]), np.zeros(3)
     )
-
-
-def dense(p: Problem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(M, J of contacts (3 rows each), G of joints) as dense matrices."""
-    n = int(p.step[0].bodies)
-    mass = np.zeros((6 * n, 6 * n))
-    for i in range(n):
-        xx, yy, zz, xy, xz, yz = p.inertia[6 * i : 6 * i + 6]
-        mass[6 * i : 6 * i + 3, 6 * i : 6 * i + 3] = p.mass[i] * np.eye(3)
-        mass[6 * i + 3 : 6 * i + 6, 6 * i + 3 : 6 * i + 6] = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
-    j = np.zeros((3 * len(p.contacts), 6 * n + 6))
-    for i, c in enumerate(p.contacts):
-        frame = np.reshape(c["frame"], (3, 3))
-        j[3 * i : 3 * i + 3, 6 * c["b"] : 6 * c["b"] + 6] += frame @ np.hstack([np.eye(3), -cross_matrix(c["arm_b"])])
-        j[3 * i : 3 * i + 3, 6 * c["a"] : 6 * c["a"] + 6] -= frame @ np.hstack([np.eye(3), -cross_matrix(c["arm_a"])])
-    rows = p.jacobian.reshape(-1, 12)
-    g = np.zeros((len(rows), 6 * n + 6))
-    for group in p.groups:
-        k = slice(group["first"], group["first"] + group["rows"])
-        g[k, 6 * group["a"] : 6 * group["a"] + 6] += rows[k, :6]
-        g[k, 6 * group["b"] : 6 * group["b"] + 6] += rows[k, 6:]
-    return mass, j[:, : 6 * n], g[:, : 6 * n]

@@ -55,7 +55,7 @@ def test_a_pendulum_rests_on_its_stop_and_the_energy_balances(solver):
 def test_a_rotor_bounces_off_its_stop(solver, restitution):
     scene = rotor(3.0)
     scene.limit("stop", "axle", lower=-1.0, upper=0.4, restitution=restitution)
-    run = dal.simulate(scene, 0.2, dt=0.001, solver=solver)
+    run = dal.simulate(scene, 0.2, dt=0.001, solver=solver, tolerance=1e-14)
     assert spin_of(run) == pytest.approx(-3.0 * restitution, abs=1e-12)
     assert run.report.work["stop"] == pytest.approx(-9.0 * (1 - restitution**2), abs=1e-9)
 
@@ -66,7 +66,7 @@ def test_a_slider_stops_at_both_ends(solver):
     block = scene.add_body("block", dal.Box(0.2, 0.2, 0.2), mass=3.0, velocity=(0, 0, 5))
     scene.slider("rail", dal.WORLD, block, at=(0, 0, 0), axis=(0, 0, 1))
     scene.limit("ends", "rail", lower=-0.3, upper=0.2)
-    run = dal.simulate(scene, 2.0, dt=0.002, solver=solver)
+    run = dal.simulate(scene, 2.0, dt=0.002, solver=solver, tolerance=1e-13)
     heights = run.trajectory.position[:, 0, 2]
     assert float(heights.max()) == pytest.approx(0.2, abs=5e-4)  # of a frame
     assert float(run.state.position[0, 2]) == pytest.approx(-0.3, abs=1e-12)

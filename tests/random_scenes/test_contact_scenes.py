@@ -42,7 +42,7 @@ def test_the_checks_find_what_is_wrong():
     step = Step(scene, run.trajectory, k, contacts[k])
     reported = float(run.trajectory.contact_residual.values[k + 1])
     assert contacts[k] and not step.newton_problems() and not step.law_problems(reported)
-    assert reported > 1e-6 and step.law_problems(reported - 3.0 * LAW)
+    assert reported > 3.0 * LAW and step.law_problems(reported - 3.0 * LAW)
     for contact in contacts[k]:
         contact.force[:] *= 1.0 + 1e-6
     assert step.newton_problems()

@@ -21,13 +21,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.jit import njit
-from ..core.math3 import add, dot, load3, norm, scale, sub
+from ..core.math3 import add, dot, load3, norm, scale, store3, sub
 from ..core.simd import load, store
 from ..core.tables import column, part
 from ..linalg.supernodal import add_block, clear, factor, solve
 from ..linalg.supernodal_analysis import NEED_MORE as LONGER
 from ..linalg.supernodal_analysis import Supernodal, analyse
-from .cone import coulomb_velocity, natural_map, project_coulomb, project_dual
+from .cone import natural_map, project_coulomb, project_dual, tangent_norm
 from .island_problem import BLOCK
 from .island_problem import MOST_BLOCKS as BLOCKS
 
@@ -49,7 +49,7 @@ STEP = np.dtype(
 )  # fmt: skip
 # A contact: its number to the caller, its blocks (−1: none), where J begins in `jacobian` for each (3 × size, row by row), and
 # its first edge of the matrix; in: friction, bias, the part of u that is given (`offset`, m/s: of what moves by command), and the
-# impulse of the start; out: impulse. Compliance: J M⁻¹ Jᵀ of the normal; 0 between blocks that nothing moves. K and f of Newton's step; u, û at the iterate; the rest is the solver's, in the
+# impulse of the start; out: impulse. Compliance: J M⁻¹ Jᵀ of the normal; 0 between blocks that nothing moves. K and f of Newton's step; u + bias e_n and û at the iterate; the rest is the solver's, in the
 # variables of the Lorentz cone (see `cone_solver`).
 CONE = np.dtype(
     [("number", "i8"), ("blocks", "i8", BLOCKS), ("at", "i8", BLOCKS), ("edge", "i8"), ("friction", "f8"), ("bias", "f8"),
@@ -60,12 +60,12 @@ CONE = np.dtype(
     align=True,
 )  # fmt: skip
 # A scalar row: likewise; target, C, least and most, and the impulse λ. response: g M⁻¹ gᵀ. Of Newton's step: k, f; at
-# the iterate the error e; slacks of λ − least and of most − λ, with their steps.
+# the iterate g w − target (`rate`) and the error e; slacks of λ − least and of most − λ, with their steps.
 ROW = np.dtype(
     [("number", "i8"), ("blocks", "i8", BLOCKS), ("at", "i8", BLOCKS), ("edge", "i8"), ("target", "f8"),
      ("compliance", "f8"), ("least", "f8"), ("most", "f8"), ("impulse", "f8"), ("response", "f8"), ("stiffness", "f8"),
-     ("f", "f8"), ("force", "f8"), ("error", "f8"), ("prior", "f8"), ("saved", "f8"), ("step", "f8"), ("lower", "f8"),
-     ("upper", "f8"), ("lower_step", "f8"), ("upper_step", "f8")],
+     ("f", "f8"), ("force", "f8"), ("rate", "f8"), ("error", "f8"), ("prior", "f8"), ("saved", "f8"), ("step", "f8"),
+     ("rate_saved", "f8"), ("rate_step", "f8"), ("lower", "f8"), ("upper", "f8"), ("lower_step", "f8"), ("upper_step", "f8")],
     align=True,
 )  # fmt: skip
 
@@ -397,7 +397,7 @@ def factorize(problem):
 @njit
 def direction(problem, share):
     """δw of Newton's step for the f of contacts and rows, into DIRECTION, and `du`, the change of u of each contact, and of rows
-    in `step`, the change of g w. A `share` of r is removed."""
+    in `rate_step`, the change of g w. A `share` of r is removed."""
     step = problem.step[0]
     vectors, n = problem.vectors, step.speeds
     for k in range(n):
@@ -425,7 +425,7 @@ def rates_of_step(problem):
         for k in range(3):
             problem.cones[i].du[k] = d[k]
     for i in range(problem.step[0].rows):
-        problem.rows[i].step = row_rate(problem.rows[i], problem, vectors, DIRECTION * n)
+        problem.rows[i].rate_step = row_rate(problem.rows[i], problem, vectors, DIRECTION * n)
 
 
 @njit
@@ -441,7 +441,7 @@ def push_steps(problem, base, with_step):
             push_contact(cone, p, problem, vectors, base)
     for i in range(problem.step[0].rows):
         row = problem.rows[i]
-        push_row(row, row.f - row.stiffness * row.step if with_step else row.f, problem, vectors, base)
+        push_row(row, row.f - row.stiffness * row.rate_step if with_step else row.f, problem, vectors, base)
 
 
 @njit
@@ -473,6 +473,26 @@ def multiply_3x3(m, x):
 def evaluate(problem):
     """u and û of each contact, e of each row, and r at the iterate with the impulses p and `force`. Returns the residual: the
     worst of natural map, rows and balance (m/s), and writes `worst`, the contact of the former."""
+    find_rates(problem)
+    return judge(problem)
+
+
+@njit
+def find_rates(problem):
+    """u of each contact, with its bias, and g w − target of each row."""
+    step, vectors = problem.step[0], problem.vectors
+    for i in range(step.contacts):
+        cone = problem.cones[i]
+        u = add(contact_rate(cone, problem, vectors, POINT * step.speeds), load3(cone.offset))
+        store3(cone.u, add(u, (cone.bias, 0.0, 0.0)))
+    for i in range(step.rows):
+        row = problem.rows[i]
+        row.rate = row_rate(row, problem, vectors, POINT * step.speeds) - row.target
+
+
+@njit
+def judge(problem):
+    """The same as `evaluate` for the rates of contacts and rows that are known."""
     step = problem.step[0]
     vectors, n = problem.vectors, step.speeds
     gradient, point = GRADIENT * n, POINT * n
@@ -504,12 +524,10 @@ HUGE = 1e300  # residual of an iterate that is not finite
 @njit
 def evaluate_contact(cone, problem):
     """The same of one contact; returns its natural map."""
-    vectors, n = problem.vectors, problem.step[0].speeds
-    u = add(contact_rate(cone, problem, vectors, POINT * n), load3(cone.offset))
-    u_hat = coulomb_velocity(cone, u)
-    for k in range(3):
-        cone.u[k], cone.u_hat[k] = u[k], u_hat[k]
-    p = load3(cone.p)
+    vectors, n, p = problem.vectors, problem.step[0].speeds, load3(cone.p)
+    u = load3(cone.u)
+    u_hat = (u[0] + cone.friction * tangent_norm(u), u[1], u[2])
+    store3(cone.u_hat, u_hat)
     push_contact(cone, scale(-1.0, p), problem, vectors, GRADIENT * n)
     return natural_map(p, u_hat, cone.friction, cone.compliance)
 
@@ -518,7 +536,7 @@ def evaluate_contact(cone, problem):
 def evaluate_row(row, problem):
     """The same of one row; returns |λ − clamp(λ − e/(K + C))| K."""
     vectors, n = problem.vectors, problem.step[0].speeds
-    row.error = row_rate(row, problem, vectors, POINT * n) - row.target + row.compliance * row.force
+    row.error = row.rate + row.compliance * row.force
     push_row(row, -row.force, problem, vectors, GRADIENT * n)
     if not row.response > 0.0:
         return 0.0
@@ -572,16 +590,19 @@ def measure(problem):
 
 @njit
 def typical_speed(problem):
-    """The largest |J w_free| of a contact, |bias|, or |target| of a rigid row; 1 where all are zero."""
+    """The largest |J w_free| of a contact, or speed at which one would overlap; |g w_free| of a rigid row, or speed that its
+    impulse has to change; 1 where all are zero."""
     step, speed = problem.step[0], 0.0
     for i in range(step.contacts):
         cone = problem.cones[i]
         u = add(contact_rate(cone, problem, problem.free, 0), load3(cone.offset))
-        speed = max(speed, norm(u), abs(cone.bias))
+        speed = max(speed, norm(u), -(u[0] + cone.bias))
     for i in range(step.rows):
         row = problem.rows[i]
-        if row.compliance == 0.0:
-            speed = max(speed, abs(row_rate(row, problem, problem.free, 0) - row.target))
+        if row.compliance == 0.0 and row.response > 0.0:
+            rate = row_rate(row, problem, problem.free, 0)
+            wanted = min(row.most, max(row.least, (row.target - rate) / row.response))
+            speed = max(speed, abs(rate), row.response * abs(wanted))
     return speed if speed > 0.0 else 1.0
 
 

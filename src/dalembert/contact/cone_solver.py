@@ -6,14 +6,19 @@ Solves a `cone_problem.ConeProblem` with the exact cone and non-penetration in t
 2. Else, or where that ends above the tolerance: a primal–dual interior point method, from a point far inside the cones, to a residual at which
    most contacts have found out whether they stick, slide or open; then the method of multipliers from there.
 
-In order: the iterate, the interior point, the method of multipliers, the iteration.
+In order: the iterate, the interior point, the method of multipliers, the iteration, its use from Python.
 """
 
 import math
 
-from ..core.jit import njit
-from ..core.math3 import add, dot, load3, scale, store3, sub
+import numpy as np
+
+from ..core.c_function import C_SIGNATURE
+from ..core.jit import CFunction, njit
+from ..core.math3 import add, dot, load3, norm, scale, store3, sub
 from ..core.simd import load, store
+from ..core.tables import TableFunction, table_at
+from ..linalg.supernodal_analysis import grown
 from .cone import (
     UNBOUNDED,
     apply_inverse_scaling,
@@ -28,6 +33,7 @@ from .cone import (
     tangent_norm,
 )
 from .cone_problem import (
+    BLOCKS,
     DIRECTION,
     GRADIENT,
     HUGE,
@@ -38,18 +44,19 @@ from .cone_problem import (
     SAVED,
     SOLVED,
     START,
+    ConeProblem,
     add_responses,
     add_scaled_direction,
     balance,
-    contact_rate,
     direction,
     evaluate,
     factorize,
+    find_rates,
     invert_masses,
+    judge,
     measure,
     own_response,
     plan_matrix,
-    row_rate,
     typical_speed,
 )
 
@@ -65,15 +72,21 @@ def prepare(problem):
     if not invert_masses(problem):
         return False
     check, sliding = 0.0, 0.0
+    for k in range(step.speeds):
+        check += abs(load(problem.speeds, k))
     for i in range(step.contacts):
         cone = problem.cones[i]
         cone.compliance = own_response(problem, cone.blocks, cone.at, 0)
-        cone.compliance = cone.compliance if cone.compliance > 0.0 else 0.0
-        check += cone.compliance + abs(cone.bias) + cone.friction + abs(cone.impulse[0])
+        check += norm(load3(cone.offset))
+        if step.warm == 0:
+            store3(cone.impulse, (0.0, 0.0, 0.0))
+        check += cone.compliance + abs(cone.bias) + cone.friction + norm(load3(cone.impulse))
         sliding = max(sliding, cone.friction)
     for i in range(step.rows):
         row = problem.rows[i]
         row.response = own_response(problem, row.blocks, row.at, 0)
+        if step.warm == 0:
+            row.impulse = 0.0
         if step.moved == 0:
             row.impulse = min(row.most, max(row.least, row.impulse))
         check += row.response + abs(row.target) + row.compliance + abs(row.impulse)
@@ -105,13 +118,38 @@ def set_start(problem):
         store(vectors, POINT * step.speeds + k, load(problem.speeds, k))
 
 
+CONSISTENT = 0.01  # of the tolerance: an imbalance that changes no residual by more than a few such parts
+
+
 @njit
 def store_best(problem, residual):
-    """Write the iterate to the outputs if it is the best so far."""
-    step = problem.step[0]
+    """Write the iterate, which has this residual, to the outputs if it is the best so far: its impulses, with the speeds that they
+    give, w_free + M⁻¹ (Jᵀ p + gᵀ λ), and the residual of these; or its own speeds where they are as good as the same, and only
+    rounding of large impulses is between them. The iterate stays; rates become those of the speeds that the impulses give."""
+    step, vectors = problem.step[0], problem.vectors
     if not residual < step.residual:
         return
-    step.residual = residual
+    is_consistent = balance(problem) <= CONSISTENT * step.tolerance
+    for k in range(step.speeds):
+        store(vectors, SAVED * step.speeds + k, load(vectors, POINT * step.speeds + k))
+        store(vectors, POINT * step.speeds + k, load(problem.free, k))
+    add_responses(problem, 1.0, vectors)  # POINT is the first
+    of_impulses = evaluate(problem)
+    as_it_is = is_consistent and residual < of_impulses
+    if not as_it_is and of_impulses < step.residual:
+        step.residual = of_impulses
+        copy_to_outputs(problem)
+    for k in range(step.speeds):
+        store(vectors, POINT * step.speeds + k, load(vectors, SAVED * step.speeds + k))
+    if as_it_is:
+        step.residual = residual
+        copy_to_outputs(problem)
+
+
+@njit
+def copy_to_outputs(problem):
+    """The iterate becomes the output."""
+    step = problem.step[0]
     for k in range(step.speeds):
         store(problem.speeds, k, load(problem.vectors, POINT * step.speeds + k))
     for i in range(step.contacts):
@@ -202,7 +240,7 @@ def start_inside(problem, factor):
         if not (is_equation(row) or is_fixed(row)):
             stiffness += 1.0 / row.response
             count += 1
-    unit = factor * step.speed * math.sqrt(stiffness / max(count, 1))
+    unit = factor * max(step.speed * math.sqrt(stiffness / max(count, 1)), largest_load(problem))
     for i in range(step.contacts):
         cone = problem.cones[i]
         root = math.sqrt(cone.compliance)
@@ -212,6 +250,36 @@ def start_inside(problem, factor):
     for i in range(step.rows):
         start_row(problem.rows[i], unit)
     return unit * unit
+
+
+@njit
+def largest_load(problem):
+    """The largest √c p of contacts, with the p that stops the block at one side of it. Where a heavy block meets a light one, c is
+    that of the light one, and p that of the heavy one: impulses that begin far below it never get there."""
+    step, largest = problem.step[0], 0.0
+    for i in range(step.contacts):
+        cone = problem.cones[i]
+        for side in range(BLOCKS):
+            if cone.blocks[side] < 0:
+                break
+            response, rate = response_of_side(cone.blocks[side], cone.at[side], problem)
+            if response > LEAST_RESPONSE * cone.compliance:
+                largest = max(largest, math.sqrt(cone.compliance) * abs(rate) / response)
+    return largest
+
+
+@njit
+def response_of_side(block_number, at, problem):
+    """(n M⁻¹ nᵀ, n w_free) of one block of a contact."""
+    block, jacobian = problem.blocks[block_number], problem.jacobian
+    size, response, rate = block.speeds, 0.0, 0.0
+    for r in range(size):
+        turned = 0.0
+        for k in range(size):
+            turned += load(problem.inverses, block.mass + r * size + k) * load(jacobian, at + k)
+        response += load(jacobian, at + r) * turned
+        rate += load(jacobian, at + r) * load(problem.free, block.first + r)
+    return response, rate
 
 
 @njit
@@ -331,7 +399,7 @@ def steps_of_forces(problem, target, second_order):
         store3(cone.slack_step, slack)
     for i in range(step.rows):
         row = problem.rows[i]
-        row.step = row.f - row.stiffness * row.step
+        row.step = row.f - row.stiffness * row.rate_step
         if is_equation(row) or is_fixed(row):
             continue
         below, above = row.force - row.least, row.most - row.force
@@ -446,14 +514,17 @@ def move(problem, length):
 #     p(w) = proj_K(p̄ − ρ û(w)),   ρ = κ / c,      λ(w) = clamp((λ̄ − ρ (g w − target)) / (1 + ρ C)),
 #
 # then p̄ ← p(w). A fixed point is Coulomb's law. Newton's matrix has K = ρ proj′ (1 + e_n μ tᵀ) and stays regular with redundant
-# contacts, and with contacts between two states. The larger κ, the fewer rounds, the smaller the region in which Newton converges, and the
-# larger the rounding, about κ 1e-16 of the typical speed. So κ grows with each round that succeeds, and shrinks where one fails.
+# contacts, and with contacts between two states. The larger κ, the fewer rounds, and the smaller the region in which Newton
+# converges. So κ grows with each round that succeeds, and shrinks where one fails. It has to be very large where contacts
+# cannot all stick for some 1e-9 m/s: their impulses grow by κ/c times that in a round until the weakest slides. A rounding ε of
+# u would be one of κ ε in p c. So within a round u is not formed from w but goes on from that of the last step, u ← u + δu:
+# its rounding vanishes with δu.
 #
 # R. T. Rockafellar, "Augmented Lagrangians and applications of the proximal point algorithm in convex programming", 1976;
 # P. Alart, A. Curnier, "A mixed formulation for frictional contact problems prone to Newton like solution methods", 1991.
 
-FIRST, LARGEST, GROWTH, DECAY = 100.0, 1e6, 4.0, 8.0  # κ: to begin with, at most, after success and after failure
-ROUNDED = 1e-15  # of κ times the typical speed, the rounding of a round; it stays below the tolerance
+FIRST, LARGEST, DECAY = 100.0, 1e12, 8.0  # κ: to begin with, at most, after failure
+GROWTH, EASY = 4.0, 16.0  # after success, and where one step of Newton was enough
 CUT, RISE = 0.5, 2.0  # after a failure κ stays below this part of where it failed, which grows with each success
 ROUNDS, NEWTON = 100, 12  # most rounds, and most steps of Newton in one
 BALANCED, REDUCED = 0.1, 1e-2  # a round ends at this share of the tolerance, or of the imbalance that it began with
@@ -465,17 +536,18 @@ SHORTEST = 0.02  # step of a line search
 def run_multipliers(problem, most):
     """Rounds from the present iterate, until the tolerance, or `most` factorizations; the best is in the outputs."""
     step = problem.step[0]
-    largest = min(LARGEST, max(1.0, step.tolerance / (ROUNDED * step.speed)))
-    kappa, ceiling, end = min(FIRST, largest), largest, min(step.max_iterations, step.iterations + most)
+    kappa, ceiling, end = FIRST, LARGEST, min(step.max_iterations, step.iterations + most)
     for _ in range(ROUNDS):
         if step.residual <= step.tolerance or step.iterations >= end:
             break
         save(problem)
+        before = step.iterations
         solved, residual = find_balance(problem, kappa, end)
         store_best(problem, residual)
         if solved:
-            ceiling = min(RISE * ceiling, largest)
-            kappa = min(GROWTH * kappa, ceiling)
+            if kappa >= ceiling:
+                ceiling = min(RISE * ceiling, LARGEST)
+            kappa = min((EASY if step.iterations == before + 1 else GROWTH) * kappa, ceiling)
         else:
             ceiling = max(1.0, CUT * kappa)
             kappa = max(1.0, kappa / DECAY)
@@ -510,6 +582,7 @@ def undo_round(problem):
 def find_balance(problem, kappa, end):
     """The speeds of a round, by Newton's method. Returns (whether it balances, the residual)."""
     step = problem.step[0]
+    find_rates(problem)
     imbalance, residual = respond(problem, kappa)
     first = imbalance
     for _ in range(NEWTON):
@@ -534,16 +607,24 @@ def search(problem, kappa, before):
     step, vectors, n = problem.step[0], problem.vectors, problem.step[0].speeds
     for k in range(n):
         store(vectors, SAVED * n + k, load(vectors, POINT * n + k))
+    for i in range(step.contacts):
+        store3(problem.cones[i].saved, load3(problem.cones[i].u))
     for i in range(step.rows):
         row = problem.rows[i]
-        row.saved, row.step = row.force, row.f - row.stiffness * row.step
+        row.rate_saved = row.rate
+        row.saved, row.step = row.force, row.f - row.stiffness * row.rate_step
     length = 1.0
     while True:
         for k in range(n):
             store(vectors, POINT * n + k, load(vectors, SAVED * n + k) + length * load(vectors, DIRECTION * n + k))
+        for i in range(step.contacts):
+            cone = problem.cones[i]
+            store3(cone.u, add(load3(cone.saved), scale(length, load3(cone.du))))
         for i in range(step.rows):
-            if is_equation(problem.rows[i]):
-                problem.rows[i].force = problem.rows[i].saved + length * problem.rows[i].step
+            row = problem.rows[i]
+            row.rate = row.rate_saved + length * row.rate_step
+            if is_equation(row):
+                row.force = row.saved + length * row.step
         now, residual = respond(problem, kappa)
         if now < (1.0 - SUFFICIENT * length) * before or length < SHORTEST:
             return now, residual
@@ -552,37 +633,49 @@ def search(problem, kappa, before):
 
 @njit
 def respond(problem, kappa):
-    """p(w) and λ(w), their derivatives, and r. Returns (imbalance: √ of an energy, the residual)."""
-    step, vectors, n = problem.step[0], problem.vectors, problem.step[0].speeds
+    """p and λ of the rates u and g w, their derivatives, and r. Returns (imbalance: √ of an energy, the residual)."""
+    step = problem.step[0]
     for i in range(step.contacts):
         if problem.cones[i].compliance > 0.0:
-            respond_cone(problem.cones[i], kappa, rate_of(problem.cones[i], problem))
+            respond_cone(problem.cones[i], kappa, load3(problem.cones[i].u))
     for i in range(step.rows):
         row = problem.rows[i]
         if is_fixed(row):
             row.force, row.stiffness, row.f = min(row.most, max(row.least, 0.0)), 0.0, 0.0
         elif not is_equation(row):
-            respond_row(row, kappa / row.response, row_rate(row, problem, vectors, POINT * n) - row.target)
-    residual = evaluate(problem)
+            respond_row(row, kappa / row.response)
+    residual = judge(problem)
     return imbalance_of(problem), residual
 
 
 @njit
-def rate_of(cone, problem):
-    """u of a contact at the iterate."""
-    return add(contact_rate(cone, problem, problem.vectors, POINT * problem.step[0].speeds), load3(cone.offset))
-
-
-@njit
 def respond_cone(cone, kappa, u):
-    """p and K of a contact at the velocity u."""
-    mu, rho = cone.friction, kappa / cone.compliance
-    slip = tangent_norm(u)
-    x = sub(load3(cone.prior), scale(rho, (u[0] + cone.bias + mu * slip, u[1], u[2])))
-    store3(cone.p, project_coulomb(x, mu))
+    """p and K of a contact at the velocity u, which has the bias in it.
+
+    With x = p̄ − ρ û a sliding contact has (1 + μ²) p_n = x_n + μ |x_t|. Both are large, ρ μ |u_t|, and nearly opposite; so it is
+    p̄_n − ρ u_n + μ (|x_t| − ρ |u_t|), with that difference as one of squares."""
+    mu, rho, prior = cone.friction, kappa / cone.compliance, load3(cone.prior)
+    slip, normal = tangent_norm(u), prior[0] - rho * u[0]
+    x = (normal - rho * mu * slip, prior[1] - rho * u[1], prior[2] - rho * u[2])
+    t = tangent_norm(x)
+    together = t + rho * slip
+    difference = prior[1] * (x[1] - rho * u[1]) + prior[2] * (x[2] - rho * u[2])
+    along = normal + (mu * difference / together if together > 0.0 else 0.0)
     store3(cone.f, (0.0, 0.0, 0.0))
+    if along <= 0.0:
+        store3(cone.p, (0.0, 0.0, 0.0))
+        nn, nt, ns, tt, ts, ss = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    elif t <= mu * x[0]:
+        store3(cone.p, x)
+        nn, nt, ns, tt, ts, ss = 1.0, 0.0, 0.0, 1.0, 0.0, 1.0
+    else:
+        nn = 1.0 / (1.0 + mu * mu)
+        a, b = (x[1] / t, x[2] / t) if t > 0.0 else (1.0, 0.0)
+        store3(cone.p, (nn * along, mu * nn * along * a, mu * nn * along * b))
+        nt, ns, across = mu * nn * a, mu * nn * b, (mu * nn * along / t if t > 0.0 else 0.0)
+        tt = mu * mu * nn * a * a + across * b * b
+        ts, ss = (mu * mu * nn - across) * a * b, mu * mu * nn * b * b + across * a * a
     a, b = (mu * u[1] / slip, mu * u[2] / slip) if slip > 0.0 else (0.0, 0.0)
-    nn, nt, ns, tt, ts, ss = projection_derivative(x, mu)
     k = cone.stiffness
     k[0], k[1], k[2] = rho * nn, rho * (nt + a * nn), rho * (ns + b * nn)
     k[3], k[4], k[5] = rho * nt, rho * (tt + a * nt), rho * (ts + b * nt)
@@ -590,31 +683,10 @@ def respond_cone(cone, kappa, u):
 
 
 @njit
-def projection_derivative(x, mu):
-    """The symmetric derivative (nn, nt, ns, tt, ts, ss) of the projection on K_μ at x; one of them at a kink."""
-    t = tangent_norm(x)
-    if mu * t <= -x[0]:
-        return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    if t <= mu * x[0]:
-        return 1.0, 0.0, 0.0, 1.0, 0.0, 1.0
-    a, b, k = x[1] / t, x[2] / t, 1.0 / (1.0 + mu * mu)
-    across = mu * k * (x[0] + mu * t) / t
-    along = mu * mu * k
-    return (
-        k,
-        mu * k * a,
-        mu * k * b,
-        along * a * a + across * b * b,
-        (along - across) * a * b,
-        along * b * b + across * a * a,
-    )
-
-
-@njit
-def respond_row(row, rho, excess):
-    """λ and k of a row with bounds, whose g w − target is `excess`."""
+def respond_row(row, rho):
+    """λ and k of a row with bounds."""
     k = rho / (1.0 + rho * row.compliance)
-    wanted = (row.prior - rho * excess) / (1.0 + rho * row.compliance)
+    wanted = (row.prior - rho * row.rate) / (1.0 + rho * row.compliance)
     inside = row.least < wanted < row.most
     row.force, row.stiffness, row.f = min(row.most, max(row.least, wanted)), k if inside else 0.0, 0.0
 
@@ -640,21 +712,21 @@ def imbalance_of(problem):
 # The iteration ---------------------------------------------------------------------------------------------------------
 
 WARM = 12  # factorizations from a warm start
-HANDOVER = 1e-4  # residual over the typical speed at which the interior point ends, and NEAR the tolerance
-NEAR = 10.0
+# Residual over the typical speed at which the interior point ends, at the first start and, of that, at each further one; and
+# NEAR the tolerance
+HANDOVER, LATER, NEAR = 1e-4, 1e-3, 10.0
 PATIENCE, HALF = 6, 0.5  # it ends as well where the residual has not become half in so many steps
 MOST_STEPS, MULTIPLIERS, STARTS = 40, 80, 3  # most steps of it, factorizations after it, and starts
 
 
 @njit
-def run_interior(problem, factor):
-    """The interior point method from its own start, until multipliers are better. The best is in the outputs."""
+def run_interior(problem, factor, handover):
+    """The interior point method from its own start, until the residual `handover`. The best is in the outputs."""
     step = problem.step[0]
     mean = start_inside(problem, factor)
     first, waited = mean, 0
     residual = evaluate(problem)
     lowest = residual
-    handover = max(HANDOVER * step.speed, NEAR * step.tolerance)
     for _ in range(MOST_STEPS):
         if step.iterations >= step.max_iterations or not mean > 0.0:
             break
@@ -664,7 +736,9 @@ def run_interior(problem, factor):
         residual = evaluate(problem)
         if length == 0.0 or not residual < HUGE:
             break
-        store_best(problem, residual)
+        if residual < step.residual:
+            store_best(problem, residual)
+            evaluate(problem)
         waited += 1
         if residual < HALF * lowest:
             lowest, waited = residual, 0
@@ -679,14 +753,15 @@ def run(problem):
     if step.warm != 0:
         store_best(problem, evaluate(problem))
         run_multipliers(problem, WARM)
-    factor = 1.0
+    factor, handover = 1.0, HANDOVER * step.speed
     for _ in range(STARTS):
         if step.residual <= step.tolerance or step.iterations >= step.max_iterations:
             break
-        run_interior(problem, factor)
+        run_interior(problem, factor, max(handover, NEAR * step.tolerance))
         load_best(problem)
         run_multipliers(problem, MULTIPLIERS)
         factor *= 10.0
+        handover *= LATER
 
 
 @njit
@@ -702,3 +777,43 @@ def solve_problem(problem):
     run(problem)
     measure(problem)
     return SOLVED if step.residual <= step.tolerance else NOT_CONVERGED
+
+
+# Its use from Python -----------------------------------------------------------------------------------------------------
+
+
+def cone_solver_entry(data, task, t, nothing, n, more, m):
+    """`solve_problem` of the tables at `data`."""
+    return solve_problem(table_at(ConeProblem, data))
+
+
+def plain_entry(task: int, t: float, nothing: np.ndarray, more: np.ndarray, problem: ConeProblem) -> int:
+    """The same without compilation."""
+    return int(solve_problem(problem))
+
+
+CONE_SOLVER_ENTRY = CFunction(cone_solver_entry, C_SIGNATURE)
+
+
+def solve_tables(problem: ConeProblem) -> tuple[int, ConeProblem]:
+    """Solve a problem from Python, with longer tables where those of `matrix` are too short. Returns (a status of
+    `cone_problem`, the problem, which holds the solution)."""
+    nothing = np.zeros(1)
+    while True:
+        with np.errstate(all="ignore"):
+            status = TableFunction(CONE_SOLVER_ENTRY, plain_entry, problem).call(0, 0.0, nothing, nothing)
+        if status != NEED_MORE:
+            return status, problem
+        problem = problem._replace(matrix=grown(problem.matrix))
+
+
+def solve(problem: ConeProblem) -> tuple[int, ConeProblem]:
+    """The same, SOLVED or NOT_CONVERGED. Raises ValueError where a number of the problem is not finite, or a mass matrix not
+    positive definite."""
+    status, problem = solve_tables(problem)
+    if status == NOT_FINITE:
+        raise ValueError(
+            "the contact problem holds a number that is not finite, or a mass matrix that is not positive definite; look for "
+            "NaN or infinity in speeds, masses, Jacobians, bias and targets"
+        )
+    return status, problem

@@ -16,8 +16,8 @@ from ..core.simd import load, store
 from ..core.status import NON_FINITE, OK
 from ..core.tables import allocate, column, part, table_at
 from ..linalg.supernodal_analysis import grown, supernodal_tables
-from .cone_problem import NEED_MORE, NOT_FINITE, STEP, ConeProblem
-from .cone_solver import solve_problem
+from .cone_problem import NEED_MORE, NOT_FINITE, STEP, ConeProblem, measure
+from .cone_solver import load_best, run_multipliers, solve_problem
 from .gauss_seidel import axes_of
 from .island_problem import (
     BLOCKS,
@@ -47,6 +47,7 @@ from .tables import (
 
 ROUNDING = 1e-15  # of the numbers whose difference a residual is
 FINISHING = 60  # most factorizations for an island that sweeps left unsolved
+POLISHED, POLISHING = 1e-3, 4  # of the aim, where that takes at most so many more: the next step starts from there
 
 
 class Converging(NamedTuple):
@@ -249,6 +250,16 @@ def solve_displacements(tables, work):
 
 
 @njit
+def polish(problem):
+    """A few more steps from a solution, which converge fast: an island at rest is then solved in the next steps as well."""
+    step = problem.step[0]
+    step.tolerance, step.max_iterations = POLISHED * step.tolerance, step.iterations + POLISHING
+    load_best(problem)
+    run_multipliers(problem, POLISHING)
+    measure(problem)
+
+
+@njit
 def finish_island(number, tables, work):
     """Solve an island to the tolerance from the impulses and speeds that sweeps reached, if that brings it nearer; writes
     `residual` of its row. Returns a status."""
@@ -259,6 +270,8 @@ def finish_island(number, tables, work):
     status = solve_loaded(work)
     if status == NEED_ROOM:
         return status
+    if status == OK and step.residual <= island.aim and island.resting != 0:
+        polish(work.problem)
     if status == OK and step.residual < island.residual:
         unload_island(tables.stepping.motion, tables, work)
         island.residual = step.residual

@@ -11,17 +11,18 @@ changes by exactly (h F + Jᵀ p + Gᵀ λ)·½ (w⁻ + w⁺), which is what the
 at w⁻ + ½ (w_free − w⁻), as in coordinates of bodies. Motors with gains, and springs and dampers of joints, are implicit: see
 `joint_space_books`.
 
-In order: the tables; free motion; speeds with forces and impulses; rows; the tasks of a step, and its C function.
+In order: the tables; free motion; speeds with forces and impulses; the tasks of a step, and its C function. Rows are in
+`joint_space_rows`.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..collide.tables import AWAKE, CONTACTS, ISLANDS
+from ..collide.tables import CONTACTS, ISLANDS
 from ..core.c_function import C_SIGNATURE, FORCES, call_pointer, viewer
 from ..core.jit import CFunction, inlined, njit
-from ..core.math3 import add, cross, dot, load3, scale, store3
+from ..core.math3 import load3, scale, store3
 from ..core.simd import clear, copy, load, store
 from ..core.status import OK
 from ..core.tables import column, part, table_at
@@ -41,17 +42,9 @@ from ..dynamics.joint_space.loops import call_factor_loops, call_project, call_s
 from ..dynamics.joint_space.mechanism import LIMP
 from ..dynamics.joint_space.state import energy_and_momenta, forward_kinematics, record_projection, update_at
 from ..dynamics.joint_space.tables import Reduced
-from ..model.tables import SERVO, STATE_SIZE, STOP
-from .gauss_seidel import axes_of, put_row
+from ..model.tables import STATE_SIZE, STOP
 from .island_problem import (
-    BOUNDS,
-    EQUATIONS,
-    PROBLEM_CONTACTS,
     IslandProblem,
-    add_block,
-    add_coupling,
-    incidence_row,
-    rows_at,
 )
 from .joint_space_books import (
     ROOT,
@@ -65,7 +58,8 @@ from .joint_space_books import (
     push_soft,
     sleeps,
 )
-from .limits import LOCKED, set_bounce, update_bound, warm_start_bound
+from .joint_space_rows import describe_trees, fill_responses, fill_rows, pack
+from .limits import set_bounce
 from .rows import (
     Rows,
     bound_rate,
@@ -78,22 +72,16 @@ from .rows import (
     warm_start_rows,
 )
 from .tables import (
-    BEFORE,
     BOOK,
     CORRECT_STOPS,
     DESCRIBE_ISLAND,
     FILL_ROWS,
     FINISH,
     FREE_SPEEDS,
-    FRICTION_STEP,
-    INVERSE_NORMAL,
-    OFF,
     PLACE,
     RATES,
     REFACTOR,
     RESIDUAL_OF_ROWS,
-    RESPONSE,
-    ROW,
     SET_BOUNCES,
     SET_PLASTIC,
     STOP_ISLAND,
@@ -138,15 +126,8 @@ class JointSpace(NamedTuple):
 
 
 @inlined
-def pack(source, target, js):
-    """Numbers of freedoms in the order of the packed speeds."""
-    for p in range(js.freedom_at.shape[0]):
-        store(target, p, load(source, js.freedom_at[p]))
-
-
-@inlined
 def unpack(source, target, js):
-    """The reverse."""
+    """Numbers in the order of the packed speeds in that of freedoms: the reverse of `pack`."""
     for p in range(js.freedom_at.shape[0]):
         store(target, js.freedom_at[p], load(source, p))
 
@@ -335,451 +316,6 @@ def prepare_speeds(h, reduced, js, tables):
     options.limp = call_factor_loops(options.held == 0, reduced)
     clear(reduced.resistance)  # that of the step alone
     return LIMP if options.limp >= 0 else OK
-
-
-# Rows -------------------------------------------------------------------------------------------------------------------
-
-
-@njit
-def fill_rows(h, reduced, js, tables):
-    """J, M⁻¹ Jᵀ, responses and rates before the step, where the tree and the kinematics table are. h : s, over which efforts
-    act."""
-    contacts, bounds = tables.collision.contacts, tables.stepping.bounds
-    for i in range(tables.collision.counts[CONTACTS]):
-        fill_contact(i, contacts[i], reduced, js)
-    for i in range(bounds.shape[0]):
-        fill_bound(i, bounds[i], h, reduced, js)
-    fill_responses(h, reduced, js, tables)
-
-
-@njit
-def fill_contact(i, contact, reduced, js):
-    """The rows of J of one contact: normal and two tangents."""
-    rows, nodes = js.rows, reduced.node_of_row
-    rigid, at = reduced.system.settings[0].rigid, 6 * rows.longest[0] * i
-    axes = axes_of(contact)
-    a, b = rows.sides[2 * i], rows.sides[2 * i + 1]
-    node_a = nodes[contact.a] if contact.a < rigid else -1
-    node_b = nodes[contact.b] if contact.b < rigid else -1
-    set_side(a, node_a, js)
-    set_side(b, node_b, js)
-    fill_contact_side(node_a, axes, load3(contact.arm_a), -1.0, at, rows.jacobian, reduced.tree)
-    fill_contact_side(node_b, axes, load3(contact.arm_b), 1.0, at + 3 * rows.longest[0], rows.jacobian, reduced.tree)
-    if a.first == b.first and a.end == b.end:
-        a.end = a.first
-
-
-@inlined
-def set_side(side, node, js):
-    """The path of a node, and the speeds of its assembly."""
-    side.path, side.length, side.first, side.end = 0, 0, 0, 0
-    if node >= 0:
-        assembly = js.assemblies[js.assembly_of[node]]
-        side.path, side.length = js.paths[2 * node], js.paths[2 * node + 1]
-        side.first, side.end = assembly.first, assembly.end
-
-
-@njit
-def fill_contact_side(node, axes, arm, sign, at, jacobian, tree):
-    """jacobian[at …] = ± the velocity, along three axes, of the point at `arm` of a link, for each speed on its path."""
-    nodes, motion, columns = tree.nodes, tree.motion, tree.columns
-    n, t, s = axes
-    while node >= 0:
-        for k in range(nodes[node].first, nodes[node].last):
-            v = add(load3(columns[k].linear), cross(load3(columns[k].angular), arm))
-            store(jacobian, at, sign * dot(n, v))
-            store(jacobian, at + 1, sign * dot(t, v))
-            store(jacobian, at + 2, sign * dot(s, v))
-            at += 3
-        arm = add(arm, load3(motion[node].r))
-        node = nodes[node].parent
-
-
-@njit
-def fill_bound(i, bound, h, reduced, js):
-    """The row of J of one bound, with its gap and limits; h : s, over which efforts act."""
-    rows, path = js.rows, js.rows.longest[0]
-    update_bound(bound, h, reduced.y, reduced.system)
-    a, b = rows.bound_sides[2 * i], rows.bound_sides[2 * i + 1]
-    node_a, node_b = reduced.node_of_row[bound.a], reduced.node_of_row[bound.b]
-    set_side(a, node_a, js)
-    set_side(b, node_b, js)
-    at = 2 * path * i
-    fill_bound_side(node_a, load3(bound.linear_a), load3(bound.angular_a), at, rows.bound_jacobian, reduced.tree)
-    at += path
-    fill_bound_side(node_b, load3(bound.linear_b), load3(bound.angular_b), at, rows.bound_jacobian, reduced.tree)
-    if a.first == b.first and a.end == b.end:
-        a.end = a.first
-
-
-@njit
-def fill_bound_side(node, f, g, at, jacobian, tree):
-    """jacobian[at …] = (f, g) J: a row on the velocities of a link, for each speed on its path."""
-    nodes, motion, columns = tree.nodes, tree.motion, tree.columns
-    while node >= 0:
-        for k in range(nodes[node].first, nodes[node].last):
-            store(jacobian, at, dot(load3(columns[k].linear), f) + dot(load3(columns[k].angular), g))
-            at += 1
-        g = add(g, cross(load3(motion[node].r), f))
-        node = nodes[node].parent
-
-
-@njit
-def fill_responses(h, reduced, js, tables):
-    """M⁻¹ Jᵀ, responses and rates before the step, where J is; and where bounds begin."""
-    collision, stepping, rows = tables.collision, tables.stepping, js.rows
-    contacts, bounds, system = collision.contacts, stepping.bounds, reduced.system
-    path, span = rows.longest[0], rows.longest[1]
-    pack(js.before, js.packed, js)
-    for i in range(collision.counts[CONTACTS]):
-        for side in range(2):
-            respond(i, side, reduced, js)
-        put_contact(contacts[i], contact_response(i, path, span, rows), ROW * i, stepping.rows, system)
-        u = contact_velocity(i, js.packed, rows)
-        for k in range(3):
-            store(stepping.rows, ROW * i + BEFORE + k, u[k])
-    for i in range(bounds.shape[0]):
-        bounds[i].before = bound_rate(i, js.packed, rows)
-    if h > 0.0 and bounds.shape[0] > 0:
-        pack(js.slopes, js.packed, js)
-        for i in range(bounds.shape[0]):
-            aim_bound(bounds[i], h, 0.5 * h * bound_rate(i, js.packed, rows), system, stepping)
-    for i in range(bounds.shape[0]):
-        bound, alone = bounds[i], 0.0
-        for side in range(2):
-            alone += respond_to_bound(i, side, reduced, js)
-        found = bound_response(i, path, span, rows)
-        bound.response = found if found > LOCKED * alone else OFF
-        if bound.a < collision.asleep.shape[0] and collision.asleep[bound.a] > AWAKE:
-            bound.response = OFF
-        if bound.b < collision.asleep.shape[0] and collision.asleep[bound.b] > AWAKE:
-            bound.response = OFF
-        warm_start_bound(bound, system)
-
-
-@njit
-def respond(i, side, reduced, js):
-    """M⁻¹ Jᵀ of contact i on one side, where the speeds that it moves are."""
-    rows = js.rows
-    sides, indices, jacobian, response = rows.sides, rows.indices, rows.jacobian, rows.response
-    own, path, span = sides[2 * i + side], rows.longest[0], rows.longest[1]
-    first, end, at = own.first, own.end, 3 * span * (2 * i + side)
-    if end == first:
-        return
-    for k in range(at, at + 3 * (end - first)):
-        store(response, k, 0.0)
-    merged = sides[2 * i].end == sides[2 * i].first
-    for other in range(2 * i if merged else 2 * i + side, 2 * i + 2 if merged else 2 * i + side + 1):
-        source, start = 3 * path * other, sides[other].path
-        for j in range(sides[other].length):
-            to, k = at + 3 * (indices[start + j] - first), source + 3 * j
-            store(response, to, load(response, to) + load(jacobian, k))
-            store(response, to + 1, load(response, to + 1) + load(jacobian, k + 1))
-            store(response, to + 2, load(response, to + 2) + load(jacobian, k + 2))
-    if is_looped(first, reduced, js):
-        for c in range(3):
-            answer_loops(response, at + c, 3, first, end, reduced, js)
-    else:
-        solve_three(response, at, first, end, reduced.tree, js)
-
-
-@njit
-def respond_to_bound(i, side, reduced, js):
-    """The same of bound i. Returns J M⁻¹ Jᵀ of the trees without loops."""
-    rows = js.rows
-    sides, indices, jacobian, response = rows.bound_sides, rows.indices, rows.bound_jacobian, rows.bound_response
-    own, path, span = sides[2 * i + side], rows.longest[0], rows.longest[1]
-    first, end, at = own.first, own.end, span * (2 * i + side)
-    if end == first:
-        return 0.0
-    for k in range(at, at + end - first):
-        store(response, k, 0.0)
-    merged = sides[2 * i].end == sides[2 * i].first
-    for other in range(2 * i if merged else 2 * i + side, 2 * i + 2 if merged else 2 * i + side + 1):
-        for j in range(sides[other].length):
-            to = at + indices[sides[other].path + j] - first
-            store(response, to, load(response, to) + load(jacobian, path * other + j))
-    if is_looped(first, reduced, js):
-        return answer_loops(response, at, 1, first, end, reduced, js)
-    return solve_one(response, at, first, end, reduced.tree, js)
-
-
-@inlined
-def is_looped(packed, reduced, js):
-    """Whether the assembly of a packed speed has loops."""
-    return js.assemblies[js.assembly_of[reduced.tree.freedoms[js.freedom_at[packed]].node]].looped != 0
-
-
-@njit
-def solve_three(b, at, first, end, tree, js):
-    """b ← M⁻¹ b for three right-hand sides, side by side, of packed speeds first … end; with the factors of `factorize`."""
-    freedoms, matrix, freedom_at, packed_at = tree.freedoms, tree.matrix, js.freedom_at, js.packed_at
-    m, at = freedoms.shape[0], at - 3 * first
-    for p in range(end - 1, first - 1, -1):
-        k, own = freedom_at[p], at + 3 * p
-        x, y, z = load(b, own), load(b, own + 1), load(b, own + 2)
-        if x == 0.0 and y == 0.0 and z == 0.0:
-            continue
-        row, i = k * m, freedoms[k].before
-        while i >= 0:
-            to, share = at + 3 * packed_at[i], load(matrix, row + i)
-            store(b, to, load(b, to) - share * x)
-            store(b, to + 1, load(b, to + 1) - share * y)
-            store(b, to + 2, load(b, to + 2) - share * z)
-            i = freedoms[i].before
-    for p in range(first, end):
-        k, own = freedom_at[p], at + 3 * p
-        row, i = k * m, freedoms[k].before
-        inverse = 1.0 / load(matrix, row + k)
-        x, y, z = load(b, own) * inverse, load(b, own + 1) * inverse, load(b, own + 2) * inverse
-        while i >= 0:
-            to, share = at + 3 * packed_at[i], load(matrix, row + i)
-            x -= share * load(b, to)
-            y -= share * load(b, to + 1)
-            z -= share * load(b, to + 2)
-            i = freedoms[i].before
-        store(b, own, x)
-        store(b, own + 1, y)
-        store(b, own + 2, z)
-
-
-@njit
-def solve_one(b, at, first, end, tree, js):
-    """The same for one. Returns b M⁻¹ b."""
-    freedoms, matrix, freedom_at, packed_at = tree.freedoms, tree.matrix, js.freedom_at, js.packed_at
-    m, at, total = freedoms.shape[0], at - first, 0.0
-    for p in range(end - 1, first - 1, -1):
-        k = freedom_at[p]
-        x, i = load(b, at + p), freedoms[k].before
-        if x == 0.0:
-            continue
-        total += x * x / load(matrix, k * m + k)
-        while i >= 0:
-            to = at + packed_at[i]
-            store(b, to, load(b, to) - load(matrix, k * m + i) * x)
-            i = freedoms[i].before
-    for p in range(first, end):
-        k = freedom_at[p]
-        x, i = load(b, at + p) / load(matrix, k * m + k), freedoms[k].before
-        while i >= 0:
-            x -= load(matrix, k * m + i) * load(b, at + packed_at[i])
-            i = freedoms[i].before
-        store(b, at + p, x)
-    return total
-
-
-@njit
-def answer_loops(b, at, step, first, end, reduced, js):
-    """The same with the answer of the loops, for numbers of b that are `step` apart. Returns b M⁻¹ b without it."""
-    change, after, freedom_at = reduced.change, js.after, js.freedom_at
-    clear(change)
-    for p in range(first, end):
-        value = load(b, at + step * (p - first))
-        store(change, freedom_at[p], value)
-        store(after, p - first, value)
-    total = solve_one(after, 0, first, end, reduced.tree, js)
-    clear(reduced.wanted)
-    call_solve_loops(reduced)
-    for p in range(first, end):
-        store(b, at + step * (p - first), load(change, freedom_at[p]))
-    return total
-
-
-@njit
-def contact_response(i, path, span, rows):
-    """K = Σ J (M⁻¹ Jᵀ) of contact i, as (nn, nt, ns, tt, ts, ss)."""
-    sides, indices, jacobian, response = rows.sides, rows.indices, rows.jacobian, rows.response
-    merged = sides[2 * i].end == sides[2 * i].first
-    nn, nt, ns, tt, ts, ss = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for side in range(2 * i, 2 * i + 2):
-        other, start, k = 2 * i + 1 if merged else side, sides[side].path, 3 * path * side
-        at = 3 * (span * other - sides[other].first)
-        for j in range(sides[side].length):
-            r = at + 3 * indices[start + j]
-            a, b, c = load(jacobian, k), load(jacobian, k + 1), load(jacobian, k + 2)
-            x, y, z = load(response, r), load(response, r + 1), load(response, r + 2)
-            nn, nt, ns = nn + a * x, nt + a * y, ns + a * z
-            tt, ts, ss = tt + b * y, ts + b * z, ss + c * z
-            k += 3
-    return (nn, nt, ns, tt, ts, ss)
-
-
-@njit
-def bound_response(i, path, span, rows):
-    """The same of bound i."""
-    sides, indices, jacobian, response = rows.bound_sides, rows.indices, rows.bound_jacobian, rows.bound_response
-    merged = sides[2 * i].end == sides[2 * i].first
-    total = 0.0
-    for side in range(2 * i, 2 * i + 2):
-        other, start = 2 * i + 1 if merged else side, sides[side].path
-        at = span * other - sides[other].first
-        for j in range(sides[side].length):
-            total += load(jacobian, path * side + j) * load(response, at + indices[start + j])
-    return total
-
-
-@njit
-def put_contact(contact, k, at, responses, system):
-    """The responses of a contact. Where the joints leave it no freedom, no impulse is looked for: its steps are zero."""
-    rigid, alone = system.settings[0].rigid, 0.0
-    if contact.a < rigid:
-        alone += system.bodies[contact.a].inverse_mass
-    if contact.b < rigid:
-        alone += system.bodies[contact.b].inverse_mass
-    slides = k[3] + k[5] > LOCKED * alone
-    if k[0] > LOCKED * alone and slides:
-        put_row(k, responses, at)
-        return
-    for i in range(6):
-        store(responses, at + RESPONSE + i, k[i])
-    store(responses, at + FRICTION_STEP, 0.0)
-    if k[0] > LOCKED * alone:
-        store(responses, at + INVERSE_NORMAL, 1.0 / k[0])
-        return
-    store(responses, at + RESPONSE, OFF)
-    store(responses, at + INVERSE_NORMAL, 0.0)
-    store3(contact.impulse, ZERO)
-
-
-@njit
-def aim_bound(bound, h, drift, system, stepping):
-    """Bias of an ideal motor, and bias and compliance of a soft row, whose rate changes by `drift` in half a drift."""
-    force = system.forces[bound.force]
-    if force.kind == SERVO:
-        bound.bias = drift - force.target
-    if bound.soft < 0:
-        return
-    row = stepping.soft[bound.soft]
-    row.before, row.drift = bound.before - drift, drift
-    k = force.stiffness if force.active != 0 else 0.0
-    bound.compliance = 1.0 / row.resist
-    bound.bias = -(row.push - h * k * row.value + row.keep * row.before) / row.resist + drift
-
-
-# An island as a problem ---------------------------------------------------------------------------------------------------
-
-
-@njit
-def describe_trees(number, problem, reduced, js, tables):
-    """Fill an `IslandProblem`, whose blocks are assemblies. Returns whether it could."""
-    collision, stepping, rows = tables.collision, tables.stepping, js.rows
-    island, members, path = collision.islands[number], collision.members, js.rows.longest[0]
-    for m in range(island.first_member, island.end_member):
-        own = stepping.members[members[m]]
-        if own.end_speed > own.first_speed:
-            at = add_block(members[m], own.first_speed, own.end_speed - own.first_speed, problem)
-            fill_mass(own.first_speed, own.end_speed, at, problem.masses, reduced.tree, js)
-    for i in range(island.first, island.end):
-        coupling = add_coupling(PROBLEM_CONTACTS, i, problem)
-        for side in range(2 * i, 2 * i + 2):
-            if not add_side(coupling, rows.sides[side], 3, 3 * path * side, rows.jacobian, problem, reduced, js):
-                return False
-    for m in range(island.first_member, island.end_member):
-        own = stepping.members[members[m]]
-        for i in range(own.first_bound, own.end_bound):
-            coupling = add_coupling(BOUNDS, i, problem)
-            for side in range(2 * i, 2 * i + 2):
-                own_side, at = rows.bound_sides[side], path * side
-                if not add_side(coupling, own_side, 1, at, rows.bound_jacobian, problem, reduced, js):
-                    return False
-    return describe_loops(problem, reduced, js)
-
-
-@njit
-def fill_mass(first, end, at, masses, tree, js):
-    """masses[at …] = M of packed speeds first … end, from its factors: M = Lᵀ D L."""
-    freedoms, matrix, freedom_at, packed_at = tree.freedoms, tree.matrix, js.freedom_at, js.packed_at
-    m, size = freedoms.shape[0], end - first
-    for p in range(first, end):
-        k = freedom_at[p]
-        pivot, i = load(matrix, k * m + k), k
-        while i >= 0:
-            left, j = (pivot if i == k else pivot * load(matrix, k * m + i)), k
-            while j >= 0:
-                to = at + size * (packed_at[i] - first) + packed_at[j] - first
-                store(masses, to, load(masses, to) + left * (1.0 if j == k else load(matrix, k * m + j)))
-                j = freedoms[j].before
-            i = freedoms[i].before
-
-
-@njit
-def add_side(coupling, side, width, at, jacobian, problem, reduced, js):
-    """Add the J of one side of a contact or bound; nothing for the world. Returns whether there was a block for it."""
-    if side.length == 0:
-        return True
-    indices, block = js.rows.indices, block_at(js.rows.indices[side.path], problem, reduced, js)
-    to = rows_at(coupling, block, width, problem) if block >= 0 else -1
-    if to < 0:
-        return False
-    packed, size = problem.blocks[block].packed, problem.blocks[block].speeds
-    for j in range(side.length):
-        for r in range(width):
-            k = to + size * r + indices[side.path + j] - packed
-            store(problem.jacobian, k, load(problem.jacobian, k) + load(jacobian, at + width * j + r))
-    return True
-
-
-@inlined
-def block_at(packed, problem, reduced, js):
-    """The block of a packed speed, or −1."""
-    body = js.assemblies[js.assembly_of[reduced.tree.freedoms[js.freedom_at[packed]].node]].body
-    return problem.block_of[body] if body >= 0 else -1
-
-
-@njit
-def describe_loops(problem, reduced, js):
-    """The rows of the loops of the blocks that a problem has: G w⁺ = −G w⁻. Returns whether all had room."""
-    system = reduced.system
-    for j in range(system.joints.shape[0]):
-        joint = system.joints[j]
-        if joint.active == 0 or not is_described(joint, problem, reduced, js):
-            continue
-        for row in range(joint.row, joint.row + joint.rows):
-            if reduced.independent[row] == 0:
-                continue
-            k = problem.counts[EQUATIONS]
-            coupling = add_coupling(EQUATIONS, row, problem)
-            store(problem.wanted, k, -load(js.loop_rates, row))
-            store(problem.compliance, k, 0.0)
-            for i in range(joint.first, joint.last):
-                incidence = system.incidences[i]
-                node, r = reduced.node_of_row[incidence.body], row - incidence.row
-                covers = 0 <= r < (3 if incidence.is_point != 0 else incidence.rows)
-                if covers and node >= 0 and not add_loop_row(coupling, node, incidence, r, problem, reduced, js):
-                    return False
-    return True
-
-
-@njit
-def is_described(joint, problem, reduced, js):
-    """Whether the bodies of a loop are in the blocks of a problem."""
-    for i in range(joint.first, joint.last):
-        node = reduced.node_of_row[reduced.system.incidences[i].body]
-        if node >= 0:
-            body = js.assemblies[js.assembly_of[node]].body
-            return body >= 0 and problem.block_of[body] >= 0
-    return False
-
-
-@njit
-def add_loop_row(coupling, node, incidence, row, problem, reduced, js):
-    """Add a row of a loop on the velocities of a link. Returns whether there was room."""
-    tree, path = reduced.tree, js.paths[2 * node]
-    nodes, motion, columns = tree.nodes, tree.motion, tree.columns
-    block = problem.block_of[js.assemblies[js.assembly_of[node]].body]
-    at = rows_at(coupling, block, 1, problem)
-    if at < 0:
-        return False
-    f, g = incidence_row(incidence, row, reduced.system.jacobian)
-    while node >= 0:
-        for k in range(nodes[node].first, nodes[node].last):
-            to = at + js.rows.indices[path] - problem.blocks[block].packed
-            value = dot(load3(columns[k].linear), f) + dot(load3(columns[k].angular), g)
-            store(problem.jacobian, to, load(problem.jacobian, to) + value)
-            path += 1
-        g = add(g, cross(load3(motion[node].r), f))
-        node = nodes[node].parent
-    return True
 
 
 # The tasks of a step ------------------------------------------------------------------------------------------------------

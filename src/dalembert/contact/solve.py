@@ -3,18 +3,24 @@
 Islands are independent problems, which threads may share. A sweep over an island goes contact by contact, bound by bound, and
 then over all joints at once. Every few sweeps shock propagation carries the load of stacks down, as long as it helps;
 where it does not, it is not tried again for some steps. An island that one sweep solved in the last step is likely to be
-at rest, and gets a sweep before anything else.
+at rest, and gets a sweep before anything else. What sweeps leave above its aim goes to the converging solver, unless the
+user gave a number of sweeps; at rest it goes there directly, as its impulses change little.
+
+In order: the impulses of a step, the converging solver and the aim, Gauss–Seidel, and jobs of threads.
 """
+
+import math
 
 from ..collide.tables import CONTACTS, ISLANDS, NEED_ROOM
 from ..core.jit import njit
-from ..core.math3 import load3, norm
+from ..core.math3 import dot, load3, norm
 from ..core.simd import clear
 from ..core.status import OK
 from .joints import solve_joints
 from .parallel import (
     CORRECT_ISLANDS,
     CORRECT_ISLANDS_IN_TURN,
+    LOAD,
     RESIDUAL,
     SOLVE_ISLANDS,
     SOLVE_ISLANDS_IN_TURN,
@@ -82,6 +88,13 @@ def solve_impulses(tables):
     return report.status
 
 
+# The converging solver --------------------------------------------------------------------------------------------------
+
+SMALL = 300  # contacts
+TRIALS = 3  # of it on an island: where one fails, the next starts from more sweeps
+SWEEPS_BETWEEN = 100
+
+
 @njit
 def finish_islands(tables):
     """Solve each island that sweeps left unsolved by the converging solver. Returns a status: NEED_ROOM where that is not at
@@ -93,55 +106,96 @@ def finish_islands(tables):
         if callbacks.finisher == 0:
             tables.stepping.report[0].wants_finisher = 1
             return NEED_ROOM
-        status = call_finisher(i, tables)
+        status = finish(i, tables)
         if status != OK:
+            return status
+    return OK
+
+
+@njit
+def finish(number, tables):
+    """Solve an island by the converging solver, from where sweeps left it. Returns a status."""
+    island = tables.collision.islands[number]
+    set_passes(FINISHED, island, tables)
+    for trial in range(TRIALS):
+        if trial > 0:
+            move_impulses(LOAD, island, tables)
+            status = sweep(island, SWEEPS_BETWEEN, False, False, tables)
+            if status != OK:
+                return status
+        status = call_finisher(number, tables)
+        if status != OK or island.residual <= island.aim:
             return status
     return OK
 
 
 # What a step is to reach. An island that is small, or at rest, is solved to the tolerance. In a large one that moves, the
 # residual is to be a small part of its speed; less than a small part of what its weight adds in a step is not needed.
-SMALL = 300  # contacts
 RELATIVE, OF_WEIGHT = 1e-3, 0.01
-RESTING = 1.0  # of what the weight adds to the speed in a step: slower islands are at rest
+RESTING = 0.1  # of what the weight adds to the speed in a step: slower islands are at rest
+MANY_SWEEPS = 100  # most sweeps over a large island that moves: a factorization of it takes as long as dozens
 
 
 @njit
-def aim_of(island, tables):
-    """The residual that an island is to reach, m/s."""
+def set_aim(island, tables):
+    """Whether an island is at rest, and the residual that it is to reach, m/s."""
     options, collision = tables.stepping.options[0], tables.collision
-    if options.finishes == 0 or island.end - island.first <= SMALL:
-        return options.tolerance
-    speed, weight = 0.0, 0.0
+    island.aim, island.resting = options.tolerance, 0
+    if options.finishes == 0:
+        return
+    square, weight, count = 0.0, 0.0, island.end_member - island.first_member
     for m in range(island.first_member, island.end_member):
         kin, body = tables.system.kinematics[collision.members[m]], tables.system.bodies[collision.members[m]]
-        speed = max(speed, norm(load3(kin.v)))
-        weight = max(weight, options.dt * body.inverse_mass * norm(load3(kin.force)))
-    if speed <= RESTING * weight:
-        return options.tolerance
-    return max(options.tolerance, RELATIVE * speed, OF_WEIGHT * weight)
+        v, force = load3(kin.v), load3(kin.force)
+        square += dot(v, v)
+        weight = max(weight, options.dt * body.inverse_mass * norm(force))
+    speed = math.sqrt(square / max(count, 1))
+    island.resting = 1 if speed <= RESTING * weight else 0
+    if island.end - island.first > SMALL and island.resting == 0:
+        island.aim = max(options.tolerance, RELATIVE * speed, OF_WEIGHT * weight)
+
+
+# Gauss–Seidel -----------------------------------------------------------------------------------------------------------
+
+FINISHED = 1 << 20  # `passes` of an island that the converging solver took on
 
 
 @njit
 def solve_island(number, tables):
-    """Gauss–Seidel on one island, to the tolerance or the most sweeps: writes its impulses, `motion`, and its iterations and
+    """Gauss–Seidel on one island, to its aim or the most sweeps: writes its impulses, `motion`, and its iterations and
     residual. Returns a status."""
-    collision, stepping = tables.collision, tables.stepping
-    options, island = stepping.options[0], collision.islands[number]
-    by_rows = in_joint_space(tables)
-    jointed, resting = island.jointed != 0 and not by_rows, not by_rows and was_resting(island, tables)
-    status, propagates = OK, not by_rows and not is_waiting(island, tables)
-    island.iterations, island.residual, island.aim = 0, 0.0, aim_of(island, tables)
+    stepping, island = tables.stepping, tables.collision.islands[number]
+    options, by_rows, last = stepping.options[0], in_joint_space(tables), passes_of(island, tables)
+    status, most, propagates = OK, options.iterations, not by_rows and not is_waiting(island, tables)
+    island.iterations, island.residual = 0, 0.0
+    set_aim(island, tables)
     if by_rows:
         call_rows(WARM_START_ROWS, island, tables)
     else:
         start_island(island, tables)
-    if jointed:
+    if island.jointed != 0 and not by_rows:
         call_limits(APPLY_WARM_START, 0.0, stepping.motion, tables)
         status = solve_joints(tables)
+    rested = last == FINISHED and island.resting != 0
+    if rested:  # the impulses of the last step are right, or the converging solver is needed again
+        most, propagates = 1, False
+    elif island.aim > options.tolerance:
+        most = max(most, MANY_SWEEPS)
+    if status == OK:
+        status = sweep(island, most, propagates, not by_rows and (rested or last == 1), tables)
+    set_passes(FINISHED if rested and island.residual <= island.aim else island.iterations, island, tables)
+    return status
+
+
+@njit
+def sweep(island, most, propagates, resting, tables):
+    """So many sweeps over an island, or fewer to its aim; with shock propagation if it `propagates`, which an island that may
+    be `resting` gets after a first sweep has failed. Returns a status."""
+    end = island.iterations + most
+    jointed, status = island.jointed != 0 and not in_joint_space(tables), OK
     if resting:
         save_start(island, tables)
-    while island.iterations < options.iterations and status == OK:
+    while island.iterations < end and status == OK:
         if propagates and not resting and island.iterations % EVERY == 0:
             outcome = propagate_shocks(island, tables)
             propagates = outcome == HELPED
@@ -154,19 +208,18 @@ def solve_island(number, tables):
             continue
         resting = False
         if jointed:
-            status = call_limits(SWEEP_LIMITS, 0.0, stepping.motion, tables)
-            change = max(change, stepping.answer[0])
+            status = call_limits(SWEEP_LIMITS, 0.0, tables.stepping.motion, tables)
+            change = max(change, tables.stepping.answer[0])
             if status == OK and island.end > island.first:
                 status = solve_joints(tables)
         island.iterations += 1
-        if change <= island.aim or island.iterations == options.iterations:
+        if change <= island.aim or island.iterations == end:
             island.residual = over_contacts(RESIDUAL, island, tables)
             if jointed:
                 island.residual = max(island.residual, limits_value(LIMITS_RESIDUAL, tables))
             if island.residual <= island.aim:
                 break
     move_impulses(STORE, island, tables)
-    store_passes(island, tables)
     return status
 
 
@@ -191,21 +244,22 @@ def set_waits(steps, island, tables):
 
 
 @njit
-def was_resting(island, tables):
-    """Whether one sweep was enough for all its bodies in the last step."""
+def passes_of(island, tables):
+    """The sweeps of the last step, where they were the same for all its bodies; else 0."""
     members, passes = tables.collision.members, tables.stepping.passes
+    first = passes[members[island.first_member]]
     for m in range(island.first_member, island.end_member):
-        if passes[members[m]] != 1:
-            return False
-    return True
+        if passes[members[m]] != first:
+            return 0
+    return first
 
 
 @njit
-def store_passes(island, tables):
+def set_passes(sweeps, island, tables):
     """Write the sweeps of this step for each body of an island."""
     members, passes = tables.collision.members, tables.stepping.passes
     for m in range(island.first_member, island.end_member):
-        passes[members[m]] = island.iterations
+        passes[members[m]] = sweeps
 
 
 @njit

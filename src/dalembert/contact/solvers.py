@@ -54,7 +54,12 @@ class ContactSolver(NamedTuple):
 SOLVERS: Registry[ContactSolver] = Registry("solver", "dalembert.contact", "SOLVER_FILES")
 DEFAULT = "gauss_seidel"
 # It is part of the step: see `solve`.
-SOLVERS.add(DEFAULT, ContactSolver("real time: Gauss–Seidel with warm start", 20, 1e-6, "m/s", 1e-5))
+SOLVERS.add(
+    DEFAULT,
+    ContactSolver(
+        "Gauss–Seidel with warm start, then the converging solver where that is needed", 20, 1e-6, "m/s", 1e-5
+    ),
+)
 
 
 # The tables of a step ---------------------------------------------------------------------------------------------------
@@ -107,10 +112,17 @@ def make_stepping(
             "bounds": bounds, "slow": slowness(system), "members": members_of(system, len(bounds)),
             "state_of_bodies": np.zeros(0),
         }  # fmt: skip
+    bounds = joint_space["bounds"]
     return allocate(
         Stepping, sizes, options=options, soft=soft, support_system=np.zeros(SIZE_OF_SYSTEM), walls=np.zeros(0),
-        **joint_space,
+        numbers_of_bounds=numbers_of(bounds), numbers_of_soft=numbers_of(soft), saved_bounds=numbers_of(bounds).copy(),
+        saved_soft=numbers_of(soft).copy(), **joint_space,
     )  # fmt: skip
+
+
+def numbers_of(records: Any) -> np.ndarray:
+    """The memory of records of 8-byte fields as numbers."""
+    return np.frombuffer(records.data, np.float64) if len(records) else np.zeros(0)
 
 
 def members_of(system: System, bounds: int) -> Any:

@@ -227,6 +227,13 @@ class Stepping(NamedTuple):
     kick: Any = column("MOTION * (bodies + 1)", unit="m/s, rad/s", doc="what forces add to the velocities in a step")
     bounds: Any = column(dtype=BOUND)
     soft: Any = column(dtype=SOFT)
+    numbers_of_bounds: Any = column(doc="the memory of `bounds`, number by number")
+    numbers_of_soft: Any = column(doc="likewise of `soft`")
+    saved_bounds: Any = column(doc="these at the start of the step")
+    saved_soft: Any = column(doc="likewise")
+    saved_counts: Any = column(
+        "5", np.int64, doc="FIRST_PAIR, PAIRS and the axes of collision detection, likewise; detections since"
+    )
     # Fast bodies
     thickness: Any = column("bodies", unit="m", doc="half the least thickness of each body, infinite without a shape")
     swing: Any = column("bodies", unit="m", doc="how far from the centre of a body its rotation moves points")
@@ -250,6 +257,7 @@ class Stepping(NamedTuple):
     contact_rates: Any = column("3 * contacts", unit="m/s", doc="of contacts in joint coordinates: see RATES")
     state_of_bodies: Any = column(doc="the state of the bodies, where that of the step is in joint coordinates")
     timer: Any = column("TIMER_SIZE", doc="see `core.profiler`")
+    saved_passes: Any = column("2 * bodies", np.int64, doc="`passes` and `waits` at the start of the step")
     passes: Any = column("bodies", np.int64, doc="sweeps of the solver in the last step, over the island of each body")
     waits: Any = column("bodies", np.int64, doc="steps without shock propagation left, since it did not help")
     slow: Any = column("bodies", unit="s", doc="for how long each body has been slow; −∞ of what never sleeps")

@@ -287,7 +287,7 @@ def row_starts(nodes, placed, head, neighbour, position, first, start):
 
 # LU factorization of a matrix of 6×6 blocks inside its envelope (skyline), for systems of a few unknowns a body --------
 #
-# The pattern is symmetric, the values need not be: sliding friction makes them unsymmetric (see contact/interior_point).
+# The pattern is symmetric, the values need not be: sliding friction makes them unsymmetric (see contact/cone_problem).
 # The lower triangle is stored by rows and the upper one by columns, so that every inner product runs over two contiguous
 # pieces:
 #

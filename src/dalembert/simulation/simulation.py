@@ -65,7 +65,7 @@ class Simulation(Advancing, Results, Controls, Motions, Inspection):
     coordinates : "maximal", the poses of all bodies, with joints as constraints; or "joint", the coordinates of hinges,
         sliders, cylindrical, universal and ball joints, with loops alone as constraints (see `Articulation`); or your own
         `GeneralizedCoordinates`, or a function of the scene that makes them. Time steps in joint coordinates are for robots
-        and what they touch, by "gauss_seidel" only. Use "maximal" for piles.
+        and what they touch. Use "maximal" for piles.
     constraint_solver : of J W Jᵀ λ = b: "ldl", direct and in linear time, or an iterative solver, for comparison and for
         meshes of many loops: "bicgstab", "conjugate_gradient", "minres", "gauss_seidel" or "jacobi", or an `IterativeSolver`
         with its preconditioner, equilibration and tolerance. Joint coordinates and hold="penalty" take "ldl" only.

@@ -21,10 +21,14 @@ class TimeStepping(FixedSteps):
     Parameters
     ----------
     dt : step, s.
-    solver : of contact: "gauss_seidel" (real time; stops when the residual of the contact law is below `tolerance`, in m/s)
-        or "converging", also called "interior_point" (converges to `tolerance` times the typical speed of the step).
-    iterations : largest number of iterations of the solver in a step; default 20 and 1000, and 400 in joint coordinates.
-    tolerance : default 1e-6 and 1e-10.
+    solver : of contact: "gauss_seidel" (passes over the contacts until the residual of the contact law is below `tolerance`,
+        in m/s; what touches each other and is not solved by 20 of them goes to the converging solver), or "converging", also
+        called "interior_point" (that solver alone, to `tolerance` times the typical speed of the step).
+    iterations : largest number of iterations of the solver in a step. For "gauss_seidel" it is a budget: steps end with it,
+        solved or not; without it, they are solved. "converging" makes 1000 at most.
+    tolerance : default 1e-6 and 1e-10. Bodies in motion with more than 300 contacts on each other are solved by
+        "gauss_seidel" to the largest of `tolerance`, a thousandth of their speed (root mean square) and a hundredth of what
+        gravity adds to it in a step.
     threads : number of threads; results are bit-identical for any. It pays from some thousands of contacts.
     sleep_after : s; bodies that touch, and have all moved slower than a hundredth of the size of the smallest per second for
         so long, sleep until another body touches them or the state is changed. Not bodies with joints, springs or forces of

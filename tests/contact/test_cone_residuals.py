@@ -6,8 +6,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dalembert.contact import cone
-from dalembert.contact.converge import solve
-from dalembert.contact.interior_point_system import natural_map
+from dalembert.contact.cone import natural_map
+from dalembert.contact.cone_solver import solve
 from dalembert.core.kernel import array, kernel, out
 
 from .problems import stack
