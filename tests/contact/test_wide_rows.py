@@ -15,10 +15,10 @@ DT = 1 / 120
 SLOW = pytest.mark.skipif(jit.DISABLED, reason="takes minutes without compilation")
 
 
-def heap(layers=9, across=4, seed=3):
+def heap(layers=9, across=4, seed=3, restitution=0.0):
     """Boxes, hulls and balls of different sizes in a bin, so that pairs have one to four points."""
     rng = np.random.default_rng(seed)
-    scene = dal.Scene("heap", material=dal.Material(0.4))
+    scene = dal.Scene("heap", material=dal.Material(0.4, restitution))
     scene.add_obstacle("ground", dal.HalfSpace())
     for i, (x, y) in enumerate(((-1, 0), (1, 0), (0, -1), (0, 1))):
         scene.add_obstacle(f"side {i}", dal.Box(0.2 if x else 3, 0.2 if y else 3, 4), position=(1.0 * x, 1.0 * y, 2.0))
@@ -70,6 +70,21 @@ def test_four_wide_is_what_contact_by_contact_is(make, monkeypatch):
     assert shared >= 4, "no island was large enough"
     assert wide._driver._tables.wide.size > 0 == single._driver._tables.wide.size
     assert wide._driver.report.iterations[0] == single._driver.report.iterations[0]
+
+
+@SLOW
+def test_impacts_in_groups_are_those_of_contact_by_contact(monkeypatch):
+    """Up to the first step in which rounding decides who bounces first."""
+    wide, single = (run_of(heap(restitution=0.5), monkeypatch, which, iterations=200) for which in (True, False))
+    bounced = 0
+    for _ in range(60):
+        for run in (wide, single):
+            run.advance(DT)
+        impacts = wide._driver._tables.impacts
+        bounced += sum(np.count_nonzero(impacts[3 * i.first : 3 * i.end : 3]) for i in large_islands(wide))
+        assert np.abs(wide.state.position - single.state.position).max() < 1e-12
+    assert bounced > 100, "no large island bounced"
+    assert wide.report.energy_residual == pytest.approx(single.report.energy_residual, rel=1e-6)
 
 
 @SLOW

@@ -526,8 +526,21 @@ def load_speeds(h, y, tables):
     """Fill `motion` with the velocities without impulses: from the momenta in y, which forces over h have changed."""
     if in_joint_space(tables):
         call_coordinates(FREE_SPEEDS, h, y, tables.stepping.answer, tables)
-    else:
-        load_motion(y, tables.system.bodies, tables.system.kinematics, tables.stepping.motion)
+        return
+    load_motion(y, tables.system.bodies, tables.system.kinematics, tables.stepping.motion)
+    if tables.system.commands.shape[0] > 0:
+        copy_given(tables)
+
+
+@njit
+def copy_given(tables):
+    """The velocities of kinematic bodies, which are members of no island, from `motion` to the other packed velocities."""
+    stepping, commands = tables.stepping, tables.system.commands
+    for i in range(commands.shape[0]):
+        at = MOTION * commands[i].body
+        for k in range(at, at + SPEEDS if at >= 0 else at):
+            store(stepping.search_motion, k, load(stepping.motion, k))
+            store(stepping.support_motion, k, load(stepping.motion, k))
 
 
 @njit

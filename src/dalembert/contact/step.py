@@ -103,6 +103,7 @@ from .tables import (
     three,
 )
 
+LOOKS = 4  # entry of `saved_counts`: how often the step has looked for contacts
 MOST_LOOKS = 16  # of collision detection in a step
 MOST_IMPACTS = 64  # of fast bodies in half a step
 SWEEPS_OF_IMPACTS = 200  # most sweeps of the solver at an impact of a fast body, or more if the user allows
@@ -136,7 +137,7 @@ def run_steps(y, dydt, stop, tables):
 
 # A step that stops half-way, because a table is too short or the converging solver is not at hand, is made again from its
 # start, with the same bits. So all that persists from step to step, beside the state, is put back. Pairs of the step before
-# are there still, in the other half of their table.
+# are there still, in the other half of their table, unless detection looked more than once.
 
 
 @njit
@@ -149,6 +150,7 @@ def save_memory(counts, stepping):
     copy(stepping.saved_soft, stepping.numbers_of_soft)
     saved = stepping.saved_counts
     saved[0], saved[1], saved[2], saved[3] = counts[FIRST_PAIR], counts[PAIRS], counts[SWEEP_AXIS], counts[STRIP_AXIS]
+    saved[LOOKS] = 0
 
 
 @njit
@@ -160,7 +162,9 @@ def restore_memory(counts, stepping):
     copy(stepping.numbers_of_bounds, stepping.saved_bounds)
     copy(stepping.numbers_of_soft, stepping.saved_soft)
     saved = stepping.saved_counts
-    counts[FIRST_PAIR], counts[PAIRS], counts[SWEEP_AXIS], counts[STRIP_AXIS] = saved[0], saved[1], saved[2], saved[3]
+    counts[SWEEP_AXIS], counts[STRIP_AXIS] = saved[2], saved[3]
+    if saved[LOOKS] <= 1:
+        counts[FIRST_PAIR], counts[PAIRS] = saved[0], saved[1]
 
 
 @njit
@@ -400,6 +404,7 @@ def find_and_solve(h, with_forces, first, y, dydt, tables):
 def detect(y, tables):
     """Find the contacts of bodies at the state y, within their `travel`. Returns a status."""
     bodies = tables.system.settings[0].rigid
+    tables.stepping.saved_counts[LOOKS] += 1
     detector, data = tables.callbacks[0].detector, tables.callbacks[0].detector_data
     status = call_pointer(detector, data, bodies, tables.stepping.options[0].margin, y, y)
     if status != OK:

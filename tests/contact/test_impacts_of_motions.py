@@ -1,0 +1,88 @@
+"""Impacts with bodies that move by command: against Newton's law in the frame of the moving body, at any speed."""
+
+import numpy as np
+import pytest
+from numba import njit
+
+import dalembert as dal
+
+DT = 0.01
+
+
+def scene_of_impacts(restitution, friction=0.0, gravity=(0, 0, 0)):
+    return dal.Scene("impacts with motions", gravity=gravity, material=dal.Material(friction, restitution))
+
+
+def velocity(run, name, mass):
+    return run.trajectory.momentum.sel(body=name).values / mass
+
+
+@pytest.mark.parametrize("restitution", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("speed", [2.0, 30.0, 300.0])
+def test_a_paddle_of_any_speed_hits_a_ball_at_rest(restitution, speed):
+    scene = scene_of_impacts(restitution)
+    scene.add_body("paddle", dal.Box(0.02, 1, 1), motion="set", velocity=(speed, 0, 0))
+    scene.add_body("ball", dal.Sphere(0.1), mass=0.7, position=(0.31, 0.1, 0))
+    run = dal.Simulation(scene, dt=DT).advance(0.3)
+    v = velocity(run, "ball", 0.7)[-1]
+    assert v == pytest.approx(((1.0 + restitution) * speed, 0.0, 0.0), rel=1e-9, abs=1e-9 * speed)
+    assert run.report.work["paddle"] == pytest.approx(0.7 * (1.0 + restitution) * speed**2, rel=1e-9)
+    assert run.report.energy_residual < 1e-9 and run.report.momentum_residual < 1e-9
+
+
+@pytest.mark.parametrize("speed", [5.0, 80.0, 400.0])
+def test_a_ball_does_not_pass_a_plate_that_moves_towards_it(speed):
+    @njit
+    def sweep(t):
+        return (20.0 * t, 0.0, 0.0)
+
+    scene = scene_of_impacts(1.0)
+    scene.add_body("plate", dal.Box(0.02, 2, 2), motion=sweep)
+    scene.add_body("ball", dal.Sphere(0.05), mass=1.0, position=(1.3, 0.1, 0.2), velocity=(-speed, 0, 0))
+    run = dal.Simulation(scene, dt=DT).advance(0.2)
+    assert velocity(run, "ball", 1.0)[-1] == pytest.approx((speed + 40.0, 0.0, 0.0), rel=1e-9, abs=1e-6)
+    position = run.trajectory.position
+    assert (position.sel(body="ball").values[:, 0] > position.sel(body="plate").values[:, 0]).all()
+    assert run.report.energy_residual < 1e-9
+
+
+@pytest.mark.parametrize("restitution", [0.5, 1.0])
+def test_a_ball_bounces_from_a_fast_belt_as_from_one_that_stands_still(restitution):
+    found = []
+    for surface in (None, (50.0, 0.0, 0.0)):
+        scene = scene_of_impacts(restitution, gravity=(0, 0, -9.81))
+        tilt = (np.cos(0.2), 0.0, np.sin(0.2), 0.0)
+        scene.add_obstacle("belt", dal.Box(20, 1, 0.2), orientation=tilt, surface_velocity=surface)
+        scene.add_body("ball", dal.Sphere(0.1), mass=1.0, position=(0, 0, 1))
+        run = dal.Simulation(scene, dt=DT).advance(1.0)
+        assert run.report.contact.impacts == 0  # a surface that moves along itself meets nothing
+        found.append(run.trajectory.position.sel(body="ball").values)
+    assert np.allclose(found[0], found[1], atol=1e-9)
+
+
+@pytest.mark.parametrize("restitution", [0.5, 1.0])
+def test_what_rests_on_a_table_that_accelerates_does_not_bounce(restitution):
+    @njit
+    def table(t):
+        return (0.0, 0.0, 0.1 * np.sin(9.0 * t) - 0.9 * t)  # up to 8.1 m/s², where a bounce needs g
+
+    scene = scene_of_impacts(restitution, 0.4, (0, 0, -9.81))
+    scene.add_body("table", dal.Box(1, 1, 0.1), motion=table)
+    scene.add_body("box", dal.Box(0.1, 0.1, 0.1), mass=1.0, position=(0, 0, 0.1))
+    run = dal.Simulation(scene, dt=1e-3, frames=200, iterations=500).advance(2.0)
+    position = run.trajectory.position
+    height = position.sel(body="box").values[:, 2] - position.sel(body="table").values[:, 2]
+    assert np.abs(height - 0.1).max() < 1e-5
+    assert run.report.energy_residual < 1e-9
+
+
+def test_a_paddle_drives_a_row_of_balls_within_one_step():
+    """Each impact of the paddle on a ball at rest gives it twice the speed of the paddle, which it hands on to the last ball
+    at rest; so all fly at that speed in the end."""
+    scene = scene_of_impacts(1.0)
+    scene.add_body("paddle", dal.Box(0.1, 1, 1), motion="set", velocity=(1.0, 0, 0))
+    for i in range(3):
+        scene.add_body(f"ball {i}", dal.Sphere(0.1), mass=1.0, position=(0.1505 + 0.2005 * i, 0, 0))
+    run = dal.Simulation(scene, dt=DT).advance(DT)
+    assert [velocity(run, f"ball {i}", 1.0)[-1, 0] for i in range(3)] == pytest.approx([2.0, 2.0, 2.0], abs=1e-12)
+    assert run.report.work["paddle"] == pytest.approx(6.0, abs=1e-12)
