@@ -160,7 +160,7 @@ def test_the_tables_of_a_run_are_found_and_unknown_names_are_told():
     assert "kinematics: 2 of 2 rows" in run.debug("kinematics")
     assert "momentum (kg m²/s)" in run.debug("kinematics")
     assert run.debug("collision.contacts").startswith("collision.contacts: 0 of ")
-    assert {"system.bodies", "elements.springs", "collision.pairs", "stepping.motion", "problem.speeds"} <= {
+    assert {"system.bodies", "elements.springs", "collision.pairs", "stepping.motion", "cone_problem.speeds"} <= {
         line.split()[0] for line in run.debug().splitlines()
     }
     with pytest.raises(ValueError, match=r"no table is called 'contcts'; there are system.bodies, "):

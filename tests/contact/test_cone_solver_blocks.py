@@ -189,7 +189,9 @@ def test_a_double_pendulum_strikes_alike_in_joint_and_body_coordinates():
     turns = [np.array([[0.0, 0.0], [-1.0, 0.0], [0.0, 0.0]]), np.array([[0.0, 0.0], [0.0, -1.0], [0.0, 0.0]])]
     inertia = [m * length**2 / 12.0 * np.eye(3) for m in masses]
     mass = sum(m * c.T @ c + t.T @ i @ t for m, c, t, i in zip(masses, centres, turns, inertia, strict=True))
-    wall = contact(1, 2, (-1.0, 0.0, 0.2), np.zeros(3), np.zeros(3), mu)._replace(a=2, b=1, arm_b=0.5 * length * along[1])
+    wall = contact(1, 2, (-1.0, 0.0, 0.2), np.zeros(3), np.zeros(3), mu)._replace(
+        a=2, b=1, arm_b=0.5 * length * along[1]
+    )
     joint = solved(make([mass], [rates], [Contact({0: wall.frame @ tip}, mu)]))
 
     bodies = [
@@ -232,7 +234,9 @@ def test_contacts_that_cannot_all_stick_press_until_one_slides(misfit):
             for x, z, b in ((-0.5, -0.5, 0.0), (0.5, -0.5 + misfit, 1e-3))]  # fmt: skip
     keel = Row({0: np.array([0.0, 1.0, 0.0, 0.0, 0.0, 0.0])}), Row({0: np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0])})
     made = problem([box()], feet)
-    contacts = [Contact({0: j}, c.friction, c.bias) for j, c in zip(np.split(dense(made)[1], 2), made.cones, strict=True)]
+    contacts = [
+        Contact({0: j}, c.friction, c.bias) for j, c in zip(np.split(dense(made)[1], 2), made.cones, strict=True)
+    ]
     p = solved(make([dense(made)[0]], [made.speeds], contacts, list(keel)))
     assert natural_map(p) <= 1e-12
     used = np.hypot(*p.cones.impulse[:, 1:].T) / (0.5 * p.cones.impulse[:, 0])

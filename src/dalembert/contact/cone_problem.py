@@ -37,12 +37,12 @@ from .island_problem import MOST_BLOCKS as BLOCKS
 SOLVED, NOT_CONVERGED, NEED_MORE, NOT_FINITE = range(4)
 
 # Input: the counts, the most factorizations, the tolerance in m/s and relative to the typical speed, whether the impulses are a
-# start (`warm`), and whether `speeds` are those after them (`moved`) or w_free. Output: factorizations, the tolerance (m/s, the
+# start (`warm`). Output: factorizations, the tolerance (m/s, the
 # larger of both), the typical speed (m/s), the residual of the result (m/s), its parts (see Residuals), and its worst contact.
 # `regularization` and `symmetric` belong to the solver.
 STEP = np.dtype(
     [("blocks", "i8"), ("contacts", "i8"), ("rows", "i8"), ("speeds", "i8"), ("edges", "i8"), ("max_iterations", "i8"),
-     ("tolerance", "f8"), ("relative", "f8"), ("warm", "i8"), ("moved", "i8"), ("iterations", "i8"), ("speed", "f8"), ("residual", "f8"), ("symmetric", "i8"),
+     ("tolerance", "f8"), ("relative", "f8"), ("warm", "i8"), ("iterations", "i8"), ("speed", "f8"), ("residual", "f8"), ("symmetric", "i8"),
      ("regularization", "f8"), ("cone", "f8"), ("dual", "f8"), ("complementarity", "f8"), ("natural_map", "f8"),
      ("joints", "f8"), ("balance", "f8"), ("worst", "i8")],
     align=True,
@@ -85,7 +85,7 @@ class ConeProblem(NamedTuple):
     cones: Any = column("contacts", CONE, used="step[0].contacts")
     rows: Any = column("rows", ROW, used="step[0].rows")
     jacobian: Any = column("jacobian", doc="J and g, block by block")
-    speeds: Any = column("speeds", unit="m/s, rad/s", doc="in: w_free, or w with the impulses of the start; out: w")
+    speeds: Any = column("speeds", unit="m/s, rad/s", doc="in: w_free; out: w")
     # Workspace
     free: Any = column("speeds", unit="m/s, rad/s", doc="w_free")
     vectors: Any = column("VECTORS * speeds")

@@ -87,8 +87,7 @@ def prepare(problem):
         row.response = own_response(problem, row.blocks, row.at, 0)
         if step.warm == 0:
             row.impulse = 0.0
-        if step.moved == 0:
-            row.impulse = min(row.most, max(row.least, row.impulse))
+        row.impulse = min(row.most, max(row.least, row.impulse))
         check += row.response + abs(row.target) + row.compliance + abs(row.impulse)
     set_start(problem)
     step.speed = typical_speed(problem)
@@ -104,21 +103,20 @@ def set_start(problem):
     step, vectors = problem.step[0], problem.vectors
     for i in range(step.contacts):
         cone = problem.cones[i]
-        p = load3(cone.impulse)
-        store3(cone.p, p if step.moved != 0 else project_coulomb(p, cone.friction))
+        store3(cone.p, project_coulomb(load3(cone.impulse), cone.friction))
     for i in range(step.rows):
         problem.rows[i].force = problem.rows[i].impulse
     for k in range(step.speeds):
         store(problem.free, k, load(problem.speeds, k))
-    if step.moved != 0:
-        add_responses(problem, -1.0, problem.free)
-    elif step.warm != 0:
+    if step.warm != 0:
         add_responses(problem, 1.0, problem.speeds)
     for k in range(step.speeds):
         store(vectors, POINT * step.speeds + k, load(problem.speeds, k))
 
 
 CONSISTENT = 0.01  # of the tolerance: an imbalance that changes no residual by more than a few such parts
+
+ROUNDED = 1e-15  # of what an impulse changes a speed by: so much is rounding
 
 
 @njit
@@ -129,7 +127,10 @@ def store_best(problem, residual):
     step, vectors = problem.step[0], problem.vectors
     if not residual < step.residual:
         return
-    is_consistent = balance(problem) <= CONSISTENT * step.tolerance
+    largest = 0.0
+    for i in range(step.contacts):
+        largest = max(largest, problem.cones[i].compliance * problem.cones[i].p[0])
+    is_consistent = balance(problem) <= max(CONSISTENT * step.tolerance, ROUNDED * largest)
     for k in range(step.speeds):
         store(vectors, SAVED * step.speeds + k, load(vectors, POINT * step.speeds + k))
         store(vectors, POINT * step.speeds + k, load(problem.free, k))

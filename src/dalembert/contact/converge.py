@@ -62,14 +62,14 @@ class Converging(NamedTuple):
 
 
 @njit
-def load_island(number, moved, velocities, tables, work):
-    """Fill the problem with an island, its impulses and the packed speeds in `velocities`, which are those after the impulses
-    if `moved`. Returns whether it could."""
+def load_island(number, velocities, tables, work):
+    """Fill the problem with an island, its impulses, and the packed speeds without them in `velocities`. Returns whether it
+    could."""
     if not describe_island(number, work.island, tables):
         return False
     counts, step = work.island.counts, work.problem.step[0]
     step.blocks, step.contacts, step.speeds = counts[BLOCKS], counts[PROBLEM_CONTACTS], counts[PROBLEM_SPEEDS]
-    step.rows, step.warm, step.moved = counts[BOUNDS] + counts[EQUATIONS], 1, 1 if moved else 0
+    step.rows, step.warm = counts[BOUNDS] + counts[EQUATIONS], 1
     step.max_iterations, step.tolerance = tables.stepping.options[0].iterations, tables.stepping.options[0].tolerance
     step.relative = 0.0
     copy_speeds(velocities, True, work)
@@ -198,7 +198,7 @@ def solve_impulses(tables, work):
     report.iterations, worst = 0, -1.0
     for number in range(collision.counts[ISLANDS]):
         island = collision.islands[number]
-        if not load_island(number, False, stepping.motion, tables, work):
+        if not load_island(number, stepping.motion, tables, work):
             return NON_FINITE
         if step.contacts + step.rows == 0:
             continue
@@ -231,7 +231,7 @@ def solve_displacements(tables, work):
     for number in range(collision.counts[ISLANDS]):
         if not collision.islands[number].overlap > 0.0:
             continue
-        if not load_island(number, False, stepping.shift, tables, work):
+        if not load_island(number, stepping.shift, tables, work):
             return NON_FINITE
         for k in range(step.speeds):
             store(work.problem.speeds, k, 0.0)
@@ -261,10 +261,10 @@ def polish(problem):
 
 @njit
 def finish_island(number, tables, work):
-    """Solve an island to the tolerance from the impulses and speeds that sweeps reached, if that brings it nearer; writes
+    """Solve an island to its aim from the impulses that sweeps reached, if that brings it nearer; writes
     `residual` of its row. Returns a status."""
     island, step = tables.collision.islands[number], work.problem.step[0]
-    if not load_island(number, True, tables.stepping.motion, tables, work):
+    if not load_island(number, tables.stepping.free_motion, tables, work):
         return OK
     step.max_iterations, step.tolerance = FINISHING, island.aim
     status = solve_loaded(work)

@@ -14,7 +14,7 @@ import math
 from ..collide.tables import CONTACTS, ISLANDS, NEED_ROOM
 from ..core.jit import njit
 from ..core.math3 import dot, load3, norm
-from ..core.simd import clear
+from ..core.simd import clear, copy
 from ..core.status import OK
 from .joints import solve_joints
 from .parallel import (
@@ -75,6 +75,8 @@ def solve_impulses(tables):
     if tables.callbacks[0].solver != 0:
         return call_solver(SOLVE_IMPULSES, tables)
     report.status = OK
+    if stepping.options[0].finishes != 0:
+        copy(stepping.free_motion, stepping.motion)
     over_islands(SOLVE_ISLANDS, SOLVE_ISLANDS_IN_TURN, tables)
     if report.status == OK and stepping.options[0].finishes != 0:
         report.status = finish_islands(tables)

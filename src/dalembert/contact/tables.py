@@ -206,6 +206,7 @@ class Stepping(NamedTuple):
     motion: Any = column(
         "packed", unit="m/s, rad/s", doc="velocities of bodies, see MOTION; in joint coordinates the speeds"
     )
+    free_motion: Any = column("packed", unit="m/s, rad/s", doc="`motion` without impulses, for the converging solver")
     shift: Any = column("packed", unit="m, rad", doc="displacements that remove overlap, laid out like `motion`")
     members: Any = column("bodies", MEMBER)
     rows: Any = column("ROW * contacts", doc="responses of contacts, see ROW")
