@@ -86,3 +86,27 @@ def test_a_paddle_drives_a_row_of_balls_within_one_step():
     run = dal.Simulation(scene, dt=DT).advance(DT)
     assert [velocity(run, f"ball {i}", 1.0)[-1, 0] for i in range(3)] == pytest.approx([2.0, 2.0, 2.0], abs=1e-12)
     assert run.report.work["paddle"] == pytest.approx(6.0, abs=1e-12)
+
+
+def test_a_beater_drives_balls_through_nothing_and_its_work_is_booked():
+    @njit
+    def beater(t):
+        return (0.33 * np.sin(60.0 * t), 0.0, 0.0)  # up to 20 m/s, 11 times its thickness in a step
+
+    scene = scene_of_impacts(0.7, 0.2, (0, 0, -9.81))
+    for axis in range(3):
+        size = np.full(3, 1.2)
+        size[axis] = 0.04
+        for side in (-1, 1):
+            scene.add_obstacle(f"wall {axis} {side}", dal.Box(*size), position=0.52 * side * np.eye(3)[axis])
+    scene.add_body("beater", dal.Box(0.03, 0.9, 0.9), motion=beater)
+    for i in range(30):
+        row, column = divmod(i // 2, 5)
+        at = (0.2 * (2 * (i % 2) - 1), -0.35 + 0.17 * column, -0.3 + 0.2 * row)
+        scene.add_body(f"ball {i}", dal.Sphere(0.05), mass=0.1, position=at)
+    run = dal.Simulation(scene, dt=1 / 120, frames=120).advance(1.0)
+    balls = [run.state.index(f"ball {i}") for i in range(30)]
+    assert np.abs(run.trajectory.position.values[:, balls]).max() < 0.5
+    assert run.report.contact.impacts > 100
+    assert run.report.work["beater"] > 1e4
+    assert run.report.integration_error < 1e-11 * run.report.work["beater"] and run.report.momentum_residual < 1e-9
