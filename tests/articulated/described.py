@@ -9,7 +9,9 @@ import dalembert as dal
 from dalembert.contact import island_problem as ip
 from dalembert.contact.gauss_seidel import axes_of
 from dalembert.contact.rows import contact_velocity
+from dalembert.contact.solvers import SOLVERS
 from dalembert.contact.tables import ROW, relative_velocity
+from dalembert.contact.time_stepping import FINISHER
 from dalembert.core.c_function import C_TYPE
 from dalembert.core.tables import allocate
 
@@ -57,10 +59,11 @@ def dense(coupling, width, problem):
 
 def differences(name, coordinates):
     run = dal.Simulation(
-        scene_of(name), dt=0.002, coordinates=coordinates, method="time_stepping", iterations=11, tolerance=1e-14
+        scene_of(name), dt=0.002, coordinates=coordinates, method="time_stepping", tolerance=1e-14
     )
     driver = run._driver
-    driver.describes = True
+    driver._finisher = SOLVERS[FINISHER]
+    driver._workspace = driver._make_workspace(driver._finisher)
     driver._fit()
     found = {"looks": 0, "contacts": 0, "counts": [], "response": 0.0, "velocity": 0.0, "bound": 0.0}
     tables = driver._addresses[0][0]

@@ -108,10 +108,9 @@ def test_events_happen_and_efforts_are_told():
     assert len(run.event_times["landed"]) >= 1 and "fl_knee_motor" in run.released
 
 
-@pytest.mark.parametrize("settings", [{"solver": "interior_point"}])
-def test_what_joint_coordinates_do_without_is_refused(settings):
-    with pytest.raises(ValueError, match="maximal"):
-        dal.Simulation(quadruped(), dt=0.002, coordinates="joint", **settings)
+def test_the_converging_solver_solves_robots():
+    run = dal.Simulation(quadruped(height=0.1), dt=0.002, coordinates="joint", solver="converging").advance(0.4)
+    assert run.report.contact.unsolved == 0 and run.report.contact.residual < 1e-9 and len(run.contacts) > 0
 
 
 def test_particles_beside_a_tree_are_refused():

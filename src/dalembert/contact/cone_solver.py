@@ -108,10 +108,31 @@ def set_start(problem):
         problem.rows[i].force = problem.rows[i].impulse
     for k in range(step.speeds):
         store(problem.free, k, load(problem.speeds, k))
+        store(vectors, POINT + k, load(problem.speeds, k))
     if step.warm != 0:
-        add_responses(problem, 1.0, problem.speeds)
+        add_responses(problem, 1.0, vectors)  # the iterate is the first of the vectors
+
+
+@njit
+def needs_impulses(problem):
+    """Whether the law does not hold with no impulses at all; if it does, that is the solution. Else the iterate is the start."""
+    step, vectors = problem.step[0], problem.vectors
+    for i in range(step.contacts):
+        store3(problem.cones[i].p, (0.0, 0.0, 0.0))
+    for i in range(step.rows):
+        row = problem.rows[i]
+        row.force = min(row.most, max(row.least, 0.0))
+        if row.force != 0.0:
+            set_start(problem)
+            return True
     for k in range(step.speeds):
-        store(vectors, POINT * step.speeds + k, load(problem.speeds, k))
+        store(vectors, POINT + k, load(problem.free, k))
+    residual = evaluate(problem)
+    if residual <= step.tolerance:
+        store_best(problem, residual)
+        return False
+    set_start(problem)
+    return True
 
 
 CONSISTENT = 0.01  # of the tolerance: an imbalance that changes no residual by more than a few such parts
@@ -751,6 +772,8 @@ def run_interior(problem, factor, handover):
 def run(problem):
     """From the warm start if there is one; else, and where that fails, from starts of the interior point."""
     step = problem.step[0]
+    if not needs_impulses(problem):
+        return
     if step.warm != 0:
         store_best(problem, evaluate(problem))
         run_multipliers(problem, WARM)

@@ -29,7 +29,7 @@ from ..collide.tables import (
     clear_warm_start,
     save_warm_start,
 )
-from ..core.c_function import C_SIGNATURE, COMPLETE, DERIVATIVE, DRIFT, POWERS, call_pointer, viewer
+from ..core.c_function import C_SIGNATURE, COMPLETE, DERIVATIVE, DRIFT, KINEMATICS, POWERS, call_pointer, viewer
 from ..core.jit import CFunction, njit
 from ..core.math3 import add, add_scaled, cross, dot, load3, matvec, norm, scale, store3, sub, symvec
 from ..core.profiler import begin_timing, end_stage
@@ -168,6 +168,13 @@ def restore_memory(counts, stepping):
 
 
 @njit
+def restore_kinematics(t, y, dydt, tables):
+    """The velocities of the state y in the kinematics table, where bounds and soft rows begin from them."""
+    if tables.callbacks[0].limits != 0 and not in_joint_space(tables):
+        call_pointer(tables.callbacks[0].plain, tables.callbacks[0].plain_data, KINEMATICS, t, y, dydt)
+
+
+@njit
 def reset_memory(stepping):
     """Forget which islands were at rest, and where shock propagation did not help."""
     passes, waits = stepping.passes, stepping.waits
@@ -217,6 +224,7 @@ def step(t, y, dydt, tables):
         report.impacts, report.held = impacts, held
         if was_fast:
             copy(y, stepping.origin)
+        restore_kinematics(t, y, dydt, tables)
         return status
     report.residual, report.aim = residual, aim
     note_residual(report)
@@ -304,6 +312,7 @@ def find_initial_contacts(t, y, dydt, tables):
     if status != OK:
         copy(y, stepping.saved)
         restore_memory(tables.collision.counts, stepping)
+        restore_kinematics(t, y, dydt, tables)
         return status
     note_residual(stepping.report[0])
     return OK
