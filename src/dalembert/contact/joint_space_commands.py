@@ -285,8 +285,7 @@ def aim_loops(z, reduced, js):
     show_given(MEAN, z, reduced, js)
     jacobian_velocity(system, rates)
     for r in range(rates.shape[0]):
-        store(rates, r, load(rates, r) + load(system.partial, r))
-        store(targets, r, load(targets, r) - 2.0 * load(rates, r))
+        store(targets, r, load(targets, r) - load(system.partial, r) - 2.0 * load(rates, r))
 
 
 @njit
