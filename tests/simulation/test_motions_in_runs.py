@@ -178,7 +178,9 @@ def test_a_prescribed_joint_that_does_not_start_at_zero_is_refused():
     assert run.joint_state()["joint"][0] == pytest.approx(0.8, abs=1e-9)
 
 
-@pytest.mark.parametrize("settings", [{}, {"coordinates": "joint"}, STEPS, JOINT_STEPS], ids=["multipliers", "joint", "steps", "joint steps"])
+@pytest.mark.parametrize(
+    "settings", [{}, {"coordinates": "joint"}, STEPS, JOINT_STEPS], ids=["multipliers", "joint", "steps", "joint steps"]
+)
 def test_a_released_motion_leaves_what_it_moved_to_itself(settings):
     scene = dal.Scene("released", gravity=(0, 0, 0))
     turning = {"velocity": (0, 0, -1.5), "angular_velocity": (0, 3, 0)}
@@ -219,7 +221,13 @@ def test_methods_agree_on_a_pendulum_that_is_shaken_and_turned(settings):
     reference = dal.Simulation(scene, method="dop853", rtol=1e-11).advance(1.0)
     run = dal.Simulation(scene, **settings).advance(1.0)
     apart = np.abs(run.state.position - reference.state.position).max()
-    close = 2e-3 if "symplectic" in str(settings) or "penalty" in str(settings) else 2e-5 if "time_stepping" in str(settings) else 1e-6
+    close = (
+        2e-3
+        if "symplectic" in str(settings) or "penalty" in str(settings)
+        else 2e-5
+        if "time_stepping" in str(settings)
+        else 1e-6
+    )
     assert apart < close
     if "rtol" in settings:  # accelerations jump at keyframes, which only adaptive steps resolve
         assert run.report.energy_residual < 1e-6

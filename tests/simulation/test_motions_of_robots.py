@@ -13,7 +13,9 @@ BOTH = pytest.mark.parametrize("coordinates", ["maximal", "joint"])
 
 def closes(run, energy=1e-6):
     report = run.report
-    assert report.energy_residual < energy and report.momentum_residual < 1e-9 and report.angular_momentum_residual < 1e-9
+    assert (
+        report.energy_residual < energy and report.momentum_residual < 1e-9 and report.angular_momentum_residual < 1e-9
+    )
 
 
 def arm_of(scene, root, at, name="arm", mass=1.0, **motion):
@@ -29,13 +31,13 @@ def swaying(t):
 
 
 def on_platform(coordinates, dt, **settings):
-    """A double pendulum on a moving platform, whose tip drags over a box on the floor."""
+    """A double pendulum on a moving platform, whose tip drives a ball over the floor."""
     scene = dal.Scene("platform", material=dal.Material(0.4))
     scene.add_obstacle("floor", dal.HalfSpace(), position=(0, 0, -1.0))
     scene.add_body("platform", motion=swaying)
     arm_of(scene, "platform", (0, 0, 0), "upper")
     arm_of(scene, "upper", (0.6, 0, 0), "lower", 0.5)
-    scene.add_body("box", dal.Box(0.3, 0.3, 0.3), mass=2.0, position=(0.0, 0, -0.85))
+    scene.add_body("ball", dal.Sphere(0.15), mass=2.0, position=(0.0, 0, -0.85))
     return dal.Simulation(scene, method="time_stepping", dt=dt, coordinates=coordinates, **settings)
 
 
@@ -91,7 +93,9 @@ def test_a_paddle_strikes_an_arm_with_the_impulse_of_theory(coordinates):
     run = dal.Simulation(scene, dt=1e-3, coordinates=coordinates).advance(0.08)
     joint, rate = run.joint_state()["arm joint"]
     assert run.report.contact is not None
-    assert abs(rate) == pytest.approx((1.0 + e) * speed / radius, rel=1e-5)  # it strikes within a step, where it has turned
+    assert abs(rate) == pytest.approx(
+        (1.0 + e) * speed / radius, rel=1e-5
+    )  # it strikes within a step, where it has turned
     inertia = float(arm.inertia[1, 1]) + 0.09
     work = run.report.work["paddle"]  # it gives p = I ω / r at its speed
     assert work == pytest.approx(inertia * abs(rate) / radius * speed, rel=1e-5)
@@ -123,12 +127,24 @@ def test_a_loop_that_is_driven_pushes_what_it_meets():
     for coordinates in ("maximal", "joint"):
         scene = dal.Scene("pusher", material=dal.Material(0.3))
         scene.add_obstacle("floor", dal.HalfSpace(), position=(0, 0, -0.1))
-        scene.add_body("crank", dal.Box(0.2, 0.02, 0.02), mass=0.5, position=(0, 0, 0.1), orientation=(np.sqrt(0.5), 0, -np.sqrt(0.5), 0))
+        scene.add_body(
+            "crank",
+            dal.Box(0.2, 0.02, 0.02),
+            mass=0.5,
+            position=(0, 0, 0.1),
+            orientation=(np.sqrt(0.5), 0, -np.sqrt(0.5), 0),
+        )
         top = np.array([0.0, 0.0, 0.2])
         end = np.array([np.sqrt(0.49 - 0.04), 0.0, 0.0])
         along = (end - top) / 0.7
         turn = 0.5 * np.arctan2(-along[2], along[0])
-        scene.add_body("rod", dal.Box(0.7, 0.02, 0.02), mass=0.8, position=0.5 * (top + end), orientation=(np.cos(turn), 0, np.sin(turn), 0))
+        scene.add_body(
+            "rod",
+            dal.Box(0.7, 0.02, 0.02),
+            mass=0.8,
+            position=0.5 * (top + end),
+            orientation=(np.cos(turn), 0, np.sin(turn), 0),
+        )
         scene.add_body("slider", dal.Box(0.1, 0.1, 0.1), mass=1.5, position=end)
         scene.hinge("main", dal.WORLD, "crank", at=(0, 0, 0), axis=(0, 1, 0))
         scene.hinge("pin", "crank", "rod", at=top, axis=(0, 1, 0))

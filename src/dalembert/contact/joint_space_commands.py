@@ -1,15 +1,15 @@
-"""What moves by command, in a step of contact in joint coordinates: given velocities beside the speeds, and their drives.
+"""What moves by command, in a step of contact in joint coordinates: given velocities beside speeds, and their drives.
 
-With w the speeds of the trees and g the velocities of kinematic bodies, a link has the velocity S w + R g: R is not zero for what
-hangs on such a body. Over the half drifts g is constant, g⁻ and then g⁺ (see `dynamics.commands`). At the middle it
+With w the speeds of the trees and g the velocities of kinematic bodies, a link has the velocity S w + R g: R is not zero for
+what hangs on such a body. Over the half drifts g is constant, g⁻ and then g⁺ (see `dynamics.commands`). At the middle it
 changes, so that with 𝓜 the masses of the links
 
     M (w⁺ − w⁻) = h F + Jᵀ p + Gᵀ λ − N (g⁺ − g⁻),   N = Sᵀ 𝓜 R,
     G ½ (w⁻ + w⁺) + ½ (G_g g⁻ + G_g g⁺) + ∂C/∂t = 0.
 
-A tree that stands on a kinematic body *rides* on it. Its drive gives it the impulse D and the angular impulse T about the centre x
-of that body: the change of its momenta, less the impulses of everything else. In the kick their work is D·v̄ + T·ω̄, with the
-means of the velocities before and after it; in a half drift
+A tree that stands on a kinematic body *rides* on it. Its drive gives it the impulse D and the angular impulse T about the
+centre x of that body: the change of its momenta, less the impulses of everything else. In the kick their work is
+D·v̄ + T·ω̄, with the means of the velocities before and after it; in a half drift
 
     v·ΔP + ω·(ΔL_x + v × Δ(Σ m c)),   c the centres of mass of the links.
 
@@ -109,7 +109,10 @@ def push_by_motion(reduced, js):
             continue
         row, own = commands[command], motion[i]
         carrier = reduced.node_of_row[row.body]
-        change, turn = sub(load3(row.after_v), load3(row.before_v)), sub(load3(row.after_omega), load3(row.before_omega))
+        change, turn = (
+            sub(load3(row.after_v), load3(row.before_v)),
+            sub(load3(row.after_omega), load3(row.before_omega)),
+        )
         v = add(change, cross(turn, sub(load3(own.x), load3(motion[carrier].x))))
         store3(own.bearing, sub(load3(own.bearing), scale(nodes[i].mass, v)))
         store3(own.bearing_torque, sub(load3(own.bearing_torque), symvec(load6(own.inertia), turn)))
@@ -166,8 +169,8 @@ def book_energy(sign, z, reduced, js):
 
 @njit
 def note_rides(share, pushed, book, z, reduced, js):
-    """The momenta of what rides, where it is. If `book`, the work of its drive since the last stage, at the given velocities of a
-    share; pushed : whether the impulses of the step acted meanwhile."""
+    """The momenta of what rides, where it is. If `book`, the work of its drive since the last stage, at the given velocities
+    of a share; pushed : whether the impulses of the step acted meanwhile."""
     commands, motion, rides = reduced.system.commands, reduced.tree.motion, js.rides
     measure_trees(reduced, js)
     for r in range(rides.shape[0]):
@@ -191,8 +194,8 @@ def note_rides(share, pushed, book, z, reduced, js):
 
 @njit
 def begin(t, h, z, reduced, js, tables):
-    """Find the given velocities of a step over h from t, and place kinematic bodies in its middle; h = 0: at t. Books begin with
-    the velocities before the impulses. Returns a status."""
+    """Find the given velocities of a step over h from t, and place kinematic bodies in its middle; h = 0: at t. Books begin
+    with the velocities before the impulses. Returns a status."""
     system, options = reduced.system, reduced.options[0]
     u, w = z[: options.coordinates], z[options.coordinates : options.coordinates + options.speeds]
     if h == 0.0:
@@ -304,6 +307,7 @@ def loop_work(reduced, js):
 
 # The tasks --------------------------------------------------------------------------------------------------------------
 
+
 @njit
 def ride_task(task, h, z, out, tables, reduced, js):
     """Do one of the tasks; returns a status. SHOW and FILL: h is a share; GIVEN_RATES: the number of an island. Else z is the
@@ -313,7 +317,9 @@ def ride_task(task, h, z, out, tables, reduced, js):
     if task == BEGIN:
         return begin(now, h, z, reduced, js, tables)
     if task == END:
-        return end(stepping.options[0].start + (stepping.report[0].steps + 1) * stepping.options[0].dt, h, z, reduced, js)
+        return end(
+            stepping.options[0].start + (stepping.report[0].steps + 1) * stepping.options[0].dt, h, z, reduced, js
+        )
     if task == DRIFTED:
         note_rides(0.0, False, True, z, reduced, js)
         show_given(MEAN, z, reduced, js)

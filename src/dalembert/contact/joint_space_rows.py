@@ -483,7 +483,11 @@ def describe_loops(problem, reduced, js):
                 incidence = system.incidences[i]
                 node, r = reduced.node_of_row[incidence.body], row - incidence.row
                 covers = 0 <= r < (3 if incidence.is_point != 0 else incidence.rows)
-                if covers and is_moved(node, reduced) and not add_loop_row(coupling, node, incidence, r, problem, reduced, js):
+                if (
+                    covers
+                    and is_moved(node, reduced)
+                    and not add_loop_row(coupling, node, incidence, r, problem, reduced, js)
+                ):
                     return False
     return True
 

@@ -83,7 +83,9 @@ class JointContactStepper(ContactStepper):
         if solver.make_workspace is not make_workspace:
             return super()._make_workspace(solver)
         assemblies = self._joint_space.assemblies
-        return make_workspace(self.own, self.settings, self._tables.bounds, (assemblies.end - assemblies.first).tolist())
+        return make_workspace(
+            self.own, self.settings, self._tables.bounds, (assemblies.end - assemblies.first).tolist()
+        )
 
     def _limits_address(self, tables: ContactTables) -> int:
         return 0
@@ -284,7 +286,9 @@ def roots_of(layout: Layout) -> tuple[Any, np.ndarray]:
     """The ROOT table, and the row of it that each node belongs to."""
     parents = [int(row[0]) for row in layout.rows]
     kinds = [int(row[2]) for row in layout.rows]
-    stands = [parent < 0 or kinds[parent] == COMMANDED for parent in parents]  # on the world, or on what moves by command
+    stands = [
+        parent < 0 or kinds[parent] == COMMANDED for parent in parents
+    ]  # on the world, or on what moves by command
     numbers = [i for i, own in enumerate(stands) if own]
     roots: Any = np.zeros(len(numbers), ROOT).view(np.recarray)
     roots.node = numbers
