@@ -199,7 +199,8 @@ def test_a_released_motion_leaves_what_it_moved_to_itself(settings):
 
 
 METHODS = [
-    {"method": "rk4", "dt": 1e-3}, {"method": "dop853", "rtol": 1e-10}, {"method": "symplectic_euler", "dt": 1e-4}, STEPS, JOINT_STEPS,
+    {"method": "rk4", "dt": 1e-3}, {"method": "dop853", "rtol": 1e-10}, {"method": "symplectic_euler", "dt": 1e-4}, STEPS,
+    JOINT_STEPS,
     {"method": "dormand_prince", "rtol": 1e-9, "coordinates": "joint"},
     {"hold": "feedback", "stiffness": 100.0, "damping": 20.0},
     {"hold": "penalty", "stiffness": 1e5, "damping": 10.0, "method": "rk4", "dt": 1e-4},

@@ -91,7 +91,7 @@ def test_a_paddle_strikes_an_arm_with_the_impulse_of_theory(coordinates):
     scene.add_body("paddle", dal.Sphere(0.05), motion=njit(lambda t: (0.5, 0.0, -0.2 + 2.0 * t)))
     arm = arm_of(scene, dal.WORLD, (0, 0, 0))
     run = dal.Simulation(scene, dt=1e-3, coordinates=coordinates).advance(0.08)
-    joint, rate = run.joint_state()["arm joint"]
+    rate = run.joint_state()["arm joint"][1]
     assert run.report.contact is not None
     assert abs(rate) == pytest.approx(
         (1.0 + e) * speed / radius, rel=1e-5
@@ -168,7 +168,7 @@ def test_a_loop_that_is_driven_pushes_what_it_meets():
 
 
 def test_a_robot_on_a_turntable_feels_centrifugal_and_coriolis_forces():
-    """A bead on a rail through the axis, on a table that turns at ω: r = r₀ cosh ωt, exactly; its drive gives m ω² (r² − r₀²)."""
+    """A bead on a rail through the axis of a table that turns at ω: r = r₀ cosh ωt; its drive gives m ω² (r² − r₀²)."""
     omega, start, mass = 2.0, 0.1, 0.7
     errors = []
     for dt in (2e-3, 1e-3):
@@ -204,3 +204,14 @@ def test_limits_and_motors_between_a_platform_and_its_arm_work_on_what_turns():
             ends.append(run.joint_state()["arm joint"][0])
         apart.append(abs(ends[0] - ends[1]))
     assert apart[1] < 1e-4
+
+
+@BOTH
+def test_what_overlaps_is_put_apart_without_moving_what_flies(coordinates):
+    scene = dal.Scene("overlap", gravity=(0, 0, 0), material=dal.Material(0.5))
+    scene.add_obstacle("floor", dal.HalfSpace())
+    scene.add_body("sunk", dal.Box(0.2, 0.2, 0.2), mass=1.0, position=(0, 0, 0.099))
+    scene.add_body("flies", dal.Box(0.2, 0.2, 0.2), mass=1.0, position=(1, 0, 1), velocity=(1.0, 0, 0.5))
+    run = dal.Simulation(scene, dt=1e-3, coordinates=coordinates, solver="converging").advance(0.1)
+    assert run.state.position[run.state.index("flies")] == pytest.approx((1.1, 0, 1.05), abs=1e-12)
+    assert run.state.position[run.state.index("sunk")] == pytest.approx((0, 0, 0.1), abs=1e-9)

@@ -13,8 +13,8 @@ D·v̄ + T·ω̄, with the means of the velocities before and after it; in a hal
 
     v·ΔP + ω·(ΔL_x + v × Δ(Σ m c)),   c the centres of mass of the links.
 
-A state between steps shows the velocities of the motion, g(t), which differ from g⁺ by O(h²). The kinetic energy that this makes
-is booked as work of the drive, and taken back when the next step begins.
+A state between steps shows the velocities of the motion, g(t), which differ from g⁺ by O(h²). The kinetic energy that this
+makes is booked as work of the drive, and taken back when the next step begins.
 
 In order: the tables; given velocities; work of drives; loops; the tasks, which only scenes with motions compile.
 """
@@ -119,9 +119,9 @@ def push_by_motion(reduced, js):
 
 
 @njit
-def given_rates(number, velocities, tables, js):
+def given_rates(velocities, js):
     """The part of J w and B w of an island that comes from what moves by command, into its problem."""
-    collision, problem, rows = tables.collision, js.problem, js.rows
+    problem, rows = js.problem, js.rows
     path, first = rows.longest[0], js.freedom_at.shape[0]
     for k in range(problem.counts[PROBLEM_CONTACTS]):
         i, u = problem.contacts[k].number, (0.0, 0.0, 0.0)
@@ -339,7 +339,7 @@ def ride_task(task, h, z, out, tables, reduced, js):
         show_given(1.0, z, reduced, js)
         note_rides(MEAN, True, True, z, reduced, js)
     elif task == GIVEN_RATES:
-        given_rates(int(h), z, tables, js)
+        given_rates(z, js)
     return OK
 
 
