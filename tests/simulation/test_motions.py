@@ -12,6 +12,7 @@ FORMULATIONS = {
     "multipliers": dict(rtol=1e-9),
     "joint coordinates": dict(rtol=1e-9, coordinates="joint"),
     "time steps": dict(method="time_stepping", dt=5e-4),
+    "time steps, joint coordinates": dict(method="time_stepping", dt=5e-4, coordinates="joint"),
 }
 
 
@@ -27,9 +28,13 @@ def lift(**settings):
     return dal.Simulation(scene, dt=1 / 240, **settings)
 
 
+BOTH = pytest.mark.parametrize("coordinates", ["maximal", "joint"])
+
+
+@BOTH
 @pytest.mark.parametrize("solver", ["gauss_seidel", "converging"])
-def test_a_lift_carries_without_jitter_and_its_work_is_the_energy(solver):
-    run = lift(solver=solver).advance(3.0)
+def test_a_lift_carries_without_jitter_and_its_work_is_the_energy(solver, coordinates):
+    run = lift(solver=solver, coordinates=coordinates).advance(3.0)
     z = run.trajectory.position.sel(body="box").values[:, 2] - 0.3
     t = run.trajectory.time.values
     assert np.abs(z - 0.3 * np.sin(2.0 * t)).max() < 1e-5  # ½ h² a / 8 of the sampling at the ends of steps
@@ -40,12 +45,13 @@ def test_a_lift_carries_without_jitter_and_its_work_is_the_energy(solver):
     assert report.energy_residual < 1e-9 and report.momentum_residual < 1e-9
 
 
-def test_a_box_on_a_belt_accelerates_by_friction_to_its_speed():
+@BOTH
+def test_a_box_on_a_belt_accelerates_by_friction_to_its_speed(coordinates):
     mu, speed, mass = 0.3, 1.2, 2.0
     scene = dal.Scene("belt", material=dal.Material(mu))
     scene.add_obstacle("belt", dal.Box(20, 1, 0.2), position=(0, 0, -0.1), surface_velocity=(speed, 0, 0))
     scene.add_body("box", dal.Box(0.2, 0.2, 0.2), mass=mass, position=(0, 0, 0.1))
-    run = dal.Simulation(scene, dt=1e-3, frames=1000).advance(1.0)
+    run = dal.Simulation(scene, dt=1e-3, frames=1000, coordinates=coordinates).advance(1.0)
     v = run.trajectory.momentum.sel(body="box").values[:, 0] / mass
     t = run.trajectory.time.values
     assert np.abs(v - np.minimum(mu * G * t, speed)).max() < 2e-3 * G
@@ -56,16 +62,18 @@ def test_a_box_on_a_belt_accelerates_by_friction_to_its_speed():
     assert np.array_equal(run.state.position[run.state.index("belt")], (0, 0, -0.1))
 
 
-def test_a_belt_does_not_push_with_its_ends():
+@BOTH
+def test_a_belt_does_not_push_with_its_ends(coordinates):
     scene = dal.Scene("end of a belt", gravity=(0, 0, 0), material=dal.Material(0.0))
     scene.add_obstacle("belt", dal.Box(1, 1, 1), surface_velocity=(5.0, 0, 0))
     scene.add_body("box", dal.Box(0.2, 0.2, 0.2), mass=1.0, position=(0.6, 0, 0))
-    run = dal.Simulation(scene, dt=1e-3).advance(0.1)
+    run = dal.Simulation(scene, dt=1e-3, coordinates=coordinates).advance(0.1)
     assert np.abs(run.state.velocity[run.state.index("box")]).max() < 1e-6
 
 
+@BOTH
 @pytest.mark.parametrize("moves", ["body", "surface"])
-def test_a_turntable_throws_off_what_friction_cannot_hold(moves):
+def test_a_turntable_throws_off_what_friction_cannot_hold(moves, coordinates):
     omega, mu = 3.0, 0.4
     most = mu * G / omega**2
     scene = dal.Scene("turntable", material=dal.Material(mu))
@@ -83,7 +91,7 @@ def test_a_turntable_throws_off_what_friction_cannot_hold(moves):
             velocity=(0, side * omega * radius, 0),
             angular_velocity=(0, 0, omega),
         )
-    run = dal.Simulation(scene, dt=1e-3).advance(1.5)
+    run = dal.Simulation(scene, dt=1e-3, coordinates=coordinates).advance(1.5)
     r = np.linalg.norm(run.trajectory.position.values[:, :, :2], axis=2)
     index = run.state.index
     creep = (
@@ -94,11 +102,12 @@ def test_a_turntable_throws_off_what_friction_cannot_hold(moves):
     assert run.report.energy_residual < 1e-6
 
 
-def test_a_paddle_gives_its_speed():
+@BOTH
+def test_a_paddle_gives_its_speed(coordinates):
     scene = dal.Scene("paddle", gravity=(0, 0, 0), material=dal.Material(0.0, restitution=0.8))
     scene.add_body("paddle", dal.Box(0.1, 1, 1), motion=njit(lambda t: (2.0 * t, 0.0, 0.0)))
     scene.add_body("ball", dal.Sphere(0.1), mass=1.0, position=(0.5, 0, 0), velocity=(-1.0, 0, 0))
-    run = dal.Simulation(scene, dt=1e-3).advance(0.3)
+    run = dal.Simulation(scene, dt=1e-3, coordinates=coordinates).advance(0.3)
     assert run.state.velocity[run.state.index("ball"), 0] == pytest.approx(2.0 + 0.8 * 3.0, abs=1e-6)
     assert run.report.energy_residual < 1e-9
 

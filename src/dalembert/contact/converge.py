@@ -32,6 +32,7 @@ from .island_problem import (
 )
 from .solvers import SOLVERS, ContactSolver
 from .tables import (
+    GIVEN_OF_ISLAND,
     MOTION,
     OFF,
     RESPONSE,
@@ -40,6 +41,7 @@ from .tables import (
     SOLVE_IMPULSES,
     SPEEDS,
     ContactTables,
+    call_coordinates,
     in_joint_space,
     point_velocity,
     three,
@@ -74,18 +76,20 @@ def load_island(number, velocities, tables, work):
     step.relative = 0.0
     copy_speeds(velocities, True, work)
     contacts = tables.collision.contacts
+    if tables.system.commands.shape[0] > 0 and in_joint_space(tables):
+        call_coordinates(GIVEN_OF_ISLAND, float(number), velocities, tables.stepping.values, tables)
     for i in range(counts[PROBLEM_CONTACTS]):
         coupling, cone = work.island.contacts[i], work.problem.cones[i]
         contact = contacts[coupling.number]
         copy_blocks(coupling, cone)
         cone.friction, cone.bias = contact.friction, contact.bias
-        store3(cone.offset, given_velocity(contact, velocities, work.island, tables))
+        store3(cone.offset, given_velocity(i, contact, velocities, work.island, tables))
         store3(cone.impulse, load3(contact.impulse))
     for i in range(counts[BOUNDS]):
         load_bound(work.island.bounds[i], work.problem.rows[i], tables.stepping)
         if tables.system.commands.shape[0] > 0:
             bound = tables.stepping.bounds[work.island.bounds[i].number]
-            work.problem.rows[i].target -= given_rate(bound, velocities, work.island, tables)
+            work.problem.rows[i].target -= given_rate(i, bound, velocities, work.island, tables)
     for i in range(counts[EQUATIONS]):
         coupling, row = work.island.equations[i], work.problem.rows[counts[BOUNDS] + i]
         copy_blocks(coupling, row)
@@ -96,10 +100,12 @@ def load_island(number, velocities, tables, work):
 
 
 @njit
-def given_velocity(contact, velocities, island, tables):
-    """The part of u of a contact that comes from bodies that move by command."""
+def given_velocity(k, contact, velocities, island, tables):
+    """The part of u of contact k of an island that comes from bodies that move by command."""
     if tables.system.commands.shape[0] == 0:
         return (0.0, 0.0, 0.0)
+    if in_joint_space(tables):
+        return three(island.given, 3 * k)
     u, (n, t, s) = (0.0, 0.0, 0.0), axes_of(contact)
     if is_commanded(contact.a, island, tables):
         u = sub(u, point_velocity(velocities, contact.a, load3(contact.arm_a)))
@@ -115,8 +121,10 @@ def is_commanded(body, island, tables):
 
 
 @njit
-def given_rate(bound, velocities, island, tables):
-    """The same of the rate of a bound."""
+def given_rate(k, bound, velocities, island, tables):
+    """The same of the rate of bound k."""
+    if in_joint_space(tables):
+        return load(island.given_bounds, k)
     value = 0.0
     if is_commanded(bound.a, island, tables):
         at = MOTION * bound.a

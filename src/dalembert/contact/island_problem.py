@@ -49,6 +49,10 @@ class IslandProblem(NamedTuple):
     wanted: Any = column("rows", unit="m/s, rad/s", doc="G w⁺ + C ν")
     compliance: Any = column("rows", doc="C")
     jacobian: Any = column("jacobian", doc="J, B and G")
+    given: Any = column(
+        "3 * contacts", unit="m/s", doc="in joint coordinates, what bodies that move by command add to J w"
+    )
+    given_bounds: Any = column("bounds", unit="m/s, rad/s", doc="likewise to B w")
 
 
 def room_of_problem(bodies: int, contacts: int, bounds: int, rows: int, spans: list[int]) -> dict[str, int]:

@@ -49,6 +49,7 @@ from .island_problem import (
 from .joint_space_books import (
     ROOT,
     add_soft,
+    book_displacement,
     book_step,
     change_sides,
     close_books,
@@ -57,6 +58,25 @@ from .joint_space_books import (
     place_soft,
     push_soft,
     sleeps,
+)
+from .joint_space_commands import (
+    AIM_LOOPS,
+    BEGIN,
+    DRIFTED,
+    END,
+    FILL,
+    GIVEN,
+    GIVEN_RATES,
+    KICKED,
+    LOOP_WORK,
+    MEAN,
+    PUSH,
+    RIDE,
+    SETTLE,
+    SHOW,
+    STILL,
+    call_rides,
+    ride_task,
 )
 from .joint_space_rows import describe_trees, fill_responses, fill_rows, pack
 from .limits import set_bounce
@@ -78,6 +98,7 @@ from .tables import (
     FILL_ROWS,
     FINISH,
     FREE_SPEEDS,
+    GIVEN_OF_ISLAND,
     PLACE,
     RATES,
     REFACTOR,
@@ -113,16 +134,21 @@ class JointSpace(NamedTuple):
     roots: Any = column("roots", ROOT)
     root_of: Any = column("nodes", np.int64)
     problem: Any = part(IslandProblem)
+    given: Any = column("given", GIVEN, doc="kinematic bodies; their velocities are behind the packed speeds")
+    rides: Any = column("rides", RIDE)
     corrected: Any = column("1", np.int64, doc="whether the step displaces something")
     slopes: Any = column("m", fill=np.nan, doc="rates of the speeds in free motion")
     mass: Any = column("m * m if soft else 0", fill=np.nan, doc="M, where there are soft rows")
     factor: Any = column("m * m if soft else 0", fill=np.nan, doc="its factor, likewise")
     before: Any = column("m", unit="m/s, rad/s", fill=np.nan, doc="speeds before the impulses")
-    loop_rates: Any = column("r", unit="m/s, rad/s", fill=np.nan, doc="of the rows of loops at these")
+    loop_rates: Any = column(
+        "r", unit="m/s, rad/s", fill=np.nan, doc="of the rows of loops at these; with the mean of what is given"
+    )
+    loop_targets: Any = column("r", unit="m/s, rad/s", fill=np.nan, doc="what they must be after the step")
     after: Any = column("m", unit="m/s, rad/s", fill=np.nan, doc="speeds with all impulses")
     pushed: Any = column("m", unit="N s, N m s", fill=np.nan, doc="impulse of the forces along the speeds")
     displaced: Any = column("m", unit="m, rad", fill=np.nan, doc="displacement that puts apart what overlaps")
-    packed: Any = column("m", unit="any", fill=np.nan, doc="scratch")
+    packed: Any = column("packed", unit="any", fill=np.nan, doc="scratch")
 
 
 @inlined
@@ -224,6 +250,8 @@ def take_forces(h, reduced, js, tables):
         acts = row >= 0 and h > 0.0 and not sleeps(i, js, tables)
         store3(own.bearing, scale(h, load3(kinematics[row].force)) if acts else ZERO)
         store3(own.bearing_torque, scale(h, load3(kinematics[row].torque)) if acts else ZERO)
+    if h > 0.0 and js.rides.shape[0] > 0:
+        call_rides(PUSH, h, js.pushed, js.pushed, tables, reduced, js)
     generalized_forces(js.pushed, tree)
 
 
@@ -251,6 +279,8 @@ def find_speeds(reduced, js, tables):
         for side in range(2 * i, 2 * i + 2):
             own, at = rows.sides[side], 3 * path * side
             for j in range(own.length):
+                if rows.indices[own.path + j] >= after.shape[0]:
+                    break  # given speeds
                 k, e = js.freedom_at[rows.indices[own.path + j]], at + 3 * j
                 push = p[0] * load(rows.jacobian, e) + p[1] * load(rows.jacobian, e + 1)
                 store(after, k, load(after, k) + (push + p[2] * load(rows.jacobian, e + 2)))
@@ -259,15 +289,17 @@ def find_speeds(reduced, js, tables):
         for side in range(2 * i, 2 * i + 2):
             own, at = rows.bound_sides[side], path * side
             for j in range(own.length if impulse != 0.0 else 0):
+                if rows.indices[own.path + j] >= after.shape[0]:
+                    break
                 k = js.freedom_at[rows.indices[own.path + j]]
                 store(after, k, load(after, k) + impulse * load(rows.bound_jacobian, at + j))
     answer(after, reduced, js)
     pack(after, tables.stepping.motion, js)
-    return loop_work(reduced, js)
+    return loop_work(reduced, js, tables)
 
 
 @njit
-def loop_work(reduced, js):
+def loop_work(reduced, js, tables):
     """Spread the impulses of the loops over the bodies. Returns their work, λ·G ½ (w⁻ + w⁺)."""
     system, tree = reduced.system, reduced.tree
     nodes, motion, kinematics, efforts = tree.nodes, tree.motion, system.kinematics, tree.scratch
@@ -283,6 +315,9 @@ def loop_work(reduced, js):
     work = 0.0
     for k in range(before.shape[0]):
         work += 0.5 * load(efforts, k) * (load(before, k) + load(after, k))
+    if system.commands.shape[0] > 0:
+        call_rides(LOOP_WORK, 0.0, after, tables.stepping.answer, tables, reduced, js)
+        work += tables.stepping.answer[0]
     return work
 
 
@@ -327,18 +362,29 @@ def place(h, z, reduced, js, tables):
     options, system, before = reduced.options[0], reduced.system, js.before
     first, stepping = options.coordinates, tables.stepping
     now = stepping.options[0].start + stepping.report[0].steps * stepping.options[0].dt
+    driven = system.commands.shape[0] > 0
+    if driven:
+        status = call_rides(BEGIN, h, z, z, tables, reduced, js)
+        if status != OK:
+            return status
     if h > 0.0 and first_half_drift(h, z, reduced, js, tables) >= 0:
         return LIMP
     if h == 0.0:
         if update_kinematics(z, reduced, js, tables) >= 0:
             return LIMP
         open_books(reduced, js)
+    if driven and h > 0.0:
+        call_rides(DRIFTED, h, z, z, tables, reduced, js)
     forward_kinematics(z, reduced)
     status = exert(now + 0.5 * h, reduced)
     if status != OK:
         return status
-    if system.error.shape[0] > 0:
+    if driven:
+        call_rides(AIM_LOOPS, h, z, z, tables, reduced, js)
+    elif system.error.shape[0] > 0:
         jacobian_velocity(system, js.loop_rates)
+        for r in range(js.loop_rates.shape[0]):
+            store(js.loop_targets, r, -load(js.loop_rates, r))
     for k in range(before.shape[0]):
         store(before, k, load(z, first + k))
     if h > 0.0:
@@ -377,8 +423,16 @@ def book(h, z, reduced, js, tables):
         for k in range(js.displaced.shape[0]):
             if load(js.displaced, k) != 0.0:
                 js.corrected[0] = 1
-    work = find_speeds(reduced, js, tables)
+    work, driven = find_speeds(reduced, js, tables), reduced.system.commands.shape[0] > 0
+    if js.corrected[0] != 0 and tables.stepping.options[0].predict != 0:
+        if driven:
+            call_rides(SHOW, STILL, z, z, tables, reduced, js)
+        book_displacement(h, z, reduced, js, tables)
+    if driven:
+        call_rides(SHOW, MEAN, z, z, tables, reduced, js)
     book_step(h, work, z, reduced, js, tables)
+    if driven:
+        call_rides(SETTLE, h, z, z, tables, reduced, js)
 
 
 @njit
@@ -386,14 +440,18 @@ def finish(h, z, reduced, js, tables):
     """Move z on to the end of a step over h, with its loops closed and what overlapped put apart. Returns a status."""
     stepping, status = tables.stepping, OK
     end = stepping.options[0].start + (stepping.report[0].steps + 1) * stepping.options[0].dt
-    apart = h > 0.0 and js.corrected[0] != 0
+    apart, driven = h > 0.0 and js.corrected[0] != 0, reduced.system.commands.shape[0] > 0
+    if driven:
+        call_rides(KICKED, h, z, z, tables, reduced, js)
     if h > 0.0:
         second_half_drift(h, z, reduced, js, tables)
+    if driven:
+        status = call_rides(END, h, z, z, tables, reduced, js)
     forward_kinematics(z, reduced)
     close_books(z, reduced, js)
     if h == 0.0:
-        return OK
-    if apart:
+        return status
+    if apart and status == OK:
         status = displace(end, z, reduced, js)
     if status == OK and reduced.system.error.shape[0] > 0:
         status = call_project(end, z, reduced)
@@ -488,6 +546,10 @@ def task_of_step(task, h, y, out, tables, reduced, js):
     elif task == FREE_SPEEDS:
         find_free_speeds(h, reduced, js, tables)
         pack(js.after, tables.stepping.motion, js)
+        if js.given.shape[0] > 0:
+            call_rides(FILL, 1.0, y, tables.stepping.motion, tables, reduced, js)
+    elif task == GIVEN_OF_ISLAND:
+        call_rides(GIVEN_RATES, h, y, out, tables, reduced, js)
     elif task == RATES:
         for i in range(tables.collision.counts[CONTACTS]):
             u = contact_velocity(i, y, js.rows)
@@ -547,3 +609,13 @@ def joint_space_entry(data, task, h, y, n, out, m):
 
 
 JOINT_SPACE_ENTRY = CFunction(joint_space_entry, C_SIGNATURE)
+
+
+# Of what moves by command: see `joint_space_commands`.
+def rides_entry(data, task, h, z, n, out, m):
+    tables = table_at(ContactTables, data)
+    reduced, js = table_at(Reduced, tables.callbacks[0].reduced), table_at(JointSpace, tables.callbacks[0].joint_space)
+    return ride_task(task, h, _floats(z, n), _floats(out, m), tables, reduced, js)
+
+
+RIDES_ENTRY = CFunction(rides_entry, C_SIGNATURE)

@@ -41,10 +41,12 @@ from .rows import bound_rate, contact_work_of_rows
 
 # A tree of links and what stands at its root: whether that is free, its momentum and angular momentum about the origin before
 # the step, the impulse and its moment that the step gave it; what it has after the step: mass, first moment and inertia
-# about the root's centre of mass, momentum and angular momentum about the origin.
+# about the root's centre of mass, momentum and angular momentum about the origin. command : the row of COMMAND of the
+# kinematic body that it stands on, or is; −1: none.
 ROOT = np.dtype(
     [("node", "i8"), ("loose", "i8"), ("momentum", "f8", 3), ("turning", "f8", 3), ("impulse", "f8", 3), ("moment", "f8", 3),
-     ("mass", "f8"), ("first", "f8", 3), ("inertia", "f8", 6), ("momentum_now", "f8", 3), ("turning_now", "f8", 3)],
+     ("mass", "f8"), ("first", "f8", 3), ("inertia", "f8", 6), ("momentum_now", "f8", 3), ("turning_now", "f8", 3),
+     ("command", "i8")],
     align=True,
 )  # fmt: skip
 
@@ -404,8 +406,6 @@ def book_step(h, work, z, reduced, js, tables):
     """The speeds after a step over h, and all that it does to the ledger; h = 0: impulses alone acted. work : of loops."""
     options, dydt, first = reduced.options[0], reduced.dydt, reduced.options[0].coordinates
     if h > 0.0 and tables.stepping.options[0].predict != 0:
-        if js.corrected[0] != 0:
-            book_displacement(h, z, reduced, js, tables)
         find_mean_powers(z, reduced, js)
     for k in range(options.speeds):
         store(z, first + k, load(js.after, k))

@@ -13,8 +13,10 @@ from ..core.simd import clear, load, store
 from ..dynamics.joint_space.kinematics import ZERO
 from ..dynamics.joint_space.loops import call_solve_loops
 from ..model.tables import SERVO
+from ..model.tree import COMMANDED
 from .gauss_seidel import axes_of, put_row
 from .island_problem import BOUNDS, EQUATIONS, PROBLEM_CONTACTS, add_block, add_coupling, incidence_row, rows_at
+from .joint_space_commands import FILL, STILL, call_rides
 from .limits import LOCKED, update_bound, warm_start_bound
 from .rows import bound_rate, contact_velocity
 from .tables import BEFORE, FRICTION_STEP, INVERSE_NORMAL, OFF, RESPONSE, ROW
@@ -71,7 +73,9 @@ def fill_contact_side(node, axes, arm, sign, at, jacobian, tree):
     """jacobian[at …] = ± the velocity, along three axes, of the point at `arm` of a link, for each speed on its path."""
     nodes, motion, columns = tree.nodes, tree.motion, tree.columns
     n, t, s = axes
+    root = node
     while node >= 0:
+        root = node
         for k in range(nodes[node].first, nodes[node].last):
             v = add(load3(columns[k].linear), cross(load3(columns[k].angular), arm))
             store(jacobian, at, sign * dot(n, v))
@@ -80,6 +84,19 @@ def fill_contact_side(node, axes, arm, sign, at, jacobian, tree):
             at += 3
         arm = add(arm, load3(motion[node].r))
         node = nodes[node].parent
+    if root >= 0 and nodes[root].kind == COMMANDED:
+        fill_contact_given(n, arm, sign, at, jacobian)
+        fill_contact_given(t, arm, sign, at + 1, jacobian)
+        fill_contact_given(s, arm, sign, at + 2, jacobian)
+
+
+@njit
+def fill_contact_given(axis, arm, sign, at, jacobian):
+    """The row of one axis on the velocities of a kinematic body, `arm` from its centre, every third number from `at` on."""
+    turn = cross(arm, axis)
+    for k in range(3):
+        store(jacobian, at + 3 * k, sign * axis[k])
+        store(jacobian, at + 9 + 3 * k, sign * turn[k])
 
 
 @njit
@@ -91,6 +108,8 @@ def fill_bound(i, bound, h, reduced, js):
     node_a, node_b = reduced.node_of_row[bound.a], reduced.node_of_row[bound.b]
     set_side(a, node_a, js)
     set_side(b, node_b, js)
+    pass_surface(a, node_a, reduced.tree)
+    pass_surface(b, node_b, reduced.tree)
     at = 2 * path * i
     fill_bound_side(node_a, load3(bound.linear_a), load3(bound.angular_a), at, rows.bound_jacobian, reduced.tree)
     at += path
@@ -99,16 +118,29 @@ def fill_bound(i, bound, h, reduced, js):
         a.end = a.first
 
 
+@inlined
+def pass_surface(side, node, tree):
+    """Joints feel the velocity of a kinematic body, contacts that of its surface, which comes first."""
+    if node >= 0 and tree.nodes[node].kind == COMMANDED:
+        side.path += 6
+
+
 @njit
 def fill_bound_side(node, f, g, at, jacobian, tree):
     """jacobian[at …] = (f, g) J: a row on the velocities of a link, for each speed on its path."""
     nodes, motion, columns = tree.nodes, tree.motion, tree.columns
+    root = node
     while node >= 0:
+        root = node
         for k in range(nodes[node].first, nodes[node].last):
             store(jacobian, at, dot(load3(columns[k].linear), f) + dot(load3(columns[k].angular), g))
             at += 1
         g = add(g, cross(load3(motion[node].r), f))
         node = nodes[node].parent
+    if root >= 0 and nodes[root].kind == COMMANDED:
+        for k in range(3):
+            store(jacobian, at + k, f[k])
+            store(jacobian, at + 3 + k, g[k])
 
 
 # Responses ------------------------------------------------------------------------------------------------------------
@@ -121,6 +153,9 @@ def fill_responses(h, reduced, js, tables):
     contacts, bounds, system = collision.contacts, stepping.bounds, reduced.system
     path, span = rows.longest[0], rows.longest[1]
     pack(js.before, js.packed, js)
+    driven = js.given.shape[0] > 0
+    if driven:
+        call_rides(FILL, 0.0, js.packed, js.packed, tables, reduced, js)
     for i in range(collision.counts[CONTACTS]):
         for side in range(2):
             respond(i, side, reduced, js)
@@ -132,6 +167,8 @@ def fill_responses(h, reduced, js, tables):
         bounds[i].before = bound_rate(i, js.packed, rows)
     if h > 0.0 and bounds.shape[0] > 0:
         pack(js.slopes, js.packed, js)
+        if driven:
+            call_rides(FILL, STILL, js.packed, js.packed, tables, reduced, js)
         for i in range(bounds.shape[0]):
             aim_bound(bounds[i], h, 0.5 * h * bound_rate(i, js.packed, rows), system, stepping)
     for i in range(bounds.shape[0]):
@@ -162,6 +199,8 @@ def respond(i, side, reduced, js):
     for other in range(2 * i if merged else 2 * i + side, 2 * i + 2 if merged else 2 * i + side + 1):
         source, start = 3 * path * other, sides[other].path
         for j in range(sides[other].length):
+            if indices[start + j] >= end:
+                break  # given speeds
             to, k = at + 3 * (indices[start + j] - first), source + 3 * j
             store(response, to, load(response, to) + load(jacobian, k))
             store(response, to + 1, load(response, to + 1) + load(jacobian, k + 1))
@@ -187,6 +226,8 @@ def respond_to_bound(i, side, reduced, js):
     merged = sides[2 * i].end == sides[2 * i].first
     for other in range(2 * i if merged else 2 * i + side, 2 * i + 2 if merged else 2 * i + side + 1):
         for j in range(sides[other].length):
+            if indices[sides[other].path + j] >= end:
+                break
             to = at + indices[sides[other].path + j] - first
             store(response, to, load(response, to) + load(jacobian, path * other + j))
     if is_looped(first, reduced, js):
@@ -285,6 +326,8 @@ def contact_response(i, path, span, rows):
         other, start, k = 2 * i + 1 if merged else side, sides[side].path, 3 * path * side
         at = 3 * (span * other - sides[other].first)
         for j in range(sides[side].length):
+            if indices[start + j] >= sides[other].end:
+                break  # given speeds
             r = at + 3 * indices[start + j]
             a, b, c = load(jacobian, k), load(jacobian, k + 1), load(jacobian, k + 2)
             x, y, z = load(response, r), load(response, r + 1), load(response, r + 2)
@@ -304,6 +347,8 @@ def bound_response(i, path, span, rows):
         other, start = 2 * i + 1 if merged else side, sides[side].path
         at = span * other - sides[other].first
         for j in range(sides[side].length):
+            if indices[start + j] >= sides[other].end:
+                break
             total += load(jacobian, path * side + j) * load(response, at + indices[start + j])
     return total
 
@@ -395,7 +440,8 @@ def fill_mass(first, end, at, masses, tree, js):
 @njit
 def add_side(coupling, side, width, at, jacobian, problem, reduced, js):
     """Add the J of one side of a contact or bound; nothing for the world. Returns whether there was a block for it."""
-    if side.length == 0:
+    known = js.freedom_at.shape[0]
+    if side.length == 0 or js.rows.indices[side.path] >= known:
         return True
     indices, block = js.rows.indices, block_at(js.rows.indices[side.path], problem, reduced, js)
     to = rows_at(coupling, block, width, problem) if block >= 0 else -1
@@ -403,6 +449,8 @@ def add_side(coupling, side, width, at, jacobian, problem, reduced, js):
         return False
     packed, size = problem.blocks[block].packed, problem.blocks[block].speeds
     for j in range(side.length):
+        if indices[side.path + j] >= known:
+            break
         for r in range(width):
             k = to + size * r + indices[side.path + j] - packed
             store(problem.jacobian, k, load(problem.jacobian, k) + load(jacobian, at + width * j + r))
@@ -429,15 +477,25 @@ def describe_loops(problem, reduced, js):
                 continue
             k = problem.counts[EQUATIONS]
             coupling = add_coupling(EQUATIONS, row, problem)
-            store(problem.wanted, k, -load(js.loop_rates, row))
+            store(problem.wanted, k, load(js.loop_targets, row))
             store(problem.compliance, k, 0.0)
             for i in range(joint.first, joint.last):
                 incidence = system.incidences[i]
                 node, r = reduced.node_of_row[incidence.body], row - incidence.row
                 covers = 0 <= r < (3 if incidence.is_point != 0 else incidence.rows)
-                if covers and node >= 0 and not add_loop_row(coupling, node, incidence, r, problem, reduced, js):
+                if (
+                    covers
+                    and is_moved(node, reduced)
+                    and not add_loop_row(coupling, node, incidence, r, problem, reduced, js)
+                ):
                     return False
     return True
+
+
+@inlined
+def is_moved(node, reduced):
+    """Whether a node is a link with speeds, or hangs on one, and neither the world nor a kinematic body."""
+    return node >= 0 and reduced.tree.nodes[node].kind != COMMANDED
 
 
 @njit
@@ -445,7 +503,7 @@ def is_described(joint, problem, reduced, js):
     """Whether the bodies of a loop are in the blocks of a problem."""
     for i in range(joint.first, joint.last):
         node = reduced.node_of_row[reduced.system.incidences[i].body]
-        if node >= 0:
+        if is_moved(node, reduced):
             body = js.assemblies[js.assembly_of[node]].body
             return body >= 0 and problem.block_of[body] >= 0
     return False

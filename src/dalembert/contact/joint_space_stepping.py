@@ -18,12 +18,13 @@ from ..dynamics.joint_space.mechanism import FORWARD_KINEMATICS, INERTIA, LIMP, 
 from ..integrate.stepper import StepEvents
 from ..model.force_kinds import KEEPS_AWAKE, ON_COORDINATE
 from ..model.tables import ANGLE, DRY_FRICTION, STOP, TORSION
-from ..model.tree import FREE, Layout
+from ..model.tree import COMMANDED, FREE, Layout
 from ..scene.force import Force
 from .converge import Converging, make_workspace
 from .island_problem import IslandProblem, room_of_problem
-from .joint_space import ASSEMBLY, JOINT_SPACE_ENTRY, JointSpace, joint_space_task
+from .joint_space import ASSEMBLY, JOINT_SPACE_ENTRY, RIDES_ENTRY, JointSpace, joint_space_task
 from .joint_space_books import ROOT
+from .joint_space_commands import GIVEN, GIVEN_SPEEDS, RIDE
 from .limits import FAINT, implicit_forces, make_soft
 from .rows import Rows
 from .solvers import SOLVERS, ContactSolver, StepSettings, make_bounds, make_stepping
@@ -47,7 +48,7 @@ class JointContactStepper(ContactStepper):
         bounds, members = parts.with_bounds(make_bounds(own.system, own.size, bound))
         self._slow = parts.slowness()
         tables = make_stepping(
-            own.system, own.size, ledger, settings, soft, packed=len(own.layout.freedoms), bounds=bounds, members=members,
+            own.system, own.size, ledger, settings, soft, packed=parts.packed, bounds=bounds, members=members,
             slow=self._slow.copy(), state_of_bodies=own.tables.y,
         )  # fmt: skip
         self._joint_space = parts.tables(len(soft), len(bounds))
@@ -74,6 +75,7 @@ class JointContactStepper(ContactStepper):
             callbacks.coordinates = int(ctypes.cast(self._coordinates, ctypes.c_void_p).value or 0)
         else:
             callbacks.coordinates = JOINT_SPACE_ENTRY.address
+            callbacks.rides = RIDES_ENTRY.address if len(self.own.system.commands) else 0
         callbacks.limits = callbacks.coordinates
 
     def _make_workspace(self, solver: ContactSolver) -> Any:
@@ -81,7 +83,9 @@ class JointContactStepper(ContactStepper):
         if solver.make_workspace is not make_workspace:
             return super()._make_workspace(solver)
         assemblies = self._joint_space.assemblies
-        return make_workspace(self.own, self.settings, self._tables.bounds, (assemblies.end - assemblies.first).tolist())
+        return make_workspace(
+            self.own, self.settings, self._tables.bounds, (assemblies.end - assemblies.first).tolist()
+        )
 
     def _limits_address(self, tables: ContactTables) -> int:
         return 0
@@ -91,12 +95,19 @@ class JointContactStepper(ContactStepper):
 
     def make_steps(self, y: np.ndarray, dydt: np.ndarray, stop: float) -> int:
         """See `FixedStepper.make_steps`; y is the state of the bodies."""
+        self._set_time()
         if self.own.take(y) != OK:
             return LIMP if np.isfinite(y).all() else NON_FINITE
         try:
             return super().make_steps(self.own.z, dydt, stop)
         finally:  # a run that is interrupted goes on from here
+            self._set_time()
             self.own.put(y)
+
+    def _set_time(self) -> None:
+        """The time of the state, which says where kinematic bodies are."""
+        options = self._tables.options[0]
+        self.own.time = float(options.start + self.report[0].steps * options.dt)
 
     def attempt(self, y: np.ndarray) -> np.ndarray:
         """The state of the last step that was made: of one that failed nothing is kept."""
@@ -118,8 +129,10 @@ class Assemblies:
         group = np.arange(len(self.roots))  # of trees that loops connect
         looped = np.zeros(len(self.roots), bool)
         system, node_of_row = own.system, own.tables.node_of_row
+        self.commanded = np.flatnonzero(nodes.kind == COMMANDED)
         for first, last in zip(system.joints["first"], system.joints["last"], strict=True):
-            trees = {int(root_of[n]) for n in node_of_row[system.incidences.body[first:last]] if n >= 0}
+            ends = node_of_row[system.incidences.body[first:last]]
+            trees = {int(root_of[n]) for n in ends if n >= 0 and nodes.kind[n] != COMMANDED}
             looped[list(trees)] = True
             for tree in trees:
                 group[group == group[tree]] = group[min(trees)]
@@ -141,7 +154,8 @@ class Assemblies:
         for i, row in enumerate(self.table):
             own_bodies = np.flatnonzero(self.of_body == i)
             row.body, row.looped = (own_bodies.min() if len(own_bodies) else -1), looped[group == found[i]].any()
-        self.loose = alone & (kinds == FREE) & (self.table.looped == 0)
+        self.loose = alone & (((kinds == FREE) & (self.table.looped == 0)) | (kinds == COMMANDED))
+        self.packed = len(freedoms) + GIVEN_SPEEDS * len(self.commanded)
         self.host = np.arange(len(found))  # the assembly whose body has its bounds
         if (self.table.body >= 0).any():
             self.host[self.table.body < 0] = np.flatnonzero(self.table.body >= 0)[0]
@@ -158,7 +172,8 @@ class Assemblies:
     def with_bounds(self, bounds: Any) -> tuple[Any, Any]:
         """The BOUND table, assembly by assembly, and the MEMBER table."""
         node_of_row = self.own.tables.node_of_row
-        nodes = np.where(node_of_row[bounds.a] >= 0, node_of_row[bounds.a], node_of_row[bounds.b])
+        a, b, kinds = node_of_row[bounds.a], node_of_row[bounds.b], self.own.tables.tree.nodes.kind
+        nodes = np.where((a >= 0) & (kinds[a] != COMMANDED), a, b)
         hosts = self.host[self.of_node[nodes]] if len(nodes) else nodes
         order = np.argsort(hosts, kind="stable")
         members: Any = np.zeros(self.bodies, MEMBER).view(np.recarray)
@@ -182,9 +197,33 @@ class Assemblies:
                 if node_of_row[row] >= 0:
                     never[self.of_node[node_of_row[row]]] = True
         never[self.host[self.table.body < 0]] = True
+        never[self._moved()] = True
         slow = np.zeros(self.bodies)
         slow[never[self.of_body] | (self.of_body < 0)] = -np.inf
         return slow
+
+    def _moved(self) -> np.ndarray:
+        """The assemblies that stand on kinematic bodies or have coordinates that move by command."""
+        system, tables = self.own.system, self.own.tables
+        kinds, joints = tables.tree.nodes.kind, set(system.commands.joint[system.commands.row >= 0].tolist())
+        found = set(self.of_node[self.root_of_commands() >= 0].tolist())
+        for number, joint in enumerate(system.joints):
+            nodes = tables.node_of_row[system.incidences.body[joint.first : joint.last]]
+            nodes = nodes[nodes >= 0]
+            if number in joints or (kinds[nodes] == COMMANDED).any():
+                found |= set(self.of_node[nodes].tolist())
+        return np.array(sorted(found), int)
+
+    def root_of_commands(self) -> np.ndarray:
+        """(nodes,) the row of COMMAND of the kinematic body that a node stands on, or is; −1: none."""
+        tables, found = self.own.tables, np.full(len(self.root_of), -1)
+        for row, command in enumerate(self.own.system.commands):
+            if command.body >= 0:
+                found[tables.node_of_row[command.body]] = row
+        for i, node in enumerate(tables.tree.nodes):
+            if node.parent >= 0:
+                found[i] = found[node.parent]
+        return found
 
     def tables(self, soft: int, bounds: int) -> JointSpace:
         """The tables of a step, with no room for contacts."""
@@ -195,32 +234,68 @@ class Assemblies:
         paths = np.zeros(2 * len(tree.nodes), np.int64)
         for i in range(len(tree.nodes)):
             paths[2 * i], at = len(indices), i
+            given = self.given_of(i, m)
             while at >= 0:
                 indices += packed_at[tree.nodes.first[at] : tree.nodes.last[at]].tolist()
                 at = int(tree.nodes.parent[at])
+            indices += given
             paths[2 * i + 1] = len(indices) - paths[2 * i]
+            if tree.nodes.kind[i] == COMMANDED:  # that of its surface; that of the body itself is behind it
+                indices += [index - 6 for index in given]
         path = int(paths[1::2].max(initial=0))
         span = int((self.table.end - self.table.first).max(initial=0))
         sizes = {"path": path, "span": span, "contacts": 0, "bounds": bounds}
         rows = allocate(Rows, sizes, indices=np.array(indices, np.int64), longest=np.array([path, span], np.int64))
         return allocate(
-            JointSpace, {"m": m, "nodes": len(tree.nodes), "r": own.model.graph.rows, "soft": soft}, rows=rows,
+            JointSpace,
+            {"m": m, "nodes": len(tree.nodes), "r": own.model.graph.rows, "soft": soft, "packed": self.packed},
+            rows=rows, given=self.given_bodies(m), rides=self.rides(),
             problem=allocate(IslandProblem, room_of_problem(0, 0, 0, 0, [])), assemblies=self.table,
             assembly_of=self.of_node.astype(np.int64), freedom_at=self.freedom_at.astype(np.int64),
             packed_at=packed_at.astype(np.int64), paths=paths, roots=self.roots, root_of=self.root_of,
         )  # fmt: skip
 
+    def given_of(self, node: int, speeds: int) -> list[int]:
+        """The given speeds of what a node stands on; of a kinematic body those of its surface."""
+        command = self.root_of_commands()[node]
+        if command < 0:
+            return []
+        own = int(self.own.tables.node_of_row[self.own.system.commands.body[command]])
+        first = speeds + GIVEN_SPEEDS * int(np.searchsorted(self.commanded, own)) + (6 if own == node else 0)
+        return list(range(first, first + 6))
+
+    def given_bodies(self, speeds: int) -> Any:
+        """The GIVEN table."""
+        table: Any = np.zeros(len(self.commanded), GIVEN).view(np.recarray)
+        table.node, table.command = self.commanded, self.root_of_commands()[self.commanded]
+        table.first = speeds + GIVEN_SPEEDS * np.arange(len(table))
+        return table
+
+    def rides(self) -> Any:
+        """The RIDE table; writes which roots ride."""
+        commands = self.root_of_commands()
+        self.roots.command = commands[self.roots.node]
+        riding = np.flatnonzero(self.roots.command >= 0)
+        table: Any = np.zeros(len(riding), RIDE).view(np.recarray)
+        table.root, table.command = riding, self.roots.command[riding]
+        table.node = self.own.tables.node_of_row[self.own.system.commands.body[table.command]]
+        return table
+
 
 def roots_of(layout: Layout) -> tuple[Any, np.ndarray]:
     """The ROOT table, and the row of it that each node belongs to."""
     parents = [int(row[0]) for row in layout.rows]
-    numbers = [i for i, parent in enumerate(parents) if parent < 0]
+    kinds = [int(row[2]) for row in layout.rows]
+    stands = [
+        parent < 0 or kinds[parent] == COMMANDED for parent in parents
+    ]  # on the world, or on what moves by command
+    numbers = [i for i, own in enumerate(stands) if own]
     roots: Any = np.zeros(len(numbers), ROOT).view(np.recarray)
     roots.node = numbers
     roots.loose = [int(layout.rows[i][2] == FREE) for i in numbers]
     root_of = np.zeros(len(parents), np.int64)
     for i, parent in enumerate(parents):
-        root_of[i] = numbers.index(i) if parent < 0 else root_of[parent]
+        root_of[i] = numbers.index(i) if stands[i] else root_of[parent]
     return roots, root_of
 
 
@@ -256,12 +331,16 @@ def _rates(own: JointMechanism, z: np.ndarray, rows: Any) -> np.ndarray:
     """(rows, m): the rates of coordinates at unit speeds, where z has the tree."""
     m, first, kinematics = len(own.layout.freedoms), len(own.layout.start), own.system.kinematics
     found = np.zeros((len(rows), m))
-    for k in range(m if len(rows) else 0):
-        z[first : first + m] = np.eye(m)[k]
+    for k in range(-1, m if len(rows) else -1):  # first the rates at rest, of what moves by command
+        z[first : first + m] = np.eye(m)[k] if k >= 0 else 0.0
         own.call(FORWARD_KINEMATICS, 0.0, z, own.dzdt)
         for i, row in enumerate(rows):
             a, b, c = kinematics[row.a], kinematics[row.b], own.system.coordinates[row.coordinate]
             axis, arm = a.rotation.reshape(3, 3) @ c.axis_a, b.rotation.reshape(3, 3) @ c.anchor_b
             along = b.v + np.cross(b.omega, arm) - a.v - np.cross(a.omega, b.x + arm - a.x)
-            found[i, k] = axis @ (b.omega - a.omega if c.kind == ANGLE else along)
+            rate = axis @ (b.omega - a.omega if c.kind == ANGLE else along)
+            if k < 0:
+                found[i] = -rate
+            else:
+                found[i, k] += rate
     return found

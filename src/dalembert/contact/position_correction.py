@@ -132,7 +132,10 @@ def correct_by_solver(tables):
             contact.impulse[k] = 0.0
         friction[i] = contact.friction
         contact.friction, contact.bias = 0.0, contact.separation
-    clear_velocities(stepping.motion, stepping.shift)
+    if in_joint_space(tables):
+        clear(stepping.shift)
+    else:
+        clear_velocities(stepping.motion, stepping.shift)
     status = call_solver(SOLVE_DISPLACEMENTS, tables)
     for i in range(count):
         contact = contacts[i]

@@ -84,7 +84,7 @@ HELD, AT_LEAST, AT_MOST = range(3)
 CALLBACKS = np.dtype(
     [("mechanism", "i8"), ("mechanism_data", "i8"), ("plain", "i8"), ("plain_data", "i8"), ("detector", "i8"),
      ("detector_data", "i8"), ("limits", "i8"), ("solver", "i8"), ("workspace", "i8"), ("coordinates", "i8"),
-     ("reduced", "i8"), ("joint_space", "i8"), ("finisher", "i8"), ("continuous", "i8")],
+     ("reduced", "i8"), ("joint_space", "i8"), ("finisher", "i8"), ("continuous", "i8"), ("rides", "i8")],
     align=True,
 )  # fmt: skip
 
@@ -316,6 +316,7 @@ BOOK = 24  # the speeds after the impulses into the state, and their work into t
 FINISH = 25  # move the state to the end of the step
 STOP_ISLAND = 26  # set the speeds of an island to zero
 DESCRIBE_ISLAND = 31  # fill the `problem` of joint space with an island
+GIVEN_OF_ISLAND = 32  # its `given` and `given_bounds`, of packed speeds y
 # Tasks over the rows of one island
 WARM_START_ROWS, SWEEP_ROWS, RESIDUAL_OF_ROWS, SWEEP_POSITIONS_OF_ROWS = range(27, 31)
 

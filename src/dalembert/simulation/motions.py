@@ -154,11 +154,6 @@ def require_runnable(model: Model, method: str, coordinates: str, steps_contact:
             f"{name!r} moves by command, which coordinates of the user's do not know of; use coordinates='maximal' or "
             "'joint', or let the coordinates depend on time"
         )
-    if coordinates == "joint" and steps_contact:
-        raise ValueError(
-            f"{name!r} moves by command, and method {method!r} takes motions in coordinates='maximal' only; use these, or an "
-            "integration method, such as 'dormand_prince'"
-        )
     moved = next((body.name for body in scene.bodies.values() if body.motion is not None), None)
     if moved is not None and steps_contact and model.particle_count:
         raise ValueError(
