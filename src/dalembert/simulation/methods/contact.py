@@ -10,6 +10,7 @@ import numpy as np
 from ...collide.detect import collision_of
 from ...collide.particles import Particles, make_particles
 from ...contact.joint_space import JOINT_SPACE_ENTRY as JOINT_SPACE
+from ...contact.joint_space import RIDES_ENTRY as RIDES
 from ...contact.joint_space_stepping import JointContactStepper
 from ...contact.limits import LIMITS_ENTRY as LIMITS
 from ...contact.limits import implicit_forces, is_implicit
@@ -82,7 +83,8 @@ class FixedSteps(Method):
     def compiled_for_bodies(self, model: Model) -> list[CFunction]:
         """What the steps of bodies call."""
         if model.tree is not None:
-            return [STEP, JOINT_SPACE, *filter(None, [SOLVERS[self.solver].compiled])]
+            rides = [RIDES] if len(model.tables["commands"]) else []
+            return [STEP, JOINT_SPACE, *rides, *filter(None, [SOLVERS[self.solver].compiled])]
         forces: Any = model.tables["forces"]
         limited = bool(((forces.kind >= LIMITED) | is_implicit(forces)).any())
         return [STEP, *([LIMITS] if limited else []), *filter(None, [SOLVERS[self.solver].compiled])]
