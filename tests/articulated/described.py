@@ -58,9 +58,7 @@ def dense(coupling, width, problem):
 
 
 def differences(name, coordinates):
-    run = dal.Simulation(
-        scene_of(name), dt=0.002, coordinates=coordinates, method="time_stepping", tolerance=1e-14
-    )
+    run = dal.Simulation(scene_of(name), dt=0.002, coordinates=coordinates, method="time_stepping", tolerance=1e-14)
     driver = run._driver
     driver._finisher = SOLVERS[FINISHER]
     driver._workspace = driver._make_workspace(driver._finisher)

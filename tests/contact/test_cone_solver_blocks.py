@@ -1,5 +1,5 @@
-"""The converging solver over blocks of any size: dense masses, bounds, equations, compliance, wedges, redundant contacts, warm
-starts. Expected values are analysis, quadratic programs solved by NNLS, or the same mechanism in other coordinates."""
+"""The converging solver over blocks of any size: dense masses, bounds, equations, compliance, wedges, redundant contacts,
+warm starts. Expected values are analysis, quadratic programs solved by NNLS, or the same mechanism in other coordinates."""
 
 import math
 
@@ -176,8 +176,8 @@ def cross(r):
 
 
 def test_a_double_pendulum_strikes_alike_in_joint_and_body_coordinates():
-    """Two rods about y; the tip touches a wall in its path. Contact impulse and speeds agree, though one problem has two speeds
-    and the other twelve with joints."""
+    """Two rods about y; the tip touches a wall in its path. Contact impulse and speeds agree, though one problem has two
+    speeds and the other twelve with joints."""
     length, masses, angles, rates, mu = 1.0, (1.5, 0.7), (0.3, -0.5), np.array([1.1, -0.4]), 0.3
     along = [np.array([math.sin(a), 0.0, -math.cos(a)]) for a in angles]
     across = [np.array([math.cos(a), 0.0, math.sin(a)]) for a in angles]
@@ -211,7 +211,7 @@ def test_a_double_pendulum_strikes_alike_in_joint_and_body_coordinates():
         np.testing.assert_allclose(body.speeds[6 * k : 6 * k + 6], expected, atol=1e-10)
 
 
-# Degenerate ---------------------------------------------------------------------------------------------------------------------
+# Degenerate ------------------------------------------------------------------------------------------------------------
 
 
 def test_a_ball_wedged_between_steep_walls_stays():
@@ -228,8 +228,8 @@ def test_a_ball_wedged_between_steep_walls_stays():
 
 @pytest.mark.parametrize("misfit", [1e-3, 1e-6, 1e-9])
 def test_contacts_that_cannot_all_stick_press_until_one_slides(misfit):
-    """Of two feet one may sink by 1 mm/s, so that the body turns, and the feet, of which one is higher by `misfit`, move apart
-    by that share of it. Sticking at both is impossible, however small this is: the weaker has to reach its cone."""
+    """Of two feet one may sink by 1 mm/s, so that the body turns, and the feet, of which one is higher by `misfit`, move
+    apart by that share of it. Sticking at both is impossible, however small this is: the weaker has to reach its cone."""
     feet = [contact(1, 0, (0.0, 0.0, 1.0), np.zeros(3), (x, 0.0, z), 0.5, b)
             for x, z, b in ((-0.5, -0.5, 0.0), (0.5, -0.5 + misfit, 1e-3))]  # fmt: skip
     keel = Row({0: np.array([0.0, 1.0, 0.0, 0.0, 0.0, 0.0])}), Row({0: np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0])})
@@ -259,7 +259,7 @@ def test_a_kilogram_slides_below_a_tonne():
     assert p.cones.impulse[:4, 0].sum() == pytest.approx(1001.0 * G * H, rel=1e-8)  # 1e-10 m/s of a tonne
 
 
-# Starts, and the same again -----------------------------------------------------------------------------------------------------
+# Starts, and the same again --------------------------------------------------------------------------------------------
 
 
 def again(p, free, change=0.0):

@@ -200,7 +200,11 @@ class Collision(NamedTuple):
         "bodies + 1", np.int64, writer="collide.islands", doc="the colours of a body's pairs, one bit each"
     )
     islands: Any = column(
-        "bodies + 1", ISLAND, unit="residual m/s, aim m/s, overlap m, gained J", used="counts[ISLANDS]", writer="collide.islands"
+        "bodies + 1",
+        ISLAND,
+        unit="residual m/s, aim m/s, overlap m, gained J",
+        used="counts[ISLANDS]",
+        writer="collide.islands",
     )
     members: Any = column("bodies", np.int64, writer="collide.islands")
     colours: Any = column("pairs", np.int64, writer="collide.islands")

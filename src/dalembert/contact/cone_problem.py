@@ -1,19 +1,19 @@
 """Contact with Coulomb friction as a problem over blocks of speeds, and the matrix of Newton's method for it.
 
-Bodies (6 speeds), trees of joints (n speeds) or whatever else moves are blocks i with masses Mᵢ. Contacts, each with three rows
-J (n, t, s), and scalar rows g, which are those of joints, loops, stops, motors and dry friction, have up to four blocks. With
-w the speeds, p and λ the impulses:
+Bodies (6 speeds), trees of joints (n speeds) or whatever else moves are blocks i with masses Mᵢ. Contacts, each with three
+rows J (n, t, s), and scalar rows g, which are those of joints, loops, stops, motors and dry friction, have up to four blocks.
+With w the speeds, p and λ the impulses:
 
     M (w − w_free) = Jᵀ p + gᵀ λ,      K_μ ∋ p ⊥ û = u + (bias + μ |u_t|) e_n ∈ K_μ*,      u = J w,
     e = g w − target + C λ:    e = 0 where least < λ < most,   e ≥ 0 at λ = least,   e ≤ 0 at λ = most.
 
-A method of Newton's kind has, in each step, δp = f − K δu with a 3 × 3 matrix K for each contact and δλ = f − k g δw for each row,
-and so
+A method of Newton's kind has, in each step, δp = f − K δu with a 3 × 3 matrix K for each contact and δλ = f − k g δw for each
+row, and so
 
     (M + Σ Jᵀ K J + Σ k gᵀ g) δw = −r + Σ Jᵀ f + Σ gᵀ f,     r = M (w − w_free) − Jᵀ p − gᵀ λ.
 
-K is not symmetric where a contact slides. `linalg.supernodal` factorizes the matrix. In order: tables, products with rows, the
-matrix, its solution, residuals.
+K is not symmetric where a contact slides. `linalg.supernodal` factorizes the matrix. In order: tables, products with rows,
+the matrix, its solution, residuals.
 """
 
 from typing import Any, NamedTuple
@@ -36,24 +36,26 @@ from .island_problem import MOST_BLOCKS as BLOCKS
 # Statuses. Of the first two the solution is at hand; NEED_MORE asks for longer tables of `matrix`.
 SOLVED, NOT_CONVERGED, NEED_MORE, NOT_FINITE = range(4)
 
-# Input: the counts, the most factorizations, the tolerance in m/s and relative to the typical speed, whether the impulses are a
-# start (`warm`). Output: factorizations, the tolerance (m/s, the
-# larger of both), the typical speed (m/s), the residual of the result (m/s), its parts (see Residuals), and its worst contact.
-# `regularization` and `symmetric` belong to the solver.
+# Input: the counts, the most factorizations, the tolerance in m/s and relative to the typical speed, whether the impulses are
+# a start (`warm`). Output: factorizations, the tolerance (m/s, the larger of both), the typical speed (m/s), the residual of
+# the result (m/s), its parts (see Residuals), and its worst contact. `regularization` and `symmetric` belong to the solver.
 STEP = np.dtype(
     [("blocks", "i8"), ("contacts", "i8"), ("rows", "i8"), ("speeds", "i8"), ("edges", "i8"), ("max_iterations", "i8"),
-     ("tolerance", "f8"), ("relative", "f8"), ("warm", "i8"), ("iterations", "i8"), ("speed", "f8"), ("residual", "f8"), ("symmetric", "i8"),
+     ("tolerance", "f8"), ("relative", "f8"), ("warm", "i8"), ("iterations", "i8"), ("speed", "f8"),
+     ("residual", "f8"), ("symmetric", "i8"),
      ("regularization", "f8"), ("cone", "f8"), ("dual", "f8"), ("complementarity", "f8"), ("natural_map", "f8"),
      ("joints", "f8"), ("balance", "f8"), ("worst", "i8")],
     align=True,
 )  # fmt: skip
-# A contact: its number to the caller, its blocks (−1: none), where J begins in `jacobian` for each (3 × size, row by row), and
-# its first edge of the matrix; in: friction, bias, the part of u that is given (`offset`, m/s: of what moves by command), and the
-# impulse of the start; out: impulse. Compliance: J M⁻¹ Jᵀ of the normal; 0 between blocks that nothing moves. K and f of Newton's step; u + bias e_n and û at the iterate; the rest is the solver's, in the
-# variables of the Lorentz cone (see `cone_solver`).
+# A contact: its number to the caller, its blocks (−1: none), where J begins in `jacobian` for each (3 × size, row by row),
+# and its first edge of the matrix; in: friction, bias, the part of u that is given (`offset`, m/s: of what moves by command),
+# and the impulse of the start; out: impulse. Compliance: J M⁻¹ Jᵀ of the normal; 0 between blocks that nothing moves. K and f
+# of Newton's step; u + bias e_n and û at the iterate; the rest is the solver's, in the variables of the Lorentz cone (see
+# `cone_solver`).
 CONE = np.dtype(
     [("number", "i8"), ("blocks", "i8", BLOCKS), ("at", "i8", BLOCKS), ("edge", "i8"), ("friction", "f8"), ("bias", "f8"),
-     ("offset", "f8", 3), ("impulse", "f8", 3), ("compliance", "f8"), ("stiffness", "f8", 9), ("f", "f8", 3), ("p", "f8", 3), ("u", "f8", 3),
+     ("offset", "f8", 3), ("impulse", "f8", 3), ("compliance", "f8"), ("stiffness", "f8", 9), ("f", "f8", 3),
+     ("p", "f8", 3), ("u", "f8", 3),
      ("du", "f8", 3), ("u_hat", "f8", 3), ("sliding", "f8", 2), ("prior", "f8", 3), ("saved", "f8", 3),
      ("force", "f8", 3), ("slack", "f8", 3), ("force_step", "f8", 3), ("slack_step", "f8", 3), ("slip", "f8"),
      ("d", "f8", 5), ("beta", "f8"), ("w", "f8", 3), ("q", "f8", 3), ("g", "f8", 3)],
@@ -69,8 +71,8 @@ ROW = np.dtype(
     align=True,
 )  # fmt: skip
 
-# Vectors in `vectors`: the iterate, its step, the iterate before a line search, r, a right-hand side, scratch, and the iterate
-# before a round.
+# Vectors in `vectors`: the iterate, its step, the iterate before a line search, r, a right-hand side, scratch, and the
+# iterate before a round.
 POINT, DIRECTION, SAVED, GRADIENT, RIGHT, LEFT, START = range(7)
 VECTORS = 7
 SCRATCH = 3  # times the speeds of the largest block squared
@@ -238,7 +240,9 @@ def add_responses(problem, s, out):
         for r in range(block.speeds):
             value = 0.0
             for k in range(block.speeds):
-                value += load(problem.inverses, block.mass + r * block.speeds + k) * load(vectors, base + block.first + k)
+                value += load(problem.inverses, block.mass + r * block.speeds + k) * load(
+                    vectors, base + block.first + k
+                )
             store(out, block.first + r, load(out, block.first + r) + s * value)
 
 
@@ -374,7 +378,11 @@ def add_row(row, problem):
 @njit
 def multiply_rows(row, a, b, problem):
     """scratch = k gᵀ g of two blocks of a row."""
-    jacobian, rows, columns = problem.jacobian, problem.blocks[row.blocks[a]].speeds, problem.blocks[row.blocks[b]].speeds
+    jacobian, rows, columns = (
+        problem.jacobian,
+        problem.blocks[row.blocks[a]].speeds,
+        problem.blocks[row.blocks[b]].speeds,
+    )
     for r in range(rows):
         value = row.stiffness * load(jacobian, row.at[a] + r)
         for c in range(columns):
@@ -396,8 +404,8 @@ def factorize(problem):
 
 @njit
 def direction(problem, share):
-    """δw of Newton's step for the f of contacts and rows, into DIRECTION, and `du`, the change of u of each contact, and of rows
-    in `rate_step`, the change of g w. A `share` of r is removed."""
+    """δw of Newton's step for the f of contacts and rows, into DIRECTION, and `du`, the change of u of each contact, and of
+    rows in `rate_step`, the change of g w. A `share` of r is removed."""
     step = problem.step[0]
     vectors, n = problem.vectors, step.speeds
     for k in range(n):
@@ -552,7 +560,8 @@ def balance(problem):
         block = problem.blocks[i]
         for k in range(block.speeds):
             worst = max(
-                worst, abs(load(vectors, gradient + block.first + k)) / load(masses, block.mass + k * (block.speeds + 1))
+                worst,
+                abs(load(vectors, gradient + block.first + k)) / load(masses, block.mass + k * (block.speeds + 1)),
             )
     return worst
 

@@ -3,8 +3,8 @@
 Solves a `cone_problem.ConeProblem` with the exact cone and non-penetration in the form of De Saxcé and Feng (1998).
 
 1. From a warm start: the method of multipliers, which needs few steps where little has changed.
-2. Else, or where that ends above the tolerance: a primal–dual interior point method, from a point far inside the cones, to a residual at which
-   most contacts have found out whether they stick, slide or open; then the method of multipliers from there.
+2. Else, or where that ends above the tolerance: a primal–dual interior point method, from a point far inside the cones, to a
+   residual at which most contacts have found out whether they stick, slide or open; then multipliers from there.
 
 In order: the iterate, the interior point, the method of multipliers, the iteration, its use from Python.
 """
@@ -115,7 +115,8 @@ def set_start(problem):
 
 @njit
 def needs_impulses(problem):
-    """Whether the law does not hold with no impulses at all; if it does, that is the solution. Else the iterate is the start."""
+    """Whether the law does not hold with no impulses at all; if it does, that is the solution. Else the iterate is the
+    start."""
     step, vectors = problem.step[0], problem.vectors
     for i in range(step.contacts):
         store3(problem.cones[i].p, (0.0, 0.0, 0.0))
@@ -142,9 +143,10 @@ ROUNDED = 1e-15  # of what an impulse changes a speed by: so much is rounding
 
 @njit
 def store_best(problem, residual):
-    """Write the iterate, which has this residual, to the outputs if it is the best so far: its impulses, with the speeds that they
-    give, w_free + M⁻¹ (Jᵀ p + gᵀ λ), and the residual of these; or its own speeds where they are as good as the same, and only
-    rounding of large impulses is between them. The iterate stays; rates become those of the speeds that the impulses give."""
+    """Write the iterate, which has this residual, to the outputs if it is the best so far: its impulses, with the speeds that
+    they give, w_free + M⁻¹ (Jᵀ p + gᵀ λ), and the residual of these; or its own speeds where they are as good as the same,
+    and only rounding of large impulses is between them. The iterate stays; rates become those of the speeds that the impulses
+    give."""
     step, vectors = problem.step[0], problem.vectors
     if not residual < step.residual:
         return
@@ -219,16 +221,17 @@ def soften_equation(row):
 
 # Interior point ----------------------------------------------------------------------------------------------------------
 #
-# With tangents scaled by μ the cone and its dual are the Lorentz cone Q: λ = (p_n, p_t/μ), z = (û_n, μ u_t). The method follows the path λ ∘ z = σ e
-# with Nesterov–Todd scaling W z = W⁻¹ λ... and Mehrotra's predictor and corrector (L. Vandenberghe, 2010, §5). The derivative of
-# û in the velocities includes that of De Saxcé's μ |u_t| (V. Acary, P. Armand, H. M. Nguyen, M. Shpakovych,
-# "Second-order cone programming for frictional contact mechanics using interior point algorithm", 2023).
+# With tangents scaled by μ the cone and its dual are the Lorentz cone Q: λ = (p_n, p_t/μ), z = (û_n, μ u_t). The method
+# follows the path λ ∘ z = σ e with the scaling of Nesterov and Todd, W z = W⁻¹ λ, and Mehrotra's predictor and corrector (L.
+# Vandenberghe, 2010, §5). The derivative of û in the velocities includes that of De Saxcé's μ |u_t| (V. Acary, P. Armand, H.
+# M. Nguyen, M. Shpakovych, "Second-order cone programming for frictional contact mechanics using interior point algorithm",
+# 2023).
 #
-# That alone stalls on piles, for two reasons. Where bodies are wedged, impulses are not bounded and the path has no limit: so each
-# step is that of a proximal method of multipliers (S. Pougkakiotis, J. Gondzio, "An interior point–proximal method of
-# multipliers for convex quadratic programming", 2021), z(w⁺) + δ c (λ⁺ − λ), with δ proportional to σ. And μ |u_t| has a kink: beyond it
-# the linear prediction of û_n is too small. What is missing is added to the slack z_n, which stays inside the cone by that, as
-# μ |u_t| is convex, and leaves no infeasibility behind.
+# That alone stalls on piles, for two reasons. Where bodies are wedged, impulses are not bounded and the path has no limit: so
+# each step is that of a proximal method of multipliers (S. Pougkakiotis, J. Gondzio, "An interior point–proximal method of
+# multipliers for convex quadratic programming", 2021), z(w⁺) + δ c (λ⁺ − λ), with δ proportional to σ. And μ |u_t| has a
+# kink: beyond it the linear prediction of û_n is too small. What is missing is added to the slack z_n, which stays inside the
+# cone by that, as μ |u_t| is convex, and leaves no infeasibility behind.
 #
 # A row with bounds has the slacks a of λ − least and b of most − λ, and e = a − b.
 
@@ -246,8 +249,8 @@ def to_lorentz(mu, u):
 
 @njit
 def start_inside(problem, factor):
-    """At rest, with λ and z on the axes of the cones and the same λ·z everywhere; `factor` pushes it further inside. Returns the
-    mean of λ·z."""
+    """At rest, with λ and z on the axes of the cones and the same λ·z everywhere; `factor` pushes it further inside. Returns
+    the mean of λ·z."""
     step = problem.step[0]
     n = step.speeds
     for k in range(n):
@@ -276,8 +279,8 @@ def start_inside(problem, factor):
 
 @njit
 def largest_load(problem):
-    """The largest √c p of contacts, with the p that stops the block at one side of it. Where a heavy block meets a light one, c is
-    that of the light one, and p that of the heavy one: impulses that begin far below it never get there."""
+    """The largest √c p of contacts, with the p that stops the block at one side of it. Where a heavy block meets a light one,
+    c is that of the light one, and p that of the heavy one: impulses that begin far below it never get there."""
     step, largest = problem.step[0], 0.0
     for i in range(step.contacts):
         cone = problem.cones[i]
@@ -535,15 +538,15 @@ def move(problem, length):
 #
 #     p(w) = proj_K(p̄ − ρ û(w)),   ρ = κ / c,      λ(w) = clamp((λ̄ − ρ (g w − target)) / (1 + ρ C)),
 #
-# then p̄ ← p(w). A fixed point is Coulomb's law. Newton's matrix has K = ρ proj′ (1 + e_n μ tᵀ) and stays regular with redundant
-# contacts, and with contacts between two states. The larger κ, the fewer rounds, and the smaller the region in which Newton
-# converges. So κ grows with each round that succeeds, and shrinks where one fails. It has to be very large where contacts
-# cannot all stick for some 1e-9 m/s: their impulses grow by κ/c times that in a round until the weakest slides. A rounding ε of
-# u would be one of κ ε in p c. So within a round u is not formed from w but goes on from that of the last step, u ← u + δu:
-# its rounding vanishes with δu.
+# then p̄ ← p(w). A fixed point is Coulomb's law. Newton's matrix has K = ρ proj′ (1 + e_n μ tᵀ) and stays regular with
+# redundant contacts, and with contacts between two states. The larger κ, the fewer rounds, and the smaller the region in
+# which Newton converges. So κ grows with each round that succeeds, and shrinks where one fails. It has to be very large where
+# contacts cannot all stick for some 1e-9 m/s: their impulses grow by κ/c times that in a round until the weakest slides. A
+# rounding ε of u would be one of κ ε in p c. So within a round u is not formed from w but goes on from that of the last step,
+# u ← u + δu: its rounding vanishes with δu.
 #
-# R. T. Rockafellar, "Augmented Lagrangians and applications of the proximal point algorithm in convex programming", 1976;
-# P. Alart, A. Curnier, "A mixed formulation for frictional contact problems prone to Newton like solution methods", 1991.
+# R. T. Rockafellar, "Augmented Lagrangians and applications of the proximal point algorithm in convex programming", 1976; P.
+# Alart, A. Curnier, "A mixed formulation for frictional contact problems prone to Newton like solution methods", 1991.
 
 FIRST, LARGEST, DECAY = 100.0, 1e12, 8.0  # κ: to begin with, at most, after failure
 GROWTH, EASY = 4.0, 16.0  # after success, and where one step of Newton was enough
@@ -674,8 +677,8 @@ def respond(problem, kappa):
 def respond_cone(cone, kappa, u):
     """p and K of a contact at the velocity u, which has the bias in it.
 
-    With x = p̄ − ρ û a sliding contact has (1 + μ²) p_n = x_n + μ |x_t|. Both are large, ρ μ |u_t|, and nearly opposite; so it is
-    p̄_n − ρ u_n + μ (|x_t| − ρ |u_t|), with that difference as one of squares."""
+    With x = p̄ − ρ û a sliding contact has (1 + μ²) p_n = x_n + μ |x_t|. Both are large, ρ μ |u_t|, and nearly opposite; so
+    it is p̄_n − ρ u_n + μ (|x_t| − ρ |u_t|), with that difference as one of squares."""
     mu, rho, prior = cone.friction, kappa / cone.compliance, load3(cone.prior)
     slip, normal = tangent_norm(u), prior[0] - rho * u[0]
     x = (normal - rho * mu * slip, prior[1] - rho * u[1], prior[2] - rho * u[2])
