@@ -48,6 +48,7 @@ from .cone_problem import (
     add_responses,
     add_scaled_direction,
     balance,
+    contact_rate,
     direction,
     evaluate,
     factorize,
@@ -57,6 +58,7 @@ from .cone_problem import (
     measure,
     own_response,
     plan_matrix,
+    row_rate,
     typical_speed,
 )
 
@@ -734,6 +736,81 @@ def imbalance_of(problem):
     return math.sqrt(total)
 
 
+# Sweeps ----------------------------------------------------------------------------------------------------------------
+#
+# Where the methods above are stuck at contacts that change their state back and forth, projected Gauss–Seidel brings these to
+# where they belong, one by one: p ← proj_K(p − û / k), w ← w + M⁻¹ Jᵀ Δp, with k the trace of J M⁻¹ Jᵀ.
+
+SWEEPS = 300
+
+
+@njit
+def sweep_contacts(problem):
+    """SWEEPS over all contacts and rows from the best iterate, and the result if it is better."""
+    step = problem.step[0]
+    load_best(problem)
+    for i in range(step.contacts):
+        cone = problem.cones[i]
+        own = own_response(problem, cone.blocks, cone.at, 1) + own_response(problem, cone.blocks, cone.at, 2)
+        cone.beta = cone.compliance + own
+    for _ in range(SWEEPS):
+        for i in range(step.contacts):
+            if problem.cones[i].compliance > 0.0:
+                sweep_contact(problem.cones[i], problem)
+        for i in range(step.rows):
+            if not is_fixed(problem.rows[i]):
+                sweep_row(problem.rows[i], problem)
+    store_best(problem, evaluate(problem))
+
+
+@njit
+def sweep_contact(cone, problem):
+    """One contact of a sweep."""
+    mu, old = cone.friction, load3(cone.p)
+    u = add(contact_rate(cone, problem, problem.vectors, POINT), load3(cone.offset))
+    u_hat = (u[0] + cone.bias + mu * tangent_norm(u), u[1], u[2])
+    new = project_coulomb(sub(old, scale(1.0 / cone.beta, u_hat)), mu)
+    d = sub(new, old)
+    if d[0] == 0.0 and d[1] == 0.0 and d[2] == 0.0:
+        return
+    store3(cone.p, new)
+    for side in range(BLOCKS):
+        if cone.blocks[side] < 0:
+            break
+        block, at = problem.blocks[cone.blocks[side]], cone.at[side]
+        size = block.speeds
+        for k in range(size):
+            impulse = d[0] * load(problem.jacobian, at + k) + d[1] * load(problem.jacobian, at + size + k)
+            impulse += d[2] * load(problem.jacobian, at + 2 * size + k)
+            respond_to(impulse, k, block, problem)
+
+
+@njit
+def sweep_row(row, problem):
+    """One row of a sweep."""
+    error = row_rate(row, problem, problem.vectors, POINT) - row.target + row.compliance * row.force
+    new = min(row.most, max(row.least, row.force - error / (row.response + row.compliance)))
+    d, row.force = new - row.force, new
+    if d == 0.0:
+        return
+    for side in range(BLOCKS):
+        if row.blocks[side] < 0:
+            break
+        block = problem.blocks[row.blocks[side]]
+        for k in range(block.speeds):
+            respond_to(d * load(problem.jacobian, row.at[side] + k), k, block, problem)
+
+
+@njit
+def respond_to(impulse, k, block, problem):
+    """w += M⁻¹ for an impulse along speed k of a block."""
+    size, vectors = block.speeds, problem.vectors
+    if impulse != 0.0:
+        for r in range(size):
+            to = POINT + block.first + r
+            store(vectors, to, load(vectors, to) + impulse * load(problem.inverses, block.mass + r * size + k))
+
+
 # The iteration ---------------------------------------------------------------------------------------------------------
 
 WARM = 12  # factorizations from a warm start
@@ -741,7 +818,7 @@ WARM = 12  # factorizations from a warm start
 # NEAR the tolerance
 HANDOVER, LATER, NEAR = 1e-4, 1e-3, 10.0
 PATIENCE, HALF = 6, 0.5  # it ends as well where the residual has not become half in so many steps
-MOST_STEPS, MULTIPLIERS, STARTS = 40, 80, 3  # most steps of it, factorizations after it, and starts
+MOST_STEPS, MULTIPLIERS, STARTS = 40, 80, 4  # most steps of it, factorizations after it, and starts
 
 
 @njit
@@ -784,6 +861,11 @@ def run(problem):
     for _ in range(STARTS):
         if step.residual <= step.tolerance or step.iterations >= step.max_iterations:
             break
+        if factor > 1.0:
+            sweep_contacts(problem)
+            run_multipliers(problem, MULTIPLIERS)
+            if step.residual <= step.tolerance:
+                break
         run_interior(problem, factor, max(handover, NEAR * step.tolerance))
         load_best(problem)
         run_multipliers(problem, MULTIPLIERS)

@@ -219,8 +219,8 @@ def solve_impulses(tables, work):
         if status != OK:
             return status
         aim = step.tolerance
-        if step.rows > 0 and step.residual <= aim:
-            polish(work.problem)  # joints are to hold to rounding, and what motors push with does work
+        if step.residual <= aim:
+            polish(work.problem)
         unload_island(stepping.motion, tables, work)
         report.iterations += step.iterations
         island.residual = step.residual
@@ -266,7 +266,8 @@ def solve_displacements(tables, work):
 
 @njit
 def polish(problem):
-    """A few more steps from a solution, which converge fast: an island at rest is then solved in the next steps as well."""
+    """A few more steps from a solution, which converge fast: joints hold to rounding, large impulses are as right as
+    velocities, and an island at rest is solved in the next steps as well."""
     step = problem.step[0]
     step.tolerance, step.max_iterations = POLISHED * step.tolerance, step.iterations + POLISHING
     load_best(problem)
