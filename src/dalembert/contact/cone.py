@@ -63,17 +63,6 @@ def tangent_direction(x):
 
 
 @njit
-def projection_spectrum(x):
-    """(plus, minus, across, a, b) of the derivative of the projection on Q at x; one of them at a kink."""
-    t = tangent_norm(x)
-    a, b = tangent_direction(x)
-    plus = 1.0 if x[0] >= -t else 0.0
-    minus = 1.0 if x[0] >= t else 0.0
-    across = min(max(0.5 * (1.0 + x[0] / t), 0.0), 1.0) if t > 0.0 else plus
-    return plus, minus, across, a, b
-
-
-@njit
 def determinant(x):
     """x_0² − |x_t|² of a point of Q, kept above zero."""
     t = tangent_norm(x)

@@ -327,18 +327,6 @@ def fill_jacobian(node, arm, out, tree):
 
 
 @njit
-def add_joint_space_row(node, f, g, jacobian, at, tree):
-    """jacobian[at : at + m] += (f, g) J: a row on the velocities of a link, as a row on the speeds w."""
-    nodes, motion, columns = tree.nodes, tree.motion, tree.columns
-    while node >= 0:
-        for k in range(nodes[node].first, nodes[node].last):
-            value = dot(load3(columns[k].linear), f) + dot(load3(columns[k].angular), g)
-            store(jacobian, at + k, load(jacobian, at + k) + value)
-        g = add(g, cross(load3(motion[node].r), f))
-        node = nodes[node].parent
-
-
-@njit
 def generalized_forces(efforts, tree):
     """efforts = Jᵀ of the wrenches in `bearing`, which become sums over the links beyond each joint."""
     nodes, motion, columns = tree.nodes, tree.motion, tree.columns
