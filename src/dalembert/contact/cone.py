@@ -9,7 +9,6 @@ program solvers", 2010, §2.2 and §4.2 (scaling). The end of the file states Co
 
 import math
 
-from ..core.elementary import hypot
 from ..core.jit import njit
 from ..core.math3 import add, dot, norm, scale, sub
 
@@ -20,7 +19,7 @@ UNBOUNDED = 1e30  # step: the ray never leaves Q
 @njit
 def tangent_norm(x):
     """|x_t|."""
-    return hypot(x[1], x[2])
+    return math.sqrt(x[1] * x[1] + x[2] * x[2])
 
 
 @njit

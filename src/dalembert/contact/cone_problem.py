@@ -22,7 +22,7 @@ import numpy as np
 
 from ..core.jit import njit
 from ..core.math3 import add, dot, load3, norm, scale, store3, sub
-from ..core.simd import load, store
+from ..core.simd import load, load4, part4, plus4, spread, store, store4, times4
 from ..core.tables import column, part
 from ..linalg.supernodal import add_block, clear, factor, solve
 from ..linalg.supernodal_analysis import NEED_MORE as LONGER
@@ -75,6 +75,9 @@ ROW = np.dtype(
 # iterate before a round.
 POINT, DIRECTION, SAVED, GRADIENT, RIGHT, LEFT, START = range(7)
 VECTORS = 7
+BODY = 6  # speeds of a block whose products are written out
+RUN = 8  # contacts of two bodies that are added to the matrix together
+PADDED, SIDE = 8, 24  # numbers of a row of K J of a body, and of its three rows
 SCRATCH = 3  # times the speeds of the largest block squared
 
 
@@ -86,7 +89,7 @@ class ConeProblem(NamedTuple):
     masses: Any = column("masses", unit="kg, kg m, kg m²", doc="M, block by block")
     cones: Any = column("contacts", CONE, used="step[0].contacts")
     rows: Any = column("rows", ROW, used="step[0].rows")
-    jacobian: Any = column("jacobian", doc="J and g, block by block")
+    jacobian: Any = column("jacobian + 4", doc="J and g, block by block; four are read at a time")
     speeds: Any = column("speeds", unit="m/s, rad/s", doc="in: w_free; out: w")
     # Workspace
     free: Any = column("speeds", unit="m/s, rad/s", doc="w_free")
@@ -94,7 +97,7 @@ class ConeProblem(NamedTuple):
     sizes: Any = column("blocks", np.int64, doc="speeds of each block")
     ends: Any = column("2 * edges", np.int64, doc="blocks at the ends of each edge of the matrix")
     inverses: Any = column("masses", doc="M⁻¹, block by block")
-    scratch: Any = column("SCRATCH * largest * largest + 64", doc="dense blocks")
+    scratch: Any = column("SCRATCH * largest * largest + 2 * RUN * SIDE + 8", doc="dense blocks, or K J of a run of contacts")
     matrix: Any = part(Supernodal)
 
 
@@ -111,6 +114,13 @@ def contact_rate(cone, problem, x, base):
             break
         block, at = problem.blocks[cone.blocks[side]], cone.at[side]
         size, first = block.speeds, base + block.first
+        if size == BODY:  # unrolled
+            for k in range(BODY):
+                value = load(x, first + k)
+                n += load(jacobian, at + k) * value
+                t += load(jacobian, at + BODY + k) * value
+                s += load(jacobian, at + 2 * BODY + k) * value
+            continue
         for k in range(size):
             value = load(x, first + k)
             n += load(jacobian, at + k) * value
@@ -128,9 +138,23 @@ def push_contact(cone, p, problem, x, base):
             break
         block, at = problem.blocks[cone.blocks[side]], cone.at[side]
         size, first = block.speeds, base + block.first
+        if size == BODY:
+            push_body(p, jacobian, at, x, first)
+            continue
         for k in range(size):
             more = p[0] * load(jacobian, at + k) + p[1] * load(jacobian, at + size + k)
             store(x, first + k, load(x, first + k) + more + p[2] * load(jacobian, at + 2 * size + k))
+
+
+@njit
+def push_body(p, jacobian, at, x, first):
+    """x[first : first + 6] += Jᵀ p of a body."""
+    n, t, s = spread(p[0]), spread(p[1]), spread(p[2])
+    more = plus4(times4(n, load4(jacobian, at)), times4(t, load4(jacobian, at + BODY)))
+    store4(x, first, plus4(load4(x, first), plus4(more, times4(s, load4(jacobian, at + 2 * BODY)))))
+    for k in range(4, BODY):
+        last = p[0] * load(jacobian, at + k) + p[1] * load(jacobian, at + BODY + k)
+        store(x, first + k, load(x, first + k) + last + p[2] * load(jacobian, at + 2 * BODY + k))
 
 
 @njit
@@ -289,12 +313,95 @@ def assemble(problem):
     for i in range(step.blocks):
         block = problem.blocks[i]
         add_block(s, s.diagonal[i], block.speeds, block.speeds, problem.masses, block.mass)
-    for i in range(step.contacts):
-        if problem.cones[i].compliance > 0.0:
-            add_contact(problem.cones[i], problem)
+    i = 0
+    while i < step.contacts:
+        end = end_of_run(problem, i)
+        if end > i:
+            add_run(problem, i, end)
+            i = end
+        else:
+            if problem.cones[i].compliance > 0.0:
+                add_contact(problem.cones[i], problem)
+            i += 1
     for i in range(step.rows):
         if problem.rows[i].stiffness > 0.0:
             add_row(problem.rows[i], problem)
+
+
+@njit
+def end_of_run(problem, first):
+    """The end of the contacts from `first` on with the same blocks: one body or two. `first`, where it has others."""
+    blocks, most = problem.cones[first].blocks, min(first + RUN, problem.step[0].contacts)
+    a, b = blocks[0], blocks[1]
+    if blocks[2] >= 0 or a < 0 or problem.blocks[a].speeds != BODY or (b >= 0 and problem.blocks[b].speeds != BODY):
+        return first
+    end = first
+    while end < most:
+        own = problem.cones[end]
+        if own.blocks[0] != a or own.blocks[1] != b or own.blocks[2] >= 0:
+            break
+        end += 1
+    return end
+
+
+@njit
+def add_run(problem, first, end):
+    """Add Σ Jᵀ K J of contacts between the same bodies to the matrix."""
+    s, cone = problem.matrix, problem.cones[first]
+    a, b = cone.blocks[0], cone.blocks[1]
+    for i in range(first, end):
+        own, at = problem.cones[i], 2 * SIDE * (i - first)
+        if own.compliance == 0.0:  # nothing moves
+            for k in range(9):
+                own.stiffness[k] = 0.0
+        multiply_body(own.stiffness, problem.jacobian, own.at[0], problem.scratch, at)
+        if b >= 0:
+            multiply_body(own.stiffness, problem.jacobian, own.at[1], problem.scratch, at + SIDE)
+    add_products(problem, s.diagonal[a], first, end, 0, 0)
+    if b >= 0:
+        add_products(problem, s.diagonal[b], first, end, 1, 1)
+        add_products(problem, s.slots[2 * cone.edge], first, end, 0, 1)
+        add_products(problem, s.slots[2 * cone.edge + 1], first, end, 1, 0)
+
+
+@njit
+def multiply_body(k, jacobian, at, out, to):
+    """out[to:] = K J of a body, in rows of PADDED; what is after the six of a row has no meaning."""
+    n0, t0, s0 = load4(jacobian, at), load4(jacobian, at + BODY), load4(jacobian, at + 2 * BODY)
+    n1, t1, s1 = load4(jacobian, at + 4), load4(jacobian, at + BODY + 4), load4(jacobian, at + 2 * BODY + 4)
+    for r in range(3):
+        n, t, s = spread(k[3 * r]), spread(k[3 * r + 1]), spread(k[3 * r + 2])
+        store4(out, to + PADDED * r, plus4(times4(n, n0), plus4(times4(t, t0), times4(s, s0))))
+        store4(out, to + PADDED * r + 4, plus4(times4(n, n1), plus4(times4(t, t1), times4(s, s1))))
+
+
+@njit
+def add_products(problem, slot, first, end, left, right):
+    """Add Σ Jᵀ (K J), J of the block `left` and K J of the block `right` of each contact, at a slot of the matrix."""
+    if slot.at < 0:
+        return
+    j, kj, cones, values = problem.jacobian, problem.scratch, problem.cones, problem.matrix.values
+    if slot.column == 1:
+        for i in range(first, end):
+            add_outer(j, cones[i].at[left], BODY, kj, 2 * SIDE * (i - first) + SIDE * right, PADDED, values, slot.at, slot.row)
+        return
+    for i in range(first, end):  # the transposed sum, as the slot is one of columns
+        add_outer(kj, 2 * SIDE * (i - first) + SIDE * right, PADDED, j, cones[i].at[left], BODY, values, slot.at, slot.column)
+
+
+@njit
+def add_outer(left, at, stride, right, begin, pitch, out, to, row):
+    """out[r, c] += Σₖ left[k, r] right[k, c] of three rows k and six columns each."""
+    a0, b0 = load4(right, begin), load4(right, begin + 4)
+    a1, b1 = load4(right, begin + pitch), load4(right, begin + pitch + 4)
+    a2, b2 = load4(right, begin + 2 * pitch), load4(right, begin + 2 * pitch + 4)
+    for r in range(BODY):
+        x, y, z = spread(load(left, at + r)), spread(load(left, at + stride + r)), spread(load(left, at + 2 * stride + r))
+        store4(out, to, plus4(load4(out, to), plus4(times4(x, a0), plus4(times4(y, a1), times4(z, a2)))))
+        last = plus4(times4(x, b0), plus4(times4(y, b1), times4(z, b2)))
+        store(out, to + 4, load(out, to + 4) + part4(last, 0))
+        store(out, to + 5, load(out, to + 5) + part4(last, 1))
+        to += row
 
 
 @njit
@@ -391,7 +498,6 @@ def multiply_rows(row, a, b, problem):
 
 # Its solution ----------------------------------------------------------------------------------------------------------
 
-REFINEMENTS = 1  # with the products row by row, not with the sum
 SMALLEST_PIVOT = 1e-14  # relative to the diagonal
 
 
@@ -403,23 +509,23 @@ def factorize(problem):
 
 
 @njit
-def direction(problem, share):
+def direction(problem, refinements):
     """δw of Newton's step for the f of contacts and rows, into DIRECTION, and `du`, the change of u of each contact, and of
-    rows in `rate_step`, the change of g w. A `share` of r is removed."""
+    rows in `rate_step`, the change of g w. It is refined with the products row by row, not with their sum."""
     step = problem.step[0]
     vectors, n = problem.vectors, step.speeds
     for k in range(n):
-        store(vectors, RIGHT * n + k, -share * load(vectors, GRADIENT * n + k))
+        store(vectors, RIGHT * n + k, -load(vectors, GRADIENT * n + k))
         store(vectors, DIRECTION * n + k, 0.0)
     push_steps(problem, RIGHT * n, False)
-    for _ in range(1 + REFINEMENTS):
+    for done in range(1 + refinements):
         solve(problem.matrix, vectors, RIGHT * n)
         for k in range(n):
             store(vectors, DIRECTION * n + k, load(vectors, DIRECTION * n + k) + load(vectors, RIGHT * n + k))
         rates_of_step(problem)
-        if _ < REFINEMENTS:
+        if done < refinements:
             for k in range(n):
-                store(vectors, RIGHT * n + k, -share * load(vectors, GRADIENT * n + k))
+                store(vectors, RIGHT * n + k, -load(vectors, GRADIENT * n + k))
             add_momentum(problem, -1.0, vectors, DIRECTION * n, vectors, RIGHT * n)
             push_steps(problem, RIGHT * n, True)
 

@@ -394,13 +394,13 @@ def interior_step(problem, mean):
     scale_cones(problem)
     if not factorize(problem):
         return 0.0, mean
-    direction(problem, 1.0)
+    direction(problem, 0)
     steps_of_forces(problem, 0.0, False)
     predicted = min(1.0, TO_BOUNDARY * longest_step(problem))
     ratio = min(1.0, max(0.0, complementarity(problem, predicted) / mean))
     target = max(ratio * ratio * ratio, LEAST_CENTRING) * mean
     correct(problem, target, predicted > SECOND_ORDER)
-    direction(problem, 1.0)
+    direction(problem, 1)
     steps_of_forces(problem, target, predicted > SECOND_ORDER)
     length = min(1.0, TO_BOUNDARY * longest_step(problem))
     move(problem, length)
@@ -618,7 +618,7 @@ def find_balance(problem, kappa, end):
         step.iterations += 1
         if not factorize(problem):
             return False, HUGE
-        direction(problem, 1.0)
+        direction(problem, 1)
         now, residual = search(problem, kappa, imbalance)
         if balance(problem) <= BALANCED * step.tolerance or now <= REDUCED * first:
             return True, residual

@@ -48,7 +48,7 @@ class IslandProblem(NamedTuple):
     equations: Any = column("rows", COUPLING, doc="rows of joints or loops in G")
     wanted: Any = column("rows", unit="m/s, rad/s", doc="G w⁺ + C ν")
     compliance: Any = column("rows", doc="C")
-    jacobian: Any = column("jacobian", doc="J, B and G")
+    jacobian: Any = column("jacobian + 4", doc="J, B and G; four are read at a time")
     given: Any = column(
         "3 * contacts", unit="m/s", doc="in joint coordinates, what bodies that move by command add to J w"
     )
