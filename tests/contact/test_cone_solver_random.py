@@ -65,15 +65,20 @@ def clarabel_velocity(p, free, shift):
 @pytest.mark.parametrize("joints", [0, 2])
 @pytest.mark.parametrize("friction", [0.0, 0.8])
 def test_clarabel_finds_the_same_velocity_for_the_shift_reached(friction, joints):
-    """With s = μ |u_t| of the solution the problem is convex, with one minimizer; without friction s = 0."""
+    """With s = μ |u_t| of the solution the problem is convex, with one minimizer; without friction s = 0. Clarabel's own end
+    is up to 5e-9 of the energy above it."""
     for seed in range(5):
         p = random_problem(seed, 6, 20, friction=friction, joints=joints)
         free = p.speeds.copy()
         status, p = solve(p)
         assert status == SOLVED
-        u = (dense(p)[1] @ p.speeds).reshape(-1, 3)
+        mass, jacobian = dense(p)[:2]
+        u = (jacobian @ p.speeds).reshape(-1, 3)
         oracle = clarabel_velocity(p, free, p.cones.friction * np.hypot(u[:, 1], u[:, 2]))
-        np.testing.assert_allclose(p.speeds, oracle, atol=1e-6 * p.step[0].speed)
+        own, other, apart = (0.5 * d @ mass @ d for d in (p.speeds - free, oracle - free, oracle - p.speeds))
+        # The minimized energy is strongly convex: its excess at any admissible point is no less than that of the distance.
+        assert abs(other - own) <= 1e-8 * own
+        assert apart <= max(0.0, other - own) + 1e-10 * own
 
 
 @pytest.mark.parametrize("seed", [0, 1, 3])

@@ -97,7 +97,9 @@ class ConeProblem(NamedTuple):
     sizes: Any = column("blocks", np.int64, doc="speeds of each block")
     ends: Any = column("2 * edges", np.int64, doc="blocks at the ends of each edge of the matrix")
     inverses: Any = column("masses", doc="M⁻¹, block by block")
-    scratch: Any = column("SCRATCH * largest * largest + 2 * RUN * SIDE + 8", doc="dense blocks, or K J of a run of contacts")
+    scratch: Any = column(
+        "SCRATCH * largest * largest + 2 * RUN * SIDE + 8", doc="dense blocks, or K J of a run of contacts"
+    )
     matrix: Any = part(Supernodal)
 
 
@@ -383,10 +385,14 @@ def add_products(problem, slot, first, end, left, right):
     j, kj, cones, values = problem.jacobian, problem.scratch, problem.cones, problem.matrix.values
     if slot.column == 1:
         for i in range(first, end):
-            add_outer(j, cones[i].at[left], BODY, kj, 2 * SIDE * (i - first) + SIDE * right, PADDED, values, slot.at, slot.row)
+            add_outer(
+                j, cones[i].at[left], BODY, kj, 2 * SIDE * (i - first) + SIDE * right, PADDED, values, slot.at, slot.row
+            )
         return
     for i in range(first, end):  # the transposed sum, as the slot is one of columns
-        add_outer(kj, 2 * SIDE * (i - first) + SIDE * right, PADDED, j, cones[i].at[left], BODY, values, slot.at, slot.column)
+        add_outer(
+            kj, 2 * SIDE * (i - first) + SIDE * right, PADDED, j, cones[i].at[left], BODY, values, slot.at, slot.column
+        )
 
 
 @njit
@@ -396,7 +402,11 @@ def add_outer(left, at, stride, right, begin, pitch, out, to, row):
     a1, b1 = load4(right, begin + pitch), load4(right, begin + pitch + 4)
     a2, b2 = load4(right, begin + 2 * pitch), load4(right, begin + 2 * pitch + 4)
     for r in range(BODY):
-        x, y, z = spread(load(left, at + r)), spread(load(left, at + stride + r)), spread(load(left, at + 2 * stride + r))
+        x, y, z = (
+            spread(load(left, at + r)),
+            spread(load(left, at + stride + r)),
+            spread(load(left, at + 2 * stride + r)),
+        )
         store4(out, to, plus4(load4(out, to), plus4(times4(x, a0), plus4(times4(y, a1), times4(z, a2)))))
         last = plus4(times4(x, b0), plus4(times4(y, b1), times4(z, b2)))
         store(out, to + 4, load(out, to + 4) + part4(last, 0))

@@ -16,8 +16,10 @@ from ..core.simd import load, store
 from ..core.status import NON_FINITE, OK
 from ..core.tables import allocate, column, part, table_at
 from ..linalg.supernodal_analysis import grown, supernodal_tables
+from .cone_iterate import load_best
+from .cone_multipliers import run_multipliers
 from .cone_problem import NEED_MORE, NOT_FINITE, STEP, ConeProblem, measure
-from .cone_solver import load_best, run_multipliers, solve_problem
+from .cone_solver import solve_problem
 from .gauss_seidel import axes_of
 from .island_problem import (
     BLOCKS,
@@ -48,7 +50,7 @@ from .tables import (
 )
 
 ROUNDING = 1e-15  # of the numbers whose difference a residual is
-FINISHING = 60  # most factorizations for an island that sweeps left unsolved
+FINISHING = 300  # most factorizations for an island that sweeps left unsolved
 POLISHED, POLISHING = 1e-3, 4  # of the aim, where that takes at most so many more: the next step starts from there
 
 
