@@ -198,7 +198,7 @@ def interior_step(problem, mean):
     steps_of_forces(problem, 0.0, False)
     predicted = min(1.0, TO_BOUNDARY * longest_step(problem))
     ratio = min(1.0, max(0.0, complementarity(problem, predicted) / mean))
-    target = max(ratio * ratio * ratio, LEAST_CENTRING) * mean
+    target = max(ratio * ratio, LEAST_CENTRING) * mean  # not the usual cube: the problem is not convex
     correct(problem, target, predicted > SECOND_ORDER)
     direction(problem, 1)
     steps_of_forces(problem, target, predicted > SECOND_ORDER)
