@@ -96,8 +96,8 @@ CONTACT = np.dtype(
 # restitution would bring (J).
 ISLAND = np.dtype(
     [("first", "i8"), ("end", "i8"), ("first_colour", "i8"), ("colours", "i8"), ("first_member", "i8"), ("end_member", "i8"),
-     ("first_group", "i8"), ("end_group", "i8"), ("jointed", "i8"), ("surfaces", "i8"), ("resting", "i8"), ("iterations", "i8"),
-     ("residual", "f8"), ("aim", "f8"), ("overlap", "f8"), ("gained", "f8")],
+     ("first_group", "i8"), ("end_group", "i8"), ("jointed", "i8"), ("surfaces", "i8"), ("resting", "i8"),
+     ("iterations", "i8"), ("residual", "f8"), ("aim", "f8"), ("overlap", "f8"), ("gained", "f8")],
     align=True,
 )  # fmt: skip
 

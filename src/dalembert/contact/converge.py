@@ -345,9 +345,7 @@ def converging_entry(data, task, number, nothing, n, more, m):
 CONVERGING_ENTRY = CFunction(converging_entry, C_SIGNATURE)
 
 
-def make_workspace(
-    mechanism: Any, settings: Any, bounds: Any, spans: Any = None, laws: bool = False
-) -> Converging:
+def make_workspace(mechanism: Any, settings: Any, bounds: Any, spans: Any = None, laws: bool = False) -> Converging:
     """The workspace of a run's steps, with no room for contacts yet. spans : speeds of each block; of bodies, 6 each. laws :
     whether contacts may have laws of surfaces."""
     bodies, rows = len(mechanism.system.bodies), len(mechanism.system.error)

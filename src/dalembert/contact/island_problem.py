@@ -44,7 +44,11 @@ EXTRA = np.dtype(
 # Entries of `counts`: what is in use; the blocks that stand for speeds
 BLOCKS, PROBLEM_CONTACTS, BOUNDS, EQUATIONS, PROBLEM_SPEEDS, MASSES, JACOBIAN, LAW_CONTACTS, PROBLEM_COUNTS = range(9)
 NO_SPEEDS = -1  # `member` and `packed` of a block that stands for a law of a surface, not for speeds
-CONES, LAW_BLOCKS, LAW_NUMBERS = 3, 3, 60  # most cones of a contact, unknowns beside them, and numbers of their J on these
+CONES, LAW_BLOCKS, LAW_NUMBERS = (
+    3,
+    3,
+    60,
+)  # most cones of a contact, unknowns beside them, and numbers of their J on these
 
 
 class IslandProblem(NamedTuple):

@@ -83,6 +83,7 @@ from .tables import (
     PLACE,
     RATES,
     REFACTOR,
+    RESPOND_SURFACES,
     RESTORE_SURFACES,
     ROW,
     SAVE_SURFACES,
@@ -467,6 +468,8 @@ def find_impulses(h, with_forces, y, tables):
     while status == OK and with_forces and call_limits(UPDATE_SATURATION, float(trial), y, tables) != 0:
         trial += 1
         status = call_limits(REFACTOR, h, y, tables)
+        if status == OK and in_joint_space(tables):
+            call_surfaces(RESPOND_SURFACES, h, y, tables)
         load_free_motion(h, impacts, y, tables)
         if status == OK:
             status = solve_impulses(tables)

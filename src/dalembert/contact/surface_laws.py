@@ -9,9 +9,9 @@ g⁺ = g + h u_n in the middle of the next,
 
     p_n = h (k δ⁺ + d (δ⁺ − δ)/h) ≥ 0:    u_n + c p_n + b ≥ 0 ⊥ p_n ≥ 0,    c = 1/(h (h k + d)),
 
-with the bias b = g/h where the gap is open and k g/(h k + d) where it is not. So it is a row with a compliance, stable for any
-k and d; as k → ∞ it is the rigid contact. Position correction leaves it alone, and restitution: springs give back what they
-take. The elastic energy is ½ k δ⁺²; dampers take d (δ⁺ − δ)²/h in a step; what else is lost is the integrator's.
+with the bias b = g/h where the gap is open and k g/(h k + d) where it is not. So it is a row with a compliance, stable for
+any k and d; as k → ∞ it is the rigid contact. Position correction leaves it alone, and restitution: springs give back what
+they take. The elastic energy is ½ k δ⁺²; dampers take d (δ⁺ − δ)²/h in a step; what else is lost is the integrator's.
 
 Scenes without such surfaces have no such tables, and call nothing here. In order: tables, coefficients, one contact, memory.
 """
@@ -38,8 +38,8 @@ from .tables import BEFORE, FRICTION_STEP, INVERSE_NORMAL, RESPONSE, ROW
 ROLLING, TORSIONAL, STATIC, STRIBECK, STIFFNESS, DAMPING, VALUES = range(7)
 # Of each contact: whether it has another law than Coulomb's (`acts`) and resists turning; lengths μ_s and μ_r (m); static and
 # sliding coefficients with Stribeck's velocity (m/s); stiffness, damping and gap (m), with c and b of this step. The angular
-# response K and the torque τ (N m s) are in the frame of the contact, as the angular velocity before the step (rad/s); `reach`
-# (m) turns angular velocities into velocities.
+# response K and the torque τ (N m s) are in the frame of the contact, as the angular velocity before the step (rad/s);
+# `reach` (m) turns angular velocities into velocities.
 LAW = np.dtype(
     [("acts", "i8"), ("turns", "i8"), ("spin", "f8"), ("roll", "f8"), ("static", "f8"), ("kinetic", "f8"),
      ("stribeck", "f8"), ("stiffness", "f8"), ("damping", "f8"), ("gap", "f8"), ("compliance", "f8"), ("bias", "f8"),
@@ -54,6 +54,7 @@ MEMORY = np.dtype(
 # Entries of `counts`: which half of `memory` is that of the step before, the same at the start of this step, how many rows
 # each half has, the row that is likely to be next, and how many classes of materials there are.
 HALF, HALF_AT_START, ROWS, LIKELY, CLASSES, COUNTS = 0, 1, 2, 4, 5, 6
+ENERGY, KNOWN, ENERGY_AT_START, KNOWN_AT_START = range(4)  # places in `stored`
 TURNING_WORK, ELASTIC_WORK, DAMPING_WORK, WORKS = range(4)  # places in `entries`
 NO_ENTRY = -1
 
@@ -64,6 +65,9 @@ class Surfaces(NamedTuple):
 
     counts: Any = column("COUNTS", np.int64, doc="see HALF")
     entries: Any = column("WORKS", np.int64, fill=NO_ENTRY, doc="of the state: work of torques, springs and dampers")
+    stored: Any = column(
+        "4", unit="J", doc="elastic energy after the last step, whether it is known; at the start of this"
+    )
     class_of: Any = column(dtype=np.int64, doc="the class of material of each collider")
     made: Any = column(doc="VALUES of each two classes")
     keys: Any = column(dtype=np.int64, doc="sorted keys of pairs of colliders that a rule is for")
@@ -236,25 +240,35 @@ def world_torque(contact, torque):
 
 @njit
 def spring_energies(h, contact, law, u_n):
-    """(elastic energy ½ k δ⁺² after a step over h, energy that its damper takes), J, of a compliant contact that closes or
-    opens at u_n."""
+    """(elastic energy ½ k δ² before, ½ k δ⁺² after a step over h, energy that its damper takes), J, of a compliant contact
+    that closes or opens at u_n."""
     k, d = law.stiffness, law.damping
     before, after = max(0.0, -law.gap), max(0.0, -(law.gap + h * u_n))
-    stored = 0.5 * k * after * after
+    had, has = 0.5 * k * before * before, 0.5 * k * after * after
     if contact.impulse[0] > 0.0:
-        return stored, d * (after - before) * (after - before) / h
-    return stored, 0.5 * k * before * before - stored if d > 0.0 else 0.0
+        return had, has, d * (after - before) * (after - before) / h
+    return had, has, had - has if d > 0.0 else 0.0
 
 
 @njit
-def book_springs(entry, stored, taken, y, surfaces):
-    """Book the change of the elastic energy and what dampers took. The work of normal impulses, in which both are, is booked
-    at `entry` already."""
+def book_springs(h, entry, energies, y, surfaces):
+    """Book the change of the elastic energy, and what dampers took: `energies` are the elastic ones before and after a step
+    over h, and that (J). The work of normal impulses, in which both are, is booked at `entry` already. h = 0: the next step
+    begins with the gaps that it finds."""
+    before, after, taken = energies
     springs, dampers = surfaces.entries[ELASTIC_WORK], surfaces.entries[DAMPING_WORK]
-    if springs >= 0:
-        y[entry] -= -stored - y[springs] - taken
-        y[springs] = -stored
-        y[dampers] -= taken
+    if springs < 0:
+        return
+    if h == 0.0:
+        surfaces.stored[KNOWN] = 0.0
+        return
+    if surfaces.stored[KNOWN] == 0.0:
+        surfaces.stored[ENERGY], surfaces.stored[KNOWN] = before, 1.0
+    gained = after - surfaces.stored[ENERGY]
+    y[springs] -= gained
+    y[dampers] -= taken
+    y[entry] += gained + taken
+    surfaces.stored[ENERGY] = after
 
 
 # Memory -----------------------------------------------------------------------------------------------------------------
@@ -299,14 +313,18 @@ def save_torques(collision, surfaces):
 
 @njit
 def begin_memory(surfaces):
-    """Note which half of the memory is that of the step before."""
+    """Note which half of the memory is that of the step before, and the elastic energy."""
+    stored = surfaces.stored
     surfaces.counts[HALF_AT_START], surfaces.counts[LIKELY] = surfaces.counts[HALF], 0
+    stored[ENERGY_AT_START], stored[KNOWN_AT_START] = stored[ENERGY], stored[KNOWN]
 
 
 @njit
 def restore_memory_of(surfaces):
-    """Go back to it, where a step is made again."""
+    """Go back to them, where a step is made again."""
+    stored = surfaces.stored
     surfaces.counts[HALF], surfaces.counts[LIKELY] = surfaces.counts[HALF_AT_START], 0
+    stored[ENERGY], stored[KNOWN] = stored[ENERGY_AT_START], stored[KNOWN_AT_START]
 
 
 @njit
@@ -315,5 +333,3 @@ def restore_gaps(collision, surfaces):
     for i in range(collision.counts[CONTACTS]):
         if surfaces.laws[i].stiffness > 0.0:
             collision.contacts[i].separation = surfaces.laws[i].gap
-
-

@@ -23,7 +23,7 @@ import numpy as np
 from ..collide.tables import CONTACTS
 from ..core.c_function import C_SIGNATURE, viewer
 from ..core.jit import CFunction, inlined, njit
-from ..core.math3 import add_scaled, dot, load3, scale, store3, sub, symvec
+from ..core.math3 import add, add_scaled, dot, load3, scale, store3, sub, symvec
 from ..core.simd import load, store
 from ..core.status import OK
 from ..core.tables import table_at
@@ -265,7 +265,7 @@ def save_first_torques(collision, surfaces):
 def book_laws(h, y, tables, surfaces):
     """L ← L + τ of all torques; their work, and what springs and dampers took, to the ledger. h = 0: impulses alone acted."""
     collision, stepping = tables.collision, tables.stepping
-    motion, bodies, stored, taken = stepping.motion, tables.system.bodies.shape[0], 0.0, 0.0
+    motion, bodies, energies = stepping.motion, tables.system.bodies.shape[0], (0.0, 0.0, 0.0)
     for i in range(collision.counts[CONTACTS]):
         contact, law = collision.contacts[i], surfaces.laws[i]
         if law.turns != 0 and not is_zero(load3(law.torque)):
@@ -278,11 +278,8 @@ def book_laws(h, y, tables, surfaces):
                 else:
                     book_reaction(y, (0.0, 0.0, 0.0), scale(-1.0, own))
         if law.stiffness > 0.0 and h > 0.0:
-            energy, lost = spring_energies(h, contact, law, contact_rate(contact, motion)[0])
-            stored += energy
-            taken += lost
-    if h > 0.0:
-        book_springs(stepping.options[0].ledger, stored, taken, y, surfaces)
+            energies = add(energies, spring_energies(h, contact, law, contact_rate(contact, motion)[0]))
+    book_springs(h, stepping.options[0].ledger, energies, y, surfaces)
     restore_gaps(collision, surfaces)
 
 

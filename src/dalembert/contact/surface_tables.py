@@ -117,6 +117,7 @@ def fields_of_surfaces(surfaces: Surfaces | None) -> list[Field]:
     return [
         Field("half", surfaces.counts[HALF : HALF_AT_START + 1], 0, 1),
         Field("rows", surfaces.counts[ROWS : ROWS + 2], 0, half),
+        Field("stored", surfaces.stored),
         Field("memory", surfaces.memory, columns=columns(MEMORY, {"feature": (-LARGE, LARGE)})),
     ]
 

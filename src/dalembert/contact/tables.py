@@ -335,6 +335,7 @@ BOOK_SURFACES = 11  # torques on the momenta in y, in coordinates of bodies; the
 DESCRIBE_SURFACES = 12  # add the laws of an island to its `IslandProblem`
 TAKE_SURFACES = 13  # the torques that solved it
 BEGIN_SURFACES, RESTORE_SURFACES = 14, 15  # keep the memory of the step before, and put it back
+RESPOND_SURFACES = 16  # the responses in joint coordinates, after REFACTOR
 
 
 @inlined

@@ -101,7 +101,6 @@ class Material:
         """Whether it has rolling or torsional friction."""
         return self.rolling_friction > 0.0 or self.torsional_friction > 0.0
 
-
     @property
     def is_simple(self) -> bool:
         """Whether it has Coulomb's friction and is rigid, and nothing else."""

@@ -56,17 +56,22 @@ def at_the_start(run: Any) -> Iterator[str]:
 
 
 def _unused_frictions(run: Any) -> Iterator[str]:
-    """Laws of friction that are described and that no method has yet."""
+    """Laws of friction that are described and that the method does not have."""
     scene = run.model.scene
+    if run._driver.bodies is not None:
+        return
     rough = [item.name for item in scene.touching() if item.material.resists_turning]
     if rough or any(rule.rolling_friction or rule.torsional_friction for rule in scene.contact_rules):
         yield (
-            f"rolling and torsional friction{f' of {names(rough)}' if rough else ''} are not used in runs: bodies roll and "
-            "spin without resistance; add a Load or drag that opposes them where it matters"
+            f"rolling and torsional friction{f' of {names(rough)}' if rough else ''} are not used by method "
+            f"{run.method!r}: bodies roll and spin without resistance; method {TIME_STEPPING!r} has them"
         )
     falling = [item.name for item in scene.touching() if item.material.static_friction is not None]
     if falling:
-        yield f"static_friction of {names(falling)} is not used in runs: friction at every speed is that of sliding"
+        yield (
+            f"static_friction of {names(falling)} is not used by method {run.method!r}: friction at every speed is that of "
+            f"sliding; method {TIME_STEPPING!r} has it"
+        )
 
 
 def of_the_steps(run: Any) -> Iterator[tuple[str, str]]:
