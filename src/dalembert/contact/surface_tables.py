@@ -96,7 +96,7 @@ def fit_surfaces(surfaces: Surfaces, collision: Collision, workspace: Any, path:
     room = len(collision.contacts)
     if room > len(surfaces.laws):
         surfaces = grow(surfaces, {"path": path, "span": span}, contacts=room)
-        surfaces = with_memory(surfaces, room)
+        surfaces = with_memory(surfaces, max(room, len(surfaces.memory) // 2))
     problem = workspace.island if isinstance(workspace, Converging) else surfaces.problem
     return surfaces._replace(problem=problem)
 
@@ -113,13 +113,32 @@ def fields_of_surfaces(surfaces: Surfaces | None) -> list[Field]:
     """What carries over from step to step: torques, the warm start of the next one."""
     if surfaces is None:
         return []
-    half = len(surfaces.memory) // 2
+    first, rows = _kept(surfaces)
+    memory = surfaces.memory.view(np.ndarray)[first : first + rows]
     return [
-        Field("half", surfaces.counts[HALF : HALF_AT_START + 1], 0, 1),
-        Field("rows", surfaces.counts[ROWS : ROWS + 2], 0, half),
         Field("stored", surfaces.stored),
-        Field("memory", surfaces.memory, columns=columns(MEMORY, {"feature": (-LARGE, LARGE)})),
+        Field("torques", memory, columns=columns(MEMORY, {"feature": (-LARGE, LARGE)})),
     ]
+
+
+def _kept(surfaces: Surfaces) -> tuple[int, int]:
+    """Where the memory of the last step begins, and its rows."""
+    half = int(surfaces.counts[HALF])
+    return half * (len(surfaces.memory) // 2), int(surfaces.counts[ROWS + half])
+
+
+def room_of_surfaces(surfaces: Surfaces | None) -> dict[str, int]:
+    """How many torques `fields_of_surfaces` has, by the name of that number."""
+    return {} if surfaces is None else {"torques": _kept(surfaces)[1]}
+
+
+def with_room_of_surfaces(surfaces: Surfaces, torques: int) -> Surfaces:
+    """The same with room for so many torques, whose rows are written next."""
+    if 2 * torques > len(surfaces.memory):
+        surfaces = with_memory(surfaces, torques)
+    surfaces.counts[HALF] = surfaces.counts[HALF_AT_START] = 0
+    surfaces.counts[ROWS] = torques
+    return surfaces
 
 
 def torques_of(rows: Any, surfaces: Surfaces | None) -> np.ndarray:

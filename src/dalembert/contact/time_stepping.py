@@ -34,7 +34,16 @@ from .solvers import SOLVERS, ContactSolver, StepSettings, linked, make_stepping
 from .step import STEP_ENTRY, run_steps
 from .surface_laws import Surfaces
 from .surface_rows import SURFACES_ENTRY, surfaces_task
-from .surface_tables import compliance_of, fields_of_surfaces, fit_surfaces, make_surfaces, torques_of, unwatched
+from .surface_tables import (
+    compliance_of,
+    fields_of_surfaces,
+    fit_surfaces,
+    make_surfaces,
+    room_of_surfaces,
+    torques_of,
+    unwatched,
+    with_room_of_surfaces,
+)
 from .tables import AT_MOST, CALLBACKS, HELD, RESPONSE, ROW, SOFT, STEP_STAGES, ContactTables
 from .wide_rows import SIZE, WIDE_ENTRY, run_wide_job
 
@@ -363,11 +372,15 @@ class ContactStepper(FixedStepper):
     def room(self) -> dict[str, int]:
         """The lengths of `fields` that do not follow from the model."""
         counts = self.collision.counts
-        return {"pairs": int(counts[PAIRS]), "contacts": int(counts[CONTACTS])}
+        return {
+            "pairs": int(counts[PAIRS]), "contacts": int(counts[CONTACTS]), **room_of_surfaces(self._surfaces)
+        }  # fmt: skip
 
     def make_room(self, room: dict[str, int]) -> None:
         """Give `fields` these lengths."""
         self._detector.set_counts(room["pairs"], room["contacts"])
+        if self._surfaces is not None:
+            self._surfaces = with_room_of_surfaces(self._surfaces, room["torques"])
         self._fit()
 
     def fields(self) -> list[Field]:
