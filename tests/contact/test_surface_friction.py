@@ -34,6 +34,34 @@ def test_a_rolling_ball_is_slowed_as_its_length_says(how):
     assert np.linalg.norm(torque) == pytest.approx(0.004 * MASS * G, rel=1e-9)
 
 
+@ways
+def test_a_ball_that_rolls_askew_and_spins_loses_both_by_their_own_laws(how):
+    material = dal.Material(0.6, rolling_friction=0.004, torsional_friction=0.001)
+    scene = ball_on_ground(material, velocity=(0.6, 0.8, 0), spin=(-8, 6, 3))
+    state = dal.simulate(scene, 0.5, dt=1 / 200, **how).state
+    speed = 1.0 - 0.5 * 0.004 * G / (R * 1.4)
+    np.testing.assert_allclose(state.velocity[0], (0.6 * speed, 0.8 * speed, 0), atol=1e-8)
+    assert state.angular_velocity[0, 2] == pytest.approx(3.0 - 0.5 * 0.001 * G / BALL, rel=1e-8)
+
+
+def test_mujoco_slows_a_rolling_ball_alike():
+    mujoco = pytest.importorskip("mujoco")
+    ball = "type='sphere' size='0.1' mass='1' condim='6' friction='0.6 0 0.004' solref='0.005 1'"
+    text = (
+        "<mujoco><option timestep='0.0005' cone='elliptic' impratio='100'/><worldbody>"
+        f"<geom type='plane' size='5 5 .1' condim='6' friction='0.6 0 0.004'/><body pos='0 0 0.1'><freejoint/><geom {ball}/>"
+        "</body></worldbody></mujoco>"
+    )
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    data.qvel[:] = (1, 0, 0, 0, 10, 0)
+    while data.time < 0.5 - 1e-9:
+        mujoco.mj_step(model, data)
+    scene = ball_on_ground(dal.Material(0.6, rolling_friction=0.004), velocity=(1, 0, 0), spin=(0, 10, 0))
+    lost = 1.0 - dal.simulate(scene, 0.5, dt=1 / 200).state.velocity[0, 0]
+    assert 1.0 - data.qvel[0] == pytest.approx(lost, rel=0.02)  # its contact is soft, and its cone one ellipsoid
+
+
 def test_a_cylinder_that_touches_at_two_points_is_slowed_by_both():
     scene = dal.Scene("cylinder", material=dal.Material(0.5, rolling_friction=0.002))
     scene.add_obstacle("ground", dal.HalfSpace())
