@@ -95,8 +95,8 @@ def _short_bounces(run: Any) -> Iterator[str]:
         taken = 100.0 * (1.0 - (1.0 + (omega * dt) ** 2) ** (-np.pi / (omega * dt)))
         yield (
             f"a bounce of {body.name!r} on {other.name!r} lasts {np.pi / omega:.3g} s by their stiffness, "
-            f"{np.pi / (omega * dt):.2g} steps of {dt:g} s, of which the integrator takes some {taken:.0f} % of the energy; take dt of "
-            f"{0.1 / (np.pi * omega):.1g} s or less for 10 %, a damping, or rigid surfaces with a restitution"
+            f"{np.pi / (omega * dt):.2g} steps of {dt:g} s, of which the integrator takes some {taken:.0f} % of the energy; "
+            f"take dt of {0.1 / (np.pi * omega):.1g} s or less for 10 %, a damping, or rigid surfaces with a restitution"
         )
 
 
