@@ -204,6 +204,34 @@ def test_a_scene_of_plain_surfaces_has_no_such_tables():
     assert len(rough.model.force_names) == len(plain.model.force_names) + 1
 
 
+@ways
+def test_torques_in_a_moving_heap_of_balls_dissipate_the_most_that_their_discs_allow(how):
+    """|τ| ≤ μ N, and τ·ω = −μ N |ω|, for rolling and for spinning: the law of each contact, whatever the solver is."""
+    rng = np.random.default_rng(7)
+    scene = dal.Scene("balls", material=dal.Material(0.5, rolling_friction=0.01, torsional_friction=0.006))
+    scene.add_obstacle("ground", dal.HalfSpace())
+    for i in range(15):
+        scene.add_body(f"b{i}", dal.Sphere(R), mass=1 + i % 3, position=(*rng.uniform(-0.1, 0.1, 2), 0.12 + 0.21 * i))
+    run = dal.Simulation(scene, dt=1 / 200, tolerance=1e-9, **how)
+    met, turning = 0, 0
+    for _ in range(12):
+        run.advance(0.05)
+        omega = dict(zip(scene.bodies, np.asarray(run.state.angular_velocity), strict=True)) | {"ground": np.zeros(3)}
+        for contact in run.contacts:
+            bears, n = contact.force @ contact.normal, contact.normal
+            relative = omega[contact.b] - omega[contact.a]
+            spin, torque = relative @ n, contact.torque @ n
+            roll, resists = relative - spin * n, contact.torque - torque * n
+            assert abs(torque) <= 0.006 * bears + 1e-7 * (1 + bears)
+            assert np.linalg.norm(resists) <= 0.01 * bears + 1e-7 * (1 + bears)
+            scale = 1e-6 * (1.0 + bears)
+            assert abs(torque * spin + 0.006 * bears * abs(spin)) < scale
+            assert abs(resists @ roll + 0.01 * bears * np.linalg.norm(roll)) < scale
+            met += bears > 1e-3
+            turning += bears > 1e-3 and abs(spin) > 0.01 and np.linalg.norm(roll) > 0.01
+    assert met > 30 and turning > 10
+
+
 def test_a_rule_of_a_pair_counts():
     scene = ball_on_ground(dal.Material(0.6), velocity=(1, 0, 0), spin=(0, 1 / R, 0))
     scene.set_contact("ball", "ground", rolling_friction=0.004)
