@@ -123,7 +123,7 @@ def set_coefficients(contact, law, collision, surfaces):
 
 # One contact ------------------------------------------------------------------------------------------------------------
 
-FAR = 1e9  # m: the gap of a compliant contact for position correction and restitution, which leave it alone
+FAR = 1e3  # m: the gap of a compliant contact for position correction and restitution, which leave it alone
 CLOSED_TO_IMPULSES = 1e4  # m/s: its bias where forces have no time to act
 PASSES, ENOUGH = 2, 1e-12  # most passes over impulse and torque of a contact in a sweep; of the change, where they end
 
